@@ -1,0 +1,144 @@
+#include "model/command.h"
+
+#include "model/fields_private.h"
+
+/* One function per command, because a list of fields can name its struct only through a typedef. */
+#define C(upper, lower)                                                                            \
+    static const struct layout *layout_of_##lower(void)                                            \
+    {                                                                                              \
+        typedef struct lower##_command FIELD_OWNER;                                                \
+        static const struct field fields[] = {upper##_FIELDS(FIELD_DESCRIBE)};                     \
+        static const struct layout layout = {#lower, fields, sizeof fields / sizeof fields[0],     \
+                                             sizeof(FIELD_OWNER)};                                 \
+        _Static_assert(sizeof fields / sizeof fields[0] <= 64, "the mask has 64 bits");            \
+        return &layout;                                                                            \
+    }
+COMMANDS(C)
+#undef C
+
+const struct layout *command_layout(enum command_kind kind)
+{
+    switch ((uint32_t)kind) {
+#define C(upper, lower)                                                                            \
+    case COMMAND_##upper: return layout_of_##lower();
+        COMMANDS(C)
+#undef C
+    }
+    impossible("a command outside the enum");
+}
+
+const char *command_name(enum command_kind kind)
+{
+    return command_layout(kind)->name;
+}
+
+/* What every command carries beside its payload and its answers. */
+static const struct layout *header_layout(void)
+{
+    typedef struct command FIELD_OWNER;
+    /* clang-format off */
+    static const struct field fields[] = {
+        FIELD_DESCRIBE(I64, request)
+        FIELD_DESCRIBE(TEXT, actor)
+        FIELD_DESCRIBE(I64, now_ms)
+        FIELD_DESCRIBE(I64, mono_ms)
+        FIELD_DESCRIBE(I64, nonce[0])
+        FIELD_DESCRIBE(I64, nonce[1])
+        FIELD_DESCRIBE(U32, depth)
+    };
+    /* clang-format on */
+    static const struct layout layout = {"header", fields, sizeof fields / sizeof fields[0],
+                                         sizeof(FIELD_OWNER)};
+    return &layout;
+}
+
+static const struct layout *answer_layout(void)
+{
+    typedef struct answer FIELD_OWNER;
+    /* clang-format off */
+    static const struct field fields[] = {
+        FIELD_DESCRIBE(I64, key)
+        FIELD_DESCRIBE(BOOL, veto)
+        FIELD_DESCRIBE(TEXT, text)
+    };
+    /* clang-format on */
+    static const struct layout layout = {"answer", fields, sizeof fields / sizeof fields[0],
+                                         sizeof(FIELD_OWNER)};
+    return &layout;
+}
+
+void *command_payload(struct command *command)
+{
+    return (char *)command + offsetof(struct command, import);
+}
+
+const void *command_payload_const(const struct command *command)
+{
+    return (const char *)command + offsetof(struct command, import);
+}
+
+void command_encode(const struct command *command, struct buf *out)
+{
+    const struct layout *payload = command_layout(command->kind);
+    buf_put_varint(out, command->kind);
+    fields_encode(header_layout(), command, out);
+    buf_put_varint(out, command->answer_count);
+    for (uint32_t i = 0; i < command->answer_count; i++)
+        fields_encode(answer_layout(), &command->answers[i], out);
+    fields_encode(payload, command_payload_const(command), out);
+}
+
+static err decode_answers(struct arena *arena, struct str bytes, uint32_t *at,
+                          struct command *command)
+{
+    uint64_t count;
+    /* An answer takes at least one byte: what is left bounds the room that is asked for. */
+    if (!take_varint(bytes, at, &count) || count > bytes.len - *at)
+        return ERR_CORRUPT;
+    if (count == 0)
+        return OK;
+    struct answer *answers = arena_array(arena, struct answer, count);
+    for (uint64_t i = 0; i < count; i++)
+        if (fields_decode(answer_layout(), bytes, at, &answers[i]) != OK)
+            return ERR_CORRUPT;
+    command->answers = answers;
+    command->answer_count = (uint32_t)count;
+    return OK;
+}
+
+err command_decode(struct arena *arena, struct str bytes, uint32_t *at, struct command *out_command)
+{
+    struct command command = {0};
+    uint32_t here = *at;
+    uint64_t kind;
+    if (!take_varint(bytes, &here, &kind) || kind >= COMMAND_COUNT)
+        return ERR_CORRUPT;
+    command.kind = (enum command_kind)kind;
+    err e = fields_decode(header_layout(), bytes, &here, &command);
+    if (e == OK)
+        e = decode_answers(arena, bytes, &here, &command);
+    if (e == OK)
+        e = fields_decode(command_layout(command.kind), bytes, &here, command_payload(&command));
+    if (e != OK)
+        return e;
+    *at = here;
+    *out_command = command;
+    return OK;
+}
+
+struct command command_copy(struct arena *arena, const struct command *command)
+{
+    struct command copy = *command;
+    if (copy.actor.len)
+        copy.actor = str_copy(arena, copy.actor);
+    fields_copy(arena, command_layout(copy.kind), command_payload(&copy), command_payload(&copy));
+    if (copy.answer_count == 0)
+        return copy;
+    struct answer *answers =
+        arena_copy(arena, command->answers, sizeof *answers * command->answer_count);
+    for (uint32_t i = 0; i < copy.answer_count; i++)
+        if (answers[i].text.len)
+            answers[i].text = str_copy(arena, answers[i].text);
+    copy.answers = answers;
+    return copy;
+}

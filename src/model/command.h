@@ -1,0 +1,241 @@
+/* command.h - everything that can be asked of the core, as data.
+ *
+ * A command is one wish from outside: an operator's, a hook's, a run's answer, a tick of the
+ * clock. It carries what the core may not look up for itself: time, randomness, who asks. It can
+ * be written to bytes and read back, so a recorded sequence replays exactly.
+ *
+ * Objects are named by durable id. `given` in an update says which of the following fields are
+ * meant: bit 0 is the field right after it, and so on (macros GIVEN_*).
+ */
+#pragma once
+
+#include "model/fields.h"
+
+#define ID_ONLY(F) F(I64, id)
+
+#define COMMANDS(C)                                                                                \
+    C(SETTINGS_UPDATE, settings_update)                                                            \
+    C(IMPORT, import)                                                                              \
+    C(JIG_CREATE, jig_create)                                                                      \
+    C(JIG_UPDATE, jig_update)                                                                      \
+    C(ROLE_UPDATE, role_update)                                                                    \
+    C(ATTRIB_CREATE, attrib_create)                                                                \
+    C(ATTRIB_DELETE, attrib_delete)                                                                \
+    C(ATTRIB_SET, attrib_set)                                                                      \
+    C(DEPLOYMENT_CREATE, deployment_create)                                                        \
+    C(DEPLOYMENT_UPDATE, deployment_update)                                                        \
+    C(DEPLOYMENT_DELETE, deployment_delete)                                                        \
+    C(DEPLOYMENT_COMMIT, deployment_commit)                                                        \
+    C(DEPLOYMENT_PROPOSE, deployment_propose)                                                      \
+    C(DEPLOYMENT_RECALL, deployment_recall)                                                        \
+    C(DEPLOYMENT_REVERT, deployment_revert)                                                        \
+    C(SNAPSHOT_UPDATE, snapshot_update)                                                            \
+    C(DEPLOYMENT_ROLE_CREATE, deployment_role_create)                                              \
+    C(DEPLOYMENT_ROLE_DELETE, deployment_role_delete)                                              \
+    C(DEPLOYMENT_ROLE_PROPOSE, deployment_role_propose)                                            \
+    C(DEPLOYMENT_ROLE_COMMIT, deployment_role_commit)                                              \
+    C(DEPLOYMENT_ROLE_DATA, deployment_role_data)                                                  \
+    C(NODE_CREATE, node_create)                                                                    \
+    C(NODE_UPDATE, node_update)                                                                    \
+    C(NODE_DELETE, node_delete)                                                                    \
+    C(NODE_PROPOSE, node_propose)                                                                  \
+    C(NODE_COMMIT, node_commit)                                                                    \
+    C(NODE_REDEPLOY, node_redeploy)                                                                \
+    C(NODE_DEBUG, node_debug)                                                                      \
+    C(NODE_UNDEBUG, node_undebug)                                                                  \
+    C(NODE_POWER, node_power)                                                                      \
+    C(NODEROLE_BIND, noderole_bind)                                                                \
+    C(NODEROLE_DELETE, noderole_delete)                                                            \
+    C(NODEROLE_PROPOSE, noderole_propose)                                                          \
+    C(NODEROLE_COMMIT, noderole_commit)                                                            \
+    C(NODEROLE_RETRY, noderole_retry)                                                              \
+    C(NODEROLE_DATA, noderole_data)                                                                \
+    C(NODEROLE_ENQUEUE, noderole_enqueue)                                                          \
+    C(GROUP_CREATE, group_create)                                                                  \
+    C(GROUP_UPDATE, group_update)                                                                  \
+    C(GROUP_DELETE, group_delete)                                                                  \
+    C(GROUP_ADD, group_add)                                                                        \
+    C(GROUP_REMOVE, group_remove)                                                                  \
+    C(HAMMER_CREATE, hammer_create)                                                                \
+    C(HAMMER_UPDATE, hammer_update)                                                                \
+    C(HAMMER_DELETE, hammer_delete)                                                                \
+    C(USER_CREATE, user_create)                                                                    \
+    C(USER_UPDATE, user_update)                                                                    \
+    C(USER_DELETE, user_delete)                                                                    \
+    C(RUN_BEGUN, run_begun)                                                                        \
+    C(RUN_DONE, run_done)                                                                          \
+    C(RUN_STOPPED, run_stopped)                                                                    \
+    C(RUN_RESUME, run_resume)                                                                      \
+    C(RUN_CANCEL, run_cancel)                                                                      \
+    C(OUTBOX_DONE, outbox_done)                                                                    \
+    C(ANNEAL, anneal)                                                                              \
+    C(TICK, tick)
+
+enum command_kind {
+#define C(upper, lower) COMMAND_##upper,
+    COMMANDS(C)
+#undef C
+        COMMAND_COUNT
+};
+
+/* clang-format off */
+#define SETTINGS_UPDATE_FIELDS(F)                                                                  \
+    F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig)
+/* A whole barclamp: the parsed yml as JSON, with barclamp.source_path; and per role `hooks`, the
+ * names of the hooks its code defines. */
+#define IMPORT_FIELDS(F) F(DOC, barclamp)
+#define JIG_CREATE_FIELDS(F)                                                                       \
+    F(TEXT, name) F(TEXT, description) F(TEXT, class_name) F(BOOL, active)                         \
+    F(TEXT, client_role_name)
+#define JIG_UPDATE_FIELDS(F)                                                                       \
+    F(I64, id) F(U32, given) F(TEXT, description) F(BOOL, active) F(TEXT, server)                  \
+    F(TEXT, client_name) F(TEXT, key)
+#define ROLE_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, description) F(DOC, template)
+#define ATTRIB_CREATE_FIELDS(F)                                                                    \
+    F(TEXT, name) F(TEXT, description) F(I64, barclamp_id) F(I64, role_id) F(BOOL, writable)       \
+    F(U32, order) F(TEXT, map) F(TEXT, ui_renderer) F(DOC, schema) F(DOC, default_value)
+#define ATTRIB_DELETE_FIELDS(F) ID_ONLY(F)
+/* target: TABLE_NODE, TABLE_DEPLOYMENT, TABLE_DEPLOYMENT_ROLE, TABLE_NODEROLE or TABLE_ROLE.
+ * value: any JSON; empty = null. */
+#define ATTRIB_SET_FIELDS(F)                                                                       \
+    F(U32, target) F(I64, id) F(I64, attrib_id) F(U32, bucket) F(DOC, value)
+#define DEPLOYMENT_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(I64, parent_id)
+#define DEPLOYMENT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
+#define DEPLOYMENT_DELETE_FIELDS(F) ID_ONLY(F)
+/* plan: hex SHA-256 of the plan that was looked at; empty = whatever it is. */
+#define DEPLOYMENT_COMMIT_FIELDS(F) F(I64, id) F(TEXT, plan)
+#define DEPLOYMENT_PROPOSE_FIELDS(F) F(I64, id) F(TEXT, name)
+#define DEPLOYMENT_RECALL_FIELDS(F) ID_ONLY(F)
+/* content: what snapshot `seq` held, as core_snapshot_content writes it; read by the caller. */
+#define DEPLOYMENT_REVERT_FIELDS(F) F(I64, id) F(I64, seq) F(DOC, content)
+#define SNAPSHOT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
+#define DEPLOYMENT_ROLE_CREATE_FIELDS(F) F(I64, deployment_id) F(I64, role_id)
+#define DEPLOYMENT_ROLE_DELETE_FIELDS(F) ID_ONLY(F)
+#define DEPLOYMENT_ROLE_PROPOSE_FIELDS(F) ID_ONLY(F)
+#define DEPLOYMENT_ROLE_COMMIT_FIELDS(F) ID_ONLY(F)
+#define DEPLOYMENT_ROLE_DATA_FIELDS(F) F(I64, id) F(DOC, data)
+#define NODE_CREATE_FIELDS(F)                                                                      \
+    F(TEXT, name) F(TEXT, description) F(BOOL, admin) F(BOOL, system) F(I64, deployment_id)        \
+    F(BOOL, allocated) F(BOOL, alive) F(BOOL, available) F(TEXT, bootenv) F(DOC, hint)             \
+    F(DOC, discovery)
+#define NODE_UPDATE_FIELDS(F)                                                                      \
+    F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(I64, deployment_id)              \
+    F(I64, old_deployment_id) F(I64, target_role_id) F(BOOL, allocated) F(BOOL, alive)             \
+    F(BOOL, available) F(TEXT, bootenv) F(DOC, quirks)
+#define NODE_DELETE_FIELDS(F) ID_ONLY(F)
+#define NODE_PROPOSE_FIELDS(F) ID_ONLY(F)
+#define NODE_COMMIT_FIELDS(F) ID_ONLY(F)
+#define NODE_REDEPLOY_FIELDS(F) ID_ONLY(F)
+#define NODE_DEBUG_FIELDS(F) ID_ONLY(F)
+#define NODE_UNDEBUG_FIELDS(F) ID_ONLY(F)
+#define NODE_POWER_FIELDS(F) F(I64, id) F(TEXT, action)
+/* deployment_id 0 = the node's own. */
+#define NODEROLE_BIND_FIELDS(F) F(I64, node_id) F(I64, role_id) F(I64, deployment_id) F(DOC, data)
+#define NODEROLE_DELETE_FIELDS(F) ID_ONLY(F)
+#define NODEROLE_PROPOSE_FIELDS(F) ID_ONLY(F)
+#define NODEROLE_COMMIT_FIELDS(F) ID_ONLY(F)
+#define NODEROLE_RETRY_FIELDS(F) ID_ONLY(F)
+#define NODEROLE_DATA_FIELDS(F) F(I64, id) F(DOC, data)
+#define NODEROLE_ENQUEUE_FIELDS(F) ID_ONLY(F)
+#define GROUP_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(TEXT, category) F(U32, order)
+#define GROUP_UPDATE_FIELDS(F)                                                                     \
+    F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(TEXT, category) F(U32, order)
+#define GROUP_DELETE_FIELDS(F) ID_ONLY(F)
+#define GROUP_ADD_FIELDS(F) F(I64, id) F(I64, node_id)
+#define GROUP_REMOVE_FIELDS(F) F(I64, id) F(I64, node_id)
+#define HAMMER_CREATE_FIELDS(F)                                                                    \
+    F(I64, node_id) F(I64, hammer_kind_id) F(TEXT, endpoint) F(TEXT, username)                     \
+    F(TEXT, authenticator) F(U32, priority)
+#define HAMMER_UPDATE_FIELDS(F)                                                                    \
+    F(I64, id) F(U32, given) F(U32, priority) F(TEXT, endpoint) F(TEXT, username)                  \
+    F(TEXT, authenticator)
+#define HAMMER_DELETE_FIELDS(F) ID_ONLY(F)
+#define USER_CREATE_FIELDS(F)                                                                      \
+    F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(TEXT, password_hash) F(TEXT, digest_ha1)
+#define USER_UPDATE_FIELDS(F)                                                                      \
+    F(I64, id) F(U32, given) F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(BOOL, is_locked) \
+    F(TEXT, password_hash) F(TEXT, digest_ha1) F(DOC, settings)
+#define USER_DELETE_FIELDS(F) ID_ONLY(F)
+#define RUN_BEGUN_FIELDS(F) F(I64, run_id) F(U32, attempt) F(TEXT, job)
+/* result: RESULT_...; wall replaces the noderole's wall when has_wall; node_dead, stop and power
+ * are what the work asked for its machine (DECISIONS D21). */
+#define RUN_DONE_FIELDS(F)                                                                         \
+    F(I64, run_id) F(U32, attempt) F(U32, result) F(TEXT, runlog) F(BOOL, has_wall) F(DOC, wall)   \
+    F(BOOL, node_dead) F(BOOL, stop) F(TEXT, power) F(I64, park_ms)
+#define RUN_STOPPED_FIELDS(F) F(I64, run_id) F(U32, attempt)
+#define RUN_RESUME_FIELDS(F) F(I64, run_id)
+#define RUN_CANCEL_FIELDS(F) F(I64, run_id)
+/* wishes: commands as written by command_encode, one after the other. For a probe, failed means
+ * that the node did not answer. */
+#define OUTBOX_DONE_FIELDS(F) F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes)
+/* budget: stop after about so many changed rows; 0 = no bound. */
+#define ANNEAL_FIELDS(F) F(U32, budget)
+#define TICK_FIELDS(F) F(U32, unused)
+
+enum run_result {
+    RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT
+};
+
+enum {
+    GIVEN_SETTINGS_POOL_NORMAL = 1, GIVEN_SETTINGS_POOL_HIGH = 2, GIVEN_SETTINGS_MAX_DEPTH = 4,
+    GIVEN_SETTINGS_TEST_JIG = 8,
+    GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
+    GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
+    GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,
+    GIVEN_NAME = 1, GIVEN_DESCRIPTION = 2, /* deployment, snapshot, group, node */
+    GIVEN_NODE_DEPLOYMENT = 4, GIVEN_NODE_OLD_DEPLOYMENT = 8, GIVEN_NODE_TARGET = 16,
+    GIVEN_NODE_ALLOCATED = 32,
+    GIVEN_NODE_ALIVE = 64, GIVEN_NODE_AVAILABLE = 128, GIVEN_NODE_BOOTENV = 256,
+    GIVEN_NODE_QUIRKS = 512,
+    GIVEN_GROUP_CATEGORY = 4, GIVEN_GROUP_ORDER = 8,
+    GIVEN_HAMMER_PRIORITY = 1, GIVEN_HAMMER_ENDPOINT = 2, GIVEN_HAMMER_USERNAME = 4,
+    GIVEN_HAMMER_AUTHENTICATOR = 8,
+    GIVEN_USER_USERNAME = 1, GIVEN_USER_EMAIL = 2, GIVEN_USER_IS_ADMIN = 4,
+    GIVEN_USER_IS_LOCKED = 8,
+    GIVEN_USER_PASSWORD_HASH = 16, GIVEN_USER_DIGEST_HA1 = 32, GIVEN_USER_SETTINGS = 64,
+};
+
+/* clang-format on */
+
+#define C(upper, lower)                                                                            \
+    struct lower##_command {                                                                       \
+        upper##_FIELDS(FIELD_MEMBER)                                                               \
+    };
+COMMANDS(C)
+#undef C
+
+/* A hook's word on a question the core asked about this command (core.h, struct ask). */
+struct answer {
+    uint64_t key; /* of the ask */
+    bool veto;
+    struct str text;
+};
+
+struct command {
+    enum command_kind kind;
+    int64_t request;  /* who waits for the outcome; 0 = nobody */
+    struct str actor; /* for the record: "user admin", "hook on_todo of x", "runner" ... */
+    int64_t now_ms;   /* wall clock, never going back */
+    int64_t mono_ms;  /* for deadlines */
+    uint64_t nonce[2];
+    uint32_t depth; /* hooks that caused hooks; 0 from outside */
+    const struct answer *answers;
+    uint32_t answer_count;
+    union {
+#define C(upper, lower) struct lower##_command lower;
+        COMMANDS(C)
+#undef C
+    };
+};
+
+const struct layout *command_layout(enum command_kind kind);
+const char *command_name(enum command_kind kind);
+/* Where the payload begins. */
+void *command_payload(struct command *command);
+const void *command_payload_const(const struct command *command);
+
+void command_encode(const struct command *command, struct buf *out);
+NODISCARD err command_decode(struct arena *arena, struct str bytes, uint32_t *at,
+                             struct command *out_command);
+/* With every text copied into the arena. */
+struct command command_copy(struct arena *arena, const struct command *command);

@@ -1,0 +1,280 @@
+#include "model/names.h"
+
+#include "model/limits.h"
+
+static const char IS_REQUIRED[] = "is required";
+static const char NOT_UTF8[] = "must be UTF-8 text without zero bytes";
+static const char OVER_255[] = "must be at most 255 characters";
+static const char ONLY_DIGITS[] = "must not be made of digits only";
+static const char LETTER_FIRST[] = "must begin with a letter";
+static const char LOWER_CASE[] = "must be in lower case";
+static const char NOT_EMAIL[] = "must look like local@domain.tld";
+
+_Static_assert(NAME_LEN_MAX == 255, "OVER_255 says so");
+_Static_assert(LABEL_LEN_MAX == 63 && DEPLOYMENT_NAME_LEN_MAX == 55, "texts below say so");
+_Static_assert(TEXT_MAX == 65536, "names_check_text says so");
+
+/* What a key has to be whatever else it is. */
+static const char *check_key(struct str name)
+{
+    if (name.len == 0)
+        return IS_REQUIRED;
+    if (name.len > NAME_LEN_MAX)
+        return OVER_255;
+    if (!str_is_clean(name))
+        return NOT_UTF8;
+    if (str_is_digits(name))
+        return ONLY_DIGITS;
+    return NULL;
+}
+
+static bool is_one_of(char c, const char *others)
+{
+    for (; *others; others++)
+        if (c == *others)
+            return true;
+    return false;
+}
+
+/* Nothing but ASCII letters, digits and the characters of `others`. */
+static bool is_made_of(struct str s, const char *others)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if (!char_is_letter(s.at[i]) && !char_is_digit(s.at[i]) && !is_one_of(s.at[i], others))
+            return false;
+    return true;
+}
+
+static bool is_made_of_letters(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if (!char_is_letter(s.at[i]))
+            return false;
+    return true;
+}
+
+static bool has_capital(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if (s.at[i] >= 'A' && s.at[i] <= 'Z')
+            return true;
+    return false;
+}
+
+static bool has_control(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.at[i] < 0x20 || s.at[i] == 0x7f)
+            return true;
+    return false;
+}
+
+/* The two families of identifiers: with dashes and without. */
+
+static const char *check_identifier(struct str name)
+{
+    const char *wrong = check_key(name);
+    if (wrong)
+        return wrong;
+    if (!char_is_letter(name.at[0]))
+        return LETTER_FIRST;
+    if (!is_made_of(name, "_"))
+        return "may contain only letters, digits and underscores";
+    return NULL;
+}
+
+static const char *check_dashed(struct str name)
+{
+    const char *wrong = check_key(name);
+    if (wrong)
+        return wrong;
+    if (!char_is_letter(name.at[0]))
+        return LETTER_FIRST;
+    if (!is_made_of(name, "-_"))
+        return "may contain only letters, digits, dashes and underscores";
+    return NULL;
+}
+
+const char *names_check_barclamp(struct str name)
+{
+    static const char *const reserved[] = {
+        "framework", "api",    "barclamp", "docs",    "machines",    "jigs",
+        "roles",     "groups", "users",    "support", "application",
+    };
+    const char *wrong = check_identifier(name);
+    if (wrong)
+        return wrong;
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+        if (str_eq_nocase(name, str_from(reserved[i])))
+            return "is a reserved word";
+    return NULL;
+}
+
+const char *names_check_group(struct str name)
+{
+    return check_identifier(name);
+}
+
+const char *names_check_jig(struct str name)
+{
+    return check_dashed(name);
+}
+
+const char *names_check_role(struct str name)
+{
+    return check_dashed(name);
+}
+
+const char *names_check_hammer(struct str name)
+{
+    return check_dashed(name);
+}
+
+const char *names_check_deployment(struct str name)
+{
+    const char *wrong = check_dashed(name);
+    if (wrong)
+        return wrong;
+    if (name.len > DEPLOYMENT_NAME_LEN_MAX)
+        return "must be at most 55 characters";
+    return NULL;
+}
+
+const char *names_check_category(struct str category)
+{
+    static const char *const known[] = {"class", "rack", "tag", "ui"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (str_eq(category, str_from(known[i])))
+            return NULL;
+    return "must be one of class, rack, tag, ui";
+}
+
+/* Splits off what stands before the next dot: [*at, dot), and moves *at behind the dot; when no
+ * dot is left, *at becomes s.len + 1. */
+static struct str next_label(struct str s, uint32_t *at)
+{
+    const uint32_t dot = str_find(s, '.', *at);
+    const struct str label = str_slice(s, *at, dot);
+    *at = dot + 1;
+    return label;
+}
+
+const char *names_check_node(struct str name)
+{
+    const char *wrong = check_key(name);
+    if (wrong)
+        return wrong;
+    if (!is_made_of(name, "-_."))
+        return "may contain only letters, digits, dashes, underscores and dots";
+    if (has_capital(name))
+        return LOWER_CASE;
+
+    struct str label = {0};
+    uint32_t labels = 0;
+    for (uint32_t at = 0; at <= name.len; labels++) {
+        label = next_label(name, &at);
+        if (label.len == 0)
+            return "must not have an empty part before, between or after its dots";
+        if (label.len > LABEL_LEN_MAX)
+            return "must not have a part longer than 63 characters";
+    }
+    if (labels < 3)
+        return "must have at least three parts, as in host.example.com";
+    if (label.len < 2 || !is_made_of_letters(label))
+        return "must end in a part of at least two letters";
+    return NULL;
+}
+
+const char *names_check_attrib(struct str name)
+{
+    const char *wrong = check_key(name);
+    if (wrong)
+        return wrong;
+    if (char_is_digit(name.at[0]))
+        return "must not begin with a digit";
+    if (!is_made_of(name, "-_."))
+        return "may contain only letters, digits, dashes, underscores and dots";
+    if (str_eq(name, STR(".")) || str_eq(name, STR("..")))
+        return "must not be made of dots only";
+    return NULL;
+}
+
+static bool is_blank(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if (s.at[i] != ' ')
+            return false;
+    return true;
+}
+
+const char *names_check_snapshot(struct str name)
+{
+    const char *wrong = check_key(name);
+    if (wrong)
+        return wrong;
+    if (is_blank(name))
+        return IS_REQUIRED;
+    if (has_control(name))
+        return "must be one line without control characters";
+    return NULL;
+}
+
+const char *names_check_username(struct str username)
+{
+    const char *wrong = check_key(username);
+    if (wrong)
+        return wrong;
+    if (has_control(username) || str_find(username, ' ', 0) < username.len)
+        return "must not contain spaces or control characters";
+    if (str_find(username, ':', 0) < username.len || str_find(username, '/', 0) < username.len)
+        return "must not contain ':' or '/'";
+    if (has_capital(username))
+        return LOWER_CASE;
+    return NULL;
+}
+
+/* A dotted name with two labels or more; the last one is not a number, so that no bare IPv4
+ * address passes for a domain. */
+static bool is_mail_domain(struct str domain)
+{
+    struct str label = {0};
+    uint32_t labels = 0;
+    for (uint32_t at = 0; at <= domain.len; labels++) {
+        label = next_label(domain, &at);
+        if (label.len == 0 || label.len > LABEL_LEN_MAX || !is_made_of(label, "-"))
+            return false;
+        if (label.at[0] == '-' || label.at[label.len - 1] == '-')
+            return false;
+    }
+    return labels >= 2 && label.len >= 2 && !str_is_digits(label);
+}
+
+const char *names_check_email(struct str email)
+{
+    if (email.len == 0)
+        return IS_REQUIRED;
+    if (email.len > NAME_LEN_MAX)
+        return OVER_255;
+    if (!str_is_clean(email))
+        return NOT_UTF8;
+    const uint32_t sign = str_find(email, '@', 0);
+    if (sign == 0 || sign == email.len)
+        return NOT_EMAIL;
+    const struct str local = str_slice(email, 0, sign);
+    if (has_control(local) || str_find(local, ' ', 0) < local.len)
+        return NOT_EMAIL;
+    if (!is_mail_domain(str_slice(email, sign + 1, email.len)))
+        return NOT_EMAIL;
+    if (has_capital(email))
+        return LOWER_CASE;
+    return NULL;
+}
+
+const char *names_check_text(struct str text)
+{
+    if (text.len > TEXT_MAX)
+        return "must be at most 65536 bytes";
+    if (!str_is_clean(text))
+        return NOT_UTF8;
+    return NULL;
+}

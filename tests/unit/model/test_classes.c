@@ -1,0 +1,91 @@
+/* The tables of jig and hammer classes: what each name leads to. */
+#include "model/hammer_class.h"
+#include "model/jig_class.h"
+#include "tests/check.h"
+
+static bool leads_to(const char *name, const char *class)
+{
+    const struct jig_class *found = jig_class_find(str_from(name));
+    return found ? str_eq(str_from(found->name), str_from(class)) : !class;
+}
+
+static const char *const jig_classes[] = {"noop",    "test",  "script", "role-provided", "puppet",
+                                          "ansible", "agent", "chef",   "chef-solo"};
+enum { JIG_CLASSES = sizeof jig_classes / sizeof jig_classes[0] };
+
+TEST(every_jig_class_is_found_by_its_own_name)
+{
+    for (uint32_t i = 0; i < JIG_CLASSES; i++)
+        CHECK(leads_to(jig_classes[i], jig_classes[i]));
+}
+
+TEST(jig_classes_of_the_ancestors_are_known)
+{
+    CHECK(leads_to("NoopJig", "noop") && leads_to("BarclampTest::Jig", "test"));
+    CHECK(leads_to("TestJig", "test") && leads_to("BarclampCrowbar::TestJig", "test"));
+    CHECK(leads_to("BarclampCrowbar::Jig", "script") && leads_to("ScriptJig", "script"));
+    CHECK(leads_to("BarclampRebar::Jig", "script"));
+    CHECK(leads_to("BarclampCrowbar::RoleProvidedJig", "role-provided"));
+    CHECK(leads_to("RoleProvidedJig", "role-provided"));
+    CHECK(leads_to("BarclampChef::Jig", "chef") && leads_to("BarclampChef::SoloJig", "chef-solo"));
+    CHECK(leads_to("BarclampPuppet::SaJig", "puppet") && leads_to("puppet-sa", "puppet"));
+    CHECK(leads_to("BarclampRebar::AnsibleJig", "ansible"));
+    CHECK(leads_to("BarclampRebar::AnsiblePlaybookJig", "ansible"));
+}
+
+TEST(other_jig_classes_are_not)
+{
+    CHECK(leads_to("", NULL) && leads_to("Jig", NULL) && leads_to("noop ", NULL));
+    CHECK(leads_to("Noop", NULL) && leads_to("BarclampSalt::Jig", NULL));
+    CHECK(leads_to("BarclampCrowbar::", NULL));
+}
+
+TEST(only_the_test_class_has_to_be_asked_for)
+{
+    for (uint32_t i = 0; i < JIG_CLASSES; i++) {
+        const struct jig_class *class = jig_class_find(str_from(jig_classes[i]));
+        CHECK(class->starts_active == !class->is_test);
+        CHECK(class->is_noop == (i == 0) && class->is_test == (i == 1));
+        CHECK(class->stays_itself == (i <= 1 || i == 3));
+    }
+}
+
+static bool offers(const char *klass, const char *action)
+{
+    return hammer_class_offers(str_from(klass), str_from(action));
+}
+
+TEST(hammers_offer_what_their_table_says)
+{
+    static const char *const actions[] = {"status", "on",      "off",      "cycle", "reset",
+                                          "halt",   "pxeboot", "identify", "reboot"};
+    static const struct {
+        const char *klass;
+        const char *row; /* one mark per action */
+    } drawn[] = {
+        {"ssh", "........x"},   {"ipmi", "xxxxxxxx."}, {"wsman", "xxxxxx..."},
+        {"amt", "xxxx....."},   {"wol", ".x......."},  {"redfish", "xxxxxx..."},
+        {"local", "........x"}, {"none", "........."},
+    };
+    for (uint32_t k = 0; k < sizeof drawn / sizeof drawn[0]; k++)
+        for (uint32_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
+            CHECK(offers(drawn[k].klass, actions[i]) == (drawn[k].row[i] == 'x'));
+    CHECK(!offers("ipmi", "") && !offers("ipmi", "o") && !offers("ipmi", "on off"));
+    CHECK(!offers("ipmi", "status on") && !offers("", "on"));
+}
+
+TEST(hammer_classes_of_the_ancestors_are_known)
+{
+    CHECK(offers("SecureShellHammer", "reboot") && !offers("SecureShellHammer", "on"));
+    CHECK(offers("BarclampCrowbar::SecureShellHammer", "reboot"));
+    CHECK(offers("BarclampIpmi::IpmiHammer", "pxeboot"));
+    CHECK(offers("BarclampIpmi::WsmanHammer", "reset") && offers("BarclampAmt::AmtHammer", "off"));
+    CHECK(!hammer_class_find(STR("BarclampRaid::RaidHammer")) && !hammer_class_find(STR("")));
+}
+
+TEST(some_hammers_say_what_a_machine_boots_from)
+{
+    CHECK(hammer_class_boots(STR("ipmi")) && hammer_class_boots(STR("redfish")));
+    CHECK(!hammer_class_boots(STR("ssh")) && !hammer_class_boots(STR("wol")));
+    CHECK(!hammer_class_boots(STR("nothing")));
+}
