@@ -1,0 +1,260 @@
+#include "core/core_private.h"
+
+/* Who may start, and when. Theory of operation:
+ *
+ * Whatever changes a node's prospects puts the node into a line (anneal_look). An annealing step
+ * takes nodes from that line. At each it looks for the one thing that may start there: the first
+ * queued run that can (they were asked for explicitly), else the first TODO noderole by
+ * (cohort, id). What needs no worker is done on the spot; anything else becomes the node's
+ * candidate in a waiting line ordered for the whole installation, and candidates start as workers
+ * are free. A candidate is examined again when its turn comes, so nothing stale ever starts.
+ *
+ * The cost is that of the nodes looked at; a settled graph costs nothing. */
+
+/* ---- the line of nodes to look at ---- */
+
+void anneal_look(struct core *c, node_ix n)
+{
+    if (node_at(c, n)->looked_for)
+        return;
+    struct node *node = node_derive(c, n);
+    node->looked_for = true;
+    node->look_next = (node_ix){0};
+    struct vars *vars = vars_edit(c);
+    if (vars->look_last.v)
+        node_derive(c, vars->look_last)->look_next = n;
+    else
+        vars->look_first = n;
+    vars->look_last = n;
+}
+
+void anneal_look_everywhere(struct core *c)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        anneal_look(c, (node_ix){ix});
+}
+
+static node_ix take_looked(struct core *c)
+{
+    const node_ix n = c->vars.look_first;
+    if (!n.v)
+        return n;
+    struct node *node = node_derive(c, n);
+    struct vars *vars = vars_edit(c);
+    vars->look_first = node->look_next;
+    if (!vars->look_first.v)
+        vars->look_last = (node_ix){0};
+    node->look_next = (node_ix){0};
+    node->looked_for = false;
+    return n;
+}
+
+void anneal_todo(struct core *c, noderole_ix nr)
+{
+    const node_ix n = noderole_at(c, nr)->node;
+    const struct node *node = node_at(c, n);
+    const uint32_t first = node->first_todo;
+    if (first == 0 || (first < node->noderoles.count &&
+                       noderole_cmp(c, (noderole_ix){vec_at(c, &node->noderoles, first)}, nr) <= 0))
+        return;
+    node_derive(c, n)->first_todo = node_place_of(c, nr);
+}
+
+/* ---- candidates ---- */
+
+static uint64_t candidate_key(const struct core *c, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    must(row->cohort <= COHORT_MAX && row->o.id < (int64_t)1 << 48);
+    return (uint64_t)row->cohort << 48 | (uint64_t)row->o.id;
+}
+
+static void set_candidate(struct core *c, node_ix n, enum queue queue, uint64_t key, uint32_t value)
+{
+    const uint64_t old = node_at(c, n)->waiting[queue];
+    if (old == key)
+        return;
+    if (old)
+        omap_remove(&c->waiting[queue], old);
+    if (key)
+        omap_put(&c->waiting[queue], key, value);
+    node_derive(c, n)->waiting[queue] = key;
+}
+
+/* The noderole's own conditions, beyond those of its node (K5, K6). */
+static bool can_start(const struct core *c, noderole_ix ix)
+{
+    return noderole_at(c, ix)->hooks_waiting == 0 && noderole_is_runnable(c, ix);
+}
+
+static bool queued_can_start(const struct core *c, run_ix ix)
+{
+    const struct run *run = run_at(c, ix);
+    const struct noderole *nr = noderole_at(c, run->noderole);
+    const bool resumed = nr->run.v == ix.v;
+    const bool state = resumed ? nr->state == NODEROLE_TRANSITION
+                               : nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE;
+    return state && can_start(c, run->noderole);
+}
+
+static run_ix first_queued(const struct core *c, node_ix n)
+{
+    const struct vec *v = &node_at(c, n)->queued;
+    for (uint32_t i = 0; i < v->count; i++) {
+        const run_ix run = {vec_at(c, v, i)};
+        if (queued_can_start(c, run))
+            return run;
+    }
+    return (run_ix){0};
+}
+
+bool anneal_node_is_open(const struct core *c, node_ix n)
+{
+    const struct node *node = node_at(c, n);
+    return node->alive && node->available && !node->stopped && !node->run.v &&
+           !node->queued.count && !node->counts[NODEROLE_TRANSITION] &&
+           !node->counts[NODEROLE_ERROR];
+}
+
+/* The first TODO of the node that meets its own conditions; moves first_todo over what is done. */
+static noderole_ix first_todo(struct core *c, node_ix n)
+{
+    const struct node *node = node_at(c, n);
+    uint32_t at = node->first_todo;
+    if (!node->counts[NODEROLE_TODO])
+        return (noderole_ix){0};
+    while (at < node->noderoles.count &&
+           noderole_at(c, (noderole_ix){vec_at(c, &node->noderoles, at)})->state != NODEROLE_TODO)
+        at++;
+    if (at != node->first_todo)
+        node_derive(c, n)->first_todo = at;
+    for (; at < node->noderoles.count; at++) {
+        const noderole_ix ix = {vec_at(c, &node->noderoles, at)};
+        if (noderole_at(c, ix)->state == NODEROLE_TODO && can_start(c, ix)) {
+            must(noderole_at(c, ix)->missing == 0);
+            return ix;
+        }
+    }
+    return (noderole_ix){0};
+}
+
+/* ---- looking at one node ---- */
+
+static void look_at_queue(struct core *c, node_ix n)
+{
+    const run_ix run = first_queued(c, n);
+    if (run.v && run_is_instant(c, run_at(c, run)->noderole)) {
+        run_instant(c, run_at(c, run)->noderole, run);
+        anneal_look(c, n);
+    } else if (run.v) {
+        const struct run *row = run_at(c, run);
+        if (row->queue == QUEUE_HIGH)
+            set_candidate(c, n, QUEUE_HIGH, (uint64_t)row->o.id, run.v);
+        else
+            set_candidate(c, n, QUEUE_NORMAL, candidate_key(c, row->noderole), row->noderole.v);
+    }
+}
+
+/* No-ops of one node are done in one go: their rows lie side by side. */
+static void look_at(struct core *c, node_ix n, uint32_t until)
+{
+    set_candidate(c, n, QUEUE_NORMAL, 0, 0);
+    set_candidate(c, n, QUEUE_HIGH, 0, 0);
+    while (!node_at(c, n)->run.v && !node_at(c, n)->queued.count) {
+        const noderole_ix nr = anneal_node_is_open(c, n) ? first_todo(c, n) : (noderole_ix){0};
+        if (!nr.v)
+            return;
+        if (!run_is_instant(c, nr)) {
+            set_candidate(c, n, QUEUE_NORMAL, candidate_key(c, nr), nr.v);
+            return;
+        }
+        if (c->dirty.count >= until) {
+            anneal_look(c, n);
+            return;
+        }
+        run_instant(c, nr, (run_ix){0});
+    }
+    if (!node_at(c, n)->run.v)
+        look_at_queue(c, n);
+}
+
+/* ---- giving work to free workers ---- */
+
+static bool worker_free(const struct core *c, enum queue queue)
+{
+    return c->vars.busy[queue] < core_settings(c)->pool_size[queue];
+}
+
+/* Whose turn it is, seen once more: the world may have changed since it was lined up. */
+static bool start_noderole(struct core *c, noderole_ix nr)
+{
+    const run_ix resumed = noderole_at(c, nr)->run;
+    const node_ix n = noderole_at(c, nr)->node;
+    const bool ok = resumed.v ? !node_at(c, n)->run.v && queued_can_start(c, resumed)
+                              : noderole_at(c, nr)->state == NODEROLE_TODO &&
+                                    anneal_node_is_open(c, n) && can_start(c, nr);
+    if (ok)
+        run_start(c, nr, resumed);
+    return ok;
+}
+
+static bool start_queued(struct core *c, run_ix run)
+{
+    const bool ok = !node_at(c, run_at(c, run)->node)->run.v && queued_can_start(c, run);
+    if (ok)
+        run_start(c, run_at(c, run)->noderole, run);
+    return ok;
+}
+
+static void start_waiting(struct core *c, enum queue queue)
+{
+    uint64_t key;
+    uint32_t value;
+    while (worker_free(c, queue) && omap_ceil(&c->waiting[queue], 0, &key, &value)) {
+        const node_ix n = queue == QUEUE_HIGH ? run_at(c, (run_ix){value})->node
+                                              : noderole_at(c, (noderole_ix){value})->node;
+        must(node_at(c, n)->waiting[queue] == key);
+        set_candidate(c, n, queue, 0, 0);
+        const bool started = queue == QUEUE_HIGH ? start_queued(c, (run_ix){value})
+                                                 : start_noderole(c, (noderole_ix){value});
+        if (!started)
+            anneal_look(c, n);
+    }
+}
+
+void do_anneal(struct core *c, const struct anneal_command *p)
+{
+    const uint32_t until = p->budget ? c->dirty.count + p->budget : UINT32_MAX;
+    while (c->vars.look_first.v && c->dirty.count < until)
+        look_at(c, take_looked(c), until);
+    start_waiting(c, QUEUE_HIGH);
+    start_waiting(c, QUEUE_NORMAL);
+}
+
+bool core_has_work(const struct core *c)
+{
+    if (c->vars.look_first.v)
+        return true;
+    return (worker_free(c, QUEUE_HIGH) && c->waiting[QUEUE_HIGH].count) ||
+           (worker_free(c, QUEUE_NORMAL) && c->waiting[QUEUE_NORMAL].count);
+}
+
+void anneal_forget_node(struct core *c, node_ix n)
+{
+    set_candidate(c, n, QUEUE_NORMAL, 0, 0);
+    set_candidate(c, n, QUEUE_HIGH, 0, 0);
+    if (!node_at(c, n)->looked_for)
+        return;
+    node_ix at = c->vars.look_first, before = {0};
+    for (; at.v != n.v; at = node_at(c, at)->look_next)
+        before = at;
+    struct vars *vars = vars_edit(c);
+    if (before.v)
+        node_derive(c, before)->look_next = node_at(c, n)->look_next;
+    else
+        vars->look_first = node_at(c, n)->look_next;
+    if (vars->look_last.v == n.v)
+        vars->look_last = before;
+    node_derive(c, n)->looked_for = false;
+}

@@ -1,0 +1,104 @@
+#include "core/core_private.h"
+
+#include "base/pages.h"
+
+struct table_plan {
+    uint32_t row_size;
+    uint32_t max;
+};
+
+static const struct table_plan plans[TABLE_OBJECTS] = {
+    [TABLE_SETTINGS] = {sizeof(struct settings), 1},
+    [TABLE_COUNTER] = {sizeof(struct counter), TABLE_COUNT},
+    [TABLE_BARCLAMP] = {sizeof(struct barclamp), BARCLAMPS_MAX},
+    [TABLE_JIG] = {sizeof(struct jig), JIGS_MAX},
+    [TABLE_HAMMER_KIND] = {sizeof(struct hammer_kind), JIGS_MAX},
+    [TABLE_ROLE] = {sizeof(struct role), ROLES_MAX},
+    [TABLE_ATTRIB] = {sizeof(struct attrib), ATTRIBS_MAX},
+    [TABLE_DEPLOYMENT] = {sizeof(struct deployment), DEPLOYMENTS_MAX},
+    [TABLE_SNAPSHOT] = {sizeof(struct snapshot), SNAPSHOTS_MAX},
+    [TABLE_DEPLOYMENT_ROLE] = {sizeof(struct deployment_role), DEPLOYMENT_ROLES_MAX},
+    [TABLE_NODE] = {sizeof(struct node), NODES_MAX},
+    [TABLE_NODEROLE] = {sizeof(struct noderole), NODEROLES_MAX},
+    [TABLE_RUN] = {sizeof(struct run), RUNS_MAX},
+    [TABLE_HAMMER] = {sizeof(struct hammer), HAMMERS_MAX},
+    [TABLE_GROUP] = {sizeof(struct group), GROUPS_MAX},
+    [TABLE_USER] = {sizeof(struct user), USERS_MAX},
+    [TABLE_OUTBOX] = {sizeof(struct outbox), OUTBOX_MAX},
+};
+
+struct core *core_new(void)
+{
+    struct core *c = sys_pages_get(sizeof *c);
+    undo_init(&c->undo);
+    heap_init(&c->heap, &c->undo);
+    blobs_init(&c->blobs, &c->heap, &c->undo, BLOBS_MAX);
+    for (uint32_t t = 0; t < TABLE_OBJECTS; t++) {
+        pool_init(&c->tables[t].pool, &c->undo, plans[t].row_size, plans[t].max);
+        omap_init(&c->tables[t].by_id, &c->heap);
+        omap_init(&c->tables[t].by_name, &c->heap);
+    }
+    for (uint32_t q = 0; q < QUEUE_COUNT; q++)
+        omap_init(&c->waiting[q], &c->heap);
+    omap_init(&c->timers, &c->heap);
+    return c;
+}
+
+void core_free(struct core *c)
+{
+    if (!c)
+        return;
+    for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
+        pool_fini(&c->tables[t].pool);
+    blobs_fini(&c->blobs);
+    heap_fini(&c->heap);
+    undo_fini(&c->undo);
+    list_fini(&c->dirty, sizeof(uint64_t));
+    list_fini(&c->relations, sizeof(struct relation_change));
+    list_fini(&c->archives, sizeof(struct archived));
+    list_fini(&c->visited, sizeof(uint32_t));
+    sys_pages_put(c, sizeof *c);
+}
+
+/* ---- a new installation ---- */
+
+void core_found(struct core *c, int64_t now_ms)
+{
+    struct arena scratch = {0};
+    struct outcome out = {0};
+    struct effects fx = {0};
+    const struct command founding = {.actor = STR("founding")};
+
+    must(c->tables[TABLE_COUNTER].pool.live == 0);
+    c->now_ms = now_ms;
+    c->arena = &scratch;
+    c->out = &out;
+    c->fx = &fx;
+    c->command = &founding;
+
+    for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
+        core_found_row(c, TABLE_COUNTER, (int64_t)t + 1);
+
+    const settings_ix s = settings_add(c);
+    struct settings *settings = settings_edit(c, s);
+    settings->pool_size[QUEUE_NORMAL] = POOL_NORMAL_DEFAULT;
+    settings->pool_size[QUEUE_HIGH] = POOL_HIGH_DEFAULT;
+
+    const group_ix unsorted = group_add(c);
+    struct group *group = group_edit(c, unsorted);
+    put_text(c, &group->name, STR("not_set"));
+    put_text(c, &group->category, STR("ui"));
+    put_text(c, &group->description, STR("nodes in no other group"));
+    group->order = 10000;
+    name_add(c, TABLE_GROUP, unsorted.v);
+
+    const deployment_ix system =
+        deployment_make(c, STR("system"), STR("discovery and bootstrap"), (deployment_ix){0}, true);
+    must(system.v && deployment_at(c, system)->o.id == 1 && !refused(c));
+
+    c->arena = NULL;
+    c->out = NULL;
+    c->fx = NULL;
+    c->command = NULL;
+    arena_fini(&scratch);
+}

@@ -1,0 +1,206 @@
+/* core.h - the mind: commands in, changes and effects out.
+ *
+ * The core holds every node, role, deployment and noderole, and decides what happens next. It is a
+ * pure function with memory: no clock, no I/O, no thread, no global, no float. Time and randomness
+ * arrive inside commands; what must be saved is collected as changes; what the world must do is
+ * returned as effects and may happen only after the changes are durable (turn/turn.h sees to it).
+ *
+ * A refused step leaves no trace. One thread only. Everything returned points into the arena
+ * given, or is a plain value; no index or pointer into the core leaves it.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "model/command.h"
+#include "model/problem.h"
+#include "model/record.h"
+
+struct core;
+
+struct core *core_new(void);
+void core_free(struct core *c); /* NULL is fine */
+
+/* ---- beginning ---- */
+
+/* A new installation: settings, the system deployment (id 1) with its committed head and phantom
+ * node, the group not_set. The core must be empty. */
+void core_found(struct core *c, int64_t now_ms);
+
+/* Take over what a store kept: every record of the tables below TABLE_LOADED, table by table in
+ * the order of enum table, ids ascending; then core_load_end(). ERR_CORRUPT when the records
+ * contradict each other; *out_what says how. A core that failed to load can only be freed. */
+NODISCARD err core_load(struct core *c, const struct record *record, const char **out_what);
+NODISCARD err core_load_end(struct core *c, int64_t mono_ms, const char **out_what);
+
+/* ---- thinking ---- */
+
+enum effect_kind {
+    EFFECT_RUN_START,  /* do the work of a noderole: run, attempt, staged data     */
+    EFFECT_RUN_CANCEL, /* stop it; answer RUN_STOPPED when it is out               */
+    EFFECT_RUN_QUERY,  /* after a restart: adopt, start or declare lost            */
+    EFFECT_OUTBOX,     /* deliver an outbox row: call a hook, power, probe         */
+};
+
+/* Everything in it is durable: ids, and an attempt that is never reused. */
+struct effect {
+    enum effect_kind kind;
+    int64_t id;          /* run or outbox id */
+    uint32_t attempt;    /* runs */
+    int64_t node_id;     /* runs; outbox: 0 */
+    int64_t noderole_id; /* runs; outbox: 0 */
+    struct str jig;      /* EFFECT_RUN_START: which jig does it */
+    struct str data;     /* EFFECT_RUN_START: staged data, canonical JSON */
+    struct effect *next;
+};
+
+struct effects {
+    struct effect *first;
+    struct effect *last;
+    uint32_t count;
+};
+
+/* A question to a hook that may veto. It is asked about a thing that may not exist yet, so the
+ * thing travels in the question. */
+struct ask {
+    uint64_t key; /* names the question; answers carry it back */
+    enum hook hook;
+    int64_t role_id;
+    struct str argument; /* canonical JSON */
+    struct ask *next;
+};
+
+enum verdict {
+    VERDICT_DONE,    /* the changes count; effects are valid once they are durable */
+    VERDICT_REFUSED, /* nothing changed; see problems                              */
+    VERDICT_ASKING,  /* nothing changed; step again with answers to `asks`         */
+};
+
+struct outcome {
+    enum verdict verdict;
+    int64_t id; /* of what was created or changed */
+    struct problem *problems;
+    struct ask *asks;
+    uint32_t ask_count;
+    struct str doc; /* for verbs that tell something (plan, revert): canonical JSON */
+};
+
+/* Step once. Effects are appended to `fx`; everything lies in `arena`. */
+void core_step(struct core *c, const struct command *command, struct arena *arena,
+               struct effects *fx, struct outcome *out);
+
+/* There is annealing to do: step a COMMAND_ANNEAL. */
+bool core_has_work(const struct core *c);
+/* When a COMMAND_TICK is wanted, in mono_ms; -1 = not at all. */
+int64_t core_next_deadline(const struct core *c);
+/* What must be told or asked again after a restart. */
+void core_resume(const struct core *c, struct arena *arena, struct effects *fx);
+
+/* ---- saving ---- */
+
+/* Rows changed since the last collect. */
+uint32_t core_changed(const struct core *c);
+/* End of batch: hand every changed row, net, to `visit`; stamp them with `turn`. The core then
+ * takes them for stored: if the store fails, drop the core and load another. */
+void core_collect(struct core *c, int64_t turn,
+                  void (*visit)(void *context, const struct change *change), void *context);
+/* Sum over the hashes of all rows, as of the last collect (DECISIONS D9). */
+struct digest128 core_digest(const struct core *c);
+/* The same computed from scratch, and including what is not collected yet. */
+struct digest128 core_digest_now(const struct core *c);
+
+/* ---- looking ---- */
+
+/* The record of one object. False when there is none. */
+bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record);
+/* The smallest id above `after` in an object table; 0 = none. */
+int64_t core_next_id(const struct core *c, enum table table, int64_t after);
+uint32_t core_count(const struct core *c, enum table table);
+/* Lookup by natural key (names; ignoring case where the model does). 0 = none. A node may also be
+ * called "admin": the first admin node. */
+int64_t core_find(const struct core *c, enum table table, struct str name);
+/* The noderole of that role on that node; 0 = not bound. */
+int64_t core_noderole(const struct core *c, int64_t node_id, int64_t role_id);
+int64_t core_deployment_role(const struct core *c, int64_t deployment_id, int64_t role_id);
+/* Direct neighbours in the graph, by id ascending; *out_count of them, in the arena. */
+int64_t *core_parents(const struct core *c, int64_t noderole_id, struct arena *a,
+                      uint32_t *out_count);
+int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *a,
+                       uint32_t *out_count);
+/* The node's noderoles by (cohort, id). */
+int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *a,
+                           uint32_t *out_count);
+enum noderole_state core_node_state(const struct core *c, int64_t node_id);
+enum deployment_state core_deployment_state(const struct core *c, int64_t deployment_id);
+
+/* Data of SEMANTICS 6. What an attrib reads as on a target, default included: canonical JSON.
+ * view: what layers to look through. False when the attrib has no meaning there. */
+enum view {
+    VIEW_ALL,
+    VIEW_COMMITTED,
+    VIEW_USER,
+    VIEW_SYSTEM,
+    VIEW_WALL,
+    VIEW_NOTE,
+    VIEW_DISCOVERY
+};
+bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
+                enum view view, struct arena *a, struct str *out_value);
+/* What a run of this noderole would be given now. */
+struct str core_staged(const struct core *c, int64_t noderole_id, struct arena *a);
+
+/* What a commit of this deployment would do (DECISIONS D12): out->doc is the plan with its hash.
+ * The command is the DEPLOYMENT_COMMIT that would be stepped, with answers if any were asked. */
+void core_plan(struct core *c, const struct command *commit, struct arena *arena,
+               struct outcome *out);
+
+/* What snapshot `seq` of a deployment held: {"data":[...],"members":[...]}. The live part comes
+ * from the core; closed intervals (old_member, old_data records that cover seq) from the caller. */
+struct str core_snapshot_content(const struct core *c, int64_t deployment_id, int64_t seq,
+                                 const struct record *old, uint32_t old_count, struct arena *a);
+/* {"added":[...],"changed":[...],"removed":[...]} between two contents. */
+struct str core_snapshot_diff(struct str before, struct str after, struct arena *a);
+
+/* Why a thing is not where one would like it: the chain of unmet conditions down to the root. */
+enum cause_code {
+    CAUSE_NONE,             /* nothing is wrong: active, or nothing to do        */
+    CAUSE_PROPOSED,         /* it has not been committed                         */
+    CAUSE_HEAD_PROPOSED,    /* its deployment is proposed (recalled)             */
+    CAUSE_PARENT,           /* a parent is not active: see next                  */
+    CAUSE_ERROR,            /* its run (or hook) failed; waits for a person      */
+    CAUSE_NOT_ALIVE,        /* its node is not alive                             */
+    CAUSE_NOT_AVAILABLE,    /* its node is not available                         */
+    CAUSE_HELD_BY_TARGET,   /* the node is held at a target role                 */
+    CAUSE_JIG_INACTIVE,     /* nothing here can run it                           */
+    CAUSE_NODE_CLOSED,      /* another noderole of the node is in error: next    */
+    CAUSE_NODE_BUSY,        /* another run occupies the node: next               */
+    CAUSE_NODE_STOPPED,     /* a script asked for nothing more on this node      */
+    CAUSE_WAITING_FOR_HOOK, /* a hook of its own has not answered                */
+    CAUSE_NO_WORKER,        /* every worker is busy                              */
+    CAUSE_READY,            /* it will start in this turn                        */
+    CAUSE_RUNNING,          /* a run is in flight                                */
+    CAUSE_STOPPING,         /* a cancelled run has not stopped yet               */
+    CAUSE_PARKED,           /* waits for an acknowledgement                      */
+    CAUSE_ASYNC,            /* waits for whoever it asked to come back           */
+    CAUSE_COUNT
+};
+
+struct cause {
+    enum cause_code code;
+    enum table object; /* what it is about */
+    int64_t object_id;
+    int64_t since;      /* ms; 0 = not known */
+    struct str text;    /* a sentence */
+    struct cause *next; /* the cause of this cause */
+};
+
+/* NULL when there is no such object. */
+struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a);
+const char *cause_name(enum cause_code code);
+
+/* ---- trusting ---- */
+
+/* Every invariant of docs/invariants.md that one core can know about itself. NULL when all hold,
+ * else the number and a sentence. Costs as much as there is. */
+const char *core_check(const struct core *c, struct arena *a);

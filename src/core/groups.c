@@ -1,0 +1,182 @@
+#include "core/core_private.h"
+
+#include "model/names.h"
+
+enum { ORDER_DEFAULT = 10000 };
+
+/* ---- who is in ---- */
+
+void group_join(struct core *c, group_ix g, node_ix n)
+{
+    if (ids_has(c, &group_at(c, g)->nodes, TABLE_NODE, n.v))
+        return;
+    ids_insert(c, &group_derive(c, g)->nodes, TABLE_NODE, n.v);
+    node_derive(c, n)->group_count++;
+    relation_note(c, TABLE_MEMBERSHIP, false, group_at(c, g)->o.id, node_at(c, n)->o.id, 0);
+}
+
+void group_leave(struct core *c, group_ix g, node_ix n)
+{
+    if (!ids_has(c, &group_at(c, g)->nodes, TABLE_NODE, n.v))
+        return;
+    ids_remove(c, &group_derive(c, g)->nodes, TABLE_NODE, n.v);
+    node_derive(c, n)->group_count--;
+    relation_note(c, TABLE_MEMBERSHIP, true, group_at(c, g)->o.id, node_at(c, n)->o.id, 0);
+}
+
+void groups_forget_node(struct core *c, node_ix n)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_GROUP, 0); ix && node_at(c, n)->group_count;
+         ix = core_next_row(c, TABLE_GROUP, group_at(c, (group_ix){ix})->o.id))
+        group_leave(c, (group_ix){ix}, n);
+}
+
+/* ---- names ---- */
+
+struct group_name {
+    struct str name, category;
+};
+
+/* `self` is the group that may have the name already: none for a new one. */
+static void check_name(struct core *c, struct group_name wanted, group_ix self)
+{
+    const char *wrong = names_check_group(wanted.name);
+    const char *odd = names_check_category(wanted.category);
+    if (wrong)
+        refuse(c, wanted.name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("name"),
+               SAY(c, STR("name "), str_from(wrong)));
+    if (odd)
+        refuse(c, PROBLEM_NAME_INVALID, STR("category"), SAY(c, STR("category "), str_from(odd)));
+    if (wrong || odd)
+        return;
+    const uint32_t taken =
+        name_find(c, TABLE_GROUP, SAY(c, wanted.category, STR("/"), wanted.name));
+    if (taken && taken != self.v)
+        refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
+               SAY(c, STR("there is a group called "), wanted.name, STR(" in category "),
+                   wanted.category, STR(" already")));
+}
+
+static void rename_group(struct core *c, group_ix g, struct group_name wanted)
+{
+    const struct group *now = group_at(c, g);
+    if (str_eq(text_of(c, now->name), wanted.name) &&
+        str_eq(text_of(c, now->category), wanted.category))
+        return;
+    name_remove(c, TABLE_GROUP, g.v);
+    struct group *group = group_edit(c, g);
+    put_text(c, &group->name, wanted.name);
+    put_text(c, &group->category, wanted.category);
+    name_add(c, TABLE_GROUP, g.v);
+}
+
+/* Nodes in no other group are put there (K17), so it stays what it is. */
+static bool is_not_set(const struct core *c, group_ix g)
+{
+    const struct group *group = group_at(c, g);
+    return str_eq_nocase(text_of(c, group->name), STR("not_set")) &&
+           str_eq(text_of(c, group->category), STR("ui"));
+}
+
+/* ---- commands ---- */
+
+void do_group_create(struct core *c, const struct group_create_command *p)
+{
+    const struct group_name name = {p->name, p->category.len ? p->category : STR("ui")};
+    check_name(c, name, (group_ix){0});
+    const group_ix g = refused(c) ? (group_ix){0} : group_add(c);
+    if (!g.v)
+        return;
+    struct group *group = group_edit(c, g);
+    put_text(c, &group->name, name.name);
+    put_text(c, &group->category, name.category);
+    put_text(c, &group->description, p->description);
+    group->order = p->order ? p->order : ORDER_DEFAULT;
+    name_add(c, TABLE_GROUP, g.v);
+    c->out->id = group->o.id;
+}
+
+static group_ix find_group(struct core *c, int64_t id)
+{
+    const group_ix g = group_by_id(c, id);
+    if (!g.v)
+        refuse_missing(c, "id", "group", id);
+    return g;
+}
+
+void do_group_update(struct core *c, const struct group_update_command *p)
+{
+    const group_ix g = find_group(c, p->id);
+    if (!g.v)
+        return;
+    const struct group *now = group_at(c, g);
+    struct group_name name = {text_of(c, now->name), text_of(c, now->category)};
+    if (p->given & GIVEN_NAME)
+        name.name = p->name;
+    if (p->given & GIVEN_GROUP_CATEGORY)
+        name.category = p->category.len ? p->category : STR("ui");
+    check_name(c, name, g);
+    if (is_not_set(c, g) && (!str_eq(name.name, text_of(c, now->name)) ||
+                             !str_eq(name.category, text_of(c, now->category))))
+        refuse(c, PROBLEM_IN_USE, STR("name"), STR("the group not_set keeps its name"));
+    if (refused(c))
+        return;
+    c->out->id = p->id;
+    rename_group(c, g, name);
+    if ((p->given & GIVEN_DESCRIPTION) && !str_eq(text_of(c, now->description), p->description))
+        put_text(c, &group_edit(c, g)->description, p->description);
+    if ((p->given & GIVEN_GROUP_ORDER) && now->order != p->order)
+        group_edit(c, g)->order = p->order;
+}
+
+void do_group_delete(struct core *c, const struct group_delete_command *p)
+{
+    const group_ix g = find_group(c, p->id);
+    if (!g.v)
+        return;
+    if (is_not_set(c, g)) {
+        refuse(c, PROBLEM_IN_USE, STR("id"), STR("the group not_set cannot be deleted"));
+        return;
+    }
+    c->out->id = p->id;
+    while (group_at(c, g)->nodes.count) {
+        const struct vec *nodes = &group_at(c, g)->nodes;
+        group_leave(c, g, (node_ix){vec_at(c, nodes, nodes->count - 1)});
+    }
+    name_remove(c, TABLE_GROUP, g.v);
+    struct group *group = group_edit(c, g);
+    put_text(c, &group->name, STR(""));
+    put_text(c, &group->description, STR(""));
+    put_text(c, &group->category, STR(""));
+    core_remove_row(c, TABLE_GROUP, g.v);
+}
+
+static bool find_both(struct core *c, int64_t group_id, int64_t node_id, group_ix *out_group,
+                      node_ix *out_node)
+{
+    *out_group = find_group(c, group_id);
+    *out_node = node_by_id(c, node_id);
+    if (!out_node->v)
+        refuse_missing(c, "node_id", "node", node_id);
+    return out_group->v && out_node->v;
+}
+
+void do_group_add(struct core *c, const struct group_add_command *p)
+{
+    group_ix g;
+    node_ix n;
+    if (!find_both(c, p->id, p->node_id, &g, &n))
+        return;
+    c->out->id = p->id;
+    group_join(c, g, n);
+}
+
+void do_group_remove(struct core *c, const struct group_remove_command *p)
+{
+    group_ix g;
+    node_ix n;
+    if (!find_both(c, p->id, p->node_id, &g, &n))
+        return;
+    c->out->id = p->id;
+    group_leave(c, g, n);
+}

@@ -1,0 +1,351 @@
+#include "core/core_private.h"
+
+#include "base/json.h"
+
+/* What roles want to hear. A hook is a row of the outbox, made in the step that caused it and kept
+ * until it was answered, so it is delivered at least once and in order. Hooks that may say no are
+ * questions instead: the step ends asking, and is tried again with the answers. */
+
+/* ---- the outbox ---- */
+
+static outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, int64_t id)
+{
+    const outbox_ix ix = outbox_add(c);
+    if (!ix.v)
+        return ix;
+    struct outbox *row = outbox_edit(c, ix);
+    row->kind = kind;
+    row->object = object;
+    row->object_id = id;
+    row->depth = c->depth;
+    effect_add(c, EFFECT_OUTBOX, row->o.id);
+    return ix;
+}
+
+static outbox_ix hook_make(struct core *c, enum hook hook, role_ix role, enum table object,
+                           int64_t id)
+{
+    const outbox_ix ix = outbox_make(c, OUTBOX_HOOK, object, id);
+    if (ix.v) {
+        struct outbox *row = outbox_edit(c, ix);
+        row->hook = hook;
+        row->role_id = role_at(c, role)->o.id;
+    }
+    return ix;
+}
+
+static void outbox_remove(struct core *c, outbox_ix ix)
+{
+    put_text(c, &outbox_edit(c, ix)->detail, STR(""));
+    core_remove_row(c, TABLE_OUTBOX, ix.v);
+}
+
+static bool defines(const struct core *c, role_ix role, enum hook hook)
+{
+    return role_at(c, role)->hooks >> hook & 1 && role_can_run(c, role);
+}
+
+/* ---- noderoles ---- */
+
+static void noderole_hook(struct core *c, enum hook hook, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (hook_make(c, hook, nr->role, TABLE_NODEROLE, nr->o.id).v)
+        noderole_derive(c, ix)->hooks_waiting++;
+}
+
+/* SEMANTICS 3.2: for destructive roles hooks belong to the first time only. */
+static bool first_time(const struct core *c, noderole_ix ix, enum noderole_state state)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (!(role_at(c, nr->role)->flags & ROLE_DESTRUCTIVE))
+        return true;
+    return nr->run_count == (state == NODEROLE_ACTIVE ? 1 : 0);
+}
+
+void hooks_state(struct core *c, noderole_ix ix, enum noderole_state state, bool committed_run,
+                 bool silent)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const enum hook hook = (enum hook)state; /* the first hooks are the states, in their order */
+    if (silent || !role_at(c, nr->role)->hooks || !defines(c, nr->role, hook))
+        return;
+    if (state == NODEROLE_PROPOSED) {
+        noderole_hook(c, hook, ix);
+        return;
+    }
+    const bool committed = committed_run || deployment_at(c, nr->deployment)->committed;
+    if (committed && !nr->unavailable && first_time(c, ix, state))
+        noderole_hook(c, hook, ix);
+}
+
+void hooks_proposed(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->state == NODEROLE_PROPOSED && defines(c, nr->role, HOOK_PROPOSED))
+        noderole_hook(c, HOOK_PROPOSED, ix);
+}
+
+void outbox_forget_noderole(struct core *c, noderole_ix ix)
+{
+    const int64_t id = noderole_at(c, ix)->o.id;
+    int64_t at = 0;
+    while (noderole_at(c, ix)->hooks_waiting) {
+        const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
+        must(row.v); /* hooks_waiting counts these rows */
+        at = outbox_at(c, row)->o.id;
+        if (outbox_at(c, row)->object != TABLE_NODEROLE || outbox_at(c, row)->object_id != id)
+            continue;
+        noderole_derive(c, ix)->hooks_waiting--;
+        outbox_remove(c, row);
+    }
+}
+
+/* ---- nodes and deployment roles ---- */
+
+void hooks_node(struct core *c, enum hook hook, node_ix n)
+{
+    const struct vec *roles = &c->vars.hook_roles[hook];
+    for (uint32_t i = 0; i < roles->count; i++) {
+        const role_ix role = {vec_at(c, roles, i)};
+        const outbox_ix ix = hook_make(c, hook, role, TABLE_NODE, node_at(c, n)->o.id);
+        if (ix.v) /* the node may be gone when the hook hears of it */
+            put_text(c, &outbox_edit(c, ix)->detail, text_of(c, node_at(c, n)->name));
+    }
+}
+
+void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr)
+{
+    const role_ix role = deployment_role_at(c, dr)->role;
+    if (!defines(c, role, hook))
+        return;
+    const deployment_ix d = deployment_role_at(c, dr)->deployment;
+    const outbox_ix ix =
+        hook_make(c, hook, role, TABLE_DEPLOYMENT_ROLE, deployment_role_at(c, dr)->o.id);
+    if (ix.v)
+        put_text(c, &outbox_edit(c, ix)->detail, text_of(c, deployment_at(c, d)->name));
+}
+
+static int role_order(const struct core *c, role_ix a, role_ix b, bool deepest_first)
+{
+    const struct role *x = role_at(c, a), *y = role_at(c, b);
+    if (x->cohort != y->cohort)
+        return (x->cohort < y->cohort) == !deepest_first ? -1 : 1;
+    return str_cmp(text_of(c, x->name), text_of(c, y->name));
+}
+
+static void hook_roles_insert(struct core *c, enum hook hook, role_ix role)
+{
+    struct vec *v = &vars_edit(c)->hook_roles[hook];
+    uint32_t at = v->count;
+    while (at && role_order(c, role, (role_ix){vec_at(c, v, at - 1)}, hook == HOOK_NODE_DELETE) < 0)
+        at--;
+    vec_insert(&c->heap, v, at, role.v);
+}
+
+void hooks_index(struct core *c)
+{
+    static const enum hook of_nodes[] = {HOOK_NODE_CREATE, HOOK_NODE_CHANGE, HOOK_NODE_DELETE};
+    for (uint32_t h = 0; h < sizeof of_nodes / sizeof *of_nodes; h++) {
+        vec_clear(&c->heap, &vars_edit(c)->hook_roles[of_nodes[h]]);
+        for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
+             ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
+            if (defines(c, (role_ix){ix}, of_nodes[h]))
+                hook_roles_insert(c, of_nodes[h], (role_ix){ix});
+    }
+}
+
+/* ---- power and probes ---- */
+
+void outbox_power(struct core *c, node_ix n, struct str action)
+{
+    const outbox_ix ix = outbox_make(c, OUTBOX_POWER, TABLE_NODE, node_at(c, n)->o.id);
+    if (ix.v)
+        put_text(c, &outbox_edit(c, ix)->detail, action);
+}
+
+void outbox_power_once(struct core *c, node_ix n, struct str action)
+{
+    /* A node asked to come on once per command is asked often enough. */
+    const struct node *node = node_at(c, n);
+    if (node->power_asked == c->step_number)
+        return;
+    node_derive(c, n)->power_asked = c->step_number;
+    outbox_power(c, n, action);
+}
+
+void outbox_probe(struct core *c, node_ix n)
+{
+    outbox_make(c, OUTBOX_PROBE, TABLE_NODE, node_at(c, n)->o.id);
+}
+
+/* ---- questions ---- */
+
+static const struct answer *answer_to(const struct core *c, uint64_t key)
+{
+    for (uint32_t i = 0; i < c->command->answer_count; i++)
+        if (c->command->answers[i].key == key)
+            return &c->command->answers[i];
+    return NULL;
+}
+
+bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument)
+{
+    if (!defines(c, role, hook))
+        return true;
+    const int64_t role_id = role_at(c, role)->o.id;
+    const uint64_t key = hash64(argument, hash64((struct str){(const char *)&role_id, 8}, hook));
+    const struct answer *answer = answer_to(c, key);
+    if (!answer) {
+        struct ask *ask = arena_new(c->arena, struct ask);
+        *ask = (struct ask){
+            .key = key, .hook = hook, .role_id = role_id, .argument = argument, .next = NULL};
+        struct ask **end = &c->out->asks;
+        while (*end)
+            end = &(*end)->next;
+        *end = ask;
+        c->out->ask_count++;
+        return true;
+    }
+    if (!answer->veto)
+        return true;
+    return refuse(
+        c, PROBLEM_HOOK_VETO, str_from(hook_name(hook)),
+        SAY(c, STR("role "), text_of(c, role_at(c, role)->name), STR(" says no: "), answer->text));
+}
+
+static void put_member(struct arena *a, struct json *object, const char *key, struct str text)
+{
+    json_set(object, str_from(key), json_make_string(a, text));
+}
+
+struct str hooks_noderole_argument(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    struct json *o = json_make(c->arena, JSON_OBJECT);
+    put_member(c->arena, o, "deployment", text_of(c, deployment_at(c, nr->deployment)->name));
+    put_member(c->arena, o, "node", text_of(c, node_at(c, nr->node)->name));
+    put_member(c->arena, o, "role", text_of(c, role_at(c, nr->role)->name));
+    json_set(o, STR("data"), doc_tree(c->arena, doc_of(c, nr->proposed_data)));
+    return json_write(c->arena, o);
+}
+
+struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix ix)
+{
+    const struct deployment_role *dr = deployment_role_at(c, ix);
+    struct json *o = json_make(c->arena, JSON_OBJECT);
+    put_member(c->arena, o, "deployment", text_of(c, deployment_at(c, dr->deployment)->name));
+    put_member(c->arena, o, "role", text_of(c, role_at(c, dr->role)->name));
+    json_set(o, STR("data"),
+             doc_tree(c->arena, doc_of(c, dr->proposed ? dr->proposed_data : dr->committed_data)));
+    return json_write(c->arena, o);
+}
+
+/* ---- answers from the outbox ---- */
+
+/* The hook's wishes, each a step of its own inside this one. The first refusal undoes them all:
+ * false, with the reason in *out_text. */
+static bool apply_wishes(struct core *c, const struct outbox *row, struct str wishes,
+                         struct str *out_text)
+{
+    uint32_t at = 0;
+    while (at < wishes.len) {
+        struct command wish;
+        struct outcome outcome;
+        if (command_decode(c->arena, wishes, &at, &wish) != OK) {
+            *out_text = STR("its wishes cannot be read");
+            return false;
+        }
+        wish.now_ms = c->now_ms;
+        wish.mono_ms = c->mono_ms;
+        wish.depth = row->depth + 1;
+        if (wish.kind == COMMAND_OUTBOX_DONE || wish.kind == COMMAND_ANNEAL) {
+            *out_text = STR("it wished for something only the daemon does");
+            return false;
+        }
+        core_step_inside(c, &wish, &outcome);
+        if (outcome.verdict == VERDICT_DONE)
+            continue;
+        const struct problem *why = outcome.problems;
+        *out_text =
+            SAY(c, STR("its wish "), str_from(command_name(wish.kind)), STR(" was refused: "),
+                why ? why->text : STR("a hook that may veto cannot be asked from a hook"));
+        return false;
+    }
+    return true;
+}
+
+static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, struct str text)
+{
+    const struct str log = SAY(c, str_from(hook_name(hook)), STR(": "), text);
+    if (hook == HOOK_PROPOSED) {
+        struct noderole *nr = noderole_edit(c, ix);
+        nr->hook_failed = true;
+        put_text(c, &nr->status, log);
+        return;
+    }
+    noderole_fail(c, ix, SAY(c, str_from(hook_name(hook)), STR(" failed")), log);
+}
+
+static void hook_succeeded(struct core *c, enum hook hook, noderole_ix ix)
+{
+    if (hook != HOOK_PROPOSED || !noderole_at(c, ix)->hook_failed)
+        return;
+    struct noderole *nr = noderole_edit(c, ix);
+    nr->hook_failed = false;
+    put_text(c, &nr->status, STR(""));
+}
+
+static void hook_done(struct core *c, outbox_ix ix, bool failed, struct str text)
+{
+    const enum hook hook = (enum hook)outbox_at(c, ix)->hook;
+    const noderole_ix nr = outbox_at(c, ix)->object == TABLE_NODEROLE
+                               ? noderole_by_id(c, outbox_at(c, ix)->object_id)
+                               : (noderole_ix){0};
+    outbox_remove(c, ix);
+    if (!nr.v)
+        return;
+    struct noderole *row = noderole_derive(c, nr);
+    must(row->hooks_waiting > 0);
+    row->hooks_waiting--;
+    anneal_look(c, row->node);
+    if (failed)
+        hook_failed(c, hook, nr, text);
+    else
+        hook_succeeded(c, hook, nr);
+}
+
+static void probe_done(struct core *c, outbox_ix ix, bool failed)
+{
+    const node_ix n = node_by_id(c, outbox_at(c, ix)->object_id);
+    outbox_remove(c, ix);
+    if (n.v && failed && node_at(c, n)->alive) {
+        node_set_alive(c, n, false);
+        node_changed(c, n);
+    }
+}
+
+void do_outbox_done(struct core *c, const struct outbox_done_command *p)
+{
+    const outbox_ix ix = outbox_by_id(c, p->outbox_id);
+    if (!ix.v)
+        return; /* answered before */
+    bool failed = p->failed;
+    struct str text = p->text;
+    switch ((enum outbox_kind)outbox_at(c, ix)->kind) {
+    case OUTBOX_HOOK:
+        if (!failed && outbox_at(c, ix)->depth >= CHAIN_MAX && p->wishes.len) {
+            failed = true;
+            text = STR("hooks keep causing hooks");
+        }
+        if (!failed && p->wishes.len)
+            failed = !core_try(c, apply_wishes, outbox_at(c, ix), p->wishes, &text);
+        /* A wish may have removed the object, and this row with it. */
+        if (outbox_by_id(c, p->outbox_id).v)
+            hook_done(c, ix, failed, text);
+        return;
+    case OUTBOX_PROBE: probe_done(c, ix, failed); return;
+    case OUTBOX_POWER: outbox_remove(c, ix); return;
+    }
+    impossible("an outbox row of no kind");
+}

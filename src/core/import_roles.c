@@ -1,0 +1,460 @@
+#include "core/import_private.h"
+
+#include "model/names.h"
+
+enum { NAMES_MAX = 1000 }; /* in one list; they are compared with each other */
+
+/* clang-format off */
+static const struct {
+    const char *name;
+    uint32_t flag;
+} flags[] = {
+    {"library", ROLE_LIBRARY},     {"implicit", ROLE_IMPLICIT},   {"bootstrap", ROLE_BOOTSTRAP},
+    {"discovery", ROLE_DISCOVERY}, {"cluster", ROLE_CLUSTER},     {"destructive", ROLE_DESTRUCTIVE},
+    {"abstract", ROLE_ABSTRACT},   {"milestone", ROLE_MILESTONE}, {"powersave", ROLE_POWERSAVE},
+    {"service", ROLE_SERVICE},     {"server", ROLE_SERVER},
+};
+/* clang-format on */
+
+struct role_facts {
+    struct str name, description, class_name, jig_name;
+    struct str requires, wants, provides, conflicts, announces; /* canonical; empty = none */
+    uint32_t flags, hooks;
+};
+
+/* ---- lists ---- */
+
+static bool list_has(const struct json *list, struct str name)
+{
+    for (const struct json *item = list->first; item; item = item->next)
+        if (str_eq_nocase(item->text, name))
+            return true;
+    return false;
+}
+
+static struct str list_text(struct import *im, const struct json *list)
+{
+    return list->count ? json_write(im->c->arena, list) : STR("");
+}
+
+static const char *check_step(struct str step)
+{
+    return step.len == 0 || step.len > NAME_LEN_MAX ? "must be a word" : NULL;
+}
+
+/* A list of words, each once, each obeying `check`. */
+static struct json *read_words(struct import *im, const struct json *entry, const char *key,
+                               struct str place, const char *(*check)(struct str))
+{
+    struct json *words = json_make(im->c->arena, JSON_ARRAY);
+    const struct str list = place_of(im, place, key);
+    uint32_t i = 0;
+    for (const struct json *item = import_list(im, entry, key, place);
+         item && !import_is_hopeless(im); item = item->next, i++) {
+        if (i >= NAMES_MAX) {
+            import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has too many entries"));
+            break;
+        }
+        if (item->kind != JSON_STRING)
+            import_refuse(im, PROBLEM_BAD_VALUE, place_at(im, list, i), STR("must be a name"));
+        else if (import_name(im, item->text, place_at(im, list, i), check) &&
+                 !list_has(words, item->text))
+            json_append(words, json_make_string(im->c->arena, item->text));
+    }
+    return words;
+}
+
+static struct str read_names(struct import *im, const struct json *entry, const char *key,
+                             struct str place)
+{
+    return list_text(im, read_words(im, entry, key, place, names_check_role));
+}
+
+/* ---- flags and hooks ---- */
+
+static uint32_t flag_named(struct str name)
+{
+    for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (str_eq(name, str_from(flags[i].name)))
+            return flags[i].flag;
+    return 0;
+}
+
+static uint32_t read_flags(struct import *im, const struct json *entry, struct str place)
+{
+    uint32_t mask = 0;
+    const struct json *words = read_words(im, entry, "flags", place, check_step);
+    for (const struct json *word = words->first; word; word = word->next) {
+        const uint32_t flag = flag_named(word->text);
+        if (!flag)
+            import_warn(im, place_of(im, place, "flags"),
+                        SAY(im->c, STR("flag "), word->text, STR(" means nothing here")));
+        mask |= flag;
+    }
+    return mask;
+}
+
+static uint32_t hook_mask(struct str name)
+{
+    if (str_eq(name, STR("on_node_update"))) /* what the hook was called before */
+        return 1u << HOOK_NODE_CHANGE;
+    for (uint32_t hook = 0; hook < HOOK_COUNT; hook++)
+        if (str_eq(name, str_from(hook_name((enum hook)hook))))
+            return 1u << hook;
+    return 0;
+}
+
+static uint32_t read_hooks(struct import *im, const struct json *entry, struct str place)
+{
+    uint32_t mask = 0;
+    const struct json *words = read_words(im, entry, "hooks", place, check_step);
+    for (const struct json *word = words->first; word; word = word->next) {
+        if (!hook_mask(word->text))
+            import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "hooks"),
+                          SAY(im->c, STR("there is no hook "), word->text));
+        mask |= hook_mask(word->text);
+    }
+    return mask;
+}
+
+/* ---- wanted attribs ---- */
+
+static struct json *find_want(struct json *wants, struct str name)
+{
+    for (struct json *want = wants->first; want; want = want->next)
+        if (str_eq_nocase(json_get(want, STR("name"))->text, name))
+            return want;
+    return NULL;
+}
+
+/* A name, or {name, at}. */
+static void read_want(struct import *im, const struct json *item, struct str place,
+                      struct json *wants)
+{
+    struct arena *a = im->c->arena;
+    const bool is_name = item->kind == JSON_STRING;
+    if (!is_name && item->kind != JSON_OBJECT) {
+        import_refuse(im, PROBLEM_BAD_VALUE, place, STR("must be a name, or a name and an at"));
+        return;
+    }
+    const struct str name = is_name ? item->text : import_text(im, item, "name", place, STR(""));
+    const struct str at = is_name ? STR("") : import_text(im, item, "at", place, STR(""));
+    const char *wrong = attrib_check_map(at);
+    if (wrong)
+        import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "at"),
+                      SAY(im->c, STR("at "), str_from(wrong)));
+    if (wrong || !import_name(im, name, place, names_check_attrib))
+        return;
+    struct json *want = find_want(wants, name);
+    if (!want) {
+        want = json_make(a, JSON_OBJECT);
+        json_set(want, STR("name"), json_make_string(a, name));
+        json_append(wants, want);
+    }
+    json_set(want, STR("at"), json_make_string(a, at));
+}
+
+static struct str read_wants(struct import *im, const struct json *entry, struct str place)
+{
+    struct json *wants = json_make(im->c->arena, JSON_ARRAY);
+    const struct str list = place_of(im, place, "wants-attribs");
+    uint32_t i = 0;
+    for (const struct json *item = import_list(im, entry, "wants-attribs", place);
+         item && !import_is_hopeless(im); item = item->next, i++) {
+        if (i >= NAMES_MAX) {
+            import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has too many entries"));
+            break;
+        }
+        read_want(im, item, place_at(im, list, i), wants);
+    }
+    return list_text(im, wants);
+}
+
+/* ---- what documents say about each other's roles ---- */
+
+/* A require of X on Y can be said by X ("requires") or by Y ("attaches", or as later barclamps
+ * spell it, "preceeds"). It holds as long as one of the two documents says so. */
+
+static bool entry_lists(const struct json *entry, const char *key, struct str name)
+{
+    const struct json *list = import_get(entry, key);
+    for (const struct json *item = list ? list->first : NULL; item; item = item->next)
+        if (item->kind == JSON_STRING && str_eq_nocase(item->text, name))
+            return true;
+    return false;
+}
+
+static const struct json *entry_of(const struct json *doc, struct str role)
+{
+    const struct json *list = import_get(doc, "roles");
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const struct json *name = import_get(entry, "name");
+        if (name && name->kind == JSON_STRING && str_eq_nocase(name->text, role))
+            return entry;
+    }
+    return NULL;
+}
+
+static const struct json *document_of(struct import *im, role_ix r)
+{
+    const barclamp_ix owner = role_at(im->c, r)->barclamp;
+    if (owner.v == im->barclamp.v)
+        return im->doc;
+    return doc_tree(im->c->arena, text_of(im->c, barclamp_at(im->c, owner)->cfg_data));
+}
+
+static bool attaches(struct import *im, struct str role, struct str to)
+{
+    const role_ix r = {name_find(im->c, TABLE_ROLE, role)};
+    const struct json *entry = r.v ? entry_of(document_of(im, r), role) : NULL;
+    return entry && (entry_lists(entry, "attaches", to) || entry_lists(entry, "preceeds", to));
+}
+
+static bool requires_itself(struct import *im, role_ix r, struct str name)
+{
+    const struct json *entry =
+        entry_of(document_of(im, r), text_of(im->c, role_at(im->c, r)->name));
+    return entry && entry_lists(entry, "requires", name);
+}
+
+/* What the document says the role requires, and what others attached to it. */
+static struct str read_requires(struct import *im, const struct json *entry, struct str place,
+                                struct str name)
+{
+    struct json *names = read_words(im, entry, "requires", place, names_check_role);
+    const role_ix r = {name_find(im->c, TABLE_ROLE, name)};
+    const struct json *old =
+        doc_tree(im->c->arena, r.v ? text_of(im->c, role_at(im->c, r)->requires) : STR(""));
+    for (const struct json *item = old->first; item; item = item->next)
+        if (!list_has(names, item->text) && attaches(im, item->text, name))
+            json_append(names, json_make_string(im->c->arena, item->text));
+    return list_text(im, names);
+}
+
+/* ---- the row ---- */
+
+static bool role_reads_as(const struct core *c, const struct role *r, const struct role_facts *f)
+{
+    return r->flags == f->flags && r->hooks == f->hooks && r->template_data == 0 &&
+           str_eq(text_of(c, r->description), f->description) &&
+           str_eq(text_of(c, r->class_name), f->class_name) &&
+           str_eq(text_of(c, r->jig_name), f->jig_name) &&
+           str_eq(text_of(c, r->requires), f->requires) && str_eq(text_of(c, r->wants), f->wants) &&
+           str_eq(text_of(c, r->provides), f->provides) &&
+           str_eq(text_of(c, r->conflicts), f->conflicts) &&
+           str_eq(text_of(c, r->announces), f->announces);
+}
+
+static void touch(struct import *im, role_ix r, uint32_t place)
+{
+    im->changed = true;
+    im->touched[im->touched_count] = r;
+    im->places[im->touched_count++] = place;
+}
+
+static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
+{
+    struct role *r = role_edit(c, ix);
+    r->flags = f->flags;
+    r->hooks = f->hooks;
+    put_text(c, &r->description, f->description);
+    put_text(c, &r->class_name, f->class_name);
+    put_text(c, &r->jig_name, f->jig_name);
+    put_doc(c, &r->requires, f->requires);
+    put_doc(c, &r->wants, f->wants);
+    put_doc(c, &r->provides, f->provides);
+    put_doc(c, &r->conflicts, f->conflicts);
+    put_doc(c, &r->announces, f->announces);
+    put_doc(c, &r->template_data, STR(""));
+}
+
+/* May this document say what the role is? */
+static bool may_define(struct import *im, role_ix ix, struct str name, struct str field)
+{
+    struct core *c = im->c;
+    const struct role *r = role_at(c, ix);
+    struct str why = STR("");
+    if (im->roles_seen[ix.v])
+        why = SAY(c, STR("role "), name, STR(" comes twice"));
+    else if (!str_eq(text_of(c, r->name), name))
+        why = SAY(c, name, STR(" differs only in case from "), text_of(c, r->name));
+    else if (im->barclamp.v && r->barclamp.v != im->barclamp.v)
+        why = SAY(c, STR("role "), name, STR(" belongs to barclamp "),
+                  text_of(c, barclamp_at(c, r->barclamp)->name));
+    if (why.len)
+        import_refuse(im, PROBLEM_NAME_TAKEN, field, why);
+    return why.len == 0;
+}
+
+static role_ix role_named(struct import *im, struct str name, struct str field)
+{
+    struct core *c = im->c;
+    role_ix ix = {name_find(c, TABLE_ROLE, name)};
+    if (ix.v)
+        return may_define(im, ix, name, field) ? ix : (role_ix){0};
+    ix = role_add(c);
+    if (!ix.v)
+        return ix;
+    struct role *r = role_edit(c, ix);
+    put_text(c, &r->name, name);
+    r->barclamp = im->barclamp;
+    name_add(c, TABLE_ROLE, ix.v);
+    return ix;
+}
+
+/* ---- one role ---- */
+
+static struct str read_jig(struct import *im, const struct json *entry, struct str place)
+{
+    const struct str field = place_of(im, place, "jig");
+    const struct str jig = import_text(im, entry, "jig", place, STR(""));
+    if (import_name(im, jig, field, names_check_jig) && !name_find(im->c, TABLE_JIG, jig))
+        import_warn(im, field,
+                    SAY(im->c, STR("jig "), jig, STR(" is not known here; the role cannot run")));
+    return jig;
+}
+
+static struct role_facts read_role(struct import *im, const struct json *entry, struct str place,
+                                   struct str name)
+{
+    return (struct role_facts){
+        .name = name,
+        .description = import_text(im, entry, "description", place, import_title(im, name)),
+        .class_name = import_text(im, entry, "type", place, STR("Role")),
+        .jig_name = read_jig(im, entry, place),
+        .requires = read_requires(im, entry, place, name),
+        .wants = read_wants(im, entry, place),
+        .provides = read_names(im, entry, "provides", place),
+        .conflicts = read_names(im, entry, "conflicts", place),
+        .announces = list_text(im, read_words(im, entry, "announces", place, check_step)),
+        .flags = read_flags(im, entry, place),
+        .hooks = read_hooks(im, entry, place),
+    };
+}
+
+static void import_role(struct import *im, const struct json *entry, uint32_t i)
+{
+    struct core *c = im->c;
+    const struct str place = place_at(im, STR("roles"), i);
+    if (entry->kind != JSON_OBJECT) {
+        import_refuse(im, PROBLEM_BAD_VALUE, place, STR("must be a set of keys and values"));
+        return;
+    }
+    const struct str name = import_text(im, entry, "name", place, STR(""));
+    const struct str field = place_of(im, place, "name");
+    const bool named = import_name(im, name, field, names_check_role);
+    const struct role_facts facts = read_role(im, entry, place, name);
+    const role_ix ix = named ? role_named(im, name, field) : (role_ix){0};
+    if (ix.v) {
+        im->roles_seen[ix.v] = 1;
+        if (!role_reads_as(c, role_at(c, ix), &facts)) {
+            role_write(c, ix, &facts);
+            touch(im, ix, i);
+        }
+    }
+    uint32_t k = 0;
+    const struct str attribs = place_of(im, place, "attribs");
+    for (const struct json *item = import_list(im, entry, "attribs", place);
+         item && !import_is_hopeless(im); item = item->next, k++)
+        import_attrib(im, item, place_at(im, attribs, k), ix, ix.v != 0);
+}
+
+/* ---- requires put upon others ---- */
+
+static void set_require(struct import *im, role_ix on, struct str name, bool wanted, uint32_t place)
+{
+    struct core *c = im->c;
+    const struct json *now = doc_tree(c->arena, text_of(c, role_at(c, on)->requires));
+    if (list_has(now, name) == wanted)
+        return;
+    struct json *names = json_make(c->arena, JSON_ARRAY);
+    for (const struct json *item = now->first; item; item = item->next)
+        if (!str_eq_nocase(item->text, name))
+            json_append(names, json_make_string(c->arena, item->text));
+    if (wanted)
+        json_append(names, json_make_string(c->arena, name));
+    put_doc(c, &role_edit(c, on)->requires, list_text(im, names));
+    touch(im, on, place);
+}
+
+static void attach(struct import *im, const struct json *entry, uint32_t i, const char *key)
+{
+    struct core *c = im->c;
+    const struct str place = place_at(im, STR("roles"), i);
+    const struct json *name = import_get(entry, "name");
+    const struct json *to = read_words(im, entry, key, place, names_check_role);
+    for (const struct json *item = to->first; item; item = item->next) {
+        const role_ix on = {name_find(c, TABLE_ROLE, item->text)};
+        if (on.v)
+            set_require(im, on, name->text, true, i);
+        else
+            import_warn(im, place_of(im, place, key),
+                        SAY(c, STR("there is no role "), item->text, STR(" to attach to yet")));
+    }
+}
+
+/* What an earlier version of the document attached and nobody asks for any more. */
+static void detach(struct import *im, const struct json *entry, const char *key)
+{
+    const struct json *list = import_get(entry, key);
+    const struct json *name = import_get(entry, "name");
+    for (const struct json *item = list ? list->first : NULL; item; item = item->next) {
+        const role_ix on = {name_find(im->c, TABLE_ROLE, item->text)};
+        if (on.v && !attaches(im, name->text, item->text) && !requires_itself(im, on, name->text))
+            set_require(im, on, name->text, false, 0);
+    }
+}
+
+static void detach_all(struct import *im)
+{
+    const struct json *list = import_get(doc_tree(im->c->arena, im->before), "roles");
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        detach(im, entry, "attaches");
+        detach(im, entry, "preceeds");
+    }
+}
+
+static bool has_role(const struct import *im, const struct json *entry)
+{
+    const struct json *name = import_get(entry, "name");
+    return name && name->kind == JSON_STRING && name_find(im->c, TABLE_ROLE, name->text);
+}
+
+static void attach_all(struct import *im, const struct json *first)
+{
+    uint32_t i = 0;
+    for (const struct json *entry = first; entry && !import_is_hopeless(im);
+         entry = entry->next, i++) {
+        if (!has_role(im, entry))
+            continue;
+        attach(im, entry, i, "attaches");
+        attach(im, entry, i, "preceeds");
+    }
+}
+
+/* Every role can be written once for itself and once for each that attaches to it. */
+static uint32_t count_touches(const struct json *first)
+{
+    uint32_t count = 0;
+    for (const struct json *entry = first; entry; entry = entry->next) {
+        const struct json *to = import_get(entry, "attaches");
+        const struct json *also = import_get(entry, "preceeds");
+        count += 1 + (to ? to->count : 0) + (also ? also->count : 0);
+    }
+    return count;
+}
+
+void import_roles(struct import *im)
+{
+    uint32_t i = 0;
+    const struct json *before = import_get(doc_tree(im->c->arena, im->before), "roles");
+    const struct json *first = import_list(im, im->doc, "roles", STR(""));
+    const uint32_t room = count_touches(first) + count_touches(before ? before->first : NULL);
+    im->touched = arena_array(im->c->arena, role_ix, room);
+    im->places = arena_array(im->c->arena, uint32_t, room);
+    for (const struct json *entry = first; entry && !import_is_hopeless(im);
+         entry = entry->next, i++)
+        import_role(im, entry, i);
+    attach_all(im, first);
+    detach_all(im);
+}

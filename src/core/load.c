@@ -1,0 +1,539 @@
+#include "core/core_private.h"
+
+/* Records as rows: the way back from a store. First every durable fact is put in place, table by
+ * table, references checked as they come; then core_load_end() derives the rest. What a load
+ * cannot make sense of is named and refused: a store is never guessed at. */
+
+static bool load_text(struct core *c, text_h *slot, struct str text)
+{
+    bool full = false;
+    *slot = blob_take(&c->blobs, text, &full);
+    return !full;
+}
+
+#define TEXT(row, r, field) ok &= load_text(c, &(row)->field, (r)->field)
+#define SAME(row, r, field) (row)->field = (r)->field
+/* A reference by id: 0 stays 0, anything else must be there. */
+#define REF(target, type, from)                                                                    \
+    do {                                                                                           \
+        (target) = type##_by_id(c, from);                                                          \
+        ok &= (from) == 0 || (target).v != 0;                                                      \
+    } while (0)
+
+static bool load_settings(struct core *c, struct settings *row, const struct settings_record *r)
+{
+    must(c);
+    row->pool_size[QUEUE_NORMAL] = r->pool_normal;
+    row->pool_size[QUEUE_HIGH] = r->pool_high;
+    SAME(row, r, max_depth);
+    SAME(row, r, test_jig);
+    return r->id == 1;
+}
+
+static bool load_counter(struct core *c, struct counter *row, const struct counter_record *r)
+{
+    must(c);
+    SAME(row, r, last);
+    return r->id <= TABLE_OBJECTS;
+}
+
+static bool load_barclamp(struct core *c, struct barclamp *row, const struct barclamp_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    REF(row->parent, barclamp, r->parent_id);
+    TEXT(row, r, version);
+    TEXT(row, r, build_version);
+    TEXT(row, r, source_url);
+    TEXT(row, r, source_path);
+    TEXT(row, r, commit);
+    TEXT(row, r, build_on);
+    TEXT(row, r, cfg_data);
+    return ok;
+}
+
+static bool load_jig(struct core *c, struct jig *row, const struct jig_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    TEXT(row, r, class_name);
+    SAME(row, r, order);
+    SAME(row, r, active);
+    TEXT(row, r, inactive_reason);
+    TEXT(row, r, client_role_name);
+    TEXT(row, r, server);
+    TEXT(row, r, client_name);
+    TEXT(row, r, key);
+    return ok;
+}
+
+static bool load_hammer_kind(struct core *c, struct hammer_kind *row,
+                             const struct hammer_kind_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, klass);
+    SAME(row, r, priority);
+    return ok;
+}
+
+static bool load_role(struct core *c, struct role *row, const struct role_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    TEXT(row, r, class_name);
+    TEXT(row, r, jig_name);
+    REF(row->barclamp, barclamp, r->barclamp_id);
+    SAME(row, r, flags);
+    SAME(row, r, hooks);
+    SAME(row, r, cohort);
+    TEXT(row, r, requires);
+    TEXT(row, r, wants);
+    TEXT(row, r, provides);
+    TEXT(row, r, conflicts);
+    TEXT(row, r, announces);
+    ok &= load_text(c, &row->template_data, r->template);
+    TEXT(row, r, notes);
+    return ok;
+}
+
+static bool load_attrib(struct core *c, struct attrib *row, const struct attrib_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    REF(row->barclamp, barclamp, r->barclamp_id);
+    REF(row->role, role, r->role_id);
+    SAME(row, r, writable);
+    SAME(row, r, order);
+    TEXT(row, r, map);
+    TEXT(row, r, ui_renderer);
+    TEXT(row, r, schema);
+    TEXT(row, r, default_value);
+    return ok;
+}
+
+/* Its head and phantom come in later tables; core_load_end finds them. */
+static bool load_deployment(struct core *c, struct deployment *row,
+                            const struct deployment_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    REF(row->parent, deployment, r->parent_id);
+    SAME(row, r, system);
+    row->head.v = 0;
+    row->load_head_id = r->head_id;
+    row->load_phantom_id = r->phantom_id;
+    return ok && r->system == (r->parent_id == 0);
+}
+
+static bool load_snapshot(struct core *c, struct snapshot *row, const struct snapshot_record *r)
+{
+    bool ok = true;
+    REF(row->deployment, deployment, r->deployment_id);
+    SAME(row, r, seq);
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    SAME(row, r, order);
+    SAME(row, r, predecessor_id);
+    SAME(row, r, state);
+    SAME(row, r, since);
+    SAME(row, r, committed_at);
+    SAME(row, r, archived_at);
+    TEXT(row, r, actor);
+    TEXT(row, r, counts);
+    return ok && row->deployment.v && r->state <= SNAPSHOT_ARCHIVED;
+}
+
+static bool load_deployment_role(struct core *c, struct deployment_role *row,
+                                 const struct deployment_role_record *r)
+{
+    bool ok = true;
+    REF(row->deployment, deployment, r->deployment_id);
+    REF(row->role, role, r->role_id);
+    SAME(row, r, proposed);
+    TEXT(row, r, proposed_data);
+    TEXT(row, r, committed_data);
+    TEXT(row, r, wall);
+    TEXT(row, r, notes);
+    SAME(row, r, data_from);
+    return ok && row->deployment.v && row->role.v;
+}
+
+static bool load_node(struct core *c, struct node *row, const struct node_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    SAME(row, r, admin);
+    SAME(row, r, system);
+    REF(row->deployment, deployment, r->deployment_id);
+    REF(row->target, role, r->target_role_id);
+    SAME(row, r, allocated);
+    SAME(row, r, alive);
+    SAME(row, r, available);
+    SAME(row, r, stopped);
+    SAME(row, r, alive_since);
+    SAME(row, r, available_since);
+    TEXT(row, r, bootenv);
+    SAME(row, r, order);
+    TEXT(row, r, quirks);
+    TEXT(row, r, discovery);
+    TEXT(row, r, hint);
+    TEXT(row, r, notes);
+    return ok && row->deployment.v;
+}
+
+static bool load_noderole(struct core *c, struct noderole *row, const struct noderole_record *r)
+{
+    bool ok = true;
+    REF(row->deployment, deployment, r->deployment_id);
+    REF(row->role, role, r->role_id);
+    REF(row->node, node, r->node_id);
+    ok &= row->deployment.v && row->role.v && row->node.v && r->state < NODEROLE_STATE_COUNT &&
+          r->cohort <= COHORT_MAX;
+    if (!ok)
+        return false;
+    row->dr = deployment_role_find(c, row->deployment, row->role);
+    row->state = (uint8_t)r->state;
+    SAME(row, r, since);
+    SAME(row, r, cohort);
+    SAME(row, r, run_count);
+    SAME(row, r, attempt);
+    SAME(row, r, order);
+    SAME(row, r, unavailable);
+    SAME(row, r, rerun);
+    SAME(row, r, removing);
+    SAME(row, r, hook_failed);
+    SAME(row, r, member_from);
+    SAME(row, r, data_from);
+    TEXT(row, r, status);
+    TEXT(row, r, runlog);
+    TEXT(row, r, proposed_data);
+    TEXT(row, r, committed_data);
+    TEXT(row, r, sysdata);
+    TEXT(row, r, wall);
+    TEXT(row, r, notes);
+    return ok && row->dr.v;
+}
+
+/* A run that is being stopped may outlive its noderole and its node. */
+static bool load_run(struct core *c, struct run *row, const struct run_record *r)
+{
+    bool ok = true;
+    SAME(row, r, node_id);
+    SAME(row, r, noderole_id);
+    SAME(row, r, state);
+    SAME(row, r, queue);
+    SAME(row, r, attempt);
+    SAME(row, r, frozen);
+    SAME(row, r, begun);
+    SAME(row, r, committed);
+    SAME(row, r, started_at);
+    SAME(row, r, park_left_ms);
+    TEXT(row, r, job);
+    TEXT(row, r, data);
+    row->node = node_by_id(c, r->node_id);
+    if (r->state != RUN_STOPPING) {
+        row->noderole = noderole_by_id(c, r->noderole_id);
+        ok &= row->node.v && row->noderole.v;
+    }
+    return ok && r->state <= RUN_STOPPING && r->queue < QUEUE_COUNT;
+}
+
+static bool load_hammer(struct core *c, struct hammer *row, const struct hammer_record *r)
+{
+    bool ok = true;
+    REF(row->node, node, r->node_id);
+    REF(row->kind, hammer_kind, r->hammer_kind_id);
+    SAME(row, r, priority);
+    TEXT(row, r, name);
+    TEXT(row, r, endpoint);
+    TEXT(row, r, username);
+    TEXT(row, r, authenticator);
+    return ok && row->node.v && row->kind.v;
+}
+
+static bool load_group(struct core *c, struct group *row, const struct group_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, name);
+    TEXT(row, r, description);
+    TEXT(row, r, category);
+    SAME(row, r, order);
+    return ok;
+}
+
+static bool load_user(struct core *c, struct user *row, const struct user_record *r)
+{
+    bool ok = true;
+    TEXT(row, r, username);
+    TEXT(row, r, email);
+    SAME(row, r, is_admin);
+    SAME(row, r, is_locked);
+    TEXT(row, r, password_hash);
+    TEXT(row, r, digest_ha1);
+    TEXT(row, r, settings);
+    return ok;
+}
+
+static bool load_outbox(struct core *c, struct outbox *row, const struct outbox_record *r)
+{
+    bool ok = true;
+    SAME(row, r, kind);
+    SAME(row, r, hook);
+    SAME(row, r, role_id);
+    SAME(row, r, object);
+    SAME(row, r, object_id);
+    SAME(row, r, depth);
+    TEXT(row, r, detail);
+    return ok && r->kind <= OUTBOX_PROBE && r->hook < HOOK_COUNT && r->object < TABLE_COUNT;
+}
+
+/* ---- relations ---- */
+
+static bool load_edge(struct core *c, const struct edge_record *r)
+{
+    const noderole_ix parent = noderole_by_id(c, r->parent_id);
+    const noderole_ix child = noderole_by_id(c, r->child_id);
+    if (!parent.v || !child.v || graph_has_edge(c, parent, child) ||
+        noderole_at(c, parent)->cohort >= noderole_at(c, child)->cohort)
+        return false; /* depth grows along every edge; so there is no cycle either */
+    ids_insert(c, &noderole_derive(c, parent)->children, TABLE_NODEROLE, child.v);
+    struct noderole *row = noderole_derive(c, child);
+    ids_insert(c, &row->parents, TABLE_NODEROLE, parent.v);
+    if (noderole_at(c, parent)->state != NODEROLE_ACTIVE)
+        row->missing++;
+    return true;
+}
+
+/* Pairs stand in the order of the attribs' ids, whatever order the store gives them in. */
+static bool load_link(struct core *c, const struct link_record *r)
+{
+    const noderole_ix parent = noderole_by_id(c, r->parent_id);
+    const noderole_ix child = noderole_by_id(c, r->child_id);
+    const attrib_ix attrib = attrib_by_id(c, r->attrib_id);
+    if (!parent.v || !child.v || !attrib.v)
+        return false;
+    struct vec *links = &noderole_derive(c, child)->links;
+    uint32_t at = 0;
+    while (at < links->count &&
+           attrib_at(c, (attrib_ix){vec_at(c, links, at + 1)})->o.id < r->attrib_id)
+        at += 2;
+    vec_insert(&c->heap, links, at, parent.v);
+    vec_insert(&c->heap, links, at + 1, attrib.v);
+    return true;
+}
+
+static bool load_membership(struct core *c, const struct membership_record *r)
+{
+    const group_ix g = group_by_id(c, r->group_id);
+    const node_ix n = node_by_id(c, r->node_id);
+    if (!g.v || !n.v || ids_has(c, &group_at(c, g)->nodes, TABLE_NODE, n.v))
+        return false;
+    ids_insert(c, &group_derive(c, g)->nodes, TABLE_NODE, n.v);
+    node_derive(c, n)->group_count++;
+    return true;
+}
+
+/* ---- one record ---- */
+
+static bool fill_row(struct core *c, void *row, const struct record *r)
+{
+    switch (r->table) {
+#define ROW(upper, lower)                                                                          \
+    case TABLE_##upper: return load_##lower(c, row, &r->lower);
+        ROW(SETTINGS, settings)
+        ROW(COUNTER, counter)
+        ROW(BARCLAMP, barclamp)
+        ROW(JIG, jig)
+        ROW(HAMMER_KIND, hammer_kind)
+        ROW(ROLE, role)
+        ROW(ATTRIB, attrib)
+        ROW(DEPLOYMENT, deployment)
+        ROW(SNAPSHOT, snapshot)
+        ROW(DEPLOYMENT_ROLE, deployment_role)
+        ROW(NODE, node)
+        ROW(NODEROLE, noderole)
+        ROW(RUN, run)
+        ROW(HAMMER, hammer)
+        ROW(GROUP, group)
+        ROW(USER, user)
+        ROW(OUTBOX, outbox)
+#undef ROW
+    case TABLE_EDGE:
+    case TABLE_LINK:
+    case TABLE_MEMBERSHIP:
+    case TABLE_OLD_MEMBER:
+    case TABLE_OLD_DATA:
+    case TABLE_COUNT: break;
+    }
+    impossible("a table without rows of its own");
+}
+
+static bool has_name(enum table t)
+{
+    return t == TABLE_BARCLAMP || t == TABLE_JIG || t == TABLE_HAMMER_KIND || t == TABLE_ROLE ||
+           t == TABLE_ATTRIB || t == TABLE_DEPLOYMENT || t == TABLE_NODE || t == TABLE_GROUP ||
+           t == TABLE_USER;
+}
+
+static const char *load_object(struct core *c, const struct record *r)
+{
+    struct table_rows *t = &c->tables[r->table];
+    if (r->id <= 0 || omap_find(&t->by_id, (uint64_t)r->id))
+        return "a row comes twice, or has no id";
+    const uint32_t ix = pool_add(&t->pool);
+    if (!ix)
+        return "more rows of one kind than this build can hold";
+    omap_put(&t->by_id, (uint64_t)r->id, ix);
+    struct object *o = pool_at(&t->pool, ix);
+    o->row.flags |= ROW_STORED;
+    o->id = r->settings.id;
+    o->created_at = r->settings.created_at;
+    o->updated_at = r->settings.updated_at;
+    o->turn = r->settings.turn;
+    if (r->settings.updated_at > c->now_ms)
+        c->now_ms = r->settings.updated_at;
+    if (!fill_row(c, o, r))
+        return "a row refers to something that is not there";
+    if (has_name(r->table))
+        name_add(c, r->table, ix);
+    return NULL;
+}
+
+static void index_object(struct core *c, enum table table, uint32_t ix);
+
+err core_load(struct core *c, const struct record *r, const char **out_what)
+{
+    must(c->undo.depth == 0 && r->table < TABLE_LOADED);
+    const char *what = NULL;
+    if (r->table < TABLE_OBJECTS)
+        what = load_object(c, r);
+    else if (r->table == TABLE_EDGE)
+        what = load_edge(c, &r->edge) ? NULL : "an edge of the graph does not fit";
+    else if (r->table == TABLE_LINK)
+        what = load_link(c, &r->link) ? NULL : "an attrib link does not fit";
+    else
+        what = load_membership(c, &r->membership) ? NULL : "a group membership does not fit";
+    if (!what && r->table < TABLE_OBJECTS)
+        index_object(c, r->table, omap_find(&c->tables[r->table].by_id, (uint64_t)r->id));
+    *out_what = what;
+    return what ? ERR_CORRUPT : OK;
+}
+
+/* ---- what follows from the facts ---- */
+
+static void index_noderole(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    node_place(c, ix);
+    node_derive(c, nr->node)->counts[nr->state]++;
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->counts[nr->state]++;
+    d->reruns += nr->rerun;
+    d->removing += nr->removing;
+    ids_insert(c, &deployment_role_derive(c, nr->dr)->noderoles, TABLE_NODEROLE, ix.v);
+}
+
+static void index_run(struct core *c, run_ix ix)
+{
+    const struct run *run = run_at(c, ix);
+    const bool holds = run->state == RUN_RUNNING || run->state == RUN_STOPPING;
+    if (holds)
+        vars_edit(c)->busy[run->queue]++;
+    if (holds && run->node.v)
+        node_derive(c, run->node)->run = ix;
+    if (run->state == RUN_QUEUED)
+        ids_insert(c, &node_derive(c, run->node)->queued, TABLE_RUN, ix.v);
+    if (run->noderole.v && (run->state != RUN_QUEUED || run->attempt))
+        noderole_derive(c, run->noderole)->run = ix;
+    else if (run->noderole.v)
+        noderole_derive(c, run->noderole)->queued = ix;
+}
+
+static void index_object(struct core *c, enum table table, uint32_t ix)
+{
+    if (table == TABLE_DEPLOYMENT_ROLE) {
+        const struct deployment_role *dr = deployment_role_at(c, (deployment_role_ix){ix});
+        struct deployment *d = deployment_derive(c, dr->deployment);
+        ids_insert(c, &d->roles, TABLE_DEPLOYMENT_ROLE, ix);
+        d->proposed_roles += dr->proposed;
+        ids_insert(c, &role_derive(c, dr->role)->deployed, TABLE_DEPLOYMENT_ROLE, ix);
+    } else if (table == TABLE_NODEROLE) {
+        index_noderole(c, (noderole_ix){ix});
+    } else if (table == TABLE_RUN) {
+        index_run(c, (run_ix){ix});
+    } else if (table == TABLE_HAMMER) {
+        const node_ix n = hammer_at(c, (hammer_ix){ix})->node;
+        ids_insert(c, &node_derive(c, n)->hammers, TABLE_HAMMER, ix);
+    } else if (table == TABLE_NODE) {
+        vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
+    } else if (table == TABLE_OUTBOX) {
+        const struct outbox *row = outbox_at(c, (outbox_ix){ix});
+        const noderole_ix nr =
+            row->object == TABLE_NODEROLE ? noderole_by_id(c, row->object_id) : (noderole_ix){0};
+        if (nr.v)
+            noderole_derive(c, nr)->hooks_waiting++;
+    } else if (table == TABLE_DEPLOYMENT) {
+        const deployment_ix parent = deployment_at(c, (deployment_ix){ix})->parent;
+        if (parent.v)
+            deployment_derive(c, parent)->child_count++;
+    }
+}
+
+static bool join_deployment(struct core *c, deployment_ix ix)
+{
+    struct deployment *d = deployment_derive(c, ix);
+    d->head = snapshot_by_id(c, d->load_head_id);
+    d->phantom = node_by_id(c, d->load_phantom_id);
+    if (!d->head.v || !d->phantom.v || snapshot_at(c, d->head)->deployment.v != ix.v)
+        return false;
+    d->committed = snapshot_at(c, d->head)->state == SNAPSHOT_COMMITTED;
+    return true;
+}
+
+err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
+{
+    struct arena scratch = {0};
+    struct outcome out = {0};
+    struct effects fx = {0};
+    c->mono_ms = mono_ms;
+    *out_what = NULL;
+    if (!c->tables[TABLE_SETTINGS].pool.live || !deployment_by_id(c, 1).v ||
+        c->tables[TABLE_COUNTER].pool.live != TABLE_OBJECTS)
+        *out_what = "the settings, the counters or the system deployment are missing";
+    for (uint32_t ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, 0); ix && !*out_what;
+         ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, ix))
+        if (!join_deployment(c, (deployment_ix){ix}))
+            *out_what = "a deployment has lost its head or its phantom node";
+    if (*out_what)
+        return ERR_CORRUPT;
+
+    c->arena = &scratch;
+    c->out = &out;
+    c->fx = &fx;
+    roles_resolve(c);
+    if (refused(c))
+        *out_what = "the stored roles contradict each other";
+    for (uint32_t ix = pool_next(&c->tables[TABLE_RUN].pool, 0); ix;
+         ix = pool_next(&c->tables[TABLE_RUN].pool, ix))
+        if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
+            run_load_timer(c, (run_ix){ix});
+    anneal_look_everywhere(c);
+    c->arena = NULL;
+    c->out = NULL;
+    c->fx = NULL;
+
+    if (!*out_what && core_changed(c))
+        *out_what = "stored roles are not as deep as they should be";
+    if (!*out_what)
+        *out_what = core_check(c, &scratch);
+    c->vars.digest = core_seal(c);
+    arena_fini(&scratch);
+    return *out_what ? ERR_CORRUPT : OK;
+}

@@ -1,0 +1,106 @@
+#include "core/core_private.h"
+
+/* Looking without touching: what readers outside the core are given. */
+
+bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record)
+{
+    must(table < TABLE_OBJECTS);
+    const uint32_t ix = id > 0 ? omap_find(&c->tables[table].by_id, (uint64_t)id) : 0;
+    if (ix)
+        record_of_row(c, table, ix, out_record);
+    return ix != 0;
+}
+
+int64_t core_next_id(const struct core *c, enum table table, int64_t after)
+{
+    uint64_t id;
+    uint32_t ix;
+    must(table < TABLE_OBJECTS && after >= 0);
+    return omap_ceil(&c->tables[table].by_id, (uint64_t)after + 1, &id, &ix) ? (int64_t)id : 0;
+}
+
+uint32_t core_count(const struct core *c, enum table table)
+{
+    must(table < TABLE_OBJECTS);
+    return c->tables[table].pool.live;
+}
+
+static int64_t first_admin(const struct core *c)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        if (node_at(c, (node_ix){ix})->admin)
+            return node_at(c, (node_ix){ix})->o.id;
+    return 0;
+}
+
+/* A group's key is category/name; people say the name alone and mean the oldest of that name. */
+static int64_t group_by_name(const struct core *c, struct str name)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_GROUP, 0); ix;
+         ix = core_next_row(c, TABLE_GROUP, group_at(c, (group_ix){ix})->o.id))
+        if (str_eq_nocase(text_of(c, group_at(c, (group_ix){ix})->name), name))
+            return group_at(c, (group_ix){ix})->o.id;
+    return 0;
+}
+
+int64_t core_find(const struct core *c, enum table table, struct str name)
+{
+    if (table == TABLE_GROUP && str_find(name, '/', 0) == name.len)
+        return group_by_name(c, name);
+    if (table == TABLE_NODE && str_eq(name, STR("admin")))
+        return first_admin(c);
+    const uint32_t ix = name_find(c, table, name);
+    return ix ? ((const struct object *)pool_at(&c->tables[table].pool, ix))->id : 0;
+}
+
+int64_t core_noderole(const struct core *c, int64_t node_id, int64_t role_id)
+{
+    const node_ix n = node_by_id(c, node_id);
+    const role_ix r = role_by_id(c, role_id);
+    const noderole_ix nr = n.v && r.v ? noderole_find(c, n, r) : (noderole_ix){0};
+    return nr.v ? noderole_at(c, nr)->o.id : 0;
+}
+
+int64_t core_deployment_role(const struct core *c, int64_t deployment_id, int64_t role_id)
+{
+    const deployment_ix d = deployment_by_id(c, deployment_id);
+    const role_ix r = role_by_id(c, role_id);
+    const deployment_role_ix dr =
+        d.v && r.v ? deployment_role_find(c, d, r) : (deployment_role_ix){0};
+    return dr.v ? deployment_role_at(c, dr)->o.id : 0;
+}
+
+static int64_t *noderole_ids(const struct core *c, const struct vec *v, struct arena *a,
+                             uint32_t *out_count)
+{
+    int64_t *ids = arena_array(a, int64_t, v->count + 1);
+    for (uint32_t i = 0; i < v->count; i++)
+        ids[i] = noderole_at(c, (noderole_ix){vec_at(c, v, i)})->o.id;
+    *out_count = v->count;
+    return ids;
+}
+
+int64_t *core_parents(const struct core *c, int64_t noderole_id, struct arena *a,
+                      uint32_t *out_count)
+{
+    static const struct vec none = {0};
+    const noderole_ix nr = noderole_by_id(c, noderole_id);
+    return noderole_ids(c, nr.v ? &noderole_at(c, nr)->parents : &none, a, out_count);
+}
+
+int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *a,
+                       uint32_t *out_count)
+{
+    static const struct vec none = {0};
+    const noderole_ix nr = noderole_by_id(c, noderole_id);
+    return noderole_ids(c, nr.v ? &noderole_at(c, nr)->children : &none, a, out_count);
+}
+
+int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *a,
+                           uint32_t *out_count)
+{
+    static const struct vec none = {0};
+    const node_ix n = node_by_id(c, node_id);
+    return noderole_ids(c, n.v ? &node_at(c, n)->noderoles : &none, a, out_count);
+}

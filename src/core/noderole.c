@@ -1,0 +1,321 @@
+#include "core/core_private.h"
+
+/* The life of one noderole. One total table says what each event means in each state; one function
+ * writes the state; the consequences for neighbours follow from there. The picture of this table
+ * is DECISIONS D1 and the test that draws it. */
+
+enum move {
+    REFUSE = 0, /* a forgotten cell refuses */
+    STAY,
+    SETTLE, /* TODO if every parent is ACTIVE, else BLOCKED */
+    PROPOSE,
+    BLOCK,
+    READY, /* -> TODO */
+    START, /* -> TRANSITION */
+    ACTIVATE,
+    FAIL,
+    AGAIN, /* rerun mark if a run is live, else TODO */
+};
+
+/* clang-format off */
+static const uint8_t moves[NODEROLE_STATE_COUNT][NODEROLE_EVENT_COUNT] = {
+    /*                         COMMIT  PROPOSE  READY  LOST   ANC_ERROR START   OK        FAILED RETRY   DEACTIVATE */
+    [NODEROLE_PROPOSED]   = { SETTLE, STAY,    STAY,  STAY,  STAY,     REFUSE, STAY,     STAY,  REFUSE, STAY   },
+    [NODEROLE_BLOCKED]    = { REFUSE, PROPOSE, READY, STAY,  STAY,     REFUSE, STAY,     STAY,  REFUSE, STAY   },
+    [NODEROLE_TODO]       = { REFUSE, PROPOSE, STAY,  BLOCK, BLOCK,    START,  STAY,     FAIL,  STAY,   SETTLE },
+    [NODEROLE_TRANSITION] = { REFUSE, PROPOSE, STAY,  STAY,  STAY,     REFUSE, ACTIVATE, FAIL,  AGAIN,  SETTLE },
+    [NODEROLE_ACTIVE]     = { REFUSE, PROPOSE, STAY,  STAY,  BLOCK,    START,  STAY,     FAIL,  READY,  SETTLE },
+    [NODEROLE_ERROR]      = { REFUSE, PROPOSE, STAY,  BLOCK, BLOCK,    REFUSE, STAY,     STAY,  READY,  SETTLE },
+};
+/* clang-format on */
+
+/* ---- entering a state ---- */
+
+static void count_state(struct core *c, const struct noderole *nr, uint8_t from, uint8_t to)
+{
+    struct node *node = node_derive(c, nr->node);
+    node->counts[from]--;
+    node->counts[to]++;
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->counts[from]--;
+    d->counts[to]++;
+}
+
+static void enter(struct core *c, noderole_ix ix, enum noderole_state to);
+
+/* The children learn that a parent is ACTIVE now. */
+static void tell_children_ready(struct core *c, noderole_ix parent)
+{
+    for (uint32_t i = 0; i < noderole_at(c, parent)->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &noderole_at(c, parent)->children, i)};
+        struct noderole *row = noderole_derive(c, child);
+        must(row->missing > 0);
+        if (--row->missing == 0)
+            noderole_apply(c, child, EVENT_READY);
+    }
+}
+
+/* The children learn that a parent is ACTIVE no more. Its propose is gentler than its loss: only
+ * what has not started waits (DECISIONS D1). */
+static void tell_children_lost(struct core *c, noderole_ix parent)
+{
+    const bool proposed = noderole_at(c, parent)->state == NODEROLE_PROPOSED;
+    for (uint32_t i = 0; i < noderole_at(c, parent)->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &noderole_at(c, parent)->children, i)};
+        struct noderole *row = noderole_derive(c, child);
+        row->missing++;
+        if (!proposed || row->state == NODEROLE_TODO)
+            noderole_apply(c, child, EVENT_LOST);
+    }
+}
+
+/* Every descendant hears of an error, however far; each at most once. */
+static void tell_descendants_error(struct core *c, noderole_ix from)
+{
+    uint32_t count;
+    noderole_ix *below = graph_descendants(c, from, c->arena, &count);
+    graph_sort_by_cohort(c, below, count, false);
+    for (uint32_t i = 0; i < count; i++)
+        noderole_apply(c, below[i], EVENT_ANC_ERROR);
+}
+
+/* What a state means for the runs of the noderole. */
+static void settle_runs(struct core *c, noderole_ix ix, uint8_t from, enum noderole_state to)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (from == NODEROLE_TRANSITION && nr->run.v)
+        run_cancel(c, nr->run);
+    if (nr->queued.v && (to == NODEROLE_PROPOSED || to == NODEROLE_BLOCKED || to == NODEROLE_ERROR))
+        run_drop_queued(c, ix);
+}
+
+/* The only place that writes `state`; every consequence of a move begins here. */
+static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, bool committed_run,
+                     bool silent)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    const uint8_t from = nr->state;
+    must(from != to);
+    nr->state = (uint8_t)to;
+    nr->since = c->now_ms;
+    count_state(c, nr, from, (uint8_t)to);
+    settle_runs(c, ix, from, to);
+    if (to == NODEROLE_TODO)
+        anneal_todo(c, ix);
+    anneal_look(c, nr->node);
+    hooks_state(c, ix, to, committed_run, silent);
+
+    if (from == NODEROLE_ACTIVE)
+        tell_children_lost(c, ix);
+    if (to == NODEROLE_ACTIVE)
+        tell_children_ready(c, ix);
+    if (to == NODEROLE_ERROR)
+        tell_descendants_error(c, ix);
+}
+
+static void enter(struct core *c, noderole_ix ix, enum noderole_state to)
+{
+    enter_by(c, ix, to, false, false);
+}
+
+static void settle(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const enum noderole_state to = nr->missing ? NODEROLE_BLOCKED : NODEROLE_TODO;
+    if (nr->state != to)
+        enter(c, ix, to);
+}
+
+/* ---- events ---- */
+
+static void again(struct core *c, noderole_ix ix)
+{
+    if (noderole_at(c, ix)->run.v)
+        noderole_mark_rerun(c, ix, true);
+    else
+        settle(c, ix);
+}
+
+bool noderole_apply(struct core *c, noderole_ix ix, enum noderole_event event)
+{
+    const uint8_t state = noderole_at(c, ix)->state;
+    must(state < NODEROLE_STATE_COUNT && event < NODEROLE_EVENT_COUNT);
+    switch ((enum move)moves[state][event]) {
+    case REFUSE: return false;
+    case STAY: return true;
+    case SETTLE: settle(c, ix); return true;
+    case PROPOSE: enter(c, ix, NODEROLE_PROPOSED); return true;
+    case BLOCK: enter(c, ix, NODEROLE_BLOCKED); return true;
+    case READY: enter(c, ix, NODEROLE_TODO); return true;
+    case START: enter(c, ix, NODEROLE_TRANSITION); return true;
+    case ACTIVATE: enter(c, ix, NODEROLE_ACTIVE); return true;
+    case FAIL: enter(c, ix, NODEROLE_ERROR); return true;
+    case AGAIN: again(c, ix); return true;
+    }
+    impossible("a move outside the enum");
+}
+
+bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event event,
+                        bool committed_run, bool silent)
+{
+    const uint8_t state = noderole_at(c, ix)->state;
+    switch ((enum move)moves[state][event]) {
+    case START: enter_by(c, ix, NODEROLE_TRANSITION, committed_run, silent); return true;
+    case ACTIVATE: enter_by(c, ix, NODEROLE_ACTIVE, committed_run, silent); return true;
+    case FAIL: enter_by(c, ix, NODEROLE_ERROR, committed_run, silent); return true;
+    case REFUSE:
+    case STAY:
+    case SETTLE:
+    case PROPOSE:
+    case BLOCK:
+    case READY:
+    case AGAIN: return noderole_apply(c, ix, event);
+    }
+    impossible("a move outside the enum");
+}
+
+/* ---- what people and the engine ask of one noderole ---- */
+
+static struct str tail(struct str text, uint32_t max)
+{
+    if (text.len <= max)
+        return text;
+    uint32_t from = text.len - max;
+    while (from < text.len && ((unsigned char)text.at[from] & 0xc0) == 0x80)
+        from++; /* not in the middle of a character */
+    return str_slice(text, from, text.len);
+}
+
+void noderole_note_failure(struct core *c, noderole_ix ix, struct str status, struct str runlog)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    put_text(c, &nr->status, status);
+    put_text(c, &nr->runlog, tail(runlog, RUNLOG_MAX));
+}
+
+void noderole_fail(struct core *c, noderole_ix ix, struct str status, struct str runlog)
+{
+    const uint8_t state = noderole_at(c, ix)->state;
+    if (moves[state][EVENT_FAILED] != FAIL)
+        return;
+    noderole_note_failure(c, ix, status, runlog);
+    noderole_apply(c, ix, EVENT_FAILED);
+}
+
+void noderole_mark_rerun(struct core *c, noderole_ix ix, bool on)
+{
+    if (noderole_at(c, ix)->rerun == on)
+        return;
+    struct noderole *nr = noderole_edit(c, ix);
+    nr->rerun = on;
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->reruns = on ? d->reruns + 1 : d->reruns - 1;
+}
+
+bool noderole_is_runnable(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const struct node *node = node_at(c, nr->node);
+    return node->alive && node->available && !nr->unavailable &&
+           deployment_at(c, nr->deployment)->committed && nr->state != NODEROLE_PROPOSED &&
+           nr->state != NODEROLE_ERROR && role_can_run(c, nr->role);
+}
+
+void noderole_poke(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->state == NODEROLE_TRANSITION && nr->run.v)
+        noderole_mark_rerun(c, ix, true);
+    else if (!noderole_is_runnable(c, ix)) {
+        /* What could not run now must not be forgotten (X8). */
+        if (nr->state == NODEROLE_ACTIVE)
+            noderole_mark_rerun(c, ix, true);
+    } else if (nr->state == NODEROLE_TRANSITION || nr->state == NODEROLE_ACTIVE)
+        settle(c, ix);
+}
+
+void noderole_propose(struct core *c, noderole_ix ix)
+{
+    if (noderole_at(c, ix)->state != NODEROLE_PROPOSED)
+        noderole_apply(c, ix, EVENT_PROPOSE);
+}
+
+void noderole_reset(struct core *c, noderole_ix ix)
+{
+    noderole_edit(c, ix)->run_count = 0;
+    if (noderole_at(c, ix)->state != NODEROLE_PROPOSED)
+        enter_by(c, ix, NODEROLE_PROPOSED, false, true);
+}
+
+static bool may_commit(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->state != NODEROLE_PROPOSED)
+        return refuse(c, PROBLEM_WRONG_STATE, STR("state"),
+                      SAY(c, noderole_label(c, ix, c->arena), STR(" is "),
+                          str_from(noderole_state_name(nr->state)),
+                          STR(", only a proposed noderole can be committed")));
+    if (nr->hook_failed)
+        refuse(c, PROBLEM_HOOK_FAILED, STR("status"),
+               SAY(c, noderole_label(c, ix, c->arena), STR(": on_proposed failed: "),
+                   text_of(c, nr->status)));
+    if (deployment_role_at(c, nr->dr)->proposed)
+        refuse(
+            c, PROBLEM_DATA_PROPOSED, STR("deployment_role"),
+            SAY(c, noderole_label(c, ix, c->arena),
+                STR(": the data of its role are proposed in the deployment; commit them first")));
+    return !refused(c);
+}
+
+/* A cluster grows: whoever builds on it waits for the new member too (K11). */
+static void hold_children(struct core *c, noderole_ix member)
+{
+    for (uint32_t i = 0; i < noderole_at(c, member)->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &noderole_at(c, member)->children, i)};
+        const uint8_t state = noderole_at(c, child)->state;
+        if (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR)
+            enter(c, child, NODEROLE_BLOCKED);
+    }
+}
+
+bool noderole_commit(struct core *c, noderole_ix ix)
+{
+    if (!may_commit(c, ix))
+        return false;
+    const struct noderole *nr = noderole_at(c, ix);
+    const role_ix role = nr->role;
+    const uint32_t defines = role_at(c, role)->hooks;
+    if (defines & 1u << HOOK_COMMIT &&
+        !hooks_ask(c, HOOK_COMMIT, role, hooks_noderole_argument(c, ix)))
+        return false;
+
+    timeline_commit_noderole(c, ix, doc_of(c, nr->proposed_data));
+    noderole_apply(c, ix, EVENT_COMMIT);
+    if (role_at(c, role)->flags & ROLE_CLUSTER)
+        hold_children(c, ix);
+
+    const node_ix node = noderole_at(c, ix)->node;
+    if (!node_at(c, node)->alive && node_can_power(c, node, STR("on")))
+        outbox_power_once(c, node, STR("on"));
+    return true;
+}
+
+int noderole_cmp(const struct core *c, noderole_ix a, noderole_ix b)
+{
+    const struct noderole *x = noderole_at(c, a), *y = noderole_at(c, b);
+    if (x->cohort != y->cohort)
+        return x->cohort < y->cohort ? -1 : 1;
+    return (x->o.id > y->o.id) - (x->o.id < y->o.id);
+}
+
+struct str noderole_label(const struct core *c, noderole_ix ix, struct arena *a)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    struct buf b = buf_in(a);
+    buf_put_str(&b, text_of(c, deployment_at(c, nr->deployment)->name));
+    buf_put_z(&b, ": ");
+    buf_put_str(&b, text_of(c, node_at(c, nr->node)->name));
+    buf_put_z(&b, ": ");
+    buf_put_str(&b, text_of(c, role_at(c, nr->role)->name));
+    return buf_str(&b);
+}

@@ -1,0 +1,142 @@
+#include "core/core_private.h"
+
+/* The verbs an operator has for one noderole, and its end. */
+
+static noderole_ix named(struct core *c, int64_t id)
+{
+    const noderole_ix nr = noderole_by_id(c, id);
+    if (!nr.v)
+        refuse_missing(c, "id", "noderole", id);
+    c->out->id = id;
+    return nr;
+}
+
+void do_noderole_propose(struct core *c, const struct noderole_propose_command *p)
+{
+    const noderole_ix nr = named(c, p->id);
+    if (nr.v)
+        noderole_propose(c, nr);
+}
+
+void do_noderole_commit(struct core *c, const struct noderole_commit_command *p)
+{
+    const noderole_ix nr = named(c, p->id);
+    if (nr.v)
+        cluster_commit(c, &nr, 1);
+}
+
+/* A parent that keeps a retry from making sense, or none. */
+static noderole_ix inactive_parent(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    for (uint32_t i = 0; i < nr->parents.count; i++) {
+        const noderole_ix parent = {vec_at(c, &nr->parents, i)};
+        if (noderole_at(c, parent)->state != NODEROLE_ACTIVE)
+            return parent;
+    }
+    return (noderole_ix){0};
+}
+
+void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
+{
+    const noderole_ix ix = named(c, p->id);
+    if (!ix.v)
+        return;
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_BLOCKED) {
+        refuse(c, PROBLEM_WRONG_STATE, STR("state"),
+               SAY(c, noderole_label(c, ix, c->arena), STR(" is "),
+                   str_from(noderole_state_name(nr->state)), STR(" and cannot be retried")));
+        return;
+    }
+    const noderole_ix parent = inactive_parent(c, ix);
+    if (parent.v) {
+        refuse(c, PROBLEM_PARENTS_NOT_ACTIVE, STR("id"),
+               SAY(c, noderole_label(c, ix, c->arena), STR(" waits for "),
+                   noderole_label(c, parent, c->arena), STR(" which is "),
+                   str_from(noderole_state_name(noderole_at(c, parent)->state))));
+        return;
+    }
+    if (node_at(c, nr->node)->stopped)
+        node_edit(c, nr->node)->stopped = false;
+    anneal_look(c, nr->node);
+    noderole_apply(c, ix, EVENT_RETRY);
+}
+
+void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *p)
+{
+    const noderole_ix nr = named(c, p->id);
+    if (nr.v)
+        run_enqueue(c, nr);
+}
+
+/* ---- its end ---- */
+
+static void detach(struct core *c, noderole_ix ix)
+{
+    while (noderole_at(c, ix)->children.count)
+        graph_remove_edge(c, ix, (noderole_ix){vec_at(c, &noderole_at(c, ix)->children, 0)});
+    while (noderole_at(c, ix)->parents.count)
+        graph_remove_edge(c, (noderole_ix){vec_at(c, &noderole_at(c, ix)->parents, 0)}, ix);
+}
+
+static void drop_texts(struct core *c, noderole_ix ix)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    text_h *const slots[] = {&nr->status,  &nr->runlog, &nr->proposed_data, &nr->committed_data,
+                             &nr->sysdata, &nr->wall,   &nr->notes};
+    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        put_text(c, slots[i], STR(""));
+}
+
+void noderole_destroy(struct core *c, noderole_ix ix)
+{
+    timeline_drop_noderole(c, ix);
+    outbox_forget_noderole(c, ix);
+    run_drop_queued(c, ix);
+    if (noderole_at(c, ix)->run.v)
+        run_cancel(c, noderole_at(c, ix)->run);
+    noderole_mark_rerun(c, ix, false);
+    links_clear(c, ix);
+    detach(c, ix);
+
+    const struct noderole *nr = noderole_at(c, ix);
+    const uint32_t place = node_place_of(c, ix);
+    struct node *node = node_derive(c, nr->node);
+    vec_remove(&c->heap, &node->noderoles, place);
+    node->counts[nr->state]--;
+    if (node->first_todo > place)
+        node->first_todo--;
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->counts[nr->state]--;
+    if (nr->removing)
+        d->removing--;
+    struct deployment_role *dr = deployment_role_derive(c, nr->dr);
+    ids_remove(c, &dr->noderoles, TABLE_NODEROLE, ix.v);
+
+    anneal_look(c, nr->node);
+    drop_texts(c, ix);
+    core_remove_row(c, TABLE_NODEROLE, ix.v);
+}
+
+void do_noderole_delete(struct core *c, const struct noderole_delete_command *p)
+{
+    const noderole_ix ix = named(c, p->id);
+    if (!ix.v || !graph_can_delete(c, ix))
+        return;
+    noderole_destroy_all(c, &ix, 1);
+}
+
+void noderole_destroy_all(struct core *c, const noderole_ix *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t below_count;
+        if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, items[i].v))
+            continue; /* went with an earlier one */
+        noderole_ix *below = graph_descendants(c, items[i], c->arena, &below_count);
+        graph_sort_by_cohort(c, below, below_count, true);
+        for (uint32_t k = 0; k < below_count; k++)
+            noderole_destroy(c, below[k]);
+        noderole_destroy(c, items[i]);
+    }
+}

@@ -1,0 +1,249 @@
+#include "core/core_private.h"
+
+#include "base/json.h"
+
+/* ---- saying no, saying what else ---- */
+
+bool refuse(struct core *c, enum problem_code code, struct str field, struct str text)
+{
+    struct problem *p = arena_new(c->arena, struct problem);
+    *p = (struct problem){.code = code, .field = field, .text = text};
+    struct problem **end = &c->out->problems;
+    while (*end)
+        end = &(*end)->next;
+    *end = p;
+    return false;
+}
+
+bool refused(const struct core *c)
+{
+    return c->out->problems != NULL;
+}
+
+bool refuse_missing(struct core *c, const char *field, const char *noun, int64_t id)
+{
+    return refuse(c, PROBLEM_NOT_FOUND, str_from(field),
+                  SAY(c, STR("there is no "), str_from(noun), STR(" with id "), say_i64(c, id)));
+}
+
+struct str say_pieces(struct core *c, const struct str *pieces, uint32_t count)
+{
+    struct buf b = buf_in(c->arena);
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_str(&b, pieces[i]);
+    return buf_str(&b);
+}
+
+struct str say_i64(struct core *c, int64_t value)
+{
+    struct buf b = buf_in(c->arena);
+    buf_put_i64(&b, value);
+    return buf_str(&b);
+}
+
+struct effect *effect_add(struct core *c, enum effect_kind kind, int64_t id)
+{
+    struct effect *e = arena_new(c->arena, struct effect);
+    e->kind = kind;
+    e->id = id;
+    if (c->fx->last)
+        c->fx->last->next = e;
+    else
+        c->fx->first = e;
+    c->fx->last = e;
+    c->fx->count++;
+    return e;
+}
+
+/* ---- the door: every text and document is looked at before anything is thought ---- */
+
+static void check_text(struct core *c, const struct field *field, struct str s)
+{
+    if (s.len > TEXT_MAX)
+        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name), STR("is longer than the field allows"));
+    else if (!str_is_clean(s))
+        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name),
+               STR("must be UTF-8 text without zero characters"));
+}
+
+static struct str check_doc(struct core *c, const struct field *field, struct str s)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (s.len == 0)
+        return s;
+    if (s.len > DOC_MAX) {
+        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name), STR("is longer than a document may be"));
+        return s;
+    }
+    if (json_read(c->arena, s, &tree, &offset, &what) != OK) {
+        refuse(c, PROBLEM_BAD_JSON, str_from(field->name),
+               SAY(c, STR("is not a JSON document: "), str_from(what), STR(" at byte "),
+                   say_i64(c, offset)));
+        return s;
+    }
+    /* The core wraps documents into others; what is as deep as JSON goes would break there. */
+    if (json_depth(tree) > DOC_DEPTH_MAX) {
+        refuse(c, PROBLEM_BAD_JSON, str_from(field->name),
+               STR("is nested deeper than documents may be"));
+        return s;
+    }
+    const struct str canonical = json_write(c->arena, tree);
+    if (canonical.len > DOC_MAX)
+        refuse(c, PROBLEM_BAD_TEXT, str_from(field->name), STR("is longer than a document may be"));
+    return canonical;
+}
+
+/* A copy of the command whose documents are canonical. */
+static struct command *check_command(struct core *c, const struct command *command)
+{
+    struct command *checked = arena_copy(c->arena, command, sizeof *command);
+    const struct layout *layout = command_layout(command->kind);
+    char *payload = command_payload(checked);
+    if (!str_is_clean(command->actor) || command->actor.len > NAME_LEN_MAX)
+        refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be a short UTF-8 text"));
+    for (uint32_t i = 0; i < layout->count; i++) {
+        struct str *s = (void *)(payload + layout->fields[i].offset);
+        if (layout->fields[i].kind == FIELD_TEXT)
+            check_text(c, &layout->fields[i], *s);
+        else if (layout->fields[i].kind == FIELD_DOC)
+            *s = check_doc(c, &layout->fields[i], *s);
+    }
+    return checked;
+}
+
+static void dispatch(struct core *c, const struct command *command)
+{
+    switch (command->kind) {
+#define C(upper, lower)                                                                            \
+    case COMMAND_##upper: do_##lower(c, &command->lower); return;
+        COMMANDS(C)
+#undef C
+    case COMMAND_COUNT: break;
+    }
+    impossible("a command outside the enum");
+}
+
+/* ---- one step: begin, think, keep or take back ---- */
+
+struct step_mark {
+    struct undo_mark undo;
+    uint32_t dirty, relations, archives;
+    struct effects fx;
+};
+
+static struct step_mark step_begin(struct core *c)
+{
+    return (struct step_mark){.undo = undo_begin(&c->undo),
+                              .dirty = c->dirty.count,
+                              .relations = c->relations.count,
+                              .archives = c->archives.count,
+                              .fx = *c->fx};
+}
+
+static void step_rollback(struct core *c, struct step_mark mark)
+{
+    undo_rollback(&c->undo, mark.undo);
+    c->dirty.count = mark.dirty;
+    c->relations.count = mark.relations;
+    c->archives.count = mark.archives;
+    *c->fx = mark.fx;
+    if (c->fx->last)
+        c->fx->last->next = NULL;
+}
+
+/* What a step remembers of the one around it: wishes of hooks are steps inside a step. */
+struct step_frame {
+    const struct command *command;
+    struct arena *arena;
+    struct effects *fx;
+    struct outcome *out;
+    uint32_t depth;
+};
+
+static struct step_frame frame_enter(struct core *c, const struct command *command,
+                                     struct arena *arena, struct effects *fx, struct outcome *out)
+{
+    struct step_frame outer = {c->command, c->arena, c->fx, c->out, c->depth};
+    c->command = command;
+    c->arena = arena;
+    c->fx = fx;
+    c->out = out;
+    c->depth = command->depth;
+    *out = (struct outcome){0};
+    return outer;
+}
+
+static void frame_leave(struct core *c, struct step_frame outer)
+{
+    c->command = outer.command;
+    c->arena = outer.arena;
+    c->fx = outer.fx;
+    c->out = outer.out;
+    c->depth = outer.depth;
+}
+
+static void think(struct core *c, const struct command *command, bool dry)
+{
+    const struct step_mark mark = step_begin(c);
+    const struct command *checked = check_command(c, command);
+    c->command = checked;
+    if (!refused(c))
+        dispatch(c, checked);
+
+    struct outcome *out = c->out;
+    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;
+    if (out->verdict != VERDICT_DONE)
+        out->id = 0;
+    if (out->verdict == VERDICT_DONE && !dry)
+        undo_keep(&c->undo, mark.undo);
+    else
+        step_rollback(c, mark);
+}
+
+void core_step(struct core *c, const struct command *command, struct arena *arena,
+               struct effects *fx, struct outcome *out)
+{
+    must(c->undo.depth == 0);
+    const struct step_frame outer = frame_enter(c, command, arena, fx, out);
+    if (command->now_ms > c->now_ms)
+        c->now_ms = command->now_ms;
+    if (command->mono_ms > c->mono_ms)
+        c->mono_ms = command->mono_ms;
+    c->step_number++;
+    think(c, command, false);
+    frame_leave(c, outer);
+}
+
+void core_step_inside(struct core *c, const struct command *command, struct outcome *out)
+{
+    must(c->undo.depth > 0);
+    const struct step_frame outer = frame_enter(c, command, c->arena, c->fx, out);
+    think(c, command, false);
+    frame_leave(c, outer);
+}
+
+bool core_try(struct core *c,
+              bool (*attempt)(struct core *c, const struct outbox *row, struct str wishes,
+                              struct str *out_text),
+              const struct outbox *row, struct str wishes, struct str *out_text)
+{
+    const struct step_mark mark = step_begin(c);
+    const struct outbox copy = *row; /* the row itself may go while the wishes are fulfilled */
+    const bool done = attempt(c, &copy, wishes, out_text);
+    if (done)
+        undo_keep(&c->undo, mark.undo);
+    else
+        step_rollback(c, mark);
+    return done;
+}
+
+void core_step_dry(struct core *c, const struct command *command, struct arena *arena,
+                   struct outcome *out)
+{
+    struct effects none = {0};
+    const struct step_frame outer = frame_enter(c, command, arena, &none, out);
+    think(c, command, true);
+    frame_leave(c, outer);
+}

@@ -1,0 +1,416 @@
+#include "core/core_private.h"
+
+/* Why a thing is not where one would like it: the first unmet condition, then why that one is unmet,
+ * down to the root. Each further noderole stands earlier by (cohort, id) than the one it explains,
+ * so a chain ends whatever the graph. */
+
+struct chain {
+    const struct core *c;
+    struct arena *arena;
+    struct cause *first, *last;
+    bool but_hooks; /* do not count hooks that have not answered */
+};
+
+static void add(struct chain *ch, struct cause cause)
+{
+    struct cause *made = arena_copy(ch->arena, &cause, sizeof cause);
+    if (ch->last)
+        ch->last->next = made;
+    else
+        ch->first = made;
+    ch->last = made;
+}
+
+static struct str tell_pieces(struct chain *ch, const struct str *pieces, uint32_t count)
+{
+    struct buf b = buf_in(ch->arena);
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_str(&b, pieces[i]);
+    return buf_str(&b);
+}
+
+#define TELL(ch, ...)                                                                              \
+    tell_pieces((ch), (const struct str[]){__VA_ARGS__},                                           \
+                (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+
+/* "`dns-server` on `n3`" */
+static struct str name_of(struct chain *ch, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(ch->c, nr);
+    return TELL(ch, STR("`"), text_of(ch->c, role_at(ch->c, row->role)->name), STR("` on `"),
+                text_of(ch->c, node_at(ch->c, row->node)->name), STR("`"));
+}
+
+static struct str node_name(struct chain *ch, node_ix n)
+{
+    return TELL(ch, STR("node `"), text_of(ch->c, node_at(ch->c, n)->name), STR("`"));
+}
+
+static struct str state_phrase(uint8_t state)
+{
+    static const char *const phrases[NODEROLE_STATE_COUNT] = {
+        [NODEROLE_PROPOSED] = "is proposed", [NODEROLE_BLOCKED] = "is blocked",
+        [NODEROLE_TODO] = "has yet to run",  [NODEROLE_TRANSITION] = "is in transition",
+        [NODEROLE_ACTIVE] = "is active",     [NODEROLE_ERROR] = "is in error"};
+    must(state < NODEROLE_STATE_COUNT);
+    return str_from(phrases[state]);
+}
+
+/* A cause that is about the noderole itself, since it is in its state. */
+static void add_own(struct chain *ch, enum cause_code code, noderole_ix nr, struct str text)
+{
+    const struct noderole *row = noderole_at(ch->c, nr);
+    add(ch, (struct cause){.code = code,
+                           .object = TABLE_NODEROLE,
+                           .object_id = row->o.id,
+                           .since = row->since,
+                           .text = text});
+}
+
+static void add_node(struct chain *ch, enum cause_code code, node_ix n, int64_t since,
+                     struct str text)
+{
+    add(ch, (struct cause){.code = code,
+                           .object = TABLE_NODE,
+                           .object_id = node_at(ch->c, n)->o.id,
+                           .since = since,
+                           .text = text});
+}
+
+/* ---- ends of chains ---- */
+
+static void why_error(struct chain *ch, noderole_ix nr)
+{
+    const struct str status = text_of(ch->c, noderole_at(ch->c, nr)->status);
+    add_own(
+        ch, CAUSE_ERROR, nr,
+        TELL(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""), status));
+}
+
+static void why_proposed(struct chain *ch, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(ch->c, nr);
+    const struct str status = row->hook_failed ? text_of(ch->c, row->status) : STR("");
+    add_own(ch, CAUSE_PROPOSED, nr,
+            TELL(ch, name_of(ch, nr), STR(" has not been committed"),
+                 status.len ? STR(": ") : STR(""), status));
+}
+
+static void why_run(struct chain *ch, run_ix ix)
+{
+    static const enum cause_code codes[] = {[RUN_QUEUED] = CAUSE_NODE_BUSY,
+                                            [RUN_RUNNING] = CAUSE_RUNNING,
+                                            [RUN_PARKED] = CAUSE_PARKED,
+                                            [RUN_STOPPING] = CAUSE_STOPPING};
+    static const char *const phrases[] = {[RUN_QUEUED] = " waits for its turn on the node",
+                                          [RUN_RUNNING] = " is in flight",
+                                          [RUN_PARKED] = " waits for an acknowledgement",
+                                          [RUN_STOPPING] =
+                                              " was cancelled and has not stopped yet"};
+    const struct run *run = run_at(ch->c, ix);
+    must(run->state <= RUN_STOPPING);
+    struct buf number = buf_in(ch->arena);
+    buf_put_i64(&number, run->o.id);
+    const struct str whose =
+        run->noderole.v ? TELL(ch, STR(" of "), name_of(ch, run->noderole)) : STR("");
+    add(ch, (struct cause){.code = codes[run->state],
+                           .object = TABLE_RUN,
+                           .object_id = run->o.id,
+                           .since = run->started_at ? run->started_at : run->o.created_at,
+                           .text = TELL(ch, STR("run "), buf_str(&number), whose,
+                                        str_from(phrases[run->state]))});
+}
+
+static void why_transition(struct chain *ch, noderole_ix nr)
+{
+    const run_ix run = noderole_at(ch->c, nr)->run;
+    if (run.v)
+        why_run(ch, run);
+    else
+        add_own(ch, CAUSE_ASYNC, nr,
+                TELL(ch, name_of(ch, nr), STR(" waits for whoever it asked to come back")));
+}
+
+/* ---- conditions of the noderole's own ---- */
+
+static outbox_ix own_hook(const struct core *c, noderole_ix nr)
+{
+    const int64_t id = noderole_at(c, nr)->o.id;
+    outbox_ix ix = {core_next_row(c, TABLE_OUTBOX, 0)};
+    while (ix.v) {
+        const struct outbox *row = outbox_at(c, ix);
+        if (row->kind == OUTBOX_HOOK && row->object == TABLE_NODEROLE && row->object_id == id)
+            break;
+        ix.v = core_next_row(c, TABLE_OUTBOX, row->o.id);
+    }
+    return ix;
+}
+
+static void why_hook(struct chain *ch, noderole_ix nr)
+{
+    const outbox_ix ix = own_hook(ch->c, nr);
+    must(ix.v); /* hooks_waiting counts these rows */
+    const struct outbox *row = outbox_at(ch->c, ix);
+    add(ch,
+        (struct cause){.code = CAUSE_WAITING_FOR_HOOK,
+                       .object = TABLE_OUTBOX,
+                       .object_id = row->o.id,
+                       .since = row->o.created_at,
+                       .text = TELL(ch, STR("hook "), str_from(hook_name((enum hook)row->hook)),
+                                    STR(" of "), name_of(ch, nr), STR(" has not answered yet"))});
+}
+
+static void why_head(struct chain *ch, deployment_ix d)
+{
+    const struct deployment *row = deployment_at(ch->c, d);
+    add(ch, (struct cause){.code = CAUSE_HEAD_PROPOSED,
+                           .object = TABLE_DEPLOYMENT,
+                           .object_id = row->o.id,
+                           .since = snapshot_at(ch->c, row->head)->since,
+                           .text = TELL(ch, STR("deployment `"), text_of(ch->c, row->name),
+                                        STR("` is proposed, not committed"))});
+}
+
+static void why_jig(struct chain *ch, role_ix r)
+{
+    const struct role *role = role_at(ch->c, r);
+    const struct str reason =
+        role->jig.v ? text_of(ch->c, jig_at(ch->c, role->jig)->inactive_reason) : STR("");
+    add(ch, (struct cause){.code = CAUSE_JIG_INACTIVE,
+                           .object = TABLE_ROLE,
+                           .object_id = role->o.id,
+                           .text = TELL(ch, STR("jig `"), text_of(ch->c, role->jig_name),
+                                        STR("` of role `"), text_of(ch->c, role->name),
+                                        STR("` cannot run here"), reason.len ? STR(": ") : STR(""),
+                                        reason)});
+}
+
+/* True when a condition is unmet; it has been added. */
+static bool why_own(struct chain *ch, noderole_ix ix)
+{
+    const struct core *c = ch->c;
+    const struct noderole *nr = noderole_at(c, ix);
+    const struct node *node = node_at(c, nr->node);
+    if (nr->hooks_waiting && !ch->but_hooks)
+        why_hook(ch, ix);
+    else if (nr->unavailable)
+        add_node(ch, CAUSE_HELD_BY_TARGET, nr->node, 0,
+                 TELL(ch, node_name(ch, nr->node), STR(" is held at role `"),
+                      node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
+                      STR("`")));
+    else if (!deployment_at(c, nr->deployment)->committed)
+        why_head(ch, nr->deployment);
+    else if (!node->alive)
+        add_node(ch, CAUSE_NOT_ALIVE, nr->node, node->alive_since,
+                 TELL(ch, node_name(ch, nr->node), STR(" is not alive")));
+    else if (!node->available)
+        add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
+                 TELL(ch, node_name(ch, nr->node), STR(" is not available")));
+    else if (!role_can_run(c, nr->role))
+        why_jig(ch, nr->role);
+    else
+        return false;
+    return true;
+}
+
+/* ---- conditions of its node ---- */
+
+static noderole_ix first_in_state(const struct core *c, node_ix n, enum noderole_state state)
+{
+    const struct node *node = node_at(c, n);
+    for (uint32_t i = 0; node->counts[state] && i < node->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node->noderoles, i)};
+        if (noderole_at(c, nr)->state == state)
+            return nr;
+    }
+    return (noderole_ix){0};
+}
+
+static void why_busy(struct chain *ch, noderole_ix other)
+{
+    add_own(ch, CAUSE_NODE_BUSY, other, TELL(ch, name_of(ch, other), STR(" has the node")));
+}
+
+static bool why_node(struct chain *ch, node_ix n)
+{
+    const struct node *node = node_at(ch->c, n);
+    const noderole_ix failed = first_in_state(ch->c, n, NODEROLE_ERROR);
+    const noderole_ix running = first_in_state(ch->c, n, NODEROLE_TRANSITION);
+    if (node->stopped) {
+        add_node(ch, CAUSE_NODE_STOPPED, n, 0,
+                 TELL(ch, STR("a script asked for nothing more on "), node_name(ch, n)));
+    } else if (failed.v) {
+        add_own(ch, CAUSE_NODE_CLOSED, failed,
+                TELL(ch, node_name(ch, n), STR(" is closed while "), name_of(ch, failed),
+                     STR(" is in error")));
+        why_error(ch, failed);
+    } else if (running.v) {
+        why_busy(ch, running);
+        why_transition(ch, running);
+    } else if (node->run.v) {
+        add_node(ch, CAUSE_NODE_BUSY, n, run_at(ch->c, node->run)->started_at,
+                 TELL(ch, STR("another run has "), node_name(ch, n)));
+        why_run(ch, node->run);
+    } else if (node->queued.count) {
+        why_run(ch, (run_ix){vec_at(ch->c, &node->queued, 0)});
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The TODO of the node that is taken before this one, or none (K6). */
+static noderole_ix earlier_todo(struct chain *ch, noderole_ix nr)
+{
+    const struct vec *all = &node_at(ch->c, noderole_at(ch->c, nr)->node)->noderoles;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const noderole_ix other = {vec_at(ch->c, all, i)};
+        const struct noderole *row = noderole_at(ch->c, other);
+        if (other.v == nr.v)
+            break;
+        if (row->state == NODEROLE_TODO && (ch->but_hooks || row->hooks_waiting == 0) &&
+            noderole_is_runnable(ch->c, other))
+            return other;
+    }
+    return (noderole_ix){0};
+}
+
+static void why_worker(struct chain *ch, noderole_ix nr)
+{
+    const uint32_t busy = ch->c->vars.busy[QUEUE_NORMAL];
+    if (busy < core_settings(ch->c)->pool_size[QUEUE_NORMAL] || run_is_instant(ch->c, nr)) {
+        add_own(ch, CAUSE_READY, nr, TELL(ch, name_of(ch, nr), STR(" is about to start")));
+        return;
+    }
+    add(ch, (struct cause){
+                .code = CAUSE_NO_WORKER,
+                .object = TABLE_SETTINGS,
+                .object_id = 1,
+                .since = noderole_at(ch->c, nr)->since,
+                .text = TELL(ch, name_of(ch, nr), STR(" waits for a worker; every one is busy"))});
+}
+
+/* ---- one noderole; who is to be explained next, or none ---- */
+
+static noderole_ix why_todo(struct chain *ch, noderole_ix nr)
+{
+    if (why_own(ch, nr) || why_node(ch, noderole_at(ch->c, nr)->node))
+        return (noderole_ix){0};
+    const noderole_ix other = earlier_todo(ch, nr);
+    if (other.v)
+        add_own(ch, CAUSE_NODE_BUSY, other, TELL(ch, name_of(ch, other), STR(" goes first")));
+    else
+        why_worker(ch, nr);
+    return other;
+}
+
+/* The first by (cohort, id) that is not ACTIVE. */
+static noderole_ix waiting_parent(const struct core *c, noderole_ix nr)
+{
+    const struct vec *parents = &noderole_at(c, nr)->parents;
+    noderole_ix first = {0};
+    for (uint32_t i = 0; i < parents->count; i++) {
+        const noderole_ix parent = {vec_at(c, parents, i)};
+        if (noderole_at(c, parent)->state != NODEROLE_ACTIVE &&
+            (!first.v || noderole_cmp(c, parent, first) < 0))
+            first = parent;
+    }
+    return first;
+}
+
+static noderole_ix why_blocked(struct chain *ch, noderole_ix nr)
+{
+    const noderole_ix parent = waiting_parent(ch->c, nr);
+    must(parent.v); /* I2 */
+    add_own(ch, CAUSE_PARENT, parent,
+            TELL(ch, STR("waits for "), name_of(ch, parent), STR(" which "),
+                 state_phrase(noderole_at(ch->c, parent)->state)));
+    return parent;
+}
+
+static noderole_ix why_one(struct chain *ch, noderole_ix nr)
+{
+    const noderole_ix none = {0};
+    switch ((enum noderole_state)noderole_at(ch->c, nr)->state) {
+    case NODEROLE_PROPOSED: why_proposed(ch, nr); return none;
+    case NODEROLE_BLOCKED: return why_blocked(ch, nr);
+    case NODEROLE_TODO: return why_todo(ch, nr);
+    case NODEROLE_TRANSITION: why_transition(ch, nr); return none;
+    case NODEROLE_ACTIVE:
+        add_own(ch, CAUSE_NONE, nr, TELL(ch, name_of(ch, nr), STR(" is active")));
+        return none;
+    case NODEROLE_ERROR: why_error(ch, nr); return none;
+    case NODEROLE_STATE_COUNT: break;
+    }
+    impossible("a noderole in no state");
+}
+
+struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a)
+{
+    struct chain ch = {.c = c, .arena = a, .but_hooks = but_hooks};
+    while (nr.v) {
+        const noderole_ix next = why_one(&ch, nr);
+        must(!next.v || noderole_cmp(c, next, nr) < 0);
+        nr = next;
+    }
+    return ch.first;
+}
+
+/* ---- nodes ---- */
+
+/* The noderole that makes the node's state what it is, or none. */
+static noderole_ix telling_one(const struct core *c, node_ix n)
+{
+    static const enum noderole_state order[] = {NODEROLE_ERROR, NODEROLE_TRANSITION,
+                                                NODEROLE_PROPOSED, NODEROLE_TODO, NODEROLE_BLOCKED};
+    noderole_ix nr = {0};
+    for (uint32_t i = 0; i < sizeof order / sizeof *order && !nr.v; i++)
+        nr = first_in_state(c, n, order[i]);
+    return nr;
+}
+
+static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *a)
+{
+    const noderole_ix nr = telling_one(c, n);
+    if (nr.v)
+        return why_noderole(c, nr, false, a);
+    struct chain ch = {.c = c, .arena = a};
+    add_node(&ch, CAUSE_NONE, n, 0, TELL(&ch, node_name(&ch, n), STR(" has nothing left to do")));
+    return ch.first;
+}
+
+struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a)
+{
+    const noderole_ix nr = table == TABLE_NODEROLE ? noderole_by_id(c, id) : (noderole_ix){0};
+    const node_ix n = table == TABLE_NODE ? node_by_id(c, id) : (node_ix){0};
+    if (nr.v)
+        return why_noderole(c, nr, false, a);
+    return n.v ? why_of_node(c, n, a) : NULL;
+}
+
+const char *cause_name(enum cause_code code)
+{
+    static const char *const names[CAUSE_COUNT] = {
+        [CAUSE_NONE] = "none",
+        [CAUSE_PROPOSED] = "proposed",
+        [CAUSE_HEAD_PROPOSED] = "head_proposed",
+        [CAUSE_PARENT] = "parent",
+        [CAUSE_ERROR] = "error",
+        [CAUSE_NOT_ALIVE] = "not_alive",
+        [CAUSE_NOT_AVAILABLE] = "not_available",
+        [CAUSE_HELD_BY_TARGET] = "held_by_target",
+        [CAUSE_JIG_INACTIVE] = "jig_inactive",
+        [CAUSE_NODE_CLOSED] = "node_closed",
+        [CAUSE_NODE_BUSY] = "node_busy",
+        [CAUSE_NODE_STOPPED] = "node_stopped",
+        [CAUSE_WAITING_FOR_HOOK] = "waiting_for_hook",
+        [CAUSE_NO_WORKER] = "no_worker",
+        [CAUSE_READY] = "ready",
+        [CAUSE_RUNNING] = "running",
+        [CAUSE_STOPPING] = "stopping",
+        [CAUSE_PARKED] = "parked",
+        [CAUSE_ASYNC] = "async",
+    };
+    must(code < CAUSE_COUNT);
+    return names[code];
+}
