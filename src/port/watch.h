@@ -1,0 +1,14 @@
+/* watch.h - the seam to those who only look on: event stream, recorder, simulator. */
+#pragma once
+
+struct batch;
+struct command;
+struct outcome;
+
+struct watch_port {
+    void *self;
+    /* A command was stepped. What came of it is not durable yet. NULL = nobody cares. */
+    void (*stepped)(void *self, const struct command *command, const struct outcome *outcome);
+    /* A batch is in, and none of its effects has left yet. NULL = nobody cares. */
+    void (*durable)(void *self, const struct batch *batch);
+};

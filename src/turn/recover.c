@@ -1,0 +1,232 @@
+#include "turn/turn_private.h"
+
+enum { RETRY_FIRST_MS = 100, RETRY_DOUBLINGS = 6 };
+
+/* ---- saying that something was not done ---- */
+
+void turn_excuse(struct turn *t, int64_t request, err why)
+{
+    if (request)
+        t->ports.reply.failed(t->ports.reply.self, request, why);
+}
+
+/* The commands of the batch will never be done by us. */
+static void excuse_batch(struct turn *t, err why)
+{
+    for (const struct debt *d = t->debts; d; d = d->next)
+        turn_excuse(t, d->input->command.request, why);
+    turn_forget_batch(t);
+}
+
+struct excuse {
+    struct turn *turn;
+    err why;
+};
+
+static void excuse_one(void *self, int64_t request)
+{
+    const struct excuse *excuse = self;
+    turn_excuse(excuse->turn, request, excuse->why);
+}
+
+/* Those who wait in the queue. Commands that nobody waits for stay: the store may come back. */
+static void excuse_waiting(struct turn *t, err why)
+{
+    struct excuse excuse = {t, why};
+    inputs_drop_requests(&t->inputs, excuse_one, &excuse);
+}
+
+static void excuse_parked(struct turn *t, err why)
+{
+    for (uint32_t i = 0; i < TURN_PARKED_MAX; i++) {
+        struct parked *parked = &t->parking.places[i];
+        if (!parked->token)
+            continue;
+        int64_t request = parked->input.command.request;
+        parking_remove(&t->parking, parked);
+        turn_excuse(t, request, why);
+    }
+}
+
+static enum turn_status stop(struct turn *t, err why, const char *text)
+{
+    t->phase = PHASE_STOPPED;
+    t->trouble = why;
+    t->trouble_text = text;
+    excuse_batch(t, t->in_doubt ? ERR_UNKNOWN : ERR_FENCED);
+    excuse_waiting(t, ERR_FENCED);
+    excuse_parked(t, ERR_FENCED);
+    return TURN_STOPPED;
+}
+
+static int64_t retry_delay(uint32_t failures)
+{
+    if (failures <= 1)
+        return 0;
+    uint32_t doublings = failures - 2 < RETRY_DOUBLINGS ? failures - 2 : RETRY_DOUBLINGS;
+    return (int64_t)RETRY_FIRST_MS << doublings;
+}
+
+/* The store did not take the batch, or may not have: what the core shows cannot be trusted. The
+ * first reload is tried at once; batches that keep failing are tried ever more seldom. */
+enum turn_status turn_commit_failed(struct turn *t, err why)
+{
+    t->in_flight = false;
+    if (why == ERR_FENCED)
+        return stop(t, why, "somebody else leads");
+    t->phase = PHASE_DOWN;
+    t->reload = true;
+    t->reload_ms = t->mono_ms;
+    t->loads_failed = 0;
+    t->commits_failed++;
+    t->write_ms = t->mono_ms + retry_delay(t->commits_failed);
+    t->trouble = why;
+    t->trouble_text = "the store did not take a batch";
+    if (why == ERR_UNKNOWN)
+        t->in_doubt = true;
+    else
+        excuse_batch(t, ERR_UNAVAILABLE);
+    return TURN_DOWN;
+}
+
+/* ---- start and recovery ---- */
+
+static enum turn_status load_failed(struct turn *t, err why, const char *text)
+{
+    t->phase = PHASE_DOWN;
+    t->reload = true;
+    t->loads_failed++;
+    t->reload_ms = t->mono_ms + retry_delay(t->loads_failed + 1);
+    t->trouble = why;
+    t->trouble_text = text;
+    excuse_waiting(t, ERR_UNAVAILABLE);
+    return TURN_DOWN;
+}
+
+/* The store says where it stands, so the doubt about the last batch is over. If it is in, its
+ * commands are done; its effects come back out of core_resume. */
+static bool resolve_doubt(struct turn *t)
+{
+    if (!t->in_doubt)
+        return true;
+    must(t->mark.turn == t->batch.turn || t->mark.turn == t->batch.turn - 1);
+    if (t->mark.turn != t->batch.turn) {
+        excuse_batch(t, ERR_UNAVAILABLE);
+        return true;
+    }
+    turn_now_durable(t);
+    if (!turn_pay_debts(t))
+        return false;
+    turn_forget_batch(t);
+    return true;
+}
+
+struct loading {
+    struct turn *turn;
+    uint64_t records;
+    const char *what;
+};
+
+static err load_record(void *self, const struct record *record)
+{
+    struct loading *loading = self;
+    if (turn_dies(loading->turn, TURN_POINT_LOAD_RECORD))
+        return ERR_IO;
+    loading->records++;
+    return core_load(loading->turn->core, record, &loading->what);
+}
+
+static err load_all(struct turn *t, struct loading *loading)
+{
+    const struct store_port *store = &t->ports.store;
+    core_free(t->core);
+    t->core = core_new();
+    err e = store->load(store->self, (struct store_visitor){loading, load_record});
+    if (e != OK)
+        return e;
+    if (loading->records)
+        return core_load_end(t->core, t->mono_ms, &loading->what);
+    if (t->mark.turn != 0) {
+        loading->what = "the store has turns but no records";
+        return ERR_CORRUPT;
+    }
+    core_found(t->core, t->now_ms);
+    return OK;
+}
+
+static enum turn_status load(struct turn *t)
+{
+    if (turn_dies(t, TURN_POINT_LOAD_BEFORE))
+        return TURN_CRASHED;
+    struct loading loading = {.turn = t, .what = "the store could not be read"};
+    err e = load_all(t, &loading);
+    if (t->phase == PHASE_CRASHED)
+        return TURN_CRASHED;
+    if (e != OK) {
+        core_free(t->core);
+        t->core = NULL;
+        return load_failed(t, e, loading.what);
+    }
+    if (turn_dies(t, loading.records ? TURN_POINT_LOAD_AFTER : TURN_POINT_FOUND_AFTER))
+        return TURN_CRASHED;
+    t->reload = false;
+    t->loads_failed = 0;
+    return TURN_AGAIN;
+}
+
+/* Tell the world again what it may not have heard: we cannot know how far we came. */
+static enum turn_status resume(struct turn *t)
+{
+    struct effects effects = {0};
+    if (turn_dies(t, TURN_POINT_RESUME_BEFORE))
+        return TURN_CRASHED;
+    core_resume(t->core, &t->arena, &effects);
+    if (!turn_perform_effects(t, &effects) || turn_dies(t, TURN_POINT_RESUME_AFTER))
+        return TURN_CRASHED;
+    turn_forget_batch(t);
+    return TURN_AGAIN;
+}
+
+static enum turn_status lead(struct turn *t)
+{
+    const struct store_port *store = &t->ports.store;
+    struct store_mark mark = {0};
+    if (turn_dies(t, TURN_POINT_LEAD_BEFORE))
+        return TURN_CRASHED;
+    err e = store->lead(store->self, t->mark.epoch, &mark);
+    if (e == ERR_FENCED)
+        return stop(t, e, "somebody else leads");
+    if (e != OK)
+        return load_failed(t, e, "the store does not let us lead");
+    t->mark = mark;
+    if (t->now_ms < mark.now_ms)
+        t->now_ms = mark.now_ms;
+    if (turn_dies(t, TURN_POINT_LEAD_AFTER) || !resolve_doubt(t))
+        return TURN_CRASHED;
+    return TURN_AGAIN;
+}
+
+/* Down: load when it is time to, and write again when it is time to. In between the core that was
+ * loaded can be read. */
+enum turn_status turn_recover(struct turn *t)
+{
+    if (t->reload) {
+        if (t->mono_ms < t->reload_ms)
+            return TURN_DOWN;
+        enum turn_status status = lead(t);
+        if (status == TURN_AGAIN)
+            status = load(t);
+        if (status == TURN_AGAIN)
+            status = resume(t);
+        if (status != TURN_AGAIN)
+            return status;
+    }
+    if (t->mono_ms < t->write_ms) {
+        excuse_waiting(t, ERR_UNAVAILABLE);
+        return TURN_DOWN;
+    }
+    t->phase = PHASE_LIVE;
+    t->trouble = OK;
+    t->trouble_text = "";
+    return TURN_AGAIN;
+}

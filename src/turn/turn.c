@@ -1,0 +1,516 @@
+#include "turn/turn.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/pages.h"
+#include "model/limits.h"
+#include "turn/turn_private.h"
+
+enum {
+    ANNEAL_STEPS_MAX = 256,        /* in one batch: rows that change twice count once */
+    ANNEAL_ROWS = BATCH_ROWS / 10, /* kept free for the annealer when inputs never end */
+    ROW_BYTES_GUESS = 96,          /* of an encoded row, for the first room */
+};
+
+const char *turn_point_name(enum turn_point point)
+{
+    static const char *const names[] = {
+#define X(name, text) [TURN_POINT_##name] = text,
+        TURN_POINTS(X)
+#undef X
+    };
+    must(point < TURN_POINT_COUNT);
+    return names[point];
+}
+
+bool turn_dies(struct turn *t, enum turn_point point)
+{
+    const struct crash_port *port = &t->ports.crash;
+    if (!port->crash || !port->crash(port->self, turn_point_name(point)))
+        return false;
+    t->phase = PHASE_CRASHED;
+    return true;
+}
+
+/* Wall time of the turn never goes back; the core and the store rely on it. */
+static void look_at_clock(struct turn *t)
+{
+    int64_t now = t->ports.clock.now_ms(t->ports.clock.self);
+    int64_t mono = t->ports.clock.mono_ms(t->ports.clock.self);
+    if (now > t->now_ms)
+        t->now_ms = now;
+    if (mono > t->mono_ms)
+        t->mono_ms = mono;
+}
+
+struct turn *turn_new(const struct turn_ports *ports)
+{
+    struct turn *t = sys_pages_get(sizeof *t);
+    t->ports = *ports;
+    t->phase = PHASE_DOWN;
+    t->reload = true;
+    t->trouble_text = "not started";
+    parking_init(&t->parking);
+    return t;
+}
+
+void turn_free(struct turn *t)
+{
+    if (!t)
+        return;
+    core_free(t->core);
+    inputs_fini(&t->inputs);
+    parking_fini(&t->parking);
+    arena_fini(&t->arena);
+    sys_pages_put(t, sizeof *t);
+}
+
+void turn_now_durable(struct turn *t)
+{
+    t->mark.turn = t->batch.turn;
+    t->mark.now_ms = t->batch.now_ms;
+    t->commits_failed = 0;
+    if (t->ports.watch.durable)
+        t->ports.watch.durable(t->ports.watch.self, &t->batch);
+}
+
+/* ---- reset ---- */
+
+void turn_forget_batch(struct turn *t)
+{
+    arena_reset(&t->arena);
+    t->effects = (struct effects){0};
+    t->debts = t->last_debt = NULL;
+    t->batch = (struct batch){0};
+    t->in_flight = t->in_doubt = false;
+}
+
+/* ---- perform ---- */
+
+static struct run_order order_of(const struct turn *t, const struct effect *e)
+{
+    return (struct run_order){.epoch = t->mark.epoch,
+                              .run_id = e->id,
+                              .attempt = e->attempt,
+                              .node_id = e->node_id,
+                              .noderole_id = e->noderole_id,
+                              .jig = e->jig,
+                              .data = e->data};
+}
+
+static void query_run(struct turn *t, const struct effect *e)
+{
+    struct record record;
+    if (!core_record(t->core, TABLE_RUN, e->id, &record))
+        return;
+    struct run_order order = order_of(t, e);
+    order.begun = record.run.begun;
+    if (order.data.len == 0)
+        order.data = record.run.data;
+    t->ports.runner.query(t->ports.runner.self, &order);
+}
+
+static void deliver_outbox(struct turn *t, int64_t id)
+{
+    struct record record;
+    /* A later command of the same batch may have taken the row back. */
+    if (!core_record(t->core, TABLE_OUTBOX, id, &record))
+        return;
+    switch ((enum outbox_kind)record.outbox.kind) {
+    case OUTBOX_HOOK: t->ports.hooks.deliver(t->ports.hooks.self, &record.outbox); return;
+    case OUTBOX_POWER: t->ports.power.act(t->ports.power.self, &record.outbox); return;
+    case OUTBOX_PROBE: t->ports.power.probe(t->ports.power.self, &record.outbox); return;
+    }
+    impossible("an outbox row of no kind");
+}
+
+static void perform_effect(struct turn *t, const struct effect *e)
+{
+    const struct runner_port *runner = &t->ports.runner;
+    struct run_order order = order_of(t, e);
+    switch (e->kind) {
+    case EFFECT_RUN_START: runner->start(runner->self, &order); return;
+    case EFFECT_RUN_CANCEL: runner->cancel(runner->self, &order); return;
+    case EFFECT_RUN_QUERY: query_run(t, e); return;
+    case EFFECT_OUTBOX: deliver_outbox(t, e->id); return;
+    }
+    impossible("an effect of no kind");
+}
+
+/* False: we died in between. */
+bool turn_perform_effects(struct turn *t, const struct effects *effects)
+{
+    for (const struct effect *e = effects->first; e; e = e->next) {
+        if (turn_dies(t, TURN_POINT_EFFECT_BEFORE))
+            return false;
+        perform_effect(t, e);
+        if (turn_dies(t, TURN_POINT_EFFECT_AFTER))
+            return false;
+    }
+    return true;
+}
+
+static bool park(struct turn *t, const struct debt *debt)
+{
+    const struct outcome *outcome = &debt->outcome;
+    uint64_t token = parking_add(&t->parking, t->mark.epoch, debt->input);
+    if (!token) {
+        turn_excuse(t, debt->input->command.request, ERR_LIMIT);
+        return true;
+    }
+    struct hook_question *questions =
+        arena_array(&t->arena, struct hook_question, outcome->ask_count);
+    uint32_t count = 0;
+    for (const struct ask *ask = outcome->asks; ask; ask = ask->next)
+        questions[count++] =
+            (struct hook_question){ask->key, ask->hook, ask->role_id, ask->argument};
+    must(count == outcome->ask_count);
+    if (turn_dies(t, TURN_POINT_ASK_BEFORE))
+        return false;
+    t->ports.hooks.ask(t->ports.hooks.self, token, questions, count);
+    return !turn_dies(t, TURN_POINT_ASK_AFTER);
+}
+
+/* What is answered here saw nothing that is not in the store. */
+bool turn_pay_debts(struct turn *t)
+{
+    const struct reply_port *reply = &t->ports.reply;
+    for (const struct debt *d = t->debts; d; d = d->next) {
+        if (d->outcome.verdict == VERDICT_ASKING) {
+            if (!park(t, d))
+                return false;
+            continue;
+        }
+        if (d->input->command.request == 0)
+            continue;
+        if (turn_dies(t, TURN_POINT_REPLY_BEFORE))
+            return false;
+        reply->outcome(reply->self, d->input->command.request, &d->outcome, t->mark.turn);
+        if (turn_dies(t, TURN_POINT_REPLY_AFTER))
+            return false;
+    }
+    return true;
+}
+
+static enum turn_status perform(struct turn *t)
+{
+    if (turn_dies(t, TURN_POINT_PERFORM_BEFORE) || !turn_perform_effects(t, &t->effects) ||
+        !turn_pay_debts(t) || turn_dies(t, TURN_POINT_RESET_BEFORE))
+        return TURN_CRASHED;
+    turn_forget_batch(t);
+    return turn_dies(t, TURN_POINT_RESET_AFTER) ? TURN_CRASHED : TURN_AGAIN;
+}
+
+enum turn_status turn_start(struct turn *t)
+{
+    must(t->phase == PHASE_DOWN && t->mark.epoch == 0);
+    look_at_clock(t);
+    return turn_recover(t);
+}
+
+/* ---- take and step ---- */
+
+static void stamp(struct turn *t, struct command *command)
+{
+    command->now_ms = t->now_ms;
+    command->mono_ms = t->mono_ms;
+    /* A command that was parked keeps its chance, or hooks would be asked about another thing. */
+    for (int i = 0; i < 2; i++)
+        if (command->nonce[i] == 0)
+            command->nonce[i] = t->ports.clock.random(t->ports.clock.self);
+}
+
+static void step(struct turn *t, const struct command *command, struct outcome *outcome)
+{
+    core_step(t->core, command, &t->arena, &t->effects, outcome);
+    if (t->ports.watch.stepped)
+        t->ports.watch.stepped(t->ports.watch.self, command, outcome);
+}
+
+/* The questions changed each time the answers came. */
+static struct outcome unsettled(struct turn *t)
+{
+    struct problem *problem = arena_new(&t->arena, struct problem);
+    problem->code = PROBLEM_HOOKS_UNSETTLED;
+    problem->text = STR("what the hooks were asked changed each time they had answered; try again");
+    return (struct outcome){.verdict = VERDICT_REFUSED, .problems = problem};
+}
+
+static void step_input(struct turn *t, struct input *input)
+{
+    struct debt *debt = arena_new(&t->arena, struct debt);
+    debt->input = input;
+    stamp(t, &input->command);
+    step(t, &input->command, &debt->outcome);
+    if (debt->outcome.verdict == VERDICT_ASKING && input->rounds >= ASKS_ROUNDS_MAX)
+        debt->outcome = unsettled(t);
+    if (t->last_debt)
+        t->last_debt->next = debt;
+    else
+        t->debts = debt;
+    t->last_debt = debt;
+}
+
+static bool has_room(const struct turn *t)
+{
+    uint32_t rows = core_has_work(t->core) ? BATCH_ROWS - ANNEAL_ROWS : BATCH_ROWS;
+    return core_changed(t->core) < rows;
+}
+
+static bool step_inputs(struct turn *t)
+{
+    if (turn_dies(t, TURN_POINT_TAKE_BEFORE))
+        return false;
+    inputs_begin(&t->inputs);
+    if (turn_dies(t, TURN_POINT_TAKE_AFTER))
+        return false;
+    struct input *input;
+    while (has_room(t) && (input = inputs_take(&t->inputs)) != NULL) {
+        if (turn_dies(t, TURN_POINT_STEP_BEFORE))
+            return false;
+        step_input(t, input);
+        if (turn_dies(t, TURN_POINT_STEP_AFTER))
+            return false;
+    }
+    return true;
+}
+
+static bool is_due(const struct turn *t)
+{
+    int64_t deadline = core_next_deadline(t->core);
+    return deadline >= 0 && deadline <= t->mono_ms;
+}
+
+/* After the inputs: an answer that is here already counts before its deadline does. */
+static bool step_tick(struct turn *t)
+{
+    if (!is_due(t))
+        return true;
+    if (turn_dies(t, TURN_POINT_TICK_BEFORE))
+        return false;
+    struct command command = {.kind = COMMAND_TICK, .actor = STR("clock")};
+    struct outcome outcome;
+    stamp(t, &command);
+    step(t, &command, &outcome);
+    return !turn_dies(t, TURN_POINT_TICK_AFTER);
+}
+
+static bool step_anneal(struct turn *t)
+{
+    for (int i = 0; i < ANNEAL_STEPS_MAX && core_has_work(t->core); i++) {
+        uint32_t changed = core_changed(t->core);
+        if (changed >= BATCH_ROWS)
+            return true;
+        if (turn_dies(t, TURN_POINT_ANNEAL_BEFORE))
+            return false;
+        struct command command = {.kind = COMMAND_ANNEAL, .actor = STR("annealer")};
+        command.anneal.budget = BATCH_ROWS - changed;
+        struct outcome outcome;
+        stamp(t, &command);
+        step(t, &command, &outcome);
+        if (turn_dies(t, TURN_POINT_ANNEAL_AFTER))
+            return false;
+    }
+    return true;
+}
+
+/* ---- commit ---- */
+
+struct collecting {
+    struct buf bytes;
+    uint32_t rows;
+};
+
+static void collect_change(void *context, const struct change *change)
+{
+    struct collecting *collecting = context;
+    batch_put(&collecting->bytes, change);
+    collecting->rows++;
+}
+
+static void collect(struct turn *t)
+{
+    struct collecting collecting = {.bytes = buf_in(&t->arena)};
+    uint64_t guess = (uint64_t)core_changed(t->core) * ROW_BYTES_GUESS;
+    buf_room(&collecting.bytes, guess < UINT32_MAX ? (uint32_t)guess : UINT32_MAX);
+    t->batch.epoch = t->mark.epoch;
+    t->batch.turn = t->mark.turn + 1;
+    t->batch.now_ms = t->now_ms;
+    core_collect(t->core, t->batch.turn, collect_change, &collecting);
+    t->batch.rows = collecting.rows;
+    t->batch.changes = buf_str(&collecting.bytes);
+}
+
+static enum turn_status commit(struct turn *t)
+{
+    const struct store_port *store = &t->ports.store;
+    /* Nothing changed: whatever was seen is in the store already. */
+    if (core_changed(t->core) == 0)
+        return perform(t);
+    if (turn_dies(t, TURN_POINT_COLLECT_BEFORE))
+        return TURN_CRASHED;
+    collect(t);
+    if (turn_dies(t, TURN_POINT_COLLECT_AFTER) || turn_dies(t, TURN_POINT_SUBMIT_BEFORE))
+        return TURN_CRASHED;
+    t->in_flight = true;
+    err e = store->submit(store->self, &t->batch);
+    if (turn_dies(t, TURN_POINT_SUBMIT_AFTER))
+        return TURN_CRASHED;
+    return e == OK ? TURN_AGAIN : turn_commit_failed(t, e);
+}
+
+static enum turn_status settle(struct turn *t)
+{
+    const struct store_port *store = &t->ports.store;
+    bool busy = false;
+    err e = store->poll(store->self, &busy);
+    if (busy)
+        return turn_dies(t, TURN_POINT_POLL_BUSY) ? TURN_CRASHED : TURN_WAITING;
+    if (turn_dies(t, e == OK ? TURN_POINT_POLL_OK : TURN_POINT_POLL_FAILED))
+        return TURN_CRASHED;
+    if (e != OK)
+        return turn_commit_failed(t, e);
+    t->in_flight = false;
+    turn_now_durable(t);
+    return perform(t);
+}
+
+static enum turn_status make_batch(struct turn *t)
+{
+    if (inputs_count(&t->inputs) == 0 && !core_has_work(t->core) && !is_due(t) &&
+        core_changed(t->core) == 0)
+        return TURN_QUIET;
+    if (!step_inputs(t) || !step_tick(t) || !step_anneal(t))
+        return TURN_CRASHED;
+    return commit(t);
+}
+
+enum turn_status turn_advance(struct turn *t)
+{
+    switch (t->phase) {
+    case PHASE_CRASHED: return TURN_CRASHED;
+    case PHASE_STOPPED: return TURN_STOPPED;
+    case PHASE_DOWN: look_at_clock(t); return turn_recover(t);
+    case PHASE_LIVE: break;
+    }
+    look_at_clock(t);
+    return t->in_flight ? settle(t) : make_batch(t);
+}
+
+/* ---- coming in ---- */
+
+static err can_take(const struct turn *t, int64_t request)
+{
+    switch (t->phase) {
+    case PHASE_LIVE: return OK;
+    case PHASE_DOWN: return request ? ERR_UNAVAILABLE : OK;
+    case PHASE_STOPPED: return ERR_FENCED;
+    case PHASE_CRASHED: return ERR_UNAVAILABLE;
+    }
+    impossible("a phase outside the enum");
+}
+
+err turn_submit(struct turn *t, const struct command *command)
+{
+    err e = can_take(t, command->request);
+    return e == OK ? inputs_put(&t->inputs, command, 0) : e;
+}
+
+/* What was answered before, unless it is answered again, and what is answered now. */
+static uint32_t merge_answers(const struct command *command, const struct answer *answers,
+                              uint32_t count, struct answer *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < command->answer_count; i++) {
+        uint32_t again = 0;
+        while (again < count && answers[again].key != command->answers[i].key)
+            again++;
+        if (again == count)
+            out[n++] = command->answers[i];
+    }
+    if (count)
+        memcpy(out + n, answers, sizeof *answers * count);
+    return n + count;
+}
+
+err turn_answer(struct turn *t, uint64_t token, const struct answer *answers, uint32_t count)
+{
+    struct parked *parked = parking_find(&t->parking, token);
+    if (!parked)
+        return ERR_NOT_FOUND;
+    struct command command = parked->input.command;
+    err e = can_take(t, 0);
+    if (e != OK)
+        return e;
+    struct answer *all =
+        arena_array(&parked->arena, struct answer, (uint64_t)command.answer_count + count);
+    command.answer_count = merge_answers(&parked->input.command, answers, count, all);
+    command.answers = all;
+    e = inputs_put(&t->inputs, &command, parked->input.rounds);
+    if (e == OK)
+        parking_remove(&t->parking, parked);
+    return e;
+}
+
+/* ---- reading ---- */
+
+const struct core *turn_core(const struct turn *t)
+{
+    return t->core;
+}
+
+int64_t turn_seen(const struct turn *t)
+{
+    bool ahead = t->core && (t->in_flight || t->reload || core_changed(t->core) > 0);
+    return t->mark.turn + (ahead ? 1 : 0);
+}
+
+int64_t turn_durable(const struct turn *t)
+{
+    return t->mark.turn;
+}
+
+int64_t turn_epoch(const struct turn *t)
+{
+    return t->mark.epoch;
+}
+
+err turn_plan(struct turn *t, const struct command *commit_command, struct arena *arena,
+              struct outcome *out)
+{
+    if (!t->core)
+        return ERR_UNAVAILABLE;
+    look_at_clock(t);
+    struct command command = *commit_command;
+    stamp(t, &command);
+    core_plan(t->core, &command, arena, out);
+    return OK;
+}
+
+int64_t turn_next_ms(const struct turn *t)
+{
+    switch (t->phase) {
+    case PHASE_LIVE: return t->in_flight ? -1 : core_next_deadline(t->core);
+    case PHASE_DOWN: return t->reload ? t->reload_ms : t->write_ms;
+    case PHASE_STOPPED:
+    case PHASE_CRASHED: return -1;
+    }
+    impossible("a phase outside the enum");
+}
+
+uint32_t turn_waiting(const struct turn *t)
+{
+    return inputs_count(&t->inputs);
+}
+
+uint32_t turn_parked(const struct turn *t)
+{
+    return t->parking.count;
+}
+
+err turn_trouble(const struct turn *t, const char **out_text)
+{
+    *out_text = t->trouble_text;
+    return t->trouble;
+}

@@ -1,0 +1,62 @@
+/* turn_private.h - what the street (turn.c) and the way back onto it (recover.c) share. */
+#pragma once
+
+#include "core/core.h"
+#include "turn/inputs.h"
+#include "turn/turn.h"
+
+/* What a stepped command is owed. */
+struct debt {
+    struct input *input;
+    struct outcome outcome;
+    struct debt *next;
+};
+
+enum phase { PHASE_LIVE, PHASE_DOWN, PHASE_STOPPED, PHASE_CRASHED };
+
+struct turn {
+    struct turn_ports ports;
+    enum phase phase;
+    struct core *core; /* NULL before the start and when loading failed */
+    struct store_mark mark;
+    int64_t now_ms;
+    int64_t mono_ms;
+    struct inputs inputs;
+    struct parking parking;
+
+    /* The batch: from the first step until everything it owes is paid. */
+    struct arena arena;
+    struct effects effects;
+    struct debt *debts;
+    struct debt *last_debt;
+    struct batch batch;
+    bool in_flight;
+    bool in_doubt; /* the store did not say whether it is in */
+
+    /* Trouble. */
+    bool reload;       /* the core shows what is not in the store, or is not there */
+    int64_t reload_ms; /* when to try */
+    int64_t write_ms;  /* when to dare the next batch */
+    uint32_t commits_failed;
+    uint32_t loads_failed;
+    err trouble;
+    const char *trouble_text;
+};
+
+/* True when the simulator lets us die here: whoever asks returns at once. */
+bool turn_dies(struct turn *t, enum turn_point point);
+
+/* turn.c: let out what is durable. False: we died in between. */
+bool turn_perform_effects(struct turn *t, const struct effects *effects);
+bool turn_pay_debts(struct turn *t);
+/* turn.c: the batch is in. */
+void turn_now_durable(struct turn *t);
+/* turn.c: the batch is over, one way or the other. */
+void turn_forget_batch(struct turn *t);
+
+/* recover.c: a command will not be done; tell whoever waits, if anybody does. */
+void turn_excuse(struct turn *t, int64_t request, err why);
+/* recover.c: the store did not take the batch, or may not have. */
+enum turn_status turn_commit_failed(struct turn *t, err why);
+/* recover.c: lead, load, resume; write again when it is time to. */
+enum turn_status turn_recover(struct turn *t);

@@ -1,0 +1,299 @@
+/* scripted_core.h - a core with almost no mind, so that a test can say what it will do.
+ *
+ * It keeps nodes, runs and outbox rows and nothing else. Included by one test, instead of the real
+ * one. What the verbs do:
+ *   NODE_CREATE         one node; the description says what hooks are asked: "once" or "always"
+ *   NODE_DELETE         ends a node; refused when there is none
+ *   SETTINGS_UPDATE     as many nodes as pool_normal says
+ *   NODEROLE_ENQUEUE    a run, and the order to start it
+ *   RUN_BEGUN, RUN_DONE the run knows that it began; the run is over
+ *   NODE_POWER          an outbox row of kind `id`, and its delivery
+ *   OUTBOX_DONE         the row is gone
+ *   GROUP_ADD           `id` nodes are left to the annealer, `node_id` ms until a tick is wanted
+ */
+#pragma once
+
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct scripted_row {
+    bool live, stored, dirty;
+    struct record record;
+};
+
+struct core {
+    struct scripted_row *rows; /* row i has the id i + 1, whatever its table */
+    uint32_t count, cap, changed;
+    int64_t work, deadline, now_ms;
+    uint64_t steps;
+};
+
+static const char *script_load_error; /* when set, load_end fails with it */
+
+struct core *core_new(void)
+{
+    struct core *c = calloc(1, sizeof *c);
+    must(c != NULL);
+    c->deadline = -1;
+    return c;
+}
+
+void core_free(struct core *c)
+{
+    if (c)
+        free(c->rows);
+    free(c);
+}
+
+static struct scripted_row *row_next(struct core *c)
+{
+    if (c->count == c->cap) {
+        c->cap = c->cap ? 2 * c->cap : 16;
+        c->rows = realloc(c->rows, c->cap * sizeof *c->rows);
+        must(c->rows != NULL);
+    }
+    c->rows[c->count] = (struct scripted_row){0};
+    return &c->rows[c->count++];
+}
+
+static struct scripted_row *row_add(struct core *c, struct record record)
+{
+    struct scripted_row *row = row_next(c);
+    record.id = c->count;
+    *row = (struct scripted_row){true, false, true, record};
+    c->changed++;
+    return row;
+}
+
+static void row_touch(struct core *c, struct scripted_row *row)
+{
+    c->changed += !row->dirty;
+    row->dirty = true;
+}
+
+static struct scripted_row *row_find(const struct core *c, enum table table, int64_t id)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->rows[i].live && c->rows[i].record.table == table && c->rows[i].record.id == id)
+            return (struct scripted_row *)(uintptr_t)&c->rows[i];
+    return NULL;
+}
+
+void core_found(struct core *c, int64_t now_ms)
+{
+    row_add(c, (struct record){.table = TABLE_SETTINGS, .settings = {.created_at = now_ms}});
+}
+
+err core_load(struct core *c, const struct record *record, const char **out_what)
+{
+    *out_what = "";
+    while (c->count < record->id)
+        row_next(c);
+    struct scripted_row *row = &c->rows[record->id - 1];
+    *row = (struct scripted_row){true, true, false, *record};
+    if (record->table == TABLE_RUN)
+        row->record.run.data = STR("{}"); /* the bytes it came from do not stay */
+    return OK;
+}
+
+err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
+{
+    (void)c;
+    (void)mono_ms;
+    if (!script_load_error)
+        return OK;
+    *out_what = script_load_error;
+    return ERR_CORRUPT;
+}
+
+static struct effect *effect_put(struct effects *fx, struct arena *a, enum effect_kind kind,
+                                 int64_t id)
+{
+    struct effect *e = arena_new(a, struct effect);
+    e->kind = kind;
+    e->id = id;
+    if (fx->last)
+        fx->last->next = e;
+    else
+        fx->first = e;
+    fx->last = e;
+    fx->count++;
+    return e;
+}
+
+static void say_no(struct outcome *out, struct arena *a, enum problem_code code)
+{
+    out->verdict = VERDICT_REFUSED;
+    out->problems = arena_new(a, struct problem);
+    out->problems->code = code;
+}
+
+/* "once" asks the question 7, "always" asks another one each time. */
+static bool has_to_ask(struct core *c, const struct command *cmd, struct arena *a,
+                       struct outcome *out)
+{
+    bool always = str_eq(cmd->node_create.description, STR("always"));
+    if (!always && !str_eq(cmd->node_create.description, STR("once")))
+        return false;
+    uint64_t key = always ? 100 + c->steps : 7;
+    for (uint32_t i = 0; i < cmd->answer_count; i++)
+        if (cmd->answers[i].key == key) {
+            if (cmd->answers[i].veto)
+                say_no(out, a, PROBLEM_HOOK_VETO);
+            return cmd->answers[i].veto;
+        }
+    out->verdict = VERDICT_ASKING;
+    out->asks = arena_new(a, struct ask);
+    *out->asks = (struct ask){.key = key, .hook = HOOK_NODE_BIND, .argument = STR("{}")};
+    out->ask_count = 1;
+    return true;
+}
+
+static void create_nodes(struct core *c, int64_t count, struct outcome *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out->id = row_add(c, (struct record){.table = TABLE_NODE})->record.id;
+}
+
+static void end(struct core *c, enum table table, int64_t id, struct arena *a, struct outcome *out)
+{
+    struct scripted_row *row = row_find(c, table, id);
+    if (!row) {
+        say_no(out, a, PROBLEM_NOT_FOUND);
+        return;
+    }
+    row_touch(c, row);
+    row->live = false;
+}
+
+static void start_run(struct core *c, int64_t noderole_id, struct arena *a, struct effects *fx,
+                      struct outcome *out)
+{
+    struct record record = {.table = TABLE_RUN,
+                            .run = {.noderole_id = noderole_id, .attempt = 1, .data = STR("{}")}};
+    out->id = row_add(c, record)->record.id;
+    struct effect *e = effect_put(fx, a, EFFECT_RUN_START, out->id);
+    e->attempt = 1;
+    e->noderole_id = noderole_id;
+    e->jig = STR("script");
+    e->data = STR("{\"staged\":1}");
+}
+
+static void anneal(struct core *c, uint32_t budget, struct outcome *out)
+{
+    int64_t now = c->work < budget ? c->work : budget;
+    create_nodes(c, now, out);
+    c->work -= now;
+}
+
+void core_step(struct core *c, const struct command *cmd, struct arena *a, struct effects *fx,
+               struct outcome *out)
+{
+    *out = (struct outcome){0};
+    must(cmd->now_ms >= c->now_ms && cmd->nonce[0] && cmd->nonce[1]);
+    c->now_ms = cmd->now_ms;
+    c->steps++;
+    struct scripted_row *row;
+    switch ((uint32_t)cmd->kind) {
+    case COMMAND_NODE_CREATE:
+        if (!has_to_ask(c, cmd, a, out))
+            create_nodes(c, 1, out);
+        return;
+    case COMMAND_NODE_DELETE: end(c, TABLE_NODE, cmd->node_delete.id, a, out); return;
+    case COMMAND_SETTINGS_UPDATE: create_nodes(c, cmd->settings_update.pool_normal, out); return;
+    case COMMAND_NODEROLE_ENQUEUE: start_run(c, cmd->noderole_enqueue.id, a, fx, out); return;
+    case COMMAND_RUN_BEGUN:
+        row = row_find(c, TABLE_RUN, cmd->run_begun.run_id);
+        must(row != NULL);
+        row->record.run.begun = true;
+        row_touch(c, row);
+        return;
+    case COMMAND_RUN_DONE: end(c, TABLE_RUN, cmd->run_done.run_id, a, out); return;
+    case COMMAND_NODE_POWER:
+        row = row_add(c, (struct record){.table = TABLE_OUTBOX});
+        row->record.outbox.kind = (uint32_t)cmd->node_power.id;
+        out->id = row->record.id;
+        effect_put(fx, a, EFFECT_OUTBOX, out->id);
+        return;
+    case COMMAND_OUTBOX_DONE: end(c, TABLE_OUTBOX, cmd->outbox_done.outbox_id, a, out); return;
+    case COMMAND_GROUP_ADD:
+        c->work = cmd->group_add.id;
+        c->deadline = cmd->group_add.node_id ? cmd->mono_ms + cmd->group_add.node_id : -1;
+        return;
+    case COMMAND_ANNEAL: anneal(c, cmd->anneal.budget, out); return;
+    case COMMAND_TICK:
+        must(c->deadline >= 0 && c->deadline <= cmd->mono_ms);
+        c->deadline = -1;
+        return;
+    default: impossible("a verb that the script does not know");
+    }
+}
+
+bool core_has_work(const struct core *c)
+{
+    return c->work > 0;
+}
+
+int64_t core_next_deadline(const struct core *c)
+{
+    return c->deadline;
+}
+
+void core_resume(const struct core *c, struct arena *a, struct effects *fx)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct record *r = &c->rows[i].record;
+        if (c->rows[i].live && r->table == TABLE_RUN)
+            effect_put(fx, a, EFFECT_RUN_QUERY, r->id)->attempt = r->run.attempt;
+        if (c->rows[i].live && r->table == TABLE_OUTBOX)
+            effect_put(fx, a, EFFECT_OUTBOX, r->id);
+    }
+}
+
+uint32_t core_changed(const struct core *c)
+{
+    return c->changed;
+}
+
+void core_collect(struct core *c, int64_t turn, void (*visit)(void *, const struct change *),
+                  void *context)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        struct scripted_row *row = &c->rows[i];
+        if (!row->dirty)
+            continue;
+        row->dirty = false;
+        struct change change = {.gone = !row->live, .record = row->record};
+        if (row->record.table == TABLE_NODE)
+            change.record.node.turn = row->record.node.turn = turn;
+        if (row->live || row->stored)
+            visit(context, &change);
+        row->stored = row->live;
+    }
+    c->changed = 0;
+}
+
+bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record)
+{
+    const struct scripted_row *row = row_find(c, table, id);
+    if (row)
+        *out_record = row->record;
+    return row != NULL;
+}
+
+void core_plan(struct core *c, const struct command *commit, struct arena *a, struct outcome *out)
+{
+    (void)c;
+    *out = (struct outcome){.id = commit->now_ms};
+    out->doc = str_copy(a, STR("{\"plan\":1}"));
+}
+
+static uint32_t script_nodes(const struct core *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        n += c->rows[i].live && c->rows[i].record.table == TABLE_NODE;
+    return n;
+}

@@ -1,0 +1,791 @@
+/* Goal: the turn does things in the one right order, and keeps its promises whatever fails.
+ * Method: a core that does as it is told (scripted_core.h) and the simulated store; every port
+ * writes what it was asked into a diary, and the diary is compared. At the end the process dies at
+ * every named point in turn. */
+#include "turn/turn.h"
+#include "model/limits.h"
+#include "sim/memory_store.h"
+#include "tests/check.h"
+#include "tests/unit/turn/scripted_core.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct world {
+    struct memory_store *store;
+    struct memory_session session;
+    struct turn *turn;
+    struct turn_ports ports;
+    int64_t now_ms, mono_ms;
+    uint64_t random;
+    uint64_t token; /* of the last question */
+    uint64_t key;
+    uint32_t answers; /* that the last stepped command carried */
+    uint32_t rows;    /* of the last durable batch */
+    char diary[2000];
+    /* Where to die: at the `die_hit`th time of passing `die_at`. */
+    const char *die_at;
+    uint32_t die_hit;
+    uint32_t passed[TURN_POINT_COUNT];
+    bool done[64]; /* requests that were acknowledged */
+    int64_t done_id[64];
+};
+
+__attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
+{
+    size_t len = strlen(w->diary);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(w->diary + len, sizeof w->diary - len, format, args);
+    va_end(args);
+}
+
+/* Does the diary say exactly this? It is empty afterwards. */
+static bool says(struct world *w, const char *text)
+{
+    bool same = strcmp(w->diary, text) == 0;
+    if (!same)
+        printf("the diary says: %s\n     it should: %s\n", w->diary, text);
+    w->diary[0] = 0;
+    return same;
+}
+
+static int64_t clock_now(void *self)
+{
+    return ((struct world *)self)->now_ms;
+}
+
+static int64_t clock_mono(void *self)
+{
+    return ((struct world *)self)->mono_ms;
+}
+
+static uint64_t clock_random(void *self)
+{
+    return ++((struct world *)self)->random;
+}
+
+static bool run_is_stored(const struct world *w, int64_t id);
+
+static void runner_start(void *self, const struct run_order *o)
+{
+    struct world *w = self;
+    CHECK(run_is_stored(w, o->run_id)); /* nothing leaves before its cause is durable */
+    note(w, "start %d/%u e%d; ", (int)o->run_id, o->attempt, (int)o->epoch);
+}
+
+static void runner_cancel(void *self, const struct run_order *o)
+{
+    note(self, "cancel %d/%u; ", (int)o->run_id, o->attempt);
+}
+
+static void runner_query(void *self, const struct run_order *o)
+{
+    note(self, "query %d/%u%s; ", (int)o->run_id, o->attempt, o->begun ? " begun" : "");
+    CHECK(str_eq(o->data, STR("{}")));
+}
+
+static void hooks_deliver(void *self, const struct outbox_record *row)
+{
+    note(self, "hook %d; ", (int)row->id);
+}
+
+static void hooks_ask(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+{
+    struct world *w = self;
+    CHECK(count == 1 && q->hook == HOOK_NODE_BIND && str_eq(q->argument, STR("{}")));
+    w->token = token;
+    w->key = q->key;
+    note(w, "ask; ");
+}
+
+static void power_act(void *self, const struct outbox_record *row)
+{
+    note(self, "power %d; ", (int)row->id);
+}
+
+static void power_probe(void *self, const struct outbox_record *row)
+{
+    note(self, "probe %d; ", (int)row->id);
+}
+
+static void reply_outcome(void *self, int64_t request, const struct outcome *out, int64_t turn)
+{
+    struct world *w = self;
+    CHECK(memory_store_mark(w->store).turn >= turn);
+    if (out->verdict == VERDICT_DONE) {
+        note(w, "%d done %d @%d; ", (int)request, (int)out->id, (int)turn);
+        if (request < 64) {
+            w->done[request] = true;
+            w->done_id[request] = out->id;
+        }
+        return;
+    }
+    CHECK(out->verdict == VERDICT_REFUSED);
+    struct str code = problem_code_name(out->problems->code);
+    note(w, "%d %.*s @%d; ", (int)request, STR_FMT_ARGS(code), (int)turn);
+}
+
+static void reply_failed(void *self, int64_t request, err why)
+{
+    const char *name = why == ERR_UNAVAILABLE ? "unavailable"
+                       : why == ERR_FENCED    ? "fenced"
+                       : why == ERR_LIMIT     ? "limit"
+                       : why == ERR_UNKNOWN   ? "unknown"
+                                              : "?";
+    note(self, "%d %s; ", (int)request, name);
+}
+
+static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
+{
+    (void)outcome;
+    ((struct world *)self)->answers = command->answer_count;
+}
+
+static void watch_durable(void *self, const struct batch *batch)
+{
+    ((struct world *)self)->rows = batch->rows;
+}
+
+static bool crash(void *self, const char *point)
+{
+    struct world *w = self;
+    uint32_t p = 0;
+    while (strcmp(point, turn_point_name((enum turn_point)p)) != 0)
+        p++;
+    w->passed[p]++;
+    return w->die_at && strcmp(w->die_at, point) == 0 && w->die_hit-- == 0;
+}
+
+/* A new process on the old store. */
+static void process_start(struct world *w)
+{
+    memory_session_init(&w->session, w->store);
+    w->ports = (struct turn_ports){
+        .store = memory_session_port(&w->session),
+        .clock = {w, clock_now, clock_mono, clock_random},
+        .runner = {w, runner_start, runner_cancel, runner_query},
+        .hooks = {w, hooks_deliver, hooks_ask},
+        .power = {w, power_act, power_probe},
+        .reply = {w, reply_outcome, reply_failed},
+        .watch = {w, watch_stepped, watch_durable},
+        .crash = {w, crash},
+    };
+    w->turn = turn_new(&w->ports);
+}
+
+static void process_end(struct world *w, bool keep_tail)
+{
+    turn_free(w->turn);
+    w->turn = NULL;
+    memory_session_crash(&w->session, keep_tail);
+}
+
+static enum turn_status run_until_quiet(struct world *w)
+{
+    enum turn_status status = TURN_AGAIN;
+    for (int i = 0; i < 1000 && (status == TURN_AGAIN || status == TURN_WAITING); i++)
+        status = turn_advance(w->turn);
+    return status;
+}
+
+static void world_init(struct world *w)
+{
+    *w = (struct world){.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
+    script_load_error = NULL;
+    process_start(w);
+    CHECK(turn_start(w->turn) == TURN_AGAIN);
+    CHECK(run_until_quiet(w) == TURN_QUIET);
+    CHECK(says(w, ""));
+}
+
+static void world_fini(struct world *w)
+{
+    process_end(w, false);
+    memory_store_free(w->store);
+}
+
+struct search {
+    int64_t id;
+    enum table table;
+    bool found;
+};
+
+static err search_record(void *self, const struct record *record)
+{
+    struct search *s = self;
+    s->found |= record->table == s->table && record->id == s->id;
+    return OK;
+}
+
+static bool is_stored(const struct world *w, enum table table, int64_t id)
+{
+    struct search s = {.id = id, .table = table};
+    CHECK(memory_store_load(w->store, (struct store_visitor){&s, search_record}) == OK);
+    return s.found;
+}
+
+static bool run_is_stored(const struct world *w, int64_t id)
+{
+    return is_stored(w, TABLE_RUN, id);
+}
+
+static err submit(struct world *w, struct command command)
+{
+    command.actor = STR("tester");
+    return turn_submit(w->turn, &command);
+}
+
+static err submit_create(struct world *w, int64_t request, struct str description)
+{
+    return submit(w, (struct command){.kind = COMMAND_NODE_CREATE,
+                                      .request = request,
+                                      .node_create = {.description = description}});
+}
+
+static err submit_id(struct world *w, enum command_kind kind, int64_t request, int64_t id)
+{
+    struct command command = {.kind = kind, .request = request};
+    memcpy(command_payload(&command), &id, sizeof id); /* `id` comes first in all that are used */
+    return submit(w, command);
+}
+
+static err submit_rows(struct world *w, int64_t request, uint32_t rows)
+{
+    return submit(w, (struct command){.kind = COMMAND_SETTINGS_UPDATE,
+                                      .request = request,
+                                      .settings_update = {.pool_normal = rows}});
+}
+
+static err answer(struct world *w, bool veto)
+{
+    struct answer answer = {.key = w->key, .veto = veto};
+    return turn_answer(w->turn, w->token, &answer, 1);
+}
+
+/* ---- the street ---- */
+
+TEST(an_empty_store_is_founded)
+{
+    struct world w = {.store = memory_store_new(), .now_ms = 5000};
+    process_start(&w);
+    CHECK(turn_core(w.turn) == NULL);
+    CHECK(turn_start(w.turn) == TURN_AGAIN);
+    CHECK(turn_seen(w.turn) == 1 && turn_durable(w.turn) == 0 && turn_epoch(w.turn) == 1);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(turn_seen(w.turn) == 1 && turn_durable(w.turn) == 1);
+    CHECK(memory_store_count(w.store, TABLE_SETTINGS) == 1);
+    CHECK(memory_store_mark(w.store).now_ms == 5000);
+    world_fini(&w);
+}
+
+TEST(nothing_leaves_before_its_cause_is_durable)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.late = 2;
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 1, 40) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 2, 99) == OK);
+    CHECK(turn_waiting(w.turn) == 2);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(turn_seen(w.turn) == 2 && turn_durable(w.turn) == 1);
+    CHECK(turn_advance(w.turn) == TURN_WAITING);
+    CHECK(turn_advance(w.turn) == TURN_WAITING);
+    CHECK(turn_next_ms(w.turn) == -1);
+    CHECK(says(&w, ""));
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(says(&w, "start 2/1 e1; 1 done 2 @2; 2 not_found @2; "));
+    CHECK(turn_seen(w.turn) == 2 && turn_durable(w.turn) == 2);
+    CHECK(turn_advance(w.turn) == TURN_QUIET);
+    world_fini(&w);
+}
+
+TEST(what_comes_while_a_batch_is_in_flight_makes_one_batch)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.late = 1;
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    for (int64_t request = 2; request <= 4; request++)
+        CHECK(submit_create(&w, request, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_WAITING && turn_waiting(w.turn) == 3);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 done 2 @2; 2 done 3 @3; 3 done 4 @3; 4 done 5 @3; "));
+    world_fini(&w);
+}
+
+TEST(a_refusal_alone_needs_no_turn)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 1, 99) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(says(&w, "1 not_found @1; "));
+    CHECK(turn_durable(w.turn) == 1 && turn_advance(w.turn) == TURN_QUIET);
+    world_fini(&w);
+}
+
+TEST(a_batch_closes_when_it_has_rows_enough)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_rows(&w, 1, BATCH_ROWS - 1) == OK);
+    CHECK(submit_rows(&w, 2, 3000) == OK);
+    CHECK(submit_rows(&w, 3, 1) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(w.rows == BATCH_ROWS - 1 + 3000);
+    CHECK(says(&w, "1 done 2500 @2; 2 done 5500 @2; "));
+    CHECK(submit_rows(&w, 4, 1) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "3 done 5501 @3; 4 done 5502 @4; "));
+    world_fini(&w);
+}
+
+TEST(the_annealer_gets_what_is_left_of_each_batch)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit(&w, (struct command){.kind = COMMAND_GROUP_ADD, .group_add = {.id = 6000}}) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(w.rows == BATCH_ROWS);
+    /* Inputs do not starve it. */
+    CHECK(submit_rows(&w, 1, 2300) == OK && submit_rows(&w, 2, 1) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(w.rows == BATCH_ROWS && says(&w, "1 done 4801 @3; "));
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(memory_store_count(w.store, TABLE_NODE) == 6000 + 2301 && turn_durable(w.turn) == 5);
+    world_fini(&w);
+}
+
+TEST(a_tick_comes_when_its_time_has_come)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit(&w, (struct command){.kind = COMMAND_GROUP_ADD, .group_add = {0, 50}}) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(turn_next_ms(w.turn) == 150);
+    w.mono_ms = 149;
+    CHECK(turn_advance(w.turn) == TURN_QUIET && turn_next_ms(w.turn) == 150);
+    w.mono_ms = 150;
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_next_ms(w.turn) == -1);
+    world_fini(&w);
+}
+
+TEST(time_never_goes_back)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 9000;
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    w.now_ms = 10;
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(memory_store_mark(w.store).now_ms == 9000);
+    process_end(&w, false);
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN);
+    CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(memory_store_mark(w.store).now_ms == 9000);
+    world_fini(&w);
+}
+
+TEST(outbox_rows_go_where_they_belong_unless_they_are_gone)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_id(&w, COMMAND_NODE_POWER, 0, OUTBOX_HOOK) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_POWER, 0, OUTBOX_POWER) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_POWER, 0, OUTBOX_PROBE) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_POWER, 0, OUTBOX_PROBE) == OK);
+    CHECK(submit_id(&w, COMMAND_OUTBOX_DONE, 0, 5) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "hook 2; power 3; probe 4; "));
+    world_fini(&w);
+}
+
+TEST(the_queue_is_bounded)
+{
+    struct world w;
+    world_init(&w);
+    for (uint32_t i = 0; i < TURN_INPUTS_MAX; i++)
+        CHECK(submit_id(&w, COMMAND_NODE_DELETE, 0, 99) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 0, 99) == ERR_LIMIT);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 0, 99) == OK);
+    world_fini(&w);
+}
+
+TEST(a_plan_is_stamped_and_changes_nothing)
+{
+    struct world w;
+    world_init(&w);
+    struct arena a = {0};
+    struct outcome out;
+    struct command commit = {.kind = COMMAND_DEPLOYMENT_COMMIT};
+    w.now_ms = 7777;
+    CHECK(turn_plan(w.turn, &commit, &a, &out) == OK);
+    CHECK(out.id == 7777 && str_eq(out.doc, STR("{\"plan\":1}")) && turn_seen(w.turn) == 1);
+    arena_fini(&a);
+    world_fini(&w);
+}
+
+/* ---- asking hooks ---- */
+
+TEST(a_command_waits_for_its_hooks)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.late = 1;
+    CHECK(submit_create(&w, 1, STR("")) == OK && submit_create(&w, 2, STR("once")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_WAITING);
+    CHECK(says(&w, ""));
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 done 2 @2; ask; ") && turn_parked(w.turn) == 1);
+    CHECK(turn_answer(w.turn, w.token + 1, NULL, 0) == ERR_NOT_FOUND);
+    CHECK(answer(&w, false) == OK && turn_parked(w.turn) == 0);
+    CHECK(answer(&w, false) == ERR_NOT_FOUND);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "2 done 3 @3; "));
+    world_fini(&w);
+}
+
+TEST(a_veto_refuses)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 2, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(answer(&w, true) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "ask; 2 hook_veto @1; "));
+    world_fini(&w);
+}
+
+TEST(questions_that_keep_changing_are_given_up)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 2, STR("always")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    for (uint32_t round = 1; round <= ASKS_ROUNDS_MAX; round++) {
+        CHECK(says(&w, "ask; "));
+        CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
+        CHECK(w.answers == round); /* they add up */
+    }
+    CHECK(says(&w, "2 hooks_unsettled @1; ") && turn_parked(w.turn) == 0);
+    world_fini(&w);
+}
+
+TEST(only_so_many_commands_may_wait_for_hooks)
+{
+    struct world w;
+    world_init(&w);
+    for (uint32_t i = 0; i < TURN_PARKED_MAX; i++) {
+        CHECK(submit_create(&w, 0, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+        CHECK(says(&w, "ask; "));
+    }
+    CHECK(submit_create(&w, 9, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "9 limit; ") && turn_parked(w.turn) == TURN_PARKED_MAX);
+    CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(submit_create(&w, 9, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "ask; "));
+    world_fini(&w);
+}
+
+TEST(a_parked_command_survives_a_failed_store)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 2, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    w.session.faults.fate = MEMORY_REFUSED;
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
+    CHECK(run_until_quiet(&w) == TURN_DOWN || turn_epoch(w.turn) == 2);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "ask; 1 unavailable; 2 done 2 @2; "));
+    world_fini(&w);
+}
+
+/* ---- when the store fails ---- */
+
+TEST(a_refused_batch_is_as_if_it_had_never_been)
+{
+    static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_REFUSED_LATE};
+    for (int i = 0; i < 2; i++) {
+        struct world w;
+        world_init(&w);
+        CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+        CHECK(says(&w, "1 done 2 @2; "));
+        w.session.faults.fate = fates[i];
+        CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 2, 1) == OK);
+        CHECK(submit_id(&w, COMMAND_NODE_DELETE, 3, 99) == OK);
+        CHECK(turn_advance(w.turn) == (i == 0 ? TURN_DOWN : TURN_AGAIN));
+        CHECK(submit_create(&w, 4, STR("")) == (i == 0 ? ERR_UNAVAILABLE : OK));
+        if (i == 1)
+            CHECK(turn_advance(w.turn) == TURN_DOWN);
+        CHECK(says(&w, "2 unavailable; 3 unavailable; "));
+        CHECK(turn_seen(w.turn) == 3 && turn_durable(w.turn) == 2);
+        CHECK(turn_advance(w.turn) == TURN_AGAIN);
+        CHECK(turn_seen(w.turn) == 2 && script_nodes(turn_core(w.turn)) == 1);
+        CHECK(run_until_quiet(&w) == TURN_QUIET);
+        CHECK(says(&w, i == 0 ? "" : "4 done 3 @3; ") && turn_epoch(w.turn) == 2);
+        world_fini(&w);
+    }
+}
+
+TEST(an_unanswered_batch_is_done_if_it_is_in)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.fate = MEMORY_UNANSWERED_IN;
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 1, 1) == OK);
+    CHECK(submit_create(&w, 2, STR("once")) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_POWER, 3, OUTBOX_POWER) == OK);
+    CHECK(run_until_quiet(&w) == TURN_DOWN);
+    CHECK(says(&w, ""));
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(says(&w, "1 done 2 @2; ask; 3 done 3 @2; query 2/1; power 3; "));
+    CHECK(turn_durable(w.turn) == 2 && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(answer(&w, false) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "2 done 4 @3; "));
+    world_fini(&w);
+}
+
+TEST(an_unanswered_batch_is_unavailable_if_it_is_not_in)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.fate = MEMORY_UNANSWERED_OUT;
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 1, 1) == OK);
+    CHECK(run_until_quiet(&w) == TURN_DOWN && says(&w, ""));
+    w.session.faults.lead_fails = 1; /* nobody knows yet, so nothing is said yet */
+    CHECK(turn_advance(w.turn) == TURN_DOWN && says(&w, ""));
+    w.mono_ms = turn_next_ms(w.turn);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && says(&w, "1 unavailable; "));
+    CHECK(run_until_quiet(&w) == TURN_QUIET && turn_durable(w.turn) == 1);
+    world_fini(&w);
+}
+
+TEST(while_the_store_is_down_one_can_still_read)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    w.session.faults.fate = MEMORY_REFUSED;
+    w.session.faults.lead_fails = 3;
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
+    CHECK(says(&w, "1 done 2 @2; 2 unavailable; "));
+    const char *text;
+    int64_t last = -1;
+    for (int i = 0; i < 3; i++) {
+        CHECK(turn_next_ms(w.turn) > last); /* ever more seldom */
+        last = w.mono_ms = turn_next_ms(w.turn);
+        CHECK(turn_advance(w.turn) == TURN_DOWN);
+        CHECK(turn_core(w.turn) != NULL && turn_seen(w.turn) == 3 && turn_durable(w.turn) == 2);
+        CHECK(submit_create(&w, 3, STR("")) == ERR_UNAVAILABLE);
+        CHECK(submit_create(&w, 0, STR("")) == OK); /* the world goes on */
+        CHECK(turn_trouble(w.turn, &text) == ERR_UNAVAILABLE);
+    }
+    CHECK(turn_advance(w.turn) == TURN_DOWN && w.session.faults.lead_fails == 0);
+    w.mono_ms = turn_next_ms(w.turn);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
+    CHECK(turn_trouble(w.turn, &text) == OK && text[0] == 0);
+    CHECK(script_nodes(turn_core(w.turn)) == 1 + 3 && turn_durable(w.turn) == 3);
+    world_fini(&w);
+}
+
+TEST(a_store_that_keeps_refusing_is_bothered_ever_more_seldom)
+{
+    struct world w;
+    world_init(&w);
+    int64_t pauses[4];
+    for (int i = 0; i < 4; i++) {
+        w.session.faults.fate = MEMORY_REFUSED;
+        CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
+        enum turn_status status = turn_advance(w.turn);
+        CHECK(status == (i == 0 ? TURN_AGAIN : TURN_DOWN));
+        /* What was loaded can be read, and is durable. */
+        CHECK(turn_seen(w.turn) == 1 && turn_durable(w.turn) == 1);
+        pauses[i] = i == 0 ? 0 : turn_next_ms(w.turn) - w.mono_ms;
+        w.mono_ms += pauses[i];
+        CHECK(run_until_quiet(&w) == TURN_QUIET);
+    }
+    CHECK(pauses[1] > 0 && pauses[2] == 2 * pauses[1] && pauses[3] == 4 * pauses[1]);
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 unavailable; 1 unavailable; 1 unavailable; 1 unavailable; 2 done 2 @2; "));
+    world_fini(&w);
+}
+
+TEST(a_store_that_cannot_be_read_is_tried_again)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    process_end(&w, false);
+    process_start(&w);
+    w.session.faults.load_fails = 1;
+    w.session.faults.load_reaches = 1;
+    const char *text;
+    CHECK(turn_start(w.turn) == TURN_DOWN && turn_core(w.turn) == NULL);
+    CHECK(turn_trouble(w.turn, &text) == ERR_IO && turn_seen(w.turn) == 2);
+    struct outcome out;
+    CHECK(turn_plan(w.turn, &(struct command){0}, NULL, &out) == ERR_UNAVAILABLE);
+    CHECK(turn_advance(w.turn) == TURN_DOWN);
+    w.mono_ms = turn_next_ms(w.turn);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && script_nodes(turn_core(w.turn)) == 1);
+    world_fini(&w);
+}
+
+TEST(records_that_contradict_each_other_are_named)
+{
+    struct world w;
+    world_init(&w);
+    process_end(&w, false);
+    process_start(&w);
+    script_load_error = "node 7 has no deployment";
+    const char *text;
+    CHECK(turn_start(w.turn) == TURN_DOWN);
+    CHECK(turn_trouble(w.turn, &text) == ERR_CORRUPT && strcmp(text, script_load_error) == 0);
+    script_load_error = NULL;
+    world_fini(&w);
+}
+
+TEST(who_was_ousted_stops_for_good)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 1, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(submit_create(&w, 2, STR("")) == OK && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(submit_create(&w, 3, STR("")) == OK);
+    memory_store_usurp(w.store);
+    CHECK(turn_advance(w.turn) == TURN_STOPPED);
+    CHECK(says(&w, "ask; 2 fenced; 3 fenced; 1 fenced; "));
+    CHECK(turn_advance(w.turn) == TURN_STOPPED && turn_next_ms(w.turn) == -1);
+    CHECK(submit_create(&w, 0, STR("")) == ERR_FENCED);
+    CHECK(answer(&w, false) == ERR_NOT_FOUND);
+    CHECK(memory_store_mark(w.store).turn == 1);
+    world_fini(&w);
+}
+
+TEST(who_was_ousted_in_doubt_says_so)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.fate = MEMORY_UNANSWERED_IN;
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
+    memory_store_usurp(w.store);
+    CHECK(turn_advance(w.turn) == TURN_STOPPED && says(&w, "1 unknown; "));
+    world_fini(&w);
+}
+
+TEST(a_restart_repeats_what_may_not_have_been_heard)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 0, 1) == OK);
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 0, 1) == OK);
+    CHECK(submit_id(&w, COMMAND_NODE_POWER, 0, OUTBOX_HOOK) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(submit_id(&w, COMMAND_RUN_BEGUN, 0, 3) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "start 2/1 e1; start 3/1 e1; hook 4; "));
+    process_end(&w, false);
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN);
+    CHECK(says(&w, "query 2/1; query 3/1 begun; hook 4; ") && turn_epoch(w.turn) == 2);
+    world_fini(&w);
+}
+
+/* ---- dying ---- */
+
+/* A bit of everything, one command after the other; stops where the process dies. */
+static enum turn_status live(struct world *w)
+{
+    enum turn_status status = turn_start(w->turn);
+    for (int64_t request = 1; request <= 24; request++) {
+        if (status == TURN_CRASHED)
+            return status;
+        if (turn_core(w->turn) && !w->done[request]) {
+            if (request % 6 == 0)
+                ignore(submit_create(w, request, STR("once")), "the store may be down");
+            else if (request % 6 == 1)
+                ignore(submit_id(w, COMMAND_NODEROLE_ENQUEUE, request, 1), "as above");
+            else if (request % 6 == 2)
+                ignore(submit_id(w, COMMAND_NODE_POWER, request, OUTBOX_POWER), "as above");
+            else
+                ignore(submit_create(w, request, STR("")), "as above");
+        }
+        struct command more = {.kind = COMMAND_GROUP_ADD, .group_add = {3, 10}};
+        if (request % 2)
+            ignore(submit(w, more), "as above");
+        w->session.faults.late = (uint32_t)request % 3;
+        w->session.faults.fate = (enum memory_fate)(request % 7 < 5 ? request % 7 : 0);
+        w->session.faults.error = ERR_NO_SPACE;
+        w->mono_ms += 20;
+        w->diary[0] = 0;
+        status = run_until_quiet(w);
+        if (w->token && turn_parked(w->turn))
+            ignore(answer(w, false), "it may be gone");
+        for (int i = 0; i < 3 && status == TURN_DOWN; i++) {
+            w->mono_ms = turn_next_ms(w->turn);
+            status = run_until_quiet(w);
+        }
+    }
+    w->session.faults = (struct memory_faults){0};
+    for (int i = 0; i < 10 && status != TURN_CRASHED; i++) {
+        w->mono_ms += 10000;
+        w->diary[0] = 0;
+        status = run_until_quiet(w);
+    }
+    return status;
+}
+
+static bool everything_said_is_true(const struct world *w)
+{
+    for (int64_t request = 1; request <= 24; request++) {
+        if (!w->done[request])
+            continue;
+        enum table table = request % 6 == 1   ? TABLE_RUN
+                           : request % 6 == 2 ? TABLE_OUTBOX
+                                              : TABLE_NODE;
+        if (!is_stored(w, table, w->done_id[request]))
+            return false;
+    }
+    return true;
+}
+
+/* Dies at one point, starts again, finishes. True when it died at all. */
+static bool die_and_recover(struct world *w, const char *point, uint32_t hit, bool keep_tail)
+{
+    *w = (struct world){.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
+    w->die_at = point;
+    w->die_hit = hit;
+    process_start(w);
+    enum turn_status status = live(w);
+    bool died = status == TURN_CRASHED;
+    if (died) {
+        CHECK(turn_advance(w->turn) == TURN_CRASHED && turn_next_ms(w->turn) == -1);
+        CHECK(submit_create(w, 1, STR("")) == ERR_UNAVAILABLE);
+    }
+    process_end(w, keep_tail);
+    CHECK(everything_said_is_true(w));
+
+    w->die_at = NULL;
+    process_start(w);
+    CHECK(live(w) == TURN_QUIET);
+    CHECK(everything_said_is_true(w));
+    CHECK(turn_seen(w->turn) == turn_durable(w->turn));
+    CHECK(script_nodes(turn_core(w->turn)) == memory_store_count(w->store, TABLE_NODE));
+    world_fini(w);
+    return died;
+}
+
+TEST(death_at_any_point_loses_nothing_that_was_said)
+{
+    static struct world w;
+    for (uint32_t p = 0; p < TURN_POINT_COUNT; p++) {
+        uint32_t deaths = 0;
+        for (uint32_t hit = 0; hit < 20; hit++)
+            for (int keep = 0; keep < 2; keep++)
+                deaths += die_and_recover(&w, turn_point_name((enum turn_point)p), hit, keep);
+        if (deaths == 0)
+            printf("nobody died at %s\n", turn_point_name((enum turn_point)p));
+        CHECK(deaths > 0);
+    }
+}
