@@ -1,0 +1,397 @@
+/* bench-anneal - how fast a committed graph of no-op noderoles becomes ACTIVE, with ninja walking
+ * the same graph as phony edges beside it.
+ *
+ * The graph: one root on a node of its own, and on each of N nodes a chain of R roles whose first
+ * needs that root. Ours goes the whole street (commands, core, batches, an encoded byte log as the
+ * store); ninja only walks and keeps nothing. Each measurement is a process of its own, so memory
+ * peaks are its own too; medians of three, ours and the peer's in turns (DECISIONS D26).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "model/limits.h"
+#include "sim/log_store.h"
+#include "turn/turn.h"
+
+enum { ROUNDS = 3, RETRIES = 20000 };
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench-anneal: %s\n", what);
+    exit(1);
+}
+
+/* The peak of this process's resident memory, in bytes. */
+static double peak_bytes(void)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    double kib = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kib = strtod(line + 6, NULL);
+    if (f)
+        fclose(f);
+    return kib * 1024;
+}
+
+/* ---- the street ---- */
+
+struct street {
+    struct log_store store;
+    struct turn *turn;
+    int64_t reply_id;
+    uint64_t replies, refusals;
+};
+
+static int64_t wall_ms(void *self)
+{
+    struct timespec t;
+    (void)self;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static uint64_t no_chance(void *self)
+{
+    (void)self;
+    return 1;
+}
+
+static void heard(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
+{
+    struct street *s = self;
+    (void)request;
+    (void)turn;
+    s->replies++;
+    if (outcome->verdict != VERDICT_DONE) {
+        s->refusals++;
+        fprintf(stderr, "refused: %.*s\n", STR_FMT_ARGS(outcome->problems->text));
+    }
+    s->reply_id = outcome->id;
+}
+
+static void unheard(void *self, int64_t request, err why)
+{
+    (void)self;
+    (void)request;
+    (void)why;
+    die("the store failed");
+}
+
+static void no_order(void *self, const struct run_order *order)
+{
+    (void)self;
+    (void)order;
+    die("a no-op asked for a worker");
+}
+
+static void no_row(void *self, const struct outbox_record *row)
+{
+    (void)self;
+    (void)row;
+}
+
+static void no_question(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+{
+    (void)self;
+    (void)token;
+    (void)q;
+    (void)count;
+}
+
+static void street_open(struct street *s)
+{
+    memset(s, 0, sizeof *s);
+    log_store_init(&s->store);
+    const struct turn_ports ports = {
+        .store = log_store_port(&s->store),
+        .clock = {NULL, wall_ms, wall_ms, no_chance},
+        .runner = {NULL, no_order, no_order, no_order},
+        .hooks = {NULL, no_row, no_question},
+        .power = {NULL, no_row, no_row},
+        .reply = {s, heard, unheard},
+    };
+    s->turn = turn_new(&ports);
+    if (turn_start(s->turn) != TURN_AGAIN)
+        die("the turn does not start");
+}
+
+static void settle(struct street *s)
+{
+    enum turn_status status;
+    do
+        status = turn_advance(s->turn);
+    while (status == TURN_AGAIN || status == TURN_WAITING);
+    if (status != TURN_QUIET)
+        die("the turn is stuck");
+}
+
+static void submit(struct street *s, struct command command)
+{
+    command.request = 1;
+    command.actor = STR("bench");
+    if (turn_submit(s->turn, &command) == OK)
+        return;
+    settle(s);
+    if (turn_submit(s->turn, &command) != OK)
+        die("a command is not taken");
+}
+
+static int64_t ask(struct street *s, struct command command)
+{
+    submit(s, command);
+    settle(s);
+    return s->reply_id;
+}
+
+/* ---- the world ---- */
+
+static void import_roles(struct street *s, int roles)
+{
+    const size_t room = 4096 + (size_t)roles * 256;
+    char *doc = malloc(room);
+    if (!doc)
+        die("no memory");
+    int n = snprintf(doc, room,
+                     "{\"barclamp\":{\"name\":\"bench\",\"source_path\":\"/bench\"},"
+                     "\"jigs\":[{\"name\":\"noop\",\"class\":\"noop\"}],"
+                     "\"roles\":[{\"name\":\"root\",\"jig\":\"noop\"}");
+    for (int i = 1; i <= roles; i++) {
+        char parent[32] = "root";
+        if (i > 1)
+            snprintf(parent, sizeof parent, "chain-%d", i - 1);
+        n += snprintf(doc + n, room - (size_t)n,
+                      ",{\"name\":\"chain-%d\",\"jig\":\"noop\",\"flags\":[\"implicit\"],"
+                      "\"requires\":[\"%s\"]}",
+                      i, parent);
+    }
+    snprintf(doc + n, room - (size_t)n, "]}");
+    ask(s, (struct command){.kind = COMMAND_IMPORT, .import = {.barclamp = str_from(doc)}});
+    free(doc);
+}
+
+static int64_t make_node(struct street *s, int number, int64_t deployment)
+{
+    char name[64];
+    snprintf(name, sizeof name, "n%d.bench.example", number);
+    submit(s, (struct command){.kind = COMMAND_NODE_CREATE,
+                               .node_create = {.name = str_from(name),
+                                               .deployment_id = deployment,
+                                               .alive = true,
+                                               .available = true,
+                                               .bootenv = STR("local")}});
+    return 0;
+}
+
+static int64_t role_id(const struct street *s, const char *name)
+{
+    return core_find(turn_core(s->turn), TABLE_ROLE, str_from(name));
+}
+
+struct figures {
+    double bind_s, anneal_s, bytes_each, retry_us, noderoles;
+};
+
+/* One noderole of the settled graph, retried again and again; each retry is a turn of its own. */
+static double retry_cost(struct street *s, int64_t noderoles)
+{
+    const double before = seconds();
+    for (int i = 0; i < RETRIES; i++) {
+        const int64_t id = 2 + (int64_t)i * 7919 % (noderoles - 1);
+        submit(s, (struct command){.kind = COMMAND_NODEROLE_RETRY, .noderole_retry = {.id = id}});
+        settle(s);
+    }
+    return (seconds() - before) / RETRIES * 1e6;
+}
+
+static struct figures measure(int nodes, int roles)
+{
+    struct figures f = {0};
+    struct street s;
+    char last[32];
+    const double before_bytes = peak_bytes();
+    street_open(&s);
+    import_roles(&s, roles);
+    const int64_t d = ask(&s, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
+                                               .deployment_create = {.name = STR("rack")}});
+    double start = seconds();
+    for (int i = 0; i <= nodes; i++)
+        make_node(&s, i, d);
+    settle(&s);
+    snprintf(last, sizeof last, "chain-%d", roles);
+    const int64_t leaf = role_id(&s, last), root = role_id(&s, "root");
+    int64_t node = core_find(turn_core(s.turn), TABLE_NODE, STR("n0.bench.example"));
+    ask(&s,
+        (struct command){.kind = COMMAND_NODEROLE_BIND,
+                         .noderole_bind = {.node_id = node, .role_id = root, .deployment_id = d}});
+    for (int i = 1; i <= nodes; i++)
+        submit(&s, (struct command){.kind = COMMAND_NODEROLE_BIND,
+                                    .noderole_bind = {
+                                        .node_id = node + i, .role_id = leaf, .deployment_id = d}});
+    settle(&s);
+    f.bind_s = seconds() - start;
+    f.noderoles = core_count(turn_core(s.turn), TABLE_NODEROLE);
+
+    start = seconds();
+    ask(&s, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT, .deployment_commit = {.id = d}});
+    f.anneal_s = seconds() - start;
+    if (core_deployment_state(turn_core(s.turn), d) != DEPLOYMENT_ACTIVE || s.refusals)
+        die("the graph did not become ACTIVE");
+    f.bytes_each = (peak_bytes() - before_bytes - (double)log_store_size(&s.store)) / f.noderoles;
+    f.retry_us = retry_cost(&s, (int64_t)f.noderoles);
+    turn_free(s.turn);
+    log_store_fini(&s.store);
+    return f;
+}
+
+/* In a process of its own: what it used is gone when it ends. */
+static struct figures measure_apart(int nodes, int roles)
+{
+    struct figures f;
+    int ends[2];
+    if (pipe(ends) != 0)
+        die("no pipe");
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child < 0)
+        die("no process");
+    if (child == 0) {
+        f = measure(nodes, roles);
+        _exit(write(ends[1], &f, sizeof f) == (ssize_t)sizeof f ? 0 : 1);
+    }
+    close(ends[1]);
+    int status;
+    const bool whole = read(ends[0], &f, sizeof f) == (ssize_t)sizeof f;
+    close(ends[0]);
+    if (waitpid(child, &status, 0) != child || status != 0 || !whole)
+        die("a measurement failed");
+    return f;
+}
+
+/* ---- the peer ---- */
+
+static void write_ninja(const char *path, int nodes, int roles)
+{
+    FILE *f = fopen(path, "w");
+    if (!f)
+        die("cannot write the peer's graph");
+    fprintf(f, "build root: phony\n");
+    for (int n = 1; n <= nodes; n++)
+        for (int r = 1; r <= roles; r++)
+            if (r == 1)
+                fprintf(f, "build n%d_1: phony root\n", n);
+            else
+                fprintf(f, "build n%d_%d: phony n%d_%d\n", n, r, n, r - 1);
+    if (fclose(f) != 0)
+        die("cannot write the peer's graph");
+}
+
+static double run_ninja(const char *dir)
+{
+    const double start = seconds();
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(1);
+        execlp("ninja", "ninja", "-C", dir, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        die("ninja failed; is ninja-build installed?");
+    return seconds() - start;
+}
+
+/* ---- the figures ---- */
+
+static double median(const double v[ROUNDS])
+{
+    const double low = v[0] < v[1] ? v[0] : v[1], high = v[0] < v[1] ? v[1] : v[0];
+    return v[2] < low ? low : v[2] > high ? high : v[2];
+}
+
+static bool within(const char *what, double figure, double bound, bool at_least)
+{
+    const bool ok = at_least ? figure >= bound : figure <= bound;
+    if (!ok)
+        fprintf(stderr, "bench-anneal: %s is %.3g, wanted %s %.3g\n", what, figure,
+                at_least ? "at least" : "at most", bound);
+    return ok;
+}
+
+static bool report(int nodes, int roles)
+{
+    char dir[] = "/tmp/bench-anneal-XXXXXX", path[64];
+    double ours[ROUNDS], half[ROUNDS], peer[ROUNDS], retry[ROUNDS], bytes[ROUNDS];
+    struct figures f = {0};
+    if (!mkdtemp(dir))
+        die("no temporary folder");
+    snprintf(path, sizeof path, "%s/build.ninja", dir);
+    write_ninja(path, nodes, roles);
+    for (int i = 0; i < ROUNDS; i++) {
+        half[i] = measure_apart(nodes / 2, roles).anneal_s;
+        f = measure_apart(nodes, roles);
+        ours[i] = f.anneal_s;
+        retry[i] = f.retry_us;
+        bytes[i] = f.bytes_each;
+        peer[i] = run_ninja(dir);
+        printf("round %d: bind %.2f s, anneal %.3f s, half the fleet %.3f s, ninja %.3f s\n", i + 1,
+               f.bind_s, ours[i], half[i], peer[i]);
+    }
+    unlink(path);
+    snprintf(path, sizeof path, "%s/.ninja_log", dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/.ninja_deps", dir);
+    unlink(path);
+    rmdir(dir);
+
+    const double ratio = median(peer) / median(ours);
+    printf("noderoles %.0f\n", f.noderoles);
+    printf("rate %.0f noderoles/s\n", f.noderoles / median(ours));
+    printf("memory %.0f bytes per noderole\n", median(bytes));
+    printf("doubling %.2f\n", median(ours) / median(half));
+    printf("retry %.1f us\n", median(retry));
+    printf("ratio %.2f\n", ratio);
+    bool ok = within("ratio", ratio, 3, true);
+    ok &= within("memory per noderole", median(bytes), 600, false);
+    ok &= within("doubling", median(ours) / median(half), 2.3, false);
+    ok &= within("retry in us", median(retry), 50, false);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    int nodes = 100000, roles = 10;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
+            nodes = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--roles") == 0 && i + 1 < argc)
+            roles = atoi(argv[++i]);
+        else {
+            fprintf(stderr, "usage: bench-anneal [--nodes N] [--roles R]\n");
+            return 2;
+        }
+    }
+    if (nodes < 2 || roles < 1 || roles > 1000) {
+        fprintf(stderr, "bench-anneal: 2 nodes or more, 1 to 1000 roles\n");
+        return 2;
+    }
+    return report(nodes, roles) ? 0 : 1;
+}
