@@ -98,17 +98,6 @@ static bool queued_can_start(const struct core *c, run_ix ix)
     return state && can_start(c, run->noderole);
 }
 
-static run_ix first_queued(const struct core *c, node_ix n)
-{
-    const struct vec *v = &node_at(c, n)->queued;
-    for (uint32_t i = 0; i < v->count; i++) {
-        const run_ix run = {vec_at(c, v, i)};
-        if (queued_can_start(c, run))
-            return run;
-    }
-    return (run_ix){0};
-}
-
 bool anneal_node_is_open(const struct core *c, node_ix n)
 {
     const struct node *node = node_at(c, n);
@@ -141,18 +130,29 @@ static noderole_ix first_todo(struct core *c, node_ix n)
 
 /* ---- looking at one node ---- */
 
+/* One candidate for each pool: a run that waits for a worker of one does not hold up a run that
+ * could have one of the other (X7). What needs no worker waits for nobody. */
 static void look_at_queue(struct core *c, node_ix n)
 {
-    const run_ix run = first_queued(c, n);
-    if (run.v && run_is_instant(c, run_at(c, run)->noderole)) {
-        run_instant(c, run_at(c, run)->noderole, run);
-        anneal_look(c, n);
-    } else if (run.v) {
-        const struct run *row = run_at(c, run);
-        if (row->queue == QUEUE_HIGH)
-            set_candidate(c, n, QUEUE_HIGH, (uint64_t)row->o.id, run.v);
-        else
-            set_candidate(c, n, QUEUE_NORMAL, candidate_key(c, row->noderole), row->noderole.v);
+    run_ix first[QUEUE_COUNT] = {{0}};
+    for (uint32_t i = 0; i < node_at(c, n)->queued.count; i++) {
+        const run_ix run = {vec_at(c, &node_at(c, n)->queued, i)};
+        if (!queued_can_start(c, run))
+            continue;
+        if (run_is_instant(c, run_at(c, run)->noderole)) {
+            run_instant(c, run_at(c, run)->noderole, run);
+            anneal_look(c, n);
+            return;
+        }
+        if (!first[run_at(c, run)->queue].v)
+            first[run_at(c, run)->queue] = run;
+    }
+    const run_ix high = first[QUEUE_HIGH], normal = first[QUEUE_NORMAL];
+    if (high.v)
+        set_candidate(c, n, QUEUE_HIGH, (uint64_t)run_at(c, high)->o.id, high.v);
+    if (normal.v) {
+        const noderole_ix nr = run_at(c, normal)->noderole;
+        set_candidate(c, n, QUEUE_NORMAL, candidate_key(c, nr), nr.v);
     }
 }
 

@@ -503,7 +503,8 @@ struct str noderole_label(const struct core *c, noderole_ix nr, struct arena *a)
 
 /* parent -> child, unless it is there. Keeps counters, cohorts and I2; refuses GRAPH_CYCLE. */
 void graph_add_edge(struct core *c, noderole_ix parent, noderole_ix child);
-void graph_remove_edge(struct core *c, noderole_ix parent, noderole_ix child);
+/* Cut a noderole without children off from its parents: it is going. */
+void graph_detach(struct core *c, noderole_ix nr);
 bool graph_has_edge(const struct core *c, noderole_ix parent, noderole_ix child);
 /* Everything below (above) `from`, not including it unless on a cycle: in the step's arena, in
  * discovery order. */
@@ -639,9 +640,6 @@ snapshot_ix timeline_next(struct core *c, deployment_ix d, enum snapshot_state s
 void timeline_hold(struct core *c, deployment_ix d);
 /* Every snapshot of a deployment that is being deleted. */
 void timeline_destroy(struct core *c, deployment_ix d);
-/* The seq under which a change to the membership or data of `d` is recorded now (K18): opens the
- * next one when the head is COMMITTED (once per step). */
-int64_t timeline_touch(struct core *c, deployment_ix d);
 /* It joins, gets new committed data (for a noderole they are put here, for a role by the caller
  * right after), or leaves. */
 void timeline_commit_noderole(struct core *c, noderole_ix nr, struct str new_data);

@@ -268,17 +268,17 @@ void graph_add_edge(struct core *c, noderole_ix parent, noderole_ix child)
     lift(c, parent, child);
 }
 
-void graph_remove_edge(struct core *c, noderole_ix parent, noderole_ix child)
+void graph_detach(struct core *c, noderole_ix child)
 {
-    ids_remove(c, &noderole_derive(c, parent)->children, TABLE_NODEROLE, child.v);
     struct noderole *row = noderole_derive(c, child);
-    ids_remove(c, &row->parents, TABLE_NODEROLE, parent.v);
-    relation_note(c, TABLE_EDGE, true, noderole_at(c, parent)->o.id, row->o.id, 0);
-    if (noderole_at(c, parent)->state != NODEROLE_ACTIVE) {
-        must(row->missing > 0);
-        if (--row->missing == 0)
-            noderole_apply(c, child, EVENT_READY);
+    for (uint32_t i = 0; i < row->parents.count; i++) {
+        const noderole_ix parent = {vec_at(c, &row->parents, i)};
+        ids_remove(c, &noderole_derive(c, parent)->children, TABLE_NODEROLE, child.v);
+        relation_note(c, TABLE_EDGE, true, noderole_at(c, parent)->o.id, row->o.id, 0);
     }
+    vec_clear(&c->heap, &row->parents);
+    vec_clear(&c->heap, &row->children);
+    row->missing = 0;
 }
 
 /* ---- may it go? ---- */

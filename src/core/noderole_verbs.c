@@ -72,14 +72,6 @@ void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *
 
 /* ---- its end ---- */
 
-static void detach(struct core *c, noderole_ix ix)
-{
-    while (noderole_at(c, ix)->children.count)
-        graph_remove_edge(c, ix, (noderole_ix){vec_at(c, &noderole_at(c, ix)->children, 0)});
-    while (noderole_at(c, ix)->parents.count)
-        graph_remove_edge(c, (noderole_ix){vec_at(c, &noderole_at(c, ix)->parents, 0)}, ix);
-}
-
 static void drop_texts(struct core *c, noderole_ix ix)
 {
     struct noderole *nr = noderole_edit(c, ix);
@@ -89,6 +81,7 @@ static void drop_texts(struct core *c, noderole_ix ix)
         put_text(c, slots[i], STR(""));
 }
 
+/* Whatever depended on it went before; nothing it still hears may wake it up. */
 void noderole_destroy(struct core *c, noderole_ix ix)
 {
     timeline_drop_noderole(c, ix);
@@ -98,7 +91,8 @@ void noderole_destroy(struct core *c, noderole_ix ix)
         run_cancel(c, noderole_at(c, ix)->run);
     noderole_mark_rerun(c, ix, false);
     links_clear(c, ix);
-    detach(c, ix);
+    must(!noderole_at(c, ix)->children.count);
+    graph_detach(c, ix);
 
     const struct noderole *nr = noderole_at(c, ix);
     const uint32_t place = node_place_of(c, ix);

@@ -134,7 +134,9 @@ void timeline_hold(struct core *c, deployment_ix d)
     deployment_derive(c, d)->opened = c->step_number;
 }
 
-int64_t timeline_touch(struct core *c, deployment_ix d)
+/* The seq under which a change to the membership or data of `d` is recorded: the next one when the
+ * head is COMMITTED, opened once per step (K18). */
+static int64_t touch(struct core *c, deployment_ix d)
 {
     const snapshot_ix head = deployment_at(c, d)->head;
     const bool opened = deployment_at(c, d)->opened == c->step_number;
@@ -189,7 +191,7 @@ void timeline_commit_noderole(struct core *c, noderole_ix nr, struct str new_dat
     const bool joins = row->member_from == 0;
     if (!joins && str_eq(doc_of(c, row->committed_data), new_data))
         return;
-    const int64_t seq = timeline_touch(c, row->deployment);
+    const int64_t seq = touch(c, row->deployment);
     if (!joins)
         close_interval(c, interval_of(c, nr, TABLE_OLD_DATA, seq));
     struct noderole *now = noderole_edit(c, nr);
@@ -203,7 +205,7 @@ void timeline_commit_role(struct core *c, deployment_role_ix dr, struct str new_
 {
     if (str_eq(doc_of(c, deployment_role_at(c, dr)->committed_data), new_data))
         return;
-    const int64_t seq = timeline_touch(c, deployment_role_at(c, dr)->deployment);
+    const int64_t seq = touch(c, deployment_role_at(c, dr)->deployment);
     close_interval(c, role_interval_of(c, dr, seq));
     deployment_role_edit(c, dr)->data_from = seq;
 }
@@ -212,7 +214,7 @@ void timeline_drop_noderole(struct core *c, noderole_ix nr)
 {
     if (noderole_at(c, nr)->member_from == 0)
         return; /* never committed: no snapshot knows it */
-    const int64_t seq = timeline_touch(c, noderole_at(c, nr)->deployment);
+    const int64_t seq = touch(c, noderole_at(c, nr)->deployment);
     close_interval(c, interval_of(c, nr, TABLE_OLD_MEMBER, seq));
     close_interval(c, interval_of(c, nr, TABLE_OLD_DATA, seq));
 }
@@ -221,6 +223,6 @@ void timeline_drop_role(struct core *c, deployment_role_ix dr)
 {
     if (deployment_role_at(c, dr)->data_from == 0)
         return;
-    const int64_t seq = timeline_touch(c, deployment_role_at(c, dr)->deployment);
+    const int64_t seq = touch(c, deployment_role_at(c, dr)->deployment);
     close_interval(c, role_interval_of(c, dr, seq));
 }

@@ -1,8 +1,8 @@
 #include "core/core_private.h"
 
-/* Why a thing is not where one would like it: the first unmet condition, then why that one is unmet,
- * down to the root. Each further noderole stands earlier by (cohort, id) than the one it explains,
- * so a chain ends whatever the graph. */
+/* Why a thing is not where one would like it: the first unmet condition, then why that one is
+ * unmet, down to the root. Each further noderole stands earlier by (cohort, id) than the one it
+ * explains, so a chain ends whatever the graph. */
 
 struct chain {
     const struct core *c;
@@ -259,7 +259,7 @@ static bool why_node(struct chain *ch, node_ix n)
     return true;
 }
 
-/* The TODO of the node that is taken before this one, or none (K6). */
+/* Who of the same node is taken before this one, or none (K6). */
 static noderole_ix earlier_todo(struct chain *ch, noderole_ix nr)
 {
     const struct vec *all = &node_at(ch->c, noderole_at(ch->c, nr)->node)->noderoles;
