@@ -216,6 +216,8 @@ static void start_waiting(struct core *c, enum queue queue)
                                               : noderole_at(c, (noderole_ix){value})->node;
         must(node_at(c, n)->waiting[queue] == key);
         set_candidate(c, n, queue, 0, 0);
+        if (node_at(c, n)->looked_for)
+            continue; /* something changed there since: the next look decides anew */
         const bool started = queue == QUEUE_HIGH ? start_queued(c, (run_ix){value})
                                                  : start_noderole(c, (noderole_ix){value});
         if (!started)
@@ -223,10 +225,13 @@ static void start_waiting(struct core *c, enum queue queue)
     }
 }
 
+/* In one step: what it may have to take back stays in the processor's cache. */
+enum { LOOKS_MAX = 512 };
+
 void do_anneal(struct core *c, const struct anneal_command *p)
 {
     const uint32_t until = p->budget ? c->dirty.count + p->budget : UINT32_MAX;
-    while (c->vars.look_first.v && c->dirty.count < until)
+    for (uint32_t i = 0; i < LOOKS_MAX && c->vars.look_first.v && c->dirty.count < until; i++)
         look_at(c, take_looked(c), until);
     start_waiting(c, QUEUE_HIGH);
     start_waiting(c, QUEUE_NORMAL);

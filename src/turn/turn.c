@@ -8,7 +8,7 @@
 #include "turn/turn_private.h"
 
 enum {
-    ANNEAL_STEPS_MAX = 256,        /* in one batch: rows that change twice count once */
+    ANNEAL_STEPS_MAX = 1024,       /* in one batch: rows that change twice count once */
     ANNEAL_ROWS = BATCH_ROWS / 10, /* kept free for the annealer when inputs never end */
     ROW_BYTES_GUESS = 96,          /* of an encoded row, for the first room */
 };
@@ -296,21 +296,28 @@ static bool step_tick(struct turn *t)
     return !turn_dies(t, TURN_POINT_TICK_AFTER);
 }
 
+/* A command that alone changed more than a batch should hold has opened a large one: what anneals
+ * out of it goes into the same batch for as long as it changes no further rows. So a commit and
+ * the no-ops it sets free are written once, not twice. */
 static bool step_anneal(struct turn *t)
 {
+    const uint32_t before = core_changed(t->core);
+    const uint32_t until = before < BATCH_ROWS ? BATCH_ROWS : before + ANNEAL_ROWS;
     for (int i = 0; i < ANNEAL_STEPS_MAX && core_has_work(t->core); i++) {
         uint32_t changed = core_changed(t->core);
-        if (changed >= BATCH_ROWS)
+        if (changed >= until)
             return true;
         if (turn_dies(t, TURN_POINT_ANNEAL_BEFORE))
             return false;
         struct command command = {.kind = COMMAND_ANNEAL, .actor = STR("annealer")};
-        command.anneal.budget = BATCH_ROWS - changed;
+        command.anneal.budget = until - changed;
         struct outcome outcome;
         stamp(t, &command);
         step(t, &command, &outcome);
         if (turn_dies(t, TURN_POINT_ANNEAL_AFTER))
             return false;
+        if (outcome.verdict != VERDICT_DONE)
+            return true; /* a limit was reached; room may come with the next command */
     }
     return true;
 }
