@@ -376,22 +376,36 @@ static bool report(int nodes, int roles)
     return ok;
 }
 
+/* A number between 1 and a million; 0 when it is none. */
+static int number(const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+    return *text && !*end && value > 0 && value <= 1000000 ? (int)value : 0;
+}
+
+static int usage(FILE *to, int status)
+{
+    fprintf(to, "bench-anneal [--nodes N] [--roles R]\n"
+                "No-op noderoles from committed to active, beside ninja on the same graph.\n"
+                "2 nodes or more (100000), 1 to 1000 roles on each (10).\n");
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     int nodes = 100000, roles = 10;
     for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0)
+            return usage(stdout, 0);
         if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
-            nodes = atoi(argv[++i]);
+            nodes = number(argv[++i]);
         else if (strcmp(argv[i], "--roles") == 0 && i + 1 < argc)
-            roles = atoi(argv[++i]);
-        else {
-            fprintf(stderr, "usage: bench-anneal [--nodes N] [--roles R]\n");
-            return 2;
-        }
+            roles = number(argv[++i]);
+        else
+            return usage(stderr, 2);
     }
-    if (nodes < 2 || roles < 1 || roles > 1000) {
-        fprintf(stderr, "bench-anneal: 2 nodes or more, 1 to 1000 roles\n");
-        return 2;
-    }
+    if (nodes < 2 || roles < 1 || roles > 1000)
+        return usage(stderr, 2);
     return report(nodes, roles) ? 0 : 1;
 }

@@ -63,13 +63,6 @@ void anneal_todo(struct core *c, noderole_ix nr)
 
 /* ---- candidates ---- */
 
-static uint64_t candidate_key(const struct core *c, noderole_ix nr)
-{
-    const struct noderole *row = noderole_at(c, nr);
-    must(row->cohort <= COHORT_MAX && row->o.id < (int64_t)1 << 48);
-    return (uint64_t)row->cohort << 48 | (uint64_t)row->o.id;
-}
-
 static void set_candidate(struct core *c, node_ix n, enum queue queue, uint64_t key, uint32_t value)
 {
     const uint64_t old = node_at(c, n)->waiting[queue];
@@ -106,7 +99,7 @@ bool anneal_node_is_open(const struct core *c, node_ix n)
            !node->counts[NODEROLE_ERROR];
 }
 
-/* The first TODO of the node that meets its own conditions; moves first_todo over what is done. */
+/* The node's first TODO noderole that meets its own conditions; moves first_todo over the rest. */
 static noderole_ix first_todo(struct core *c, node_ix n)
 {
     const struct node *node = node_at(c, n);
@@ -152,7 +145,7 @@ static void look_at_queue(struct core *c, node_ix n)
         set_candidate(c, n, QUEUE_HIGH, (uint64_t)run_at(c, high)->o.id, high.v);
     if (normal.v) {
         const noderole_ix nr = run_at(c, normal)->noderole;
-        set_candidate(c, n, QUEUE_NORMAL, candidate_key(c, nr), nr.v);
+        set_candidate(c, n, QUEUE_NORMAL, noderole_key(noderole_at(c, nr)), nr.v);
     }
 }
 
@@ -166,7 +159,7 @@ static void look_at(struct core *c, node_ix n, uint32_t until)
         if (!nr.v)
             return;
         if (!run_is_instant(c, nr)) {
-            set_candidate(c, n, QUEUE_NORMAL, candidate_key(c, nr), nr.v);
+            set_candidate(c, n, QUEUE_NORMAL, noderole_key(noderole_at(c, nr)), nr.v);
             return;
         }
         if (c->dirty.count >= until) {

@@ -95,7 +95,7 @@ static const char *check_node(const struct core *c, node_ix ix)
         if (i && noderole_cmp(c, (noderole_ix){vec_at(c, &node->noderoles, i - 1)}, nr) >= 0)
             return "C2: a node's noderoles are out of order";
         if (noderole_at(c, nr)->state == NODEROLE_TODO && i < node->first_todo)
-            return "C6: a TODO stands before the place the annealer begins at";
+            return "C6: a TODO noderole stands before the place the annealer begins at";
         counts[noderole_at(c, nr)->state]++;
     }
     if (memcmp(counts, node->counts, sizeof counts) != 0)

@@ -1,6 +1,7 @@
 #include "core/core_private.h"
 
 #include "base/buf.h"
+#include "core/sort.h"
 
 /* The end of a batch: every changed row, once, as it is now; every relation that really came or
  * went; what the archive gets. The digest follows along: it is the sum of the hashes of all rows,
@@ -85,8 +86,9 @@ static struct record relation_record(const struct relation_change *r)
     return out;
 }
 
-static int relation_cmp(const struct relation_change *a, const struct relation_change *b)
+static int relation_cmp(const void *left, const void *right)
 {
+    const struct relation_change *a = left, *b = right;
     if (a->table != b->table)
         return a->table < b->table ? -1 : 1;
     for (uint32_t i = 0; i < 3; i++)
@@ -95,38 +97,13 @@ static int relation_cmp(const struct relation_change *a, const struct relation_c
     return 0;
 }
 
-/* Stable merge sort, so that changes to one relation stay in their order. */
-static void sort_relations(struct relation_change *items, uint32_t count, struct arena *scratch)
-{
-    bool sorted = true;
-    for (uint32_t i = 1; i < count && sorted; i++)
-        sorted = relation_cmp(&items[i - 1], &items[i]) <= 0;
-    if (sorted)
-        return;
-    struct relation_change *from = items, *to = arena_alloc(scratch, count * sizeof *to);
-    for (uint32_t width = 1; width < count; width *= 2) {
-        for (uint32_t low = 0; low < count; low += 2 * width) {
-            const uint32_t mid = low + width < count ? low + width : count;
-            const uint32_t high = low + 2 * width < count ? low + 2 * width : count;
-            uint32_t l = low, r = mid;
-            for (uint32_t k = low; k < high; k++)
-                to[k] = l < mid && (r >= high || relation_cmp(&from[l], &from[r]) <= 0) ? from[l++]
-                                                                                        : from[r++];
-        }
-        struct relation_change *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != items)
-        memcpy(items, from, count * sizeof *items);
-}
-
 /* A relation that came and went (or went and came back) did not change. */
 static void collect_relations(struct core *c, struct collecting *to)
 {
     struct relation_change *items = c->relations.items;
     const uint32_t count = c->relations.count;
-    sort_relations(items, count, &to->scratch);
+    /* Stable: changes to one relation stay in their order. */
+    sort_items(items, count, sizeof *items, relation_cmp, &to->scratch);
     for (uint32_t first = 0, next; first < count; first = next) {
         next = first + 1;
         while (next < count && relation_cmp(&items[first], &items[next]) == 0)

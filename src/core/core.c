@@ -1,6 +1,7 @@
-#include "core/core_private.h"
+#include "core/core.h"
 
 #include "base/pages.h"
+#include "core/core_private.h"
 
 struct table_plan {
     uint32_t row_size;

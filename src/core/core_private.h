@@ -1,430 +1,15 @@
-/* core_private.h - the rows of the core and what its chapters share.
+/* core_private.h - what the chapters of the core ask of each other.
  *
- * Only files of src/core include this. Rows lie in pools and are named by typed indices; a pointer
- * to a row lives for a function, never across a change of the pool. Two ways to write a row:
- *   x_edit()   a durable fact changes: the row is noted for undo and will be saved
- *   x_derive() only something derived changes (a counter, a list): noted, not saved
- * Whatever can be recomputed from the durable facts is rebuilt by load and verified by check.
+ * Only files of src/core include this. Each section names the file that keeps its promises; the
+ * rows they all work on are in rows.h.
  */
 #pragma once
 
-#include <string.h>
-
-#include "base/blob.h"
-#include "base/heap.h"
-#include "base/omap.h"
-#include "base/pool.h"
-#include "base/undo.h"
-#include "base/vec.h"
-#include "core/core.h"
-#include "model/limits.h"
-
-#define INDEX(name)                                                                                \
-    typedef struct {                                                                               \
-        uint32_t v;                                                                                \
-    } name##_ix
-INDEX(settings);
-INDEX(counter);
-INDEX(barclamp);
-INDEX(jig);
-INDEX(hammer_kind);
-INDEX(role);
-INDEX(attrib);
-INDEX(deployment);
-INDEX(snapshot);
-INDEX(deployment_role);
-INDEX(node);
-INDEX(noderole);
-INDEX(run);
-INDEX(hammer);
-INDEX(group);
-INDEX(user);
-INDEX(outbox);
-
-typedef uint32_t text_h; /* blob handle of a text; 0 = "" */
-typedef uint32_t doc_h;  /* blob handle of a document; 0 = {} (or none) */
-
-/* The head of every row: identity, its share of the digest, times. Rows with a name have
- * `name_next` right behind it: it chains rows whose names have the same hash. */
-struct object {
-    struct row row;
-    int64_t id;
-    struct digest128 hash;
-    int64_t created_at;
-    int64_t updated_at;
-    int64_t turn;
-};
-
-struct settings {
-    struct object o;
-    uint32_t pool_size[QUEUE_COUNT];
-    uint32_t max_depth;
-    bool test_jig;
-};
-
-struct counter {
-    struct object o;
-    int64_t last;
-};
-
-struct barclamp {
-    struct object o;
-    uint32_t name_next;
-    barclamp_ix parent;
-    text_h name, description, version, build_version, source_url, source_path, commit, build_on;
-    doc_h cfg_data;
-};
-
-struct jig {
-    struct object o;
-    uint32_t name_next;
-    text_h name, description, class_name, inactive_reason, client_role_name, server, client_name,
-        key;
-    uint32_t order;
-    bool active;
-    bool is_noop;      /* derived from class_name */
-    bool stays_itself; /* derived: never replaced by the test jig (noop, test, role-provided) */
-};
-
-struct hammer_kind {
-    struct object o;
-    uint32_t name_next;
-    text_h name, klass;
-    uint32_t priority;
-};
-
-struct role {
-    struct object o;
-    uint32_t name_next;
-    text_h name, description, class_name, jig_name;
-    barclamp_ix barclamp;
-    uint32_t flags, hooks, cohort;
-    doc_h requires, wants, provides, conflicts, announces, template_data, notes;
-    /* derived */
-    jig_ix jig; /* by jig_name; 0 = no such jig */
-    struct vec
-        parents; /* role_ix: resolved requires, client role, owners of wanted attribs; by id */
-    struct vec children; /* role_ix: the other direction; by id */
-    struct vec
-        provided; /* blob handles of names (the row's documents hold the texts' own copies) */
-    struct vec conflicting; /* blob handles of names */
-    struct vec attribs;     /* attrib_ix owned, by id */
-    struct vec
-        wanted; /* pairs: attrib_ix, blob handle of `at` (0 = the attrib's map); document order */
-    struct vec deployed; /* deployment_role_ix of this role, by id */
-    bool unresolved;     /* a required role or wanted attrib does not exist */
-};
-
-struct attrib {
-    struct object o;
-    uint32_t name_next;
-    text_h name, description, map, ui_renderer;
-    barclamp_ix barclamp;
-    role_ix role; /* 0 = of nodes */
-    uint32_t order;
-    bool writable;
-    doc_h schema, default_value;
-};
-
-struct deployment {
-    struct object o;
-    uint32_t name_next;
-    text_h name, description;
-    deployment_ix parent;
-    snapshot_ix head;
-    node_ix phantom;
-    bool system;
-    /* derived */
-    bool committed;          /* the head is */
-    uint32_t child_count;    /* deployments below */
-    uint32_t proposed_roles; /* deployment roles with proposed data */
-    uint32_t removing;       /* noderoles the next commit removes */
-    uint32_t reruns;         /* noderoles with the rerun mark */
-    uint32_t counts[NODEROLE_STATE_COUNT];
-    struct vec roles;                      /* deployment_role_ix, by id */
-    uint32_t opened;                       /* step number that opened the newest seq (scratch) */
-    int64_t load_head_id, load_phantom_id; /* between load and load_end (scratch) */
-};
-
-struct snapshot {
-    struct object o;
-    deployment_ix deployment;
-    uint32_t seq, order, state;
-    int64_t predecessor_id;
-    int64_t since, committed_at, archived_at;
-    text_h name, description, actor;
-    doc_h counts;
-};
-
-struct deployment_role {
-    struct object o;
-    deployment_ix deployment;
-    role_ix role;
-    bool proposed;
-    doc_h proposed_data, committed_data, wall, notes;
-    int64_t data_from;
-    struct vec noderoles; /* derived: noderole_ix by id */
-};
-
-struct node {
-    struct object o;
-    uint32_t name_next;
-    text_h name, description, bootenv;
-    deployment_ix deployment;
-    role_ix target;
-    bool admin, system, allocated, alive, available, stopped;
-    int64_t alive_since, available_since;
-    uint32_t order;
-    doc_h quirks, discovery, hint, notes;
-    /* derived */
-    uint32_t group_count;
-    uint32_t counts[NODEROLE_STATE_COUNT];
-    struct vec noderoles;          /* noderole_ix by (cohort, id) */
-    struct vec hammers;            /* hammer_ix by id */
-    struct vec queued;             /* run_ix in RUN_QUEUED, by id */
-    run_ix run;                    /* the run that holds the node: RUNNING or STOPPING */
-    uint32_t first_todo;           /* no TODO stands before this position of noderoles */
-    node_ix look_next;             /* line of nodes to look at */
-    bool looked_for;               /* stands in that line */
-    uint32_t power_asked;          /* step that asked it to come on (scratch) */
-    uint64_t waiting[QUEUE_COUNT]; /* key of its candidate in core.waiting; 0 = none */
-};
-
-struct noderole {
-    struct object o;
-    node_ix node;
-    role_ix role;
-    deployment_ix deployment;
-    deployment_role_ix dr;
-    int64_t since;
-    int64_t member_from, data_from;
-    uint32_t cohort, run_count, attempt, order;
-    uint8_t state; /* enum noderole_state; written by enter() in noderole.c alone */
-    bool unavailable, rerun, removing, hook_failed;
-    text_h status, runlog;
-    doc_h proposed_data, committed_data, sysdata, wall, notes;
-    /* derived */
-    uint32_t missing;       /* parents that are not ACTIVE */
-    uint32_t hooks_waiting; /* undelivered hooks of its own */
-    run_ix run;             /* its live run: RUNNING, PARKED, or QUEUED again after parking */
-    run_ix queued;          /* its enqueued run */
-    struct vec parents;     /* noderole_ix by id */
-    struct vec children;    /* noderole_ix by id */
-    struct vec links;       /* pairs: noderole_ix of the ancestor, attrib_ix; by attrib id */
-};
-
-struct run {
-    struct object o;
-    node_ix node;         /* 0 when the node is gone */
-    noderole_ix noderole; /* 0 when it is gone or the run was cancelled */
-    int64_t node_id, noderole_id;
-    uint32_t state, queue, attempt;
-    bool frozen, begun, committed;
-    int64_t started_at;
-    int64_t park_left_ms;  /* when it was parked */
-    int64_t park_deadline; /* derived: mono_ms */
-    text_h job;
-    doc_h data;
-};
-
-struct hammer {
-    struct object o;
-    node_ix node;
-    hammer_kind_ix kind;
-    uint32_t priority;
-    text_h name, endpoint, username, authenticator;
-};
-
-struct group {
-    struct object o;
-    uint32_t name_next; /* by category and name */
-    text_h name, description, category;
-    uint32_t order;
-    struct vec nodes; /* derived: node_ix by id */
-};
-
-struct user {
-    struct object o;
-    uint32_t name_next;
-    text_h username, email, password_hash, digest_ha1;
-    bool is_admin, is_locked;
-    doc_h settings;
-};
-
-struct outbox {
-    struct object o;
-    uint32_t kind, hook, object, depth;
-    int64_t role_id, object_id;
-    text_h detail;
-};
-
-/* What changes in the core itself; noted as one row. */
-struct vars {
-    struct row row;
-    node_ix look_first, look_last;
-    uint32_t busy[QUEUE_COUNT]; /* workers in use */
-    uint32_t admin_count;       /* admin nodes */
-    uint32_t provider_count;    /* roles that provide another */
-    uint32_t server_count;      /* roles whose data are visible on other nodes */
-    struct vec
-        hook_roles[HOOK_COUNT]; /* role_ix that define the hook and can run, by (cohort, name) */
-    struct digest128 digest;    /* as of the last collect */
-};
-
-/* A relation that came or went in this batch. */
-struct relation_change {
-    enum table table;
-    bool gone;
-    int64_t key[3];
-};
-
-/* A closed interval on its way to the archive. */
-struct archived {
-    enum table table; /* TABLE_OLD_MEMBER, TABLE_OLD_DATA */
-    int64_t deployment_id, noderole_id, role_id, node_id, from_seq, to_seq;
-    doc_h data; /* held until collected */
-};
-
-struct table_rows {
-    struct pool pool;
-    struct omap by_id;
-    struct omap by_name; /* hash of the (lower-case) name -> first row of that hash */
-};
-
-/* A growing list in pages of its own, not under undo: its length is part of a mark. */
-struct list {
-    void *items;
-    uint32_t count;
-    uint32_t cap;
-};
-
-struct core {
-    struct undo undo;
-    struct heap heap;
-    struct blobs blobs;
-    struct table_rows tables[TABLE_OBJECTS];
-    struct vars vars;
-    struct omap
-        waiting[QUEUE_COUNT]; /* NORMAL: cohort and id -> noderole_ix; HIGH: run id -> run_ix */
-    struct omap timers;       /* deadline of parked runs -> run_ix */
-    struct list dirty;        /* uint64: table << 32 | index */
-    struct list relations;    /* struct relation_change */
-    struct list archives;     /* struct archived */
-    uint32_t visit;           /* stamps of walks over the graph (scratch) */
-    struct list visited;      /* uint32 per noderole index: last walk that saw it (scratch) */
-    uint32_t step_number;
-
-    /* the step in progress */
-    const struct command *command;
-    struct arena *arena;
-    struct effects *fx;
-    struct outcome *out;
-    int64_t now_ms, mono_ms;
-    uint32_t depth; /* of hooks that caused hooks */
-    bool planning;  /* a dry commit: ask, but do not compare hashes */
-};
-
-/* ---- rows.c: tables, names, texts ---- */
-
-void *list_push(struct list *l, size_t item_size);
-void list_fini(struct list *l, size_t item_size);
-/* Empty it; give the pages back when it grew beyond `keep` items. */
-void list_trim(struct list *l, size_t item_size, uint32_t keep);
-
-void *core_edit_row(struct core *c, enum table table, uint32_t ix);
-void *core_derive_row(struct core *c, enum table table, uint32_t ix);
-/* A fresh row with the next id, times set, dirty. 0 and a LIMIT_REACHED problem when full. */
-uint32_t core_add_row(struct core *c, enum table table);
-/* The same with a given id, for the founding rows. */
-uint32_t core_found_row(struct core *c, enum table table, int64_t id);
-/* Out of the table, its id map and the next batch (names and texts: the caller drops them). */
-void core_remove_row(struct core *c, enum table table, uint32_t ix);
-
-#define ACCESS(TABLE, type)                                                                        \
-    static inline const struct type *type##_at(const struct core *c, type##_ix ix)                 \
-    {                                                                                              \
-        return (const struct type *)pool_at(&c->tables[TABLE].pool, ix.v);                         \
-    }                                                                                              \
-    static inline struct type *type##_edit(struct core *c, type##_ix ix)                           \
-    {                                                                                              \
-        return (struct type *)core_edit_row(c, TABLE, ix.v);                                       \
-    }                                                                                              \
-    static inline struct type *type##_derive(struct core *c, type##_ix ix)                         \
-    {                                                                                              \
-        return (struct type *)core_derive_row(c, TABLE, ix.v);                                     \
-    }                                                                                              \
-    static inline type##_ix type##_by_id(const struct core *c, int64_t id)                         \
-    {                                                                                              \
-        return (type##_ix){id > 0 ? omap_find(&c->tables[TABLE].by_id, (uint64_t)id) : 0};         \
-    }                                                                                              \
-    static inline type##_ix type##_add(struct core *c)                                             \
-    {                                                                                              \
-        return (type##_ix){core_add_row(c, TABLE)};                                                \
-    }
-
-ACCESS(TABLE_SETTINGS, settings)
-ACCESS(TABLE_COUNTER, counter)
-ACCESS(TABLE_BARCLAMP, barclamp)
-ACCESS(TABLE_JIG, jig)
-ACCESS(TABLE_HAMMER_KIND, hammer_kind)
-ACCESS(TABLE_ROLE, role)
-ACCESS(TABLE_ATTRIB, attrib)
-ACCESS(TABLE_DEPLOYMENT, deployment)
-ACCESS(TABLE_SNAPSHOT, snapshot)
-ACCESS(TABLE_DEPLOYMENT_ROLE, deployment_role)
-ACCESS(TABLE_NODE, node)
-ACCESS(TABLE_NODEROLE, noderole)
-ACCESS(TABLE_RUN, run)
-ACCESS(TABLE_HAMMER, hammer)
-ACCESS(TABLE_GROUP, group)
-ACCESS(TABLE_USER, user)
-ACCESS(TABLE_OUTBOX, outbox)
-
-/* A row that will be needed in a moment: long walks over cold rows wait for memory otherwise. */
-static inline void row_soon(const struct core *c, enum table table, uint32_t ix)
-{
-    const char *row = (const char *)pool_at(&c->tables[table].pool, ix);
-    __builtin_prefetch(row, 1);
-    __builtin_prefetch(row + 64, 1);
-    __builtin_prefetch(row + 128, 1);
-    __builtin_prefetch(row + 192, 1);
-}
-
-struct vars *vars_edit(struct core *c);
-const struct settings *core_settings(const struct core *c);
-
-/* Walk a table by id: the row with the smallest id above `after`; 0 = none. */
-uint32_t core_next_row(const struct core *c, enum table table, int64_t after);
-
-/* Texts. The put functions let go of the old handle in *slot and hold the new one; the row that
- * owns the slot is open for writing. They cannot fail but by BLOBS_MAX, which is a problem. */
-struct str text_of(const struct core *c, text_h h);
-struct str doc_of(const struct core *c, doc_h h); /* "{}" for 0 */
-void put_text(struct core *c, text_h *slot, struct str text);
-void put_doc(struct core *c, doc_h *slot, struct str canonical); /* "" and "{}" become 0 */
-/* The document as a tree in the step's (or any) arena; never NULL. */
-struct json *doc_tree(struct arena *a, struct str canonical);
-
-/* Natural keys. The name must be in its stored form (lower case where the model says so). */
-uint32_t name_find(const struct core *c, enum table table, struct str name);
-void name_add(struct core *c, enum table table, uint32_t ix);
-void name_remove(struct core *c, enum table table, uint32_t ix);
-
-void relation_note(struct core *c, enum table table, bool gone, int64_t a, int64_t b, int64_t d);
-void archive_note(struct core *c, struct archived closed);
-
-/* Sorted lists of row indices, ordered by durable id. */
-void ids_insert(struct core *c, struct vec *v, enum table table, uint32_t ix);
-void ids_remove(struct core *c, struct vec *v, enum table table, uint32_t ix);
-bool ids_has(const struct core *c, const struct vec *v, enum table table, uint32_t ix);
-static inline uint32_t vec_at(const struct core *c, const struct vec *v, uint32_t i)
-{
-    return ((const uint32_t *)heap_at(&c->heap, v->ref))[i];
-}
+#include "core/rows.h"
 
 /* ---- step.c: saying no, saying what else ---- */
 
-/* Records a problem; the step will be refused. Returns false, so `return refuse(...)` reads well. */
+/* Records a problem; the step will be refused. False, so that `return refuse(...)` reads well. */
 bool refuse(struct core *c, enum problem_code code, struct str field, struct str text);
 bool refused(const struct core *c); /* any problem so far in this step */
 /* Pieces joined in the step's arena. */
@@ -477,15 +62,19 @@ bool noderole_apply(struct core *c, noderole_ix nr, enum noderole_event event);
 bool noderole_apply_run(struct core *c, noderole_ix nr, enum noderole_event event,
                         bool committed_run, bool silent);
 void noderole_note_failure(struct core *c, noderole_ix nr, struct str status, struct str runlog);
-/* ERROR (where the table lets it fail) with `why` in the runlog (last RUNLOG_MAX bytes kept) and a short status. */
+/* ERROR (where the table lets it fail) with a short status and the end of `runlog`, RUNLOG_MAX
+ * bytes of it. */
 void noderole_fail(struct core *c, noderole_ix nr, struct str status, struct str runlog);
 /* poke (SEMANTICS 6.9): rerun what has run, if it may run. */
 void noderole_poke(struct core *c, noderole_ix nr);
 void noderole_mark_rerun(struct core *c, noderole_ix nr, bool on);
-/* The head of its deployment is COMMITTED, it is available, node alive and available, jig usable. */
+/* The head of its deployment is COMMITTED, it is available, its node alive and available, and its
+ * jig usable. */
 bool noderole_is_runnable(const struct core *c, noderole_ix nr);
 /* commit of one PROPOSED noderole (hook asked, data published, timeline stamped, settled). */
 bool noderole_commit(struct core *c, noderole_ix nr);
+/* The same for many, in the order given. */
+bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t count);
 void noderole_propose(struct core *c, noderole_ix nr);
 /* PROPOSED as if it never ran: run_count 0, and no hook hears of it (redeploy, K12). */
 void noderole_reset(struct core *c, noderole_ix nr);
@@ -494,6 +83,8 @@ void noderole_destroy(struct core *c, noderole_ix nr);
 /* Remove these and all their descendants, deepest first; the caller has checked that it may
  * (graph_can_delete). */
 void noderole_destroy_all(struct core *c, const noderole_ix *items, uint32_t count);
+/* Smaller keys come first: cohort, then id. */
+uint64_t noderole_key(const struct noderole *nr);
 /* By (cohort, id): <0, 0, >0. */
 int noderole_cmp(const struct core *c, noderole_ix a, noderole_ix b);
 /* Name for people: "deployment: node: role". */
@@ -516,6 +107,11 @@ noderole_ix *graph_ancestors(const struct core *c, noderole_ix from, struct aren
 bool graph_can_delete(struct core *c, noderole_ix nr);
 void graph_sort_by_cohort(const struct core *c, noderole_ix *items, uint32_t count,
                           bool descending);
+struct keyed_noderole {
+    uint64_t key; /* noderole_key, or its complement for the other way round */
+    noderole_ix nr;
+};
+void graph_sort_keyed(struct keyed_noderole *items, uint32_t count, struct arena *scratch);
 
 /* Where the noderole stands in its node's list. */
 uint32_t node_place_of(const struct core *c, noderole_ix nr);
@@ -524,8 +120,19 @@ void node_place(struct core *c, noderole_ix nr);
 
 /* ---- cluster.c: members that go together ---- */
 
-/* Commit these PROPOSED noderoles in the order given; members of clusters that were there before
- * and whose staged data the commit changed run again (D13). False when refused. */
+struct cluster_watch {
+    struct watched {
+        noderole_ix nr;
+        uint64_t staged; /* hash of what a run would have been given */
+    } * items;
+    uint32_t count, cap;
+};
+
+/* The members that were there before these PROPOSED noderoles join them. */
+struct cluster_watch cluster_watch(struct core *c, const noderole_ix *joining, uint32_t count);
+/* Those of them whose staged data are others now run again. */
+void cluster_poke_changed(struct core *c, const struct cluster_watch *watch);
+/* Watch, commit in the order given, poke. False when refused. */
 bool cluster_commit(struct core *c, const noderole_ix *items, uint32_t count);
 
 /* ---- bind.c ---- */
@@ -548,7 +155,7 @@ bool role_is_noop(const struct core *c, role_ix r);
 /* Something about this node may have changed: look at it in the next annealing step. */
 void anneal_look(struct core *c, node_ix n);
 void anneal_look_everywhere(struct core *c);
-/* The noderole became TODO: first_todo moves. */
+/* The noderole became TODO (its state was another): first_todo moves. */
 void anneal_todo(struct core *c, noderole_ix nr);
 /* Take the node out of every line (it is being deleted). */
 void anneal_forget_node(struct core *c, node_ix n);
@@ -675,15 +282,13 @@ struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks,
 void node_set_alive(struct core *c, node_ix n, bool alive);
 void node_set_available(struct core *c, node_ix n, bool available);
 void node_set_bootenv(struct core *c, node_ix n, struct str bootenv);
-/* Work may be possible again, on one node or anywhere: look, and run what was put off (K3). */
-void node_wake(struct core *c, node_ix n);
+/* Work may be possible again anywhere: look, and run what was put off (K3). */
 void nodes_wake(struct core *c);
 void node_changed(struct core *c, node_ix n); /* K17 */
 node_ix node_make(struct core *c, const struct node_create_command *p, deployment_ix d,
                   bool phantom);
 void node_check_name(struct core *c, struct str name, node_ix self); /* self: may have it */
 void node_rename(struct core *c, node_ix n, struct str name);
-void node_destroy(struct core *c, node_ix n); /* its noderoles are gone */
 /* The node with everything on it. False when noderoles elsewhere forbid it. */
 bool node_remove(struct core *c, node_ix n);
 /* SEMANTICS 8.5: what has not been touched follows. */

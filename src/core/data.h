@@ -1,8 +1,8 @@
 /* data.h - documents and attribs: where a value lives, how it is put there.
  *
- * Shared by the chapters on data (data.c, stage.c, feedback.c, attrib_set.c, deployment_role.c); the
- * rest of the core uses what core_private.h offers. Trees lie in the arena given and may point into
- * texts of the core, so they live for a step and no longer.
+ * Shared by the chapters on data (data.c, stage.c, feedback.c, attrib_set.c, deployment_role.c);
+ * the rest of the core uses what core_private.h offers. Trees lie in the arena given and may point
+ * into texts of the core, so they live for a step and no longer.
  */
 #pragma once
 

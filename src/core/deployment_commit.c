@@ -1,23 +1,10 @@
 #include "core/core_private.h"
 
-#include "core/sort.h"
-
 /* Commit of a whole deployment: what was proposed is published in one step, in the order of the
  * graph (SEMANTICS 3.10). It may be a million noderoles, so each row is looked at once and the
  * rest is done on small keys. */
 
 /* ---- finding them ---- */
-
-struct picked {
-    uint64_t key; /* cohort, then id */
-    noderole_ix nr;
-};
-
-static int cmp_picked(const void *a, const void *b)
-{
-    const uint64_t x = ((const struct picked *)a)->key, y = ((const struct picked *)b)->key;
-    return (x > y) - (x < y);
-}
 
 static uint32_t member_count(const struct core *c, deployment_ix d)
 {
@@ -29,7 +16,7 @@ static uint32_t member_count(const struct core *c, deployment_ix d)
 }
 
 struct picks {
-    struct picked *items;
+    struct keyed_noderole *items;
     uint32_t count, cap;
 };
 
@@ -41,9 +28,8 @@ static void pick_from(const struct core *c, const struct vec *members, pick_fn *
         const struct noderole *row = noderole_at(c, nr);
         if (!wanted(row))
             continue;
-        must(out->count < out->cap && row->cohort <= COHORT_MAX && row->o.id < (int64_t)1 << 48);
-        out->items[out->count++] =
-            (struct picked){(uint64_t)row->cohort << 48 | (uint64_t)row->o.id, nr};
+        must(out->count < out->cap);
+        out->items[out->count++] = (struct keyed_noderole){noderole_key(row), nr};
     }
 }
 
@@ -62,7 +48,7 @@ noderole_ix *deployment_pick(struct core *c, deployment_ix d, pick_fn *wanted, u
         const deployment_role_ix dr = {vec_at(c, roles, i)};
         pick_from(c, &deployment_role_at(c, dr)->noderoles, wanted, &picks);
     }
-    sort_items(picks.items, picks.count, sizeof *picks.items, cmp_picked, &scratch);
+    graph_sort_keyed(picks.items, picks.count, &scratch);
     noderole_ix *items = arena_alloc(c->arena, (size_t)picks.count * sizeof *items);
     for (uint32_t i = 0; i < picks.count; i++)
         items[i] = picks.items[i].nr;
@@ -142,76 +128,15 @@ static bool commit_roles(struct core *c, struct commit *work)
     return true;
 }
 
-/* ---- clusters that grow while the data of their role change ---- */
-
-/* cluster_commit() compares from where it begins; the data of roles are committed before that, by
- * the same command, so the members that were there are looked at here first (K11). */
-struct watch {
-    struct watched {
-        noderole_ix nr;
-        uint64_t staged; /* hash of what a run would have been given */
-    } * items;
-    uint32_t count;
-};
-
-static uint32_t watch_members(struct core *c, deployment_role_ix dr, struct watched *out)
-{
-    const struct vec *members = &deployment_role_at(c, dr)->noderoles;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < members->count; i++) {
-        const noderole_ix nr = {vec_at(c, members, i)};
-        const uint8_t state = noderole_at(c, nr)->state;
-        if (state != NODEROLE_ACTIVE && state != NODEROLE_TRANSITION)
-            continue;
-        out[count++] = (struct watched){nr, hash64(stage_noderole(c, nr, c->arena), 0)};
-    }
-    return count;
-}
-
-static bool has_joiner(const struct core *c, deployment_role_ix dr)
-{
-    const struct vec *members = &deployment_role_at(c, dr)->noderoles;
-    for (uint32_t i = 0; i < members->count; i++)
-        if (is_proposed(noderole_at(c, (noderole_ix){vec_at(c, members, i)})))
-            return true;
-    return false;
-}
-
-static struct watch watch_clusters(struct core *c, deployment_ix d)
-{
-    struct watch watch = {0};
-    if (deployment_at(c, d)->proposed_roles == 0)
-        return watch;
-    const struct vec *roles = &deployment_at(c, d)->roles;
-    const uint32_t *counts = deployment_at(c, d)->counts;
-    watch.items = arena_array(c->arena, struct watched,
-                              counts[NODEROLE_ACTIVE] + counts[NODEROLE_TRANSITION] + 1);
-    for (uint32_t i = 0; i < roles->count; i++) {
-        const deployment_role_ix dr = {vec_at(c, roles, i)};
-        const role_ix role = deployment_role_at(c, dr)->role;
-        if (role_at(c, role)->flags & ROLE_CLUSTER && has_joiner(c, dr))
-            watch.count += watch_members(c, dr, watch.items + watch.count);
-    }
-    return watch;
-}
-
-static void poke_changed(struct core *c, const struct watch *watch)
-{
-    for (uint32_t i = 0; i < watch->count; i++)
-        if (hash64(stage_noderole(c, watch->items[i].nr, c->arena), 0) != watch->items[i].staged)
-            noderole_poke(c, watch->items[i].nr);
-}
-
+/* Clusters are watched from before the data of roles change to after the last noderole did. */
 static bool commit_proposed(struct core *c, struct commit *work)
 {
-    const struct watch watch = watch_clusters(c, work->d);
-    if (!commit_roles(c, work))
-        return false;
     const uint32_t proposed = deployment_at(c, work->d)->counts[NODEROLE_PROPOSED];
     work->items = deployment_pick(c, work->d, is_proposed, proposed, &work->count);
-    if (work->count && !cluster_commit(c, work->items, work->count))
+    const struct cluster_watch watch = cluster_watch(c, work->items, work->count);
+    if (!commit_roles(c, work) || !noderole_commit_all(c, work->items, work->count))
         return false;
-    poke_changed(c, &watch);
+    cluster_poke_changed(c, &watch);
     return true;
 }
 

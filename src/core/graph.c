@@ -1,5 +1,7 @@
 #include "core/core_private.h"
 
+#include "core/sort.h"
+
 /* Edges between noderoles, their depth (cohort), and walks over them. Every walk uses a worklist
  * and stamps what it has seen, so it visits each noderole once whatever the shape. */
 
@@ -142,34 +144,31 @@ static bool closes_cycle(struct core *c, noderole_ix parent, noderole_ix child)
     return true;
 }
 
-/* Merge sort by (cohort, id), bottom up: no recursion, stable, and one pass over sorted input
- * costs compares only. */
+/* ---- order ---- */
+
+static int cmp_keyed(const void *a, const void *b)
+{
+    const uint64_t x = ((const struct keyed_noderole *)a)->key;
+    const uint64_t y = ((const struct keyed_noderole *)b)->key;
+    return (x > y) - (x < y);
+}
+
+void graph_sort_keyed(struct keyed_noderole *items, uint32_t count, struct arena *scratch)
+{
+    sort_items(items, count, sizeof *items, cmp_keyed, scratch);
+}
+
 void graph_sort_by_cohort(const struct core *c, noderole_ix *items, uint32_t count, bool descending)
 {
-    const int sign = descending ? -1 : 1;
-    bool sorted = true;
-    for (uint32_t i = 1; i < count && sorted; i++)
-        sorted = sign * noderole_cmp(c, items[i - 1], items[i]) <= 0;
-    if (sorted)
-        return;
     struct arena scratch = {0};
-    noderole_ix *from = items, *to = arena_alloc(&scratch, count * sizeof *to);
-    for (uint32_t width = 1; width < count; width *= 2) {
-        for (uint32_t low = 0; low < count; low += 2 * width) {
-            const uint32_t mid = low + width < count ? low + width : count;
-            const uint32_t high = low + 2 * width < count ? low + 2 * width : count;
-            uint32_t l = low, r = mid;
-            for (uint32_t k = low; k < high; k++)
-                to[k] = l < mid && (r >= high || sign * noderole_cmp(c, from[l], from[r]) <= 0)
-                            ? from[l++]
-                            : from[r++];
-        }
-        noderole_ix *swap = from;
-        from = to;
-        to = swap;
+    struct keyed_noderole *keyed = arena_alloc(&scratch, (size_t)count * sizeof *keyed);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t key = noderole_key(noderole_at(c, items[i]));
+        keyed[i] = (struct keyed_noderole){descending ? ~key : key, items[i]};
     }
-    if (from != items)
-        memcpy(items, from, count * sizeof *items);
+    graph_sort_keyed(keyed, count, &scratch);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = keyed[i].nr;
     arena_fini(&scratch);
 }
 

@@ -56,7 +56,8 @@ static void drop_texts(struct core *c, node_ix n)
         put_text(c, slots[i], STR(""));
 }
 
-void node_destroy(struct core *c, node_ix n)
+/* Its noderoles are gone. */
+static void destroy(struct core *c, node_ix n)
 {
     must(node_at(c, n)->noderoles.count == 0);
     hooks_node(c, HOOK_NODE_DELETE, n); /* while it still has a name */
@@ -82,7 +83,7 @@ bool node_remove(struct core *c, node_ix n)
         const noderole_ix deepest = {vec_at(c, all, all->count - 1)};
         noderole_destroy_all(c, &deepest, 1);
     }
-    node_destroy(c, n);
+    destroy(c, n);
     return true;
 }
 
@@ -145,7 +146,7 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
 /* ---- flags ---- */
 
 /* It may work again: so may what was put off until then (K3). */
-void node_wake(struct core *c, node_ix n)
+static void wake(struct core *c, node_ix n)
 {
     anneal_look(c, n);
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
@@ -160,7 +161,7 @@ void nodes_wake(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
-        node_wake(c, (node_ix){ix});
+        wake(c, (node_ix){ix});
 }
 
 /* Whatever was true of it may be so no longer. Cohort ascending, so that each settles after its
@@ -189,7 +190,7 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
     }
     if (!node->system && !core_settings(c)->test_jig)
         outbox_probe(c, n);
-    node_wake(c, n);
+    wake(c, n);
 }
 
 void node_set_available(struct core *c, node_ix n, bool available)
@@ -199,7 +200,7 @@ void node_set_available(struct core *c, node_ix n, bool available)
     struct node *node = node_edit(c, n);
     node->available = available;
     node->available_since = c->now_ms;
-    node_wake(c, n);
+    wake(c, n);
 }
 
 void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
@@ -269,7 +270,7 @@ void node_set_target(struct core *c, node_ix n, role_ix role)
     if (role.v)
         node_set_alive(c, n, false);
     else
-        node_wake(c, n);
+        wake(c, n);
 }
 
 /* ---- nothing left to do for it ---- */

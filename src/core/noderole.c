@@ -1,33 +1,23 @@
 #include "core/core_private.h"
 
 /* The life of one noderole. One total table says what each event means in each state; one function
- * writes the state; the consequences for neighbours follow from there. The picture of this table
- * is DECISIONS D1 and the test that draws it. */
+ * writes the state; the consequences for neighbours follow from there. The test that drives every
+ * cell draws the same picture. */
 
-enum move {
-    REFUSE = 0, /* a forgotten cell refuses */
-    STAY,
-    SETTLE, /* TODO if every parent is ACTIVE, else BLOCKED */
-    PROPOSE,
-    BLOCK,
-    READY, /* -> TODO */
-    START, /* -> TRANSITION */
-    ACTIVATE,
-    FAIL,
-    AGAIN, /* rerun mark if a run is live, else TODO */
+/* s settle: TODO if every parent is ACTIVE, else BLOCKED      p PROPOSED   b BLOCKED   t TODO
+ * d mark it to run again if a run is live, else settle        x TRANSITION a ACTIVE    e ERROR
+ * = nothing   . refused   (and so is a cell somebody forgot to write) */
+static const char moves[NODEROLE_STATE_COUNT][NODEROLE_EVENT_COUNT + 1] = {
+    /* commit, propose, ready, lost, ancestor's error, start, ok, failed, retry, deactivate */
+    /* clang-format off */
+    [NODEROLE_PROPOSED]   = "s====.==.=",
+    [NODEROLE_BLOCKED]    = ".pt==.==.=",
+    [NODEROLE_TODO]       = ".p=bbx=e=s",
+    [NODEROLE_TRANSITION] = ".p===.aeds",
+    [NODEROLE_ACTIVE]     = ".p==bx=ets",
+    [NODEROLE_ERROR]      = ".p=bb.==ts",
+    /* clang-format on */
 };
-
-/* clang-format off */
-static const uint8_t moves[NODEROLE_STATE_COUNT][NODEROLE_EVENT_COUNT] = {
-    /*                         COMMIT  PROPOSE  READY  LOST   ANC_ERROR START   OK        FAILED RETRY   DEACTIVATE */
-    [NODEROLE_PROPOSED]   = { SETTLE, STAY,    STAY,  STAY,  STAY,     REFUSE, STAY,     STAY,  REFUSE, STAY   },
-    [NODEROLE_BLOCKED]    = { REFUSE, PROPOSE, READY, STAY,  STAY,     REFUSE, STAY,     STAY,  REFUSE, STAY   },
-    [NODEROLE_TODO]       = { REFUSE, PROPOSE, STAY,  BLOCK, BLOCK,    START,  STAY,     FAIL,  STAY,   SETTLE },
-    [NODEROLE_TRANSITION] = { REFUSE, PROPOSE, STAY,  STAY,  STAY,     REFUSE, ACTIVATE, FAIL,  AGAIN,  SETTLE },
-    [NODEROLE_ACTIVE]     = { REFUSE, PROPOSE, STAY,  STAY,  BLOCK,    START,  STAY,     FAIL,  READY,  SETTLE },
-    [NODEROLE_ERROR]      = { REFUSE, PROPOSE, STAY,  BLOCK, BLOCK,    REFUSE, STAY,     STAY,  READY,  SETTLE },
-};
-/* clang-format on */
 
 /* ---- entering a state ---- */
 
@@ -136,42 +126,33 @@ static void again(struct core *c, noderole_ix ix)
         settle(c, ix);
 }
 
+static bool move(struct core *c, noderole_ix ix, char cell, bool committed_run, bool silent)
+{
+    switch (cell) {
+    case '=': return true;
+    case 's': settle(c, ix); return true;
+    case 'd': again(c, ix); return true;
+    case 'p': enter_by(c, ix, NODEROLE_PROPOSED, committed_run, silent); return true;
+    case 'b': enter_by(c, ix, NODEROLE_BLOCKED, committed_run, silent); return true;
+    case 't': enter_by(c, ix, NODEROLE_TODO, committed_run, silent); return true;
+    case 'x': enter_by(c, ix, NODEROLE_TRANSITION, committed_run, silent); return true;
+    case 'a': enter_by(c, ix, NODEROLE_ACTIVE, committed_run, silent); return true;
+    case 'e': enter_by(c, ix, NODEROLE_ERROR, committed_run, silent); return true;
+    default: return false;
+    }
+}
+
 bool noderole_apply(struct core *c, noderole_ix ix, enum noderole_event event)
 {
     const uint8_t state = noderole_at(c, ix)->state;
     must(state < NODEROLE_STATE_COUNT && event < NODEROLE_EVENT_COUNT);
-    switch ((enum move)moves[state][event]) {
-    case REFUSE: return false;
-    case STAY: return true;
-    case SETTLE: settle(c, ix); return true;
-    case PROPOSE: enter(c, ix, NODEROLE_PROPOSED); return true;
-    case BLOCK: enter(c, ix, NODEROLE_BLOCKED); return true;
-    case READY: enter(c, ix, NODEROLE_TODO); return true;
-    case START: enter(c, ix, NODEROLE_TRANSITION); return true;
-    case ACTIVATE: enter(c, ix, NODEROLE_ACTIVE); return true;
-    case FAIL: enter(c, ix, NODEROLE_ERROR); return true;
-    case AGAIN: again(c, ix); return true;
-    }
-    impossible("a move outside the enum");
+    return move(c, ix, moves[state][event], false, false);
 }
 
 bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event event,
                         bool committed_run, bool silent)
 {
-    const uint8_t state = noderole_at(c, ix)->state;
-    switch ((enum move)moves[state][event]) {
-    case START: enter_by(c, ix, NODEROLE_TRANSITION, committed_run, silent); return true;
-    case ACTIVATE: enter_by(c, ix, NODEROLE_ACTIVE, committed_run, silent); return true;
-    case FAIL: enter_by(c, ix, NODEROLE_ERROR, committed_run, silent); return true;
-    case REFUSE:
-    case STAY:
-    case SETTLE:
-    case PROPOSE:
-    case BLOCK:
-    case READY:
-    case AGAIN: return noderole_apply(c, ix, event);
-    }
-    impossible("a move outside the enum");
+    return move(c, ix, moves[noderole_at(c, ix)->state][event], committed_run, silent);
 }
 
 /* ---- what people and the engine ask of one noderole ---- */
@@ -196,7 +177,7 @@ void noderole_note_failure(struct core *c, noderole_ix ix, struct str status, st
 void noderole_fail(struct core *c, noderole_ix ix, struct str status, struct str runlog)
 {
     const uint8_t state = noderole_at(c, ix)->state;
-    if (moves[state][EVENT_FAILED] != FAIL)
+    if (moves[state][EVENT_FAILED] != 'e')
         return;
     noderole_note_failure(c, ix, status, runlog);
     noderole_apply(c, ix, EVENT_FAILED);
@@ -300,12 +281,28 @@ bool noderole_commit(struct core *c, noderole_ix ix)
     return true;
 }
 
+enum { AHEAD = 8 }; /* rows asked for before their turn comes */
+
+bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            row_soon(c, TABLE_NODEROLE, items[i + AHEAD].v);
+        noderole_commit(c, items[i]);
+    }
+    return !refused(c);
+}
+
+uint64_t noderole_key(const struct noderole *nr)
+{
+    must(nr->cohort <= COHORT_MAX && nr->o.id < (int64_t)1 << 48);
+    return (uint64_t)nr->cohort << 48 | (uint64_t)nr->o.id;
+}
+
 int noderole_cmp(const struct core *c, noderole_ix a, noderole_ix b)
 {
-    const struct noderole *x = noderole_at(c, a), *y = noderole_at(c, b);
-    if (x->cohort != y->cohort)
-        return x->cohort < y->cohort ? -1 : 1;
-    return (x->o.id > y->o.id) - (x->o.id < y->o.id);
+    const uint64_t x = noderole_key(noderole_at(c, a)), y = noderole_key(noderole_at(c, b));
+    return (x > y) - (x < y);
 }
 
 struct str noderole_label(const struct core *c, noderole_ix ix, struct arena *a)

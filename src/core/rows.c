@@ -1,7 +1,8 @@
-#include "core/core_private.h"
+#include "core/rows.h"
 
 #include "base/json.h"
 #include "base/pages.h"
+#include "core/core_private.h"
 
 /* ---- lists that are cut back by rollback ---- */
 

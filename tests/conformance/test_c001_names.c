@@ -1,7 +1,7 @@
 /* Cases 1-21: objects, their names and defaults (SEMANTICS 13.1). Passwords come with the API. */
 #include <string.h>
 
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 /* Case 3: what no identifier may look like. */
 static const char *const bad_names[] = {"1123", "1foo", "foo!", " foo", "f oo", "foo "};

@@ -1,5 +1,5 @@
 /* Cases 23-47 and 253: binding a role to a node, all or nothing (SEMANTICS 2, 13.2). */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 static uint32_t noderoles_on(struct world *w, const char *node)
 {

@@ -1,7 +1,7 @@
 /* Cases 48-64: the states of a noderole (SEMANTICS 3, 13.3; DECISIONS D1). */
 #include <string.h>
 
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 /* g@n0 <- p@n1 <- c@n2, all PROPOSED in system. */
 static struct world *open_a_chain(void)

@@ -1,5 +1,5 @@
 /* Cases 65-74: targets, power, deployments, deletes, moves (SEMANTICS 3.6-3.11, 8.5, 13.3). */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 static void set_target(struct world *w, const char *node, int64_t role)
 {

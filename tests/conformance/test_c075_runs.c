@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 /* Several names into one buffer each: "a@n3". */
 static const char *numbered(struct world *w, const char *prefix, int number)

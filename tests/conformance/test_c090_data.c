@@ -1,5 +1,5 @@
 /* Cases 97-104 and 251: data, attribs, staged runs (SEMANTICS 6, 13.5). */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 static void set_on_noderole(struct world *w, const char *noderole, const char *attrib,
                             enum bucket bucket, const char *value)

@@ -1,7 +1,7 @@
 /* Cases 178-183: the timeline of a deployment (SEMANTICS 4, 13.8; DECISIONS D11). */
 #include <string.h>
 
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 static int64_t propose_deployment(struct world *w, const char *name)
 {

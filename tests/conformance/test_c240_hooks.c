@@ -1,5 +1,5 @@
 /* Cases 240-250 and 252: hooks and import (SEMANTICS 7.1, 10, 13.10; DECISIONS D20, D23). */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 static uint32_t role_count(struct world *w)
 {

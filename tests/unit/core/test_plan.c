@@ -427,7 +427,8 @@ TEST(intervals_of_the_past_count_where_they_held)
     };
     static const char *const wanted[] = {
         "{\"data\":[],\"members\":[]}",
-        "{\"data\":[{\"data\":{\"v\":1},\"node\":3,\"role\":6}],\"members\":[{\"node\":3,\"role\":6}]}",
+        "{\"data\":[{\"data\":{\"v\":1},\"node\":3,\"role\":6}],"
+        "\"members\":[{\"node\":3,\"role\":6}]}",
         "{\"data\":[],\"members\":[{\"node\":3,\"role\":6}]}",
         "{\"data\":[],\"members\":[]}",
     };
@@ -440,11 +441,12 @@ TEST(intervals_of_the_past_count_where_they_held)
 TEST(a_difference_names_paths)
 {
     struct arena a = {0};
-    const struct str before = STR(
-        "{\"data\":[{\"data\":{\"x\":1},\"node\":0,\"role\":1},"
-        "{\"data\":{\"a\":{\"b\":1,\"c\":[1]},\"gone\":1,\"same\":{\"k\":0}},\"node\":1,\"role\":1},"
-        "{\"data\":{\"v\":1},\"node\":2,\"role\":1}],"
-        "\"members\":[{\"node\":1,\"role\":1},{\"node\":2,\"role\":1}]}");
+    const struct str before =
+        STR("{\"data\":[{\"data\":{\"x\":1},\"node\":0,\"role\":1},"
+            "{\"data\":{\"a\":{\"b\":1,\"c\":[1]},\"gone\":1,\"same\":{\"k\":0}},"
+            "\"node\":1,\"role\":1},"
+            "{\"data\":{\"v\":1},\"node\":2,\"role\":1}],"
+            "\"members\":[{\"node\":1,\"role\":1},{\"node\":2,\"role\":1}]}");
     const struct str after = STR(
         "{\"data\":[{\"data\":{\"a\":{\"b\":2,\"c\":[1,2]},\"new\":{\"n\":1},\"same\":{\"k\":0}},"
         "\"node\":1,\"role\":1},{\"data\":{\"v\":1},\"node\":3,\"role\":1}],"

@@ -7,7 +7,7 @@
 
 #include "base/prng.h"
 #include "model/limits.h"
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 enum { WRONG_ID = 999999 };
 

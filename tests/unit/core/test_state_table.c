@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 enum event { COMMIT, PROPOSE, READY, LOST, ANC_ERROR, START, RUN_OK, FAILED, RETRY, DEACTIVATE };
 

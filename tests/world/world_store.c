@@ -1,5 +1,5 @@
 /* The store of the world: records by table and key, and a core that comes back from them. */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 #include <stdlib.h>
 

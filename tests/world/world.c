@@ -1,5 +1,5 @@
 /* Steps and what is seen after them. */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 #include <stdarg.h>
 #include <stdio.h>

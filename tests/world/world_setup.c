@@ -1,5 +1,5 @@
 /* Commands in the words of the tests, and the world going on. */
-#include "tests/conformance/world.h"
+#include "tests/world/world.h"
 
 #include <stdio.h>
 #include <string.h>
