@@ -61,6 +61,11 @@ void core_free(struct core *c)
     sys_pages_put(c, sizeof *c);
 }
 
+bool core_is_worn(const struct core *c)
+{
+    return c->undo.stamp > UINT32_MAX / 2 || c->step_number > UINT32_MAX / 2;
+}
+
 /* ---- a new installation ---- */
 
 void core_found(struct core *c, int64_t now_ms)

@@ -92,6 +92,9 @@ void core_step(struct core *c, const struct command *command, struct arena *aren
 
 /* There is annealing to do: step a COMMAND_ANNEAL. */
 bool core_has_work(const struct core *c);
+/* It has taken so many steps that its numbering of them comes near its end (2^31 steps: months).
+ * Whoever owns it loads another one from the store when it suits; there is ample time. */
+bool core_is_worn(const struct core *c);
 /* When a COMMAND_TICK is wanted, in mono_ms; -1 = not at all. */
 int64_t core_next_deadline(const struct core *c);
 /* What must be told or asked again after a restart. */

@@ -68,6 +68,8 @@ void noderole_fail(struct core *c, noderole_ix nr, struct str status, struct str
 /* poke (SEMANTICS 6.9): rerun what has run, if it may run. */
 void noderole_poke(struct core *c, noderole_ix nr);
 void noderole_mark_rerun(struct core *c, noderole_ix nr, bool on);
+/* The next commit of the head removes it, or does not after all. */
+void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing);
 /* The head of its deployment is COMMITTED, it is available, its node alive and available, and its
  * jig usable. */
 bool noderole_is_runnable(const struct core *c, noderole_ix nr);

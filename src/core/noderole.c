@@ -193,6 +193,16 @@ void noderole_mark_rerun(struct core *c, noderole_ix ix, bool on)
     d->reruns = on ? d->reruns + 1 : d->reruns - 1;
 }
 
+void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing)
+{
+    if (noderole_at(c, nr)->removing == removing)
+        return;
+    struct noderole *row = noderole_edit(c, nr);
+    row->removing = removing;
+    struct deployment *d = deployment_derive(c, row->deployment);
+    d->removing = removing ? d->removing + 1 : d->removing - 1;
+}
+
 bool noderole_is_runnable(const struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);

@@ -54,7 +54,8 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
         refuse(c, PROBLEM_PARENTS_NOT_ACTIVE, STR("id"),
                SAY(c, noderole_label(c, ix, c->arena), STR(" waits for "),
                    noderole_label(c, parent, c->arena), STR(" which is "),
-                   str_from(noderole_state_name(noderole_at(c, parent)->state))));
+                   str_from(noderole_state_name(noderole_at(c, parent)->state)),
+                   STR("; propose it to let its node go on without it")));
         return;
     }
     if (node_at(c, nr->node)->stopped)

@@ -32,16 +32,6 @@ static void skip(struct core *c, struct revert *r, const struct content_entry *e
 
 /* ---- what goes ---- */
 
-static void mark_removing(struct core *c, noderole_ix nr, bool removing)
-{
-    if (noderole_at(c, nr)->removing == removing)
-        return;
-    struct noderole *row = noderole_edit(c, nr);
-    row->removing = removing;
-    struct deployment *d = deployment_derive(c, row->deployment);
-    d->removing = removing ? d->removing + 1 : d->removing - 1;
-}
-
 static bool is_any(const struct noderole *nr)
 {
     return nr != NULL;
@@ -53,7 +43,7 @@ static void let_go(struct core *c, struct revert *r, noderole_ix ix)
     const struct noderole *nr = noderole_at(c, ix);
     r->goes[ix.v] = true;
     if (nr->deployment.v == r->d.v)
-        mark_removing(c, ix, true);
+        noderole_mark_removing(c, ix, true);
     json_append(r->removed, pair(c, node_at(c, nr->node)->o.id, role_at(c, nr->role)->o.id));
 }
 
@@ -94,7 +84,7 @@ static bool mark_what_goes(struct core *c, struct revert *r)
         const struct noderole *nr = noderole_at(c, all[i]);
         const int64_t node_id = node_at(c, nr->node)->o.id, role_id = role_at(c, nr->role)->o.id;
         if (content_find(&r->content.members, node_id, role_id))
-            mark_removing(c, all[i], false);
+            noderole_mark_removing(c, all[i], false);
         else
             let_go(c, r, all[i]);
     }

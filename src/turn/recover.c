@@ -89,6 +89,15 @@ enum turn_status turn_commit_failed(struct turn *t, err why)
     return TURN_DOWN;
 }
 
+enum turn_status turn_renew(struct turn *t)
+{
+    t->phase = PHASE_DOWN;
+    t->reload = true;
+    t->reload_ms = t->write_ms = t->mono_ms;
+    t->trouble_text = "loading afresh";
+    return turn_recover(t);
+}
+
 /* ---- start and recovery ---- */
 
 static enum turn_status load_failed(struct turn *t, err why, const char *text)

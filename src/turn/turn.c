@@ -402,7 +402,11 @@ enum turn_status turn_advance(struct turn *t)
     case PHASE_LIVE: break;
     }
     look_at_clock(t);
-    return t->in_flight ? settle(t) : make_batch(t);
+    if (t->in_flight)
+        return settle(t);
+    if (core_is_worn(t->core))
+        return turn_renew(t);
+    return make_batch(t);
 }
 
 /* ---- coming in ---- */

@@ -58,5 +58,7 @@ void turn_forget_batch(struct turn *t);
 void turn_excuse(struct turn *t, int64_t request, err why);
 /* recover.c: the store did not take the batch, or may not have. */
 enum turn_status turn_commit_failed(struct turn *t, err why);
+/* recover.c: between two batches, a core that has lived long is replaced by a fresh one. */
+enum turn_status turn_renew(struct turn *t);
 /* recover.c: lead, load, resume; write again when it is time to. */
 enum turn_status turn_recover(struct turn *t);

@@ -28,6 +28,7 @@ struct core {
     uint32_t count, cap, changed;
     int64_t work, deadline, now_ms;
     uint64_t steps;
+    bool worn; /* set by a test through the const that turn_core gives */
 };
 
 static const char *script_load_error; /* when set, load_end fails with it */
@@ -234,6 +235,11 @@ void core_step(struct core *c, const struct command *cmd, struct arena *a, struc
 bool core_has_work(const struct core *c)
 {
     return c->work > 0;
+}
+
+bool core_is_worn(const struct core *c)
+{
+    return c->worn;
 }
 
 int64_t core_next_deadline(const struct core *c)

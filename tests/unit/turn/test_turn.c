@@ -692,6 +692,20 @@ TEST(a_restart_repeats_what_may_not_have_been_heard)
     world_fini(&w);
 }
 
+TEST(a_worn_core_is_replaced_between_two_batches)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_id(&w, COMMAND_NODEROLE_ENQUEUE, 0, 1) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "start 2/1 e1; "));
+    ((struct core *)(uintptr_t)turn_core(w.turn))->worn = true;
+    CHECK(submit_create(&w, 7, STR("late")) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "query 2/1; 7 done 3 @3; ") && turn_epoch(w.turn) == 2);
+    CHECK(!turn_core(w.turn)->worn);
+    world_fini(&w);
+}
+
 /* ---- dying ---- */
 
 /* A bit of everything, one command after the other; stops where the process dies. */
