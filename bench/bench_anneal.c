@@ -336,7 +336,7 @@ static bool within(const char *what, double figure, double bound, bool at_least)
     return ok;
 }
 
-static bool report(int nodes, int roles)
+static bool report(int nodes, int roles, bool bounds)
 {
     char dir[] = "/tmp/bench-anneal-XXXXXX", path[64];
     double ours[ROUNDS], half[ROUNDS], peer[ROUNDS], retry[ROUNDS], bytes[ROUNDS];
@@ -369,6 +369,8 @@ static bool report(int nodes, int roles)
     printf("doubling %.2f\n", median(ours) / median(half));
     printf("retry %.1f us\n", median(retry));
     printf("ratio %.2f\n", ratio);
+    if (!bounds)
+        return true;
     bool ok = within("ratio", ratio, 3, true);
     ok &= within("memory per noderole", median(bytes), 600, false);
     ok &= within("doubling", median(ours) / median(half), 2.3, false);
@@ -386,19 +388,23 @@ static int number(const char *text)
 
 static int usage(FILE *to, int status)
 {
-    fprintf(to, "bench-anneal [--nodes N] [--roles R]\n"
+    fprintf(to, "bench-anneal [--nodes N] [--roles R] [--no-bounds]\n"
                 "No-op noderoles from committed to active, beside ninja on the same graph.\n"
-                "2 nodes or more (100000), 1 to 1000 roles on each (10).\n");
+                "2 nodes or more (100000), 1 to 1000 roles on each (10). Exit status 1 when a\n"
+                "figure misses its bound, unless --no-bounds.\n");
     return status;
 }
 
 int main(int argc, char **argv)
 {
     int nodes = 100000, roles = 10;
+    bool bounds = true;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0)
             return usage(stdout, 0);
-        if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--no-bounds") == 0)
+            bounds = false;
+        else if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
             nodes = number(argv[++i]);
         else if (strcmp(argv[i], "--roles") == 0 && i + 1 < argc)
             roles = number(argv[++i]);
@@ -407,5 +413,5 @@ int main(int argc, char **argv)
     }
     if (nodes < 2 || roles < 1 || roles > 1000)
         return usage(stderr, 2);
-    return report(nodes, roles) ? 0 : 1;
+    return report(nodes, roles, bounds) ? 0 : 1;
 }

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/pages.h"
 
-#define CHUNK_FIRST ((size_t)64 << 10)
+#define CHUNK_FIRST ((size_t)16 << 10)
 #define CHUNK_MAX   ((size_t)4 << 20)
 #define KEEP_MAX    ((size_t)4 << 20)
 #define REQUEST_MAX (SIZE_MAX / 4)

@@ -34,7 +34,7 @@ void pool_fini(struct pool *p)
 {
     if (!p->chunks)
         return;
-    for (uint32_t i = 0; i < chunks_max(p); i++)
+    for (uint32_t i = 0; i < chunks_max(p) && p->chunks[i]; i++) /* they come one after the other */
         sys_pages_put(p->chunks[i], chunk_bytes(p));
     sys_pages_put(p->chunks, chunks_max(p) * sizeof *p->chunks);
     *p = (struct pool){0};

@@ -62,14 +62,14 @@ TEST(arena_blocks_are_aligned_distinct_and_stay_where_they_are)
     arena_fini(&a);
 }
 
-TEST(an_arena_grows_from_64_kib_by_doubling_up_to_4_mib)
+TEST(an_arena_grows_from_16_kib_by_doubling_up_to_4_mib)
 {
     struct arena a = {0};
     CHECK(arena_alloc(&a, 0) != NULL);
-    CHECK(a.held == 64 << 10);
+    CHECK(a.held == 16 << 10);
     for (size_t i = 0; i < 12 * MIB; i += 4096)
         arena_alloc(&a, 4096);
-    size_t expected = 64 << 10;
+    size_t expected = 16 << 10;
     for (const struct arena_chunk *c = a.first; c; c = c->next) {
         CHECK(c->size + sizeof *c == expected);
         expected = expected == 4 * MIB ? expected : expected * 2;
