@@ -33,9 +33,9 @@ static const struct shelf shelves[] = {
                              [BUCKET_SYSTEM]    = DOC_IN(deployment_role, wall),
                              [BUCKET_WALL]      = DOC_IN(deployment_role, wall),
                              [BUCKET_NOTE]      = DOC_IN(deployment_role, notes)}},
-    {TABLE_ROLE,            {[BUCKET_USER]      = DOC_IN(role, template_data),
-                             [BUCKET_HINT]      = DOC_IN(role, template_data),
-                             [BUCKET_SYSTEM]    = DOC_IN(role, template_data),
+    {TABLE_ROLE,            {[BUCKET_USER]      = DOC_IN(role, template),
+                             [BUCKET_HINT]      = DOC_IN(role, template),
+                             [BUCKET_SYSTEM]    = DOC_IN(role, template),
                              [BUCKET_NOTE]      = DOC_IN(role, notes)}},
 };
 #undef DOC_IN

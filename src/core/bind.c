@@ -409,7 +409,8 @@ void do_noderole_bind(struct core *c, const struct noderole_bind_command *p)
         return;
     c->out->id = noderole_at(c, ix)->o.id;
     if (noderole_at(c, ix)->removing)
-        noderole_mark_removing(c, ix, false); /* a revert would have it go; it is wanted after all */
+        noderole_mark_removing(c, ix,
+                               false); /* a revert would have it go; it is wanted after all */
     if (p->data.len)
         noderole_set_data(c, ix, p->data);
     if (fresh && node_at(c, n)->available)

@@ -85,7 +85,7 @@ struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, b
                                   struct arena *a)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
-    struct json *tree = data_object(a, doc_of(c, role_at(c, row->role)->template_data));
+    struct json *tree = data_object(a, doc_of(c, role_at(c, row->role)->template));
     tree = data_over(a, tree, doc_of(c, row->wall));
     tree = data_over(a, tree, doc_of(c, row->committed_data));
     if (!committed_only && row->proposed)
@@ -292,7 +292,7 @@ struct json *data_view(const struct core *c, struct place place, enum view view,
         return view_deployment_role(c, (deployment_role_ix){place.ix}, view, a);
     must(place.table == TABLE_ROLE);
     const struct role *role = role_at(c, (role_ix){place.ix});
-    return data_object(a, doc_of(c, view == VIEW_NOTE ? role->notes : role->template_data));
+    return data_object(a, doc_of(c, view == VIEW_NOTE ? role->notes : role->template));
 }
 
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,

@@ -235,7 +235,7 @@ static struct str read_requires(struct import *im, const struct json *entry, str
 
 static bool role_reads_as(const struct core *c, const struct role *r, const struct role_facts *f)
 {
-    return r->flags == f->flags && r->hooks == f->hooks && r->template_data == 0 &&
+    return r->flags == f->flags && r->hooks == f->hooks && r->template == 0 &&
            str_eq(text_of(c, r->description), f->description) &&
            str_eq(text_of(c, r->class_name), f->class_name) &&
            str_eq(text_of(c, r->jig_name), f->jig_name) &&
@@ -265,7 +265,7 @@ static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
     put_doc(c, &r->provides, f->provides);
     put_doc(c, &r->conflicts, f->conflicts);
     put_doc(c, &r->announces, f->announces);
-    put_doc(c, &r->template_data, STR(""));
+    put_doc(c, &r->template, STR(""));
 }
 
 /* May this document say what the role is? */

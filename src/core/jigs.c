@@ -112,9 +112,9 @@ static void role_set_template(struct core *c, role_ix ix, struct str template)
         return;
     }
     const struct str wanted = template.len ? template : STR("{}");
-    if (str_eq(doc_of(c, role_at(c, ix)->template_data), wanted))
+    if (str_eq(doc_of(c, role_at(c, ix)->template), wanted))
         return;
-    put_doc(c, &role_edit(c, ix)->template_data, wanted);
+    put_doc(c, &role_edit(c, ix)->template, wanted);
     poke_all(c, ix);
 }
 

@@ -1,5 +1,7 @@
 #include "core/core_private.h"
 
+#include "core/row_maps.h"
+
 /* Records as rows: the way back from a store. First every durable fact is put in place, table by
  * table, references checked as they come; then core_load_end() derives the rest. What a load
  * cannot make sense of is named and refused: a store is never guessed at. */
@@ -11,287 +13,79 @@ static bool load_text(struct core *c, text_h *slot, struct str text)
     return !full;
 }
 
-#define TEXT(row, r, field) ok &= load_text(c, &(row)->field, (r)->field)
-#define SAME(row, r, field) (row)->field = (r)->field
+#define IN_TEXT(field) ok &= load_text(c, &row->field, r->field);
+#define IN_SAME(field) row->field = r->field;
 /* A reference by id: 0 stays 0, anything else must be there. */
-#define REF(target, type, from)                                                                    \
-    do {                                                                                           \
-        (target) = type##_by_id(c, from);                                                          \
-        ok &= (from) == 0 || (target).v != 0;                                                      \
-    } while (0)
+#define IN_REF(field, noun, from)                                                                  \
+    row->field = noun##_by_id(c, r->from);                                                         \
+    ok &= r->from == 0 || row->field.v != 0;
 
-static bool load_settings(struct core *c, struct settings *row, const struct settings_record *r)
+#define X(upper, lower)                                                                            \
+    static bool lower##_in(struct core *c, struct lower *row, const struct lower##_record *r)      \
+    {                                                                                              \
+        bool ok = c != NULL;                                                                       \
+        upper##_MAP(IN_TEXT, IN_SAME, IN_REF) return ok;                                           \
+    }
+OBJECTS(X)
+#undef X
+
+/* What has another shape in the record than in the row, or must be more than there. */
+
+static bool settings_by_hand(struct settings *row, const struct settings_record *r)
 {
-    must(c);
     row->pool_size[QUEUE_NORMAL] = r->pool_normal;
     row->pool_size[QUEUE_HIGH] = r->pool_high;
-    SAME(row, r, max_depth);
-    SAME(row, r, test_jig);
     return r->id == 1;
 }
 
-static bool load_counter(struct core *c, struct counter *row, const struct counter_record *r)
-{
-    must(c);
-    SAME(row, r, last);
-    return r->id <= TABLE_OBJECTS;
-}
-
-static bool load_barclamp(struct core *c, struct barclamp *row, const struct barclamp_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    REF(row->parent, barclamp, r->parent_id);
-    TEXT(row, r, version);
-    TEXT(row, r, build_version);
-    TEXT(row, r, source_url);
-    TEXT(row, r, source_path);
-    TEXT(row, r, commit);
-    TEXT(row, r, build_on);
-    TEXT(row, r, cfg_data);
-    return ok;
-}
-
-static bool load_jig(struct core *c, struct jig *row, const struct jig_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    TEXT(row, r, class_name);
-    SAME(row, r, order);
-    SAME(row, r, active);
-    TEXT(row, r, inactive_reason);
-    TEXT(row, r, client_role_name);
-    TEXT(row, r, server);
-    TEXT(row, r, client_name);
-    TEXT(row, r, key);
-    return ok;
-}
-
-static bool load_hammer_kind(struct core *c, struct hammer_kind *row,
-                             const struct hammer_kind_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, klass);
-    SAME(row, r, priority);
-    return ok;
-}
-
-static bool load_role(struct core *c, struct role *row, const struct role_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    TEXT(row, r, class_name);
-    TEXT(row, r, jig_name);
-    REF(row->barclamp, barclamp, r->barclamp_id);
-    SAME(row, r, flags);
-    SAME(row, r, hooks);
-    SAME(row, r, cohort);
-    TEXT(row, r, requires);
-    TEXT(row, r, wants);
-    TEXT(row, r, provides);
-    TEXT(row, r, conflicts);
-    TEXT(row, r, announces);
-    ok &= load_text(c, &row->template_data, r->template);
-    TEXT(row, r, notes);
-    return ok;
-}
-
-static bool load_attrib(struct core *c, struct attrib *row, const struct attrib_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    REF(row->barclamp, barclamp, r->barclamp_id);
-    REF(row->role, role, r->role_id);
-    SAME(row, r, writable);
-    SAME(row, r, order);
-    TEXT(row, r, map);
-    TEXT(row, r, ui_renderer);
-    TEXT(row, r, schema);
-    TEXT(row, r, default_value);
-    return ok;
-}
-
 /* Its head and phantom come in later tables; core_load_end finds them. */
-static bool load_deployment(struct core *c, struct deployment *row,
-                            const struct deployment_record *r)
+static bool deployment_by_hand(struct deployment *row, const struct deployment_record *r)
 {
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    REF(row->parent, deployment, r->parent_id);
-    SAME(row, r, system);
-    row->head.v = 0;
     row->load_head_id = r->head_id;
     row->load_phantom_id = r->phantom_id;
-    return ok && r->system == (r->parent_id == 0);
+    return r->system == (r->parent_id == 0);
 }
 
-static bool load_snapshot(struct core *c, struct snapshot *row, const struct snapshot_record *r)
+static bool noderole_by_hand(struct core *c, struct noderole *row, const struct noderole_record *r)
 {
-    bool ok = true;
-    REF(row->deployment, deployment, r->deployment_id);
-    SAME(row, r, seq);
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    SAME(row, r, order);
-    SAME(row, r, predecessor_id);
-    SAME(row, r, state);
-    SAME(row, r, since);
-    SAME(row, r, committed_at);
-    SAME(row, r, archived_at);
-    TEXT(row, r, actor);
-    TEXT(row, r, counts);
-    return ok && row->deployment.v && r->state <= SNAPSHOT_ARCHIVED;
-}
-
-static bool load_deployment_role(struct core *c, struct deployment_role *row,
-                                 const struct deployment_role_record *r)
-{
-    bool ok = true;
-    REF(row->deployment, deployment, r->deployment_id);
-    REF(row->role, role, r->role_id);
-    SAME(row, r, proposed);
-    TEXT(row, r, proposed_data);
-    TEXT(row, r, committed_data);
-    TEXT(row, r, wall);
-    TEXT(row, r, notes);
-    SAME(row, r, data_from);
-    return ok && row->deployment.v && row->role.v;
-}
-
-static bool load_node(struct core *c, struct node *row, const struct node_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    SAME(row, r, admin);
-    SAME(row, r, system);
-    REF(row->deployment, deployment, r->deployment_id);
-    REF(row->target, role, r->target_role_id);
-    SAME(row, r, allocated);
-    SAME(row, r, alive);
-    SAME(row, r, available);
-    SAME(row, r, stopped);
-    SAME(row, r, alive_since);
-    SAME(row, r, available_since);
-    TEXT(row, r, bootenv);
-    SAME(row, r, order);
-    TEXT(row, r, quirks);
-    TEXT(row, r, discovery);
-    TEXT(row, r, hint);
-    TEXT(row, r, notes);
-    return ok && row->deployment.v;
-}
-
-static bool load_noderole(struct core *c, struct noderole *row, const struct noderole_record *r)
-{
-    bool ok = true;
-    REF(row->deployment, deployment, r->deployment_id);
-    REF(row->role, role, r->role_id);
-    REF(row->node, node, r->node_id);
-    ok &= row->deployment.v && row->role.v && row->node.v && r->state < NODEROLE_STATE_COUNT &&
-          r->cohort <= COHORT_MAX;
-    if (!ok)
+    if (!row->deployment.v || !row->role.v || !row->node.v || r->state >= NODEROLE_STATE_COUNT ||
+        r->cohort > COHORT_MAX)
         return false;
-    row->dr = deployment_role_find(c, row->deployment, row->role);
     row->state = (uint8_t)r->state;
-    SAME(row, r, since);
-    SAME(row, r, cohort);
-    SAME(row, r, run_count);
-    SAME(row, r, attempt);
-    SAME(row, r, order);
-    SAME(row, r, unavailable);
-    SAME(row, r, rerun);
-    SAME(row, r, removing);
-    SAME(row, r, hook_failed);
-    SAME(row, r, member_from);
-    SAME(row, r, data_from);
-    TEXT(row, r, status);
-    TEXT(row, r, runlog);
-    TEXT(row, r, proposed_data);
-    TEXT(row, r, committed_data);
-    TEXT(row, r, sysdata);
-    TEXT(row, r, wall);
-    TEXT(row, r, notes);
-    return ok && row->dr.v;
+    row->dr = deployment_role_find(c, row->deployment, row->role);
+    return row->dr.v != 0;
 }
 
 /* A run that is being stopped may outlive its noderole and its node. */
-static bool load_run(struct core *c, struct run *row, const struct run_record *r)
+static bool run_by_hand(struct core *c, struct run *row, const struct run_record *r)
 {
-    bool ok = true;
-    SAME(row, r, node_id);
-    SAME(row, r, noderole_id);
-    SAME(row, r, state);
-    SAME(row, r, queue);
-    SAME(row, r, attempt);
-    SAME(row, r, frozen);
-    SAME(row, r, begun);
-    SAME(row, r, committed);
-    SAME(row, r, started_at);
-    SAME(row, r, park_left_ms);
-    TEXT(row, r, job);
-    TEXT(row, r, data);
     row->node = node_by_id(c, r->node_id);
     if (r->state != RUN_STOPPING) {
         row->noderole = noderole_by_id(c, r->noderole_id);
-        ok &= row->node.v && row->noderole.v;
+        if (!row->node.v || !row->noderole.v)
+            return false;
     }
-    return ok && r->state <= RUN_STOPPING && r->queue < QUEUE_COUNT;
+    return r->state <= RUN_STOPPING && r->queue < QUEUE_COUNT;
 }
 
-static bool load_hammer(struct core *c, struct hammer *row, const struct hammer_record *r)
+static bool fill_by_hand(struct core *c, void *row, const struct record *r)
 {
-    bool ok = true;
-    REF(row->node, node, r->node_id);
-    REF(row->kind, hammer_kind, r->hammer_kind_id);
-    SAME(row, r, priority);
-    TEXT(row, r, name);
-    TEXT(row, r, endpoint);
-    TEXT(row, r, username);
-    TEXT(row, r, authenticator);
-    return ok && row->node.v && row->kind.v;
-}
-
-static bool load_group(struct core *c, struct group *row, const struct group_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, name);
-    TEXT(row, r, description);
-    TEXT(row, r, category);
-    SAME(row, r, order);
-    return ok;
-}
-
-static bool load_user(struct core *c, struct user *row, const struct user_record *r)
-{
-    bool ok = true;
-    TEXT(row, r, username);
-    TEXT(row, r, email);
-    SAME(row, r, is_admin);
-    SAME(row, r, is_locked);
-    TEXT(row, r, password_hash);
-    TEXT(row, r, digest_ha1);
-    TEXT(row, r, settings);
-    return ok;
-}
-
-static bool load_outbox(struct core *c, struct outbox *row, const struct outbox_record *r)
-{
-    bool ok = true;
-    SAME(row, r, kind);
-    SAME(row, r, hook);
-    SAME(row, r, role_id);
-    SAME(row, r, object);
-    SAME(row, r, object_id);
-    SAME(row, r, depth);
-    TEXT(row, r, detail);
-    return ok && r->kind <= OUTBOX_PROBE && r->hook < HOOK_COUNT && r->object < TABLE_COUNT;
+    switch ((int)r->table) {
+    case TABLE_SETTINGS: return settings_by_hand(row, &r->settings);
+    case TABLE_COUNTER: return r->id <= TABLE_OBJECTS;
+    case TABLE_DEPLOYMENT: return deployment_by_hand(row, &r->deployment);
+    case TABLE_SNAPSHOT: return r->snapshot.deployment_id && r->snapshot.state <= SNAPSHOT_ARCHIVED;
+    case TABLE_DEPLOYMENT_ROLE:
+        return r->deployment_role.deployment_id && r->deployment_role.role_id;
+    case TABLE_NODE: return r->node.deployment_id != 0;
+    case TABLE_NODEROLE: return noderole_by_hand(c, row, &r->noderole);
+    case TABLE_RUN: return run_by_hand(c, row, &r->run);
+    case TABLE_HAMMER: return r->hammer.node_id && r->hammer.hammer_kind_id;
+    case TABLE_OUTBOX:
+        return r->outbox.kind <= OUTBOX_PROBE && r->outbox.hook < HOOK_COUNT &&
+               r->outbox.object < TABLE_COUNT;
+    default: return true;
+    }
 }
 
 /* ---- relations ---- */
@@ -345,26 +139,10 @@ static bool load_membership(struct core *c, const struct membership_record *r)
 static bool fill_row(struct core *c, void *row, const struct record *r)
 {
     switch (r->table) {
-#define ROW(upper, lower)                                                                          \
-    case TABLE_##upper: return load_##lower(c, row, &r->lower);
-        ROW(SETTINGS, settings)
-        ROW(COUNTER, counter)
-        ROW(BARCLAMP, barclamp)
-        ROW(JIG, jig)
-        ROW(HAMMER_KIND, hammer_kind)
-        ROW(ROLE, role)
-        ROW(ATTRIB, attrib)
-        ROW(DEPLOYMENT, deployment)
-        ROW(SNAPSHOT, snapshot)
-        ROW(DEPLOYMENT_ROLE, deployment_role)
-        ROW(NODE, node)
-        ROW(NODEROLE, noderole)
-        ROW(RUN, run)
-        ROW(HAMMER, hammer)
-        ROW(GROUP, group)
-        ROW(USER, user)
-        ROW(OUTBOX, outbox)
-#undef ROW
+#define X(upper, lower)                                                                            \
+    case TABLE_##upper: return lower##_in(c, row, &r->lower) && fill_by_hand(c, row, r);
+        OBJECTS(X)
+#undef X
     case TABLE_EDGE:
     case TABLE_LINK:
     case TABLE_MEMBERSHIP:

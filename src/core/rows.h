@@ -99,7 +99,7 @@ struct role {
     text_h name, description, class_name, jig_name;
     barclamp_ix barclamp;
     uint32_t flags, hooks, cohort;
-    doc_h requires, wants, provides, conflicts, announces, template_data, notes;
+    doc_h requires, wants, provides, conflicts, announces, template, notes;
     /* derived */
     jig_ix jig; /* by jig_name; 0 = no such jig */
     struct vec

@@ -16,7 +16,7 @@ static bool holds_own(const struct noderole *nr)
 static bool holds_anything(const struct core *c, const struct noderole *nr)
 {
     const struct deployment_role *dr = deployment_role_at(c, nr->dr);
-    return holds_own(nr) || dr->wall || dr->committed_data || role_at(c, nr->role)->template_data;
+    return holds_own(nr) || dr->wall || dr->committed_data || role_at(c, nr->role)->template;
 }
 
 /* An ancestor lies in a smaller cohort, and the node's list is sorted by it. */

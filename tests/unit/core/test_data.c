@@ -45,7 +45,7 @@ static struct example open_example(void)
     e.nr = bind(w, e.node, "r");
     e.dr = core_deployment_role(w->c, 1, role_id(w, "r"));
     CHECK(e.dr);
-    doc(w, &open_role(w, "r")->template_data,
+    doc(w, &open_role(w, "r")->template,
         "{\"app\":{\"color\":\"red\",\"size\":2,\"tags\":[\"a\"]}}");
     doc(w, &open_role_in(w, e.dr)->wall, "{\"app\":{\"size\":3}}");
     doc(w, &open_role_in(w, e.dr)->committed_data, "{\"app\":{\"color\":\"blue\"}}");
@@ -448,7 +448,7 @@ TEST(data_of_a_server_is_seen_on_other_nodes_and_of_others_it_is_not)
         doc(&w, &open_noderole(&w, top)->sysdata, "{\"v\":{\"system\":1,\"x\":2}}");
         doc(&w, &open_noderole(&w, top)->committed_data, "{\"v\":{\"user\":1,\"x\":3}}");
         doc(&w, &open_noderole(&w, top)->proposed_data, "{\"v\":{\"x\":4}}");
-        doc(&w, &open_role(&w, "top")->template_data, "{\"t\":1}");
+        doc(&w, &open_role(&w, "top")->template, "{\"t\":1}");
         CHECK(staged_is(&w, child,
                         server ? "{\"hints\":{},\"quirks\":[],"
                                  "\"v\":{\"system\":1,\"user\":1,\"wall\":1,\"x\":3}}"
@@ -698,7 +698,7 @@ static void draw_documents(struct world *w, struct prng *r)
         draw_doc(w, r, &open_role_in(w, id)->committed_data);
     }
     for (int64_t id = 0; (id = core_next_id(w->c, TABLE_ROLE, id)) != 0;)
-        draw_doc(w, r, &role_edit(w->c, role_by_id(w->c, id))->template_data);
+        draw_doc(w, r, &role_edit(w->c, role_by_id(w->c, id))->template);
     for (int64_t id = 0; (id = core_next_id(w->c, TABLE_NODE, id)) != 0;) {
         draw_doc(w, r, &open_node(w, id)->hint);
         draw_doc(w, r, &open_node(w, id)->discovery);
