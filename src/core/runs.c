@@ -209,42 +209,55 @@ void run_instant(struct core *c, noderole_ix ix, run_ix queued)
     activate(c, ix, true, skipped);
 }
 
+/* The noderole moves, unless a parked run takes up its work again. Either way the start has a
+ * number of its own: a late repeat of what an earlier one said must not be taken for its answer. */
+static void begin(struct core *c, noderole_ix ix, run_ix run)
+{
+    const bool again = noderole_at(c, ix)->run.v == run.v;
+    struct noderole *nr = noderole_edit(c, ix);
+    must(nr->attempt < UINT32_MAX);
+    nr->attempt++;
+    if (again)
+        return;
+    noderole_mark_rerun(c, ix, false);
+    clear_log(c, nr);
+    if (nr->queued.v == run.v)
+        nr->queued = (run_ix){0};
+    noderole_apply_run(c, ix, EVENT_START, true, false);
+    noderole_derive(c, ix)->run = run;
+}
+
+static void order_start(struct core *c, run_ix ix)
+{
+    const struct run *run = run_at(c, ix);
+    struct effect *e = effect_add(c, EFFECT_RUN_START, run->o.id);
+    e->attempt = run->attempt;
+    e->node_id = run->node_id;
+    e->noderole_id = run->noderole_id;
+    e->jig = str_copy(c->arena, role_jig_name(c, noderole_at(c, run->noderole)->role));
+    e->data = str_copy(c->arena, doc_of(c, run->data));
+}
+
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
-    const bool again =
-        queued.v && noderole_at(c, ix)->run.v == queued.v; /* resumed after parking */
-    run_ix run = queued.v ? queued : make_run(c, ix, QUEUE_NORMAL);
+    const run_ix run = queued.v ? queued : make_run(c, ix, QUEUE_NORMAL);
     if (!run.v)
         return;
     if (!run_at(c, run)->frozen)
         put_doc(c, &run_edit(c, run)->data, stage_noderole(c, ix, c->arena));
-
-    noderole_mark_rerun(c, ix, false);
-    if (!again) {
-        struct noderole *nr = noderole_edit(c, ix);
-        clear_log(c, nr);
-        nr->attempt++;
-        nr->queued = nr->queued.v == run.v ? (run_ix){0} : nr->queued;
-        noderole_apply_run(c, ix, EVENT_START, true, false);
-        noderole_derive(c, ix)->run = run;
-    }
+    begin(c, ix, run);
     struct run *row = run_edit(c, run);
     row->attempt = noderole_at(c, ix)->attempt;
     row->started_at = c->now_ms;
     row->begun = false;
     row->committed = deployment_at(c, noderole_at(c, ix)->deployment)->committed;
-    if (row->state == RUN_QUEUED && queued.v)
+    if (queued.v)
         set_state(c, run, RUN_RUNNING);
     else {
         row->state = RUN_RUNNING;
         hold(c, run);
     }
-    struct effect *e = effect_add(c, EFFECT_RUN_START, run_at(c, run)->o.id);
-    e->attempt = run_at(c, run)->attempt;
-    e->node_id = run_at(c, run)->node_id;
-    e->noderole_id = run_at(c, run)->noderole_id;
-    e->jig = str_copy(c->arena, role_jig_name(c, noderole_at(c, ix)->role));
-    e->data = str_copy(c->arena, doc_of(c, run_at(c, run)->data));
+    order_start(c, run);
 }
 
 /* ---- answers ---- */
