@@ -28,7 +28,7 @@ struct row {
     uint8_t spare;
 };
 
-#define POOL_CHUNK_ROWS 1024u
+#define POOL_CHUNK_ROWS 128u
 
 struct pool {
     struct undo *undo;

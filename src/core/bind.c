@@ -203,8 +203,6 @@ static noderole_ix create(struct core *c, role_ix r, node_ix n, deployment_ix d)
     nr->state = NODEROLE_PROPOSED;
     nr->since = c->now_ms;
     nr->order = 10000;
-    const role_ix target = node_at(c, n)->target;
-    nr->unavailable = target.v && target.v != r.v;
     node_place(c, ix);
     node_derive(c, n)->counts[NODEROLE_PROPOSED]++;
     deployment_derive(c, d)->counts[NODEROLE_PROPOSED]++;
@@ -382,6 +380,8 @@ noderole_ix bind_role(struct core *c, role_ix role, node_ix n, deployment_ix d)
             return made;
         stack.count--;
     }
+    if (node_at(c, n)->target.v)
+        node_hold(c, n); /* only what the target needs is free */
     return made;
 }
 

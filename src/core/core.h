@@ -121,7 +121,7 @@ bool core_record(const struct core *c, enum table table, int64_t id, struct reco
 int64_t core_next_id(const struct core *c, enum table table, int64_t after);
 uint32_t core_count(const struct core *c, enum table table);
 /* Lookup by natural key (names; ignoring case where the model does). 0 = none. A node may also be
- * called "admin": the first admin node. */
+ * called "admin": the first admin node. A group is category/name, or the oldest of a name. */
 int64_t core_find(const struct core *c, enum table table, struct str name);
 /* The noderole of that role on that node; 0 = not bound. */
 int64_t core_noderole(const struct core *c, int64_t node_id, int64_t role_id);

@@ -301,6 +301,8 @@ void node_bind_flagged(struct core *c, node_ix n, uint32_t flag);
 bool node_is_target(const struct core *c, role_ix role);
 /* Hold the node at a role that is bound to it; none = let go (SEMANTICS 3.8). */
 void node_set_target(struct core *c, node_ix n, role_ix role);
+/* Hold back everything the target does not need; after the node's noderoles changed. */
+void node_hold(struct core *c, node_ix n);
 /* A powersave role became ACTIVE (SEMANTICS 3.7). */
 void node_powersave(struct core *c, noderole_ix nr);
 /* Does a hammer of the node offer this power action? */

@@ -252,20 +252,26 @@ static bool among(const noderole_ix *items, uint32_t count, noderole_ix nr)
     return false;
 }
 
+void node_hold(struct core *c, node_ix n)
+{
+    uint32_t count = 0;
+    const role_ix role = node_at(c, n)->target;
+    const noderole_ix target = role.v ? noderole_find(c, n, role) : (noderole_ix){0};
+    const noderole_ix *needed = target.v ? needed_for(c, n, target, &count) : NULL;
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+        const bool held = target.v && !among(needed, count, nr);
+        if (noderole_at(c, nr)->unavailable != held)
+            noderole_edit(c, nr)->unavailable = held;
+    }
+}
+
 void node_set_target(struct core *c, node_ix n, role_ix role)
 {
     if (node_at(c, n)->target.v == role.v)
         return;
     node_edit(c, n)->target = role;
-    uint32_t count = 0;
-    const noderole_ix target = role.v ? noderole_find(c, n, role) : (noderole_ix){0};
-    const noderole_ix *needed = target.v ? needed_for(c, n, target, &count) : NULL;
-    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
-        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
-        const bool held = role.v && !among(needed, count, nr);
-        if (noderole_at(c, nr)->unavailable != held)
-            noderole_edit(c, nr)->unavailable = held;
-    }
+    node_hold(c, n);
     /* Held first, dark second: hooks of what is held say nothing about the fall. */
     if (role.v)
         node_set_alive(c, n, false);

@@ -109,9 +109,13 @@ void noderole_destroy(struct core *c, noderole_ix ix)
     struct deployment_role *dr = deployment_role_derive(c, nr->dr);
     ids_remove(c, &dr->noderoles, TABLE_NODEROLE, ix.v);
 
-    anneal_look(c, nr->node);
+    const node_ix n = nr->node;
+    const bool was_target = node_at(c, n)->target.v == nr->role.v;
+    anneal_look(c, n);
     drop_texts(c, ix);
     core_remove_row(c, TABLE_NODEROLE, ix.v);
+    if (was_target)
+        node_set_target(c, n, (role_ix){0}); /* a node is not held at what it does not have */
 }
 
 void do_noderole_delete(struct core *c, const struct noderole_delete_command *p)

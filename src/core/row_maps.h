@@ -12,52 +12,68 @@
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \
-    TEXT(description) REF(parent, barclamp, parent_id) TEXT(version) TEXT(build_version)           \
-        TEXT(source_url) TEXT(source_path) TEXT(commit) TEXT(build_on) TEXT(cfg_data)
+    TEXT(description)                                                                              \
+    REF(parent, barclamp, parent_id)                                                               \
+    TEXT(version) TEXT(build_version) TEXT(source_url) TEXT(source_path) TEXT(commit)              \
+        TEXT(build_on) TEXT(cfg_data)
 #define JIG_MAP(TEXT, SAME, REF)                                                                   \
     TEXT(name)                                                                                     \
-    TEXT(description) TEXT(class_name) SAME(order) SAME(active) TEXT(inactive_reason)              \
-        TEXT(client_role_name) TEXT(server) TEXT(client_name) TEXT(key)
+    TEXT(description)                                                                              \
+    TEXT(class_name)                                                                               \
+    SAME(order) SAME(active) TEXT(inactive_reason) TEXT(client_role_name) TEXT(server)             \
+        TEXT(client_name) TEXT(key)
 #define HAMMER_KIND_MAP(TEXT, SAME, REF) TEXT(name) TEXT(klass) SAME(priority)
 #define ROLE_MAP(TEXT, SAME, REF)                                                                  \
     TEXT(name)                                                                                     \
-    TEXT(description) TEXT(class_name) TEXT(jig_name) REF(barclamp, barclamp, barclamp_id)         \
-        SAME(flags) SAME(hooks) SAME(cohort) TEXT(requires) TEXT(wants) TEXT(provides)             \
-            TEXT(conflicts) TEXT(announces) TEXT(template) TEXT(notes)
+    TEXT(description)                                                                              \
+    TEXT(class_name)                                                                               \
+    TEXT(jig_name) REF(barclamp, barclamp, barclamp_id) SAME(flags) SAME(hooks) SAME(cohort)       \
+        TEXT(requires) TEXT(wants) TEXT(provides) TEXT(conflicts) TEXT(announces) TEXT(template)   \
+            TEXT(notes)
 #define ATTRIB_MAP(TEXT, SAME, REF)                                                                \
     TEXT(name)                                                                                     \
-    TEXT(description) REF(barclamp, barclamp, barclamp_id) REF(role, role, role_id) SAME(writable) \
-        SAME(order) TEXT(map) TEXT(ui_renderer) TEXT(schema) TEXT(default_value)
+    TEXT(description)                                                                              \
+    REF(barclamp, barclamp, barclamp_id)                                                           \
+    REF(role, role, role_id) SAME(writable) SAME(order) TEXT(map) TEXT(ui_renderer) TEXT(schema)   \
+        TEXT(default_value)
 #define DEPLOYMENT_MAP(TEXT, SAME, REF)                                                            \
     TEXT(name) TEXT(description) REF(parent, deployment, parent_id) SAME(system)
 #define SNAPSHOT_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
-    SAME(seq) TEXT(name) TEXT(description) SAME(order) SAME(predecessor_id) SAME(state)            \
-        SAME(since) SAME(committed_at) SAME(archived_at) TEXT(actor) TEXT(counts)
+    SAME(seq)                                                                                      \
+    TEXT(name)                                                                                     \
+    TEXT(description) SAME(order) SAME(predecessor_id) SAME(state) SAME(since) SAME(committed_at)  \
+        SAME(archived_at) TEXT(actor) TEXT(counts)
 #define DEPLOYMENT_ROLE_MAP(TEXT, SAME, REF)                                                       \
     REF(deployment, deployment, deployment_id)                                                     \
-    REF(role, role, role_id) SAME(proposed) TEXT(proposed_data) TEXT(committed_data) TEXT(wall)    \
-        TEXT(notes) SAME(data_from)
+    REF(role, role, role_id)                                                                       \
+    SAME(proposed) TEXT(proposed_data) TEXT(committed_data) TEXT(wall) TEXT(notes) SAME(data_from)
 #define NODE_MAP(TEXT, SAME, REF)                                                                  \
     TEXT(name)                                                                                     \
-    TEXT(description) SAME(admin) SAME(system) REF(deployment, deployment, deployment_id)          \
-        REF(target, role, target_role_id) SAME(allocated) SAME(alive) SAME(available)              \
-            SAME(stopped) SAME(alive_since) SAME(available_since) TEXT(bootenv) SAME(order)        \
-                TEXT(quirks) TEXT(discovery) TEXT(hint) TEXT(notes)
+    TEXT(description)                                                                              \
+    SAME(admin)                                                                                    \
+    SAME(system) REF(deployment, deployment, deployment_id) REF(target, role, target_role_id)      \
+        SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
+            SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
+                TEXT(hint) TEXT(notes)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
-    REF(role, role, role_id) REF(node, node, node_id) SAME(since) SAME(cohort) SAME(run_count)     \
-        SAME(attempt) SAME(order) SAME(unavailable) SAME(rerun) SAME(removing) SAME(hook_failed)   \
-            SAME(member_from) SAME(data_from) TEXT(status) TEXT(runlog) TEXT(proposed_data)        \
-                TEXT(committed_data) TEXT(sysdata) TEXT(wall) TEXT(notes)
+    REF(role, role, role_id)                                                                       \
+    REF(node, node, node_id)                                                                       \
+    SAME(since) SAME(cohort) SAME(run_count) SAME(attempt) SAME(order) SAME(unavailable)           \
+        SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
+            TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(sysdata)       \
+                TEXT(wall) TEXT(notes)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
-    SAME(noderole_id) SAME(state) SAME(queue) SAME(attempt) SAME(frozen) SAME(begun)               \
-        SAME(committed) SAME(started_at) SAME(park_left_ms) TEXT(job) TEXT(data)
+    SAME(noderole_id)                                                                              \
+    SAME(state)                                                                                    \
+    SAME(queue) SAME(attempt) SAME(frozen) SAME(begun) SAME(committed) SAME(started_at)            \
+        SAME(park_left_ms) TEXT(job) TEXT(data)
 #define HAMMER_MAP(TEXT, SAME, REF)                                                                \
     REF(node, node, node_id)                                                                       \
-    REF(kind, hammer_kind, hammer_kind_id) SAME(priority) TEXT(name) TEXT(endpoint) TEXT(username) \
-        TEXT(authenticator)
+    REF(kind, hammer_kind, hammer_kind_id)                                                         \
+    SAME(priority) TEXT(name) TEXT(endpoint) TEXT(username) TEXT(authenticator)
 #define GROUP_MAP(TEXT, SAME, REF) TEXT(name) TEXT(description) TEXT(category) SAME(order)
 #define USER_MAP(TEXT, SAME, REF)                                                                  \
     TEXT(username)                                                                                 \

@@ -2,7 +2,7 @@
  *
  * Records (record.h) and command payloads (command.h) are plain structs written as lists of
  * fields. From one list come the struct, its description, its bytes on the wire and in the
- * simulated store, its hash, and later its columns. Five kinds of field are enough.
+ * simulated store, its hash, and later its columns. Six kinds of field are enough.
  *
  * Bytes: a varint mask of the fields that are not zero, then those fields in order. Unknown bits
  * are refused, so a newer writer is noticed.

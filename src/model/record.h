@@ -162,7 +162,7 @@ enum table {
     F(DOC, committed_data)                                                                         \
     F(DOC, wall)                                                                                   \
     F(DOC, notes)                                                                                  \
-    F(I64, data_from) /* snapshot seq (turn, in system) since when committed_data holds */
+    F(I64, data_from) /* snapshot seq since when committed_data holds */
 
 #define NODE_FIELDS(F)                                                                             \
     OBJECT_FIELDS(F)                                                                               \

@@ -16,7 +16,7 @@ void sys_fail(const char *file, int line, const char *text)
 
 /* Small pieces come and go with every scratch arena; a few are kept back per thread, because asking
  * the system each time costs more than what is done with them. */
-enum { KEPT = 16, KEPT_SIZE_MAX = 64 << 10 };
+enum { KEPT = 64, KEPT_SIZE_MAX = 64 << 10 };
 
 static _Thread_local struct {
     void *pages;
