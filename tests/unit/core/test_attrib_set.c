@@ -1,5 +1,5 @@
-/* Writing: attribs, whole documents, deployment roles; who runs again because of it (SEMANTICS 3.10,
- * 5.4 steps 4 and 5, 6.2, 6.9). */
+/* Writing: attribs, whole documents, deployment roles; who runs again because of it (SEMANTICS
+ * 3.10, 5.4 steps 4 and 5, 6.2, 6.9). */
 #include "tests/unit/core/data_world.h"
 
 #include "base/json.h"

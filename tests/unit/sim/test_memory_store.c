@@ -320,7 +320,8 @@ TEST(random_batches_leave_what_a_naive_table_says)
                     continue;
                 bool gone = after.value[t][id] && prng_chance(&r, 500);
                 after.value[t][id] = gone ? 0 : turn;
-                changes[count++] = (struct change){.gone = gone, .record = naive_record(t, id, turn)};
+                changes[count++] =
+                    (struct change){.gone = gone, .record = naive_record(t, id, turn)};
             }
         w.session.faults.fate = (enum memory_fate)prng_below(&r, MEMORY_FATE_COUNT);
         w.session.faults.late = (uint32_t)prng_below(&r, 3);

@@ -1,0 +1,54 @@
+/* transcript.h - everything that went into the core and came out of it, as bytes.
+ *
+ * Two uses. A hash over commands, outcomes and effects says whether two builds of the program tell
+ * the same story (invariant I8). The list of commands, with the moments at which batches were made,
+ * became durable or were lost, can be written to a file and stepped again (replay.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "core/core.h"
+#include "sim/options.h"
+
+enum mark_kind {
+    MARK_COMMAND, /* stepped; bytes are command_encode's             */
+    MARK_BATCH,   /* what changed since the last batch was collected */
+    MARK_DURABLE, /* that batch is in                                */
+    MARK_RELOAD,  /* the core was thrown away and loaded again       */
+    MARK_COUNT
+};
+
+struct mark {
+    enum mark_kind kind;
+    int64_t turn; /* BATCH: the one it makes; RELOAD: where the store stood */
+    struct str bytes;
+};
+
+struct transcript {
+    struct arena arena;
+    struct mark *marks;
+    uint32_t count;
+    uint32_t cap;
+    struct digest128 sum;
+    uint64_t position;
+    struct draw draw;
+};
+
+void transcript_init(struct transcript *t, const struct draw *draw);
+void transcript_fini(struct transcript *t);
+
+void transcript_add(struct transcript *t, enum mark_kind kind, int64_t turn, struct str bytes);
+void transcript_command(struct transcript *t, const struct command *command,
+                        const struct outcome *outcome);
+/* Something that left the daemon: kind of effect, ids, and a text. */
+void transcript_effect(struct transcript *t, const char *what, int64_t id, int64_t detail,
+                       struct str text);
+
+/* Text: a header of comments that a person can read, then one mark per line. */
+NODISCARD err transcript_write(const struct transcript *t, const char *failure, const char *path);
+NODISCARD err transcript_read(struct transcript *t, const char *path);
