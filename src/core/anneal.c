@@ -91,7 +91,7 @@ static bool queued_can_start(const struct core *c, run_ix ix)
     return state && can_start(c, run->noderole);
 }
 
-bool anneal_node_is_open(const struct core *c, node_ix n)
+static bool node_is_open(const struct core *c, node_ix n)
 {
     const struct node *node = node_at(c, n);
     return node->alive && node->available && !node->stopped && !node->run.v &&
@@ -155,7 +155,7 @@ static void look_at(struct core *c, node_ix n, uint32_t until)
     set_candidate(c, n, QUEUE_NORMAL, 0, 0);
     set_candidate(c, n, QUEUE_HIGH, 0, 0);
     while (!node_at(c, n)->run.v && !node_at(c, n)->queued.count) {
-        const noderole_ix nr = anneal_node_is_open(c, n) ? first_todo(c, n) : (noderole_ix){0};
+        const noderole_ix nr = node_is_open(c, n) ? first_todo(c, n) : (noderole_ix){0};
         if (!nr.v)
             return;
         if (!run_is_instant(c, nr)) {
@@ -185,8 +185,8 @@ static bool start_noderole(struct core *c, noderole_ix nr)
     const run_ix resumed = noderole_at(c, nr)->run;
     const node_ix n = noderole_at(c, nr)->node;
     const bool ok = resumed.v ? !node_at(c, n)->run.v && queued_can_start(c, resumed)
-                              : noderole_at(c, nr)->state == NODEROLE_TODO &&
-                                    anneal_node_is_open(c, n) && can_start(c, nr);
+                              : noderole_at(c, nr)->state == NODEROLE_TODO && node_is_open(c, n) &&
+                                    can_start(c, nr);
     if (ok)
         run_start(c, nr, resumed);
     return ok;

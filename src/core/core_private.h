@@ -80,8 +80,6 @@ bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t coun
 void noderole_propose(struct core *c, noderole_ix nr);
 /* PROPOSED as if it never ran: run_count 0, and no hook hears of it (redeploy, K12). */
 void noderole_reset(struct core *c, noderole_ix nr);
-/* Remove one with everything attached; children must be gone or about to go. */
-void noderole_destroy(struct core *c, noderole_ix nr);
 /* Remove these and all their descendants, deepest first; the caller has checked that it may
  * (graph_can_delete). */
 void noderole_destroy_all(struct core *c, const noderole_ix *items, uint32_t count);
@@ -161,8 +159,6 @@ void anneal_look_everywhere(struct core *c);
 void anneal_todo(struct core *c, noderole_ix nr);
 /* Take the node out of every line (it is being deleted). */
 void anneal_forget_node(struct core *c, node_ix n);
-/* For why(): K6 and K5 without the worker. */
-bool anneal_node_is_open(const struct core *c, node_ix n);
 
 /* ---- runs.c: rows of work ---- */
 
@@ -174,8 +170,6 @@ void run_instant(struct core *c, noderole_ix nr, run_ix queued_or_none);
 void run_cancel(struct core *c, run_ix run);
 /* Drop the noderole's queued run, if any. */
 void run_drop_queued(struct core *c, noderole_ix nr);
-/* Remove the row, free what it holds. */
-void run_remove(struct core *c, run_ix run);
 void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
 void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 
@@ -319,7 +313,6 @@ void roles_refuse_unresolved(struct core *c, role_ix r);
 /* Does any role provide another? Nothing of that needs checking otherwise. */
 bool roles_have_provides(const struct core *c);
 void group_join(struct core *c, group_ix g, node_ix n);
-void group_leave(struct core *c, group_ix g, node_ix n);
 void groups_forget_node(struct core *c, node_ix n);
 hammer_ix hammer_make(struct core *c, node_ix n, hammer_kind_ix kind, struct str username);
 void hammers_forget_node(struct core *c, node_ix n);

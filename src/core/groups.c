@@ -15,7 +15,7 @@ void group_join(struct core *c, group_ix g, node_ix n)
     relation_note(c, TABLE_MEMBERSHIP, false, group_at(c, g)->o.id, node_at(c, n)->o.id, 0);
 }
 
-void group_leave(struct core *c, group_ix g, node_ix n)
+static void group_leave(struct core *c, group_ix g, node_ix n)
 {
     if (!ids_has(c, &group_at(c, g)->nodes, TABLE_NODE, n.v))
         return;

@@ -83,7 +83,7 @@ static void drop_texts(struct core *c, noderole_ix ix)
 }
 
 /* Whatever depended on it went before; nothing it still hears may wake it up. */
-void noderole_destroy(struct core *c, noderole_ix ix)
+static void noderole_destroy(struct core *c, noderole_ix ix)
 {
     timeline_drop_noderole(c, ix);
     outbox_forget_noderole(c, ix);

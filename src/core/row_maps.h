@@ -8,6 +8,10 @@
  */
 #pragma once
 
+#include "core/rows.h"
+
+/* clang-format off */
+
 #define SETTINGS_MAP(TEXT, SAME, REF) SAME(max_depth) SAME(test_jig)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
@@ -100,3 +104,5 @@
     X(GROUP, group)                                                                                \
     X(USER, user)                                                                                  \
     X(OUTBOX, outbox)
+
+/* clang-format on */

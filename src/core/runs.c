@@ -78,7 +78,7 @@ static void unlink_noderole(struct core *c, run_ix ix)
         row->queued = (run_ix){0};
 }
 
-void run_remove(struct core *c, run_ix ix)
+static void run_remove(struct core *c, run_ix ix)
 {
     const uint32_t state = run_at(c, ix)->state;
     unlink_noderole(c, ix);

@@ -176,7 +176,7 @@ static bool may_be_instant(struct model *m, int64_t id)
     return marked || queued_run(m, id, 0) ? may_start_queued(m, id) : is_ready(m, id);
 }
 
-static void finish_instantly(struct model *m, const struct core *c, int64_t id)
+static void finish_instantly(struct model *m, int64_t id, bool last)
 {
     const struct model_run *queued = queued_run(m, id, 0);
     if (queued)
@@ -186,13 +186,8 @@ static void finish_instantly(struct model *m, const struct core *c, int64_t id)
         m->noderoles[id].run_count++;
     model_ok(m, id);
     m->counts.instant++;
-    /* A role that saves power switches its node off when it is done. */
-    const int64_t node_id = m->noderoles[id].node_id;
-    struct record node;
-    if ((m->roles[m->noderoles[id].role_id].flags & ROLE_POWERSAVE) &&
-        model_node_is_alive(m, node_id) && core_record(c, TABLE_NODE, node_id, &node) &&
-        !node.node.alive)
-        model_node_dies(m, node_id);
+    if (last)
+        model_node_dies(m, m->noderoles[id].node_id);
 }
 
 /* One that was passed over leaves no trace when its node goes down right behind it. */
@@ -203,16 +198,37 @@ static bool was_skipped_before(struct model *m, const struct core *c, int64_t id
            core_record(c, TABLE_NODE, m->noderoles[id].node_id, &node) && !node.node.alive;
 }
 
+/* It switches its node off when it is done: nothing else on the node can have come after it. */
+static bool ends_node(struct model *m, const struct core *c, int64_t id)
+{
+    const int64_t node_id = m->noderoles[id].node_id;
+    struct record node;
+    return m->roles[m->noderoles[id].role_id].flags & ROLE_POWERSAVE &&
+           model_node_is_alive(m, node_id) && core_record(c, TABLE_NODE, node_id, &node) &&
+           !node.node.alive;
+}
+
+/* One round over all; those that end a node only when there is nothing else left to follow. */
+static bool follow_round(struct model *m, const struct core *c, bool enders)
+{
+    bool moved = false;
+    for (int64_t id = 0; (id = model_next_by_cohort(m, 0, id)) != 0;) {
+        const bool was =
+            (was_instant(c, m, id) && may_be_instant(m, id)) || was_skipped_before(m, c, id);
+        if (!was || ends_node(m, c, id) != enders)
+            continue;
+        finish_instantly(m, id, enders);
+        moved = true;
+        if (enders)
+            break;
+    }
+    return moved;
+}
+
 static void follow_instants(struct model *m, const struct core *c)
 {
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (int64_t id = 0; (id = model_next_by_cohort(m, 0, id)) != 0;)
-            if ((was_instant(c, m, id) && may_be_instant(m, id)) || was_skipped_before(m, c, id)) {
-                finish_instantly(m, c, id);
-                moved = true;
-            }
-    }
+    while (follow_round(m, c, false) || follow_round(m, c, true))
+        continue;
 }
 
 /* ---- work that does ---- */
@@ -289,8 +305,8 @@ const char *model_follow_pass(struct model *m, const struct core *c)
     {
         m->noderoles[id].started = false;
     }
-    model_read_fresh_hooks(m, c);
     follow_instants(m, c);
+    model_read_fresh_hooks(m, c); /* what was done at once did not wait for these */
     const char *trouble = follow_starts(m, c, true);
     return trouble ? trouble : follow_starts(m, c, false);
 }

@@ -78,7 +78,7 @@ static int64_t before_in_line(const struct model *m, int64_t node_id, int64_t id
     return 0;
 }
 
-/* Something about the node as a whole keeps a TODO noderole waiting. CAUSE_NONE when nothing does. */
+/* What about the node as a whole keeps a TODO noderole waiting; CAUSE_NONE when nothing does. */
 static struct model_cause of_node(const struct model *m, int64_t node_id)
 {
     int64_t other = 0;

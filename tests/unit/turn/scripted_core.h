@@ -296,7 +296,7 @@ void core_plan(struct core *c, const struct command *commit, struct arena *a, st
     out->doc = str_copy(a, STR("{\"plan\":1}"));
 }
 
-static uint32_t script_nodes(const struct core *c)
+__attribute__((unused)) static uint32_t script_nodes(const struct core *c)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->count; i++)
