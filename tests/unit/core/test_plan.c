@@ -427,8 +427,8 @@ TEST(intervals_of_the_past_count_where_they_held)
     };
     static const char *const wanted[] = {
         "{\"data\":[],\"members\":[]}",
-        "{\"data\":[{\"data\":{\"v\":1},\"node\":3,\"role\":6}],"
-        "\"members\":[{\"node\":3,\"role\":6}]}",
+        ("{\"data\":[{\"data\":{\"v\":1},\"node\":3,\"role\":6}],"
+         "\"members\":[{\"node\":3,\"role\":6}]}"),
         "{\"data\":[],\"members\":[{\"node\":3,\"role\":6}]}",
         "{\"data\":[],\"members\":[]}",
     };
