@@ -157,15 +157,20 @@ static bool was_instant(const struct core *c, struct model *m, int64_t id)
     if (!model_is_instant(m, id))
         return false;
     must(core_record(c, TABLE_NODEROLE, id, &record));
+    struct record run, node;
+    const bool ran = record.noderole.run_count > nr->run_count;
     const struct model_run *queued = queued_run(m, id, 0);
-    if (queued && (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE)) {
-        struct record run;
-        return !core_record(c, TABLE_RUN, queued->id, &run);
-    }
-    if (nr->state == NODEROLE_ACTIVE && nr->rerun && !record.noderole.rerun)
-        return true; /* its mark was called in and done with at once */
-    return record.noderole.run_count > nr->run_count ||
-           (record.noderole.state == NODEROLE_ACTIVE && nr->state != NODEROLE_ACTIVE);
+    const bool called = queued && (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE)
+                            ? !core_record(c, TABLE_RUN, queued->id, &run)
+                            : nr->state == NODEROLE_ACTIVE && nr->rerun && !record.noderole.rerun;
+    /* What was asked for and is gone was done, or fell with its node; only a role that is passed
+     * over leaves no count. */
+    if (called)
+        return ran || (is_skipped(m, id) && core_record(c, TABLE_NODE, nr->node_id, &node) &&
+                       node.node.alive);
+    if (queued)
+        return false;
+    return ran || (record.noderole.state == NODEROLE_ACTIVE && nr->state != NODEROLE_ACTIVE);
 }
 
 /* In which order nodes are looked at is nobody's business, so which of them was first when it was

@@ -40,12 +40,25 @@ int64_t model_next_by_cohort(const struct model *m, int64_t node_id, int64_t aft
     return at < m->by_cohort_count ? m->by_cohort[at] : 0;
 }
 
+/* The state, and with it the end of a queued run where the state allows none (K4). */
+static void stop_waiting(struct model *m, int64_t id, enum noderole_state to)
+{
+    m->noderoles[id].state = to;
+    if (to == NODEROLE_TODO || to == NODEROLE_TRANSITION || to == NODEROLE_ACTIVE)
+        return;
+    for (uint32_t i = 0; i < m->runs_count; i++)
+        if (m->runs[i].noderole_id == id && m->runs[i].state == RUN_QUEUED && !m->runs[i].attempt) {
+            model_drop_run(m, m->runs[i].id);
+            return;
+        }
+}
+
 static void lose(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_LOST);
     struct model_noderole *nr = &m->noderoles[id];
     if (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ERROR)
-        nr->state = NODEROLE_BLOCKED;
+        stop_waiting(m, id, NODEROLE_BLOCKED);
 }
 
 /* A parent went away from ACTIVE: by propose only TODO noderoles notice. */
@@ -58,7 +71,7 @@ static void leave_active(struct model *m, int64_t parent_id, bool by_propose)
         if (!by_propose)
             lose(m, id);
         else if (m->noderoles[id].state == NODEROLE_TODO)
-            m->noderoles[id].state = NODEROLE_BLOCKED;
+            stop_waiting(m, id, NODEROLE_BLOCKED);
     }
 }
 
@@ -79,7 +92,7 @@ static void enter_active(struct model *m, int64_t parent_id)
 static void move(struct model *m, int64_t id, enum noderole_state to, bool by_propose)
 {
     const bool was_active = m->noderoles[id].state == NODEROLE_ACTIVE;
-    m->noderoles[id].state = to;
+    stop_waiting(m, id, to);
     if (was_active)
         leave_active(m, id, by_propose);
 }
@@ -169,7 +182,7 @@ static void error_below(struct model *m, int64_t ancestor_id)
         model_count(m, id, MODEL_ANCESTOR_ERROR);
         if (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE ||
             nr->state == NODEROLE_ERROR)
-            nr->state = NODEROLE_BLOCKED;
+            stop_waiting(m, id, NODEROLE_BLOCKED);
     }
 }
 
@@ -180,7 +193,7 @@ void model_failed(struct model *m, int64_t id)
     if (nr->state != NODEROLE_TODO && nr->state != NODEROLE_TRANSITION &&
         nr->state != NODEROLE_ACTIVE)
         return;
-    nr->state = NODEROLE_ERROR;
+    stop_waiting(m, id, NODEROLE_ERROR);
     error_below(m, id);
 }
 
@@ -206,6 +219,6 @@ void model_block_unready(struct model *m)
     MODEL_NODEROLES(m, id)
     {
         if (m->noderoles[id].state == NODEROLE_TODO && !model_parents_active(m, id))
-            m->noderoles[id].state = NODEROLE_BLOCKED;
+            stop_waiting(m, id, NODEROLE_BLOCKED);
     }
 }
