@@ -157,17 +157,16 @@ static bool was_instant(const struct core *c, struct model *m, int64_t id)
     if (!model_is_instant(m, id))
         return false;
     must(core_record(c, TABLE_NODEROLE, id, &record));
-    struct record run, node;
+    struct record run;
     const bool ran = record.noderole.run_count > nr->run_count;
     const struct model_run *queued = queued_run(m, id, 0);
     const bool called = queued && (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE)
                             ? !core_record(c, TABLE_RUN, queued->id, &run)
                             : nr->state == NODEROLE_ACTIVE && nr->rerun && !record.noderole.rerun;
-    /* What was asked for and is gone was done, or fell with its node; only a role that is passed
-     * over leaves no count. */
+    /* What was asked for and is gone was done, or fell with its node; a role that is passed over
+     * leaves no count, and following it changes none. */
     if (called)
-        return ran || (is_skipped(m, id) && core_record(c, TABLE_NODE, nr->node_id, &node) &&
-                       node.node.alive);
+        return ran || is_skipped(m, id);
     if (queued)
         return false;
     return ran || (record.noderole.state == NODEROLE_ACTIVE && nr->state != NODEROLE_ACTIVE);
