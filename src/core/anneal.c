@@ -238,6 +238,13 @@ bool core_has_work(const struct core *c)
            (worker_free(c, QUEUE_NORMAL) && c->waiting[QUEUE_NORMAL].count);
 }
 
+void anneal_forget_candidates(struct core *c, node_ix n)
+{
+    set_candidate(c, n, QUEUE_NORMAL, 0, 0);
+    set_candidate(c, n, QUEUE_HIGH, 0, 0);
+    anneal_look(c, n);
+}
+
 void anneal_forget_node(struct core *c, node_ix n)
 {
     set_candidate(c, n, QUEUE_NORMAL, 0, 0);

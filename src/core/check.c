@@ -194,6 +194,23 @@ static const char *check_outbox(const struct core *c, struct arena *a)
     return NULL;
 }
 
+/* Who waits for a worker is there, and its node knows. */
+static const char *check_candidates(const struct core *c, enum queue queue)
+{
+    uint64_t key = 0;
+    uint32_t value;
+    for (; omap_ceil(&c->waiting[queue], key, &key, &value); key++) {
+        const bool high = queue == QUEUE_HIGH;
+        if (!pool_is_live(&c->tables[high ? TABLE_RUN : TABLE_NODEROLE].pool, value))
+            return "C6: a candidate is gone";
+        const node_ix n =
+            high ? run_at(c, (run_ix){value})->node : noderole_at(c, (noderole_ix){value})->node;
+        if (node_at(c, n)->waiting[queue] != key)
+            return "C6: a candidate is not its node's";
+    }
+    return NULL;
+}
+
 static const char *check_lines(const struct core *c)
 {
     uint32_t looked = 0, marked = 0, candidates[QUEUE_COUNT] = {0};
@@ -212,6 +229,11 @@ static const char *check_lines(const struct core *c)
     for (uint32_t q = 0; q < QUEUE_COUNT; q++)
         if (candidates[q] != c->waiting[q].count)
             return "C6: a candidate is lost";
+    for (uint32_t q = 0; q < QUEUE_COUNT; q++) {
+        const char *what = check_candidates(c, (enum queue)q);
+        if (what)
+            return what;
+    }
     return looked == marked ? NULL : "C6: a node waits outside the line";
 }
 

@@ -157,6 +157,8 @@ void anneal_look(struct core *c, node_ix n);
 void anneal_look_everywhere(struct core *c);
 /* The noderole became TODO (its state was another): first_todo moves. */
 void anneal_todo(struct core *c, noderole_ix nr);
+/* A run or noderole of the node is going: whatever waits for a worker there is chosen anew. */
+void anneal_forget_candidates(struct core *c, node_ix n);
 /* Take the node out of every line (it is being deleted). */
 void anneal_forget_node(struct core *c, node_ix n);
 

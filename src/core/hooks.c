@@ -183,10 +183,16 @@ void outbox_probe(struct core *c, node_ix n)
 
 static const struct answer *answer_to(const struct core *c, uint64_t key)
 {
-    for (uint32_t i = 0; i < c->command->answer_count; i++)
-        if (c->command->answers[i].key == key)
-            return &c->command->answers[i];
-    return NULL;
+    const struct answer *answers = c->command->answers; /* sorted by key at the door */
+    uint32_t low = 0, high = c->command->answer_count;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (answers[mid].key < key)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < c->command->answer_count && answers[low].key == key ? &answers[low] : NULL;
 }
 
 bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument)
@@ -200,10 +206,8 @@ bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument
         struct ask *ask = arena_new(c->arena, struct ask);
         *ask = (struct ask){
             .key = key, .hook = hook, .role_id = role_id, .argument = argument, .next = NULL};
-        struct ask **end = &c->out->asks;
-        while (*end)
-            end = &(*end)->next;
-        *end = ask;
+        *(c->last_ask ? &c->last_ask->next : &c->out->asks) = ask;
+        c->last_ask = ask;
         c->out->ask_count++;
         return true;
     }
@@ -243,6 +247,25 @@ struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix ix)
 
 /* ---- answers from the outbox ---- */
 
+/* What runners, the clock and the daemon say is not for hooks to say; users are none of theirs. */
+static bool may_be_wished(enum command_kind kind)
+{
+    switch ((int)kind) {
+    case COMMAND_SETTINGS_UPDATE:
+    case COMMAND_IMPORT:
+    case COMMAND_USER_CREATE:
+    case COMMAND_USER_UPDATE:
+    case COMMAND_USER_DELETE:
+    case COMMAND_RUN_BEGUN:
+    case COMMAND_RUN_DONE:
+    case COMMAND_RUN_STOPPED:
+    case COMMAND_OUTBOX_DONE:
+    case COMMAND_ANNEAL:
+    case COMMAND_TICK: return false;
+    default: return true;
+    }
+}
+
 /* The hook's wishes, each a step of its own inside this one. The first refusal undoes them all:
  * false, with the reason in *out_text. */
 static bool apply_wishes(struct core *c, const struct outbox *row, struct str wishes,
@@ -259,7 +282,11 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
         wish.now_ms = c->now_ms;
         wish.mono_ms = c->mono_ms;
         wish.depth = row->depth + 1;
-        if (wish.kind == COMMAND_OUTBOX_DONE || wish.kind == COMMAND_ANNEAL) {
+        wish.request = 0;
+        wish.actor = SAY(c, STR("hook "), str_from(hook_name((enum hook)row->hook)));
+        wish.answers = NULL; /* only those who were asked may answer */
+        wish.answer_count = 0;
+        if (!may_be_wished(wish.kind)) {
             *out_text = STR("it wished for something only the daemon does");
             return false;
         }

@@ -4,7 +4,7 @@
 #include "model/jig_class.h"
 #include "model/names.h"
 
-enum { PROBLEMS_MAX = 1000, JIG_ORDER = 100 };
+enum { JIG_ORDER = 100 };
 
 /* ---- saying what is wrong ---- */
 

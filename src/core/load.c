@@ -1,5 +1,6 @@
 #include "core/core_private.h"
 
+#include "base/json.h"
 #include "core/row_maps.h"
 
 /* Records as rows: the way back from a store. First every durable fact is put in place, table by
@@ -38,6 +39,13 @@ static bool settings_by_hand(struct settings *row, const struct settings_record 
     return r->id == 1;
 }
 
+/* Its parent may be younger than it is; core_load_end finds it. */
+static bool barclamp_by_hand(struct barclamp *row, const struct barclamp_record *r)
+{
+    row->load_parent_id = r->parent_id;
+    return true;
+}
+
 /* Its head and phantom come in later tables; core_load_end finds them. */
 static bool deployment_by_hand(struct deployment *row, const struct deployment_record *r)
 {
@@ -62,10 +70,12 @@ static bool run_by_hand(struct core *c, struct run *row, const struct run_record
     row->node = node_by_id(c, r->node_id);
     if (r->state != RUN_STOPPING) {
         row->noderole = noderole_by_id(c, r->noderole_id);
-        if (!row->node.v || !row->noderole.v)
+        if (!row->node.v || !row->noderole.v ||
+            noderole_at(c, row->noderole)->node.v != row->node.v)
             return false;
     }
-    return r->state <= RUN_STOPPING && r->queue < QUEUE_COUNT;
+    return r->state <= RUN_STOPPING && r->queue < QUEUE_COUNT && r->park_left_ms >= 0 &&
+           r->park_left_ms <= PARK_MS_MAX;
 }
 
 static bool fill_by_hand(struct core *c, void *row, const struct record *r)
@@ -73,6 +83,7 @@ static bool fill_by_hand(struct core *c, void *row, const struct record *r)
     switch ((int)r->table) {
     case TABLE_SETTINGS: return settings_by_hand(row, &r->settings);
     case TABLE_COUNTER: return r->id <= TABLE_OBJECTS;
+    case TABLE_BARCLAMP: return barclamp_by_hand(row, &r->barclamp);
     case TABLE_DEPLOYMENT: return deployment_by_hand(row, &r->deployment);
     case TABLE_SNAPSHOT: return r->snapshot.deployment_id && r->snapshot.state <= SNAPSHOT_ARCHIVED;
     case TABLE_DEPLOYMENT_ROLE:
@@ -136,6 +147,18 @@ static bool load_membership(struct core *c, const struct membership_record *r)
 
 /* ---- one record ---- */
 
+static bool is_canonical(struct str text)
+{
+    struct arena scratch = {0};
+    struct str canonical = STR("");
+    uint32_t offset;
+    const char *what;
+    const bool same =
+        json_canonical(&scratch, text, &canonical, &offset, &what) == OK && str_eq(text, canonical);
+    arena_fini(&scratch);
+    return same;
+}
+
 static bool fill_row(struct core *c, void *row, const struct record *r)
 {
     switch (r->table) {
@@ -160,8 +183,37 @@ static bool has_name(enum table t)
            t == TABLE_USER;
 }
 
+/* Texts and documents are what the door lets in; names are as short as names are. */
+static const char *check_texts_of(const struct record *r)
+{
+    const struct layout *layout = record_layout(r->table);
+    const char *object = (const char *)&r->id;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct field *f = &layout->fields[i];
+        if (f->kind != FIELD_TEXT && f->kind != FIELD_DOC)
+            continue;
+        struct str s;
+        memcpy(&s, object + f->offset, sizeof s);
+        if (s.len == 0)
+            continue;
+        if (!str_is_clean(s) || (f->kind == FIELD_TEXT && s.len > TEXT_MAX))
+            return "a text is not what may be stored";
+        const struct str name = str_from(f->name);
+        if ((str_eq(name, STR("name")) || str_eq(name, STR("category")) ||
+             str_eq(name, STR("username"))) &&
+            s.len > NAME_LEN_MAX)
+            return "a name is longer than names are";
+        if (f->kind == FIELD_DOC && !is_canonical(s))
+            return "a document is not what may be stored";
+    }
+    return NULL;
+}
+
 static const char *load_object(struct core *c, const struct record *r)
 {
+    const char *wrong = check_texts_of(r);
+    if (wrong)
+        return wrong;
     struct table_rows *t = &c->tables[r->table];
     if (r->id <= 0 || omap_find(&t->by_id, (uint64_t)r->id))
         return "a row comes twice, or has no id";
@@ -275,6 +327,25 @@ static bool join_deployment(struct core *c, deployment_ix ix)
     return true;
 }
 
+/* Every parent is there, and nobody is below itself. */
+static bool join_barclamps(struct core *c)
+{
+    const struct pool *rows = &c->tables[TABLE_BARCLAMP].pool;
+    for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
+        struct barclamp *row = barclamp_derive(c, (barclamp_ix){ix});
+        row->parent = barclamp_by_id(c, row->load_parent_id);
+        if (row->load_parent_id && !row->parent.v)
+            return false;
+    }
+    for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
+        uint32_t steps = 0, at = ix, up = barclamp_at(c, (barclamp_ix){ix})->parent.v;
+        for (; up && up != at; at = up, up = barclamp_at(c, (barclamp_ix){up})->parent.v)
+            if (++steps > rows->live)
+                return false;
+    }
+    return true;
+}
+
 err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
 {
     struct arena scratch = {0};
@@ -285,6 +356,8 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
     if (!c->tables[TABLE_SETTINGS].pool.live || !deployment_by_id(c, 1).v ||
         c->tables[TABLE_COUNTER].pool.live != TABLE_OBJECTS)
         *out_what = "the settings, the counters or the system deployment are missing";
+    if (!*out_what && !join_barclamps(c))
+        *out_what = "a barclamp has lost its parent";
     for (uint32_t ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, 0); ix && !*out_what;
          ix = pool_next(&c->tables[TABLE_DEPLOYMENT].pool, ix))
         if (!join_deployment(c, (deployment_ix){ix}))

@@ -111,7 +111,7 @@ static void noderole_destroy(struct core *c, noderole_ix ix)
 
     const node_ix n = nr->node;
     const bool was_target = node_at(c, n)->target.v == nr->role.v;
-    anneal_look(c, n);
+    anneal_forget_candidates(c, n);
     drop_texts(c, ix);
     core_remove_row(c, TABLE_NODEROLE, ix.v);
     if (was_target)

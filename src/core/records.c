@@ -37,6 +37,9 @@ static void out_by_hand(const struct core *c, enum table table, const void *row,
         const struct settings *settings = row;
         out->settings.pool_normal = settings->pool_size[QUEUE_NORMAL];
         out->settings.pool_high = settings->pool_size[QUEUE_HIGH];
+    } else if (table == TABLE_BARCLAMP) {
+        const struct barclamp *b = row;
+        out->barclamp.parent_id = id_of(c, TABLE_BARCLAMP, b->parent.v);
     } else if (table == TABLE_DEPLOYMENT) {
         const struct deployment *d = row;
         out->deployment.head_id = id_of(c, TABLE_SNAPSHOT, d->head.v);

@@ -17,7 +17,6 @@
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \
     TEXT(description)                                                                              \
-    REF(parent, barclamp, parent_id)                                                               \
     TEXT(version) TEXT(build_version) TEXT(source_url) TEXT(source_path) TEXT(commit)              \
         TEXT(build_on) TEXT(cfg_data)
 #define JIG_MAP(TEXT, SAME, REF)                                                                   \

@@ -71,6 +71,7 @@ struct barclamp {
     struct object o;
     uint32_t name_next;
     barclamp_ix parent;
+    int64_t load_parent_id; /* between load and load_end (scratch) */
     text_h name, description, version, build_version, source_url, source_path, commit, build_on;
     doc_h cfg_data;
 };
@@ -319,6 +320,9 @@ struct core {
     struct arena *arena;
     struct effects *fx;
     struct outcome *out;
+    struct problem *last_problem; /* ends of the lists in `out` */
+    struct ask *last_ask;
+    uint32_t problem_count;
     int64_t now_ms, mono_ms;
     uint32_t depth; /* of hooks that caused hooks */
     bool planning;  /* a dry commit: ask, but do not compare hashes */

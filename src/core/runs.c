@@ -34,7 +34,7 @@ static void line_up(struct core *c, run_ix ix)
 static void step_out(struct core *c, run_ix ix)
 {
     ids_remove(c, &node_derive(c, run_at(c, ix)->node)->queued, TABLE_RUN, ix.v);
-    anneal_look(c, run_at(c, ix)->node);
+    anneal_forget_candidates(c, run_at(c, ix)->node);
 }
 
 /* Deadlines first, then the index of the run, so that equal deadlines stay apart. */
@@ -154,6 +154,16 @@ static bool wants_queue(const struct core *c, noderole_ix nr)
            (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_TRANSITION);
 }
 
+/* Every document was small enough when it came; all that a run would be given may not be. */
+static bool too_large(struct core *c, noderole_ix nr, struct str staged)
+{
+    if (staged.len <= STAGED_MAX)
+        return false;
+    noderole_fail(c, nr, STR("staged data too large"),
+                  STR("what its ancestors tell it is more than a run can be given"));
+    return true;
+}
+
 void run_enqueue(struct core *c, noderole_ix nr)
 {
     run_ix ix = noderole_at(c, nr)->queued;
@@ -161,6 +171,9 @@ void run_enqueue(struct core *c, noderole_ix nr)
         noderole_mark_rerun(c, nr, true); /* X8: not dropped, remembered */
         return;
     }
+    const struct str staged = stage_noderole(c, nr, c->arena);
+    if (too_large(c, nr, staged))
+        return;
     if (!ix.v) {
         ix = make_run(c, nr, QUEUE_HIGH);
         if (!ix.v)
@@ -169,7 +182,6 @@ void run_enqueue(struct core *c, noderole_ix nr)
         noderole_derive(c, nr)->queued = ix;
         line_up(c, ix);
     }
-    const struct str staged = stage_noderole(c, nr, c->arena);
     put_doc(c, &run_edit(c, ix)->data, staged);
 }
 
@@ -240,11 +252,15 @@ static void order_start(struct core *c, run_ix ix)
 
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
+    const bool frozen = queued.v && run_at(c, queued)->frozen;
+    const struct str staged = frozen ? STR("") : stage_noderole(c, ix, c->arena);
+    if (too_large(c, ix, staged))
+        return;
     const run_ix run = queued.v ? queued : make_run(c, ix, QUEUE_NORMAL);
     if (!run.v)
         return;
-    if (!run_at(c, run)->frozen)
-        put_doc(c, &run_edit(c, run)->data, stage_noderole(c, ix, c->arena));
+    if (!frozen)
+        put_doc(c, &run_edit(c, run)->data, staged);
     begin(c, ix, run);
     struct run *row = run_edit(c, run);
     row->attempt = noderole_at(c, ix)->attempt;

@@ -1,17 +1,19 @@
 #include "core/core_private.h"
 
 #include "base/json.h"
+#include "core/sort.h"
 
 /* ---- saying no, saying what else ---- */
 
 bool refuse(struct core *c, enum problem_code code, struct str field, struct str text)
 {
+    if (c->problem_count >= PROBLEMS_MAX)
+        return false; /* nobody reads on; it is refused as it is */
     struct problem *p = arena_new(c->arena, struct problem);
     *p = (struct problem){.code = code, .field = field, .text = text};
-    struct problem **end = &c->out->problems;
-    while (*end)
-        end = &(*end)->next;
-    *end = p;
+    *(c->last_problem ? &c->last_problem->next : &c->out->problems) = p;
+    c->last_problem = p;
+    c->problem_count++;
     return false;
 }
 
@@ -95,6 +97,27 @@ static struct str check_doc(struct core *c, const struct field *field, struct st
     return canonical;
 }
 
+static int cmp_answers(const void *a, const void *b)
+{
+    const uint64_t x = ((const struct answer *)a)->key, y = ((const struct answer *)b)->key;
+    return (x > y) - (x < y);
+}
+
+/* Answers are sorted, so that each question finds its own at once. */
+static void check_answers(struct core *c, struct command *command)
+{
+    if (command->answer_count == 0)
+        return;
+    struct answer *sorted =
+        arena_copy(c->arena, command->answers, command->answer_count * sizeof *sorted);
+    for (uint32_t i = 0; i < command->answer_count; i++)
+        if (sorted[i].text.len > TEXT_MAX || !str_is_clean(sorted[i].text))
+            refuse(c, PROBLEM_BAD_TEXT, STR("answers"),
+                   STR("must be UTF-8 text of bounded length"));
+    sort_items(sorted, command->answer_count, sizeof *sorted, cmp_answers, c->arena);
+    command->answers = sorted;
+}
+
 /* A copy of the command whose documents are canonical. */
 static struct command *check_command(struct core *c, const struct command *command)
 {
@@ -103,6 +126,7 @@ static struct command *check_command(struct core *c, const struct command *comma
     char *payload = command_payload(checked);
     if (!str_is_clean(command->actor) || command->actor.len > NAME_LEN_MAX)
         refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be a short UTF-8 text"));
+    check_answers(c, checked);
     for (uint32_t i = 0; i < layout->count; i++) {
         struct str *s = (void *)(payload + layout->fields[i].offset);
         if (layout->fields[i].kind == FIELD_TEXT)
@@ -159,13 +183,26 @@ struct step_frame {
     struct arena *arena;
     struct effects *fx;
     struct outcome *out;
+    struct problem *last_problem;
+    struct ask *last_ask;
+    uint32_t problem_count;
     uint32_t depth;
 };
 
 static struct step_frame frame_enter(struct core *c, const struct command *command,
                                      struct arena *arena, struct effects *fx, struct outcome *out)
 {
-    struct step_frame outer = {c->command, c->arena, c->fx, c->out, c->depth};
+    struct step_frame outer = {.command = c->command,
+                               .arena = c->arena,
+                               .fx = c->fx,
+                               .out = c->out,
+                               .last_problem = c->last_problem,
+                               .last_ask = c->last_ask,
+                               .problem_count = c->problem_count,
+                               .depth = c->depth};
+    c->last_problem = NULL;
+    c->last_ask = NULL;
+    c->problem_count = 0;
     c->command = command;
     c->arena = arena;
     c->fx = fx;
@@ -181,6 +218,9 @@ static void frame_leave(struct core *c, struct step_frame outer)
     c->arena = outer.arena;
     c->fx = outer.fx;
     c->out = outer.out;
+    c->last_problem = outer.last_problem;
+    c->last_ask = outer.last_ask;
+    c->problem_count = outer.problem_count;
     c->depth = outer.depth;
 }
 

@@ -33,12 +33,14 @@
 #define MAP_LEN_MAX             255u          /* the slash path where an attrib keeps its value */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
 #define DOC_MAX                 (1u << 20)    /* one JSON document in canonical form            */
+#define STAGED_MAX              (16u << 20)   /* all that a run is given                        */
 #define DOC_DEPTH_MAX           48u           /* levels of a document that comes from outside   */
 #define RUNLOG_MAX              2048u         /* tail of the log kept in the core for an ERROR  */
 
 /* How far a thought may go. */
 #define COHORT_MAX      32767u  /* depth of the role and noderole graphs; stored in 16 bits      */
 #define CHAIN_MAX       16u     /* hooks that cause hooks; a deeper chain is an ERROR            */
+#define PROBLEMS_MAX    1000u   /* told in one refusal                                           */
 #define ASKS_ROUNDS_MAX 3u      /* times a changed list of vetoes is asked again before the 409  */
 #define PARK_MS_MAX     604800000 /* a run may be parked for a week at most, in ms               */
 #define BATCH_ROWS      2500u   /* changed rows that close a batch (one command may need more)   */

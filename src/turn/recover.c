@@ -118,9 +118,10 @@ static bool resolve_doubt(struct turn *t)
 {
     if (!t->in_doubt)
         return true;
-    must(t->mark.turn == t->batch.turn || t->mark.turn == t->batch.turn - 1);
     if (t->mark.turn != t->batch.turn) {
-        excuse_batch(t, ERR_UNAVAILABLE);
+        /* One turn back it is not in. Anywhere else the store is not where we left it, and nobody
+         * can say. */
+        excuse_batch(t, t->mark.turn == t->batch.turn - 1 ? ERR_UNAVAILABLE : ERR_UNKNOWN);
         return true;
     }
     turn_now_durable(t);

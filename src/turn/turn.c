@@ -252,9 +252,14 @@ static void step_input(struct turn *t, struct input *input)
     t->last_debt = debt;
 }
 
+static bool has_work(const struct turn *t)
+{
+    return !t->balked && core_has_work(t->core);
+}
+
 static bool has_room(const struct turn *t)
 {
-    uint32_t rows = core_has_work(t->core) ? BATCH_ROWS - ANNEAL_ROWS : BATCH_ROWS;
+    uint32_t rows = has_work(t) ? BATCH_ROWS - ANNEAL_ROWS : BATCH_ROWS;
     return core_changed(t->core) < rows;
 }
 
@@ -303,7 +308,7 @@ static bool step_anneal(struct turn *t)
 {
     const uint32_t before = core_changed(t->core);
     const uint32_t until = before < BATCH_ROWS ? BATCH_ROWS : before + ANNEAL_ROWS;
-    for (int i = 0; i < ANNEAL_STEPS_MAX && core_has_work(t->core); i++) {
+    for (int i = 0; i < ANNEAL_STEPS_MAX && has_work(t); i++) {
         uint32_t changed = core_changed(t->core);
         if (changed >= until)
             return true;
@@ -316,8 +321,7 @@ static bool step_anneal(struct turn *t)
         step(t, &command, &outcome);
         if (turn_dies(t, TURN_POINT_ANNEAL_AFTER))
             return false;
-        if (outcome.verdict != VERDICT_DONE)
-            return true; /* a limit was reached; room may come with the next command */
+        t->balked = outcome.verdict != VERDICT_DONE;
     }
     return true;
 }
@@ -385,9 +389,10 @@ static enum turn_status settle(struct turn *t)
 
 static enum turn_status make_batch(struct turn *t)
 {
-    if (inputs_count(&t->inputs) == 0 && !core_has_work(t->core) && !is_due(t) &&
-        core_changed(t->core) == 0)
+    if (inputs_count(&t->inputs) == 0 && !has_work(t) && !is_due(t) && core_changed(t->core) == 0)
         return TURN_QUIET;
+    if (inputs_count(&t->inputs))
+        t->balked = false; /* room may come with what comes in */
     if (!step_inputs(t) || !step_tick(t) || !step_anneal(t))
         return TURN_CRASHED;
     return commit(t);

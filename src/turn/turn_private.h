@@ -32,6 +32,7 @@ struct turn {
     struct batch batch;
     bool in_flight;
     bool in_doubt; /* the store did not say whether it is in */
+    bool balked;   /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
     bool reload;       /* the core shows what is not in the store, or is not there */

@@ -688,3 +688,64 @@ TEST(who_cannot_start_does_not_keep_the_next_from_it)
     HEARD(w, "start a@n1");
     world_close(w);
 }
+
+/* ---- what a review found ---- */
+
+TEST(a_barclamp_may_get_a_parent_that_is_younger_and_is_loaded_again)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'old','source_path':'/old'}}"));
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'young','source_path':'/young'}}"));
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'old','source_path':'/old','parent':'young'}}"));
+    world_reload(w);
+    struct record old;
+    const int64_t id = core_find(w->core, TABLE_BARCLAMP, STR("old"));
+    CHECK(core_record(w->core, TABLE_BARCLAMP, id, &old));
+    CHECK(old.barclamp.parent_id == core_find(w->core, TABLE_BARCLAMP, STR("young")));
+    world_close(w);
+}
+
+/* core_check after every step looks at who waits for a worker. */
+TEST(a_candidate_that_is_deleted_waits_no_longer)
+{
+    struct world *w = world_open();
+    DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_POOL_NORMAL,
+                .pool_normal = 1));
+    world_role(w, "a", "");
+    world_node(w, "n1", NULL);
+    world_node(w, "n2", NULL);
+    world_bind(w, "a@n1");
+    world_bind(w, "a@n2");
+    world_commit(w, "a@n1");
+    world_commit(w, "a@n2");
+    world_anneal(w);
+    IS(w, "a@n1", "transition");
+    IS(w, "a@n2", "todo");
+    CHECK(w->core->waiting[QUEUE_NORMAL].count == 1);
+    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n2")));
+    CHECK(w->core->waiting[QUEUE_NORMAL].count == 0);
+    world_reload(w);
+    world_close(w);
+}
+
+/* Only those who were asked may answer, and only runners speak of runs. */
+TEST(a_hook_cannot_wish_for_what_others_say)
+{
+    static const enum command_kind kinds[] = {COMMAND_RUN_DONE,  COMMAND_RUN_STOPPED,
+                                              COMMAND_RUN_BEGUN, COMMAND_TICK,
+                                              COMMAND_ANNEAL,    COMMAND_USER_DELETE};
+    for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct world *w = world_open();
+        world_role(w, "h", "'hooks':['on_todo']");
+        world_node(w, "n1", NULL);
+        world_bind(w, "h@n1");
+        world_commit(w, "h@n1");
+        const struct command wish = {.kind = kinds[i]};
+        struct buf wishes = buf_in(&w->arena);
+        command_encode(&wish, &wishes);
+        DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = core_next_id(w->core, TABLE_OUTBOX, 0),
+                    .wishes = buf_str(&wishes)));
+        IS(w, "h@n1", "error");
+        world_close(w);
+    }
+}

@@ -123,7 +123,7 @@ TEST(references_to_nothing_are_refused)
     struct record *d = kept(w, TABLE_DEPLOYMENT, 1);
     LOADS(w, kept(w, TABLE_ROLE, 1)->role.barclamp_id, 99, lost);
     LOADS(w, kept(w, TABLE_ATTRIB, 0)->attrib.role_id, 99, lost);
-    LOADS(w, kept(w, TABLE_BARCLAMP, 0)->barclamp.parent_id, 99, lost);
+    LOADS(w, kept(w, TABLE_BARCLAMP, 0)->barclamp.parent_id, 99, "a barclamp has lost its parent");
     LOADS(w, d->deployment.parent_id, 99, lost);
     LOADS(w, d->deployment.parent_id, 0, lost);
     LOADS(w, d->deployment.system, true, lost);
