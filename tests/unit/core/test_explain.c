@@ -498,6 +498,23 @@ TEST(a_revert_binds_removes_and_skips_each_with_its_reason)
     world_close(w);
 }
 
+TEST(binding_what_a_revert_would_remove_keeps_it)
+{
+    struct world *w = open_d();
+    world_bind_in(w, "a@n1", "d");
+    world_bind_in(w, "b@n1", "d");
+    world_commit_deployment(w, "d");
+    world_run_all(w);
+    DONE(w, cmd_revert(w, 1, "{'data':[],'members':[{'node':3,'role':1}]}"));
+    CHECK(read_noderole(w, "b@n1").removing);
+    const int64_t id = the_noderole(w, "b@n1");
+    CHECK(DONE(w, cmd_bind(w, "b@n1", "d")) == id);
+    CHECK(!read_noderole(w, "b@n1").removing);
+    world_commit_deployment(w, "d");
+    CHECK(the_noderole(w, "b@n1") == id);
+    world_close(w);
+}
+
 TEST(a_revert_is_refused_field_by_field)
 {
     struct world *w = open_d();

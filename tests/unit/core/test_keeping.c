@@ -117,6 +117,20 @@ TEST(more_rows_than_fit_are_refused)
     world_close(w);
 }
 
+TEST(stored_texts_are_held_to_what_the_door_lets_in)
+{
+    static char name[300];
+    memset(name, 'n', sizeof name);
+    struct world *w = open_scene();
+    struct record *node = kept(w, TABLE_NODE, 0);
+    const struct str too_long = {name, sizeof name};
+    LOADS(w, node->node.name, too_long, "a name is longer than names are");
+    LOADS(w, node->node.description, STR("\xff"), "a text is not what may be stored");
+    LOADS(w, node->node.hint, STR("{\"b\":1,\"a\":2}"), "a document is not what may be stored");
+    LOADS(w, node->node.hint, STR("nonsense"), "a document is not what may be stored");
+    world_close(w);
+}
+
 TEST(references_to_nothing_are_refused)
 {
     struct world *w = open_scene();
