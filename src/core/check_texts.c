@@ -55,6 +55,7 @@ static void hold_row(const struct core *c, enum table table, uint32_t ix, struct
     case TABLE_MEMBERSHIP:
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
+    case TABLE_EVENT:
     case TABLE_COUNT: break;
     }
     impossible("a table without rows of its own");

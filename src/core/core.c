@@ -25,6 +25,7 @@ static const struct table_plan plans[TABLE_OBJECTS] = {
     [TABLE_HAMMER] = {sizeof(struct hammer), HAMMERS_MAX},
     [TABLE_GROUP] = {sizeof(struct group), GROUPS_MAX},
     [TABLE_USER] = {sizeof(struct user), USERS_MAX},
+    [TABLE_TOKEN] = {sizeof(struct token), TOKENS_MAX},
     [TABLE_OUTBOX] = {sizeof(struct outbox), OUTBOX_MAX},
 };
 

@@ -306,7 +306,7 @@ bool node_can_power(const struct core *c, node_ix n, struct str action);
 /* All they offer, for people: "reboot, on, off". */
 struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 
-/* ---- objects: import.c, roles.c, groups.c, users.c, hammers.c ---- */
+/* ---- objects: import.c, roles.c, groups.c, users.c, tokens.c, hammers.c ---- */
 
 /* Rebuild every derived list of all roles (parents, provided, wanted, jig ...) and cohorts. */
 void roles_resolve(struct core *c);
@@ -318,6 +318,7 @@ void group_join(struct core *c, group_ix g, node_ix n);
 void groups_forget_node(struct core *c, node_ix n);
 hammer_ix hammer_make(struct core *c, node_ix n, hammer_kind_ix kind, struct str username);
 void hammers_forget_node(struct core *c, node_ix n);
+void tokens_forget_user(struct core *c, user_ix u);
 
 /* ---- check_texts.c ---- */
 

@@ -92,6 +92,7 @@ static bool fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_NODEROLE: return noderole_by_hand(c, row, &r->noderole);
     case TABLE_RUN: return run_by_hand(c, row, &r->run);
     case TABLE_HAMMER: return r->hammer.node_id && r->hammer.hammer_kind_id;
+    case TABLE_TOKEN: return r->token.user_id && r->token.hash.len == TOKEN_HASH_LEN;
     case TABLE_OUTBOX:
         return r->outbox.kind <= OUTBOX_PROBE && r->outbox.hook < HOOK_COUNT &&
                r->outbox.object < TABLE_COUNT;
@@ -171,6 +172,7 @@ static bool fill_row(struct core *c, void *row, const struct record *r)
     case TABLE_MEMBERSHIP:
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
+    case TABLE_EVENT:
     case TABLE_COUNT: break;
     }
     impossible("a table without rows of its own");
@@ -180,7 +182,7 @@ static bool has_name(enum table t)
 {
     return t == TABLE_BARCLAMP || t == TABLE_JIG || t == TABLE_HAMMER_KIND || t == TABLE_ROLE ||
            t == TABLE_ATTRIB || t == TABLE_DEPLOYMENT || t == TABLE_NODE || t == TABLE_GROUP ||
-           t == TABLE_USER;
+           t == TABLE_USER || t == TABLE_TOKEN;
 }
 
 /* Texts and documents are what the door lets in; names are as short as names are. */
@@ -301,6 +303,9 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
     } else if (table == TABLE_HAMMER) {
         const node_ix n = hammer_at(c, (hammer_ix){ix})->node;
         ids_insert(c, &node_derive(c, n)->hammers, TABLE_HAMMER, ix);
+    } else if (table == TABLE_TOKEN) {
+        const user_ix u = token_at(c, (token_ix){ix})->user;
+        ids_insert(c, &user_derive(c, u)->tokens, TABLE_TOKEN, ix);
     } else if (table == TABLE_NODE) {
         vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
     } else if (table == TABLE_OUTBOX) {

@@ -15,6 +15,7 @@ static int64_t id_of(const struct core *c, enum table table, uint32_t ix)
 #define TABLE_of_deployment  TABLE_DEPLOYMENT
 #define TABLE_of_node        TABLE_NODE
 #define TABLE_of_hammer_kind TABLE_HAMMER_KIND
+#define TABLE_of_user        TABLE_USER
 
 #define OUT_TEXT(field)            r->field = text_of(c, row->field);
 #define OUT_SAME(field)            r->field = row->field;
@@ -70,6 +71,7 @@ void record_of_row(const struct core *c, enum table table, uint32_t ix, struct r
     case TABLE_MEMBERSHIP:
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
+    case TABLE_EVENT:
     case TABLE_COUNT: break;
     }
     impossible("a table without rows of its own");

@@ -81,6 +81,8 @@
 #define USER_MAP(TEXT, SAME, REF)                                                                  \
     TEXT(username)                                                                                 \
     TEXT(email) SAME(is_admin) SAME(is_locked) TEXT(password_hash) TEXT(digest_ha1) TEXT(settings)
+#define TOKEN_MAP(TEXT, SAME, REF)                                                                 \
+    REF(user, user, user_id) TEXT(name) TEXT(hash) SAME(expires_at)
 #define OUTBOX_MAP(TEXT, SAME, REF)                                                                \
     SAME(kind) SAME(hook) SAME(role_id) SAME(object) SAME(object_id) SAME(depth) TEXT(detail)
 
@@ -102,6 +104,7 @@
     X(HAMMER, hammer)                                                                              \
     X(GROUP, group)                                                                                \
     X(USER, user)                                                                                  \
+    X(TOKEN, token)                                                                                \
     X(OUTBOX, outbox)
 
 /* clang-format on */

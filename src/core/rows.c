@@ -201,6 +201,7 @@ static struct str row_key(const struct core *c, enum table table, uint32_t ix, c
     case TABLE_DEPLOYMENT: return text_of(c, deployment_at(c, (deployment_ix){ix})->name);
     case TABLE_NODE: return text_of(c, node_at(c, (node_ix){ix})->name);
     case TABLE_USER: return text_of(c, user_at(c, (user_ix){ix})->username);
+    case TABLE_TOKEN: return text_of(c, token_at(c, (token_ix){ix})->hash);
     case TABLE_GROUP: {
         const struct group *g = group_at(c, (group_ix){ix});
         return group_key(text_of(c, g->category), text_of(c, g->name), room);
@@ -218,6 +219,7 @@ static struct str row_key(const struct core *c, enum table table, uint32_t ix, c
     case TABLE_MEMBERSHIP:
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
+    case TABLE_EVENT:
     case TABLE_COUNT: break;
     }
     impossible("a table without names");

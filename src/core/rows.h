@@ -39,6 +39,7 @@ INDEX(run);
 INDEX(hammer);
 INDEX(group);
 INDEX(user);
+INDEX(token);
 INDEX(outbox);
 
 typedef uint32_t text_h; /* blob handle of a text; 0 = "" */
@@ -250,6 +251,15 @@ struct user {
     text_h username, email, password_hash, digest_ha1;
     bool is_admin, is_locked;
     doc_h settings;
+    struct vec tokens; /* derived: token_ix by id */
+};
+
+struct token {
+    struct object o;
+    uint32_t name_next; /* by hash */
+    user_ix user;
+    text_h name, hash;
+    int64_t expires_at;
 };
 
 struct outbox {
@@ -382,6 +392,7 @@ ACCESS(TABLE_RUN, run)
 ACCESS(TABLE_HAMMER, hammer)
 ACCESS(TABLE_GROUP, group)
 ACCESS(TABLE_USER, user)
+ACCESS(TABLE_TOKEN, token)
 ACCESS(TABLE_OUTBOX, outbox)
 
 /* A row that will be needed in a moment: long walks over cold rows wait for memory otherwise. */

@@ -146,6 +146,7 @@ void do_user_delete(struct core *c, const struct user_delete_command *p)
         return;
     }
     c->out->id = p->id;
+    tokens_forget_user(c, u);
     name_remove(c, TABLE_USER, u.v);
     struct user *user = user_edit(c, u);
     put_text(c, &user->username, STR(""));

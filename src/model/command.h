@@ -62,6 +62,8 @@
     C(USER_CREATE, user_create)                                                                    \
     C(USER_UPDATE, user_update)                                                                    \
     C(USER_DELETE, user_delete)                                                                    \
+    C(TOKEN_CREATE, token_create)                                                                  \
+    C(TOKEN_DELETE, token_delete)                                                                  \
     C(RUN_BEGUN, run_begun)                                                                        \
     C(RUN_DONE, run_done)                                                                          \
     C(RUN_STOPPED, run_stopped)                                                                    \
@@ -156,6 +158,9 @@ enum command_kind {
     F(I64, id) F(U32, given) F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(BOOL, is_locked) \
     F(TEXT, password_hash) F(TEXT, digest_ha1) F(DOC, settings)
 #define USER_DELETE_FIELDS(F) ID_ONLY(F)
+/* hash: hex SHA-256 of the token, made outside the core; expires_at 0 = never. */
+#define TOKEN_CREATE_FIELDS(F) F(I64, user_id) F(TEXT, name) F(TEXT, hash) F(I64, expires_at)
+#define TOKEN_DELETE_FIELDS(F) ID_ONLY(F)
 #define RUN_BEGUN_FIELDS(F) F(I64, run_id) F(U32, attempt) F(TEXT, job)
 /* result: RESULT_...; wall replaces the noderole's wall when has_wall; node_dead, stop and power
  * are what the work asked for its machine (DECISIONS D21). */

@@ -22,6 +22,7 @@
 #define HAMMERS_MAX          (1u << 21)  /* two on each node: one that reaches in, one for power */
 #define GROUPS_MAX           (1u << 16)
 #define USERS_MAX            (1u << 16)
+#define TOKENS_MAX           (1u << 20)  /* agents and installers have one each                  */
 #define RUNS_MAX             (1u << 20)  /* queued, running or parked; one slot per node         */
 #define OUTBOX_MAX           (1u << 22)  /* hooks that wait to be delivered                      */
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
@@ -31,6 +32,7 @@
 #define LABEL_LEN_MAX           63u           /* one label of a host name (DNS)                 */
 #define DEPLOYMENT_NAME_LEN_MAX 55u           /* "<name>-phantom" has to be one label           */
 #define MAP_LEN_MAX             255u          /* the slash path where an attrib keeps its value */
+#define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
 #define DOC_MAX                 (1u << 20)    /* one JSON document in canonical form            */
 #define STAGED_MAX              (16u << 20)   /* all that a run is given                        */

@@ -28,6 +28,7 @@
     T(HAMMER, hammer)                                                                              \
     T(GROUP, group)                                                                                \
     T(USER, user)                                                                                  \
+    T(TOKEN, token)                                                                                \
     T(OUTBOX, outbox)                                                                              \
     /* relations */                                                                                \
     T(EDGE, edge)                                                                                  \
@@ -35,7 +36,8 @@
     T(MEMBERSHIP, membership)                                                                      \
     /* archives */                                                                                 \
     T(OLD_MEMBER, old_member)                                                                      \
-    T(OLD_DATA, old_data)
+    T(OLD_DATA, old_data)                                                                          \
+    T(EVENT, event)
 
 enum table {
 #define T(upper, lower) TABLE_##upper,
@@ -252,6 +254,14 @@ enum table {
     F(TEXT, digest_ha1)                                                                            \
     F(DOC, settings)
 
+/* What a script shows instead of a password. The token itself is told once and kept nowhere. */
+#define TOKEN_FIELDS(F)                                                                            \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, user_id)                                                                                \
+    F(TEXT, name)                                                                                  \
+    F(TEXT, hash) /* hex SHA-256 of the token */                                                   \
+    F(I64, expires_at)
+
 /* Something the world must be told or asked, kept until it answered: hooks, power, probes. */
 #define OUTBOX_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -294,6 +304,18 @@ enum table {
     F(I64, to_seq)                                                                                 \
     F(DOC, data)
 
+/* What happened, for those who look back (DECISIONS D10): one for each thing an operator did, and
+ * one for all that the engine did in a turn. (turn, n) is its key and its place in the order. */
+#define EVENT_FIELDS(F)                                                                            \
+    F(I64, turn)                                                                                   \
+    F(I64, n)                                                                                      \
+    F(I64, at)                                                                                     \
+    F(TEXT, actor)                                                                                 \
+    F(TEXT, verb)   /* name of the command; "anneal" for the engine */                             \
+    F(TEXT, object) /* name of a table; empty = see changes */                                     \
+    F(I64, object_id)                                                                              \
+    F(DOC, changes) /* {"field":[before,after]}; of the engine: what of each table changed */
+
 /* clang-format off */
 struct settings_record { SETTINGS_FIELDS(FIELD_MEMBER) };
 struct counter_record { COUNTER_FIELDS(FIELD_MEMBER) };
@@ -311,12 +333,14 @@ struct run_record { RUN_FIELDS(FIELD_MEMBER) };
 struct hammer_record { HAMMER_FIELDS(FIELD_MEMBER) };
 struct group_record { GROUP_FIELDS(FIELD_MEMBER) };
 struct user_record { USER_FIELDS(FIELD_MEMBER) };
+struct token_record { TOKEN_FIELDS(FIELD_MEMBER) };
 struct outbox_record { OUTBOX_FIELDS(FIELD_MEMBER) };
 struct edge_record { EDGE_FIELDS(FIELD_MEMBER) };
 struct link_record { LINK_FIELDS(FIELD_MEMBER) };
 struct membership_record { MEMBERSHIP_FIELDS(FIELD_MEMBER) };
 struct old_member_record { OLD_MEMBER_FIELDS(FIELD_MEMBER) };
 struct old_data_record { OLD_DATA_FIELDS(FIELD_MEMBER) };
+struct event_record { EVENT_FIELDS(FIELD_MEMBER) };
 /* clang-format on */
 
 struct record {

@@ -10,14 +10,17 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "model/record.h"
 #include "port/batch.h"
 
 /* Where a store stands. An empty one is at turn 0. */
 struct store_mark {
     int64_t epoch;
-    int64_t turn;   /* of the last batch that is in   */
-    int64_t now_ms; /* of that batch                  */
+    int64_t turn;            /* of the last batch that is in                                 */
+    int64_t now_ms;          /* of that batch                                                */
+    bool has_digest;         /* false: empty, or a migration changed what the digest is over */
+    struct digest128 digest; /* of that batch: what load() gives must add up to it           */
 };
 
 /* What load() calls for each record. Anything but OK ends the load with that value. */

@@ -157,6 +157,8 @@ static void apply(struct memory_store *m, const struct memory_session *s)
     uint32_t rows = 0;
     m->mark.turn = s->turn;
     m->mark.now_ms = s->now_ms;
+    m->mark.digest = s->digest;
+    m->mark.has_digest = true;
     while (at < changes.len) {
         struct change change;
         uint32_t from = at + 1; /* behind the byte that says whether the row is gone */
@@ -198,6 +200,7 @@ static err session_submit(void *self, const struct batch *batch)
     s->epoch = batch->epoch;
     s->turn = batch->turn;
     s->now_ms = batch->now_ms;
+    s->digest = batch->digest;
     s->rows = batch->rows;
     s->size = batch->changes.len;
     s->bytes = grown(NULL, s->size + 1);

@@ -51,6 +51,7 @@ struct memory_session {
     int64_t epoch;
     int64_t turn;
     int64_t now_ms;
+    struct digest128 digest;
     uint32_t rows;
     char *bytes; /* of that batch: its writer may die before it is in */
     uint32_t size;

@@ -145,6 +145,8 @@ static const struct {
     {idea_user_create, 4},
     {idea_user_update, 4},
     {idea_user_delete, 2},
+    {idea_token_create, 4},
+    {idea_token_delete, 2},
 };
 
 static void have_idea(struct world *w, const struct core *core)

@@ -1,6 +1,7 @@
 #include "sim/operator.h"
 
 #include "base/err.h"
+#include "model/limits.h"
 #include "sim/inhabitants.h"
 #include "sim/world_gen.h"
 
@@ -348,5 +349,26 @@ void idea_user_delete(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_USER_DELETE};
     command.user_delete.id = operator_picks(w, core, TABLE_USER);
+    operator_sends(w, &command);
+}
+
+void idea_token_create(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_TOKEN_CREATE};
+    struct token_create_command *create = &command.token_create;
+    char hash[TOKEN_HASH_LEN];
+    for (uint32_t i = 0; i < sizeof hash; i++)
+        hash[i] = "0123456789abcdef"[prng_below(&w->chance, 16)];
+    create->user_id = operator_picks(w, core, TABLE_USER);
+    create->name = STR("script");
+    create->hash =
+        world_fault(w, FAULT_OPERATOR_WRONG) ? STR("secret") : (struct str){hash, sizeof hash};
+    operator_sends(w, &command);
+}
+
+void idea_token_delete(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_TOKEN_DELETE};
+    command.token_delete.id = operator_picks(w, core, TABLE_TOKEN);
     operator_sends(w, &command);
 }

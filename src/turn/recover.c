@@ -146,6 +146,16 @@ static err load_record(void *self, const struct record *record)
     return core_load(loading->turn->core, record, &loading->what);
 }
 
+/* I1: what comes out is what went in. */
+static err finish_load(struct turn *t, struct loading *loading)
+{
+    err e = core_load_end(t->core, t->mono_ms, &loading->what);
+    if (e != OK || !t->mark.has_digest || digest_eq(core_digest(t->core), t->mark.digest))
+        return e;
+    loading->what = "the records are not those that were written: their digest differs";
+    return ERR_CORRUPT;
+}
+
 static err load_all(struct turn *t, struct loading *loading)
 {
     const struct store_port *store = &t->ports.store;
@@ -155,7 +165,7 @@ static err load_all(struct turn *t, struct loading *loading)
     if (e != OK)
         return e;
     if (loading->records)
-        return core_load_end(t->core, t->mono_ms, &loading->what);
+        return finish_load(t, loading);
     if (t->mark.turn != 0) {
         loading->what = "the store has turns but no records";
         return ERR_CORRUPT;

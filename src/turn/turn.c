@@ -51,6 +51,7 @@ struct turn *turn_new(const struct turn_ports *ports)
     t->phase = PHASE_DOWN;
     t->reload = true;
     t->trouble_text = "not started";
+    t->events = (struct events){.arena = &t->arena};
     parking_init(&t->parking);
     return t;
 }
@@ -81,6 +82,7 @@ void turn_forget_batch(struct turn *t)
 {
     arena_reset(&t->arena);
     t->effects = (struct effects){0};
+    t->events = (struct events){.arena = &t->arena};
     t->debts = t->last_debt = NULL;
     t->batch = (struct batch){0};
     t->in_flight = t->in_doubt = false;
@@ -223,7 +225,10 @@ static void stamp(struct turn *t, struct command *command)
 
 static void step(struct turn *t, const struct command *command, struct outcome *outcome)
 {
+    const struct event_watch watch = events_before(t->core, command, &t->arena);
     core_step(t->core, command, &t->arena, &t->effects, outcome);
+    if (outcome->verdict == VERDICT_DONE)
+        events_after(&t->events, &watch, t->core, command, outcome);
     if (t->ports.watch.stepped)
         t->ports.watch.stepped(t->ports.watch.self, command, outcome);
 }
@@ -331,6 +336,7 @@ static bool step_anneal(struct turn *t)
 struct collecting {
     struct buf bytes;
     uint32_t rows;
+    struct events *events;
 };
 
 static void collect_change(void *context, const struct change *change)
@@ -338,17 +344,20 @@ static void collect_change(void *context, const struct change *change)
     struct collecting *collecting = context;
     batch_put(&collecting->bytes, change);
     collecting->rows++;
+    events_count(collecting->events, change);
 }
 
 static void collect(struct turn *t)
 {
-    struct collecting collecting = {.bytes = buf_in(&t->arena)};
+    struct collecting collecting = {.bytes = buf_in(&t->arena), .events = &t->events};
     uint64_t guess = (uint64_t)core_changed(t->core) * ROW_BYTES_GUESS;
     buf_room(&collecting.bytes, guess < UINT32_MAX ? (uint32_t)guess : UINT32_MAX);
     t->batch.epoch = t->mark.epoch;
     t->batch.turn = t->mark.turn + 1;
     t->batch.now_ms = t->now_ms;
     core_collect(t->core, t->batch.turn, collect_change, &collecting);
+    t->batch.digest = core_digest(t->core);
+    collecting.rows += events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
     t->batch.rows = collecting.rows;
     t->batch.changes = buf_str(&collecting.bytes);
 }

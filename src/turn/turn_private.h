@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/core.h"
+#include "turn/events.h"
 #include "turn/inputs.h"
 #include "turn/turn.h"
 
@@ -27,6 +28,7 @@ struct turn {
     /* The batch: from the first step until everything it owes is paid. */
     struct arena arena;
     struct effects effects;
+    struct events events;
     struct debt *debts;
     struct debt *last_debt;
     struct batch batch;

@@ -508,6 +508,7 @@ TEST(every_table_holds_as_much_as_the_limits_say)
         [TABLE_HAMMER] = HAMMERS_MAX,
         [TABLE_GROUP] = GROUPS_MAX,
         [TABLE_USER] = USERS_MAX,
+        [TABLE_TOKEN] = TOKENS_MAX,
         [TABLE_OUTBOX] = OUTBOX_MAX,
     };
     struct core *c = core_new();

@@ -28,6 +28,14 @@ static struct str too_long(enum field_kind kind)
 
 /* a@n1 ACTIVE, b@n1 PROPOSED with a hook waiting, c@n2 running, q@n3 parked, n1 discovered and in a
  * rack; d with two snapshots, role v in it and u@n2 bound; a user. */
+#define HASH_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define HASH_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static int64_t first_of(struct world *w, enum table table)
+{
+    return core_next_id(w->core, table, 0);
+}
+
 static struct world *open_full(void)
 {
     struct world *w = world_open();
@@ -55,15 +63,12 @@ static struct world *open_full(void)
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 1000000});
     world_bind(w, "b@n1");
     DONE(w, CMD(USER_CREATE, user_create, .username = STR("fred"), .email = STR("f@example.com")));
+    DONE(w, CMD(TOKEN_CREATE, token_create, .user_id = first_of(w, TABLE_USER), .name = STR("x"),
+                .hash = STR(HASH_A)));
     const int64_t rack =
         DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("rack1"), .category = STR("rack")));
     DONE(w, CMD(GROUP_ADD, group_add, .id = rack, .node_id = the_node(w, "n1")));
     return w;
-}
-
-static int64_t first_of(struct world *w, enum table table)
-{
-    return core_next_id(w->core, table, 0);
 }
 
 static int64_t found(struct world *w, enum table table, const char *name)
@@ -131,6 +136,11 @@ static struct command sample_content(struct world *w, enum command_kind kind)
                    .username = STR("wilma"), .email = STR("w@example.com"), .is_admin = true,
                    .password_hash = text, .digest_ha1 = text, .settings = doc);
     case COMMAND_USER_DELETE: return CMD(USER_DELETE, user_delete, .id = first_of(w, TABLE_USER));
+    case COMMAND_TOKEN_CREATE:
+        return CMD(TOKEN_CREATE, token_create, .user_id = first_of(w, TABLE_USER),
+                   .name = STR("ci"), .hash = STR(HASH_B));
+    case COMMAND_TOKEN_DELETE:
+        return CMD(TOKEN_DELETE, token_delete, .id = first_of(w, TABLE_TOKEN));
     default: return (struct command){.kind = COMMAND_COUNT};
     }
 }

@@ -281,6 +281,16 @@ void core_collect(struct core *c, int64_t turn, void (*visit)(void *, const stru
     c->changed = 0;
 }
 
+/* Rows that are live, and what they are: enough to notice a store that gives other ones back. */
+struct digest128 core_digest(const struct core *c)
+{
+    struct digest128 sum = {0};
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->rows[i].live)
+            sum.lo += (uint64_t)c->rows[i].record.id * 31 + (uint64_t)c->rows[i].record.table + 1;
+    return sum;
+}
+
 bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record)
 {
     const struct scripted_row *row = row_find(c, table, id);

@@ -1,0 +1,22 @@
+/* history.h - the seam to what a store keeps and the core does not hold: events and closed
+ * intervals of the timeline (DECISIONS D8).
+ *
+ * Read through a connection of its own that can only read, so looking back never waits for a batch
+ * and a batch never waits for it. One thread at a time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "port/store.h"
+
+struct history_port {
+    void *self;
+    /* Events behind (turn, n), oldest first, `limit` of them at most. (0, -1) is the beginning. */
+    err (*events)(void *self, int64_t turn, int64_t n, uint32_t limit,
+                  struct store_visitor visitor);
+    /* The archived intervals (old_member, old_data) that cover snapshot `seq` of a deployment, in
+     * the order of their keys. */
+    err (*intervals)(void *self, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+};
