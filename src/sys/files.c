@@ -1,0 +1,211 @@
+#include "sys/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+err err_from_errno(int number)
+{
+    switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return ERR_NO_SPACE;
+    case ENOENT: return ERR_NOT_FOUND;
+    case EEXIST:
+    case ENOTEMPTY: return ERR_EXISTS;
+    case EACCES:
+    case EPERM:
+    case EROFS: return ERR_REFUSED;
+    case ENAMETOOLONG:
+    case EMFILE:
+    case ENFILE: return ERR_LIMIT;
+    default: return ERR_IO;
+    }
+}
+
+/* Close and keep errno as it was: the failure before is the one to tell. */
+static err close_with(int fd, int number)
+{
+    ignore(close(fd), "nothing was written through it that anybody counts on");
+    errno = number;
+    return number ? err_from_errno(number) : OK;
+}
+
+/* ---- reading ---- */
+
+/* Up to `size` bytes; fewer only at the end of the file. -1 with errno. */
+static ssize_t read_up_to(int fd, char *at, size_t size)
+{
+    size_t have = 0;
+    while (have < size) {
+        const ssize_t n = read(fd, at + have, size - have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return (ssize_t)have;
+}
+
+err file_read(struct arena *a, const char *path, uint32_t size_max, struct str *out_bytes)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_from_errno(errno);
+    struct stat facts;
+    if (fstat(fd, &facts) != 0)
+        return close_with(fd, errno);
+    if (facts.st_size > (off_t)size_max) {
+        ignore(close_with(fd, EFBIG), "the reader has a bound, not the disk");
+        return ERR_LIMIT;
+    }
+    /* One byte more than it has: a file that grows meanwhile is noticed. */
+    const size_t room = (size_t)facts.st_size + 1;
+    char *at = arena_alloc(a, room);
+    const ssize_t n = read_up_to(fd, at, room);
+    if (n < 0)
+        return close_with(fd, errno);
+    if ((size_t)n == room)
+        return close_with(fd, EBUSY);
+    *out_bytes = (struct str){at, (uint32_t)n};
+    return close_with(fd, 0);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat facts;
+    return lstat(path, &facts) == 0;
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int fd, struct str bytes)
+{
+    uint32_t done = 0;
+    while (done < bytes.len) {
+        const ssize_t n = write(fd, bytes.at + done, bytes.len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        done += (uint32_t)n;
+    }
+    return true;
+}
+
+static err sync_directory_of(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const size_t len = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    if (len >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return ERR_LIMIT;
+    }
+    memcpy(folder, slash ? path : ".", len);
+    folder[len] = 0;
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_from_errno(errno);
+    return close_with(fd, fsync(fd) == 0 ? 0 : errno);
+}
+
+static err move_entry(const char *from, const char *to)
+{
+    if (rename(from, to) != 0)
+        return err_from_errno(errno);
+    return sync_directory_of(to);
+}
+
+/* Our own temporary file: a symbolic link somebody put there is not followed. */
+static err write_new(const char *path, struct str bytes, unsigned mode)
+{
+    const int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, (mode_t)(mode & 0600));
+    if (fd < 0)
+        return err_from_errno(errno);
+    if (fchmod(fd, (mode_t)mode) != 0 || !write_all(fd, bytes) || fsync(fd) != 0)
+        return close_with(fd, errno);
+    return close_with(fd, 0);
+}
+
+err file_write(const char *path, struct str bytes, unsigned mode)
+{
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) {
+        errno = ENAMETOOLONG;
+        return ERR_LIMIT;
+    }
+    err e = write_new(temporary, bytes, mode);
+    if (e == OK)
+        e = move_entry(temporary, path);
+    if (e != OK) {
+        const int number = errno;
+        ignore(unlink(temporary), "the next write begins by emptying it");
+        errno = number;
+    }
+    return e;
+}
+
+err file_move_durably(const char *from, const char *to)
+{
+    const int fd = open(from, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_from_errno(errno);
+    const err e = close_with(fd, fsync(fd) == 0 ? 0 : errno);
+    return e == OK ? move_entry(from, to) : e;
+}
+
+err file_remove(const char *path)
+{
+    if (unlink(path) == 0 || errno == ENOENT)
+        return OK;
+    return err_from_errno(errno);
+}
+
+/* ---- the lock ---- */
+
+static void read_holder(int fd, struct file_lock *lock)
+{
+    const ssize_t n = read_up_to(fd, lock->holder, sizeof lock->holder - 1);
+    size_t len = n > 0 ? (size_t)n : 0;
+    while (len && (lock->holder[len - 1] == '\n' || lock->holder[len - 1] == ' '))
+        len--;
+    lock->holder[len] = 0;
+}
+
+err file_lock(const char *path, struct str who, struct file_lock *out_lock)
+{
+    *out_lock = (struct file_lock){.fd = -1};
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_from_errno(errno);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        const int number = errno;
+        if (number == EWOULDBLOCK)
+            read_holder(fd, out_lock);
+        const err e = close_with(fd, number);
+        return number == EWOULDBLOCK ? ERR_EXISTS : e;
+    }
+    if (ftruncate(fd, 0) != 0 || !write_all(fd, who))
+        return close_with(fd, errno);
+    out_lock->fd = fd;
+    return OK;
+}
+
+void file_unlock(struct file_lock *lock)
+{
+    if (lock->fd < 0)
+        return;
+    ignore(ftruncate(lock->fd, 0), "the text only speaks to people, and the lock is gone with us");
+    ignore(close(lock->fd), "closing lets go whatever it answers");
+    lock->fd = -1;
+}
