@@ -150,6 +150,9 @@ static void draw_rates(const struct options *options, struct prng *chance, struc
         draw->rate[FAULT_RUNNER_CRASH] = 20;
     if (draw->rate[FAULT_STORE_REFUSED] > 60)
         draw->rate[FAULT_STORE_REFUSED] = 60;
+    /* Asked only when somebody dies with a batch on its way, which is rare enough. */
+    if (draw->rate[FAULT_STORE_LOST_TAIL])
+        draw->rate[FAULT_STORE_LOST_TAIL] = 500;
 }
 
 struct draw options_draw(const struct options *options, uint64_t seed)

@@ -190,6 +190,7 @@ static enum turn_status load(struct turn *t)
     if (turn_dies(t, loading.records ? TURN_POINT_LOAD_AFTER : TURN_POINT_FOUND_AFTER))
         return TURN_CRASHED;
     t->reload = false;
+    t->loads++;
     t->loads_failed = 0;
     return TURN_AGAIN;
 }

@@ -334,6 +334,7 @@ static bool step_anneal(struct turn *t)
 /* ---- commit ---- */
 
 struct collecting {
+    struct buf gone; /* rows that end: they come first */
     struct buf bytes;
     uint32_t rows;
     struct events *events;
@@ -342,14 +343,15 @@ struct collecting {
 static void collect_change(void *context, const struct change *change)
 {
     struct collecting *collecting = context;
-    batch_put(&collecting->bytes, change);
+    batch_put(change->gone ? &collecting->gone : &collecting->bytes, change);
     collecting->rows++;
     events_count(collecting->events, change);
 }
 
 static void collect(struct turn *t)
 {
-    struct collecting collecting = {.bytes = buf_in(&t->arena), .events = &t->events};
+    struct collecting collecting = {
+        .gone = buf_in(&t->arena), .bytes = buf_in(&t->arena), .events = &t->events};
     uint64_t guess = (uint64_t)core_changed(t->core) * ROW_BYTES_GUESS;
     buf_room(&collecting.bytes, guess < UINT32_MAX ? (uint32_t)guess : UINT32_MAX);
     t->batch.epoch = t->mark.epoch;
@@ -359,7 +361,9 @@ static void collect(struct turn *t)
     t->batch.digest = core_digest(t->core);
     collecting.rows += events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
     t->batch.rows = collecting.rows;
-    t->batch.changes = buf_str(&collecting.bytes);
+    t->batch.changes = collecting.gone.len ? str_join2(&t->arena, buf_str(&collecting.gone),
+                                                       buf_str(&collecting.bytes))
+                                           : buf_str(&collecting.bytes);
 }
 
 static enum turn_status commit(struct turn *t)
@@ -499,6 +503,11 @@ int64_t turn_durable(const struct turn *t)
 int64_t turn_epoch(const struct turn *t)
 {
     return t->mark.epoch;
+}
+
+uint64_t turn_loads(const struct turn *t)
+{
+    return t->loads;
 }
 
 err turn_plan(struct turn *t, const struct command *commit_command, struct arena *arena,

@@ -136,6 +136,8 @@ const struct core *turn_core(const struct turn *t);
 int64_t turn_seen(const struct turn *t);
 int64_t turn_durable(const struct turn *t);
 int64_t turn_epoch(const struct turn *t);
+/* How many cores it has had: another number means that what was read before may never have been. */
+uint64_t turn_loads(const struct turn *t);
 /* What a commit would do now (core.h, core_plan). ERR_UNAVAILABLE when there is no core. */
 NODISCARD err turn_plan(struct turn *t, const struct command *commit, struct arena *arena,
                         struct outcome *out);

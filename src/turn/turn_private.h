@@ -19,6 +19,7 @@ struct turn {
     struct turn_ports ports;
     enum phase phase;
     struct core *core; /* NULL before the start and when loading failed */
+    uint64_t loads;    /* cores there were */
     struct store_mark mark;
     int64_t now_ms;
     int64_t mono_ms;
