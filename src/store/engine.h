@@ -1,0 +1,60 @@
+/* engine.h - what a database must be able to do for us; inside the store room only.
+ *
+ * An engine is one connection, used by one thread at a time, and every call waits until it is
+ * done. After a failure the connection may be of no use: lead() makes a new one when it has to.
+ * `why` says what went wrong last, in a sentence.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/record.h"
+#include "port/batch.h"
+#include "port/store.h"
+#include "store/store.h"
+
+enum engine_mode {
+    ENGINE_WRITE, /* one at a time: migrates, leads, writes */
+    ENGINE_READ,  /* never changes anything                 */
+};
+
+struct engine {
+    const struct engine_ops *ops;
+    struct store_why why;
+    bool lost; /* the disk broke a promise (a sync failed): nobody may go on without a restart */
+};
+
+struct engine_ops {
+    void (*close)(struct engine *e);
+
+    /* As in port/store.h. */
+    err (*lead)(struct engine *e, int64_t epoch, struct store_mark *out_mark);
+    /* The whole batch in one transaction: OK, ERR_FENCED, ERR_UNKNOWN, or not in. */
+    err (*write)(struct engine *e, const struct batch *batch);
+    /* Nobody waits just now: housekeeping. */
+    void (*rest)(struct engine *e);
+
+    /* Between begin and end every read sees the same instant. */
+    err (*begin)(struct engine *e, struct store_mark *out_mark);
+    void (*end)(struct engine *e);
+    err (*table)(struct engine *e, enum table table, struct store_visitor visitor);
+    err (*events)(struct engine *e, int64_t turn, int64_t n, uint32_t limit,
+                  struct store_visitor visitor);
+    err (*intervals)(struct engine *e, int64_t deployment_id, int64_t seq,
+                     struct store_visitor visitor);
+    err (*verify)(struct engine *e); /* ERR_CORRUPT, with `why` */
+
+    /* A copy being made, in one transaction: begin (ERR_EXISTS unless the store is at turn 0), put
+     * every record, table by table; then end with where it stands, or give up with NULL. */
+    err (*fill_begin)(struct engine *e);
+    err (*fill_put)(struct engine *e, const struct record *record);
+    err (*fill_end)(struct engine *e, const struct store_mark *mark);
+};
+
+/* `location` is what follows "sqlite:", or the whole URL. `holder` as in struct store_options. */
+err sqlite_open(const char *location, enum engine_mode mode, const char *holder,
+                struct engine **out_engine, struct store_why *out_why);
+err postgres_open(const char *location, enum engine_mode mode, const char *holder,
+                  struct engine **out_engine, struct store_why *out_why);

@@ -1,0 +1,551 @@
+#include "store/sqlite_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "sys/failpoint.h"
+
+/* Checkpoint when nobody waits and the log has so many pages; and at the latest with so many. */
+enum { FRAMES_ENOUGH = 1000, FRAMES_MAX = 65536, BUSY_MS = 5000, CACHE_KIB = 65536 };
+
+static struct sqlite_engine *of(struct engine *e)
+{
+    return (struct sqlite_engine *)(void *)e;
+}
+
+/* ---- trouble ---- */
+
+static err error_of(const struct sqlite_engine *e, int result)
+{
+    if (e->db && sqlite3_system_errno(e->db) == ENOSPC && (result & 0xff) == SQLITE_IOERR)
+        return ERR_NO_SPACE;
+    switch (result & 0xff) {
+    case SQLITE_FULL: return ERR_NO_SPACE;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return ERR_CORRUPT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return ERR_UNAVAILABLE;
+    default: return ERR_IO;
+    }
+}
+
+err sqlite_trouble(struct sqlite_engine *e, int result, const char *doing)
+{
+    const err why = error_of(e, result);
+    const char *text = why == ERR_NO_SPACE ? "the disk is full"
+                       : e->db             ? sqlite3_errmsg(e->db)
+                                           : sqlite3_errstr(result);
+    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: cannot %s: %s", e->path, doing,
+             text);
+    /* What was not synced may or may not be on the disk, and asking again would lie (the kernel
+     * reports a failed sync once). Only a fresh start may read what is really there. */
+    if (result == SQLITE_IOERR_FSYNC || result == SQLITE_IOERR_DIR_FSYNC)
+        e->engine.lost = true;
+    if (why != ERR_NO_SPACE && why != ERR_UNAVAILABLE)
+        e->broken = true;
+    return why;
+}
+
+err sqlite_run(struct sqlite_engine *e, sqlite3_stmt *statement, const char *doing)
+{
+    const int result = sqlite3_step(statement);
+    const err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, doing);
+    sqlite3_reset(statement);
+    return why;
+}
+
+err sqlite_exec(struct sqlite_engine *e, const char *sql, const char *doing)
+{
+    const int result = sqlite3_exec(e->db, sql, NULL, NULL, NULL);
+    return result == SQLITE_OK ? OK : sqlite_trouble(e, result, doing);
+}
+
+/* ---- connection ---- */
+
+static void finalize(sqlite3_stmt **statement)
+{
+    sqlite3_finalize(*statement);
+    *statement = NULL;
+}
+
+static void disconnect(struct sqlite_engine *e)
+{
+    finalize(&e->begin);
+    finalize(&e->commit);
+    for (uint32_t t = 0; t < TABLE_COUNT; t++)
+        for (uint32_t op = 0; op < OP_COUNT; op++)
+            finalize(&e->tables[t][op]);
+    for (uint32_t s = 0; s < STATEMENT_COUNT; s++)
+        finalize(&e->named[s]);
+    must(sqlite3_close(e->db) == SQLITE_OK);
+    e->db = NULL;
+    e->frames = 0;
+}
+
+static int note_frames(void *self, sqlite3 *db, const char *name, int frames)
+{
+    (void)db;
+    (void)name;
+    ((struct sqlite_engine *)self)->frames = frames;
+    return SQLITE_OK;
+}
+
+static err prepare(struct sqlite_engine *e, const char *sql, sqlite3_stmt **out)
+{
+    const int result = sqlite3_prepare_v3(e->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+    return result == SQLITE_OK ? OK : sqlite_trouble(e, result, "prepare its statements");
+}
+
+static err prepare_all(struct sqlite_engine *e)
+{
+    err why = prepare(e, e->mode == ENGINE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", &e->begin);
+    if (why == OK)
+        why = prepare(e, "COMMIT", &e->commit);
+    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
+        for (uint32_t op = 0; op < OP_COUNT && why == OK; op++)
+            if (sqlite_table_sql[t][op])
+                why = prepare(e, sqlite_table_sql[t][op], &e->tables[t][op]);
+    for (uint32_t s = 0; s < STATEMENT_COUNT && why == OK; s++)
+        why = prepare(e, statement_texts[s].sqlite, &e->named[s]);
+    return why;
+}
+
+/* Settings that touch nothing. Checkpoints happen when we say so, not inside a commit; and a
+ * database we may yet refuse is not tidied up when it is closed. */
+static err configure(struct sqlite_engine *e)
+{
+    sqlite3_extended_result_codes(e->db, 1);
+    sqlite3_busy_timeout(e->db, BUSY_MS);
+    sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_db_config(e->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    char pragmas[256];
+    snprintf(pragmas, sizeof pragmas,
+             "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; "
+             "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -%d; PRAGMA query_only = %d",
+             CACHE_KIB, e->mode == ENGINE_READ);
+    return sqlite_exec(e, pragmas, "set up the connection");
+}
+
+/* From here on the database is ours to write. */
+static err adopt(struct sqlite_engine *e)
+{
+    sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    sqlite3_wal_hook(e->db, note_frames, e);
+    return sqlite_find_high(e);
+}
+
+static err connect(struct sqlite_engine *e)
+{
+    const int flags =
+        e->mode == ENGINE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const int result = sqlite3_open_v2(e->path, &e->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    err why = result == SQLITE_OK ? OK : sqlite_trouble(e, result, "open it");
+    if (why == OK)
+        why = configure(e);
+    if (why == OK)
+        why = sqlite_schema(e);
+    if (why == OK)
+        why = prepare_all(e);
+    if (why == OK && e->mode == ENGINE_WRITE)
+        why = adopt(e);
+    if (why != OK)
+        disconnect(e);
+    else
+        e->broken = false;
+    return why;
+}
+
+static void sqlite_close(struct engine *engine)
+{
+    struct sqlite_engine *e = of(engine);
+    FAILPOINT(CLOSE_BEFORE);
+    disconnect(e);
+    FAILPOINT(CLOSE_AFTER);
+    free(e->path);
+    free(e->holder);
+    free(e);
+}
+
+/* ---- where it stands ---- */
+
+static bool read_digest(const char *hex, struct digest128 *out)
+{
+    unsigned long long hi, lo;
+    if (strlen(hex) != 32 || sscanf(hex, "%16llx%16llx", &hi, &lo) != 2)
+        return false;
+    *out = (struct digest128){.hi = hi, .lo = lo};
+    return true;
+}
+
+static void read_mark(sqlite3_stmt *row, struct store_mark *out)
+{
+    *out = (struct store_mark){.epoch = sqlite3_column_int64(row, 0),
+                               .turn = sqlite3_column_int64(row, 1),
+                               .now_ms = sqlite3_column_int64(row, 2)};
+    const char *digest = (const char *)sqlite3_column_text(row, 3);
+    out->has_digest = digest && read_digest(digest, &out->digest);
+}
+
+/* A statement that gives the mark, if it gives anything. */
+static err ask_mark(struct sqlite_engine *e, enum statement which, const char *doing,
+                    struct store_mark *out, bool *out_found)
+{
+    sqlite3_stmt *s = e->named[which];
+    int result = sqlite3_step(s);
+    *out_found = result == SQLITE_ROW;
+    if (result == SQLITE_ROW) {
+        read_mark(s, out);
+        result = sqlite3_step(s);
+    }
+    const err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, doing);
+    sqlite3_reset(s);
+    return why;
+}
+
+static err look(struct sqlite_engine *e, struct store_mark *out)
+{
+    bool found = false;
+    const err why = ask_mark(e, STATEMENT_MARK, "read where it stands", out, &found);
+    if (why != OK || found)
+        return why;
+    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the leadership row is missing",
+             e->path);
+    return ERR_CORRUPT;
+}
+
+/* ---- leading ---- */
+
+static err raise_epoch(struct sqlite_engine *e, int64_t epoch, struct store_mark *out,
+                       bool *out_found)
+{
+    const enum statement which = epoch ? STATEMENT_LEAD_KEEP : STATEMENT_LEAD_TAKE;
+    sqlite3_stmt *s = e->named[which];
+    sqlite3_bind_text(s, 1, e->holder, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, e->claim, -1, SQLITE_STATIC);
+    if (epoch)
+        sqlite3_bind_int64(s, 3, epoch);
+    FAILPOINT(RAISE_BEFORE);
+    const err why = ask_mark(e, which, "raise the epoch", out, out_found);
+    FAILPOINT(RAISE_AFTER);
+    return why;
+}
+
+/* Everything that can be read now is copied into the main file and synced there before anything
+ * is built on it: after a crash the tail of the log may never have reached the disk. */
+static err settle_log(struct sqlite_engine *e)
+{
+    const int result =
+        sqlite3_wal_checkpoint_v2(e->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY)
+        return OK; /* busy: somebody reads; a later checkpoint takes it along */
+    return sqlite_trouble(e, result, "write back its log");
+}
+
+static err refuse_lost(struct sqlite_engine *e)
+{
+    snprintf(e->engine.why.text, sizeof e->engine.why.text,
+             "%s: the disk failed to sync; what it holds is known only after a restart", e->path);
+    return ERR_IO;
+}
+
+static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *out_mark)
+{
+    struct sqlite_engine *e = of(engine);
+    if (engine->lost)
+        return refuse_lost(e);
+    if (e->broken && e->db)
+        disconnect(e);
+    err why = e->db ? OK : connect(e);
+    if (why == OK && epoch == 0)
+        why = settle_log(e);
+    bool found = false;
+    if (why == OK)
+        why = raise_epoch(e, epoch, out_mark, &found);
+    if (why == OK && !found)
+        return ERR_FENCED;
+    /* No room to write, but none of our batches is in doubt and nobody else can have written (the
+     * data directory is locked): what we led we still lead, and it can be read. */
+    if (why == ERR_NO_SPACE && epoch && !e->unclear) {
+        struct store_why full = engine->why;
+        why = look(e, out_mark);
+        engine->why = full;
+        if (why == OK && out_mark->epoch != epoch)
+            why = ERR_FENCED;
+        return why;
+    }
+    if (why == OK)
+        e->unclear = false;
+    return why;
+}
+
+/* ---- a batch ---- */
+
+static err pass_guard(struct sqlite_engine *e, const struct batch *batch)
+{
+    char digest[33];
+    snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)batch->digest.hi,
+             (unsigned long long)batch->digest.lo);
+    sqlite3_stmt *s = e->named[STATEMENT_GUARD];
+    sqlite3_bind_int64(s, 1, batch->epoch);
+    sqlite3_bind_int64(s, 2, batch->turn - 1);
+    sqlite3_bind_int64(s, 3, batch->now_ms);
+    sqlite3_bind_text(s, 4, digest, -1, SQLITE_STATIC);
+    const err why = sqlite_run(e, s, "begin a batch");
+    sqlite3_bind_null(s, 4);
+    if (why == OK && sqlite3_changes(e->db) != 1)
+        return ERR_FENCED;
+    return why;
+}
+
+static err put_rows(struct sqlite_engine *e, const struct batch *batch)
+{
+    err why = OK;
+    uint32_t at = 0;
+    while (at < batch->changes.len && why == OK) {
+        struct change change;
+        why = batch_next(batch->changes, &at, &change);
+        if (why != OK)
+            return why;
+        FAILPOINT(ROW);
+        why = change.gone ? sqlite_end_row(e, &change.record) : sqlite_put_row(e, &change.record);
+    }
+    return why;
+}
+
+static err commit(struct sqlite_engine *e)
+{
+    FAILPOINT(COMMIT_BEFORE);
+    const err why = sqlite_run(e, e->commit, "commit a batch");
+    FAILPOINT(COMMIT_AFTER);
+    /* The last page of the log carries the commit. When there was no room for it the batch is not
+     * in; after any other failure it may be. */
+    if (why == OK || why == ERR_NO_SPACE || why == ERR_UNAVAILABLE)
+        return why;
+    e->unclear = true;
+    return ERR_UNKNOWN;
+}
+
+static void roll_back(struct sqlite_engine *e)
+{
+    FAILPOINT(ROLLBACK);
+    if (!sqlite3_get_autocommit(e->db) &&
+        sqlite3_exec(e->db, "ROLLBACK", NULL, NULL, NULL) != SQLITE_OK)
+        e->broken = true;
+}
+
+static err sqlite_write(struct engine *engine, const struct batch *batch)
+{
+    struct sqlite_engine *e = of(engine);
+    if (engine->lost)
+        return refuse_lost(e);
+    if (!e->db || e->broken)
+        return ERR_UNAVAILABLE;
+    err why = sqlite_run(e, e->begin, "open a transaction");
+    if (why != OK)
+        return why;
+    FAILPOINT(BEGUN);
+    why = pass_guard(e, batch);
+    if (why == OK) {
+        FAILPOINT(GUARDED);
+        why = put_rows(e, batch);
+    }
+    if (why == OK)
+        why = commit(e);
+    if (why != OK)
+        roll_back(e);
+    return why;
+}
+
+static void checkpoint(struct sqlite_engine *e)
+{
+    FAILPOINT(CHECKPOINT_BEFORE);
+    const int result =
+        sqlite3_wal_checkpoint_v2(e->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    FAILPOINT(CHECKPOINT_AFTER);
+    /* Nothing is lost: the log still has it all. The next one tries again. */
+    if (result == SQLITE_IOERR_FSYNC)
+        ignore(sqlite_trouble(e, result, "write back its log"), "lead() and write() see it");
+    e->frames = 0;
+}
+
+static void sqlite_rest(struct engine *engine)
+{
+    struct sqlite_engine *e = of(engine);
+    if (e->db && !e->broken && !engine->lost && e->frames >= FRAMES_ENOUGH)
+        checkpoint(e);
+}
+
+/* ---- reading ---- */
+
+static err sqlite_begin(struct engine *engine, struct store_mark *out_mark)
+{
+    struct sqlite_engine *e = of(engine);
+    if (!e->db)
+        return ERR_UNAVAILABLE;
+    err why = sqlite_exec(e, "BEGIN", "begin to read");
+    if (why != OK)
+        return why;
+    why = look(e, out_mark);
+    if (why != OK)
+        roll_back(e);
+    return why;
+}
+
+static void sqlite_end(struct engine *engine)
+{
+    roll_back(of(engine));
+}
+
+static err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor)
+{
+    struct sqlite_engine *e = of(engine);
+    return sqlite_visit(e, e->tables[table][OP_LOAD], table, visitor);
+}
+
+static err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+                         struct store_visitor visitor)
+{
+    sqlite3_stmt *s = of(engine)->named[STATEMENT_EVENTS];
+    sqlite3_bind_int64(s, 1, turn);
+    sqlite3_bind_int64(s, 2, n);
+    sqlite3_bind_int64(s, 3, limit);
+    return sqlite_visit(of(engine), s, TABLE_EVENT, visitor);
+}
+
+static err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+                            struct store_visitor visitor)
+{
+    struct sqlite_engine *e = of(engine);
+    const enum statement which[] = {STATEMENT_MEMBERS, STATEMENT_DATA};
+    const enum table tables[] = {TABLE_OLD_MEMBER, TABLE_OLD_DATA};
+    err why = OK;
+    for (int i = 0; i < 2 && why == OK; i++) {
+        sqlite3_bind_int64(e->named[which[i]], 1, deployment_id);
+        sqlite3_bind_int64(e->named[which[i]], 2, seq);
+        why = sqlite_visit(e, e->named[which[i]], tables[i], visitor);
+    }
+    return why;
+}
+
+static err sqlite_verify(struct engine *engine)
+{
+    struct sqlite_engine *e = of(engine);
+    sqlite3_stmt *s;
+    int result = sqlite3_prepare_v2(e->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
+    if (result != SQLITE_OK)
+        return sqlite_trouble(e, result, "check it");
+    result = sqlite3_step(s);
+    err why = result == SQLITE_ROW ? OK : sqlite_trouble(e, result, "check it");
+    const char *word = why == OK ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    if (word && strcmp(word, "ok") != 0) {
+        snprintf(engine->why.text, sizeof engine->why.text, "%s: %s", e->path, word);
+        why = ERR_CORRUPT;
+    }
+    sqlite3_finalize(s);
+    return why;
+}
+
+/* ---- a copy being made ---- */
+
+static err refuse_full(struct sqlite_engine *e)
+{
+    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty", e->path);
+    return ERR_EXISTS;
+}
+
+static err sqlite_fill_begin(struct engine *engine)
+{
+    struct sqlite_engine *e = of(engine);
+    struct store_mark mark;
+    err why = sqlite_run(e, e->begin, "open a transaction");
+    if (why != OK)
+        return why;
+    why = look(e, &mark);
+    if (why == OK && mark.turn != 0)
+        why = refuse_full(e);
+    if (why != OK)
+        roll_back(e);
+    return why;
+}
+
+static err sqlite_fill_put(struct engine *engine, const struct record *record)
+{
+    return sqlite_put_row(of(engine), record);
+}
+
+static err sqlite_fill_end(struct engine *engine, const struct store_mark *mark)
+{
+    struct sqlite_engine *e = of(engine);
+    if (!mark) {
+        roll_back(e);
+        return OK;
+    }
+    char digest[33] = "";
+    if (mark->has_digest)
+        snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)mark->digest.hi,
+                 (unsigned long long)mark->digest.lo);
+    sqlite3_stmt *s = e->named[STATEMENT_FILL_MARK];
+    sqlite3_bind_int64(s, 1, mark->epoch);
+    sqlite3_bind_int64(s, 2, mark->turn);
+    sqlite3_bind_int64(s, 3, mark->now_ms);
+    sqlite3_bind_text(s, 4, digest, -1, SQLITE_STATIC);
+    err why = sqlite_run(e, s, "finish a copy");
+    sqlite3_bind_null(s, 4);
+    if (why == OK)
+        why = commit(e);
+    if (why != OK) {
+        roll_back(e);
+        return why;
+    }
+    return settle_log(e);
+}
+
+/* ---- opening ---- */
+
+static const struct engine_ops sqlite_ops = {
+    .close = sqlite_close,
+    .lead = sqlite_lead,
+    .write = sqlite_write,
+    .rest = sqlite_rest,
+    .begin = sqlite_begin,
+    .end = sqlite_end,
+    .table = sqlite_table,
+    .events = sqlite_events,
+    .intervals = sqlite_intervals,
+    .verify = sqlite_verify,
+    .fill_begin = sqlite_fill_begin,
+    .fill_put = sqlite_fill_put,
+    .fill_end = sqlite_fill_end,
+};
+
+err sqlite_open(const char *location, enum engine_mode mode, const char *holder,
+                struct engine **out_engine, struct store_why *out_why)
+{
+    uint8_t chance[(SQLITE_CLAIM_SIZE - 1) / 2];
+    struct sqlite_engine *e = calloc(1, sizeof *e);
+    must(e && getrandom(chance, sizeof chance, 0) == (ssize_t)sizeof chance);
+    e->engine.ops = &sqlite_ops;
+    e->mode = mode;
+    e->path = strdup(location);
+    e->holder = strdup(holder);
+    must(e->path && e->holder);
+    for (size_t i = 0; i < sizeof chance; i++)
+        snprintf(e->claim + i * 2, 3, "%02x", chance[i]);
+    FAILPOINT(OPEN_BEFORE);
+    const err why = connect(e);
+    FAILPOINT(OPEN_AFTER);
+    if (why == OK) {
+        *out_engine = &e->engine;
+        return OK;
+    }
+    *out_why = e->engine.why;
+    free(e->path);
+    free(e->holder);
+    free(e);
+    return why;
+}

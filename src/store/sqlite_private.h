@@ -1,0 +1,47 @@
+/* sqlite_private.h - what the three chapters of the SQLite engine share: connection and batches
+ * (sqlite.c), rows (sqlite_rows.c), schema (sqlite_schema.c). */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "store/engine.h"
+#include "store/statements.h"
+
+#define SQLITE_CLAIM_SIZE 33
+
+struct sqlite_engine {
+    struct engine engine; /* first: engines are passed around as this */
+    enum engine_mode mode;
+    char *path;
+    char *holder;
+    char claim[SQLITE_CLAIM_SIZE];
+    sqlite3 *db;
+    sqlite3_stmt *begin;
+    sqlite3_stmt *commit;
+    sqlite3_stmt *tables[TABLE_COUNT][OP_COUNT];
+    sqlite3_stmt *named[STATEMENT_COUNT];
+    int64_t high[TABLE_OBJECTS]; /* no row of that table has a larger id */
+    int frames;                  /* in the write-ahead log */
+    bool broken;                 /* something failed in a way that wants a fresh connection */
+    bool unclear;                /* a commit failed after it may have reached the file */
+};
+
+/* The error of an SQLite result; writes the sentence, and notices broken promises. */
+err sqlite_trouble(struct sqlite_engine *e, int result, const char *doing);
+
+/* Run a statement that returns nothing: bind nothing, step, reset. */
+err sqlite_run(struct sqlite_engine *e, sqlite3_stmt *statement, const char *doing);
+err sqlite_exec(struct sqlite_engine *e, const char *sql, const char *doing);
+
+/* sqlite_rows.c */
+err sqlite_put_row(struct sqlite_engine *e, const struct record *record);
+err sqlite_end_row(struct sqlite_engine *e, const struct record *record);
+/* Hand every row of a bound statement to the visitor as a record of that table. */
+err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table table,
+                 struct store_visitor visitor);
+/* Look up the largest id of every table. */
+err sqlite_find_high(struct sqlite_engine *e);
+
+/* sqlite_schema.c: compare, and with ENGINE_WRITE bring up to date. Changes nothing before the
+ * comparison is done. */
+err sqlite_schema(struct sqlite_engine *e);

@@ -1,0 +1,134 @@
+#include "store/sqlite_private.h"
+
+#include <string.h>
+
+#include "store/columns.h"
+
+/* ---- records into rows ---- */
+
+/* The texts of a record stay in place until the statement was stepped. */
+static void bind(sqlite3_stmt *s, const struct record *record, uint32_t count)
+{
+    const struct layout *layout = record_layout(record->table);
+    const char *base = (const char *)&record->id;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct field *field = &layout->fields[i];
+        const void *at = base + field->offset;
+        const int place = (int)i + 1;
+        if (column_is_noun(record->table, i)) {
+            const struct str name = column_text(record, i);
+            sqlite3_bind_text(s, place, name.at, (int)name.len, SQLITE_STATIC);
+            continue;
+        }
+        switch (field->kind) {
+        case FIELD_I64: sqlite3_bind_int64(s, place, *(const int64_t *)at); break;
+        case FIELD_U32: sqlite3_bind_int64(s, place, *(const uint32_t *)at); break;
+        case FIELD_BOOL: sqlite3_bind_int64(s, place, *(const bool *)at); break;
+        case FIELD_TEXT:
+        case FIELD_DOC:
+        case FIELD_RAW: {
+            const struct str *text = at;
+            sqlite3_bind_text(s, place, text->len ? text->at : "", (int)text->len, SQLITE_STATIC);
+            break;
+        }
+        }
+    }
+}
+
+static err step_row(struct sqlite_engine *e, enum table_op op, const struct record *record,
+                    uint32_t columns)
+{
+    sqlite3_stmt *s = e->tables[record->table][op];
+    bind(s, record, columns);
+    return sqlite_run(e, s, "write a row");
+}
+
+/* Ids only grow, so a row above the highest known one is new; any other is there already, and
+ * when it is not (its table skipped an id) the update changes nothing and it is put in. */
+err sqlite_put_row(struct sqlite_engine *e, const struct record *record)
+{
+    const uint32_t columns = record_layout(record->table)->count;
+    if (record->table < TABLE_OBJECTS && record->id <= e->high[record->table]) {
+        const err why = step_row(e, OP_UPDATE, record, columns);
+        if (why != OK || sqlite3_changes(e->db) == 1)
+            return why;
+    }
+    const err why = step_row(e, OP_INSERT, record, columns);
+    if (why == OK && record->table < TABLE_OBJECTS && record->id > e->high[record->table])
+        e->high[record->table] = record->id;
+    return why;
+}
+
+err sqlite_end_row(struct sqlite_engine *e, const struct record *record)
+{
+    must(record->table < TABLE_LOADED);
+    return step_row(e, OP_DELETE, record, columns_key(record->table));
+}
+
+/* A transaction that is rolled back leaves `high` too high, which only costs an update that
+ * changes nothing. */
+err sqlite_find_high(struct sqlite_engine *e)
+{
+    for (uint32_t t = 0; t < TABLE_OBJECTS; t++) {
+        sqlite3_stmt *s = e->tables[t][OP_HIGH];
+        e->high[t] = INT64_MAX; /* of counters, whose ids are names: none is taken for new */
+        if (!s)
+            continue;
+        const int result = sqlite3_step(s);
+        if (result == SQLITE_ROW)
+            e->high[t] = sqlite3_column_int64(s, 0);
+        sqlite3_reset(s);
+        if (result != SQLITE_ROW)
+            return sqlite_trouble(e, result, "read the highest ids");
+    }
+    return OK;
+}
+
+/* ---- rows into records ---- */
+
+static err read_row(sqlite3_stmt *s, struct record *out)
+{
+    const uint32_t count = record_layout(out->table)->count;
+    for (uint32_t i = 0; i < count; i++) {
+        err why;
+        if (column_is_text(out->table, i)) {
+            const char *text = (const char *)sqlite3_column_text(s, (int)i);
+            const struct str value = {text ? text : "", (uint32_t)sqlite3_column_bytes(s, (int)i)};
+            why = column_set_text(out, i, value);
+        } else {
+            why = column_set_number(out, i, sqlite3_column_int64(s, (int)i));
+        }
+        if (why != OK)
+            return why;
+    }
+    return OK;
+}
+
+static err refuse_row(struct sqlite_engine *e, enum table table)
+{
+    sqlite3_snprintf(sizeof e->engine.why.text, e->engine.why.text,
+                     "%s: a row of table %s does not read as what it should be", e->path,
+                     table_name(table));
+    return ERR_CORRUPT;
+}
+
+err sqlite_visit(struct sqlite_engine *e, sqlite3_stmt *statement, enum table table,
+                 struct store_visitor visitor)
+{
+    struct record record;
+    err why = OK;
+    int result;
+    memset(&record, 0, sizeof record);
+    record.table = table;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW && why == OK) {
+        why = read_row(statement, &record);
+        if (why != OK)
+            why = refuse_row(e, table);
+        else
+            why = visitor.record(visitor.self, &record);
+    }
+    if (why == OK && result != SQLITE_DONE)
+        why = sqlite_trouble(e, result, "read it");
+    sqlite3_reset(statement);
+    return why;
+}

@@ -1,0 +1,198 @@
+#include "store/sqlite_private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "store/schema.h"
+#include "sys/failpoint.h"
+
+static const char create_log[] = "CREATE TABLE schema_migration (\n"
+                                 "    name TEXT NOT NULL PRIMARY KEY,\n"
+                                 "    hash TEXT NOT NULL,\n"
+                                 "    applied_at INTEGER NOT NULL\n"
+                                 ") STRICT";
+
+static err say(struct sqlite_engine *e, const char *text)
+{
+    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%.200s: %.300s", e->path, text);
+    return ERR_CORRUPT;
+}
+
+/* ---- what is there ---- */
+
+static err count_rows(struct sqlite_engine *e, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *s;
+    int result = sqlite3_prepare_v2(e->db, sql, -1, &s, NULL);
+    if (result != SQLITE_OK)
+        return sqlite_trouble(e, result, "read its schema");
+    result = sqlite3_step(s);
+    *out = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return result == SQLITE_ROW ? OK : sqlite_trouble(e, result, "read its schema");
+}
+
+/* How many migrations are recorded; each is compared with ours. */
+static err read_log(struct sqlite_engine *e, uint32_t *out_count)
+{
+    sqlite3_stmt *s;
+    int result = sqlite3_prepare_v2(e->db, "SELECT name, hash FROM schema_migration ORDER BY name",
+                                    -1, &s, NULL);
+    if (result != SQLITE_OK)
+        return sqlite_trouble(e, result, "read its migrations");
+    err why = OK;
+    uint32_t count = 0;
+    while (why == OK && (result = sqlite3_step(s)) == SQLITE_ROW) {
+        struct store_why said;
+        why = schema_compare(sqlite_migrations, sqlite_migrations_count, count++,
+                             (const char *)sqlite3_column_text(s, 0),
+                             (const char *)sqlite3_column_text(s, 1), &said);
+        if (why != OK)
+            say(e, said.text);
+    }
+    if (why == OK && result != SQLITE_DONE)
+        why = sqlite_trouble(e, result, "read its migrations");
+    sqlite3_finalize(s);
+    *out_count = count;
+    return why;
+}
+
+/* ---- is it as our migrations make it? ---- */
+
+/* A database in memory with the first `count` migrations. */
+static sqlite3 *expected_schema(uint32_t count)
+{
+    sqlite3 *db;
+    must(sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY,
+                         "unix-none") == SQLITE_OK);
+    must(sqlite3_exec(db, create_log, NULL, NULL, NULL) == SQLITE_OK);
+    for (uint32_t i = 0; i < count; i++)
+        must(sqlite3_exec(db, sqlite_migrations[i].text, NULL, NULL, NULL) == SQLITE_OK);
+    return db;
+}
+
+static const char list_schema[] = "SELECT name, coalesce(sql, '') FROM sqlite_schema "
+                                  "WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name";
+
+static err compare_item(struct sqlite_engine *e, sqlite3_stmt *is, sqlite3_stmt *wanted)
+{
+    const char *name = (const char *)sqlite3_column_text(is, 0);
+    const char *expected = (const char *)sqlite3_column_text(wanted, 0);
+    char text[256];
+    if (strcmp(name, expected) != 0)
+        snprintf(text, sizeof text,
+                 "the schema of the store was altered: \"%.60s\" is where \"%.60s\" should be",
+                 name, expected);
+    else if (strcmp((const char *)sqlite3_column_text(is, 1),
+                    (const char *)sqlite3_column_text(wanted, 1)) != 0)
+        snprintf(text, sizeof text,
+                 "the schema of the store was altered: \"%.60s\" is not as it was made", name);
+    else
+        return OK;
+    return say(e, text);
+}
+
+static err compare_lists(struct sqlite_engine *e, sqlite3_stmt *is, sqlite3_stmt *wanted)
+{
+    for (;;) {
+        const int left = sqlite3_step(is), right = sqlite3_step(wanted);
+        if (left != SQLITE_ROW && left != SQLITE_DONE)
+            return sqlite_trouble(e, left, "read its schema");
+        if (left == SQLITE_DONE && right == SQLITE_DONE)
+            return OK;
+        if (left != right)
+            return say(e, left == SQLITE_DONE
+                              ? "the schema of the store was altered: something is missing"
+                              : "the schema of the store was altered: something was added");
+        const err why = compare_item(e, is, wanted);
+        if (why != OK)
+            return why;
+    }
+}
+
+static err compare_schema(struct sqlite_engine *e, uint32_t count)
+{
+    sqlite3 *db = expected_schema(count);
+    sqlite3_stmt *is = NULL, *wanted = NULL;
+    must(sqlite3_prepare_v2(db, list_schema, -1, &wanted, NULL) == SQLITE_OK);
+    const int result = sqlite3_prepare_v2(e->db, list_schema, -1, &is, NULL);
+    const err why = result == SQLITE_OK ? compare_lists(e, is, wanted)
+                                        : sqlite_trouble(e, result, "read its schema");
+    sqlite3_finalize(is);
+    sqlite3_finalize(wanted);
+    sqlite3_close(db);
+    return why;
+}
+
+/* ---- making it ours ---- */
+
+static err note_migration(struct sqlite_engine *e, const struct migration *migration)
+{
+    char hash[SCHEMA_HASH_SIZE];
+    sqlite3_stmt *s;
+    schema_hash(migration, hash);
+    const int result = sqlite3_prepare_v2(
+        e->db, "INSERT INTO schema_migration (name, hash, applied_at) VALUES (?1, ?2, ?3)", -1, &s,
+        NULL);
+    if (result != SQLITE_OK)
+        return sqlite_trouble(e, result, "record a migration");
+    sqlite3_bind_text(s, 1, migration->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, hash, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 3, (int64_t)time(NULL) * 1000);
+    const err why = sqlite_run(e, s, "record a migration");
+    sqlite3_finalize(s);
+    return why;
+}
+
+static err migrate(struct sqlite_engine *e, uint32_t index)
+{
+    FAILPOINT(MIGRATE_BEFORE);
+    err why = sqlite_exec(e, "BEGIN IMMEDIATE", "migrate");
+    if (why == OK && index == 0)
+        why = sqlite_exec(e, create_log, "migrate");
+    if (why == OK)
+        why = sqlite_exec(e, sqlite_migrations[index].text, "migrate");
+    if (why == OK)
+        why = note_migration(e, &sqlite_migrations[index]);
+    FAILPOINT(MIGRATE_INSIDE);
+    if (why == OK)
+        why = sqlite_exec(e, "COMMIT", "migrate");
+    if (why != OK)
+        ignore(sqlite3_exec(e->db, "ROLLBACK", NULL, NULL, NULL), "closing it has the same effect");
+    FAILPOINT(MIGRATE_AFTER);
+    return why;
+}
+
+static err refuse_old(struct sqlite_engine *e, uint32_t count)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "the store is of an older version (%u of %u migrations); start the daemon once", count,
+             sqlite_migrations_count);
+    return say(e, text);
+}
+
+err sqlite_schema(struct sqlite_engine *e)
+{
+    int64_t items = 0, has_log = 0;
+    uint32_t count = 0;
+    err why = count_rows(e, "SELECT count(*) FROM sqlite_schema", &items);
+    if (why == OK)
+        why = count_rows(e, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migration'",
+                         &has_log);
+    if (why == OK && items && !has_log)
+        why = say(e, "it is a database, but not one of Halligan's");
+    if (why == OK && has_log)
+        why = read_log(e, &count);
+    if (why == OK && has_log)
+        why = compare_schema(e, count);
+    if (why != OK)
+        return why;
+    if (e->mode == ENGINE_READ)
+        return count == sqlite_migrations_count ? OK : refuse_old(e, count);
+    why = sqlite_exec(e, "PRAGMA journal_mode = WAL", "use a write-ahead log");
+    while (why == OK && count < sqlite_migrations_count)
+        why = migrate(e, count++);
+    return why;
+}

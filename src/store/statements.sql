@@ -1,0 +1,33 @@
+-- Every statement that is not "write or read the rows of one table" (those follow from the records:
+-- tools/gen/statements). Parameters are $1, $2, ... on both engines.
+
+-- lead_take: whoever starts takes the store over
+UPDATE leadership SET epoch = epoch + 1, holder = $1, claim = $2
+RETURNING epoch, turn, now_ms, digest;
+
+-- lead_keep: whoever led goes on, unless somebody else took it over meanwhile
+UPDATE leadership SET epoch = epoch + 1, holder = $1, claim = $2 WHERE epoch = $3
+RETURNING epoch, turn, now_ms, digest;
+
+-- mark: where the store stands, and who says so
+SELECT epoch, turn, now_ms, digest, holder, claim FROM leadership;
+
+-- guard: the first statement of every batch; no row means that we do not lead any more
+UPDATE leadership SET turn = turn + 1, now_ms = $3, digest = $4 WHERE epoch = $1 AND turn = $2;
+
+-- fill_mark: the last statement of a copy
+UPDATE leadership SET epoch = $1, turn = $2, now_ms = $3, digest = $4;
+
+-- events: behind (turn, n), oldest first
+SELECT turn, n, at, actor, verb, object, object_id, changes FROM event
+WHERE (turn, n) > ($1, $2) ORDER BY turn, n LIMIT $3;
+
+-- members: the closed intervals of membership that cover a snapshot
+SELECT deployment_id, noderole_id, role_id, node_id, from_seq, to_seq FROM old_member
+WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2
+ORDER BY deployment_id, noderole_id, role_id, node_id, from_seq, to_seq;
+
+-- data: the same of committed user data
+SELECT deployment_id, role_id, node_id, from_seq, to_seq, data FROM old_data
+WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2
+ORDER BY deployment_id, role_id, node_id, from_seq, to_seq;

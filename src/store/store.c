@@ -1,0 +1,429 @@
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "store/engine.h"
+#include "sys/failpoint.h"
+
+/* The writer and its thread. The engine belongs to the thread while a job is under way and to the
+ * caller otherwise; the lock hands it over. */
+
+enum { LEAD_WAIT_MS = 200 };
+
+enum job { JOB_NONE, JOB_LEAD, JOB_WRITE, JOB_QUIT };
+
+struct store {
+    struct engine *engine;
+    void (*wake)(void *context);
+    void *wake_context;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t given; /* to the thread */
+    pthread_cond_t taken; /* from it       */
+    enum job job;
+    bool done;    /* the job is, and its result was not fetched */
+    bool rested;  /* since the last job */
+    bool resting; /* the thread has the engine though nobody asked */
+    err result;
+    const struct batch *batch;
+    int64_t epoch; /* JOB_LEAD: in */
+    struct store_mark mark;
+};
+
+/* ---- which engine ---- */
+
+static const char sqlite_scheme[] = "sqlite:";
+
+static bool is_postgres(const char *url)
+{
+    return strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0;
+}
+
+bool store_url_check(const char *url, struct store_why *out_why)
+{
+    if (is_postgres(url))
+        return true;
+    if (strncmp(url, sqlite_scheme, sizeof sqlite_scheme - 1) == 0 &&
+        url[sizeof sqlite_scheme - 1] != '\0')
+        return true;
+    snprintf(out_why->text, sizeof out_why->text,
+             "\"%.200s\" is neither sqlite:PATH nor postgresql://...", url);
+    return false;
+}
+
+static err open_engine(const char *url, enum engine_mode mode, const char *holder,
+                       struct engine **out, struct store_why *out_why)
+{
+    if (!store_url_check(url, out_why))
+        return ERR_SYNTAX;
+    if (is_postgres(url))
+        return postgres_open(url, mode, holder, out, out_why);
+    return sqlite_open(url + sizeof sqlite_scheme - 1, mode, holder, out, out_why);
+}
+
+/* ---- the thread ---- */
+
+static err do_job(struct store *s, enum job job)
+{
+    if (job == JOB_LEAD)
+        return s->engine->ops->lead(s->engine, s->epoch, &s->mark);
+    FAILPOINT(TAKEN);
+    const err why = s->engine->ops->write(s->engine, s->batch);
+    FAILPOINT(ANSWER_BEFORE);
+    return why;
+}
+
+static void finish_job(struct store *s, err result)
+{
+    pthread_mutex_lock(&s->lock);
+    s->result = result;
+    s->done = true;
+    pthread_cond_signal(&s->taken);
+    pthread_mutex_unlock(&s->lock);
+    if (s->wake)
+        s->wake(s->wake_context);
+    FAILPOINT(ANSWER_AFTER);
+}
+
+/* With the lock held and nothing to do: keep house once, then wait. */
+static void rest(struct store *s)
+{
+    if (s->rested) {
+        pthread_cond_wait(&s->given, &s->lock);
+        return;
+    }
+    s->resting = true;
+    pthread_mutex_unlock(&s->lock);
+    s->engine->ops->rest(s->engine);
+    pthread_mutex_lock(&s->lock);
+    s->resting = false;
+    s->rested = true;
+    pthread_cond_signal(&s->taken);
+}
+
+static void *work(void *self)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        while (s->job == JOB_NONE || s->done)
+            rest(s);
+        if (s->job == JOB_QUIT)
+            break;
+        const enum job job = s->job;
+        s->rested = false;
+        pthread_mutex_unlock(&s->lock);
+        finish_job(s, do_job(s, job));
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* With the lock held: the thread is free and gets something to do. */
+static void give(struct store *s, enum job job)
+{
+    must(s->job == JOB_NONE);
+    s->job = job;
+    s->done = false;
+    pthread_cond_signal(&s->given);
+}
+
+/* With the lock held: is the job done by then? NULL waits for ever. */
+static bool wait_done(struct store *s, const struct timespec *until)
+{
+    while (!s->done) {
+        if (!until)
+            pthread_cond_wait(&s->taken, &s->lock);
+        else if (pthread_cond_timedwait(&s->taken, &s->lock, until) != 0)
+            return s->done;
+    }
+    return true;
+}
+
+static struct timespec soon(void)
+{
+    struct timespec at;
+    must(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
+    at.tv_nsec += (long)LEAD_WAIT_MS * 1000000;
+    at.tv_sec += at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
+/* ---- the port ---- */
+
+/* A server that does not answer must not hold up whoever asks: what takes longer goes on in the
+ * thread, and the next call hears what came of it. At the start there is nobody to hold up. */
+static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
+{
+    struct store *s = self;
+    const struct timespec until = soon();
+    pthread_mutex_lock(&s->lock);
+    if (s->job == JOB_NONE) {
+        s->epoch = epoch;
+        give(s, JOB_LEAD);
+    }
+    err why = ERR_UNAVAILABLE;
+    must(s->job == JOB_LEAD);
+    if (wait_done(s, epoch ? &until : NULL)) {
+        why = s->result;
+        *out_mark = s->mark;
+        s->job = JOB_NONE;
+        s->done = false;
+    } else {
+        snprintf(s->engine->why.text, sizeof s->engine->why.text, "the store does not answer");
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err load_tables(struct engine *e, struct store_visitor visitor)
+{
+    err why = OK;
+    for (uint32_t t = 0; t < TABLE_LOADED && why == OK; t++)
+        why = e->ops->table(e, (enum table)t, visitor);
+    return why;
+}
+
+static err port_load(void *self, struct store_visitor visitor)
+{
+    struct store *s = self;
+    struct store_mark mark;
+    pthread_mutex_lock(&s->lock);
+    must(s->job == JOB_NONE);
+    while (s->resting)
+        pthread_cond_wait(&s->taken, &s->lock);
+    err why = s->engine->ops->begin(s->engine, &mark);
+    if (why == OK) {
+        why = load_tables(s->engine, visitor);
+        s->engine->ops->end(s->engine);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err port_submit(void *self, const struct batch *batch)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    s->batch = batch;
+    give(s, JOB_WRITE);
+    pthread_mutex_unlock(&s->lock);
+    return OK;
+}
+
+static err port_poll(void *self, bool *out_busy)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    must(s->job == JOB_WRITE);
+    *out_busy = !s->done;
+    const err why = s->result;
+    if (s->done) {
+        s->job = JOB_NONE;
+        s->done = false;
+        s->batch = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+struct store_port store_port(struct store *s)
+{
+    return (struct store_port){s, port_lead, port_load, port_submit, port_poll};
+}
+
+/* ---- opening and closing ---- */
+
+static void start_thread(struct store *s)
+{
+    pthread_condattr_t monotonic;
+    must(pthread_condattr_init(&monotonic) == 0 &&
+         pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
+    must(pthread_mutex_init(&s->lock, NULL) == 0 && pthread_cond_init(&s->given, NULL) == 0 &&
+         pthread_cond_init(&s->taken, &monotonic) == 0);
+    pthread_condattr_destroy(&monotonic);
+    must(pthread_create(&s->thread, NULL, work, s) == 0);
+}
+
+err store_open(const struct store_options *options, struct store **out_store,
+               struct store_why *out_why)
+{
+    struct engine *engine;
+    const err why = open_engine(options->url, ENGINE_WRITE, options->holder, &engine, out_why);
+    if (why != OK)
+        return why;
+    struct store *s = calloc(1, sizeof *s);
+    must(s);
+    s->engine = engine;
+    s->wake = options->wake;
+    s->wake_context = options->wake_context;
+    start_thread(s);
+    *out_store = s;
+    return OK;
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    if (s->job != JOB_NONE)
+        ignore(wait_done(s, NULL), "for ever means until it is");
+    s->job = JOB_QUIT;
+    s->done = false;
+    pthread_cond_signal(&s->given);
+    pthread_mutex_unlock(&s->lock);
+    must(pthread_join(s->thread, NULL) == 0);
+    s->engine->ops->close(s->engine);
+    pthread_cond_destroy(&s->given);
+    pthread_cond_destroy(&s->taken);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+const char *store_trouble(const struct store *s)
+{
+    return s->engine->why.text;
+}
+
+bool store_is_lost(const struct store *s)
+{
+    return s->engine->lost;
+}
+
+/* ---- readers ---- */
+
+struct store_reader {
+    struct engine *engine;
+};
+
+err store_reader_open(const char *url, struct store_reader **out_reader, struct store_why *out_why)
+{
+    struct engine *engine;
+    const err why = open_engine(url, ENGINE_READ, "reader", &engine, out_why);
+    if (why != OK)
+        return why;
+    struct store_reader *r = calloc(1, sizeof *r);
+    must(r);
+    r->engine = engine;
+    *out_reader = r;
+    return OK;
+}
+
+void store_reader_close(struct store_reader *r)
+{
+    if (!r)
+        return;
+    r->engine->ops->close(r->engine);
+    free(r);
+}
+
+const char *store_reader_trouble(const struct store_reader *r)
+{
+    return r->engine->why.text;
+}
+
+err store_reader_begin(struct store_reader *r, struct store_mark *out_mark)
+{
+    return r->engine->ops->begin(r->engine, out_mark);
+}
+
+void store_reader_end(struct store_reader *r)
+{
+    r->engine->ops->end(r->engine);
+}
+
+err store_reader_table(struct store_reader *r, enum table table, struct store_visitor visitor)
+{
+    return r->engine->ops->table(r->engine, table, visitor);
+}
+
+err store_reader_verify(struct store_reader *r, struct store_why *out_why)
+{
+    const err why = r->engine->ops->verify(r->engine);
+    if (why != OK)
+        *out_why = r->engine->why;
+    return why;
+}
+
+static err reader_events(void *self, int64_t turn, int64_t n, uint32_t limit,
+                         struct store_visitor visitor)
+{
+    struct engine *e = ((struct store_reader *)self)->engine;
+    return e->ops->events(e, turn, n, limit, visitor);
+}
+
+static err reader_intervals(void *self, int64_t deployment_id, int64_t seq,
+                            struct store_visitor visitor)
+{
+    struct engine *e = ((struct store_reader *)self)->engine;
+    return e->ops->intervals(e, deployment_id, seq, visitor);
+}
+
+struct history_port store_reader_history(struct store_reader *r)
+{
+    return (struct history_port){r, reader_events, reader_intervals};
+}
+
+/* ---- whole stores ---- */
+
+/* Far above anything the original will reach while both exist. */
+enum { EPOCHS_ABOVE = 1 << 20 };
+
+static err fill_record(void *self, const struct record *record)
+{
+    struct engine *to = self;
+    return to->ops->fill_put(to, record);
+}
+
+static err copy_tables(struct engine *from, struct engine *to, const struct store_mark *mark)
+{
+    const struct store_visitor visitor = {to, fill_record};
+    err why = to->ops->fill_begin(to);
+    if (why != OK)
+        return why;
+    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
+        why = from->ops->table(from, (enum table)t, visitor);
+    struct store_mark raised = *mark;
+    raised.epoch += EPOCHS_ABOVE;
+    if (why == OK)
+        return to->ops->fill_end(to, &raised);
+    ignore(to->ops->fill_end(to, NULL), "what went wrong first is what is told");
+    return why;
+}
+
+static err copy_into(struct engine *from, const char *to_url, struct store_why *out_why)
+{
+    struct engine *to;
+    struct store_mark mark;
+    err why = open_engine(to_url, ENGINE_WRITE, "copy", &to, out_why);
+    if (why != OK)
+        return why;
+    why = from->ops->begin(from, &mark);
+    if (why == OK) {
+        why = copy_tables(from, to, &mark);
+        from->ops->end(from);
+    }
+    if (why != OK)
+        *out_why = to->why.text[0] ? to->why : from->why;
+    to->ops->close(to);
+    return why;
+}
+
+err store_copy(const char *from_url, const char *to_url, struct store_why *out_why)
+{
+    struct engine *from;
+    err why = open_engine(from_url, ENGINE_READ, "copy", &from, out_why);
+    if (why != OK)
+        return why;
+    why = copy_into(from, to_url, out_why);
+    from->ops->close(from);
+    return why;
+}
