@@ -1,0 +1,24 @@
+/* credentials.h - what an Authorization header says. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+
+enum credentials_kind {
+    CREDENTIALS_NONE,   /* no header, or nothing we understand */
+    CREDENTIALS_BASIC,  /* name and secret                     */
+    CREDENTIALS_BEARER, /* secret                              */
+};
+
+struct credentials {
+    enum credentials_kind kind;
+    struct str name;
+    struct str secret;
+};
+
+/* Texts lie in the arena. Malformed headers are CREDENTIALS_NONE. */
+struct credentials credentials_parse(struct arena *a, struct str header);
+/* Lower-case hex SHA-256 of a token: what the store keeps of it. 64 characters, in the arena. */
+struct str credentials_token_hash(struct arena *a, struct str token);
+/* A fresh token: 32 random bytes as text that needs no escaping anywhere. In the arena. */
+struct str credentials_token_new(struct arena *a);

@@ -1,0 +1,302 @@
+/* http.c - the server: opening, its place in the loop, closing.
+ *
+ * MHD_run reads, calls back and writes; it is never entered twice. It runs when the epoll
+ * descriptor says that something happened, when a timeout of libmicrohttpd is over, and once for
+ * all answers that were given from outside of it. Always where the loop polls: so a handler can
+ * rely on the loop's check phase coming before the loop sleeps.
+ */
+#include "http/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "http/http_private.h"
+
+enum {
+    BODY_MAX_DEFAULT = 4 << 20,
+    CONNECTIONS_MAX_DEFAULT = 1000,
+    IDLE_S_DEFAULT = 30,
+    PEM_MAX = 1 << 20,
+    FLUSH_MS_MAX = 1000, /* what a closing server gives its last answers */
+    FLUSH_STEP_MS = 20,
+};
+
+/* --- in the loop ------------------------------------------------------------------------------*/
+
+void http_wake(struct http_server *s)
+{
+    if (!s->is_closing)
+        must(uv_async_send(&s->wake) == 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    http_wake(timer->data);
+}
+
+static void run(struct http_server *s)
+{
+    must(!s->is_running);
+    s->is_running = true;
+    ignore(MHD_run(s->daemon), "it says no more than that it was called wrongly");
+    s->is_running = false;
+    MHD_UNSIGNED_LONG_LONG timeout_ms;
+    if (MHD_get_timeout(s->daemon, &timeout_ms) != MHD_YES)
+        must(uv_timer_stop(&s->timer) == 0);
+    else if (timeout_ms == 0)
+        http_wake(s);
+    else
+        must(uv_timer_start(&s->timer, on_timer, timeout_ms, 0) == 0);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status; /* whatever it is, libmicrohttpd will meet it */
+    (void)events;
+    run(poll->data);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    run(wake->data);
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+    clients_sweep(timer->data);
+}
+
+/* --- opening ----------------------------------------------------------------------------------*/
+
+struct pem {
+    char *text;
+    size_t size; /* of the room, for wiping it */
+};
+
+struct opening {
+    const struct http_options *options;
+    struct sockaddr_storage address;
+    unsigned flags;
+    struct pem cert;
+    struct pem key;
+    char *why;
+    size_t why_size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(const struct opening *o, const char *format,
+                                                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(o->why, o->why_size, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool read_address(struct opening *o)
+{
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&o->address;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&o->address;
+    const char *text = o->options->address ? o->options->address : "";
+    if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+        in->sin_family = AF_INET;
+        in->sin_port = htons(o->options->port);
+        return true;
+    }
+    if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons(o->options->port);
+        o->flags |= MHD_USE_IPv6;
+        return true;
+    }
+    return fail(o, "cannot listen on \"%s\": not an address", text);
+}
+
+static void pem_fini(struct pem *pem)
+{
+    if (pem->text)
+        sodium_memzero(pem->text, pem->size);
+    free(pem->text);
+}
+
+static bool read_pem(const struct opening *o, const char *path, struct pem *out_pem)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fail(o, "cannot open \"%s\": %s", path, strerror(errno));
+    /* Unbuffered, so that no copy of the key stays behind. */
+    setbuf(file, NULL);
+    *out_pem = (struct pem){.text = calloc(1, PEM_MAX), .size = PEM_MAX};
+    const size_t len = out_pem->text ? fread(out_pem->text, 1, PEM_MAX, file) : 0;
+    const bool is_read = out_pem->text && !ferror(file);
+    ignore(fclose(file), "it was only read");
+    if (!is_read || len == 0 || len == PEM_MAX)
+        return fail(o, "cannot read \"%s\": it is empty, too large or no file", path);
+    return true;
+}
+
+static bool read_tls(struct opening *o)
+{
+    const char *cert = o->options->tls_cert;
+    const char *key = o->options->tls_key;
+    if (!cert && !key)
+        return true;
+    if (!cert || !key)
+        return fail(o, "TLS needs a certificate and a key, and only one was given");
+    o->flags |= MHD_USE_TLS;
+    return read_pem(o, cert, &o->cert) && read_pem(o, key, &o->key);
+}
+
+static bool start_failed(const struct opening *o, int error)
+{
+    const bool is_address = error == EADDRINUSE || error == EADDRNOTAVAIL || error == EACCES ||
+                            error == EAFNOSUPPORT || error == EMFILE || error == ENFILE;
+    if (o->options->tls_cert && !is_address)
+        return fail(o, "the certificate \"%s\" and the key \"%s\" are no usable pair",
+                    o->options->tls_cert, o->options->tls_key);
+    return fail(o, "cannot listen on \"%s\" port %u: %s", o->options->address, o->options->port,
+                strerror(error));
+}
+
+static bool start_daemon(struct http_server *s, const struct opening *o)
+{
+    const struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
+    const struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, o->cert.text},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, o->key.text},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    s->is_secure = o->options->tls_cert != NULL;
+    errno = 0;
+    /* clang-format off */
+    s->daemon = MHD_start_daemon(
+        o->flags | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, o->options->port,
+        clients_accept, s, exchange_access, s,
+        MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)&o->address,
+        MHD_OPTION_CONNECTION_LIMIT, s->connections_max + 1,
+        MHD_OPTION_CONNECTION_TIMEOUT, s->idle_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
+        MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, s,
+        MHD_OPTION_NOTIFY_COMPLETED, exchange_end, s,
+        MHD_OPTION_NOTIFY_CONNECTION, clients_notify, s,
+        MHD_OPTION_ARRAY, s->is_secure ? tls : no_tls,
+        MHD_OPTION_END);
+    /* clang-format on */
+    return s->daemon || start_failed(o, errno);
+}
+
+/* The handles are all made or none: a poll that cannot be made is met before the others. */
+static bool watch(struct http_server *s, uv_loop_t *loop, const struct opening *o)
+{
+    const union MHD_DaemonInfo *epoll = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    const union MHD_DaemonInfo *port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    must(epoll && port);
+    s->port = port->port;
+    const int failed = uv_poll_init(loop, &s->poll, epoll->epoll_fd);
+    if (failed)
+        return fail(o, "cannot watch the connections: %s", uv_strerror(failed));
+    must(uv_timer_init(loop, &s->timer) == 0 && uv_timer_init(loop, &s->sweep) == 0 &&
+         uv_async_init(loop, &s->wake, on_wake) == 0);
+    s->poll.data = s->timer.data = s->sweep.data = s->wake.data = s;
+    s->open_handles = 4;
+    const uint64_t sweep_ms = (uint64_t)s->idle_s * 1000;
+    must(uv_poll_start(&s->poll, UV_READABLE, on_poll) == 0 &&
+         uv_timer_start(&s->sweep, on_sweep, sweep_ms, sweep_ms) == 0);
+    return true;
+}
+
+static void server_free(struct http_server *s)
+{
+    if (s->daemon)
+        MHD_stop_daemon(s->daemon);
+    clients_fini(s);
+    free(s);
+}
+
+struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,
+                              struct http_handler handler, char *why, size_t why_size)
+{
+    struct opening o = {.options = options, .why = why, .why_size = why_size};
+    struct http_server *s = calloc(1, sizeof *s);
+    if (!s) {
+        ignore(fail(&o, "out of memory"), "said below");
+        return NULL;
+    }
+    s->handler = handler;
+    s->body_max = options->body_max ? options->body_max : BODY_MAX_DEFAULT;
+    s->connections_max =
+        options->connections_max ? options->connections_max : CONNECTIONS_MAX_DEFAULT;
+    s->idle_s = options->idle_s ? options->idle_s : IDLE_S_DEFAULT;
+    const bool is_open = (clients_init(s) || fail(&o, "out of memory")) && read_address(&o) &&
+                         read_tls(&o) && start_daemon(s, &o) && watch(s, loop, &o);
+    pem_fini(&o.cert);
+    pem_fini(&o.key);
+    if (is_open)
+        return s;
+    server_free(s);
+    return NULL;
+}
+
+uint16_t http_port(const struct http_server *s)
+{
+    return s->port;
+}
+
+uint32_t http_pending(const struct http_server *s)
+{
+    return s->pending_count;
+}
+
+/* --- closing ----------------------------------------------------------------------------------*/
+
+void http_quiesce(struct http_server *s)
+{
+    s->is_quiet = true;
+    const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
+    if (fd != MHD_INVALID_SOCKET)
+        ignore(close(fd), "nothing was written to it");
+}
+
+/* Answers that are given go out, if their clients take them now. */
+static void flush(struct http_server *s)
+{
+    const uint64_t end = uv_hrtime() + (uint64_t)FLUSH_MS_MAX * 1000000;
+    while (s->answered_count > 0 && uv_hrtime() < end) {
+        s->is_running = true;
+        ignore(MHD_run_wait(s->daemon, FLUSH_STEP_MS), "as in run()");
+        s->is_running = false;
+    }
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_server *s = handle->data;
+    if (--s->open_handles == 0)
+        free(s);
+}
+
+void http_close(struct http_server *s)
+{
+    must(!s->is_running && !s->is_closing);
+    http_quiesce(s);
+    s->is_closing = true;
+    while (s->pending)
+        exchange_refuse(s->pending, 503);
+    flush(s);
+    /* The loop lets go of the epoll descriptor before it is closed. */
+    uv_close((uv_handle_t *)&s->poll, on_closed);
+    uv_close((uv_handle_t *)&s->timer, on_closed);
+    uv_close((uv_handle_t *)&s->sweep, on_closed);
+    uv_close((uv_handle_t *)&s->wake, on_closed);
+    MHD_stop_daemon(s->daemon);
+    must(s->answered_count == 0);
+    clients_fini(s);
+}

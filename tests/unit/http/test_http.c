@@ -1,0 +1,383 @@
+/* Goal: every request that is well formed reaches the handler as it was meant, and no other does.
+ * Method: a real server on the loopback, and bytes sent to it by hand. */
+#include "tests/unit/http/http_world.h"
+
+#include "http/http_private.h"
+
+#define HOST "Host: here\r\n\r\n"
+
+TEST(a_get_is_answered_at_once)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "GET /nodes/7 HTTP/1.1\r\nX-Test: yes\r\n" HOST);
+    const struct heard h = hear(&t);
+    CHECK(h.status == 200);
+    CHECK(str_is(h.body, "GET /nodes/7||yes|loopback|"));
+    CHECK(has_text(h.head, "\r\nContent-Type: text/plain\r\n"));
+    CHECK(!has_text(h.head, "Connection: close"));
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(headers_of_the_answer_arrive_and_none_can_be_smuggled_in)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "GET / HTTP/1.1\r\n" HOST);
+    const struct heard h = hear(&t);
+    CHECK(has_text(h.head, "\r\nX-First: one\r\n"));
+    CHECK(has_text(h.head, "\r\nX-Last: three\r\n"));
+    CHECK(!has_text(h.head, "X-Injected"));
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(every_method_has_its_name)
+{
+    static const char *const asked[] = {"GET",    "POST",   "PUT",     "PATCH",
+                                        "DELETE", "DELETE", "OPTIONS", "get"};
+    static const char *const seen[] = {"GET",    "POST",   "PUT",   "PATCH",
+                                       "DELETE", "DELETE", "OTHER", "OTHER"};
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    for (int i = 0; i < 8; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "%s /x HTTP/1.1\r\n" HOST, asked[i]);
+        say(&t, line);
+        const struct heard h = hear(&t);
+        CHECK(h.status == (i == 2 ? 201 : 200));
+        snprintf(line, sizeof line, "%s /x|||loopback|", seen[i]);
+        CHECK(str_is(h.body, line));
+    }
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(head_tells_the_length_and_sends_no_body)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "HEAD /x HTTP/1.1\r\n" HOST "GET /after HTTP/1.1\r\n" HOST);
+    const struct heard h = hear_answer(&t, false);
+    CHECK(h.status == 200);
+    CHECK(content_length(h.head) == strlen("HEAD /x|||loopback|"));
+    CHECK(str_is(hear(&t).body, "GET /after|||loopback|"));
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(requests_sent_in_one_breath_are_answered_in_order)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t,
+        "GET /later/1 HTTP/1.1\r\n" HOST "GET /2 HTTP/1.1\r\n" HOST
+        "POST /later/3 HTTP/1.1\r\nContent-Length: 3\r\n" HOST "abcGET /later/4 HTTP/1.1\r\n" HOST);
+    CHECK(str_is(hear(&t).body, "GET /later/1|||loopback|"));
+    CHECK(str_is(hear(&t).body, "GET /2|||loopback|"));
+    CHECK(str_is(hear(&t).body, "POST /later/3|||loopback|abc"));
+    CHECK(str_is(hear(&t).body, "GET /later/4|||loopback|"));
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_client_of_the_old_version_is_answered_and_let_go)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "GET /x HTTP/1.0\r\n\r\n");
+    CHECK(hear(&t).status == 200);
+    CHECK(hear_end(&t));
+    hang_up(&t);
+    world_close(w);
+}
+
+/* --- targets ----------------------------------------------------------------------------------*/
+
+TEST(paths_and_queries_are_decoded)
+{
+    static const char *const cases[][2] = {
+        {"/", "GET /||"},
+        {"/a%20b%2Fc%c3%A4", "GET /a b/c\xc3\xa4||"},
+        {"/a+b?a+b=c+d", "GET /a+b|a b=c d;|"},
+        {"/x?a=1&b=2&a=3", "GET /x|a=1;b=2;a=3;|"},
+        {"/x?a&b=&=c&&&d=e=f", "GET /x|a=;b=;=c;d=e=f;|"},
+        {"/x?", "GET /x||"},
+        {"/x?%26=%3d&q=%2B", "GET /x|&==;q=+;|"},
+        {"/x?a?b=/c?d", "GET /x|a?b=/c?d;|"},
+        {"/\xc3\xa4?\xe2\x82\xac=1", "GET /\xc3\xa4|\xe2\x82\xac=1;|"},
+        {"http://elsewhere:80/p?q=1", "GET /p|q=1;|"},
+        {"HTTPS://elsewhere", "GET /||"},
+        {"//double//slash", "GET //double//slash||"},
+    };
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST, cases[i][0]);
+        say(&t, text);
+        snprintf(text, sizeof text, "%s|loopback|", cases[i][1]);
+        CHECK(str_is(hear(&t).body, text));
+    }
+    hang_up(&t);
+    world_close(w);
+}
+
+static const char REFUSED_400[] =
+    "{\"message\":\"the request is not clean text, badly escaped or badly framed\","
+    "\"status\":400,\"code\":\"bad_text\"}";
+
+TEST(targets_that_are_no_clean_text_never_reach_the_handler)
+{
+    static const char *const targets[] = {
+        "/%00",         "/a%",        "/a%2",       "/a%zz",     "/a%2g",    "/%ff",
+        "/%c3",         "/%c0%af",    "/%ed%a0%80", "/x?a=%00",  "/x?%00=b", "/x?a=%",
+        "/x?%c3=1",     "/x?a=1&b=%", "/\xff",      "/x?\xc3",   "no-slash", "*",
+        "http://h?x=1", "/a b",       "/a\tb",      "/x?a=\x01", "/a\x7f",   "%2Fx",
+    };
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST, targets[i]);
+        say(&t, text);
+        const struct heard h = hear(&t);
+        CHECK(h.status == 400);
+        CHECK(str_is(h.body, REFUSED_400));
+        CHECK(has_text(h.head, "\r\nContent-Type: application/json\r\n"));
+    }
+    CHECK(served(w) == 0);
+    /* The connection is as good as before, also behind a body that nobody wanted. */
+    say(&t, "POST /% HTTP/1.1\r\nContent-Length: 5\r\n" HOST "12345GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&t).status == 400);
+    CHECK(hear(&t).status == 200);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_zero_byte_in_the_request_line_does_not_end_it)
+{
+    static const char zero[] = "GET /a\0b HTTP/1.1\r\n" HOST;
+    static const char zero_at_end[] = "GET /a\0 HTTP/1.1\r\n" HOST;
+    static const char zero_in_query[] = "GET /a?b\0=c HTTP/1.1\r\n" HOST;
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    CHECK(say_bytes(&t, zero, sizeof zero - 1));
+    CHECK(hear(&t).status == 400);
+    CHECK(say_bytes(&t, zero_at_end, sizeof zero_at_end - 1));
+    CHECK(hear(&t).status == 400);
+    CHECK(say_bytes(&t, zero_in_query, sizeof zero_in_query - 1));
+    CHECK(hear(&t).status == 400);
+    CHECK(served(w) == 0);
+    hang_up(&t);
+    world_close(w);
+}
+
+static void is_refused(struct world *w, const char *text, int status)
+{
+    struct talk t = dial(w);
+    say(&t, text);
+    CHECK(hear(&t).status == status);
+    hang_up(&t);
+}
+
+TEST(requests_that_break_the_protocol_never_reach_the_handler)
+{
+    struct world *w = world_open((struct http_options){0});
+    is_refused(w, "GET / HTTP/1.1\r\n\r\n", 400);
+    is_refused(w, "GET /\r\n" HOST, 400);
+    is_refused(w, "GET / HTTP/1.1\r\nno colon\r\n" HOST, 400);
+    is_refused(w, "GET / HTTP/9.9\r\n" HOST, 505);
+    is_refused(w, "POST / HTTP/1.1\r\nContent-Length: five\r\n" HOST, 400);
+    is_refused(w, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "zz\r\n\r\n", 400);
+    CHECK(served(w) == 0);
+    world_close(w);
+}
+
+TEST(a_body_with_two_ends_is_refused_and_the_connection_with_it)
+{
+    static const char *const heads[] = {
+        "Content-Length: 5\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nContent-Length: 60\r\n",
+        "content-length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+    };
+    struct world *w = world_open((struct http_options){0});
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        struct talk t = dial(w);
+        char text[200];
+        snprintf(text, sizeof text, "POST / HTTP/1.1\r\n%s" HOST, heads[i]);
+        say(&t, text);
+        const struct heard h = hear(&t);
+        CHECK(h.status == 400);
+        CHECK(str_is(h.body, REFUSED_400));
+        CHECK(hear_end(&t));
+        hang_up(&t);
+    }
+    CHECK(served(w) == 0);
+    world_close(w);
+}
+
+TEST(a_head_without_end_is_refused)
+{
+    struct world *w = world_open((struct http_options){0});
+    const size_t size = HTTP_CONNECTION_MEMORY + 1000;
+    char *text = malloc(size + 1);
+    CHECK(text != NULL);
+    memset(text, 'a', size);
+    text[size] = '\0';
+    memcpy(text, "GET /", 5);
+    is_refused(w, text, 414);
+    memcpy(text, "GET / HTTP/1.1\r\nX: ", 19);
+    is_refused(w, text, 431);
+    free(text);
+    CHECK(served(w) == 0);
+    world_close(w);
+}
+
+/* --- bodies -----------------------------------------------------------------------------------*/
+
+static const char REFUSED_413[] =
+    "{\"message\":\"the body is too large\",\"status\":413,\"code\":\"too_large\"}";
+
+static void say_body(struct talk *t, size_t size)
+{
+    char *bytes = malloc(size);
+    CHECK(bytes != NULL);
+    memset(bytes, 'b', size);
+    CHECK(say_bytes(t, bytes, size));
+    free(bytes);
+}
+
+static void say_post(struct talk *t, size_t size, const char *headers)
+{
+    char head[200];
+    snprintf(head, sizeof head, "POST / HTTP/1.1\r\n%sContent-Length: %zu\r\n" HOST, headers, size);
+    say(t, head);
+}
+
+TEST(a_body_may_be_as_large_as_the_limit_and_no_larger)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000});
+    struct talk t = dial(w);
+    say_post(&t, 1000, "");
+    say_body(&t, 1000);
+    struct heard h = hear(&t);
+    CHECK(h.status == 200);
+    CHECK(h.body.len == strlen("POST /|||loopback|") + 1000);
+    say_post(&t, 1001, "");
+    say_body(&t, 1001);
+    h = hear(&t);
+    CHECK(h.status == 413);
+    CHECK(str_is(h.body, REFUSED_413));
+    say_post(&t, 0, "");
+    CHECK(hear(&t).status == 200);
+    CHECK(served(w) == 2);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_body_far_too_large_is_refused_before_it_is_sent)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000});
+    struct talk t = dial(w);
+    say_post(&t, 2001, "");
+    const struct heard h = hear(&t);
+    CHECK(h.status == 413);
+    CHECK(str_is(h.body, REFUSED_413));
+    CHECK(hear_end(&t));
+    hang_up(&t);
+    is_refused(w, "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n" HOST, 413);
+    CHECK(served(w) == 0);
+    world_close(w);
+}
+
+TEST(a_client_that_asks_before_it_sends_is_told)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000});
+    struct talk t = dial(w);
+    say_post(&t, 5, "Expect: 100-continue\r\n");
+    CHECK(hear_answer(&t, false).status == 100);
+    say(&t, "12345");
+    CHECK(str_is(hear(&t).body, "POST /|||loopback|12345"));
+    say_post(&t, 1001, "Expect: 100-continue\r\n");
+    CHECK(hear(&t).status == 413);
+    CHECK(hear_end(&t));
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_body_in_chunks_is_put_together)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000});
+    struct talk t = dial(w);
+    say(&t, "PUT /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "3\r\nabc\r\n");
+    say(&t, "A;note=1\r\n0123456789\r\n");
+    say(&t, "0\r\nTrailer: x\r\n\r\n");
+    const struct heard h = hear(&t);
+    CHECK(h.status == 201);
+    CHECK(str_is(h.body, "PUT /x|||loopback|abc0123456789"));
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(too_many_chunks_are_refused_and_far_too_many_are_cut)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000});
+    struct talk t = dial(w);
+    say(&t, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST);
+    for (int i = 0; i < 2; i++) {
+        say(&t, "3e8\r\n");
+        say_body(&t, 1000);
+        say(&t, "\r\n");
+    }
+    say(&t, "0\r\n\r\n");
+    CHECK(hear(&t).status == 413);
+    say(&t, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST);
+    /* How far it gets before it hears of it is the kernel's business; an end there must be. */
+    char chunk[1007] = "3e8\r\n";
+    memset(chunk + 5, 'c', 1000);
+    memcpy(chunk + 1005, "\r\n", 2);
+    while (say_bytes(&t, chunk, sizeof chunk)) {
+    }
+    CHECK(hear(&t).status == 0);
+    CHECK(served(w) == 0);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_large_body_arrives_byte_for_byte_and_is_sent_back)
+{
+    enum { SIZE = 3 << 20 };
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    char *bytes = malloc(SIZE);
+    CHECK(bytes != NULL);
+    for (uint32_t i = 0; i < SIZE; i++)
+        bytes[i] = (char)(i * 2654435761u >> 24);
+    say_post(&t, SIZE, "");
+    CHECK(say_bytes(&t, bytes, SIZE));
+    const struct heard h = hear(&t);
+    CHECK(h.status == 200);
+    const uint32_t start = (uint32_t)strlen("POST /|||loopback|");
+    CHECK(h.body.len == SIZE + start);
+    CHECK(memcmp(h.body.at + start, bytes, SIZE) == 0);
+    free(bytes);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(the_first_query_parameter_of_a_name_counts)
+{
+    struct http_request r = {0};
+    struct str value = STR("untouched");
+    CHECK(target_parse(&r, STR("/x?a=1&b=%20&a=2&c")));
+    CHECK(http_query(&r, STR("a"), &value) && str_eq(value, STR("1")));
+    CHECK(http_query(&r, STR("b"), &value) && str_eq(value, STR(" ")));
+    CHECK(http_query(&r, STR("c"), &value) && str_eq(value, STR("")));
+    value = STR("untouched");
+    CHECK(!http_query(&r, STR("A"), &value) && !http_query(&r, STR(""), &value));
+    CHECK(str_eq(value, STR("untouched")));
+    arena_fini(&r.arena);
+}

@@ -1,0 +1,445 @@
+/* Goal: answers may come whenever they come, clients may go whenever they go, and the server ends
+ * well whatever is on its way.
+ * Method: a real server on the loopback; requests are held until the test says so. */
+#include "tests/unit/http/http_world.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "sys/failpoint.h"
+
+#define HOST "Host: here\r\n\r\n"
+
+static const char REFUSED_503[] =
+    "{\"message\":\"shutting down\",\"status\":503,\"code\":\"unavailable\"}";
+
+/* --- answers that come later ------------------------------------------------------------------*/
+
+TEST(an_answer_may_come_from_a_timer)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    for (int i = 0; i < 20; i++) {
+        say(&t, "GET /later HTTP/1.1\r\nX-Test: kept\r\n" HOST);
+        CHECK(str_is(hear(&t).body, "GET /later||kept|loopback|"));
+    }
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(many_requests_wait_at_once_and_each_gets_its_own_answer)
+{
+    enum { COUNT = 200 };
+    static struct talk talks[COUNT];
+    struct world *w = world_open((struct http_options){0});
+    for (int i = 0; i < COUNT; i++) {
+        char text[100];
+        talks[i] = dial(w);
+        snprintf(text, sizeof text, "GET /hold/%d HTTP/1.1\r\n" HOST, i);
+        say(&talks[i], text);
+    }
+    wait_held(w, COUNT);
+    in_loop(w, ask_pending);
+    CHECK(w->pending == COUNT);
+    in_loop(w, answer_held);
+    for (int i = 0; i < COUNT; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "GET /hold/%d|||loopback|", i);
+        CHECK(str_is(hear(&talks[i]).body, text));
+        hang_up(&talks[i]);
+    }
+    in_loop(w, ask_pending);
+    CHECK(w->pending == 0);
+    world_close(w);
+}
+
+TEST(a_handler_may_answer_others_while_it_serves_one)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk first = dial(w);
+    struct talk second = dial(w);
+    say(&first, "POST /hold HTTP/1.1\r\nContent-Length: 4\r\n" HOST "body");
+    wait_held(w, 1);
+    say(&second, "GET /release HTTP/1.1\r\n" HOST);
+    CHECK(str_is(hear(&second).body, "GET /release|||loopback|"));
+    CHECK(str_is(hear(&first).body, "POST /hold|||loopback|body"));
+    hang_up(&first);
+    hang_up(&second);
+    world_close(w);
+}
+
+static void answer_from_elsewhere(struct world *w)
+{
+    char text[] = "short-lived";
+    for (uint32_t i = 0; i < w->held_count; i++)
+        http_answer(w->held[i], &(struct http_answer){.status = 418, .body = str_from(text)});
+    memset(text, 'x', sizeof text);
+    w->held_count = 0;
+}
+
+TEST(the_text_of_an_answer_may_die_after_the_call)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    in_loop(w, answer_from_elsewhere);
+    const struct heard h = hear(&t);
+    CHECK(h.status == 418);
+    CHECK(str_is(h.body, "short-lived"));
+    CHECK(!has_text(h.head, "Content-Type"));
+    hang_up(&t);
+    world_close(w);
+}
+
+static void answer_nothing(struct world *w)
+{
+    for (uint32_t i = 0; i < w->held_count; i++)
+        http_answer(w->held[i], &(struct http_answer){.status = 204});
+    w->held_count = 0;
+}
+
+TEST(an_answer_may_be_empty)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "DELETE /hold HTTP/1.1\r\n" HOST "GET /x HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    in_loop(w, answer_nothing);
+    const struct heard h = hear(&t);
+    CHECK(h.status == 204 && h.body.len == 0);
+    CHECK(hear(&t).status == 200);
+    hang_up(&t);
+    world_close(w);
+}
+
+/* --- clients that go --------------------------------------------------------------------------*/
+
+/* With a reset, not with a farewell. */
+static void vanish(struct talk *t)
+{
+    const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    CHECK(setsockopt(t->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
+    hang_up(t);
+}
+
+TEST(a_client_that_vanishes_while_its_request_waits_harms_nobody)
+{
+    enum { COUNT = 20 };
+    struct world *w = world_open((struct http_options){0});
+    struct talk stays = dial(w);
+    say(&stays, "GET /hold HTTP/1.1\r\n" HOST);
+    for (int i = 0; i < COUNT; i++) {
+        struct talk t = dial(w);
+        say(&t, "POST /hold HTTP/1.1\r\nX-Test: gone\r\nContent-Length: 3\r\n" HOST "abc");
+        wait_held(w, (uint32_t)i + 2);
+        if (i % 2)
+            vanish(&t);
+        else
+            hang_up(&t);
+    }
+    in_loop(w, ask_pending);
+    CHECK(w->pending == COUNT + 1);
+    in_loop(w, answer_held);
+    CHECK(str_is(hear(&stays).body, "GET /hold|||loopback|"));
+    say(&stays, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&stays).status == 200);
+    hang_up(&stays);
+    world_close(w);
+}
+
+TEST(a_client_that_vanishes_in_the_middle_of_its_request_is_forgotten)
+{
+    static const char *const beginnings[] = {
+        "",
+        "GE",
+        "GET /x HTTP/1.1\r\n",
+        "GET /x HTTP/1.1\r\nHost: he",
+        "POST /x HTTP/1.1\r\nContent-Length: 100\r\n" HOST,
+        "POST /x HTTP/1.1\r\nContent-Length: 100\r\n" HOST "half",
+        "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "5\r\nab",
+    };
+    struct world *w = world_open((struct http_options){0});
+    for (size_t i = 0; i < 2 * sizeof beginnings / sizeof beginnings[0]; i++) {
+        struct talk t = dial(w);
+        say(&t, beginnings[i / 2]);
+        if (i % 2)
+            vanish(&t);
+        else
+            hang_up(&t);
+    }
+    struct talk t = dial(w);
+    say(&t, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&t).status == 200);
+    CHECK(served(w) == 1);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_client_that_stops_reading_a_long_answer_is_forgotten)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    const size_t size = 4 << 20;
+    char head[100];
+    char *body = calloc(1, size);
+    CHECK(body != NULL);
+    snprintf(head, sizeof head, "POST /x HTTP/1.1\r\nContent-Length: %zu\r\n" HOST, size);
+    say(&t, head);
+    CHECK(say_bytes(&t, body, size));
+    CHECK(hear_more(&t));
+    vanish(&t);
+    free(body);
+    t = dial(w);
+    say(&t, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&t).status == 200);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_client_that_falls_silent_is_cut)
+{
+    struct world *w = world_open((struct http_options){.idle_s = 1});
+    struct talk silent = dial(w);
+    struct talk halfway = dial(w);
+    struct talk patient = dial(w);
+    say(&halfway, "GET /x HTTP/1.1\r\nHost:");
+    say(&patient, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    CHECK(hear_end(&silent));
+    CHECK(hear_end(&halfway));
+    /* It is not the client's fault that we let it wait. */
+    in_loop(w, answer_held);
+    CHECK(hear(&patient).status == 200);
+    hang_up(&silent);
+    hang_up(&halfway);
+    hang_up(&patient);
+    world_close(w);
+}
+
+TEST(a_client_that_sends_its_request_in_crumbs_is_cut)
+{
+    enum { CRUMBS_MAX = 600, CRUMB_MS = 100 };
+    struct world *w = world_open((struct http_options){.idle_s = 1});
+    struct talk t = dial(w);
+    int crumbs = 0;
+    say(&t, "GET /x HTTP/1.1\r\nX-Long: ");
+    for (struct pollfd end = {.fd = t.fd, .events = POLLIN};
+         crumbs < CRUMBS_MAX && poll(&end, 1, CRUMB_MS) == 0; crumbs++)
+        CHECK(say_bytes(&t, "a", 1) || errno == EPIPE || errno == ECONNRESET);
+    CHECK(crumbs < CRUMBS_MAX);
+    CHECK(hear_end(&t));
+    CHECK(served(w) == 0);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(more_clients_than_allowed_are_closed_at_once)
+{
+    enum { TRIES_MAX = 100000 };
+    struct world *w = world_open((struct http_options){.connections_max = 2});
+    struct talk first = dial(w);
+    struct talk second = dial(w);
+    say(&first, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    say(&second, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&second).status == 200);
+    struct talk third = dial(w);
+    CHECK(hear_end(&third));
+    hang_up(&third);
+    hang_up(&second);
+    /* There is room for another as soon as the server has noticed. */
+    static const char release[] = "GET /release HTTP/1.1\r\n" HOST;
+    int status = 0;
+    for (int i = 0; i < TRIES_MAX && status == 0; i++) {
+        struct talk t = dial(w);
+        if (say_bytes(&t, release, sizeof release - 1))
+            status = hear(&t).status;
+        hang_up(&t);
+    }
+    CHECK(status == 200);
+    CHECK(hear(&first).status == 200);
+    hang_up(&first);
+    world_close(w);
+}
+
+/* --- the end ----------------------------------------------------------------------------------*/
+
+static void quiesce(struct world *w)
+{
+    http_quiesce(w->server);
+    http_quiesce(w->server); /* a second time changes nothing */
+}
+
+TEST(a_quiet_server_takes_nobody_new_and_finishes_what_it_has)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk waiting = dial(w);
+    struct talk idle = dial(w);
+    say(&waiting, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    say(&idle, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&idle).status == 200);
+    in_loop(w, quiesce);
+    CHECK(dial_socket(w->port) == -1 && errno == ECONNREFUSED);
+    in_loop(w, ask_pending);
+    CHECK(w->pending == 1);
+    in_loop(w, answer_held);
+    struct heard h = hear(&waiting);
+    CHECK(h.status == 200);
+    CHECK(has_text(h.head, "\r\nConnection: close\r\n"));
+    CHECK(hear_end(&waiting));
+    say(&idle, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&idle).status == 200);
+    CHECK(hear_end(&idle));
+    hang_up(&waiting);
+    hang_up(&idle);
+    world_close(w);
+}
+
+TEST(closing_answers_whatever_is_pending)
+{
+    enum { COUNT = 5 };
+    struct talk talks[COUNT];
+    struct world *w = world_open((struct http_options){0});
+    struct talk idle = dial(w);
+    struct talk halfway = dial(w);
+    say(&idle, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&idle).status == 200);
+    say(&halfway, "POST /x HTTP/1.1\r\nContent-Length: 10\r\n" HOST "half");
+    for (int i = 0; i < COUNT; i++) {
+        talks[i] = dial(w);
+        say(&talks[i], "GET /hold HTTP/1.1\r\n" HOST);
+        wait_held(w, (uint32_t)i + 1);
+    }
+    vanish(&talks[0]);
+    in_loop(w, close_server);
+    for (int i = 1; i < COUNT; i++) {
+        const struct heard h = hear(&talks[i]);
+        CHECK(h.status == 503);
+        CHECK(str_is(h.body, REFUSED_503));
+        CHECK(has_text(h.head, "\r\nConnection: close\r\n"));
+        CHECK(hear_end(&talks[i]));
+        hang_up(&talks[i]);
+    }
+    CHECK(hear_end(&idle));
+    CHECK(hear_end(&halfway));
+    hang_up(&idle);
+    hang_up(&halfway);
+    world_close(w);
+}
+
+static void answer_and_close(struct world *w)
+{
+    answer_held(w);
+    w->pending = http_pending(w->server);
+    close_server(w);
+}
+
+TEST(closing_lets_out_answers_that_were_just_given)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    struct talk other = dial(w);
+    say(&t, "GET /hold/1 HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    say(&other, "GET /hold/2 HTTP/1.1\r\n" HOST);
+    wait_held(w, 2);
+    in_loop(w, answer_and_close);
+    CHECK(w->pending == 0);
+    CHECK(str_is(hear(&t).body, "GET /hold/1|||loopback|"));
+    CHECK(str_is(hear(&other).body, "GET /hold/2|||loopback|"));
+    CHECK(hear_end(&t) && hear_end(&other));
+    hang_up(&t);
+    hang_up(&other);
+    world_close(w);
+}
+
+TEST(a_server_that_nobody_asked_anything_closes)
+{
+    struct world *w = world_open((struct http_options){0});
+    world_close(w);
+}
+
+/* --- opening ----------------------------------------------------------------------------------*/
+
+static void cannot_open(struct http_options options, const char *because)
+{
+    uv_loop_t loop;
+    char why[300] = "";
+    CHECK(uv_loop_init(&loop) == 0);
+    CHECK(http_open(&loop, &options, (struct http_handler){0}, why, sizeof why) == NULL);
+    if (!strstr(why, because))
+        fprintf(stderr, "\"%s\" does not say \"%s\"\n", why, because);
+    CHECK(strstr(why, because) != NULL);
+    CHECK(uv_loop_close(&loop) == 0);
+}
+
+TEST(what_cannot_be_opened_is_explained)
+{
+    struct world *w = world_open((struct http_options){0});
+    cannot_open((struct http_options){.address = "127.0.0.1", .port = w->port}, "in use");
+    world_close(w);
+    cannot_open((struct http_options){.address = "localhost"}, "\"localhost\": not an address");
+    cannot_open((struct http_options){.address = ""}, "not an address");
+    cannot_open((struct http_options){0}, "not an address");
+    cannot_open((struct http_options){.address = "127.0.0.1", .tls_cert = "/dev/null"}, "only one");
+    cannot_open((struct http_options){.address = "127.0.0.1", .tls_key = "/dev/null"}, "only one");
+    struct http_options options = {
+        .address = "127.0.0.1", .tls_cert = "/nowhere/cert", .tls_key = "/nowhere/key"};
+    cannot_open(options, "\"/nowhere/cert\": No such file");
+    options.tls_cert = "/dev/null";
+    cannot_open(options, "\"/dev/null\": it is empty");
+    options.tls_cert = "/";
+    cannot_open(options, "\"/\"");
+    options.tls_cert = options.tls_key = "/proc/self/status"; /* text, but no certificate */
+    cannot_open(options, "no usable pair");
+}
+
+TEST(it_listens_on_the_other_family_too)
+{
+    struct world *w = world_open((struct http_options){.address = "::1"});
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(w->port)};
+    to.sin6_addr = in6addr_loopback;
+    struct talk t = {.fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    CHECK(t.fd >= 0);
+    CHECK(setsockopt(t.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
+    CHECK(connect(t.fd, (struct sockaddr *)&to, sizeof to) == 0);
+    say(&t, "GET /six HTTP/1.1\r\n" HOST);
+    CHECK(str_is(hear(&t).body, "GET /six|||loopback|"));
+    hang_up(&t);
+    world_close(w);
+}
+
+/* --- what whoever kills us can see ------------------------------------------------------------*/
+
+static void trace_is(const char *path, const char *name)
+{
+    char text[64] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && read(fd, text, sizeof text) == sizeof text && close(fd) == 0);
+    CHECK(strcmp(text, name) == 0);
+}
+
+TEST(failpoints_stand_before_the_handler_and_around_the_answer)
+{
+    char path[] = "/tmp/halligan-trace-XXXXXX";
+    const int fd = mkstemp(path);
+    CHECK(fd >= 0 && close(fd) == 0);
+    CHECK(setenv("HALLIGAN_FAILPOINT_TRACE", path, 1) == 0);
+    failpoint_init();
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    trace_is(path, "http.request");
+    in_loop(w, answer_held);
+    CHECK(hear(&t).status == 200);
+    trace_is(path, "http.answer.after");
+    hang_up(&t);
+    world_close(w);
+    failpoint_armed = false;
+    CHECK(unsetenv("HALLIGAN_FAILPOINT_TRACE") == 0 && unlink(path) == 0);
+}
