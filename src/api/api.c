@@ -1,0 +1,321 @@
+#include "api/api.h"
+
+#include <stdlib.h>
+
+#include "api/auth.h"
+#include "api/call.h"
+#include "api/params.h"
+#include "api/reply.h"
+#include "api/route.h"
+#include "core/core.h"
+
+/* The life of a call: who may come in, what it waits for, and when its answer goes out. */
+
+enum { BUCKETS = 1024 };
+
+struct api {
+    struct api_engine engine;
+    struct passwords *passwords;
+    struct call *first; /* of all that wait, oldest first */
+    struct call *last;
+    struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
+    int64_t last_number;            /* positive: the others are the daemon's own */
+};
+
+struct api *api_new(struct api_engine engine, struct passwords *passwords)
+{
+    struct api *api = calloc(1, sizeof *api);
+    must(api);
+    api->engine = engine;
+    api->passwords = passwords;
+    return api;
+}
+
+const struct api_engine *call_engine(const struct call *call)
+{
+    return &call->api->engine;
+}
+
+struct passwords *call_passwords(const struct call *call)
+{
+    return call->api->passwords;
+}
+
+/* ---- texts ---- */
+
+void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text)
+{
+    struct problem *problem = arena_new(call->arena, struct problem);
+    *problem = (struct problem){.code = code, .field = field, .text = text};
+    if (call->last_problem)
+        call->last_problem->next = problem;
+    else
+        call->problems = problem;
+    call->last_problem = problem;
+}
+
+struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
+{
+    struct buf b = buf_in(call->arena);
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_str(&b, pieces[i]);
+    return buf_str(&b);
+}
+
+/* ---- waiting ---- */
+
+void call_wait(struct call *call, enum call_wait what)
+{
+    struct api *api = call->api;
+    must(call->waits == WAITS_NOT);
+    call->waits = what;
+    call->prev = api->last;
+    call->next = NULL;
+    *(api->last ? &api->last->next : &api->first) = call;
+    api->last = call;
+}
+
+static struct call **bucket_of(struct api *api, int64_t number)
+{
+    return &api->numbered[(uint64_t)number % BUCKETS];
+}
+
+static void forget_number(struct call *call)
+{
+    struct call **at = bucket_of(call->api, call->number);
+    while (*at != call)
+        at = &(*at)->next_numbered;
+    *at = call->next_numbered;
+}
+
+void call_resume(struct call *call)
+{
+    struct api *api = call->api;
+    must(call->waits != WAITS_NOT);
+    if (call->waits == WAITS_OUTCOME)
+        forget_number(call);
+    *(call->prev ? &call->prev->next : &api->first) = call->next;
+    *(call->next ? &call->next->prev : &api->last) = call->prev;
+    call->waits = WAITS_NOT;
+}
+
+enum served call_submit(struct call *call, struct command *command,
+                        void (*finish)(struct call *call, int64_t id))
+{
+    struct api *api = call->api;
+    call->number = ++api->last_number;
+    call->finish = finish;
+    command->request = call->number;
+    command->actor = call->caller.actor;
+    struct call **bucket = bucket_of(api, call->number);
+    call->next_numbered = *bucket;
+    *bucket = call;
+    call_wait(call, WAITS_OUTCOME);
+    const err e = api->engine.submit(api->engine.self, command);
+    if (e == OK)
+        return SERVED_LATER;
+    call_resume(call);
+    reply_failure(call, e);
+    return SERVED_REPLY;
+}
+
+/* ---- answering ---- */
+
+void call_answer(struct call *call)
+{
+    must(call->waits == WAITS_NOT && call->reply.status);
+    const struct http_answer answer = {.status = call->reply.status,
+                                       .content_type = call->reply.content_type,
+                                       .body = call->reply.body,
+                                       .headers = call->reply.headers,
+                                       .header_count = call->reply.header_count};
+    http_answer(call->request, &answer);
+}
+
+/* x-return-attributes: ["a","b"] */
+static bool read_wanted(struct call *call)
+{
+    const struct str header = http_header(call->request, "x-return-attributes");
+    struct json *names;
+    uint32_t offset;
+    const char *what;
+    if (header.len == 0)
+        return true;
+    bool reads =
+        json_read(call->arena, header, &names, &offset, &what) == OK && names->kind == JSON_ARRAY;
+    for (const struct json *name = reads ? names->first : NULL; name; name = name->next)
+        reads = reads && name->kind == JSON_STRING;
+    if (reads)
+        call->wanted = names;
+    else
+        reply_error(call, 400, "bad_value",
+                    STR("x-return-attributes must be a JSON array of names"));
+    return reads;
+}
+
+static enum served serve_once(struct call *call)
+{
+    if (!auth_holds(call)) {
+        reply_unauthorized(call, "the credentials are not valid any more");
+        return SERVED_REPLY;
+    }
+    if (!read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
+        if (call->problems)
+            reply_problems(call, call->problems);
+        return SERVED_REPLY;
+    }
+    return SERVED_LATER;
+}
+
+/* What was seen may leave once it is durable. */
+static void let_out(struct call *call)
+{
+    const struct api_engine *engine = &call->api->engine;
+    if (engine->durable(engine->self) >= call->seen)
+        call_answer(call);
+    else
+        call_wait(call, WAITS_DURABLE);
+}
+
+static void try(struct call *call)
+{
+    const struct api_engine *engine = &call->api->engine;
+    call->core = engine->core(engine->self);
+    call->seen = engine->seen(engine->self);
+    call->params = NULL;
+    call->wanted = NULL;
+    call->problems = call->last_problem = NULL;
+    call->reply = (struct reply){0};
+    if (!call->core) {
+        reply_failure(call, ERR_UNAVAILABLE);
+        call_answer(call);
+    } else if (serve_once(call) == SERVED_REPLY) {
+        let_out(call);
+    }
+}
+
+static void refuse_path(struct call *call)
+{
+    if (call->methods) {
+        reply_error(call, 405, "not_supported", STR("that cannot be done there"));
+        reply_header(call, "Allow", route_allowed(call));
+    } else {
+        reply_error(call, 404, "not_found",
+                    SAY(call, STR("there is nothing at "), call->request->path));
+    }
+    call_answer(call);
+}
+
+void call_admit(struct call *call)
+{
+    if (!call->route) {
+        refuse_path(call);
+        return;
+    }
+    call->mark = arena_mark(call->arena);
+    try(call);
+}
+
+static void serve(void *self, struct http_request *request)
+{
+    struct call *call = arena_new(&request->arena, struct call);
+    call->api = self;
+    call->request = request;
+    call->arena = &request->arena;
+    request->context = call;
+    route_find(call);
+    if (call->route && call->route->access == ROUTE_OPEN) {
+        must(call->route->serve(call) == SERVED_REPLY);
+        call_answer(call);
+    } else {
+        auth_begin(call);
+    }
+}
+
+struct http_handler api_handler(struct api *api)
+{
+    return (struct http_handler){.self = api, .serve = serve};
+}
+
+/* ---- what the engine tells ---- */
+
+static struct call *take_numbered(struct api *api, int64_t number)
+{
+    struct call *call = *bucket_of(api, number);
+    while (call && call->number != number)
+        call = call->next_numbered;
+    if (call)
+        call_resume(call);
+    return call;
+}
+
+void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn)
+{
+    struct call *call = take_numbered(api, request);
+    if (!call)
+        return;
+    must(outcome->verdict != VERDICT_ASKING);
+    call->core = api->engine.core(api->engine.self);
+    call->seen = turn; /* durable, or we would not have been told */
+    if (outcome->verdict == VERDICT_DONE)
+        call->finish(call, outcome->id);
+    else
+        reply_problems(call, outcome->problems);
+    call_answer(call);
+}
+
+void api_failed(struct api *api, int64_t request, err why)
+{
+    struct call *call = take_numbered(api, request);
+    if (!call)
+        return;
+    reply_failure(call, why);
+    call_answer(call);
+}
+
+/* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may
+ * make room for new calls, so the list is not walked meanwhile. */
+static struct call *take_held(struct api *api, int64_t turn)
+{
+    struct call *taken = NULL, **end = &taken;
+    for (struct call *call = api->first, *next; call; call = next) {
+        next = call->next;
+        if (call->waits != WAITS_DURABLE || call->seen > turn)
+            continue;
+        call_resume(call);
+        call->next = NULL;
+        *end = call;
+        end = &call->next;
+    }
+    return taken;
+}
+
+void api_durable(struct api *api, int64_t turn)
+{
+    for (struct call *call = take_held(api, turn), *next; call; call = next) {
+        next = call->next;
+        call_answer(call);
+    }
+}
+
+void api_reloaded(struct api *api)
+{
+    for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
+        next = call->next;
+        arena_rewind(call->arena, call->mark);
+        try(call);
+    }
+}
+
+void api_free(struct api *api)
+{
+    if (!api)
+        return;
+    while (api->first) {
+        struct call *call = api->first;
+        call_resume(call);
+        reply_failure(call, ERR_UNAVAILABLE);
+        call_answer(call);
+    }
+    free(api);
+}

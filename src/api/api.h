@@ -1,0 +1,50 @@
+/* api.h - requests in, commands out; the core in, JSON out.
+ *
+ * The API room turns HTTP requests into commands and reads of the core into JSON documents in the
+ * shapes of the specification. It changes nothing itself: what must change goes out as a command
+ * through `submit`, and the answer to the client waits for the outcome. A read is computed at once
+ * and held until the turn it saw is durable. It belongs to the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "http/http.h"
+#include "http/passwords.h"
+#include "model/command.h"
+
+struct api;
+struct core;
+struct outcome;
+
+/* What the API needs of the daemon. */
+struct api_engine {
+    void *self;
+    const struct core *(*core)(void *self); /* NULL: there is none to read just now              */
+    int64_t (*seen)(void *self);            /* turn that core shows                              */
+    int64_t (*durable)(void *self);         /* last turn that is in the store                    */
+    int64_t (*now_ms)(void *self);          /* wall clock                                        */
+    err (*submit)(void *self, const struct command *command);
+    bool (*is_ready)(void *self, const char **out_why); /* /readyz: leads, loaded, store writable */
+    /* What is wrong with the store, for the text of a 503; "" when nothing is. */
+    const char *(*trouble)(void *self);
+};
+
+struct api *api_new(struct api_engine engine, struct passwords *passwords);
+/* Pending requests are answered 503 first. The HTTP server is closed after it (or it would answer
+ * what we hold), and the passwords are freed before the loop runs again (or their jobs would come
+ * back to nobody). */
+void api_free(struct api *api);
+
+struct http_handler api_handler(struct api *api);
+
+/* From reply_port: what became of a command with this request number. */
+void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn);
+void api_failed(struct api *api, int64_t request, err why);
+/* The store went on: let out the reads that waited for this turn. */
+void api_durable(struct api *api, int64_t turn);
+/* The core was dropped and loaded again: what held reads saw may never have been. They are
+ * computed again. */
+void api_reloaded(struct api *api);

@@ -1,0 +1,13 @@
+/* auth.h - who asks (DECISIONS D24).
+ *
+ * Basic with a user's password, checked outside the loop; or Bearer with a token. A name that does
+ * not exist costs as much as a wrong password, and both are answered alike.
+ */
+#pragma once
+
+#include "api/call.h"
+
+/* Ends in call_admit() or in an answer, now or when the password was looked at. */
+void auth_begin(struct call *call);
+/* Is the caller still let in by what the core shows now? */
+bool auth_holds(const struct call *call);

@@ -1,0 +1,99 @@
+/* call.h - one request on its way through this room.
+ *
+ * A call lives in the arena of its request, from the moment it is served until its answer was
+ * given; nothing of it may be touched after that. It is tried once, and again if the core it read
+ * was dropped before what it saw was durable.
+ *
+ * A handler either leaves a reply in the call, or has handed a command over and the reply comes
+ * with its outcome. It says which by what it returns: after SERVED_LATER the call may be gone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "base/json.h"
+#include "core/core.h"
+#include "http/http.h"
+#include "model/problem.h"
+
+struct call;
+struct resource;
+struct route;
+
+enum served { SERVED_REPLY, SERVED_LATER };
+
+enum { REPLY_HEADERS_MAX = 4, PATH_KEYS_MAX = 2 };
+
+struct reply {
+    int status; /* 0: none yet */
+    const char *content_type;
+    struct str body;
+    struct http_header headers[REPLY_HEADERS_MAX];
+    uint32_t header_count;
+};
+
+/* Who asks, and what in the core let them in. */
+struct caller {
+    int64_t user_id;
+    int64_t token_id; /* 0: came with a password              */
+    struct str name;  /* as the user is called                */
+    struct str hash;  /* of the token, or of the password     */
+    struct str actor; /* for commands                         */
+};
+
+enum call_wait { WAITS_NOT, WAITS_PASSWORD, WAITS_DURABLE, WAITS_OUTCOME };
+
+struct call {
+    struct api *api;
+    struct http_request *request;
+    struct arena *arena;
+    const struct route *route; /* NULL: nothing is served there */
+    uint32_t methods;          /* what is: bits 1 << HTTP_...   */
+    struct str keys[PATH_KEYS_MAX];
+    struct caller caller;
+
+    /* Of one try. */
+    const struct core *core;
+    int64_t seen; /* turn that core showed */
+    struct arena_mark mark;
+    struct json *params;       /* object */
+    const struct json *wanted; /* names of the keys to show; NULL: all */
+    struct problem *problems;
+    struct problem *last_problem;
+    struct reply reply;
+
+    /* Of the command it waits for. */
+    int64_t number;
+    void (*finish)(struct call *call, int64_t id);
+    const struct resource *resource;
+    struct str secret; /* a token's text, told once */
+
+    enum call_wait waits;
+    struct call *next, *prev;   /* among all that wait  */
+    struct call *next_numbered; /* in its bucket        */
+};
+
+/* Put one more problem on the list; the texts must live as long as the call. */
+void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text);
+/* Pieces joined into one text in the call's arena. */
+struct str call_say(struct call *call, const struct str *pieces, uint32_t count);
+#define SAY(call, ...)                                                                             \
+    call_say((call), (const struct str[]){__VA_ARGS__},                                            \
+             (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+
+/* Hand the command over in the caller's name. `finish` makes the reply when it is done. */
+enum served call_submit(struct call *call, struct command *command,
+                        void (*finish)(struct call *call, int64_t id));
+
+/* The credentials are good: route it. It may be gone afterwards. */
+void call_admit(struct call *call);
+/* Give the reply; the call is gone afterwards. */
+void call_answer(struct call *call);
+
+/* What the room's files need of the api itself. */
+const struct api_engine *call_engine(const struct call *call);
+struct passwords *call_passwords(const struct call *call);
+void call_wait(struct call *call, enum call_wait what);
+void call_resume(struct call *call);

@@ -1,0 +1,16 @@
+/* lists.h - many objects at once: lists, nested lists, matches, samples.
+ *
+ * Ids are chosen and put in order first, then each object is written straight into the answer: the
+ * cost is one look per object that there is and one line of JSON per object that is shown.
+ */
+#pragma once
+
+#include "api/call.h"
+
+enum served serve_list(struct call *call);
+/* Those of the route's resource that belong to the object of the first key. */
+enum served serve_nested(struct call *call);
+enum served serve_sample(struct call *call);
+enum served serve_match(struct call *call);
+/* The caller's own. */
+enum served serve_tokens(struct call *call);

@@ -1,0 +1,253 @@
+#include "api/params.h"
+
+#include "api/form.h"
+#include "api/reply.h"
+#include "api/times.h"
+
+/* ---- reading ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static struct str trim(struct str s)
+{
+    uint32_t from = 0, to = s.len;
+    while (from < to && is_blank(s.at[from]))
+        from++;
+    while (to > from && is_blank(s.at[to - 1]))
+        to--;
+    return str_slice(s, from, to);
+}
+
+/* The media type alone, in lower case. */
+static struct str media_type(struct call *call)
+{
+    const struct str header = http_header(call->request, "Content-Type");
+    return trim(str_lower(call->arena, str_slice(header, 0, str_find(header, ';', 0))));
+}
+
+/* Tools that send forms by default are often given JSON to send; no form begins like that. */
+static bool is_json(struct str type, struct str body)
+{
+    return str_eq(type, STR("application/json")) || str_ends(type, STR("+json")) ||
+           (body.len && (body.at[0] == '{' || body.at[0] == '['));
+}
+
+struct json *params_read_json(struct call *call)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (json_read(call->arena, call->request->body, &tree, &offset, &what) == OK)
+        return tree;
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, "the body is not a JSON document: ");
+    buf_put_z(&b, what);
+    buf_put_z(&b, " at byte ");
+    buf_put_u64(&b, offset);
+    reply_error(call, 400, "bad_json", buf_str(&b));
+    return NULL;
+}
+
+static struct json *read_json_object(struct call *call)
+{
+    struct json *tree = params_read_json(call);
+    if (!tree || tree->kind == JSON_OBJECT)
+        return tree;
+    reply_error(call, 400, "bad_json", STR("the body must be a JSON object"));
+    return NULL;
+}
+
+static struct json *read_body(struct call *call)
+{
+    const struct str body = trim(call->request->body), type = media_type(call);
+    if (body.len == 0)
+        return json_make(call->arena, JSON_OBJECT);
+    if (is_json(type, body))
+        return read_json_object(call);
+    if (type.len && !str_eq(type, STR("application/x-www-form-urlencoded"))) {
+        reply_error(call, 415, "unsupported_media_type",
+                    STR("the body must be JSON or form-encoded"));
+        return NULL;
+    }
+    struct json *form = json_make(call->arena, JSON_OBJECT);
+    const char *wrong = form_read(call->arena, body, form);
+    if (!wrong)
+        return form;
+    reply_error(call, 400, "bad_text", str_from(wrong));
+    return NULL;
+}
+
+bool params_read(struct call *call, const char *type)
+{
+    struct json *all = json_make(call->arena, JSON_OBJECT);
+    const char *wrong = form_read_pairs(call->arena, call->request->query, all);
+    if (wrong) {
+        reply_error(call, 400, "bad_text", str_from(wrong));
+        return false;
+    }
+    const struct json *body = read_body(call);
+    if (!body)
+        return false;
+    all = json_merge(call->arena, all, body);
+    const struct json *inner = json_get(all, str_from(type));
+    if (inner && inner->kind == JSON_OBJECT) {
+        struct json *copy = json_clone(call->arena, inner);
+        json_unset(all, str_from(type));
+        all = json_merge(call->arena, all, copy);
+    }
+    call->params = all;
+    return true;
+}
+
+/* ---- getting ---- */
+
+static const struct json *get(const struct call *call, const char *name)
+{
+    return json_get(call->params, str_from(name));
+}
+
+static bool wrong_type(struct call *call, const char *name, const char *wanted)
+{
+    call_refuse(call, PROBLEM_BAD_VALUE, str_from(name),
+                SAY(call, str_from(name), STR(" must be "), str_from(wanted)));
+    return false;
+}
+
+static void missing(struct call *call, const char *name)
+{
+    call_refuse(call, PROBLEM_MISSING, str_from(name),
+                SAY(call, str_from(name), STR(" is required")));
+}
+
+bool param_required(struct call *call, const char *name)
+{
+    if (get(call, name))
+        return true;
+    missing(call, name);
+    return false;
+}
+
+bool param_text(struct call *call, const char *name, struct str *out_value)
+{
+    const struct json *value = get(call, name);
+    if (!value)
+        return false;
+    if (value->kind != JSON_STRING && value->kind != JSON_NULL)
+        return wrong_type(call, name, "a text");
+    *out_value = value->kind == JSON_STRING ? value->text : STR("");
+    return true;
+}
+
+bool param_bool(struct call *call, const char *name, bool *out_value)
+{
+    const struct json *value = get(call, name);
+    if (!value)
+        return false;
+    const bool is_text = value->kind == JSON_STRING;
+    const bool yes = value->kind == JSON_TRUE || (is_text && str_eq(value->text, STR("true")));
+    const bool no = value->kind == JSON_FALSE || (is_text && str_eq(value->text, STR("false")));
+    if (!yes && !no)
+        return wrong_type(call, name, "true or false");
+    *out_value = yes;
+    return true;
+}
+
+bool param_doc(struct call *call, const char *name, struct str *out_value)
+{
+    const struct json *value = get(call, name);
+    if (!value)
+        return false;
+    struct json *read;
+    uint32_t offset;
+    const char *what;
+    if (value->kind == JSON_NULL) {
+        *out_value = STR("{}");
+        return true;
+    }
+    if (value->kind == JSON_STRING &&
+        json_read(call->arena, value->text, &read, &offset, &what) == OK)
+        value = read;
+    if (value->kind != JSON_OBJECT)
+        return wrong_type(call, name, "a JSON object");
+    *out_value = json_write(call->arena, value);
+    return true;
+}
+
+bool param_time(struct call *call, const char *name, int64_t *out_ms)
+{
+    const struct json *value = get(call, name);
+    if (!value)
+        return false;
+    if (value->kind == JSON_NULL) {
+        *out_ms = 0;
+        return true;
+    }
+    const bool reads = value->kind == JSON_STRING
+                           ? times_parse(value->text, out_ms) || str_parse_i64(value->text, out_ms)
+                           : json_as_i64(value, out_ms);
+    return reads ? true : wrong_type(call, name, "a time such as 2015-01-02T03:04:05Z");
+}
+
+/* ---- references ---- */
+
+/* The id that a value names: 0 when it names nothing there is. */
+static int64_t id_of(const struct call *call, enum table table, const struct json *value)
+{
+    int64_t id = 0;
+    struct record record;
+    if (value->kind == JSON_STRING && !str_is_digits(value->text))
+        return core_find(call->core, table, value->text);
+    const bool reads =
+        value->kind == JSON_STRING ? str_parse_i64(value->text, &id) : json_as_i64(value, &id);
+    return reads && id > 0 && core_record(call->core, table, id, &record) ? id : 0;
+}
+
+static const struct json *get_ref(const struct call *call, const struct param_ref *ref,
+                                  const char **out_name)
+{
+    const struct json *by_name = get(call, ref->name);
+    *out_name = by_name ? ref->name : ref->id_name;
+    return by_name ? by_name : get(call, ref->id_name);
+}
+
+bool param_ref(struct call *call, const struct param_ref *ref, int64_t *out_id)
+{
+    const char *name;
+    const struct json *value = get_ref(call, ref, &name);
+    if (!value)
+        return false;
+    if (value->kind == JSON_NULL && ref->can_be_null) {
+        *out_id = 0;
+        return true;
+    }
+    if (value->kind != JSON_NUMBER && value->kind != JSON_STRING)
+        return wrong_type(call, name, "a name or an id");
+    *out_id = id_of(call, ref->table, value);
+    if (*out_id)
+        return true;
+    call_refuse(call, PROBLEM_NOT_FOUND, str_from(name),
+                SAY(call, str_from(name), STR(": there is no "), str_from(table_name(ref->table)),
+                    STR(" "), value->text));
+    return false;
+}
+
+bool param_ref_required(struct call *call, const struct param_ref *ref, int64_t *out_id)
+{
+    const char *name;
+    const struct json *value = get_ref(call, ref, &name);
+    if (value && value->kind != JSON_NULL)
+        return param_ref(call, ref, out_id);
+    missing(call, ref->name);
+    return false;
+}
+
+void param_ref_unless_null(struct call *call, const struct param_ref *ref, int64_t *out_id)
+{
+    const char *name;
+    const struct json *value = get_ref(call, ref, &name);
+    if (value && value->kind != JSON_NULL)
+        param_ref(call, ref, out_id);
+}

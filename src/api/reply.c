@@ -1,0 +1,164 @@
+#include "api/reply.h"
+
+#include "api/route.h"
+#include "api/shape.h"
+
+static const char *type_of(const struct call *call)
+{
+    return call->route && call->route->resource ? call->route->resource->shape->type : "api";
+}
+
+static const char *content_type(struct call *call, const char *type, const char *form)
+{
+    return str_z(call->arena, SAY(call, STR("application/vnd.crowbar."), str_from(type), STR("."),
+                                  str_from(form), STR("+json; version=2.0")));
+}
+
+void reply_header(struct call *call, const char *name, struct str value)
+{
+    must(call->reply.header_count < REPLY_HEADERS_MAX);
+    call->reply.headers[call->reply.header_count++] = (struct http_header){name, value};
+}
+
+void reply_text(struct call *call, int status, struct str text)
+{
+    call->reply =
+        (struct reply){.status = status, .content_type = "text/plain; charset=utf-8", .body = text};
+}
+
+void reply_json(struct call *call, const char *type, const char *form, struct str body)
+{
+    call->reply =
+        (struct reply){.status = 200, .content_type = content_type(call, type, form), .body = body};
+}
+
+void reply_message(struct call *call, const char *type, struct str text)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, "{");
+    if (shape_wants(call->wanted, "message")) {
+        buf_put_z(&b, "\"message\":");
+        json_write_string(&b, text);
+    }
+    buf_put_z(&b, "}");
+    reply_json(call, type, "empty", buf_str(&b));
+}
+
+void reply_record(struct call *call, const struct shape *shape, const struct record *record)
+{
+    struct buf b = buf_in(call->arena);
+    shape_write(shape, call->core, record, shape_mask(shape, call->wanted), &b);
+    reply_json(call, shape->type, "obj", buf_str(&b));
+    struct buf tag = buf_in(call->arena);
+    buf_put_c(&tag, '"');
+    buf_put_i64(&tag, record->settings.turn); /* every object has it in the same place */
+    buf_put_c(&tag, '"');
+    reply_header(call, "ETag", buf_str(&tag));
+}
+
+/* ---- errors ---- */
+
+static void put_member(struct buf *b, const char *name, struct str text)
+{
+    buf_put_c(b, '"');
+    buf_put_z(b, name);
+    buf_put_z(b, "\":");
+    json_write_string(b, text);
+}
+
+static void put_head(struct buf *b, struct str message, int status, struct str code)
+{
+    buf_put_c(b, '{');
+    put_member(b, "message", message);
+    buf_put_z(b, ",\"status\":");
+    buf_put_i64(b, status);
+    buf_put_c(b, ',');
+    put_member(b, "code", code);
+}
+
+static void set_error(struct call *call, int status, const struct buf *body)
+{
+    reply_json(call, type_of(call), "error", buf_str(body));
+    call->reply.status = status;
+}
+
+void reply_error(struct call *call, int status, const char *code, struct str message)
+{
+    struct buf b = buf_in(call->arena);
+    put_head(&b, message, status, str_from(code));
+    buf_put_c(&b, '}');
+    set_error(call, status, &b);
+}
+
+static void put_problem(struct buf *b, const struct problem *p)
+{
+    buf_put_c(b, '{');
+    put_member(b, "code", problem_code_name(p->code));
+    buf_put_c(b, ',');
+    put_member(b, "field", p->field);
+    buf_put_c(b, ',');
+    put_member(b, "message", p->text);
+    buf_put_c(b, '}');
+}
+
+void reply_problems(struct call *call, const struct problem *problems)
+{
+    must(problems);
+    struct buf message = buf_in(call->arena), b = buf_in(call->arena);
+    for (const struct problem *p = problems; p; p = p->next) {
+        buf_put_z(&message, p == problems ? "" : "; ");
+        buf_put_str(&message, p->text);
+    }
+    const int status = problem_status(problems->code);
+    put_head(&b, buf_str(&message), status, problem_code_name(problems->code));
+    if (problems->field.len) {
+        buf_put_c(&b, ',');
+        put_member(&b, "field", problems->field);
+    }
+    if (problems->next) {
+        buf_put_z(&b, ",\"problems\":[");
+        for (const struct problem *p = problems; p; p = p->next) {
+            buf_put_z(&b, p == problems ? "" : ",");
+            put_problem(&b, p);
+        }
+        buf_put_c(&b, ']');
+    }
+    buf_put_c(&b, '}');
+    set_error(call, status, &b);
+}
+
+void reply_unauthorized(struct call *call, const char *message)
+{
+    reply_error(call, 401, "unauthorized", str_from(message));
+    reply_header(call, "WWW-Authenticate", STR("Basic realm=\"Halligan\""));
+}
+
+static void reply_unavailable(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const struct str trouble = str_copy(call->arena, str_from(engine->trouble(engine->self)));
+    reply_error(call, 503, "unavailable",
+                trouble.len ? SAY(call, STR("the store is not available: "), trouble)
+                            : STR("nothing can be served at the moment; try again soon"));
+    reply_header(call, "Retry-After", STR("1"));
+}
+
+void reply_failure(struct call *call, err why)
+{
+    if (why == ERR_UNAVAILABLE) {
+        reply_unavailable(call);
+    } else if (why == ERR_LIMIT) {
+        reply_error(call, 429, "limit", STR("too many requests are waiting; try again soon"));
+        reply_header(call, "Retry-After", STR("1"));
+    } else if (why == ERR_FENCED) {
+        reply_error(call, 503, "fenced",
+                    STR("another instance leads now; nothing was done here, ask that one"));
+        reply_header(call, "Retry-After", STR("1"));
+    } else if (why == ERR_UNKNOWN) {
+        reply_error(call, 500, "unknown",
+                    STR("another instance leads now, and only it can tell whether this was done: "
+                        "it may or may not have been"));
+    } else {
+        reply_error(call, 500, "failed", STR("the request failed; nothing was done"));
+    }
+}

@@ -1,0 +1,25 @@
+/* reply.h - the forms an answer can have: object, list, empty, error.
+ *
+ * Each function leaves a whole reply in the call, replacing whatever was there.
+ */
+#pragma once
+
+#include "api/call.h"
+
+struct shape;
+
+/* {"message","status","code","field"?}; `field` may be empty. */
+void reply_error(struct call *call, int status, const char *code, struct str message);
+void reply_problems(struct call *call, const struct problem *problems);
+/* What an err from below means to the one who asked. */
+void reply_failure(struct call *call, err why);
+void reply_unauthorized(struct call *call, const char *message);
+
+/* JSON text in that form ("obj", "list", ...) of that type ("node", ...). */
+void reply_json(struct call *call, const char *type, const char *form, struct str body);
+void reply_text(struct call *call, int status, struct str text);
+/* 200 {"message": text}, form empty. */
+void reply_message(struct call *call, const char *type, struct str text);
+void reply_record(struct call *call, const struct shape *shape, const struct record *record);
+
+void reply_header(struct call *call, const char *name, struct str value);

@@ -1,0 +1,313 @@
+#include "api/shape.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "api/times.h"
+
+/* ---- the tables ---- */
+
+#define AT(member) (uint16_t) offsetof(struct record, member)
+#define OBJECT_TIMES(noun)                                                                         \
+    {.name = "created_at", .kind = SHAPE_TIME, .at = AT(noun.created_at)},                         \
+        {.name = "updated_at", .kind = SHAPE_TIME, .at = AT(noun.updated_at)},
+#define SHAPE(noun, type_name, TABLE, rows)                                                        \
+    const struct shape noun = {                                                                    \
+        .type = type_name, .table = TABLE, .fields = rows, .count = sizeof rows / sizeof *rows}
+
+/* clang-format off */
+static const struct shape_field node_fields[] = {
+    {"id",             SHAPE_INT,   AT(node.id),             0, NULL},
+    {"name",           SHAPE_TEXT,  AT(node.name),           0, "null"},
+    {"description",    SHAPE_TEXT,  AT(node.description),    0, "\"\""},
+    {"admin",          SHAPE_BOOL,  AT(node.admin),          0, "false"},
+    {"system",         SHAPE_BOOL,  AT(node.system),         0, "false"},
+    {"deployment_id",  SHAPE_REF,   AT(node.deployment_id),  0, NULL},
+    {"target_role_id", SHAPE_REF,   AT(node.target_role_id), 0, NULL},
+    {"allocated",      SHAPE_BOOL,  AT(node.allocated),      0, "false"},
+    {"alive",          SHAPE_BOOL,  AT(node.alive),          0, "false"},
+    {"available",      SHAPE_BOOL,  AT(node.available),      0, "false"},
+    {"bootenv",        SHAPE_TEXT,  AT(node.bootenv),        0, "\"sledgehammer\""},
+    {"quirks",         SHAPE_ARRAY, AT(node.quirks),         0, "[]"},
+    OBJECT_TIMES(node)
+};
+
+static const struct shape_field deployment_fields[] = {
+    {"id",          SHAPE_INT,              AT(deployment.id),          0, NULL},
+    {"name",        SHAPE_TEXT,             AT(deployment.name),        0, "null"},
+    {"description", SHAPE_TEXT,             AT(deployment.description), 0, "\"\""},
+    {"state",       SHAPE_DEPLOYMENT_STATE, AT(deployment.id),          0, "0"},
+    {"system",      SHAPE_BOOL,             AT(deployment.system),      0, "false"},
+    {"parent_id",   SHAPE_REF,              AT(deployment.parent_id),   0, NULL},
+    OBJECT_TIMES(deployment)
+};
+
+#define FLAG(key, BIT) {key, SHAPE_FLAG, AT(role.flags), BIT, "false"}
+static const struct shape_field role_fields[] = {
+    {"id",          SHAPE_INT,   AT(role.id),          0, NULL},
+    {"name",        SHAPE_TEXT,  AT(role.name),        0, "null"},
+    {"description", SHAPE_TEXT,  AT(role.description), 0, "\"\""},
+    {"jig_name",    SHAPE_TEXT,  AT(role.jig_name),    0, "null"},
+    {"barclamp_id", SHAPE_REF,   AT(role.barclamp_id), 0, NULL},
+    {"provides",    SHAPE_ARRAY, AT(role.provides),    0, "[]"},
+    {"conflicts",   SHAPE_ARRAY, AT(role.conflicts),   0, "[]"},
+    {"cohort",      SHAPE_SMALL, AT(role.cohort),      0, "0"},
+    FLAG("library", ROLE_LIBRARY),
+    FLAG("implicit", ROLE_IMPLICIT),
+    FLAG("bootstrap", ROLE_BOOTSTRAP),
+    FLAG("discovery", ROLE_DISCOVERY),
+    FLAG("cluster", ROLE_CLUSTER),
+    FLAG("destructive", ROLE_DESTRUCTIVE),
+    FLAG("abstract", ROLE_ABSTRACT),
+    FLAG("milestone", ROLE_MILESTONE),
+    FLAG("powersave", ROLE_POWERSAVE),
+    FLAG("service", ROLE_SERVICE),
+    OBJECT_TIMES(role)
+};
+
+static const struct shape_field noderole_fields[] = {
+    {"id",            SHAPE_INT,            AT(noderole.id),            0, NULL},
+    {"deployment_id", SHAPE_REF,            AT(noderole.deployment_id), 0, NULL},
+    {"role_id",       SHAPE_REF,            AT(noderole.role_id),       0, NULL},
+    {"node_id",       SHAPE_REF,            AT(noderole.node_id),       0, NULL},
+    {"state",         SHAPE_NODEROLE_STATE, AT(noderole.state),         0, "4"},
+    {"cohort",        SHAPE_SMALL,          AT(noderole.cohort),        0, "0"},
+    {"run_count",     SHAPE_SMALL,          AT(noderole.run_count),     0, "0"},
+    {"status",        SHAPE_TEXT,           AT(noderole.status),        0, "\"\""},
+    {"runlog",        SHAPE_TEXT,           AT(noderole.runlog),        0, "\"\""},
+    {"available",     SHAPE_NOT,            AT(noderole.unavailable),   0, "true"},
+    {"order",         SHAPE_SMALL,          AT(noderole.order),         0, "10000"},
+    {"node_error",    SHAPE_NODE_ERROR,     AT(noderole.node_id),       0, "false"},
+    OBJECT_TIMES(noderole)
+};
+
+/* Without the hash. */
+static const struct shape_field token_fields[] = {
+    {"id",         SHAPE_INT,  AT(token.id),         0, NULL},
+    {"name",       SHAPE_TEXT, AT(token.name),       0, NULL},
+    {"user_id",    SHAPE_REF,  AT(token.user_id),    0, NULL},
+    {"expires_at", SHAPE_TIME, AT(token.expires_at), 0, NULL},
+    OBJECT_TIMES(token)
+};
+/* clang-format on */
+
+SHAPE(shape_node, "node", TABLE_NODE, node_fields);
+SHAPE(shape_deployment, "deployment", TABLE_DEPLOYMENT, deployment_fields);
+SHAPE(shape_role, "role", TABLE_ROLE, role_fields);
+SHAPE(shape_noderole, "node_role", TABLE_NODEROLE, noderole_fields);
+SHAPE(shape_token, "token", TABLE_TOKEN, token_fields);
+
+/* ---- values ---- */
+
+enum value_kind { VALUE_NULL, VALUE_BOOL, VALUE_INT, VALUE_TEXT, VALUE_DOC, VALUE_TIME };
+
+struct value {
+    enum value_kind kind;
+    bool truth;
+    int64_t number; /* also of a time */
+    struct str text;
+};
+
+static int64_t noderole_state_number(uint32_t state)
+{
+    static const int8_t numbers[NODEROLE_STATE_COUNT] = {
+        [NODEROLE_ERROR] = -1,     [NODEROLE_ACTIVE] = 0,  [NODEROLE_TODO] = 1,
+        [NODEROLE_TRANSITION] = 2, [NODEROLE_BLOCKED] = 3, [NODEROLE_PROPOSED] = 4};
+    must(state < NODEROLE_STATE_COUNT);
+    return numbers[state];
+}
+
+static int64_t deployment_state_number(enum deployment_state state)
+{
+    switch (state) {
+    case DEPLOYMENT_ERROR: return -1;
+    case DEPLOYMENT_PROPOSED: return 0;
+    case DEPLOYMENT_COMMITTED: return 1;
+    case DEPLOYMENT_ACTIVE: return 2;
+    }
+    impossible("a deployment state outside the enum");
+}
+
+static struct value truth(bool is_true)
+{
+    return (struct value){.kind = VALUE_BOOL, .truth = is_true};
+}
+
+static struct value number(int64_t value)
+{
+    return (struct value){.kind = VALUE_INT, .number = value};
+}
+
+static struct value value_of(const struct shape_field *f, const struct core *core,
+                             const struct record *record)
+{
+    const void *at = (const char *)record + f->at;
+    switch (f->kind) {
+    case SHAPE_INT: return number(*(const int64_t *)at);
+    case SHAPE_SMALL: return number(*(const uint32_t *)at);
+    case SHAPE_REF:
+        return *(const int64_t *)at ? number(*(const int64_t *)at)
+                                    : (struct value){.kind = VALUE_NULL};
+    case SHAPE_BOOL: return truth(*(const bool *)at);
+    case SHAPE_NOT: return truth(!*(const bool *)at);
+    case SHAPE_FLAG: return truth(*(const uint32_t *)at & f->bit);
+    case SHAPE_TEXT: return (struct value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
+    case SHAPE_ARRAY: {
+        const struct str doc = *(const struct str *)at;
+        return (struct value){.kind = VALUE_DOC, .text = doc.len ? doc : STR("[]")};
+    }
+    case SHAPE_TIME:
+        return (struct value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
+                              .number = *(const int64_t *)at};
+    case SHAPE_NODEROLE_STATE: return number(noderole_state_number(*(const uint32_t *)at));
+    case SHAPE_DEPLOYMENT_STATE:
+        return number(deployment_state_number(core_deployment_state(core, *(const int64_t *)at)));
+    case SHAPE_NODE_ERROR:
+        return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
+    }
+    impossible("a kind of field outside the enum");
+}
+
+static void write_value(struct buf *out, struct value v)
+{
+    switch (v.kind) {
+    case VALUE_NULL: buf_put_z(out, "null"); return;
+    case VALUE_BOOL: buf_put_z(out, v.truth ? "true" : "false"); return;
+    case VALUE_INT: buf_put_i64(out, v.number); return;
+    case VALUE_TEXT: json_write_string(out, v.text); return;
+    case VALUE_DOC: buf_put_str(out, v.text); return;
+    case VALUE_TIME:
+        buf_put_c(out, '"');
+        times_format(out, v.number);
+        buf_put_c(out, '"');
+        return;
+    }
+}
+
+/* ---- writing ---- */
+
+bool shape_wants(const struct json *names, const char *key)
+{
+    if (!names)
+        return true;
+    const struct str wanted = str_from(key);
+    for (const struct json *name = names->first; name; name = name->next)
+        if (name->kind == JSON_STRING && str_eq(name->text, wanted))
+            return true;
+    return false;
+}
+
+uint64_t shape_mask(const struct shape *shape, const struct json *names)
+{
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (shape_wants(names, shape->fields[i].name))
+            mask |= (uint64_t)1 << i;
+    return mask;
+}
+
+static void write_key(struct buf *out, const char *name, bool first)
+{
+    buf_put_z(out, first ? "\"" : ",\"");
+    buf_put_z(out, name);
+    buf_put_z(out, "\":");
+}
+
+void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
+                 uint64_t mask, struct buf *out)
+{
+    bool first = true;
+    buf_put_c(out, '{');
+    for (uint32_t i = 0; i < shape->count; i++) {
+        if (!(mask >> i & 1))
+            continue;
+        write_key(out, shape->fields[i].name, first);
+        write_value(out, value_of(&shape->fields[i], core, record));
+        first = false;
+    }
+    buf_put_c(out, '}');
+}
+
+void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *out)
+{
+    bool first = true;
+    buf_put_c(out, '{');
+    for (uint32_t i = 0; i < shape->count; i++) {
+        if (!(mask >> i & 1) || !shape->fields[i].sample)
+            continue;
+        write_key(out, shape->fields[i].name, first);
+        buf_put_z(out, shape->fields[i].sample);
+        first = false;
+    }
+    buf_put_c(out, '}');
+}
+
+/* ---- matching ---- */
+
+struct shape_query shape_query_of(const struct shape *shape, const struct json *object)
+{
+    struct shape_query query = {.count = 0};
+    must(shape->count <= 64);
+    for (uint32_t i = 0; i < shape->count; i++) {
+        query.values[i] = json_get(object, str_from(shape->fields[i].name));
+        query.count += query.values[i] != NULL;
+    }
+    return query;
+}
+
+/* A number, or one written as a text: forms know nothing else. */
+static bool is_number(const struct json *wanted, int64_t value)
+{
+    int64_t number_wanted;
+    const struct json as_number = {.kind = JSON_NUMBER, .text = wanted->text};
+    if (wanted->kind != JSON_NUMBER && wanted->kind != JSON_STRING)
+        return false;
+    return json_as_i64(&as_number, &number_wanted) && number_wanted == value;
+}
+
+static bool is_text(const struct json *wanted, struct str text)
+{
+    return wanted->kind == JSON_STRING && str_eq(wanted->text, text);
+}
+
+static bool value_is(struct value v, const struct json *wanted, struct arena *scratch)
+{
+    int64_t ms;
+    switch (v.kind) {
+    case VALUE_NULL: return wanted->kind == JSON_NULL;
+    case VALUE_BOOL:
+        return wanted->kind == (v.truth ? JSON_TRUE : JSON_FALSE) ||
+               is_text(wanted, v.truth ? STR("true") : STR("false"));
+    case VALUE_INT: return is_number(wanted, v.number);
+    case VALUE_TEXT: return is_text(wanted, v.text);
+    case VALUE_DOC: return str_eq(json_write(scratch, wanted), v.text);
+    case VALUE_TIME:
+        return wanted->kind == JSON_STRING && times_parse(wanted->text, &ms) && ms == v.number;
+    }
+    impossible("a kind of value outside the enum");
+}
+
+static bool value_is_in(struct value v, const struct json *wanted, struct arena *scratch)
+{
+    if (value_is(v, wanted, scratch))
+        return true;
+    if (wanted->kind != JSON_ARRAY)
+        return false;
+    for (const struct json *item = wanted->first; item; item = item->next)
+        if (value_is(v, item, scratch))
+            return true;
+    return false;
+}
+
+bool shape_matches(const struct shape *shape, const struct core *core, const struct record *record,
+                   const struct shape_query *query, struct arena *scratch)
+{
+    const struct arena_mark mark = arena_mark(scratch);
+    bool matches = true;
+    for (uint32_t i = 0; i < shape->count && matches; i++)
+        if (query->values[i])
+            matches =
+                value_is_in(value_of(&shape->fields[i], core, record), query->values[i], scratch);
+    arena_rewind(scratch, mark);
+    return matches;
+}

@@ -1,0 +1,67 @@
+/* shape.h - which fields an object shows, and how (SEMANTICS 1).
+ *
+ * A shape is a table: one row for each key of the JSON object, saying where its value comes from.
+ * From it come the objects themselves, samples, projections and the columns one can match by. It
+ * reads the core; it does not know requests.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "core/core.h"
+
+enum shape_kind {
+    SHAPE_INT,              /* int64                                        */
+    SHAPE_SMALL,            /* uint32                                       */
+    SHAPE_REF,              /* int64, 0 is null                             */
+    SHAPE_BOOL,             /* bool                                         */
+    SHAPE_NOT,              /* bool that is kept the other way round        */
+    SHAPE_FLAG,             /* one bit of a uint32                          */
+    SHAPE_TEXT,             /* text                                         */
+    SHAPE_ARRAY,            /* document; an empty one is []                 */
+    SHAPE_TIME,             /* milliseconds, shown as ISO 8601; 0 is null   */
+    SHAPE_NODEROLE_STATE,   /* the numbers of SEMANTICS 1.18                */
+    SHAPE_DEPLOYMENT_STATE, /* computed                                     */
+    SHAPE_NODE_ERROR,       /* computed: is the noderole's node in error?   */
+};
+
+struct shape_field {
+    const char *name;
+    enum shape_kind kind;
+    uint16_t at;        /* where in struct record */
+    uint32_t bit;       /* SHAPE_FLAG */
+    const char *sample; /* JSON; NULL: not in samples */
+};
+
+struct shape {
+    const char *type; /* in content types; also what wraps a body */
+    enum table table;
+    const struct shape_field *fields;
+    uint32_t count; /* at most 64 */
+};
+
+extern const struct shape shape_node, shape_deployment, shape_role, shape_noderole, shape_token;
+
+/* The fields named in an array of texts, as bits; all when it is NULL. */
+uint64_t shape_mask(const struct shape *shape, const struct json *names);
+/* Is that key among the names, or are there no names? */
+bool shape_wants(const struct json *names, const char *key);
+
+void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
+                 uint64_t mask, struct buf *out);
+void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *out);
+
+/* What a record must be like: for each field a value, a list of values of which one must be it,
+ * or NULL. */
+struct shape_query {
+    const struct json *values[64];
+    uint32_t count; /* that are not NULL */
+};
+
+/* From the members of an object that are fields of the shape; others are ignored. */
+struct shape_query shape_query_of(const struct shape *shape, const struct json *object);
+bool shape_matches(const struct shape *shape, const struct core *core, const struct record *record,
+                   const struct shape_query *query, struct arena *scratch);

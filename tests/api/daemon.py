@@ -1,0 +1,184 @@
+"""A halligand of our own, and a client for it. Standard library only."""
+import base64
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+START_S = 60  # sanitized builds on a busy machine are slow
+STOP_S = 30
+WAIT_S = 30
+
+BARCLAMP = {
+    "barclamp": {"name": "apitest", "source_path": "/apitest"},
+    "jigs": [
+        {"name": "noop", "class": "noop"},
+        {"name": "test", "class": "test"},
+        {"name": "script", "class": "script"},
+    ],
+    "hammers": [{"name": "ssh", "type": "ssh", "priority": 0}],
+    "roles": [
+        {"name": "base", "jig": "test", "flags": ["implicit"]},
+        {
+            "name": "middle",
+            "jig": "test",
+            "requires": ["base"],
+            "provides": ["centre"],
+            "flags": ["implicit"],
+        },
+        {"name": "top", "jig": "test", "requires": ["middle"]},
+        {"name": "goal", "jig": "noop", "flags": ["milestone"]},
+        {"name": "ghost", "jig": "test", "flags": ["abstract"]},
+        {"name": "enemy", "jig": "test", "conflicts": ["base"]},
+    ],
+}
+
+
+class Response:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.text = body.decode("utf-8")
+
+    @property
+    def type(self):
+        return self.headers.get("Content-Type") or ""
+
+    def json(self):
+        return json.loads(self.text)
+
+    def __repr__(self):
+        return f"{self.status} {self.text[:500]}"
+
+
+class Client:
+    """One connection for each request: nothing is shared between tests but the daemon."""
+
+    def __init__(self, url, authorization=None):
+        parts = urllib.parse.urlsplit(url)
+        self.host, self.port = parts.hostname, parts.port
+        self.authorization = authorization
+
+    def ask(self, method, path, body=None, headers=None, raw=None, form=None):
+        """`body` is sent as JSON, `form` form-encoded, `raw` as it is."""
+        wanted = dict(headers or {})
+        data = raw
+        if self.authorization and "Authorization" not in wanted:
+            wanted["Authorization"] = self.authorization
+        if body is not None:
+            data = json.dumps(body).encode()
+            wanted.setdefault("Content-Type", "application/json")
+        if form is not None:
+            data = urllib.parse.urlencode(form).encode()
+            wanted.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        if not path.startswith("/"):
+            path = "/api/v2/" + path
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=WAIT_S)
+        try:
+            connection.request(method, path, body=data, headers=wanted)
+            answer = connection.getresponse()
+            return Response(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **more):
+        return self.ask("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.ask("POST", path, body, **more)
+
+    def put(self, path, body=None, **more):
+        return self.ask("PUT", path, body, **more)
+
+    def patch(self, path, body=None, **more):
+        return self.ask("PATCH", path, body, **more)
+
+    def delete(self, path, **more):
+        return self.ask("DELETE", path, **more)
+
+
+def basic(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def eventually(look, what):
+    """Look until it is true; the deadline is only there for when it never is."""
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"never happened: {what}"
+        time.sleep(0.02)
+
+
+class Daemon:
+    def __init__(self, build, store=None):
+        self.program = os.path.join(build, "halligand")
+        self.store = store
+        self.data = tempfile.mkdtemp(prefix="halligan-api-")
+        self.process = None
+        self.url = None
+        self.password = None
+        self.token = None
+        os.mkdir(os.path.join(self.data, "barclamps"))
+        with open(os.path.join(self.data, "barclamps", "apitest.json"), "w") as file:
+            json.dump(BARCLAMP, file)
+
+    def path(self, name):
+        return os.path.join(self.data, name)
+
+    def read(self, name):
+        try:
+            with open(self.path(name)) as file:
+                return file.read().strip()
+        except FileNotFoundError:
+            return ""
+
+    def start(self):
+        command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--test-jig"]
+        command += ["--barclamps", self.path("barclamps"), "--log-level", "warning"]
+        if self.store:
+            command += ["--store", self.store]
+        if os.path.exists(self.path("listen")):
+            os.unlink(self.path("listen"))  # of one that was killed
+        self.log = open(self.path("stderr"), "ab")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        deadline = time.monotonic() + START_S
+        while not self.read("listen"):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("halligand did not start:\n" + self.read("stderr"))
+            time.sleep(0.02)
+        self.url = self.read("listen")
+        self.password = self.read("admin.password")
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=STOP_S)
+        self.process = None
+        self.log.close()
+        return code
+
+    def with_password(self):
+        return Client(self.url, basic("admin", self.password))
+
+    def client(self):
+        if not self.token:
+            answer = self.with_password().post("tokens", {"name": "tests/api"})
+            assert answer.status == 200, answer
+            self.token = answer.json()["token"]
+        return Client(self.url, "Bearer " + self.token)
+
+    def stranger(self):
+        return Client(self.url)
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.data, ignore_errors=True)

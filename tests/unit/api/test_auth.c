@@ -1,0 +1,317 @@
+/* Who may come in: passwords, tokens, and what becomes of them meanwhile. */
+#include "tests/unit/api/api_world.h"
+
+#define ANY "/api/v2/deployments/system"
+
+/* base64 of admin:secret, admin:wrong, nobody:secret, locked:secret, admin: */
+#define ADMIN  "Basic YWRtaW46c2VjcmV0"
+#define WRONG  "Basic YWRtaW46d3Jvbmc="
+#define NOBODY "Basic bm9ib2R5OnNlY3JldA=="
+#define LOCKED "Basic bG9ja2VkOnNlY3JldA=="
+#define EMPTY  "Basic YWRtaW46"
+
+static struct asked *knock(struct front *f, const char *target, const char *authorization)
+{
+    struct asked *a = asked_new(f, HTTP_GET, target);
+    if (*authorization)
+        asked_header(a, "Authorization", authorization);
+    asked_send(f, a);
+    return a;
+}
+
+static void check_refused(struct front *f, struct asked *a)
+{
+    front_wait(f, a);
+    PROBLEM(f, a, 401, "unauthorized", "absent");
+    SAID(a, "WWW-Authenticate: Basic realm=\"Halligan\"");
+}
+
+TEST(without_credentials_nothing_is_told)
+{
+    struct front *f = front_open();
+    check_refused(f, knock(f, ANY, ""));
+    check_refused(f, knock(f, "/nowhere", ""));
+    check_refused(f, knock(f, "/api/v2/deployments/nix", ""));
+    check_refused(f, knock(f, ANY, "Nonsense"));
+    check_refused(f, knock(f, ANY, "Basic !!!"));
+    check_refused(f, knock(f, ANY, "Digest username=\"admin\""));
+    front_close(f);
+}
+
+TEST(the_right_password_lets_in)
+{
+    struct front *f = front_open();
+    struct asked *a = knock(f, ANY, ADMIN);
+    CHECK(!a->answers);
+    front_wait(f, a);
+    STATUS(a, 200);
+    a = knock(f, ANY, ADMIN); /* remembered: no need to wait */
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(wrong_ones_and_unknown_ones_are_refused_alike)
+{
+    struct front *f = front_open();
+    struct asked *wrong = knock(f, ANY, WRONG), *nobody = knock(f, ANY, NOBODY);
+    CHECK(!wrong->answers && !nobody->answers); /* both take their time */
+    check_refused(f, wrong);
+    check_refused(f, nobody);
+    SAYS(wrong->body, nobody->body);
+    check_refused(f, knock(f, ANY, EMPTY));
+    front_close(f);
+}
+
+TEST(a_locked_user_is_refused_even_with_the_right_password)
+{
+    struct front *f = front_open();
+    const int64_t id = front_user(f, "locked");
+    DONE(f->w,
+         CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
+    check_refused(f, knock(f, ANY, LOCKED));
+    front_close(f);
+}
+
+TEST(what_happens_to_a_user_during_the_check_counts)
+{
+    struct front *f = front_open();
+    const int64_t id = front_user(f, "locked");
+    struct asked *a = knock(f, ANY, LOCKED);
+    DONE(f->w,
+         CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
+    check_refused(f, a);
+    DONE(f->w, CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED));
+    a = knock(f, ANY, LOCKED); /* the password is remembered by now */
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(a_password_changed_during_the_check_is_wrong)
+{
+    struct front *f = front_open();
+    struct asked *a = knock(f, ANY, ADMIN);
+    DONE(f->w, CMD(USER_UPDATE, user_update, .id = 1, .given = GIVEN_USER_PASSWORD_HASH,
+                   .password_hash = STR("$argon2id$other")));
+    check_refused(f, a);
+    front_close(f);
+}
+
+TEST(a_user_deleted_during_the_check_is_unknown)
+{
+    struct front *f = front_open();
+    struct asked *a = knock(f, ANY, ADMIN);
+    DONE(f->w, CMD(USER_DELETE, user_delete, .id = 1));
+    check_refused(f, a);
+    front_close(f);
+}
+
+TEST(a_core_lost_during_the_check_is_a_503)
+{
+    struct front *f = front_open();
+    struct asked *a = knock(f, ANY, ADMIN);
+    f->is_down = true;
+    front_wait(f, a);
+    STATUS(a, 503);
+    f->is_down = false;
+    front_close(f);
+}
+
+TEST(passwords_are_taken_from_this_machine_or_over_tls)
+{
+    struct front *f = front_open();
+    struct asked *a = asked_new(f, HTTP_GET, ANY);
+    asked_header(a, "Authorization", ADMIN);
+    a->request.is_loopback = false;
+    asked_send(f, a);
+    PROBLEM(f, a, 403, "forbidden", "absent");
+    HAS(a->body, "TLS");
+    a = asked_new(f, HTTP_GET, ANY);
+    asked_header(a, "Authorization", ADMIN);
+    a->request.is_loopback = false;
+    a->request.is_secure = true;
+    asked_send(f, a);
+    front_wait(f, a);
+    STATUS(a, 200);
+    a = asked_new(f, HTTP_GET, ANY);
+    asked_header(a, "Authorization", f->bearer);
+    a->request.is_loopback = false;
+    asked_send(f, a);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(too_many_passwords_at_once_are_a_429)
+{
+    struct front *f = front_open();
+    struct asked *all[PASSWORDS_QUEUE_MAX + 1];
+    for (uint32_t i = 0; i <= PASSWORDS_QUEUE_MAX; i++)
+        all[i] = knock(f, ANY, ADMIN);
+    struct asked *last = all[PASSWORDS_QUEUE_MAX];
+    PROBLEM(f, last, 429, "limit", "absent");
+    SAID(last, "Retry-After: 1");
+    for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++) {
+        front_wait(f, all[i]);
+        STATUS(all[i], 200);
+    }
+    front_close(f);
+}
+
+TEST(a_write_with_a_password_is_done_when_it_was_right)
+{
+    struct front *f = front_open();
+    struct asked *a = asked_new(f, HTTP_POST, "/api/v2/deployments");
+    asked_header(a, "Authorization", ADMIN);
+    asked_body(f, a, "{'name':'mine'}");
+    asked_send(f, a);
+    CHECK(f->line_count == 0);
+    front_wait(f, a);
+    CHECK(f->line_count == 1 && str_eq(f->line[0].actor, STR("user admin")));
+    front_take(f);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(an_actor_with_a_very_long_name_is_cut)
+{
+    struct front *f = front_open();
+    char name[256];
+    memset(name, 'x', 255);
+    name[255] = 0;
+    memcpy(name + 249, "\xc3\xa4", 2); /* one character across the end of what fits */
+    const char *bearer = front_token(f, front_user(f, name), 0);
+    struct asked *a = asked_new(f, HTTP_PUT, ANY "/commit");
+    asked_header(a, "Authorization", bearer);
+    asked_send(f, a);
+    CHECK(f->line_count == 1 && f->line[0].actor.len == 254);
+    CHECK(str_is_clean(f->line[0].actor));
+    front_take(f);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+/* ---- tokens ---- */
+
+TEST(a_token_lets_in_until_it_expires)
+{
+    struct front *f = front_open();
+    const char *bearer = front_token(f, 1, f->w->now_ms + 60000);
+    STATUS(knock(f, ANY, bearer), 200);
+    f->w->now_ms += 60000;
+    check_refused(f, knock(f, ANY, bearer));
+    check_refused(f, knock(f, ANY, "Bearer hlg_unknown"));
+    front_close(f);
+}
+
+TEST(a_token_of_a_locked_user_lets_nobody_in)
+{
+    struct front *f = front_open();
+    const int64_t id = front_user(f, "locked");
+    const char *bearer = front_token(f, id, 0);
+    STATUS(knock(f, ANY, bearer), 200);
+    DONE(f->w,
+         CMD(USER_UPDATE, user_update, .id = id, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
+    check_refused(f, knock(f, ANY, bearer));
+    front_close(f);
+}
+
+TEST(a_token_is_made_and_told_once)
+{
+    struct front *f = front_open();
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}");
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.token.obj+json; version=2.0");
+    SAYS(keys(a, body_of(a)), "created_at,expires_at,id,name,token,updated_at,user_id");
+    SAYS(at(f, a, "expires_at"), "null");
+    const struct str secret = json_get(body_of(a), STR("token"))->text;
+    const char *bearer = str_z(&a->kept, str_join2(&a->kept, STR("Bearer "), secret));
+    STATUS(knock(f, ANY, bearer), 200);
+    struct asked *list = get(f, "/api/v2/tokens");
+    STATUS(list, 200);
+    SAYS(list->type, "application/vnd.crowbar.token.list+json; version=2.0");
+    SAYS(keys(list, body_of(list)->first), "created_at,expires_at,id,name,updated_at,user_id");
+    SAYS(column(list, "name"), "t,ci");
+    CHECK(!strstr(list->body, str_z(&a->kept, secret)));
+    front_close(f);
+}
+
+TEST(a_token_may_have_an_end)
+{
+    struct front *f = front_open();
+    struct asked *a =
+        ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':'2033-01-02T03:04:05Z'}");
+    SAYS(at(f, a, "expires_at"), "'2033-01-02T03:04:05.000Z'");
+    a = ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':1988150645678}");
+    SAYS(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
+    a = ask(f, HTTP_POST, "/api/v2/tokens", "name=ci&expires_at=1988150645678");
+    SAYS(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
+    STATUS(ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':null}"), 200);
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':'soon'}"), 400,
+            "bad_value", "expires_at");
+    PROBLEM(
+        f, ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':'2001-01-01T00:00:00Z'}"),
+        400, "bad_value", "expires_at");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/tokens", "{}"), 400, "missing", "name");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':true}"), 400,
+            "bad_value", "expires_at");
+    front_close(f);
+}
+
+TEST(a_new_token_can_be_all_that_is_asked_for)
+{
+    struct front *f = front_open();
+    struct asked *a = ask_with(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}",
+                               "x-return-attributes: [\"token\"]");
+    SAYS(keys(a, body_of(a)), "token");
+    a = ask_with(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}",
+                 "x-return-attributes: [\"name\"]");
+    SAYS(a->body, "{\"name\":\"ci\"}");
+    front_close(f);
+}
+
+TEST(everybody_sees_and_deletes_their_own_tokens_only)
+{
+    struct front *f = front_open();
+    const int64_t other = front_user(f, "other");
+    front_token(f, other, 0);
+    SAYS(column(get(f, "/api/v2/tokens"), "id"), "1");
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/2", ""), 404, "not_found", "id");
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/9", ""), 404, "not_found", "id");
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/t", ""), 404, "not_found", "id");
+    struct asked *a = ask(f, HTTP_DELETE, "/api/v2/tokens/1", "");
+    STATUS(a, 200);
+    SAYS(a->body, "{\"message\":\"token 1 was deleted\"}");
+    check_refused(f, knock(f, ANY, f->bearer));
+    front_close(f);
+}
+
+TEST(a_held_read_of_a_token_that_vanished_is_refused)
+{
+    struct front *f = front_open();
+    f->held = 1;
+    struct asked *a = get(f, ANY);
+    DONE(f->w, CMD(TOKEN_DELETE, token_delete, .id = 1));
+    f->held = 0;
+    api_reloaded(f->api);
+    STATUS(a, 401);
+    front_close(f);
+}
+
+TEST(a_held_read_with_a_password_that_changed_is_refused)
+{
+    struct front *f = front_open();
+    struct asked *a = knock(f, ANY, ADMIN);
+    front_wait(f, a);
+    f->held = 1;
+    struct asked *held = knock(f, ANY, ADMIN), *same = knock(f, ANY, ADMIN);
+    CHECK(!held->answers);
+    api_reloaded(f->api);
+    api_durable(f->api, f->w->turn + 1);
+    STATUS(same, 200);
+    held = knock(f, ANY, ADMIN);
+    DONE(f->w, CMD(USER_UPDATE, user_update, .id = 1, .given = GIVEN_USER_PASSWORD_HASH,
+                   .password_hash = STR("$argon2id$other")));
+    f->held = 0;
+    api_reloaded(f->api);
+    STATUS(held, 401);
+    front_close(f);
+}

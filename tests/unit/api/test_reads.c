@@ -1,0 +1,446 @@
+/* What is shown: shapes, lists, order, samples, matches, projections. */
+#include "tests/unit/api/api_world.h"
+
+static const char node_keys[] = "admin,alive,allocated,available,bootenv,created_at,deployment_id,"
+                                "description,id,name,quirks,system,target_role_id,updated_at";
+static const char deployment_keys[] =
+    "created_at,description,id,name,parent_id,state,system,updated_at";
+static const char role_keys[] =
+    "abstract,barclamp_id,bootstrap,cluster,cohort,conflicts,created_at,description,destructive,"
+    "discovery,id,implicit,jig_name,library,milestone,name,powersave,provides,service,updated_at";
+static const char noderole_keys[] =
+    "available,cohort,created_at,deployment_id,id,node_error,node_id,order,role_id,run_count,"
+    "runlog,state,status,updated_at";
+
+#define LIST(type) "application/vnd.crowbar." type ".list+json; version=2.0"
+#define OBJ(type)  "application/vnd.crowbar." type ".obj+json; version=2.0"
+
+/* Roles a <- b <- c, bound to n1 (all) and n2 (a). */
+static struct front *furnished(void)
+{
+    struct front *f = front_open();
+    world_role(f->w, "a", "'flags':['milestone','server'],'provides':['x','y']");
+    world_role(f->w, "b", "'requires':['a']");
+    world_role(f->w, "c", "'requires':['b'],'conflicts':['z']");
+    world_deployment(f->w, "lab");
+    world_node(f->w, "n1", NULL);
+    world_node(f->w, "n2", "lab");
+    world_bind(f->w, "c@n1");
+    world_bind_in(f->w, "a@n2", "lab");
+    world_collect(f->w);
+    return f;
+}
+
+/* ---- shapes ---- */
+
+TEST(a_node_shows_its_fourteen_fields)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/nodes/n2.example.com");
+    STATUS(a, 200);
+    SAYS(a->type, OBJ("node"));
+    SAYS(keys(a, body_of(a)), node_keys);
+    SAYS(at(f, a, "name"), "'n2.example.com'");
+    SAYS(at(f, a, "description"), "''");
+    SAYS(at(f, a, "alive"), "true");
+    SAYS(at(f, a, "admin"), "false");
+    SAYS(at(f, a, "bootenv"), "'sledgehammer'");
+    SAYS(at(f, a, "quirks"), "[]");
+    SAYS(at(f, a, "target_role_id"), "null");
+    SAYS(at(f, a, "deployment_id"), "2");
+    front_close(f);
+}
+
+TEST(times_are_written_in_utc_to_the_millisecond)
+{
+    struct front *f = furnished();
+    f->w->now_ms = 1800000000678 - 1000; /* the next step adds a second */
+    world_node(f->w, "n3", NULL);
+    struct asked *a = get(f, "/api/v2/nodes/n3.example.com");
+    SAYS(at(f, a, "created_at"), "'2027-01-15T08:00:00.678Z'");
+    front_close(f);
+}
+
+TEST(the_system_deployment_has_no_parent)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/deployments/system");
+    STATUS(a, 200);
+    SAYS(a->type, OBJ("deployment"));
+    SAYS(keys(a, body_of(a)), deployment_keys);
+    SAYS(at(f, a, "id"), "1");
+    SAYS(at(f, a, "system"), "true");
+    SAYS(at(f, a, "parent_id"), "null");
+    struct asked *lab = get(f, "/api/v2/deployments/lab");
+    SAYS(at(f, lab, "parent_id"), "1");
+    SAYS(at(f, lab, "state"), "0");
+    front_close(f);
+}
+
+TEST(a_deployment_state_is_the_number_of_the_specification)
+{
+    struct front *f = furnished();
+    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "0");
+    world_commit_deployment(f->w, "lab");
+    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "1");
+    world_anneal(f->w);
+    world_finish(f->w, "a@n2", RESULT_FAILED);
+    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "-1");
+    DONE(f->w, cmd_retry(f->w, "a@n2"));
+    world_run_all(f->w);
+    SAYS(at(f, get(f, "/api/v2/deployments/lab"), "state"), "2");
+    front_close(f);
+}
+
+TEST(a_role_shows_its_twenty_fields)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/roles/a");
+    STATUS(a, 200);
+    SAYS(a->type, OBJ("role"));
+    SAYS(keys(a, body_of(a)), role_keys);
+    SAYS(at(f, a, "provides"), "['x','y']");
+    SAYS(at(f, a, "conflicts"), "[]");
+    SAYS(at(f, a, "milestone"), "true");
+    SAYS(at(f, a, "implicit"), "false");
+    SAYS(at(f, a, "jig_name"), "'script'");
+    SAYS(at(f, a, "cohort"), "0");
+    SAYS(at(f, get(f, "/api/v2/roles/c"), "cohort"), "2");
+    front_close(f);
+}
+
+TEST(a_noderole_shows_its_fourteen_fields)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/nodes/n1.example.com/node_roles/b");
+    STATUS(a, 200);
+    SAYS(a->type, OBJ("node_role"));
+    SAYS(keys(a, body_of(a)), noderole_keys);
+    SAYS(at(f, a, "state"), "4");
+    SAYS(at(f, a, "order"), "10000");
+    SAYS(at(f, a, "available"), "true");
+    SAYS(at(f, a, "node_error"), "false");
+    SAYS(at(f, a, "cohort"), "1");
+    front_close(f);
+}
+
+/* The state as the API tells it. */
+static const char *state_of(struct front *f, const char *noderole)
+{
+    char target[64];
+    snprintf(target, sizeof target, "/api/v2/node_roles/%lld",
+             (long long)the_noderole(f->w, noderole));
+    return at(f, get(f, target), "state");
+}
+
+TEST(a_noderole_state_is_the_number_of_the_specification)
+{
+    struct front *f = furnished();
+    SAYS(state_of(f, "a@n1"), "4");
+    world_available(f->w, "n1", false);
+    world_commit(f->w, "a@n1");
+    world_commit(f->w, "b@n1");
+    SAYS(state_of(f, "a@n1"), "1");
+    SAYS(state_of(f, "b@n1"), "3");
+    world_available(f->w, "n1", true);
+    world_anneal(f->w);
+    SAYS(state_of(f, "a@n1"), "2");
+    world_finish(f->w, "a@n1", RESULT_OK);
+    SAYS(state_of(f, "a@n1"), "0");
+    world_anneal(f->w);
+    world_finish(f->w, "b@n1", RESULT_FAILED);
+    SAYS(state_of(f, "b@n1"), "-1");
+    struct asked *other = get(f, "/api/v2/nodes/n1.example.com/node_roles/a");
+    SAYS(at(f, other, "node_error"), "true");
+    struct asked *elsewhere = get(f, "/api/v2/nodes/n2.example.com/node_roles/a");
+    SAYS(at(f, elsewhere, "node_error"), "false");
+    struct asked *failed = get(f, "/api/v2/nodes/n1.example.com/node_roles/b");
+    SAYS(at(f, failed, "runlog"), "'it broke'");
+    SAYS(at(f, failed, "run_count"), "0");
+    front_close(f);
+}
+
+/* ---- by name and by id ---- */
+
+TEST(digits_are_an_id_and_anything_else_a_name)
+{
+    struct front *f = furnished();
+    char target[64];
+    snprintf(target, sizeof target, "/api/v2/nodes/%lld", (long long)the_node(f->w, "n1"));
+    SAYS(at(f, get(f, target), "name"), "'n1.example.com'");
+    SAYS(at(f, get(f, "/api/v2/nodes/N1.EXAMPLE.COM"), "name"), "'n1.example.com'");
+    SAYS(at(f, get(f, "/api/v2/deployments/1"), "name"), "'system'");
+    PROBLEM(f, get(f, "/api/v2/nodes/999"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/0"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/99999999999999999999"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/nobody"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/roles/nobody"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/node_roles/a"), 404, "not_found", "id");
+    front_close(f);
+}
+
+TEST(admin_is_the_first_admin_node)
+{
+    struct front *f = furnished();
+    PROBLEM(f, get(f, "/api/v2/nodes/admin"), 404, "not_found", "id");
+    struct command command = cmd_node(f->w, "boss");
+    command.node_create.admin = true;
+    DONE(f->w, command);
+    SAYS(at(f, get(f, "/api/v2/nodes/admin"), "name"), "'boss.example.com'");
+    front_close(f);
+}
+
+TEST(under_a_node_a_noderole_goes_by_its_role)
+{
+    struct front *f = furnished();
+    char target[96];
+    snprintf(target, sizeof target, "/api/v2/nodes/n1.example.com/node_roles/%lld",
+             (long long)the_noderole(f->w, "c@n1"));
+    SAYS(at(f, get(f, target), "cohort"), "2");
+    snprintf(target, sizeof target, "/api/v2/nodes/n2.example.com/node_roles/%lld",
+             (long long)the_noderole(f->w, "c@n1"));
+    PROBLEM(f, get(f, target), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/n2.example.com/node_roles/c"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/n2.example.com/node_roles/nix"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/n9.example.com/node_roles/c"), 404, "not_found", "id");
+    front_close(f);
+}
+
+TEST(the_etag_is_the_turn_of_the_last_change)
+{
+    struct front *f = furnished();
+    char line[64];
+    const struct node_record node = read_node(f->w, "n1");
+    snprintf(line, sizeof line, "ETag: \"%lld\"", (long long)node.turn);
+    struct asked *a = get(f, "/api/v2/nodes/n1.example.com");
+    SAID(a, line);
+    CHECK(node.turn > 0);
+    front_close(f);
+}
+
+/* ---- lists ---- */
+
+TEST(lists_have_the_order_of_the_specification)
+{
+    struct front *f = furnished();
+    struct asked *nodes = get(f, "/api/v2/nodes");
+    STATUS(nodes, 200);
+    SAYS(nodes->type, LIST("node"));
+    SAYS(column(nodes, "id"), "1,2,3,4");
+    SAYS(column(get(f, "/api/v2/deployments"), "name"), "lab,system");
+    SAYS(column(get(f, "/api/v2/roles"), "name"), "a,b,c");
+    struct asked *noderoles = get(f, "/api/v2/node_roles");
+    SAYS(noderoles->type, LIST("node_role"));
+    SAYS(column(noderoles, "cohort"), "0,0,1,2");
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%lld,%lld,%lld,%lld", (long long)the_noderole(f->w, "a@n1"),
+             (long long)the_noderole(f->w, "a@n2"), (long long)the_noderole(f->w, "b@n1"),
+             (long long)the_noderole(f->w, "c@n1"));
+    SAYS(column(noderoles, "id"), wanted);
+    front_close(f);
+}
+
+TEST(an_empty_list_is_a_list)
+{
+    struct front *f = front_open();
+    SAYS(get(f, "/api/v2/node_roles")->body, "[]");
+    SAYS(get(f, "/api/v2/roles")->body, "[]");
+    front_close(f);
+}
+
+TEST(nested_lists_hold_what_belongs_there)
+{
+    struct front *f = furnished();
+    SAYS(column(get(f, "/api/v2/deployments/lab/nodes"), "name"),
+         "lab-phantom.internal.local,n2.example.com");
+    SAYS(column(get(f, "/api/v2/deployments/lab/node_roles"), "cohort"), "0");
+    SAYS(column(get(f, "/api/v2/deployments/system/node_roles"), "cohort"), "0,1,2");
+    SAYS(column(get(f, "/api/v2/deployments/system/roles"), "name"), "a,b,c");
+    SAYS(column(get(f, "/api/v2/deployments/lab/roles"), "name"), "a");
+    SAYS(column(get(f, "/api/v2/nodes/n1.example.com/node_roles"), "cohort"), "0,1,2");
+    SAYS(column(get(f, "/api/v2/nodes/n1.example.com/roles"), "name"), "a,b,c");
+    SAYS(column(get(f, "/api/v2/nodes/n2.example.com/roles"), "name"), "a");
+    SAYS(get(f, "/api/v2/nodes/lab-phantom.internal.local/roles")->body, "[]");
+    SAYS(get(f, "/api/v2/nodes/n2.example.com/roles")->type, LIST("role"));
+    PROBLEM(f, get(f, "/api/v2/deployments/nix/nodes"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/nodes/nix/roles"), 404, "not_found", "id");
+    front_close(f);
+}
+
+TEST(only_the_attributes_asked_for_are_shown)
+{
+    struct front *f = furnished();
+    struct asked *one = ask_with(f, HTTP_GET, "/api/v2/nodes/n1.example.com", "",
+                                 "x-return-attributes: [\"name\",\"nix\"]");
+    SAYS(one->body, "{\"name\":\"n1.example.com\"}");
+    struct asked *many =
+        ask_with(f, HTTP_GET, "/api/v2/deployments", "", "X-Return-Attributes: [\"name\",\"id\"]");
+    SAYS(many->body, "[{\"id\":2,\"name\":\"lab\"},\n{\"id\":1,\"name\":\"system\"}]");
+    SAYS(ask_with(f, HTTP_GET, "/api/v2/deployments/lab", "", "x-return-attributes: []")->body,
+         "{}");
+    SAYS(ask_with(f, HTTP_GET, "/api/v2/deployments/sample", "", "x-return-attributes: [\"state\"]")
+             ->body,
+         "{\"state\":0}");
+    front_close(f);
+}
+
+TEST(attributes_that_are_no_list_of_names_are_refused)
+{
+    struct front *f = furnished();
+    const char *const wrong[] = {"x-return-attributes: name", "x-return-attributes: {}",
+                                 "x-return-attributes: [1]", "x-return-attributes: [\"a\",null]"};
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        PROBLEM(f, ask_with(f, HTTP_GET, "/api/v2/nodes", "", wrong[i]), 400, "bad_value",
+                "absent");
+    front_close(f);
+}
+
+/* ---- samples ---- */
+
+TEST(samples_have_the_defaults_and_no_ids_or_times)
+{
+    struct front *f = front_open();
+    struct asked *a = get(f, "/api/v2/nodes/sample");
+    STATUS(a, 200);
+    SAYS(a->type, OBJ("node"));
+    SAYS(shown(f->w, str_from(a->body)),
+         "{'name':null,'description':'','admin':false,'system':false,'allocated':false,"
+         "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[]}");
+    SAYS(shown(f->w, str_from(get(f, "/api/v2/deployments/sample")->body)),
+         "{'name':null,'description':'','state':0,'system':false}");
+    SAYS(shown(f->w, str_from(get(f, "/api/v2/node_roles/sample")->body)),
+         "{'state':4,'cohort':0,'run_count':0,'status':'','runlog':'','available':true,"
+         "'order':10000,'node_error':false}");
+    struct asked *role = get(f, "/api/v2/roles/sample");
+    CHECK(body_of(role)->count == 16);
+    SAYS(at(f, role, "implicit"), "false");
+    SAYS(at(f, role, "barclamp_id"), "absent");
+    front_close(f);
+}
+
+/* ---- matches ---- */
+
+static const char *matched(struct front *f, const char *collection, const char *body)
+{
+    char target[64];
+    snprintf(target, sizeof target, "/api/v2/%s/match", collection);
+    struct asked *a = ask(f, HTTP_POST, target, body);
+    STATUS(a, 200);
+    return column(a, "id");
+}
+
+TEST(matches_are_exact_and_all_of_them)
+{
+    struct front *f = furnished();
+    SAYS(matched(f, "nodes", "{'name':'n1.example.com'}"), "3");
+    SAYS(matched(f, "nodes", "{'name':'n1'}"), "");
+    SAYS(matched(f, "nodes", "{'alive':true,'system':false}"), "3,4");
+    SAYS(matched(f, "nodes", "{'alive':true,'system':'false','deployment_id':2}"), "4");
+    SAYS(matched(f, "nodes", "{'target_role_id':null}"), "1,2,3,4");
+    SAYS(matched(f, "nodes", "{'quirks':[]}"), "1,2,3,4");
+    SAYS(matched(f, "roles", "{'provides':['x','y']}"), "1");
+    SAYS(matched(f, "roles", "{'provides':['x']}"), "");
+    SAYS(matched(f, "roles", "{'milestone':true}"), "1");
+    SAYS(matched(f, "roles", "{'jig_name':'script','cohort':2}"), "3");
+    SAYS(matched(f, "deployments", "{'state':2}"), "");
+    SAYS(matched(f, "deployments", "{'state':1}"), "1");
+    SAYS(matched(f, "deployments", "{'state':'0','parent_id':'1'}"), "2");
+    SAYS(matched(f, "deployments", "{'parent_id':null}"), "1");
+    SAYS(matched(f, "node_roles", "{'cohort':1,'node_error':false}"), "2");
+    front_close(f);
+}
+
+TEST(a_list_of_values_matches_any_of_them)
+{
+    struct front *f = furnished();
+    SAYS(matched(f, "nodes", "{'id':[3,'4',99]}"), "3,4");
+    SAYS(matched(f, "deployments", "{'name':['lab','system','nix']}"), "2,1");
+    SAYS(matched(f, "deployments", "{'name':[]}"), "");
+    SAYS(matched(f, "node_roles", "{'cohort':[2,0]}"), "1,4,3");
+    front_close(f);
+}
+
+TEST(without_a_known_column_nothing_matches)
+{
+    struct front *f = furnished();
+    SAYS(matched(f, "nodes", ""), "");
+    SAYS(matched(f, "nodes", "{}"), "");
+    SAYS(matched(f, "nodes", "{'nix':1}"), "");
+    SAYS(matched(f, "nodes", "{'nix':1,'id':3}"), "3");
+    front_close(f);
+}
+
+TEST(values_of_another_type_match_nothing)
+{
+    struct front *f = furnished();
+    SAYS(matched(f, "nodes", "{'id':true}"), "");
+    SAYS(matched(f, "nodes", "{'id':3.0}"), "");
+    SAYS(matched(f, "nodes", "{'name':3}"), "");
+    SAYS(matched(f, "nodes", "{'alive':1}"), "");
+    SAYS(matched(f, "nodes", "{'alive':{}}"), "");
+    SAYS(matched(f, "nodes", "{'created_at':5}"), "");
+    front_close(f);
+}
+
+TEST(moments_match_however_they_are_written)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/nodes/n1.example.com");
+    char body[96];
+    snprintf(body, sizeof body, "{'created_at':%s}", at(f, a, "created_at"));
+    SAYS(matched(f, "nodes", body), "3");
+    front_close(f);
+}
+
+TEST(forms_and_queries_match_like_json)
+{
+    struct front *f = furnished();
+    SAYS(matched(f, "nodes", "name=n1.example.com&alive=true"), "3");
+    SAYS(matched(f, "nodes", "id[]=4&id[]=3"), "3,4");
+    SAYS(column(ask(f, HTTP_POST, "/api/v2/nodes/match?alive=true&id=4", ""), "id"), "4");
+    front_close(f);
+}
+
+TEST(more_values_than_can_be_looked_for_are_refused)
+{
+    struct front *f = furnished();
+    char *body = malloc(20000);
+    CHECK(body != NULL);
+    size_t n = (size_t)snprintf(body, 20000, "{\"id\":[0");
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)snprintf(body + n, 20000 - n, ",%d", i);
+    snprintf(body + n, 20000 - n, "]}");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes/match", body), 400, "bad_value", "id");
+    free(body);
+    front_close(f);
+}
+
+/* ---- a long list ---- */
+
+TEST(a_long_list_is_whole_and_in_order)
+{
+    enum { NODES = 3000 };
+    struct front *f = front_open();
+    for (int i = 0; i < NODES; i++) {
+        char name[64];
+        struct effects fx = {0};
+        struct outcome out;
+        snprintf(name, sizeof name, "node-%d.example.com", i);
+        const struct command command = {.kind = COMMAND_NODE_CREATE,
+                                        .actor = STR("user tester"),
+                                        .now_ms = f->w->now_ms,
+                                        .node_create = {.name = str_from(name)}};
+        core_step(f->w->core, &command, &f->w->arena, &fx, &out);
+        CHECK(out.verdict == VERDICT_DONE);
+    }
+    struct asked *a = get(f, "/api/v2/nodes");
+    const struct json *list = body_of(a);
+    CHECK(list->count == NODES + 1);
+    int64_t last = 0;
+    for (const struct json *item = list->first; item; item = item->next) {
+        int64_t id;
+        CHECK(json_as_i64(json_get(item, STR("id")), &id) && id > last);
+        last = id;
+    }
+    front_close(f);
+}

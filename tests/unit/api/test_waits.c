@@ -1,0 +1,329 @@
+/* When an answer leaves: held reads, a core that is dropped, commands that fail, the end. */
+#include "tests/unit/api/api_world.h"
+
+#define LAB "/api/v2/deployments/lab"
+
+static struct front *furnished(void)
+{
+    struct front *f = front_open();
+    world_deployment(f->w, "lab");
+    world_collect(f->w);
+    return f;
+}
+
+/* ---- reads ---- */
+
+TEST(a_read_is_held_until_what_it_saw_is_durable)
+{
+    struct front *f = furnished();
+    const int64_t now = f->w->turn;
+    f->held = 2;
+    struct asked *a = get(f, LAB);
+    f->held = 1;
+    struct asked *b = get(f, "/api/v2/deployments/nix");
+    f->held = 0;
+    struct asked *c = get(f, LAB);
+    CHECK(a->answers == 0 && b->answers == 0);
+    STATUS(c, 200);
+    api_durable(f->api, now);
+    CHECK(a->answers == 0 && b->answers == 0);
+    api_durable(f->api, now + 1);
+    CHECK(a->answers == 0);
+    PROBLEM(f, b, 404, "not_found", "id");
+    api_durable(f->api, now + 2);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(a_held_read_shows_what_it_saw)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *a = get(f, LAB);
+    DONE(f->w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = 2, .given = GIVEN_DESCRIPTION,
+                   .description = STR("later")));
+    api_durable(f->api, f->w->turn + 1);
+    SAYS(at(f, a, "description"), "''");
+    front_close(f);
+}
+
+TEST(held_reads_are_let_out_in_their_order)
+{
+    struct front *f = furnished();
+    struct asked *all[20];
+    f->held = 1;
+    for (int i = 0; i < 20; i++)
+        all[i] = get(f, i % 2 ? LAB : "/api/v2/nodes");
+    api_durable(f->api, f->w->turn + 1);
+    for (int i = 0; i < 20; i++)
+        STATUS(all[i], 200);
+    front_close(f);
+}
+
+TEST(a_reload_computes_held_reads_again)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *one = get(f, LAB);
+    struct asked *list = get(f, "/api/v2/deployments");
+    DONE(f->w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = 2, .given = GIVEN_NAME,
+                   .name = STR("other")));
+    f->held = 0;
+    api_reloaded(f->api);
+    PROBLEM(f, one, 404, "not_found", "id");
+    SAYS(column(list, "name"), "other,system");
+    front_close(f);
+}
+
+TEST(a_reload_may_hold_a_read_once_more)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *a = get(f, LAB);
+    api_reloaded(f->api);
+    api_reloaded(f->api);
+    CHECK(a->answers == 0);
+    api_durable(f->api, f->w->turn + 1);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(a_reload_without_a_core_answers_503)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *a = get(f, LAB);
+    f->is_down = true;
+    f->trouble = "disk full";
+    api_reloaded(f->api);
+    PROBLEM(f, a, 503, "unavailable", "absent");
+    SAYS(at(f, a, "message"), "'the store is not available: disk full'");
+    f->is_down = false;
+    front_close(f);
+}
+
+TEST(a_reload_asks_again_who_may_read)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *a = get(f, LAB);
+    DONE(f->w,
+         CMD(USER_UPDATE, user_update, .id = 1, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
+    api_reloaded(f->api);
+    f->held = 0;
+    api_durable(f->api, INT64_MAX);
+    STATUS(a, 401);
+    front_close(f);
+}
+
+TEST(a_refusal_that_rests_on_what_was_seen_is_held_too)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *a = ask(f, HTTP_PUT, "/api/v2/deployments/nix/commit", "");
+    CHECK(a->answers == 0);
+    f->held = 0;
+    DONE(f->w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("nix")));
+    api_reloaded(f->api);
+    CHECK(a->answers == 0 && f->line_count == 1); /* now it makes sense, and is submitted */
+    front_take(f);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+/* ---- writes ---- */
+
+TEST(a_write_waits_for_its_outcome)
+{
+    struct front *f = furnished();
+    struct asked *a = asked_new(f, HTTP_PUT, LAB);
+    asked_header(a, "Authorization", f->bearer);
+    asked_body(f, a, "{'description':'x'}");
+    asked_send(f, a);
+    CHECK(a->answers == 0 && f->line_count == 1);
+    CHECK(f->line[0].kind == COMMAND_DEPLOYMENT_UPDATE && f->line[0].request > 0);
+    CHECK(str_eq(f->line[0].actor, STR("user admin")));
+    api_durable(f->api, INT64_MAX);
+    api_reloaded(f->api);
+    CHECK(a->answers == 0);
+    front_take(f);
+    STATUS(a, 200);
+    SAYS(at(f, a, "description"), "'x'");
+    front_close(f);
+}
+
+TEST(outcomes_come_in_any_order)
+{
+    struct front *f = furnished();
+    struct asked *all[10];
+    for (int i = 0; i < 10; i++) {
+        char body[64];
+        snprintf(body, sizeof body, "{'name':'d%d'}", i);
+        all[i] = asked_new(f, HTTP_POST, "/api/v2/deployments");
+        asked_header(all[i], "Authorization", f->bearer);
+        asked_body(f, all[i], body);
+        asked_send(f, all[i]);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct command last = f->line[9 - i];
+        f->line[9 - i] = f->line[i];
+        f->line[i] = last;
+    }
+    while (f->line_count)
+        front_take(f);
+    for (int i = 0; i < 10; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "'d%d'", i);
+        STATUS(all[i], 200);
+        SAYS(at(f, all[i], "name"), name);
+    }
+    front_close(f);
+}
+
+TEST(an_outcome_may_come_from_within_the_submit)
+{
+    struct front *f = furnished();
+    f->at_once = true;
+    STATUS(ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'now'}"), 200);
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'now'}"), 409, "name_taken",
+            "name");
+    front_close(f);
+}
+
+TEST(what_was_deleted_before_the_answer_left_was_done_all_the_same)
+{
+    struct front *f = furnished();
+    struct asked *a = asked_new(f, HTTP_PUT, LAB);
+    asked_header(a, "Authorization", f->bearer);
+    asked_send(f, a);
+    const int64_t request = f->line[0].request;
+    f->line_count = 0;
+    DONE(f->w, CMD(DEPLOYMENT_DELETE, deployment_delete, .id = 2));
+    api_outcome(f->api, request, &(struct outcome){.verdict = VERDICT_DONE, .id = 2}, 9);
+    STATUS(a, 200);
+    HAS(a->type, "deployment.empty+json");
+    HAS(a->body, "deleted since");
+    front_close(f);
+}
+
+TEST(strangers_outcomes_are_nobodys)
+{
+    struct front *f = furnished();
+    api_outcome(f->api, 7, &(struct outcome){.verdict = VERDICT_DONE, .id = 2}, 9);
+    api_failed(f->api, 7, ERR_UNAVAILABLE);
+    front_close(f);
+}
+
+/* ---- failures ---- */
+
+static const struct {
+    err why;
+    int status;
+    const char *code;
+    bool later_may_be_better;
+} failures[] = {{ERR_UNAVAILABLE, 503, "unavailable", true},
+                {ERR_LIMIT, 429, "limit", true},
+                {ERR_FENCED, 503, "fenced", true},
+                {ERR_UNKNOWN, 500, "unknown", false},
+                {ERR_IO, 500, "failed", false}};
+
+static void check_failure(struct front *f, struct asked *a, uint32_t i)
+{
+    PROBLEM(f, a, failures[i].status, failures[i].code, "absent");
+    if (failures[i].later_may_be_better)
+        SAID(a, "Retry-After: 1");
+    if (failures[i].why == ERR_UNKNOWN)
+        HAS(a->body, "may or may not have been");
+    if (failures[i].why == ERR_UNAVAILABLE)
+        HAS(a->body, "no disk");
+}
+
+TEST(what_cannot_be_submitted_is_answered_at_once)
+{
+    struct front *f = furnished();
+    f->trouble = "no disk";
+    for (uint32_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        f->submits = failures[i].why;
+        check_failure(f, ask(f, HTTP_PUT, LAB "/commit", ""), i);
+    }
+    STATUS(get(f, LAB), 200);
+    f->submits = OK;
+    STATUS(ask(f, HTTP_PUT, LAB "/commit", ""), 200);
+    front_close(f);
+}
+
+TEST(what_failed_later_is_answered_then)
+{
+    struct front *f = furnished();
+    f->trouble = "no disk";
+    for (uint32_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        struct asked *a = asked_new(f, HTTP_DELETE, LAB);
+        asked_header(a, "Authorization", f->bearer);
+        asked_send(f, a);
+        CHECK(f->line_count == 1 && !a->answers);
+        f->line_count = 0;
+        api_failed(f->api, f->line[0].request, failures[i].why);
+        check_failure(f, a, i);
+    }
+    front_close(f);
+}
+
+TEST(without_a_core_everything_is_503)
+{
+    struct front *f = furnished();
+    f->is_down = true;
+    PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
+    PROBLEM(f, ask(f, HTTP_PUT, LAB "/commit", ""), 503, "unavailable", "absent");
+    SAID(get(f, LAB), "Retry-After: 1");
+    STATUS(get(f, "/healthz"), 200);
+    f->is_down = false;
+    front_close(f);
+}
+
+/* ---- the end ---- */
+
+TEST(whatever_still_waits_at_the_end_is_answered_503)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    struct asked *held = get(f, LAB);
+    struct asked *writing = asked_new(f, HTTP_PUT, LAB);
+    asked_header(writing, "Authorization", f->bearer);
+    asked_send(f, writing);
+    struct asked *knocking = asked_new(f, HTTP_GET, LAB);
+    asked_header(knocking, "Authorization", "Basic YWRtaW46c2VjcmV0");
+    asked_send(f, knocking);
+    CHECK(!held->answers && !writing->answers && !knocking->answers);
+    passwords_free(f->passwords);
+    api_free(f->api);
+    f->passwords = NULL;
+    f->api = NULL;
+    STATUS(held, 503);
+    STATUS(writing, 503);
+    STATUS(knocking, 503);
+    front_close(f);
+}
+
+/* ---- probes ---- */
+
+TEST(the_probes_need_no_credentials)
+{
+    struct front *f = furnished();
+    struct asked *a = asked_new(f, HTTP_GET, "/healthz");
+    asked_send(f, a);
+    STATUS(a, 200);
+    SAYS(a->body, "ok\n");
+    SAYS(a->type, "text/plain; charset=utf-8");
+    a = asked_new(f, HTTP_GET, "/readyz");
+    asked_send(f, a);
+    STATUS(a, 200);
+    f->unready = "the store is being loaded";
+    a = asked_new(f, HTTP_GET, "/readyz");
+    asked_send(f, a);
+    STATUS(a, 503);
+    SAYS(a->body, "the store is being loaded\n");
+    a = asked_new(f, HTTP_POST, "/healthz");
+    asked_send(f, a);
+    STATUS(a, 401);
+    front_close(f);
+}

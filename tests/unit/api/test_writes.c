@@ -1,0 +1,579 @@
+/* What is changed: create, update, patch, delete, verbs; and everything a body can be. */
+#include "tests/unit/api/api_world.h"
+
+static struct front *furnished(void)
+{
+    struct front *f = front_open();
+    world_role(f->w, "a", "'flags':['milestone'],'jig':'noop'");
+    world_role(f->w, "b", "'requires':['a']");
+    world_deployment(f->w, "lab");
+    world_node(f->w, "n1", NULL);
+    world_collect(f->w);
+    return f;
+}
+
+#define N1 "/api/v2/nodes/n1.example.com"
+
+/* ---- create ---- */
+
+TEST(a_node_is_made_and_shown)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes",
+                          "{'name':'N7.Example.com','description':'d','alive':true,'allocated':"
+                          "true,'deployment':'lab','bootenv':'local','nix':[1],'hint':{'a':1}}");
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.node.obj+json; version=2.0");
+    SAYS(at(f, a, "name"), "'n7.example.com'");
+    SAYS(at(f, a, "alive"), "true");
+    SAYS(at(f, a, "available"), "false");
+    SAYS(at(f, a, "deployment_id"), "2");
+    SAYS(at(f, a, "bootenv"), "'local'");
+    char line[64];
+    snprintf(line, sizeof line, "ETag: \"%lld\"", (long long)f->w->turn);
+    SAID(a, line);
+    SAYS(shown(f->w, read_node(f->w, "n7").hint), "{'a':1}");
+    front_close(f);
+}
+
+TEST(a_deployment_is_made_below_system_or_another)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'one'}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "parent_id"), "1");
+    SAYS(at(f, a, "state"), "0");
+    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'two','parent':'lab'}"),
+            "parent_id"),
+         "2");
+    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'three','parent_id':'2'}"),
+            "parent_id"),
+         "2");
+    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'four','parent_id':null}"),
+            "parent_id"),
+         "1");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'one'}"), 409, "name_taken",
+            "name");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'x','parent':'nix'}"), 404,
+            "not_found", "parent");
+    front_close(f);
+}
+
+TEST(a_role_is_bound_by_names_or_ids)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/node_roles",
+                          "{'node':'n1.example.com','role':'b','data':{'k':[1,2]}}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "cohort"), "1");
+    SAYS(at(f, a, "deployment_id"), "1");
+    SAYS(shown(f->w, read_noderole(f->w, "b@n1").proposed_data), "{'k':[1,2]}");
+    CHECK(world_bound(f->w, "a@n1") != 0);
+    char body[96];
+    snprintf(body, sizeof body, "{'node_id':%lld,'role_id':'%lld','deployment_id':1}",
+             (long long)the_node(f->w, "n1"), (long long)the_role(f->w, "b"));
+    SAYS(at(f, ask(f, HTTP_POST, "/api/v2/node_roles", body), "id"), at(f, a, "id"));
+    PROBLEM(f,
+            ask(f, HTTP_POST, "/api/v2/node_roles",
+                "{'node':'n1.example.com','role':'b','deployment':'lab'}"),
+            409, "bound_elsewhere", "deployment_id");
+    front_close(f);
+}
+
+TEST(what_is_required_is_named)
+{
+    struct front *f = furnished();
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{}"), 400, "missing", "name");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':null}"), 400, "missing", "name");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':''}"), 400, "missing", "name");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", ""), 400, "missing", "name");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/node_roles", "{'role':'a'}"), 400, "missing", "node");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':null}"),
+            400, "missing", "role");
+    front_close(f);
+}
+
+TEST(all_problems_are_told_at_once)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes",
+                          "{'name':7,'alive':'maybe','deployment':'nix','hint':'{','admin':null}");
+    STATUS(a, 400);
+    SAYS(at(f, a, "code"), "'bad_value'");
+    SAYS(at(f, a, "field"), "'name'");
+    SAYS(at(f, a, "message"), "'name must be a text; admin must be true or false; alive must be "
+                              "true or false; deployment: there is no deployment nix; hint must "
+                              "be a JSON object'");
+    const struct json *all = json_get(body_of(a), STR("problems"));
+    CHECK(all && all->count == 5);
+    SAYS(shown(f->w, json_write(&a->kept, all->first)),
+         "{'code':'bad_value','field':'name','message':'name must be a text'}");
+    front_close(f);
+}
+
+TEST(problems_of_the_core_are_told_word_for_word)
+{
+    struct front *f = furnished();
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':'short'}"), 409, "name_invalid", "name");
+    world_role(f->w, "ghost", "'flags':['abstract']");
+    world_role(f->w, "hostile", "'conflicts':['b']");
+    ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'b'}");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'ghost'}"),
+            409, "abstract_role", "role_id");
+    struct asked *a =
+        ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'hostile'}");
+    STATUS(a, 409);
+    SAYS(at(f, a, "code"), "'role_conflict'");
+    front_close(f);
+}
+
+/* ---- update ---- */
+
+TEST(an_update_changes_what_is_given_and_nothing_else)
+{
+    struct front *f = furnished();
+    struct asked *a =
+        ask(f, HTTP_PUT, N1, "{'description':'x','id':77,'admin':true,'alive':false}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "description"), "'x'");
+    SAYS(at(f, a, "alive"), "false");
+    SAYS(at(f, a, "available"), "true");
+    SAYS(at(f, a, "admin"), "false");
+    a = ask(f, HTTP_PUT, N1,
+            "{'name':'n9.example.com','description':null,'bootenv':'local',"
+            "'allocated':'true','available':'false','deployment':'lab'}");
+    SAYS(at(f, a, "name"), "'n9.example.com'");
+    SAYS(at(f, a, "description"), "''");
+    SAYS(at(f, a, "bootenv"), "'local'");
+    SAYS(at(f, a, "allocated"), "true");
+    SAYS(at(f, a, "available"), "false");
+    SAYS(at(f, a, "deployment_id"), "2");
+    front_close(f);
+}
+
+TEST(an_update_that_says_nothing_changes_nothing)
+{
+    struct front *f = furnished();
+    struct asked *before = get(f, N1);
+    SAYS(ask(f, HTTP_PUT, N1, "")->body, before->body);
+    SAYS(ask(f, HTTP_PUT, N1, "{'nix':true}")->body, before->body);
+    front_close(f);
+}
+
+TEST(a_node_moves_only_from_where_it_is_thought_to_be)
+{
+    struct front *f = furnished();
+    PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment':'lab','old_deployment_id':2}"), 409, "stale",
+            "old_deployment_id");
+    SAYS(at(f, get(f, N1), "deployment_id"), "1");
+    SAYS(at(f, ask(f, HTTP_PUT, N1, "{'deployment_id':'lab','old_deployment_id':1}"),
+            "deployment_id"),
+         "2");
+    PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':null}"), 400, "bad_value", "deployment_id");
+    PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':[1]}"), 400, "bad_value", "deployment_id");
+    PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':-1}"), 404, "not_found", "deployment_id");
+    PROBLEM(f, ask(f, HTTP_PUT, N1, "{'deployment_id':1.5}"), 404, "not_found", "deployment_id");
+    front_close(f);
+}
+
+TEST(a_target_is_set_and_cleared)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "a@n1");
+    struct asked *a = ask(f, HTTP_PUT, N1, "{'target_role_id':'a'}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "target_role_id"), "1");
+    SAYS(at(f, ask(f, HTTP_PUT, N1, "{'target_role_id':null}"), "target_role_id"), "null");
+    PROBLEM(f, ask(f, HTTP_PUT, N1, "{'target_role_id':'b'}"), 409, "target_invalid",
+            "target_role_id");
+    front_close(f);
+}
+
+TEST(deployments_and_roles_are_updated)
+{
+    struct front *f = furnished();
+    struct asked *a =
+        ask(f, HTTP_PUT, "/api/v2/deployments/lab", "{'name':'labor','description':'d'}");
+    SAYS(at(f, a, "name"), "'labor'");
+    SAYS(at(f, a, "description"), "'d'");
+    a = ask(f, HTTP_PUT, "/api/v2/roles/b", "{'description':'r','template':{'t':1},'cohort':9}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "description"), "'r'");
+    SAYS(at(f, a, "cohort"), "1");
+    SAYS(shown(f->w, read_role(f->w, "b").template), "{'t':1}");
+    front_close(f);
+}
+
+TEST(data_of_a_noderole_is_edited_while_it_is_proposed)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "a@n1");
+    struct asked *a = ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':{'x':1}}");
+    STATUS(a, 200);
+    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'x':1}");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{}"), 400, "missing", "data");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':[1]}"), 400, "bad_value", "data");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':'no json'}"), 400, "bad_value",
+            "data");
+    world_commit(f->w, "a@n1");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':{}}"), 409, "not_proposed",
+            "data");
+    front_close(f);
+}
+
+/* ---- bodies ---- */
+
+TEST(json_forms_and_queries_are_equivalent)
+{
+    struct front *f = furnished();
+    const char *const form = "Content-Type: application/x-www-form-urlencoded";
+    struct asked *a = ask_with(f, HTTP_POST, "/api/v2/nodes",
+                               "name=f1.example.com&description=two+words%21&alive=true", form);
+    STATUS(a, 200);
+    SAYS(at(f, a, "description"), "'two words!'");
+    SAYS(at(f, a, "alive"), "true");
+    a = ask(f, HTTP_POST, "/api/v2/nodes?name=q1.example.com&alive=true&deployment=lab", "");
+    SAYS(at(f, a, "alive"), "true");
+    SAYS(at(f, a, "deployment_id"), "2");
+    a = ask(f, HTTP_PUT, N1 "?description=query&allocated=true", "{'description':'body'}");
+    SAYS(at(f, a, "description"), "'body'");
+    SAYS(at(f, a, "allocated"), "true");
+    a = ask_with(f, HTTP_POST, "/api/v2/node_roles",
+                 "node=n1.example.com&role=1&data=%7B%22a%22%3A1%7D", form);
+    STATUS(a, 200);
+    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'a':1}");
+    a = ask_with(f, HTTP_POST, "/api/v2/deployments", "{'name':'json-in-a-form'}", form);
+    SAYS(at(f, a, "name"), "'json-in-a-form'");
+    front_close(f);
+}
+
+TEST(parameters_may_be_wrapped_in_the_type)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_PUT, N1, "{'node':{'description':'in'},'description':'out'}");
+    SAYS(at(f, a, "description"), "'in'");
+    a = ask(f, HTTP_PUT, N1, "node[description]=form&node%5Ballocated%5D=true");
+    SAYS(at(f, a, "description"), "'form'");
+    SAYS(at(f, a, "allocated"), "true");
+    a = ask(f, HTTP_POST, "/api/v2/node_roles",
+            "{'node_role':{'node':'n1.example.com','role':'a'}}");
+    STATUS(a, 200);
+    a = ask(f, HTTP_POST, "/api/v2/deployments", "{'deployment':{'name':'w','parent':'lab'}}");
+    SAYS(at(f, a, "parent_id"), "2");
+    front_close(f);
+}
+
+TEST(a_body_that_does_not_read_is_refused)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes", "{'name':");
+    PROBLEM(f, a, 400, "bad_json", "absent");
+    HAS(a->body, "at byte 8");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "[1]"), 400, "bad_json", "absent");
+    PROBLEM(f, ask_with(f, HTTP_POST, "/api/v2/nodes", "7", "Content-Type: application/json"), 400,
+            "bad_json", "absent");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':'a','name':'b'}"), 400, "bad_json",
+            "absent");
+    PROBLEM(f, ask_with(f, HTTP_POST, "/api/v2/nodes", "name=x", "Content-Type: text/xml"), 415,
+            "unsupported_media_type", "absent");
+    const char *const forms[] = {"name=%", "name=%4", "name=%zz", "name=%00", "name=%ff"};
+    for (uint32_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", forms[i]), 400, "bad_text", "absent");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes?name=\xff", ""), 400, "bad_text", "absent");
+    front_close(f);
+}
+
+TEST(a_form_with_too_many_parameters_is_refused)
+{
+    struct front *f = furnished();
+    char *body = malloc(8100);
+    CHECK(body != NULL);
+    for (size_t i = 0; i < 2000; i++)
+        memcpy(body + 4 * i, "a=1&", 4);
+    body[8000] = 0;
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", body), 400, "bad_text", "absent");
+    char *target = malloc(9000);
+    CHECK(target != NULL);
+    snprintf(target, 9000, "/api/v2/nodes?%s", body);
+    PROBLEM(f, ask(f, HTTP_POST, target, ""), 400, "bad_text", "absent");
+    free(target);
+    free(body);
+    front_close(f);
+}
+
+TEST(data_deeper_than_documents_may_be_is_refused)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "a@n1");
+    char open[61], close[61], body[200];
+    memset(open, '[', 60);
+    memset(close, ']', 60);
+    open[60] = close[60] = 0;
+    snprintf(body, sizeof body, "{'data':{'a':%s%s}}", open, close);
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", body), 400, "bad_json", "data");
+    front_close(f);
+}
+
+/* ---- ETag ---- */
+
+TEST(if_match_must_name_the_last_change)
+{
+    struct front *f = furnished();
+    char good[64], stale[64];
+    const int64_t turn = read_node(f->w, "n1").turn;
+    snprintf(good, sizeof good, "If-Match: \"%lld\"", (long long)turn);
+    snprintf(stale, sizeof stale, "If-Match: \"%lld\"", (long long)turn - 1);
+    struct asked *a = ask_with(f, HTTP_PUT, N1, "{'description':'x'}", stale);
+    PROBLEM(f, a, 412, "precondition_failed", "absent");
+    STATUS(ask_with(f, HTTP_PUT, N1, "{'description':'x'}", good), 200);
+    PROBLEM(f, ask_with(f, HTTP_PUT, N1, "{'description':'y'}", good), 412, "precondition_failed",
+            "absent");
+    PROBLEM(f, ask_with(f, HTTP_DELETE, N1, "", good), 412, "precondition_failed", "absent");
+    PROBLEM(f, ask_with(f, HTTP_PUT, N1 "/propose", "", good), 412, "precondition_failed",
+            "absent");
+    PROBLEM(f, ask_with(f, HTTP_PATCH, N1, "[]", good), 412, "precondition_failed", "absent");
+    PROBLEM(f, ask_with(f, HTTP_PUT, N1, "", "If-Match: W/nonsense"), 412, "precondition_failed",
+            "absent");
+    STATUS(ask_with(f, HTTP_PUT, N1, "", "If-Match: *"), 200);
+    char list[96];
+    snprintf(list, sizeof list, "If-Match: \"1\" , \"%lld\"",
+             (long long)read_node(f->w, "n1").turn);
+    STATUS(ask_with(f, HTTP_DELETE, N1, "", list), 200);
+    front_close(f);
+}
+
+/* ---- delete ---- */
+
+TEST(what_is_deleted_is_gone)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "a@n1");
+    struct asked *a = ask(f, HTTP_DELETE, "/api/v2/node_roles/1", "");
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.node_role.empty+json; version=2.0");
+    SAYS(a->body, "{\"message\":\"node_role 1 was deleted\"}");
+    PROBLEM(f, get(f, "/api/v2/node_roles/1"), 404, "not_found", "id");
+    STATUS(ask(f, HTTP_DELETE, N1, ""), 200);
+    PROBLEM(f, ask(f, HTTP_DELETE, N1, ""), 404, "not_found", "id");
+    STATUS(ask(f, HTTP_DELETE, "/api/v2/deployments/lab", ""), 200);
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/deployments/system", ""), 409, "system_deployment",
+            "id");
+    SAYS(ask_with(f, HTTP_POST, "/api/v2/deployments", "{'name':'z'}",
+                  "x-return-attributes: [\"name\"]")
+             ->body,
+         "{\"name\":\"z\"}");
+    SAYS(ask_with(f, HTTP_DELETE, "/api/v2/deployments/z", "", "x-return-attributes: [\"name\"]")
+             ->body,
+         "{}");
+    front_close(f);
+}
+
+/* ---- verbs ---- */
+
+TEST(the_verbs_of_a_noderole)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "b@n1");
+    char target[64];
+    const long long id = (long long)the_noderole(f->w, "b@n1");
+    snprintf(target, sizeof target, "/api/v2/node_roles/%lld/commit", id);
+    STATUS(ask(f, HTTP_PUT, "/api/v2/node_roles/1/commit", ""), 200);
+    world_anneal(f->w);
+    SAYS(at(f, ask(f, HTTP_PUT, target, ""), "state"), "1");
+    world_anneal(f->w);
+    world_finish(f->w, "b@n1", RESULT_FAILED);
+    snprintf(target, sizeof target, "/api/v2/node_roles/%lld/retry", id);
+    SAYS(at(f, ask(f, HTTP_PUT, target, ""), "state"), "1");
+    snprintf(target, sizeof target, "/api/v2/node_roles/%lld/propose", id);
+    SAYS(at(f, ask(f, HTTP_PUT, target, ""), "state"), "4");
+    snprintf(target, sizeof target, "/api/v2/node_roles/%lld/retry", id);
+    PROBLEM(f, ask(f, HTTP_PUT, target, ""), 409, "wrong_state", "state");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/99/retry", ""), 404, "not_found", "id");
+    front_close(f);
+}
+
+TEST(the_verbs_of_a_deployment)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_PUT, "/api/v2/deployments/lab/commit", "");
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.deployment.obj+json; version=2.0");
+    SAYS(at(f, a, "state"), "2");
+    a = ask(f, HTTP_PUT, "/api/v2/deployments/lab/propose", "{'name':'again'}");
+    SAYS(at(f, a, "state"), "0");
+    SAYS(str_z(&a->kept, read_head(f->w, "lab").name), "again");
+    SAYS(at(f, ask(f, HTTP_PUT, "/api/v2/deployments/lab/recall", ""), "state"), "0");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/deployments/lab/commit", "{'plan':'old'}"), 409,
+            "plan_changed", "plan");
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/deployments/system/recall", ""), 409, "system_deployment",
+            "id");
+    front_close(f);
+}
+
+TEST(the_verbs_of_a_node)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "b@n1");
+    world_available(f->w, "n1", false);
+    struct asked *a = ask(f, HTTP_PUT, N1 "/commit", "");
+    STATUS(a, 200);
+    SAYS(at(f, a, "available"), "true");
+    STATUS(ask(f, HTTP_PUT, N1 "/redeploy", ""), 200);
+    STATUS(ask(f, HTTP_PUT, N1 "/propose", ""), 200);
+    IS(f->w, "b@n1", "proposed");
+    PROBLEM(f, ask(f, HTTP_PUT, N1 "/debug", ""), 409, "target_invalid", "id");
+    struct asked *un = ask(f, HTTP_PUT, N1 "/undebug", "");
+    STATUS(un, 200);
+    SAYS(at(f, un, "bootenv"), "'local'");
+    front_close(f);
+}
+
+/* ---- patch ---- */
+
+TEST(a_patch_is_an_update_of_what_it_changes)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_PATCH, N1,
+                          "[{'op':'test','path':'/name','value':'n1.example.com'},"
+                          "{'op':'replace','path':'/description','value':'p'},"
+                          "{'op':'add','path':'/alive','value':false},"
+                          "{'op':'replace','path':'/deployment_id','value':2}]");
+    STATUS(a, 200);
+    SAYS(at(f, a, "description"), "'p'");
+    SAYS(at(f, a, "alive"), "false");
+    SAYS(at(f, a, "deployment_id"), "2");
+    SAYS(at(f, ask(f, HTTP_PATCH, N1, "[{'op':'remove','path':'/description'}]"), "description"),
+         "''");
+    SAYS(at(f,
+            ask(f, HTTP_PATCH, "/api/v2/deployments/lab",
+                "[{'op':'replace','path':'/name','value':'lab2'}]"),
+            "name"),
+         "'lab2'");
+    front_close(f);
+}
+
+TEST(a_patch_that_changes_nothing_asks_nothing)
+{
+    struct front *f = furnished();
+    f->submits = ERR_UNAVAILABLE;
+    STATUS(ask(f, HTTP_PATCH, N1, "[]"), 200);
+    STATUS(ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/alive','value':true}]"), 200);
+    STATUS(ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/id','value':3}]"), 200);
+    front_close(f);
+}
+
+TEST(a_patch_may_reach_what_is_not_shown)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "a@n1");
+    struct asked *a = ask(f, HTTP_PATCH, "/api/v2/node_roles/1",
+                          "[{'op':'replace','path':'/data','value':{'k':'v'}}]");
+    STATUS(a, 200);
+    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{'k':'v'}");
+    SAYS(at(f, a, "data"), "absent");
+    STATUS(ask(f, HTTP_PATCH, "/api/v2/node_roles/1",
+               "[{'op':'test','path':'/data','value':{'k':'v'}},{'op':'remove','path':'/data'}]"),
+           200);
+    SAYS(shown(f->w, read_noderole(f->w, "a@n1").proposed_data), "{}");
+    STATUS(
+        ask(f, HTTP_PATCH, "/api/v2/roles/a", "[{'op':'add','path':'/template','value':{'t':2}}]"),
+        200);
+    SAYS(shown(f->w, read_role(f->w, "a").template), "{'t':2}");
+    front_close(f);
+}
+
+TEST(a_patch_of_anything_else_is_refused)
+{
+    struct front *f = furnished();
+    world_bind(f->w, "a@n1");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/id','value':9}]"), 409,
+            "read_only", "id");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'add','path':'/nix','value':9}]"), 409, "read_only",
+            "nix");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'remove','path':'/admin'}]"), 409, "read_only",
+            "admin");
+    PROBLEM(
+        f,
+        ask(f, HTTP_PATCH, "/api/v2/node_roles/1", "[{'op':'replace','path':'/state','value':0}]"),
+        409, "read_only", "state");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/alive','value':3}]"), 400,
+            "bad_value", "alive");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'replace','path':'/name','value':'x'}]"), 409,
+            "name_invalid", "name");
+    PROBLEM(f, ask(f, HTTP_PATCH, "/api/v2/nodes/nix", "[]"), 404, "not_found", "id");
+    front_close(f);
+}
+
+TEST(operations_that_do_not_read_are_refused)
+{
+    struct front *f = furnished();
+    const char *const wrong[] = {"{}",
+                                 "7",
+                                 "",
+                                 "[7]",
+                                 "[{}]",
+                                 "[{'op':'add'}]",
+                                 "[{'op':'add','path':'name','value':1}]",
+                                 "[{'op':'add','path':'','value':1}]",
+                                 "[{'op':'add','path':'/'}]",
+                                 "[{'op':'add','path':'/name'}]",
+                                 "[{'op':'replace','path':'/name'}]",
+                                 "[{'op':'move','path':'/name','from':'/id'}]",
+                                 "[{'op':1,'path':'/name'}]",
+                                 "[{'op':'add','path':'/quirks/0','value':'q'}]",
+                                 "[{'op':'add','path':'/a~2','value':'q'}]",
+                                 "[{'op':'add','path':'/a~','value':'q'}]"};
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        STATUS(ask(f, HTTP_PATCH, N1, wrong[i]), 400);
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'test','path':'/name','value':'x'}]"), 409,
+            "patch_conflict", "absent");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'test','path':'/name'}]"), 409, "patch_conflict",
+            "absent");
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'remove','path':'/nix'}]"), 409, "patch_conflict",
+            "absent");
+    struct asked *a = ask(f, HTTP_PATCH, N1, "[{'op':'add','path':'/a~1b~0','value':1}]");
+    PROBLEM(f, a, 409, "read_only", "a/b~");
+    front_close(f);
+}
+
+/* ---- where and how ---- */
+
+TEST(unknown_paths_and_verbs_are_told_apart)
+{
+    struct front *f = furnished();
+    const char *const nowhere[] = {"/",
+                                   "/api",
+                                   "/api/v2",
+                                   "/api/v1/nodes",
+                                   "/api/v10/nodes",
+                                   "/api/v2/nodess",
+                                   "/api/v2/nodes/1/2/3/4",
+                                   "/api/v2//nodes",
+                                   "/api/v2/nodes//commit",
+                                   "api/v2/nodes",
+                                   "/v2/nodes"};
+    for (uint32_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++)
+        PROBLEM(f, get(f, nowhere[i]), 404, "not_found", "absent");
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/roles", "{'name':'r'}");
+    PROBLEM(f, a, 405, "not_supported", "absent");
+    SAID(a, "Allow: GET, HEAD");
+    a = ask(f, HTTP_DELETE, "/api/v2/roles/a", "");
+    PROBLEM(f, a, 405, "not_supported", "absent");
+    SAID(a, "Allow: GET, HEAD, PUT, PATCH");
+    a = ask(f, HTTP_OTHER, "/api/v2/nodes", "");
+    SAID(a, "Allow: GET, HEAD, POST");
+    SAID(ask(f, HTTP_GET, N1 "/commit", ""), "Allow: PUT");
+    SAID(ask(f, HTTP_PUT, "/api/v2/tokens/1", ""), "Allow: DELETE");
+    front_close(f);
+}
+
+TEST(every_version_from_two_to_nine_is_served)
+{
+    struct front *f = furnished();
+    STATUS(get(f, "/api/v9/nodes"), 200);
+    STATUS(get(f, "/api/v3/nodes/n1.example.com/node_roles"), 200);
+    STATUS(get(f, "/api/v2/nodes/"), 200);
+    STATUS(ask(f, HTTP_HEAD, "/api/v2/nodes", ""), 200);
+    STATUS(ask(f, HTTP_HEAD, "/healthz", ""), 200);
+    front_close(f);
+}
