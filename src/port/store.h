@@ -52,4 +52,8 @@ struct store_port {
      * ERR_UNKNOWN   the answer was lost: lead() and look at the turn;
      * any other     it is not in. */
     err (*poll)(void *self, bool *out_busy);
+
+    /* Tell where the store stands without leading it: nothing changes. Not while a batch is in
+     * flight. */
+    err (*look)(void *self, struct store_mark *out_mark);
 };

@@ -70,8 +70,19 @@ static err log_poll(void *self, bool *out_busy)
     return OK;
 }
 
+static err log_look(void *self, struct store_mark *out_mark)
+{
+    const struct log_store *l = self;
+    *out_mark = (struct store_mark){.epoch = l->epoch, .turn = l->turn};
+    return OK;
+}
+
 struct store_port log_store_port(struct log_store *l)
 {
-    return (struct store_port){
-        .self = l, .lead = log_lead, .load = log_load, .submit = log_submit, .poll = log_poll};
+    return (struct store_port){.self = l,
+                               .lead = log_lead,
+                               .load = log_load,
+                               .submit = log_submit,
+                               .poll = log_poll,
+                               .look = log_look};
 }

@@ -303,13 +303,20 @@ void memory_session_crash(struct memory_session *s, bool keep_tail)
     memory_session_init(s, s->store);
 }
 
+static err session_look(void *self, struct store_mark *out_mark)
+{
+    *out_mark = ((const struct memory_session *)self)->store->mark;
+    return OK;
+}
+
 struct store_port memory_session_port(struct memory_session *s)
 {
     return (struct store_port){.self = s,
                                .lead = session_lead,
                                .load = session_load,
                                .submit = session_submit,
-                               .poll = session_poll};
+                               .poll = session_poll,
+                               .look = session_look};
 }
 
 /* ---- looking from outside ---- */

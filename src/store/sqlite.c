@@ -131,14 +131,6 @@ static err configure(struct sqlite_engine *e)
     return sqlite_exec(e, pragmas, "set up the connection");
 }
 
-/* From here on the database is ours to write. */
-static err adopt(struct sqlite_engine *e)
-{
-    sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    sqlite3_wal_hook(e->db, note_frames, e);
-    return sqlite_find_high(e);
-}
-
 static err connect(struct sqlite_engine *e)
 {
     const int flags =
@@ -152,7 +144,7 @@ static err connect(struct sqlite_engine *e)
     if (why == OK)
         why = prepare_all(e);
     if (why == OK && e->mode == ENGINE_WRITE)
-        why = adopt(e);
+        why = sqlite_find_high(e);
     if (why != OK)
         disconnect(e);
     else
@@ -278,8 +270,12 @@ static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *
             why = ERR_FENCED;
         return why;
     }
-    if (why == OK)
+    if (why == OK) {
+        /* From here on the file is ours to tidy up. */
+        sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+        sqlite3_wal_hook(e->db, note_frames, e);
         e->unclear = false;
+    }
     return why;
 }
 

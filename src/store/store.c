@@ -191,14 +191,32 @@ static err load_tables(struct engine *e, struct store_visitor visitor)
     return why;
 }
 
+/* With the lock held: the engine is ours until the lock is let go. */
+static void take_engine(struct store *s)
+{
+    must(s->job == JOB_NONE);
+    while (s->resting)
+        pthread_cond_wait(&s->taken, &s->lock);
+}
+
+static err port_look(void *self, struct store_mark *out_mark)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    take_engine(s);
+    const err why = s->engine->ops->begin(s->engine, out_mark);
+    if (why == OK)
+        s->engine->ops->end(s->engine);
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
 static err port_load(void *self, struct store_visitor visitor)
 {
     struct store *s = self;
     struct store_mark mark;
     pthread_mutex_lock(&s->lock);
-    must(s->job == JOB_NONE);
-    while (s->resting)
-        pthread_cond_wait(&s->taken, &s->lock);
+    take_engine(s);
     err why = s->engine->ops->begin(s->engine, &mark);
     if (why == OK) {
         why = load_tables(s->engine, visitor);
@@ -236,7 +254,7 @@ static err port_poll(void *self, bool *out_busy)
 
 struct store_port store_port(struct store *s)
 {
-    return (struct store_port){s, port_lead, port_load, port_submit, port_poll};
+    return (struct store_port){s, port_lead, port_load, port_submit, port_poll, port_look};
 }
 
 /* ---- opening and closing ---- */

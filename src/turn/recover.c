@@ -227,6 +227,32 @@ static enum turn_status lead(struct turn *t)
     return TURN_AGAIN;
 }
 
+/* The first time, what is there is read and judged before anything is written: a store that is
+ * refused stays as it was. If somebody wrote before we led, it is read again. */
+static enum turn_status begin(struct turn *t)
+{
+    const struct store_port *store = &t->ports.store;
+    struct store_mark mark;
+    err e = store->look(store->self, &mark);
+    if (e != OK)
+        return load_failed(t, e, "the store could not be read");
+    t->mark = mark;
+    t->mark.epoch = 0;
+    enum turn_status status = load(t);
+    if (status == TURN_AGAIN)
+        status = lead(t);
+    if (status == TURN_AGAIN && t->mark.turn != mark.turn)
+        status = load(t);
+    return status;
+}
+
+/* Whoever led leads again first: that settles what is still on its way. */
+static enum turn_status go_on(struct turn *t)
+{
+    const enum turn_status status = lead(t);
+    return status == TURN_AGAIN ? load(t) : status;
+}
+
 /* Down: load when it is time to, and write again when it is time to. In between the core that was
  * loaded can be read. */
 enum turn_status turn_recover(struct turn *t)
@@ -234,9 +260,7 @@ enum turn_status turn_recover(struct turn *t)
     if (t->reload) {
         if (t->mono_ms < t->reload_ms)
             return TURN_DOWN;
-        enum turn_status status = lead(t);
-        if (status == TURN_AGAIN)
-            status = load(t);
+        enum turn_status status = t->mark.epoch == 0 ? begin(t) : go_on(t);
         if (status == TURN_AGAIN)
             status = resume(t);
         if (status != TURN_AGAIN)
