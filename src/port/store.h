@@ -38,8 +38,9 @@ struct store_port {
      * otherwise a failure may be tried again. */
     err (*lead)(void *self, int64_t epoch, struct store_mark *out_mark);
 
-    /* Hand over every record below TABLE_LOADED: tables in the order of the enum, ids ascending,
-     * relations by their key. A record lives for the call. Not while a batch is in flight. */
+    /* Hand over every record below TABLE_LOADED: tables in the order of the enum, ids ascending
+     * (counters by name), relations by their key. A record lives for the call. Not while a batch
+     * is in flight. */
     err (*load)(void *self, struct store_visitor visitor);
 
     /* Begin to write. The batch and its bytes stay in place until poll() has an answer. An error

@@ -21,5 +21,5 @@ void schema_hash(const struct migration *migration, char out_hash[SCHEMA_HASH_SI
 
 /* Compare one recorded migration (`index` counts from 0, in the order of their names) with what
  * this program knows. ERR_CORRUPT with a sentence when it is newer or altered. */
-NODISCARD err schema_compare(const struct migration *known, uint32_t known_count, uint32_t index,
-                             const char *name, const char *hash, struct store_why *out_why);
+NODISCARD err schema_compare(const struct migrations *known, uint32_t index, const char *name,
+                             const char *hash, struct store_why *out_why);

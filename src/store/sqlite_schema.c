@@ -45,8 +45,7 @@ static err read_log(struct sqlite_engine *e, uint32_t *out_count)
     uint32_t count = 0;
     while (why == OK && (result = sqlite3_step(s)) == SQLITE_ROW) {
         struct store_why said;
-        why = schema_compare(sqlite_migrations, sqlite_migrations_count, count++,
-                             (const char *)sqlite3_column_text(s, 0),
+        why = schema_compare(&sqlite_migrations, count++, (const char *)sqlite3_column_text(s, 0),
                              (const char *)sqlite3_column_text(s, 1), &said);
         if (why != OK)
             say(e, said.text);
@@ -68,7 +67,7 @@ static sqlite3 *expected_schema(uint32_t count)
                          "unix-none") == SQLITE_OK);
     must(sqlite3_exec(db, create_log, NULL, NULL, NULL) == SQLITE_OK);
     for (uint32_t i = 0; i < count; i++)
-        must(sqlite3_exec(db, sqlite_migrations[i].text, NULL, NULL, NULL) == SQLITE_OK);
+        must(sqlite3_exec(db, sqlite_migrations.at[i].text, NULL, NULL, NULL) == SQLITE_OK);
     return db;
 }
 
@@ -152,9 +151,9 @@ static err migrate(struct sqlite_engine *e, uint32_t index)
     if (why == OK && index == 0)
         why = sqlite_exec(e, create_log, "migrate");
     if (why == OK)
-        why = sqlite_exec(e, sqlite_migrations[index].text, "migrate");
+        why = sqlite_exec(e, sqlite_migrations.at[index].text, "migrate");
     if (why == OK)
-        why = note_migration(e, &sqlite_migrations[index]);
+        why = note_migration(e, &sqlite_migrations.at[index]);
     FAILPOINT(MIGRATE_INSIDE);
     if (why == OK)
         why = sqlite_exec(e, "COMMIT", "migrate");
@@ -169,7 +168,7 @@ static err refuse_old(struct sqlite_engine *e, uint32_t count)
     char text[200];
     snprintf(text, sizeof text,
              "the store is of an older version (%u of %u migrations); start the daemon once", count,
-             sqlite_migrations_count);
+             sqlite_migrations.count);
     return say(e, text);
 }
 
@@ -190,9 +189,9 @@ err sqlite_schema(struct sqlite_engine *e)
     if (why != OK)
         return why;
     if (e->mode == ENGINE_READ)
-        return count == sqlite_migrations_count ? OK : refuse_old(e, count);
+        return count == sqlite_migrations.count ? OK : refuse_old(e, count);
     why = sqlite_exec(e, "PRAGMA journal_mode = WAL", "use a write-ahead log");
-    while (why == OK && count < sqlite_migrations_count)
+    while (why == OK && count < sqlite_migrations.count)
         why = migrate(e, count++);
     return why;
 }

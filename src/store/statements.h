@@ -32,7 +32,11 @@ struct migration {
     const char *text;
 };
 
-extern const struct migration sqlite_migrations[];
-extern const uint32_t sqlite_migrations_count;
-extern const struct migration postgres_migrations[];
-extern const uint32_t postgres_migrations_count;
+/* All of them, oldest first. */
+struct migrations {
+    const struct migration *at;
+    uint32_t count;
+};
+
+extern const struct migrations sqlite_migrations;
+extern const struct migrations postgres_migrations;

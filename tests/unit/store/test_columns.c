@@ -148,8 +148,8 @@ TEST(ids_and_times_take_every_number)
 
 TEST(texts_are_taken_as_they_are)
 {
-    static const char *const texts[] = {"", "x", "{\"a\":1}", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8d",
-                                        "'; DROP TABLE node; --"};
+    static const char *const texts[] = {
+        "", "x", "{\"a\":1}", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8d", "'; DROP TABLE node; --"};
     struct record node = {.table = TABLE_NODE};
     for (uint32_t i = 0; i < 5; i++) {
         const struct str text = str_from(texts[i]);

@@ -15,10 +15,10 @@ static sqlite3 *open_migrated(void)
 {
     sqlite3 *db;
     CHECK(sqlite3_open(":memory:", &db) == SQLITE_OK);
-    for (uint32_t i = 0; i < sqlite_migrations_count; i++) {
+    for (uint32_t i = 0; i < sqlite_migrations.count; i++) {
         char *error = NULL;
-        if (sqlite3_exec(db, sqlite_migrations[i].text, NULL, NULL, &error) != SQLITE_OK)
-            check_failed(sqlite_migrations[i].name, (int)i, error);
+        if (sqlite3_exec(db, sqlite_migrations.at[i].text, NULL, NULL, &error) != SQLITE_OK)
+            check_failed(sqlite_migrations.at[i].name, (int)i, error);
     }
     return db;
 }
@@ -52,7 +52,7 @@ TEST(what_this_program_did_is_recognised)
     char hash[SCHEMA_HASH_SIZE];
     for (uint32_t i = 0; i < 2; i++) {
         schema_hash(&known[i], hash);
-        CHECK(schema_compare(known, 2, i, known[i].name, hash, &why) == OK);
+        CHECK(schema_compare(&(struct migrations){known, 2}, i, known[i].name, hash, &why) == OK);
     }
     CHECK(strcmp(why.text, "untouched") == 0);
 }
@@ -62,7 +62,7 @@ TEST(a_newer_store_is_refused_by_name)
     struct store_why why = {""};
     char hash[SCHEMA_HASH_SIZE];
     schema_hash(&known[1], hash);
-    CHECK(schema_compare(known, 1, 1, "0002_two", hash, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 1}, 1, "0002_two", hash, &why) == ERR_CORRUPT);
     CHECK(strstr(why.text, "newer") && strstr(why.text, "0002_two") &&
           strstr(why.text, "0001_one"));
 }
@@ -72,16 +72,16 @@ TEST(an_altered_store_is_refused_by_name)
     struct store_why why = {""};
     char hash[SCHEMA_HASH_SIZE];
     schema_hash(&known[0], hash);
-    CHECK(schema_compare(known, 2, 1, "0002_two", hash, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 1, "0002_two", hash, &why) == ERR_CORRUPT);
     CHECK(strstr(why.text, "altered") && strstr(why.text, "0002_two"));
     why.text[0] = 0;
-    CHECK(schema_compare(known, 2, 0, "0001_uno", hash, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_uno", hash, &why) == ERR_CORRUPT);
     CHECK(strstr(why.text, "altered") && strstr(why.text, "0001_uno"));
     hash[63] = hash[63] == '0' ? '1' : '0';
-    CHECK(schema_compare(known, 2, 0, "0001_one", hash, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_one", hash, &why) == ERR_CORRUPT);
     hash[63] = 0; /* a digit short */
-    CHECK(schema_compare(known, 2, 0, "0001_one", hash, &why) == ERR_CORRUPT);
-    CHECK(schema_compare(known, 2, 0, "0001_one", "", &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_one", hash, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 0, "0001_one", "", &why) == ERR_CORRUPT);
 }
 
 TEST(long_names_and_hashes_fit_the_sentence)
@@ -90,18 +90,18 @@ TEST(long_names_and_hashes_fit_the_sentence)
     char name[4 * STORE_WHY_SIZE];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    CHECK(schema_compare(known, 2, 0, name, name, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 0, name, name, &why) == ERR_CORRUPT);
     CHECK(strlen(why.text) == STORE_WHY_SIZE - 1);
-    CHECK(schema_compare(known, 2, 2, name, name, &why) == ERR_CORRUPT);
+    CHECK(schema_compare(&(struct migrations){known, 2}, 2, name, name, &why) == ERR_CORRUPT);
     CHECK(strlen(why.text) == STORE_WHY_SIZE - 1);
 }
 
 TEST(both_engines_have_the_same_migrations_in_order)
 {
-    CHECK(sqlite_migrations_count == postgres_migrations_count && sqlite_migrations_count > 0);
-    for (uint32_t i = 0; i < sqlite_migrations_count; i++) {
-        CHECK(strcmp(sqlite_migrations[i].name, postgres_migrations[i].name) == 0);
-        CHECK(strtol(sqlite_migrations[i].name, NULL, 10) == (long)i + 1);
+    CHECK(sqlite_migrations.count == postgres_migrations.count && sqlite_migrations.count > 0);
+    for (uint32_t i = 0; i < sqlite_migrations.count; i++) {
+        CHECK(strcmp(sqlite_migrations.at[i].name, postgres_migrations.at[i].name) == 0);
+        CHECK(strtol(sqlite_migrations.at[i].name, NULL, 10) == (long)i + 1);
     }
 }
 
@@ -336,7 +336,7 @@ TEST(postgres_has_the_same_columns)
         [FIELD_I64] = "BIGINT", [FIELD_U32] = "BIGINT", [FIELD_BOOL] = "BOOLEAN",
         [FIELD_TEXT] = "TEXT",  [FIELD_DOC] = "TEXT",   [FIELD_RAW] = "BYTEA",
     };
-    const char *schema = postgres_migrations[0].text;
+    const char *schema = postgres_migrations.at[0].text;
     for (uint32_t t = 0; t < TABLE_COUNT; t++) {
         const struct layout *layout = record_layout((enum table)t);
         char plain[100], quoted[100];

@@ -1,0 +1,288 @@
+#include "store/postgres_private.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/columns.h"
+
+/* ---- values in binary ---- */
+
+/* What is left to read of a row, or of the head before the first. */
+struct bytes {
+    const char *at;
+    size_t left;
+};
+
+static bool take(struct bytes *b, size_t size, const char **out)
+{
+    if (b->left < size)
+        return false;
+    *out = b->at;
+    b->at += size;
+    b->left -= size;
+    return true;
+}
+
+static bool take_u16(struct bytes *b, uint16_t *out)
+{
+    const char *at;
+    if (!take(b, sizeof *out, &at))
+        return false;
+    memcpy(out, at, sizeof *out);
+    *out = be16toh(*out);
+    return true;
+}
+
+static bool take_u32(struct bytes *b, uint32_t *out)
+{
+    const char *at;
+    if (!take(b, sizeof *out, &at))
+        return false;
+    memcpy(out, at, sizeof *out);
+    *out = be32toh(*out);
+    return true;
+}
+
+/* A bigint has eight bytes, a boolean one, a text what it has. */
+static err set_column(struct record *record, uint32_t field, struct str value)
+{
+    uint64_t number;
+    if (column_is_text(record->table, field))
+        return column_set_text(record, field, value);
+    if (record_layout(record->table)->fields[field].kind == FIELD_BOOL)
+        return value.len == 1 ? column_set_number(record, field, value.at[0]) : ERR_CORRUPT;
+    if (value.len != sizeof number)
+        return ERR_CORRUPT;
+    memcpy(&number, value.at, sizeof number);
+    return column_set_number(record, field, (int64_t)be64toh(number));
+}
+
+static err refuse_row(struct postgres_engine *e, enum table table)
+{
+    char text[200];
+    snprintf(text, sizeof text, "a row of table \"%s\" does not read as what it should be",
+             table_name(table));
+    return postgres_say(e, ERR_CORRUPT, text);
+}
+
+/* ---- COPY ---- */
+
+/* "PGCOPY\n\377\r\n\0", flags, and an extension that none of the servers we know sends. */
+static bool skip_head(struct bytes *b)
+{
+    static const char signature[11] = "PGCOPY\n\377\r\n";
+    const char *at;
+    uint32_t flags, extension;
+    return take(b, sizeof signature, &at) && memcmp(at, signature, sizeof signature) == 0 &&
+           take_u32(b, &flags) && flags == 0 && take_u32(b, &extension) && take(b, extension, &at);
+}
+
+/* NULL stands for zero or empty, which most columns are (tools/gen/statements). */
+static err clear_column(struct record *record, uint32_t field)
+{
+    return column_is_text(record->table, field) ? column_set_text(record, field, STR(""))
+                                                : column_set_number(record, field, 0);
+}
+
+/* Each column is its size and its bytes. */
+static bool read_row(struct bytes *b, struct record *out)
+{
+    const uint32_t count = record_layout(out->table)->count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct str value;
+        if (!take_u32(b, &value.len))
+            return false;
+        if (value.len == UINT32_MAX) {
+            if (clear_column(out, i) != OK)
+                return false;
+        } else if (!take(b, value.len, &value.at) || set_column(out, i, value) != OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One message: the head with the first row or alone, a row, or the end. */
+static err read_message(struct postgres_engine *e, struct bytes b, struct record *record,
+                        struct store_visitor visitor)
+{
+    enum { END = 0xffff };
+    const uint16_t width = record_layout(record->table)->count;
+    while (b.left) {
+        uint16_t columns;
+        if (!take_u16(&b, &columns))
+            return refuse_row(e, record->table);
+        if (columns == END)
+            return OK;
+        if (columns != width || !read_row(&b, record))
+            return refuse_row(e, record->table);
+        const err why = visitor.record(visitor.self, record);
+        if (why != OK)
+            return why;
+    }
+    return OK;
+}
+
+/* Nobody wants the rest: tell the server, then read past what is on its way. */
+static void stop_copy(struct postgres_engine *e)
+{
+    char text[256];
+    char *row = NULL;
+    PGcancel *cancel = PQgetCancel(e->db);
+    if (cancel)
+        ignore(PQcancel(cancel, text, sizeof text), "then the rest is read in full");
+    PQfreeCancel(cancel);
+    while (PQgetCopyData(e->db, &row, 0) > 0)
+        PQfreemem(row);
+}
+
+static err copy_rows(struct postgres_engine *e, enum table table, struct store_visitor visitor)
+{
+    struct record record;
+    char *row = NULL;
+    int size;
+    bool begun = false;
+    err why = OK;
+    memset(&record, 0, sizeof record);
+    record.table = table;
+    while (why == OK && (size = PQgetCopyData(e->db, &row, 0)) > 0) {
+        struct bytes b = {row, (size_t)size};
+        if (!begun && !skip_head(&b))
+            why = refuse_row(e, table);
+        else
+            why = read_message(e, b, &record, visitor);
+        begun = true;
+        PQfreemem(row);
+    }
+    if (why != OK)
+        stop_copy(e);
+    return why;
+}
+
+/* Only the server's last word says that those were all. */
+static err finish_copy(struct postgres_engine *e, err why)
+{
+    PGresult *answer = PQgetResult(e->db);
+    if (why == OK)
+        why = postgres_expect(e, answer, PGRES_COMMAND_OK, "read a table");
+    for (; answer; answer = PQgetResult(e->db))
+        PQclear(answer);
+    return why;
+}
+
+err postgres_table(struct engine *engine, enum table table, struct store_visitor visitor)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    err why = postgres_get_ready(e);
+    if (why != OK)
+        return why;
+    PGresult *answer = PQexec(e->db, postgres_table_sql[table][OP_LOAD]);
+    why = postgres_expect(e, answer, PGRES_COPY_OUT, "read a table");
+    PQclear(answer);
+    if (why != OK)
+        return why;
+    why = copy_rows(e, table, visitor);
+    return finish_copy(e, why);
+}
+
+/* ---- one instant ---- */
+
+err postgres_begin(struct engine *engine, struct store_mark *out_mark)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    err why = postgres_get_ready(e);
+    if (why == OK)
+        why = postgres_exec(e, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "begin to read");
+    if (why != OK)
+        return why;
+    why = postgres_look(e, out_mark);
+    if (why != OK)
+        postgres_roll_back(e);
+    return why;
+}
+
+void postgres_end(struct engine *engine)
+{
+    postgres_roll_back(postgres_of(engine));
+}
+
+/* ---- looking back ---- */
+
+static err visit_answer(struct postgres_engine *e, const PGresult *answer, enum table table,
+                        struct store_visitor visitor)
+{
+    struct record record;
+    err why = OK;
+    memset(&record, 0, sizeof record);
+    record.table = table;
+    for (int row = 0; row < PQntuples(answer) && why == OK; row++) {
+        for (int i = 0; i < PQnfields(answer) && why == OK; i++) {
+            const struct str value = {PQgetvalue(answer, row, i),
+                                      (uint32_t)PQgetlength(answer, row, i)};
+            why = set_column(&record, (uint32_t)i, value);
+        }
+        why = why == OK ? visitor.record(visitor.self, &record) : refuse_row(e, table);
+    }
+    return why;
+}
+
+static err visit(struct postgres_engine *e, enum statement which, const int64_t numbers[3],
+                 enum table table, struct store_visitor visitor)
+{
+    char texts[3][POSTGRES_NUMBER_SIZE];
+    const char *values[3];
+    const int count = which == STATEMENT_EVENTS ? 3 : 2;
+    for (int i = 0; i < count; i++) {
+        postgres_number(numbers[i], texts[i]);
+        values[i] = texts[i];
+    }
+    err why = postgres_get_ready(e);
+    if (why != OK)
+        return why;
+    PGresult *answer =
+        PQexecPrepared(e->db, statement_texts[which].name, count, values, NULL, NULL, 1);
+    why = postgres_expect(e, answer, PGRES_TUPLES_OK, "look back");
+    if (why == OK)
+        why = visit_answer(e, answer, table, visitor);
+    PQclear(answer);
+    return why;
+}
+
+err postgres_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+                    struct store_visitor visitor)
+{
+    const int64_t numbers[3] = {turn, n, limit};
+    return visit(postgres_of(engine), STATEMENT_EVENTS, numbers, TABLE_EVENT, visitor);
+}
+
+err postgres_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+                       struct store_visitor visitor)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    const int64_t numbers[3] = {deployment_id, seq};
+    const err why = visit(e, STATEMENT_MEMBERS, numbers, TABLE_OLD_MEMBER, visitor);
+    return why == OK ? visit(e, STATEMENT_DATA, numbers, TABLE_OLD_DATA, visitor) : why;
+}
+
+/* ---- does everything read? ---- */
+
+static err pass_over(void *self, const struct record *record)
+{
+    (void)self;
+    (void)record;
+    return OK;
+}
+
+/* The server keeps its own pages; what we can say is that all of it reads as records. */
+err postgres_verify(struct engine *engine)
+{
+    struct store_mark mark;
+    err why = postgres_begin(engine, &mark);
+    if (why != OK)
+        return why;
+    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
+        why = postgres_table(engine, (enum table)t, (struct store_visitor){NULL, pass_over});
+    postgres_end(engine);
+    return why;
+}

@@ -1,0 +1,272 @@
+#include "store/postgres_private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "store/columns.h"
+#include "store/schema.h"
+#include "sys/failpoint.h"
+
+/* ---- what there should be ---- */
+
+struct column {
+    const char *name;
+    const char *type;
+    bool is_key;
+};
+
+static const struct column leadership_columns[] = {
+    {"one", "bigint", true},     {"epoch", "bigint", false}, {"turn", "bigint", false},
+    {"now_ms", "bigint", false}, {"digest", "text", false},  {"holder", "text", false},
+    {"claim", "text", false},
+};
+static const struct column log_columns[] = {
+    {"name", "text", true},
+    {"hash", "text", false},
+    {"applied_at", "bigint", false},
+};
+
+static const char create_log[] = "CREATE TABLE schema_migration (\n"
+                                 "    name TEXT NOT NULL PRIMARY KEY,\n"
+                                 "    hash TEXT NOT NULL,\n"
+                                 "    applied_at BIGINT NOT NULL\n"
+                                 ")";
+
+/* Our tables are those of the records, then these two. */
+enum { LEADERSHIP = TABLE_COUNT, LOG, OUR_COUNT };
+
+static const char *our_name(uint32_t table)
+{
+    return table == LEADERSHIP ? "leadership"
+           : table == LOG      ? "schema_migration"
+                               : table_name((enum table)table);
+}
+
+static uint32_t our_width(uint32_t table)
+{
+    return table == LEADERSHIP ? sizeof leadership_columns / sizeof leadership_columns[0]
+           : table == LOG      ? sizeof log_columns / sizeof log_columns[0]
+                               : record_layout((enum table)table)->count;
+}
+
+static struct column our_column(uint32_t table, uint32_t i)
+{
+    if (table == LEADERSHIP)
+        return leadership_columns[i];
+    if (table == LOG)
+        return log_columns[i];
+    const struct field *field = &record_layout((enum table)table)->fields[i];
+    return (struct column){.name = field->name,
+                           .type = column_is_text((enum table)table, i) ? "text"
+                                   : field->kind == FIELD_BOOL          ? "boolean"
+                                                                        : "bigint",
+                           .is_key = i < columns_key((enum table)table)};
+}
+
+/* ---- what there is ---- */
+
+static const char ask_columns[] =
+    "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
+    " coalesce(a.attnum = ANY (i.indkey), false)"
+    " FROM pg_class AS c"
+    " JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+    " LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary AND i.indisvalid"
+    " WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+    " AND pg_table_is_visible(c.oid) ORDER BY c.relname, a.attnum";
+enum { COLUMN_TABLE, COLUMN_NAME, COLUMN_TYPE, COLUMN_NOT_NULL, COLUMN_KEY };
+
+static err read_columns(struct postgres_engine *e, PGresult **out_found)
+{
+    char names[1024] = "{";
+    size_t length = 1;
+    for (uint32_t t = 0; t < OUR_COUNT; t++) {
+        const int more = snprintf(names + length, sizeof names - length, "%s%s", our_name(t),
+                                  t + 1 < OUR_COUNT ? "," : "}");
+        length += (size_t)more;
+        must(length < sizeof names);
+    }
+    const char *const values[] = {names, NULL};
+    return postgres_ask(e, ask_columns, values, out_found);
+}
+
+static bool is_of(const PGresult *found, int row, uint32_t table)
+{
+    return strcmp(PQgetvalue(found, row, COLUMN_TABLE), our_name(table)) == 0;
+}
+
+static bool has_table(const PGresult *found, uint32_t table)
+{
+    for (int row = 0; row < PQntuples(found); row++)
+        if (is_of(found, row, table))
+            return true;
+    return false;
+}
+
+static bool is_column(const PGresult *found, int row, struct column wanted)
+{
+    return strcmp(PQgetvalue(found, row, COLUMN_NAME), wanted.name) == 0 &&
+           strcmp(PQgetvalue(found, row, COLUMN_TYPE), wanted.type) == 0 &&
+           strcmp(PQgetvalue(found, row, COLUMN_NOT_NULL), "t") == 0 &&
+           strcmp(PQgetvalue(found, row, COLUMN_KEY), wanted.is_key ? "t" : "f") == 0;
+}
+
+static err refuse_column(struct postgres_engine *e, uint32_t table, const char *name,
+                         const char *what)
+{
+    char text[300];
+    snprintf(text, sizeof text,
+             "the schema of the store was altered: table \"%s\", column \"%.60s\" %s",
+             our_name(table), name, what);
+    return postgres_say(e, ERR_CORRUPT, text);
+}
+
+static err compare_table(struct postgres_engine *e, const PGresult *found, uint32_t table)
+{
+    uint32_t i = 0;
+    for (int row = 0; row < PQntuples(found); row++) {
+        if (!is_of(found, row, table))
+            continue;
+        const char *name = PQgetvalue(found, row, COLUMN_NAME);
+        if (i == our_width(table))
+            return refuse_column(e, table, name, "was added");
+        const struct column wanted = our_column(table, i++);
+        if (strcmp(name, wanted.name) != 0)
+            return refuse_column(e, table, wanted.name, "is not where it should be");
+        if (!is_column(found, row, wanted))
+            return refuse_column(e, table, name, "is not as it was made");
+    }
+    return i == our_width(table) ? OK
+                                 : refuse_column(e, table, our_column(table, i).name, "is missing");
+}
+
+static err compare_schema(struct postgres_engine *e, const PGresult *found)
+{
+    err why = OK;
+    for (uint32_t t = 0; t < OUR_COUNT && why == OK; t++)
+        why = compare_table(e, found, t);
+    return why;
+}
+
+/* How many migrations are recorded; each is compared with ours. */
+static err read_log(struct postgres_engine *e, uint32_t *out_count)
+{
+    PGresult *log;
+    struct store_why said;
+    err why = postgres_ask(e, "SELECT name, hash FROM schema_migration ORDER BY name COLLATE \"C\"",
+                           NULL, &log);
+    const int count = PQntuples(log);
+    for (int row = 0; row < count && why == OK; row++) {
+        why = schema_compare(&postgres_migrations, (uint32_t)row, PQgetvalue(log, row, 0),
+                             PQgetvalue(log, row, 1), &said);
+        if (why != OK)
+            ignore(postgres_say(e, why, said.text), "it gives back what it is given");
+    }
+    if (why == OK && count == 0)
+        why = postgres_say(e, ERR_CORRUPT, "it has our tables but records no migration");
+    *out_count = (uint32_t)count;
+    PQclear(log);
+    return why;
+}
+
+/* ---- making it ours ---- */
+
+static err note_migration(struct postgres_engine *e, const struct migration *migration)
+{
+    char hash[SCHEMA_HASH_SIZE], now[POSTGRES_NUMBER_SIZE];
+    schema_hash(migration, hash);
+    postgres_number((int64_t)time(NULL) * 1000, now);
+    const char *const values[] = {migration->name, hash, now};
+    PGresult *answer = PQexecParams(
+        e->db, "INSERT INTO schema_migration (name, hash, applied_at) VALUES ($1, $2, $3)", 3, NULL,
+        values, NULL, NULL, 0);
+    const err why = postgres_expect(e, answer, PGRES_COMMAND_OK, "record a migration");
+    PQclear(answer);
+    return why;
+}
+
+/* The last one must lead to the schema we know, or nothing of it stays. */
+static err look_again(struct postgres_engine *e)
+{
+    PGresult *found;
+    err why = read_columns(e, &found);
+    if (why == OK)
+        why = compare_schema(e, found);
+    PQclear(found);
+    return why;
+}
+
+static err apply(struct postgres_engine *e, uint32_t index)
+{
+    err why = index == 0 ? postgres_exec(e, create_log, "migrate") : OK;
+    if (why == OK)
+        why = postgres_exec(e, postgres_migrations.at[index].text, "migrate");
+    if (why == OK)
+        why = note_migration(e, &postgres_migrations.at[index]);
+    if (why == OK && index + 1 == postgres_migrations.count)
+        why = look_again(e);
+    return why;
+}
+
+static err migrate(struct postgres_engine *e, uint32_t index)
+{
+    FAILPOINT(MIGRATE_BEFORE);
+    err why = postgres_exec(e, "BEGIN", "migrate");
+    if (why == OK)
+        why = apply(e, index);
+    FAILPOINT(MIGRATE_INSIDE);
+    if (why == OK)
+        why = postgres_exec(e, "COMMIT", "migrate");
+    else
+        PQclear(PQexec(e->db, "ROLLBACK")); /* losing the connection has the same effect */
+    FAILPOINT(MIGRATE_AFTER);
+    return why;
+}
+
+/* ---- is it ours? ---- */
+
+static err refuse_old(struct postgres_engine *e, uint32_t count)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "the store is of an older version (%u of %u migrations); start the daemon once", count,
+             postgres_migrations.count);
+    return postgres_say(e, ERR_CORRUPT, count ? text : "there is no store in it");
+}
+
+static err refuse_foreign(struct postgres_engine *e, const char *table)
+{
+    char text[200];
+    snprintf(text, sizeof text, "it has a table \"%.60s\", but not one of Halligan's", table);
+    return postgres_say(e, ERR_CORRUPT, text);
+}
+
+static err judge(struct postgres_engine *e, const PGresult *found, uint32_t *out_count)
+{
+    *out_count = 0;
+    if (PQntuples(found) == 0)
+        return OK;
+    if (!has_table(found, LOG))
+        return refuse_foreign(e, PQgetvalue(found, 0, COLUMN_TABLE));
+    err why = compare_table(e, found, LOG);
+    if (why == OK)
+        why = read_log(e, out_count);
+    if (why == OK && *out_count == postgres_migrations.count)
+        why = compare_schema(e, found);
+    return why;
+}
+
+err postgres_schema(struct postgres_engine *e, bool may_migrate)
+{
+    PGresult *found;
+    uint32_t count = 0;
+    err why = read_columns(e, &found);
+    if (why == OK)
+        why = judge(e, found, &count);
+    PQclear(found);
+    if (why == OK && count < postgres_migrations.count && !may_migrate)
+        why = refuse_old(e, count);
+    while (why == OK && count < postgres_migrations.count)
+        why = migrate(e, count++);
+    return why;
+}

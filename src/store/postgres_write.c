@@ -1,0 +1,200 @@
+#include "store/postgres_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "sys/failpoint.h"
+
+/* ---- transactions ---- */
+
+void postgres_roll_back(struct postgres_engine *e)
+{
+    PQclear(PQexec(e->db, "ROLLBACK")); /* losing the connection has the same effect */
+}
+
+static err commit(struct postgres_engine *e)
+{
+    FAILPOINT(COMMIT_BEFORE);
+    PGresult *answer = PQexec(e->db, "COMMIT");
+    FAILPOINT(COMMIT_AFTER);
+    err why = postgres_expect(e, answer, PGRES_COMMAND_OK, "commit");
+    /* The server may have committed before it, or the way to it, failed. */
+    if (why != OK && PQstatus(e->db) != CONNECTION_OK)
+        why = ERR_UNKNOWN;
+    else if (why == OK && strcmp(PQcmdStatus(answer), "COMMIT") != 0)
+        why = postgres_say(e, ERR_IO, "the server rolled back what it was to commit");
+    PQclear(answer);
+    return why;
+}
+
+/* ---- a batch ---- */
+
+err postgres_find_high(struct postgres_engine *e)
+{
+    err why = OK;
+    for (uint32_t t = 0; t < TABLE_OBJECTS && why == OK; t++) {
+        char name[POSTGRES_NAME_SIZE];
+        e->high[t] = INT64_MAX; /* of counters, whose ids are names: none is taken for new */
+        if (!postgres_table_sql[t][OP_HIGH])
+            continue;
+        postgres_op_name((enum table)t, OP_HIGH, name);
+        PGresult *answer = PQexecPrepared(e->db, name, 0, NULL, NULL, NULL, 0);
+        why = postgres_expect(e, answer, PGRES_TUPLES_OK, "read the highest ids");
+        if (why == OK)
+            e->high[t] = strtoll(PQgetvalue(answer, 0, 0), NULL, 10);
+        PQclear(answer);
+    }
+    return why;
+}
+
+/* Nothing else is sent before its answer is here: a batch that lost its guard must not go on. */
+static err pass_guard(struct postgres_engine *e, const struct batch *batch)
+{
+    char epoch[POSTGRES_NUMBER_SIZE], turn[POSTGRES_NUMBER_SIZE], now[POSTGRES_NUMBER_SIZE];
+    char digest[POSTGRES_DIGEST_SIZE];
+    PGresult *answer;
+    postgres_number(batch->epoch, epoch);
+    postgres_number(batch->turn - 1, turn);
+    postgres_number(batch->now_ms, now);
+    postgres_digest(batch->digest, digest);
+    const char *const values[] = {epoch, turn, now, digest, NULL};
+    err why = postgres_call(e, STATEMENT_GUARD, values, "begin a batch", &answer);
+    if (why == OK && strcmp(PQcmdTuples(answer), "1") != 0)
+        why = postgres_say(e, ERR_FENCED, "somebody else leads the store");
+    PQclear(answer);
+    return why;
+}
+
+/* Ids only grow, so a row above the highest known one is new; any other is there already, or the
+ * update notices that it is not. */
+static enum table_op op_of(const struct postgres_engine *e, const struct change *change)
+{
+    if (change->gone)
+        return OP_DELETE;
+    const struct record *record = &change->record;
+    return record->table < TABLE_OBJECTS && record->id <= e->high[record->table] ? OP_UPDATE
+                                                                                 : OP_INSERT;
+}
+
+/* Rows that are gone come first, and must be before others take their place. `high` is raised to
+ * what holds once the batch is in. */
+static err put_rows(struct postgres_engine *e, const struct batch *batch,
+                    int64_t high[TABLE_OBJECTS])
+{
+    bool ending = true;
+    uint32_t at = 0;
+    err why = OK;
+    while (at < batch->changes.len && why == OK) {
+        struct change change;
+        why = batch_next(batch->changes, &at, &change);
+        if (why != OK)
+            return postgres_say(e, why, "the batch does not read");
+        must(!change.gone || change.record.table < TABLE_LOADED);
+        if (change.gone != ending)
+            why = postgres_flush(e);
+        ending = change.gone;
+        if (why == OK)
+            why = postgres_put_row(e, op_of(e, &change), &change.record);
+        if (change.record.table < TABLE_OBJECTS && change.record.id > high[change.record.table])
+            high[change.record.table] = change.record.id;
+    }
+    return why == OK ? postgres_flush(e) : why;
+}
+
+err postgres_write(struct engine *engine, const struct batch *batch)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    if (!postgres_is_idle(e))
+        return postgres_say(e, ERR_UNAVAILABLE, "the connection was lost");
+    err why = postgres_exec(e, "BEGIN", "open a transaction");
+    if (why != OK)
+        return why;
+    int64_t high[TABLE_OBJECTS];
+    memcpy(high, e->high, sizeof high);
+    FAILPOINT(BEGUN);
+    why = pass_guard(e, batch);
+    if (why == OK) {
+        FAILPOINT(GUARDED);
+        why = put_rows(e, batch, high);
+    }
+    postgres_forget_rows(e);
+    if (why == OK)
+        why = commit(e);
+    if (why == OK) {
+        memcpy(e->high, high, sizeof high);
+        return OK;
+    }
+    FAILPOINT(ROLLBACK);
+    postgres_roll_back(e);
+    return why;
+}
+
+/* ---- a copy being made ---- */
+
+static err find_one(void *self, const struct record *record)
+{
+    (void)self;
+    (void)record;
+    return ERR_EXISTS;
+}
+
+static err check_empty(struct postgres_engine *e)
+{
+    struct store_mark mark;
+    err why = postgres_look(e, &mark);
+    if (why == OK && mark.turn != 0)
+        why = ERR_EXISTS;
+    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
+        why = postgres_table(&e->engine, (enum table)t, (struct store_visitor){NULL, find_one});
+    return why == ERR_EXISTS ? postgres_say(e, why, "the store is not empty") : why;
+}
+
+err postgres_fill_begin(struct engine *engine)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    if (!postgres_is_idle(e))
+        return postgres_say(e, ERR_UNAVAILABLE, "the connection was lost");
+    err why = postgres_exec(e, "BEGIN", "open a transaction");
+    if (why != OK)
+        return why;
+    why = check_empty(e);
+    if (why != OK)
+        postgres_roll_back(e);
+    return why;
+}
+
+err postgres_fill_put(struct engine *engine, const struct record *record)
+{
+    return postgres_put_row(postgres_of(engine), OP_INSERT, record);
+}
+
+static err put_mark(struct postgres_engine *e, const struct store_mark *mark)
+{
+    char epoch[POSTGRES_NUMBER_SIZE], turn[POSTGRES_NUMBER_SIZE], now[POSTGRES_NUMBER_SIZE];
+    char digest[POSTGRES_DIGEST_SIZE] = "";
+    PGresult *answer;
+    postgres_number(mark->epoch, epoch);
+    postgres_number(mark->turn, turn);
+    postgres_number(mark->now_ms, now);
+    if (mark->has_digest)
+        postgres_digest(mark->digest, digest);
+    const char *const values[] = {epoch, turn, now, digest, NULL};
+    const err why = postgres_call(e, STATEMENT_FILL_MARK, values, "finish a copy", &answer);
+    PQclear(answer);
+    return why;
+}
+
+err postgres_fill_end(struct engine *engine, const struct store_mark *mark)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    err why = mark ? postgres_flush(e) : OK;
+    postgres_forget_rows(e);
+    if (mark && why == OK)
+        why = put_mark(e, mark);
+    if (mark && why == OK)
+        why = commit(e);
+    if (!mark || why != OK)
+        postgres_roll_back(e);
+    return why;
+}
