@@ -1,0 +1,283 @@
+#include "daemon/config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "store/store.h"
+#include "sys/files.h"
+
+enum { FILE_SIZE_MAX = 1 << 20, TEXT_SIZE = 1024 };
+
+static const char *const key_names[] = {
+#define X(name, key, takes) [CONFIG_##name] = key,
+    CONFIG_KEYS(X)
+#undef X
+};
+
+/* One value and where it was said. */
+struct said {
+    const char *text; /* NULL: nowhere */
+    uint32_t line;    /* 0: on the command line */
+};
+
+struct reading {
+    struct config *config;
+    struct config_problem **last;
+    const char *file;
+    struct said said[CONFIG_KEY_COUNT];
+};
+
+/* ---- saying what is wrong ---- */
+
+static void add_problem(struct reading *r, const char *text)
+{
+    struct config_problem *problem = arena_new(&r->config->arena, struct config_problem);
+    problem->text = str_z(&r->config->arena, str_from(text));
+    *r->last = problem;
+    r->last = &problem->next;
+}
+
+__attribute__((format(printf, 3, 4))) static void complain(struct reading *r, uint32_t line,
+                                                           const char *format, ...)
+{
+    char text[TEXT_SIZE];
+    int len = 0;
+    va_list args;
+    if (line)
+        len = snprintf(text, sizeof text, "%s:%u: ", r->file, line);
+    if (len < 0 || len >= (int)sizeof text)
+        len = 0;
+    va_start(args, format);
+    vsnprintf(text + len, sizeof text - (size_t)len, format, args);
+    va_end(args);
+    add_problem(r, text);
+}
+
+/* About a key: "FILE:3: listen ..." or "--listen ...". */
+static void complain_about(struct reading *r, enum config_key key, const char *what)
+{
+    const struct said *said = &r->said[key];
+    complain(r, said->line, "%s%s: %s, not \"%s\"", said->line ? "" : "--", key_names[key], what,
+             said->text);
+}
+
+/* ---- the file ---- */
+
+static struct str trim(struct str s)
+{
+    uint32_t from = 0, to = s.len;
+    while (from < to && (s.at[from] == ' ' || s.at[from] == '\t'))
+        from++;
+    while (to > from && (s.at[to - 1] == ' ' || s.at[to - 1] == '\t' || s.at[to - 1] == '\r'))
+        to--;
+    return str_slice(s, from, to);
+}
+
+/* Dashes and underscores do not count: test-jig, test_jig and testjig are one key. */
+static bool is_key(struct str text, const char *key)
+{
+    uint32_t i = 0;
+    for (;;) {
+        while (i < text.len && (text.at[i] == '-' || text.at[i] == '_'))
+            i++;
+        while (*key == '-')
+            key++;
+        if (i == text.len || !*key)
+            return i == text.len && !*key;
+        if (text.at[i++] != *key++)
+            return false;
+    }
+}
+
+static enum config_key find_key(struct str text)
+{
+    int key = 0;
+    while (key < CONFIG_KEY_COUNT && !is_key(text, key_names[key]))
+        key++;
+    return (enum config_key)key;
+}
+
+static void take_pair(struct reading *r, uint32_t line, struct str key_text, struct str value)
+{
+    const enum config_key key = find_key(key_text);
+    if (key == CONFIG_KEY_COUNT) {
+        complain(r, line, "there is no key \"%.*s\"", STR_FMT_ARGS(key_text));
+        return;
+    }
+    struct said *said = &r->said[key];
+    if (said->text)
+        complain(r, line, "\"%s\" stands in line %u already", key_names[key], said->line);
+    else if (value.len == 0)
+        complain(r, line, "\"%s\" has no value", key_names[key]);
+    else
+        *said = (struct said){str_z(&r->config->arena, value), line};
+}
+
+static void take_line(struct reading *r, uint32_t number, struct str line)
+{
+    line = trim(line);
+    if (line.len == 0 || line.at[0] == '#' || line.at[0] == ';')
+        return;
+    if (line.at[0] == '[') {
+        if (!str_eq(line, STR("[halligan]")))
+            complain(r, number, "there is no section %.*s, only [halligan]", STR_FMT_ARGS(line));
+        return;
+    }
+    const uint32_t equals = str_find(line, '=', 0);
+    if (equals == line.len)
+        complain(r, number, "this line is not \"key = value\"");
+    else
+        take_pair(r, number, trim(str_slice(line, 0, equals)),
+                  trim(str_slice(line, equals + 1, line.len)));
+}
+
+static void take_file(struct reading *r, const char *path, bool wanted)
+{
+    struct str text;
+    r->file = path;
+    const err e = file_read(&r->config->arena, path, FILE_SIZE_MAX, &text);
+    if (e == ERR_NOT_FOUND && !wanted)
+        return;
+    if (e != OK) {
+        complain(r, 0, "%s: cannot be read: %s", path, strerror(errno));
+        return;
+    }
+    if (!str_is_clean(text)) {
+        complain(r, 0, "%s: is not UTF-8 text", path);
+        return;
+    }
+    uint32_t line = 1;
+    for (uint32_t from = 0; from < text.len; line++) {
+        const uint32_t to = str_find(text, '\n', from);
+        take_line(r, line, str_slice(text, from, to));
+        from = to + 1;
+    }
+}
+
+/* ---- what it means ---- */
+
+static void read_flag(struct reading *r, enum config_key key, bool *out)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"};
+    static const char *const no[] = {"false", "no", "off", "0"};
+    const char *text = r->said[key].text;
+    if (!text)
+        return;
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *out = strcmp(text, yes[i]) == 0;
+            return;
+        }
+    }
+    complain_about(r, key, "must be true or false");
+}
+
+/* "127.0.0.1:3000" or "[::1]:3000". */
+static bool split_listen(struct config *c, struct str text)
+{
+    uint32_t colon = text.len;
+    while (colon && text.at[colon - 1] != ':')
+        colon--;
+    int64_t port;
+    if (!colon || !str_parse_i64(str_slice(text, colon, text.len), &port) || port > UINT16_MAX)
+        return false;
+    struct str address = str_slice(text, 0, colon - 1);
+    const bool v6 = address.len > 2 && address.at[0] == '[' && address.at[address.len - 1] == ']';
+    if (v6)
+        address = str_slice(address, 1, address.len - 1);
+    struct in6_addr parsed;
+    c->address = str_z(&c->arena, address);
+    c->port = (uint16_t)port;
+    return inet_pton(v6 ? AF_INET6 : AF_INET, c->address, &parsed) == 1;
+}
+
+static void read_listen(struct reading *r)
+{
+    const char *text = r->said[CONFIG_LISTEN].text;
+    if (!split_listen(r->config, str_from(text ? text : "127.0.0.1:3000")))
+        complain_about(r, CONFIG_LISTEN, "must be ADDRESS:PORT in numbers");
+}
+
+static void read_data(struct reading *r)
+{
+    const char *text = r->said[CONFIG_DATA].text;
+    r->config->data = text ? text : CONFIG_DATA_DEFAULT;
+    if (r->config->data[0] == 0)
+        complain_about(r, CONFIG_DATA, "must be a directory");
+}
+
+static void read_store(struct reading *r)
+{
+    struct config *c = r->config;
+    struct store_why why;
+    if (r->said[CONFIG_STORE].text) {
+        c->store = r->said[CONFIG_STORE].text;
+        if (!store_url_check(c->store, &why))
+            complain_about(r, CONFIG_STORE, why.text);
+        return;
+    }
+    const struct str path = str_from(config_path(c, "halligan.db"));
+    c->store = str_z(&c->arena, str_join2(&c->arena, STR("sqlite:"), path));
+}
+
+static void read_log(struct reading *r)
+{
+    struct config *c = r->config;
+    const char *format = r->said[CONFIG_LOG_FORMAT].text;
+    const char *level = r->said[CONFIG_LOG_LEVEL].text;
+    c->log_format = LOG_TEXT;
+    c->log_level = LOG_INFO;
+    if (format && !log_format_parse(str_from(format), &c->log_format))
+        complain_about(r, CONFIG_LOG_FORMAT, "must be text or json");
+    if (level && !log_level_parse(str_from(level), &c->log_level))
+        complain_about(r, CONFIG_LOG_LEVEL, "must be error, warning, notice, info or debug");
+}
+
+static void read_tls(struct reading *r)
+{
+    struct config *c = r->config;
+    c->tls_cert = r->said[CONFIG_TLS_CERT].text;
+    c->tls_key = r->said[CONFIG_TLS_KEY].text;
+    if (c->tls_cert && !c->tls_key)
+        complain_about(r, CONFIG_TLS_CERT, "needs tls-key beside it");
+    if (c->tls_key && !c->tls_cert)
+        complain_about(r, CONFIG_TLS_KEY, "needs tls-cert beside it");
+    if (c->tls_cert && !file_exists(c->tls_cert))
+        complain_about(r, CONFIG_TLS_CERT, "must be a file that is there");
+    if (c->tls_key && !file_exists(c->tls_key))
+        complain_about(r, CONFIG_TLS_KEY, "must be a file that is there");
+}
+
+bool config_read(const struct config_flags *flags, struct config *out_config)
+{
+    *out_config = (struct config){.barclamps = ""};
+    struct reading r = {.config = out_config, .last = &out_config->problems};
+    take_file(&r, flags->file ? flags->file : CONFIG_FILE_DEFAULT, flags->file != NULL);
+    for (int key = 0; key < CONFIG_KEY_COUNT; key++)
+        if (flags->values[key])
+            r.said[key] = (struct said){flags->values[key], 0};
+    read_data(&r);
+    read_listen(&r);
+    read_store(&r);
+    read_tls(&r);
+    read_log(&r);
+    read_flag(&r, CONFIG_TEST_JIG, &out_config->test_jig);
+    if (r.said[CONFIG_BARCLAMPS].text)
+        out_config->barclamps = r.said[CONFIG_BARCLAMPS].text;
+    return out_config->problems == NULL;
+}
+
+void config_fini(struct config *c)
+{
+    arena_fini(&c->arena);
+}
+
+const char *config_path(struct config *c, const char *name)
+{
+    const struct str path = str_join3(&c->arena, str_from(c->data), STR("/"), str_from(name));
+    return str_z(&c->arena, path);
+}

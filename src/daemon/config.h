@@ -1,0 +1,67 @@
+/* config.h - how this daemon is to run: flags first, then the file, then what is usual.
+ *
+ * A file holds lines "key = value"; keys are the long flags without their dashes. Everything that
+ * is wrong is told at once, with file and line, and a config with problems is used by nobody. All
+ * texts live in the config's arena, from config_read to config_fini.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "sys/log.h"
+
+#define CONFIG_FILE_DEFAULT "/etc/halligan/halligan.conf"
+#define CONFIG_DATA_DEFAULT "/var/lib/halligan"
+
+/* What can be said with a flag and in the file: name, key, what it takes. */
+#define CONFIG_KEYS(X)                                                                             \
+    X(DATA, "data", "DIR")                                                                         \
+    X(LISTEN, "listen", "ADDR:PORT")                                                               \
+    X(STORE, "store", "URL")                                                                       \
+    X(BARCLAMPS, "barclamps", "DIR[:DIR]")                                                         \
+    X(TEST_JIG, "test-jig", NULL)                                                                  \
+    X(TLS_CERT, "tls-cert", "FILE")                                                                \
+    X(TLS_KEY, "tls-key", "FILE")                                                                  \
+    X(LOG_FORMAT, "log-format", "text|json")                                                       \
+    X(LOG_LEVEL, "log-level", "LEVEL")
+
+enum config_key {
+#define X(name, key, takes) CONFIG_##name,
+    CONFIG_KEYS(X)
+#undef X
+        CONFIG_KEY_COUNT
+};
+
+struct config_flags {
+    const char *file; /* NULL: the default, if it is there */
+    const char *values[CONFIG_KEY_COUNT];
+};
+
+struct config_problem {
+    const char *text; /* begins with where it is */
+    struct config_problem *next;
+};
+
+struct config {
+    struct arena arena;
+    const char *data;
+    const char *address;
+    uint16_t port; /* 0: any */
+    const char *store;
+    const char *barclamps; /* "": none */
+    bool test_jig;
+    const char *tls_cert; /* both or none (NULL) */
+    const char *tls_key;
+    enum log_format log_format;
+    enum log_level log_level;
+    struct config_problem *problems;
+};
+
+/* False when there are problems. The config is to be given to config_fini either way. */
+bool config_read(const struct config_flags *flags, struct config *out_config);
+void config_fini(struct config *c);
+
+/* "DATA/name", in the config's arena. */
+const char *config_path(struct config *c, const char *name);

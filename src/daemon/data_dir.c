@@ -1,0 +1,99 @@
+#include "daemon/data_dir.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "sys/clock.h"
+#include "sys/failpoint.h"
+#include "sys/log.h"
+
+static void host_name(char out_host[HOST_NAME_MAX + 1])
+{
+    if (gethostname(out_host, HOST_NAME_MAX) != 0)
+        snprintf(out_host, HOST_NAME_MAX, "localhost");
+    out_host[HOST_NAME_MAX] = 0;
+}
+
+void data_dir_who(char out_who[WHO_SIZE])
+{
+    char host[HOST_NAME_MAX + 1];
+    host_name(host);
+    snprintf(out_who, WHO_SIZE, "%s %ld", host, (long)getpid());
+}
+
+static enum ending make_directory(const char *path)
+{
+    struct stat facts;
+    if (mkdir(path, 0700) == 0)
+        return ENDING_FINE;
+    if (errno != EEXIST) {
+        log_say(LOG_ERROR, "the data directory \"%s\" cannot be made: %s", path, strerror(errno));
+        return ENDING_TROUBLE;
+    }
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "the data directory \"%s\" is no directory", path);
+    return ENDING_TROUBLE;
+}
+
+static void describe_us(char out_who[WHO_SIZE + SYS_TIME_SIZE])
+{
+    char host[HOST_NAME_MAX + 1], now[SYS_TIME_SIZE];
+    host_name(host);
+    sys_time_format(sys_now_ms(), now);
+    snprintf(out_who, WHO_SIZE + SYS_TIME_SIZE, "pid %ld host %s since %s\n", (long)getpid(), host,
+             now);
+}
+
+/* `what` is what the lock at `path` stands for. */
+static enum ending take_lock(const char *path, const char *what, struct file_lock *out_lock)
+{
+    char who[WHO_SIZE + SYS_TIME_SIZE];
+    describe_us(who);
+    const err e = file_lock(path, str_from(who), out_lock);
+    if (e == OK)
+        return ENDING_FINE;
+    if (e == ERR_EXISTS) {
+        log_say(LOG_ERROR, "\"%s\" is held by another daemon: %s", what,
+                out_lock->holder[0] ? out_lock->holder : "it does not say who it is");
+        return ENDING_HELD;
+    }
+    log_say(LOG_ERROR, "the lock \"%s\" cannot be taken: %s", path, strerror(errno));
+    return ENDING_TROUBLE;
+}
+
+static enum ending take_database(struct config *c, struct file_lock *out_lock)
+{
+    const struct str prefix = STR("sqlite:"), url = str_from(c->store);
+    if (!str_starts(url, prefix))
+        return ENDING_FINE; /* its server knows who is there */
+    const struct str path = str_slice(url, prefix.len, url.len);
+    return take_lock(str_z(&c->arena, str_join2(&c->arena, path, STR(".lock"))),
+                     str_z(&c->arena, path), out_lock);
+}
+
+enum ending data_dir_take(struct config *c, struct hold *out_hold)
+{
+    *out_hold = (struct hold){.directory.fd = -1, .database.fd = -1};
+    enum ending ending = make_directory(c->data);
+    if (ending == ENDING_FINE)
+        ending = take_lock(config_path(c, "lock"), c->data, &out_hold->directory);
+    if (ending == ENDING_FINE)
+        ending = take_database(c, &out_hold->database);
+    if (ending == ENDING_FINE)
+        FAILPOINT(DATA_LOCKED);
+    else
+        data_dir_leave(out_hold);
+    return ending;
+}
+
+void data_dir_leave(struct hold *hold)
+{
+    file_unlock(&hold->database);
+    file_unlock(&hold->directory);
+}

@@ -1,0 +1,209 @@
+#include "daemon/loop.h"
+
+#include "api/api.h"
+#include "jig/test_jig.h"
+#include "store/store.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+
+/* How long readers are kept waiting for a store that is gone. */
+enum { ROUND_NS = 2 * 1000 * 1000, PATIENCE_MS = 1000 };
+
+/* ---- what the turn says ---- */
+
+static void tell_down(struct loop *l)
+{
+    const char *text;
+    const err why = turn_trouble(l->turn, &text);
+    if (l->is_down && why == l->down_why)
+        return;
+    if (!l->is_down)
+        l->down_ms = sys_mono_ms();
+    l->is_down = true;
+    l->down_why = why;
+    log_with(LOG_ERROR,
+             LOG_FIELDS(LOG_I64("turn", turn_durable(l->turn)),
+                        LOG_I64("epoch", turn_epoch(l->turn)),
+                        LOG_Z("store", store_trouble(l->store))),
+             "%s; refusing changes and trying again", text);
+}
+
+static void tell_up(struct loop *l)
+{
+    l->is_down = l->gave_up = false;
+    log_with(
+        LOG_NOTICE,
+        LOG_FIELDS(LOG_I64("turn", turn_durable(l->turn)), LOG_I64("epoch", turn_epoch(l->turn))),
+        "the store is back");
+}
+
+/* Those who wait for what may never become durable are told so (503), once. */
+static void give_up(struct loop *l)
+{
+    if (l->gave_up || sys_mono_ms() - l->down_ms < PATIENCE_MS)
+        return;
+    l->gave_up = true;
+    if (l->api)
+        api_reloaded(l->api);
+}
+
+/* What held reads saw was in a core that is no more. */
+static void look_for_reload(struct loop *l)
+{
+    const uint64_t loads = turn_loads(l->turn);
+    if (loads == l->loads)
+        return;
+    l->loads = loads;
+    if (l->api)
+        api_reloaded(l->api);
+}
+
+static void take_status(struct loop *l, enum turn_status status)
+{
+    l->status = status;
+    if (status == TURN_DOWN) {
+        tell_down(l);
+        give_up(l);
+    }
+    if (l->is_down && status != TURN_DOWN && status != TURN_STOPPED)
+        tell_up(l);
+    look_for_reload(l);
+}
+
+/* ---- going round ---- */
+
+/* True when something was put into the turn. */
+static bool hand_over(struct loop *l)
+{
+    const bool worked = test_jig_pump(l->jig, sys_mono_ms());
+    return later_hand_over(&l->later, l->turn) || worked;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+static void timer_fired(uv_timer_t *timer)
+{
+    struct loop *l = timer->data;
+    loop_wake(l);
+}
+
+static void set_timer(struct loop *l)
+{
+    const int64_t next = sooner(turn_next_ms(l->turn), test_jig_next_ms(l->jig));
+    if (next < 0) {
+        must(uv_timer_stop(&l->timer) == 0);
+        return;
+    }
+    const int64_t wait_ms = next - sys_mono_ms();
+    uv_update_time(&l->uv);
+    must(uv_timer_start(&l->timer, timer_fired, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) == 0);
+}
+
+static void idle_round(uv_idle_t *idle)
+{
+    (void)idle; /* being there is all it does */
+}
+
+static void keep_going(struct loop *l)
+{
+    must(uv_idle_start(&l->idle, idle_round) == 0);
+}
+
+static void go_round(uv_check_t *check)
+{
+    struct loop *l = check->data;
+    const uint64_t until = uv_hrtime() + ROUND_NS;
+    bool more;
+    do {
+        take_status(l, turn_advance(l->turn));
+        if (l->wants_stop(l->self)) {
+            uv_stop(&l->uv);
+            return;
+        }
+        const bool submitted = hand_over(l);
+        more = l->status == TURN_AGAIN || (l->status == TURN_QUIET && submitted);
+    } while (more && uv_hrtime() < until);
+    if (more)
+        keep_going(l);
+    else
+        must(uv_idle_stop(&l->idle) == 0);
+    set_timer(l);
+}
+
+static void woken(uv_async_t *async)
+{
+    (void)async; /* the check that follows looks at everything */
+}
+
+void loop_wake(void *self)
+{
+    struct loop *l = self;
+    ignore(uv_async_send(&l->wake), "it fails only for a handle that is closing");
+}
+
+err loop_submit(struct loop *l, const struct command *command)
+{
+    const err e = turn_submit(l->turn, command);
+    if (e == OK && uv_is_active((const uv_handle_t *)&l->check))
+        keep_going(l);
+    return e;
+}
+
+/* ---- from open to close ---- */
+
+err loop_open(struct loop *l)
+{
+    if (uv_loop_init(&l->uv) != 0)
+        return ERR_UNAVAILABLE;
+    if (uv_async_init(&l->uv, &l->wake, woken) != 0) {
+        ignore(uv_loop_close(&l->uv), "nothing is open in it");
+        return ERR_UNAVAILABLE;
+    }
+    must(uv_check_init(&l->uv, &l->check) == 0);
+    must(uv_idle_init(&l->uv, &l->idle) == 0);
+    must(uv_timer_init(&l->uv, &l->timer) == 0);
+    l->check.data = l->timer.data = l;
+    l->is_open = true;
+    return OK;
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void loop_close(struct loop *l)
+{
+    if (!l->is_open)
+        return;
+    uv_walk(&l->uv, close_handle, NULL);
+    ignore(uv_run(&l->uv, UV_RUN_DEFAULT), "it runs until every handle is closed");
+    must(uv_loop_close(&l->uv) == 0);
+    l->is_open = false;
+}
+
+enum turn_status loop_start(struct loop *l)
+{
+    l->status = turn_start(l->turn);
+    l->loads = turn_loads(l->turn);
+    must(uv_check_start(&l->check, go_round) == 0);
+    keep_going(l);
+    return l->status;
+}
+
+void loop_run(struct loop *l)
+{
+    ignore(uv_run(&l->uv, UV_RUN_DEFAULT), "handles are left open for the next run");
+}
+
+void loop_once(struct loop *l)
+{
+    ignore(uv_run(&l->uv, UV_RUN_ONCE), "handles are left open: there is always more");
+}

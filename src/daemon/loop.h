@@ -1,0 +1,64 @@
+/* loop.h - the turn inside a libuv loop.
+ *
+ * The loop never waits for the store: a batch that is in wakes it. It advances the turn for about
+ * two milliseconds at a time, so that requests are read and answered in between, and sleeps only
+ * when the turn, the test jig and the answers of later.h have nothing to do. It belongs to one
+ * thread, like everything it owns; only its wake may come from another.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "daemon/later.h"
+#include "model/command.h"
+#include "turn/turn.h"
+
+struct api;
+struct outcome;
+struct store;
+struct test_jig;
+
+struct loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    uv_check_t check;
+    uv_idle_t idle; /* keeps the loop from sleeping while there is more to do */
+    uv_timer_t timer;
+    bool is_open;
+
+    /* Put in place by wire.c before loop_start. */
+    struct store *store;
+    struct turn *turn;
+    struct test_jig *jig;
+    struct later later;
+
+    struct api *api; /* NULL: nobody is served yet, or any more */
+    enum turn_status status;
+    uint64_t loads;  /* which of the turn's cores readers saw */
+    bool gave_up;    /* readers were not kept waiting any longer */
+    int64_t down_ms; /* since when the store is down */
+    bool is_down;
+    err down_why;
+
+    /* Asked after each move of the turn: is it time to leave uv_run()? */
+    void *self;
+    bool (*wants_stop)(void *self);
+};
+
+NODISCARD err loop_open(struct loop *l);
+/* The store, and whoever else might wake it, is closed by then. */
+void loop_close(struct loop *l);
+/* Lead and load. TURN_DOWN is what it is: nothing is tried again before loop_run. */
+enum turn_status loop_start(struct loop *l);
+/* Until wants_stop() says so. */
+void loop_run(struct loop *l);
+/* One round; waits for something to happen. */
+void loop_once(struct loop *l);
+
+/* turn_submit, and the loop goes round at once. */
+NODISCARD err loop_submit(struct loop *l, const struct command *command);
+/* The wake of store.h; from any thread. */
+void loop_wake(void *self);

@@ -1,0 +1,239 @@
+/* halligand - the daemon, and what can be done to its store without it. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "daemon/config.h"
+#include "daemon/data_dir.h"
+#include "daemon/serve.h"
+#include "daemon/upkeep.h"
+#include "sys/failpoint.h"
+#include "sys/log.h"
+#include "turn/turn.h"
+
+#ifndef HALLIGAN_VERSION
+#define HALLIGAN_VERSION "unreleased"
+#endif
+
+enum verb { VERB_SERVE, VERB_CHECK, VERB_BACKUP, VERB_RESTORE, VERB_EXPORT, VERB_IMPORT };
+
+static const struct {
+    const char *name;
+    bool takes_file;
+} verbs[] = {
+    [VERB_SERVE] = {"", false},       [VERB_CHECK] = {"check", false},
+    [VERB_BACKUP] = {"backup", true}, [VERB_RESTORE] = {"restore", true},
+    [VERB_EXPORT] = {"export", true}, [VERB_IMPORT] = {"import", true},
+};
+
+static const struct {
+    const char *key;
+    const char *takes; /* NULL: it is a switch */
+} keys[] = {
+#define X(name, key, takes) [CONFIG_##name] = {key, takes},
+    CONFIG_KEYS(X)
+#undef X
+};
+
+struct arguments {
+    enum verb verb;
+    const char *file;
+    struct config_flags flags;
+    bool check_config, version, help, list_failpoints;
+    uint32_t problems;
+};
+
+/* ---- reading them ---- */
+
+static void complain(struct arguments *a, const char *what, const char *subject)
+{
+    fprintf(stderr, "halligand: %s: %s\n", what, subject);
+    a->problems++;
+}
+
+/* Words that take nothing. */
+static bool take_word(struct arguments *a, const char *name)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } words[] = {
+        {"check-config", &a->check_config},
+        {"version", &a->version},
+        {"help", &a->help},
+        {"list-failpoints", &a->list_failpoints},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(name, words[i].name) == 0)
+            return *words[i].flag = true;
+    return false;
+}
+
+/* Where the value of "--name" goes; NULL when there is no such flag. */
+static const char **place_of(struct arguments *a, struct str name, bool *out_is_switch)
+{
+    *out_is_switch = false;
+    if (str_eq(name, STR("config")))
+        return &a->flags.file;
+    for (int key = 0; key < CONFIG_KEY_COUNT; key++)
+        if (str_eq(name, str_from(keys[key].key))) {
+            *out_is_switch = keys[key].takes == NULL;
+            return &a->flags.values[key];
+        }
+    return NULL;
+}
+
+/* "--name=value", "--name value" or "--switch". Says how many arguments that were. */
+static int take_flag(struct arguments *a, const char *text, const char *following)
+{
+    const struct str flag = str_from(text + 2);
+    const uint32_t equals = str_find(flag, '=', 0);
+    const bool has_value = equals < flag.len;
+    bool is_switch;
+    if (!has_value && take_word(a, text + 2))
+        return 1;
+    const char **place = place_of(a, str_slice(flag, 0, equals), &is_switch);
+    if (!place) {
+        complain(a, "there is no such option", text);
+        return 1;
+    }
+    if (*place)
+        complain(a, "this option comes twice", text);
+    if (has_value || is_switch) {
+        *place = has_value ? flag.at + equals + 1 : "true";
+        return 1;
+    }
+    if (!following)
+        complain(a, "this option needs a value", text);
+    *place = following;
+    return 2;
+}
+
+static void take_verb(struct arguments *a, const char *text)
+{
+    if (a->verb != VERB_SERVE && verbs[a->verb].takes_file && !a->file) {
+        a->file = text;
+        return;
+    }
+    for (size_t i = 1; a->verb == VERB_SERVE && i < sizeof verbs / sizeof verbs[0]; i++)
+        if (strcmp(text, verbs[i].name) == 0) {
+            a->verb = (enum verb)i;
+            return;
+        }
+    complain(a, "this argument means nothing here", text);
+}
+
+static struct arguments read_arguments(int count, char **texts)
+{
+    struct arguments a = {0};
+    for (int i = 1; i < count;) {
+        const char *text = texts[i];
+        if (strncmp(text, "--", 2) == 0 && text[2]) {
+            i += take_flag(&a, text, i + 1 < count ? texts[i + 1] : NULL);
+            continue;
+        }
+        if (strcmp(text, "-h") == 0)
+            a.help = true;
+        else if (text[0] == '-')
+            complain(&a, "there is no such option", text);
+        else
+            take_verb(&a, text);
+        i++;
+    }
+    if (verbs[a.verb].takes_file && !a.file && !a.help)
+        complain(&a, "this needs a file", verbs[a.verb].name);
+    return a;
+}
+
+/* ---- words about ourselves ---- */
+
+static void print_help(void)
+{
+    puts("usage: halligand [OPTIONS]                 serve, in the foreground\n"
+         "       halligand check [OPTIONS]           is the store right?\n"
+         "       halligand backup FILE [OPTIONS]     copy the store into a new file\n"
+         "       halligand restore FILE [OPTIONS]    make the store out of a backup\n"
+         "       halligand export FILE [OPTIONS]     as backup, to move to another engine\n"
+         "       halligand import FILE [OPTIONS]     fill an empty store from an export\n"
+         "\n"
+         "  --config FILE           read options from FILE (" CONFIG_FILE_DEFAULT ")\n"
+         "  --data DIR              where everything is kept (" CONFIG_DATA_DEFAULT ")\n"
+         "  --listen ADDR:PORT      where to serve (127.0.0.1:3000); port 0 is any free one\n"
+         "  --store URL             sqlite:PATH or postgresql://... (sqlite:DIR/halligan.db)\n"
+         "  --barclamps DIR[:DIR]   content to import at the start and on SIGHUP\n"
+         "  --test-jig              let the test jig pretend all work\n"
+         "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
+         "  --tls-key FILE          ... and this key\n"
+         "  --log-format FORMAT     text or json\n"
+         "  --log-level LEVEL       error, warning, notice, info or debug\n"
+         "  --check-config          say what is wrong with the options, and do nothing else\n"
+         "  --list-failpoints       the places where HALLIGAN_FAILPOINT can stop it\n"
+         "  --version, --help");
+}
+
+static void print_failpoints(void)
+{
+    for (int i = 0; i < FAILPOINT_COUNT; i++)
+        puts(failpoint_name((enum failpoint)i));
+    for (int i = 0; i < TURN_POINT_COUNT; i++)
+        puts(turn_point_name((enum turn_point)i));
+}
+
+/* ---- doing it ---- */
+
+static enum ending run(struct arguments *a, struct config *config)
+{
+    switch (a->verb) {
+    case VERB_SERVE: return serve(config, &a->flags);
+    case VERB_CHECK: return upkeep_check(config);
+    case VERB_BACKUP:
+    case VERB_EXPORT: return upkeep_backup(config, a->file);
+    case VERB_RESTORE: return upkeep_restore(config, a->file, true);
+    case VERB_IMPORT: return upkeep_restore(config, a->file, false);
+    }
+    impossible("a verb of no kind");
+}
+
+static enum ending configure_and_run(struct arguments *a)
+{
+    struct config config;
+    enum ending ending = ENDING_USAGE;
+    const bool right = config_read(&a->flags, &config);
+    for (const struct config_problem *p = config.problems; p; p = p->next)
+        fprintf(stderr, "halligand: %s\n", p->text);
+    if (right && a->check_config) {
+        puts("the configuration is right");
+        ending = ENDING_FINE;
+    } else if (right) {
+        log_setup(config.log_level, config.log_format);
+        ending = run(a, &config);
+    }
+    config_fini(&config);
+    return ending;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a = read_arguments(argc, argv);
+    if (a.problems) {
+        fputs("halligand --help says what there is\n", stderr);
+        return ENDING_USAGE;
+    }
+    if (a.help)
+        print_help();
+    else if (a.version)
+        puts("halligand " HALLIGAN_VERSION);
+    else if (a.list_failpoints)
+        print_failpoints();
+    if (a.help || a.version || a.list_failpoints)
+        return ENDING_FINE;
+    /* Everything that is kept here is for its owner only. */
+    umask(077);
+    /* A client that went away, a file that may not grow: the call that meets them says so. */
+    must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    failpoint_init();
+    return (int)configure_and_run(&a);
+}

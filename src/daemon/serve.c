@@ -1,0 +1,321 @@
+#include "daemon/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "daemon/admin.h"
+#include "daemon/serve_private.h"
+#include "http/passwords.h"
+#include "store/store.h"
+#include "sys/clock.h"
+#include "sys/failpoint.h"
+#include "sys/log.h"
+#include "sys/notify.h"
+
+enum { DRAIN_MS_MAX = 10 * 1000, WHY_SIZE = 512, URL_SIZE = 128 };
+
+/* ---- requests of our own ---- */
+
+static void admin_told(struct daemon *d, const struct outcome *outcome)
+{
+    d->admin_waits = false;
+    d->admin_made = outcome && outcome->verdict == VERDICT_DONE;
+    if (outcome && outcome->problems)
+        log_say(LOG_ERROR, "the first user is refused: %.*s",
+                STR_FMT_ARGS(outcome->problems->text));
+}
+
+static void settings_told(struct daemon *d, const struct outcome *outcome)
+{
+    d->settings_wait = false;
+    if (outcome && outcome->verdict == VERDICT_DONE)
+        log_say(LOG_NOTICE, "the test jig was turned %s", d->test_jig ? "on" : "off");
+    else
+        log_say(LOG_WARNING, "the test jig could not be turned %s", d->test_jig ? "on" : "off");
+}
+
+static void told(void *self, int64_t request, const struct outcome *outcome, err why)
+{
+    struct daemon *d = self;
+    if (request == OWN_ADMIN)
+        admin_told(d, outcome);
+    else if (request == OWN_SETTINGS)
+        settings_told(d, outcome);
+    else
+        content_told(&d->content, request, outcome, why);
+}
+
+static err content_submit(void *self, const struct command *command)
+{
+    struct daemon *d = self;
+    return loop_submit(&d->loop, command);
+}
+
+/* ---- stopping ---- */
+
+static void out_of_patience(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    log_say(LOG_WARNING, "requests are still unanswered after %d s, stopping without them",
+            DRAIN_MS_MAX / 1000);
+    d->is_hurried = true;
+}
+
+static void begin_drain(struct daemon *d)
+{
+    if (d->is_stopping) {
+        d->is_hurried = true;
+        return;
+    }
+    FAILPOINT(DRAIN_BEFORE);
+    log_say(LOG_NOTICE, "stopping");
+    d->is_stopping = d->wires.is_draining = true;
+    ignore(notify_send("STOPPING=1\nSTATUS=stopping\n"), "nobody may be listening");
+    if (d->http)
+        http_quiesce(d->http);
+    must(uv_timer_start(&d->patience, out_of_patience, DRAIN_MS_MAX, 0) == 0);
+}
+
+/* Everybody has an answer, and nothing is on its way to the store. */
+static bool is_drained(const struct daemon *d)
+{
+    const struct turn *t = d->loop.turn;
+    if (d->http && http_pending(d->http) > 0)
+        return false;
+    return d->loop.status == TURN_DOWN || turn_seen(t) == turn_durable(t);
+}
+
+static void end_badly(struct daemon *d, enum ending ending, const char *text)
+{
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("epoch", turn_epoch(d->loop.turn))), "%s; stopping",
+             text);
+    d->ending = ending;
+    d->is_stopping = d->is_hurried = true;
+}
+
+static bool wants_stop(void *self)
+{
+    struct daemon *d = self;
+    const char *text;
+    if (d->ending == ENDING_FINE && d->loop.status == TURN_STOPPED) {
+        ignore(turn_trouble(d->loop.turn, &text), "the sentence is enough");
+        end_badly(d, ENDING_OUSTED, text);
+    }
+    /* Only a new process can trust the disk again. */
+    if (d->ending == ENDING_FINE && d->loop.status == TURN_DOWN && store_is_lost(d->loop.store))
+        end_badly(d, ENDING_TROUBLE, store_trouble(d->loop.store));
+    return d->is_stopping && (d->is_hurried || is_drained(d));
+}
+
+/* ---- signals ---- */
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct daemon *d = signal->data;
+    if (number == SIGHUP)
+        daemon_reload(d);
+    else
+        begin_drain(d);
+}
+
+static void watch_signal(struct daemon *d, uv_signal_t *signal, int number)
+{
+    must(uv_signal_init(&d->loop.uv, signal) == 0);
+    signal->data = d;
+    if (uv_signal_start(signal, on_signal, number) != 0)
+        log_say(LOG_WARNING, "signal %d cannot be watched; it ends the daemon at once", number);
+}
+
+static void ping_watchdog(uv_timer_t *timer)
+{
+    (void)timer;
+    ignore(notify_send("WATCHDOG=1\n"), "the next one comes soon");
+}
+
+static enum ending open_loop(struct daemon *d)
+{
+    if (loop_open(&d->loop) != OK) {
+        log_say(LOG_ERROR, "the event loop cannot be opened");
+        return ENDING_TROUBLE;
+    }
+    d->loop.self = d;
+    d->loop.wants_stop = wants_stop;
+    watch_signal(d, &d->on_term, SIGTERM);
+    watch_signal(d, &d->on_int, SIGINT);
+    watch_signal(d, &d->on_hup, SIGHUP);
+    must(uv_timer_init(&d->loop.uv, &d->patience) == 0);
+    must(uv_timer_init(&d->loop.uv, &d->watchdog) == 0);
+    d->patience.data = d;
+    const uint64_t watchdog_ms = notify_watchdog_ms();
+    if (watchdog_ms)
+        must(uv_timer_start(&d->watchdog, ping_watchdog, watchdog_ms, watchdog_ms) == 0);
+    return ENDING_FINE;
+}
+
+/* ---- coming up ---- */
+
+static enum ending start_turn(struct daemon *d)
+{
+    const char *text;
+    const enum turn_status status = loop_start(&d->loop);
+    if (status == TURN_AGAIN) {
+        log_with(LOG_NOTICE,
+                 LOG_FIELDS(LOG_I64("turn", turn_durable(d->loop.turn)),
+                            LOG_I64("epoch", turn_epoch(d->loop.turn))),
+                 "leading the store");
+        return ENDING_FINE;
+    }
+    const err why = turn_trouble(d->loop.turn, &text);
+    const char *store = store_trouble(d->loop.store);
+    const bool damaged = why == ERR_CORRUPT;
+    log_say(LOG_ERROR, "%s: %s%s%s", damaged ? "the store is damaged" : "the store cannot be used",
+            text, store[0] ? ": " : "", store);
+    return status == TURN_STOPPED ? ENDING_OUSTED : ENDING_TROUBLE;
+}
+
+/* Go round until our own requests are answered, or a signal comes. */
+static void wait_for_own(struct daemon *d)
+{
+    while (!d->is_stopping && (d->admin_waits || d->settings_wait || !content_is_idle(&d->content)))
+        loop_once(&d->loop);
+}
+
+static enum ending make_first_user(struct daemon *d)
+{
+    struct command command;
+    struct arena arena = {0};
+    const struct core *core = turn_core(d->loop.turn);
+    if (!core || core_count(core, TABLE_USER) > 0)
+        return ENDING_FINE;
+    const char *path = config_path(d->config, "admin.password");
+    const err e = admin_first_user(&arena, path, &command);
+    command.request = OWN_ADMIN;
+    if (e == OK)
+        d->admin_waits = loop_submit(&d->loop, &command) == OK;
+    arena_fini(&arena);
+    if (e != OK)
+        return ENDING_TROUBLE;
+    wait_for_own(d);
+    if (d->admin_made) {
+        FAILPOINT(ADMIN_DONE);
+        log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("password_file", path)),
+                 "a new installation: user admin was made");
+        return ENDING_FINE;
+    }
+    if (!d->is_stopping)
+        log_say(LOG_ERROR, "the first user could not be made: %s", store_trouble(d->loop.store));
+    return d->is_stopping ? ENDING_FINE : ENDING_TROUBLE;
+}
+
+static enum ending take_content(struct daemon *d)
+{
+    daemon_apply_settings(d, d->config->test_jig);
+    content_import(&d->content, d->config->barclamps);
+    wait_for_own(d);
+    return ENDING_FINE;
+}
+
+static enum ending write_url(struct daemon *d)
+{
+    char url[URL_SIZE];
+    const struct config *c = d->config;
+    const bool v6 = strchr(c->address, ':') != NULL;
+    snprintf(url, sizeof url, "%s://%s%s%s:%u\n", c->tls_cert ? "https" : "http", v6 ? "[" : "",
+             c->address, v6 ? "]" : "", http_port(d->http));
+    const char *path = config_path(d->config, "listen");
+    if (file_write(path, str_from(url), 0644) != OK) {
+        log_say(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
+        return ENDING_TROUBLE;
+    }
+    log_with(LOG_NOTICE,
+             LOG_FIELDS(LOG_S("url", str_slice(str_from(url), 0, (uint32_t)strlen(url) - 1))),
+             "listening");
+    ignore(notify_ready(), "nobody may be listening");
+    return ENDING_FINE;
+}
+
+static enum ending begin_listening(struct daemon *d)
+{
+    char why[WHY_SIZE] = "";
+    d->passwords = passwords_new(&d->loop.uv);
+    if (!d->passwords) {
+        log_say(LOG_ERROR, "the library of ciphers does not start");
+        return ENDING_TROUBLE;
+    }
+    d->loop.api = api_new(wire_api_engine(&d->wires), d->passwords);
+    must(d->loop.api);
+    const struct http_options options = {.address = d->config->address,
+                                         .port = d->config->port,
+                                         .tls_cert = d->config->tls_cert,
+                                         .tls_key = d->config->tls_key};
+    d->http = http_open(&d->loop.uv, &options, api_handler(d->loop.api), why, sizeof why);
+    if (!d->http) {
+        log_say(LOG_ERROR, "%s", why);
+        return ENDING_TROUBLE;
+    }
+    FAILPOINT(LISTENING);
+    return write_url(d);
+}
+
+/* Each step needs the ones before it; the first that fails ends the story, and so does a signal. */
+static enum ending come_up(struct daemon *d)
+{
+    enum ending ending = open_loop(d);
+    if (ending == ENDING_FINE)
+        ending = wire_open(&d->wires, d->config);
+    if (ending == ENDING_FINE)
+        ending = start_turn(d);
+    if (ending == ENDING_FINE)
+        ending = make_first_user(d);
+    if (ending == ENDING_FINE && !d->is_stopping)
+        ending = take_content(d);
+    if (ending == ENDING_FINE && !d->is_stopping)
+        ending = begin_listening(d);
+    return ending;
+}
+
+/* ---- going down ---- */
+
+static void go_down(struct daemon *d)
+{
+    struct api *api = d->loop.api;
+    d->loop.api = NULL; /* what the turn still says is for nobody */
+    if (api)
+        api_free(api);
+    if (d->http)
+        http_close(d->http);
+    if (d->passwords)
+        passwords_free(d->passwords);
+    wire_close(&d->wires);
+    loop_close(&d->loop);
+    content_fini(&d->content);
+    if (file_remove(config_path(d->config, "listen")) != OK)
+        log_say(LOG_WARNING, "\"%s/listen\" cannot be removed: %s", d->config->data,
+                strerror(errno));
+}
+
+enum ending serve(struct config *config, const struct config_flags *flags)
+{
+    struct daemon d = {.config = config, .flags = flags};
+    d.content =
+        (struct content){.self = &d, .submit = content_submit, .request_first = OWN_CONTENT};
+    d.wires = (struct wires){.loop = &d.loop, .own = {&d, told}};
+    const enum ending held = data_dir_take(config, &d.hold);
+    if (held != ENDING_FINE)
+        return held;
+    ignore(file_remove(config_path(config, "listen")), "a new one is written over it");
+    const enum ending ending = come_up(&d);
+    if (ending == ENDING_FINE && !d.is_stopping)
+        loop_run(&d.loop);
+    go_down(&d);
+    const bool drained = ending == ENDING_FINE && d.ending == ENDING_FINE;
+    if (drained) {
+        FAILPOINT(DRAIN_AFTER);
+        log_say(LOG_NOTICE, "stopped");
+    }
+    data_dir_leave(&d.hold);
+    return ending != ENDING_FINE ? ending : d.ending;
+}

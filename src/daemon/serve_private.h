@@ -1,0 +1,40 @@
+/* serve_private.h - one running daemon, for the chapters of its life (serve.c, reload.c). */
+#pragma once
+
+#include <uv.h>
+
+#include "daemon/config.h"
+#include "daemon/content.h"
+#include "daemon/data_dir.h"
+#include "daemon/loop.h"
+#include "daemon/wire.h"
+#include "http/http.h"
+
+/* Requests of our own are below zero; barclamps count down from the last of these. */
+enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_CONTENT = -100 };
+
+struct daemon {
+    struct config *config;
+    const struct config_flags *flags;
+    struct hold hold;
+    struct loop loop;
+    struct wires wires;
+    struct content content;
+    struct passwords *passwords;
+    struct http_server *http;
+    uv_signal_t on_term, on_int, on_hup;
+    uv_timer_t watchdog;
+    uv_timer_t patience; /* how long a drain may take */
+    bool is_stopping;    /* a signal came, or we were ousted */
+    bool is_hurried;     /* nobody waits for anything any more */
+    bool admin_waits;
+    bool settings_wait;
+    bool test_jig; /* what the settings are to become */
+    bool admin_made;
+    enum ending ending;
+};
+
+/* SIGHUP: what of the config can change while we run, and the content. */
+void daemon_reload(struct daemon *d);
+/* Bring the stored settings to what the flags say, if they differ. */
+void daemon_apply_settings(struct daemon *d, bool test_jig);

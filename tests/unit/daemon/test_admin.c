@@ -1,0 +1,103 @@
+/* Goal: the first user has a password that stands in the file, however often we started over.
+ * Method: the command is made again and again over one file; what it holds is checked against the
+ * real hash. */
+#include "daemon/admin.h"
+#include "base/str.h"
+#include "sys/files.h"
+#include "sys/log.h"
+#include "tests/check.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+static char path[96];
+static struct arena arena;
+
+static void begin(void)
+{
+    log_setup(LOG_ERROR, LOG_TEXT);
+    snprintf(folder, sizeof folder, "/tmp/halligan-admin-XXXXXX");
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/admin.password", folder);
+}
+
+static void end(void)
+{
+    arena_fini(&arena);
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+}
+
+/* The one line of the file. */
+static struct str password(void)
+{
+    struct str text;
+    CHECK(file_read(&arena, path, 4096, &text) == OK);
+    CHECK(text.len > 1 && str_find(text, '\n', 0) == text.len - 1);
+    return str_slice(text, 0, text.len - 1);
+}
+
+static bool opens(const struct command *command, struct str word)
+{
+    const char *hash = str_z(&arena, command->user_create.password_hash);
+    CHECK(sodium_init() >= 0);
+    return crypto_pwhash_str_verify(hash, word.at, word.len) == 0;
+}
+
+TEST(a_new_password_is_in_the_file_and_opens_the_door)
+{
+    struct command command = {0};
+    struct stat facts;
+    begin();
+    umask(0);
+    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(stat(path, &facts) == 0 && (facts.st_mode & 0777) == 0600);
+    CHECK(password().len == 24 && opens(&command, password()));
+    CHECK(!opens(&command, STR("admin")));
+    CHECK(command.kind == COMMAND_USER_CREATE && command.user_create.is_admin);
+    CHECK(str_eq(command.user_create.username, STR("admin")));
+    CHECK(str_starts(command.user_create.password_hash, STR("$argon2id$")));
+    end();
+}
+
+TEST(a_start_that_finds_the_file_keeps_its_password)
+{
+    struct command first = {0}, again = {0};
+    begin();
+    CHECK(admin_first_user(&arena, path, &first) == OK);
+    const struct str before = password();
+    CHECK(admin_first_user(&arena, path, &again) == OK);
+    CHECK(str_eq(password(), before) && opens(&again, before));
+    CHECK(file_write(path, STR("by hand, with spaces\nand a second line\n"), 0600) == OK);
+    CHECK(admin_first_user(&arena, path, &again) == OK);
+    CHECK(opens(&again, STR("by hand, with spaces")));
+    end();
+}
+
+TEST(an_empty_file_gets_a_password_and_two_installations_differ)
+{
+    struct command command = {0};
+    begin();
+    CHECK(file_write(path, STR("\n"), 0600) == OK);
+    CHECK(admin_first_user(&arena, path, &command) == OK);
+    const struct str first = password();
+    CHECK(first.len == 24 && opens(&command, first));
+    CHECK(unlink(path) == 0);
+    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(!str_eq(password(), first));
+    end();
+}
+
+TEST(without_a_place_for_the_password_there_is_no_user)
+{
+    struct command command = {0};
+    begin();
+    CHECK(admin_first_user(&arena, "/nowhere/admin.password", &command) != OK);
+    CHECK(admin_first_user(&arena, folder, &command) != OK);
+    CHECK(file_write(path, STR("x"), 0600) == OK);
+    end();
+}

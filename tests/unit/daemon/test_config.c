@@ -1,0 +1,198 @@
+/* Goal: flags win over the file, the file over what is usual, and all that is wrong is told.
+ * Method: files in a directory of our own; the problems are joined and compared. */
+#include "daemon/config.h"
+#include "base/str.h"
+#include "tests/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+static char file[96];
+
+static void begin(const char *text)
+{
+    snprintf(folder, sizeof folder, "/tmp/halligan-config-XXXXXX");
+    CHECK(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/c", folder);
+    FILE *out = fopen(file, "w");
+    CHECK(out && fputs(text, out) >= 0 && fclose(out) == 0);
+}
+
+static void end(struct config *c)
+{
+    config_fini(c);
+    CHECK(unlink(file) == 0 && rmdir(folder) == 0);
+}
+
+/* One a line; "F" stands for the path of the file. */
+static bool problems_are(const struct config *c, const char *wanted)
+{
+    static char text[8192];
+    text[0] = 0;
+    for (const struct config_problem *p = c->problems; p; p = p->next) {
+        const size_t at = strlen(text);
+        const bool in_file = strncmp(p->text, file, strlen(file)) == 0;
+        snprintf(text + at, sizeof text - at, "%s%s\n", in_file ? "F" : "",
+                 p->text + (in_file ? strlen(file) : 0));
+    }
+    if (strcmp(text, wanted) != 0)
+        printf("problems:\n%swanted:\n%s", text, wanted);
+    return strcmp(text, wanted) == 0;
+}
+
+TEST(without_anything_the_usual_holds)
+{
+    struct config c;
+    begin("");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(strcmp(c.data, "/var/lib/halligan") == 0);
+    CHECK(strcmp(c.address, "127.0.0.1") == 0 && c.port == 3000);
+    CHECK(strcmp(c.store, "sqlite:/var/lib/halligan/halligan.db") == 0);
+    CHECK(c.barclamps[0] == 0 && !c.test_jig && !c.tls_cert && !c.tls_key);
+    CHECK(c.log_format == LOG_TEXT && c.log_level == LOG_INFO);
+    CHECK(strcmp(config_path(&c, "lock"), "/var/lib/halligan/lock") == 0);
+    end(&c);
+}
+
+TEST(every_key_of_the_file_counts)
+{
+    struct config c;
+    begin("# a comment\n"
+          "; another\n"
+          "\n"
+          "[halligan]\n"
+          "data = /srv/h\n"
+          "  listen=[::1]:0\r\n"
+          "store\t=\tpostgresql://db/halligan?x=y\n"
+          "barclamps = /a:/b\n"
+          "test_jig = on\n"
+          "log-format = json\n"
+          "LOGLEVEL = debug\n");
+    CHECK(!config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(problems_are(&c, "F:11: there is no key \"LOGLEVEL\"\n"));
+    CHECK(strcmp(c.data, "/srv/h") == 0 && strcmp(c.address, "::1") == 0 && c.port == 0);
+    CHECK(strcmp(c.store, "postgresql://db/halligan?x=y") == 0);
+    CHECK(strcmp(c.barclamps, "/a:/b") == 0 && c.test_jig && c.log_format == LOG_JSON);
+    end(&c);
+}
+
+TEST(flags_win_over_the_file)
+{
+    struct config c;
+    begin("data = /srv/h\nlisten = nonsense\nlog-level = debug\ntest-jig = yes");
+    struct config_flags flags = {.file = file};
+    flags.values[CONFIG_DATA] = "/tmp/d";
+    flags.values[CONFIG_LISTEN] = "0.0.0.0:80";
+    flags.values[CONFIG_TEST_JIG] = "false";
+    CHECK(config_read(&flags, &c));
+    CHECK(strcmp(c.data, "/tmp/d") == 0 && strcmp(c.store, "sqlite:/tmp/d/halligan.db") == 0);
+    CHECK(strcmp(c.address, "0.0.0.0") == 0 && c.port == 80);
+    CHECK(!c.test_jig && c.log_level == LOG_DEBUG);
+    end(&c);
+}
+
+TEST(everything_wrong_is_told_at_once)
+{
+    struct config c;
+    begin("data =\n"
+          "listen = localhost:http\n"
+          "what is this\n"
+          "[server]\n"
+          "colour = blue\n"
+          "= 5\n"
+          "test-jig = maybe\n"
+          "log-level = loud\n"
+          "log-level = info\n"
+          "log-format = xml\n"
+          "store = mysql://x\n"
+          "tls-cert = /nowhere/cert.pem\n");
+    struct config_flags flags = {.file = file};
+    flags.values[CONFIG_TLS_KEY] = "/nowhere/key.pem";
+    CHECK(!config_read(&flags, &c));
+    const char *store = NULL;
+    for (const struct config_problem *p = c.problems; p; p = p->next)
+        if (strstr(p->text, ":11: store"))
+            store = p->text + strlen(file);
+    CHECK(store);
+    char wanted[2048];
+    snprintf(wanted, sizeof wanted,
+             "F:1: \"data\" has no value\n"
+             "F:3: this line is not \"key = value\"\n"
+             "F:4: there is no section [server], only [halligan]\n"
+             "F:5: there is no key \"colour\"\n"
+             "F:6: there is no key \"\"\n"
+             "F:9: \"log-level\" stands in line 8 already\n"
+             "F:2: listen: must be ADDRESS:PORT in numbers, not \"localhost:http\"\n"
+             "F%s\n"
+             "F:12: tls-cert: must be a file that is there, not \"/nowhere/cert.pem\"\n"
+             "--tls-key: must be a file that is there, not \"/nowhere/key.pem\"\n"
+             "F:10: log-format: must be text or json, not \"xml\"\n"
+             "F:8: log-level: must be error, warning, notice, info or debug, not \"loud\"\n"
+             "F:7: test-jig: must be true or false, not \"maybe\"\n",
+             store);
+    CHECK(problems_are(&c, wanted));
+    end(&c);
+}
+
+TEST(an_address_is_numbers_and_a_port)
+{
+    static const char *const right[] = {"1.2.3.4:0", "127.0.0.1:65535", "[::]:1", "[fe80::1]:3000"};
+    static const char *const wrong[] = {"",           "3000",         ":3000",    "127.0.0.1",
+                                        "127.0.0.1:", "1.2.3.4:x",    "1.2.3:80", "1.2.3.4:65536",
+                                        "::1:80",     "[1.2.3.4]:80", "[::1]",    "1.2.3.4:-1",
+                                        "[]:80",      "1.2.3.4: 80"};
+    for (size_t i = 0; i < sizeof right / sizeof right[0] + sizeof wrong / sizeof wrong[0]; i++) {
+        struct config c;
+        const size_t rights = sizeof right / sizeof right[0];
+        begin("");
+        struct config_flags flags = {.file = file};
+        flags.values[CONFIG_LISTEN] = i < rights ? right[i] : wrong[i - rights];
+        CHECK(config_read(&flags, &c) == (i < rights));
+        end(&c);
+    }
+}
+
+TEST(tls_needs_both_halves)
+{
+    for (int i = 0; i < 3; i++) {
+        struct config c;
+        begin("");
+        struct config_flags flags = {.file = file};
+        if (i != 1)
+            flags.values[CONFIG_TLS_CERT] = file;
+        if (i != 2)
+            flags.values[CONFIG_TLS_KEY] = file;
+        CHECK(config_read(&flags, &c) == (i == 0));
+        CHECK((i == 0) == (c.problems == NULL));
+        end(&c);
+    }
+}
+
+TEST(a_file_that_was_asked_for_must_be_there_and_be_text)
+{
+    struct config c;
+    CHECK(!config_read(&(struct config_flags){.file = "/nowhere/halligan.conf"}, &c));
+    CHECK(problems_are(&c, "/nowhere/halligan.conf: cannot be read: No such file or directory\n"));
+    config_fini(&c);
+    begin("data = \xff\n");
+    CHECK(!config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(problems_are(&c, "F: is not UTF-8 text\n"));
+    end(&c);
+    CHECK(!config_read(&(struct config_flags){.file = "/tmp"}, &c));
+    CHECK(problems_are(&c, "/tmp: cannot be read: Is a directory\n"));
+    config_fini(&c);
+}
+
+TEST(an_empty_flag_is_a_mistake)
+{
+    struct config c;
+    begin("");
+    struct config_flags flags = {.file = file};
+    flags.values[CONFIG_DATA] = "";
+    CHECK(!config_read(&flags, &c));
+    CHECK(problems_are(&c, "--data: must be a directory, not \"\"\n"));
+    end(&c);
+}
