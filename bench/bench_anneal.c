@@ -2,16 +2,17 @@
  * the same graph as phony edges beside it.
  *
  * The graph: one root on a node of its own, and on each of N nodes a chain of R roles whose first
- * needs that root. Ours goes the whole street (commands, core, batches, an encoded byte log as the
- * store); ninja only walks and keeps nothing. Each measurement is a process of its own, so memory
- * peaks are its own too; medians of three, ours and the peer's in turns (DECISIONS D26).
+ * needs that root. Ours goes the whole street (commands, core, batches, a store: an encoded byte
+ * log, SQLite or PostgreSQL, both durable); ninja only walks and keeps nothing. Each measurement is
+ * a process of its own, so memory peaks are its own too; medians of three, ours and the peer's in
+ * turns (DECISIONS D26).
  */
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "core/core.h"
 #include "model/limits.h"
 #include "sim/log_store.h"
+#include "store/store.h"
 #include "turn/turn.h"
 
 enum { ROUNDS = 3, RETRIES = 20000 };
@@ -53,7 +55,9 @@ static double peak_bytes(void)
 /* ---- the street ---- */
 
 struct street {
-    struct log_store store;
+    struct log_store log; /* without a URL */
+    struct store *store;  /* with one      */
+    sem_t woken;
     struct turn *turn;
     int64_t reply_id;
     uint64_t replies, refusals;
@@ -115,12 +119,32 @@ static void no_question(void *self, uint64_t token, const struct hook_question *
     (void)count;
 }
 
-static void street_open(struct street *s)
+static void wake(void *self)
+{
+    struct street *s = self;
+    sem_post(&s->woken);
+}
+
+static void open_store(struct street *s, const char *url)
+{
+    const struct store_options options = {
+        .url = url, .holder = "bench-anneal", .wake = wake, .wake_context = s};
+    struct store_why why;
+    if (sem_init(&s->woken, 0, 0) != 0)
+        die("no semaphore");
+    if (store_open(&options, &s->store, &why) != OK)
+        die(why.text);
+}
+
+static void street_open(struct street *s, const char *url)
 {
     memset(s, 0, sizeof *s);
-    log_store_init(&s->store);
+    if (url)
+        open_store(s, url);
+    else
+        log_store_init(&s->log);
     const struct turn_ports ports = {
-        .store = log_store_port(&s->store),
+        .store = url ? store_port(s->store) : log_store_port(&s->log),
         .clock = {NULL, wall_ms, wall_ms, no_chance},
         .runner = {NULL, no_order, no_order, no_order},
         .hooks = {NULL, no_row, no_question},
@@ -132,12 +156,21 @@ static void street_open(struct street *s)
         die("the turn does not start");
 }
 
+static void street_close(struct street *s)
+{
+    turn_free(s->turn);
+    if (s->store)
+        store_close(s->store);
+    else
+        log_store_fini(&s->log);
+}
+
 static void settle(struct street *s)
 {
     enum turn_status status;
-    do
-        status = turn_advance(s->turn);
-    while (status == TURN_AGAIN || status == TURN_WAITING);
+    while ((status = turn_advance(s->turn)) == TURN_AGAIN || status == TURN_WAITING)
+        if (status == TURN_WAITING)
+            sem_wait(&s->woken);
     if (status != TURN_QUIET)
         die("the turn is stuck");
 }
@@ -205,7 +238,7 @@ static int64_t role_id(const struct street *s, const char *name)
 }
 
 struct figures {
-    double bind_s, anneal_s, bytes_each, retry_us, noderoles;
+    double bind_s, anneal_s, start_s, bytes_each, retry_us, noderoles;
 };
 
 /* One noderole of the settled graph, retried again and again; each retry is a turn of its own. */
@@ -220,13 +253,26 @@ static double retry_cost(struct street *s, int64_t noderoles)
     return (seconds() - before) / RETRIES * 1e6;
 }
 
-static struct figures measure(int nodes, int roles)
+/* What a start costs that finds all this in its store. */
+static double start_cost(const char *url, double noderoles)
+{
+    struct street s;
+    const double before = seconds();
+    street_open(&s, url);
+    const double cost = seconds() - before;
+    if (core_count(turn_core(s.turn), TABLE_NODEROLE) != noderoles)
+        die("not all of it was stored");
+    street_close(&s);
+    return cost;
+}
+
+static struct figures measure(int nodes, int roles, const char *url)
 {
     struct figures f = {0};
     struct street s;
     char last[32];
     const double before_bytes = peak_bytes();
-    street_open(&s);
+    street_open(&s, url);
     import_roles(&s, roles);
     const int64_t d = ask(&s, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
                                                .deployment_create = {.name = STR("rack")}});
@@ -253,15 +299,17 @@ static struct figures measure(int nodes, int roles)
     f.anneal_s = seconds() - start;
     if (core_deployment_state(turn_core(s.turn), d) != DEPLOYMENT_ACTIVE || s.refusals)
         die("the graph did not become ACTIVE");
-    f.bytes_each = (peak_bytes() - before_bytes - (double)log_store_size(&s.store)) / f.noderoles;
+    const double log_bytes = url ? 0 : (double)log_store_size(&s.log);
+    f.bytes_each = (peak_bytes() - before_bytes - log_bytes) / f.noderoles;
     f.retry_us = retry_cost(&s, (int64_t)f.noderoles);
-    turn_free(s.turn);
-    log_store_fini(&s.store);
+    street_close(&s);
+    if (url)
+        f.start_s = start_cost(url, f.noderoles);
     return f;
 }
 
 /* In a process of its own: what it used is gone when it ends. */
-static struct figures measure_apart(int nodes, int roles)
+static struct figures measure_apart(int nodes, int roles, const char *url)
 {
     struct figures f;
     int ends[2];
@@ -272,7 +320,7 @@ static struct figures measure_apart(int nodes, int roles)
     if (child < 0)
         die("no process");
     if (child == 0) {
-        f = measure(nodes, roles);
+        f = measure(nodes, roles, url);
         _exit(write(ends[1], &f, sizeof f) == (ssize_t)sizeof f ? 0 : 1);
     }
     close(ends[1]);
@@ -319,6 +367,60 @@ static double run_ninja(const char *dir)
     return seconds() - start;
 }
 
+/* ---- a fresh store for each measurement ---- */
+
+enum kind { MEMORY, SQLITE, POSTGRESQL };
+
+struct bench {
+    int nodes, roles;
+    enum kind kind;
+    bool bounds;
+    const char *postgres; /* tools/postgres */
+    char dir[64];
+    char url[256];
+    int made;
+};
+
+/* The first line that a command prints. */
+static void ask_command(const char *command, char *out, size_t size)
+{
+    FILE *f = popen(command, "r");
+    if (!f || !fgets(out, (int)size, f) || pclose(f) != 0)
+        die(command);
+    out[strcspn(out, "\n")] = '\0';
+}
+
+static const char *fresh_store(struct bench *b)
+{
+    char command[512];
+    b->made++;
+    if (b->kind == MEMORY)
+        return NULL;
+    if (b->kind == SQLITE) {
+        snprintf(b->url, sizeof b->url, "sqlite:%s/%d.db", b->dir, b->made);
+        return b->url;
+    }
+    if (b->made == 1)
+        snprintf(command, sizeof command, "%s start %s/pg --durable", b->postgres, b->dir);
+    else
+        snprintf(command, sizeof command, "%s newdb %s/pg bench%d", b->postgres, b->dir, b->made);
+    ask_command(command, b->url, sizeof b->url);
+    return b->url;
+}
+
+static void clear_up(const struct bench *b)
+{
+    char command[512];
+    if (b->kind == POSTGRESQL) {
+        snprintf(command, sizeof command, "%s stop %s/pg", b->postgres, b->dir);
+        if (system(command) != 0)
+            die(command);
+    }
+    snprintf(command, sizeof command, "rm -rf %s", b->dir);
+    if (system(command) != 0)
+        die(command);
+}
+
 /* ---- the figures ---- */
 
 static double median(const double v[ROUNDS])
@@ -336,46 +438,62 @@ static bool within(const char *what, double figure, double bound, bool at_least)
     return ok;
 }
 
-static bool report(int nodes, int roles, bool bounds)
-{
-    char dir[] = "/tmp/bench-anneal-XXXXXX", path[64];
-    double ours[ROUNDS], half[ROUNDS], peer[ROUNDS], retry[ROUNDS], bytes[ROUNDS];
-    struct figures f = {0};
-    if (!mkdtemp(dir))
-        die("no temporary folder");
-    snprintf(path, sizeof path, "%s/build.ninja", dir);
-    write_ninja(path, nodes, roles);
-    for (int i = 0; i < ROUNDS; i++) {
-        half[i] = measure_apart(nodes / 2, roles).anneal_s;
-        f = measure_apart(nodes, roles);
-        ours[i] = f.anneal_s;
-        retry[i] = f.retry_us;
-        bytes[i] = f.bytes_each;
-        peer[i] = run_ninja(dir);
-        printf("round %d: bind %.2f s, anneal %.3f s, half the fleet %.3f s, ninja %.3f s\n", i + 1,
-               f.bind_s, ours[i], half[i], peer[i]);
-    }
-    unlink(path);
-    snprintf(path, sizeof path, "%s/.ninja_log", dir);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/.ninja_deps", dir);
-    unlink(path);
-    rmdir(dir);
+struct rounds {
+    double ours[ROUNDS], half[ROUNDS], peer[ROUNDS], retry[ROUNDS], bytes[ROUNDS], start[ROUNDS];
+    double noderoles;
+};
 
-    const double ratio = median(peer) / median(ours);
-    printf("noderoles %.0f\n", f.noderoles);
-    printf("rate %.0f noderoles/s\n", f.noderoles / median(ours));
-    printf("memory %.0f bytes per noderole\n", median(bytes));
-    printf("doubling %.2f\n", median(ours) / median(half));
-    printf("retry %.1f us\n", median(retry));
-    printf("ratio %.2f\n", ratio);
-    if (!bounds)
-        return true;
-    bool ok = within("ratio", ratio, 3, true);
-    ok &= within("memory per noderole", median(bytes), 600, false);
-    ok &= within("doubling", median(ours) / median(half), 2.3, false);
-    ok &= within("retry in us", median(retry), 50, false);
+static void run_rounds(struct bench *b, struct rounds *r)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s/build.ninja", b->dir);
+    write_ninja(path, b->nodes, b->roles);
+    for (int i = 0; i < ROUNDS; i++) {
+        r->half[i] = measure_apart(b->nodes / 2, b->roles, fresh_store(b)).anneal_s;
+        const struct figures f = measure_apart(b->nodes, b->roles, fresh_store(b));
+        r->noderoles = f.noderoles;
+        r->ours[i] = f.anneal_s;
+        r->retry[i] = f.retry_us;
+        r->bytes[i] = f.bytes_each;
+        r->start[i] = f.start_s;
+        r->peer[i] = run_ninja(b->dir);
+        printf("round %d: bind %.2f s, anneal %.3f s, half the fleet %.3f s, ninja %.3f s\n", i + 1,
+               f.bind_s, r->ours[i], r->half[i], r->peer[i]);
+    }
+}
+
+static bool judge(const struct bench *b, const struct rounds *r)
+{
+    static const double ratios[] = {[MEMORY] = 3, [SQLITE] = 1, [POSTGRESQL] = 0.2};
+    bool ok = within("ratio", median(r->peer) / median(r->ours), ratios[b->kind], true);
+    ok &= within("doubling", median(r->ours) / median(r->half), 2.3, false);
+    if (b->kind == MEMORY) {
+        ok &= within("memory per noderole", median(r->bytes), 600, false);
+        ok &= within("retry in us", median(r->retry), 50, false);
+    } else {
+        ok &= within("start in s", median(r->start), 5, false);
+    }
     return ok;
+}
+
+static bool report(struct bench *b)
+{
+    struct rounds r = {0};
+    snprintf(b->dir, sizeof b->dir, "/var/tmp/bench-anneal-XXXXXX");
+    if (!mkdtemp(b->dir))
+        die("no temporary folder");
+    run_rounds(b, &r);
+    clear_up(b);
+    printf("noderoles %.0f\n", r.noderoles);
+    printf("rate %.0f noderoles/s\n", r.noderoles / median(r.ours));
+    printf("memory %.0f bytes per noderole%s\n", median(r.bytes),
+           b->kind == MEMORY ? "" : ", with what the store's library holds");
+    printf("doubling %.2f\n", median(r.ours) / median(r.half));
+    printf("retry %.1f us\n", median(r.retry));
+    if (b->kind != MEMORY)
+        printf("start %.2f s\n", median(r.start));
+    printf("ratio %.2f\n", median(r.peer) / median(r.ours));
+    return !b->bounds || judge(b, &r);
 }
 
 /* A number between 1 and a million; 0 when it is none. */
@@ -388,30 +506,52 @@ static int number(const char *text)
 
 static int usage(FILE *to, int status)
 {
-    fprintf(to, "bench-anneal [--nodes N] [--roles R] [--no-bounds]\n"
+    fprintf(to, "bench-anneal [--nodes N] [--roles R] [--store memory|sqlite|postgresql]\n"
+                "             [--postgres TOOL] [--no-bounds]\n"
                 "No-op noderoles from committed to active, beside ninja on the same graph.\n"
-                "2 nodes or more (100000), 1 to 1000 roles on each (10). Exit status 1 when a\n"
-                "figure misses its bound, unless --no-bounds.\n");
+                "2 nodes or more (100000), 1 to 1000 roles on each (10). TOOL starts a server for\n"
+                "--store postgresql (tools/postgres). Exit status 1 when a figure misses its\n"
+                "bound, unless --no-bounds.\n");
     return status;
+}
+
+static bool kind_of(const char *text, enum kind *out)
+{
+    static const char *const names[] = {
+        [MEMORY] = "memory", [SQLITE] = "sqlite", [POSTGRESQL] = "postgresql"};
+    for (int i = MEMORY; i <= POSTGRESQL; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum kind)i;
+            return true;
+        }
+    return false;
+}
+
+static bool option(struct bench *b, const char *name, const char *value)
+{
+    if (strcmp(name, "--nodes") == 0)
+        return (b->nodes = number(value)) >= 2;
+    if (strcmp(name, "--roles") == 0)
+        return (b->roles = number(value)) >= 1 && b->roles <= 1000;
+    if (strcmp(name, "--store") == 0)
+        return kind_of(value, &b->kind);
+    if (strcmp(name, "--postgres") == 0)
+        return (b->postgres = value) != NULL;
+    return false;
 }
 
 int main(int argc, char **argv)
 {
-    int nodes = 100000, roles = 10;
-    bool bounds = true;
+    struct bench b = {.nodes = 100000, .roles = 10, .bounds = true, .postgres = "tools/postgres"};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0)
             return usage(stdout, 0);
         if (strcmp(argv[i], "--no-bounds") == 0)
-            bounds = false;
-        else if (strcmp(argv[i], "--nodes") == 0 && i + 1 < argc)
-            nodes = number(argv[++i]);
-        else if (strcmp(argv[i], "--roles") == 0 && i + 1 < argc)
-            roles = number(argv[++i]);
-        else
+            b.bounds = false;
+        else if (i + 1 == argc || !option(&b, argv[i], argv[i + 1]))
             return usage(stderr, 2);
+        else
+            i++;
     }
-    if (nodes < 2 || roles < 1 || roles > 1000)
-        return usage(stderr, 2);
-    return report(nodes, roles, bounds) ? 0 : 1;
+    return report(&b) ? 0 : 1;
 }

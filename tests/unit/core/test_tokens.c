@@ -1,0 +1,350 @@
+/* Goal: a token is taken only when it makes sense, is found by its hash alone, goes with its user,
+ * and comes back from a store as it was.
+ * Method: commands through the core, each refusal once; reloads compare digests (world.h); records
+ * altered behind the core's back for what a load has to notice. */
+#include "core/core_private.h"
+#include "tests/world/world.h"
+
+#include <string.h>
+
+static const char hash_a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+static const char hash_b[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+static const char hash_c[] = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff";
+
+static int64_t add_user(struct world *w, const char *name)
+{
+    return DONE(w, CMD(USER_CREATE, user_create, .username = str_from(name)));
+}
+
+static struct command cmd_token(int64_t user, const char *name, const char *hash)
+{
+    return CMD(TOKEN_CREATE, token_create, .user_id = user, .name = str_from(name),
+               .hash = str_from(hash));
+}
+
+static struct command cmd_token_until(int64_t user, const char *hash, int64_t expires_at)
+{
+    struct command command = cmd_token(user, "t", hash);
+    command.token_create.expires_at = expires_at;
+    return command;
+}
+
+static int64_t find(struct world *w, const char *hash)
+{
+    return core_find(w->core, TABLE_TOKEN, str_from(hash));
+}
+
+static struct token_record read_token(struct world *w, int64_t id)
+{
+    struct record record;
+    CHECK(core_record(w->core, TABLE_TOKEN, id, &record));
+    return record.token;
+}
+
+/* ---- making ---- */
+
+TEST(a_token_keeps_what_it_was_made_with)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    struct command command = cmd_token(ann, "backup script", hash_b);
+    command.token_create.expires_at = w->now_ms + 3600000;
+    const int64_t id = DONE(w, command);
+    const struct token_record token = read_token(w, id);
+    CHECK(token.id == id && token.user_id == ann && token.created_at == w->now_ms);
+    CHECK(str_eq(token.name, STR("backup script")) && str_eq(token.hash, str_from(hash_b)));
+    CHECK(token.expires_at == command.token_create.expires_at);
+    CHECK(find(w, hash_b) == id && core_count(w->core, TABLE_TOKEN) == 1);
+    world_close(w);
+}
+
+TEST(one_user_may_have_many_tokens_of_one_name)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
+    const int64_t first = DONE(w, cmd_token(ann, "t", hash_a));
+    const int64_t second = DONE(w, cmd_token(ann, "t", hash_b));
+    const int64_t third = DONE(w, cmd_token(bob, "t", hash_c));
+    CHECK(first < second && second < third);
+    CHECK(find(w, hash_a) == first && find(w, hash_b) == second && find(w, hash_c) == third);
+    world_close(w);
+}
+
+TEST(a_token_without_a_user_or_a_name_is_refused)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    HAS(REFUSED(w, cmd_token(99, "t", hash_a), NOT_FOUND, "user_id"), "99");
+    REFUSED(w, cmd_token(0, "t", hash_a), NOT_FOUND, "user_id");
+    REFUSED(w, cmd_token(-1, "t", hash_a), NOT_FOUND, "user_id");
+    HAS(REFUSED(w, cmd_token(ann, "", hash_a), MISSING, "name"), "name is required");
+    CHECK(core_count(w->core, TABLE_TOKEN) == 0 && find(w, hash_a) == 0);
+    world_close(w);
+}
+
+TEST(a_name_may_be_as_long_as_names_are_and_no_longer)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    char name[NAME_LEN_MAX + 2] = {0};
+    memset(name, 'n', NAME_LEN_MAX);
+    DONE(w, cmd_token(ann, name, hash_a));
+    name[NAME_LEN_MAX] = 'n';
+    REFUSED(w, cmd_token(ann, name, hash_b), NAME_INVALID, "name");
+    world_close(w);
+}
+
+TEST(only_a_sha256_in_lower_case_hex_is_a_hash)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    static const char *const wrong[] = {
+        "",
+        "a",
+        "my-secret-token",
+        /* one too few, one too many */
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        /* the neighbours of what is allowed, first and last */
+        "Aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaF",
+        "gaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`",
+        "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:",
+        " aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    };
+    for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        HAS(REFUSED(w, cmd_token(ann, "t", wrong[i]), BAD_VALUE, "hash"), "SHA-256");
+    CHECK(core_count(w->core, TABLE_TOKEN) == 0);
+    world_close(w);
+}
+
+TEST(a_hash_belongs_to_one_token)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
+    const int64_t id = DONE(w, cmd_token(ann, "t", hash_a));
+    REFUSED(w, cmd_token(bob, "other", hash_a), NAME_TAKEN, "hash");
+    REFUSED(w, cmd_token(ann, "t", hash_a), NAME_TAKEN, "hash");
+    CHECK(find(w, hash_a) == id);
+    DONE(w, CMD(TOKEN_DELETE, token_delete, .id = id));
+    const int64_t again = DONE(w, cmd_token(bob, "other", hash_a));
+    CHECK(again != id && find(w, hash_a) == again && read_token(w, again).user_id == bob);
+    world_close(w);
+}
+
+TEST(a_token_expires_later_or_never)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    REFUSED(w, cmd_token_until(ann, hash_a, -1), BAD_VALUE, "expires_at");
+    REFUSED(w, cmd_token_until(ann, hash_a, INT64_MIN), BAD_VALUE, "expires_at");
+    REFUSED(w, cmd_token_until(ann, hash_a, 1), BAD_VALUE, "expires_at");
+    const int64_t never = DONE(w, cmd_token_until(ann, hash_a, 0));
+    const int64_t late = DONE(w, cmd_token_until(ann, hash_b, INT64_MAX));
+    CHECK(read_token(w, never).expires_at == 0 && read_token(w, late).expires_at == INT64_MAX);
+    world_close(w);
+}
+
+/* The world moves its clock before each step, so this one is stepped by hand. */
+TEST(the_moment_itself_is_already_too_late)
+{
+    struct core *c = core_new();
+    struct arena arena = {0};
+    core_found(c, 1000);
+    struct command commands[] = {
+        CMD(USER_CREATE, user_create, .username = STR("ann")),
+        cmd_token_until(1, hash_a, 5000),
+        cmd_token_until(1, hash_a, 5001),
+    };
+    static const enum verdict verdicts[] = {VERDICT_DONE, VERDICT_REFUSED, VERDICT_DONE};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct effects fx = {0};
+        struct outcome out;
+        commands[i].now_ms = 5000;
+        core_step(c, &commands[i], &arena, &fx, &out);
+        CHECK(out.verdict == verdicts[i]);
+        if (out.verdict == VERDICT_REFUSED)
+            CHECK(str_eq(out.problems->field, STR("expires_at")));
+    }
+    core_free(c);
+    arena_fini(&arena);
+}
+
+TEST(everything_that_is_wrong_is_told_at_once)
+{
+    struct world *w = world_open();
+    struct command command = cmd_token(7, "", "x");
+    command.token_create.expires_at = -5;
+    REFUSED(w, command, NONE, NULL);
+    uint32_t count = 0;
+    static const char *const fields[] = {"user_id", "name", "hash", "expires_at"};
+    for (const struct problem *p = w->out.problems; p; p = p->next, count++)
+        CHECK(count < 4 && str_eq(p->field, str_from(fields[count])));
+    CHECK(count == 4);
+    world_close(w);
+}
+
+TEST(there_are_only_so_many_tokens)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    CHECK(w->core->tables[TABLE_TOKEN].pool.max == TOKENS_MAX);
+    w->core->tables[TABLE_TOKEN].pool.max = 2;
+    const int64_t first = DONE(w, cmd_token(ann, "t", hash_a));
+    DONE(w, cmd_token(ann, "t", hash_b));
+    REFUSED(w, cmd_token(ann, "t", hash_c), LIMIT_REACHED, "token");
+    CHECK(find(w, hash_c) == 0);
+    DONE(w, CMD(TOKEN_DELETE, token_delete, .id = first));
+    DONE(w, cmd_token(ann, "t", hash_c));
+    world_close(w);
+}
+
+/* ---- finding ---- */
+
+TEST(a_token_is_found_by_its_whole_hash_only)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    DONE(w, cmd_token(ann, "t", hash_a));
+    CHECK(find(w, "") == 0 && find(w, "t") == 0 && find(w, hash_b) == 0);
+    CHECK(core_find(w->core, TABLE_TOKEN, str_slice(STR(hash_a), 0, 63)) == 0);
+    CHECK(core_find(w->core, TABLE_USER, STR(hash_a)) == 0);
+    world_close(w);
+}
+
+/* ---- deleting ---- */
+
+TEST(a_deleted_token_is_gone)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    const int64_t id = DONE(w, cmd_token(ann, "t", hash_a));
+    const int64_t other = DONE(w, cmd_token(ann, "t", hash_b));
+    REFUSED(w, CMD(TOKEN_DELETE, token_delete, .id = 99), NOT_FOUND, "id");
+    REFUSED(w, CMD(TOKEN_DELETE, token_delete, .id = 0), NOT_FOUND, "id");
+    CHECK(DONE(w, CMD(TOKEN_DELETE, token_delete, .id = id)) == id);
+    REFUSED(w, CMD(TOKEN_DELETE, token_delete, .id = id), NOT_FOUND, "id");
+    struct record record;
+    CHECK(!core_record(w->core, TABLE_TOKEN, id, &record) && find(w, hash_a) == 0);
+    CHECK(find(w, hash_b) == other && core_count(w->core, TABLE_TOKEN) == 1);
+    world_close(w);
+}
+
+TEST(a_user_takes_its_tokens_along)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
+    char hash[TOKEN_HASH_LEN + 1];
+    memcpy(hash, hash_b, sizeof hash);
+    for (int i = 0; i < 10; i++) {
+        hash[0] = (char)('0' + i);
+        hash[1] = 'a';
+        DONE(w, cmd_token(ann, "t", hash));
+        hash[1] = 'b';
+        DONE(w, cmd_token(bob, "t", hash));
+    }
+    DONE(w, CMD(USER_DELETE, user_delete, .id = ann));
+    CHECK(core_count(w->core, TABLE_TOKEN) == 10);
+    for (int i = 0; i < 10; i++) {
+        hash[0] = (char)('0' + i);
+        hash[1] = 'a';
+        CHECK(find(w, hash) == 0);
+        hash[1] = 'b';
+        CHECK(read_token(w, find(w, hash)).user_id == bob);
+    }
+    REFUSED(w, cmd_token(ann, "t", hash_a), NOT_FOUND, "user_id");
+    world_close(w);
+}
+
+TEST(tokens_that_come_and_go_within_a_batch_leave_nothing)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    world_collect(w);
+    const struct digest128 before = core_digest(w->core);
+    const int64_t id = DONE(w, cmd_token(ann, "t", hash_a));
+    DONE(w, CMD(TOKEN_DELETE, token_delete, .id = id));
+    for (size_t i = 0; i < w->kept_count; i++)
+        CHECK(w->kept[i].table != TABLE_TOKEN);
+    world_collect(w);
+    for (size_t i = 0; i < w->kept_count; i++)
+        CHECK(w->kept[i].table != TABLE_TOKEN);
+    /* But the number is spent: the counter moved. */
+    CHECK(!digest_eq(before, core_digest(w->core)));
+    CHECK(DONE(w, cmd_token(ann, "t", hash_a)) == id + 1);
+    world_close(w);
+}
+
+/* ---- coming back ---- */
+
+TEST(tokens_come_back_from_a_store)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
+    const int64_t kept = DONE(w, cmd_token_until(ann, hash_a, INT64_MAX));
+    const int64_t gone = DONE(w, cmd_token(ann, "u", hash_b));
+    DONE(w, cmd_token(bob, "v", hash_c));
+    world_reload(w);
+    CHECK(find(w, hash_a) == kept && read_token(w, kept).expires_at == INT64_MAX);
+    DONE(w, CMD(TOKEN_DELETE, token_delete, .id = gone));
+    DONE(w, CMD(USER_DELETE, user_delete, .id = bob));
+    world_reload(w);
+    CHECK(core_count(w->core, TABLE_TOKEN) == 1 && find(w, hash_a) == kept);
+    CHECK(find(w, hash_b) == 0 && find(w, hash_c) == 0);
+    REFUSED(w, cmd_token(ann, "t", hash_a), NAME_TAKEN, "hash");
+    DONE(w, CMD(USER_DELETE, user_delete, .id = ann)); /* the list of its tokens came back too */
+    CHECK(core_count(w->core, TABLE_TOKEN) == 0);
+    world_close(w);
+}
+
+/* Loads all that is kept; what was wrong with it, or NULL. */
+static const char *load_kept(struct world *w)
+{
+    struct core *c = core_new();
+    const char *what = NULL;
+    err e = OK;
+    for (size_t i = 0; e == OK && i < w->kept_count && w->kept[i].table < TABLE_LOADED; i++)
+        e = core_load(c, &w->kept[i], &what);
+    if (e == OK)
+        e = core_load_end(c, 1, &what);
+    CHECK(e == (what ? ERR_CORRUPT : OK));
+    core_free(c);
+    return what;
+}
+
+static struct token_record *kept_token(struct world *w, uint32_t nth)
+{
+    for (size_t i = 0; i < w->kept_count; i++)
+        if (w->kept[i].table == TABLE_TOKEN && nth-- == 0)
+            return &w->kept[i].token;
+    check_failed(__FILE__, __LINE__, "no such token is kept");
+}
+
+TEST(a_load_refuses_tokens_that_cannot_be)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    DONE(w, cmd_token(ann, "t", hash_a));
+    DONE(w, cmd_token(ann, "u", hash_b));
+    world_reload(w);
+    CHECK(load_kept(w) == NULL);
+    struct token_record *token = kept_token(w, 1);
+    const struct token_record good = *token;
+    token->hash = STR("");
+    CHECK(load_kept(w) != NULL);
+    token->hash = STR("short");
+    CHECK(load_kept(w) != NULL);
+    *token = good;
+    token->user_id = 0;
+    CHECK(load_kept(w) != NULL);
+    token->user_id = 4711;
+    CHECK(load_kept(w) != NULL);
+    *token = good;
+    token->name = STR("\xff");
+    CHECK(load_kept(w) != NULL);
+    *token = good;
+    CHECK(load_kept(w) == NULL);
+    world_close(w);
+}
