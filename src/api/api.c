@@ -313,8 +313,10 @@ void api_free(struct api *api)
         return;
     while (api->first) {
         struct call *call = api->first;
+        /* What was handed over may yet be done. */
+        const err why = call->waits == WAITS_OUTCOME ? ERR_UNKNOWN : ERR_UNAVAILABLE;
         call_resume(call);
-        reply_failure(call, ERR_UNAVAILABLE);
+        reply_failure(call, why);
         call_answer(call);
     }
     free(api);

@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "sys/failpoint.h"
 
-/* Checkpoint when nobody waits and the log has so many pages; and at the latest with so many. */
-enum { FRAMES_ENOUGH = 1000, FRAMES_MAX = 65536, BUSY_MS = 5000, CACHE_KIB = 65536 };
+/* Checkpoint after a batch when the log has so many pages. */
+enum { FRAMES_ENOUGH = 1000, BUSY_MS = 5000, CACHE_KIB = 65536 };
 
 static struct sqlite_engine *of(struct engine *e)
 {

@@ -53,7 +53,7 @@ static enum turn_status stop(struct turn *t, err why, const char *text)
     t->phase = PHASE_STOPPED;
     t->trouble = why;
     t->trouble_text = text;
-    excuse_batch(t, t->in_doubt ? ERR_UNKNOWN : ERR_FENCED);
+    excuse_batch(t, t->in_doubt || t->is_owing ? ERR_UNKNOWN : ERR_FENCED);
     excuse_waiting(t, ERR_FENCED);
     excuse_parked(t, ERR_FENCED);
     return TURN_STOPPED;
@@ -113,22 +113,21 @@ static enum turn_status load_failed(struct turn *t, err why, const char *text)
 }
 
 /* The store says where it stands, so the doubt about the last batch is over. If it is in, its
- * commands are done; its effects come back out of core_resume. */
-static bool resolve_doubt(struct turn *t)
+ * commands are done; they are told so when there is a core again that shows it, and its effects
+ * come back out of core_resume. */
+static void resolve_doubt(struct turn *t)
 {
     if (!t->in_doubt)
-        return true;
-    if (t->mark.turn != t->batch.turn) {
-        /* One turn back it is not in. Anywhere else the store is not where we left it, and nobody
-         * can say. */
-        excuse_batch(t, t->mark.turn == t->batch.turn - 1 ? ERR_UNAVAILABLE : ERR_UNKNOWN);
-        return true;
+        return;
+    t->in_doubt = false;
+    if (t->mark.turn == t->batch.turn) {
+        turn_now_durable(t);
+        t->is_owing = true;
+        return;
     }
-    turn_now_durable(t);
-    if (!turn_pay_debts(t))
-        return false;
-    turn_forget_batch(t);
-    return true;
+    /* One turn back it is not in. Anywhere else the store is not where we left it, and nobody can
+     * say. */
+    excuse_batch(t, t->mark.turn == t->batch.turn - 1 ? ERR_UNAVAILABLE : ERR_UNKNOWN);
 }
 
 struct loading {
@@ -222,8 +221,9 @@ static enum turn_status lead(struct turn *t)
     t->mark = mark;
     if (t->now_ms < mark.now_ms)
         t->now_ms = mark.now_ms;
-    if (turn_dies(t, TURN_POINT_LEAD_AFTER) || !resolve_doubt(t))
+    if (turn_dies(t, TURN_POINT_LEAD_AFTER))
         return TURN_CRASHED;
+    resolve_doubt(t);
     return TURN_AGAIN;
 }
 
@@ -249,8 +249,15 @@ static enum turn_status begin(struct turn *t)
 /* Whoever led leads again first: that settles what is still on its way. */
 static enum turn_status go_on(struct turn *t)
 {
-    const enum turn_status status = lead(t);
-    return status == TURN_AGAIN ? load(t) : status;
+    enum turn_status status = lead(t);
+    if (status == TURN_AGAIN)
+        status = load(t);
+    if (status != TURN_AGAIN || !t->is_owing)
+        return status;
+    if (!turn_pay_debts(t))
+        return TURN_CRASHED;
+    turn_forget_batch(t);
+    return TURN_AGAIN;
 }
 
 /* Down: load when it is time to, and write again when it is time to. In between the core that was

@@ -85,7 +85,7 @@ void turn_forget_batch(struct turn *t)
     t->events = (struct events){.arena = &t->arena};
     t->debts = t->last_debt = NULL;
     t->batch = (struct batch){0};
-    t->in_flight = t->in_doubt = false;
+    t->in_flight = t->in_doubt = t->is_owing = false;
 }
 
 /* ---- perform ---- */

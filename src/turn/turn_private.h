@@ -35,6 +35,7 @@ struct turn {
     struct batch batch;
     bool in_flight;
     bool in_doubt; /* the store did not say whether it is in */
+    bool is_owing; /* it is in, and nobody was told yet */
     bool balked;   /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */

@@ -282,7 +282,7 @@ TEST(without_a_core_everything_is_503)
 
 /* ---- the end ---- */
 
-TEST(whatever_still_waits_at_the_end_is_answered_503)
+TEST(whatever_still_waits_at_the_end_is_answered)
 {
     struct front *f = furnished();
     f->held = 1;
@@ -299,7 +299,7 @@ TEST(whatever_still_waits_at_the_end_is_answered_503)
     f->passwords = NULL;
     f->api = NULL;
     STATUS(held, 503);
-    STATUS(writing, 503);
+    STATUS(writing, 500); /* handed over: it may yet be done */
     STATUS(knocking, 503);
     front_close(f);
 }
