@@ -159,6 +159,11 @@ uint32_t core_changed(const struct core *c)
     return c->dirty.count + c->relations.count + c->archives.count;
 }
 
+uint64_t core_edits(const struct core *c)
+{
+    return c->edits;
+}
+
 enum { KEEP_ITEMS = 16384, AHEAD = 8 };
 
 void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)

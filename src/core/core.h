@@ -104,6 +104,8 @@ void core_resume(const struct core *c, struct arena *arena, struct effects *fx);
 
 /* Rows changed since the last collect. */
 uint32_t core_changed(const struct core *c);
+/* Grows with every change, also of a row that changed before. */
+uint64_t core_edits(const struct core *c);
 /* End of batch: hand every changed row, net, to `visit`; stamp them with `turn`. The core then
  * takes them for stored: if the store fails, drop the core and load another. */
 void core_collect(struct core *c, int64_t turn,

@@ -233,6 +233,8 @@ static const char *load_object(struct core *c, const struct record *r)
         c->now_ms = r->settings.updated_at;
     if (!fill_row(c, o, r))
         return "a row refers to something that is not there";
+    if (has_name(r->table) && name_is_taken(c, r->table, ix))
+        return "two rows have the same name";
     if (has_name(r->table))
         name_add(c, r->table, ix);
     return NULL;

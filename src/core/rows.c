@@ -53,6 +53,7 @@ void *core_edit_row(struct core *c, enum table table, uint32_t ix)
         *(uint64_t *)list_push(&c->dirty, sizeof(uint64_t)) = (uint64_t)table << 32 | ix;
     }
     o->updated_at = c->now_ms;
+    c->edits++;
     return o;
 }
 
@@ -246,6 +247,12 @@ uint32_t name_find(const struct core *c, enum table table, struct str name)
     return ix;
 }
 
+bool name_is_taken(const struct core *c, enum table table, uint32_t ix)
+{
+    char room[KEY_MAX];
+    return name_find(c, table, row_key(c, table, ix, room)) != 0;
+}
+
 void name_add(struct core *c, enum table table, uint32_t ix)
 {
     char room[KEY_MAX];
@@ -281,11 +288,13 @@ void name_remove(struct core *c, enum table table, uint32_t ix)
 void relation_note(struct core *c, enum table table, bool gone, int64_t a, int64_t b, int64_t d)
 {
     struct relation_change *r = list_push(&c->relations, sizeof *r);
+    c->edits++;
     *r = (struct relation_change){.table = table, .gone = gone, .key = {a, b, d}};
 }
 
 void archive_note(struct core *c, struct archived closed)
 {
+    c->edits++;
     if (closed.data)
         blob_hold(&c->blobs, closed.data);
     *(struct archived *)list_push(&c->archives, sizeof closed) = closed;

@@ -319,6 +319,7 @@ struct core {
         waiting[QUEUE_COUNT]; /* NORMAL: cohort and id -> noderole_ix; HIGH: run id -> run_ix */
     struct omap timers;       /* deadline of parked runs -> run_ix */
     struct list dirty;        /* uint64: table << 32 | index */
+    uint64_t edits;           /* of rows, relations and archives */
     struct list relations;    /* struct relation_change */
     struct list archives;     /* struct archived */
     uint32_t visit;           /* stamps of walks over the graph (scratch) */
@@ -422,6 +423,8 @@ struct json *doc_tree(struct arena *a, struct str canonical);
 
 /* Natural keys. The name must be in its stored form (lower case where the model says so). */
 uint32_t name_find(const struct core *c, enum table table, struct str name);
+/* Does another row have the name of this one, which has not been added yet? */
+bool name_is_taken(const struct core *c, enum table table, uint32_t ix);
 void name_add(struct core *c, enum table table, uint32_t ix);
 void name_remove(struct core *c, enum table table, uint32_t ix);
 

@@ -356,7 +356,7 @@ struct record *memory_store_old(const struct memory_store *m, int64_t deployment
     uint32_t most = m->tables[TABLE_OLD_MEMBER].count + m->tables[TABLE_OLD_DATA].count;
     struct record *found = arena_array(arena, struct record, most);
     uint32_t count = 0;
-    for (uint32_t t = TABLE_LOADED; t < TABLE_COUNT; t++)
+    for (uint32_t t = TABLE_OLD_MEMBER; t <= TABLE_OLD_DATA; t++)
         for (uint32_t i = 0; i < m->tables[t].count; i++) {
             const struct row *row = &m->tables[t].at[i];
             struct record record = {0};

@@ -98,7 +98,7 @@ static int64_t subject_id(const struct command *command)
 struct event_watch events_before(const struct core *core, const struct command *command,
                                  struct arena *arena)
 {
-    struct event_watch watch = {.changed = core_changed(core)};
+    struct event_watch watch = {.edits = core_edits(core)};
     struct record record;
     if (is_of_engine(command->kind) || subject_of(command) >= TABLE_OBJECTS ||
         !core_record(core, subject_of(command), subject_id(command), &record))
@@ -199,7 +199,7 @@ static struct event_note *note(struct events *events)
 void events_after(struct events *events, const struct event_watch *watch, const struct core *core,
                   const struct command *command, const struct outcome *outcome)
 {
-    const bool changed = core_changed(core) > watch->changed;
+    const bool changed = core_edits(core) > watch->edits;
     if (is_of_engine(command->kind)) {
         events->engine |= changed;
         return;

@@ -40,7 +40,7 @@ struct events {
 
 /* What the object of a command was before it was stepped. */
 struct event_watch {
-    uint32_t changed;
+    uint64_t edits;
     bool known;
     struct record before;
 };

@@ -205,6 +205,8 @@ TEST(other_rows_that_do_not_fit_are_refused)
     LOADS(w, hammer->node_id, 99, lost);
     LOADS(w, hammer->hammer_kind_id, 0, lost);
     LOADS(w, hammer->hammer_kind_id, 99, lost);
+    struct node_record *node = &kept(w, TABLE_NODE, 1)->node;
+    LOADS(w, node->name, kept(w, TABLE_NODE, 0)->node.name, "two rows have the same name");
     struct outbox_record *row = &kept(w, TABLE_OUTBOX, 0)->outbox;
     LOADS(w, row->kind, OUTBOX_PROBE + 1, lost);
     LOADS(w, row->hook, HOOK_COUNT, lost);

@@ -258,6 +258,11 @@ void core_resume(const struct core *c, struct arena *a, struct effects *fx)
     }
 }
 
+uint64_t core_edits(const struct core *c)
+{
+    return c->changed;
+}
+
 uint32_t core_changed(const struct core *c)
 {
     return c->changed;

@@ -52,15 +52,6 @@ static void skip_row(void *self, const struct outbox_record *row)
     (void)row;
 }
 
-static void skip_questions(void *self, uint64_t token, const struct hook_question *questions,
-                           uint32_t count)
-{
-    (void)self;
-    (void)token;
-    (void)questions;
-    (void)count;
-}
-
 static void note_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
 {
     struct world *w = self;
@@ -112,7 +103,7 @@ static void start_process(struct world *w)
         .store = memory_session_port(&w->session),
         .clock = {w, clock_now, clock_now, clock_random},
         .runner = {w, note_order, note_order, note_order},
-        .hooks = {w, skip_row, skip_questions},
+        .hooks = {w, skip_row, NULL}, /* nobody here has hooks that are asked */
         .power = {w, skip_row, skip_row},
         .reply = {w, note_outcome, note_failed},
         .watch = {w, NULL, note_events},
@@ -210,14 +201,13 @@ static void import(struct world *w, const char *document)
     done(w, CMD(IMPORT, import, .barclamp = str_from(document)));
 }
 
-static const char content[] =
-    "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"p\"},"
-    "\"jigs\":[{\"name\":\"script\",\"class\":\"script\"}],"
-    "\"hammers\":[{\"name\":\"ssh\",\"type\":\"ssh\",\"priority\":2},"
-    "{\"name\":\"ipmi\",\"type\":\"ipmi\",\"priority\":9}],"
-    "\"roles\":[{\"name\":\"r\",\"jig\":\"script\","
-    "\"attribs\":[{\"name\":\"v\",\"map\":\"a/v\",\"writable\":true}]},"
-    "{\"name\":\"s\",\"jig\":\"script\",\"requires\":[\"r\"]}]}";
+static const char content[] = "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"p\"},"
+                              "\"jigs\":[{\"name\":\"script\",\"class\":\"script\"}],"
+                              "\"hammers\":[{\"name\":\"ssh\",\"type\":\"ssh\",\"priority\":2},"
+                              "{\"name\":\"ipmi\",\"type\":\"ipmi\",\"priority\":9}],"
+                              "\"roles\":[{\"name\":\"r\",\"jig\":\"script\","
+                              "\"attribs\":[{\"name\":\"v\",\"map\":\"a/v\",\"writable\":true}]},"
+                              "{\"name\":\"s\",\"jig\":\"script\",\"requires\":[\"r\"]}]}";
 
 /* ---- one thing somebody did ---- */
 
@@ -238,8 +228,9 @@ TEST(what_is_made_is_told_with_its_values)
                                     .category = STR("ui"), .description = STR("the \"first\"")));
     CHECK(id == 2); /* one is there from the beginning */
     CHECK(w.events[0].event.turn == 2 && w.events[0].event.n == 0);
-    heard(&w, "ann group_create group/2 {'category':[null,'ui'],"
-              "'description':[null,'the \\'first\\''],'name':[null,'rack'],'order':[null,10000]}\n");
+    heard(&w,
+          "ann group_create group/2 {'category':[null,'ui'],"
+          "'description':[null,'the \\'first\\''],'name':[null,'rack'],'order':[null,10000]}\n");
     world_fini(&w);
 }
 
@@ -253,8 +244,8 @@ TEST(what_changes_is_told_before_and_after)
     done(&w, CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_NAME | GIVEN_DESCRIPTION,
                  .name = STR("row"), .description = STR("x")));
     heard(&w, "ann group_update group/2 {'name':['rack','row']}\n");
-    struct command by_bob = CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_GROUP_ORDER,
-                                .order = 7);
+    struct command by_bob =
+        CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_GROUP_ORDER, .order = 7);
     by_bob.actor = STR("bob");
     done(&w, by_bob);
     heard(&w, "bob group_update group/2 {'order':[10000,7]}\n");
@@ -286,8 +277,8 @@ TEST(what_is_done_around_a_thing_is_told_of_it)
     struct world w;
     world_init(&w);
     const int64_t node = add_node(&w, "n1.example.com");
-    const int64_t id = done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"),
-                                    .category = STR("ui")));
+    const int64_t id =
+        done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"), .category = STR("ui")));
     forget(&w);
     done(&w, CMD(GROUP_ADD, group_add, .id = id, .node_id = node));
     CHECK(w.count == 1 && str_eq(w.events[0].event.verb, STR("group_add")));
@@ -306,8 +297,8 @@ TEST(a_value_that_is_set_is_told_of_where_it_was_set)
     const int64_t node = add_node(&w, "n1.example.com");
     const struct core *core = turn_core(w.turn);
     const int64_t role = core_find(core, TABLE_ROLE, STR("r"));
-    const int64_t nr = done(&w, CMD(NODEROLE_BIND, noderole_bind, .node_id = node,
-                                    .role_id = role));
+    const int64_t nr =
+        done(&w, CMD(NODEROLE_BIND, noderole_bind, .node_id = node, .role_id = role));
     CHECK(w.count >= 1);
     forget(&w);
     done(&w, CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = nr,
@@ -336,8 +327,8 @@ TEST(what_changes_nothing_leaves_no_event)
 {
     struct world w;
     world_init(&w);
-    const int64_t id = done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"),
-                                    .category = STR("ui")));
+    const int64_t id =
+        done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"), .category = STR("ui")));
     const int64_t node = add_node(&w, "n1.example.com");
     done(&w, CMD(GROUP_ADD, group_add, .id = id, .node_id = node));
     forget(&w);
@@ -371,9 +362,9 @@ TEST(secrets_are_not_told)
     import(&w, content);
     const int64_t node = add_node(&w, "n1.example.com");
     forget(&w);
-    const int64_t user = done(&w, CMD(USER_CREATE, user_create, .username = STR("zoe"),
-                                      .password_hash = STR("$argon2id$SECRET"),
-                                      .digest_ha1 = STR("SECRETHA1")));
+    const int64_t user =
+        done(&w, CMD(USER_CREATE, user_create, .username = STR("zoe"),
+                     .password_hash = STR("$argon2id$SECRET"), .digest_ha1 = STR("SECRETHA1")));
     CHECK(w.count == 1 && says(&w, "\"password_hash\":[null,\"(secret)\"]"));
     CHECK(says(&w, "\"digest_ha1\":[null,\"(secret)\"]") && !says(&w, "SECRET"));
     forget(&w);
@@ -387,9 +378,9 @@ TEST(secrets_are_not_told)
     heard(&w, "ann token_create token/1 {'hash':[null,'(secret)'],'name':[null,'t'],"
               "'user_id':[null,1]}\n");
     const int64_t kind = core_find(turn_core(w.turn), TABLE_HAMMER_KIND, STR("ipmi"));
-    const int64_t hammer = done(&w, CMD(HAMMER_CREATE, hammer_create, .node_id = node,
-                                        .hammer_kind_id = kind, .username = STR("root"),
-                                        .authenticator = STR("SECRET3")));
+    const int64_t hammer =
+        done(&w, CMD(HAMMER_CREATE, hammer_create, .node_id = node, .hammer_kind_id = kind,
+                     .username = STR("root"), .authenticator = STR("SECRET3")));
     CHECK(w.count == 1 && !says(&w, "SECRET3") && says(&w, "\"username\":[null,\"root\"]"));
     forget(&w);
     done(&w, CMD(HAMMER_UPDATE, hammer_update, .id = hammer, .given = GIVEN_HAMMER_AUTHENTICATOR,
@@ -432,7 +423,8 @@ TEST(the_events_of_a_batch_are_numbered_in_the_order_of_the_deeds)
     world_init(&w);
     submit(&w, CMD(GROUP_CREATE, group_create, .name = STR("a"), .category = STR("ui")));
     submit(&w, CMD(GROUP_DELETE, group_delete, .id = 99));
-    struct command by_bob = CMD(GROUP_CREATE, group_create, .name = STR("b"), .category = STR("ui"));
+    struct command by_bob =
+        CMD(GROUP_CREATE, group_create, .name = STR("b"), .category = STR("ui"));
     by_bob.actor = STR("bob");
     submit(&w, by_bob);
     submit(&w, CMD(GROUP_UPDATE, group_update, .id = 2, .given = GIVEN_NAME, .name = STR("c")));
@@ -474,9 +466,8 @@ TEST(a_deed_among_rows_that_changed_already_is_told)
     world_init(&w);
     import(&w, content);
     const int64_t node = add_node(&w, "n1.example.com");
-    const int64_t nr =
-        done(&w, CMD(NODEROLE_BIND, noderole_bind, .node_id = node,
-                     .role_id = core_find(turn_core(w.turn), TABLE_ROLE, STR("r"))));
+    const int64_t nr = done(&w, CMD(NODEROLE_BIND, noderole_bind, .node_id = node,
+                                    .role_id = core_find(turn_core(w.turn), TABLE_ROLE, STR("r"))));
     done(&w, CMD(NODE_UPDATE, node_update, .id = node, .given = GIVEN_NODE_AVAILABLE));
     forget(&w);
     submit(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = nr));
@@ -513,8 +504,8 @@ static int64_t number_at(const struct json *changes, const char *path)
 static int64_t add_noderole(struct world *w, const char *node)
 {
     const int64_t role = core_find(turn_core(w->turn), TABLE_ROLE, STR("r"));
-    return done(w, CMD(NODEROLE_BIND, noderole_bind, .node_id = add_node(w, node),
-                       .role_id = role));
+    return done(w,
+                CMD(NODEROLE_BIND, noderole_bind, .node_id = add_node(w, node), .role_id = role));
 }
 
 TEST(the_engine_tells_once_a_turn_what_it_moved)

@@ -1,0 +1,63 @@
+/* The suite, against the store of the simulator. */
+#include "sim/memory_store.h"
+#include "tests/store/suite.h"
+
+#include <stdlib.h>
+
+static void *memory_make(void)
+{
+    return memory_store_new();
+}
+
+static void memory_destroy(void *place)
+{
+    memory_store_free(place);
+}
+
+static void memory_open(void *place, struct session *s)
+{
+    struct memory_session *session = malloc(sizeof *session);
+    CHECK(session != NULL);
+    memory_session_init(session, place);
+    s->self = session;
+    s->port = memory_session_port(session);
+}
+
+static void memory_close(struct session *s)
+{
+    memory_session_crash(s->self, true);
+    free(s->self);
+}
+
+static bool memory_die(void *place, bool (*life)(struct session *s))
+{
+    struct session s = {0};
+    memory_open(place, &s);
+    const bool said = life(&s);
+    memory_session_crash(s.self, false);
+    free(s.self);
+    return said;
+}
+
+static err memory_intervals(void *place, int64_t deployment_id, int64_t seq,
+                            struct store_visitor visitor)
+{
+    struct arena arena = {0};
+    uint32_t count;
+    const struct record *old = memory_store_old(place, deployment_id, seq, &arena, &count);
+    err e = OK;
+    for (uint32_t i = 0; i < count && e == OK; i++)
+        e = visitor.record(visitor.self, &old[i]);
+    arena_fini(&arena);
+    return e;
+}
+
+const struct store_maker suite_maker = {
+    .name = "memory",
+    .make = memory_make,
+    .destroy = memory_destroy,
+    .open = memory_open,
+    .close = memory_close,
+    .die = memory_die,
+    .intervals = memory_intervals,
+};
