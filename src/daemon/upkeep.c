@@ -163,7 +163,7 @@ static enum ending copy(const char *from, const char *to)
         return ENDING_FINE;
     }
     log_say(LOG_ERROR, "the store could not be copied: %s", why.text);
-    return ENDING_TROUBLE;
+    return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
 }
 
 /* What SQLite keeps beside a database. A log with something in it belongs to the database. */

@@ -46,7 +46,7 @@ struct engine_ops {
                      struct store_visitor visitor);
     err (*verify)(struct engine *e); /* ERR_CORRUPT, with `why` */
 
-    /* A copy being made, in one transaction: begin (ERR_EXISTS unless the store is at turn 0), put
+    /* A copy being made, in one transaction: begin (ERR_REFUSED unless the store is at turn 0), put
      * every record, table by table; then end with where it stands, or give up with NULL. */
     err (*fill_begin)(struct engine *e);
     err (*fill_put)(struct engine *e, const struct record *record);

@@ -136,7 +136,7 @@ static err find_one(void *self, const struct record *record)
 {
     (void)self;
     (void)record;
-    return ERR_EXISTS;
+    return ERR_REFUSED;
 }
 
 static err check_empty(struct postgres_engine *e)
@@ -144,10 +144,10 @@ static err check_empty(struct postgres_engine *e)
     struct store_mark mark;
     err why = postgres_look(e, &mark);
     if (why == OK && mark.turn != 0)
-        why = ERR_EXISTS;
+        why = ERR_REFUSED;
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
         why = postgres_table(&e->engine, (enum table)t, (struct store_visitor){NULL, find_one});
-    return why == ERR_EXISTS ? postgres_say(e, why, "the store is not empty") : why;
+    return why == ERR_REFUSED ? postgres_say(e, why, "the store is not empty") : why;
 }
 
 err postgres_fill_begin(struct engine *engine)

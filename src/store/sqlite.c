@@ -451,7 +451,7 @@ static err sqlite_verify(struct engine *engine)
 static err refuse_full(struct sqlite_engine *e)
 {
     snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty", e->path);
-    return ERR_EXISTS;
+    return ERR_REFUSED;
 }
 
 static err sqlite_fill_begin(struct engine *engine)

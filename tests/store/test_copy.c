@@ -123,7 +123,7 @@ static void check_refusal(enum kind from_kind, enum kind to_kind)
     write_randomly(to, 13, 5);
     struct model there = {0}, source = {0};
     const struct store_mark mark = real_read(to, &there), source_mark = real_read(from, &source);
-    CHECK(store_copy(from, to, &why) == ERR_EXISTS);
+    CHECK(store_copy(from, to, &why) == ERR_REFUSED);
     CHECK(strstr(why.text, "not empty"));
     check_untouched(to, mark, &there);
     check_untouched(from, source_mark, &source);
@@ -204,7 +204,7 @@ static void check_onto_itself(enum kind kind)
     write_randomly(url, 15, 5);
     struct model there = {0};
     const struct store_mark mark = real_read(url, &there);
-    CHECK(store_copy(url, url, &why) == ERR_EXISTS);
+    CHECK(store_copy(url, url, &why) == ERR_REFUSED);
     check_untouched(url, mark, &there);
     model_fini(&there);
     destroy(kind, url);

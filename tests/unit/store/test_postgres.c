@@ -436,7 +436,7 @@ TEST(a_store_is_filled_in_one_go_or_not_at_all)
         CHECK(admin_count(&d, "SELECT count(*) FROM link") == (round ? MANY : 0));
         CHECK(admin_count(&d, "SELECT turn FROM leadership") == (round ? 77 : 0));
     }
-    CHECK(ops->fill_begin(d.writer) == ERR_EXISTS);
+    CHECK(ops->fill_begin(d.writer) == ERR_REFUSED);
     CHECK(ops->lead(d.writer, 0, &mark) == OK);
     CHECK(mark.epoch == (1 << 20) + 1 && mark.turn == 77 && !mark.has_digest);
     database_fini(&d);
@@ -448,7 +448,7 @@ TEST(what_is_not_empty_is_not_filled)
     database_init(&d);
     CHECK(database_open(&d) == OK);
     admin_ask(&d, "INSERT INTO membership VALUES (1, 2)");
-    CHECK(d.writer->ops->fill_begin(d.writer) == ERR_EXISTS);
+    CHECK(d.writer->ops->fill_begin(d.writer) == ERR_REFUSED);
     admin_ask(&d, "DELETE FROM membership");
     CHECK(d.writer->ops->fill_begin(d.writer) == OK);
     CHECK(d.writer->ops->fill_end(d.writer, NULL) == OK);
