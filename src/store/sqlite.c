@@ -10,8 +10,9 @@
 #include "base/err.h"
 #include "sys/failpoint.h"
 
-/* Checkpoint after a batch when the log has so many pages. */
-enum { FRAMES_ENOUGH = 1000, BUSY_MS = 5000, CACHE_KIB = 65536 };
+/* Checkpoint after a batch when the log has so many pages; after a batch of very many the memory
+ * that held them is given back. */
+enum { FRAMES_ENOUGH = 1000, FRAMES_MANY = 16384, BUSY_MS = 5000, CACHE_KIB = 262144 };
 
 static struct sqlite_engine *of(struct engine *e)
 {
@@ -82,6 +83,7 @@ static void disconnect(struct sqlite_engine *e)
             finalize(&e->tables[t][op]);
     for (uint32_t s = 0; s < STATEMENT_COUNT; s++)
         finalize(&e->named[s]);
+    memset(e->bound, 0, sizeof e->bound);
     must(sqlite3_close(e->db) == SQLITE_OK);
     e->db = NULL;
     e->frames = 0;
@@ -366,6 +368,8 @@ static void checkpoint(struct sqlite_engine *e)
     /* Nothing is lost: the log still has it all. The next one tries again. */
     if (result == SQLITE_IOERR_FSYNC)
         ignore(sqlite_trouble(e, result, "write back its log"), "lead() and write() see it");
+    if (e->frames >= FRAMES_MANY)
+        sqlite3_db_release_memory(e->db);
     e->frames = 0;
 }
 

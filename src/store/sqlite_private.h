@@ -9,6 +9,12 @@
 
 #define SQLITE_CLAIM_SIZE 33
 
+/* What a statement has bound already: numbers, and whether a text is empty. */
+struct sqlite_bound {
+    bool known;
+    int64_t last[64]; /* a layout has 64 fields at most */
+};
+
 struct sqlite_engine {
     struct engine engine; /* first: engines are passed around as this */
     enum engine_mode mode;
@@ -19,6 +25,7 @@ struct sqlite_engine {
     sqlite3_stmt *begin;
     sqlite3_stmt *commit;
     sqlite3_stmt *tables[TABLE_COUNT][OP_COUNT];
+    struct sqlite_bound bound[TABLE_COUNT][OP_COUNT];
     sqlite3_stmt *named[STATEMENT_COUNT];
     int64_t high[TABLE_OBJECTS]; /* no row of that table has a larger id */
     int frames;                  /* in the write-ahead log */

@@ -6,40 +6,65 @@
 
 /* ---- records into rows ---- */
 
-/* The texts of a record stay in place until the statement was stepped. */
-static void bind(sqlite3_stmt *s, const struct record *record, uint32_t count)
+static void bind_number(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, int64_t value)
+{
+    if (bound->known && bound->last[i] == value)
+        return;
+    bound->last[i] = value;
+    sqlite3_bind_int64(s, (int)i + 1, value);
+}
+
+/* The texts of a record stay in place until the statement was stepped; an empty one for ever. */
+static void bind_text(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, struct str text)
+{
+    enum { FULL, EMPTY };
+    const int64_t is = text.len ? FULL : EMPTY;
+    if (bound->known && is == EMPTY && bound->last[i] == EMPTY)
+        return;
+    bound->last[i] = is;
+    sqlite3_bind_text(s, (int)i + 1, text.len ? text.at : "", (int)text.len, SQLITE_STATIC);
+}
+
+/* A statement remembers what was bound to it, and rows that follow each other differ in little. */
+static void bind(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record *record,
+                 uint32_t count)
 {
     const struct layout *layout = record_layout(record->table);
     const char *base = (const char *)&record->id;
     for (uint32_t i = 0; i < count; i++) {
-        const struct field *field = &layout->fields[i];
-        const void *at = base + field->offset;
-        const int place = (int)i + 1;
-        if (column_is_noun(record->table, i)) {
-            const struct str name = column_text(record, i);
-            sqlite3_bind_text(s, place, name.at, (int)name.len, SQLITE_STATIC);
-            continue;
-        }
-        switch (field->kind) {
-        case FIELD_I64: sqlite3_bind_int64(s, place, *(const int64_t *)at); break;
-        case FIELD_U32: sqlite3_bind_int64(s, place, *(const uint32_t *)at); break;
-        case FIELD_BOOL: sqlite3_bind_int64(s, place, *(const bool *)at); break;
+        const void *at = base + layout->fields[i].offset;
+        switch (layout->fields[i].kind) {
+        case FIELD_I64: bind_number(s, bound, i, *(const int64_t *)at); break;
+        case FIELD_U32: bind_number(s, bound, i, *(const uint32_t *)at); break;
+        case FIELD_BOOL: bind_number(s, bound, i, *(const bool *)at); break;
         case FIELD_TEXT:
         case FIELD_DOC:
-        case FIELD_RAW: {
-            const struct str *text = at;
-            sqlite3_bind_text(s, place, text->len ? text->at : "", (int)text->len, SQLITE_STATIC);
-            break;
-        }
+        case FIELD_RAW: bind_text(s, bound, i, *(const struct str *)at); break;
         }
     }
+    bound->known = true;
+}
+
+/* The few fields that are kept as the name of a table. */
+static void bind_nouns(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record *record,
+                       uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (column_is_noun(record->table, i)) {
+            const struct str name = column_text(record, i);
+            sqlite3_bind_text(s, (int)i + 1, name.at, (int)name.len, SQLITE_STATIC);
+            bound->known = false;
+        }
 }
 
 static err step_row(struct sqlite_engine *e, enum table_op op, const struct record *record,
                     uint32_t columns)
 {
     sqlite3_stmt *s = e->tables[record->table][op];
-    bind(s, record, columns);
+    struct sqlite_bound *bound = &e->bound[record->table][op];
+    bind(s, bound, record, columns);
+    if (record->table == TABLE_COUNTER || record->table == TABLE_OUTBOX)
+        bind_nouns(s, bound, record, columns);
     return sqlite_run(e, s, "write a row");
 }
 
