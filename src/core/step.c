@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "core/sort.h"
+#include "model/subject.h"
 
 /* ---- saying no, saying what else ---- */
 
@@ -137,6 +138,20 @@ static struct command *check_command(struct core *c, const struct command *comma
     return checked;
 }
 
+/* If-Match: nobody changed the object since, not even earlier in this batch. */
+static void check_turn(struct core *c, const struct command *command)
+{
+    const struct subject subject = command_subject(command);
+    const uint32_t ix = subject.table < TABLE_OBJECTS && subject.id > 0
+                            ? omap_find(&c->tables[subject.table].by_id, (uint64_t)subject.id)
+                            : 0;
+    const struct object *o = ix ? pool_at(&c->tables[subject.table].pool, ix) : NULL;
+    if (o && o->turn == command->if_turn && !(o->row.flags & ROW_DIRTY))
+        return;
+    refuse(c, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
+           STR("it was changed since, or it is not there; read it again"));
+}
+
 static void dispatch(struct core *c, const struct command *command)
 {
     switch (command->kind) {
@@ -229,6 +244,8 @@ static void think(struct core *c, const struct command *command, bool dry)
     const struct step_mark mark = step_begin(c);
     const struct command *checked = check_command(c, command);
     c->command = checked;
+    if (checked->if_turn)
+        check_turn(c, checked);
     if (!refused(c))
         dispatch(c, checked);
 

@@ -45,6 +45,7 @@ static const struct layout *header_layout(void)
         FIELD_DESCRIBE(I64, nonce[0])
         FIELD_DESCRIBE(I64, nonce[1])
         FIELD_DESCRIBE(U32, depth)
+        FIELD_DESCRIBE(I64, if_turn)
     };
     /* clang-format on */
     static const struct layout layout = {"header", fields, sizeof fields / sizeof fields[0],

@@ -223,7 +223,8 @@ struct command {
     int64_t now_ms;   /* wall clock, never going back */
     int64_t mono_ms;  /* for deadlines */
     uint64_t nonce[2];
-    uint32_t depth; /* hooks that caused hooks; 0 from outside */
+    uint32_t depth;  /* hooks that caused hooks; 0 from outside */
+    int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */
     const struct answer *answers;
     uint32_t answer_count;
     union {

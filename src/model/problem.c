@@ -47,6 +47,7 @@ struct str problem_code_name(enum problem_code code)
         [PROBLEM_TARGET_INVALID]     = "target_invalid",
         [PROBLEM_PLAN_CHANGED]       = "plan_changed",
         [PROBLEM_STALE]              = "stale",
+        [PROBLEM_PRECONDITION_FAILED] = "precondition_failed",
         [PROBLEM_CHAIN_TOO_LONG]     = "chain_too_long",
         [PROBLEM_NO_POWER_ACTION]    = "no_power_action",
     };

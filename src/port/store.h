@@ -57,4 +57,8 @@ struct store_port {
     /* Tell where the store stands without leading it: nothing changes. Not while a batch is in
      * flight. */
     err (*look)(void *self, struct store_mark *out_mark);
+
+    /* Nothing is in flight: has the store noticed by itself that it is lost to us? ERR_FENCED when
+     * somebody else leads, another error when it must be led again. NULL = it never does. */
+    err (*notice)(void *self);
 };

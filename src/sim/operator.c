@@ -2,13 +2,27 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "core/core.h"
+#include "model/subject.h"
 #include "sim/inhabitants.h"
 #include "sim/world_gen.h"
 
 /* ---- saying it ---- */
 
+/* Some know what they saw, and some of them are late. */
+static int64_t remembered_turn(struct world *w, const struct command *command)
+{
+    const struct subject subject = command_subject(command);
+    struct record record;
+    if (subject.table >= TABLE_OBJECTS || !prng_chance(&w->chance, 30) || !world_core(w) ||
+        !core_record(world_core(w), subject.table, subject.id, &record))
+        return 0;
+    return record.settings.turn + (prng_chance(&w->chance, 200) ? 1 : 0);
+}
+
 void operator_sends(struct world *w, struct command *command)
 {
+    command->if_turn = remembered_turn(w, command);
     command->request = ++w->last_request;
     command->actor = STR("user sim");
     w->operated++;

@@ -4,104 +4,18 @@
 
 #include "base/json.h"
 #include "core/core.h"
+#include "model/subject.h"
 #include "port/batch.h"
 
 enum { TOLD_LEN_MAX = 1024 };
-
-/* ---- what a command is about ---- */
-
-/* 0 (TABLE_SETTINGS) for the settings and for what the engine tells itself. */
-static const uint8_t subjects[COMMAND_COUNT] = {
-    [COMMAND_IMPORT] = TABLE_BARCLAMP,
-    [COMMAND_JIG_CREATE] = TABLE_JIG,
-    [COMMAND_JIG_UPDATE] = TABLE_JIG,
-    [COMMAND_ROLE_UPDATE] = TABLE_ROLE,
-    [COMMAND_ATTRIB_CREATE] = TABLE_ATTRIB,
-    [COMMAND_ATTRIB_DELETE] = TABLE_ATTRIB,
-    [COMMAND_DEPLOYMENT_CREATE] = TABLE_DEPLOYMENT,
-    [COMMAND_DEPLOYMENT_UPDATE] = TABLE_DEPLOYMENT,
-    [COMMAND_DEPLOYMENT_DELETE] = TABLE_DEPLOYMENT,
-    [COMMAND_DEPLOYMENT_COMMIT] = TABLE_DEPLOYMENT,
-    [COMMAND_DEPLOYMENT_PROPOSE] = TABLE_DEPLOYMENT,
-    [COMMAND_DEPLOYMENT_RECALL] = TABLE_DEPLOYMENT,
-    [COMMAND_DEPLOYMENT_REVERT] = TABLE_DEPLOYMENT,
-    [COMMAND_SNAPSHOT_UPDATE] = TABLE_SNAPSHOT,
-    [COMMAND_DEPLOYMENT_ROLE_CREATE] = TABLE_DEPLOYMENT_ROLE,
-    [COMMAND_DEPLOYMENT_ROLE_DELETE] = TABLE_DEPLOYMENT_ROLE,
-    [COMMAND_DEPLOYMENT_ROLE_PROPOSE] = TABLE_DEPLOYMENT_ROLE,
-    [COMMAND_DEPLOYMENT_ROLE_COMMIT] = TABLE_DEPLOYMENT_ROLE,
-    [COMMAND_DEPLOYMENT_ROLE_DATA] = TABLE_DEPLOYMENT_ROLE,
-    [COMMAND_NODE_CREATE] = TABLE_NODE,
-    [COMMAND_NODE_UPDATE] = TABLE_NODE,
-    [COMMAND_NODE_DELETE] = TABLE_NODE,
-    [COMMAND_NODE_PROPOSE] = TABLE_NODE,
-    [COMMAND_NODE_COMMIT] = TABLE_NODE,
-    [COMMAND_NODE_REDEPLOY] = TABLE_NODE,
-    [COMMAND_NODE_DEBUG] = TABLE_NODE,
-    [COMMAND_NODE_UNDEBUG] = TABLE_NODE,
-    [COMMAND_NODE_POWER] = TABLE_NODE,
-    [COMMAND_NODEROLE_BIND] = TABLE_NODEROLE,
-    [COMMAND_NODEROLE_DELETE] = TABLE_NODEROLE,
-    [COMMAND_NODEROLE_PROPOSE] = TABLE_NODEROLE,
-    [COMMAND_NODEROLE_COMMIT] = TABLE_NODEROLE,
-    [COMMAND_NODEROLE_RETRY] = TABLE_NODEROLE,
-    [COMMAND_NODEROLE_DATA] = TABLE_NODEROLE,
-    [COMMAND_NODEROLE_ENQUEUE] = TABLE_NODEROLE,
-    [COMMAND_GROUP_CREATE] = TABLE_GROUP,
-    [COMMAND_GROUP_UPDATE] = TABLE_GROUP,
-    [COMMAND_GROUP_DELETE] = TABLE_GROUP,
-    [COMMAND_GROUP_ADD] = TABLE_GROUP,
-    [COMMAND_GROUP_REMOVE] = TABLE_GROUP,
-    [COMMAND_HAMMER_CREATE] = TABLE_HAMMER,
-    [COMMAND_HAMMER_UPDATE] = TABLE_HAMMER,
-    [COMMAND_HAMMER_DELETE] = TABLE_HAMMER,
-    [COMMAND_USER_CREATE] = TABLE_USER,
-    [COMMAND_USER_UPDATE] = TABLE_USER,
-    [COMMAND_USER_DELETE] = TABLE_USER,
-    [COMMAND_TOKEN_CREATE] = TABLE_TOKEN,
-    [COMMAND_TOKEN_DELETE] = TABLE_TOKEN,
-    [COMMAND_RUN_RESUME] = TABLE_RUN,
-    [COMMAND_RUN_CANCEL] = TABLE_RUN,
-};
-
-/* Answers of the world and the engine's own moves; all else somebody wanted. */
-static bool is_of_engine(enum command_kind kind)
-{
-    return kind == COMMAND_RUN_BEGUN || kind == COMMAND_RUN_DONE || kind == COMMAND_RUN_STOPPED ||
-           kind == COMMAND_OUTBOX_DONE || kind == COMMAND_ANNEAL || kind == COMMAND_TICK;
-}
-
-static enum table subject_of(const struct command *command)
-{
-    return command->kind == COMMAND_ATTRIB_SET ? (enum table)command->attrib_set.target
-                                               : (enum table)subjects[command->kind];
-}
-
-/* The object a command names; 0 when it is about to make one. */
-static int64_t subject_id(const struct command *command)
-{
-    switch ((int)command->kind) {
-    case COMMAND_SETTINGS_UPDATE: return 1;
-    case COMMAND_ATTRIB_SET: return command->attrib_set.id;
-    case COMMAND_RUN_RESUME: return command->run_resume.run_id;
-    case COMMAND_RUN_CANCEL: return command->run_cancel.run_id;
-    default: break;
-    }
-    const struct layout *layout = command_layout(command->kind);
-    int64_t id = 0;
-    if (layout->count && str_eq(str_from(layout->fields[0].name), STR("id")))
-        memcpy(&id, (const char *)command_payload_const(command) + layout->fields[0].offset,
-               sizeof id);
-    return id;
-}
 
 struct event_watch events_before(const struct core *core, const struct command *command,
                                  struct arena *arena)
 {
     struct event_watch watch = {.edits = core_edits(core)};
+    const struct subject subject = command_subject(command);
     struct record record;
-    if (is_of_engine(command->kind) || subject_of(command) >= TABLE_OBJECTS ||
-        !core_record(core, subject_of(command), subject_id(command), &record))
+    if (subject.table >= TABLE_OBJECTS || !core_record(core, subject.table, subject.id, &record))
         return watch;
     watch.known = true;
     watch.before.table = record.table;
@@ -200,11 +114,11 @@ void events_after(struct events *events, const struct event_watch *watch, const 
                   const struct command *command, const struct outcome *outcome)
 {
     const bool changed = core_edits(core) > watch->edits;
-    if (is_of_engine(command->kind)) {
+    const enum table table = command_subject(command).table;
+    if (table == TABLE_COUNT) {
         events->engine |= changed;
         return;
     }
-    const enum table table = subject_of(command);
     const int64_t id = watch->known ? watch->before.id : outcome->id;
     struct record record;
     const bool there = table < TABLE_OBJECTS && core_record(core, table, id, &record);

@@ -75,7 +75,7 @@ enum turn_status turn_commit_failed(struct turn *t, err why)
     if (why == ERR_FENCED)
         return stop(t, why, "somebody else leads");
     t->phase = PHASE_DOWN;
-    t->reload = true;
+    t->reload = t->is_ahead = true;
     t->reload_ms = t->mono_ms;
     t->loads_failed = 0;
     t->commits_failed++;
@@ -125,13 +125,21 @@ static void resolve_doubt(struct turn *t)
         t->is_owing = true;
         return;
     }
-    /* One turn back it is not in. Anywhere else the store is not where we left it, and nobody can
-     * say. */
-    excuse_batch(t, t->mark.turn == t->batch.turn - 1 ? ERR_UNAVAILABLE : ERR_UNKNOWN);
+    excuse_batch(t, ERR_UNAVAILABLE);
+}
+
+/* Somebody who led must find the store where it was left: at the last turn that was acknowledged,
+ * or behind the batch in doubt. Anywhere else it is another store, or an older copy of this one
+ * (a standby that had not heard everything), and going on would give out the same ids twice. */
+static bool is_where_we_left_it(const struct turn *t, const struct store_mark *mark)
+{
+    return t->mark.epoch == 0 || mark->turn == t->mark.turn ||
+           (t->in_doubt && mark->turn == t->batch.turn);
 }
 
 struct loading {
     struct turn *turn;
+    const struct store_mark *mark;
     uint64_t records;
     const char *what;
 };
@@ -149,7 +157,8 @@ static err load_record(void *self, const struct record *record)
 static err finish_load(struct turn *t, struct loading *loading)
 {
     err e = core_load_end(t->core, t->mono_ms, &loading->what);
-    if (e != OK || !t->mark.has_digest || digest_eq(core_digest(t->core), t->mark.digest))
+    if (e != OK || !loading->mark->has_digest ||
+        digest_eq(core_digest(t->core), loading->mark->digest))
         return e;
     loading->what = "the records are not those that were written: their digest differs";
     return ERR_CORRUPT;
@@ -165,7 +174,7 @@ static err load_all(struct turn *t, struct loading *loading)
         return e;
     if (loading->records)
         return finish_load(t, loading);
-    if (t->mark.turn != 0) {
+    if (loading->mark->turn != 0) {
         loading->what = "the store has turns but no records";
         return ERR_CORRUPT;
     }
@@ -173,11 +182,12 @@ static err load_all(struct turn *t, struct loading *loading)
     return OK;
 }
 
-static enum turn_status load(struct turn *t)
+/* `mark` is where the store stands. */
+static enum turn_status load(struct turn *t, const struct store_mark *mark)
 {
     if (turn_dies(t, TURN_POINT_LOAD_BEFORE))
         return TURN_CRASHED;
-    struct loading loading = {.turn = t, .what = "the store could not be read"};
+    struct loading loading = {.turn = t, .mark = mark, .what = "the store could not be read"};
     err e = load_all(t, &loading);
     if (t->phase == PHASE_CRASHED)
         return TURN_CRASHED;
@@ -188,7 +198,7 @@ static enum turn_status load(struct turn *t)
     }
     if (turn_dies(t, loading.records ? TURN_POINT_LOAD_AFTER : TURN_POINT_FOUND_AFTER))
         return TURN_CRASHED;
-    t->reload = false;
+    t->reload = t->is_ahead = false;
     t->loads++;
     t->loads_failed = 0;
     return TURN_AGAIN;
@@ -218,6 +228,8 @@ static enum turn_status lead(struct turn *t)
         return stop(t, e, "somebody else leads");
     if (e != OK)
         return load_failed(t, e, "the store does not let us lead");
+    if (!is_where_we_left_it(t, &mark))
+        return stop(t, ERR_CORRUPT, "the store is not where we left it: it lost or gained turns");
     t->mark = mark;
     if (t->now_ms < mark.now_ms)
         t->now_ms = mark.now_ms;
@@ -227,31 +239,30 @@ static enum turn_status lead(struct turn *t)
     return TURN_AGAIN;
 }
 
-/* The first time, what is there is read and judged before anything is written: a store that is
- * refused stays as it was. If somebody wrote before we led, it is read again. */
-static enum turn_status begin(struct turn *t)
+/* What is there is read and judged before anything is written: a store that is refused stays as it
+ * was, and one that can be read but not written can be read. If somebody wrote before we led, it is
+ * read again. */
+static enum turn_status read_then_lead(struct turn *t)
 {
     const struct store_port *store = &t->ports.store;
     struct store_mark mark;
     err e = store->look(store->self, &mark);
     if (e != OK)
         return load_failed(t, e, "the store could not be read");
-    t->mark = mark;
-    t->mark.epoch = 0;
-    enum turn_status status = load(t);
+    enum turn_status status = load(t, &mark);
     if (status == TURN_AGAIN)
         status = lead(t);
     if (status == TURN_AGAIN && t->mark.turn != mark.turn)
-        status = load(t);
+        status = load(t, &t->mark);
     return status;
 }
 
-/* Whoever led leads again first: that settles what is still on its way. */
-static enum turn_status go_on(struct turn *t)
+/* With a batch in doubt leading comes first: it settles what is still on its way. */
+static enum turn_status lead_then_read(struct turn *t)
 {
     enum turn_status status = lead(t);
     if (status == TURN_AGAIN)
-        status = load(t);
+        status = load(t, &t->mark);
     if (status != TURN_AGAIN || !t->is_owing)
         return status;
     if (!turn_pay_debts(t))
@@ -267,7 +278,8 @@ enum turn_status turn_recover(struct turn *t)
     if (t->reload) {
         if (t->mono_ms < t->reload_ms)
             return TURN_DOWN;
-        enum turn_status status = t->mark.epoch == 0 ? begin(t) : go_on(t);
+        enum turn_status status =
+            t->in_doubt || t->is_owing ? lead_then_read(t) : read_then_lead(t);
         if (status == TURN_AGAIN)
             status = resume(t);
         if (status != TURN_AGAIN)

@@ -422,6 +422,10 @@ enum turn_status turn_advance(struct turn *t)
     look_at_clock(t);
     if (t->in_flight)
         return settle(t);
+    const struct store_port *store = &t->ports.store;
+    const err noticed = store->notice ? store->notice(store->self) : OK;
+    if (noticed != OK)
+        return turn_commit_failed(t, noticed);
     if (core_is_worn(t->core))
         return turn_renew(t);
     return make_batch(t);
@@ -491,7 +495,7 @@ const struct core *turn_core(const struct turn *t)
 
 int64_t turn_seen(const struct turn *t)
 {
-    bool ahead = t->core && (t->in_flight || t->reload || core_changed(t->core) > 0);
+    bool ahead = t->core && (t->in_flight || t->is_ahead || core_changed(t->core) > 0);
     return t->mark.turn + (ahead ? 1 : 0);
 }
 

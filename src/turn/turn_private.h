@@ -39,7 +39,8 @@ struct turn {
     bool balked;   /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
-    bool reload;       /* the core shows what is not in the store, or is not there */
+    bool reload;       /* the core must be loaded again */
+    bool is_ahead;     /* it shows what is not in the store */
     int64_t reload_ms; /* when to try */
     int64_t write_ms;  /* when to dare the next batch */
     uint32_t commits_failed;

@@ -603,3 +603,26 @@ TEST(random_commands_are_done_or_refused_and_nothing_between)
     printf("%u done, %u refused\n", done, refused);
     CHECK(done > 1000 && refused > 1000);
 }
+
+/* ---- on condition ---- */
+
+TEST(a_command_with_a_turn_is_done_only_if_nobody_was_faster)
+{
+    struct world *w = open_full();
+    struct record record;
+    const int64_t id =
+        DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("rack2"), .category = STR("rack")));
+    world_reload(w);
+    CHECK(core_record(w->core, TABLE_GROUP, id, &record) && record.group.turn > 0);
+    struct command command = CMD(GROUP_UPDATE, group_update, .id = id, .given = GIVEN_DESCRIPTION,
+                                 .description = STR("one"));
+    command.if_turn = record.group.turn + 1;
+    REFUSED(w, command, PRECONDITION_FAILED, "if_turn");
+    command.if_turn = record.group.turn;
+    DONE(w, command);
+    /* The same turn again: the row has changed in this batch, whatever its number still says. */
+    REFUSED(w, command, PRECONDITION_FAILED, "if_turn");
+    command.group_update.id = 999;
+    REFUSED(w, command, PRECONDITION_FAILED, "if_turn");
+    world_close(w);
+}
