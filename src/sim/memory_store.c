@@ -331,6 +331,11 @@ uint32_t memory_store_count(const struct memory_store *m, enum table table)
     return m->tables[table].count;
 }
 
+void memory_store_set_mark(struct memory_store *m, struct store_mark mark)
+{
+    m->mark = mark;
+}
+
 void memory_store_usurp(struct memory_store *m)
 {
     m->mark.epoch++;

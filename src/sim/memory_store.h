@@ -67,6 +67,8 @@ struct store_port memory_session_port(struct memory_session *s);
 
 struct store_mark memory_store_mark(const struct memory_store *m);
 uint32_t memory_store_count(const struct memory_store *m, enum table table);
+/* Somebody puts the store elsewhere in time; the rows stay. */
+void memory_store_set_mark(struct memory_store *m, struct store_mark mark);
 /* Somebody unseen takes over: every session is fenced. */
 void memory_store_usurp(struct memory_store *m);
 /* Read every record below TABLE_LOADED, as load() does but without faults. */

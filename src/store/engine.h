@@ -35,6 +35,8 @@ struct engine_ops {
     err (*write)(struct engine *e, const struct batch *batch);
     /* Nobody waits just now: housekeeping. */
     void (*rest)(struct engine *e);
+    /* Is it still there, and is that epoch still ours? ERR_FENCED when it is not. */
+    err (*check)(struct engine *e, int64_t epoch);
 
     /* Between begin and end every read sees the same instant. */
     err (*begin)(struct engine *e, struct store_mark *out_mark);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "sys/failpoint.h"
+#include "sys/log.h"
 
 enum { SERVER_VERSION_MIN = 130000, LOCK_TRIES = 30, LOCK_PAUSE_MS = 100 };
 
@@ -88,7 +89,7 @@ static const char ask_leader[] = "SELECT holder FROM leadership";
 
 static err lock_once(struct postgres_engine *e)
 {
-    PGresult *answer = PQexec(e->db, try_lock);
+    PGresult *answer = postgres_query(e, try_lock);
     const err why = postgres_expect(e, answer, PGRES_TUPLES_OK, "lock it");
     if (why == OK)
         e->locked = strcmp(PQgetvalue(answer, 0, 0), "t") == 0;
@@ -99,8 +100,8 @@ static err lock_once(struct postgres_engine *e)
 /* Whoever holds it may have left no name, or one that we may not see. */
 static err refuse_second(struct postgres_engine *e)
 {
-    PGresult *leader = PQexec(e->db, ask_leader);
-    PGresult *process = PQexec(e->db, ask_holder);
+    PGresult *leader = postgres_query(e, ask_leader);
+    PGresult *process = postgres_query(e, ask_holder);
     const bool named = PQresultStatus(leader) == PGRES_TUPLES_OK && PQntuples(leader) == 1;
     char text[400];
     int length = snprintf(text, sizeof text, "another daemon holds the store: \"%.100s\"",
@@ -112,6 +113,13 @@ static err refuse_second(struct postgres_engine *e)
     PQclear(leader);
     PQclear(process);
     return postgres_say(e, ERR_EXISTS, text);
+}
+
+static err refuse_taken_over(struct postgres_engine *e, const char *holder)
+{
+    char text[300];
+    snprintf(text, sizeof text, "\"%.200s\" took the store over", holder);
+    return postgres_say(e, ERR_FENCED, text);
 }
 
 /* The server may need a moment to notice that the daemon before us is dead. */
@@ -127,6 +135,22 @@ static err take_lock(struct postgres_engine *e)
     return refuse_second(e);
 }
 
+/* Whoever led and comes back asks first who leads now: a successor may have a newer schema, and
+ * that is none of our business any more. */
+static err refuse_ousted(struct postgres_engine *e)
+{
+    PGresult *answer = postgres_query(e, "SELECT epoch, claim, holder FROM leadership");
+    err why = postgres_expect(e, answer, PGRES_TUPLES_OK, "read who leads");
+    if (why == OK && PQntuples(answer) == 1) {
+        const int64_t epoch = strtoll(PQgetvalue(answer, 0, 0), NULL, 10);
+        const bool ours = strcmp(PQgetvalue(answer, 0, 1), e->claim) == 0;
+        if (epoch != e->held && !(ours && epoch == e->held + 1))
+            why = refuse_taken_over(e, PQgetvalue(answer, 0, 2));
+    }
+    PQclear(answer);
+    return why;
+}
+
 /* ---- getting ready ---- */
 
 /* `first`: this is the opening of a store, where schemas are made and locks are waited for. */
@@ -135,12 +159,14 @@ static err connect(struct postgres_engine *e, bool first)
     hang_up(e);
     e->db = dial(e);
     must(e->db);
-    if (PQstatus(e->db) != CONNECTION_OK)
+    if (PQstatus(e->db) != CONNECTION_OK || PQsetnonblocking(e->db, 1) != 0)
         return postgres_trouble(e, NULL, "connect");
     const bool opens = first && e->mode == ENGINE_WRITE;
     err why = configure(e);
     if (why == OK && opens)
         why = take_lock(e);
+    if (why == OK && e->held)
+        why = refuse_ousted(e);
     if (why == OK)
         why = postgres_schema(e, opens);
     if (why == OK)
@@ -204,10 +230,7 @@ static err recognise(struct postgres_engine *e, int64_t epoch, struct store_mark
         strcmp(PQgetvalue(answer, 0, CLAIM), e->claim) == 0) {
         *out_mark = mark;
     } else if (why == OK) {
-        char text[300];
-        snprintf(text, sizeof text, "\"%.200s\" took the store over",
-                 PQgetvalue(answer, 0, HOLDER));
-        why = postgres_say(e, ERR_FENCED, text);
+        why = refuse_taken_over(e, PQgetvalue(answer, 0, HOLDER));
     }
     PQclear(answer);
     return why;
@@ -220,6 +243,7 @@ static err postgres_lead(struct engine *engine, int64_t epoch, struct store_mark
     struct postgres_engine *e = postgres_of(engine);
     struct store_mark mark;
     bool found = false;
+    e->held = epoch;
     err why = postgres_is_idle(e) ? OK : connect(e, false);
     if (why == OK)
         why = raise_epoch(e, epoch, &mark, &found);
@@ -241,6 +265,18 @@ static void postgres_rest(struct engine *engine)
         ignore(lock_once(e), "the next batch notices a connection that is lost");
 }
 
+static err postgres_check(struct engine *engine, int64_t epoch)
+{
+    struct postgres_engine *e = postgres_of(engine);
+    struct store_mark mark;
+    if (!postgres_is_idle(e))
+        return postgres_say(e, ERR_UNAVAILABLE, "the connection was lost");
+    const err why = postgres_look(e, &mark);
+    if (why != OK || mark.epoch == epoch)
+        return why;
+    return postgres_say(e, ERR_FENCED, "somebody else took the store over");
+}
+
 /* ---- opening ---- */
 
 static const struct engine_ops postgres_ops = {
@@ -248,6 +284,7 @@ static const struct engine_ops postgres_ops = {
     .lead = postgres_lead,
     .write = postgres_write,
     .rest = postgres_rest,
+    .check = postgres_check,
     .begin = postgres_begin,
     .end = postgres_end,
     .table = postgres_table,
@@ -275,14 +312,43 @@ static struct postgres_engine *engine_new(const char *url, enum engine_mode mode
     return e;
 }
 
+/* libpq quotes what it does not understand, and that may be a password. */
+static err refuse_url(const char *url, struct store_why *out_why)
+{
+    char *said = NULL;
+    PQconninfoOption *options = PQconninfoParse(url, &said);
+    PQfreemem(said);
+    PQconninfoFree(options);
+    if (options)
+        return OK;
+    snprintf(out_why->text, sizeof out_why->text,
+             "the URL of the PostgreSQL store does not read as one; special characters of a "
+             "password are written as %%XX");
+    return ERR_SYNTAX;
+}
+
+static void warn_of_haste(struct postgres_engine *e)
+{
+    PGresult *answer = postgres_query(e, "SHOW fsync");
+    if (PQresultStatus(answer) == PGRES_TUPLES_OK && strcmp(PQgetvalue(answer, 0, 0), "off") == 0)
+        log_say(LOG_WARNING, "the PostgreSQL server runs with fsync off: a crash of its machine "
+                             "loses what was acknowledged");
+    PQclear(answer);
+}
+
 err postgres_open(const char *location, enum engine_mode mode, const char *holder,
                   struct engine **out_engine, struct store_why *out_why)
 {
+    err why = refuse_url(location, out_why);
+    if (why != OK)
+        return why;
     struct postgres_engine *e = engine_new(location, mode, holder);
     FAILPOINT(OPEN_BEFORE);
-    const err why = connect(e, true);
+    why = connect(e, true);
     FAILPOINT(OPEN_AFTER);
     if (why == OK) {
+        if (mode == ENGINE_WRITE)
+            warn_of_haste(e);
         *out_engine = &e->engine;
         return OK;
     }

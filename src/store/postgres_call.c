@@ -79,7 +79,7 @@ bool postgres_is_idle(const struct postgres_engine *e)
 
 err postgres_exec(struct postgres_engine *e, const char *sql, const char *doing)
 {
-    PGresult *answer = PQexec(e->db, sql);
+    PGresult *answer = postgres_query(e, sql);
     const err why = postgres_expect(e, answer, PGRES_COMMAND_OK, doing);
     PQclear(answer);
     return why;
@@ -97,7 +97,7 @@ static int count_values(const char *const values[])
 err postgres_ask(struct postgres_engine *e, const char *sql, const char *const values[],
                  PGresult **out_answer)
 {
-    *out_answer = PQexecParams(e->db, sql, count_values(values), NULL, values, NULL, NULL, 0);
+    *out_answer = postgres_query_with(e, sql, count_values(values), values);
     return postgres_expect(e, *out_answer, PGRES_TUPLES_OK, "read its catalog");
 }
 
@@ -105,7 +105,8 @@ err postgres_call(struct postgres_engine *e, enum statement which, const char *c
                   const char *doing, PGresult **out_answer)
 {
     const struct statement_text *text = &statement_texts[which];
-    *out_answer = PQexecPrepared(e->db, text->name, count_values(values), values, NULL, NULL, 0);
+    *out_answer = postgres_query_prepared(
+        e, text->name, &(struct postgres_values){.count = count_values(values), .at = values});
     const ExecStatusType kind = PQresultStatus(*out_answer);
     return kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK
                ? OK
@@ -120,7 +121,7 @@ void postgres_op_name(enum table table, enum table_op op, char out_name[POSTGRES
 
 static err prepare_one(struct postgres_engine *e, const char *name, const char *sql)
 {
-    PGresult *answer = PQprepare(e->db, name, sql, 0, NULL);
+    PGresult *answer = postgres_query_prepare(e, name, sql);
     const err why = postgres_expect(e, answer, PGRES_COMMAND_OK, "prepare its statements");
     PQclear(answer);
     return why;
@@ -177,7 +178,10 @@ err postgres_mark_of(struct postgres_engine *e, const PGresult *answer, struct s
     *out_mark = (struct store_mark){.epoch = number_of(answer, 0),
                                     .turn = number_of(answer, 1),
                                     .now_ms = number_of(answer, 2)};
-    out_mark->has_digest = read_digest(PQgetvalue(answer, 0, 3), &out_mark->digest);
+    const char *digest = PQgetvalue(answer, 0, 3);
+    out_mark->has_digest = read_digest(digest, &out_mark->digest);
+    if (!out_mark->has_digest && digest[0] != '\0') /* only a migration leaves it empty */
+        return postgres_say(e, ERR_CORRUPT, "the digest in its leadership row is damaged");
     return OK;
 }
 

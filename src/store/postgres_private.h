@@ -1,5 +1,5 @@
 /* postgres_private.h - what the chapters of the PostgreSQL engine share: connection and leadership
- * (postgres.c), answers and trouble (postgres_call.c), schema (postgres_schema.c), rows out of the
+ * (postgres.c), waiting (postgres_wait.c), answers and trouble (postgres_call.c), schema (postgres_schema.c), rows out of the
  * server (postgres_read.c), rows into it (postgres_rows.c, postgres_write.c).
  *
  * An engine holds one connection, or a dead one until lead() (of a reader: the next read) makes
@@ -24,6 +24,7 @@ struct postgres_engine {
     char *holder;
     char claim[POSTGRES_CLAIM_SIZE];
     PGconn *db;                  /* NULL: there never was one */
+    int64_t held;                /* the epoch we led with; 0: none */
     bool ready;                  /* this connection has its settings and statements */
     bool locked;                 /* and the lock that keeps a second daemon out */
     int64_t high[TABLE_OBJECTS]; /* no row of that table has a larger id */
@@ -35,6 +36,29 @@ static inline struct postgres_engine *postgres_of(struct engine *e)
 {
     return (struct postgres_engine *)(void *)e;
 }
+
+/* ---- postgres_wait.c: libpq, but no wait is for ever ---- */
+
+/* Parameters of a prepared statement; sizes and formats NULL: all are texts. */
+struct postgres_values {
+    int count;
+    const char *const *at;
+    const int *sizes;
+    const int *formats;
+    int binary_answer;
+};
+
+/* The answer is the caller's to clear; NULL, or a failure, when the connection is lost. */
+PGresult *postgres_query(struct postgres_engine *e, const char *sql);
+PGresult *postgres_query_with(struct postgres_engine *e, const char *sql, int count,
+                              const char *const values[]);
+PGresult *postgres_query_prepare(struct postgres_engine *e, const char *name, const char *sql);
+PGresult *postgres_query_prepared(struct postgres_engine *e, const char *name,
+                                  const struct postgres_values *values);
+/* The next answer to what was sent; NULL: that was the last. */
+PGresult *postgres_next(struct postgres_engine *e);
+/* As PQgetCopyData: the size of the next row, -1 at the end, -2 when it is lost. */
+int postgres_copy_row(struct postgres_engine *e, char **out_row);
 
 /* ---- postgres_call.c ---- */
 

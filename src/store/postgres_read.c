@@ -133,7 +133,7 @@ static void stop_copy(struct postgres_engine *e)
     if (cancel)
         ignore(PQcancel(cancel, text, sizeof text), "then the rest is read in full");
     PQfreeCancel(cancel);
-    while (PQgetCopyData(e->db, &row, 0) > 0)
+    while (postgres_copy_row(e, &row) > 0)
         PQfreemem(row);
 }
 
@@ -146,7 +146,7 @@ static err copy_rows(struct postgres_engine *e, enum table table, struct store_v
     err why = OK;
     memset(&record, 0, sizeof record);
     record.table = table;
-    while (why == OK && (size = PQgetCopyData(e->db, &row, 0)) > 0) {
+    while (why == OK && (size = postgres_copy_row(e, &row)) > 0) {
         struct bytes b = {row, (size_t)size};
         if (!begun && !skip_head(&b))
             why = refuse_row(e, table);
@@ -163,10 +163,10 @@ static err copy_rows(struct postgres_engine *e, enum table table, struct store_v
 /* Only the server's last word says that those were all. */
 static err finish_copy(struct postgres_engine *e, err why)
 {
-    PGresult *answer = PQgetResult(e->db);
+    PGresult *answer = postgres_next(e);
     if (why == OK)
         why = postgres_expect(e, answer, PGRES_COMMAND_OK, "read a table");
-    for (; answer; answer = PQgetResult(e->db))
+    for (; answer; answer = postgres_next(e))
         PQclear(answer);
     return why;
 }
@@ -177,7 +177,7 @@ err postgres_table(struct engine *engine, enum table table, struct store_visitor
     err why = postgres_get_ready(e);
     if (why != OK)
         return why;
-    PGresult *answer = PQexec(e->db, postgres_table_sql[table][OP_LOAD]);
+    PGresult *answer = postgres_query(e, postgres_table_sql[table][OP_LOAD]);
     why = postgres_expect(e, answer, PGRES_COPY_OUT, "read a table");
     PQclear(answer);
     if (why != OK)
@@ -240,8 +240,9 @@ static err visit(struct postgres_engine *e, enum statement which, const int64_t 
     err why = postgres_get_ready(e);
     if (why != OK)
         return why;
-    PGresult *answer =
-        PQexecPrepared(e->db, statement_texts[which].name, count, values, NULL, NULL, 1);
+    PGresult *answer = postgres_query_prepared(
+        e, statement_texts[which].name,
+        &(struct postgres_values){.count = count, .at = values, .binary_answer = 1});
     why = postgres_expect(e, answer, PGRES_TUPLES_OK, "look back");
     if (why == OK)
         why = visit_answer(e, answer, table, visitor);

@@ -174,7 +174,10 @@ static err send_arrays(struct postgres_engine *e, struct postgres_chunk *c, enum
     }
     postgres_op_name(c->table, op, name);
     FAILPOINT(ROW);
-    PGresult *answer = PQexecPrepared(e->db, name, (int)columns, values, sizes, formats, 0);
+    PGresult *answer = postgres_query_prepared(
+        e, name,
+        &(struct postgres_values){
+            .count = (int)columns, .at = values, .sizes = sizes, .formats = formats});
     const err why = postgres_expect(e, answer, PGRES_COMMAND_OK, "write rows");
     if (why == OK)
         *out_count = (uint32_t)strtoul(PQcmdTuples(answer), NULL, 10);

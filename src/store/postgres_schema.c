@@ -76,18 +76,52 @@ static const char ask_columns[] =
     " AND pg_table_is_visible(c.oid) ORDER BY c.relname, a.attnum";
 enum { COLUMN_TABLE, COLUMN_NAME, COLUMN_TYPE, COLUMN_NOT_NULL, COLUMN_KEY };
 
-static err read_columns(struct postgres_engine *e, PGresult **out_found)
+/* Tables that lose what they hold, or let somebody else have a say in it; and the index. */
+static const char ask_odd[] =
+    "SELECT c.relname FROM pg_class AS c"
+    " WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+    " AND pg_table_is_visible(c.oid) AND (c.relkind <> 'r' OR c.relpersistence <> 'p'"
+    " OR c.relrowsecurity OR c.relhasrules OR EXISTS"
+    " (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal))"
+    " UNION ALL SELECT 'noderole_role_node' WHERE to_regclass('noderole_role_node') IS NULL";
+
+enum { NAMES_SIZE = 1024 };
+
+static void list_names(char names[NAMES_SIZE])
 {
-    char names[1024] = "{";
     size_t length = 1;
+    names[0] = '{';
     for (uint32_t t = 0; t < OUR_COUNT; t++) {
-        const int more = snprintf(names + length, sizeof names - length, "%s%s", our_name(t),
+        const int more = snprintf(names + length, NAMES_SIZE - length, "%s%s", our_name(t),
                                   t + 1 < OUR_COUNT ? "," : "}");
         length += (size_t)more;
-        must(length < sizeof names);
+        must(length < NAMES_SIZE);
     }
+}
+
+static err read_columns(struct postgres_engine *e, PGresult **out_found)
+{
+    char names[NAMES_SIZE];
+    list_names(names);
     const char *const values[] = {names, NULL};
     return postgres_ask(e, ask_columns, values, out_found);
+}
+
+static err refuse_odd(struct postgres_engine *e)
+{
+    char names[NAMES_SIZE], text[200];
+    PGresult *odd;
+    list_names(names);
+    const char *const values[] = {names, NULL};
+    err why = postgres_ask(e, ask_odd, values, &odd);
+    if (why == OK && PQntuples(odd) > 0) {
+        snprintf(text, sizeof text,
+                 "the schema of the store was altered: \"%.60s\" is not as it was made",
+                 PQgetvalue(odd, 0, 0));
+        why = postgres_say(e, ERR_CORRUPT, text);
+    }
+    PQclear(odd);
+    return why;
 }
 
 static bool is_of(const PGresult *found, int row, uint32_t table)
@@ -145,7 +179,7 @@ static err compare_schema(struct postgres_engine *e, const PGresult *found)
     err why = OK;
     for (uint32_t t = 0; t < OUR_COUNT && why == OK; t++)
         why = compare_table(e, found, t);
-    return why;
+    return why == OK ? refuse_odd(e) : why;
 }
 
 /* How many migrations are recorded; each is compared with ours. */
@@ -177,9 +211,8 @@ static err note_migration(struct postgres_engine *e, const struct migration *mig
     schema_hash(migration, hash);
     postgres_number((int64_t)time(NULL) * 1000, now);
     const char *const values[] = {migration->name, hash, now};
-    PGresult *answer = PQexecParams(
-        e->db, "INSERT INTO schema_migration (name, hash, applied_at) VALUES ($1, $2, $3)", 3, NULL,
-        values, NULL, NULL, 0);
+    PGresult *answer = postgres_query_with(
+        e, "INSERT INTO schema_migration (name, hash, applied_at) VALUES ($1, $2, $3)", 3, values);
     const err why = postgres_expect(e, answer, PGRES_COMMAND_OK, "record a migration");
     PQclear(answer);
     return why;
@@ -218,7 +251,7 @@ static err migrate(struct postgres_engine *e, uint32_t index)
     if (why == OK)
         why = postgres_exec(e, "COMMIT", "migrate");
     else
-        PQclear(PQexec(e->db, "ROLLBACK")); /* losing the connection has the same effect */
+        PQclear(postgres_query(e, "ROLLBACK")); /* losing the connection has the same effect */
     FAILPOINT(MIGRATE_AFTER);
     return why;
 }

@@ -10,13 +10,13 @@
 
 void postgres_roll_back(struct postgres_engine *e)
 {
-    PQclear(PQexec(e->db, "ROLLBACK")); /* losing the connection has the same effect */
+    PQclear(postgres_query(e, "ROLLBACK")); /* losing the connection has the same effect */
 }
 
 static err commit(struct postgres_engine *e)
 {
     FAILPOINT(COMMIT_BEFORE);
-    PGresult *answer = PQexec(e->db, "COMMIT");
+    PGresult *answer = postgres_query(e, "COMMIT");
     FAILPOINT(COMMIT_AFTER);
     err why = postgres_expect(e, answer, PGRES_COMMAND_OK, "commit");
     /* The server may have committed before it, or the way to it, failed. */
@@ -39,7 +39,7 @@ err postgres_find_high(struct postgres_engine *e)
         if (!postgres_table_sql[t][OP_HIGH])
             continue;
         postgres_op_name((enum table)t, OP_HIGH, name);
-        PGresult *answer = PQexecPrepared(e->db, name, 0, NULL, NULL, NULL, 0);
+        PGresult *answer = postgres_query_prepared(e, name, &(struct postgres_values){0});
         why = postgres_expect(e, answer, PGRES_TUPLES_OK, "read the highest ids");
         if (why == OK)
             e->high[t] = strtoll(PQgetvalue(answer, 0, 0), NULL, 10);

@@ -21,12 +21,21 @@ static struct sqlite_engine *of(struct engine *e)
 
 /* ---- trouble ---- */
 
+/* The index of the log lies in a file of its own, whose growth the system refuses in its own words.
+ * SQLite remembers that word for longer than it is true, so it counts for these results alone. */
+static bool is_full(const struct sqlite_engine *e, int result)
+{
+    if (result == SQLITE_IOERR_SHMSIZE || result == SQLITE_IOERR_SHMOPEN ||
+        result == SQLITE_IOERR_SHMMAP)
+        return e->db && sqlite3_system_errno(e->db) == ENOSPC;
+    return (result & 0xff) == SQLITE_FULL;
+}
+
 static err error_of(const struct sqlite_engine *e, int result)
 {
-    if (e->db && sqlite3_system_errno(e->db) == ENOSPC && (result & 0xff) == SQLITE_IOERR)
+    if (is_full(e, result))
         return ERR_NO_SPACE;
     switch (result & 0xff) {
-    case SQLITE_FULL: return ERR_NO_SPACE;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return ERR_CORRUPT;
     case SQLITE_BUSY:
@@ -128,7 +137,8 @@ static err configure(struct sqlite_engine *e)
     char pragmas[256];
     snprintf(pragmas, sizeof pragmas,
              "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; "
-             "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -%d; PRAGMA query_only = %d",
+             "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; "
+             "PRAGMA cache_size = -%d; PRAGMA query_only = %d",
              CACHE_KIB, e->mode == ENGINE_READ);
     return sqlite_exec(e, pragmas, "set up the connection");
 }
@@ -137,8 +147,11 @@ static err connect(struct sqlite_engine *e)
 {
     const int flags =
         e->mode == ENGINE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    err why = e->mode == ENGINE_WRITE && !e->was_open ? sqlite_schema_before(e) : OK;
+    if (why != OK)
+        return why;
     const int result = sqlite3_open_v2(e->path, &e->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    err why = result == SQLITE_OK ? OK : sqlite_trouble(e, result, "open it");
+    why = result == SQLITE_OK ? OK : sqlite_trouble(e, result, "open it");
     if (why == OK)
         why = configure(e);
     if (why == OK)
@@ -150,7 +163,7 @@ static err connect(struct sqlite_engine *e)
     if (why != OK)
         disconnect(e);
     else
-        e->broken = false;
+        e->broken = !(e->was_open = true);
     return why;
 }
 
@@ -176,13 +189,15 @@ static bool read_digest(const char *hex, struct digest128 *out)
     return true;
 }
 
-static void read_mark(sqlite3_stmt *row, struct store_mark *out)
+/* False when the digest is neither one nor empty, which only a migration leaves it. */
+static bool read_mark(sqlite3_stmt *row, struct store_mark *out)
 {
     *out = (struct store_mark){.epoch = sqlite3_column_int64(row, 0),
                                .turn = sqlite3_column_int64(row, 1),
                                .now_ms = sqlite3_column_int64(row, 2)};
     const char *digest = (const char *)sqlite3_column_text(row, 3);
     out->has_digest = digest && read_digest(digest, &out->digest);
+    return out->has_digest || (digest && digest[0] == '\0');
 }
 
 /* A statement that gives the mark, if it gives anything. */
@@ -192,12 +207,20 @@ static err ask_mark(struct sqlite_engine *e, enum statement which, const char *d
     sqlite3_stmt *s = e->named[which];
     int result = sqlite3_step(s);
     *out_found = result == SQLITE_ROW;
+    bool reads = true;
     if (result == SQLITE_ROW) {
-        read_mark(s, out);
+        reads = read_mark(s, out);
+        const char *claim = which == STATEMENT_MARK ? (const char *)sqlite3_column_text(s, 5) : "";
+        e->is_ours = claim && strcmp(claim, e->claim) == 0;
         result = sqlite3_step(s);
     }
-    const err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, doing);
+    err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, doing);
     sqlite3_reset(s);
+    if (why == OK && !reads) {
+        snprintf(e->engine.why.text, sizeof e->engine.why.text,
+                 "%s: the digest in its leadership row is damaged", e->path);
+        why = ERR_CORRUPT;
+    }
     return why;
 }
 
@@ -233,10 +256,12 @@ static err raise_epoch(struct sqlite_engine *e, int64_t epoch, struct store_mark
  * is built on it: after a crash the tail of the log may never have reached the disk. */
 static err settle_log(struct sqlite_engine *e)
 {
+    int frames = 0, written = 0;
     const int result =
-        sqlite3_wal_checkpoint_v2(e->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY)
-        return OK; /* busy: somebody reads; a later checkpoint takes it along */
+        sqlite3_wal_checkpoint_v2(e->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &frames, &written);
+    /* Busy: somebody reads along. That is no harm when all of it is in the main file. */
+    if (result == SQLITE_OK || ((result & 0xff) == SQLITE_BUSY && frames == written))
+        return OK;
     return sqlite_trouble(e, result, "write back its log");
 }
 
@@ -247,38 +272,59 @@ static err refuse_lost(struct sqlite_engine *e)
     return ERR_IO;
 }
 
-static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *out_mark)
+/* The epoch is not the one we held: either we raised it ourselves and the answer was lost, or
+ * somebody else leads. */
+static err recognise(struct sqlite_engine *e, int64_t epoch, struct store_mark *out_mark)
 {
-    struct sqlite_engine *e = of(engine);
-    if (engine->lost)
+    const err why = look(e, out_mark);
+    if (why != OK || (out_mark->epoch == epoch + 1 && e->is_ours))
+        return why;
+    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: somebody else took it over",
+             e->path);
+    return ERR_FENCED;
+}
+
+/* No room to write, but none of our batches is in doubt and nobody else can have written (the data
+ * directory is locked): what we led we still lead, and it can be read. */
+static err lead_as_it_is(struct sqlite_engine *e, int64_t epoch, struct store_mark *out_mark)
+{
+    const struct store_why full = e->engine.why;
+    const err why = look(e, out_mark);
+    if (why == OK && out_mark->epoch != epoch)
+        return recognise(e, epoch, out_mark);
+    e->engine.why = full;
+    return why;
+}
+
+static err get_ready(struct sqlite_engine *e)
+{
+    if (e->engine.lost)
         return refuse_lost(e);
     if (e->broken && e->db)
         disconnect(e);
-    err why = e->db ? OK : connect(e);
+    return e->db ? OK : connect(e);
+}
+
+static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *out_mark)
+{
+    struct sqlite_engine *e = of(engine);
+    bool found = false;
+    err why = get_ready(e);
     if (why == OK && epoch == 0)
         why = settle_log(e);
-    bool found = false;
     if (why == OK)
         why = raise_epoch(e, epoch, out_mark, &found);
+    if (why == ERR_NO_SPACE && epoch && !e->unclear)
+        return lead_as_it_is(e, epoch, out_mark);
     if (why == OK && !found)
-        return ERR_FENCED;
-    /* No room to write, but none of our batches is in doubt and nobody else can have written (the
-     * data directory is locked): what we led we still lead, and it can be read. */
-    if (why == ERR_NO_SPACE && epoch && !e->unclear) {
-        struct store_why full = engine->why;
-        why = look(e, out_mark);
-        engine->why = full;
-        if (why == OK && out_mark->epoch != epoch)
-            why = ERR_FENCED;
+        why = recognise(e, epoch, out_mark);
+    if (why != OK)
         return why;
-    }
-    if (why == OK) {
-        /* From here on the file is ours to tidy up. */
-        sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-        sqlite3_wal_hook(e->db, note_frames, e);
-        e->unclear = false;
-    }
-    return why;
+    /* From here on the file is ours to tidy up. */
+    sqlite3_db_config(e->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    sqlite3_wal_hook(e->db, note_frames, e);
+    e->unclear = false;
+    return OK;
 }
 
 /* ---- a batch ---- */
@@ -318,13 +364,15 @@ static err put_rows(struct sqlite_engine *e, const struct batch *batch)
 static err commit(struct sqlite_engine *e)
 {
     FAILPOINT(COMMIT_BEFORE);
-    const err why = sqlite_run(e, e->commit, "commit a batch");
+    const int result = sqlite3_step(e->commit);
     FAILPOINT(COMMIT_AFTER);
-    /* The last page of the log carries the commit. When there was no room for it the batch is not
-     * in; after any other failure it may be. */
-    if (why == OK || why == ERR_NO_SPACE || why == ERR_UNAVAILABLE)
+    const err why = result == SQLITE_DONE ? OK : sqlite_trouble(e, result, "commit a batch");
+    sqlite3_reset(e->commit);
+    /* The last page of the log carries the commit. When there was no room to write it the batch is
+     * not in; after any other failure it may be. */
+    if (why == OK || (result & 0xff) == SQLITE_FULL || (result & 0xff) == SQLITE_BUSY)
         return why;
-    e->unclear = true;
+    e->unclear = e->broken = true;
     return ERR_UNKNOWN;
 }
 
@@ -336,6 +384,25 @@ static void roll_back(struct sqlite_engine *e)
         e->broken = true;
 }
 
+/* Somebody moved or removed the file under us: what we write goes nowhere that anybody would look. */
+static bool has_moved(struct sqlite_engine *e)
+{
+    int moved = 0;
+    if (sqlite3_file_control(e->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
+        return false;
+    snprintf(e->engine.why.text, sizeof e->engine.why.text,
+             "%s: the file was moved or removed while it was in use", e->path);
+    e->engine.lost = true;
+    return true;
+}
+
+/* A log that cannot be written back must not grow for ever. */
+static err refuse_long_log(struct sqlite_engine *e)
+{
+    e->engine.why = e->checkpoint_why;
+    return ERR_IO;
+}
+
 static err sqlite_write(struct engine *engine, const struct batch *batch)
 {
     struct sqlite_engine *e = of(engine);
@@ -343,6 +410,10 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
         return refuse_lost(e);
     if (!e->db || e->broken)
         return ERR_UNAVAILABLE;
+    if (has_moved(e))
+        return ERR_IO;
+    if (e->checkpoint_why.text[0] && e->frames >= FRAMES_MANY)
+        return refuse_long_log(e);
     err why = sqlite_run(e, e->begin, "open a transaction");
     if (why != OK)
         return why;
@@ -365,12 +436,18 @@ static void checkpoint(struct sqlite_engine *e)
     const int result =
         sqlite3_wal_checkpoint_v2(e->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     FAILPOINT(CHECKPOINT_AFTER);
-    /* Nothing is lost: the log still has it all. The next one tries again. */
-    if (result == SQLITE_IOERR_FSYNC)
-        ignore(sqlite_trouble(e, result, "write back its log"), "lead() and write() see it");
     if (e->frames >= FRAMES_MANY)
         sqlite3_db_release_memory(e->db);
-    e->frames = 0;
+    /* Nothing is lost: the log still has it all, and the next one tries again. */
+    e->checkpoint_why.text[0] = '\0';
+    if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY) {
+        e->frames = 0;
+        return;
+    }
+    const bool was_broken = e->broken;
+    ignore(sqlite_trouble(e, result, "write back its log"), "the next batch tells, if it must");
+    e->broken = was_broken;
+    e->checkpoint_why = e->engine.why;
 }
 
 static void sqlite_rest(struct engine *engine)
@@ -378,6 +455,14 @@ static void sqlite_rest(struct engine *engine)
     struct sqlite_engine *e = of(engine);
     if (e->db && !e->broken && !engine->lost && e->frames >= FRAMES_ENOUGH)
         checkpoint(e);
+}
+
+/* Nobody else can write while we hold the lock of the data directory. */
+static err sqlite_check(struct engine *engine, int64_t epoch)
+{
+    struct sqlite_engine *e = of(engine);
+    (void)epoch;
+    return e->db && has_moved(e) ? ERR_IO : OK;
 }
 
 /* ---- reading ---- */
@@ -502,7 +587,9 @@ static err sqlite_fill_end(struct engine *engine, const struct store_mark *mark)
         roll_back(e);
         return why;
     }
-    return settle_log(e);
+    /* One file, nothing beside it: so it can be carried away and read from anywhere. */
+    why = settle_log(e);
+    return why == OK ? sqlite_exec(e, "PRAGMA journal_mode = DELETE", "finish a copy") : why;
 }
 
 /* ---- opening ---- */
@@ -512,6 +599,7 @@ static const struct engine_ops sqlite_ops = {
     .lead = sqlite_lead,
     .write = sqlite_write,
     .rest = sqlite_rest,
+    .check = sqlite_check,
     .begin = sqlite_begin,
     .end = sqlite_end,
     .table = sqlite_table,

@@ -27,10 +27,13 @@ struct sqlite_engine {
     sqlite3_stmt *tables[TABLE_COUNT][OP_COUNT];
     struct sqlite_bound bound[TABLE_COUNT][OP_COUNT];
     sqlite3_stmt *named[STATEMENT_COUNT];
-    int64_t high[TABLE_OBJECTS]; /* no row of that table has a larger id */
-    int frames;                  /* in the write-ahead log */
-    bool broken;                 /* something failed in a way that wants a fresh connection */
-    bool unclear;                /* a commit failed after it may have reached the file */
+    int64_t high[TABLE_OBJECTS];     /* no row of that table has a larger id */
+    int frames;                      /* in the write-ahead log */
+    bool broken;                     /* something failed in a way that wants a fresh connection */
+    bool unclear;                    /* a commit failed after it may have reached the file */
+    bool was_open;                   /* the file was there and ours */
+    bool is_ours;                    /* the claim that was read last */
+    struct store_why checkpoint_why; /* why the log is not written back; empty: it is */
 };
 
 /* The error of an SQLite result; writes the sentence, and notices broken promises. */
@@ -52,3 +55,5 @@ err sqlite_find_high(struct sqlite_engine *e);
 /* sqlite_schema.c: compare, and with ENGINE_WRITE bring up to date. Changes nothing before the
  * comparison is done. */
 err sqlite_schema(struct sqlite_engine *e);
+/* Before anything is opened: is there something that opening would destroy? */
+err sqlite_schema_before(struct sqlite_engine *e);

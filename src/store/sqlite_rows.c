@@ -6,43 +6,45 @@
 
 /* ---- records into rows ---- */
 
-static void bind_number(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, int64_t value)
+static int bind_number(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, int64_t value)
 {
     if (bound->known && bound->last[i] == value)
-        return;
+        return SQLITE_OK;
     bound->last[i] = value;
-    sqlite3_bind_int64(s, (int)i + 1, value);
+    return sqlite3_bind_int64(s, (int)i + 1, value);
 }
 
 /* The texts of a record stay in place until the statement was stepped; an empty one for ever. */
-static void bind_text(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, struct str text)
+static int bind_text(sqlite3_stmt *s, struct sqlite_bound *bound, uint32_t i, struct str text)
 {
     enum { FULL, EMPTY };
     const int64_t is = text.len ? FULL : EMPTY;
     if (bound->known && is == EMPTY && bound->last[i] == EMPTY)
-        return;
+        return SQLITE_OK;
     bound->last[i] = is;
-    sqlite3_bind_text(s, (int)i + 1, text.len ? text.at : "", (int)text.len, SQLITE_STATIC);
+    return sqlite3_bind_text(s, (int)i + 1, text.len ? text.at : "", (int)text.len, SQLITE_STATIC);
 }
 
 /* A statement remembers what was bound to it, and rows that follow each other differ in little. */
-static void bind(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record *record,
-                 uint32_t count)
+static int bind(sqlite3_stmt *s, struct sqlite_bound *bound, const struct record *record,
+                uint32_t count)
 {
     const struct layout *layout = record_layout(record->table);
     const char *base = (const char *)&record->id;
+    int result = SQLITE_OK;
     for (uint32_t i = 0; i < count; i++) {
         const void *at = base + layout->fields[i].offset;
         switch (layout->fields[i].kind) {
-        case FIELD_I64: bind_number(s, bound, i, *(const int64_t *)at); break;
-        case FIELD_U32: bind_number(s, bound, i, *(const uint32_t *)at); break;
-        case FIELD_BOOL: bind_number(s, bound, i, *(const bool *)at); break;
+        case FIELD_I64: result |= bind_number(s, bound, i, *(const int64_t *)at); break;
+        case FIELD_U32: result |= bind_number(s, bound, i, *(const uint32_t *)at); break;
+        case FIELD_BOOL: result |= bind_number(s, bound, i, *(const bool *)at); break;
         case FIELD_TEXT:
         case FIELD_DOC:
-        case FIELD_RAW: bind_text(s, bound, i, *(const struct str *)at); break;
+        case FIELD_RAW: result |= bind_text(s, bound, i, *(const struct str *)at); break;
         }
     }
-    bound->known = true;
+    bound->known = result == SQLITE_OK;
+    return result;
 }
 
 /* The few fields that are kept as the name of a table. */
@@ -62,7 +64,8 @@ static err step_row(struct sqlite_engine *e, enum table_op op, const struct reco
 {
     sqlite3_stmt *s = e->tables[record->table][op];
     struct sqlite_bound *bound = &e->bound[record->table][op];
-    bind(s, bound, record, columns);
+    if (bind(s, bound, record, columns) != SQLITE_OK)
+        return sqlite_trouble(e, SQLITE_NOMEM, "take a row");
     if (record->table == TABLE_COUNTER || record->table == TABLE_OUTBOX)
         bind_nouns(s, bound, record, columns);
     return sqlite_run(e, s, "write a row");

@@ -1,7 +1,9 @@
 #include "store/sqlite_private.h"
 
 #include <stdio.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "store/schema.h"
@@ -170,6 +172,22 @@ static err refuse_old(struct sqlite_engine *e, uint32_t count)
              "the store is of an older version (%u of %u migrations); start the daemon once", count,
              sqlite_migrations.count);
     return say(e, text);
+}
+
+/* A log without its database: somebody emptied or removed the file. Opening would throw the log
+ * away, and with it the last that is left. */
+static bool has_orphaned_log(const struct sqlite_engine *e)
+{
+    char log[PATH_MAX];
+    struct stat file, beside;
+    snprintf(log, sizeof log, "%s-wal", e->path);
+    return (stat(e->path, &file) != 0 || file.st_size == 0) && stat(log, &beside) == 0 &&
+           beside.st_size > 0;
+}
+
+err sqlite_schema_before(struct sqlite_engine *e)
+{
+    return has_orphaned_log(e) ? say(e, "the database is gone or empty, but its log is not") : OK;
 }
 
 err sqlite_schema(struct sqlite_engine *e)

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 /* The writer and its thread. The engine belongs to the thread while a job is under way and to the
  * caller otherwise; the lock hands it over. */
 
-enum { LEAD_WAIT_MS = 200 };
+enum { LEAD_WAIT_MS = 200, CHECK_MS = 2000 };
 
 enum job { JOB_NONE, JOB_LEAD, JOB_WRITE, JOB_QUIT };
 
@@ -33,6 +34,10 @@ struct store {
     const struct batch *batch;
     int64_t epoch; /* JOB_LEAD: in */
     struct store_mark mark;
+    bool leads;               /* the last word was that we do */
+    err noticed;              /* what a look in between found; OK: nothing, or it was told */
+    struct store_why trouble; /* of the last failure */
+    struct store_why told;    /* a copy of it, for whoever asked */
 };
 
 /* ---- which engine ---- */
@@ -78,23 +83,71 @@ static err do_job(struct store *s, enum job job)
     return why;
 }
 
+/* With the lock held. */
+static void note_trouble(struct store *s, err why)
+{
+    if (why != OK)
+        s->trouble = s->engine->why;
+}
+
+static void wake(struct store *s)
+{
+    if (s->wake)
+        s->wake(s->wake_context);
+}
+
 static void finish_job(struct store *s, err result)
 {
     pthread_mutex_lock(&s->lock);
+    note_trouble(s, result);
     s->result = result;
+    s->leads = result == OK;
     s->done = true;
     pthread_cond_signal(&s->taken);
     pthread_mutex_unlock(&s->lock);
-    if (s->wake)
-        s->wake(s->wake_context);
+    wake(s);
     FAILPOINT(ANSWER_AFTER);
 }
 
-/* With the lock held and nothing to do: keep house once, then wait. */
+static struct timespec in_ms(long ms)
+{
+    struct timespec at;
+    must(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
+    at.tv_nsec += ms % 1000 * 1000000;
+    at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
+/* With the lock held and nothing to do: is the store still there, and still ours? A leader that
+ * writes nothing would not hear of a successor otherwise. */
+static void look_after(struct store *s)
+{
+    s->resting = true;
+    pthread_mutex_unlock(&s->lock);
+    const err why = s->engine->ops->check(s->engine, s->mark.epoch);
+    pthread_mutex_lock(&s->lock);
+    s->resting = false;
+    pthread_cond_signal(&s->taken);
+    if (why == OK)
+        return;
+    note_trouble(s, why);
+    s->leads = false;
+    s->noticed = why;
+    wake(s);
+}
+
+/* With the lock held and nothing to do: keep house once, then wait, and look after it. */
 static void rest(struct store *s)
 {
     if (s->rested) {
-        pthread_cond_wait(&s->given, &s->lock);
+        const struct timespec until = in_ms(CHECK_MS);
+        const bool waits = !s->leads || s->job != JOB_NONE;
+        if (waits)
+            pthread_cond_wait(&s->given, &s->lock);
+        else if (pthread_cond_timedwait(&s->given, &s->lock, &until) == ETIMEDOUT &&
+                 s->job == JOB_NONE && s->leads)
+            look_after(s);
         return;
     }
     s->resting = true;
@@ -146,16 +199,6 @@ static bool wait_done(struct store *s, const struct timespec *until)
     return true;
 }
 
-static struct timespec soon(void)
-{
-    struct timespec at;
-    must(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
-    at.tv_nsec += (long)LEAD_WAIT_MS * 1000000;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
-}
-
 /* ---- the port ---- */
 
 /* A server that does not answer must not hold up whoever asks: what takes longer goes on in the
@@ -163,7 +206,7 @@ static struct timespec soon(void)
 static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
 {
     struct store *s = self;
-    const struct timespec until = soon();
+    const struct timespec until = in_ms(LEAD_WAIT_MS);
     pthread_mutex_lock(&s->lock);
     if (s->job == JOB_NONE) {
         s->epoch = epoch;
@@ -176,8 +219,9 @@ static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
         *out_mark = s->mark;
         s->job = JOB_NONE;
         s->done = false;
+        s->noticed = OK;
     } else {
-        snprintf(s->engine->why.text, sizeof s->engine->why.text, "the store does not answer");
+        snprintf(s->trouble.text, sizeof s->trouble.text, "the store does not answer");
     }
     pthread_mutex_unlock(&s->lock);
     return why;
@@ -191,22 +235,31 @@ static err load_tables(struct engine *e, struct store_visitor visitor)
     return why;
 }
 
-/* With the lock held: the engine is ours until the lock is let go. */
-static void take_engine(struct store *s)
+/* With the lock held: the engine is ours until the lock is let go; unless an attempt to lead is
+ * still under way. What came of one that is not is learned again by the next. */
+static bool take_engine(struct store *s)
 {
-    must(s->job == JOB_NONE);
+    if (s->job == JOB_LEAD && !s->done)
+        return false;
+    must(s->job != JOB_WRITE);
+    s->job = JOB_NONE;
+    s->done = false;
     while (s->resting)
         pthread_cond_wait(&s->taken, &s->lock);
+    return true;
 }
 
 static err port_look(void *self, struct store_mark *out_mark)
 {
     struct store *s = self;
+    err why = ERR_UNAVAILABLE;
     pthread_mutex_lock(&s->lock);
-    take_engine(s);
-    const err why = s->engine->ops->begin(s->engine, out_mark);
-    if (why == OK)
-        s->engine->ops->end(s->engine);
+    if (take_engine(s)) {
+        why = s->engine->ops->begin(s->engine, out_mark);
+        if (why == OK)
+            s->engine->ops->end(s->engine);
+        note_trouble(s, why);
+    }
     pthread_mutex_unlock(&s->lock);
     return why;
 }
@@ -215,13 +268,26 @@ static err port_load(void *self, struct store_visitor visitor)
 {
     struct store *s = self;
     struct store_mark mark;
+    err why = ERR_UNAVAILABLE;
     pthread_mutex_lock(&s->lock);
-    take_engine(s);
-    err why = s->engine->ops->begin(s->engine, &mark);
-    if (why == OK) {
-        why = load_tables(s->engine, visitor);
-        s->engine->ops->end(s->engine);
+    if (take_engine(s)) {
+        why = s->engine->ops->begin(s->engine, &mark);
+        if (why == OK) {
+            why = load_tables(s->engine, visitor);
+            s->engine->ops->end(s->engine);
+        }
+        note_trouble(s, why);
     }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err port_notice(void *self)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    const err why = s->noticed;
+    s->noticed = OK;
     pthread_mutex_unlock(&s->lock);
     return why;
 }
@@ -254,7 +320,8 @@ static err port_poll(void *self, bool *out_busy)
 
 struct store_port store_port(struct store *s)
 {
-    return (struct store_port){s, port_lead, port_load, port_submit, port_poll, port_look};
+    return (struct store_port){s,         port_lead, port_load,  port_submit,
+                               port_poll, port_look, port_notice};
 }
 
 /* ---- opening and closing ---- */
@@ -264,7 +331,7 @@ static void start_thread(struct store *s)
     pthread_condattr_t monotonic;
     must(pthread_condattr_init(&monotonic) == 0 &&
          pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
-    must(pthread_mutex_init(&s->lock, NULL) == 0 && pthread_cond_init(&s->given, NULL) == 0 &&
+    must(pthread_mutex_init(&s->lock, NULL) == 0 && pthread_cond_init(&s->given, &monotonic) == 0 &&
          pthread_cond_init(&s->taken, &monotonic) == 0);
     pthread_condattr_destroy(&monotonic);
     must(pthread_create(&s->thread, NULL, work, s) == 0);
@@ -306,9 +373,12 @@ void store_close(struct store *s)
     free(s);
 }
 
-const char *store_trouble(const struct store *s)
+const char *store_trouble(struct store *s)
 {
-    return s->engine->why.text;
+    pthread_mutex_lock(&s->lock);
+    s->told = s->trouble;
+    pthread_mutex_unlock(&s->lock);
+    return s->told.text;
 }
 
 bool store_is_lost(const struct store *s)
@@ -392,8 +462,15 @@ struct history_port store_reader_history(struct store_reader *r)
 
 /* ---- whole stores ---- */
 
-/* Far above anything the original will reach while both exist. */
-enum { EPOCHS_ABOVE = 1 << 20 };
+/* Above anything the original, and any copy made before, will reach while they exist. */
+static int64_t epoch_of_copy(int64_t epoch)
+{
+    enum { ABOVE = 1 << 20, PER_MS = 1 << 12 };
+    struct timespec now;
+    must(clock_gettime(CLOCK_REALTIME, &now) == 0);
+    const int64_t by_time = ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) * PER_MS;
+    return by_time > epoch + ABOVE ? by_time : epoch + ABOVE;
+}
 
 static err fill_record(void *self, const struct record *record)
 {
@@ -410,7 +487,7 @@ static err copy_tables(struct engine *from, struct engine *to, const struct stor
     for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
         why = from->ops->table(from, (enum table)t, visitor);
     struct store_mark raised = *mark;
-    raised.epoch += EPOCHS_ABOVE;
+    raised.epoch = epoch_of_copy(mark->epoch);
     if (why == OK)
         return to->ops->fill_end(to, &raised);
     ignore(to->ops->fill_end(to, NULL), "what went wrong first is what is told");

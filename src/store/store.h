@@ -47,8 +47,8 @@ NODISCARD err store_open(const struct store_options *options, struct store **out
                          struct store_why *out_why);
 void store_close(struct store *s); /* waits for the batch in flight; NULL is fine */
 struct store_port store_port(struct store *s);
-/* The last failure, as a sentence; "" when there was none. */
-const char *store_trouble(const struct store *s);
+/* The last failure, as a sentence, until it is asked for again; "" when there was none. */
+const char *store_trouble(struct store *s);
 /* The disk broke a promise (a sync failed): nothing will work any more; exit and start again. */
 bool store_is_lost(const struct store *s);
 

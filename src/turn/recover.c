@@ -69,7 +69,7 @@ static int64_t retry_delay(uint32_t failures)
 
 /* The store did not take the batch, or may not have: what the core shows cannot be trusted. The
  * first reload is tried at once; batches that keep failing are tried ever more seldom. */
-enum turn_status turn_commit_failed(struct turn *t, err why)
+enum turn_status turn_commit_failed(struct turn *t, err why, const char *text)
 {
     t->in_flight = false;
     if (why == ERR_FENCED)
@@ -81,12 +81,19 @@ enum turn_status turn_commit_failed(struct turn *t, err why)
     t->commits_failed++;
     t->write_ms = t->mono_ms + retry_delay(t->commits_failed);
     t->trouble = why;
-    t->trouble_text = "the store did not take a batch";
+    t->trouble_text = text;
     if (why == ERR_UNKNOWN)
         t->in_doubt = true;
     else
         excuse_batch(t, ERR_UNAVAILABLE);
     return TURN_DOWN;
+}
+
+enum turn_status turn_store_lost(struct turn *t, err why)
+{
+    const enum turn_status status = turn_commit_failed(t, why, "the store was lost");
+    t->is_ahead = core_changed(t->core) > 0;
+    return status;
 }
 
 enum turn_status turn_renew(struct turn *t)

@@ -381,7 +381,7 @@ static enum turn_status commit(struct turn *t)
     err e = store->submit(store->self, &t->batch);
     if (turn_dies(t, TURN_POINT_SUBMIT_AFTER))
         return TURN_CRASHED;
-    return e == OK ? TURN_AGAIN : turn_commit_failed(t, e);
+    return e == OK ? TURN_AGAIN : turn_commit_failed(t, e, "the store did not take a batch");
 }
 
 static enum turn_status settle(struct turn *t)
@@ -394,7 +394,7 @@ static enum turn_status settle(struct turn *t)
     if (turn_dies(t, e == OK ? TURN_POINT_POLL_OK : TURN_POINT_POLL_FAILED))
         return TURN_CRASHED;
     if (e != OK)
-        return turn_commit_failed(t, e);
+        return turn_commit_failed(t, e, "the store did not take a batch");
     t->in_flight = false;
     turn_now_durable(t);
     return perform(t);
@@ -425,7 +425,7 @@ enum turn_status turn_advance(struct turn *t)
     const struct store_port *store = &t->ports.store;
     const err noticed = store->notice ? store->notice(store->self) : OK;
     if (noticed != OK)
-        return turn_commit_failed(t, noticed);
+        return turn_store_lost(t, noticed);
     if (core_is_worn(t->core))
         return turn_renew(t);
     return make_batch(t);

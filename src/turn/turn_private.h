@@ -63,7 +63,9 @@ void turn_forget_batch(struct turn *t);
 /* recover.c: a command will not be done; tell whoever waits, if anybody does. */
 void turn_excuse(struct turn *t, int64_t request, err why);
 /* recover.c: the store did not take the batch, or may not have. */
-enum turn_status turn_commit_failed(struct turn *t, err why);
+enum turn_status turn_commit_failed(struct turn *t, err why, const char *text);
+/* recover.c: between two batches the store turned out to be lost; the core is as good as it was. */
+enum turn_status turn_store_lost(struct turn *t, err why);
 /* recover.c: between two batches, a core that has lived long is replaced by a fresh one. */
 enum turn_status turn_renew(struct turn *t);
 /* recover.c: lead, load, resume; write again when it is time to. */

@@ -22,6 +22,7 @@ struct world {
     uint64_t key;
     uint32_t answers; /* that the last stepped command carried */
     uint32_t rows;    /* of the last durable batch, events not counted */
+    err *notice;      /* what the store notices next; NULL = nothing ever */
     char diary[2000];
     /* Where to die: at the `die_hit`th time of passing `die_at`. */
     const char *die_at;
@@ -164,6 +165,15 @@ static bool crash(void *self, const char *point)
 }
 
 /* A new process on the old store. */
+static err notices(void *self)
+{
+    struct world *w = (struct world *)(void *)((char *)self - offsetof(struct world, session));
+    const err now = w->notice ? *w->notice : OK;
+    if (w->notice)
+        *w->notice = OK;
+    return now;
+}
+
 static void process_start(struct world *w)
 {
     memory_session_init(&w->session, w->store);
@@ -177,6 +187,7 @@ static void process_start(struct world *w)
         .watch = {w, watch_stepped, watch_durable},
         .crash = {w, crash},
     };
+    w->ports.store.notice = notices;
     w->turn = turn_new(&w->ports);
 }
 
@@ -584,7 +595,8 @@ TEST(while_the_store_is_down_one_can_still_read)
         CHECK(turn_next_ms(w.turn) > last); /* ever more seldom */
         last = w.mono_ms = turn_next_ms(w.turn);
         CHECK(turn_advance(w.turn) == TURN_DOWN);
-        CHECK(turn_core(w.turn) != NULL && turn_seen(w.turn) == 3 && turn_durable(w.turn) == 2);
+        /* It was read again, and shows nothing that is not in it. */
+        CHECK(turn_core(w.turn) != NULL && turn_seen(w.turn) == 2 && turn_durable(w.turn) == 2);
         CHECK(submit_create(&w, 3, STR("")) == ERR_UNAVAILABLE);
         CHECK(submit_create(&w, 0, STR("")) == OK); /* the world goes on */
         CHECK(turn_trouble(w.turn, &text) == ERR_UNAVAILABLE);
@@ -630,7 +642,7 @@ TEST(a_store_that_cannot_be_read_is_tried_again)
     w.session.faults.load_reaches = 1;
     const char *text;
     CHECK(turn_start(w.turn) == TURN_DOWN && turn_core(w.turn) == NULL);
-    CHECK(turn_trouble(w.turn, &text) == ERR_IO && turn_seen(w.turn) == 2);
+    CHECK(turn_trouble(w.turn, &text) == ERR_IO);
     struct outcome out;
     CHECK(turn_plan(w.turn, &(struct command){0}, NULL, &out) == ERR_UNAVAILABLE);
     CHECK(turn_advance(w.turn) == TURN_DOWN);
@@ -808,4 +820,41 @@ TEST(death_at_any_point_loses_nothing_that_was_said)
             printf("nobody died at %s\n", turn_point_name((enum turn_point)p));
         CHECK(deaths > 0);
     }
+}
+
+TEST(a_store_that_went_back_ends_the_lead)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    struct store_mark mark = memory_store_mark(w.store);
+    CHECK(mark.turn == 2);
+    /* Somebody puts an older copy in its place; epoch and claim are the same. */
+    mark.turn = 1;
+    memory_store_set_mark(w.store, mark);
+    w.session.faults.fate = MEMORY_REFUSED;
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
+    const char *text;
+    CHECK(run_until_quiet(&w) == TURN_STOPPED && turn_trouble(w.turn, &text) == ERR_CORRUPT);
+    CHECK(submit_create(&w, 3, STR("")) == ERR_FENCED);
+    world_fini(&w);
+}
+
+TEST(a_store_that_notices_its_loss_is_led_again_and_can_be_read_meanwhile)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    err noticed = OK;
+    w.notice = &noticed;
+    const int64_t epoch = turn_epoch(w.turn);
+    w.session.faults.lead_fails = 1;
+    noticed = ERR_UNAVAILABLE;
+    CHECK(turn_advance(w.turn) == TURN_DOWN && turn_seen(w.turn) == turn_durable(w.turn));
+    CHECK(turn_advance(w.turn) == TURN_DOWN && turn_core(w.turn) != NULL);
+    w.mono_ms = turn_next_ms(w.turn);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && turn_epoch(w.turn) > epoch);
+    noticed = ERR_FENCED;
+    CHECK(turn_advance(w.turn) == TURN_STOPPED);
+    world_fini(&w);
 }
