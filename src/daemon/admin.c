@@ -9,7 +9,7 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-enum { PASSWORD_LEN = 24, FILE_SIZE_MAX = 4096 };
+enum { PASSWORD_LEN = 24, PASSWORD_LEN_MIN = 12, FILE_SIZE_MAX = 4096 };
 
 /* Nothing that looks like something else on a bad screen. 56 of them: 139 bits in a password. */
 static const char alphabet[] = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -33,17 +33,18 @@ static struct str draw_password(struct arena *a)
     return (struct str){at, PASSWORD_LEN};
 }
 
-/* The first line of the file; empty when there is no file, or nothing in it. */
+/* The first line of the file; empty when there is no file, or nothing in it. ERR_REFUSED: somebody
+ * else may know it, or could guess it. */
 static err read_password(struct arena *a, const char *path, struct str *out)
 {
     struct str text;
-    const err e = file_read(a, path, FILE_SIZE_MAX, &text);
+    const err e = file_read_private(a, path, FILE_SIZE_MAX, &text);
     *out = STR("");
-    if (e == ERR_NOT_FOUND)
-        return OK;
-    if (e == OK)
-        *out = str_slice(text, 0, str_find(text, '\n', 0));
-    return e;
+    if (e != OK)
+        return e == ERR_NOT_FOUND ? OK : e;
+    *out = str_slice(text, 0, str_find(text, '\n', 0));
+    const bool is_good = out->len >= PASSWORD_LEN_MIN && str_is_clean(*out);
+    return out->len == 0 || is_good ? OK : ERR_REFUSED;
 }
 
 static err write_password(struct arena *a, const char *path, struct str password)
@@ -58,6 +59,14 @@ static err write_password(struct arena *a, const char *path, struct str password
 static err find_password(struct arena *a, const char *path, struct str *out)
 {
     err e = read_password(a, path, out);
+    if (e == ERR_REFUSED) {
+        log_say(LOG_ERROR,
+                "the password of the first user is not taken from \"%s\": that must be a plain file "
+                "of ours (chmod 600) with a password of at least %d characters; correct it, or "
+                "remove it to get a new one",
+                path, PASSWORD_LEN_MIN);
+        return e;
+    }
     if (e == OK && out->len == 0) {
         *out = draw_password(a);
         e = write_password(a, path, *out);

@@ -2,7 +2,7 @@
  *
  * Its password is drawn here and written to a file before the user exists, so that at no instant
  * there is a user whose password nobody can know: a start that finds the file and no users takes
- * the password out of the file.
+ * the password out of the file, if nobody but us can have read or written it.
  */
 #pragma once
 

@@ -26,6 +26,22 @@ void data_dir_who(char out_who[WHO_SIZE])
     snprintf(out_who, WHO_SIZE, "%s %ld", host, (long)getpid());
 }
 
+/* Whoever can write into it can put another database, lock or password in our way. */
+static enum ending check_trust(const char *path, const struct stat *facts)
+{
+    if (facts->st_uid != geteuid() && facts->st_uid != 0)
+        log_say(LOG_ERROR,
+                "the data directory \"%s\" belongs to user %ld, but this is user %ld: give it to us "
+                "and chmod 700 it",
+                path, (long)facts->st_uid, (long)geteuid());
+    else if (facts->st_mode & 022)
+        log_say(LOG_ERROR, "others may write into the data directory \"%s\" (mode %03o): chmod 700 it",
+                path, (unsigned)facts->st_mode & 0777u);
+    else
+        return ENDING_FINE;
+    return ENDING_TROUBLE;
+}
+
 static enum ending make_directory(const char *path)
 {
     struct stat facts;
@@ -36,7 +52,7 @@ static enum ending make_directory(const char *path)
         return ENDING_TROUBLE;
     }
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
-        return ENDING_FINE;
+        return check_trust(path, &facts);
     log_say(LOG_ERROR, "the data directory \"%s\" is no directory", path);
     return ENDING_TROUBLE;
 }
@@ -67,14 +83,35 @@ static enum ending take_lock(const char *path, const char *what, struct file_loc
     return ENDING_TROUBLE;
 }
 
+/* The file of a store that has one; NULL otherwise. */
+static const char *database_of(const struct config *c)
+{
+    const struct str prefix = STR("sqlite:");
+    return str_starts(str_from(c->store), prefix) ? c->store + prefix.len : NULL;
+}
+
 static enum ending take_database(struct config *c, struct file_lock *out_lock)
 {
-    const struct str prefix = STR("sqlite:"), url = str_from(c->store);
-    if (!str_starts(url, prefix))
+    const char *path = database_of(c);
+    if (!path)
         return ENDING_FINE; /* its server knows who is there */
-    const struct str path = str_slice(url, prefix.len, url.len);
-    return take_lock(str_z(&c->arena, str_join2(&c->arena, path, STR(".lock"))),
-                     str_z(&c->arena, path), out_lock);
+    return take_lock(str_z(&c->arena, str_join2(&c->arena, str_from(path), STR(".lock"))), path,
+                     out_lock);
+}
+
+enum ending data_dir_check_database(struct config *c)
+{
+    struct stat facts;
+    const char *path = database_of(c);
+    if (!path || !file_exists(config_path(c, "admin.password")))
+        return ENDING_FINE;
+    if (stat(path, &facts) == 0 ? facts.st_size > 0 : errno != ENOENT)
+        return ENDING_FINE; /* what else is wrong with it, the store says better */
+    log_say(LOG_ERROR,
+            "this data directory has been used, but its database \"%s\" is gone or empty; restore a "
+            "backup, or remove admin.password to begin anew",
+            path);
+    return ENDING_TROUBLE;
 }
 
 enum ending data_dir_take(struct config *c, struct hold *out_hold)

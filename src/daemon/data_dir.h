@@ -27,7 +27,10 @@ struct hold {
     struct file_lock database; /* PATH.lock beside sqlite:PATH */
 };
 
-/* Make the directory if it is not there (0700) and take both locks. What fails is logged, and
- * nothing is held then. */
+/* Make the directory if it is not there (0700) and take both locks. One that others may write into
+ * is refused. What fails is logged, and nothing is held then. */
 enum ending data_dir_take(struct config *c, struct hold *out_hold);
 void data_dir_leave(struct hold *hold);
+/* Before the store is opened, which would make a new one: where there was a first user there must
+ * be a database. */
+enum ending data_dir_check_database(struct config *c);

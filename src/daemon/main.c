@@ -106,8 +106,10 @@ static int take_flag(struct arguments *a, const char *text, const char *followin
         *place = has_value ? flag.at + equals + 1 : "true";
         return 1;
     }
-    if (!following)
-        complain(a, "this option needs a value", text);
+    if (!following || strncmp(following, "--", 2) == 0) {
+        complain(a, "this option needs a value (as --option=value if that begins with dashes)", text);
+        return 1;
+    }
     *place = following;
     return 2;
 }
@@ -217,6 +219,9 @@ static enum ending configure_and_run(struct arguments *a)
 
 int main(int argc, char **argv)
 {
+    /* A reload that is asked for before we can reload must not end us. */
+    void (*const on_hangup)(int) = signal(SIGHUP, SIG_IGN);
+    must(on_hangup != SIG_ERR);
     struct arguments a = read_arguments(argc, argv);
     if (a.problems) {
         fputs("halligand --help says what there is\n", stderr);
@@ -234,6 +239,8 @@ int main(int argc, char **argv)
     umask(077);
     /* A client that went away, a file that may not grow: the call that meets them says so. */
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    if (a.verb != VERB_SERVE)
+        must(signal(SIGHUP, on_hangup) != SIG_ERR);
     failpoint_init();
     return (int)configure_and_run(&a);
 }

@@ -9,6 +9,7 @@ void daemon_apply_settings(struct daemon *d, bool test_jig)
 {
     const struct core *core = turn_core(d->loop.turn);
     struct record record;
+    d->test_jig_wanted = test_jig;
     if (d->settings_wait || !core || !core_record(core, TABLE_SETTINGS, 1, &record) ||
         record.settings.test_jig == test_jig)
         return;

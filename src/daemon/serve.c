@@ -35,6 +35,9 @@ static void settings_told(struct daemon *d, const struct outcome *outcome)
         log_say(LOG_NOTICE, "the test jig was turned %s", d->test_jig ? "on" : "off");
     else
         log_say(LOG_WARNING, "the test jig could not be turned %s", d->test_jig ? "on" : "off");
+    /* The config changed again meanwhile. */
+    if (d->test_jig_wanted != d->test_jig && !d->is_stopping)
+        daemon_apply_settings(d, d->test_jig_wanted);
 }
 
 static void told(void *self, int64_t request, const struct outcome *outcome, err why)
@@ -79,7 +82,7 @@ static void begin_drain(struct daemon *d)
     must(uv_timer_start(&d->patience, out_of_patience, DRAIN_MS_MAX, 0) == 0);
 }
 
-/* Everybody has an answer, and nothing is on its way to the store. */
+/* Whoever asked, or was about to, has the whole answer, and nothing is on its way to the store. */
 static bool is_drained(const struct daemon *d)
 {
     const struct turn *t = d->loop.turn;
@@ -115,10 +118,12 @@ static bool wants_stop(void *self)
 static void on_signal(uv_signal_t *signal, int number)
 {
     struct daemon *d = signal->data;
-    if (number == SIGHUP)
-        daemon_reload(d);
-    else
+    if (number != SIGHUP)
         begin_drain(d);
+    else if (!d->http)
+        d->reload_waits = true; /* what we start with is still being taken in */
+    else if (!d->is_stopping)
+        daemon_reload(d);
 }
 
 static void watch_signal(struct daemon *d, uv_signal_t *signal, int number)
@@ -306,8 +311,14 @@ enum ending serve(struct config *config, const struct config_flags *flags)
     const enum ending held = data_dir_take(config, &d.hold);
     if (held != ENDING_FINE)
         return held;
+    if (data_dir_check_database(config) != ENDING_FINE) {
+        data_dir_leave(&d.hold);
+        return ENDING_TROUBLE;
+    }
     ignore(file_remove(config_path(config, "listen")), "a new one is written over it");
     const enum ending ending = come_up(&d);
+    if (ending == ENDING_FINE && d.reload_waits && !d.is_stopping)
+        daemon_reload(&d);
     if (ending == ENDING_FINE && !d.is_stopping)
         loop_run(&d.loop);
     go_down(&d);

@@ -27,14 +27,17 @@ struct daemon {
     uv_timer_t patience; /* how long a drain may take */
     bool is_stopping;    /* a signal came, or we were ousted */
     bool is_hurried;     /* nobody waits for anything any more */
+    bool reload_waits;   /* SIGHUP came while we were coming up */
     bool admin_waits;
     bool settings_wait;
-    bool test_jig; /* what the settings are to become */
+    bool test_jig;        /* what the settings are to become */
+    bool test_jig_wanted; /* what they are to become after that */
     bool admin_made;
     enum ending ending;
 };
 
 /* SIGHUP: what of the config can change while we run, and the content. */
 void daemon_reload(struct daemon *d);
-/* Bring the stored settings to what the flags say, if they differ. */
+/* Bring the stored settings to what the flags say, if they differ; once an earlier change is through,
+ * when there is one. */
 void daemon_apply_settings(struct daemon *d, bool test_jig);

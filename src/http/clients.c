@@ -1,15 +1,32 @@
-/* clients.c - who is connected, and since when we wait for it. */
+/* clients.c - who is connected, from where, since when we wait for it, and whether it is still
+ * there. */
 #include "http/http_private.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/err.h"
+
+enum { LINGER_READ = 16 << 10, LINGER_READS_MAX = 16 };
+
+/* A connection that libmicrohttpd has closed, and we have not. */
+struct linger {
+    uv_poll_t poll;
+    struct http_server *server;
+    struct client *client;
+    uint64_t left; /* bytes that we still take */
+};
 
 static uint64_t now_ms(void)
 {
     return uv_hrtime() / 1000000;
 }
+
+/* --- slots ------------------------------------------------------------------------------------*/
 
 bool clients_init(struct http_server *s)
 {
@@ -23,38 +40,52 @@ bool clients_init(struct http_server *s)
     return true;
 }
 
-void clients_fini(struct http_server *s)
+/* Both families as one: an IPv4 address mapped, of an IPv6 address the network. */
+static struct in6_addr address_of(const struct sockaddr *address)
 {
-    free(s->clients);
-    s->clients = NULL;
-}
-
-/* libmicrohttpd's own limit lets further clients wait in the backlog, for as long as it takes;
- * closing at once tells them, so its limit is one above ours. */
-enum MHD_Result clients_accept(void *server, const struct sockaddr *address, socklen_t size)
-{
-    (void)address;
-    (void)size;
-    const struct http_server *s = server;
-    return s->free_clients ? MHD_YES : MHD_NO;
-}
-
-void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
-                    enum MHD_ConnectionNotificationCode what)
-{
-    struct http_server *s = server;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        struct client *c = s->free_clients;
-        must(info && c);
-        s->free_clients = c->next_free;
-        *c = (struct client){.fd = info->connect_fd, .since_ms = now_ms()};
-        *socket_context = c;
-        return;
+    struct in6_addr a = {0};
+    if (address && address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
+        a.s6_addr[10] = a.s6_addr[11] = 0xff;
+        memcpy(&a.s6_addr[12], &in->sin_addr, sizeof in->sin_addr);
+    } else if (address && address->sa_family == AF_INET6) {
+        a = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+        if (!IN6_IS_ADDR_V4MAPPED(&a) && !IN6_IS_ADDR_LOOPBACK(&a))
+            memset(&a.s6_addr[8], 0, 8);
     }
-    struct client *c = *socket_context;
-    must(c && c->fd >= 0);
+    return a;
+}
+
+static bool is_loopback(const struct in6_addr *a)
+{
+    return IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == 127);
+}
+
+/* Counted here and not by libmicrohttpd, because a proxy on this machine is one address too. */
+bool clients_have_room(const struct http_server *s, const struct sockaddr *address)
+{
+    const struct in6_addr a = address_of(address);
+    uint32_t count = 0;
+    if (!s->free_clients || is_loopback(&a))
+        return s->free_clients != NULL;
+    for (uint32_t i = 0; i < s->connections_max; i++)
+        count += s->clients[i].fd >= 0 && IN6_ARE_ADDR_EQUAL(&s->clients[i].address, &a);
+    return count < s->per_address_max;
+}
+
+struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address)
+{
+    struct client *c = s->free_clients;
+    must(c && fd >= 0);
+    s->free_clients = c->next_free;
+    *c = (struct client){.fd = fd, .since_ms = now_ms(), .address = address_of(address)};
+    c->is_loopback = is_loopback(&c->address);
+    return c;
+}
+
+void client_give_back(struct http_server *s, struct client *c)
+{
+    must(c->fd >= 0 && !c->exchange && !c->linger);
     *c = (struct client){.fd = -1, .next_free = s->free_clients};
     s->free_clients = c;
 }
@@ -65,13 +96,151 @@ void client_progress(struct client *c)
     c->piece = 0;
 }
 
+/* --- lingering --------------------------------------------------------------------------------*/
+
+static void on_linger_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void linger_end(struct linger *l)
+{
+    struct client *c = l->client;
+    uv_close((uv_handle_t *)&l->poll, on_linger_closed);
+    ignore(close(c->fd), "nothing is written to it any more");
+    c->linger = NULL;
+    client_give_back(l->server, c);
+}
+
+static void on_linger(uv_poll_t *poll, int status, int events)
+{
+    (void)status; /* recv says it again */
+    (void)events;
+    struct linger *l = poll->data;
+    char dropped[LINGER_READ];
+    for (int i = 0; i < LINGER_READS_MAX; i++) {
+        const ssize_t got = recv(l->client->fd, dropped, sizeof dropped, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (got <= 0 || (uint64_t)got >= l->left) {
+            linger_end(l);
+            return;
+        }
+        l->left -= (uint64_t)got;
+    }
+}
+
+/* The client may still be sending, and bytes that arrive at a closed connection make the kernel
+ * take back what we said. So the connection outlives libmicrohttpd's use of it: our side of it is
+ * closed, and what the client says is dropped, within bounds. */
+static bool linger_begin(struct http_server *s, struct client *c)
+{
+    struct linger *l = calloc(1, sizeof *l);
+    const int fd = l ? fcntl(c->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd < 0 || uv_poll_init(s->poll.loop, &l->poll, fd) != 0) {
+        if (fd >= 0)
+            ignore(close(fd), "the connection goes with the other descriptor");
+        free(l);
+        return false;
+    }
+    ignore(shutdown(fd, SHUT_WR), "the client may be gone already");
+    const uint64_t bodies = 2 * (uint64_t)s->body_max;
+    l->left = bodies > HTTP_LINGER_BYTES ? bodies : HTTP_LINGER_BYTES;
+    l->server = s;
+    l->client = c;
+    l->poll.data = l;
+    c->fd = fd;
+    c->linger = l;
+    client_progress(c);
+    must(uv_poll_start(&l->poll, UV_READABLE, on_linger) == 0);
+    return true;
+}
+
+void clients_fini(struct http_server *s)
+{
+    for (uint32_t i = 0; s->clients && i < s->connections_max; i++)
+        if (s->clients[i].linger)
+            linger_end(s->clients[i].linger);
+    free(s->clients);
+    s->clients = NULL;
+}
+
+/* --- callbacks of libmicrohttpd ---------------------------------------------------------------*/
+
+/* libmicrohttpd's own limit lets further clients wait in the backlog, for as long as it takes;
+ * closing at once tells them, so its limit is one above ours. */
+enum MHD_Result clients_accept(void *server, const struct sockaddr *address, socklen_t size)
+{
+    (void)size;
+    return clients_have_room(server, address) ? MHD_YES : MHD_NO;
+}
+
+void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
+                    enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *s = server;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *socket =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *peer =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        must(socket);
+        *socket_context = client_take(s, socket->connect_fd, peer ? peer->client_addr : NULL);
+        return;
+    }
+    struct client *c = *socket_context;
+    must(c);
+    if (s->is_closing || !c->lingers || !linger_begin(s, c))
+        client_give_back(s, c);
+}
+
+/* --- the sweep --------------------------------------------------------------------------------*/
+
+enum presence { PRESENT, HAS_SAID_ALL, IS_GONE };
+
+/* libmicrohttpd misses the end of a connection that arrives together with bytes, and it does not
+ * look at all at connections that are suspended. */
+static enum presence look_at(const struct client *c)
+{
+    char byte;
+    const ssize_t got = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+        return PRESENT;
+    return got == 0 ? HAS_SAID_ALL : IS_GONE;
+}
+
+/* Whoever reads a long answer may have closed its sending side: it needs it no more. */
+static bool has_left(const struct client *c)
+{
+    const enum presence presence = look_at(c);
+    const bool is_reading = c->exchange && c->exchange->state == EXCHANGE_ANSWERED;
+    return presence == IS_GONE || (presence == HAS_SAID_ALL && !is_reading);
+}
+
+static void sweep_client(struct http_server *s, struct client *c, uint64_t now)
+{
+    const uint64_t patience_ms = c->linger ? HTTP_LINGER_MS : (uint64_t)s->idle_s * 2000;
+    const bool is_slow = !c->is_waiting && now - c->since_ms > patience_ms;
+    if (c->linger) {
+        if (is_slow)
+            linger_end(c->linger);
+        return;
+    }
+    if (c->is_gone || (!is_slow && !has_left(c)))
+        return;
+    /* libmicrohttpd sees this and ends the connection, unless the handler has the request. */
+    ignore(shutdown(c->fd, SHUT_RDWR), "it may have gone by itself just now");
+    if (c->exchange && c->exchange->state == EXCHANGE_SUSPENDED) {
+        c->is_gone = true;
+        if (s->handler.gone)
+            s->handler.gone(s->handler.self, &c->exchange->request);
+    }
+}
+
 void clients_sweep(struct http_server *s)
 {
-    const uint64_t patience_ms = (uint64_t)s->idle_s * 2000;
     const uint64_t now = now_ms();
-    for (uint32_t i = 0; i < s->connections_max; i++) {
-        const struct client *c = &s->clients[i];
-        if (c->fd >= 0 && !c->is_waiting && now - c->since_ms > patience_ms)
-            ignore(shutdown(c->fd, SHUT_RDWR), "it may have gone by itself just now");
-    }
+    for (uint32_t i = 0; i < s->connections_max; i++)
+        if (s->clients[i].fd >= 0)
+            sweep_client(s, &s->clients[i], now);
 }

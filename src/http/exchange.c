@@ -2,14 +2,17 @@
  *
  * libmicrohttpd tells us of a request line, of the headers, of each piece of the body, of the end
  * of it, and at last that the exchange is over, well or badly. A connection whose request is with
- * the handler is suspended: it is not polled, so nobody closes it under the handler's feet, and a
- * client that went away is noticed when the answer is sent.
+ * the handler is suspended: it is not polled, so nobody closes it under the handler's feet.
+ *
+ * An answer given before the body was read ends the connection. Between the first byte of a body
+ * and its end libmicrohttpd takes no answer at all, so whoever is refused there is heard out, up to
+ * twice the largest body, and what it says is dropped.
  */
 #include "http/http_private.h"
 
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -34,7 +37,17 @@ void *exchange_begin(void *server, const char *target, struct MHD_Connection *co
     x->client = info->socket_context;
     x->target = str_copy(&x->request.arena, str_from(target));
     x->target_sent = target;
+    x->client->exchange = x;
+    x->server->exchange_count++;
     return x;
+}
+
+static void body_release(struct exchange *x)
+{
+    x->server->body_total -= x->body_len;
+    free(x->body);
+    x->body = NULL;
+    x->body_len = x->body_cap = 0;
 }
 
 void exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
@@ -49,206 +62,14 @@ void exchange_end(void *server, struct MHD_Connection *connection, void **exchan
         return;
     must(x->state != EXCHANGE_HANDED && x->state != EXCHANGE_SUSPENDED);
     x->client->is_waiting = false;
+    x->client->exchange = NULL;
     client_progress(x->client);
     if (x->state == EXCHANGE_ANSWERED)
         s->answered_count--;
+    s->exchange_count--;
+    body_release(x);
     arena_fini(&x->request.arena);
     free(x);
-}
-
-static enum http_method method_parse(const char *text)
-{
-    static const char *const names[] = {
-        [HTTP_GET] = "GET", [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
-        [HTTP_PUT] = "PUT", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
-    };
-    for (int i = 0; i < HTTP_OTHER; i++)
-        if (strcmp(text, names[i]) == 0)
-            return (enum http_method)i;
-    return HTTP_OTHER;
-}
-
-static bool is_loopback(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    if (!info || !info->client_addr)
-        return false;
-    const struct sockaddr *address = info->client_addr;
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-    }
-    if (address->sa_family != AF_INET6)
-        return false;
-    const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
-}
-
-/* A zero byte ends the target for libmicrohttpd, but not for whoever sent it. Between what was
- * read as the target and the version stand only the blank that it overwrote, and more blanks. */
-static bool target_is_whole(const struct exchange *x, const char *version)
-{
-    const char *at = x->target_sent + x->target.len;
-    for (uint32_t blanks = 0; at + blanks < version; blanks++)
-        if (at[blanks] != (blanks == 0 ? '\0' : ' '))
-            return false;
-    return true;
-}
-
-struct framing {
-    uint32_t lengths;
-    uint32_t encodings;
-};
-
-static enum MHD_Result count_framing(void *counts, enum MHD_ValueKind kind, const char *name,
-                                     const char *value)
-{
-    (void)kind;
-    (void)value;
-    struct framing *framing = counts;
-    framing->lengths += str_eq_nocase(str_from(name), STR("Content-Length"));
-    framing->encodings += str_eq_nocase(str_from(name), STR("Transfer-Encoding"));
-    return MHD_YES;
-}
-
-/* Two ways to tell where the body ends are one too many: whoever stands between the client and us
- * may have taken the other, and what it let through as a body would be a request here. */
-static bool is_ambiguous(const struct exchange *x)
-{
-    struct framing framing = {0};
-    ignore(MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_framing, &framing),
-           "it only counts again");
-    return framing.lengths + framing.encodings > 1;
-}
-
-static bool is_missing_host(const struct exchange *x, const char *version)
-{
-    return strcmp(version, "HTTP/1.0") != 0 && str_is_empty(http_header(&x->request, "Host"));
-}
-
-/* Nobody reads a body that is announced as too large. A client that asks first is told at once; so
- * is one that would send far too much. Others are heard out, because closing on them while they
- * send would take the answer away from many. */
-static bool is_refused_early(struct exchange *x)
-{
-    int64_t announced;
-    if (!str_parse_i64(http_header(&x->request, "Content-Length"), &announced) ||
-        announced <= x->server->body_max)
-        return false;
-    x->refusal = 413;
-    return announced > 2 * (int64_t)x->server->body_max ||
-           !str_is_empty(http_header(&x->request, "Expect"));
-}
-
-static enum MHD_Result headers_here(struct exchange *x, const char *method, const char *version)
-{
-    x->state = EXCHANGE_READING;
-    x->request.method = method_parse(method);
-    x->request.is_loopback = is_loopback(x->connection);
-    x->request.is_secure = x->server->is_secure;
-    if (is_ambiguous(x))
-        exchange_refuse(x, 400);
-    else if (is_refused_early(x))
-        exchange_refuse(x, 413);
-    else if (!target_is_whole(x, version) || !target_parse(&x->request, x->target) ||
-             is_missing_host(x, version))
-        x->refusal = 400;
-    return MHD_YES;
-}
-
-static void body_grow(struct exchange *x, uint32_t needed)
-{
-    uint64_t cap = (uint64_t)x->body_cap * 2;
-    if (cap < needed)
-        cap = needed;
-    if (cap > x->server->body_max)
-        cap = x->server->body_max;
-    char *grown = arena_alloc(&x->request.arena, (size_t)cap);
-    if (x->body_len)
-        memcpy(grown, x->body, x->body_len);
-    x->body = grown;
-    x->body_cap = (uint32_t)cap;
-}
-
-static enum MHD_Result body_add(struct exchange *x, const char *bytes, size_t size)
-{
-    const uint32_t max = x->server->body_max;
-    x->body_seen += size;
-    x->client->piece += (uint32_t)size;
-    if (x->client->piece >= HTTP_PIECE)
-        client_progress(x->client);
-    if (x->body_seen > max && !x->refusal)
-        x->refusal = 413;
-    if (x->refusal)
-        return x->body_seen > 2 * (uint64_t)max ? MHD_NO : MHD_YES;
-    if (size > x->body_cap - x->body_len)
-        body_grow(x, x->body_len + (uint32_t)size);
-    memcpy(x->body + x->body_len, bytes, size);
-    x->body_len += (uint32_t)size;
-    return MHD_YES;
-}
-
-static void pending_add(struct exchange *x)
-{
-    struct http_server *s = x->server;
-    x->next = s->pending;
-    x->link = &s->pending;
-    if (x->next)
-        x->next->link = &x->next;
-    s->pending = x;
-    s->pending_count++;
-}
-
-static void pending_remove(struct exchange *x)
-{
-    *x->link = x->next;
-    if (x->next)
-        x->next->link = x->link;
-    x->server->pending_count--;
-}
-
-/* The request is whole: to the handler with it, unless the answer is clear already. */
-static enum MHD_Result hand_over(struct exchange *x)
-{
-    struct http_server *s = x->server;
-    x->client->is_waiting = true;
-    x->request.body = (struct str){x->body, x->body_len};
-    if (x->refusal || s->is_closing) {
-        exchange_refuse(x, x->refusal ? x->refusal : 503);
-        return MHD_YES;
-    }
-    FAILPOINT(REQUEST);
-    x->state = EXCHANGE_HANDED;
-    pending_add(x);
-    s->handler.serve(s->handler.self, &x->request);
-    if (x->state == EXCHANGE_HANDED) {
-        x->state = EXCHANGE_SUSPENDED;
-        MHD_suspend_connection(x->connection);
-    }
-    return MHD_YES;
-}
-
-enum MHD_Result exchange_access(void *server, struct MHD_Connection *connection, const char *url,
-                                const char *method, const char *version, const char *upload,
-                                size_t *upload_size, void **out_exchange)
-{
-    (void)server;
-    (void)connection;
-    (void)url; /* decoded without a way to tell what was wrong with it */
-    struct exchange *x = *out_exchange;
-    if (!x)
-        return MHD_NO;
-    if (x->state == EXCHANGE_NEW)
-        return headers_here(x, method, version);
-    if (x->state == EXCHANGE_ANSWERED)
-        return MHD_NO; /* there was no memory for the answer */
-    must(x->state == EXCHANGE_READING);
-    if (*upload_size == 0)
-        return hand_over(x);
-    const size_t size = *upload_size;
-    *upload_size = 0;
-    return body_add(x, upload, size);
 }
 
 /* --- answers ----------------------------------------------------------------------------------*/
@@ -284,12 +105,13 @@ static struct MHD_Response *response_new(struct exchange *x, const struct http_a
         add_header(response, "Content-Type", answer->content_type);
     for (uint32_t i = 0; i < answer->header_count; i++)
         add_header(response, answer->headers[i].name, str_z(a, answer->headers[i].value));
-    if (x->server->is_quiet)
+    if (x->server->is_quiet || x->is_closing)
         add_header(response, "Connection", "close");
     return response;
 }
 
-/* Either way the exchange is answered: with this, or by a connection that closes. */
+/* Either way the exchange is answered: with this, or by a connection that closes. Nobody needs the
+ * request's body any more. */
 static void queue(struct exchange *x, const struct http_answer *answer)
 {
     struct MHD_Response *response = response_new(x, answer);
@@ -300,8 +122,27 @@ static void queue(struct exchange *x, const struct http_answer *answer)
         MHD_destroy_response(response);
     }
     FAILPOINT(HTTP_ANSWER_AFTER);
+    body_release(x);
+    x->client->lingers = !x->client->is_waiting; /* for its body is still to come */
     x->state = EXCHANGE_ANSWERED;
     x->server->answered_count++;
+}
+
+static void pending_add(struct exchange *x)
+{
+    struct http_server *s = x->server;
+    x->next = s->pending;
+    x->link = &s->pending;
+    if (x->next)
+        x->next->link = &x->next;
+    s->pending = x;
+}
+
+static void pending_remove(struct exchange *x)
+{
+    *x->link = x->next;
+    if (x->next)
+        x->next->link = x->link;
 }
 
 void http_answer(struct http_request *request, const struct http_answer *answer)
@@ -317,27 +158,256 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
     }
 }
 
-void exchange_refuse(struct exchange *x, int status)
+/* --- refusals ---------------------------------------------------------------------------------*/
+
+struct refusal_text {
+    int status;
+    const char *code;
+    const char *message;
+};
+
+static const struct refusal_text refusal_texts[] = {
+    [REFUSE_TEXT] = {400, "bad_text",
+                     "the request is not clean text, badly escaped or badly framed"},
+    [REFUSE_DEPTH] = {404, "not_found", "there is nothing at a path with that many parts"},
+    [REFUSE_LARGE] = {413, "too_large", "the body is too large"},
+    [REFUSE_FULL] = {503, "busy", "there are too many requests at once; try again"},
+    [REFUSE_CLOSING] = {503, "unavailable", "shutting down"},
+};
+
+static struct str refusal_body(struct exchange *x, enum refusal why)
 {
-    const char *text = status == 400
-                           ? "the request is not clean text, badly escaped or badly framed"
-                       : status == 413 ? "the body is too large"
-                                       : "shutting down";
-    const char *code = status == 400 ? "bad_text" : status == 413 ? "too_large" : "unavailable";
     struct buf b = buf_in(&x->request.arena);
     buf_put_z(&b, "{\"message\":\"");
-    buf_put_z(&b, text);
+    buf_put_z(&b, refusal_texts[why].message);
     buf_put_z(&b, "\",\"status\":");
-    buf_put_i64(&b, status);
+    buf_put_i64(&b, refusal_texts[why].status);
     buf_put_z(&b, ",\"code\":\"");
-    buf_put_z(&b, code);
+    buf_put_z(&b, refusal_texts[why].code);
     buf_put_z(&b, "\"}");
-    const struct http_answer answer = {
-        .status = status, .content_type = "application/json", .body = buf_str(&b)};
+    return buf_str(&b);
+}
+
+void exchange_refuse(struct exchange *x, enum refusal why)
+{
+    static const struct http_header retry = {"Retry-After", {"1", 1}};
+    const struct http_answer answer = {.status = refusal_texts[why].status,
+                                       .content_type = "application/json",
+                                       .body = refusal_body(x, why),
+                                       .headers = &retry,
+                                       .header_count = why == REFUSE_FULL};
     if (x->state == EXCHANGE_READING)
         queue(x, &answer);
     else
         http_answer(&x->request, &answer);
+}
+
+/* --- the head ---------------------------------------------------------------------------------*/
+
+static enum http_method method_parse(const char *text)
+{
+    static const char *const names[] = {
+        [HTTP_GET] = "GET", [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
+        [HTTP_PUT] = "PUT", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
+    };
+    for (int i = 0; i < HTTP_OTHER; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum http_method)i;
+    return HTTP_OTHER;
+}
+
+/* A zero byte ends the target for libmicrohttpd, but not for whoever sent it. Between what was
+ * read as the target and the version stand only the blank that it overwrote, and more blanks. */
+static bool target_is_whole(const struct exchange *x, const char *version)
+{
+    const char *at = x->target_sent + x->target.len;
+    for (uint32_t blanks = 0; at + blanks < version; blanks++)
+        if (at[blanks] != (blanks == 0 ? '\0' : ' '))
+            return false;
+    return true;
+}
+
+/* True: it was refused, and that is the answer. */
+static bool is_turned_away(struct exchange *x)
+{
+    const struct http_handler *handler = &x->server->handler;
+    struct http_answer answer = {0};
+    const int status = handler->admit ? handler->admit(handler->self, &x->request, &answer) : 0;
+    if (status == 0)
+        return false;
+    answer.status = status;
+    queue(x, &answer);
+    return true;
+}
+
+static bool expects(const struct exchange *x)
+{
+    return !str_is_empty(http_header(&x->request, "Expect"));
+}
+
+/* Nobody reads a body that is announced as too large. A client that asks first is told at once; so
+ * is one that would send far too much. Others are heard out, and may go on. */
+static void body_expected(struct exchange *x, const struct framing *framing)
+{
+    const struct http_server *s = x->server;
+    const bool is_large = framing->length > s->body_max;
+    if (is_large && !x->refusal)
+        x->refusal = REFUSE_LARGE;
+    if (x->refusal) {
+        if (expects(x) || framing->length > 2 * (uint64_t)s->body_max)
+            exchange_refuse(x, x->refusal);
+        return;
+    }
+    x->body_announced = (uint32_t)framing->length;
+    if (s->body_total + framing->length > s->body_total_max)
+        exchange_refuse(x, REFUSE_FULL);
+}
+
+static enum refusal read_target(struct exchange *x, const char *version)
+{
+    if (!target_is_whole(x, version))
+        return REFUSE_TEXT;
+    const err e = target_parse(&x->request, x->target);
+    return e == OK ? REFUSE_NOT : e == ERR_LIMIT ? REFUSE_DEPTH : REFUSE_TEXT;
+}
+
+/* Whoever sends no body is turned away when its request is whole, and its connection stays. */
+static enum MHD_Result headers_here(struct exchange *x, const char *method, const char *version)
+{
+    struct framing framing;
+    x->state = EXCHANGE_READING;
+    x->request.method = method_parse(method);
+    x->request.is_loopback = x->client->is_loopback;
+    x->request.is_secure = x->server->is_secure;
+    if (!head_read(x->connection, version, &framing)) {
+        exchange_refuse(x, REFUSE_TEXT);
+        return MHD_YES;
+    }
+    x->has_body = framing.is_chunked || framing.length > 0;
+    x->refusal = read_target(x, version);
+    if (x->has_body && (x->refusal || !is_turned_away(x)))
+        body_expected(x, &framing);
+    return MHD_YES;
+}
+
+/* --- bodies -----------------------------------------------------------------------------------*/
+
+/* What was announced is taken at once; the kernel gives it page by page, as it is filled. */
+static bool body_has_room(struct exchange *x, uint32_t needed)
+{
+    uint64_t cap = (uint64_t)x->body_cap * 2;
+    if (needed <= x->body_cap)
+        return true;
+    if (cap < x->body_announced)
+        cap = x->body_announced;
+    if (cap < needed)
+        cap = needed;
+    if (cap > x->server->body_max)
+        cap = x->server->body_max;
+    char *grown = realloc(x->body, (size_t)cap);
+    if (!grown)
+        return false;
+    x->body = grown;
+    x->body_cap = (uint32_t)cap;
+    return true;
+}
+
+/* It goes on and on: no answer fits in there any more, except one written past libmicrohttpd, which
+ * cannot be done through TLS. */
+static enum MHD_Result cut(struct exchange *x)
+{
+    const struct refusal_text *text = &refusal_texts[x->refusal];
+    struct buf b = buf_in(&x->request.arena);
+    const struct str body = refusal_body(x, x->refusal);
+    buf_put_z(&b, "HTTP/1.1 ");
+    buf_put_i64(&b, text->status);
+    buf_put_z(&b, " Refused\r\nConnection: close\r\nContent-Type: application/json\r\n");
+    buf_put_z(&b, "Content-Length: ");
+    buf_put_i64(&b, body.len);
+    buf_put_z(&b, "\r\n\r\n");
+    buf_put_str(&b, body);
+    x->client->lingers = true;
+    if (!x->server->is_secure)
+        ignore(send(x->client->fd, b.at, b.len, MSG_DONTWAIT | MSG_NOSIGNAL),
+               "it is closed either way");
+    return MHD_NO;
+}
+
+static void body_refuse(struct exchange *x, enum refusal why)
+{
+    x->refusal = why;
+    x->is_closing = why == REFUSE_FULL;
+    body_release(x);
+}
+
+/* Whoever is refused gets no more time with each piece. */
+static enum MHD_Result body_add(struct exchange *x, const char *bytes, size_t size)
+{
+    struct http_server *s = x->server;
+    x->body_seen += size;
+    x->client->piece += (uint32_t)size;
+    if (x->client->piece >= HTTP_PIECE && !x->refusal)
+        client_progress(x->client);
+    if (x->refusal)
+        return x->body_seen > 2 * (uint64_t)s->body_max ? cut(x) : MHD_YES;
+    if (x->body_seen > s->body_max)
+        body_refuse(x, REFUSE_LARGE);
+    else if (s->body_total + size > s->body_total_max ||
+             !body_has_room(x, x->body_len + (uint32_t)size))
+        body_refuse(x, REFUSE_FULL);
+    if (x->refusal)
+        return MHD_YES;
+    memcpy(x->body + x->body_len, bytes, size);
+    x->body_len += (uint32_t)size;
+    s->body_total += size;
+    return MHD_YES;
+}
+
+/* --- to the handler ---------------------------------------------------------------------------*/
+
+/* The request is whole: to the handler with it, unless the answer is clear already. */
+static enum MHD_Result hand_over(struct exchange *x)
+{
+    struct http_server *s = x->server;
+    x->client->is_waiting = true;
+    x->request.body = (struct str){x->body, x->body_len};
+    if (x->refusal || s->is_closing) {
+        exchange_refuse(x, x->refusal ? x->refusal : REFUSE_CLOSING);
+        return MHD_YES;
+    }
+    if (!x->has_body && is_turned_away(x))
+        return MHD_YES;
+    FAILPOINT(REQUEST);
+    x->state = EXCHANGE_HANDED;
+    pending_add(x);
+    s->handler.serve(s->handler.self, &x->request);
+    if (x->state == EXCHANGE_HANDED) {
+        x->state = EXCHANGE_SUSPENDED;
+        MHD_suspend_connection(x->connection);
+    }
+    return MHD_YES;
+}
+
+enum MHD_Result exchange_access(void *server, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *upload,
+                                size_t *upload_size, void **out_exchange)
+{
+    (void)server;
+    (void)connection;
+    (void)url; /* decoded without a way to tell what was wrong with it */
+    struct exchange *x = *out_exchange;
+    if (!x)
+        return MHD_NO;
+    if (x->state == EXCHANGE_NEW)
+        return headers_here(x, method, version);
+    if (x->state == EXCHANGE_ANSWERED)
+        return MHD_NO; /* there was no memory for the answer */
+    must(x->state == EXCHANGE_READING);
+    if (*upload_size == 0)
+        return hand_over(x);
+    const size_t size = *upload_size;
+    *upload_size = 0;
+    return body_add(x, upload, size);
 }
 
 struct str http_header(const struct http_request *request, const char *name)

@@ -21,7 +21,9 @@
 
 enum {
     BODY_MAX_DEFAULT = 4 << 20,
+    BODY_TOTAL_MAX_DEFAULT = 64 << 20,
     CONNECTIONS_MAX_DEFAULT = 1000,
+    SPARE_CONNECTIONS = 16, /* that no single address can take */
     IDLE_S_DEFAULT = 30,
     PEM_MAX = 1 << 20,
     FLUSH_MS_MAX = 1000, /* what a closing server gives its last answers */
@@ -207,9 +209,8 @@ static bool watch(struct http_server *s, uv_loop_t *loop, const struct opening *
          uv_async_init(loop, &s->wake, on_wake) == 0);
     s->poll.data = s->timer.data = s->sweep.data = s->wake.data = s;
     s->open_handles = 4;
-    const uint64_t sweep_ms = (uint64_t)s->idle_s * 1000;
     must(uv_poll_start(&s->poll, UV_READABLE, on_poll) == 0 &&
-         uv_timer_start(&s->sweep, on_sweep, sweep_ms, sweep_ms) == 0);
+         uv_timer_start(&s->sweep, on_sweep, HTTP_SWEEP_MS, HTTP_SWEEP_MS) == 0);
     return true;
 }
 
@@ -219,6 +220,19 @@ static void server_free(struct http_server *s)
         MHD_stop_daemon(s->daemon);
     clients_fini(s);
     free(s);
+}
+
+static void read_bounds(struct http_server *s, const struct http_options *o)
+{
+    s->body_max = o->body_max ? o->body_max : BODY_MAX_DEFAULT;
+    s->body_total_max = o->body_total_max ? o->body_total_max : BODY_TOTAL_MAX_DEFAULT;
+    s->connections_max = o->connections_max ? o->connections_max : CONNECTIONS_MAX_DEFAULT;
+    s->per_address_max = o->per_address_max;
+    if (s->per_address_max == 0)
+        s->per_address_max = s->connections_max < 2 * SPARE_CONNECTIONS
+                                 ? (s->connections_max + 1) / 2
+                                 : s->connections_max - SPARE_CONNECTIONS;
+    s->idle_s = o->idle_s ? o->idle_s : IDLE_S_DEFAULT;
 }
 
 struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,
@@ -231,10 +245,7 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
         return NULL;
     }
     s->handler = handler;
-    s->body_max = options->body_max ? options->body_max : BODY_MAX_DEFAULT;
-    s->connections_max =
-        options->connections_max ? options->connections_max : CONNECTIONS_MAX_DEFAULT;
-    s->idle_s = options->idle_s ? options->idle_s : IDLE_S_DEFAULT;
+    read_bounds(s, options);
     const bool is_open = (clients_init(s) || fail(&o, "out of memory")) && read_address(&o) &&
                          read_tls(&o) && start_daemon(s, &o) && watch(s, loop, &o);
     pem_fini(&o.cert);
@@ -252,7 +263,7 @@ uint16_t http_port(const struct http_server *s)
 
 uint32_t http_pending(const struct http_server *s)
 {
-    return s->pending_count;
+    return s->exchange_count;
 }
 
 /* --- closing ----------------------------------------------------------------------------------*/
@@ -289,7 +300,7 @@ void http_close(struct http_server *s)
     http_quiesce(s);
     s->is_closing = true;
     while (s->pending)
-        exchange_refuse(s->pending, 503);
+        exchange_refuse(s->pending, REFUSE_CLOSING);
     flush(s);
     /* The loop lets go of the epoll descriptor before it is closed. */
     uv_close((uv_handle_t *)&s->poll, on_closed);
@@ -297,6 +308,6 @@ void http_close(struct http_server *s)
     uv_close((uv_handle_t *)&s->sweep, on_closed);
     uv_close((uv_handle_t *)&s->wake, on_closed);
     MHD_stop_daemon(s->daemon);
-    must(s->answered_count == 0);
+    must(s->exchange_count == 0 && s->body_total == 0);
     clients_fini(s);
 }

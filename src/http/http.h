@@ -5,7 +5,13 @@
  * libmicrohttpd without a thread of its own, its epoll descriptor watched by libuv.
  *
  * A request and everything it points to lives until its answer was given. Each request gets
- * exactly one answer; a connection whose client went away swallows it.
+ * exactly one answer; a connection whose client went away swallows it. A client that closes its
+ * sending side before it has its answer counts as gone.
+ *
+ * A request whose head can be read in two ways (names that are no tokens, lines that do not end
+ * with CR LF, folded lines, control characters, two lengths, two hosts, any encoding but chunked)
+ * is answered 400 and its connection closed. Whoever is refused before its body was read is still
+ * listened to for a few seconds, so that it hears why.
  */
 #pragma once
 
@@ -22,6 +28,8 @@ struct http_server;
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_OTHER };
 
+#define HTTP_SEGMENTS_MAX 16u
+
 struct http_pair {
     struct str name;
     struct str value;
@@ -31,7 +39,12 @@ struct http_pair {
 struct http_request {
     struct arena arena; /* for whoever answers; freed with the request */
     enum http_method method;
-    struct str path;         /* as sent, percent-decoded, without the query; clean UTF-8 */
+    struct str path; /* as sent, percent-decoded, without the query; clean UTF-8: for logs */
+    /* What stands between the slashes that were sent as such, each decoded by itself: one may hold
+     * a slash that was sent as %2F. A slash at the end begins none, so "/" has none; "/a//b" has an
+     * empty one in the middle. A path with more of them is answered 404. */
+    struct str segments[HTTP_SEGMENTS_MAX];
+    uint32_t segment_count;
     struct http_pair *query; /* decoded, in order */
     struct str body;
     bool is_loopback; /* the peer is on this machine                              */
@@ -52,10 +65,21 @@ struct http_answer {
     uint32_t header_count;
 };
 
+/* All in the loop's thread. */
 struct http_handler {
     void *self;
     /* Answer now or keep the pointer and answer later. */
     void (*serve)(void *self, struct http_request *request);
+    /* May be NULL. Asked once about each request, when its head is here and nothing of its body was
+     * read or given memory; everything but `body` can be looked at, http_header() included. 0: go
+     * on, serve() is next. Else the status of `out_answer` (zeroed before), which is given right
+     * away; its texts may lie in the request's arena. The connection is closed if there would have
+     * been a body. The request must not be kept: it may end without ever being served. */
+    int (*admit)(void *self, struct http_request *request, struct http_answer *out_answer);
+    /* May be NULL. The client of a request that serve() kept is gone, noticed a second or two
+     * later. Called once at most; nobody will read the answer, but it is still owed, and the
+     * connection stays taken until then. It may be given here. */
+    void (*gone)(void *self, struct http_request *request);
 };
 
 struct http_options {
@@ -64,7 +88,12 @@ struct http_options {
     const char *tls_cert; /* PEM files; both or none */
     const char *tls_key;
     uint32_t body_max;        /* bytes; 0: 4 MiB. More is answered 413                  */
+    uint32_t body_total_max;  /* bytes of all bodies held at once; 0: 64 MiB. Whoever would need
+                               * more is answered 503 with Retry-After, and closed     */
     uint32_t connections_max; /* 0: 1000. More are closed at once                       */
+    uint32_t per_address_max; /* connections from one address (of IPv6: one /64), loopback excepted;
+                               * more are closed at once. 0: all but 16, so that nobody takes the
+                               * last ones; half of them if there are fewer than 32    */
     uint32_t idle_s;          /* 0: 30. A client slower than that is cut                */
 };
 
@@ -74,10 +103,13 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
 uint16_t http_port(const struct http_server *s);
 /* Stop accepting; what is being answered may finish. */
 void http_quiesce(struct http_server *s);
-/* Requests that have not been answered yet. */
+/* Requests whose request line is here and whose answer is not yet out: half read, with the
+ * handler, or being sent. To stop well: http_quiesce(), let the loop run until this is 0 or
+ * patience ends (a slow client can make it last), http_close(). */
 uint32_t http_pending(const struct http_server *s);
-/* Close everything. Requests still pending are answered 503 first. The loop must run once more
- * before it is closed (uv_close callbacks). */
+/* Close everything. Requests still with the handler are answered 503 first, and answers not yet out
+ * get one last second; whatever is left then is cut. The loop must run once more before it is
+ * closed (uv_close callbacks). */
 void http_close(struct http_server *s);
 
 /* The value of a header, ignoring case; empty when absent. */

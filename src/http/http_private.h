@@ -7,6 +7,7 @@
 #pragma once
 
 #include <microhttpd.h>
+#include <netinet/in.h>
 
 #include "http/http.h"
 
@@ -16,6 +17,23 @@
  * each such piece of its body, has to arrive within twice the idle time. */
 #define HTTP_PIECE ((uint32_t)64 << 10)
 
+/* Whoever is refused before its body was read gets that much more time and that many more bytes
+ * before its connection is closed: closing on unread bytes takes the answer away from it. */
+#define HTTP_LINGER_MS    ((uint64_t)5000)
+#define HTTP_LINGER_BYTES ((uint64_t)1 << 20) /* or twice the largest body */
+/* How often we look for clients that are slow or gone. */
+#define HTTP_SWEEP_MS ((uint64_t)1000)
+
+/* What we answer ourselves. */
+enum refusal {
+    REFUSE_NOT,
+    REFUSE_TEXT,    /* 400 */
+    REFUSE_DEPTH,   /* 404 */
+    REFUSE_LARGE,   /* 413 */
+    REFUSE_FULL,    /* 503 */
+    REFUSE_CLOSING, /* 503 */
+};
+
 enum exchange_state {
     EXCHANGE_NEW,       /* the request line is here           */
     EXCHANGE_READING,   /* the headers too                    */
@@ -24,12 +42,20 @@ enum exchange_state {
     EXCHANGE_ANSWERED,  /* queued; goes out as the client can */
 };
 
+struct exchange;
+
 struct client {
     struct client *next_free;
-    int fd;            /* -1: the slot is free                          */
-    bool is_waiting;   /* for us: its request is whole                  */
-    uint32_t piece;    /* bytes of the body since `since_ms`            */
-    uint64_t since_ms; /* when it last got something done               */
+    int fd;                    /* -1: the slot is free                                 */
+    struct in6_addr address;   /* of IPv6 only the network: whoever has one has them all */
+    bool is_loopback;          /* on this machine                                      */
+    bool is_waiting;           /* for us: its request is whole                         */
+    bool is_gone;              /* and was told so                                      */
+    bool lingers;              /* it may still be sending when its connection closes   */
+    uint32_t piece;            /* bytes of the body since `since_ms`                   */
+    uint64_t since_ms;         /* when it last got something done                      */
+    struct exchange *exchange; /* NULL: between requests                               */
+    struct linger *linger;     /* libmicrohttpd is done with it; `fd` is ours          */
 };
 
 struct exchange {
@@ -38,13 +64,16 @@ struct exchange {
     struct MHD_Connection *connection;
     struct client *client;
     enum exchange_state state;
-    int refusal; /* status that we answer ourselves once the request is whole; 0: none */
+    enum refusal refusal; /* once the request is whole */
+    bool is_closing;      /* nothing more on this connection */
     struct str target;
     const char *target_sent; /* where libmicrohttpd keeps it */
-    char *body;
+    bool has_body;
+    char *body; /* not in the arena, which would keep every smaller copy */
     uint32_t body_len;
     uint32_t body_cap;
-    uint64_t body_seen; /* what was dropped included */
+    uint32_t body_announced; /* 0: in chunks             */
+    uint64_t body_seen;      /* what was dropped included */
     struct exchange *next;
     struct exchange **link; /* what points to us among the pending */
 };
@@ -63,13 +92,16 @@ struct http_server {
     bool is_quiet;   /* no new connections      */
     bool is_closing;
     uint32_t body_max;
+    uint64_t body_total_max;
+    uint64_t body_total; /* bytes of all bodies that we hold */
     uint32_t connections_max;
+    uint32_t per_address_max;
     uint32_t idle_s;
     struct client *clients;
     struct client *free_clients;
-    struct exchange *pending;
-    uint32_t pending_count;
-    uint32_t answered_count; /* and not yet out */
+    struct exchange *pending; /* with the handler */
+    uint32_t exchange_count;
+    uint32_t answered_count; /* of these: answered, and not yet out */
 };
 
 /* exchange.c: callbacks of libmicrohttpd */
@@ -80,7 +112,7 @@ enum MHD_Result exchange_access(void *server, struct MHD_Connection *connection,
 void exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
                   enum MHD_RequestTerminationCode why);
 /* Answers with a status, a code and a sentence of our own. */
-void exchange_refuse(struct exchange *x, int status);
+void exchange_refuse(struct exchange *x, enum refusal why);
 
 /* http.c: have MHD_run called soon */
 void http_wake(struct http_server *s);
@@ -95,5 +127,21 @@ void clients_sweep(struct http_server *s);
 /* The client got something done: a request, an answer, a piece of its body. */
 void client_progress(struct client *c);
 
-/* target.c: path and query of `raw` into the request. False: no text that we accept. */
-bool target_parse(struct http_request *request, struct str raw);
+/* Room for one more from there? */
+bool clients_have_room(const struct http_server *s, const struct sockaddr *address);
+struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address);
+void client_give_back(struct http_server *s, struct client *c);
+
+/* target.c: path, segments and query of `raw` into the request. ERR_SYNTAX: no text that we accept;
+ * ERR_LIMIT: too many segments. */
+NODISCARD err target_parse(struct http_request *request, struct str raw);
+
+/* Where the body ends, as the head says. */
+struct framing {
+    bool is_chunked;
+    uint64_t length; /* otherwise */
+};
+
+/* False: the head can be read in more than one way. `version` is where libmicrohttpd keeps it. */
+bool head_read(struct MHD_Connection *connection, const char *version,
+               struct framing *out_framing);

@@ -1,6 +1,11 @@
+/* target.c - the head of a request: what it asks for, and where it ends. */
 #include "http/http_private.h"
 
 #include <string.h>
+
+#include "base/err.h"
+
+/* --- the target -------------------------------------------------------------------------------*/
 
 static int hex_digit(char c)
 {
@@ -84,13 +89,31 @@ static bool has_blanks(struct str s)
     return false;
 }
 
-bool target_parse(struct http_request *request, struct str raw)
+/* A slash sent as %2F is part of a name and separates nothing. */
+static err parse_segments(struct http_request *request, struct str raw)
+{
+    uint32_t end;
+    for (uint32_t at = 1; at < raw.len; at = end + 1) {
+        end = str_find(raw, '/', at);
+        if (request->segment_count == HTTP_SEGMENTS_MAX)
+            return ERR_LIMIT;
+        struct str *segment = &request->segments[request->segment_count++];
+        if (!decode(&request->arena, str_slice(raw, at, end), false, segment))
+            return ERR_SYNTAX;
+    }
+    return OK;
+}
+
+err target_parse(struct http_request *request, struct str raw)
 {
     const struct str target = without_authority(raw);
     const uint32_t mark = str_find(target, '?', 0);
-    return str_starts(target, STR("/")) && !has_blanks(target) &&
-           decode(&request->arena, str_slice(target, 0, mark), false, &request->path) &&
-           parse_query(request, str_slice(target, mark + 1, target.len));
+    const struct str path = str_slice(target, 0, mark);
+    if (!str_starts(target, STR("/")) || has_blanks(target) ||
+        !decode(&request->arena, path, false, &request->path) ||
+        !parse_query(request, str_slice(target, mark + 1, target.len)))
+        return ERR_SYNTAX;
+    return parse_segments(request, path);
 }
 
 bool http_query(const struct http_request *request, struct str name, struct str *out_value)
@@ -101,4 +124,102 @@ bool http_query(const struct http_request *request, struct str name, struct str 
             return true;
         }
     return false;
+}
+
+/* --- headers ----------------------------------------------------------------------------------*/
+
+/* libmicrohttpd forgives much and keeps text that ends at the first zero byte, so a head may not
+ * mean to it what it meant to whoever let it pass on the way to us. It works in place, though, and
+ * overwrites only the colon and the end of each line: in a head without tricks every name stands
+ * right behind the two bytes that ended the line before. Zero bytes, lone CRs and LFs and folded
+ * lines all leave a gap. */
+struct head {
+    const char *next; /* where the next name has to begin */
+    bool is_bad;
+    uint32_t hosts;
+    uint32_t lengths;
+    uint32_t encodings;
+    struct str length;
+    struct str encoding;
+};
+
+/* tchar of RFC 9110, at least one */
+static bool is_token(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if (!char_is_letter(s.at[i]) && !char_is_digit(s.at[i]) &&
+            !memchr("!#$%&'*+-.^_`|~", s.at[i], 15))
+            return false;
+    return s.len > 0;
+}
+
+static bool has_controls(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++)
+        if (((unsigned char)s.at[i] < ' ' && s.at[i] != '\t') || s.at[i] == '\x7f')
+            return true;
+    return false;
+}
+
+/* Between name and value: the colon that was overwritten, then blanks. */
+static bool is_in_place(const struct head *head, struct str name, const char *value)
+{
+    const char *at = name.at + name.len + 1;
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return name.at == head->next && value == at;
+}
+
+static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const char *name_z,
+                                   const char *value_z)
+{
+    (void)kind;
+    struct head *head = into;
+    const struct str name = str_from(name_z);
+    const struct str value = str_from(value_z);
+    if (!value_z || !is_token(name) || !is_in_place(head, name, value_z) || has_controls(value)) {
+        head->is_bad = true;
+        return MHD_NO;
+    }
+    head->next = value.at + value.len + 2;
+    if (str_eq_nocase(name, STR("Host"))) {
+        head->hosts++;
+        head->is_bad |= str_is_empty(value);
+    } else if (str_eq_nocase(name, STR("Content-Length"))) {
+        head->lengths++;
+        head->length = value;
+    } else if (str_eq_nocase(name, STR("Transfer-Encoding"))) {
+        head->encodings++;
+        head->encoding = value;
+    }
+    return MHD_YES;
+}
+
+/* The empty line, overwritten too. Without headers there is nothing to hide, and perhaps nothing
+ * more to read in that memory either. */
+static bool ends_in_place(const struct head *head, const char *first)
+{
+    return head->next == first || (head->next[-1] == '\0' && head->next[0] == '\0' &&
+                                   head->next[1] == '\0');
+}
+
+/* Two ways to tell where the body ends are one too many: whoever stands between the client and us
+ * may have taken the other, and what it let through as a body would be a request here. */
+bool head_read(struct MHD_Connection *connection, const char *version, struct framing *out_framing)
+{
+    const bool is_old = strcmp(version, "HTTP/1.0") == 0;
+    const char *first = version + strlen(version) + 2;
+    struct head head = {.next = first};
+    int64_t length = 0;
+    ignore(MHD_get_connection_values(connection, MHD_HEADER_KIND, read_header, &head),
+           "it only counts");
+    if (head.is_bad || !ends_in_place(&head, first) || head.hosts > 1 ||
+        (head.hosts == 0 && !is_old) || head.lengths + head.encodings > 1)
+        return false;
+    if (head.encodings && (is_old || !str_eq_nocase(head.encoding, STR("chunked"))))
+        return false;
+    if (head.lengths && !str_parse_i64(head.length, &length))
+        return false;
+    *out_framing = (struct framing){.is_chunked = head.encodings > 0, .length = (uint64_t)length};
+    return true;
 }

@@ -190,8 +190,15 @@ static err map_and_take(struct journal *j, const char *path, int64_t size_max, b
 
 static err open_file(struct journal *j, const char *path)
 {
-    j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    return j->fd < 0 ? err_from_errno(errno) : OK;
+    struct stat facts;
+    /* It is written to: a link somebody planted is not followed, and a pipe is no journal. */
+    j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (j->fd < 0 || fstat(j->fd, &facts) != 0)
+        return err_from_errno(errno);
+    if (S_ISREG(facts.st_mode))
+        return OK;
+    errno = ENOTSUP;
+    return err_from_errno(errno);
 }
 
 static void forget(struct journal *j)

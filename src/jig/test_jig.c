@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "jig/journal.h"
+#include "jig/works.h"
 #include "sys/failpoint.h"
 #include "sys/log.h"
 
@@ -28,14 +29,6 @@ struct order {
     char jig[64];
 };
 
-/* Work under way. */
-struct work {
-    int64_t run_id;
-    uint32_t attempt;
-    bool fails;
-    int64_t due_ms;
-};
-
 struct reply {
     enum command_kind kind;
     int64_t run_id;
@@ -50,9 +43,9 @@ struct test_jig {
     int64_t epoch; /* the highest that gave an order */
     struct order *orders;
     uint32_t order_count, order_cap;
-    struct work *works;
-    uint32_t work_count, work_cap;
+    struct works works; /* under way */
     struct reply *replies;
+    uint32_t reply_first; /* those before it are handed over */
     uint32_t reply_count, reply_cap;
 };
 
@@ -131,6 +124,11 @@ struct runner_port test_jig_port(struct test_jig *t)
 static struct reply *add_reply(struct test_jig *t, enum command_kind kind, int64_t run_id,
                                uint32_t attempt)
 {
+    if (t->reply_count == t->reply_cap && t->reply_first > t->reply_cap / 2) {
+        t->reply_count -= t->reply_first;
+        memmove(t->replies, t->replies + t->reply_first, sizeof *t->replies * t->reply_count);
+        t->reply_first = 0;
+    }
     t->replies = room(t->replies, t->reply_count, &t->reply_cap, sizeof *t->replies);
     struct reply *r = &t->replies[t->reply_count++];
     *r = (struct reply){.kind = kind, .run_id = run_id, .attempt = attempt};
@@ -173,35 +171,20 @@ static struct command command_of(const struct reply *r)
 
 static bool hand_over(struct test_jig *t)
 {
-    uint32_t done = 0;
-    for (; done < t->reply_count; done++) {
+    const uint32_t first = t->reply_first;
+    for (; t->reply_first < t->reply_count; t->reply_first++) {
         FAILPOINT(JIG_ANSWER);
-        const struct command command = command_of(&t->replies[done]);
+        const struct command command = command_of(&t->replies[t->reply_first]);
         if (t->seams.submit(t->seams.self, &command) == ERR_LIMIT)
             break;
     }
-    t->reply_count -= done;
-    if (done)
-        memmove(t->replies, t->replies + done, sizeof *t->replies * t->reply_count);
-    return done > 0;
+    const bool any = t->reply_first > first;
+    if (t->reply_first == t->reply_count)
+        t->reply_first = t->reply_count = 0;
+    return any;
 }
 
 /* ---- the work ---- */
-
-static struct work *find_work(struct test_jig *t, int64_t run_id, uint32_t attempt)
-{
-    for (uint32_t i = 0; i < t->work_count; i++)
-        if (t->works[i].run_id == run_id && t->works[i].attempt == attempt)
-            return &t->works[i];
-    return NULL;
-}
-
-static void remove_work(struct test_jig *t, struct work *work)
-{
-    const size_t ix = (size_t)(work - t->works);
-    t->work_count--;
-    memmove(work, work + 1, (t->work_count - ix) * sizeof *work);
-}
 
 /* The end is noted, not synced: an end that is forgotten is only reached once more. */
 static void note_end(struct test_jig *t, int64_t run_id, uint32_t attempt)
@@ -254,20 +237,18 @@ static void carry_on(struct test_jig *t, const struct order *o, int64_t mono_ms)
         say_done(t, o->run_id, o->attempt, o->fails);
         return;
     }
-    if (find_work(t, o->run_id, o->attempt))
+    if (works_has(&t->works, o->run_id, o->attempt))
         return;
-    t->works = room(t->works, t->work_count, &t->work_cap, sizeof *t->works);
-    t->works[t->work_count++] = (struct work){.run_id = o->run_id,
-                                              .attempt = o->attempt,
-                                              .fails = o->fails,
-                                              .due_ms = mono_ms + o->delay_ms};
+    const struct work work = {.run_id = o->run_id,
+                              .attempt = o->attempt,
+                              .fails = o->fails,
+                              .due_ms = mono_ms + o->delay_ms};
+    works_add(&t->works, &work);
 }
 
 static void stop(struct test_jig *t, const struct order *o)
 {
-    struct work *work = find_work(t, o->run_id, o->attempt);
-    if (work)
-        remove_work(t, work);
+    works_remove(&t->works, o->run_id, o->attempt);
     if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_STARTED)
         note_end(t, o->run_id, o->attempt);
     add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
@@ -302,13 +283,8 @@ static void obey_all(struct test_jig *t, int64_t mono_ms)
 
 static void end_due(struct test_jig *t, int64_t mono_ms)
 {
-    for (uint32_t i = 0; i < t->work_count;) {
-        const struct work work = t->works[i];
-        if (work.due_ms > mono_ms) {
-            i++;
-            continue;
-        }
-        remove_work(t, &t->works[i]);
+    struct work work;
+    while (works_take_due(&t->works, mono_ms, &work)) {
         note_end(t, work.run_id, work.attempt);
         say_done(t, work.run_id, work.attempt, work.fails);
     }
@@ -318,20 +294,13 @@ bool test_jig_pump(struct test_jig *t, int64_t mono_ms)
 {
     if (t->order_count)
         obey_all(t, mono_ms);
-    if (t->work_count)
-        end_due(t, mono_ms);
+    end_due(t, mono_ms);
     return t->reply_count ? hand_over(t) : false;
 }
 
 int64_t test_jig_next_ms(const struct test_jig *t)
 {
-    if (t->order_count)
-        return 0;
-    int64_t next = -1;
-    for (uint32_t i = 0; i < t->work_count; i++)
-        if (next < 0 || t->works[i].due_ms < next)
-            next = t->works[i].due_ms;
-    return next;
+    return t->order_count ? 0 : works_next_ms(&t->works);
 }
 
 /* ---- from open to close ---- */
@@ -356,7 +325,7 @@ void test_jig_close(struct test_jig *t)
         return;
     journal_close(t->journal);
     free(t->orders);
-    free(t->works);
+    works_fini(&t->works);
     free(t->replies);
     free(t);
 }

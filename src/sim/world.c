@@ -241,7 +241,7 @@ static bool crash_point(void *self, const char *name)
         check(w, checks_collected(w->checks, core, turn));
     }
     if (point == TURN_POINT_LOAD_AFTER || point == TURN_POINT_FOUND_AFTER) {
-        const int64_t turn = turn_durable(w->turn);
+        const int64_t turn = memory_store_mark(w->store).turn;
         struct buf now = buf_in(&w->story);
         buf_put_i64(&now, clock_now(w));
         transcript_add(w->transcript, MARK_RELOAD, turn, buf_str(&now));

@@ -55,14 +55,22 @@ static ssize_t read_up_to(int fd, char *at, size_t size)
     return (ssize_t)have;
 }
 
-err file_read(struct arena *a, const char *path, uint32_t size_max, struct str *out_bytes)
+/* A pipe, a device or a directory is no file: reading one may never end. 0, or why not. */
+static int plain_problem(const struct stat *facts)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_from_errno(errno);
+    if (S_ISREG(facts->st_mode))
+        return 0;
+    return S_ISDIR(facts->st_mode) ? EISDIR : ENOTSUP;
+}
+
+static err read_whole(struct arena *a, int fd, uint32_t size_max, struct str *out_bytes)
+{
     struct stat facts;
     if (fstat(fd, &facts) != 0)
         return close_with(fd, errno);
+    const int problem = plain_problem(&facts);
+    if (problem)
+        return close_with(fd, problem);
     if (facts.st_size > (off_t)size_max) {
         ignore(close_with(fd, EFBIG), "the reader has a bound, not the disk");
         return ERR_LIMIT;
@@ -77,6 +85,28 @@ err file_read(struct arena *a, const char *path, uint32_t size_max, struct str *
         return close_with(fd, EBUSY);
     *out_bytes = (struct str){at, (uint32_t)n};
     return close_with(fd, 0);
+}
+
+err file_read(struct arena *a, const char *path, uint32_t size_max, struct str *out_bytes)
+{
+    /* Without O_NONBLOCK a pipe would keep us until somebody writes into it. */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd < 0 ? err_from_errno(errno) : read_whole(a, fd, size_max, out_bytes);
+}
+
+err file_read_private(struct arena *a, const char *path, uint32_t size_max, struct str *out_bytes)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ELOOP)
+        errno = EPERM;
+    if (fd < 0)
+        return err_from_errno(errno);
+    struct stat facts;
+    if (fstat(fd, &facts) != 0)
+        return close_with(fd, errno);
+    if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || facts.st_mode & 0177)
+        return close_with(fd, EPERM);
+    return read_whole(a, fd, size_max, out_bytes);
 }
 
 bool file_exists(const char *path)
@@ -185,7 +215,8 @@ static void read_holder(int fd, struct file_lock *lock)
 err file_lock(const char *path, struct str who, struct file_lock *out_lock)
 {
     *out_lock = (struct file_lock){.fd = -1};
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    /* Its text is written over: a link somebody planted is not followed. */
+    const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_from_errno(errno);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {

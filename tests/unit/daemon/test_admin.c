@@ -78,6 +78,35 @@ TEST(a_start_that_finds_the_file_keeps_its_password)
     end();
 }
 
+static bool is_refused(void)
+{
+    struct command command = {0};
+    return admin_first_user(&arena, path, &command) == ERR_REFUSED && command.request == 0 &&
+           command.user_create.password_hash.len == 0;
+}
+
+TEST(a_password_that_others_may_know_or_guess_is_refused)
+{
+    struct command command = {0};
+    begin();
+    CHECK(file_write(path, STR("elevenchars\n"), 0600) == OK && is_refused());
+    CHECK(file_write(path, STR("twelve\xff" "chars\n"), 0600) == OK && is_refused());
+    CHECK(file_write(path, STR("twelve chars\n"), 0644) == OK && is_refused());
+    CHECK(file_write(path, STR("twelve chars\n"), 0620) == OK && is_refused());
+    CHECK(file_write(path, STR("\n"), 0622) == OK && is_refused()); /* even with nothing in it */
+    char aside[128];
+    snprintf(aside, sizeof aside, "%s/aside", folder);
+    CHECK(file_write(aside, STR("twelve chars\n"), 0600) == OK);
+    CHECK(unlink(path) == 0 && symlink("aside", path) == 0 && is_refused());
+    CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0 && is_refused());
+    CHECK(unlink(path) == 0 && rename(aside, path) == 0);
+    if (geteuid() == 0) /* only root can give a file away */
+        CHECK(chown(path, 1, 1) == 0 && is_refused() && chown(path, 0, 0) == 0);
+    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(opens(&command, STR("twelve chars")));
+    end();
+}
+
 TEST(an_empty_file_gets_a_password_and_two_installations_differ)
 {
     struct command command = {0};

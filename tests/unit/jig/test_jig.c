@@ -3,6 +3,7 @@
  * restart is a close and an open over the same file. */
 #include "jig/test_jig.h"
 #include "jig/journal.h"
+#include "jig/works.h"
 #include "sys/log.h"
 #include "tests/check.h"
 
@@ -218,6 +219,41 @@ TEST(what_began_before_a_restart_is_ended_and_not_begun_again)
     end();
 }
 
+/* Every seventh is taken away again; the others end by time, and in the order they came. With a
+ * search through all of them for each this would not end. */
+TEST(a_great_deal_of_work_ends_in_its_order)
+{
+    enum { WORKS = 200000, TIMES = 97 };
+    struct works works = {0};
+    struct work work;
+    CHECK(works_next_ms(&works) == -1 && !works_take_due(&works, INT64_MAX, &work));
+    CHECK(!works_remove(&works, 1, 1) && !works_has(&works, 1, 1));
+    for (int64_t run = 1; run <= WORKS; run++)
+        works_add(&works, &(struct work){.run_id = run,
+                                         .attempt = (uint32_t)(run % 3),
+                                         .fails = run % 2,
+                                         .due_ms = run * 31 % TIMES});
+    CHECK(works_next_ms(&works) == 0);
+    for (int64_t run = 7; run <= WORKS; run += 7) {
+        CHECK(works_has(&works, run, (uint32_t)(run % 3)));
+        CHECK(!works_remove(&works, run, (uint32_t)(run % 3) + 1));
+        CHECK(works_remove(&works, run, (uint32_t)(run % 3)));
+        CHECK(!works_has(&works, run, (uint32_t)(run % 3)));
+    }
+    uint32_t ended = 0;
+    int64_t last = 0;
+    for (int64_t now = 0; now < TIMES; now++, last = 0)
+        while (works_take_due(&works, now, &work)) {
+            CHECK(work.due_ms == now && work.run_id > last && work.run_id % 7 != 0);
+            CHECK(work.fails == work.run_id % 2 && work.due_ms == work.run_id * 31 % TIMES);
+            last = work.run_id;
+            ended++;
+        }
+    CHECK(ended == WORKS - WORKS / 7 && works_next_ms(&works) == -1);
+    works_add(&works, &(struct work){.run_id = 1});
+    works_fini(&works);
+}
+
 TEST(cancelled_work_is_stopped_and_stays_stopped)
 {
     begin();
@@ -282,6 +318,31 @@ TEST(answers_wait_while_the_other_side_is_full)
     room_left = 10;
     CHECK(answers(3, "ok 2.1;"));
     CHECK(answers(4, ""));
+    end();
+}
+
+TEST(many_answers_that_wait_come_in_order)
+{
+    char wanted[64];
+    begin();
+    for (int64_t run = 1; run <= 500; run++)
+        start(run, 1, "{\"delay\":1000}");
+    room_left = 0;
+    CHECK(answers(0, ""));
+    for (int64_t run = 1; run <= 500; run++) { /* one goes, two come */
+        start(1000 + run, 1, "{\"delay\":1000}");
+        start(2000 + run, 1, "{\"delay\":1000}");
+        room_left = 1;
+        snprintf(wanted, sizeof wanted, "begun %lld.1;", (long long)run);
+        CHECK(answers(0, wanted));
+    }
+    for (int64_t run = 1; run <= 500; run++) {
+        room_left = 2;
+        snprintf(wanted, sizeof wanted, "begun %lld.1;begun %lld.1;", (long long)run + 1000,
+                 (long long)run + 2000);
+        CHECK(answers(0, wanted));
+    }
+    CHECK(answers(0, "") && test_jig_next_ms(jig) == 1000);
     end();
 }
 
@@ -381,6 +442,22 @@ TEST(a_journal_that_cannot_be_opened_says_so)
     CHECK(journal_open("/nowhere/journal", JOURNAL_SIZE_MAX, &j) == ERR_NOT_FOUND && !j);
     CHECK(journal_open("/tmp", JOURNAL_SIZE_MAX, &j) != OK && !j);
     journal_close(NULL);
+}
+
+TEST(a_journal_is_a_file_and_no_link_to_one)
+{
+    struct journal *j = NULL;
+    char aside[128];
+    begin();
+    test_jig_close(jig);
+    snprintf(aside, sizeof aside, "%s/aside", folder);
+    CHECK(rename(journal, aside) == 0 && symlink("aside", journal) == 0);
+    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) != OK && !j);
+    CHECK(unlink(journal) == 0 && mkfifo(journal, 0600) == 0);
+    CHECK(journal_open(journal, JOURNAL_SIZE_MAX, &j) != OK && !j);
+    CHECK(unlink(journal) == 0 && rename(aside, journal) == 0);
+    open_jig();
+    end();
 }
 
 /* With room for one line only. */

@@ -94,6 +94,63 @@ TEST(failures_say_which)
     end();
 }
 
+/* Without a writer at the other end, reading a pipe would never return. */
+TEST(what_is_no_file_is_not_waited_for)
+{
+    struct arena arena = {0};
+    struct str bytes;
+    begin();
+    CHECK(mkfifo(in("pipe.json"), 0600) == 0);
+    CHECK(file_read(&arena, in("pipe.json"), 100, &bytes) == ERR_IO && errno == ENOTSUP);
+    CHECK(file_read(&arena, "/dev/zero", 100, &bytes) == ERR_IO && errno == ENOTSUP);
+    CHECK(file_remove(in("pipe.json")) == OK);
+    arena_fini(&arena);
+    end();
+}
+
+TEST(a_secret_is_read_only_when_it_is_ours_alone)
+{
+    struct arena arena = {0};
+    struct str bytes;
+    begin();
+    CHECK(file_read_private(&arena, in("f"), 100, &bytes) == ERR_NOT_FOUND);
+    CHECK(file_write(in("f"), STR("secret"), 0600) == OK);
+    CHECK(file_read_private(&arena, in("f"), 100, &bytes) == OK && str_eq(bytes, STR("secret")));
+    CHECK(file_read_private(&arena, in("f"), 5, &bytes) == ERR_LIMIT);
+    CHECK(symlink("f", in("link")) == 0);
+    CHECK(file_read_private(&arena, in("link"), 100, &bytes) == ERR_REFUSED && errno == EPERM);
+    CHECK(file_remove(in("link")) == OK);
+    for (unsigned bit = 01; bit <= 0100; bit *= 2) {
+        CHECK(chmod(in("f"), 0600 | bit) == 0);
+        CHECK(file_read_private(&arena, in("f"), 100, &bytes) == ERR_REFUSED && errno == EPERM);
+    }
+    CHECK(file_remove(in("f")) == OK && mkfifo(in("f"), 0600) == 0);
+    CHECK(file_read_private(&arena, in("f"), 100, &bytes) == ERR_REFUSED);
+    CHECK(file_remove(in("f")) == OK);
+    if (geteuid() == 0) { /* only root can give a file away */
+        CHECK(file_write(in("f"), STR("secret"), 0600) == OK && chown(in("f"), 1, 1) == 0);
+        CHECK(file_read_private(&arena, in("f"), 100, &bytes) == ERR_REFUSED);
+        CHECK(file_remove(in("f")) == OK);
+    }
+    arena_fini(&arena);
+    end();
+}
+
+TEST(a_lock_is_not_taken_through_a_link)
+{
+    struct arena arena = {0};
+    struct file_lock lock;
+    struct str bytes;
+    begin();
+    write_plain("victim", "precious");
+    CHECK(symlink("victim", in("lock")) == 0);
+    CHECK(file_lock(in("lock"), STR("us"), &lock) == ERR_IO && errno == ELOOP && lock.fd < 0);
+    CHECK(file_read(&arena, in("victim"), 100, &bytes) == OK && str_eq(bytes, STR("precious")));
+    CHECK(file_remove(in("lock")) == OK && file_remove(in("victim")) == OK);
+    arena_fini(&arena);
+    end();
+}
+
 TEST(a_full_disk_leaves_the_old_content_and_no_rest)
 {
     struct arena arena = {0};
