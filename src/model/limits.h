@@ -46,6 +46,7 @@
 #define ASKS_ROUNDS_MAX 3u      /* times a changed list of vetoes is asked again before the 409  */
 #define PARK_MS_MAX     604800000 /* a run may be parked for a week at most, in ms               */
 #define BATCH_ROWS      2500u   /* changed rows that close a batch (one command may need more)   */
+#define BATCH_BYTES_MAX (1u << 30) /* and what no batch may reach, one command or not             */
 
 /* Runs at the same time, unless the configuration says otherwise. */
 #define POOL_NORMAL_DEFAULT 10u

@@ -85,8 +85,16 @@ enum turn_status turn_commit_failed(struct turn *t, err why, const char *text)
     if (why == ERR_UNKNOWN)
         t->in_doubt = true;
     else
-        excuse_batch(t, ERR_UNAVAILABLE);
+        excuse_batch(t, why == ERR_LIMIT ? ERR_LIMIT : ERR_UNAVAILABLE);
     return TURN_DOWN;
+}
+
+/* The next ones are made of fewer rows. A single command that needs more cannot be done. */
+enum turn_status turn_batch_too_large(struct turn *t)
+{
+    enum { SHARE = 16 };
+    t->rows_max = t->rows_max > SHARE ? t->rows_max / SHARE : 1;
+    return turn_commit_failed(t, ERR_LIMIT, "a batch grew larger than a store can take");
 }
 
 enum turn_status turn_store_lost(struct turn *t, err why)

@@ -8,9 +8,9 @@
 #include "turn/turn_private.h"
 
 enum {
-    ANNEAL_STEPS_MAX = 1024,       /* in one batch: rows that change twice count once */
-    ANNEAL_ROWS = BATCH_ROWS / 10, /* kept free for the annealer when inputs never end */
-    ROW_BYTES_GUESS = 96,          /* of an encoded row, for the first room */
+    ANNEAL_STEPS_MAX = 1024, /* in one batch: rows that change twice count once */
+    ANNEAL_SHARE = 10,       /* a tenth is kept for the annealer when inputs never end */
+    ROW_BYTES_GUESS = 96,    /* of an encoded row, for the first room */
 };
 
 const char *turn_point_name(enum turn_point point)
@@ -52,6 +52,7 @@ struct turn *turn_new(const struct turn_ports *ports)
     t->reload = true;
     t->trouble_text = "not started";
     t->events = (struct events){.arena = &t->arena};
+    t->rows_max = BATCH_ROWS;
     parking_init(&t->parking);
     return t;
 }
@@ -72,6 +73,8 @@ void turn_now_durable(struct turn *t)
     t->mark.turn = t->batch.turn;
     t->mark.now_ms = t->batch.now_ms;
     t->commits_failed = 0;
+    if (t->rows_max < BATCH_ROWS)
+        t->rows_max++;
     if (t->ports.watch.durable)
         t->ports.watch.durable(t->ports.watch.self, &t->batch);
 }
@@ -264,7 +267,7 @@ static bool has_work(const struct turn *t)
 
 static bool has_room(const struct turn *t)
 {
-    uint32_t rows = has_work(t) ? BATCH_ROWS - ANNEAL_ROWS : BATCH_ROWS;
+    const uint32_t rows = has_work(t) ? t->rows_max - t->rows_max / ANNEAL_SHARE : t->rows_max;
     return core_changed(t->core) < rows;
 }
 
@@ -312,7 +315,7 @@ static bool step_tick(struct turn *t)
 static bool step_anneal(struct turn *t)
 {
     const uint32_t before = core_changed(t->core);
-    const uint32_t until = before < BATCH_ROWS ? BATCH_ROWS : before + ANNEAL_ROWS;
+    const uint32_t until = before < t->rows_max ? t->rows_max : before + t->rows_max / ANNEAL_SHARE;
     for (int i = 0; i < ANNEAL_STEPS_MAX && has_work(t); i++) {
         uint32_t changed = core_changed(t->core);
         if (changed >= until)
@@ -336,6 +339,7 @@ static bool step_anneal(struct turn *t)
 struct collecting {
     struct buf gone; /* rows that end: they come first */
     struct buf bytes;
+    uint32_t bytes_max;
     uint32_t rows;
     struct events *events;
 };
@@ -343,17 +347,27 @@ struct collecting {
 static void collect_change(void *context, const struct change *change)
 {
     struct collecting *collecting = context;
-    batch_put(change->gone ? &collecting->gone : &collecting->bytes, change);
+    /* Beyond that the batch is given up, so what is left out of it does not matter. */
+    if (collecting->bytes.len < collecting->bytes_max)
+        batch_put(change->gone ? &collecting->gone : &collecting->bytes, change);
     collecting->rows++;
     events_count(collecting->events, change);
 }
 
+static uint32_t bytes_max(const struct turn *t)
+{
+    return t->ports.batch_bytes_max ? t->ports.batch_bytes_max : BATCH_BYTES_MAX;
+}
+
 static void collect(struct turn *t)
 {
-    struct collecting collecting = {
-        .gone = buf_in(&t->arena), .bytes = buf_in(&t->arena), .events = &t->events};
+    const uint32_t most = bytes_max(t);
+    struct collecting collecting = {.gone = buf_in(&t->arena),
+                                    .bytes = buf_in(&t->arena),
+                                    .bytes_max = most,
+                                    .events = &t->events};
     uint64_t guess = (uint64_t)core_changed(t->core) * ROW_BYTES_GUESS;
-    buf_room(&collecting.bytes, guess < UINT32_MAX ? (uint32_t)guess : UINT32_MAX);
+    buf_room(&collecting.bytes, guess < most ? (uint32_t)guess : most);
     t->batch.epoch = t->mark.epoch;
     t->batch.turn = t->mark.turn + 1;
     t->batch.now_ms = t->now_ms;
@@ -377,6 +391,8 @@ static enum turn_status commit(struct turn *t)
     collect(t);
     if (turn_dies(t, TURN_POINT_COLLECT_AFTER) || turn_dies(t, TURN_POINT_SUBMIT_BEFORE))
         return TURN_CRASHED;
+    if (t->batch.changes.len >= bytes_max(t))
+        return turn_batch_too_large(t);
     t->in_flight = true;
     err e = store->submit(store->self, &t->batch);
     if (turn_dies(t, TURN_POINT_SUBMIT_AFTER))

@@ -94,6 +94,7 @@ struct turn_ports {
     struct reply_port reply;
     struct watch_port watch;
     struct crash_port crash;
+    uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
 };
 
 enum turn_status {

@@ -34,9 +34,10 @@ struct turn {
     struct debt *last_debt;
     struct batch batch;
     bool in_flight;
-    bool in_doubt; /* the store did not say whether it is in */
-    bool is_owing; /* it is in, and nobody was told yet */
-    bool balked;   /* annealing met a limit; it waits for something to come in */
+    bool in_doubt;     /* the store did not say whether it is in */
+    bool is_owing;     /* it is in, and nobody was told yet */
+    uint32_t rows_max; /* changed rows that close a batch: fewer after one grew too large */
+    bool balked;       /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
     bool reload;       /* the core must be loaded again */
@@ -64,6 +65,8 @@ void turn_forget_batch(struct turn *t);
 void turn_excuse(struct turn *t, int64_t request, err why);
 /* recover.c: the store did not take the batch, or may not have. */
 enum turn_status turn_commit_failed(struct turn *t, err why, const char *text);
+/* recover.c: the rows of the batch are so large that no store could take it in one piece. */
+enum turn_status turn_batch_too_large(struct turn *t);
 /* recover.c: between two batches the store turned out to be lost; the core is as good as it was. */
 enum turn_status turn_store_lost(struct turn *t, err why);
 /* recover.c: between two batches, a core that has lived long is replaced by a fresh one. */

@@ -20,9 +20,10 @@ struct world {
     uint64_t random;
     uint64_t token; /* of the last question */
     uint64_t key;
-    uint32_t answers; /* that the last stepped command carried */
-    uint32_t rows;    /* of the last durable batch, events not counted */
-    err *notice;      /* what the store notices next; NULL = nothing ever */
+    uint32_t answers;   /* that the last stepped command carried */
+    uint32_t rows;      /* of the last durable batch, events not counted */
+    uint32_t bytes_max; /* of a batch; 0 = as usual */
+    err *notice;        /* what the store notices next; NULL = nothing ever */
     char diary[2000];
     /* Where to die: at the `die_hit`th time of passing `die_at`. */
     const char *die_at;
@@ -188,6 +189,7 @@ static void process_start(struct world *w)
         .crash = {w, crash},
     };
     w->ports.store.notice = notices;
+    w->ports.batch_bytes_max = w->bytes_max;
     w->turn = turn_new(&w->ports);
 }
 
@@ -856,5 +858,30 @@ TEST(a_store_that_notices_its_loss_is_led_again_and_can_be_read_meanwhile)
     CHECK(run_until_quiet(&w) == TURN_QUIET && turn_epoch(w.turn) > epoch);
     noticed = ERR_FENCED;
     CHECK(turn_advance(w.turn) == TURN_STOPPED);
+    world_fini(&w);
+}
+
+TEST(a_batch_that_grows_too_large_is_given_up_and_smaller_ones_follow)
+{
+    struct world w;
+    world_init(&w);
+    process_end(&w, true);
+    w.bytes_max = 8192;
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN && run_until_quiet(&w) == TURN_QUIET);
+    /* One command that needs more cannot be done, however often it is tried. */
+    CHECK(submit_rows(&w, 1, 4000) == OK);
+    while (turn_waiting(w.turn))
+        turn_advance(w.turn);
+    CHECK(run_until_quiet(&w) != TURN_STOPPED && says(&w, "1 limit; "));
+    w.mono_ms += 10000;
+    CHECK(run_until_quiet(&w) == TURN_QUIET && memory_store_count(w.store, TABLE_NODE) == 0);
+    /* What anneals does so in pieces. */
+    CHECK(submit(&w, (struct command){.kind = COMMAND_GROUP_ADD, .group_add = {.id = 6000}}) == OK);
+    for (int i = 0; i < 100 && memory_store_count(w.store, TABLE_NODE) < 6000; i++) {
+        run_until_quiet(&w);
+        w.mono_ms += 10000;
+    }
+    CHECK(memory_store_count(w.store, TABLE_NODE) == 6000);
     world_fini(&w);
 }
