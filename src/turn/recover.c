@@ -254,24 +254,6 @@ static enum turn_status lead(struct turn *t)
     return TURN_AGAIN;
 }
 
-/* What is there is read and judged before anything is written: a store that is refused stays as it
- * was, and one that can be read but not written can be read. If somebody wrote before we led, it is
- * read again. */
-static enum turn_status read_then_lead(struct turn *t)
-{
-    const struct store_port *store = &t->ports.store;
-    struct store_mark mark;
-    err e = store->look(store->self, &mark);
-    if (e != OK)
-        return load_failed(t, e, "the store could not be read");
-    enum turn_status status = load(t, &mark);
-    if (status == TURN_AGAIN)
-        status = lead(t);
-    if (status == TURN_AGAIN && t->mark.turn != mark.turn)
-        status = load(t, &t->mark);
-    return status;
-}
-
 /* With a batch in doubt leading comes first: it settles what is still on its way. */
 static enum turn_status lead_then_read(struct turn *t)
 {
@@ -284,6 +266,26 @@ static enum turn_status lead_then_read(struct turn *t)
         return TURN_CRASHED;
     turn_forget_batch(t);
     return TURN_AGAIN;
+}
+
+/* What is there is read and judged before anything is written: a store that is refused stays as it
+ * was, and one that can be read but not written can be read. If somebody wrote before we led, it is
+ * read again. */
+static enum turn_status read_then_lead(struct turn *t)
+{
+    const struct store_port *store = &t->ports.store;
+    struct store_mark mark;
+    err e = store->look(store->self, &mark);
+    if (e != OK && t->mark.epoch)
+        return lead_then_read(t); /* leading mends a connection that broke */
+    if (e != OK)
+        return load_failed(t, e, "the store could not be read");
+    enum turn_status status = load(t, &mark);
+    if (status == TURN_AGAIN)
+        status = lead(t);
+    if (status == TURN_AGAIN && t->mark.turn != mark.turn)
+        status = load(t, &t->mark);
+    return status;
 }
 
 /* Down: load when it is time to, and write again when it is time to. In between the core that was
