@@ -14,7 +14,7 @@
 enum { LINGER_READ = 16 << 10, LINGER_READS_MAX = 16 };
 
 /* A connection that libmicrohttpd has closed, and we have not. */
-struct linger {
+struct farewell {
     uv_poll_t poll;
     struct http_server *server;
     struct client *client;
@@ -103,7 +103,7 @@ static void on_linger_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-static void linger_end(struct linger *l)
+static void linger_end(struct farewell *l)
 {
     struct client *c = l->client;
     uv_close((uv_handle_t *)&l->poll, on_linger_closed);
@@ -116,7 +116,7 @@ static void on_linger(uv_poll_t *poll, int status, int events)
 {
     (void)status; /* recv says it again */
     (void)events;
-    struct linger *l = poll->data;
+    struct farewell *l = poll->data;
     char dropped[LINGER_READ];
     for (int i = 0; i < LINGER_READS_MAX; i++) {
         const ssize_t got = recv(l->client->fd, dropped, sizeof dropped, MSG_DONTWAIT);
@@ -135,7 +135,7 @@ static void on_linger(uv_poll_t *poll, int status, int events)
  * closed, and what the client says is dropped, within bounds. */
 static bool linger_begin(struct http_server *s, struct client *c)
 {
-    struct linger *l = calloc(1, sizeof *l);
+    struct farewell *l = calloc(1, sizeof *l);
     const int fd = l ? fcntl(c->fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0 || uv_poll_init(s->poll.loop, &l->poll, fd) != 0) {
         if (fd >= 0)

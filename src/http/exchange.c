@@ -171,7 +171,7 @@ static const struct refusal_text refusal_texts[] = {
                      "the request is not clean text, badly escaped or badly framed"},
     [REFUSE_DEPTH] = {404, "not_found", "there is nothing at a path with that many parts"},
     [REFUSE_LARGE] = {413, "too_large", "the body is too large"},
-    [REFUSE_FULL] = {503, "busy", "there are too many requests at once; try again"},
+    [REFUSE_FULL] = {503, "limit", "too many requests are being read; try again soon"},
     [REFUSE_CLOSING] = {503, "unavailable", "shutting down"},
 };
 
@@ -279,7 +279,7 @@ static enum MHD_Result headers_here(struct exchange *x, const char *method, cons
     x->request.method = method_parse(method);
     x->request.is_loopback = x->client->is_loopback;
     x->request.is_secure = x->server->is_secure;
-    if (!head_read(x->connection, version, &framing)) {
+    if (!head_read(x->connection, method, version, &framing)) {
         exchange_refuse(x, REFUSE_TEXT);
         return MHD_YES;
     }

@@ -55,7 +55,7 @@ struct client {
     uint32_t piece;            /* bytes of the body since `since_ms`                   */
     uint64_t since_ms;         /* when it last got something done                      */
     struct exchange *exchange; /* NULL: between requests                               */
-    struct linger *linger;     /* libmicrohttpd is done with it; `fd` is ours          */
+    struct farewell *linger;   /* libmicrohttpd is done with it; `fd` is ours          */
 };
 
 struct exchange {
@@ -142,6 +142,7 @@ struct framing {
     uint64_t length; /* otherwise */
 };
 
-/* False: the head can be read in more than one way. `version` is where libmicrohttpd keeps it. */
-bool head_read(struct MHD_Connection *connection, const char *version,
+/* False: the head can be read in more than one way. `method` and `version` are where libmicrohttpd
+ * keeps them. */
+bool head_read(struct MHD_Connection *connection, const char *method, const char *version,
                struct framing *out_framing);

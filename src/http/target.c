@@ -161,15 +161,6 @@ static bool has_controls(struct str s)
     return false;
 }
 
-/* Between name and value: the colon that was overwritten, then blanks. */
-static bool is_in_place(const struct head *head, struct str name, const char *value)
-{
-    const char *at = name.at + name.len + 1;
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return name.at == head->next && value == at;
-}
-
 static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const char *name_z,
                                    const char *value_z)
 {
@@ -177,7 +168,7 @@ static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const ch
     struct head *head = into;
     const struct str name = str_from(name_z);
     const struct str value = str_from(value_z);
-    if (!value_z || !is_token(name) || !is_in_place(head, name, value_z) || has_controls(value)) {
+    if (!value_z || name_z != head->next || !is_token(name) || has_controls(value)) {
         head->is_bad = true;
         return MHD_NO;
     }
@@ -195,25 +186,26 @@ static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* The empty line, overwritten too. Without headers there is nothing to hide, and perhaps nothing
- * more to read in that memory either. */
-static bool ends_in_place(const struct head *head, const char *first)
+/* Behind the last line stands only the empty one. The method is the first thing in a head. */
+static bool ends_in_place(const struct head *head, struct MHD_Connection *connection,
+                          const char *method)
 {
-    return head->next == first || (head->next[-1] == '\0' && head->next[0] == '\0' &&
-                                   head->next[1] == '\0');
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info && method + info->header_size == head->next + 2;
 }
 
 /* Two ways to tell where the body ends are one too many: whoever stands between the client and us
  * may have taken the other, and what it let through as a body would be a request here. */
-bool head_read(struct MHD_Connection *connection, const char *version, struct framing *out_framing)
+bool head_read(struct MHD_Connection *connection, const char *method, const char *version,
+               struct framing *out_framing)
 {
     const bool is_old = strcmp(version, "HTTP/1.0") == 0;
-    const char *first = version + strlen(version) + 2;
-    struct head head = {.next = first};
+    struct head head = {.next = version + strlen(version) + 2};
     int64_t length = 0;
     ignore(MHD_get_connection_values(connection, MHD_HEADER_KIND, read_header, &head),
            "it only counts");
-    if (head.is_bad || !ends_in_place(&head, first) || head.hosts > 1 ||
+    if (head.is_bad || !ends_in_place(&head, connection, method) || head.hosts > 1 ||
         (head.hosts == 0 && !is_old) || head.lengths + head.encodings > 1)
         return false;
     if (head.encodings && (is_old || !str_eq_nocase(head.encoding, STR("chunked"))))

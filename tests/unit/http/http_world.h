@@ -6,7 +6,11 @@
  *
  *   /release   answers whatever is held, then itself
  *   /hold...   is kept until somebody says so
+ *   /gone...   is kept too, and answered when its client is gone
  *   /later...  is answered by a timer
+ *   /parts...  is answered at once, with the segments of the path
+ *   /denied... is not admitted
+ *   /memory    is answered with the size of the request's arena
  *   the rest   is answered at once, with a description of the request
  */
 #pragma once
@@ -25,6 +29,9 @@
 #include "http/http.h"
 #include "tests/check.h"
 
+/* The end of a head. */
+#define HOST "Host: here\r\n\r\n"
+
 enum { HELD_MAX = 512, LATER_MS = 2, PATIENCE_S = 20 };
 
 struct world {
@@ -38,6 +45,8 @@ struct world {
     struct http_request *held[HELD_MAX];
     uint32_t served;     /* guarded */
     uint32_t held_count; /* guarded */
+    uint32_t asked;      /* guarded: times that admit was called */
+    uint32_t gone;       /* guarded */
     uint32_t pending;    /* as http_pending said when it was asked */
     uint16_t port;
 };
@@ -119,6 +128,56 @@ static inline void hold(struct world *w, struct http_request *r)
     uv_mutex_unlock(&w->mutex);
 }
 
+static inline void answer_text(struct http_request *r, struct str text)
+{
+    http_answer(r, &(struct http_answer){.status = 200, .body = text});
+}
+
+static inline struct str parts_of(struct http_request *r)
+{
+    struct buf b = buf_in(&r->arena);
+    for (uint32_t i = 0; i < r->segment_count; i++) {
+        buf_put_str(&b, r->segments[i]);
+        buf_put_c(&b, '|');
+    }
+    return buf_str(&b);
+}
+
+static inline struct str memory_of(struct http_request *r)
+{
+    struct buf b = buf_in(&r->arena);
+    buf_put_u64(&b, r->arena.held);
+    return buf_str(&b);
+}
+
+static inline int admit(void *self, struct http_request *r, struct http_answer *out_answer)
+{
+    static const struct http_header how = {"WWW-Authenticate", {"Basic", 5}};
+    struct world *w = self;
+    must(r->context == NULL && r->body.len == 0);
+    uv_mutex_lock(&w->mutex);
+    w->asked++;
+    uv_mutex_unlock(&w->mutex);
+    if (!str_starts(r->path, STR("/denied")) ||
+        str_eq(http_header(r, "Authorization"), STR("please")))
+        return 0;
+    out_answer->body = describe(r);
+    out_answer->headers = &how;
+    out_answer->header_count = 1;
+    return 401;
+}
+
+static inline void gone(void *self, struct http_request *r)
+{
+    struct world *w = self;
+    if (str_starts(r->path, STR("/gone")))
+        answer_described(r);
+    uv_mutex_lock(&w->mutex);
+    w->gone++;
+    uv_cond_broadcast(&w->changed);
+    uv_mutex_unlock(&w->mutex);
+}
+
 static inline void serve(void *self, struct http_request *r)
 {
     struct world *w = self;
@@ -130,6 +189,12 @@ static inline void serve(void *self, struct http_request *r)
         hold(w, r);
     } else if (str_starts(r->path, STR("/later"))) {
         answer_later(w, r);
+    } else if (str_starts(r->path, STR("/parts"))) {
+        answer_text(r, parts_of(r));
+    } else if (str_eq(r->path, STR("/memory"))) {
+        answer_text(r, memory_of(r));
+    } else if (str_starts(r->path, STR("/gone"))) {
+        return; /* gone() knows it again */
     } else {
         if (str_eq(r->path, STR("/release")))
             answer_held(w);
@@ -180,7 +245,8 @@ static inline struct world *world_open(struct http_options options)
     w->order.data = w;
     if (!options.address)
         options.address = "127.0.0.1";
-    w->server = http_open(&w->loop, &options, (struct http_handler){w, serve}, why, sizeof why);
+    const struct http_handler handler = {.self = w, .serve = serve, .admit = admit, .gone = gone};
+    w->server = http_open(&w->loop, &options, handler, why, sizeof why);
     if (!w->server)
         fprintf(stderr, "%s\n", why);
     CHECK(w->server != NULL);
@@ -208,6 +274,17 @@ static inline void ask_pending(struct world *w)
     w->pending = http_pending(w->server);
 }
 
+/* Until so many requests are on their way. Without a word from the server there is nothing to wait
+ * for but its answer, so it is asked again and again. */
+static inline bool becomes_pending(struct world *w, uint32_t count)
+{
+    const uint64_t end = uv_hrtime() + PATIENCE_S * 1000000000ull;
+    do {
+        in_loop(w, ask_pending);
+    } while (w->pending != count && uv_hrtime() < end);
+    return w->pending == count;
+}
+
 static inline void world_close(struct world *w)
 {
     in_loop(w, close_all);
@@ -226,10 +303,34 @@ static inline void wait_held(struct world *w, uint32_t count)
     uv_mutex_unlock(&w->mutex);
 }
 
+static inline void wait_gone(struct world *w, uint32_t count)
+{
+    uv_mutex_lock(&w->mutex);
+    while (w->gone < count)
+        CHECK(uv_cond_timedwait(&w->changed, &w->mutex, PATIENCE_S * 1000000000ull) == 0);
+    uv_mutex_unlock(&w->mutex);
+}
+
 static inline uint32_t served(struct world *w)
 {
     uv_mutex_lock(&w->mutex);
     const uint32_t count = w->served;
+    uv_mutex_unlock(&w->mutex);
+    return count;
+}
+
+static inline uint32_t gone_count(struct world *w)
+{
+    uv_mutex_lock(&w->mutex);
+    const uint32_t count = w->gone;
+    uv_mutex_unlock(&w->mutex);
+    return count;
+}
+
+static inline uint32_t asked(struct world *w)
+{
+    uv_mutex_lock(&w->mutex);
+    const uint32_t count = w->asked;
     uv_mutex_unlock(&w->mutex);
     return count;
 }
@@ -293,6 +394,22 @@ static inline bool say_bytes(struct talk *t, const char *bytes, size_t size)
 static inline void say(struct talk *t, const char *text)
 {
     CHECK(say_bytes(t, text, strlen(text)));
+}
+
+static inline void say_body(struct talk *t, size_t size)
+{
+    char *bytes = malloc(size);
+    CHECK(bytes != NULL);
+    memset(bytes, 'b', size);
+    CHECK(say_bytes(t, bytes, size));
+    free(bytes);
+}
+
+static inline void say_post(struct talk *t, size_t size, const char *headers)
+{
+    char head[200];
+    snprintf(head, sizeof head, "POST / HTTP/1.1\r\n%sContent-Length: %zu\r\n" HOST, headers, size);
+    say(t, head);
 }
 
 /* False at the end. */

@@ -7,9 +7,8 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include "http/http_private.h"
 #include "sys/failpoint.h"
-
-#define HOST "Host: here\r\n\r\n"
 
 static const char REFUSED_503[] =
     "{\"message\":\"shutting down\",\"status\":503,\"code\":\"unavailable\"}";
@@ -49,8 +48,7 @@ TEST(many_requests_wait_at_once_and_each_gets_its_own_answer)
         CHECK(str_is(hear(&talks[i]).body, text));
         hang_up(&talks[i]);
     }
-    in_loop(w, ask_pending);
-    CHECK(w->pending == 0);
+    CHECK(becomes_pending(w, 0));
     world_close(w);
 }
 
@@ -112,6 +110,31 @@ TEST(an_answer_may_be_empty)
     CHECK(hear(&t).status == 200);
     hang_up(&t);
     world_close(w);
+}
+
+static void clients_sweep_now(struct world *w)
+{
+    clients_sweep(w->server);
+}
+
+/* More than all buffers between us can hold. */
+enum { LONG = 24 << 20 };
+
+/* Its answer has begun, and cannot be out before somebody reads it. */
+static struct talk ask_for_a_long_answer(struct world *w)
+{
+    const int small = 64 << 10;
+    struct talk t = dial(w);
+    char head[100];
+    char *body = calloc(1, LONG);
+    CHECK(body != NULL);
+    CHECK(setsockopt(t.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+    snprintf(head, sizeof head, "POST /x HTTP/1.1\r\nContent-Length: %d\r\n" HOST, LONG);
+    say(&t, head);
+    CHECK(say_bytes(&t, body, LONG));
+    free(body);
+    CHECK(hear_more(&t));
+    return t;
 }
 
 /* --- clients that go --------------------------------------------------------------------------*/
@@ -194,6 +217,73 @@ TEST(a_client_that_stops_reading_a_long_answer_is_forgotten)
     t = dial(w);
     say(&t, "GET /x HTTP/1.1\r\n" HOST);
     CHECK(hear(&t).status == 200);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(a_client_that_vanished_gives_its_place_back_long_before_it_is_idle)
+{
+    enum { COUNT = 30, IDLE_S = 600 };
+    static const char *const beginnings[] = {
+        "GET /x HTTP/1.1\r\nHost: he",
+        "POST /x HTTP/1.1\r\nContent-Length: 100\r\n" HOST "half",
+        "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "5\r\nab",
+    };
+    struct world *w = world_open((struct http_options){.idle_s = IDLE_S});
+    struct talk stays = dial(w);
+    say(&stays, "POST /x HTTP/1.1\r\nContent-Length: 4\r\n" HOST "ha");
+    CHECK(becomes_pending(w, 1));
+    for (int i = 0; i < COUNT; i++) {
+        struct talk t = dial(w);
+        say(&t, beginnings[i % 3]);
+        hang_up(&t);
+    }
+    CHECK(becomes_pending(w, 1));
+    say(&stays, "lf");
+    CHECK(str_is(hear(&stays).body, "POST /x|||loopback|half"));
+    CHECK(becomes_pending(w, 0));
+    hang_up(&stays);
+    world_close(w);
+}
+
+TEST(the_handler_is_told_of_a_client_that_does_not_wait_for_its_answer)
+{
+    struct world *w = world_open((struct http_options){.idle_s = 600});
+    struct talk stays = dial(w);
+    struct talk leaves = dial(w);
+    struct talk vanishes = dial(w);
+    struct talk unheard = dial(w);
+    say(&stays, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 1);
+    say(&leaves, "GET /gone HTTP/1.1\r\n" HOST);
+    say(&vanishes, "POST /gone HTTP/1.1\r\nContent-Length: 2\r\n" HOST "ab");
+    say(&unheard, "GET /hold HTTP/1.1\r\n" HOST);
+    wait_held(w, 2);
+    CHECK(becomes_pending(w, 4));
+    hang_up(&leaves);
+    vanish(&vanishes);
+    hang_up(&unheard);
+    wait_gone(w, 3);
+    /* Two were answered when they were gone; the third waits for its answer all the same. */
+    CHECK(becomes_pending(w, 2));
+    in_loop(w, clients_sweep_now);
+    in_loop(w, answer_held);
+    CHECK(str_is(hear(&stays).body, "GET /hold|||loopback|"));
+    CHECK(becomes_pending(w, 0));
+    CHECK(gone_count(w) == 3);
+    hang_up(&stays);
+    world_close(w);
+}
+
+TEST(a_client_may_close_its_sending_side_while_it_reads_its_answer)
+{
+    struct world *w = world_open((struct http_options){.body_max = LONG});
+    struct talk t = ask_for_a_long_answer(w);
+    CHECK(shutdown(t.fd, SHUT_WR) == 0);
+    in_loop(w, clients_sweep_now);
+    in_loop(w, clients_sweep_now);
+    const struct heard h = hear(&t);
+    CHECK(h.status == 200 && h.body.len > LONG);
     hang_up(&t);
     world_close(w);
 }
@@ -347,12 +437,37 @@ TEST(closing_lets_out_answers_that_were_just_given)
     say(&other, "GET /hold/2 HTTP/1.1\r\n" HOST);
     wait_held(w, 2);
     in_loop(w, answer_and_close);
-    CHECK(w->pending == 0);
+    CHECK(w->pending == 2);
     CHECK(str_is(hear(&t).body, "GET /hold/1|||loopback|"));
     CHECK(str_is(hear(&other).body, "GET /hold/2|||loopback|"));
     CHECK(hear_end(&t) && hear_end(&other));
     hang_up(&t);
     hang_up(&other);
+    world_close(w);
+}
+
+TEST(whoever_drains_sees_what_is_half_read_and_what_is_half_sent)
+{
+    /* The body of a request that was answered takes no room from others, however slowly its client
+     * reads. */
+    struct world *w = world_open((struct http_options){.body_max = LONG, .body_total_max = LONG});
+    struct talk reads = ask_for_a_long_answer(w);
+    in_loop(w, ask_pending);
+    CHECK(w->pending == 1);
+    struct talk writes = dial(w);
+    say(&writes, "POST /x HTTP/1.1\r\nContent-Length: 4\r\n" HOST "ha");
+    CHECK(becomes_pending(w, 2));
+    in_loop(w, quiesce);
+    in_loop(w, ask_pending);
+    CHECK(w->pending == 2);
+    say(&writes, "lf");
+    CHECK(hear(&writes).status == 200);
+    CHECK(becomes_pending(w, 1));
+    const struct heard h = hear(&reads);
+    CHECK(h.status == 200 && h.body.len > LONG);
+    CHECK(becomes_pending(w, 0));
+    hang_up(&reads);
+    hang_up(&writes);
     world_close(w);
 }
 

@@ -3,8 +3,6 @@
  * plain text that does not fit is turned away. */
 #include "tests/unit/http/http_world.h"
 
-#define HOST "Host: here\r\n\r\n"
-
 static char folder[] = "/tmp/halligan-tls-XXXXXX";
 static char cert[100];
 static char key[100];
@@ -75,6 +73,23 @@ TEST(requests_over_tls_are_served_and_marked)
     said = over_tls(w, &a, "", "GET /%%00 HTTP/1.1\\r\\n" CLOSING);
     CHECK(str_starts(said, STR("HTTP/1.1 400 ")));
     CHECK(served(w) == 3);
+    world_close(w);
+    remove_certificates();
+    arena_fini(&a);
+}
+
+TEST(whoever_sends_far_too_much_over_tls_hears_of_it)
+{
+    struct arena a = {0};
+    struct http_options options = make_certificates();
+    options.body_max = 1000;
+    struct world *w = world_open(options);
+    const struct str said =
+        over_tls(w, &a, "",
+                 "POST /x HTTP/1.1\\r\\nHost: here\\r\\nContent-Length: 30000\\r\\n\\r\\n%030000d");
+    CHECK(str_starts(said, STR("HTTP/1.1 413 ")));
+    CHECK(str_ends(said, STR("\"code\":\"too_large\"}")));
+    CHECK(served(w) == 0);
     world_close(w);
     remove_certificates();
     arena_fini(&a);

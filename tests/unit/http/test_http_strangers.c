@@ -1,0 +1,384 @@
+/* Goal: whoever means ill, or has a broken client, gets no request past the door, no more memory
+ * and no more connections than its share, and is told why it was refused.
+ * Method: a real server on the loopback, and bytes sent to it by hand. */
+#include "tests/unit/http/http_world.h"
+
+#include "http/http_private.h"
+
+/* --- heads ------------------------------------------------------------------------------------*/
+
+/* Behind each stands a request that must not be taken for one. */
+#define BEHIND "4\r\nabcd\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n" HOST
+#define HEAD(lines)                                                                                \
+    {                                                                                              \
+        "POST / HTTP/1.1\r\nHost: here\r\n" lines "\r\n" BEHIND,                                   \
+            sizeof("POST / HTTP/1.1\r\nHost: here\r\n" lines "\r\n" BEHIND) - 1                    \
+    }
+
+static void is_refused_and_closed(struct world *w, struct str bytes)
+{
+    struct talk t = dial(w);
+    CHECK(say_bytes(&t, bytes.at, bytes.len));
+    const struct heard h = hear(&t);
+    if (h.status != 400)
+        fprintf(stderr, "%d to: %.*s\n", h.status, STR_FMT_ARGS(bytes));
+    CHECK(h.status == 400);
+    CHECK(has_text(h.head, "\r\nConnection: close\r\n"));
+    /* libmicrohttpd itself refuses some lengths, and says so twice; whoever it is, that is all. */
+    if (has_text(h.body, "bad_text"))
+        CHECK(hear_end(&t));
+    while (hear_more(&t)) {
+    }
+    CHECK(!has_text(buf_str(&t.heard), "200 OK"));
+    hang_up(&t);
+}
+
+TEST(a_head_that_can_be_read_in_two_ways_is_refused_and_the_connection_with_it)
+{
+    static const struct str heads[] = {
+        HEAD("Content-Length : 4\r\n"),
+        HEAD("Content-Length\t: 4\r\n"),
+        HEAD("Transfer-Encoding : chunked\r\nContent-Length: 4\r\n"),
+        HEAD("Transfer-Encoding : chunked\r\n"),
+        HEAD("Transfer-Encoding: xchunked\r\n"),
+        HEAD("Transfer-Encoding: gzip, chunked\r\n"),
+        HEAD("Transfer-Encoding: chunked, chunked\r\n"),
+        HEAD("Transfer-Encoding: chunked;q=1\r\n"),
+        HEAD("Transfer-Encoding: identity\r\n"),
+        HEAD("Transfer-Encoding:\r\n"),
+        HEAD("Transfer-Encoding: \x0b"
+             "chunked\r\n"),
+        HEAD("Content-Length: +4\r\n"),
+        HEAD("Content-Length: -1\r\n"),
+        HEAD("Content-Length: 0x4\r\n"),
+        HEAD("Content-Length: 4, 4\r\n"),
+        HEAD("Content-Length: 4 4\r\n"),
+        HEAD("Content-Length:\r\n"),
+        HEAD("Content-Length: 4\r\nContent-Length: 4\r\n"),
+        HEAD("Host: there\r\n"),
+        HEAD("host: here\r\n"),
+        HEAD(": nameless\r\n"),
+        HEAD("X Y: z\r\n"),
+        HEAD("X(Y): z\r\n"),
+        HEAD("X\x7fY: z\r\n"),
+        HEAD("X\xc3\xa4: z\r\n"),
+        HEAD("X\0Y: z\r\n"),
+        HEAD("X: a\0b\r\n"),
+        HEAD("X: a\0\r\n"),
+        HEAD("X: a\0: b\r\nY: c\r\n"),
+        HEAD("X: a\x01\r\n"),
+        HEAD("X: a\x7f\r\n"),
+        HEAD("X: a\rContent-Length: 4\r\n"),
+        HEAD("X: a\nContent-Length: 4\r\n"),
+        HEAD("X: a\r\n Content-Length: 4\r\n"),
+        HEAD("X: a\r\n\tb\r\nY: c\r\n"),
+        HEAD("X: a\r\n\r"),
+        HEAD("X: a\r\n\n"),
+        HEAD("X: a\n\n"),
+        HEAD("X: a\r"),
+    };
+    struct world *w = world_open((struct http_options){0});
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        is_refused_and_closed(w, heads[i]);
+    is_refused_and_closed(
+        w, STR("POST / HTTP/1.0\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n" BEHIND));
+    is_refused_and_closed(w, STR("GET / HTTP/1.0\r\nHost: here\r\nHost: here\r\n\r\n"));
+    is_refused_and_closed(w, STR("GET / HTTP/1.1\rHost: here\r\n\r\n"));
+    is_refused_and_closed(w, STR("GET / HTTP/1.1\nHost: here\r\n\r\n"));
+    CHECK(served(w) == 0);
+    world_close(w);
+}
+
+TEST(a_head_that_is_only_unusual_is_accepted)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "POST / HTTP/1.1\r\nX-Test:\t a \tb\xc3\xa4\xff\r\nEmpty:\r\nEmpty: \r\n"
+            "!#$%&'*+-.^_`|~09azAZ:x\r\nCookie: a=b; c=d\r\ntransfer-encoding: CHUNKED\r\n" HOST
+            "4\r\nabcd\r\n0\r\n\r\n");
+    CHECK(str_is(hear(&t).body, "POST /||a \tb\xc3\xa4\xff|loopback|abcd"));
+    say(&t, "POST / HTTP/1.1\r\nContent-Length: 0004\r\n" HOST "abcd");
+    CHECK(str_is(hear(&t).body, "POST /|||loopback|abcd"));
+    say(&t, "GET / HTTP/1.0\r\nX-Test: old\r\n\r\n");
+    CHECK(str_is(hear(&t).body, "GET /||old|loopback|"));
+    CHECK(hear_end(&t));
+    hang_up(&t);
+    world_close(w);
+}
+
+/* --- bodies -----------------------------------------------------------------------------------*/
+
+static const char REFUSED_413[] =
+    "{\"message\":\"the body is too large\",\"status\":413,\"code\":\"too_large\"}";
+
+TEST(whoever_sends_far_too_much_hears_of_it)
+{
+    enum { TIMES = 20, SIZE = 700 << 10 };
+    struct world *w = world_open((struct http_options){.body_max = 100 << 10});
+    for (int i = 0; i < TIMES; i++) {
+        struct talk t = dial(w);
+        if (i % 2) {
+            say_post(&t, SIZE, "");
+            say_body(&t, SIZE);
+        } else {
+            say(&t, "PATCH / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "af000\r\n");
+            say_body(&t, SIZE);
+            say(&t, "\r\n0\r\n\r\n");
+        }
+        const struct heard h = hear(&t);
+        CHECK(h.status == 413);
+        CHECK(str_is(h.body, REFUSED_413));
+        CHECK(has_text(h.head, "\r\nConnection: close\r\n"));
+        CHECK(hear_end(&t));
+        hang_up(&t);
+    }
+    CHECK(served(w) == 0);
+    world_close(w);
+}
+
+TEST(a_body_is_kept_once)
+{
+    enum { SIZE = 3 << 20 };
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "POST /memory HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "300000\r\n");
+    say_body(&t, SIZE);
+    say(&t, "\r\n0\r\n\r\n");
+    const struct heard h = hear(&t);
+    int64_t held;
+    CHECK(h.status == 200 && str_parse_i64(h.body, &held) && held < 1 << 20);
+    hang_up(&t);
+    world_close(w);
+}
+
+static const char REFUSED_FULL[] =
+    "{\"message\":\"too many requests are being read; try again soon\","
+    "\"status\":503,\"code\":\"limit\"}";
+
+static void is_told_to_come_again(struct talk *t)
+{
+    const struct heard h = hear(t);
+    CHECK(h.status == 503);
+    CHECK(str_is(h.body, REFUSED_FULL));
+    CHECK(has_text(h.head, "\r\nRetry-After: 1\r\n"));
+    CHECK(has_text(h.head, "\r\nConnection: close\r\n"));
+    CHECK(hear_end(t));
+    hang_up(t);
+}
+
+TEST(all_bodies_together_have_a_bound)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000, .body_total_max = 1500});
+    struct talk keeps = dial(w);
+    say(&keeps, "POST /hold HTTP/1.1\r\nContent-Length: 1000\r\n" HOST);
+    say_body(&keeps, 1000);
+    wait_held(w, 1);
+    struct talk announces = dial(w);
+    say_post(&announces, 501, "");
+    is_told_to_come_again(&announces);
+    struct talk chunks = dial(w);
+    say(&chunks, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HOST "1f5\r\n");
+    say_body(&chunks, 501);
+    say(&chunks, "\r\n0\r\n\r\n");
+    is_told_to_come_again(&chunks);
+    struct talk fits = dial(w);
+    say_post(&fits, 500, "");
+    say_body(&fits, 500);
+    CHECK(hear(&fits).status == 200);
+    in_loop(w, answer_held);
+    CHECK(hear(&keeps).status == 200);
+    /* What was answered counts no more. */
+    say_post(&fits, 1000, "");
+    say_body(&fits, 1000);
+    CHECK(hear(&fits).status == 200);
+    hang_up(&fits);
+    hang_up(&keeps);
+    CHECK(served(w) == 3);
+    world_close(w);
+}
+
+TEST(closing_does_not_wait_for_those_who_were_refused_and_go_on_talking)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000});
+    struct talk t = dial(w);
+    say(&t, "POST /x HTTP/1.1\r\nContent-Length: 100000\r\n" HOST "half");
+    CHECK(hear(&t).status == 413);
+    in_loop(w, ask_pending);
+    CHECK(w->pending == 0);
+    world_close(w);
+    CHECK(hear_end(&t));
+    hang_up(&t);
+}
+
+static void sweep_much_later(struct world *w)
+{
+    struct client *c = &w->server->clients[0];
+    clients_sweep(w->server);
+    must(c->fd >= 0 && c->linger);
+    c->since_ms -= HTTP_LINGER_MS + 1;
+    clients_sweep(w->server);
+    must(c->fd < 0 && !c->linger);
+}
+
+static void ask_linger(struct world *w)
+{
+    w->pending = w->server->clients[0].linger != NULL;
+}
+
+TEST(whoever_was_refused_and_falls_silent_is_let_go)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000, .connections_max = 1});
+    struct talk t = dial(w);
+    say(&t, "POST /x HTTP/1.1\r\nContent-Length: 100000\r\n" HOST "half");
+    CHECK(hear(&t).status == 413);
+    CHECK(hear_end(&t));
+    do {
+        in_loop(w, ask_linger);
+    } while (!w->pending);
+    in_loop(w, sweep_much_later);
+    struct talk next = dial(w);
+    say(&next, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&next).status == 200);
+    hang_up(&next);
+    hang_up(&t);
+    world_close(w);
+}
+
+TEST(whoever_was_refused_and_goes_on_talking_is_cut_in_the_end)
+{
+    struct world *w = world_open((struct http_options){.body_max = 1000, .connections_max = 1});
+    struct talk t = dial(w);
+    say(&t, "POST /x HTTP/1.1\r\nContent-Length: 100000000\r\n" HOST);
+    CHECK(hear(&t).status == 413);
+    char bytes[10000] = "";
+    size_t said = 0;
+    while (say_bytes(&t, bytes, sizeof bytes))
+        said += sizeof bytes;
+    /* What the kernel holds on the way comes on top. */
+    CHECK(said >= HTTP_LINGER_BYTES - sizeof bytes && said < HTTP_LINGER_BYTES + (64 << 20));
+    hang_up(&t);
+    /* And its place is free: the end of it comes after. */
+    t = dial(w);
+    say(&t, "GET /x HTTP/1.1\r\n" HOST);
+    CHECK(hear(&t).status == 200);
+    hang_up(&t);
+    world_close(w);
+}
+
+/* --- who is admitted --------------------------------------------------------------------------*/
+
+TEST(whoever_is_not_admitted_is_told_before_it_sends_its_body)
+{
+    static const char *const heads[] = {
+        "POST /denied/x?a=b HTTP/1.1\r\nX-Test: yes\r\nContent-Length: 1000\r\n" HOST,
+        "POST /denied/x?a=b HTTP/1.1\r\nX-Test: yes\r\nTransfer-Encoding: chunked\r\n" HOST,
+        "POST /denied/x?a=b HTTP/1.1\r\nX-Test: yes\r\nContent-Length: 1000000000\r\n" HOST,
+        "POST /denied/x?a=b HTTP/1.1\r\nX-Test: yes\r\nContent-Length: 9\r\n"
+        "Expect: 100-continue\r\n" HOST,
+    };
+    struct world *w = world_open((struct http_options){0});
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        struct talk t = dial(w);
+        say(&t, heads[i]);
+        const struct heard h = hear(&t);
+        CHECK(h.status == 401);
+        CHECK(str_is(h.body, "POST /denied/x|a=b;|yes|loopback|"));
+        CHECK(has_text(h.head, "\r\nWWW-Authenticate: Basic\r\n"));
+        CHECK(hear_end(&t));
+        hang_up(&t);
+    }
+    CHECK(served(w) == 0);
+    CHECK(asked(w) == sizeof heads / sizeof heads[0]);
+    world_close(w);
+}
+
+TEST(whoever_is_not_admitted_without_a_body_may_go_on)
+{
+    struct world *w = world_open((struct http_options){0});
+    struct talk t = dial(w);
+    say(&t, "GET /denied HTTP/1.1\r\n" HOST);
+    CHECK(hear(&t).status == 401);
+    say(&t, "POST /denied HTTP/1.1\r\nContent-Length: 0\r\n" HOST);
+    CHECK(hear(&t).status == 401);
+    CHECK(served(w) == 0);
+    say(&t, "POST /denied HTTP/1.1\r\nAuthorization: please\r\nContent-Length: 4\r\n" HOST "abcd");
+    CHECK(str_is(hear(&t).body, "POST /denied|||loopback|abcd"));
+    CHECK(asked(w) == 3);
+    /* Nobody is asked about what makes no sense. */
+    say(&t, "GET /denied% HTTP/1.1\r\n" HOST);
+    CHECK(hear(&t).status == 400);
+    CHECK(asked(w) == 3);
+    hang_up(&t);
+    world_close(w);
+}
+
+/* --- from where -------------------------------------------------------------------------------*/
+
+static struct sockaddr_storage address_from(const char *text)
+{
+    struct sockaddr_storage address = {0};
+    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&address;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&address;
+    if (inet_pton(AF_INET, text, &in->sin_addr) == 1)
+        in->sin_family = AF_INET;
+    else if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1)
+        in6->sin6_family = AF_INET6;
+    CHECK(address.ss_family != 0);
+    return address;
+}
+
+static bool has_room(const struct http_server *s, const char *text)
+{
+    const struct sockaddr_storage address = address_from(text);
+    return clients_have_room(s, (const struct sockaddr *)&address);
+}
+
+static struct client *take(struct http_server *s, const char *text)
+{
+    const struct sockaddr_storage address = address_from(text);
+    CHECK(has_room(s, text));
+    return client_take(s, 0, (const struct sockaddr *)&address);
+}
+
+TEST(one_address_cannot_take_every_connection)
+{
+    struct http_server s = {.connections_max = 10, .per_address_max = 2};
+    CHECK(clients_init(&s));
+    CHECK(!take(&s, "192.0.2.1")->is_loopback);
+    CHECK(has_room(&s, "192.0.2.1"));
+    struct client *mapped = take(&s, "::ffff:192.0.2.1");
+    CHECK(!has_room(&s, "192.0.2.1") && !has_room(&s, "::ffff:192.0.2.1"));
+    CHECK(has_room(&s, "192.0.2.2") && has_room(&s, "127.0.0.1"));
+    client_give_back(&s, mapped);
+    CHECK(has_room(&s, "192.0.2.1"));
+    /* Whoever has one address of a network of IPv6 has them all. */
+    take(&s, "2001:db8::1");
+    take(&s, "2001:db8::2");
+    CHECK(!has_room(&s, "2001:db8::3") && has_room(&s, "2001:db8:0:1::3"));
+    CHECK(take(&s, "127.0.0.1")->is_loopback && take(&s, "127.1.2.3")->is_loopback);
+    CHECK(take(&s, "::ffff:127.0.0.1")->is_loopback && take(&s, "::1")->is_loopback);
+    take(&s, "127.0.0.1");
+    take(&s, "127.0.0.1");
+    CHECK(has_room(&s, "127.0.0.1"));
+    take(&s, "::1");
+    CHECK(!has_room(&s, "::1") && !has_room(&s, "192.0.2.2"));
+    clients_fini(&s);
+}
+
+static void per_address_is(uint32_t connections_max, uint32_t per_address_max, uint32_t expected)
+{
+    struct world *w = world_open((struct http_options){.connections_max = connections_max,
+                                                       .per_address_max = per_address_max});
+    CHECK(w->server->per_address_max == expected);
+    world_close(w);
+}
+
+TEST(some_connections_are_left_for_others)
+{
+    per_address_is(0, 0, 984);
+    per_address_is(0, 7, 7);
+    per_address_is(32, 0, 16);
+    per_address_is(31, 0, 16);
+    per_address_is(2, 0, 1);
+    per_address_is(1, 0, 1);
+}
