@@ -75,6 +75,7 @@ NODISCARD err store_reader_verify(struct store_reader *r, struct store_why *out_
 /* ---- whole stores ---- */
 
 /* Copy everything that `from` holds, as of one instant, into the empty (or absent) store `to`.
- * ERR_REFUSED when that is not empty, ERR_EXISTS when somebody leads it. The copy's epoch is raised far above the original's, so that
- * nothing takes orders from the original any more once the copy leads. */
+ * ERR_REFUSED when that is not empty, ERR_EXISTS when somebody leads it. The copy's epoch is raised
+ * far above the original's, so that nothing takes orders from the original any more once the copy
+ * leads. */
 NODISCARD err store_copy(const char *from_url, const char *to_url, struct store_why *out_why);

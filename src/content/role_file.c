@@ -1,0 +1,109 @@
+#include "content/role_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "model/names.h"
+#include "sys/files.h"
+
+/* clang-format off */
+static const struct {
+    const char *before, *behind; /* the role's name stands between */
+    enum role_file which;
+} candidates[] = {
+    {"roles",        ".lua", ROLE_FILE_LUA},
+    {"scripts",      "",     ROLE_FILE_SCRIPTS},
+    {"script/roles", "",     ROLE_FILE_SCRIPTS},
+    {"puppet/roles", "",     ROLE_FILE_PUPPET},
+};
+/* clang-format on */
+
+/* Does `path` really lie below `folder`? ERR_REFUSED when it does not. The way without links is
+ * what is handed out, so that turning a link later changes nothing. */
+static err resolve_below(struct arena *a, const char *folder, const char *path,
+                         const char **out_path)
+{
+    char real_folder[PATH_MAX], real_path[PATH_MAX];
+    if (!realpath(folder, real_folder) || !realpath(path, real_path))
+        return err_from_errno(errno);
+    const struct str below = str_join2(a, str_from(real_folder), STR("/"));
+    if (!str_starts(str_from(real_path), below))
+        return ERR_REFUSED;
+    *out_path = str_z(a, str_from(real_path));
+    return OK;
+}
+
+static err look(const char *path, bool wants_folder)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0)
+        return errno == ENOTDIR ? ERR_NOT_FOUND : err_from_errno(errno);
+    if (wants_folder)
+        return S_ISDIR(facts.st_mode) ? OK : ERR_NOT_FOUND;
+    return S_ISREG(facts.st_mode) ? OK : ERR_NOT_FOUND;
+}
+
+/* "SOURCE/before/name behind" when it exists. */
+static err find(struct arena *a, struct str source_path, uint32_t i, struct str role,
+                const char **out_path)
+{
+    char path[PATH_MAX];
+    const bool wants_folder = candidates[i].which != ROLE_FILE_LUA;
+    const int length = snprintf(path, sizeof path, "%.*s/%s/%.*s%s", STR_FMT_ARGS(source_path),
+                                candidates[i].before, STR_FMT_ARGS(role), candidates[i].behind);
+    if (length < 0 || length >= (int)sizeof path)
+        return ERR_LIMIT;
+    const err e = look(path, wants_folder);
+    if (e != OK)
+        return e;
+    if (!wants_folder)
+        return resolve_below(a, str_z(a, source_path), path, out_path);
+    *out_path = str_z(a, str_from(path));
+    return OK;
+}
+
+err content_role_file(struct arena *a, struct str source_path, struct str role,
+                      enum role_file which, const char **out_path)
+{
+    if (names_check_role(role))
+        return ERR_REFUSED;
+    for (uint32_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        if (candidates[i].which != which)
+            continue;
+        const err e = find(a, source_path, i, role, out_path);
+        if (e != ERR_NOT_FOUND)
+            return e;
+    }
+    return ERR_NOT_FOUND;
+}
+
+/* Each step a name: nothing absolute, no "." or "..", no empty step. */
+static bool is_plain_path(struct str name)
+{
+    for (uint32_t from = 0; from <= name.len;) {
+        const uint32_t to = str_find(name, '/', from);
+        const struct str step = str_slice(name, from, to);
+        if (step.len == 0 || str_eq(step, STR(".")) || str_eq(step, STR("..")))
+            return false;
+        from = to + 1;
+    }
+    return str_is_clean(name);
+}
+
+err content_template_file(struct arena *a, struct str source_path, struct str name,
+                          const char **out_path)
+{
+    char path[PATH_MAX];
+    if (!is_plain_path(name))
+        return ERR_REFUSED;
+    const int length = snprintf(path, sizeof path, "%.*s/templates/%.*s", STR_FMT_ARGS(source_path),
+                                STR_FMT_ARGS(name));
+    if (length < 0 || length >= (int)sizeof path)
+        return ERR_LIMIT;
+    const err e = look(path, false);
+    return e == OK ? resolve_below(a, str_z(a, source_path), path, out_path) : e;
+}

@@ -1,0 +1,305 @@
+#include "content/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "content/order.h"
+#include "sys/files.h"
+
+static const struct text_place nowhere;
+
+struct reading {
+    struct report *report;
+    const struct hook_finder *finder;
+    struct barclamp_file *files; /* CONTENT_FILES_MAX of them */
+    uint32_t count;
+};
+
+/* Joins into `path`; false when that is too long, which is said. */
+__attribute__((format(printf, 3, 4))) static bool make_path(struct reading *r, char *path,
+                                                            const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(path, PATH_MAX, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && length < PATH_MAX)
+        return true;
+    report_error(r->report, str_copy(r->report->arena, str_from(path)), nowhere,
+                 "the path goes on, and is too long");
+    return false;
+}
+
+/* ---- one file ---- */
+
+static void read_text(struct reading *r, struct barclamp_file *file)
+{
+    struct report *report = r->report;
+    const struct str name = str_from(file->path);
+    struct str text;
+    const err e = file_read(report->arena, file->path, CONTENT_FILE_SIZE_MAX, &text);
+    if (e == ERR_LIMIT)
+        report_error(report, name, nowhere, "the file is larger than %u MiB",
+                     CONTENT_FILE_SIZE_MAX >> 20);
+    else if (e != OK)
+        report_error(report, name, nowhere, "the file cannot be read: %s", strerror(errno));
+    else if (file->is_yaml)
+        barclamp_from_yaml(report, text, r->finder, file);
+    else
+        barclamp_from_json(report, text, file);
+}
+
+/* NULL when there is no room for another one. */
+static struct barclamp_file *add_file(struct reading *r, const char *path, struct str source_path)
+{
+    struct arena *a = r->report->arena;
+    const struct str name = str_copy(a, str_from(path));
+    if (r->count == CONTENT_FILES_MAX) {
+        report_error(r->report, name, nowhere, "there are more than %u barclamps",
+                     CONTENT_FILES_MAX);
+        return NULL;
+    }
+    struct barclamp_file *file = &r->files[r->count++];
+    *file = (struct barclamp_file){
+        .path = str_z(a, name),
+        .source_path = str_copy(a, source_path),
+        .is_yaml = !str_ends(name, STR(".json")),
+    };
+    read_text(r, file);
+    return file;
+}
+
+/* ---- directories ---- */
+
+static bool is_file(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Byte order: alphasort() would follow the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* `look` at each entry of a folder, by name. A name that is no text is passed over, and said. */
+static void each_entry(struct reading *r, const char *folder,
+                       void (*look)(struct reading *, const char *folder, const char *name))
+{
+    struct dirent **entries;
+    const struct str where = str_copy(r->report->arena, str_from(folder));
+    const int count = scandir(folder, &entries, is_visible, by_name);
+    if (count < 0) {
+        report_error(r->report, where, nowhere, "the directory cannot be read: %s",
+                     strerror(errno));
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        if (str_is_clean(str_from(entries[i]->d_name)))
+            look(r, folder, entries[i]->d_name);
+        else
+            report_error(r->report, where, nowhere, "a name in here is not UTF-8");
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- a checkout ---- */
+
+static void look_at_child(struct reading *r, const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    const struct str root = str_from(folder);
+    if (str_ends(str_from(name), STR(".yml")) && make_path(r, path, "%s/%s", folder, name))
+        add_file(r, path, str_slice(root, 0, root.len - (uint32_t)strlen("/barclamps")));
+}
+
+/* A root with a parent is a leaf of another workload: its importer passes over it. */
+static void read_checkout(struct reading *r, const char *folder)
+{
+    char path[PATH_MAX];
+    if (!make_path(r, path, "%s/crowbar.yml", folder))
+        return;
+    const struct barclamp_file *root = add_file(r, path, str_from(folder));
+    if (root && root->parent.len)
+        r->count--;
+    if (make_path(r, path, "%s/barclamps", folder) && is_folder(path))
+        each_entry(r, path, look_at_child);
+}
+
+/* Our own barclamp called "crowbar" has a crowbar.yml as well, but nothing else of a checkout. */
+static bool is_checkout(struct reading *r, const char *folder)
+{
+    char path[PATH_MAX];
+    if (!make_path(r, path, "%s/crowbar.yml", folder) || !is_file(path))
+        return false;
+    if (strcmp(last_name(folder), "crowbar") != 0)
+        return true;
+    return make_path(r, path, "%s/barclamps", folder) && is_folder(path);
+}
+
+/* ---- our own layout ---- */
+
+/* Is the directory one barclamp, or a checkout? Reads it if so. */
+static bool read_barclamp(struct reading *r, const char *folder)
+{
+    char path[PATH_MAX];
+    const char *name = last_name(folder);
+    if (is_checkout(r, folder)) {
+        read_checkout(r, folder);
+        return true;
+    }
+    if (!make_path(r, path, "%s/%s.yml", folder, name) || !is_file(path))
+        return false;
+    add_file(r, path, str_from(folder));
+    if (make_path(r, path, "%s/%s.json", folder, name) && is_file(path))
+        report_warning(r->report, str_copy(r->report->arena, str_from(path)), nowhere,
+                       "is not read, since there is a %s.yml beside it", name);
+    return true;
+}
+
+static void look_at_entry(struct reading *r, const char *folder, const char *name)
+{
+    char path[PATH_MAX], document[PATH_MAX];
+    if (!make_path(r, path, "%s/%s", folder, name))
+        return;
+    if (str_ends(str_from(name), STR(".json"))) {
+        add_file(r, path, str_from(folder));
+        return;
+    }
+    if (!is_folder(path) || read_barclamp(r, path))
+        return;
+    if (make_path(r, document, "%s/%s.json", path, name) && is_file(document))
+        add_file(r, document, str_from(path));
+}
+
+static void read_directory(struct reading *r, struct str given)
+{
+    char path[PATH_MAX];
+    const uint32_t before = r->count, errors_before = r->report->errors;
+    if (!realpath(str_z(r->report->arena, given), path)) {
+        report_error(r->report, given, nowhere, "the directory cannot be read: %s",
+                     strerror(errno));
+        return;
+    }
+    if (!str_is_clean(str_from(path))) {
+        report_error(r->report, given, nowhere, "the path of this directory is not UTF-8");
+        return;
+    }
+    if (!read_barclamp(r, path))
+        each_entry(r, path, look_at_entry);
+    if (r->count == before && r->report->errors == errors_before)
+        report_warning(r->report, given, nowhere, "there is no barclamp in this directory");
+}
+
+/* ---- all of them ---- */
+
+static int by_barclamp(const void *a, const void *b)
+{
+    const struct barclamp_file *x = *(struct barclamp_file *const *)a;
+    const struct barclamp_file *y = *(struct barclamp_file *const *)b;
+    const int names = str_cmp(x->name, y->name);
+    return names ? names : (x > y) - (x < y);
+}
+
+/* Of files with one barclamp the first counts: the others lose their document. */
+static void leave_out_doubles(struct reading *r)
+{
+    struct barclamp_file **list = arena_array(r->report->arena, struct barclamp_file *, r->count);
+    for (uint32_t i = 0; i < r->count; i++)
+        list[i] = &r->files[i];
+    qsort(list, r->count, sizeof *list, by_barclamp);
+    const struct barclamp_file *kept = NULL;
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (!kept || list[i]->name.len == 0 || !str_eq(kept->name, list[i]->name)) {
+            kept = list[i];
+            continue;
+        }
+        report_warning(r->report, str_from(list[i]->path),
+                       barclamp_place(list[i], STR("barclamp/name")),
+                       "is not read, since barclamp %.*s is also in %s",
+                       STR_FMT_ARGS(report_brief(kept->name)), kept->path);
+        list[i]->document = STR("");
+        list[i]->tree = NULL;
+    }
+}
+
+static struct content_tree put_in_order(struct reading *r)
+{
+    struct arena *a = r->report->arena;
+    uint32_t *order = arena_array(a, uint32_t, r->count);
+    struct content_tree tree = {.files = arena_array(a, struct barclamp_file, r->count)};
+    content_order(a, r->files, r->count, order);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->files[order[i]].document.len)
+            tree.files[tree.count++] = r->files[order[i]];
+    return tree;
+}
+
+struct content_tree content_read_tree(struct report *report, const char *directories,
+                                      const struct hook_finder *finder)
+{
+    struct reading r = {.report = report, .finder = finder};
+    const struct str list = str_copy(report->arena, str_from(directories));
+    r.files = arena_array(report->arena, struct barclamp_file, CONTENT_FILES_MAX);
+    for (uint32_t from = 0; from < list.len;) {
+        const uint32_t to = str_find(list, ':', from);
+        if (to > from)
+            read_directory(&r, str_slice(list, from, to));
+        from = to + 1;
+    }
+    leave_out_doubles(&r);
+    const struct content_tree tree = put_in_order(&r);
+    report_sort(report);
+    return tree;
+}
+
+/* ---- what the engine said ---- */
+
+void content_report_problems(struct report *r, const struct barclamp_file *file,
+                             const struct problem *problems)
+{
+    for (const struct problem *p = problems; p; p = p->next)
+        report_error(r, str_from(file->path), barclamp_place(file, p->field), "%.*s: %.*s",
+                     STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
+}
+
+void content_report_warnings(struct report *r, const struct barclamp_file *file, struct str doc)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (doc.len == 0 || json_read(r->arena, doc, &tree, &offset, &what) != OK)
+        return;
+    const struct json *warnings = json_get(tree, STR("warnings"));
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next) {
+        const struct json *field = json_get(w, STR("field")), *text = json_get(w, STR("text"));
+        if (field && text)
+            report_warning(r, str_from(file->path), barclamp_place(file, field->text), "%.*s: %.*s",
+                           STR_FMT_ARGS(field->text), STR_FMT_ARGS(text->text));
+    }
+}

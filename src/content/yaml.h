@@ -1,0 +1,36 @@
+/* yaml.h - YAML text into a JSON tree that remembers where everything stood.
+ *
+ * Reads one document through libyaml. Plain scalars mean what scalar.h says; quoted ones are texts.
+ * Keys are texts as written, whatever they look like. Anchors, aliases and merge keys ("<<") are
+ * resolved: a key of the map itself wins over a merged one, an earlier map of a list over a later.
+ * A second document is left aside with a warning.
+ *
+ * Refused, each with line and column: what libyaml cannot read; bad UTF-8 and U+0000; a key twice
+ * in one map; keys that are no scalars; tags beyond the core ones (!!str, !!int, ...); unknown and
+ * circular aliases; JSON_DEPTH_MAX levels, YAML_SIZE_MAX bytes, and aliases that add up to more
+ * than the bounds below.
+ *
+ * The tree lies in the report's arena. It knows nothing of barclamps.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "content/report.h"
+
+#define YAML_SIZE_MAX    (4u << 20)
+#define YAML_VALUES_MAX  (1u << 18) /* an alias counts as all that it stands for */
+#define YAML_TEXT_MAX    (4u << 20) /* bytes of all keys and texts, likewise      */
+#define YAML_ANCHORS_MAX 1000u
+
+/* ERR_SYNTAX, and the report says why; warnings may be added in any case. `file` names the text in
+ * the report. A text without any document is null. */
+NODISCARD err yaml_read(struct report *r, struct str file, struct str text,
+                        const struct json **out_value);
+
+/* Where a value stands: a member where its key is, any other where it begins. What came by an
+ * alias stands where it was written. Only for values of a tree that yaml_read made. */
+struct text_place yaml_place(const struct json *value);
+/* The place of the value at a path as the engine writes them ("roles/3/requires/0"); of the last
+ * one on the way that exists. */
+struct text_place yaml_place_at(const struct json *root, struct str slash_path);

@@ -1,0 +1,98 @@
+/* hooks.h - the thread in which the code of roles runs (DECISIONS D20).
+ *
+ * It stands behind port/hooks.h. Deliveries and questions are only noted when they come; the code
+ * is called in the thread, one call at a time and in the order noted, questions before deliveries.
+ * What came of it waits until the loop calls hooks_pump(), so the turn is never entered from its
+ * own order. The thread sees no core: what a hook is given is made by hooks_seams.facts in the
+ * loop's thread, and names in its wishes are looked up there when it has answered.
+ *
+ * All functions belong to the loop's thread. Deliveries beyond the queue wait as their bare rows,
+ * without limit but that of the outbox. What is not answered when it closes is not answered at
+ * all: rows are delivered again after the next start.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "hooks/role_code.h"
+#include "model/command.h"
+#include "port/hooks.h"
+
+#define HOOKS_QUEUE_MAX 256u  /* deliveries with what they are given, and calls */
+#define HOOKS_ASKS_MAX  1024u /* lists of questions; more are answered with a veto */
+
+struct hooks;
+
+/* What a hook is called with, as canonical JSON: hook(argument, context). */
+struct hooks_facts {
+    struct str argument;
+    struct str context; /* empty = nil */
+};
+
+struct hooks_result {
+    bool failed;
+    struct str text;              /* why, with a traceback                                    */
+    struct str value;             /* sysdata, template: an object                             */
+    struct run_done_command done; /* do_transition: result, runlog, wall ...; ids are zero. A
+                                   * failure is RESULT_FAILED with the traceback as runlog    */
+};
+
+struct hooks_seams {
+    void *self;
+    /* From either thread: have hooks_pump() called soon, in the loop's thread and not from here. */
+    void (*wake)(void *self);
+    /* The rest is called in the loop's thread, from deliver() or from hooks_pump(). */
+
+    /* What the hook of this row is given; texts are made in the arena, or live for ever. False: its
+     * object is gone, and the row is answered without a call. */
+    bool (*facts)(void *self, const struct outbox_record *row, struct arena *arena,
+                  struct hooks_facts *out_facts);
+    /* The id behind a name of a node, role, deployment or attrib; 0 = none. */
+    int64_t (*find)(void *self, enum table table, struct str name);
+    /* Takes an answer. ERR_LIMIT: later; any other error: never. */
+    err (*submit)(void *self, const struct command *command);
+    err (*answer)(void *self, uint64_t token, const struct answer *answers, uint32_t count);
+    /* What came of hooks_call(). Texts live for the call. */
+    void (*called)(void *self, uint64_t key, const struct hooks_result *result);
+};
+
+/* NULL when no thread could be started. */
+struct hooks *hooks_open(struct hooks_seams seams, struct sandbox_limits limits);
+/* Ends what is running, drops what waits. NULL is fine. */
+void hooks_close(struct hooks *h);
+struct hooks_port hooks_port(struct hooks *h);
+
+/* ---- code ---- */
+
+struct hooks_report {
+    struct role_functions functions;
+    struct str text; /* what is wrong, with file and line; empty when nothing is */
+};
+
+/* What would this file define? Needs no thread. ERR_SYNTAX: the file is wrong; ERR_LIMIT: it is too
+ * large; ERR_NOT_FOUND, ERR_IO. Texts of the report go into the arena. */
+NODISCARD err hooks_inspect(const char *path, struct arena *arena, struct hooks_report *out_report);
+/* From now on this file is the code of the role; a call that runs finishes with the old one. The
+ * old code stays when the new one fails: errors as above. */
+NODISCARD err hooks_load(struct hooks *h, int64_t role_id, const char *path, struct arena *arena,
+                         struct hooks_report *out_report);
+void hooks_unload(struct hooks *h, int64_t role_id);
+
+/* ---- calls ---- */
+
+enum hooks_function { HOOKS_SYSDATA, HOOKS_TEMPLATE, HOOKS_DO_TRANSITION };
+
+/* Call a function of the role that is no hook: sysdata(noderole), template(), do_transition(
+ * noderole, data). hooks_seams.called() gets the result under `key`. ERR_LIMIT: too many wait. */
+NODISCARD err hooks_call(struct hooks *h, int64_t role_id, enum hooks_function function,
+                         const struct hooks_facts *facts, uint64_t key);
+
+/* Hand over what was answered, and queue what waits. True when anything was handed over. To be
+ * called when woken, and again after each turn while an answer was not taken (ERR_LIMIT). */
+bool hooks_pump(struct hooks *h);
+/* Deliveries, questions and calls that were not handed back yet. */
+uint32_t hooks_waiting(const struct hooks *h);

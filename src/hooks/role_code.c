@@ -1,0 +1,344 @@
+#include "hooks/role_code.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks/api.h"
+#include "hooks/documents.h"
+#include "hooks/keys.h"
+#include "hooks/libraries.h"
+#include "model/limits.h"
+#include "model/record.h"
+
+struct role_code {
+    struct sandbox *sandbox;
+};
+
+static char key_main; /* its address is a key of the registry: the compiled file */
+
+/* ---- the file ---- */
+
+/* Run the file with new globals; leaves the table it returns on top. The globals are an upvalue of
+ * the file, and all functions in it share that. */
+static void push_functions(lua_State *lua)
+{
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_main);
+    libraries_push_globals(lua);
+    must(lua_setupvalue(lua, -2, 1));
+    lua_call(lua, 0, 1);
+    if (!lua_istable(lua, -1))
+        luaL_error(lua, "the file must return a table of functions, not a %s",
+                   luaL_typename(lua, -1));
+}
+
+static int open_libraries(lua_State *lua)
+{
+    libraries_open(lua);
+    documents_open(lua);
+    api_open(lua);
+    return 0;
+}
+
+/* The task of a run that compiles, or of one that inspects. */
+struct loading {
+    struct task task; /* what the functions of `halligan` see; first, so that it can be both */
+    const struct role_source *source;
+    struct role_functions *functions;
+};
+
+static int compile(lua_State *lua)
+{
+    const struct loading *loading = sandbox_of(lua)->task;
+    const struct role_source *source = loading->source;
+    const char *chunk = lua_pushfstring(lua, "@%s", source->chunk);
+    /* Text only: bytecode that no compiler made can do anything. */
+    if (luaL_loadbufferx(lua, source->text.at ? source->text.at : "", source->text.len, chunk,
+                         "t") != LUA_OK)
+        return lua_error(lua);
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_main);
+    return 0;
+}
+
+/* ---- what it defines ---- */
+
+static bool note_hook(struct role_functions *functions, struct str name)
+{
+    for (int hook = 0; hook < HOOK_COUNT; hook++)
+        if (str_eq(name, str_from(hook_name((enum hook)hook)))) {
+            functions->hooks |= 1u << hook;
+            return true;
+        }
+    return false;
+}
+
+static bool note_function(struct role_functions *functions, struct str name)
+{
+    const struct {
+        struct str name;
+        bool *has;
+    } others[] = {
+        {STR("sysdata"), &functions->has_sysdata},
+        {STR("template"), &functions->has_template},
+        {STR("do_transition"), &functions->has_do_transition},
+    };
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_eq(name, others[i].name)) {
+            *others[i].has = true;
+            return true;
+        }
+    return note_hook(functions, name);
+}
+
+/* The name is on top of the stack, and what it stands for. */
+static void note_member(lua_State *lua, struct role_functions *functions, struct buf *unknown)
+{
+    size_t len;
+    if (lua_type(lua, -2) != LUA_TSTRING)
+        luaL_error(lua, "the file must return functions by name, but there is a %s",
+                   luaL_typename(lua, -2));
+    const char *at = lua_tolstring(lua, -2, &len);
+    if (note_function(functions, (struct str){at, (uint32_t)len})) {
+        if (!lua_isfunction(lua, -1))
+            luaL_error(lua, "%s must be a function, not a %s", at, luaL_typename(lua, -1));
+    } else if (unknown->len + len < SANDBOX_TEXT_MAX) {
+        buf_put_z(unknown, unknown->len ? ", " : "");
+        buf_put(unknown, at, (uint32_t)len);
+    }
+}
+
+static int inspect(lua_State *lua)
+{
+    const struct loading *loading = sandbox_of(lua)->task;
+    struct buf unknown = buf_in(loading->task.arena);
+    push_functions(lua);
+    const uint32_t count = keys_push_sorted(lua, -1);
+    for (uint32_t i = 1; i <= count; i++) {
+        lua_rawgeti(lua, -1, i);
+        lua_pushvalue(lua, -1);
+        lua_rawget(lua, -4);
+        note_member(lua, loading->functions, &unknown);
+        lua_pop(lua, 2);
+    }
+    loading->functions->unknown =
+        sandbox_clean_text(loading->task.arena, buf_str(&unknown), SANDBOX_TEXT_MAX);
+    return 0;
+}
+
+/* ---- what came of a call ---- */
+
+NORETURN static void refuse_answer(lua_State *lua, const char *expected)
+{
+    const struct task *task = sandbox_of(lua)->task;
+    luaL_error(lua, "%s returned a %s; it must return %s", task->function, luaL_typename(lua, -1),
+               expected);
+    impossible("luaL_error returned");
+}
+
+static void take_verdict(lua_State *lua, struct task *task)
+{
+    size_t len;
+    const char *at;
+    switch (lua_type(lua, -1)) {
+    case LUA_TNIL: return;
+    case LUA_TBOOLEAN:
+        task->veto = !lua_toboolean(lua, -1);
+        task->text = task->veto ? STR("it gave no reason") : STR("");
+        return;
+    case LUA_TSTRING:
+        at = lua_tolstring(lua, -1, &len);
+        task->veto = true;
+        task->text =
+            sandbox_clean_text(task->arena, (struct str){at, (uint32_t)len}, SANDBOX_TEXT_MAX);
+        return;
+    default: refuse_answer(lua, "nothing, true, false or the reason of a veto");
+    }
+}
+
+/* `what` names it in a complaint. */
+static struct str take_object(lua_State *lua, struct task *task, const char *what)
+{
+    if (lua_isnil(lua, -1))
+        return STR("{}");
+    if (!lua_istable(lua, -1))
+        luaL_error(lua, "%s must be a table, not a %s", what, luaL_typename(lua, -1));
+    const struct str object = documents_take(lua, -1, task->arena);
+    if (object.at[0] != '{')
+        luaL_error(lua, "%s must be a table with names, not a list", what);
+    return object;
+}
+
+static enum run_result take_result(lua_State *lua)
+{
+    static const struct {
+        const char *name;
+        enum run_result result;
+    } results[] = {{"ok", RESULT_OK}, {"failed", RESULT_FAILED}, {"async", RESULT_ASYNC}};
+    const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "";
+    if (lua_isnil(lua, -1))
+        return RESULT_OK;
+    for (uint32_t i = 0; i < sizeof results / sizeof *results; i++)
+        if (strcmp(text, results[i].name) == 0)
+            return results[i].result;
+    luaL_error(lua, "the result of a run is \"ok\", \"failed\" or \"async\"");
+    impossible("luaL_error returned");
+}
+
+static bool take_flag(lua_State *lua, const char *name)
+{
+    lua_getfield(lua, -1, name);
+    if (!lua_isnil(lua, -1) && !lua_isboolean(lua, -1))
+        luaL_error(lua, "%s is true or false", name);
+    const bool flag = lua_toboolean(lua, -1);
+    lua_pop(lua, 1);
+    return flag;
+}
+
+static struct str take_member_text(lua_State *lua, const char *name, struct task *task)
+{
+    size_t len = 0;
+    const int kind = lua_getfield(lua, -1, name);
+    if (kind != LUA_TNIL && kind != LUA_TSTRING)
+        luaL_error(lua, "%s is a text", name);
+    const char *at = lua_tolstring(lua, -1, &len);
+    const struct str text =
+        sandbox_clean_text(task->arena, (struct str){at, (uint32_t)len}, SANDBOX_TEXT_MAX);
+    lua_pop(lua, 1);
+    return text;
+}
+
+/* "ok", or { result = "ok", wall = {...}, log = "...", node_dead = true, power = "reboot" } */
+static void take_run(lua_State *lua, struct task *task)
+{
+    struct run_done_command *done = &task->done;
+    if (!lua_istable(lua, -1)) {
+        if (!lua_isnil(lua, -1) && !lua_isstring(lua, -1))
+            refuse_answer(lua, "nothing, a result or a table");
+        done->result = take_result(lua);
+        return;
+    }
+    lua_getfield(lua, -1, "result");
+    done->result = take_result(lua);
+    lua_pop(lua, 1);
+    lua_getfield(lua, -1, "wall");
+    done->has_wall = !lua_isnil(lua, -1);
+    if (done->has_wall)
+        done->wall = take_object(lua, task, "the wall");
+    lua_pop(lua, 1);
+    done->node_dead = take_flag(lua, "node_dead");
+    done->stop = take_flag(lua, "stop");
+    done->power = take_member_text(lua, "power", task);
+    task->log = str_join2(task->arena, task->log, take_member_text(lua, "log", task));
+}
+
+static void take_answer(lua_State *lua, struct task *task)
+{
+    arena_rewind(task->arena, task->kept);
+    switch (task->kind) {
+    case TASK_READ: return;
+    case TASK_TELL:
+        if (!lua_isnil(lua, -1))
+            refuse_answer(lua, "nothing");
+        return;
+    case TASK_ASK: take_verdict(lua, task); return;
+    case TASK_COMPUTE: task->value = take_object(lua, task, "what it returns"); return;
+    case TASK_TRANSITION: take_run(lua, task); return;
+    }
+    impossible("a kind of task outside the enum");
+}
+
+/* ---- a call ---- */
+
+static int call(lua_State *lua)
+{
+    struct task *task = sandbox_of(lua)->task;
+    push_functions(lua);
+    if (lua_getfield(lua, -1, task->function) != LUA_TFUNCTION)
+        return luaL_error(lua, "the file defines no %s", task->function);
+    for (uint32_t i = 0; i < 2; i++)
+        if (task->arguments[i].len)
+            documents_push(lua, task->arguments[i]);
+        else
+            lua_pushnil(lua);
+    lua_call(lua, 2, 1);
+    take_answer(lua, task);
+    return 0;
+}
+
+static void note_failure(struct task *task, struct str text)
+{
+    struct buf b = buf_in(task->arena);
+    buf_put_str(&b, text);
+    buf_put_z(&b, "\n\tin ");
+    buf_put_z(&b, task->function);
+    task->failed = true;
+    task->veto = task->kind == TASK_ASK;
+    task->wishes = (struct wishes){0};
+    task->done = (struct run_done_command){.result = RESULT_FAILED};
+    task->text = buf_str(&b);
+}
+
+void role_code_call(struct role_code *code, struct task *task)
+{
+    struct str text;
+    task->kept = arena_mark(task->arena);
+    if (sandbox_run(code->sandbox, call, task, task->arena, &text))
+        return;
+    if (code->sandbox->end != SANDBOX_LEFT)
+        note_failure(task, text);
+}
+
+/* ---- from new to free ---- */
+
+/* One line, with the file in front. The way there is that of the reader, and tells nothing. */
+static struct str complaint(struct arena *arena, const char *chunk, struct str text)
+{
+    static const struct str traceback = {"\nstack traceback:", 17};
+    uint32_t end = 0;
+    while (end < text.len && !str_starts(str_slice(text, end, text.len), traceback))
+        end++;
+    text = str_slice(text, 0, end);
+    if (str_starts(text, str_from(chunk)))
+        return text;
+    return str_join3(arena, str_from(chunk), STR(": "), text);
+}
+
+err role_code_new(const struct role_source *source, struct arena *arena,
+                  struct role_code **out_code, struct role_functions *out_functions,
+                  struct str *out_text)
+{
+    struct role_functions functions = {0};
+    struct loading loading = {
+        .task = {.arena = arena, .kind = TASK_READ, .function = "the file"},
+        .source = source,
+        .functions = &functions,
+    };
+    struct str text;
+    if (source->text.len > ROLE_CODE_SIZE_MAX) {
+        *out_text = complaint(arena, source->chunk, STR("the file is too large"));
+        return ERR_LIMIT;
+    }
+    struct role_code *code = calloc(1, sizeof *code);
+    must(code);
+    code->sandbox = sandbox_new(source->limits, source->stop);
+    must(code->sandbox);
+    if (!sandbox_run(code->sandbox, open_libraries, NULL, arena, &text) ||
+        !sandbox_run(code->sandbox, compile, &loading, arena, &text) ||
+        !sandbox_run(code->sandbox, inspect, &loading, arena, &text)) {
+        *out_text = complaint(arena, source->chunk, text);
+        role_code_free(code);
+        return ERR_SYNTAX;
+    }
+    sandbox_settle(code->sandbox);
+    *out_code = code;
+    *out_functions = functions;
+    return OK;
+}
+
+void role_code_free(struct role_code *code)
+{
+    if (!code)
+        return;
+    sandbox_free(code->sandbox);
+    free(code);
+}

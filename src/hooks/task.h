@@ -1,0 +1,38 @@
+/* task.h - one call of a function of a role: what goes in and what came of it.
+ *
+ * Made in the loop's thread, carried out in the thread of the hooks, read in the loop's thread
+ * again; never in two of them at once. Texts live in its arena.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "hooks/wishes.h"
+#include "model/command.h"
+
+enum task_kind {
+    TASK_READ,       /* the file is run to see what it defines       */
+    TASK_TELL,       /* something happened: the answer is wishes     */
+    TASK_ASK,        /* may this be? the answer is yes or a veto     */
+    TASK_COMPUTE,    /* what are your data? the answer is a document */
+    TASK_TRANSITION, /* do it: the answer is the result of a run     */
+};
+
+struct task {
+    struct arena *arena;
+    enum task_kind kind;
+    int64_t role_id;
+    const char *function;    /* "on_todo"; static text */
+    struct str arguments[2]; /* canonical JSON; empty = not given */
+    /* what came of it */
+    bool failed;
+    bool veto;
+    struct str text; /* of the failure, with a traceback; or of the veto */
+    struct wishes wishes;
+    struct str value;             /* TASK_COMPUTE: an object             */
+    struct run_done_command done; /* TASK_TRANSITION; ids are left to the asker */
+    struct str log;               /* the end of what it logged           */
+    struct arena_mark kept;       /* behind what is kept of the arena    */
+};

@@ -1,0 +1,1 @@
+return { on_todo = function( end

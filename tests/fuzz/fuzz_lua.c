@@ -1,0 +1,131 @@
+/* Any text as the code of a role. The input is the file, or (from a line "--@" on) what its hooks
+ * are given. Whatever it is: it compiles or is refused with a text, and every function it defines
+ * ends within its bounds and with a clean answer. The bounds are narrow, so that many inputs are
+ * tried. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "hooks/role_code.h"
+#include "model/limits.h"
+#include "model/record.h"
+#include "sys/log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A stop for each promise that does not hold. */
+static void promise(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+static int64_t find(void *self, enum table table, struct str name)
+{
+    (void)self;
+    return (int64_t)table + name.len + 1;
+}
+
+static bool is_document(struct arena *arena, struct str text)
+{
+    struct str canonical;
+    uint32_t offset;
+    const char *what;
+    return json_canonical(arena, text, &canonical, &offset, &what) == OK && str_eq(text, canonical);
+}
+
+static void check_wishes(struct arena *arena, const struct wishes *wishes)
+{
+    struct buf b = buf_in(arena);
+    struct str text;
+    promise(wishes_encode(wishes, (struct wish_finder){.find = find}, &b, &text),
+            "every name is known here");
+    uint32_t at = 0, count = 0;
+    for (; at < b.len; count++) {
+        struct command command;
+        promise(command_decode(arena, buf_str(&b), &at, &command) == OK, "a wish reads back");
+        if (command.kind == COMMAND_ATTRIB_SET && command.attrib_set.value.len)
+            promise(is_document(arena, command.attrib_set.value), "a value is canonical");
+    }
+    promise(count == wishes->count, "all wishes are there");
+}
+
+static void check(struct task *task)
+{
+    promise(str_is_clean(task->text) && task->text.len < RUNLOG_MAX, "texts are clean and short");
+    promise(!task->failed || task->text.len, "a failure says why");
+    promise(!task->failed || task->wishes.count == 0, "a failure wishes for nothing");
+    promise(str_is_clean(task->log), "logs are clean");
+    check_wishes(task->arena, &task->wishes);
+    if (task->kind == TASK_COMPUTE && !task->failed)
+        promise(is_document(task->arena, task->value), "what was computed is canonical");
+    if (task->done.has_wall)
+        promise(is_document(task->arena, task->done.wall), "a wall is canonical");
+}
+
+static void call(struct role_code *code, enum task_kind kind, const char *function,
+                 struct str argument)
+{
+    struct arena arena = {0};
+    struct task task = {.arena = &arena, .kind = kind, .function = function};
+    task.arguments[0] = argument;
+    role_code_call(code, &task);
+    check(&task);
+    arena_fini(&arena);
+}
+
+static void call_all(struct role_code *code, const struct role_functions *f, struct str argument)
+{
+    for (int hook = 0; hook < HOOK_COUNT; hook++)
+        if (f->hooks >> hook & 1) {
+            const bool asks =
+                hook == HOOK_COMMIT || hook == HOOK_NODE_BIND || hook == HOOK_DEPLOYMENT_CREATE;
+            call(code, asks ? TASK_ASK : TASK_TELL, hook_name((enum hook)hook), argument);
+        }
+    if (f->has_sysdata)
+        call(code, TASK_COMPUTE, "sysdata", argument);
+    if (f->has_template)
+        call(code, TASK_COMPUTE, "template", argument);
+    if (f->has_do_transition)
+        call(code, TASK_TRANSITION, "do_transition", argument);
+}
+
+/* Splits the argument off. */
+static struct str take_argument(struct str *source)
+{
+    static const struct str line = {"\n--@", 4};
+    for (uint32_t at = 0; at + line.len <= source->len; at++)
+        if (str_starts(str_slice(*source, at, source->len), line)) {
+            const struct str argument = str_slice(*source, at + line.len, source->len);
+            *source = str_slice(*source, 0, at);
+            return argument;
+        }
+    return STR("{\"data\":{\"list\":[1,2.5,null,\"x\"]},\"id\":7,\"name\":\"n1\"}");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    log_setup(LOG_ERROR, LOG_TEXT);
+    struct arena arena = {0};
+    struct str source = {(const char *)data, (uint32_t)size};
+    const struct str argument = take_argument(&source);
+    const struct role_source file = {
+        .chunk = "fuzz.lua",
+        .text = source,
+        .limits = {.instructions = 20000, .memory_size = 512u << 10, .cpu_ms = 1000}};
+    struct role_code *code;
+    struct role_functions functions;
+    struct str text = {0};
+    if (role_code_new(&file, &arena, &code, &functions, &text) == OK) {
+        call_all(code, &functions, argument);
+        call_all(code, &functions, argument);
+        role_code_free(code);
+    } else {
+        promise(text.len && str_is_clean(text), "a refusal says why");
+    }
+    arena_fini(&arena);
+    return 0;
+}

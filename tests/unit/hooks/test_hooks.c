@@ -1,0 +1,589 @@
+/* The thread: everything that is delivered, asked or called is answered once, in order, from
+ * hooks_pump(), whatever the code does; and closing never waits for it. */
+#include "hooks/hooks.h"
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hooks/shelf.h"
+#include "sys/files.h"
+#include "sys/log.h"
+#include "tests/check.h"
+
+/* ---- the loop, as far as the hooks see it ---- */
+
+struct heard {
+    bool failed;
+    struct str text;
+    struct command command; /* OUTBOX_DONE */
+    uint64_t key;           /* token of answers, or key of a call; 0 for a command */
+    struct answer *answers;
+    uint32_t count;
+    struct hooks_result result;
+};
+
+struct loop {
+    struct hooks *hooks;
+    struct hooks_port port;
+    struct arena arena;
+    char folder[40];
+    sem_t woken;
+    sem_t go_on; /* the thread waits for it in each wake while is_held */
+    atomic_bool is_held;
+    bool is_full; /* answers are not taken */
+    bool is_gone; /* what rows are about does not exist any more */
+    uint32_t facts_made;
+    struct heard *heard;
+    uint32_t heard_count, heard_cap;
+};
+
+static void wake(void *self)
+{
+    struct loop *l = self;
+    sem_post(&l->woken);
+    if (atomic_load(&l->is_held))
+        sem_wait(&l->go_on);
+}
+
+static bool facts(void *self, const struct outbox_record *row, struct arena *arena,
+                  struct hooks_facts *out_facts)
+{
+    struct loop *l = self;
+    l->facts_made++;
+    if (l->is_gone)
+        return false;
+    struct buf b = buf_in(arena);
+    buf_put_z(&b, "{\"id\":");
+    buf_put_i64(&b, row->object_id);
+    buf_put_z(&b, ",\"name\":");
+    buf_put_c(&b, '"');
+    buf_put_str(&b, row->detail);
+    buf_put_z(&b, "\"}");
+    out_facts->argument = buf_str(&b);
+    out_facts->context = STR("{\"role\":\"r\"}");
+    return true;
+}
+
+static int64_t find(void *self, enum table table, struct str name)
+{
+    (void)self;
+    return table == TABLE_NODE && str_eq(name, STR("n1")) ? 11 : 0;
+}
+
+static struct heard *hear(struct loop *l)
+{
+    if (l->heard_count == l->heard_cap) {
+        l->heard_cap = l->heard_cap ? l->heard_cap * 2 : 64;
+        l->heard = realloc(l->heard, l->heard_cap * sizeof *l->heard);
+        CHECK(l->heard);
+    }
+    struct heard *heard = &l->heard[l->heard_count++];
+    *heard = (struct heard){0};
+    return heard;
+}
+
+static err submit(void *self, const struct command *command)
+{
+    struct loop *l = self;
+    if (l->is_full)
+        return ERR_LIMIT;
+    struct heard *heard = hear(l);
+    heard->command = command_copy(&l->arena, command);
+    heard->failed = command->outbox_done.failed;
+    heard->text = heard->command.outbox_done.text;
+    return OK;
+}
+
+static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+{
+    struct loop *l = self;
+    if (l->is_full)
+        return ERR_LIMIT;
+    struct heard *heard = hear(l);
+    heard->key = token;
+    heard->count = count;
+    heard->answers = arena_copy(&l->arena, answers, sizeof *answers * count);
+    for (uint32_t i = 0; i < count; i++)
+        heard->answers[i].text = str_copy(&l->arena, answers[i].text);
+    return ERR_NOT_FOUND; /* nobody waits any more: that is not the hooks' business */
+}
+
+static void called(void *self, uint64_t key, const struct hooks_result *result)
+{
+    struct loop *l = self;
+    struct heard *heard = hear(l);
+    heard->key = key;
+    heard->failed = result->failed;
+    heard->text = str_copy(&l->arena, result->text);
+    heard->result = *result;
+    heard->result.value = str_copy(&l->arena, result->value);
+    heard->result.done.runlog = str_copy(&l->arena, result->done.runlog);
+    heard->result.done.wall = str_copy(&l->arena, result->done.wall);
+}
+
+static struct loop *open_loop(struct sandbox_limits limits)
+{
+    struct loop *l = calloc(1, sizeof *l);
+    CHECK(l);
+    log_setup(LOG_ERROR, LOG_TEXT);
+    snprintf(l->folder, sizeof l->folder, "/tmp/halligan-hooks-XXXXXX");
+    CHECK(mkdtemp(l->folder));
+    CHECK(sem_init(&l->woken, 0, 0) == 0 && sem_init(&l->go_on, 0, 0) == 0);
+    const struct hooks_seams seams = {.self = l,
+                                      .wake = wake,
+                                      .facts = facts,
+                                      .find = find,
+                                      .submit = submit,
+                                      .answer = answer,
+                                      .called = called};
+    l->hooks = hooks_open(seams, limits);
+    CHECK(l->hooks);
+    l->port = hooks_port(l->hooks);
+    return l;
+}
+
+static void close_loop(struct loop *l)
+{
+    hooks_close(l->hooks);
+    char path[80];
+    snprintf(path, sizeof path, "%s/r.lua", l->folder);
+    unlink(path);
+    CHECK(rmdir(l->folder) == 0);
+    sem_destroy(&l->woken);
+    sem_destroy(&l->go_on);
+    arena_fini(&l->arena);
+    free(l->heard);
+    free(l);
+}
+
+static err load_file(struct loop *l, int64_t role_id, const char *source, struct hooks_report *out)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s/r.lua", l->folder);
+    CHECK(file_write(path, str_from(source), 0600) == OK);
+    return hooks_load(l->hooks, role_id, path, &l->arena, out);
+}
+
+static void load(struct loop *l, int64_t role_id, const char *source)
+{
+    struct hooks_report report;
+    CHECK(load_file(l, role_id, source, &report) == OK);
+}
+
+static void deliver(struct loop *l, int64_t id, int64_t role_id, enum hook hook)
+{
+    char name[20];
+    snprintf(name, sizeof name, "n%d", (int)id);
+    const struct outbox_record row = {.id = id,
+                                      .kind = OUTBOX_HOOK,
+                                      .hook = hook,
+                                      .role_id = role_id,
+                                      .object = TABLE_NODE,
+                                      .object_id = 100 + id,
+                                      .detail = str_from(name)};
+    l->port.deliver(l->port.self, &row);
+    memset(name, 'x', sizeof name); /* texts live for the call */
+}
+
+/* Until so many answers were heard. */
+static void run(struct loop *l, uint32_t count)
+{
+    while (l->heard_count < count) {
+        if (!hooks_pump(l->hooks))
+            CHECK(sem_wait(&l->woken) == 0);
+    }
+    CHECK(l->heard_count == count);
+}
+
+static bool has(struct loop *l, struct str text, const char *part)
+{
+    return strstr(str_z(&l->arena, text), part) != NULL;
+}
+
+/* ---- deliveries ---- */
+
+TEST(a_delivery_is_answered_with_the_wishes_of_the_hook)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3,
+         "return { on_node_change = function(node, context) "
+         "assert(context.role == 'r' and node.name == 'n5') "
+         "halligan.set_bootenv('n1', 'local') halligan.enqueue(node.id) end }");
+    deliver(l, 5, 3, HOOK_NODE_CHANGE);
+    CHECK(hooks_waiting(l->hooks) == 1);
+    run(l, 1);
+    CHECK(hooks_waiting(l->hooks) == 0);
+    const struct outbox_done_command *done = &l->heard[0].command.outbox_done;
+    CHECK(l->heard[0].command.kind == COMMAND_OUTBOX_DONE && done->outbox_id == 5);
+    CHECK(!done->failed && done->text.len == 0);
+    struct command wish;
+    uint32_t at = 0;
+    CHECK(command_decode(&l->arena, done->wishes, &at, &wish) == OK);
+    CHECK(wish.kind == COMMAND_NODE_UPDATE && wish.node_update.id == 11);
+    CHECK(command_decode(&l->arena, done->wishes, &at, &wish) == OK);
+    CHECK(wish.kind == COMMAND_NODEROLE_ENQUEUE && wish.noderole_enqueue.id == 105);
+    CHECK(at == done->wishes.len);
+    close_loop(l);
+}
+
+TEST(nothing_is_handed_over_but_by_the_pump)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end }");
+    deliver(l, 1, 3, HOOK_TODO);
+    CHECK(sem_wait(&l->woken) == 0);
+    CHECK(l->heard_count == 0);
+    CHECK(hooks_pump(l->hooks));
+    CHECK(l->heard_count == 1);
+    CHECK(!hooks_pump(l->hooks));
+    close_loop(l);
+}
+
+TEST(a_failing_hook_wishes_for_nothing_and_says_why)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3,
+         "return { on_todo = function(nr) halligan.enqueue(1) error('no luck') end, "
+         "on_active = function(nr) halligan.enqueue(1) halligan.set_bootenv('n9', 'x') end }");
+    deliver(l, 1, 3, HOOK_TODO);
+    deliver(l, 2, 3, HOOK_ACTIVE);
+    deliver(l, 3, 3, HOOK_ERROR);
+    deliver(l, 4, 4, HOOK_TODO);
+    run(l, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK(l->heard[i].failed && l->heard[i].command.outbox_done.wishes.len == 0);
+        CHECK(l->heard[i].command.outbox_done.outbox_id == (int64_t)i + 1);
+    }
+    CHECK(has(l, l->heard[0].text, "r.lua:1: no luck\nstack traceback:"));
+    CHECK(has(l, l->heard[0].text, "in on_todo"));
+    CHECK(has(l, l->heard[1].text, "node_update names the node n9, which does not exist"));
+    CHECK(has(l, l->heard[2].text, "the file defines no on_error"));
+    CHECK(has(l, l->heard[3].text, "role 4 has no code here, so on_todo cannot be called"));
+    close_loop(l);
+}
+
+TEST(everything_is_answered_in_order_however_much_it_is)
+{
+    enum { COUNT = 5000 };
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function(nr) halligan.enqueue(nr) end }");
+    load(l, 4, "return { on_todo = function(nr) error(nr.name) end }");
+    for (int64_t i = 1; i <= COUNT; i++)
+        deliver(l, i, 3 + i % 2, HOOK_TODO);
+    CHECK(hooks_waiting(l->hooks) == COUNT);
+    CHECK(l->facts_made == HOOKS_QUEUE_MAX); /* the rest are rows and nothing more */
+    run(l, COUNT);
+    for (int64_t i = 1; i <= COUNT; i++) {
+        const struct heard *heard = &l->heard[i - 1];
+        char name[24];
+        snprintf(name, sizeof name, ": n%d\n", (int)i);
+        CHECK(heard->command.outbox_done.outbox_id == i);
+        CHECK(heard->failed == (i % 2 == 1));
+        if (heard->failed)
+            CHECK(has(l, heard->text, name));
+    }
+    CHECK(hooks_waiting(l->hooks) == 0);
+    close_loop(l);
+}
+
+TEST(a_row_whose_object_is_gone_is_answered_without_a_call)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() error('called') end }");
+    l->is_gone = true;
+    for (int64_t i = 1; i <= 300; i++)
+        deliver(l, i, 3, HOOK_TODO);
+    CHECK(l->heard_count == 0);
+    run(l, 300);
+    for (uint32_t i = 0; i < 300; i++)
+        CHECK(!l->heard[i].failed && l->heard[i].command.outbox_done.outbox_id == i + 1);
+    close_loop(l);
+}
+
+TEST(an_answer_that_is_not_taken_is_handed_over_later)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3,
+         "return { on_todo = function(nr) halligan.enqueue(nr) end, "
+         "on_commit = function() end }");
+    l->is_full = true;
+    deliver(l, 1, 3, HOOK_TODO);
+    deliver(l, 2, 3, HOOK_TODO);
+    CHECK(sem_wait(&l->woken) == 0);
+    CHECK(!hooks_pump(l->hooks));
+    CHECK(!hooks_pump(l->hooks));
+    CHECK(hooks_waiting(l->hooks) == 2);
+    l->is_full = false;
+    run(l, 2);
+    CHECK(l->heard[0].command.outbox_done.outbox_id == 1);
+    CHECK(l->heard[0].command.outbox_done.wishes.len > 0);
+    CHECK(l->heard[1].command.outbox_done.outbox_id == 2);
+    close_loop(l);
+}
+
+/* ---- questions ---- */
+
+static void ask(struct loop *l, uint64_t token, uint32_t count)
+{
+    struct hook_question questions[3];
+    char argument[] = "{\"data\":{},\"node\":\"n1\"}";
+    CHECK(count <= 3);
+    for (uint32_t i = 0; i < count; i++)
+        questions[i] = (struct hook_question){.key = token * 10 + i,
+                                              .hook = i == 1 ? HOOK_NODE_BIND : HOOK_COMMIT,
+                                              .role_id = i == 2 ? 4 : 3,
+                                              .argument = str_from(argument)};
+    l->port.ask(l->port.self, token, questions, count);
+    memset(argument, 'x', sizeof argument);
+}
+
+TEST(questions_are_answered_together)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3,
+         "return { on_commit = function(nr) assert(nr.node == 'n1') end, "
+         "on_node_bind = function(nr) halligan.veto(nr.node .. ' is full') end }");
+    ask(l, 77, 3);
+    run(l, 1);
+    const struct heard *heard = &l->heard[0];
+    CHECK(heard->key == 77 && heard->count == 3);
+    CHECK(heard->answers[0].key == 770 && !heard->answers[0].veto);
+    CHECK(heard->answers[1].key == 771 && heard->answers[1].veto);
+    CHECK(str_eq(heard->answers[1].text, STR("n1 is full")));
+    CHECK(heard->answers[2].key == 772 && heard->answers[2].veto);
+    CHECK(has(l, heard->answers[2].text, "role 4 has no code here"));
+    close_loop(l);
+}
+
+/* Keeps the thread in wake() after its first job, until release(). */
+static void hold(struct loop *l)
+{
+    atomic_store(&l->is_held, true);
+    deliver(l, 999, 3, HOOK_TODO);
+    CHECK(sem_wait(&l->woken) == 0);
+}
+
+static void release(struct loop *l)
+{
+    atomic_store(&l->is_held, false);
+    sem_post(&l->go_on);
+}
+
+TEST(questions_do_not_wait_behind_deliveries)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end, on_commit = function() end }");
+    hold(l);
+    for (int64_t i = 1; i <= 20; i++)
+        deliver(l, i, 3, HOOK_TODO);
+    ask(l, 5, 1);
+    release(l);
+    run(l, 22);
+    CHECK(l->heard[0].command.outbox_done.outbox_id == 999);
+    CHECK(l->heard[1].key == 5);
+    CHECK(l->heard[2].command.outbox_done.outbox_id == 1);
+    CHECK(l->heard[21].command.outbox_done.outbox_id == 20);
+    close_loop(l);
+}
+
+TEST(too_many_questions_are_answered_with_a_veto)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end, on_commit = function() end }");
+    hold(l);
+    for (uint64_t i = 1; i <= HOOKS_ASKS_MAX; i++)
+        ask(l, i, 1);
+    atomic_store(&l->is_held, false); /* or we would wait for ourselves */
+    ask(l, 5000, 2);
+    atomic_store(&l->is_held, true);
+    CHECK(l->heard_count == 0);
+    CHECK(hooks_pump(l->hooks));
+    CHECK(l->heard_count == 2);
+    CHECK(l->heard[0].key == 5000 && l->heard[0].count == 2);
+    CHECK(l->heard[0].answers[1].veto && l->heard[0].answers[1].key == 50001);
+    CHECK(has(l, l->heard[0].answers[1].text, "too many questions"));
+    release(l);
+    run(l, 2 + HOOKS_ASKS_MAX);
+    for (uint32_t i = 2; i < l->heard_count; i++)
+        CHECK(l->heard[i].key == i - 1 && !l->heard[i].answers[0].veto);
+    close_loop(l);
+}
+
+/* ---- calls ---- */
+
+TEST(functions_that_are_no_hooks_can_be_called)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3,
+         "return { sysdata = function(nr) return { at = nr.id } end, "
+         "template = function(x) assert(x == nil) return { t = halligan.array() } end, "
+         "do_transition = function(nr, data) return { result = 'async', wall = data, "
+         "log = 'began' } end }");
+    load(l, 4, "return { do_transition = function() error('no') end }");
+    const struct hooks_facts none = {0};
+    const struct hooks_facts both = {.argument = STR("{\"id\":9}"), .context = STR("{\"d\":1}")};
+    CHECK(hooks_call(l->hooks, 3, HOOKS_SYSDATA, &both, 1) == OK);
+    CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, 2) == OK);
+    CHECK(hooks_call(l->hooks, 3, HOOKS_DO_TRANSITION, &both, 3) == OK);
+    CHECK(hooks_call(l->hooks, 4, HOOKS_DO_TRANSITION, &both, 4) == OK);
+    CHECK(hooks_call(l->hooks, 4, HOOKS_SYSDATA, &both, 5) == OK);
+    CHECK(hooks_call(l->hooks, 5, HOOKS_DO_TRANSITION, &both, 6) == OK);
+    run(l, 6);
+    const struct heard *h = l->heard;
+    CHECK(h[0].key == 1 && !h[0].failed && str_eq(h[0].result.value, STR("{\"at\":9}")));
+    CHECK(h[1].key == 2 && !h[1].failed && str_eq(h[1].result.value, STR("{\"t\":[]}")));
+    CHECK(h[2].key == 3 && h[2].result.done.result == RESULT_ASYNC && h[2].result.done.has_wall);
+    CHECK(str_eq(h[2].result.done.wall, STR("{\"d\":1}")));
+    CHECK(str_eq(h[2].result.done.runlog, STR("began")));
+    CHECK(h[3].failed && h[3].result.done.result == RESULT_FAILED);
+    CHECK(has(l, h[3].result.done.runlog, "r.lua:1: no\nstack traceback"));
+    CHECK(h[4].failed && has(l, h[4].text, "the file defines no sysdata"));
+    CHECK(h[5].failed && h[5].result.done.result == RESULT_FAILED);
+    CHECK(has(l, h[5].text, "role 5 has no code"));
+    close_loop(l);
+}
+
+TEST(calls_are_refused_while_the_queue_is_full)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end, template = function() end }");
+    const struct hooks_facts none = {0};
+    hold(l);
+    for (uint64_t i = 1; i < HOOKS_QUEUE_MAX; i++)
+        CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, i) == OK);
+    CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, 1000) == ERR_LIMIT);
+    release(l);
+    run(l, HOOKS_QUEUE_MAX);
+    CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, 1001) == OK);
+    run(l, HOOKS_QUEUE_MAX + 1);
+    close_loop(l);
+}
+
+/* ---- code ---- */
+
+TEST(a_file_is_inspected_and_loaded)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    struct hooks_report report;
+    char path[80];
+    snprintf(path, sizeof path, "%s/r.lua", l->folder);
+    CHECK(hooks_inspect(path, &l->arena, &report) == ERR_NOT_FOUND);
+    CHECK(has(l, report.text, path) && has(l, report.text, "No such file"));
+
+    CHECK(load_file(l, 3, "return { on_todo = type, on_x = 1 }", &report) == OK);
+    CHECK(report.functions.hooks == 1u << HOOK_TODO && report.text.len == 0);
+    CHECK(str_eq(report.functions.unknown, STR("on_x")));
+    CHECK(hooks_inspect(path, &l->arena, &report) == OK);
+    CHECK(report.functions.hooks == 1u << HOOK_TODO);
+
+    CHECK(load_file(l, 3, "\n\nreturn {", &report) == ERR_SYNTAX);
+    CHECK(report.functions.hooks == 0);
+    CHECK(str_starts(report.text, str_from(path)) && has(l, report.text, "/r.lua:3: "));
+    CHECK(hooks_inspect(path, &l->arena, &report) == ERR_SYNTAX);
+
+    char *large = malloc(ROLE_CODE_SIZE_MAX + 2);
+    CHECK(large);
+    memset(large, ' ', ROLE_CODE_SIZE_MAX + 1);
+    large[ROLE_CODE_SIZE_MAX + 1] = 0;
+    CHECK(load_file(l, 3, large, &report) == ERR_LIMIT);
+    CHECK(has(l, report.text, "r.lua: the file is too large"));
+    free(large);
+    close_loop(l);
+}
+
+TEST(new_code_replaces_the_old_and_wrong_code_does_not)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    struct hooks_report report;
+    load(l, 3, "return { on_todo = function() error('one') end }");
+    deliver(l, 1, 3, HOOK_TODO);
+    run(l, 1);
+    CHECK(load_file(l, 3, "return 5", &report) == ERR_SYNTAX);
+    deliver(l, 2, 3, HOOK_TODO);
+    run(l, 2);
+    load(l, 3, "return { on_todo = function() error('two') end }");
+    deliver(l, 3, 3, HOOK_TODO);
+    run(l, 3);
+    hooks_unload(l->hooks, 3);
+    hooks_unload(l->hooks, 44);
+    deliver(l, 4, 3, HOOK_TODO);
+    run(l, 4);
+    CHECK(has(l, l->heard[0].text, "one"));
+    CHECK(has(l, l->heard[1].text, "one"));
+    CHECK(has(l, l->heard[2].text, "two"));
+    CHECK(has(l, l->heard[3].text, "has no code"));
+    close_loop(l);
+}
+
+static struct role_code *some_code(void)
+{
+    struct arena arena = {0};
+    struct role_code *code = NULL;
+    struct role_functions functions;
+    struct str text;
+    const struct role_source source = {
+        .chunk = "s.lua", .text = STR("return {}"), .limits = SANDBOX_LIMITS};
+    CHECK(role_code_new(&source, &arena, &code, &functions, &text) == OK);
+    arena_fini(&arena);
+    return code;
+}
+
+TEST(code_that_is_replaced_while_it_runs_lives_until_it_ends)
+{
+    struct shelf shelf;
+    shelf_init(&shelf);
+    struct role_code *first = some_code(), *second = some_code();
+    shelf_put(&shelf, 7, first);
+    CHECK(!shelf_borrow(&shelf, 8));
+    CHECK(shelf_borrow(&shelf, 7) == first);
+    shelf_put(&shelf, 7, second);
+    shelf_put(&shelf, 7, NULL);
+    struct task task = {.arena = &(struct arena){0}, .kind = TASK_TELL, .function = "on_todo"};
+    role_code_call(first, &task);
+    CHECK(task.failed);
+    arena_fini(task.arena);
+    shelf_give_back(&shelf);
+    CHECK(!shelf_borrow(&shelf, 7));
+    shelf_give_back(&shelf);
+    for (int64_t id = 200; id > 0; id--)
+        shelf_put(&shelf, id, some_code());
+    for (int64_t id = 1; id <= 200; id++) {
+        CHECK(shelf_borrow(&shelf, id));
+        shelf_give_back(&shelf);
+    }
+    shelf_fini(&shelf);
+}
+
+/* ---- the end ---- */
+
+TEST(closing_does_not_wait_for_the_code)
+{
+    const struct sandbox_limits patient = {
+        .instructions = UINT32_MAX, .memory_size = 64u << 20, .cpu_ms = 3600000};
+    struct loop *l = open_loop(patient);
+    load(l, 3,
+         "return { on_todo = function() while true do end end, "
+         "on_commit = function() while true do pcall(function() while true do end end) end "
+         "end }");
+    for (int64_t i = 1; i <= 1000; i++)
+        deliver(l, i, 3, HOOK_TODO);
+    ask(l, 1, 3);
+    close_loop(l);
+}
+
+TEST(closing_drops_what_was_not_handed_over)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function(nr) halligan.enqueue(nr) end }");
+    for (int64_t i = 1; i <= 1000; i++)
+        deliver(l, i, 3, HOOK_TODO);
+    CHECK(sem_wait(&l->woken) == 0);
+    l->is_full = true;
+    CHECK(!hooks_pump(l->hooks));
+    CHECK(hooks_waiting(l->hooks) == 1000);
+    close_loop(l);
+    hooks_close(NULL);
+}
