@@ -1,6 +1,7 @@
 /* postgres_private.h - what the chapters of the PostgreSQL engine share: connection and leadership
- * (postgres.c), waiting (postgres_wait.c), answers and trouble (postgres_call.c), schema (postgres_schema.c), rows out of the
- * server (postgres_read.c), rows into it (postgres_rows.c, postgres_write.c).
+ * (postgres.c), waiting (postgres_wait.c), answers and trouble (postgres_call.c), schema
+ * (postgres_schema.c), rows out of the server (postgres_read.c), rows into it (postgres_rows.c,
+ * postgres_write.c).
  *
  * An engine holds one connection, or a dead one until lead() (of a reader: the next read) makes
  * another. Nothing is kept of it but what is here, so a new connection is as good as the old.

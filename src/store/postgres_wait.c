@@ -7,7 +7,8 @@
 #include "base/err.h"
 
 /* A server can stop in the middle of a word without its machine noticing, and libpq would wait for
- * ever. Here every wait has an end: when nothing moves for so long, the connection counts as lost. */
+ * ever. Here every wait has an end: when nothing moves for so long, the connection counts as
+ * lost. */
 enum { PATIENCE_MS = 30000, MIGRATION_PATIENCE_MS = 600000 };
 
 static bool give_up(struct postgres_engine *e)

@@ -14,11 +14,6 @@
  * that held them is given back. */
 enum { FRAMES_ENOUGH = 1000, FRAMES_MANY = 16384, BUSY_MS = 5000, CACHE_KIB = 262144 };
 
-static struct sqlite_engine *of(struct engine *e)
-{
-    return (struct sqlite_engine *)(void *)e;
-}
-
 /* ---- trouble ---- */
 
 /* The index of the log lies in a file of its own, whose growth the system refuses in its own words.
@@ -169,7 +164,7 @@ static err connect(struct sqlite_engine *e)
 
 static void sqlite_close(struct engine *engine)
 {
-    struct sqlite_engine *e = of(engine);
+    struct sqlite_engine *e = sqlite_of(engine);
     FAILPOINT(CLOSE_BEFORE);
     disconnect(e);
     FAILPOINT(CLOSE_AFTER);
@@ -224,7 +219,7 @@ static err ask_mark(struct sqlite_engine *e, enum statement which, const char *d
     return why;
 }
 
-static err look(struct sqlite_engine *e, struct store_mark *out)
+err sqlite_look(struct sqlite_engine *e, struct store_mark *out)
 {
     bool found = false;
     const err why = ask_mark(e, STATEMENT_MARK, "read where it stands", out, &found);
@@ -254,7 +249,7 @@ static err raise_epoch(struct sqlite_engine *e, int64_t epoch, struct store_mark
 
 /* Everything that can be read now is copied into the main file and synced there before anything
  * is built on it: after a crash the tail of the log may never have reached the disk. */
-static err settle_log(struct sqlite_engine *e)
+err sqlite_settle_log(struct sqlite_engine *e)
 {
     int frames = 0, written = 0;
     const int result =
@@ -276,7 +271,7 @@ static err refuse_lost(struct sqlite_engine *e)
  * somebody else leads. */
 static err recognise(struct sqlite_engine *e, int64_t epoch, struct store_mark *out_mark)
 {
-    const err why = look(e, out_mark);
+    const err why = sqlite_look(e, out_mark);
     if (why != OK || (out_mark->epoch == epoch + 1 && e->is_ours))
         return why;
     snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: somebody else took it over",
@@ -289,7 +284,7 @@ static err recognise(struct sqlite_engine *e, int64_t epoch, struct store_mark *
 static err lead_as_it_is(struct sqlite_engine *e, int64_t epoch, struct store_mark *out_mark)
 {
     const struct store_why full = e->engine.why;
-    const err why = look(e, out_mark);
+    const err why = sqlite_look(e, out_mark);
     if (why == OK && out_mark->epoch != epoch)
         return recognise(e, epoch, out_mark);
     e->engine.why = full;
@@ -307,11 +302,11 @@ static err get_ready(struct sqlite_engine *e)
 
 static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *out_mark)
 {
-    struct sqlite_engine *e = of(engine);
+    struct sqlite_engine *e = sqlite_of(engine);
     bool found = false;
     err why = get_ready(e);
     if (why == OK && epoch == 0)
-        why = settle_log(e);
+        why = sqlite_settle_log(e);
     if (why == OK)
         why = raise_epoch(e, epoch, out_mark, &found);
     if (why == ERR_NO_SPACE && epoch && !e->unclear)
@@ -361,7 +356,7 @@ static err put_rows(struct sqlite_engine *e, const struct batch *batch)
     return why;
 }
 
-static err commit(struct sqlite_engine *e)
+err sqlite_commit(struct sqlite_engine *e)
 {
     FAILPOINT(COMMIT_BEFORE);
     const int result = sqlite3_step(e->commit);
@@ -376,7 +371,7 @@ static err commit(struct sqlite_engine *e)
     return ERR_UNKNOWN;
 }
 
-static void roll_back(struct sqlite_engine *e)
+void sqlite_roll_back(struct sqlite_engine *e)
 {
     FAILPOINT(ROLLBACK);
     if (!sqlite3_get_autocommit(e->db) &&
@@ -384,7 +379,7 @@ static void roll_back(struct sqlite_engine *e)
         e->broken = true;
 }
 
-/* Somebody moved or removed the file under us: what we write goes nowhere that anybody would look. */
+/* Somebody moved or removed the file under us: what we write is where nobody looks. */
 static bool has_moved(struct sqlite_engine *e)
 {
     int moved = 0;
@@ -405,7 +400,7 @@ static err refuse_long_log(struct sqlite_engine *e)
 
 static err sqlite_write(struct engine *engine, const struct batch *batch)
 {
-    struct sqlite_engine *e = of(engine);
+    struct sqlite_engine *e = sqlite_of(engine);
     if (engine->lost)
         return refuse_lost(e);
     if (!e->db || e->broken)
@@ -424,9 +419,9 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
         why = put_rows(e, batch);
     }
     if (why == OK)
-        why = commit(e);
+        why = sqlite_commit(e);
     if (why != OK)
-        roll_back(e);
+        sqlite_roll_back(e);
     return why;
 }
 
@@ -452,7 +447,7 @@ static void checkpoint(struct sqlite_engine *e)
 
 static void sqlite_rest(struct engine *engine)
 {
-    struct sqlite_engine *e = of(engine);
+    struct sqlite_engine *e = sqlite_of(engine);
     if (e->db && !e->broken && !engine->lost && e->frames >= FRAMES_ENOUGH)
         checkpoint(e);
 }
@@ -460,136 +455,9 @@ static void sqlite_rest(struct engine *engine)
 /* Nobody else can write while we hold the lock of the data directory. */
 static err sqlite_check(struct engine *engine, int64_t epoch)
 {
-    struct sqlite_engine *e = of(engine);
+    struct sqlite_engine *e = sqlite_of(engine);
     (void)epoch;
     return e->db && has_moved(e) ? ERR_IO : OK;
-}
-
-/* ---- reading ---- */
-
-static err sqlite_begin(struct engine *engine, struct store_mark *out_mark)
-{
-    struct sqlite_engine *e = of(engine);
-    if (!e->db)
-        return ERR_UNAVAILABLE;
-    err why = sqlite_exec(e, "BEGIN", "begin to read");
-    if (why != OK)
-        return why;
-    why = look(e, out_mark);
-    if (why != OK)
-        roll_back(e);
-    return why;
-}
-
-static void sqlite_end(struct engine *engine)
-{
-    roll_back(of(engine));
-}
-
-static err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor)
-{
-    struct sqlite_engine *e = of(engine);
-    return sqlite_visit(e, e->tables[table][OP_LOAD], table, visitor);
-}
-
-static err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
-                         struct store_visitor visitor)
-{
-    sqlite3_stmt *s = of(engine)->named[STATEMENT_EVENTS];
-    sqlite3_bind_int64(s, 1, turn);
-    sqlite3_bind_int64(s, 2, n);
-    sqlite3_bind_int64(s, 3, limit);
-    return sqlite_visit(of(engine), s, TABLE_EVENT, visitor);
-}
-
-static err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
-                            struct store_visitor visitor)
-{
-    struct sqlite_engine *e = of(engine);
-    const enum statement which[] = {STATEMENT_MEMBERS, STATEMENT_DATA};
-    const enum table tables[] = {TABLE_OLD_MEMBER, TABLE_OLD_DATA};
-    err why = OK;
-    for (int i = 0; i < 2 && why == OK; i++) {
-        sqlite3_bind_int64(e->named[which[i]], 1, deployment_id);
-        sqlite3_bind_int64(e->named[which[i]], 2, seq);
-        why = sqlite_visit(e, e->named[which[i]], tables[i], visitor);
-    }
-    return why;
-}
-
-static err sqlite_verify(struct engine *engine)
-{
-    struct sqlite_engine *e = of(engine);
-    sqlite3_stmt *s;
-    int result = sqlite3_prepare_v2(e->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
-    if (result != SQLITE_OK)
-        return sqlite_trouble(e, result, "check it");
-    result = sqlite3_step(s);
-    err why = result == SQLITE_ROW ? OK : sqlite_trouble(e, result, "check it");
-    const char *word = why == OK ? (const char *)sqlite3_column_text(s, 0) : NULL;
-    if (word && strcmp(word, "ok") != 0) {
-        snprintf(engine->why.text, sizeof engine->why.text, "%s: %s", e->path, word);
-        why = ERR_CORRUPT;
-    }
-    sqlite3_finalize(s);
-    return why;
-}
-
-/* ---- a copy being made ---- */
-
-static err refuse_full(struct sqlite_engine *e)
-{
-    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty", e->path);
-    return ERR_REFUSED;
-}
-
-static err sqlite_fill_begin(struct engine *engine)
-{
-    struct sqlite_engine *e = of(engine);
-    struct store_mark mark;
-    err why = sqlite_run(e, e->begin, "open a transaction");
-    if (why != OK)
-        return why;
-    why = look(e, &mark);
-    if (why == OK && mark.turn != 0)
-        why = refuse_full(e);
-    if (why != OK)
-        roll_back(e);
-    return why;
-}
-
-static err sqlite_fill_put(struct engine *engine, const struct record *record)
-{
-    return sqlite_put_row(of(engine), record);
-}
-
-static err sqlite_fill_end(struct engine *engine, const struct store_mark *mark)
-{
-    struct sqlite_engine *e = of(engine);
-    if (!mark) {
-        roll_back(e);
-        return OK;
-    }
-    char digest[33] = "";
-    if (mark->has_digest)
-        snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)mark->digest.hi,
-                 (unsigned long long)mark->digest.lo);
-    sqlite3_stmt *s = e->named[STATEMENT_FILL_MARK];
-    sqlite3_bind_int64(s, 1, mark->epoch);
-    sqlite3_bind_int64(s, 2, mark->turn);
-    sqlite3_bind_int64(s, 3, mark->now_ms);
-    sqlite3_bind_text(s, 4, digest, -1, SQLITE_STATIC);
-    err why = sqlite_run(e, s, "finish a copy");
-    sqlite3_bind_null(s, 4);
-    if (why == OK)
-        why = commit(e);
-    if (why != OK) {
-        roll_back(e);
-        return why;
-    }
-    /* One file, nothing beside it: so it can be carried away and read from anywhere. */
-    why = settle_log(e);
-    return why == OK ? sqlite_exec(e, "PRAGMA journal_mode = DELETE", "finish a copy") : why;
 }
 
 /* ---- opening ---- */

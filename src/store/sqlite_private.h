@@ -1,5 +1,6 @@
-/* sqlite_private.h - what the three chapters of the SQLite engine share: connection and batches
- * (sqlite.c), rows (sqlite_rows.c), schema (sqlite_schema.c). */
+/* sqlite_private.h - what the chapters of the SQLite engine share: connection, leading and batches
+ * (sqlite.c), reading and copies (sqlite_read.c), rows (sqlite_rows.c), schema (sqlite_schema.c).
+ */
 #pragma once
 
 #include <sqlite3.h>
@@ -36,12 +37,40 @@ struct sqlite_engine {
     struct store_why checkpoint_why; /* why the log is not written back; empty: it is */
 };
 
+static inline struct sqlite_engine *sqlite_of(struct engine *e)
+{
+    return (struct sqlite_engine *)(void *)e;
+}
+
 /* The error of an SQLite result; writes the sentence, and notices broken promises. */
 err sqlite_trouble(struct sqlite_engine *e, int result, const char *doing);
 
 /* Run a statement that returns nothing: bind nothing, step, reset. */
 err sqlite_run(struct sqlite_engine *e, sqlite3_stmt *statement, const char *doing);
 err sqlite_exec(struct sqlite_engine *e, const char *sql, const char *doing);
+
+/* sqlite.c */
+
+/* Where it stands. */
+err sqlite_look(struct sqlite_engine *e, struct store_mark *out_mark);
+err sqlite_commit(struct sqlite_engine *e);
+void sqlite_roll_back(struct sqlite_engine *e);
+/* Write the whole log back. */
+err sqlite_settle_log(struct sqlite_engine *e);
+
+/* sqlite_read.c: as in engine.h */
+
+err sqlite_begin(struct engine *engine, struct store_mark *out_mark);
+void sqlite_end(struct engine *engine);
+err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor);
+err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+                  struct store_visitor visitor);
+err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+                     struct store_visitor visitor);
+err sqlite_verify(struct engine *engine);
+err sqlite_fill_begin(struct engine *engine);
+err sqlite_fill_put(struct engine *engine, const struct record *record);
+err sqlite_fill_end(struct engine *engine, const struct store_mark *mark);
 
 /* sqlite_rows.c */
 err sqlite_put_row(struct sqlite_engine *e, const struct record *record);

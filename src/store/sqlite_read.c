@@ -1,0 +1,131 @@
+#include "store/sqlite_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one instant ---- */
+
+err sqlite_begin(struct engine *engine, struct store_mark *out_mark)
+{
+    struct sqlite_engine *e = sqlite_of(engine);
+    if (!e->db)
+        return ERR_UNAVAILABLE;
+    err why = sqlite_exec(e, "BEGIN", "begin to read");
+    if (why != OK)
+        return why;
+    why = sqlite_look(e, out_mark);
+    if (why != OK)
+        sqlite_roll_back(e);
+    return why;
+}
+
+void sqlite_end(struct engine *engine)
+{
+    sqlite_roll_back(sqlite_of(engine));
+}
+
+err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor)
+{
+    struct sqlite_engine *e = sqlite_of(engine);
+    return sqlite_visit(e, e->tables[table][OP_LOAD], table, visitor);
+}
+
+err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+                  struct store_visitor visitor)
+{
+    sqlite3_stmt *s = sqlite_of(engine)->named[STATEMENT_EVENTS];
+    sqlite3_bind_int64(s, 1, turn);
+    sqlite3_bind_int64(s, 2, n);
+    sqlite3_bind_int64(s, 3, limit);
+    return sqlite_visit(sqlite_of(engine), s, TABLE_EVENT, visitor);
+}
+
+err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+                     struct store_visitor visitor)
+{
+    struct sqlite_engine *e = sqlite_of(engine);
+    const enum statement which[] = {STATEMENT_MEMBERS, STATEMENT_DATA};
+    const enum table tables[] = {TABLE_OLD_MEMBER, TABLE_OLD_DATA};
+    err why = OK;
+    for (int i = 0; i < 2 && why == OK; i++) {
+        sqlite3_bind_int64(e->named[which[i]], 1, deployment_id);
+        sqlite3_bind_int64(e->named[which[i]], 2, seq);
+        why = sqlite_visit(e, e->named[which[i]], tables[i], visitor);
+    }
+    return why;
+}
+
+err sqlite_verify(struct engine *engine)
+{
+    struct sqlite_engine *e = sqlite_of(engine);
+    sqlite3_stmt *s;
+    int result = sqlite3_prepare_v2(e->db, "PRAGMA integrity_check(1)", -1, &s, NULL);
+    if (result != SQLITE_OK)
+        return sqlite_trouble(e, result, "check it");
+    result = sqlite3_step(s);
+    err why = result == SQLITE_ROW ? OK : sqlite_trouble(e, result, "check it");
+    const char *word = why == OK ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    if (word && strcmp(word, "ok") != 0) {
+        snprintf(engine->why.text, sizeof engine->why.text, "%s: %s", e->path, word);
+        why = ERR_CORRUPT;
+    }
+    sqlite3_finalize(s);
+    return why;
+}
+
+/* ---- a copy being made ---- */
+
+static err refuse_full(struct sqlite_engine *e)
+{
+    snprintf(e->engine.why.text, sizeof e->engine.why.text, "%s: the store is not empty", e->path);
+    return ERR_REFUSED;
+}
+
+err sqlite_fill_begin(struct engine *engine)
+{
+    struct sqlite_engine *e = sqlite_of(engine);
+    struct store_mark mark;
+    err why = sqlite_run(e, e->begin, "open a transaction");
+    if (why != OK)
+        return why;
+    why = sqlite_look(e, &mark);
+    if (why == OK && mark.turn != 0)
+        why = refuse_full(e);
+    if (why != OK)
+        sqlite_roll_back(e);
+    return why;
+}
+
+err sqlite_fill_put(struct engine *engine, const struct record *record)
+{
+    return sqlite_put_row(sqlite_of(engine), record);
+}
+
+err sqlite_fill_end(struct engine *engine, const struct store_mark *mark)
+{
+    struct sqlite_engine *e = sqlite_of(engine);
+    if (!mark) {
+        sqlite_roll_back(e);
+        return OK;
+    }
+    char digest[33] = "";
+    if (mark->has_digest)
+        snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)mark->digest.hi,
+                 (unsigned long long)mark->digest.lo);
+    sqlite3_stmt *s = e->named[STATEMENT_FILL_MARK];
+    sqlite3_bind_int64(s, 1, mark->epoch);
+    sqlite3_bind_int64(s, 2, mark->turn);
+    sqlite3_bind_int64(s, 3, mark->now_ms);
+    sqlite3_bind_text(s, 4, digest, -1, SQLITE_STATIC);
+    err why = sqlite_run(e, s, "finish a copy");
+    sqlite3_bind_null(s, 4);
+    if (why == OK)
+        why = sqlite_commit(e);
+    if (why != OK) {
+        sqlite_roll_back(e);
+        return why;
+    }
+    /* One file, nothing beside it: so it can be carried away and read from anywhere. */
+    why = sqlite_settle_log(e);
+    return why == OK ? sqlite_exec(e, "PRAGMA journal_mode = DELETE", "finish a copy") : why;
+}
