@@ -4,6 +4,7 @@
 
 #include "api/auth.h"
 #include "api/call.h"
+#include "api/origin.h"
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -11,7 +12,7 @@
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 1024, TRIES_MAX = 5 };
 
 struct api {
     struct api_engine engine;
@@ -107,6 +108,7 @@ enum served call_submit(struct call *call, struct command *command,
     call->finish = finish;
     command->request = call->number;
     command->actor = call->caller.actor;
+    command->if_turn = call->if_turn;
     struct call **bucket = bucket_of(api, call->number);
     call->next_numbered = *bucket;
     *bucket = call;
@@ -121,14 +123,19 @@ enum served call_submit(struct call *call, struct command *command,
 
 /* ---- answering ---- */
 
-void call_answer(struct call *call)
+static struct http_answer answer_of(const struct call *call)
 {
     must(call->waits == WAITS_NOT && call->reply.status);
-    const struct http_answer answer = {.status = call->reply.status,
-                                       .content_type = call->reply.content_type,
-                                       .body = call->reply.body,
-                                       .headers = call->reply.headers,
-                                       .header_count = call->reply.header_count};
+    return (struct http_answer){.status = call->reply.status,
+                                .content_type = call->reply.content_type,
+                                .body = call->reply.body,
+                                .headers = call->reply.headers,
+                                .header_count = call->reply.header_count};
+}
+
+void call_answer(struct call *call)
+{
+    const struct http_answer answer = answer_of(call);
     http_answer(call->request, &answer);
 }
 
@@ -186,6 +193,8 @@ static void try(struct call *call)
     call->wanted = NULL;
     call->problems = call->last_problem = NULL;
     call->reply = (struct reply){0};
+    call->if_turn = 0;
+    call->can_try_again = false;
     if (!call->core) {
         reply_failure(call, ERR_UNAVAILABLE);
         call_answer(call);
@@ -203,28 +212,47 @@ static void refuse_path(struct call *call)
         reply_error(call, 404, "not_found",
                     SAY(call, STR("there is nothing at "), call->request->path));
     }
-    call_answer(call);
 }
 
 void call_admit(struct call *call)
 {
     if (!call->route) {
         refuse_path(call);
+        call_answer(call);
         return;
     }
     call->mark = arena_mark(call->arena);
     try(call);
 }
 
-static void serve(void *self, struct http_request *request)
+static struct call *begin(struct api *api, struct http_request *request)
 {
     struct call *call = arena_new(&request->arena, struct call);
-    call->api = self;
+    call->api = api;
     call->request = request;
     call->arena = &request->arena;
-    request->context = call;
+    call->tries_left = TRIES_MAX;
     route_find(call);
-    if (call->route && call->route->access == ROUTE_OPEN) {
+    return call;
+}
+
+/* Before anything else is looked at: a page of another site may not even guess passwords. */
+static bool is_foreign(struct call *call)
+{
+    if (!origin_is_foreign(call->request))
+        return false;
+    reply_error(call, 403, "forbidden",
+                STR("a page of another site must not change anything here"));
+    return true;
+}
+
+static void serve(void *self, struct http_request *request)
+{
+    struct call *call = begin(self, request);
+    request->context = call;
+    if (is_foreign(call)) {
+        call_answer(call);
+    } else if (call->route && call->route->access == ROUTE_OPEN) {
         must(call->route->serve(call) == SERVED_REPLY);
         call_answer(call);
     } else {
@@ -232,9 +260,43 @@ static void serve(void *self, struct http_request *request)
     }
 }
 
+/* Whoever is refused anyway need not send a body first. What only a password could tell waits for
+ * serve(), as does everything that has no body. */
+static int admit(void *self, struct http_request *request, struct http_answer *out_answer)
+{
+    const struct str length = http_header(request, "Content-Length");
+    const bool has_body =
+        http_header(request, "Transfer-Encoding").len || (length.len && !str_eq(length, STR("0")));
+    if (!has_body)
+        return 0;
+    struct call *call = begin(self, request);
+    bool known = false;
+    const bool refused = is_foreign(call) || (!(call->route && call->route->access == ROUTE_OPEN) &&
+                                              auth_refuses(call, &known));
+    if (!refused && known && !call->route)
+        refuse_path(call);
+    else if (!refused)
+        return 0;
+    *out_answer = answer_of(call);
+    return out_answer->status;
+}
+
+/* Nobody reads what is waited for. A command that was handed over goes its way without us; only the
+ * thread that looks at passwords must not find its call gone. */
+static void gone(void *self, struct http_request *request)
+{
+    struct call *call = request->context;
+    (void)self;
+    if (!call || (call->waits != WAITS_DURABLE && call->waits != WAITS_OUTCOME))
+        return;
+    call_resume(call);
+    reply_failure(call, ERR_UNKNOWN);
+    call_answer(call);
+}
+
 struct http_handler api_handler(struct api *api)
 {
-    return (struct http_handler){.self = api, .serve = serve};
+    return (struct http_handler){.self = api, .serve = serve, .admit = admit, .gone = gone};
 }
 
 /* ---- what the engine tells ---- */
@@ -249,12 +311,24 @@ static struct call *take_numbered(struct api *api, int64_t number)
     return call;
 }
 
+/* Somebody was there between our look and our command, and the caller did not forbid that. */
+static bool wants_another_try(struct call *call, const struct outcome *outcome)
+{
+    return call->can_try_again && outcome->verdict == VERDICT_REFUSED &&
+           outcome->problems->code == PROBLEM_PRECONDITION_FAILED && call->tries_left-- > 0;
+}
+
 void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn)
 {
     struct call *call = take_numbered(api, request);
     if (!call)
         return;
     must(outcome->verdict != VERDICT_ASKING);
+    if (wants_another_try(call, outcome)) {
+        arena_rewind(call->arena, call->mark);
+        try(call);
+        return;
+    }
     call->core = api->engine.core(api->engine.self);
     call->seen = turn; /* durable, or we would not have been told */
     if (outcome->verdict == VERDICT_DONE)

@@ -4,18 +4,6 @@
 #include "http/credentials.h"
 #include "model/limits.h"
 
-static void refuse(struct call *call, const char *message)
-{
-    reply_unauthorized(call, message);
-    call_answer(call);
-}
-
-static void fail(struct call *call, err why)
-{
-    reply_failure(call, why);
-    call_answer(call);
-}
-
 /* "user NAME", cut where a character ends if it is longer than an actor may be. */
 static struct str actor_of(struct call *call, struct str name)
 {
@@ -51,26 +39,22 @@ static void checked(void *context, bool right)
     const struct core *core = engine->core(engine->self);
     struct record user;
     call_resume(call);
-    if (!core)
-        fail(call, ERR_UNAVAILABLE);
-    else if (!right || !find_user(core, call->caller.name, &user) || user.user.is_locked ||
-             !str_eq(user.user.password_hash, call->caller.hash))
-        refuse(call, "the user name or the password is wrong");
-    else {
+    if (core && right && find_user(core, call->caller.name, &user) && !user.user.is_locked &&
+        str_eq(user.user.password_hash, call->caller.hash)) {
         know(call, &user.user);
         call_admit(call);
+        return;
     }
+    if (core)
+        reply_unauthorized(call, "the user name or the password is wrong");
+    else
+        reply_failure(call, ERR_UNAVAILABLE);
+    call_answer(call);
 }
 
 static void begin_basic(struct call *call, const struct core *core, const struct credentials *given)
 {
     struct record user;
-    if (!call->request->is_loopback && !call->request->is_secure) {
-        reply_error(call, 403, "forbidden",
-                    STR("passwords are taken over TLS or from this machine only; use a token"));
-        call_answer(call);
-        return;
-    }
     const bool found = find_user(core, given->name, &user);
     call->caller.name = given->name;
     call->caller.hash = str_copy(call->arena, found ? user.user.password_hash : STR(""));
@@ -80,7 +64,8 @@ static void begin_basic(struct call *call, const struct core *core, const struct
         passwords_check(call_passwords(call), call->caller.hash, given->secret, checked, call);
     if (e != OK) {
         call_resume(call);
-        fail(call, e);
+        reply_failure(call, e);
+        call_answer(call);
     }
 }
 
@@ -97,34 +82,59 @@ static bool token_is_good(const struct call *call, const struct core *core, stru
            engine->now_ms(engine->self) < out_token->token.expires_at;
 }
 
-static void begin_bearer(struct call *call, const struct core *core, struct str secret)
+static bool knows_bearer(struct call *call, const struct core *core, struct str secret)
 {
     struct record token, user;
     call->caller.hash = credentials_token_hash(call->arena, secret);
     if (!token_is_good(call, core, call->caller.hash, &token) ||
-        !core_record(core, TABLE_USER, token.token.user_id, &user) || user.user.is_locked) {
-        refuse(call, "the token is unknown or has expired");
-        return;
-    }
+        !core_record(core, TABLE_USER, token.token.user_id, &user) || user.user.is_locked)
+        return false;
     call->caller.token_id = token.id;
     know(call, &user.user);
-    call_admit(call);
+    return true;
+}
+
+/* ---- both ---- */
+
+/* What can be told from the header alone. False when the reply is made. */
+static bool look(struct call *call, const struct core *core, struct credentials *out_given)
+{
+    *out_given = credentials_parse(call->arena, http_header(call->request, "Authorization"));
+    const bool is_exposed = !call->request->is_loopback && !call->request->is_secure;
+    if (out_given->kind == CREDENTIALS_NONE)
+        reply_unauthorized(call, "a user name and password or a token is needed");
+    else if (!core)
+        reply_failure(call, ERR_UNAVAILABLE);
+    else if (out_given->kind == CREDENTIALS_BASIC && is_exposed)
+        reply_error(call, 403, "forbidden",
+                    STR("passwords are taken over TLS or from this machine only; use a token"));
+    else if (out_given->kind == CREDENTIALS_BEARER && !knows_bearer(call, core, out_given->secret))
+        reply_unauthorized(call, "the token is unknown or has expired");
+    else
+        return true;
+    return false;
+}
+
+bool auth_refuses(struct call *call, bool *out_known)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct credentials given;
+    const bool passes = look(call, engine->core(engine->self), &given);
+    *out_known = passes && given.kind == CREDENTIALS_BEARER;
+    return !passes;
 }
 
 void auth_begin(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     const struct core *core = engine->core(engine->self);
-    const struct credentials given =
-        credentials_parse(call->arena, http_header(call->request, "Authorization"));
-    if (given.kind == CREDENTIALS_NONE)
-        refuse(call, "a user name and password or a token is needed");
-    else if (!core)
-        fail(call, ERR_UNAVAILABLE);
+    struct credentials given;
+    if (!look(call, core, &given))
+        call_answer(call);
     else if (given.kind == CREDENTIALS_BASIC)
         begin_basic(call, core, &given);
     else
-        begin_bearer(call, core, given.secret);
+        call_admit(call);
 }
 
 bool auth_holds(const struct call *call)

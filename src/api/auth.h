@@ -9,5 +9,8 @@
 
 /* Ends in call_admit() or in an answer, now or when the password was looked at. */
 void auth_begin(struct call *call);
+/* Is the caller refused without a look at a password? Then the reply is made. *out_known says
+ * whether it is somebody we know already. */
+bool auth_refuses(struct call *call, bool *out_known);
 /* Is the caller still let in by what the core shows now? */
 bool auth_holds(const struct call *call);

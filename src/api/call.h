@@ -63,6 +63,10 @@ struct call {
     struct problem *problems;
     struct problem *last_problem;
     struct reply reply;
+    int64_t if_turn;    /* the object must have changed last in this turn; 0: whenever */
+    bool can_try_again; /* that was our own idea, not the caller's                     */
+
+    uint32_t tries_left; /* when our own condition did not hold */
 
     /* Of the command it waits for. */
     int64_t number;
@@ -83,7 +87,8 @@ struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
     call_say((call), (const struct str[]){__VA_ARGS__},                                            \
              (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
 
-/* Hand the command over in the caller's name. `finish` makes the reply when it is done. */
+/* Hand the command over in the caller's name and on the call's condition. `finish` makes the reply
+ * when it is done. */
 enum served call_submit(struct call *call, struct command *command,
                         void (*finish)(struct call *call, int64_t id));
 

@@ -5,7 +5,7 @@
 #include "api/route.h"
 
 /* One answer is one text; a longer one could not be written (buf.h) nor read by anybody. */
-enum { LIST_BYTES_MAX = 1 << 30, LIST_VALUES_MAX = 1000 };
+enum { LIST_BYTES_MAX = 1 << 30 };
 enum { ROW_BYTES_GUESS = 320, ROOM_MAX = 256 << 20 };
 
 /* What is looked for. */
@@ -163,7 +163,7 @@ enum served serve_nested(struct call *call)
 
 static bool is_matching(const struct choice *choice, struct call *call, const struct record *record)
 {
-    return shape_matches(choice->resource->shape, call->core, record, choice->query, call->arena);
+    return shape_matches(choice->resource->shape, call->core, record, choice->query);
 }
 
 enum served serve_match(struct call *call)
@@ -171,14 +171,13 @@ enum served serve_match(struct call *call)
     const struct shape *shape = call->route->resource->shape;
     if (!params_read(call, shape->type))
         return SERVED_REPLY;
-    const struct shape_query query = shape_query_of(shape, call->params);
-    for (uint32_t i = 0; i < shape->count; i++)
-        if (query.values[i] && query.values[i]->count > LIST_VALUES_MAX)
-            call_refuse(call, PROBLEM_BAD_VALUE, str_from(shape->fields[i].name),
-                        SAY(call, str_from(shape->fields[i].name),
-                            STR(" lists more values than can be looked for at once")));
-    if (call->problems)
+    struct shape_query query;
+    const char *wrong = shape_query_read(shape, call->params, call->arena, &query);
+    if (wrong) {
+        const struct str field = str_from(query.wrong_field);
+        call_refuse(call, PROBLEM_BAD_VALUE, field, SAY(call, field, STR(" "), str_from(wrong)));
         return SERVED_REPLY;
+    }
     if (query.count == 0)
         return reply_list(call, shape, (struct ids){0});
     return reply_choice(

@@ -64,50 +64,58 @@ static void object_gone(struct call *call, int64_t id)
 
 /* ---- has somebody else been there? ---- */
 
-static struct str next_tag(struct str *rest)
+static struct str trim(struct str s)
 {
-    const uint32_t end = str_find(*rest, ',', 0);
-    struct str tag = str_slice(*rest, 0, end);
-    *rest = str_slice(*rest, end + 1, rest->len);
-    while (tag.len && (tag.at[0] == ' ' || tag.at[0] == '\t'))
-        tag = str_slice(tag, 1, tag.len);
-    while (tag.len && (tag.at[tag.len - 1] == ' ' || tag.at[tag.len - 1] == '\t'))
-        tag = str_slice(tag, 0, tag.len - 1);
-    return tag;
+    while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))
+        s = str_slice(s, 1, s.len);
+    while (s.len && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
+        s.len--;
+    return s;
 }
 
-static bool is_tag(struct str tag, int64_t turn)
+/* Is there a comma that does not stand in quotes? */
+static bool is_list(struct str tags)
 {
-    int64_t named;
-    if (str_eq(tag, STR("*")))
-        return true;
-    if (tag.len < 2 || tag.at[0] != '"' || tag.at[tag.len - 1] != '"')
-        return false;
-    return str_parse_i64(str_slice(tag, 1, tag.len - 1), &named) && named == turn;
-}
-
-bool object_is_as_expected(struct call *call, const struct record *record)
-{
-    const int64_t turn = record->settings.turn; /* every object has it in the same place */
-    struct str rest = http_header(call->request, "If-Match");
-    if (rest.len == 0)
-        return true;
-    while (rest.len)
-        if (is_tag(next_tag(&rest), turn))
+    bool quoted = false;
+    for (uint32_t i = 0; i < tags.len; i++) {
+        quoted ^= tags.at[i] == '"';
+        if (tags.at[i] == ',' && !quoted)
             return true;
-    struct buf b = buf_in(call->arena);
-    buf_put_z(&b, "somebody changed it first: its ETag is \"");
-    buf_put_i64(&b, turn);
-    buf_put_z(&b, "\" now");
-    reply_error(call, 412, "precondition_failed", buf_str(&b));
+    }
     return false;
 }
 
-/* The object the path names, if the request still means it. */
+/* Only a strong tag of ours can be the one an object has. */
+static bool read_tag(struct str tag, int64_t *out_turn)
+{
+    return tag.len > 2 && tag.at[0] == '"' && tag.at[tag.len - 1] == '"' &&
+           str_parse_i64(str_slice(tag, 1, tag.len - 1), out_turn) && *out_turn > 0;
+}
+
+void object_refuse_turn(struct call *call)
+{
+    call_refuse(call, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
+                STR("it was changed since, or never had that ETag; read it again"));
+}
+
+bool object_condition(struct call *call)
+{
+    const struct str tag = trim(http_header(call->request, "If-Match"));
+    if (tag.len == 0 || str_eq(tag, STR("*")))
+        return true;
+    if (is_list(tag))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("If-Match"),
+                    STR("If-Match must be one ETag or *, a list is not supported"));
+    else if (!read_tag(tag, &call->if_turn))
+        object_refuse_turn(call);
+    return !call->problems;
+}
+
+/* The object the path names, and what it must be like when the command is thought about. */
 static bool find_expected(struct call *call, struct record *out_record)
 {
     return resource_find(call, call->route->resource, call->keys[0], out_record) &&
-           object_is_as_expected(call, out_record);
+           object_condition(call);
 }
 
 /* ---- changing ---- */
@@ -201,7 +209,10 @@ enum served serve_token_create(struct call *call)
         return SERVED_REPLY;
     if (param_required(call, "name"))
         param_text(call, "name", &p->name);
-    param_time(call, "expires_at", &p->expires_at);
+    if (param_time(call, "expires_at", &p->expires_at) && p->expires_at == 0)
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
+                    STR("expires_at must lie in the future; leave it out for a token that never "
+                        "expires"));
     call->secret = credentials_token_new(call->arena);
     p->user_id = call->caller.user_id;
     p->hash = credentials_token_hash(call->arena, call->secret);
@@ -215,7 +226,7 @@ enum served serve_token_delete(struct call *call)
     if (found && record.token.user_id != call->caller.user_id)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                     SAY(call, STR("there is no token of yours with id "), call->keys[0]));
-    if (call->problems || !object_is_as_expected(call, &record))
+    if (call->problems || !object_condition(call))
         return SERVED_REPLY;
     struct command command = command_on(call, record.id);
     return submit(call, &command, object_gone);

@@ -17,7 +17,11 @@ enum served serve_verb(struct call *call);
 enum served serve_token_create(struct call *call);
 enum served serve_token_delete(struct call *call);
 
-/* If the request has an If-Match, it must name the turn of the last change; 412 otherwise. */
-bool object_is_as_expected(struct call *call, const struct record *record);
+/* If the request has an If-Match, the object must have changed last in the turn it names: that is
+ * for the core to judge, when it comes to the command. False after a problem: no object can be
+ * meant, or several could. */
+bool object_condition(struct call *call);
+/* The 412 of a condition that cannot hold any more. */
+void object_refuse_turn(struct call *call);
 /* When the command is done: the object as it is then. */
 void object_shown(struct call *call, int64_t id);

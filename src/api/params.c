@@ -28,14 +28,30 @@ static struct str media_type(struct call *call)
     return trim(str_lower(call->arena, str_slice(header, 0, str_find(header, ';', 0))));
 }
 
-/* Tools that send forms by default are often given JSON to send; no form begins like that. */
-static bool is_json(struct str type, struct str body)
+static bool is_json(struct str type)
 {
-    return str_eq(type, STR("application/json")) || str_ends(type, STR("+json")) ||
-           (body.len && (body.at[0] == '{' || body.at[0] == '['));
+    return str_eq(type, STR("application/json")) || str_ends(type, STR("+json"));
 }
 
-struct json *params_read_json(struct call *call)
+/* What tools say when nobody told them what they send. */
+static bool is_form(struct str type)
+{
+    return type.len == 0 || str_eq(type, STR("application/x-www-form-urlencoded"));
+}
+
+/* Tools that send forms by default are often given JSON to send; no form begins like that. */
+static bool looks_like_json(struct str body)
+{
+    return body.len && (body.at[0] == '{' || body.at[0] == '[');
+}
+
+/* text/plain above all: any page can make a browser send that. */
+static void refuse_type(struct call *call)
+{
+    reply_error(call, 415, "unsupported_media_type", STR("the body must be JSON or form-encoded"));
+}
+
+static struct json *read_json(struct call *call)
 {
     struct json *tree;
     uint32_t offset;
@@ -51,9 +67,18 @@ struct json *params_read_json(struct call *call)
     return NULL;
 }
 
+struct json *params_read_operations(struct call *call)
+{
+    const struct str type = media_type(call);
+    if (is_json(type) || is_form(type))
+        return read_json(call);
+    refuse_type(call);
+    return NULL;
+}
+
 static struct json *read_json_object(struct call *call)
 {
-    struct json *tree = params_read_json(call);
+    struct json *tree = read_json(call);
     if (!tree || tree->kind == JSON_OBJECT)
         return tree;
     reply_error(call, 400, "bad_json", STR("the body must be a JSON object"));
@@ -65,11 +90,10 @@ static struct json *read_body(struct call *call)
     const struct str body = trim(call->request->body), type = media_type(call);
     if (body.len == 0)
         return json_make(call->arena, JSON_OBJECT);
-    if (is_json(type, body))
+    if (is_json(type) || (is_form(type) && looks_like_json(body)))
         return read_json_object(call);
-    if (type.len && !str_eq(type, STR("application/x-www-form-urlencoded"))) {
-        reply_error(call, 415, "unsupported_media_type",
-                    STR("the body must be JSON or form-encoded"));
+    if (!is_form(type)) {
+        refuse_type(call);
         return NULL;
     }
     struct json *form = json_make(call->arena, JSON_OBJECT);
@@ -179,12 +203,8 @@ bool param_doc(struct call *call, const char *name, struct str *out_value)
 bool param_time(struct call *call, const char *name, int64_t *out_ms)
 {
     const struct json *value = get(call, name);
-    if (!value)
+    if (!value || value->kind == JSON_NULL)
         return false;
-    if (value->kind == JSON_NULL) {
-        *out_ms = 0;
-        return true;
-    }
     const bool reads = value->kind == JSON_STRING
                            ? times_parse(value->text, out_ms) || str_parse_i64(value->text, out_ms)
                            : json_as_i64(value, out_ms);

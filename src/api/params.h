@@ -11,8 +11,8 @@
 
 /* False when it does not read; the reply is made then. `type` may wrap the parameters. */
 bool params_read(struct call *call, const char *type);
-/* The body alone, as JSON; NULL when it does not read, and the reply is made. */
-struct json *params_read_json(struct call *call);
+/* The body alone, as JSON of any kind; NULL when it does not read, and the reply is made. */
+struct json *params_read_operations(struct call *call);
 
 /* Each getter: true when it was given and is right. Wrong ones become problems. A text or a
  * document that is null counts as an empty one. */
@@ -20,7 +20,7 @@ bool param_text(struct call *call, const char *name, struct str *out_value);
 bool param_bool(struct call *call, const char *name, bool *out_value);
 /* Canonical JSON of an object; a text is read as JSON. */
 bool param_doc(struct call *call, const char *name, struct str *out_value);
-/* ISO 8601, or milliseconds since 1970; null is 0. */
+/* ISO 8601, or milliseconds since 1970; null counts as not given. */
 bool param_time(struct call *call, const char *name, int64_t *out_ms);
 /* False after a problem when it is absent; null is there, and up to the getter. */
 bool param_required(struct call *call, const char *name);

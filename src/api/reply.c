@@ -133,10 +133,12 @@ void reply_unauthorized(struct call *call, const char *message)
     reply_header(call, "WWW-Authenticate", STR("Basic realm=\"Halligan\""));
 }
 
+/* What ails the store may name paths and hosts: that is for those who were let in. */
 static void reply_unavailable(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
-    const struct str trouble = str_copy(call->arena, str_from(engine->trouble(engine->self)));
+    const char *text = call->caller.user_id ? engine->trouble(engine->self) : "";
+    const struct str trouble = str_copy(call->arena, str_from(text));
     reply_error(call, 503, "unavailable",
                 trouble.len ? SAY(call, STR("the store is not available: "), trouble)
                             : STR("nothing can be served at the moment; try again soon"));

@@ -75,6 +75,14 @@ const struct resource resource_nodes = {
 
 /* ---- deployments ---- */
 
+/* These stand for something else where the name of a deployment would stand. */
+static void refuse_reserved(struct call *call, struct str name)
+{
+    if (str_eq(name, STR("sample")) || str_eq(name, STR("match")))
+        call_refuse(call, PROBLEM_NAME_INVALID, STR("name"),
+                    SAY(call, STR("name: "), name, STR(" is a reserved word")));
+}
+
 static void deployment_create(struct call *call, struct command *out)
 {
     static const struct param_ref parent = {"parent", "parent_id", TABLE_DEPLOYMENT, false};
@@ -82,6 +90,7 @@ static void deployment_create(struct call *call, struct command *out)
     out->kind = COMMAND_DEPLOYMENT_CREATE;
     if (param_required(call, "name"))
         param_text(call, "name", &p->name);
+    refuse_reserved(call, p->name);
     param_text(call, "description", &p->description);
     param_ref_unless_null(call, &parent, &p->parent_id);
 }
@@ -93,6 +102,7 @@ static void deployment_update(struct call *call, int64_t id, struct command *out
     p->id = id;
     p->given = (param_text(call, "name", &p->name) ? GIVEN_NAME : 0u) |
                (param_text(call, "description", &p->description) ? GIVEN_DESCRIPTION : 0u);
+    refuse_reserved(call, p->name);
 }
 
 static const char *const deployment_editable[] = {"name", "description", NULL};

@@ -83,16 +83,16 @@ static bool is_version(struct str segment)
     return segment.len == 2 && segment.at[0] == 'v' && segment.at[1] >= '2' && segment.at[1] <= '9';
 }
 
-/* Both begin with a slash; one at the end of the path does no harm. */
-static bool matches(const char *pattern, struct str path, struct str keys[PATH_KEYS_MAX])
+static bool matches(const char *pattern, const struct http_request *request,
+                    struct str keys[PATH_KEYS_MAX])
 {
     struct str wanted = str_slice(str_from(pattern), 1, UINT32_MAX);
     uint32_t count = 0;
-    if (path.len < 2 || path.at[0] != '/')
-        return false;
-    path = str_slice(path, 1, str_ends(path, STR("/")) ? path.len - 1 : path.len);
-    while (wanted.len && path.len) {
-        const struct str want = next_segment(&wanted), have = next_segment(&path);
+    for (uint32_t i = 0; i < request->segment_count; i++) {
+        const struct str have = request->segments[i];
+        if (wanted.len == 0)
+            return false;
+        const struct str want = next_segment(&wanted);
         if (str_eq(want, STR(":id"))) {
             must(count < PATH_KEYS_MAX);
             keys[count++] = have;
@@ -102,7 +102,7 @@ static bool matches(const char *pattern, struct str path, struct str keys[PATH_K
             return false;
         }
     }
-    return wanted.len == 0 && path.len == 0;
+    return wanted.len == 0;
 }
 
 void route_find(struct call *call)
@@ -111,7 +111,7 @@ void route_find(struct call *call)
     const enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
     struct str keys[PATH_KEYS_MAX] = {{0}, {0}};
     for (uint32_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (!matches(routes[i].pattern, call->request->path, keys))
+        if (!matches(routes[i].pattern, call->request, keys))
             continue;
         call->methods |= 1u << routes[i].method;
         if (call->route || routes[i].method != method)

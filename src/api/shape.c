@@ -244,70 +244,124 @@ void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *ou
 
 /* ---- matching ---- */
 
-struct shape_query shape_query_of(const struct shape *shape, const struct json *object)
+/* A query while it is read. */
+struct reading {
+    struct arena *arena;
+    struct shape_wanted *next; /* of SHAPE_WANTED_MAX */
+    struct shape_wanted *end;
+    const char *what; /* NULL: nothing is wrong */
+};
+
+static struct shape_wanted *room_for_one(struct reading *r)
 {
-    struct shape_query query = {.count = 0};
-    must(shape->count <= 64);
-    for (uint32_t i = 0; i < shape->count; i++) {
-        query.values[i] = json_get(object, str_from(shape->fields[i].name));
-        query.count += query.values[i] != NULL;
+    if (r->next == r->end) {
+        r->what = "lists more values than can be looked for at once";
+        return NULL;
     }
-    return query;
+    return r->next++;
 }
 
-/* A number, or one written as a text: forms know nothing else. */
-static bool is_number(const struct json *wanted, int64_t value)
+static void want_scalar(struct reading *r, const struct json *value)
 {
-    int64_t number_wanted;
-    const struct json as_number = {.kind = JSON_NUMBER, .text = wanted->text};
-    if (wanted->kind != JSON_NUMBER && wanted->kind != JSON_STRING)
-        return false;
-    return json_as_i64(&as_number, &number_wanted) && number_wanted == value;
+    /* A number, or one written as a text: forms know nothing else. */
+    const struct json as_number = {.kind = JSON_NUMBER, .text = value->text};
+    const bool is_text = value->kind == JSON_STRING;
+    struct shape_wanted *w = room_for_one(r);
+    if (!w)
+        return;
+    if (value->text.len > SHAPE_WANTED_SIZE_MAX)
+        r->what = "is longer than what can be looked for";
+    *w = (struct shape_wanted){.kind = value->kind, .text = value->text};
+    w->has_number = (is_text || value->kind == JSON_NUMBER) && json_as_i64(&as_number, &w->number);
+    w->has_time = is_text && times_parse(value->text, &w->time_ms);
 }
 
-static bool is_text(const struct json *wanted, struct str text)
+/* As a document. Only arrays are shown as such, but whatever is too long is told. */
+static void want_doc(struct reading *r, const struct json *value)
+{
+    struct shape_wanted *w = room_for_one(r);
+    if (!w)
+        return;
+    *w = (struct shape_wanted){.kind = value->kind, .doc = json_write(r->arena, value)};
+    if (w->doc.len > SHAPE_WANTED_SIZE_MAX)
+        r->what = "is longer than what can be looked for";
+}
+
+static void want_one(struct reading *r, const struct json *value)
+{
+    if (value->kind == JSON_ARRAY || value->kind == JSON_OBJECT)
+        want_doc(r, value);
+    else
+        want_scalar(r, value);
+}
+
+/* An array is one of several values, or where arrays are shown, the value itself. */
+static void want(struct reading *r, const struct shape_field *field, const struct json *value)
+{
+    if (value->kind != JSON_ARRAY || field->kind == SHAPE_ARRAY)
+        want_one(r, value);
+    const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
+    for (; item && !r->what; item = item->next)
+        want_one(r, item);
+}
+
+const char *shape_query_read(const struct shape *shape, const struct json *object, struct arena *a,
+                             struct shape_query *out_query)
+{
+    struct reading r = {.arena = a, .next = arena_array(a, struct shape_wanted, SHAPE_WANTED_MAX)};
+    r.end = r.next + SHAPE_WANTED_MAX;
+    must(shape->count <= 64);
+    *out_query = (struct shape_query){.count = 0};
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const struct json *value = json_get(object, str_from(shape->fields[i].name));
+        if (!value)
+            continue;
+        const struct shape_wanted *first = r.next;
+        want(&r, &shape->fields[i], value);
+        if (r.what) {
+            out_query->wrong_field = shape->fields[i].name;
+            return r.what;
+        }
+        out_query->fields[i].values = first;
+        out_query->fields[i].count = (uint32_t)(r.next - first);
+        out_query->fields[i].is_asked = true;
+        out_query->count++;
+    }
+    return NULL;
+}
+
+static bool is_text(const struct shape_wanted *wanted, struct str text)
 {
     return wanted->kind == JSON_STRING && str_eq(wanted->text, text);
 }
 
-static bool value_is(struct value v, const struct json *wanted, struct arena *scratch)
+static bool value_is(struct value v, const struct shape_wanted *wanted)
 {
-    int64_t ms;
     switch (v.kind) {
     case VALUE_NULL: return wanted->kind == JSON_NULL;
     case VALUE_BOOL:
         return wanted->kind == (v.truth ? JSON_TRUE : JSON_FALSE) ||
                is_text(wanted, v.truth ? STR("true") : STR("false"));
-    case VALUE_INT: return is_number(wanted, v.number);
+    case VALUE_INT: return wanted->has_number && wanted->number == v.number;
     case VALUE_TEXT: return is_text(wanted, v.text);
-    case VALUE_DOC: return str_eq(json_write(scratch, wanted), v.text);
-    case VALUE_TIME:
-        return wanted->kind == JSON_STRING && times_parse(wanted->text, &ms) && ms == v.number;
+    case VALUE_DOC: return wanted->kind == JSON_ARRAY && str_eq(wanted->doc, v.text);
+    case VALUE_TIME: return wanted->has_time && wanted->time_ms == v.number;
     }
     impossible("a kind of value outside the enum");
 }
 
-static bool value_is_in(struct value v, const struct json *wanted, struct arena *scratch)
-{
-    if (value_is(v, wanted, scratch))
-        return true;
-    if (wanted->kind != JSON_ARRAY)
-        return false;
-    for (const struct json *item = wanted->first; item; item = item->next)
-        if (value_is(v, item, scratch))
-            return true;
-    return false;
-}
-
 bool shape_matches(const struct shape *shape, const struct core *core, const struct record *record,
-                   const struct shape_query *query, struct arena *scratch)
+                   const struct shape_query *query)
 {
-    const struct arena_mark mark = arena_mark(scratch);
-    bool matches = true;
-    for (uint32_t i = 0; i < shape->count && matches; i++)
-        if (query->values[i])
-            matches =
-                value_is_in(value_of(&shape->fields[i], core, record), query->values[i], scratch);
-    arena_rewind(scratch, mark);
-    return matches;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        if (!query->fields[i].is_asked)
+            continue;
+        const struct value v = value_of(&shape->fields[i], core, record);
+        uint32_t k = 0;
+        while (k < query->fields[i].count && !value_is(v, &query->fields[i].values[k]))
+            k++;
+        if (k == query->fields[i].count)
+            return false;
+    }
+    return true;
 }

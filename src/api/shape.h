@@ -54,14 +54,34 @@ void shape_write(const struct shape *shape, const struct core *core, const struc
                  uint64_t mask, struct buf *out);
 void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *out);
 
-/* What a record must be like: for each field a value, a list of values of which one must be it,
- * or NULL. */
-struct shape_query {
-    const struct json *values[64];
-    uint32_t count; /* that are not NULL */
+#define SHAPE_WANTED_MAX      1000u /* values in one query     */
+#define SHAPE_WANTED_SIZE_MAX 4096u /* bytes of one such value */
+
+/* A value that a field may have, read beforehand in every way a field could want it. */
+struct shape_wanted {
+    enum json_kind kind;
+    bool has_number, has_time;
+    int64_t number;  /* also of one written as a text */
+    int64_t time_ms; /* of a text                     */
+    struct str text; /* of a text                     */
+    struct str doc;  /* of an array: canonical        */
 };
 
-/* From the members of an object that are fields of the shape; others are ignored. */
-struct shape_query shape_query_of(const struct shape *shape, const struct json *object);
+/* What a record must be like: for each field the values of which one must be it. */
+struct shape_query {
+    struct {
+        const struct shape_wanted *values;
+        uint32_t count; /* 0 of a field that is asked for: nothing is it */
+        bool is_asked;
+    } fields[64];
+    uint32_t count;          /* fields that are asked for            */
+    const char *wrong_field; /* asks for more than can be looked for */
+};
+
+/* From the members of an object that are fields of the shape; others are ignored. A member is a
+ * value, or a list of them. NULL when it worked, otherwise what is wrong with `wrong_field`. Texts
+ * are those of the object, or lie in the arena. */
+const char *shape_query_read(const struct shape *shape, const struct json *object, struct arena *a,
+                             struct shape_query *out_query);
 bool shape_matches(const struct shape *shape, const struct core *core, const struct record *record,
-                   const struct shape_query *query, struct arena *scratch);
+                   const struct shape_query *query);

@@ -60,11 +60,12 @@ static err find_password(struct arena *a, const char *path, struct str *out)
 {
     err e = read_password(a, path, out);
     if (e == ERR_REFUSED) {
-        log_say(LOG_ERROR,
-                "the password of the first user is not taken from \"%s\": that must be a plain file "
-                "of ours (chmod 600) with a password of at least %d characters; correct it, or "
-                "remove it to get a new one",
-                path, PASSWORD_LEN_MIN);
+        log_say(
+            LOG_ERROR,
+            "the password of the first user is not taken from \"%s\": that must be a plain file "
+            "of ours (chmod 600) with a password of at least %d characters; correct it, or "
+            "remove it to get a new one",
+            path, PASSWORD_LEN_MIN);
         return e;
     }
     if (e == OK && out->len == 0) {

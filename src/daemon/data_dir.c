@@ -30,13 +30,15 @@ void data_dir_who(char out_who[WHO_SIZE])
 static enum ending check_trust(const char *path, const struct stat *facts)
 {
     if (facts->st_uid != geteuid() && facts->st_uid != 0)
-        log_say(LOG_ERROR,
-                "the data directory \"%s\" belongs to user %ld, but this is user %ld: give it to us "
-                "and chmod 700 it",
-                path, (long)facts->st_uid, (long)geteuid());
+        log_say(
+            LOG_ERROR,
+            "the data directory \"%s\" belongs to user %ld, but this is user %ld: give it to us "
+            "and chmod 700 it",
+            path, (long)facts->st_uid, (long)geteuid());
     else if (facts->st_mode & 022)
-        log_say(LOG_ERROR, "others may write into the data directory \"%s\" (mode %03o): chmod 700 it",
-                path, (unsigned)facts->st_mode & 0777u);
+        log_say(LOG_ERROR,
+                "others may write into the data directory \"%s\" (mode %03o): chmod 700 it", path,
+                (unsigned)facts->st_mode & 0777u);
     else
         return ENDING_FINE;
     return ENDING_TROUBLE;
@@ -107,10 +109,11 @@ enum ending data_dir_check_database(struct config *c)
         return ENDING_FINE;
     if (stat(path, &facts) == 0 ? facts.st_size > 0 : errno != ENOENT)
         return ENDING_FINE; /* what else is wrong with it, the store says better */
-    log_say(LOG_ERROR,
-            "this data directory has been used, but its database \"%s\" is gone or empty; restore a "
-            "backup, or remove admin.password to begin anew",
-            path);
+    log_say(
+        LOG_ERROR,
+        "this data directory has been used, but its database \"%s\" is gone or empty; restore a "
+        "backup, or remove admin.password to begin anew",
+        path);
     return ENDING_TROUBLE;
 }
 

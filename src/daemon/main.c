@@ -107,7 +107,8 @@ static int take_flag(struct arguments *a, const char *text, const char *followin
         return 1;
     }
     if (!following || strncmp(following, "--", 2) == 0) {
-        complain(a, "this option needs a value (as --option=value if that begins with dashes)", text);
+        complain(a, "this option needs a value (as --option=value if that begins with dashes)",
+                 text);
         return 1;
     }
     *place = following;

@@ -38,6 +38,6 @@ struct daemon {
 
 /* SIGHUP: what of the config can change while we run, and the content. */
 void daemon_reload(struct daemon *d);
-/* Bring the stored settings to what the flags say, if they differ; once an earlier change is through,
- * when there is one. */
+/* Bring the stored settings to what the flags say, if they differ; when an earlier change is still
+ * under way, after that. */
 void daemon_apply_settings(struct daemon *d, bool test_jig);

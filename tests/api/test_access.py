@@ -56,7 +56,44 @@ def test_tokens_may_expire(daemon):
     assert made.json()["expires_at"] == "2100-01-02T03:04:05.000Z", made
     past = me.post("tokens", {"name": "t", "expires_at": "2001-01-01T00:00:00Z"})
     assert past.status == 400 and past.json()["field"] == "expires_at", past
+    for past in (0, "0", "1970-01-01T00:00:00Z", False):
+        answer = me.post("tokens", {"name": "t", "expires_at": past})
+        assert answer.status == 400 and answer.json()["field"] == "expires_at", answer
     assert me.post("tokens", {}).json()["field"] == "name"
+
+
+def test_pages_of_other_sites_change_nothing(daemon):
+    me = daemon.client()
+    host = urllib.parse.urlsplit(daemon.url).netloc
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    for headers in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://" + host + "1"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ):
+        answer = me.ask("POST", "deployments", raw=b"name=evil", headers={**form, **headers})
+        assert answer.status == 403 and answer.json()["code"] == "forbidden", answer
+        assert me.get("deployments", headers=headers).status == 200
+    assert me.get("deployments/evil").status == 404
+    own = {"Origin": "http://" + host, "Sec-Fetch-Site": "same-origin"}
+    assert me.post("deployments", {"name": "from-a-page"}, headers=own).status == 200
+
+
+def test_who_is_refused_anyway_need_not_send_a_body(daemon):
+    """The answer comes after the head: not one byte of the body is sent."""
+    bearer = daemon.client().authorization
+    for path, authorization, status in (
+        ("/api/v2/nodes", "", b"401"),
+        ("/api/v2/nodes", "Authorization: Bearer hlg_unknown\r\n", b"401"),
+        ("/api/v2/nowhere", f"Authorization: {bearer}\r\n", b"404"),
+        ("/api/v2/nodes/1", f"Authorization: {bearer}\r\n", b"405"),
+    ):
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+        head += f"{authorization}\r\n"
+        with connect(daemon) as link:
+            link.sendall(head.encode())
+            assert link.recv(4096).split()[1] == status, (path, authorization)
 
 
 def test_unknown_paths_are_404_and_unknown_verbs_405(daemon):

@@ -214,8 +214,9 @@ def test_bodies_that_do_not_read_are_400(daemon):
     for raw in (b"name=%", b"name=%zz", b"name=%00", b"name=%ff"):
         answer = me.ask("POST", "nodes", raw=raw)
         assert answer.status == 400, answer
-    xml = me.post("nodes", raw=b"<x/>", headers={"Content-Type": "text/xml"})
-    assert xml.status == 415, xml
+    for kind in ("text/xml", "text/plain", "text/plain; charset=utf-8"):
+        answer = me.post("nodes", raw=b'{"name":"x.example.com"}', headers={"Content-Type": kind})
+        assert answer.status == 415, answer
 
 
 def test_a_body_that_is_too_large_is_413(daemon):
@@ -265,6 +266,8 @@ def test_matches(daemon):
     assert match({"description": "same", "alive": "true"}) == ["match2"]
     either = ["match1.example.com", "match2.example.com", "x"]
     assert match({"name": either}) == ["match1", "match2"]
+    long = me.post("nodes/match", {"quirks": ["x" * (3 << 20)]})
+    check_error(long, 400, "bad_value", "quirks")
     assert match({"name": "match"}) == [] and match({}) == [] and match({"nix": 1}) == []
 
 
@@ -277,8 +280,11 @@ def test_etags(daemon):
     first = me.put("deployments/tagged", {"description": "1"}, headers=good)
     assert first.status == 200 and first.headers["ETag"] != tag, first
     second = me.put("deployments/tagged", {"description": "2"}, headers=good)
-    check_error(second, 412, "precondition_failed")
-    check_error(me.delete("deployments/tagged", headers=good), 412, "precondition_failed")
+    check_error(second, 412, "precondition_failed", "if_turn")
+    late = me.delete("deployments/tagged", headers=good)
+    check_error(late, 412, "precondition_failed", "if_turn")
+    several = {"If-Match": tag + ", " + first.headers["ETag"]}
+    check_error(me.put("deployments/tagged", {}, headers=several), 400, "bad_value", "If-Match")
     assert me.get("deployments/tagged").json()["description"] == "1"
     last = {"If-Match": first.headers["ETag"]}
     assert me.delete("deployments/tagged", headers=last).status == 200
@@ -300,5 +306,19 @@ def test_patches(daemon):
     noderole = make(me, "node_roles", node="patch.example.com", role="base")
     data = [{"op": "replace", "path": "/data", "value": {"a": 1}}]
     assert me.patch(f"node_roles/{noderole['id']}", data).status == 200
+    inside = [
+        {"op": "test", "path": "/data/a", "value": 1},
+        {"op": "add", "path": "/data/b", "value": [1]},
+        {"op": "copy", "from": "/data/a", "path": "/data/b/-"},
+        {"op": "move", "from": "/data/a", "path": "/data/c"},
+        {"op": "test", "path": "/data", "value": {"b": [1, 1], "c": 1}},
+    ]
+    assert me.patch(f"node_roles/{noderole['id']}", inside).status == 200
     state = [{"op": "replace", "path": "/state", "value": 0}]
     check_error(me.patch(f"node_roles/{noderole['id']}", state), 409, "read_only", "state")
+
+
+def test_an_encoded_slash_is_part_of_a_name(daemon):
+    answer = daemon.client().get("nodes/patch.example.com%2Fnode_roles")
+    check_error(answer, 404, "not_found", "id")
+    assert "patch.example.com/node_roles" in answer.json()["message"], answer

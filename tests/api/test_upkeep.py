@@ -211,7 +211,7 @@ def test_somebody_elses_database_is_refused(daemon):
 
 
 def test_damaged_pages_are_refused(daemon):
-    """Every page in turn is overwritten in the middle: the daemon either notices and leaves the
+    """Pages are overwritten near their end, where rows begin to grow: the daemon either notices and leaves the
     file alone, or the page held nothing that is loaded, and `check` may still notice."""
     with restored(daemon) as place:
         if not place.is_sqlite:
@@ -220,7 +220,7 @@ def test_damaged_pages_are_refused(daemon):
             whole = file.read()
         noticed = 0
         for page in range(0, len(whole), 4096 * max(1, len(whole) // 4096 // 12)):
-            torn = whole[: page + 1000] + b"\xde\xad\xbe\xef" * 16 + whole[page + 1064 :]
+            torn = whole[: page + 3996] + b"\xde\xad\xbe\xef" * 16 + whole[page + 4060 :]
             with open(place.file, "wb") as out:
                 out.write(torn)
             done = place.run("check")

@@ -143,6 +143,23 @@ static err front_submit(void *self, const struct command *command)
 
 /* ---- asking ---- */
 
+/* The path as the server hands it over: split where a slash was sent, %2F is part of a segment. */
+static inline void asked_path(struct http_request *request, struct str path)
+{
+    request->path = str_copy(&request->arena, path);
+    for (uint32_t at = 1, end; at < path.len; at = end + 1) {
+        end = str_find(path, '/', at);
+        struct buf b = buf_in(&request->arena);
+        for (uint32_t i = at; i < end; i++) {
+            const bool slash = str_starts(str_slice(path, i, end), STR("%2F"));
+            buf_put_c(&b, slash ? '/' : path.at[i]);
+            i += slash ? 2 : 0;
+        }
+        CHECK(request->segment_count < HTTP_SEGMENTS_MAX);
+        request->segments[request->segment_count++] = buf_str(&b);
+    }
+}
+
 static inline struct asked *asked_new(struct front *f, enum http_method method, const char *target)
 {
     struct asked *a = calloc(1, sizeof *a);
@@ -152,7 +169,7 @@ static inline struct asked *asked_new(struct front *f, enum http_method method, 
     const uint32_t mark = str_find(whole, '?', 0);
     struct arena *arena = &a->request.arena;
     a->request.method = method;
-    a->request.path = str_copy(arena, str_slice(whole, 0, mark));
+    asked_path(&a->request, str_slice(whole, 0, mark));
     a->request.is_loopback = true;
     struct http_pair **end = &a->request.query;
     struct str rest = str_slice(whole, mark + 1, whole.len);

@@ -110,8 +110,10 @@ TEST(a_core_lost_during_the_check_is_a_503)
     struct front *f = front_open();
     struct asked *a = knock(f, ANY, ADMIN);
     f->is_down = true;
+    f->trouble = "/var/lib/secret: disk full";
     front_wait(f, a);
     STATUS(a, 503);
+    CHECK(!strstr(a->body, "secret") && !strstr(a->body, "disk"));
     f->is_down = false;
     front_close(f);
 }
@@ -245,6 +247,14 @@ TEST(a_token_may_have_an_end)
     a = ask(f, HTTP_POST, "/api/v2/tokens", "name=ci&expires_at=1988150645678");
     SAYS(at(f, a, "expires_at"), "'2033-01-01T00:04:05.678Z'");
     STATUS(ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':null}"), 200);
+    const char *const past[] = {"0", "-1", "'0'", "1", "'1970-01-01T00:00:00Z'", "false", "''"};
+    for (uint32_t i = 0; i < sizeof past / sizeof *past; i++) {
+        char body[96];
+        snprintf(body, sizeof body, "{'name':'ci','expires_at':%s}", past[i]);
+        PROBLEM(f, ask(f, HTTP_POST, "/api/v2/tokens", body), 400, "bad_value", "expires_at");
+    }
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/tokens", "name=ci&expires_at=0"), 400, "bad_value",
+            "expires_at");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci','expires_at':'soon'}"), 400,
             "bad_value", "expires_at");
     PROBLEM(
@@ -313,5 +323,148 @@ TEST(a_held_read_with_a_password_that_changed_is_refused)
     f->held = 0;
     api_reloaded(f->api);
     STATUS(held, 401);
+    front_close(f);
+}
+
+/* ---- pages of other sites ---- */
+
+static struct asked *browse(struct front *f, enum http_method method, const char *const *lines)
+{
+    struct asked *a = asked_new(f, method, "/api/v2/deployments");
+    asked_header(a, "Authorization", f->bearer);
+    asked_header(a, "Host", "Halligan.example:3000");
+    for (; *lines; lines += 2)
+        asked_header(a, lines[0], lines[1]);
+    asked_body(f, a, "{'name':'lab'}");
+    asked_send(f, a);
+    while (f->line_count)
+        front_take(f);
+    return a;
+}
+
+TEST(a_page_of_another_site_changes_nothing)
+{
+    struct front *f = front_open();
+    const char *const foreign[][3] = {{"Sec-Fetch-Site", "cross-site"},
+                                      {"Sec-Fetch-Site", "Cross-Site"},
+                                      {"Origin", "https://evil.example"},
+                                      {"Origin", "http://halligan.example"},
+                                      {"Origin", "http://halligan.example:3001"},
+                                      {"Origin", "http://evil.halligan.example:3000"},
+                                      {"Origin", "http://halligan.example:3000.evil.example"},
+                                      {"Origin", "halligan.example:3000"},
+                                      {"Origin", "ftp://halligan.example:3000"},
+                                      {"Origin", "null"}};
+    for (uint32_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        PROBLEM(f, browse(f, HTTP_POST, foreign[i]), 403, "forbidden", "absent");
+        PROBLEM(f, browse(f, HTTP_DELETE, foreign[i]), 403, "forbidden", "absent");
+        STATUS(browse(f, HTTP_GET, foreign[i]), 200);
+    }
+    SAYS(column(get(f, "/api/v2/deployments"), "name"), "system");
+    front_close(f);
+}
+
+TEST(our_own_pages_and_programs_are_let_in)
+{
+    const char *const own[][5] = {
+        {NULL},
+        {"Sec-Fetch-Site", "same-origin"},
+        {"Sec-Fetch-Site", "none"},
+        {"Origin", "http://halligan.example:3000"},
+        {"Origin", "https://HALLIGAN.example:3000"},
+        {"Origin", "http://halligan.example:3000", "Sec-Fetch-Site", "same-origin"}};
+    for (uint32_t i = 0; i < sizeof own / sizeof *own; i++) {
+        struct front *f = front_open();
+        STATUS(browse(f, HTTP_POST, own[i]), 200);
+        front_close(f);
+    }
+}
+
+/* A browser leaves the usual port out, a proxy may not, and the other way round. */
+TEST(the_usual_port_need_not_be_said)
+{
+    const struct {
+        const char *origin, *host;
+        int status;
+    } cases[] = {
+        {"http://a.example", "a.example:80", 200},  {"http://a.example:80", "a.example", 200},
+        {"https://a.example", "a.example", 200},    {"https://a.example", "a.example:443", 200},
+        {"https://a.example", "a.example:80", 403}, {"http://a.example", "a.example:443", 403},
+        {"http://[::1]", "[::1]:80", 200},          {"http://a.example", "", 403}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct front *f = front_open();
+        struct asked *a = asked_new(f, HTTP_POST, "/api/v2/deployments");
+        asked_header(a, "Authorization", f->bearer);
+        asked_header(a, "Origin", cases[i].origin);
+        if (*cases[i].host)
+            asked_header(a, "Host", cases[i].host);
+        asked_body(f, a, "{'name':'lab'}");
+        asked_send(f, a);
+        while (f->line_count)
+            front_take(f);
+        STATUS(a, cases[i].status);
+        front_close(f);
+    }
+}
+
+/* ---- before the body is here ---- */
+
+struct door {
+    enum http_method method;
+    const char *target, *authorization, *more; /* "Name: value" or "" */
+    int status;                                /* 0: go on            */
+};
+
+static int admitted(struct front *f, const struct door *door, const char *length)
+{
+    const struct http_handler handler = api_handler(f->api);
+    struct http_answer answer = {0};
+    struct asked *a = asked_new(f, door->method, door->target);
+    if (*door->authorization)
+        asked_header(a, "Authorization", door->authorization);
+    if (*length)
+        asked_header(a, strcmp(length, "chunked") ? "Content-Length" : "Transfer-Encoding", length);
+    const struct str more = str_from(door->more);
+    const uint32_t colon = str_find(more, ':', 0);
+    if (more.len)
+        asked_header(a, str_z(&a->kept, str_slice(more, 0, colon)),
+                     str_z(&a->kept, str_slice(more, colon + 2, more.len)));
+    const int status = handler.admit(handler.self, &a->request, &answer);
+    CHECK(status == answer.status && a->answers == 0);
+    CHECK(status == 0 || (answer.body.len > 4 && answer.content_type));
+    CHECK(status != 405 || str_eq(answer.headers[0].value, STR("GET, HEAD, POST")));
+    http_answer(&a->request, &answer); /* so that it ends */
+    return status;
+}
+
+TEST(who_is_refused_anyway_need_not_send_a_body)
+{
+    struct front *f = front_open();
+    const char *expired = front_token(f, 1, f->w->now_ms + 60000);
+    f->w->now_ms += 60000;
+    const struct door doors[] = {
+        {HTTP_POST, "/api/v2/nodes", "", "", 401},
+        {HTTP_POST, "/api/v2/nodes", "Nonsense", "", 401},
+        {HTTP_POST, "/api/v2/nodes", "Basic !!!", "", 401},
+        {HTTP_POST, "/api/v2/nodes", "Bearer hlg_unknown", "", 401},
+        {HTTP_POST, "/api/v2/nodes", expired, "", 401},
+        {HTTP_POST, "/nowhere", "", "", 401},
+        {HTTP_POST, "/nowhere", f->bearer, "", 404},
+        {HTTP_DELETE, "/api/v2/nodes", f->bearer, "", 405},
+        {HTTP_POST, "/api/v2/nodes", f->bearer, "Sec-Fetch-Site: cross-site", 403},
+        {HTTP_POST, "/api/v2/nodes", "", "Origin: https://evil.example", 403},
+        {HTTP_POST, "/api/v2/nodes", f->bearer, "", 0},
+        {HTTP_POST, "/api/v2/nodes", WRONG, "", 0}, /* that is found out later */
+        {HTTP_POST, "/nowhere", WRONG, "", 0},
+        {HTTP_GET, "/healthz", "", "", 0},
+    };
+    for (uint32_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+        CHECK(admitted(f, &doors[i], "5") == doors[i].status);
+        CHECK(admitted(f, &doors[i], "chunked") == doors[i].status);
+        CHECK(admitted(f, &doors[i], "") == 0 && admitted(f, &doors[i], "0") == 0);
+    }
+    f->is_down = true;
+    CHECK(admitted(f, &doors[10], "5") == 503 && admitted(f, &doors[0], "5") == 401);
+    f->is_down = false;
     front_close(f);
 }

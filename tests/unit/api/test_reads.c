@@ -401,6 +401,24 @@ TEST(forms_and_queries_match_like_json)
     front_close(f);
 }
 
+TEST(a_form_with_too_many_parameters_is_refused)
+{
+    struct front *f = furnished();
+    char *body = malloc(8100);
+    CHECK(body != NULL);
+    for (size_t i = 0; i < 2000; i++)
+        memcpy(body + 4 * i, "a=1&", 4);
+    body[8000] = 0;
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes/match", body), 400, "bad_text", "absent");
+    char *target = malloc(9000);
+    CHECK(target != NULL);
+    snprintf(target, 9000, "/api/v2/nodes/match?%s", body);
+    PROBLEM(f, ask(f, HTTP_POST, target, ""), 400, "bad_text", "absent");
+    free(target);
+    free(body);
+    front_close(f);
+}
+
 TEST(more_values_than_can_be_looked_for_are_refused)
 {
     struct front *f = furnished();
@@ -412,6 +430,108 @@ TEST(more_values_than_can_be_looked_for_are_refused)
     snprintf(body + n, 20000 - n, "]}");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes/match", body), 400, "bad_value", "id");
     free(body);
+    front_close(f);
+}
+
+/* Fields are read once, not once for each row: with this many bytes for each of so many rows it
+ * would not end. */
+TEST(values_that_are_too_long_are_refused)
+{
+    enum { LONG = 4 << 20 };
+    struct front *f = furnished();
+    char *body = malloc(LONG + 64), *text = malloc(LONG + 1);
+    CHECK(body != NULL && text != NULL);
+    memset(text, 'x', LONG);
+    text[4097] = 0;
+    const char *const forms[] = {"{'name':'%s'}", "{'name':['a','%s']}", "{'quirks':[['%s']]}",
+                                 "{'quirks':['%s']}", "{'name':{'a':'%s'}}"};
+    for (int again = 0; again < 2; again++) {
+        for (uint32_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            const char *split = strchr(forms[i], '%');
+            snprintf(body, LONG + 64, "%.*s%s%s", (int)(split - forms[i]), forms[i], text,
+                     split + 2);
+            struct asked *a = ask(f, HTTP_POST, "/api/v2/nodes/match", body);
+            PROBLEM(f, a, 400, "bad_value", i == 2 || i == 3 ? "quirks" : "name");
+            HAS(a->body, "longer than");
+        }
+        memset(text, 'x', LONG - 64);
+        text[LONG - 64] = 0;
+    }
+    text[4096] = 0;
+    snprintf(body, LONG + 64, "{'name':['%s','n1.example.com']}", text);
+    SAYS(matched(f, "nodes", body), "3");
+    free(text);
+    free(body);
+    front_close(f);
+}
+
+TEST(the_values_of_all_columns_count_together)
+{
+    struct front *f = furnished();
+    char *body = malloc(20000);
+    CHECK(body != NULL);
+    size_t n = (size_t)snprintf(body, 20000, "{'name':['n1.example.com'");
+    for (int i = 1; i < 999; i++)
+        n += (size_t)snprintf(body + n, 20000 - n, ",%d", i);
+    snprintf(body + n, 20000 - n, "],'id':3}");
+    SAYS(matched(f, "nodes", body), "3");
+    snprintf(body + n, 20000 - n, "],'id':[3,4]}");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes/match", body), 400, "bad_value", "name");
+    free(body);
+    front_close(f);
+}
+
+/* ---- where and how ---- */
+
+TEST(unknown_paths_and_verbs_are_told_apart)
+{
+    struct front *f = furnished();
+    const char *const nowhere[] = {"/",
+                                   "/api",
+                                   "/api/v2",
+                                   "/api/v1/nodes",
+                                   "/api/v10/nodes",
+                                   "/api/v2/nodess",
+                                   "/api/v2/nodes/1/2/3/4",
+                                   "/api/v2//nodes",
+                                   "/api/v2/nodes//commit",
+                                   "api/v2/nodes",
+                                   "/v2/nodes"};
+    for (uint32_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++)
+        PROBLEM(f, get(f, nowhere[i]), 404, "not_found", "absent");
+    struct asked *a = ask(f, HTTP_POST, "/api/v2/roles", "{'name':'r'}");
+    PROBLEM(f, a, 405, "not_supported", "absent");
+    SAID(a, "Allow: GET, HEAD");
+    a = ask(f, HTTP_DELETE, "/api/v2/roles/a", "");
+    PROBLEM(f, a, 405, "not_supported", "absent");
+    SAID(a, "Allow: GET, HEAD, PUT, PATCH");
+    a = ask(f, HTTP_OTHER, "/api/v2/nodes", "");
+    SAID(a, "Allow: GET, HEAD, POST");
+    SAID(ask(f, HTTP_GET, "/api/v2/nodes/n1.example.com/commit", ""), "Allow: PUT");
+    SAID(ask(f, HTTP_PUT, "/api/v2/tokens/1", ""), "Allow: DELETE");
+    front_close(f);
+}
+
+TEST(every_version_from_two_to_nine_is_served)
+{
+    struct front *f = furnished();
+    STATUS(get(f, "/api/v9/nodes"), 200);
+    STATUS(get(f, "/api/v3/nodes/n1.example.com/node_roles"), 200);
+    STATUS(get(f, "/api/v2/nodes/"), 200);
+    STATUS(ask(f, HTTP_HEAD, "/api/v2/nodes", ""), 200);
+    STATUS(ask(f, HTTP_HEAD, "/healthz", ""), 200);
+    front_close(f);
+}
+
+TEST(a_slash_that_was_sent_encoded_separates_nothing)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/nodes/n1.example.com%2Fnode_roles");
+    PROBLEM(f, a, 404, "not_found", "id");
+    SAYS(at(f, a, "message"), "'there is no node called n1.example.com/node_roles'");
+    PROBLEM(f, get(f, "/api%2Fv2/nodes"), 404, "not_found", "absent");
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/nodes%2Fn1.example.com", ""), 404, "not_found",
+            "absent");
     front_close(f);
 }
 

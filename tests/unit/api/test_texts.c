@@ -1,8 +1,9 @@
-/* Moments and forms as texts. */
+/* Moments, forms and pointers as texts. */
 #include <stdio.h>
 #include <string.h>
 
 #include "api/form.h"
+#include "api/pointer.h"
 #include "api/times.h"
 #include "base/buf.h"
 #include "tests/check.h"
@@ -133,4 +134,67 @@ TEST(forms_that_are_not_well_encoded_are_refused)
     CHECK(reads("a=%00", "wrong"));
     CHECK(reads("a=%80", "wrong"));
     CHECK(reads("a=\xff", "wrong"));
+}
+
+/* ---- pointers ---- */
+
+static bool reads_pointer(const char *text, const char *wanted)
+{
+    struct arena a = {0};
+    struct pointer p;
+    struct buf b = buf_in(&a);
+    const bool reads = pointer_parse(&a, str_from(text), &p);
+    for (uint32_t i = 0; reads && i < p.count; i++) {
+        buf_put_c(&b, '[');
+        buf_put_str(&b, p.steps[i]);
+        buf_put_c(&b, ']');
+    }
+    const bool same = wanted ? reads && str_eq(buf_str(&b), str_from(wanted)) : !reads;
+    arena_fini(&a);
+    return same;
+}
+
+TEST(pointers_are_read_as_they_are_written)
+{
+    CHECK(reads_pointer("", ""));
+    CHECK(reads_pointer("/", "[]"));
+    CHECK(reads_pointer("/a", "[a]"));
+    CHECK(reads_pointer("/a/", "[a][]"));
+    CHECK(reads_pointer("//a", "[][a]"));
+    CHECK(reads_pointer("/a~1b/~0c~01/-", "[a/b][~c~1][-]"));
+    CHECK(reads_pointer("a", NULL));
+    CHECK(reads_pointer("/a~", NULL));
+    CHECK(reads_pointer("/a~2", NULL));
+    CHECK(reads_pointer("/~/", NULL));
+    char deep[131] = {0};
+    for (int i = 0; i < 64; i++)
+        memcpy(deep + 2 * i, "/a", 2);
+    CHECK(!reads_pointer(deep, NULL));
+    memcpy(deep + 128, "/a", 2);
+    CHECK(reads_pointer(deep, NULL));
+}
+
+TEST(a_place_costs_as_much_as_stands_before_it)
+{
+    struct arena a = {0};
+    struct json *tree;
+    struct pointer p;
+    uint32_t offset;
+    const char *what;
+    CHECK(json_read(&a, STR("{\"a\":[1,2,3,4],\"b\":5}"), &tree, &offset, &what) == OK);
+    CHECK(pointer_parse(&a, STR("/a/3"), &p));
+    struct document d = {tree, 5}; /* a, then three elements, then the one that is meant */
+    CHECK(document_find(&d, &p) && d.steps_left == 0);
+    CHECK(!document_find(&d, &p) && !document_take(&d, &p));
+    d.steps_left = 4;
+    CHECK(!document_find(&d, &p));
+    d.steps_left = 100;
+    struct json *last = document_take(&d, &p);
+    CHECK(last && str_eq(last->text, STR("4")) && !document_find(&d, &p));
+    CHECK(document_add(&d, &p, last) && document_find(&d, &p) == last);
+    CHECK(str_eq(json_write(&a, tree), STR("{\"a\":[1,2,3,4],\"b\":5}")));
+    CHECK(pointer_parse(&a, STR("/a/-"), &p) && !document_find(&d, &p) && !document_take(&d, &p));
+    CHECK(pointer_parse(&a, STR(""), &p) && document_find(&d, &p) == tree);
+    CHECK(!document_take(&d, &p) && !document_add(&d, &p, json_make(&a, JSON_NULL)));
+    arena_fini(&a);
 }

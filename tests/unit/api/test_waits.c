@@ -275,8 +275,202 @@ TEST(without_a_core_everything_is_503)
     PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
     PROBLEM(f, ask(f, HTTP_PUT, LAB "/commit", ""), 503, "unavailable", "absent");
     SAID(get(f, LAB), "Retry-After: 1");
+    f->trouble = "/var/lib/secret: disk full";
+    CHECK(!strstr(get(f, LAB)->body, "secret")); /* nobody knows who asks */
     STATUS(get(f, "/healthz"), 200);
     f->is_down = false;
+    front_close(f);
+}
+
+/* ---- on condition ---- */
+
+static void tag(char out_line[64], int64_t turn)
+{
+    snprintf(out_line, 64, "If-Match: \"%lld\"", (long long)turn);
+}
+
+static int64_t lab_turn(struct front *f)
+{
+    struct record record;
+    CHECK(core_record(f->w->core, TABLE_DEPLOYMENT, 2, &record));
+    return record.deployment.turn;
+}
+
+TEST(if_match_must_name_the_last_change)
+{
+    struct front *f = furnished();
+    char good[64], stale[64];
+    tag(good, lab_turn(f));
+    tag(stale, lab_turn(f) - 1);
+    struct asked *a = ask_with(f, HTTP_PUT, LAB, "{'description':'x'}", stale);
+    PROBLEM(f, a, 412, "precondition_failed", "if_turn");
+    STATUS(ask_with(f, HTTP_PUT, LAB, "{'description':'x'}", good), 200);
+    const struct {
+        enum http_method method;
+        const char *target, *body;
+    } late[] = {{HTTP_PUT, LAB, "{'description':'y'}"},
+                {HTTP_PUT, LAB, ""},
+                {HTTP_DELETE, LAB, ""},
+                {HTTP_PUT, LAB "/commit", ""},
+                {HTTP_PATCH, LAB, "[]"},
+                {HTTP_PATCH, LAB, "[{'op':'test','path':'/description','value':'nix'}]"},
+                {HTTP_PATCH, LAB, "[{'op':'replace','path':'/description','value':'y'}]"}};
+    for (uint32_t i = 0; i < sizeof late / sizeof *late; i++) {
+        a = ask_with(f, late[i].method, late[i].target, late[i].body, good);
+        PROBLEM(f, a, 412, "precondition_failed", "if_turn");
+    }
+    SAYS(at(f, get(f, LAB), "description"), "'x'");
+    tag(good, lab_turn(f));
+    a = ask_with(f, HTTP_PATCH, LAB, "[{'op':'replace','path':'/description','value':'y'}]", good);
+    STATUS(a, 200);
+    tag(good, lab_turn(f));
+    STATUS(ask_with(f, HTTP_DELETE, LAB, "", good), 200);
+    front_close(f);
+}
+
+TEST(if_match_is_one_tag_or_any)
+{
+    struct front *f = furnished();
+    char line[96];
+    const char *const never[] = {
+        "W/\"%lld\"", "%lld",  "\"%lldx\"", "\"0%lld\"x", "\"-%lld\"",
+        "\"\"",       "\"0\"", "nonsense",  "\"a,b\"",    "\"99999999999999999999\""};
+    for (uint32_t i = 0; i < sizeof never / sizeof *never; i++) {
+        struct buf b = buf_in(&f->w->arena);
+        const struct str form = str_from(never[i]);
+        const uint32_t percent = str_find(form, '%', 0);
+        buf_put_str(&b, str_slice(form, 0, percent));
+        if (percent < form.len)
+            buf_put_i64(&b, lab_turn(f));
+        buf_put_str(&b, str_slice(form, percent + 4, form.len));
+        snprintf(line, sizeof line, "If-Match: %s", str_z(&f->w->arena, buf_str(&b)));
+        PROBLEM(f, ask_with(f, HTTP_PUT, LAB, "", line), 412, "precondition_failed", "if_turn");
+    }
+    snprintf(line, sizeof line, "If-Match: \"1\" , \"%lld\"", (long long)lab_turn(f));
+    PROBLEM(f, ask_with(f, HTTP_PUT, LAB, "", line), 400, "bad_value", "If-Match");
+    PROBLEM(f, ask_with(f, HTTP_DELETE, "/api/v2/tokens/1", "", line), 400, "bad_value",
+            "If-Match");
+    STATUS(ask_with(f, HTTP_PUT, LAB, "", "If-Match: *"), 200);
+    PROBLEM(f, ask_with(f, HTTP_PUT, "/api/v2/deployments/nix", "", "If-Match: *"), 404,
+            "not_found", "id");
+    front_close(f);
+}
+
+static struct asked *patch(struct front *f, const char *header)
+{
+    struct asked *a = asked_new(f, HTTP_PATCH, LAB);
+    asked_header(a, "Authorization", f->bearer);
+    if (*header)
+        asked_header(a, "If-Match", header);
+    asked_body(f, a,
+               "[{'op':'test','path':'/description','value':''},"
+               "{'op':'add','path':'/name','value':'patched'}]");
+    asked_send(f, a);
+    CHECK(f->line_count == 1 && !a->answers);
+    return a;
+}
+
+static void describe(struct front *f, const char *text)
+{
+    DONE(f->w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = 2, .given = GIVEN_DESCRIPTION,
+                   .description = str_from(text)));
+    world_collect(f->w);
+}
+
+/* What a patch was computed from must still be there when it is done. */
+TEST(a_patch_that_was_overtaken_is_computed_again)
+{
+    struct front *f = furnished();
+    struct asked *a = patch(f, "");
+    describe(f, "in between");
+    front_take(f);
+    PROBLEM(f, a, 409, "patch_conflict", "absent"); /* the second look: the test does not hold */
+    describe(f, "");
+    a = patch(f, "");
+    describe(f, "there");
+    describe(f, "and back");
+    describe(f, "");
+    front_take(f);
+    CHECK(!a->answers && f->line_count == 1);
+    front_take(f);
+    STATUS(a, 200);
+    SAYS(at(f, a, "name"), "'patched'");
+    front_close(f);
+}
+
+TEST(a_patch_that_is_overtaken_again_and_again_gives_up)
+{
+    struct front *f = furnished();
+    struct asked *a = patch(f, "");
+    for (int i = 0; i < 100 && !a->answers; i++) {
+        describe(f, "x");
+        describe(f, "");
+        front_take(f);
+    }
+    PROBLEM(f, a, 412, "precondition_failed", "if_turn");
+    front_close(f);
+}
+
+TEST(a_patch_on_condition_is_not_tried_twice)
+{
+    struct front *f = furnished();
+    char line[64];
+    snprintf(line, sizeof line, "\"%lld\"", (long long)lab_turn(f));
+    struct asked *a = patch(f, line);
+    describe(f, "x");
+    describe(f, "");
+    front_take(f);
+    PROBLEM(f, a, 412, "precondition_failed", "if_turn");
+    front_close(f);
+}
+
+/* Two that saw the same: one of them must be told. */
+TEST(of_two_writes_on_one_condition_one_is_done)
+{
+    struct front *f = furnished();
+    char line[64];
+    snprintf(line, sizeof line, "\"%lld\"", (long long)lab_turn(f));
+    struct asked *both[2];
+    for (int i = 0; i < 2; i++) {
+        both[i] = asked_new(f, HTTP_PUT, LAB);
+        asked_header(both[i], "Authorization", f->bearer);
+        asked_header(both[i], "If-Match", line);
+        asked_body(f, both[i], i ? "{'description':'second'}" : "{'description':'first'}");
+        asked_send(f, both[i]);
+    }
+    CHECK(f->line_count == 2);
+    front_take(f);
+    front_take(f);
+    STATUS(both[0], 200);
+    PROBLEM(f, both[1], 412, "precondition_failed", "if_turn");
+    SAYS(at(f, get(f, LAB), "description"), "'first'");
+    front_close(f);
+}
+
+/* ---- clients that left ---- */
+
+TEST(nobody_waits_for_a_client_that_left)
+{
+    struct front *f = furnished();
+    const struct http_handler handler = api_handler(f->api);
+    f->held = 1;
+    struct asked *held = get(f, LAB);
+    struct asked *writing = asked_new(f, HTTP_PUT, LAB);
+    asked_header(writing, "Authorization", f->bearer);
+    asked_body(f, writing, "{'description':'done all the same'}");
+    asked_send(f, writing);
+    struct asked *knocking = asked_new(f, HTTP_GET, LAB);
+    asked_header(knocking, "Authorization", "Basic YWRtaW46c2VjcmV0");
+    asked_send(f, knocking);
+    handler.gone(handler.self, &held->request);
+    handler.gone(handler.self, &writing->request);
+    handler.gone(handler.self, &knocking->request);
+    CHECK(held->answers && writing->answers && !knocking->answers);
+    f->held = 0;
+    front_take(f); /* and nobody is told */
+    front_wait(f, knocking);
+    STATUS(knocking, 200);
+    SAYS(at(f, knocking, "description"), "'done all the same'");
     front_close(f);
 }
 

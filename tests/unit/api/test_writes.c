@@ -56,6 +56,17 @@ TEST(a_deployment_is_made_below_system_or_another)
             "name");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'x','parent':'nix'}"), 404,
             "not_found", "parent");
+    /* deployments/sample shows something else */
+    const char *const words[] = {"{'name':'sample'}", "{'name':'match'}"};
+    for (uint32_t i = 0; i < sizeof words / sizeof *words; i++) {
+        PROBLEM(f, ask(f, HTTP_POST, "/api/v2/deployments", words[i]), 409, "name_invalid", "name");
+        PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/deployments/lab", words[i]), 409, "name_invalid",
+                "name");
+    }
+    PROBLEM(f,
+            ask(f, HTTP_PATCH, "/api/v2/deployments/lab",
+                "[{'op':'replace','path':'/name','value':'sample'}]"),
+            409, "name_invalid", "name");
     front_close(f);
 }
 
@@ -274,30 +285,18 @@ TEST(a_body_that_does_not_read_is_refused)
             "bad_json", "absent");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", "{'name':'a','name':'b'}"), 400, "bad_json",
             "absent");
-    PROBLEM(f, ask_with(f, HTTP_POST, "/api/v2/nodes", "name=x", "Content-Type: text/xml"), 415,
-            "unsupported_media_type", "absent");
+    const char *const types[] = {"Content-Type: text/xml", "Content-Type: text/plain",
+                                 "Content-Type: text/plain;charset=utf-8", "Content-Type: x"};
+    for (uint32_t i = 0; i < sizeof types / sizeof *types; i++) {
+        a = ask_with(f, HTTP_POST, "/api/v2/nodes", "{'name':'x.example.com'}", types[i]);
+        PROBLEM(f, a, 415, "unsupported_media_type", "absent");
+        a = ask_with(f, HTTP_POST, "/api/v2/nodes", "name=x", types[i]);
+        PROBLEM(f, a, 415, "unsupported_media_type", "absent");
+    }
     const char *const forms[] = {"name=%", "name=%4", "name=%zz", "name=%00", "name=%ff"};
     for (uint32_t i = 0; i < sizeof forms / sizeof *forms; i++)
         PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", forms[i]), 400, "bad_text", "absent");
     PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes?name=\xff", ""), 400, "bad_text", "absent");
-    front_close(f);
-}
-
-TEST(a_form_with_too_many_parameters_is_refused)
-{
-    struct front *f = furnished();
-    char *body = malloc(8100);
-    CHECK(body != NULL);
-    for (size_t i = 0; i < 2000; i++)
-        memcpy(body + 4 * i, "a=1&", 4);
-    body[8000] = 0;
-    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes", body), 400, "bad_text", "absent");
-    char *target = malloc(9000);
-    CHECK(target != NULL);
-    snprintf(target, 9000, "/api/v2/nodes?%s", body);
-    PROBLEM(f, ask(f, HTTP_POST, target, ""), 400, "bad_text", "absent");
-    free(target);
-    free(body);
     front_close(f);
 }
 
@@ -311,34 +310,6 @@ TEST(data_deeper_than_documents_may_be_is_refused)
     open[60] = close[60] = 0;
     snprintf(body, sizeof body, "{'data':{'a':%s%s}}", open, close);
     PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/node_roles/1", body), 400, "bad_json", "data");
-    front_close(f);
-}
-
-/* ---- ETag ---- */
-
-TEST(if_match_must_name_the_last_change)
-{
-    struct front *f = furnished();
-    char good[64], stale[64];
-    const int64_t turn = read_node(f->w, "n1").turn;
-    snprintf(good, sizeof good, "If-Match: \"%lld\"", (long long)turn);
-    snprintf(stale, sizeof stale, "If-Match: \"%lld\"", (long long)turn - 1);
-    struct asked *a = ask_with(f, HTTP_PUT, N1, "{'description':'x'}", stale);
-    PROBLEM(f, a, 412, "precondition_failed", "absent");
-    STATUS(ask_with(f, HTTP_PUT, N1, "{'description':'x'}", good), 200);
-    PROBLEM(f, ask_with(f, HTTP_PUT, N1, "{'description':'y'}", good), 412, "precondition_failed",
-            "absent");
-    PROBLEM(f, ask_with(f, HTTP_DELETE, N1, "", good), 412, "precondition_failed", "absent");
-    PROBLEM(f, ask_with(f, HTTP_PUT, N1 "/propose", "", good), 412, "precondition_failed",
-            "absent");
-    PROBLEM(f, ask_with(f, HTTP_PATCH, N1, "[]", good), 412, "precondition_failed", "absent");
-    PROBLEM(f, ask_with(f, HTTP_PUT, N1, "", "If-Match: W/nonsense"), 412, "precondition_failed",
-            "absent");
-    STATUS(ask_with(f, HTTP_PUT, N1, "", "If-Match: *"), 200);
-    char list[96];
-    snprintf(list, sizeof list, "If-Match: \"1\" , \"%lld\"",
-             (long long)read_node(f->w, "n1").turn);
-    STATUS(ask_with(f, HTTP_DELETE, N1, "", list), 200);
     front_close(f);
 }
 
@@ -518,9 +489,14 @@ TEST(operations_that_do_not_read_are_refused)
                                  "[{'op':'add','path':'/'}]",
                                  "[{'op':'add','path':'/name'}]",
                                  "[{'op':'replace','path':'/name'}]",
-                                 "[{'op':'move','path':'/name','from':'/id'}]",
+                                 "[{'op':'move','path':'/name'}]",
+                                 "[{'op':'copy','path':'/name','from':7}]",
+                                 "[{'op':'copy','path':'/name','from':'id'}]",
+                                 "[{'op':'move','path':'/a/b','from':'/a'}]",
+                                 "[{'op':'move','path':'/a','from':''}]",
+                                 "[{'op':'remove','path':''}]",
+                                 "[{'op':'replace','path':'','value':{}}]",
                                  "[{'op':1,'path':'/name'}]",
-                                 "[{'op':'add','path':'/quirks/0','value':'q'}]",
                                  "[{'op':'add','path':'/a~2','value':'q'}]",
                                  "[{'op':'add','path':'/a~','value':'q'}]"};
     for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -533,47 +509,90 @@ TEST(operations_that_do_not_read_are_refused)
             "absent");
     struct asked *a = ask(f, HTTP_PATCH, N1, "[{'op':'add','path':'/a~1b~0','value':1}]");
     PROBLEM(f, a, 409, "read_only", "a/b~");
+    a = ask_with(f, HTTP_PATCH, N1, "[]", "Content-Type: text/plain");
+    PROBLEM(f, a, 415, "unsupported_media_type", "absent");
+    STATUS(ask_with(f, HTTP_PATCH, N1, "[]", "Content-Type: application/json-patch+json"), 200);
     front_close(f);
 }
 
-/* ---- where and how ---- */
+/* The data of a noderole after a patch of {'a':{'b':[1,2,3]},'c':'x'}. */
+static const char *patched(struct front *f, const char *operations)
+{
+    STATUS(ask(f, HTTP_PUT, "/api/v2/node_roles/1", "{'data':{'a':{'b':[1,2,3]},'c':'x'}}"), 200);
+    struct asked *a = ask(f, HTTP_PATCH, "/api/v2/node_roles/1", operations);
+    return a->status == 200 ? shown(f->w, read_noderole(f->w, "a@n1").proposed_data)
+                            : at(f, a, "code");
+}
 
-TEST(unknown_paths_and_verbs_are_told_apart)
+TEST(a_patch_reaches_into_documents)
 {
     struct front *f = furnished();
-    const char *const nowhere[] = {"/",
-                                   "/api",
-                                   "/api/v2",
-                                   "/api/v1/nodes",
-                                   "/api/v10/nodes",
-                                   "/api/v2/nodess",
-                                   "/api/v2/nodes/1/2/3/4",
-                                   "/api/v2//nodes",
-                                   "/api/v2/nodes//commit",
-                                   "api/v2/nodes",
-                                   "/v2/nodes"};
-    for (uint32_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++)
-        PROBLEM(f, get(f, nowhere[i]), 404, "not_found", "absent");
-    struct asked *a = ask(f, HTTP_POST, "/api/v2/roles", "{'name':'r'}");
-    PROBLEM(f, a, 405, "not_supported", "absent");
-    SAID(a, "Allow: GET, HEAD");
-    a = ask(f, HTTP_DELETE, "/api/v2/roles/a", "");
-    PROBLEM(f, a, 405, "not_supported", "absent");
-    SAID(a, "Allow: GET, HEAD, PUT, PATCH");
-    a = ask(f, HTTP_OTHER, "/api/v2/nodes", "");
-    SAID(a, "Allow: GET, HEAD, POST");
-    SAID(ask(f, HTTP_GET, N1 "/commit", ""), "Allow: PUT");
-    SAID(ask(f, HTTP_PUT, "/api/v2/tokens/1", ""), "Allow: DELETE");
+    world_bind(f->w, "a@n1");
+    const char *const cases[][2] = {
+        {"{'op':'add','path':'/data/a/d','value':7}", "{'a':{'b':[1,2,3],'d':7},'c':'x'}"},
+        {"{'op':'add','path':'/data/a/b/1','value':7}", "{'a':{'b':[1,7,2,3]},'c':'x'}"},
+        {"{'op':'add','path':'/data/a/b/3','value':7}", "{'a':{'b':[1,2,3,7]},'c':'x'}"},
+        {"{'op':'add','path':'/data/a/b/-','value':7}", "{'a':{'b':[1,2,3,7]},'c':'x'}"},
+        {"{'op':'add','path':'/data/','value':7}", "{'':7,'a':{'b':[1,2,3]},'c':'x'}"},
+        {"{'op':'remove','path':'/data/a/b/0'}", "{'a':{'b':[2,3]},'c':'x'}"},
+        {"{'op':'remove','path':'/data/a/b/2'},{'op':'add','path':'/data/a/b/-','value':4}",
+         "{'a':{'b':[1,2,4]},'c':'x'}"},
+        {"{'op':'replace','path':'/data/a/b/1','value':[]}", "{'a':{'b':[1,[],3]},'c':'x'}"},
+        {"{'op':'replace','path':'/data/c','value':null}", "{'a':{'b':[1,2,3]},'c':null}"},
+        {"{'op':'copy','from':'/data/a/b','path':'/data/a/b/0'}",
+         "{'a':{'b':[[1,2,3],1,2,3]},'c':'x'}"},
+        {"{'op':'copy','from':'/name','path':'/data/n'}", "'patch_conflict'"},
+        {"{'op':'copy','from':'/id','path':'/data/c'}", "{'a':{'b':[1,2,3]},'c':1}"},
+        {"{'op':'move','from':'/data/a/b','path':'/data/a'}", "{'a':[1,2,3],'c':'x'}"},
+        {"{'op':'move','from':'/data/c','path':'/data/a/b/0'},"
+         "{'op':'test','path':'/data/a/b','value':['x',1,2,3]}",
+         "{'a':{'b':['x',1,2,3]}}"},
+        {"{'op':'move','from':'/data/a/b/0','path':'/data/a/b/2'}", "{'a':{'b':[2,3,1]},'c':'x'}"},
+        {"{'op':'move','from':'/data/c','path':'/data/c'}", "{'a':{'b':[1,2,3]},'c':'x'}"},
+        {"{'op':'test','path':'/data/a/b/2','value':3},{'op':'remove','path':'/data/a'}",
+         "{'c':'x'}"},
+        {"{'op':'test','path':'/data/a/b/2','value':2}", "'patch_conflict'"},
+        {"{'op':'test','path':'/data/a/b/-','value':3}", "'patch_conflict'"},
+        {"{'op':'remove','path':'/data/a/b/3'}", "'patch_conflict'"},
+        {"{'op':'add','path':'/data/a/b/4','value':1}", "'patch_conflict'"},
+        {"{'op':'add','path':'/data/a/b/01','value':1}", "'patch_conflict'"},
+        {"{'op':'add','path':'/data/a/b/x','value':1}", "'patch_conflict'"},
+        {"{'op':'add','path':'/data/c/x','value':1}", "'patch_conflict'"},
+        {"{'op':'add','path':'/data/x/y','value':1}", "'patch_conflict'"},
+        {"{'op':'replace','path':'/data/x','value':1}", "'patch_conflict'"},
+        {"{'op':'move','from':'/data/x','path':'/data/y'}", "'patch_conflict'"},
+        {"{'op':'copy','from':'/data/c','path':'/state'}", "'read_only'"},
+        {"{'op':'move','from':'/state','path':'/data/c'}", "'read_only'"},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char operations[256];
+        snprintf(operations, sizeof operations, "[%s]", cases[i][0]);
+        SAYS(patched(f, operations), cases[i][1]);
+    }
+    PROBLEM(f, ask(f, HTTP_PATCH, N1, "[{'op':'add','path':'/quirks/0','value':'q'}]"), 409,
+            "read_only", "quirks");
     front_close(f);
 }
 
-TEST(every_version_from_two_to_nine_is_served)
+/* Each copies all that is there into itself: deeper and twice as large every time. */
+TEST(a_patch_cannot_grow_without_bounds)
 {
     struct front *f = furnished();
-    STATUS(get(f, "/api/v9/nodes"), 200);
-    STATUS(get(f, "/api/v3/nodes/n1.example.com/node_roles"), 200);
-    STATUS(get(f, "/api/v2/nodes/"), 200);
-    STATUS(ask(f, HTTP_HEAD, "/api/v2/nodes", ""), 200);
-    STATUS(ask(f, HTTP_HEAD, "/healthz", ""), 200);
+    world_bind(f->w, "a@n1");
+    const char *const copies[] = {"{'op':'copy','from':'/data','path':'/data/a/b/-'}",
+                                  "{'op':'copy','from':'/data/a/b','path':'/data/a/b/-'}",
+                                  "{'op':'copy','from':'/data/a','path':'/data/a/d'}"};
+    char *operations = malloc(64 << 10);
+    CHECK(operations != NULL);
+    for (uint32_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        size_t n = (size_t)snprintf(operations, 64 << 10, "[%s", copies[i]);
+        for (int k = 0; k < 900; k++)
+            n += (size_t)snprintf(operations + n, (64 << 10) - n, ",%s", copies[i]);
+        snprintf(operations + n, (64 << 10) - n, "]");
+        const char *code = patched(f, operations);
+        CHECK(strcmp(code, "'bad_json'") == 0 || strcmp(code, "'limit_reached'") == 0);
+        STATUS(get(f, "/api/v2/node_roles/1"), 200);
+    }
+    free(operations);
     front_close(f);
 }

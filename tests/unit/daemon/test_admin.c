@@ -90,7 +90,11 @@ TEST(a_password_that_others_may_know_or_guess_is_refused)
     struct command command = {0};
     begin();
     CHECK(file_write(path, STR("elevenchars\n"), 0600) == OK && is_refused());
-    CHECK(file_write(path, STR("twelve\xff" "chars\n"), 0600) == OK && is_refused());
+    CHECK(file_write(path,
+                     STR("twelve\xff"
+                         "chars\n"),
+                     0600) == OK &&
+          is_refused());
     CHECK(file_write(path, STR("twelve chars\n"), 0644) == OK && is_refused());
     CHECK(file_write(path, STR("twelve chars\n"), 0620) == OK && is_refused());
     CHECK(file_write(path, STR("\n"), 0622) == OK && is_refused()); /* even with nothing in it */
