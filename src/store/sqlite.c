@@ -305,6 +305,8 @@ static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *
     struct sqlite_engine *e = sqlite_of(engine);
     bool found = false;
     err why = get_ready(e);
+    if (why == OK)
+        why = sqlite_exec(e, "PRAGMA journal_mode = WAL", "use a write-ahead log");
     if (why == OK && epoch == 0)
         why = sqlite_settle_log(e);
     if (why == OK)

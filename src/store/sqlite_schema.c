@@ -208,7 +208,6 @@ err sqlite_schema(struct sqlite_engine *e)
         return why;
     if (e->mode == ENGINE_READ)
         return count == sqlite_migrations.count ? OK : refuse_old(e, count);
-    why = sqlite_exec(e, "PRAGMA journal_mode = WAL", "use a write-ahead log");
     while (why == OK && count < sqlite_migrations.count)
         why = migrate(e, count++);
     return why;
