@@ -139,8 +139,9 @@ TEST(a_server_that_is_not_there_is_unavailable_and_no_password_is_told)
     const char *url = "postgresql://orch:verysecret@/x?host=/nonexistent";
     CHECK(postgres_open(url, ENGINE_WRITE, "x", &e, &why) == ERR_UNAVAILABLE);
     CHECK(strstr(why.text, "/nonexistent") && !strstr(why.text, "verysecret"));
-    CHECK(postgres_open("postgresql://x?nonsense=1", ENGINE_READ, "x", &e, &why) ==
-          ERR_UNAVAILABLE);
+    CHECK(postgres_open("postgresql://x?nonsense=1", ENGINE_READ, "x", &e, &why) == ERR_SYNTAX);
+    CHECK(postgres_open("postgresql://u:s3cr%et@/x", ENGINE_READ, "x", &e, &why) == ERR_SYNTAX);
+    CHECK(!strstr(why.text, "s3cr"));
 }
 
 /* ---- one daemon at a time ---- */
