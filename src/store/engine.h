@@ -26,6 +26,16 @@ struct engine {
     bool lost; /* the disk broke a promise (a sync failed): nobody may go on without a restart */
 };
 
+/* ---- what engines have in common ---- */
+
+enum { ENGINE_CLAIM_SIZE = 33, ENGINE_DIGEST_SIZE = 33 };
+
+/* By chance, and hex: tells our own lost answer from somebody else. */
+void engine_draw_claim(char out_claim[ENGINE_CLAIM_SIZE]);
+/* A digest as it is kept: 32 hex digits. */
+void engine_format_digest(struct digest128 digest, char out_text[ENGINE_DIGEST_SIZE]);
+bool engine_parse_digest(const char *text, struct digest128 *out_digest);
+
 struct engine_ops {
     void (*close)(struct engine *e);
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -301,16 +300,14 @@ static const struct engine_ops postgres_ops = {
 static struct postgres_engine *engine_new(const char *url, enum engine_mode mode,
                                           const char *holder)
 {
-    uint8_t chance[(POSTGRES_CLAIM_SIZE - 1) / 2];
     struct postgres_engine *e = calloc(1, sizeof *e);
-    must(e && getrandom(chance, sizeof chance, 0) == (ssize_t)sizeof chance);
+    must(e);
     e->engine.ops = &postgres_ops;
     e->mode = mode;
     e->url = strdup(url);
     e->holder = strdup(holder);
     must(e->url && e->holder);
-    for (size_t i = 0; i < sizeof chance; i++)
-        snprintf(e->claim + i * 2, 3, "%02x", chance[i]);
+    engine_draw_claim(e->claim);
     return e;
 }
 

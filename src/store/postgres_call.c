@@ -150,22 +150,6 @@ void postgres_number(int64_t value, char out_text[POSTGRES_NUMBER_SIZE])
     snprintf(out_text, POSTGRES_NUMBER_SIZE, "%lld", (long long)value);
 }
 
-void postgres_digest(struct digest128 digest, char out_text[POSTGRES_DIGEST_SIZE])
-{
-    snprintf(out_text, POSTGRES_DIGEST_SIZE, "%016llx%016llx", (unsigned long long)digest.hi,
-             (unsigned long long)digest.lo);
-}
-
-static bool read_digest(const char *hex, struct digest128 *out)
-{
-    unsigned long long hi, lo;
-    if (strlen(hex) != POSTGRES_DIGEST_SIZE - 1 || strspn(hex, "0123456789abcdef") != strlen(hex) ||
-        sscanf(hex, "%16llx%16llx", &hi, &lo) != 2)
-        return false;
-    *out = (struct digest128){.hi = hi, .lo = lo};
-    return true;
-}
-
 static int64_t number_of(const PGresult *answer, int column)
 {
     return strtoll(PQgetvalue(answer, 0, column), NULL, 10);
@@ -179,7 +163,7 @@ err postgres_mark_of(struct postgres_engine *e, const PGresult *answer, struct s
                                     .turn = number_of(answer, 1),
                                     .now_ms = number_of(answer, 2)};
     const char *digest = PQgetvalue(answer, 0, 3);
-    out_mark->has_digest = read_digest(digest, &out_mark->digest);
+    out_mark->has_digest = engine_parse_digest(digest, &out_mark->digest);
     if (!out_mark->has_digest && digest[0] != '\0') /* only a migration leaves it empty */
         return postgres_say(e, ERR_CORRUPT, "the digest in its leadership row is damaged");
     return OK;

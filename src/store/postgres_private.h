@@ -14,7 +14,7 @@
 #include "store/engine.h"
 #include "store/statements.h"
 
-enum { POSTGRES_CLAIM_SIZE = 33, POSTGRES_DIGEST_SIZE = 33, POSTGRES_NUMBER_SIZE = 21 };
+enum { POSTGRES_NUMBER_SIZE = 21 };
 
 struct postgres_chunk;
 
@@ -23,7 +23,7 @@ struct postgres_engine {
     enum engine_mode mode;
     char *url;
     char *holder;
-    char claim[POSTGRES_CLAIM_SIZE];
+    char claim[ENGINE_CLAIM_SIZE];
     PGconn *db;                  /* NULL: there never was one */
     int64_t held;                /* the epoch we led with; 0: none */
     bool ready;                  /* this connection has its settings and statements */
@@ -84,9 +84,8 @@ err postgres_prepare(struct postgres_engine *e);
 /* Prepared statements of tables go by this name. */
 enum { POSTGRES_NAME_SIZE = 64 };
 void postgres_op_name(enum table table, enum table_op op, char out_name[POSTGRES_NAME_SIZE]);
-/* Numbers as parameters, and a digest as it is kept. */
+/* Numbers as parameters. */
 void postgres_number(int64_t value, char out_text[POSTGRES_NUMBER_SIZE]);
-void postgres_digest(struct digest128 digest, char out_text[POSTGRES_DIGEST_SIZE]);
 /* Where the store stands. ERR_CORRUPT unless there is exactly one row that says so. */
 err postgres_mark_of(struct postgres_engine *e, const PGresult *answer,
                      struct store_mark *out_mark);

@@ -52,12 +52,12 @@ err postgres_find_high(struct postgres_engine *e)
 static err pass_guard(struct postgres_engine *e, const struct batch *batch)
 {
     char epoch[POSTGRES_NUMBER_SIZE], turn[POSTGRES_NUMBER_SIZE], now[POSTGRES_NUMBER_SIZE];
-    char digest[POSTGRES_DIGEST_SIZE];
+    char digest[ENGINE_DIGEST_SIZE];
     PGresult *answer;
     postgres_number(batch->epoch, epoch);
     postgres_number(batch->turn - 1, turn);
     postgres_number(batch->now_ms, now);
-    postgres_digest(batch->digest, digest);
+    engine_format_digest(batch->digest, digest);
     const char *const values[] = {epoch, turn, now, digest, NULL};
     err why = postgres_call(e, STATEMENT_GUARD, values, "begin a batch", &answer);
     if (why == OK && strcmp(PQcmdTuples(answer), "1") != 0)
@@ -172,13 +172,13 @@ err postgres_fill_put(struct engine *engine, const struct record *record)
 static err put_mark(struct postgres_engine *e, const struct store_mark *mark)
 {
     char epoch[POSTGRES_NUMBER_SIZE], turn[POSTGRES_NUMBER_SIZE], now[POSTGRES_NUMBER_SIZE];
-    char digest[POSTGRES_DIGEST_SIZE] = "";
+    char digest[ENGINE_DIGEST_SIZE] = "";
     PGresult *answer;
     postgres_number(mark->epoch, epoch);
     postgres_number(mark->turn, turn);
     postgres_number(mark->now_ms, now);
     if (mark->has_digest)
-        postgres_digest(mark->digest, digest);
+        engine_format_digest(mark->digest, digest);
     const char *const values[] = {epoch, turn, now, digest, NULL};
     const err why = postgres_call(e, STATEMENT_FILL_MARK, values, "finish a copy", &answer);
     PQclear(answer);

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 
 #include "base/err.h"
 #include "sys/failpoint.h"
@@ -175,15 +173,6 @@ static void sqlite_close(struct engine *engine)
 
 /* ---- where it stands ---- */
 
-static bool read_digest(const char *hex, struct digest128 *out)
-{
-    unsigned long long hi, lo;
-    if (strlen(hex) != 32 || sscanf(hex, "%16llx%16llx", &hi, &lo) != 2)
-        return false;
-    *out = (struct digest128){.hi = hi, .lo = lo};
-    return true;
-}
-
 /* False when the digest is neither one nor empty, which only a migration leaves it. */
 static bool read_mark(sqlite3_stmt *row, struct store_mark *out)
 {
@@ -191,7 +180,7 @@ static bool read_mark(sqlite3_stmt *row, struct store_mark *out)
                                .turn = sqlite3_column_int64(row, 1),
                                .now_ms = sqlite3_column_int64(row, 2)};
     const char *digest = (const char *)sqlite3_column_text(row, 3);
-    out->has_digest = digest && read_digest(digest, &out->digest);
+    out->has_digest = digest && engine_parse_digest(digest, &out->digest);
     return out->has_digest || (digest && digest[0] == '\0');
 }
 
@@ -328,9 +317,8 @@ static err sqlite_lead(struct engine *engine, int64_t epoch, struct store_mark *
 
 static err pass_guard(struct sqlite_engine *e, const struct batch *batch)
 {
-    char digest[33];
-    snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)batch->digest.hi,
-             (unsigned long long)batch->digest.lo);
+    char digest[ENGINE_DIGEST_SIZE];
+    engine_format_digest(batch->digest, digest);
     sqlite3_stmt *s = e->named[STATEMENT_GUARD];
     sqlite3_bind_int64(s, 1, batch->epoch);
     sqlite3_bind_int64(s, 2, batch->turn - 1);
@@ -484,16 +472,14 @@ static const struct engine_ops sqlite_ops = {
 err sqlite_open(const char *location, enum engine_mode mode, const char *holder,
                 struct engine **out_engine, struct store_why *out_why)
 {
-    uint8_t chance[(SQLITE_CLAIM_SIZE - 1) / 2];
     struct sqlite_engine *e = calloc(1, sizeof *e);
-    must(e && getrandom(chance, sizeof chance, 0) == (ssize_t)sizeof chance);
+    must(e);
     e->engine.ops = &sqlite_ops;
     e->mode = mode;
     e->path = strdup(location);
     e->holder = strdup(holder);
     must(e->path && e->holder);
-    for (size_t i = 0; i < sizeof chance; i++)
-        snprintf(e->claim + i * 2, 3, "%02x", chance[i]);
+    engine_draw_claim(e->claim);
     FAILPOINT(OPEN_BEFORE);
     const err why = connect(e);
     FAILPOINT(OPEN_AFTER);

@@ -8,8 +8,6 @@
 #include "store/engine.h"
 #include "store/statements.h"
 
-#define SQLITE_CLAIM_SIZE 33
-
 /* What a statement has bound already: numbers, and whether a text is empty. */
 struct sqlite_bound {
     bool known;
@@ -21,7 +19,7 @@ struct sqlite_engine {
     enum engine_mode mode;
     char *path;
     char *holder;
-    char claim[SQLITE_CLAIM_SIZE];
+    char claim[ENGINE_CLAIM_SIZE];
     sqlite3 *db;
     sqlite3_stmt *begin;
     sqlite3_stmt *commit;

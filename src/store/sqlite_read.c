@@ -108,10 +108,9 @@ err sqlite_fill_end(struct engine *engine, const struct store_mark *mark)
         sqlite_roll_back(e);
         return OK;
     }
-    char digest[33] = "";
+    char digest[ENGINE_DIGEST_SIZE] = "";
     if (mark->has_digest)
-        snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)mark->digest.hi,
-                 (unsigned long long)mark->digest.lo);
+        engine_format_digest(mark->digest, digest);
     sqlite3_stmt *s = e->named[STATEMENT_FILL_MARK];
     sqlite3_bind_int64(s, 1, mark->epoch);
     sqlite3_bind_int64(s, 2, mark->turn);
