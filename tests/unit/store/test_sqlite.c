@@ -1,0 +1,129 @@
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/engine.h"
+#include "tests/check.h"
+
+/* What is special to one file that other people can reach: moved, emptied, damaged. */
+
+struct place {
+    char folder[32];
+    char path[64];
+    struct engine *e;
+    struct store_mark mark;
+    struct store_why why;
+};
+
+static err place_open(struct place *p)
+{
+    return sqlite_open(p->path, ENGINE_WRITE, "test 1", &p->e, &p->why);
+}
+
+static void place_init(struct place *p)
+{
+    *p = (struct place){.folder = "/tmp/halligan-sq-XXXXXX"};
+    CHECK(mkdtemp(p->folder) != NULL);
+    snprintf(p->path, sizeof p->path, "%s/s.db", p->folder);
+    CHECK(place_open(p) == OK && p->e->ops->lead(p->e, 0, &p->mark) == OK);
+}
+
+static void place_fini(struct place *p)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", ".away"};
+    char path[80];
+    if (p->e)
+        p->e->ops->close(p->e);
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s%s", p->path, ends[i]);
+        unlink(path);
+    }
+    CHECK(rmdir(p->folder) == 0);
+}
+
+static void sql(const struct place *p, const char *text)
+{
+    sqlite3 *db;
+    CHECK(sqlite3_open(p->path, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_close(db) == SQLITE_OK);
+}
+
+static err write_nothing(struct place *p)
+{
+    const struct batch batch = {.epoch = p->mark.epoch, .turn = p->mark.turn + 1};
+    return p->e->ops->write(p->e, &batch);
+}
+
+TEST(a_file_that_was_moved_away_takes_no_batch_and_ends_the_engine)
+{
+    struct place p;
+    char away[80];
+    place_init(&p);
+    CHECK(write_nothing(&p) == OK && p.e->ops->check(p.e, p.mark.epoch) == OK);
+    p.mark.turn++;
+    snprintf(away, sizeof away, "%s.away", p.path);
+    CHECK(rename(p.path, away) == 0);
+    CHECK(write_nothing(&p) == ERR_IO && p.e->lost && strstr(p.e->why.text, "moved"));
+    CHECK(p.e->ops->lead(p.e, p.mark.epoch, &p.mark) == ERR_IO);
+    place_fini(&p);
+}
+
+TEST(a_file_that_was_moved_away_is_noticed_without_a_batch)
+{
+    struct place p;
+    char away[80];
+    place_init(&p);
+    snprintf(away, sizeof away, "%s.away", p.path);
+    CHECK(rename(p.path, away) == 0);
+    CHECK(p.e->ops->check(p.e, p.mark.epoch) == ERR_IO && p.e->lost);
+    place_fini(&p);
+}
+
+TEST(a_log_without_its_database_is_not_thrown_away)
+{
+    struct place p;
+    char log[80];
+    struct stat before, after;
+    place_init(&p);
+    p.e->ops->close(p.e);
+    p.e = NULL;
+    snprintf(log, sizeof log, "%s-wal", p.path);
+    FILE *file = fopen(log, "w");
+    CHECK(file && fputs("the last that is left", file) >= 0 && fclose(file) == 0);
+    CHECK(truncate(p.path, 0) == 0 && stat(log, &before) == 0);
+    CHECK(place_open(&p) == ERR_CORRUPT && strstr(p.why.text, "its log is not"));
+    CHECK(stat(log, &after) == 0 && after.st_size == before.st_size);
+    p.e = NULL;
+    place_fini(&p);
+}
+
+TEST(a_digest_that_is_none_is_damage_and_an_empty_one_is_not)
+{
+    struct place p;
+    place_init(&p);
+    sql(&p, "UPDATE leadership SET digest = 'x'");
+    CHECK(p.e->ops->begin(p.e, &p.mark) == ERR_CORRUPT && strstr(p.e->why.text, "digest"));
+    p.e->ops->close(p.e);
+    sql(&p, "UPDATE leadership SET digest = ''");
+    CHECK(place_open(&p) == OK && p.e->ops->begin(p.e, &p.mark) == OK && !p.mark.has_digest);
+    p.e->ops->end(p.e);
+    place_fini(&p);
+}
+
+TEST(our_own_raise_is_known_by_its_claim_and_nobody_elses_is)
+{
+    struct place p;
+    place_init(&p);
+    const int64_t held = p.mark.epoch;
+    /* Raised by us, the answer lost: the epoch is one above, the claim is ours. */
+    sql(&p, "UPDATE leadership SET epoch = epoch + 1");
+    CHECK(p.e->ops->lead(p.e, held, &p.mark) == OK && p.mark.epoch == held + 1);
+    sql(&p, "UPDATE leadership SET epoch = epoch + 1, claim = 'another'");
+    CHECK(p.e->ops->lead(p.e, held + 1, &p.mark) == ERR_FENCED);
+    CHECK(p.e->ops->lead(p.e, held, &p.mark) == ERR_FENCED);
+    place_fini(&p);
+}
