@@ -145,8 +145,11 @@ static bool may_write(struct core *c, const struct setting *s)
 /* The document with the value merged in; false when it grew too long. */
 static bool with_value(struct core *c, const struct setting *s, doc_h old, struct str *out_doc)
 {
+    const struct str map = text_of(c, attrib_at(c, s->attrib)->map);
     struct json *tree = data_object(c->arena, doc_of(c, old));
-    must(data_put(c->arena, tree, text_of(c, attrib_at(c, s->attrib)->map), s->value));
+    must(data_put(c->arena, tree, map, s->value));
+    if (s->bucket == BUCKET_SYSTEM || s->bucket == BUCKET_NOTE)
+        data_drop_nulls(tree, map, s->value);
     *out_doc = json_write(c->arena, tree);
     if (out_doc->len <= DOC_MAX)
         return true;
@@ -240,6 +243,27 @@ void do_attrib_set(struct core *c, const struct attrib_set_command *p)
         set_on_deployment_role(c, &s);
     else
         set_on_role(c, &s);
+}
+
+/* ---- what a role computed ---- */
+
+void do_noderole_computed(struct core *c, const struct noderole_computed_command *p)
+{
+    const noderole_ix nr = noderole_by_id(c, p->id);
+    if (!nr.v)
+        refuse_missing(c, "id", "noderole", p->id);
+    if (c->depth == 0)
+        refuse(c, PROBLEM_NOT_SUPPORTED, STR("data"), STR("only the role itself can compute it"));
+    if (p->data.len && p->data.at[0] != '{')
+        refuse(c, PROBLEM_BAD_JSON, STR("data"), STR("must be a JSON object"));
+    if (refused(c))
+        return;
+    c->out->id = p->id;
+    if (str_eq(p->data.len ? p->data : STR("{}"), doc_of(c, noderole_at(c, nr)->computed)))
+        return;
+    const struct json *before = data_noderole(c, nr, true, c->arena);
+    put_doc(c, &noderole_edit(c, nr)->computed, p->data);
+    data_tell_linked(c, nr, before);
 }
 
 /* ---- all of a noderole's data at once ---- */

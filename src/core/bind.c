@@ -301,6 +301,7 @@ static void finish(struct core *c, noderole_ix ix)
     if (role_at(c, r)->hooks & 1u << HOOK_NODE_BIND)
         hooks_ask(c, HOOK_NODE_BIND, r, hooks_noderole_argument(c, ix));
     hooks_proposed(c, ix);
+    hooks_compute(c, ix);
 }
 
 /* ---- the walk up the roles ---- */
@@ -332,12 +333,15 @@ static struct frame *push(struct core *c, struct frames *f, role_ix role)
     return top;
 }
 
-/* The frame has all its parents: make the noderole. */
-static noderole_ix complete(struct core *c, const struct frame *f, node_ix n, deployment_ix d)
+/* The frame has all its parents: make the noderole, with what its user wants of it. */
+static noderole_ix complete(struct core *c, const struct frame *f, node_ix n, deployment_ix d,
+                            struct str data)
 {
     if (!may_create(c, f->role, n))
         return (noderole_ix){0};
     const noderole_ix ix = create(c, f->role, n, d);
+    if (ix.v && data.len)
+        put_doc(c, &noderole_edit(c, ix)->proposed_data, data);
     for (uint32_t i = 0; i < f->next && ix.v && !refused(c); i++)
         add_parent(c, f->parents[i], ix);
     if (ix.v && !refused(c))
@@ -345,7 +349,7 @@ static noderole_ix complete(struct core *c, const struct frame *f, node_ix n, de
     return refused(c) ? (noderole_ix){0} : ix;
 }
 
-noderole_ix bind_role(struct core *c, role_ix role, node_ix n, deployment_ix d)
+noderole_ix bind_role(struct core *c, role_ix role, node_ix n, deployment_ix d, struct str data)
 {
     const noderole_ix there = noderole_find(c, n, role);
     if (there.v) {
@@ -375,7 +379,7 @@ noderole_ix bind_role(struct core *c, role_ix role, node_ix n, deployment_ix d)
             must(stack.count <= ROLES_MAX);
             continue;
         }
-        made = complete(c, top, n, d);
+        made = complete(c, top, n, d, stack.count == 1 ? data : STR(""));
         if (!made.v)
             return made;
         stack.count--;
@@ -404,14 +408,14 @@ void do_noderole_bind(struct core *c, const struct noderole_bind_command *p)
         d = node_at(c, n)->deployment;
 
     const bool fresh = !noderole_find(c, n, r).v;
-    const noderole_ix ix = bind_role(c, r, n, d);
+    const noderole_ix ix = bind_role(c, r, n, d, p->data);
     if (!ix.v)
         return;
     c->out->id = noderole_at(c, ix)->o.id;
     if (noderole_at(c, ix)->removing)
         noderole_mark_removing(c, ix,
                                false); /* a revert would have it go; it is wanted after all */
-    if (p->data.len)
+    if (!fresh && p->data.len)
         noderole_set_data(c, ix, p->data);
     if (fresh && node_at(c, n)->available)
         hooks_node(c, HOOK_NODE_CHANGE, n);

@@ -136,6 +136,9 @@ int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *
 /* The node's noderoles by (cohort, id). */
 int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *a,
                            uint32_t *out_count);
+/* The role's noderoles with the smallest ids, `max` of them at most. */
+int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t max,
+                                struct arena *a, uint32_t *out_count);
 enum noderole_state core_node_state(const struct core *c, int64_t node_id);
 enum deployment_state core_deployment_state(const struct core *c, int64_t deployment_id);
 
@@ -154,6 +157,18 @@ bool core_value(const struct core *c, enum table target, int64_t id, int64_t att
                 enum view view, struct arena *a, struct str *out_value);
 /* What a run of this noderole would be given now. */
 struct str core_staged(const struct core *c, int64_t noderole_id, struct arena *a);
+
+/* What the code of a role is called with (docs/hooks.md): canonical JSON. */
+struct hook_facts {
+    struct str argument; /* empty: the hook is about nothing but its role */
+    struct str context;
+};
+/* For an outbox row of a hook. False when what it is about is gone, and the hook not about that. */
+bool core_hook_facts(const struct core *c, const struct outbox_record *row, struct arena *a,
+                     struct hook_facts *out_facts);
+/* For the run of a noderole: as for its hooks, and with its parents. False when it is gone. */
+bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
+                    struct str *out_argument);
 
 /* What a commit of this deployment would do (DECISIONS D12): out->doc is the plan with its hash.
  * The command is the DEPLOYMENT_COMMIT that would be stepped, with answers if any were asked. */

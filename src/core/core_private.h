@@ -137,8 +137,10 @@ bool cluster_commit(struct core *c, const noderole_ix *items, uint32_t count);
 
 /* ---- bind.c ---- */
 
-/* Bind atomically with all missing parents. {0} when refused (problems recorded). */
-noderole_ix bind_role(struct core *c, role_ix role, node_ix node, deployment_ix deployment);
+/* Bind atomically with all missing parents, `data` as what its user wants of it (empty = nothing).
+ * {0} when refused (problems recorded). */
+noderole_ix bind_role(struct core *c, role_ix role, node_ix node, deployment_ix deployment,
+                      struct str data);
 deployment_role_ix deployment_role_find(const struct core *c, deployment_ix d, role_ix r);
 /* Find or create (asks on_deployment_create). {0} when refused. */
 deployment_role_ix deployment_role_ensure(struct core *c, deployment_ix d, role_ix r);
@@ -181,6 +183,10 @@ void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 void hooks_state(struct core *c, noderole_ix nr, enum noderole_state state, bool committed_run,
                  bool silent);
 void hooks_proposed(struct core *c, noderole_ix nr);
+/* Have what its role computes for it computed anew (D20). False when its role computes nothing. */
+bool hooks_compute(struct core *c, noderole_ix nr);
+/* The same for a role that came or changed, whether anybody uses it or not. */
+void hooks_compute_template(struct core *c, role_ix role);
 void hooks_node(struct core *c, enum hook hook, node_ix n);
 void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr);
 /* Ask a hook that may veto. True when it may go on (answered yes, or not defined, or still to be

@@ -79,6 +79,30 @@ bool data_put(struct arena *a, struct json *tree, struct str path, const struct 
     }
 }
 
+/* Recursion is bounded by the depth of a document. */
+static void drop_nulls(struct json *tree, const struct json *value)
+{
+    for (const struct json *item = value->first; item; item = item->next) {
+        struct json *member = member_of(tree, item->key);
+        if (member && item->kind == JSON_NULL)
+            ignore(json_unset(tree, item->key), "it was found a line above");
+        else if (member && member->kind == JSON_OBJECT && item->kind == JSON_OBJECT)
+            drop_nulls(member, item);
+    }
+}
+
+void data_drop_nulls(struct json *tree, struct str path, const struct json *value)
+{
+    uint32_t from = 0;
+    while (tree && from < path.len) {
+        const uint32_t to = str_find(path, '/', from);
+        tree = member_of(tree, str_slice(path, from, to));
+        from = to + 1;
+    }
+    if (tree && tree->kind == JSON_OBJECT && value->kind == JSON_OBJECT)
+        drop_nulls(tree, value);
+}
+
 /* ---- layers ---- */
 
 struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, bool committed_only,
@@ -97,6 +121,7 @@ static struct json *over_own(const struct core *c, const struct noderole *row, s
                              struct str wall, doc_h user, struct arena *a)
 {
     tree = data_over(a, tree, wall);
+    tree = data_over(a, tree, doc_of(c, row->computed));
     tree = data_over(a, tree, doc_of(c, row->sysdata));
     return data_over(a, tree, doc_of(c, user));
 }
@@ -274,7 +299,8 @@ static struct json *view_noderole(const struct core *c, noderole_ix nr, enum vie
     case VIEW_ALL: return data_noderole(c, nr, false, a);
     case VIEW_COMMITTED: return data_noderole(c, nr, true, a);
     case VIEW_USER: return data_object(a, doc_of(c, user_data(row, false)));
-    case VIEW_SYSTEM: return data_object(a, doc_of(c, row->sysdata));
+    case VIEW_SYSTEM:
+        return data_over(a, data_object(a, doc_of(c, row->computed)), doc_of(c, row->sysdata));
     case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
     case VIEW_WALL:
     case VIEW_DISCOVERY: break;

@@ -35,6 +35,10 @@ struct json *data_own(const struct core *c, noderole_ix nr, struct arena *a);
 /* As data_noderole(committed only), with another wall in the place of its own. */
 struct json *data_with_wall(const struct core *c, noderole_ix nr, struct str wall, struct arena *a);
 
+/* Poke those below that are linked to an attrib which read otherwise in `before`, the noderole's
+ * committed data of then. */
+void data_tell_linked(struct core *c, noderole_ix nr, const struct json *before);
+
 /* The document as an object, whatever it is. */
 struct json *data_object(struct arena *a, struct str doc);
 /* Merge `doc` over `below`; the result may be `below` itself. */
@@ -44,6 +48,9 @@ uint32_t data_depth(struct str path, const struct json *value);
 /* Merge `value` into the object `tree` at `path`; it is an object itself when the path is empty.
  * False, with the tree untouched, when it would lie too deep. */
 bool data_put(struct arena *a, struct json *tree, struct str path, const struct json *value);
+
+/* Take out of the tree what `value` says is null at `path`, now that it was merged in. */
+void data_drop_nulls(struct json *tree, struct str path, const struct json *value);
 
 /* Propose `object` as the whole data of a deployment role. */
 void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str object);

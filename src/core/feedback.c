@@ -99,8 +99,8 @@ static void feed_node(struct core *c, noderole_ix nr, const struct json *wall)
 
 /* ---- to those below ---- */
 
-/* The attribs of the noderole that read otherwise than with the old wall; *out_count of them. */
-static attrib_ix *changed_attribs(struct core *c, noderole_ix nr, struct str old_wall,
+/* The attribs of the noderole that read otherwise than before; *out_count of them. */
+static attrib_ix *changed_attribs(struct core *c, noderole_ix nr, const struct json *before,
                                   uint32_t *out_count)
 {
     uint32_t count, changed = 0;
@@ -108,7 +108,6 @@ static attrib_ix *changed_attribs(struct core *c, noderole_ix nr, struct str old
     *out_count = 0;
     if (!count)
         return attribs;
-    const struct json *before = data_with_wall(c, nr, old_wall, c->arena);
     const struct json *after = data_noderole(c, nr, true, c->arena);
     for (uint32_t i = 0; i < count; i++)
         if (!json_eq(data_value(c, attribs[i], before, c->arena),
@@ -129,10 +128,10 @@ static bool is_linked(const struct core *c, noderole_ix child, noderole_ix paren
     return false;
 }
 
-static void tell_linked(struct core *c, noderole_ix nr, struct str old_wall)
+void data_tell_linked(struct core *c, noderole_ix nr, const struct json *before)
 {
     uint32_t attrib_count, count, kept = 0;
-    const attrib_ix *attribs = changed_attribs(c, nr, old_wall, &attrib_count);
+    const attrib_ix *attribs = changed_attribs(c, nr, before, &attrib_count);
     if (!attrib_count)
         return;
     noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
@@ -150,5 +149,5 @@ void data_after_run(struct core *c, noderole_ix nr, struct str old_wall)
     if (noderole_at(c, nr)->wall)
         feed_node(c, nr, data_object(c->arena, wall));
     if (!str_eq(wall, old_wall.len ? old_wall : STR("{}")))
-        tell_linked(c, nr, old_wall);
+        data_tell_linked(c, nr, data_with_wall(c, nr, old_wall, c->arena));
 }

@@ -86,6 +86,25 @@ void hooks_proposed(struct core *c, noderole_ix ix)
         noderole_hook(c, HOOK_PROPOSED, ix);
 }
 
+bool hooks_compute(struct core *c, noderole_ix ix)
+{
+    static const enum hook computing[] = {HOOK_TEMPLATE, HOOK_SYSDATA};
+    const role_ix role = noderole_at(c, ix)->role;
+    bool any = false;
+    for (uint32_t i = 0; role_at(c, role)->hooks && i < sizeof computing / sizeof *computing; i++)
+        if (defines(c, role, computing[i])) {
+            noderole_hook(c, computing[i], ix);
+            any = true;
+        }
+    return any;
+}
+
+void hooks_compute_template(struct core *c, role_ix role)
+{
+    if (defines(c, role, HOOK_TEMPLATE))
+        hook_make(c, HOOK_TEMPLATE, role, TABLE_ROLE, role_at(c, role)->o.id);
+}
+
 void outbox_forget_noderole(struct core *c, noderole_ix ix)
 {
     const int64_t id = noderole_at(c, ix)->o.id;
@@ -305,9 +324,9 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
 static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, struct str text)
 {
     const struct str log = SAY(c, str_from(hook_name(hook)), STR(": "), text);
-    if (hook == HOOK_PROPOSED) {
+    if (hook == HOOK_PROPOSED || noderole_at(c, ix)->state == NODEROLE_PROPOSED) {
         struct noderole *nr = noderole_edit(c, ix);
-        nr->hook_failed = true;
+        nr->hook_failed = nr->hook_failed || hook == HOOK_PROPOSED;
         put_text(c, &nr->status, log);
         return;
     }

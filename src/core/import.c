@@ -547,6 +547,8 @@ static void import_end(struct import *im)
                                  });
         if (!refused(c))
             nodes_wake(c);
+        for (uint32_t i = 0; i < im->touched_count && !refused(c); i++)
+            hooks_compute_template(c, im->touched[i]);
     }
     if (refused(c))
         return;

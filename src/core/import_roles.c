@@ -233,9 +233,15 @@ static struct str read_requires(struct import *im, const struct json *entry, str
 
 /* ---- the row ---- */
 
+/* A template that the role computes is computed again; until then the last one counts. */
+static bool loses_template(const struct role *r, const struct role_facts *f)
+{
+    return r->template && !(f->hooks >> HOOK_TEMPLATE & 1);
+}
+
 static bool role_reads_as(const struct core *c, const struct role *r, const struct role_facts *f)
 {
-    return r->flags == f->flags && r->hooks == f->hooks && r->template == 0 &&
+    return r->flags == f->flags && r->hooks == f->hooks && !loses_template(r, f) &&
            str_eq(text_of(c, r->description), f->description) &&
            str_eq(text_of(c, r->class_name), f->class_name) &&
            str_eq(text_of(c, r->jig_name), f->jig_name) &&
@@ -265,7 +271,8 @@ static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
     put_doc(c, &r->provides, f->provides);
     put_doc(c, &r->conflicts, f->conflicts);
     put_doc(c, &r->announces, f->announces);
-    put_doc(c, &r->template, STR(""));
+    if (loses_template(r, f))
+        put_doc(c, &r->template, STR(""));
 }
 
 /* May this document say what the role is? */

@@ -44,7 +44,7 @@ void node_bind_flagged(struct core *c, node_ix n, uint32_t flag)
     for (role_ix r = next_flagged(c, flag, (role_ix){0}); r.v && !refused(c);
          r = next_flagged(c, flag, r))
         if (!noderole_find(c, n, r).v)
-            bind_role(c, r, n, d);
+            bind_role(c, r, n, d, STR(""));
 }
 
 static bool provides_discovery(const struct core *c, role_ix r)

@@ -94,6 +94,8 @@ static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, boo
         anneal_todo(c, ix);
     anneal_look(c, nr->node);
     hooks_state(c, ix, to, committed_run, silent);
+    if (to == NODEROLE_TODO || from == NODEROLE_PROPOSED)
+        hooks_compute(c, ix);
 
     if (from == NODEROLE_ACTIVE)
         tell_children_lost(c, ix);

@@ -67,7 +67,10 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
 void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *p)
 {
     const noderole_ix nr = named(c, p->id);
-    if (nr.v)
+    if (!nr.v)
+        return;
+    const bool due = noderole_at(c, nr)->state == NODEROLE_TODO || noderole_at(c, nr)->rerun;
+    if (due || !p->if_due)
         run_enqueue(c, nr);
 }
 
@@ -76,8 +79,8 @@ void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *
 static void drop_texts(struct core *c, noderole_ix ix)
 {
     struct noderole *nr = noderole_edit(c, ix);
-    text_h *const slots[] = {&nr->status,  &nr->runlog, &nr->proposed_data, &nr->committed_data,
-                             &nr->sysdata, &nr->wall,   &nr->notes};
+    text_h *const slots[] = {&nr->status,   &nr->runlog,  &nr->proposed_data, &nr->committed_data,
+                             &nr->computed, &nr->sysdata, &nr->wall,          &nr->notes};
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
 }

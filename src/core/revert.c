@@ -111,7 +111,7 @@ static void bind_member(struct core *c, struct revert *r, const struct content_e
         return;
     else if (role_at(c, role)->flags & ROLE_DESTRUCTIVE)
         skip(c, r, entry, "the role is destructive: bind it by hand");
-    else if (bind_role(c, role, n, r->d).v)
+    else if (bind_role(c, role, n, r->d, STR("")).v)
         json_append(r->bound, pair(c, entry->node_id, entry->role_id));
 }
 

@@ -65,8 +65,8 @@
     REF(node, node, node_id)                                                                       \
     SAME(since) SAME(cohort) SAME(run_count) SAME(attempt) SAME(order) SAME(unavailable)           \
         SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
-            TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(sysdata)       \
-                TEXT(wall) TEXT(notes)
+            TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(computed)      \
+                TEXT(sysdata) TEXT(wall) TEXT(notes)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
     SAME(noderole_id)                                                                              \

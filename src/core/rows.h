@@ -204,7 +204,7 @@ struct noderole {
     uint8_t state; /* enum noderole_state; written by enter() in noderole.c alone */
     bool unavailable, rerun, removing, hook_failed;
     text_h status, runlog;
-    doc_h proposed_data, committed_data, sysdata, wall, notes;
+    doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
     /* derived */
     uint32_t missing;       /* parents that are not ACTIVE */
     uint32_t hooks_waiting; /* undelivered hooks of its own */

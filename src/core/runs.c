@@ -183,6 +183,8 @@ void run_enqueue(struct core *c, noderole_ix nr)
         line_up(c, ix);
     }
     put_doc(c, &run_edit(c, ix)->data, staged);
+    if (hooks_compute(c, nr)) /* it is staged again when that is known */
+        run_edit(c, ix)->frozen = false;
 }
 
 /* ---- starting ---- */
@@ -338,8 +340,9 @@ static void run_failed(struct core *c, run_ix run, noderole_ix nr, const struct 
     noderole_apply_run(c, nr, EVENT_FAILED, committed, false);
 }
 
-static void run_parked(struct core *c, run_ix run, const struct run_done_command *p)
+static void run_parked(struct core *c, run_ix run, noderole_ix nr, const struct run_done_command *p)
 {
+    take_wall(c, nr, p);
     struct run *row = run_edit(c, run);
     row->park_left_ms = p->park_ms;
     row->park_deadline = c->mono_ms + row->park_left_ms;
@@ -387,7 +390,7 @@ void do_run_done(struct core *c, const struct run_done_command *p)
         take_wall(c, nr, p);
         run_remove(c, run);
         return;
-    case RESULT_PARKED: run_parked(c, run, p); return;
+    case RESULT_PARKED: run_parked(c, run, nr, p); return;
     case RESULT_COUNT: break;
     }
     impossible("a result outside the enum");

@@ -10,7 +10,7 @@
 
 static bool holds_own(const struct noderole *nr)
 {
-    return nr->wall || nr->sysdata || nr->committed_data;
+    return nr->wall || nr->computed || nr->sysdata || nr->committed_data;
 }
 
 static bool holds_anything(const struct core *c, const struct noderole *nr)

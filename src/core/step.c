@@ -138,18 +138,30 @@ static struct command *check_command(struct core *c, const struct command *comma
     return checked;
 }
 
-/* If-Match: nobody changed the object since, not even earlier in this batch. */
-static void check_turn(struct core *c, const struct command *command)
+/* What the command names; NULL when it is not there. */
+static const struct object *named_object(const struct core *c, struct subject subject)
 {
-    const struct subject subject = command_subject(command);
     const uint32_t ix = subject.table < TABLE_OBJECTS && subject.id > 0
                             ? omap_find(&c->tables[subject.table].by_id, (uint64_t)subject.id)
                             : 0;
-    const struct object *o = ix ? pool_at(&c->tables[subject.table].pool, ix) : NULL;
+    return ix ? pool_at(&c->tables[subject.table].pool, ix) : NULL;
+}
+
+/* If-Match: nobody changed the object since, not even earlier in this batch. */
+static void check_turn(struct core *c, const struct command *command)
+{
+    const struct object *o = named_object(c, command_subject(command));
     if (o && o->turn == command->if_turn && !(o->row.flags & ROW_DIRTY))
         return;
     refuse(c, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
            STR("it was changed since, or it is not there; read it again"));
+}
+
+/* Somebody wished for it while there was something to wish it for. */
+static bool is_vain(const struct core *c, const struct command *command)
+{
+    const struct subject subject = command_subject(command);
+    return command->if_turn == IF_THERE && subject.id && !named_object(c, subject);
 }
 
 static void dispatch(struct core *c, const struct command *command)
@@ -244,9 +256,9 @@ static void think(struct core *c, const struct command *command, bool dry)
     const struct step_mark mark = step_begin(c);
     const struct command *checked = check_command(c, command);
     c->command = checked;
-    if (checked->if_turn)
+    if (checked->if_turn && checked->if_turn != IF_THERE)
         check_turn(c, checked);
-    if (!refused(c))
+    if (!refused(c) && !is_vain(c, checked))
         dispatch(c, checked);
 
     struct outcome *out = c->out;

@@ -64,6 +64,34 @@ static int64_t id_at(lua_State *lua, int index)
     return id;
 }
 
+/* What halligan.maybe() returns is this function with what it was given as upvalue: code can
+ * neither look into it nor make one up, and it has no place in a document. */
+static int reference(lua_State *lua)
+{
+    return luaL_error(lua, "what maybe() returns stands for an id; it cannot be called");
+}
+
+static int maybe(lua_State *lua)
+{
+    const int kind = lua_type(lua, 1);
+    luaL_argcheck(lua, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TTABLE, 1,
+                  "an id, a name or a table with id expected");
+    lua_settop(lua, 1);
+    lua_pushcclosure(lua, reference, 1);
+    return 1;
+}
+
+/* If it is one of maybe(), what that was given takes its place, and the wish may be in vain. */
+static bool take_maybe(lua_State *lua, int index, struct wish *wish)
+{
+    if (lua_tocfunction(lua, index) != reference)
+        return false;
+    must(lua_getupvalue(lua, index, 1));
+    lua_replace(lua, index);
+    wish->command.if_turn = IF_THERE;
+    return true;
+}
+
 /* An id, a thing that has one, or a name where things of that table have names; the id goes to
  * `offset` in the payload, now or when the name is looked up. */
 static void take_id(lua_State *lua, int index, enum table table, struct wish *wish, size_t offset)
@@ -72,6 +100,7 @@ static void take_id(lua_State *lua, int index, enum table table, struct wish *wi
     int64_t *slot = (int64_t *)(void *)(payload + offset);
     const bool has_name = table == TABLE_NODE || table == TABLE_ROLE || table == TABLE_DEPLOYMENT ||
                           table == TABLE_ATTRIB;
+    const bool is_maybe = take_maybe(lua, index, wish);
     const int kind = lua_type(lua, index);
     if (kind == LUA_TNUMBER) {
         *slot = id_at(lua, index);
@@ -82,7 +111,11 @@ static void take_id(lua_State *lua, int index, enum table table, struct wish *wi
         lua_pop(lua, 1);
     } else if (kind == LUA_TSTRING && has_name) {
         wish->names[wish->name_count++] = (struct wish_name){
-            .table = table, .name = text_at(lua, index, NAME_LEN_MAX), .offset = (uint16_t)offset};
+            .table = table,
+            .name = text_at(lua, index, NAME_LEN_MAX),
+            .offset = (uint16_t)offset,
+            .maybe = is_maybe,
+        };
     } else {
         luaL_argerror(lua, index, has_name ? "an id or a name expected" : "an id expected");
     }
@@ -165,6 +198,31 @@ static int enqueue(lua_State *lua)
     return wish_end(lua, wish);
 }
 
+static int hurry(lua_State *lua)
+{
+    struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
+    take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_enqueue, id));
+    wish->command.noderole_enqueue.if_due = true;
+    return wish_end(lua, wish);
+}
+
+/* A run by its id, or that of a noderole as it was told to the hook; one without has nothing to go
+ * on with. */
+static int resume(lua_State *lua)
+{
+    struct wish *wish = wish_begin(lua, COMMAND_RUN_RESUME);
+    lua_settop(lua, 1);
+    take_maybe(lua, 1, wish);
+    if (lua_istable(lua, 1)) {
+        if (lua_getfield(lua, 1, "run") == LUA_TNIL)
+            return 0;
+        luaL_argcheck(lua, lua_istable(lua, -1), 1, "a noderole whose run has no id");
+        lua_replace(lua, 1);
+    }
+    take_id(lua, 1, TABLE_RUN, wish, OFFSET(run_resume, run_id));
+    return wish_end(lua, wish);
+}
+
 static int commit(lua_State *lua)
 {
     struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_COMMIT);
@@ -237,9 +295,12 @@ void api_open(lua_State *lua)
         {"commit", commit},
         {"enqueue", enqueue},
         {"find", texts_find},
+        {"hurry", hurry},
         {"log", say},
         {"match", texts_match},
+        {"maybe", maybe},
         {"power", power},
+        {"resume", resume},
         {"retry", retry},
         {"set_attrib", set_attrib},
         {"set_bootenv", set_bootenv},

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "hooks/worker.h"
+#include "model/limits.h"
 #include "sys/files.h"
 #include "sys/log.h"
 
@@ -17,6 +18,9 @@ struct waiting_row {
     char detail[];
 };
 
+/* A full outbox takes so many rounds; more means that every answer brings new rows without end. */
+enum { SETTLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
+
 struct hooks {
     struct hooks_seams seams;
     struct sandbox_limits limits;
@@ -24,8 +28,9 @@ struct hooks {
     struct waiting_row *first_row;
     struct waiting_row *last_row;
     uint32_t row_count;
-    uint32_t queued;      /* deliveries and calls given to the worker and not handed over */
+    uint32_t queued;      /* deliveries given to the worker and not handed over */
     uint32_t asked;       /* the same of questions */
+    uint32_t called;      /* and of calls */
     struct job_list done; /* about to be handed over */
 };
 
@@ -38,23 +43,35 @@ static void answer_at_once(struct hooks *h, struct job *job)
 
 /* ---- deliveries ---- */
 
-static void queue_row(struct hooks *h, const struct outbox_record *row)
+/* False: nothing to tell, and nobody to tell it about. */
+static bool find_facts(struct hooks *h, const struct outbox_record *row, struct job *job)
 {
     struct hooks_facts facts = {0};
+    if (row->hook == HOOK_TEMPLATE)
+        return true;
+    if (!h->seams.facts(h->seams.self, row, &job->arena, &facts))
+        return false;
+    must(facts.argument.len);
+    job->tasks->arguments[0] = facts.argument;
+    job->tasks->arguments[1] = facts.context;
+    return true;
+}
+
+static void queue_row(struct hooks *h, const struct outbox_record *row)
+{
     struct job *job = job_new(JOB_DELIVER, (uint64_t)row->id, 1);
     struct task *task = job->tasks;
-    task->kind = TASK_TELL;
+    const bool computes = row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE;
+    job->hook = (enum hook)row->hook;
+    job->object_id = row->object_id;
+    task->kind = computes ? TASK_COMPUTE : TASK_TELL;
     task->role_id = row->role_id;
-    task->function = hook_name((enum hook)row->hook);
+    task->function = hook_name(job->hook);
     h->queued++;
-    if (!h->seams.facts(h->seams.self, row, &job->arena, &facts)) {
-        answer_at_once(h, job); /* nothing to tell, and nobody to tell it about */
-        return;
-    }
-    must(facts.argument.len);
-    task->arguments[0] = facts.argument;
-    task->arguments[1] = facts.context;
-    worker_submit(&h->worker, job);
+    if (find_facts(h, row, job))
+        worker_submit(&h->worker, job);
+    else
+        answer_at_once(h, job);
 }
 
 static void keep_row(struct hooks *h, const struct outbox_record *row)
@@ -128,27 +145,42 @@ struct hooks_port hooks_port(struct hooks *h)
 
 /* ---- calls ---- */
 
-err hooks_call(struct hooks *h, int64_t role_id, enum hooks_function function,
-               const struct hooks_facts *facts, uint64_t key)
+err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts, uint64_t key)
 {
-    static const char *const names[] = {[HOOKS_SYSDATA] = "sysdata",
-                                        [HOOKS_TEMPLATE] = "template",
-                                        [HOOKS_DO_TRANSITION] = "do_transition"};
-    if (h->queued >= HOOKS_QUEUE_MAX)
+    if (h->called >= HOOKS_CALLS_MAX)
         return ERR_LIMIT;
     struct job *job = job_new(JOB_CALL, key, 1);
     struct task *task = job->tasks;
-    task->kind = function == HOOKS_DO_TRANSITION ? TASK_TRANSITION : TASK_COMPUTE;
+    task->kind = TASK_TRANSITION;
     task->role_id = role_id;
-    task->function = names[function];
+    task->function = "do_transition";
     task->arguments[0] = str_copy(&job->arena, facts->argument);
     task->arguments[1] = str_copy(&job->arena, facts->context);
-    h->queued++;
+    h->called++;
     worker_submit(&h->worker, job);
     return OK;
 }
 
 /* ---- answers ---- */
+
+/* What was computed is wished for too: it becomes true in one step with the answer. Meanwhile what
+ * it was computed for may have gone. */
+static void encode_computed(const struct job *job, struct buf *out)
+{
+    const struct task *task = job->tasks;
+    struct command wish = {.if_turn = IF_THERE};
+    if (job->hook == HOOK_TEMPLATE) {
+        wish.kind = COMMAND_ROLE_UPDATE;
+        wish.role_update.id = task->role_id;
+        wish.role_update.given = GIVEN_ROLE_TEMPLATE;
+        wish.role_update.template = task->value;
+    } else {
+        wish.kind = COMMAND_NODEROLE_COMPUTED;
+        wish.noderole_computed.id = job->object_id;
+        wish.noderole_computed.data = task->value;
+    }
+    command_encode(&wish, out);
+}
 
 /* Once for each delivery. Names are looked up now: what they mean may change until the loop comes
  * round again. Of hooks of nodes nobody but the log keeps why they failed. */
@@ -157,11 +189,13 @@ static void encode_wishes(struct hooks *h, struct job *job)
     struct task *task = job->tasks;
     const struct wish_finder finder = {.self = h->seams.self, .find = h->seams.find};
     struct buf b = buf_in(&job->arena);
+    job->is_encoded = true;
+    if (task->value.len && !task->failed)
+        encode_computed(job, &b);
     if (wishes_encode(&task->wishes, finder, &b, &task->text))
         job->wishes = buf_str(&b);
     else
         task->failed = true;
-    job->is_encoded = true;
     if (task->failed)
         log_with(LOG_WARNING,
                  LOG_FIELDS(LOG_I64("role", task->role_id), LOG_Z("hook", task->function),
@@ -194,8 +228,7 @@ static err hand_over_answers(struct hooks *h, struct job *job)
 static err hand_over_result(struct hooks *h, struct job *job)
 {
     const struct task *task = job->tasks;
-    struct hooks_result result = {
-        .failed = task->failed, .text = task->text, .value = task->value, .done = task->done};
+    struct hooks_result result = {.failed = task->failed, .text = task->text, .done = task->done};
     result.done.runlog = task->failed ? task->text : task->log;
     h->seams.called(h->seams.self, job->key, &result);
     return OK;
@@ -218,33 +251,74 @@ static void take_done(struct hooks *h)
         job_list_add(&h->done, job);
 }
 
+static uint32_t *count_of(struct hooks *h, enum job_kind kind)
+{
+    switch (kind) {
+    case JOB_DELIVER: return &h->queued;
+    case JOB_ASK: return &h->asked;
+    case JOB_CALL: return &h->called;
+    }
+    impossible("a kind of job outside the enum");
+}
+
 /* As far as the other side takes them. A callback may deliver, ask and call: that only adds. */
 static bool hand_over_done(struct hooks *h)
 {
     bool any = false;
     while (h->done.first && hand_over(h, h->done.first) != ERR_LIMIT) {
         struct job *job = job_list_take(&h->done);
-        *(job->kind == JOB_ASK ? &h->asked : &h->queued) -= 1;
+        *count_of(h, job->kind) -= 1;
         job_free(job);
         any = true;
     }
     return any;
 }
 
+static void queue_waiting(struct hooks *h)
+{
+    while (h->first_row && h->queued < HOOKS_QUEUE_MAX) {
+        queue_row(h, &h->first_row->row);
+        drop_first_row(h);
+    }
+}
+
 bool hooks_pump(struct hooks *h)
 {
     take_done(h);
     const bool any = hand_over_done(h);
-    while (h->first_row && h->queued < HOOKS_QUEUE_MAX) {
-        queue_row(h, &h->first_row->row);
-        drop_first_row(h);
+    queue_waiting(h);
+    return any;
+}
+
+/* How questions and the rest lie between one another is an accident of threads. */
+static void put_asks_first(struct hooks *h)
+{
+    struct job_list asks = {0}, rest = {0};
+    for (struct job *job = job_list_take(&h->done); job; job = job_list_take(&h->done))
+        job_list_add(job->kind == JOB_ASK ? &asks : &rest, job);
+    h->done = asks;
+    for (struct job *job = job_list_take(&rest); job; job = job_list_take(&rest))
+        job_list_add(&h->done, job);
+}
+
+bool hooks_settle(struct hooks *h)
+{
+    bool any = false;
+    for (uint32_t round = 0; round < SETTLE_ROUNDS_MAX && hooks_waiting(h); round++) {
+        worker_wait_idle(&h->worker);
+        take_done(h);
+        put_asks_first(h);
+        if (!hand_over_done(h))
+            break;
+        any = true;
+        queue_waiting(h);
     }
     return any;
 }
 
 uint32_t hooks_waiting(const struct hooks *h)
 {
-    return h->row_count + h->queued + h->asked;
+    return h->row_count + h->queued + h->asked + h->called;
 }
 
 /* ---- code ---- */

@@ -22,7 +22,8 @@
 #include "model/command.h"
 #include "port/hooks.h"
 
-#define HOOKS_QUEUE_MAX 256u  /* deliveries with what they are given, and calls */
+#define HOOKS_QUEUE_MAX 256u  /* deliveries with what they are given */
+#define HOOKS_CALLS_MAX 64u   /* calls; more are refused for now */
 #define HOOKS_ASKS_MAX  1024u /* lists of questions; more are answered with a veto */
 
 struct hooks;
@@ -33,22 +34,24 @@ struct hooks_facts {
     struct str context; /* empty = nil */
 };
 
+/* What do_transition answered. */
 struct hooks_result {
-    bool failed;
-    struct str text;              /* why, with a traceback                                    */
-    struct str value;             /* sysdata, template: an object                             */
-    struct run_done_command done; /* do_transition: result, runlog, wall ...; ids are zero. A
-                                   * failure is RESULT_FAILED with the traceback as runlog    */
+    bool failed;                  /* it did not come to an answer */
+    struct str text;              /* why, with a traceback        */
+    struct run_done_command done; /* result, runlog, wall ...; ids are zero. A failure is
+                                   * RESULT_FAILED with the text as runlog */
 };
 
 struct hooks_seams {
     void *self;
-    /* From either thread: have hooks_pump() called soon, in the loop's thread and not from here. */
+    /* From either thread: have hooks_pump() called soon, in the loop's thread and not from here. It
+     * must not wait for the loop. */
     void (*wake)(void *self);
     /* The rest is called in the loop's thread, from deliver() or from hooks_pump(). */
 
     /* What the hook of this row is given; texts are made in the arena, or live for ever. False: its
-     * object is gone, and the row is answered without a call. */
+     * object is gone, and the row is answered without a call. Not asked for HOOK_TEMPLATE, which is
+     * given nothing. */
     bool (*facts)(void *self, const struct outbox_record *row, struct arena *arena,
                   struct hooks_facts *out_facts);
     /* The id behind a name of a node, role, deployment or attrib; 0 = none. */
@@ -56,7 +59,7 @@ struct hooks_seams {
     /* Takes an answer. ERR_LIMIT: later; any other error: never. */
     err (*submit)(void *self, const struct command *command);
     err (*answer)(void *self, uint64_t token, const struct answer *answers, uint32_t count);
-    /* What came of hooks_call(). Texts live for the call. */
+    /* What came of hooks_call(), in the order of the calls. Texts live for the call. */
     void (*called)(void *self, uint64_t key, const struct hooks_result *result);
 };
 
@@ -84,15 +87,18 @@ void hooks_unload(struct hooks *h, int64_t role_id);
 
 /* ---- calls ---- */
 
-enum hooks_function { HOOKS_SYSDATA, HOOKS_TEMPLATE, HOOKS_DO_TRANSITION };
-
-/* Call a function of the role that is no hook: sysdata(noderole), template(), do_transition(
- * noderole, data). hooks_seams.called() gets the result under `key`. ERR_LIMIT: too many wait. */
-NODISCARD err hooks_call(struct hooks *h, int64_t role_id, enum hooks_function function,
-                         const struct hooks_facts *facts, uint64_t key);
+/* Call the one function of a role that is no hook: do_transition(noderole, data), with the data as
+ * context. hooks_seams.called() gets the result under `key`. ERR_LIMIT: too many wait. */
+NODISCARD err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts,
+                         uint64_t key);
 
 /* Hand over what was answered, and queue what waits. True when anything was handed over. To be
  * called when woken, and again after each turn while an answer was not taken (ERR_LIMIT). */
 bool hooks_pump(struct hooks *h);
+/* Let the thread answer everything, and hand it over: until nothing waits, or nothing is taken.
+ * True when anything was handed over. Whoever calls this instead of hooks_pump(), and loads code
+ * only when nothing waits, gets the same answers in the same order for the same rows: questions
+ * first, then the rest as it came. */
+bool hooks_settle(struct hooks *h);
 /* Deliveries, questions and calls that were not handed back yet. */
 uint32_t hooks_waiting(const struct hooks *h);

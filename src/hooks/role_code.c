@@ -74,20 +74,10 @@ static bool note_hook(struct role_functions *functions, struct str name)
 
 static bool note_function(struct role_functions *functions, struct str name)
 {
-    const struct {
-        struct str name;
-        bool *has;
-    } others[] = {
-        {STR("sysdata"), &functions->has_sysdata},
-        {STR("template"), &functions->has_template},
-        {STR("do_transition"), &functions->has_do_transition},
-    };
-    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (str_eq(name, others[i].name)) {
-            *others[i].has = true;
-            return true;
-        }
-    return note_hook(functions, name);
+    if (!str_eq(name, STR("do_transition")))
+        return note_hook(functions, name);
+    functions->has_do_transition = true;
+    return true;
 }
 
 /* The name is on top of the stack, and what it stands for. */
@@ -173,14 +163,17 @@ static enum run_result take_result(lua_State *lua)
     static const struct {
         const char *name;
         enum run_result result;
-    } results[] = {{"ok", RESULT_OK}, {"failed", RESULT_FAILED}, {"async", RESULT_ASYNC}};
+    } results[] = {{"ok", RESULT_OK},
+                   {"failed", RESULT_FAILED},
+                   {"async", RESULT_ASYNC},
+                   {"parked", RESULT_PARKED}};
     const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "";
     if (lua_isnil(lua, -1))
         return RESULT_OK;
     for (uint32_t i = 0; i < sizeof results / sizeof *results; i++)
         if (strcmp(text, results[i].name) == 0)
             return results[i].result;
-    luaL_error(lua, "the result of a run is \"ok\", \"failed\" or \"async\"");
+    luaL_error(lua, "the result of a run is \"ok\", \"failed\", \"async\" or \"parked\"");
     impossible("luaL_error returned");
 }
 
@@ -192,6 +185,22 @@ static bool take_flag(lua_State *lua, const char *name)
     const bool flag = lua_toboolean(lua, -1);
     lua_pop(lua, 1);
     return flag;
+}
+
+/* How long it may be parked. Whoever does not say waits to be resumed, as long as that may take. */
+static int64_t take_park_ms(lua_State *lua, enum run_result result)
+{
+    const int kind = lua_getfield(lua, -1, "park_ms");
+    int is_whole;
+    int64_t park_ms = lua_tointegerx(lua, -1, &is_whole);
+    if (kind == LUA_TNIL)
+        park_ms = result == RESULT_PARKED ? PARK_MS_MAX : 0;
+    else if (result != RESULT_PARKED)
+        luaL_error(lua, "park_ms goes with the result \"parked\"");
+    else if (kind != LUA_TNUMBER || !is_whole || park_ms < 1 || park_ms > PARK_MS_MAX)
+        luaL_error(lua, "park_ms is a whole number from 1 to %d", (int)PARK_MS_MAX);
+    lua_pop(lua, 1);
+    return park_ms;
 }
 
 static struct str take_member_text(lua_State *lua, const char *name, struct task *task)
@@ -215,6 +224,7 @@ static void take_run(lua_State *lua, struct task *task)
         if (!lua_isnil(lua, -1) && !lua_isstring(lua, -1))
             refuse_answer(lua, "nothing, a result or a table");
         done->result = take_result(lua);
+        done->park_ms = done->result == RESULT_PARKED ? PARK_MS_MAX : 0;
         return;
     }
     lua_getfield(lua, -1, "result");
@@ -225,6 +235,7 @@ static void take_run(lua_State *lua, struct task *task)
     if (done->has_wall)
         done->wall = take_object(lua, task, "the wall");
     lua_pop(lua, 1);
+    done->park_ms = take_park_ms(lua, (enum run_result)done->result);
     done->node_dead = take_flag(lua, "node_dead");
     done->stop = take_flag(lua, "stop");
     done->power = take_member_text(lua, "power", task);

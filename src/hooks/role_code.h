@@ -24,8 +24,6 @@ struct role_code;
 /* What a file defines. */
 struct role_functions {
     uint32_t hooks; /* mask: 1 << HOOK_... */
-    bool has_sysdata;
-    bool has_template;
     bool has_do_transition;
     struct str unknown; /* other names it returns, with commas between; nobody calls them */
 };

@@ -31,7 +31,7 @@ struct task {
     bool veto;
     struct str text; /* of the failure, with a traceback; or of the veto */
     struct wishes wishes;
-    struct str value;             /* TASK_COMPUTE: an object             */
+    struct str value;             /* TASK_COMPUTE: an object; empty before the call */
     struct run_done_command done; /* TASK_TRANSITION; ids are left to the asker */
     struct str log;               /* the end of what it logged           */
     struct arena_mark kept;       /* behind what is kept of the arena    */

@@ -45,22 +45,37 @@ static struct str unknown(struct arena *arena, const struct wish *wish,
     return buf_str(&b);
 }
 
+/* Put the ids in. The name that had to mean something and does not; NULL when there is none. A name
+ * that is wrong is told of even when another one makes the wish vain. */
+static const struct wish_name *resolve(const struct wish *wish, struct wish_finder finder,
+                                       struct command *command, bool *out_vain)
+{
+    char *payload = command_payload(command);
+    *out_vain = false;
+    for (uint32_t i = 0; i < wish->name_count; i++) {
+        const struct wish_name *name = &wish->names[i];
+        const int64_t id = finder.find(finder.self, name->table, name->name);
+        if (id == 0 && !name->maybe)
+            return name;
+        *out_vain |= id == 0;
+        *(int64_t *)(void *)(payload + name->offset) = id;
+    }
+    return NULL;
+}
+
 bool wishes_encode(const struct wishes *wishes, struct wish_finder finder, struct buf *out,
                    struct str *out_text)
 {
     for (const struct wish *wish = wishes->first; wish; wish = wish->next) {
         struct command command = wish->command;
-        for (uint32_t i = 0; i < wish->name_count; i++) {
-            const struct wish_name *name = &wish->names[i];
-            const int64_t id = finder.find(finder.self, name->table, name->name);
-            if (id == 0) {
-                *out_text = unknown(out->arena, wish, name);
-                return false;
-            }
-            char *payload = command_payload(&command);
-            *(int64_t *)(void *)(payload + name->offset) = id;
+        bool is_vain;
+        const struct wish_name *wrong = resolve(wish, finder, &command, &is_vain);
+        if (wrong) {
+            *out_text = unknown(out->arena, wish, wrong);
+            return false;
         }
-        command_encode(&command, out);
+        if (!is_vain)
+            command_encode(&command, out);
     }
     return true;
 }

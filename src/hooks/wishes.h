@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -19,6 +20,7 @@ struct wish_name {
     enum table table;
     struct str name;
     uint16_t offset; /* of the id in the command's payload */
+    bool maybe;      /* it may mean nothing by now: then the wish is vain, and forgotten */
 };
 
 struct wish {
@@ -44,6 +46,6 @@ struct wish_finder {
     int64_t (*find)(void *self, enum table table, struct str name);
 };
 
-/* False when a name means nothing: *out_text says which. */
+/* False when a name means nothing that had to mean something: *out_text says which. */
 bool wishes_encode(const struct wishes *wishes, struct wish_finder finder, struct buf *out,
                    struct str *out_text);

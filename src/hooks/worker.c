@@ -91,15 +91,24 @@ static void work_on(struct worker *w, struct job *job)
     }
 }
 
+static bool has_jobs(const struct worker *w)
+{
+    return w->asks.first || w->rest.first;
+}
+
 /* NULL: stop. */
 static struct job *next_job(struct worker *w)
 {
     pthread_mutex_lock(&w->mutex);
-    while (!is_stopping(w) && !w->asks.first && !w->rest.first)
+    w->is_busy = false;
+    if (!has_jobs(w))
+        pthread_cond_signal(&w->idle);
+    while (!is_stopping(w) && !has_jobs(w))
         pthread_cond_wait(&w->more, &w->mutex);
     struct job *job = NULL;
     if (!is_stopping(w))
         job = job_list_take(w->asks.first ? &w->asks : &w->rest);
+    w->is_busy = job != NULL;
     pthread_mutex_unlock(&w->mutex);
     return job;
 }
@@ -138,6 +147,14 @@ struct job_list worker_take(struct worker *w)
     return done;
 }
 
+void worker_wait_idle(struct worker *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    while (w->is_busy || has_jobs(w))
+        pthread_cond_wait(&w->idle, &w->mutex);
+    pthread_mutex_unlock(&w->mutex);
+}
+
 /* Signals are for the loop: the thread takes none. */
 static int start_thread(struct worker *w)
 {
@@ -153,6 +170,14 @@ static int start_thread(struct worker *w)
     return result;
 }
 
+static void fini(struct worker *w)
+{
+    must(pthread_cond_destroy(&w->idle) == 0);
+    must(pthread_cond_destroy(&w->more) == 0);
+    must(pthread_mutex_destroy(&w->mutex) == 0);
+    shelf_fini(&w->shelf);
+}
+
 bool worker_start(struct worker *w, void (*wake)(void *self), void *wake_self)
 {
     *w = (struct worker){.wake = wake, .wake_self = wake_self};
@@ -160,11 +185,10 @@ bool worker_start(struct worker *w, void (*wake)(void *self), void *wake_self)
     shelf_init(&w->shelf);
     must(pthread_mutex_init(&w->mutex, NULL) == 0);
     must(pthread_cond_init(&w->more, NULL) == 0);
+    must(pthread_cond_init(&w->idle, NULL) == 0);
     if (start_thread(w) == 0)
         return true;
-    must(pthread_cond_destroy(&w->more) == 0);
-    must(pthread_mutex_destroy(&w->mutex) == 0);
-    shelf_fini(&w->shelf);
+    fini(w);
     return false;
 }
 
@@ -178,7 +202,5 @@ void worker_stop(struct worker *w)
     job_list_drop(&w->asks);
     job_list_drop(&w->rest);
     job_list_drop(&w->done);
-    must(pthread_cond_destroy(&w->more) == 0);
-    must(pthread_mutex_destroy(&w->mutex) == 0);
-    shelf_fini(&w->shelf);
+    fini(w);
 }

@@ -14,13 +14,16 @@
 #include "hooks/shelf.h"
 #include "hooks/task.h"
 #include "model/command.h"
+#include "model/record.h"
 
 enum job_kind { JOB_DELIVER, JOB_ASK, JOB_CALL };
 
 struct job {
     struct job *next;
     enum job_kind kind;
-    uint64_t key; /* id of the outbox row, token of the questions, key of the call */
+    uint64_t key;   /* id of the outbox row, token of the questions, key of the call */
+    enum hook hook; /* of a delivery, as in its row */
+    int64_t object_id;
     struct arena arena;
     struct task *tasks;
     uint32_t task_count;
@@ -49,6 +52,8 @@ struct worker {
     void (*wake)(void *self);
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t more;
+    pthread_cond_t idle;
+    bool is_busy;         /* with a job, or with telling of it */
     struct job_list asks; /* somebody waits for these */
     struct job_list rest;
     struct job_list done;
@@ -61,3 +66,5 @@ void worker_stop(struct worker *w);
 void worker_submit(struct worker *w, struct job *job);
 /* All jobs that are done, in the order they were. */
 struct job_list worker_take(struct worker *w);
+/* Wait until all jobs are done and told of. */
+void worker_wait_idle(struct worker *w);

@@ -50,6 +50,7 @@
     C(NODEROLE_COMMIT, noderole_commit)                                                            \
     C(NODEROLE_RETRY, noderole_retry)                                                              \
     C(NODEROLE_DATA, noderole_data)                                                                \
+    C(NODEROLE_COMPUTED, noderole_computed)                                                        \
     C(NODEROLE_ENQUEUE, noderole_enqueue)                                                          \
     C(GROUP_CREATE, group_create)                                                                  \
     C(GROUP_UPDATE, group_update)                                                                  \
@@ -138,7 +139,10 @@ enum command_kind {
 #define NODEROLE_COMMIT_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_RETRY_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_DATA_FIELDS(F) F(I64, id) F(DOC, data)
-#define NODEROLE_ENQUEUE_FIELDS(F) ID_ONLY(F)
+/* What the role's sysdata computed; only its hook may say so. */
+#define NODEROLE_COMPUTED_FIELDS(F) F(I64, id) F(DOC, data)
+/* if_due: only when it has something to do anyway: it may start, or is to run again. */
+#define NODEROLE_ENQUEUE_FIELDS(F) F(I64, id) F(BOOL, if_due)
 #define GROUP_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(TEXT, category) F(U32, order)
 #define GROUP_UPDATE_FIELDS(F)                                                                     \
     F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(TEXT, category) F(U32, order)
@@ -215,6 +219,9 @@ struct answer {
     bool veto;
     struct str text;
 };
+
+/* As if_turn: the object it names may be gone by now, and then nothing is to be done. */
+#define IF_THERE (-1)
 
 struct command {
     enum command_kind kind;

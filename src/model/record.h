@@ -210,7 +210,8 @@ enum table {
     F(DOC, committed_data)                                                                         \
     F(DOC, sysdata)                                                                                \
     F(DOC, wall)                                                                                   \
-    F(DOC, notes)
+    F(DOC, notes)                                                                                  \
+    F(DOC, computed) /* what its role's sysdata said last; lies below sysdata */
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \
@@ -433,7 +434,9 @@ enum role_flag {
     X(DEPLOYMENT_DELETE, "on_deployment_delete")                                                   \
     X(NODE_CREATE, "on_node_create")                                                               \
     X(NODE_CHANGE, "on_node_change")                                                               \
-    X(NODE_DELETE, "on_node_delete")
+    X(NODE_DELETE, "on_node_delete")                                                               \
+    X(SYSDATA, "sysdata")                                                                          \
+    X(TEMPLATE, "template")
 
 /* The first six are the states, in the order of enum noderole_state. */
 enum hook {

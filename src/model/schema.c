@@ -41,6 +41,7 @@ struct rule {
     const struct json *choices; /* enum: the array, or NULL            */
     struct str pattern;         /* as written, for messages            */
     struct regex *regex;        /* NULL: no pattern, or one we cannot check */
+    size_t regex_steps;         /* at most, for one character          */
     struct rule *element;       /* seq */
     struct rule *first_member;  /* map: its keys in order, without "=" */
     struct rule *other_member;  /* map: the rule of "=", or NULL       */
@@ -60,11 +61,13 @@ struct reader {
     struct arena *arena;
     struct violations *errors;
     struct violations *warnings;
+    size_t patterns_size; /* bytes that patterns have taken */
 };
 
 struct walk {
     struct arena *arena;
     struct violations *found;
+    uint64_t work; /* steps done */
 };
 
 /* Violations */
@@ -227,6 +230,23 @@ static void warn_unchecked(struct reader *r, const struct place *at, const char 
     add(r->arena, r->warnings, at, text);
 }
 
+/* What a pattern takes of the arena is its program, so this also tells how long it may run. */
+static err compile_pattern(struct reader *r, struct str regex, bool ignore_case, struct rule *rule,
+                           const char **out_what)
+{
+    enum { STEP_SIZE = 16 }; /* no instruction is smaller */
+    if (r->patterns_size > SCHEMA_PATTERNS_SIZE) {
+        *out_what = "the patterns before it are too large";
+        return ERR_LIMIT;
+    }
+    const size_t before = arena_used(r->arena);
+    const err e = regex_compile(r->arena, regex, ignore_case, &rule->regex, out_what);
+    const size_t taken = arena_used(r->arena) - before;
+    rule->regex_steps = taken / STEP_SIZE + 1;
+    r->patterns_size += taken;
+    return e;
+}
+
 static void read_pattern(struct reader *r, const struct json *pattern, const struct place *at,
                          struct rule *rule)
 {
@@ -241,7 +261,7 @@ static void read_pattern(struct reader *r, const struct json *pattern, const str
     const bool ignore_case = str_find(flags, 'i', 0) < flags.len;
     const bool dot_takes_newline = str_find(flags, 'm', 0) < flags.len;
     const char *what = NULL;
-    const err e = regex_compile(r->arena, regex, ignore_case, &rule->regex, &what);
+    const err e = compile_pattern(r, regex, ignore_case, rule, &what);
     if (e == ERR_SYNTAX) {
         add(r->arena, r->errors, at, str_join2(r->arena, STR("is malformed: "), str_from(what)));
         return;
@@ -416,9 +436,32 @@ static bool has_type(const struct json *value, enum schema_type type)
     impossible("a type outside the enum");
 }
 
+/* What it takes at most to compare something with `value`. Recursion is bounded by the depth of a
+ * document. */
+static uint64_t compare_steps(const struct json *value)
+{
+    uint64_t steps = 1 + value->text.len / 16;
+    for (const struct json *child = value->first; child; child = child->next)
+        steps += 1 + child->key.len / 16 + compare_steps(child);
+    return steps;
+}
+
+/* False, with a violation, when there is more to do than may be done. */
+static bool may_do(struct walk *w, const struct place *at, uint64_t steps)
+{
+    if (steps > SCHEMA_WORK_MAX - w->work) {
+        add(w->arena, w->found, at, STR("is too large to be held against its schema"));
+        return false;
+    }
+    w->work += steps;
+    return true;
+}
+
 static void check_choices(struct walk *w, const struct rule *rule, const struct json *value,
                           const struct place *at)
 {
+    if (!may_do(w, at, compare_steps(value) * (1 + (uint64_t)rule->choices->count)))
+        return;
     for (const struct json *c = rule->choices->first; c; c = c->next)
         if (json_eq(c, value))
             return;
@@ -436,8 +479,9 @@ static void check_choices(struct walk *w, const struct rule *rule, const struct 
 static void check_pattern(struct walk *w, const struct rule *rule, const struct json *value,
                           const struct place *at)
 {
-    if (value->kind != JSON_STRING || regex_search(rule->regex, value->text, w->arena) ||
-        is_full(w->found))
+    if (value->kind != JSON_STRING ||
+        !may_do(w, at, rule->regex_steps * (1 + (uint64_t)value->text.len)) ||
+        regex_search(rule->regex, value->text, w->arena) || is_full(w->found))
         return;
     struct buf b = buf_in(w->arena);
     put_cut(&b, STR("does not match "));

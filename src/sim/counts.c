@@ -236,7 +236,9 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
     }
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         const enum command_kind kind = (enum command_kind)i;
-        count += missing(out, !counts->done[i], "done", command_name(kind));
+        /* What a role computed comes inside the answer of its hook, and from nobody else. */
+        count += missing(out, !counts->done[i] && kind != COMMAND_NODEROLE_COMPUTED, "done",
+                         command_name(kind));
         count += missing(out, !counts->refused[i] && !is_never_refused(kind), "refused",
                          command_name(kind));
     }

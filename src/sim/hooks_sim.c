@@ -91,6 +91,37 @@ static struct str draw_wishes(struct world *w, const struct outbox_record *row)
     return buf_str(&b);
 }
 
+/* What a role computes: sometimes nothing, sometimes what it said before. A template is the same
+ * each time, for it is computed out of nothing; another one each time would keep everybody running
+ * for ever. */
+static struct str draw_computed(struct world *w, const struct outbox_record *row)
+{
+    static const char *const documents[] = {
+        "{}", "{\"app\":{\"seen\":1}}", "{\"app\":{\"seen\":2,\"wish\":3}}",
+        "{\"service\":{\"address\":\"10.0.0.5\"}}", "{\"service\":{\"address\":\"10.0.0.6\"}}"};
+    const uint64_t which =
+        row->hook == HOOK_TEMPLATE ? (uint64_t)row->role_id : prng_below(&w->chance, 5);
+    const struct str value = str_from(documents[which % 5]);
+    struct buf b = buf_in(&w->story);
+    struct command wish = {.kind = COMMAND_NODEROLE_COMPUTED, .actor = STR("hook")};
+    if (row->hook == HOOK_TEMPLATE) {
+        wish.kind = COMMAND_ROLE_UPDATE;
+        wish.role_update.id = row->role_id;
+        wish.role_update.given = GIVEN_ROLE_TEMPLATE;
+        wish.role_update.template = value;
+    } else {
+        wish.noderole_computed.id = row->object_id;
+        wish.noderole_computed.data = value;
+    }
+    command_encode(&wish, &b);
+    return buf_str(&b);
+}
+
+static bool computes(const struct outbox_record *row)
+{
+    return row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE;
+}
+
 /* ---- events ---- */
 
 /* Hooks about one object are answered in order. */
@@ -118,7 +149,7 @@ static void deliver(void *self, const struct outbox_record *row)
     if (done->failed)
         done->text = STR("attempt to index a nil value");
     else
-        done->wishes = draw_wishes(w, row);
+        done->wishes = computes(row) ? draw_computed(w, row) : draw_wishes(w, row);
     int64_t delay_ms = prng_between(&w->chance, 1, 5 * SECOND);
     if (world_fault(w, FAULT_HOOK_LATE))
         delay_ms = prng_between(&w->chance, MINUTE, 3 * HOUR);

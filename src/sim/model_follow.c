@@ -174,8 +174,10 @@ static void apply_wishes(struct model *m, const struct core *c, struct str wishe
 
 static void hook_failed(struct model *m, const struct model_hook *hook)
 {
-    const bool about_state = hook->kind == OUTBOX_HOOK && hook->about_noderole &&
-                             hook->hook > HOOK_PROPOSED && hook->hook <= HOOK_ERROR;
+    const bool is_state = hook->hook > HOOK_PROPOSED && hook->hook <= HOOK_ERROR;
+    const bool computes = hook->hook == HOOK_SYSDATA || hook->hook == HOOK_TEMPLATE;
+    const bool about_state =
+        hook->kind == OUTBOX_HOOK && hook->about_noderole && (is_state || computes);
     if (about_state && model_at(m, hook->object_id))
         model_failed(m, hook->object_id);
     if (hook->kind == OUTBOX_PROBE && model_node_is_alive(m, hook->object_id))

@@ -114,6 +114,7 @@ static const struct {
     {idea_noderole_retry, 70},
     {idea_noderole_data, 20},
     {idea_noderole_enqueue, 30},
+    {idea_noderole_computed, 1},
     {idea_run_resume, 5},
     {idea_run_cancel, 10},
     {idea_deployment_create, 4},

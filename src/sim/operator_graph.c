@@ -104,6 +104,16 @@ void idea_noderole_enqueue(struct world *w, const struct core *core)
     command.noderole_enqueue.id = prng_chance(&w->chance, 700)
                                       ? operator_picks_state(w, core, NODEROLE_ACTIVE)
                                       : operator_picks(w, core, TABLE_NODEROLE);
+    command.noderole_enqueue.if_due = prng_chance(&w->chance, 200);
+    operator_sends(w, &command);
+}
+
+/* Only the code of its role may say this. */
+void idea_noderole_computed(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_NODEROLE_COMPUTED};
+    command.noderole_computed.id = operator_picks(w, core, TABLE_NODEROLE);
+    command.noderole_computed.data = operator_document(w);
     operator_sends(w, &command);
 }
 

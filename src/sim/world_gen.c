@@ -60,7 +60,7 @@ static const char gallery[] =
     "{\"name\":\"gallery-service\",\"jig\":\"provided\",\"flags\":[\"service\",\"server\"],"
     "\"attribs\":[{\"name\":\"service-address\",\"map\":\"service/address\",\"default\":\"-\"}],"
     "\"hooks\":[\"on_node_create\",\"on_node_change\",\"on_node_delete\","
-    "\"on_deployment_create\",\"on_deployment_delete\"]},"
+    "\"on_deployment_create\",\"on_deployment_delete\",\"sysdata\",\"template\"]},"
     "{\"name\":\"gallery-user\",\"jig\":\"script\",\"wants-attribs\":[\"service-address\","
     "{\"name\":\"serial\",\"at\":\"machine/serial\"}],\"hooks\":[\"on_proposed\",\"on_commit\","
     "\"on_node_bind\",\"on_error\"]}]}";
@@ -106,6 +106,8 @@ static void put_hooks(struct buf *b, struct prng *chance)
         ",\"hooks\":[\"on_commit\"]",
         ",\"hooks\":[\"on_node_change\"]",
         ",\"hooks\":[\"on_node_bind\",\"on_deployment_create\",\"on_blocked\"]",
+        ",\"hooks\":[\"sysdata\",\"on_todo\"]",
+        ",\"hooks\":[\"template\"]",
     };
     buf_put_z(b, sets[prng_below(chance, sizeof sets / sizeof *sets)]);
 }

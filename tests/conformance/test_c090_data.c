@@ -1,4 +1,5 @@
-/* Cases 97-104 and 251: data, attribs, staged runs (SEMANTICS 6, 13.5). */
+/* Cases 90-94 as far as they need no HTTP, 97-104 and 251: data, attribs, staged runs (SEMANTICS 6,
+ * 13.5). */
 #include "tests/world/world.h"
 
 static void set_on_noderole(struct world *w, const char *noderole, const char *attrib,
@@ -42,6 +43,48 @@ static const char *on_deployment_role(struct world *w, const char *attrib, enum 
 {
     return world_value(w, TABLE_DEPLOYMENT_ROLE, the_deployment_role(w, "r", "system"), attrib,
                        view);
+}
+
+/* ---- attribs as objects ---- */
+
+static struct command cmd_attrib(struct world *w, const char *name, const char *map)
+{
+    return CMD(ATTRIB_CREATE, attrib_create, .name = str_from(name), .map = str_from(map),
+               .barclamp_id = core_find(w->core, TABLE_BARCLAMP, STR("basics")),
+               .schema = world_json(w, "{'type':'str'}"), .writable = true);
+}
+
+TEST(c091_an_attrib_of_a_barclamp_is_created_and_deleted)
+{
+    struct world *w = world_open();
+    const int64_t id = DONE(w, cmd_attrib(w, "bdd_marker", "bdd/marker"));
+    CHECK(read_attrib(w, "bdd_marker").id == id);
+    CHECK(read_attrib(w, "bdd_marker").role_id == 0);
+    DONE(w, CMD(ATTRIB_DELETE, attrib_delete, .id = id));
+    CHECK(core_find(w->core, TABLE_ATTRIB, STR("bdd_marker")) == 0);
+    struct record gone;
+    CHECK(!core_record(w->core, TABLE_ATTRIB, id, &gone));
+    world_close(w);
+}
+
+TEST(c093_an_attrib_keeps_its_map)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_attrib(w, "bdd_value", "bdd/value"));
+    SAYS(shown(w, read_attrib(w, "bdd_value").map), "bdd/value");
+    world_close(w);
+}
+
+TEST(c094_a_value_set_on_a_node_is_read_back)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_attrib(w, "bdd_easyway", "bdd/easyway"));
+    world_node(w, "n1", NULL);
+    set_on_node(w, "n1", "bdd_easyway", BUCKET_USER, "'456'");
+    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "bdd_easyway", VIEW_ALL), "'456'");
+    world_reload(w);
+    SAYS(world_value(w, TABLE_NODE, the_node(w, "n1"), "bdd_easyway", VIEW_ALL), "'456'");
+    world_close(w);
 }
 
 /* ---- the worked example of SEMANTICS 6.5 ---- */

@@ -29,6 +29,15 @@ static int64_t find(void *self, enum table table, struct str name)
     return (int64_t)table + name.len + 1;
 }
 
+/* Everything is gone. */
+static int64_t find_nothing(void *self, enum table table, struct str name)
+{
+    (void)self;
+    (void)table;
+    (void)name;
+    return 0;
+}
+
 static bool is_document(struct arena *arena, struct str text)
 {
     struct str canonical;
@@ -51,6 +60,9 @@ static void check_wishes(struct arena *arena, const struct wishes *wishes)
             promise(is_document(arena, command.attrib_set.value), "a value is canonical");
     }
     promise(count == wishes->count, "all wishes are there");
+    b = buf_in(arena);
+    if (!wishes_encode(wishes, (struct wish_finder){.find = find_nothing}, &b, &text))
+        promise(text.len && str_is_clean(text), "a name that means nothing is told");
 }
 
 static void check(struct task *task)
@@ -62,6 +74,9 @@ static void check(struct task *task)
     check_wishes(task->arena, &task->wishes);
     if (task->kind == TASK_COMPUTE && !task->failed)
         promise(is_document(task->arena, task->value), "what was computed is canonical");
+    promise(task->kind == TASK_TELL || task->wishes.count == 0, "only those who are told wish");
+    promise(task->done.park_ms >= 0 && task->done.park_ms <= PARK_MS_MAX, "parking has an end");
+    promise((task->done.result == RESULT_PARKED) == (task->done.park_ms > 0), "and a reason");
     if (task->done.has_wall)
         promise(is_document(task->arena, task->done.wall), "a wall is canonical");
 }
@@ -83,12 +98,13 @@ static void call_all(struct role_code *code, const struct role_functions *f, str
         if (f->hooks >> hook & 1) {
             const bool asks =
                 hook == HOOK_COMMIT || hook == HOOK_NODE_BIND || hook == HOOK_DEPLOYMENT_CREATE;
-            call(code, asks ? TASK_ASK : TASK_TELL, hook_name((enum hook)hook), argument);
+            const bool computes = hook == HOOK_SYSDATA || hook == HOOK_TEMPLATE;
+            call(code,
+                 asks       ? TASK_ASK
+                 : computes ? TASK_COMPUTE
+                            : TASK_TELL,
+                 hook_name((enum hook)hook), argument);
         }
-    if (f->has_sysdata)
-        call(code, TASK_COMPUTE, "sysdata", argument);
-    if (f->has_template)
-        call(code, TASK_COMPUTE, "template", argument);
     if (f->has_do_transition)
         call(code, TASK_TRANSITION, "do_transition", argument);
 }

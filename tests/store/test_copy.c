@@ -94,14 +94,14 @@ static void check_copy(enum kind from_kind, enum kind to_kind)
 {
     char *from = make(from_kind), *to = make(to_kind);
     struct store_why why = {""};
-    write_randomly(from, 11, 60);
+    write_randomly(from, 11, 80);
     struct model before = {0}, copied = {0};
     const struct store_mark mark = real_read(from, &before);
     if (store_copy(from, to, &why) != OK)
         check_failed(from, 0, why.text);
     const struct store_mark copy = real_read(to, &copied);
     CHECK(marks_eq(mark, copy) && copy.epoch > mark.epoch + 1000);
-    CHECK(mark.turn == 63 && mark.has_digest);
+    CHECK(mark.turn == 83 && mark.has_digest);
     CHECK(models_eq(&before, &copied, 0, TABLE_COUNT));
     uint32_t archived = 0;
     for (uint32_t i = 0; i < copied.count; i++)

@@ -227,16 +227,11 @@ static uint32_t answer_asks(struct world *w, struct answer *answers, uint32_t co
     return count;
 }
 
-void world_step(struct world *w, struct command command)
+static void step_core(struct world *w, struct command command)
 {
     struct answer answers[ASKS_MAX];
     uint32_t count = 0;
     const struct digest128 before = core_digest_now(w->core);
-    w->now_ms += 1000;
-    command.actor = STR("user tester");
-    command.now_ms = w->now_ms;
-    command.mono_ms = w->now_ms - 1600000000000;
-    command.nonce[0] = (uint64_t)w->now_ms;
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
         command.answers = answers;
         command.answer_count = count;
@@ -251,6 +246,21 @@ void world_step(struct world *w, struct command command)
     }
     if (w->out.verdict == VERDICT_DONE)
         hear(w);
+}
+
+void world_step(struct world *w, struct command command)
+{
+    w->now_ms += 1000;
+    command.actor = STR("user tester");
+    command.now_ms = w->now_ms;
+    command.mono_ms = w->now_ms - 1600000000000;
+    command.nonce[0] = (uint64_t)w->now_ms;
+    if (w->engine.step)
+        w->engine.step(w->engine.self, command);
+    else
+        step_core(w, command);
+    if (command.kind == COMMAND_IMPORT && w->unread && w->out.verdict == VERDICT_DONE)
+        world_fail(HERE, "the engine takes what the reader refuses: %s", w->unread);
     const char *wrong = core_check(w->core, &w->arena);
     if (wrong)
         world_fail(HERE, "after %s: %s", command_name(command.kind), wrong);

@@ -31,6 +31,14 @@ struct start {
     struct start *earlier;
 };
 
+struct world;
+
+/* Who takes the steps, when the world does not take them itself (live.h). */
+struct world_engine {
+    void *self;
+    void (*step)(void *self, struct command command);
+};
+
 struct world {
     struct core *core;
     struct arena arena; /* everything a test ever looked at */
@@ -44,6 +52,8 @@ struct world {
     const char *veto;     /* hook that says no to every question; NULL = none */
     const char *held;     /* hook whose rows world_deliver leaves lying; NULL = none */
     uint32_t barclamps;
+    struct world_engine engine;
+    const char *unread;  /* why the barclamp imported last could not be read; NULL = it was */
     struct record *kept; /* what a store would hold */
     size_t kept_count;
     size_t kept_cap;
@@ -136,6 +146,10 @@ const struct start *world_start(struct world *w, const char *noderole);
 /* JSON with single quotes into JSON. */
 struct str world_json(struct world *w, const char *quoted);
 struct command cmd_import(struct world *w, const char *quoted);
+/* What is imported for such a document. There are two of this: import_json.c takes it as it is,
+ * import_yaml.c writes it to the disk as YAML and has it read, so that cases can be run with
+ * either. */
+struct str world_document(struct world *w, struct str json);
 /* A barclamp with one role: jig script unless `rest` names another. `rest` is further members,
  * as in "'requires':['a'],'flags':['implicit']". */
 struct command cmd_role(struct world *w, const char *name, const char *rest);

@@ -19,7 +19,7 @@ struct str world_json(struct world *w, const char *quoted)
 
 struct command cmd_import(struct world *w, const char *quoted)
 {
-    return CMD(IMPORT, import, .barclamp = world_json(w, quoted));
+    return CMD(IMPORT, import, .barclamp = world_document(w, world_json(w, quoted)));
 }
 
 /* {"barclamp": a new one, "<key>": [{"name": name, rest}]} */

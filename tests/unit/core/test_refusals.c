@@ -217,6 +217,12 @@ static struct command sample_node(struct world *w, enum command_kind kind)
     case COMMAND_NODEROLE_RETRY: return cmd_retry(w, "a@n1");
     case COMMAND_NODEROLE_DATA:
         return CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "b@n1"), .data = doc);
+    case COMMAND_NODEROLE_COMPUTED: {
+        struct command command =
+            CMD(NODEROLE_COMPUTED, noderole_computed, .id = the_noderole(w, "b@n1"), .data = doc);
+        command.depth = 1; /* its hook says so */
+        return command;
+    }
     case COMMAND_NODEROLE_ENQUEUE: return cmd_enqueue(w, "a@n1");
     default: return sample_deployment(w, kind);
     }

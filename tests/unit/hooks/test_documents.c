@@ -24,7 +24,7 @@ static struct task compute(const char *body, struct str document)
     const struct role_source file = {
         .chunk = "doc.lua", .text = buf_str(&b), .limits = SANDBOX_LIMITS};
     CHECK(role_code_new(&file, &arena, &code, &functions, &text) == OK);
-    CHECK(functions.has_sysdata);
+    CHECK(functions.hooks == 1u << HOOK_SYSDATA);
     struct task task = {.arena = &arena, .kind = TASK_COMPUTE, .function = "sysdata"};
     task.arguments[0] = document;
     role_code_call(code, &task);

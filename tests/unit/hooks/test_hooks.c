@@ -2,206 +2,8 @@
  * hooks_pump(), whatever the code does; and closing never waits for it. */
 #include "hooks/hooks.h"
 
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "hooks/shelf.h"
-#include "sys/files.h"
-#include "sys/log.h"
-#include "tests/check.h"
-
-/* ---- the loop, as far as the hooks see it ---- */
-
-struct heard {
-    bool failed;
-    struct str text;
-    struct command command; /* OUTBOX_DONE */
-    uint64_t key;           /* token of answers, or key of a call; 0 for a command */
-    struct answer *answers;
-    uint32_t count;
-    struct hooks_result result;
-};
-
-struct loop {
-    struct hooks *hooks;
-    struct hooks_port port;
-    struct arena arena;
-    char folder[40];
-    sem_t woken;
-    sem_t go_on; /* the thread waits for it in each wake while is_held */
-    atomic_bool is_held;
-    bool is_full; /* answers are not taken */
-    bool is_gone; /* what rows are about does not exist any more */
-    uint32_t facts_made;
-    struct heard *heard;
-    uint32_t heard_count, heard_cap;
-};
-
-static void wake(void *self)
-{
-    struct loop *l = self;
-    sem_post(&l->woken);
-    if (atomic_load(&l->is_held))
-        sem_wait(&l->go_on);
-}
-
-static bool facts(void *self, const struct outbox_record *row, struct arena *arena,
-                  struct hooks_facts *out_facts)
-{
-    struct loop *l = self;
-    l->facts_made++;
-    if (l->is_gone)
-        return false;
-    struct buf b = buf_in(arena);
-    buf_put_z(&b, "{\"id\":");
-    buf_put_i64(&b, row->object_id);
-    buf_put_z(&b, ",\"name\":");
-    buf_put_c(&b, '"');
-    buf_put_str(&b, row->detail);
-    buf_put_z(&b, "\"}");
-    out_facts->argument = buf_str(&b);
-    out_facts->context = STR("{\"role\":\"r\"}");
-    return true;
-}
-
-static int64_t find(void *self, enum table table, struct str name)
-{
-    (void)self;
-    return table == TABLE_NODE && str_eq(name, STR("n1")) ? 11 : 0;
-}
-
-static struct heard *hear(struct loop *l)
-{
-    if (l->heard_count == l->heard_cap) {
-        l->heard_cap = l->heard_cap ? l->heard_cap * 2 : 64;
-        l->heard = realloc(l->heard, l->heard_cap * sizeof *l->heard);
-        CHECK(l->heard);
-    }
-    struct heard *heard = &l->heard[l->heard_count++];
-    *heard = (struct heard){0};
-    return heard;
-}
-
-static err submit(void *self, const struct command *command)
-{
-    struct loop *l = self;
-    if (l->is_full)
-        return ERR_LIMIT;
-    struct heard *heard = hear(l);
-    heard->command = command_copy(&l->arena, command);
-    heard->failed = command->outbox_done.failed;
-    heard->text = heard->command.outbox_done.text;
-    return OK;
-}
-
-static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
-{
-    struct loop *l = self;
-    if (l->is_full)
-        return ERR_LIMIT;
-    struct heard *heard = hear(l);
-    heard->key = token;
-    heard->count = count;
-    heard->answers = arena_copy(&l->arena, answers, sizeof *answers * count);
-    for (uint32_t i = 0; i < count; i++)
-        heard->answers[i].text = str_copy(&l->arena, answers[i].text);
-    return ERR_NOT_FOUND; /* nobody waits any more: that is not the hooks' business */
-}
-
-static void called(void *self, uint64_t key, const struct hooks_result *result)
-{
-    struct loop *l = self;
-    struct heard *heard = hear(l);
-    heard->key = key;
-    heard->failed = result->failed;
-    heard->text = str_copy(&l->arena, result->text);
-    heard->result = *result;
-    heard->result.value = str_copy(&l->arena, result->value);
-    heard->result.done.runlog = str_copy(&l->arena, result->done.runlog);
-    heard->result.done.wall = str_copy(&l->arena, result->done.wall);
-}
-
-static struct loop *open_loop(struct sandbox_limits limits)
-{
-    struct loop *l = calloc(1, sizeof *l);
-    CHECK(l);
-    log_setup(LOG_ERROR, LOG_TEXT);
-    snprintf(l->folder, sizeof l->folder, "/tmp/halligan-hooks-XXXXXX");
-    CHECK(mkdtemp(l->folder));
-    CHECK(sem_init(&l->woken, 0, 0) == 0 && sem_init(&l->go_on, 0, 0) == 0);
-    const struct hooks_seams seams = {.self = l,
-                                      .wake = wake,
-                                      .facts = facts,
-                                      .find = find,
-                                      .submit = submit,
-                                      .answer = answer,
-                                      .called = called};
-    l->hooks = hooks_open(seams, limits);
-    CHECK(l->hooks);
-    l->port = hooks_port(l->hooks);
-    return l;
-}
-
-static void close_loop(struct loop *l)
-{
-    hooks_close(l->hooks);
-    char path[80];
-    snprintf(path, sizeof path, "%s/r.lua", l->folder);
-    unlink(path);
-    CHECK(rmdir(l->folder) == 0);
-    sem_destroy(&l->woken);
-    sem_destroy(&l->go_on);
-    arena_fini(&l->arena);
-    free(l->heard);
-    free(l);
-}
-
-static err load_file(struct loop *l, int64_t role_id, const char *source, struct hooks_report *out)
-{
-    char path[80];
-    snprintf(path, sizeof path, "%s/r.lua", l->folder);
-    CHECK(file_write(path, str_from(source), 0600) == OK);
-    return hooks_load(l->hooks, role_id, path, &l->arena, out);
-}
-
-static void load(struct loop *l, int64_t role_id, const char *source)
-{
-    struct hooks_report report;
-    CHECK(load_file(l, role_id, source, &report) == OK);
-}
-
-static void deliver(struct loop *l, int64_t id, int64_t role_id, enum hook hook)
-{
-    char name[20];
-    snprintf(name, sizeof name, "n%d", (int)id);
-    const struct outbox_record row = {.id = id,
-                                      .kind = OUTBOX_HOOK,
-                                      .hook = hook,
-                                      .role_id = role_id,
-                                      .object = TABLE_NODE,
-                                      .object_id = 100 + id,
-                                      .detail = str_from(name)};
-    l->port.deliver(l->port.self, &row);
-    memset(name, 'x', sizeof name); /* texts live for the call */
-}
-
-/* Until so many answers were heard. */
-static void run(struct loop *l, uint32_t count)
-{
-    while (l->heard_count < count) {
-        if (!hooks_pump(l->hooks))
-            CHECK(sem_wait(&l->woken) == 0);
-    }
-    CHECK(l->heard_count == count);
-}
-
-static bool has(struct loop *l, struct str text, const char *part)
-{
-    return strstr(str_z(&l->arena, text), part) != NULL;
-}
+#include "tests/unit/hooks/hooks_loop.h"
 
 /* ---- deliveries ---- */
 
@@ -326,20 +128,6 @@ TEST(an_answer_that_is_not_taken_is_handed_over_later)
 
 /* ---- questions ---- */
 
-static void ask(struct loop *l, uint64_t token, uint32_t count)
-{
-    struct hook_question questions[3];
-    char argument[] = "{\"data\":{},\"node\":\"n1\"}";
-    CHECK(count <= 3);
-    for (uint32_t i = 0; i < count; i++)
-        questions[i] = (struct hook_question){.key = token * 10 + i,
-                                              .hook = i == 1 ? HOOK_NODE_BIND : HOOK_COMMIT,
-                                              .role_id = i == 2 ? 4 : 3,
-                                              .argument = str_from(argument)};
-    l->port.ask(l->port.self, token, questions, count);
-    memset(argument, 'x', sizeof argument);
-}
-
 TEST(questions_are_answered_together)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
@@ -356,20 +144,6 @@ TEST(questions_are_answered_together)
     CHECK(heard->answers[2].key == 772 && heard->answers[2].veto);
     CHECK(has(l, heard->answers[2].text, "role 4 has no code here"));
     close_loop(l);
-}
-
-/* Keeps the thread in wake() after its first job, until release(). */
-static void hold(struct loop *l)
-{
-    atomic_store(&l->is_held, true);
-    deliver(l, 999, 3, HOOK_TODO);
-    CHECK(sem_wait(&l->woken) == 0);
-}
-
-static void release(struct loop *l)
-{
-    atomic_store(&l->is_held, false);
-    sem_post(&l->go_on);
 }
 
 TEST(questions_do_not_wait_behind_deliveries)
@@ -414,51 +188,49 @@ TEST(too_many_questions_are_answered_with_a_veto)
 
 /* ---- calls ---- */
 
-TEST(functions_that_are_no_hooks_can_be_called)
+TEST(the_function_that_is_no_hook_can_be_called)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     load(l, 3,
-         "return { sysdata = function(nr) return { at = nr.id } end, "
-         "template = function(x) assert(x == nil) return { t = halligan.array() } end, "
-         "do_transition = function(nr, data) return { result = 'async', wall = data, "
-         "log = 'began' } end }");
+         "return { do_transition = function(nr, data) assert(nr.id == 9) "
+         "return { result = 'async', wall = data, log = 'began' } end }");
     load(l, 4, "return { do_transition = function() error('no') end }");
-    const struct hooks_facts none = {0};
+    load(l, 6, "return { sysdata = function() end }");
     const struct hooks_facts both = {.argument = STR("{\"id\":9}"), .context = STR("{\"d\":1}")};
-    CHECK(hooks_call(l->hooks, 3, HOOKS_SYSDATA, &both, 1) == OK);
-    CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, 2) == OK);
-    CHECK(hooks_call(l->hooks, 3, HOOKS_DO_TRANSITION, &both, 3) == OK);
-    CHECK(hooks_call(l->hooks, 4, HOOKS_DO_TRANSITION, &both, 4) == OK);
-    CHECK(hooks_call(l->hooks, 4, HOOKS_SYSDATA, &both, 5) == OK);
-    CHECK(hooks_call(l->hooks, 5, HOOKS_DO_TRANSITION, &both, 6) == OK);
-    run(l, 6);
+    CHECK(hooks_call(l->hooks, 3, &both, 3) == OK);
+    CHECK(hooks_call(l->hooks, 4, &both, 4) == OK);
+    CHECK(hooks_call(l->hooks, 5, &both, 5) == OK);
+    CHECK(hooks_call(l->hooks, 6, &both, 6) == OK);
+    CHECK(hooks_waiting(l->hooks) == 4);
+    run(l, 4);
+    CHECK(hooks_waiting(l->hooks) == 0);
     const struct heard *h = l->heard;
-    CHECK(h[0].key == 1 && !h[0].failed && str_eq(h[0].result.value, STR("{\"at\":9}")));
-    CHECK(h[1].key == 2 && !h[1].failed && str_eq(h[1].result.value, STR("{\"t\":[]}")));
-    CHECK(h[2].key == 3 && h[2].result.done.result == RESULT_ASYNC && h[2].result.done.has_wall);
-    CHECK(str_eq(h[2].result.done.wall, STR("{\"d\":1}")));
-    CHECK(str_eq(h[2].result.done.runlog, STR("began")));
-    CHECK(h[3].failed && h[3].result.done.result == RESULT_FAILED);
-    CHECK(has(l, h[3].result.done.runlog, "r.lua:1: no\nstack traceback"));
-    CHECK(h[4].failed && has(l, h[4].text, "the file defines no sysdata"));
-    CHECK(h[5].failed && h[5].result.done.result == RESULT_FAILED);
-    CHECK(has(l, h[5].text, "role 5 has no code"));
+    CHECK(h[0].key == 3 && h[0].result.done.result == RESULT_ASYNC && h[0].result.done.has_wall);
+    CHECK(str_eq(h[0].result.done.wall, STR("{\"d\":1}")));
+    CHECK(str_eq(h[0].result.done.runlog, STR("began")));
+    CHECK(h[1].key == 4 && h[1].failed && h[1].result.done.result == RESULT_FAILED);
+    CHECK(has(l, h[1].result.done.runlog, "r.lua:1: no\nstack traceback"));
+    CHECK(h[2].key == 5 && h[2].failed && h[2].result.done.result == RESULT_FAILED);
+    CHECK(has(l, h[2].text, "role 5 has no code"));
+    CHECK(h[3].key == 6 && h[3].failed && has(l, h[3].text, "the file defines no do_transition"));
     close_loop(l);
 }
 
-TEST(calls_are_refused_while_the_queue_is_full)
+TEST(calls_are_refused_while_too_many_wait_but_not_because_of_deliveries)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
-    load(l, 3, "return { on_todo = function() end, template = function() end }");
+    load(l, 3, "return { on_todo = function() end, do_transition = function() end }");
     const struct hooks_facts none = {0};
     hold(l);
-    for (uint64_t i = 1; i < HOOKS_QUEUE_MAX; i++)
-        CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, i) == OK);
-    CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, 1000) == ERR_LIMIT);
+    for (int64_t i = 1; i < 2 * HOOKS_QUEUE_MAX; i++)
+        deliver(l, i, 3, HOOK_TODO);
+    for (uint64_t i = 1; i <= HOOKS_CALLS_MAX; i++)
+        CHECK(hooks_call(l->hooks, 3, &none, i) == OK);
+    CHECK(hooks_call(l->hooks, 3, &none, 1000) == ERR_LIMIT);
     release(l);
-    run(l, HOOKS_QUEUE_MAX);
-    CHECK(hooks_call(l->hooks, 3, HOOKS_TEMPLATE, &none, 1001) == OK);
-    run(l, HOOKS_QUEUE_MAX + 1);
+    run(l, 2 * HOOKS_QUEUE_MAX + HOOKS_CALLS_MAX);
+    CHECK(hooks_call(l->hooks, 3, &none, 1001) == OK);
+    run(l, 2 * HOOKS_QUEUE_MAX + HOOKS_CALLS_MAX + 1);
     close_loop(l);
 }
 

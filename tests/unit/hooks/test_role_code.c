@@ -52,13 +52,13 @@ TEST(a_file_says_what_it_defines)
                "return { on_todo = nothing, on_node_change = nothing, sysdata = nothing, "
                "on_network_create = nothing, helper = 5 }",
                &code, &f, &text) == OK);
-    CHECK(f.hooks == (1u << HOOK_TODO | 1u << HOOK_NODE_CHANGE));
-    CHECK(f.has_sysdata && !f.has_template && !f.has_do_transition);
+    CHECK(f.hooks == (1u << HOOK_TODO | 1u << HOOK_NODE_CHANGE | 1u << HOOK_SYSDATA));
+    CHECK(!f.has_do_transition);
     CHECK(str_eq(f.unknown, STR("helper, on_network_create")));
     role_code_free(code);
 
     CHECK(load("return {}", &code, &f, &text) == OK);
-    CHECK(f.hooks == 0 && !f.has_sysdata && f.unknown.len == 0);
+    CHECK(f.hooks == 0 && !f.has_do_transition && f.unknown.len == 0);
     role_code_free(code);
     arena_reset(&arena);
 }
@@ -70,13 +70,10 @@ TEST(every_hook_is_known_by_its_name)
         struct role_code *code;
         struct role_functions f;
         struct str text;
-        snprintf(source, sizeof source,
-                 "return { %s = function() end, do_transition = type, "
-                 "template = type }",
+        snprintf(source, sizeof source, "return { %s = function() end, do_transition = type }",
                  hook_name((enum hook)hook));
         CHECK(load(source, &code, &f, &text) == OK);
-        CHECK(f.hooks == 1u << hook);
-        CHECK(f.has_template && f.has_do_transition && !f.has_sysdata);
+        CHECK(f.hooks == 1u << hook && f.has_do_transition && f.unknown.len == 0);
         role_code_free(code);
     }
     arena_reset(&arena);
@@ -333,6 +330,25 @@ TEST(wrong_arguments_are_named)
         {"halligan.bind(1, 2, 3, 4)", "table expected"},
         {"halligan.enqueue('n1')", "an id expected"},
         {"halligan.enqueue()", "an id expected"},
+        {"halligan.hurry('n1')", "an id expected"},
+        {"halligan.hurry()", "an id expected"},
+        {"halligan.resume('n1')", "an id expected"},
+        {"halligan.resume()", "an id expected"},
+        {"halligan.resume({ run = 5 })", "a noderole whose run has no id"},
+        {"halligan.resume({ run = {} })", "a table without id"},
+        {"halligan.resume({ run = { id = 0 } })", "an id is a whole number above 0"},
+        {"halligan.resume(-1)", "an id is a whole number above 0"},
+        {"halligan.maybe()", "an id, a name or a table with id expected"},
+        {"halligan.maybe(true)", "an id, a name or a table with id expected"},
+        {"halligan.maybe(halligan.null)", "an id, a name or a table with id expected"},
+        {"halligan.maybe(halligan.maybe(1))", "an id, a name or a table with id expected"},
+        {"halligan.maybe('n1')()", "what maybe() returns stands for an id"},
+        {"halligan.enqueue(halligan.maybe('n1'))", "an id expected"},
+        {"halligan.enqueue(halligan.maybe(0))", "an id is a whole number above 0"},
+        {"halligan.enqueue(halligan.maybe({}))", "a table without id"},
+        {"halligan.enqueue(print or pairs)", "an id expected"},
+        {"halligan.set_bootenv(halligan.maybe(('x'):rep(300)), 'x')", "text is too long"},
+        {"halligan.set_attrib('node', 1, 1, halligan.maybe('n1'))", "a function has no place"},
         {"halligan.log()", "string expected"},
         {"halligan.veto('no')", "only questions can be answered with a veto"},
         {"halligan.array('x')", "table expected"},
@@ -428,6 +444,8 @@ TEST(a_run_ends_as_it_says)
     CHECK(transition("return 'failed'").done.result == RESULT_FAILED);
     CHECK(transition("return 'async'").done.result == RESULT_ASYNC);
     CHECK(!transition("return 'failed'").failed);
+    CHECK(transition("return 'parked'").done.result == RESULT_PARKED);
+    CHECK(transition("return 'parked'").done.park_ms == PARK_MS_MAX);
     const struct task task =
         transition("halligan.log('one') return { result = 'ok', wall = { at = nr.id, "
                    "from = data.from }, log = 'two', node_dead = true, stop = true, "
@@ -439,6 +457,13 @@ TEST(a_run_ends_as_it_says)
     CHECK(str_eq(task.log, STR("one\ntwo")));
     const struct task bare = transition("return {}");
     CHECK(bare.done.result == RESULT_OK && !bare.done.has_wall && !bare.done.node_dead);
+    CHECK(bare.done.park_ms == 0);
+    struct task parked =
+        transition("return { result = 'parked', park_ms = 5000, wall = { w = 1 } }");
+    CHECK(parked.done.result == RESULT_PARKED && parked.done.park_ms == 5000);
+    CHECK(parked.done.has_wall && str_eq(parked.done.wall, STR("{\"w\":1}")));
+    parked = transition("return { result = 'parked' }");
+    CHECK(parked.done.result == RESULT_PARKED && parked.done.park_ms == PARK_MS_MAX);
     arena_reset(&arena);
 }
 
@@ -456,7 +481,15 @@ TEST(a_run_that_answers_nonsense_failed)
         "return { power = 5 }",
         "return { log = {} }",
         "return true",
+        "return { result = 'parked', park_ms = 0 }",
+        "return { result = 'parked', park_ms = -1 }",
+        "return { result = 'parked', park_ms = 1.5 }",
+        "return { result = 'parked', park_ms = '5' }",
+        "return { result = 'parked', park_ms = 604800001 }",
+        "return { result = 'ok', park_ms = 5 }",
+        "return { park_ms = 5 }",
         "halligan.enqueue(1)",
+        "halligan.resume(1)",
         "while true do end",
     };
     for (uint32_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {

@@ -600,3 +600,83 @@ TEST(a_large_value_is_checked_in_one_walk)
     CHECK(str_eq(found.first->path, STR("/n/150000")));
     arena_fini(&a);
 }
+
+TEST(patterns_take_no_more_memory_than_there_is_for_them)
+{
+    struct arena a = {0};
+    struct buf rules = buf_in(&a);
+    buf_put_z(&rules, "{\"type\":\"map\",\"mapping\":{");
+    for (int i = 100; i < 200; i++) {
+        buf_put_z(&rules, i > 100 ? ",\"" : "\"");
+        buf_put_i64(&rules, i);
+        buf_put_z(&rules, "\":{\"pattern\":\"/.{9999}/\"}");
+    }
+    buf_put_z(&rules, "}}");
+    const struct json *fragment = read_text(&a, buf_str(&rules));
+    struct violations errors = {0};
+    struct violations warnings = {0};
+    const size_t before = arena_used(&a);
+    CHECK(schema_check(&a, fragment, &errors, &warnings));
+    CHECK(arena_used(&a) - before < 2 * SCHEMA_PATTERNS_SIZE);
+    CHECK(warnings.count > 0 && warnings.count < 100);
+    CHECK(str_eq(warnings.last->path, STR("/mapping/199/pattern")));
+    CHECK(str_eq(warnings.last->text, STR("is not checked: the patterns before it are too large")));
+    /* Those before it are checked. */
+    struct violations found = {0};
+    CHECK(!schema_validate(&a, fragment, STR("n"), read_json(&a, "{\"100\":\"a\",\"199\":\"a\"}"),
+                           &found));
+    CHECK(found.count == 1 && str_eq(found.first->path, STR("/n/100")));
+    arena_fini(&a);
+}
+
+#define TOO_LARGE "is too large to be held against its schema"
+
+TEST(a_text_that_would_be_searched_for_ages_is_refused)
+{
+    struct arena a = {0};
+    struct json *list = json_make(&a, JSON_ARRAY);
+    char *text = arena_alloc(&a, 1u << 20);
+    memset(text, 'a', 1u << 20);
+    json_append(list, json_make_string(&a, STR("ab")));
+    json_append(list, json_make_string(&a, (struct str){text, 1u << 20}));
+    json_append(list, json_make_string(&a, STR("b")));
+    struct violations found = {0};
+    const struct json *slow =
+        read_json(&a, "{\"type\":\"seq\",\"sequence\":[{\"pattern\":\"/(.?){9000}b/\"}]}");
+    CHECK(!schema_validate(&a, slow, STR("n"), list, &found));
+    check_sentence(&a, "slow", &found, "/n/1 " TOO_LARGE);
+    /* What people write is searched, however long the text. */
+    struct violations none = {0};
+    const struct json *usual =
+        read_json(&a, "{\"type\":\"seq\",\"sequence\":[{\"pattern\":\"/^[ab]+$/\"}]}");
+    CHECK(schema_validate(&a, usual, STR("n"), list, &none));
+    arena_fini(&a);
+}
+
+TEST(a_value_that_would_be_compared_for_ages_is_refused)
+{
+    struct arena a = {0};
+    struct json *rule = json_make(&a, JSON_OBJECT);
+    struct json *choices = json_make(&a, JSON_ARRAY);
+    struct json *list = json_make(&a, JSON_ARRAY);
+    for (int i = 0; i < 20000; i++) {
+        json_append(choices, json_make_i64(&a, i));
+        json_append(list, json_make_i64(&a, i % 2 ? 0 : 20000));
+    }
+    json_set(rule, STR("type"), json_make_string(&a, STR("int")));
+    json_set(rule, STR("enum"), choices);
+    struct json *sequence = json_make(&a, JSON_ARRAY);
+    struct json *whole = json_make(&a, JSON_OBJECT);
+    json_append(sequence, rule);
+    json_set(whole, STR("type"), json_make_string(&a, STR("seq")));
+    json_set(whole, STR("sequence"), sequence);
+    struct violations found = {0};
+    CHECK(!schema_validate(&a, whole, STR("n"), list, &found));
+    CHECK(str_starts(found.first->text, STR("must be one of 0, 1, ")));
+    /* From some element on all of them, fitting or not. */
+    const struct json *fitting = read_json(&a, "[0]");
+    CHECK(found.left_off > 10000);
+    struct violations none = {0};
+    CHECK(schema_validate(&a, whole, STR("n"), fitting, &none));
+    arena_fini(&a);
+}

@@ -14,14 +14,32 @@ TEST(an_empty_database_gets_the_schema_and_opens_again)
     CHECK(database_open(&d) == OK);
     schema_hash(&postgres_migrations.at[0], hash);
     CHECK(admin_count(&d, "SELECT count(*) FROM schema_migration") == postgres_migrations.count);
-    CHECK(strcmp(admin_ask(&d, "SELECT hash FROM schema_migration"), hash) == 0);
+    CHECK(strcmp(admin_ask(&d, "SELECT hash FROM schema_migration ORDER BY name LIMIT 1"), hash) ==
+          0);
     const long shape = database_shape(&d);
-    const long applied = admin_count(&d, "SELECT applied_at % 1000000000 FROM schema_migration");
+    const long applied =
+        admin_count(&d, "SELECT sum(applied_at % 1000000000) FROM schema_migration");
     database_close(&d);
     CHECK(database_open(&d) == OK);
-    CHECK(admin_count(&d, "SELECT applied_at % 1000000000 FROM schema_migration") == applied);
+    CHECK(admin_count(&d, "SELECT sum(applied_at % 1000000000) FROM schema_migration") == applied);
     CHECK(database_shape(&d) == shape);
     CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE epoch = 0 AND turn = 0") == 1);
+    database_fini(&d);
+}
+
+TEST(a_database_of_the_first_version_is_brought_up_to_date)
+{
+    struct database d;
+    database_init(&d);
+    CHECK(database_open(&d) == OK);
+    database_close(&d);
+    admin_ask(&d, "ALTER TABLE noderole DROP COLUMN computed");
+    admin_ask(&d, "DELETE FROM schema_migration WHERE name > '0001_z'");
+    admin_ask(&d, "UPDATE leadership SET digest = 'of one column less'");
+    CHECK(database_open(&d) == OK);
+    CHECK(admin_count(&d, "SELECT count(*) FROM schema_migration") == postgres_migrations.count);
+    CHECK(admin_count(&d, "SELECT count(computed) FROM noderole") == 0);
+    CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE digest = ''") == 1);
     database_fini(&d);
 }
 
@@ -68,7 +86,7 @@ TEST(newer_altered_or_unrecorded_migrations_are_refused_and_nothing_changes)
     static const char *const deeds[] = {
         "INSERT INTO schema_migration VALUES ('9999_later', 'abc', 1)",
         "UPDATE schema_migration SET hash = 'abc'",
-        "UPDATE schema_migration SET name = '0000_other'",
+        "UPDATE schema_migration SET name = '0000_other' WHERE name LIKE '0001%'",
         "DELETE FROM schema_migration",
     };
     static const char rows[] = "SELECT hashtext(string_agg(m::text, ',' ORDER BY name)) "

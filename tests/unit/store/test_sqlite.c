@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store/engine.h"
+#include "store/statements.h"
 #include "tests/check.h"
 
 /* What is special to one file that other people can reach: moved, emptied, damaged. */
@@ -80,6 +81,53 @@ TEST(a_file_that_was_moved_away_is_noticed_without_a_batch)
     snprintf(away, sizeof away, "%s.away", p.path);
     CHECK(rename(p.path, away) == 0);
     CHECK(p.e->ops->check(p.e, p.mark.epoch) == ERR_IO && p.e->lost);
+    place_fini(&p);
+}
+
+/* A store as the first version left it: its migration, the note of it, one noderole. */
+static void go_back_to_first_version(struct place *p)
+{
+    char note[4096];
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    CHECK(sqlite3_open(p->path, &db) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db,
+                             "SELECT (SELECT sql FROM sqlite_schema WHERE name = "
+                             "'schema_migration'), name, hash FROM schema_migration ORDER BY name",
+                             -1, &s, NULL) == SQLITE_OK &&
+          sqlite3_step(s) == SQLITE_ROW);
+    snprintf(note, sizeof note, "%s; INSERT INTO schema_migration VALUES ('%s', '%s', 1)",
+             (const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1),
+             (const char *)sqlite3_column_text(s, 2));
+    sqlite3_finalize(s);
+    CHECK(sqlite3_close(db) == SQLITE_OK && unlink(p->path) == 0);
+    sql(p, sqlite_migrations.at[0].text);
+    sql(p, note);
+    sql(p, "INSERT INTO noderole SELECT 7,1,1,1, 1,2,3, 4,5, 0,1,1,0, 0,0,0,0, 1,1, '','','','',"
+           "'{\"a\":1}','{\"b\":2}',''");
+    sql(p,
+        "UPDATE leadership SET epoch = 3, turn = 9, digest = '0123456789abcdef0123456789abcdef'");
+}
+
+TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
+{
+    struct place p;
+    struct store_mark mark;
+    place_init(&p);
+    p.e->ops->close(p.e);
+    p.e = NULL;
+    go_back_to_first_version(&p);
+    CHECK(place_open(&p) == OK);
+    CHECK(p.e->ops->lead(p.e, 0, &mark) == OK && mark.turn == 9 && !mark.has_digest);
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    CHECK(sqlite3_open(p.path, &db) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db, "SELECT sysdata || wall || computed FROM noderole", -1, &s,
+                             NULL) == SQLITE_OK &&
+          sqlite3_step(s) == SQLITE_ROW);
+    CHECK(strcmp((const char *)sqlite3_column_text(s, 0), "{\"a\":1}{\"b\":2}") == 0);
+    sqlite3_finalize(s);
+    CHECK(sqlite3_close(db) == SQLITE_OK);
     place_fini(&p);
 }
 

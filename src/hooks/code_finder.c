@@ -1,0 +1,64 @@
+#include "hooks/code_finder.h"
+
+#include <string.h>
+
+#include "hooks/hooks.h"
+#include "model/record.h"
+
+struct seen_code {
+    const char *path;
+    bool has_transition;
+    struct seen_code *next;
+};
+
+/* "PATH:12: text" has its line, which goes where lines go. */
+static struct text_place take_place(struct str path, struct str *text)
+{
+    struct text_place at = {0};
+    int64_t line;
+    if (!str_starts(*text, path))
+        return at;
+    struct str rest = str_slice(*text, path.len, text->len);
+    const uint32_t end = str_find(rest, ':', 1);
+    if (rest.len && str_parse_i64(str_slice(rest, 1, end), &line) && line <= UINT32_MAX) {
+        at.line = (uint32_t)line;
+        rest = str_slice(rest, end, rest.len);
+    }
+    *text = str_starts(rest, STR(": ")) ? str_slice(rest, 2, rest.len) : rest;
+    return at;
+}
+
+static void find(void *self, const char *lua_path, struct report *r, struct json *names)
+{
+    struct code_finder *f = self;
+    struct hooks_report found;
+    const struct str path = str_copy(r->arena, str_from(lua_path));
+    if (hooks_inspect(lua_path, r->arena, &found) != OK) {
+        const struct text_place at = take_place(path, &found.text);
+        report_error(r, path, at, "%.*s", STR_FMT_ARGS(found.text));
+        return;
+    }
+    const struct role_functions *functions = &found.functions;
+    for (uint32_t hook = 0; hook < HOOK_COUNT; hook++)
+        if (functions->hooks >> hook & 1)
+            json_append(names, json_make_string(r->arena, str_from(hook_name((enum hook)hook))));
+    if (functions->unknown.len)
+        report_warning(r, path, (struct text_place){0}, "it defines %.*s, which nobody calls",
+                       STR_FMT_ARGS(report_brief(functions->unknown)));
+    struct seen_code *seen = arena_new(r->arena, struct seen_code);
+    *seen = (struct seen_code){str_z(r->arena, path), functions->has_do_transition, f->seen};
+    f->seen = seen;
+}
+
+struct hook_finder code_finder_seam(struct code_finder *f)
+{
+    return (struct hook_finder){.self = f, .find = find};
+}
+
+bool code_finder_has_transition(const struct code_finder *f, const char *lua_path)
+{
+    for (const struct seen_code *seen = f->seen; seen; seen = seen->next)
+        if (strcmp(seen->path, lua_path) == 0)
+            return seen->has_transition;
+    return false;
+}

@@ -1,0 +1,725 @@
+/* What roles compute (DECISIONS D20): when sysdata and template are asked for, where their answers
+ * lie, who hears of them; and what came with them: wishes for what may be gone, runs that park with
+ * something to say, nulls that take members away. */
+#include "tests/world/world.h"
+
+static struct str wish(struct world *w, struct command command)
+{
+    struct buf b = buf_in(&w->arena);
+    command_encode(&command, &b);
+    return buf_str(&b);
+}
+
+static struct command cmd_computed(struct world *w, const char *noderole, const char *quoted)
+{
+    return CMD(NODEROLE_COMPUTED, noderole_computed, .id = the_noderole(w, noderole),
+               .data = world_json(w, quoted));
+}
+
+/* The answer of the sysdata that waits for that noderole. */
+static void compute(struct world *w, const char *noderole, const char *quoted)
+{
+    const char *line = str_z(&w->arena, str_join2(&w->arena, STR("sysdata "), str_from(noderole)));
+    world_answer(w, line, false, wish(w, cmd_computed(w, noderole, quoted)));
+}
+
+static const char *computed_of(struct world *w, const char *noderole)
+{
+    return shown(w, read_noderole(w, noderole).computed);
+}
+
+static void put_value(struct world *w, const char *noderole, const char *attrib, enum bucket bucket,
+                      const char *value)
+{
+    DONE(w, cmd_set(w, TABLE_NODEROLE, the_noderole(w, noderole), attrib, bucket, value));
+}
+
+static const char *value_of(struct world *w, const char *noderole, const char *attrib,
+                            enum view view)
+{
+    return world_value(w, TABLE_NODEROLE, the_noderole(w, noderole), attrib, view);
+}
+
+static const char computing[] = "'hooks':['sysdata'],'attribs':[{'name':'port','map':'db/port',"
+                                "'default':1,'schema':{'type':'any'}},"
+                                "{'name':'all','map':'db','schema':{'type':'any'}}]";
+
+/* a computes; b wants its port. Neither is bound yet. */
+static struct world *open_computing(void)
+{
+    struct world *w = world_open();
+    world_role(w, "a", computing);
+    world_role(w, "b", "'requires':['a'],'wants-attribs':['port']");
+    world_node(w, "n1", NULL);
+    world_node(w, "n2", NULL);
+    return w;
+}
+
+/* a@n1 and b@n2 are ACTIVE, and a has computed port 5. */
+static struct world *open_computed(void)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_bind(w, "b@n2");
+    compute(w, "a@n1", "{'db':{'port':5}}");
+    world_bring(w, "a@n1", "active");
+    world_bring(w, "b@n2", "active");
+    world_forget(w);
+    return w;
+}
+
+/* ---- when ---- */
+
+TEST(sysdata_is_asked_for_at_bind_and_commit)
+{
+    struct world *w = open_computing();
+    world_bind(w, "b@n1");
+    HEARD(w, "sysdata a@n1");
+    world_deliver(w);
+    DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
+                .data = world_json(w, "{'x':1}")));
+    HEARD(w, "");
+    world_commit(w, "a@n1");
+    HEARD(w, "sysdata a@n1");
+    world_close(w);
+}
+
+TEST(a_commit_that_blocks_asks_and_so_does_the_end_of_the_wait)
+{
+    struct world *w = world_open();
+    world_role(w, "p", "");
+    world_role(w, "a", "'requires':['p'],'hooks':['sysdata']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_forget(w);
+    world_commit_deployment(w, "system");
+    IS(w, "a@n1", "blocked");
+    HEARD(w, "sysdata a@n1");
+    world_deliver(w);
+    world_anneal(w);
+    world_finish(w, "p@n1", RESULT_OK);
+    IS(w, "a@n1", "todo");
+    HEARD(w, "start p@n1; sysdata a@n1");
+    world_close(w);
+}
+
+TEST(sysdata_is_not_asked_for_when_a_run_starts_ends_or_fails)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_commit(w, "a@n1");
+    world_deliver(w);
+    world_forget(w);
+    world_anneal(w);
+    HEARD(w, "start a@n1");
+    world_finish(w, "a@n1", RESULT_OK);
+    HEARD(w, "");
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    HEARD(w, "sysdata a@n1");
+    world_deliver(w);
+    world_anneal(w);
+    HEARD(w, "start a@n1");
+    world_finish(w, "a@n1", RESULT_FAILED);
+    HEARD(w, "");
+    DONE(w, cmd_retry(w, "a@n1"));
+    HEARD(w, "sysdata a@n1");
+    DONE(w, cmd_propose(w, "a@n1"));
+    HEARD(w, "");
+    world_close(w);
+}
+
+TEST(a_value_that_makes_it_run_again_has_it_computed_again)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
+    IS(w, "a@n1", "todo");
+    HEARD(w, "sysdata a@n1");
+    world_close(w);
+}
+
+TEST(a_run_that_must_be_repeated_is_computed_for_again)
+{
+    struct world *w = open_computed();
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    world_deliver(w);
+    world_anneal(w);
+    IS(w, "a@n1", "transition");
+    DONE(w, cmd_retry(w, "a@n1"));
+    CHECK(read_noderole(w, "a@n1").rerun);
+    world_forget(w);
+    world_finish(w, "a@n1", RESULT_OK);
+    HEARD(w, "sysdata a@n1");
+    IS(w, "a@n1", "todo");
+    world_close(w);
+}
+
+TEST(a_node_that_comes_back_to_life_has_its_noderoles_computed_again)
+{
+    struct world *w = open_computed();
+    world_alive(w, "n1", false);
+    HEARD(w, "sysdata a@n1");
+    IS(w, "a@n1", "todo");
+    world_deliver(w);
+    world_alive(w, "n1", true);
+    HEARD(w, "");
+    world_close(w);
+}
+
+/* Silence is for hooks that hear of states; what a run needs is needed all the same. */
+TEST(it_is_computed_also_where_state_hooks_are_silent)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'hooks':['sysdata','on_todo']");
+    world_deployment(w, "d");
+    world_node(w, "n1", "d");
+    world_bind_in(w, "a@n1", "d");
+    HEARD(w, "sysdata a@n1");
+    world_commit(w, "a@n1");
+    HEARD(w, "sysdata a@n1");
+    world_close(w);
+}
+
+TEST(a_role_of_a_jig_that_is_off_computes_nothing)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_forget(w);
+    DONE(w, CMD(JIG_UPDATE, jig_update, .id = core_find(w->core, TABLE_JIG, STR("script")),
+                .given = GIVEN_JIG_ACTIVE, .active = false));
+    world_commit(w, "a@n1");
+    HEARD(w, "");
+    world_close(w);
+}
+
+/* ---- before it is known ---- */
+
+TEST(nothing_starts_before_the_answer_and_the_run_has_it)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_commit(w, "a@n1");
+    world_anneal(w);
+    CHECK(world_start(w, "a@n1") == NULL);
+    IS(w, "a@n1", "todo");
+    const struct cause *why = core_why(w->core, TABLE_NODEROLE, the_noderole(w, "a@n1"), &w->arena);
+    CHECK(why && why->code == CAUSE_WAITING_FOR_HOOK);
+    compute(w, "a@n1", "{'db':{'port':5}}");
+    world_anneal(w);
+    SAYS(world_path(w, world_start(w, "a@n1")->data, "db"), "{'port':5}");
+    world_close(w);
+}
+
+TEST(a_queued_run_waits_for_the_answer_and_is_staged_with_it)
+{
+    struct world *w = open_computed();
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    world_anneal(w);
+    HEARD(w, "sysdata a@n1");
+    compute(w, "a@n1", "{'db':{'port':6}}");
+    world_anneal(w);
+    HEARD(w, "start a@n1");
+    SAYS(world_path(w, world_start(w, "a@n1")->data, "db/port"), "6");
+    world_close(w);
+}
+
+TEST(the_first_of_two_answers_is_not_enough)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_commit(w, "a@n1");
+    HEARD(w, "sysdata a@n1; sysdata a@n1");
+    compute(w, "a@n1", "{'db':{'port':5}}");
+    world_anneal(w);
+    HEARD(w, "");
+    compute(w, "a@n1", "{'db':{'port':6}}");
+    world_anneal(w);
+    HEARD(w, "start a@n1");
+    SAYS(world_path(w, world_start(w, "a@n1")->data, "db/port"), "6");
+    world_close(w);
+}
+
+TEST(its_failure_before_a_run_is_an_error_with_its_name_and_words)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_commit(w, "a@n1");
+    world_answer(w, "sysdata a@n1", true, STR(""));
+    IS(w, "a@n1", "error");
+    SAYS(shown(w, read_noderole(w, "a@n1").status), "sysdata failed");
+    SAYS(shown(w, read_noderole(w, "a@n1").runlog), "sysdata: no luck");
+    CHECK(world_runs(w, NULL) == 0);
+    DONE(w, cmd_retry(w, "a@n1"));
+    compute(w, "a@n1", "{}");
+    world_anneal(w);
+    IS(w, "a@n1", "transition");
+    world_close(w);
+}
+
+TEST(its_failure_while_proposed_is_only_told)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_answer(w, "sysdata a@n1", true, STR(""));
+    IS(w, "a@n1", "proposed");
+    SAYS(shown(w, read_noderole(w, "a@n1").status), "sysdata: no luck");
+    CHECK(!read_noderole(w, "a@n1").hook_failed);
+    world_commit(w, "a@n1");
+    IS(w, "a@n1", "todo");
+    world_close(w);
+}
+
+/* It is computed again before it can run. */
+TEST(its_failure_while_blocked_has_no_consequence)
+{
+    struct world *w = world_open();
+    world_role(w, "p", "");
+    world_role(w, "a", "'requires':['p'],'hooks':['sysdata']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_commit_deployment(w, "system");
+    world_answer(w, "sysdata a@n1", true, STR(""));
+    IS(w, "a@n1", "blocked");
+    world_close(w);
+}
+
+TEST(the_answer_for_a_noderole_that_is_gone_changes_nothing)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    const int64_t row = world_waiting(w, "sysdata a@n1");
+    struct command computed = cmd_computed(w, "a@n1", "{'x':1}");
+    computed.if_turn = IF_THERE;
+    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
+    CHECK(core_count(w->core, TABLE_OUTBOX) == 0);
+    const struct digest128 before = core_digest_now(w->core);
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .wishes = wish(w, computed)));
+    CHECK(digest_eq(core_digest_now(w->core), before));
+    world_close(w);
+}
+
+/* ---- where it lies ---- */
+
+TEST(what_is_computed_replaces_what_was_computed_before)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    compute(w, "a@n1", "{'db':{'host':'x','port':5}}");
+    SAYS(computed_of(w, "a@n1"), "{'db':{'host':'x','port':5}}");
+    world_commit(w, "a@n1");
+    compute(w, "a@n1", "{'db':{'port':6}}");
+    SAYS(computed_of(w, "a@n1"), "{'db':{'port':6}}");
+    SAYS(world_staged(w, "a@n1", "db/host"), "absent");
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    compute(w, "a@n1", "{}");
+    SAYS(computed_of(w, "a@n1"), "{}");
+    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "1");
+    world_close(w);
+}
+
+TEST(it_lies_over_the_wall_and_below_what_hooks_and_people_say)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "port", BUCKET_WALL, "2");
+    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "5");
+    SAYS(value_of(w, "a@n1", "port", VIEW_WALL), "2");
+    SAYS(value_of(w, "a@n1", "port", VIEW_SYSTEM), "5");
+    put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
+    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "7");
+    SAYS(value_of(w, "a@n1", "port", VIEW_SYSTEM), "7");
+    DONE(w, cmd_propose(w, "a@n1"));
+    put_value(w, "a@n1", "port", BUCKET_USER, "9");
+    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "9");
+    SAYS(value_of(w, "a@n1", "port", VIEW_SYSTEM), "7");
+    SAYS(computed_of(w, "a@n1"), "{'db':{'port':5}}");
+    world_close(w);
+}
+
+TEST(computed_and_written_system_data_are_merged)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'host':'x'}");
+    SAYS(value_of(w, "a@n1", "all", VIEW_SYSTEM), "{'host':'x','port':5}");
+    SAYS(world_staged(w, "a@n1", "db"), "{'host':'x','port':5}");
+    world_close(w);
+}
+
+TEST(it_comes_back_from_the_store)
+{
+    struct world *w = open_computed();
+    world_reload(w);
+    SAYS(computed_of(w, "a@n1"), "{'db':{'port':5}}");
+    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "5");
+    world_close(w);
+}
+
+TEST(a_deleted_noderole_leaves_nothing_of_it)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    compute(w, "a@n1", "{'a long text that no other record has':1}");
+    world_collect(w);
+    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
+    world_bind(w, "a@n1");
+    SAYS(computed_of(w, "a@n1"), "{}");
+    world_close(w);
+}
+
+/* ---- who hears of it ---- */
+
+TEST(a_child_runs_again_when_a_value_it_wants_is_computed_otherwise)
+{
+    struct world *w = open_computed();
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    IS(w, "b@n2", "active");
+    compute(w, "a@n1", "{'db':{'port':6}}");
+    IS(w, "b@n2", "todo");
+    SAYS(world_staged(w, "b@n2", "db/port"), "6");
+    world_close(w);
+}
+
+TEST(a_child_does_not_run_again_for_a_value_it_does_not_want)
+{
+    struct world *w = open_computed();
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    compute(w, "a@n1", "{'db':{'host':'y','port':5}}");
+    IS(w, "b@n2", "active");
+    world_close(w);
+}
+
+TEST(a_child_does_not_run_again_for_a_value_that_is_covered)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
+    world_run_all(w);
+    IS(w, "b@n2", "active");
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    compute(w, "a@n1", "{'db':{'port':6}}");
+    IS(w, "b@n2", "active");
+    world_close(w);
+}
+
+TEST(the_same_answer_again_does_not_touch_the_noderole)
+{
+    struct world *w = open_computed();
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    world_collect(w);
+    compute(w, "a@n1", "{'db':{'port':5}}");
+    world_collect(w);
+    CHECK(read_noderole(w, "a@n1").turn < w->turn);
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    compute(w, "a@n1", "{'db':{'port':6}}");
+    world_collect(w);
+    CHECK(read_noderole(w, "a@n1").turn == w->turn);
+    world_close(w);
+}
+
+TEST(the_noderole_itself_does_not_run_because_of_what_it_computes)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    world_bring(w, "a@n1", "active");
+    struct command computed = cmd_computed(w, "a@n1", "{'db':{'port':6}}");
+    computed.depth = 1;
+    DONE(w, computed);
+    SAYS(computed_of(w, "a@n1"), "{'db':{'port':6}}");
+    IS(w, "a@n1", "active");
+    world_close(w);
+}
+
+/* ---- who may say so ---- */
+
+TEST(nobody_but_a_hook_says_what_was_computed)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    REFUSED(w, cmd_computed(w, "a@n1", "{'x':1}"), NOT_SUPPORTED, "data");
+    SAYS(computed_of(w, "a@n1"), "{}");
+    world_close(w);
+}
+
+TEST(what_was_computed_is_an_object_of_a_noderole)
+{
+    struct world *w = open_computing();
+    world_bind(w, "a@n1");
+    struct command computed = cmd_computed(w, "a@n1", "[1]");
+    computed.depth = 1;
+    REFUSED(w, computed, BAD_JSON, "data");
+    computed = cmd_computed(w, "a@n1", "{}");
+    computed.depth = 1;
+    computed.noderole_computed.id = 4711;
+    REFUSED(w, computed, NOT_FOUND, "id");
+    world_close(w);
+}
+
+/* ---- templates ---- */
+
+static void answer_template(struct world *w, const char *line, const char *role, const char *quoted)
+{
+    world_answer(w, line, false,
+                 wish(w, CMD(ROLE_UPDATE, role_update, .id = the_role(w, role),
+                             .given = GIVEN_ROLE_TEMPLATE, .template = world_json(w, quoted))));
+}
+
+/* An import of the role, the same each time but for its hooks. */
+static void import_templated(struct world *w, const char *hooks)
+{
+    const struct str head = STR("{'barclamp':{'name':'t','source_path':'/src/t'},'roles':["
+                                "{'name':'t','jig':'script','hooks':[");
+    const struct str text = str_join3(&w->arena, head, str_from(hooks), STR("]}]}"));
+    DONE(w, cmd_import(w, str_z(&w->arena, text)));
+}
+
+TEST(a_template_is_asked_for_at_import_and_whenever_sysdata_are)
+{
+    struct world *w = world_open();
+    import_templated(w, "'sysdata','template'");
+    HEARD(w, "template t gone");
+    answer_template(w, "template t gone", "t", "{'kind':1}");
+    SAYS(shown(w, read_role(w, "t").template), "{'kind':1}");
+    world_node(w, "n1", NULL);
+    world_bind(w, "t@n1");
+    HEARD(w, "template t@n1; sysdata t@n1");
+    world_deliver(w);
+    world_commit(w, "t@n1");
+    HEARD(w, "template t@n1; sysdata t@n1");
+    answer_template(w, "template t@n1", "t", "{'kind':2}");
+    SAYS(shown(w, read_role(w, "t").template), "{'kind':2}");
+    world_anneal(w);
+    HEARD(w, "");
+    world_deliver(w);
+    world_anneal(w);
+    HEARD(w, "start t@n1");
+    SAYS(world_path(w, world_start(w, "t@n1")->data, "kind"), "2");
+    world_close(w);
+}
+
+TEST(an_import_keeps_a_template_that_is_computed_until_it_is_computed_again)
+{
+    struct world *w = world_open();
+    import_templated(w, "'template'");
+    answer_template(w, "template t gone", "t", "{'kind':1}");
+    import_templated(w, "'template'");
+    SAYS(shown(w, read_role(w, "t").template), "{'kind':1}");
+    import_templated(w, "'template','on_todo'");
+    SAYS(shown(w, read_role(w, "t").template), "{'kind':1}");
+    CHECK(world_waiting(w, "template t gone") != 0);
+    import_templated(w, "'on_todo'");
+    SAYS(shown(w, read_role(w, "t").template), "{}");
+    world_close(w);
+}
+
+TEST(a_template_that_fails_at_import_stays_as_it_was)
+{
+    struct world *w = world_open();
+    import_templated(w, "'template'");
+    world_answer(w, "template t gone", true, STR(""));
+    SAYS(shown(w, read_role(w, "t").template), "{}");
+    CHECK(core_count(w->core, TABLE_OUTBOX) == 0);
+    world_close(w);
+}
+
+TEST(a_template_that_fails_before_a_run_is_an_error)
+{
+    struct world *w = world_open();
+    import_templated(w, "'template'");
+    world_node(w, "n1", NULL);
+    world_bind(w, "t@n1");
+    world_deliver(w);
+    world_commit(w, "t@n1");
+    world_answer(w, "template t@n1", true, STR(""));
+    IS(w, "t@n1", "error");
+    SAYS(shown(w, read_noderole(w, "t@n1").runlog), "template: no luck");
+    world_close(w);
+}
+
+/* ---- enqueue if due ---- */
+
+static struct command cmd_hurry(struct world *w, const char *noderole)
+{
+    return CMD(NODEROLE_ENQUEUE, noderole_enqueue, .id = the_noderole(w, noderole), .if_due = true);
+}
+
+TEST(who_is_not_due_is_not_hurried)
+{
+    struct world *w = open_computed();
+    const struct digest128 before = core_digest_now(w->core);
+    DONE(w, cmd_hurry(w, "a@n1"));
+    CHECK(digest_eq(core_digest_now(w->core), before));
+    DONE(w, cmd_propose(w, "a@n1"));
+    DONE(w, cmd_hurry(w, "a@n1"));
+    CHECK(world_runs(w, NULL) == 0);
+    CHECK(!read_noderole(w, "a@n1").rerun);
+    REFUSED(w, CMD(NODEROLE_ENQUEUE, noderole_enqueue, .id = 4711, .if_due = true), NOT_FOUND,
+            "id");
+    world_close(w);
+}
+
+TEST(who_has_something_to_do_is_hurried)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
+    IS(w, "a@n1", "todo");
+    DONE(w, cmd_hurry(w, "a@n1"));
+    CHECK(world_run(w, "a@n1", RUN_QUEUED) != 0);
+    world_deliver(w);
+    world_anneal(w);
+    IS(w, "a@n1", "transition");
+    DONE(w, cmd_hurry(w, "a@n1"));
+    CHECK(world_runs(w, "a@n1") == 1);
+    DONE(w, cmd_retry(w, "a@n1"));
+    CHECK(read_noderole(w, "a@n1").rerun);
+    DONE(w, cmd_hurry(w, "a@n1"));
+    CHECK(world_run(w, "a@n1", RUN_QUEUED) != 0);
+    world_close(w);
+}
+
+/* ---- parked with something to say ---- */
+
+TEST(a_run_that_parks_may_leave_a_wall_and_tell_its_node)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'os','source_path':'/src/os'},"
+                          "'attribs':[{'name':'wiped','map':'os/wiped'}],"
+                          "'roles':[{'name':'wipe','jig':'script','hooks':['on_node_change']}]}"));
+    world_node(w, "n1", NULL);
+    world_bind(w, "wipe@n1");
+    world_deliver(w);
+    world_bring(w, "wipe@n1", "transition");
+    world_forget(w);
+    world_finish_with(w, "wipe@n1",
+                      (struct run_done_command){.result = RESULT_PARKED,
+                                                .park_ms = 5000,
+                                                .has_wall = true,
+                                                .wall = world_json(w, "{'os':{'wiped':'1'}}")});
+    IS(w, "wipe@n1", "transition");
+    CHECK(world_run(w, "wipe@n1", RUN_PARKED) != 0);
+    SAYS(shown(w, read_noderole(w, "wipe@n1").wall), "{'os':{'wiped':'1'}}");
+    SAYS(shown(w, read_node(w, "n1").hint), "{'os':{'wiped':'1'}}");
+    HEARD(w, "on_node_change wipe n1");
+    world_close(w);
+}
+
+TEST(a_run_that_parks_without_a_wall_keeps_the_old_one)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_bring(w, "a@n1", "transition");
+    world_finish_with(w, "a@n1",
+                      (struct run_done_command){
+                          .result = RESULT_OK, .has_wall = true, .wall = world_json(w, "{'x':1}")});
+    DONE(w, cmd_enqueue(w, "a@n1"));
+    world_anneal(w);
+    world_finish_with(w, "a@n1",
+                      (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
+    SAYS(shown(w, read_noderole(w, "a@n1").wall), "{'x':1}");
+    world_close(w);
+}
+
+TEST(a_hook_may_wish_for_a_parked_run_to_go_on)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'hooks':['on_node_change']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_bring(w, "a@n1", "transition");
+    world_finish_with(w, "a@n1",
+                      (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
+    const int64_t run = world_run(w, "a@n1", RUN_PARKED);
+    world_available(w, "n1", false);
+    world_available(w, "n1", true);
+    world_forget(w);
+    world_answer(w, "on_node_change a n1", false,
+                 wish(w, CMD(RUN_RESUME, run_resume, .run_id = run)));
+    world_deliver(w);
+    world_anneal(w);
+    HEARD(w, "start a@n1");
+    CHECK(world_run(w, "a@n1", RUN_RUNNING) == run);
+    world_close(w);
+}
+
+/* ---- what may be gone ---- */
+
+TEST(a_wish_for_what_may_be_gone_is_dropped_when_it_is)
+{
+    struct world *w = open_computed();
+    const struct digest128 before = core_digest_now(w->core);
+    struct command update = CMD(NODE_UPDATE, node_update, .id = 4711, .given = GIVEN_NODE_BOOTENV,
+                                .bootenv = STR("local"));
+    REFUSED(w, update, NOT_FOUND, NULL);
+    update.if_turn = IF_THERE;
+    DONE(w, update);
+    struct command set = cmd_set(w, TABLE_NODE, 4711, "port", BUCKET_SYSTEM, "1");
+    set.if_turn = IF_THERE;
+    DONE(w, set);
+    struct command enqueue = CMD(NODEROLE_ENQUEUE, noderole_enqueue, .id = 4711);
+    enqueue.if_turn = IF_THERE;
+    DONE(w, enqueue);
+    CHECK(digest_eq(core_digest_now(w->core), before));
+    world_close(w);
+}
+
+TEST(a_wish_for_what_may_be_gone_is_granted_when_it_is_there)
+{
+    struct world *w = open_computed();
+    struct command update = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
+                                .given = GIVEN_NODE_BOOTENV, .bootenv = STR("local"));
+    update.if_turn = IF_THERE;
+    DONE(w, update);
+    SAYS(shown(w, read_node(w, "n1").bootenv), "local");
+    /* Nor does it excuse anything else. */
+    update.node_update.given = GIVEN_NODE_TARGET;
+    update.node_update.target_role_id = 4711;
+    REFUSED(w, update, NONE, NULL);
+    world_close(w);
+}
+
+/* ---- nulls ---- */
+
+TEST(a_null_takes_a_member_of_the_system_data_away)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'x':{'ip':1},'y':{'ip':2}}}");
+    put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'x':null}}");
+    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{'ip':2}}}}");
+    put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'y':{'ip':null}}}");
+    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{}}}}");
+    put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'nobody':null}}");
+    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'clients':{'y':{}}}}");
+    world_close(w);
+}
+
+TEST(a_null_takes_a_member_of_a_note_away)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "all", BUCKET_NOTE, "{'x':1,'y':2}");
+    put_value(w, "a@n1", "all", BUCKET_NOTE, "{'x':null}");
+    SAYS(shown(w, read_noderole(w, "a@n1").notes), "{'db':{'y':2}}");
+    world_close(w);
+}
+
+/* There it says that nothing of the layers below is to be seen. */
+TEST(a_null_of_a_person_stays)
+{
+    struct world *w = open_computed();
+    DONE(w, cmd_propose(w, "a@n1"));
+    put_value(w, "a@n1", "all", BUCKET_USER, "{'port':null}");
+    SAYS(shown(w, read_noderole(w, "a@n1").proposed_data), "{'db':{'port':null}}");
+    SAYS(value_of(w, "a@n1", "port", VIEW_ALL), "1");
+    world_close(w);
+}
+
+TEST(nulls_in_lists_stay)
+{
+    struct world *w = open_computed();
+    put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'list':[null,{'x':null}]}");
+    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{'db':{'list':[null,{'x':null}]}}");
+    world_close(w);
+}

@@ -1,0 +1,243 @@
+/* hooks_loop.h - the loop as far as the hooks see it: it wakes, knows one node, and keeps what
+ * it hears.
+ *
+ * A test opens one, loads code, delivers, asks or calls, and reads what was heard, in order. Texts
+ * live until it is closed.
+ */
+#pragma once
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hooks/hooks.h"
+#include "hooks/transition.h"
+#include "sys/files.h"
+#include "sys/log.h"
+#include "tests/check.h"
+
+struct heard {
+    bool failed;
+    struct str text;
+    struct command command; /* OUTBOX_DONE, or of a run */
+    uint64_t key;           /* token of answers, or key of a call; 0 for a command */
+    struct answer *answers;
+    uint32_t count;
+    struct hooks_result result;
+};
+
+struct loop {
+    struct hooks *hooks;
+    struct hooks_port port;
+    struct arena arena;
+    char folder[40];
+    sem_t woken;
+    sem_t go_on; /* the thread waits for it in each wake while is_held */
+    atomic_bool is_held;
+    bool is_full; /* answers are not taken */
+    bool is_gone; /* what rows are about does not exist any more */
+    uint32_t facts_made;
+    struct transitions *transitions; /* what calls are for; NULL = they are heard */
+    struct heard *heard;
+    uint32_t heard_count, heard_cap;
+};
+
+static inline void wake(void *self)
+{
+    struct loop *l = self;
+    sem_post(&l->woken);
+    if (atomic_load(&l->is_held))
+        sem_wait(&l->go_on);
+}
+
+static inline bool facts(void *self, const struct outbox_record *row, struct arena *arena,
+                         struct hooks_facts *out_facts)
+{
+    struct loop *l = self;
+    l->facts_made++;
+    if (l->is_gone)
+        return false;
+    struct buf b = buf_in(arena);
+    buf_put_z(&b, "{\"id\":");
+    buf_put_i64(&b, row->object_id);
+    buf_put_z(&b, ",\"name\":");
+    buf_put_c(&b, '"');
+    buf_put_str(&b, row->detail);
+    buf_put_z(&b, "\"}");
+    out_facts->argument = buf_str(&b);
+    out_facts->context = STR("{\"role\":\"r\"}");
+    return true;
+}
+
+static inline int64_t find(void *self, enum table table, struct str name)
+{
+    (void)self;
+    return table == TABLE_NODE && str_eq(name, STR("n1")) ? 11 : 0;
+}
+
+static inline struct heard *hear(struct loop *l)
+{
+    if (l->heard_count == l->heard_cap) {
+        l->heard_cap = l->heard_cap ? l->heard_cap * 2 : 64;
+        l->heard = realloc(l->heard, l->heard_cap * sizeof *l->heard);
+        CHECK(l->heard);
+    }
+    struct heard *heard = &l->heard[l->heard_count++];
+    *heard = (struct heard){0};
+    return heard;
+}
+
+static inline err submit(void *self, const struct command *command)
+{
+    struct loop *l = self;
+    if (l->is_full)
+        return ERR_LIMIT;
+    struct heard *heard = hear(l);
+    heard->command = command_copy(&l->arena, command);
+    if (command->kind == COMMAND_OUTBOX_DONE) {
+        heard->failed = command->outbox_done.failed;
+        heard->text = heard->command.outbox_done.text;
+    }
+    return OK;
+}
+
+static inline err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+{
+    struct loop *l = self;
+    if (l->is_full)
+        return ERR_LIMIT;
+    struct heard *heard = hear(l);
+    heard->key = token;
+    heard->count = count;
+    heard->answers = arena_copy(&l->arena, answers, sizeof *answers * count);
+    for (uint32_t i = 0; i < count; i++)
+        heard->answers[i].text = str_copy(&l->arena, answers[i].text);
+    return ERR_NOT_FOUND; /* nobody waits any more: that is not the hooks' business */
+}
+
+static inline void called(void *self, uint64_t key, const struct hooks_result *result)
+{
+    struct loop *l = self;
+    if (l->transitions) {
+        transitions_called(l->transitions, key, result);
+        return;
+    }
+    struct heard *heard = hear(l);
+    heard->key = key;
+    heard->failed = result->failed;
+    heard->text = str_copy(&l->arena, result->text);
+    heard->result = *result;
+    heard->result.done.runlog = str_copy(&l->arena, result->done.runlog);
+    heard->result.done.wall = str_copy(&l->arena, result->done.wall);
+}
+
+static inline struct loop *open_loop(struct sandbox_limits limits)
+{
+    struct loop *l = calloc(1, sizeof *l);
+    CHECK(l);
+    log_setup(LOG_ERROR, LOG_TEXT);
+    snprintf(l->folder, sizeof l->folder, "/tmp/halligan-hooks-XXXXXX");
+    CHECK(mkdtemp(l->folder));
+    CHECK(sem_init(&l->woken, 0, 0) == 0 && sem_init(&l->go_on, 0, 0) == 0);
+    const struct hooks_seams seams = {.self = l,
+                                      .wake = wake,
+                                      .facts = facts,
+                                      .find = find,
+                                      .submit = submit,
+                                      .answer = answer,
+                                      .called = called};
+    l->hooks = hooks_open(seams, limits);
+    CHECK(l->hooks);
+    l->port = hooks_port(l->hooks);
+    return l;
+}
+
+static inline void close_loop(struct loop *l)
+{
+    hooks_close(l->hooks);
+    char path[80];
+    snprintf(path, sizeof path, "%s/r.lua", l->folder);
+    unlink(path);
+    CHECK(rmdir(l->folder) == 0);
+    sem_destroy(&l->woken);
+    sem_destroy(&l->go_on);
+    arena_fini(&l->arena);
+    free(l->heard);
+    free(l);
+}
+
+static inline err load_file(struct loop *l, int64_t role_id, const char *source,
+                            struct hooks_report *out)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s/r.lua", l->folder);
+    CHECK(file_write(path, str_from(source), 0600) == OK);
+    return hooks_load(l->hooks, role_id, path, &l->arena, out);
+}
+
+static inline void load(struct loop *l, int64_t role_id, const char *source)
+{
+    struct hooks_report report;
+    CHECK(load_file(l, role_id, source, &report) == OK);
+}
+
+static inline void deliver(struct loop *l, int64_t id, int64_t role_id, enum hook hook)
+{
+    char name[20];
+    snprintf(name, sizeof name, "n%d", (int)id);
+    const struct outbox_record row = {.id = id,
+                                      .kind = OUTBOX_HOOK,
+                                      .hook = hook,
+                                      .role_id = role_id,
+                                      .object = TABLE_NODE,
+                                      .object_id = 100 + id,
+                                      .detail = str_from(name)};
+    l->port.deliver(l->port.self, &row);
+    memset(name, 'x', sizeof name); /* texts live for the call */
+}
+
+/* About one of two roles, alternating hooks. */
+static inline void ask(struct loop *l, uint64_t token, uint32_t count)
+{
+    struct hook_question questions[3];
+    char argument[] = "{\"data\":{},\"node\":\"n1\"}";
+    CHECK(count <= 3);
+    for (uint32_t i = 0; i < count; i++)
+        questions[i] = (struct hook_question){.key = token * 10 + i,
+                                              .hook = i == 1 ? HOOK_NODE_BIND : HOOK_COMMIT,
+                                              .role_id = i == 2 ? 4 : 3,
+                                              .argument = str_from(argument)};
+    l->port.ask(l->port.self, token, questions, count);
+    memset(argument, 'x', sizeof argument);
+}
+
+/* Keeps the thread in wake() after its first job, until release(). */
+static inline void hold(struct loop *l)
+{
+    atomic_store(&l->is_held, true);
+    deliver(l, 999, 3, HOOK_TODO);
+    CHECK(sem_wait(&l->woken) == 0);
+}
+
+static inline void release(struct loop *l)
+{
+    atomic_store(&l->is_held, false);
+    sem_post(&l->go_on);
+}
+
+/* Until so many answers were heard. */
+static inline void run(struct loop *l, uint32_t count)
+{
+    while (l->heard_count < count) {
+        if (!hooks_pump(l->hooks))
+            CHECK(sem_wait(&l->woken) == 0);
+    }
+    CHECK(l->heard_count == count);
+}
+
+static inline bool has(struct loop *l, struct str text, const char *part)
+{
+    return strstr(str_z(&l->arena, text), part) != NULL;
+}
