@@ -1,0 +1,182 @@
+-- What DHCP tells each machine.
+--
+-- A managed machine with an address in the admin network and at least one hardware address is a
+-- client: { mac_addresses, v4addr, bootenv }. Entries lie in the system data of every noderole of
+-- this role (attrib dhcp-clients); its run publishes them and answers through the wall what it has
+-- published (attrib dhcp-published). Then each node is told, in its attrib dhcp-active-bootstate,
+-- and whoever waits for a boot environment to be in force sees it there.
+
+local MANAGED, JOINED = 'crowbar-managed-node', 'crowbar-joined-node'
+local ASKED = 'asked' -- instead of a boot environment: the node waits to be told again
+local TELL_MAX = 300 -- nodes that one call tells; a hook may wish for 1,000 things
+
+-- What lies at a path, or nil: documents may have anything anywhere.
+local function at(tree, ...)
+  for _, key in ipairs({ ... }) do
+    if type(tree) ~= 'table' then
+      return nil
+    end
+    tree = tree[key]
+  end
+  return tree
+end
+
+local function is_text(value)
+  return type(value) == 'string' and value ~= ''
+end
+
+local function installs(bootenv)
+  return is_text(bootenv) and halligan.match(bootenv, [[-install\z]])
+end
+
+-- A hardware address as DHCP servers write it; nil when it is none.
+local function mac_of(text)
+  if not is_text(text) or not halligan.match(text, [[\A\h{2}([:-]\h{2}){5}\z]]) then
+    return nil
+  end
+  return string.upper(table.concat(halligan.split(text, '-'), ':'))
+end
+
+-- Those hinted and those discovered, each once, in order.
+local function macs_of(node)
+  local found, list = {}, halligan.array{}
+  local function take(text)
+    local mac = mac_of(text)
+    if mac and not found[mac] then
+      found[mac] = true
+      table.insert(list, mac)
+    end
+  end
+  for _, text in ipairs(at(node.data, 'admin_macs') or {}) do
+    take(text)
+  end
+  for _, interface in pairs(at(node.data, 'ohai', 'network', 'interfaces') or {}) do
+    for address, facts in pairs(at(interface, 'addresses') or {}) do
+      if at(facts, 'family') == 'lladdr' then
+        take(address)
+      end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+-- X18: a machine that only joined boots from its disk, which is none of DHCP's business.
+local function entry_of(node)
+  local address, macs = at(node.data, 'admin-v4addr'), macs_of(node)
+  if not node.roles[MANAGED] or not is_text(address) or #macs == 0
+    or (node.roles[JOINED] and node.bootenv == 'local') then
+    return nil
+  end
+  return { mac_addresses = macs, v4addr = address, bootenv = node.bootenv }
+end
+
+-- X11: one node's entry and nothing else, so that no two changes can undo each other. A run is only
+-- hurried when the entry gave it something to do.
+local function put_entry(noderoles, name, entry)
+  for _, nr in ipairs(noderoles) do
+    halligan.set_attrib('noderole', nr, 'dhcp-clients', { [name] = entry })
+    halligan.hurry(nr)
+  end
+end
+
+-- X1: somebody wants to know what is published from now on, also when it is what it was before.
+local function tell_again(noderoles, name)
+  for _, nr in ipairs(noderoles) do
+    halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [name] = halligan.null }, 'note')
+    halligan.enqueue(nr)
+  end
+end
+
+-- X8: whoever waits for a database that is out of order must not wait for its deadline.
+local function all_failed(noderoles)
+  for _, nr in ipairs(noderoles) do
+    if nr.state ~= 'error' then
+      return false
+    end
+  end
+  return #noderoles > 0
+end
+
+local function tell_failure(node, noderoles)
+  local reason = 'failed: dhcp-database is in error on ' .. noderoles[1].node
+  halligan.set_attrib('node', node, 'dhcp-active-bootstate', reason)
+  for _, nr in ipairs(noderoles) do
+    halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [node.name] = reason }, 'note')
+  end
+end
+
+local function refresh(node, context)
+  local entry = entry_of(node)
+  put_entry(context.noderoles, node.name, entry or halligan.null)
+  if node.data['dhcp-active-bootstate'] == ASKED then
+    tell_again(context.noderoles, node.name)
+  end
+  if entry and installs(entry.bootenv) and all_failed(context.noderoles)
+    and node.data['dhcp-active-bootstate'] ~= entry.bootenv then
+    tell_failure(node, context.noderoles)
+  end
+end
+
+return {
+  on_node_create = refresh,
+  on_node_change = refresh,
+
+  on_node_delete = function(node, context)
+    put_entry(context.noderoles, node.name, halligan.null)
+    for _, nr in ipairs(context.noderoles) do
+      halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [node.name] = halligan.null },
+        'note')
+    end
+    -- After a restart this may come late, and the name be that of another node: it is looked at again.
+    halligan.set_attrib('node', halligan.maybe(node.name), 'dhcp-active-bootstate',
+      'not told since node ' .. node.id .. ' of this name was deleted')
+  end,
+
+  -- What the run has published goes to the nodes it is about. What was told is noted, so that the
+  -- next call tells only what is new; a node that is gone by now is passed over (X16).
+  on_active = function(noderole)
+    local published = at(noderole.wall, 'crowbar_wall', 'dhcp', 'clients') or {}
+    local known = at(noderole.notes, 'acknowledged') or {}
+    local noted, told, more = {}, 0, false
+    for name, client in pairs(published) do
+      local bootenv = at(client, 'bootenv')
+      if is_text(bootenv) and known[name] ~= bootenv then
+        if told == TELL_MAX then
+          more = true
+          break
+        end
+        halligan.set_attrib('node', halligan.maybe(name), 'dhcp-active-bootstate', bootenv)
+        noted[name] = bootenv
+        told = told + 1
+      end
+    end
+    for name in pairs(known) do
+      if published[name] == nil then
+        noted[name] = halligan.null
+      end
+    end
+    halligan.set_attrib('noderole', noderole, 'dhcp-acknowledged', noted, 'note')
+    if more then
+      halligan.enqueue(noderole)
+    end
+  end,
+
+  -- X8: machines that wait to be installed learn that they wait in vain. The next success tells
+  -- them again, because what was noted is not what will be published.
+  on_error = function(noderole)
+    local wanted = at(noderole.data, 'crowbar', 'dhcp', 'clients') or {}
+    local known = at(noderole.notes, 'acknowledged') or {}
+    local reason = 'failed: dhcp-database is in error on ' .. noderole.node
+    local noted, told = {}, 0
+    for name, client in pairs(wanted) do
+      local bootenv = at(client, 'bootenv')
+      if told < TELL_MAX and installs(bootenv) and known[name] ~= bootenv then
+        halligan.set_attrib('node', halligan.maybe(name), 'dhcp-active-bootstate', reason)
+        noted[name] = reason
+        told = told + 1
+      end
+    end
+    halligan.set_attrib('noderole', noderole, 'dhcp-acknowledged', noted, 'note')
+  end,
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Publishes what each machine is to be told, and answers on the wall what was published: the boot
+# environment of each client. Nothing is answered before the publisher, when there is one, has taken
+# it, because machines reboot on the strength of this answer.
+set -eu
+
+state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
+publisher=${HALLIGAN_PUBLISHERS:-/usr/lib/halligan/publish}/dhcp
+
+mkdir -p "$state/dhcp"
+cd "$state/dhcp"
+read_attribute crowbar/dhcp/clients > clients.new || echo '{}' > clients.new
+mv clients.new clients.json
+cd "$OLDPWD"
+
+if [ -x "$publisher" ]; then
+    "$publisher" "$state/dhcp/clients.json" ||
+        die "the DHCP server did not take what it was told"
+fi
+
+# {"NODE":{"bootenv":"..."},...}; names and boot environments that could break it are left out,
+# and whoever waits for one of them is told so by its deadline.
+flat_attributes crowbar/dhcp/clients > clients.flat
+wall=$(awk -F '\t' '
+    {
+        slash = match($1, /\/[^\/]*$/)
+        name = substr($1, 1, slash - 1)
+        if (substr($1, slash + 1) != "bootenv")
+            next
+        if (name !~ /^[A-Za-z0-9._-]+$/ || $2 !~ /^[A-Za-z0-9._-]+$/) {
+            print "left out: " name > "/dev/stderr"
+            next
+        }
+        out = out (out == "" ? "" : ",") "\"" name "\":{\"bootenv\":\"" $2 "\"}"
+    }
+    END { print "{" out "}" }' clients.flat)
+printf '%s' "$wall" > wall.tmp
+mkdir -p attrs/crowbar_wall/dhcp/clients
+mv wall.tmp attrs/crowbar_wall/dhcp/clients/wall # may be too long for an argument
+echo "published; the wall has $(printf '%s' "$wall" | grep -o '"bootenv"' | grep -c . || :) clients"

@@ -1,0 +1,32 @@
+-- The names of machines: an A record for each node that has an address in the admin network.
+--
+-- Records lie in the system data of every noderole of this role (attrib dns-records), by node, and
+-- are published by its run. Only the node that changed is touched. Names made by filters, and other
+-- networks, come with the networks.
+
+local function record_of(node)
+  local address = node.data['admin-v4addr']
+  if node.system or type(address) ~= 'string' or address == '' then
+    return nil
+  end
+  return { type = 'A', address = halligan.split(address, '/')[1] }
+end
+
+local function put_record(context, name, record)
+  for _, nr in ipairs(context.noderoles) do
+    halligan.set_attrib('noderole', nr, 'dns-records', { [name] = record })
+    halligan.hurry(nr)
+  end
+end
+
+local function refresh(node, context)
+  put_record(context, node.name, record_of(node) or halligan.null)
+end
+
+return {
+  on_node_create = refresh,
+  on_node_change = refresh,
+  on_node_delete = function(node, context)
+    put_record(context, node.name, halligan.null)
+  end,
+}

@@ -1,0 +1,20 @@
+-- The server that takes changes of records.
+--
+-- As with the DNS server: its own address in the admin network, and what its set is called when
+-- nobody says otherwise.
+
+return {
+  sysdata = function(noderole)
+    local hinted = noderole.host.hint['admin-v4addr']
+    if type(hinted) ~= 'string' or hinted == '' then
+      error('node ' .. noderole.node .. ' has no address in the admin network: set its attrib '
+        .. 'hint-admin-v4addr (like 192.168.124.10/24) and retry', 0)
+    end
+    return {
+      ['dns-mgmt'] = {
+        service_address = halligan.split(hinted, '/')[1],
+        default_name = noderole.deployment,
+      },
+    }
+  end,
+}

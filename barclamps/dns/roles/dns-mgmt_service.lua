@@ -1,0 +1,29 @@
+-- Where records can be changed: the management servers above this noderole that are ACTIVE and know
+-- their address. Names of allocations and filters come with the networks; this list is what they
+-- will look for.
+
+return {
+  do_transition = function(noderole, data)
+    local servers, port = halligan.array{}, data['dns-mgmt'].port
+    for _, parent in ipairs(noderole.parents) do
+      local own = parent.data['dns-mgmt']
+      if parent.state == 'active' and type(own) == 'table' and own.service_address then
+        table.insert(servers, {
+          address = own.service_address,
+          name = own.service_name or own.default_name,
+          port = port,
+          url = string.format('https://%s:%d', own.service_address, port),
+        })
+      end
+    end
+    if #servers == 0 then
+      return {
+        result = 'failed',
+        log = 'none of the dns-mgmt_server noderoles that ' .. noderole.node .. ' depends on is '
+          .. 'active and knows its address; see to one of them and retry',
+      }
+    end
+    table.sort(servers, function(a, b) return a.address < b.address end)
+    return { result = 'ok', wall = { crowbar = { dns = { mgmt_servers = servers } } } }
+  end,
+}

@@ -1,0 +1,43 @@
+-- The DNS server.
+--
+-- sysdata: its own address is the one hinted for its node in the admin network. What its set is
+-- called and which domain it serves may be set for a deployment, and what is computed would hide
+-- that; so what holds when nothing is set (default_name, default_domain) stands beside it.
+-- template: what a zone starts with.
+
+-- Everything behind the first dot of a name.
+local function domain_of(name)
+  local dot = halligan.find(name, '.')
+  return dot and string.sub(name, dot + 1) or name
+end
+
+return {
+  sysdata = function(noderole)
+    local hinted = noderole.host.hint['admin-v4addr']
+    if type(hinted) ~= 'string' or hinted == '' then
+      error('node ' .. noderole.node .. ' has no address in the admin network: set its attrib '
+        .. 'hint-admin-v4addr (like 192.168.124.10/24) and retry', 0)
+    end
+    return {
+      dns = {
+        service_address = halligan.split(hinted, '/')[1],
+        default_name = noderole.deployment,
+        default_domain = domain_of(noderole.node),
+      },
+    }
+  end,
+
+  template = function()
+    return {
+      dns = {
+        contact = 'support.localhost.localdomain',
+        forwarders = halligan.array{},
+        ttl = '1h',
+        slave_refresh = '1d',
+        slave_retry = '2h',
+        slave_expire = '4w',
+        negative_cache = 300,
+      },
+    }
+  end,
+}

@@ -1,0 +1,27 @@
+-- Which DNS servers work: those above this noderole that are ACTIVE and know their address. The
+-- list goes to the wall, where whoever wants the attrib dns_servers finds it.
+
+return {
+  do_transition = function(noderole)
+    local servers = halligan.array{}
+    for _, parent in ipairs(noderole.parents) do
+      local own = parent.data.dns
+      if parent.state == 'active' and type(own) == 'table' and own.service_address then
+        table.insert(servers, {
+          address = own.service_address,
+          name = own.service_name or own.default_name,
+          type = 'BIND',
+        })
+      end
+    end
+    if #servers == 0 then
+      return {
+        result = 'failed',
+        log = 'none of the dns-server noderoles that ' .. noderole.node .. ' depends on is active '
+          .. 'and knows its address; see to one of them and retry',
+      }
+    end
+    table.sort(servers, function(a, b) return a.address < b.address end)
+    return { result = 'ok', wall = { crowbar = { dns = { nameservers = servers } } } }
+  end,
+}

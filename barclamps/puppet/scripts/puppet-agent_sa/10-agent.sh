@@ -1,0 +1,16 @@
+#!/bin/sh
+# Puppet must be there, and is told what we call the machine. Manifests are applied by the jig.
+set -eu
+
+name=$(read_attribute crowbar/puppet-agent-sa/name) || die "Puppet has not been told its name"
+conf_dir=${HALLIGAN_PUPPET_DIR:-/etc/puppet}
+command -v puppet > /dev/null || die "puppet is not installed here (package puppet-agent)"
+
+mkdir -p "$conf_dir"
+{
+    echo "# Written by the role puppet-agent_sa; changes are lost."
+    echo "[main]"
+    echo "certname = $name"
+} > "$conf_dir/puppet.conf.new"
+mv "$conf_dir/puppet.conf.new" "$conf_dir/puppet.conf"
+echo "Puppet knows this machine as $name"

@@ -1,0 +1,276 @@
+/* Goal: what is shipped in barclamps/ can be taken as it is: it is read, imported and bound without
+ * a word, its Lua defines what is called, and its scripts are shell.
+ * Method: the real reader, finder of hooks and engine; the files are looked at where they lie. */
+#include "content/role_file.h"
+#include "content/tree.h"
+#include "hooks/hooks.h"
+#include "tests/unit/content/content_test.h"
+#include "hooks/code_finder.h"
+#include "tests/world/live.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+enum { BARCLAMPS = 7 };
+
+static const char *shipped(struct world *w)
+{
+    return live_path(w, "barclamps");
+}
+
+static struct world *open_shipped(void)
+{
+    struct world *w = live_open();
+    live_import(w, shipped(w));
+    return w;
+}
+
+/* ---- the tree ---- */
+
+TEST(the_shipped_tree_is_read_without_a_word)
+{
+    struct bench b;
+    bench_open(&b);
+    struct world *w = live_open();
+    struct code_finder code = {0};
+    const struct hook_finder finder = code_finder_seam(&code);
+    const struct content_tree tree = content_read_tree(&b.report, shipped(w), &finder);
+    CHECK(same(said(&b), ""));
+    CHECK(tree.count == BARCLAMPS && same(tree.files[0].name, "crowbar"));
+    for (uint32_t i = 1; i < tree.count; i++)
+        CHECK(same(tree.files[i].parent, "crowbar"));
+    live_close(w);
+    bench_close(&b);
+}
+
+TEST(the_engine_takes_the_shipped_tree_without_a_word)
+{
+    struct world *w = open_shipped();
+    CHECK(same(str_from(live_complaints(w)), ""));
+    live_close(w);
+}
+
+TEST(taking_the_shipped_tree_again_changes_nothing)
+{
+    struct world *w = open_shipped();
+    const struct digest128 before = core_digest_now(w->core);
+    live_import(w, shipped(w));
+    CHECK(digest_eq(before, core_digest_now(w->core)));
+    live_close(w);
+}
+
+/* Whoever puts a barclamp of his own before ours may bring them in any order. */
+TEST(the_order_of_the_children_does_not_matter)
+{
+    struct bench b;
+    bench_open(&b);
+    struct world *there = live_open(), *back = live_open();
+    struct code_finder code = {0};
+    const struct hook_finder finder = code_finder_seam(&code);
+    const struct content_tree tree = content_read_tree(&b.report, shipped(there), &finder);
+    for (uint32_t i = 0; i < tree.count; i++)
+        DONE(there, CMD(IMPORT, import, .barclamp = tree.files[i].document));
+    DONE(back, CMD(IMPORT, import, .barclamp = tree.files[0].document));
+    for (uint32_t i = tree.count - 1; i > 0; i--)
+        DONE(back, CMD(IMPORT, import, .barclamp = tree.files[i].document));
+    for (int64_t id = core_next_id(there->core, TABLE_ROLE, 0); id;
+         id = core_next_id(there->core, TABLE_ROLE, id)) {
+        struct record row;
+        CHECK(core_record(there->core, TABLE_ROLE, id, &row));
+        const char *name = str_z(&b.arena, row.role.name);
+        CHECK(row.role.cohort == read_role(back, name).cohort);
+        CHECK(str_eq(row.role.template, read_role(back, name).template));
+    }
+    live_close(there);
+    live_close(back);
+    bench_close(&b);
+}
+
+/* ---- names ---- */
+
+/* Each text of a list, or the member of that name of each object in it, names such a thing. */
+static void names_things(struct world *w, struct str list, enum table table, const char *member)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (!list.len)
+        return;
+    CHECK(json_read(&w->arena, list, &tree, &offset, &what) == OK);
+    for (const struct json *item = tree->first; item; item = item->next) {
+        const struct json *name = member ? json_get(item, str_from(member)) : item;
+        if (!core_find(w->core, table, name->text))
+            world_fail(HERE, "there is no %s %.*s", table_name(table), STR_FMT_ARGS(name->text));
+    }
+}
+
+TEST(everything_a_shipped_role_names_exists)
+{
+    struct world *w = open_shipped();
+    uint32_t count = 0;
+    for (int64_t id = core_next_id(w->core, TABLE_ROLE, 0); id;
+         id = core_next_id(w->core, TABLE_ROLE, id), count++) {
+        struct record row;
+        CHECK(core_record(w->core, TABLE_ROLE, id, &row));
+        names_things(w, row.role.requires, TABLE_ROLE, NULL);
+        names_things(w, row.role.provides, TABLE_ROLE, NULL);
+        names_things(w, row.role.conflicts, TABLE_ROLE, NULL);
+        names_things(w, row.role.wants, TABLE_ATTRIB, "name");
+        CHECK(core_find(w->core, TABLE_JIG, row.role.jig_name));
+        CHECK(row.role.description.len > 0);
+    }
+    CHECK(count == 31);
+    for (int64_t id = core_next_id(w->core, TABLE_ATTRIB, 0); id;
+         id = core_next_id(w->core, TABLE_ATTRIB, id)) {
+        struct record row;
+        CHECK(core_record(w->core, TABLE_ATTRIB, id, &row));
+        CHECK(row.attrib.description.len > 0 && row.attrib.map.len > 0);
+    }
+    live_close(w);
+}
+
+TEST(the_roles_of_the_seeds_are_what_they_were)
+{
+    struct world *w = open_shipped();
+    CHECK(read_role(w, "crowbar-admin-node").flags == (ROLE_BOOTSTRAP | ROLE_MILESTONE));
+    CHECK(read_role(w, "crowbar-managed-node").flags ==
+          (ROLE_DISCOVERY | ROLE_IMPLICIT | ROLE_MILESTONE));
+    CHECK(read_role(w, "provisioner-os-install").flags == (ROLE_DESTRUCTIVE | ROLE_IMPLICIT));
+    CHECK(same(read_role(w, "provisioner-os-install").announces, "[\"wipe\",\"boot\",\"power\"]"));
+    CHECK(read_role(w, "test-library").flags == (ROLE_IMPLICIT | ROLE_LIBRARY));
+    CHECK(same(read_attrib(w, "test-random").map, "test/random"));
+    /* Nothing but the two binds itself to machines. */
+    for (int64_t id = core_next_id(w->core, TABLE_ROLE, 0); id;
+         id = core_next_id(w->core, TABLE_ROLE, id)) {
+        struct record row;
+        CHECK(core_record(w->core, TABLE_ROLE, id, &row));
+        if (row.role.flags & (ROLE_BOOTSTRAP | ROLE_DISCOVERY))
+            CHECK(str_starts(row.role.name, STR("crowbar-")));
+    }
+    live_close(w);
+}
+
+/* ---- files ---- */
+
+/* `look` at each entry of barclamps/<name>/<folder>; its names without the end, when that is
+ * `behind`. */
+static uint32_t each_file(struct world *w, const char *folder, const char *behind,
+                          void (*look)(struct world *, const char *barclamp, const char *path,
+                                       const char *name))
+{
+    uint32_t count = 0;
+    for (int64_t id = core_next_id(w->core, TABLE_BARCLAMP, 0); id;
+         id = core_next_id(w->core, TABLE_BARCLAMP, id)) {
+        struct record row;
+        CHECK(core_record(w->core, TABLE_BARCLAMP, id, &row));
+        const char *path = str_z(
+            &w->arena, str_join3(&w->arena, row.barclamp.source_path, STR("/"), str_from(folder)));
+        DIR *entries = opendir(path);
+        for (const struct dirent *e = entries ? readdir(entries) : NULL; e; e = readdir(entries)) {
+            struct str name = str_from(e->d_name);
+            if (e->d_name[0] == '.')
+                continue;
+            CHECK(str_ends(name, str_from(behind)));
+            name = str_slice(name, 0, name.len - (uint32_t)strlen(behind));
+            const struct str file =
+                str_join3(&w->arena, str_from(path), STR("/"), str_from(e->d_name));
+            look(w, str_z(&w->arena, row.barclamp.name), str_z(&w->arena, file),
+                 str_z(&w->arena, name));
+            count++;
+        }
+        if (entries)
+            closedir(entries);
+    }
+    return count;
+}
+
+static const char *barclamp_of(struct world *w, const char *role)
+{
+    struct record row;
+    CHECK(core_record(w->core, TABLE_BARCLAMP, read_role(w, role).barclamp_id, &row));
+    return str_z(&w->arena, row.barclamp.name);
+}
+
+static void check_lua(struct world *w, const char *barclamp, const char *path, const char *role)
+{
+    struct hooks_report found;
+    CHECK(hooks_inspect(path, &w->arena, &found) == OK);
+    CHECK(same(found.functions.unknown, "") && same(found.text, ""));
+    CHECK(found.functions.hooks || found.functions.has_do_transition);
+    CHECK(strcmp(barclamp_of(w, role), barclamp) == 0);
+    CHECK(read_role(w, role).hooks == found.functions.hooks);
+    CHECK(found.functions.has_do_transition ==
+          str_eq(read_role(w, role).jig_name, STR("role-provided")));
+}
+
+TEST(every_lua_file_belongs_to_a_role_and_defines_what_is_called)
+{
+    struct world *w = open_shipped();
+    CHECK(each_file(w, "roles", ".lua", check_lua) == 19);
+    live_close(w);
+}
+
+static void check_shell(const char *path)
+{
+    char command[1000];
+    struct stat facts;
+    snprintf(command, sizeof command, "sh -n '%s'", path);
+    CHECK(system(command) == 0);
+    CHECK(stat(path, &facts) == 0 && facts.st_mode & S_IXUSR);
+}
+
+static void check_scripts(struct world *w, const char *barclamp, const char *path, const char *role)
+{
+    uint32_t count = 0;
+    CHECK(strcmp(barclamp_of(w, role), barclamp) == 0);
+    CHECK(same(read_role(w, role).jig_name, "script"));
+    DIR *entries = opendir(path);
+    CHECK(entries != NULL);
+    for (const struct dirent *e = readdir(entries); e; e = readdir(entries)) {
+        if (e->d_name[0] == '.')
+            continue;
+        CHECK(e->d_name[0] >= '0' && e->d_name[0] <= '9' && e->d_name[2] == '-');
+        CHECK(str_ends(str_from(e->d_name), STR(".sh")));
+        check_shell(
+            str_z(&w->arena, str_join3(&w->arena, str_from(path), STR("/"), str_from(e->d_name))));
+        count++;
+    }
+    closedir(entries);
+    CHECK(count > 0);
+}
+
+TEST(every_script_is_shell_and_belongs_to_a_role_that_runs_it)
+{
+    struct world *w = open_shipped();
+    uint32_t with_scripts = 0;
+    const uint32_t folders = each_file(w, "scripts", "", check_scripts);
+    for (int64_t id = core_next_id(w->core, TABLE_ROLE, 0); id;
+         id = core_next_id(w->core, TABLE_ROLE, id)) {
+        struct record row;
+        CHECK(core_record(w->core, TABLE_ROLE, id, &row));
+        with_scripts += str_eq(row.role.jig_name, STR("script"));
+    }
+    CHECK(folders == with_scripts);
+    check_shell(live_path(w, "barclamps/crowbar/templates/script-runner.sh"));
+    live_close(w);
+}
+
+static void check_readme(struct world *w, const char *barclamp)
+{
+    struct stat facts;
+    const struct str file =
+        str_join3(&w->arena, STR("barclamps/"), str_from(barclamp), STR("/README.md"));
+    CHECK(stat(live_path(w, str_z(&w->arena, file)), &facts) == 0 && facts.st_size > 200);
+}
+
+TEST(every_barclamp_says_what_it_is)
+{
+    struct world *w = open_shipped();
+    for (int64_t id = core_next_id(w->core, TABLE_BARCLAMP, 0); id;
+         id = core_next_id(w->core, TABLE_BARCLAMP, id)) {
+        struct record row;
+        CHECK(core_record(w->core, TABLE_BARCLAMP, id, &row));
+        check_readme(w, str_z(&w->arena, row.barclamp.name));
+    }
+    live_close(w);
+}

@@ -1,0 +1,297 @@
+/* Goal: the shipped roles do together what barclamps/README.md says: the admin node comes up with
+ * all its services, and machines are discovered and known to the databases, with the cures X11, X16
+ * and X18 of the specification's list of races.
+ * Method: the engine with real hooks; only the runs of scripts are pretended, ending as they do. */
+#include "tests/unit/shipped/machine.h"
+
+/* ---- the admin node ---- */
+
+TEST(the_first_admin_node_gets_everything_and_comes_up)
+{
+    struct machine m = begin();
+    static const char *const roles[] = {
+        "crowbar-admin-node@admin",  "crowbar-joined-node@admin",
+        "crowbar-access@admin",      "dhcp-server@admin",
+        "dhcp-database@admin",       "dhcp-service@admin",
+        "dns-server@admin",          "dns-database@admin",
+        "dns-service@admin",         "dns-mgmt_server@admin",
+        "dns-mgmt_service@admin",    "ntp-server@admin",
+        "ntp-service@admin",         "ntp-client@admin",
+        "provisioner-server@admin",  "provisioner-base-images@admin",
+        "provisioner-repos@admin",   "provisioner-database@admin",
+        "provisioner-service@admin",
+    };
+    for (uint32_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        IS(m.w, roles[i], "active");
+    CHECK(!world_bound(m.w, "provisioner-os-install@admin"));
+    CHECK(!world_bound(m.w, "crowbar-managed-node@admin"));
+    SAYS(world_value(m.w, TABLE_NODE, the_node(m.w, "admin"), "ntp_servers", VIEW_ALL),
+         "['192.168.124.10']");
+    SAYS(world_staged(m.w, "ntp-client@admin", "crowbar/ntp/servers"), "['192.168.124.10']");
+    SAYS(world_staged(m.w, "dns-server@admin", "dns/default_domain"), "'example.com'");
+    SAYS(world_staged(m.w, "dns-server@admin", "dns/ttl"), "'1h'");
+    SAYS(node_value(m.w, "admin", "dns_servers"),
+         "[{'address':'192.168.124.10','name':'system','type':'BIND'}]");
+    SAYS(node_value(m.w, "admin", "dns-mgmt_servers"),
+         "[{'address':'192.168.124.10','name':'system','port':6754,"
+         "'url':'https://192.168.124.10:6754'}]");
+    SAYS(node_value(m.w, "admin", "provisioner-webservers"),
+         "[{'address':'192.168.124.10','port':8091,'url':'http://192.168.124.10:8091'}]");
+    SAYS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"),
+         "{'admin.example.com':{'address':'192.168.124.10','type':'A'}}");
+    SAYS(entry(m.w, "dhcp", "admin"), "absent"); /* X18: it joined and boots from its disk */
+    SAYS(entry(m.w, "provisioner", "admin"), "absent");
+    live_close(m.w);
+}
+
+TEST(a_server_without_an_address_says_what_is_missing)
+{
+    struct machine m = {.w = live_open()};
+    live_import(m.w, live_path(m.w, "barclamps"));
+    create(m.w, "admin", true, "{}");
+    commit_node(m.w, "admin");
+    work(&m);
+    IS(m.w, "ntp-server@admin", "error");
+    HAS(str_z(&m.w->arena, read_noderole(m.w, "ntp-server@admin").runlog),
+        "has no address in the admin network: set its attrib hint-admin-v4addr");
+    live_complaints(m.w);
+    DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "admin"), "hint-admin-v4addr", BUCKET_USER,
+                      "'10.0.0.1/8'"));
+    for (int i = 0; i < 6; i++) {
+        static const char *const servers[] = {"ntp-server@admin", "dhcp-server@admin",
+                                              "dns-server@admin", "dns-mgmt_server@admin",
+                                              "provisioner-server@admin"};
+        for (uint32_t k = 0; k < sizeof servers / sizeof *servers; k++)
+            if (read_noderole(m.w, servers[k]).state == NODEROLE_ERROR)
+                DONE(m.w, cmd_retry(m.w, servers[k]));
+        work(&m);
+    }
+    IS(m.w, "crowbar-admin-node@admin", "active");
+    SAYS(node_value(m.w, "admin", "ntp_servers"), "['10.0.0.1']");
+    live_close(m.w);
+}
+
+TEST(another_address_reaches_everybody)
+{
+    struct machine m = begin();
+    DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "admin"), "hint-admin-v4addr", BUCKET_USER,
+                      "'10.0.0.1/8'"));
+    work(&m);
+    IS(m.w, "crowbar-admin-node@admin", "active");
+    SAYS(node_value(m.w, "admin", "ntp_servers"), "['10.0.0.1']");
+    SAYS(world_staged(m.w, "ntp-client@admin", "crowbar/ntp/servers"), "['10.0.0.1']");
+    live_close(m.w);
+}
+
+/* ---- discovery ---- */
+
+TEST(a_discovered_machine_is_managed_and_known_to_the_databases)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    IS(m.w, "crowbar-managed-node@n1", "active");
+    IS(m.w, "crowbar-access@n1", "active");
+    IS(m.w, "ntp-client@n1", "active");
+    CHECK(!world_bound(m.w, "ntp-server@n1") && !world_bound(m.w, "crowbar-joined-node@n1"));
+    SAYS(entry(m.w, "dhcp", "n1"), "{'bootenv':'sledgehammer','mac_addresses':"
+                                   "['52:54:00:AB:CD:0F'],'v4addr':'192.168.124.81/24'}");
+    SAYS(entry(m.w, "provisioner", "n1"),
+         "{'bootenv':'sledgehammer','v4addr':'192.168.124.81/24'}");
+    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    SAYS(node_value(m.w, "n1", "provisioner-active-bootstate"), "'sledgehammer'");
+    live_close(m.w);
+}
+
+TEST(without_an_address_or_a_mac_a_machine_is_no_client)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "}");
+    discover(&m, "n2", "{" MAC "}");
+    SAYS(entry(m.w, "dhcp", "n1"), "absent");
+    SAYS(entry(m.w, "provisioner", "n2"), "absent");
+    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "null");
+    live_close(m.w);
+}
+
+TEST(discovered_macs_count_and_drives_are_counted)
+{
+    struct machine m = begin();
+    struct command command = cmd_node(m.w, "n1");
+    command.node_create.deployment_id = SYSTEM;
+    command.node_create.bootenv = STR("sledgehammer");
+    command.node_create.hint = json(m.w, "{" ADDRESS ",'admin_macs':['52-54-00-AB-CD-0f','x']}");
+    command.node_create.discovery = json(
+        m.w, "{'ohai':{'block_device':{'sda':{},'sdab':{},'sr0':{},'sda1':{}},'network':"
+             "{'interfaces':{'eth0':{'addresses':{'52:54:00:ab:cd:0f':{'family':'lladdr'},"
+             "'00:00:00:00:00:01':{'family':'lladdr'},'10.0.0.1':{'family':'inet'}}},'lo':{}}}}}");
+    DONE(m.w, command);
+    commit_node(m.w, "n1");
+    work(&m);
+    SAYS(entry(m.w, "dhcp", "n1"),
+         "{'bootenv':'sledgehammer','mac_addresses':['00:00:00:00:00:01','52:54:00:AB:CD:0F'],"
+         "'v4addr':'192.168.124.81/24'}");
+    SAYS(node_value(m.w, "n1", "number_of_drives"), "2");
+    live_close(m.w);
+}
+
+TEST(a_deleted_machine_leaves_the_databases)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    discover(&m, "n2", "{'admin-v4addr':'192.168.124.82/24','admin_macs':['52:54:00:ab:cd:02']}");
+    DONE(m.w, CMD(NODE_DELETE, node_delete, .id = the_node(m.w, "n1")));
+    work(&m);
+    SAYS(entry(m.w, "dhcp", "n1"), "absent");
+    HAS(entry(m.w, "dhcp", "n2"), "192.168.124.82/24");
+    SAYS(world_staged(m.w, "dhcp-database@admin", "crowbar_wall/dhcp/clients"),
+         "{'n2.example.com':{'bootenv':'sledgehammer'}}");
+    HAS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n2.example.com");
+    CHECK(!strstr(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n1.example"));
+    /* A machine of the same name begins anew. */
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    live_close(m.w);
+}
+
+TEST(x16_a_machine_that_vanished_meanwhile_is_passed_over)
+{
+    static const char *const sections[] = {"dhcp", "provisioner"};
+    for (int i = 0; i < 2; i++) {
+        char noderole[100], wall[300];
+        struct machine m = begin();
+        discover(&m, "n1", "{" ADDRESS "," MAC "}");
+        set_bootenv(m.w, "n1", "local");
+        work(&m);
+        snprintf(noderole, sizeof noderole, "%s-database@admin", sections[i]);
+        snprintf(wall, sizeof wall,
+                 "{'crowbar_wall':{'%s':{'clients':{'ghost.example.com':{'bootenv':'local'},"
+                 "'n1.example.com':{'bootenv':'sledgehammer'}}}}}",
+                 sections[i]);
+        DONE(m.w, cmd_enqueue(m.w, noderole));
+        world_finish_with(m.w, noderole,
+                          (struct run_done_command){
+                              .result = RESULT_OK, .has_wall = true, .wall = json(m.w, wall)});
+        IS(m.w, noderole, "active");
+        SAYS(live_complaints(m.w), "");
+        snprintf(wall, sizeof wall, "%s-active-bootstate", sections[i]);
+        SAYS(node_value(m.w, "n1", wall), "'sledgehammer'");
+        live_close(m.w);
+    }
+}
+
+TEST(what_is_published_no_more_is_forgotten)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    HAS(shown(m.w, read_noderole(m.w, "dhcp-database@admin").notes), "n1.example.com");
+    DONE(m.w, cmd_set(m.w, TABLE_NODE, the_node(m.w, "n1"), "hint-admin-macs", BUCKET_USER, "[]"));
+    work(&m);
+    SAYS(entry(m.w, "dhcp", "n1"), "absent");
+    SAYS(entry(m.w, "provisioner", "n1"), "absent");
+    CHECK(!strstr(shown(m.w, read_noderole(m.w, "dhcp-database@admin").notes), "n1"));
+    CHECK(!strstr(shown(m.w, read_noderole(m.w, "provisioner-database@admin").notes), "n1"));
+    live_close(m.w);
+}
+
+TEST(x11_a_change_of_one_machine_leaves_the_others_alone)
+{
+    struct machine m = begin();
+    m.stopped = "dhcp-database";
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    discover(&m, "n2", "{'admin-v4addr':'192.168.124.82/24','admin_macs':['52:54:00:ab:cd:02']}");
+    struct record run;
+    CHECK(core_record(m.w->core, TABLE_RUN, world_run(m.w, "dhcp-database@admin", RUN_RUNNING),
+                      &run));
+    CHECK(run.run.queue == QUEUE_HIGH);
+    set_bootenv(m.w, "n1", "local");
+    set_bootenv(m.w, "n2", "debian-12-install");
+    m.stopped = NULL;
+    work(&m);
+    HAS(entry(m.w, "dhcp", "n1"), "'bootenv':'local'");
+    HAS(entry(m.w, "dhcp", "n2"), "'bootenv':'debian-12-install'");
+    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'local'");
+    SAYS(node_value(m.w, "n2", "dhcp-active-bootstate"), "'debian-12-install'");
+    live_close(m.w);
+}
+
+/* ---- the rest ---- */
+
+TEST(the_first_operating_system_there_is_becomes_the_target)
+{
+    struct machine m = begin();
+    DONE(m.w, cmd_enqueue(m.w, "provisioner-base-images@admin"));
+    world_finish_with(m.w, "provisioner-base-images@admin",
+                      (struct run_done_command){
+                          .result = RESULT_OK,
+                          .has_wall = true,
+                          .wall = json(m.w, "{'crowbar_wall':{'provisioner':"
+                                            "{'available_oses':['debian-14','debian-13']}}}"),
+                      });
+    work(&m);
+    SAYS(shown(m.w, read_role(m.w, "provisioner-os-install").template),
+         "{'provisioner':{'target_os':'debian-13'}}");
+    SAYS(world_staged(m.w, "provisioner-base-images@admin", "provisioner/images"),
+         "{'debian-12':['debian-12/install/linux','debian-12/install/initrd.gz']}");
+    live_close(m.w);
+}
+
+TEST(more_machines_than_one_call_may_tell_are_told_in_several)
+{
+    struct machine m = begin();
+    struct buf wall = buf_in(&m.w->arena);
+    enum { MACHINES = 310 };
+    buf_put_z(&wall, "{'crowbar_wall':{'dhcp':{'clients':{");
+    for (int i = 0; i < MACHINES; i++) {
+        char name[20], text[100];
+        snprintf(name, sizeof name, "m%03d", i);
+        create(m.w, name, false, "{}");
+        snprintf(text, sizeof text, "%s'%s.example.com':{'bootenv':'sledgehammer'}", i ? "," : "",
+                 name);
+        buf_put_z(&wall, text);
+    }
+    buf_put_z(&wall, "}}}}");
+    const struct run_done_command done = {
+        .result = RESULT_OK,
+        .has_wall = true,
+        .wall = json(m.w, str_z(&m.w->arena, buf_str(&wall))),
+    };
+    DONE(m.w, cmd_enqueue(m.w, "dhcp-database@admin"));
+    world_finish_with(m.w, "dhcp-database@admin", done);
+    SAYS(node_value(m.w, "m299", "dhcp-active-bootstate"), "'sledgehammer'");
+    SAYS(node_value(m.w, "m300", "dhcp-active-bootstate"), "null");
+    world_finish_with(m.w, "dhcp-database@admin", done);
+    SAYS(node_value(m.w, "m309", "dhcp-active-bootstate"), "'sledgehammer'");
+    CHECK(!world_run(m.w, "dhcp-database@admin", RUN_RUNNING));
+    live_close(m.w);
+}
+
+TEST(test_async_needs_a_second_run)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{}");
+    world_bind(m.w, "test-async@n1");
+    world_commit(m.w, "test-async@n1");
+    IS(m.w, "test-async@n1", "transition");
+    DONE(m.w, cmd_retry(m.w, "test-async@n1"));
+    IS(m.w, "test-async@n1", "active");
+    SAYS(shown(m.w, read_noderole(m.w, "test-async@n1").wall), "{}");
+    DONE(m.w, cmd_retry(m.w, "test-async@n1"));
+    IS(m.w, "test-async@n1", "transition");
+    live_close(m.w);
+}
+
+TEST(the_test_roles_bind_as_the_cases_say)
+{
+    struct machine m = begin();
+    DONE(m.w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
+    discover(&m, "n1", "{}");
+    world_bind(m.w, "test-client@n1");
+    CHECK(world_bound(m.w, "test-library@n1") && world_bound(m.w, "test-server@n1"));
+    CHECK(world_bound(m.w, "test-admin@n1"));
+    world_bind(m.w, "test-event@n1");
+    world_bind(m.w, "test-fails@n1");
+    SAYS(world_staged(m.w, "test-fails@n1", "fail"), "true");
+    SAYS(world_staged(m.w, "test-client@n1", "delay"), "0");
+    live_close(m.w);
+}
