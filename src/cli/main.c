@@ -1,0 +1,11 @@
+/* halligan - the command line of an operator: halligan NOUN VERB. */
+#include "cli/cli.h"
+
+#ifndef HALLIGAN_VERSION
+#define HALLIGAN_VERSION "unreleased"
+#endif
+
+int main(int argc, char **argv)
+{
+    return cli_main(HALLIGAN_VERSION, argc, argv);
+}

@@ -1,0 +1,199 @@
+#include "cli/rehearsal.h"
+
+#include <stdio.h>
+
+#include "core/core.h"
+#include "model/jig_class.h"
+
+enum { NOW_MS = 1 }; /* nobody asks when a rehearsal was */
+
+/* ---- one command ---- */
+
+/* What comes of it lives until the next one. */
+static struct outcome step(struct rehearsal *r, struct command *command)
+{
+    struct effects effects = {0};
+    struct outcome outcome = {0};
+    command->actor = STR("rehearsal");
+    command->now_ms = command->mono_ms = NOW_MS;
+    arena_reset(&r->step);
+    core_step(r->core, command, &r->step, &effects, &outcome);
+    must(outcome.verdict != VERDICT_ASKING); /* nothing is bound, so there is nobody to ask */
+    return outcome;
+}
+
+static struct outcome import(struct rehearsal *r, const struct barclamp_file *file)
+{
+    struct command command = {.kind = COMMAND_IMPORT};
+    command.import.barclamp = file->document;
+    return step(r, &command);
+}
+
+static void add_jig(struct rehearsal *r, const char *name)
+{
+    struct command command = {.kind = COMMAND_JIG_CREATE};
+    command.jig_create.name = command.jig_create.class_name = str_from(name);
+    command.jig_create.active = true;
+    const struct outcome outcome = step(r, &command);
+    must(outcome.verdict == VERDICT_DONE);
+}
+
+void rehearsal_init(struct rehearsal *r)
+{
+    static const char *const jigs[] = {"noop", "test", "script", "role-provided", "puppet"};
+    *r = (struct rehearsal){.core = core_new()};
+    core_found(r->core, NOW_MS);
+    for (uint32_t i = 0; i < sizeof jigs / sizeof jigs[0]; i++)
+        add_jig(r, jigs[i]);
+}
+
+void rehearsal_fini(struct rehearsal *r)
+{
+    core_free(r->core);
+    arena_fini(&r->step);
+    arena_fini(&r->import);
+}
+
+/* ---- names that lead nowhere ---- */
+
+struct looking {
+    const struct core *core;
+    const struct barclamp_file *file;
+    struct report *report;
+    const struct json *role;
+    uint32_t role_ix; /* in its list */
+};
+
+static bool is_there(const struct looking *l, enum table table, struct str name)
+{
+    return core_find(l->core, table, name) != 0;
+}
+
+/* The first of a list; NULL when it has none. The engine took the file, so it is a list. */
+static const struct json *first_of(const struct json *object, const char *key)
+{
+    const struct json *list = json_get(object, str_from(key));
+    return list ? list->first : NULL;
+}
+
+static struct str name_of(const struct json *named)
+{
+    const struct json *name = named->kind == JSON_OBJECT ? json_get(named, STR("name")) : named;
+    return name ? name->text : STR("");
+}
+
+static struct text_place place_in_role(const struct looking *l, const char *key, uint32_t i)
+{
+    char field[100];
+    snprintf(field, sizeof field, "roles/%u/%s/%u", l->role_ix, key, i);
+    return barclamp_place(l->file, str_from(field));
+}
+
+static void look_at_requires(const struct looking *l)
+{
+    uint32_t i = 0;
+    for (const struct json *item = first_of(l->role, "requires"); item; item = item->next, i++)
+        if (!is_there(l, TABLE_ROLE, item->text))
+            report_warning(l->report, str_from(l->file->path), place_in_role(l, "requires", i),
+                           "role %.*s requires role %.*s, which is not here; it cannot be bound",
+                           STR_FMT_ARGS(report_brief(name_of(l->role))),
+                           STR_FMT_ARGS(report_brief(item->text)));
+}
+
+static void look_at_wants(const struct looking *l)
+{
+    uint32_t i = 0;
+    for (const struct json *item = first_of(l->role, "wants-attribs"); item; item = item->next, i++)
+        if (!is_there(l, TABLE_ATTRIB, name_of(item)))
+            report_warning(l->report, str_from(l->file->path), place_in_role(l, "wants-attribs", i),
+                           "role %.*s wants attrib %.*s, which is not here; it cannot be bound",
+                           STR_FMT_ARGS(report_brief(name_of(l->role))),
+                           STR_FMT_ARGS(report_brief(name_of(item))));
+}
+
+static void look_at_jigs(const struct looking *l)
+{
+    uint32_t i = 0;
+    for (const struct json *jig = first_of(l->file->tree, "jigs"); jig; jig = jig->next, i++) {
+        char field[100];
+        const struct json *client = json_get(jig, STR("implementor"));
+        if (!client || client->text.len == 0 || is_there(l, TABLE_ROLE, client->text))
+            continue;
+        snprintf(field, sizeof field, "jigs/%u/implementor", i);
+        report_warning(l->report, str_from(l->file->path), barclamp_place(l->file, str_from(field)),
+                       "jig %.*s wants role %.*s on its nodes, which is not here",
+                       STR_FMT_ARGS(report_brief(name_of(jig))),
+                       STR_FMT_ARGS(report_brief(client->text)));
+    }
+}
+
+static void look_for_names(const struct rehearsal *r, const struct barclamp_file *file,
+                           struct report *report)
+{
+    struct looking l = {.core = r->core, .file = file, .report = report};
+    look_at_jigs(&l);
+    for (l.role = first_of(file->tree, "roles"); l.role; l.role = l.role->next, l.role_ix++) {
+        look_at_requires(&l);
+        look_at_wants(&l);
+    }
+}
+
+/* ---- all of them ---- */
+
+static void import_while_any_gets_in(struct rehearsal *r, const struct content_tree *tree, bool *in)
+{
+    bool got_in = true;
+    while (got_in) {
+        got_in = false;
+        for (uint32_t i = 0; i < tree->count; i++) {
+            if (in[i])
+                continue;
+            const struct outcome outcome = import(r, &tree->files[i]);
+            in[i] = outcome.verdict == VERDICT_DONE;
+            got_in = got_in || in[i];
+        }
+    }
+}
+
+static struct rehearsal_count count(const struct content_tree *tree, const bool *in)
+{
+    struct rehearsal_count count = {0};
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
+        count.barclamps += in[i];
+        count.roles += in[i] && roles ? roles->count : 0;
+    }
+    return count;
+}
+
+struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct content_tree *tree,
+                                        struct report *report)
+{
+    arena_reset(&r->import);
+    bool *in = arena_array(&r->import, bool, tree->count);
+    import_while_any_gets_in(r, tree, in);
+    /* Again, also those that got in: what they miss may have come behind them, and a role that was
+     * not there to attach to may close a circle now. */
+    for (uint32_t i = 0; report && i < tree->count; i++) {
+        const struct outcome outcome = import(r, &tree->files[i]);
+        in[i] = outcome.verdict == VERDICT_DONE;
+        if (in[i])
+            content_report_warnings(report, &tree->files[i], outcome.doc);
+        else
+            content_report_problems(report, &tree->files[i], outcome.problems);
+    }
+    for (uint32_t i = 0; report && i < tree->count; i++)
+        if (in[i])
+            look_for_names(r, &tree->files[i], report);
+    return count(tree, in);
+}
+
+const char *rehearsal_jig_class(const struct rehearsal *r, struct str jig)
+{
+    struct record record;
+    const int64_t id = core_find(r->core, TABLE_JIG, jig);
+    if (id == 0 || !core_record(r->core, TABLE_JIG, id, &record))
+        return "";
+    const struct jig_class *class = jig_class_find(record.jig.class_name);
+    return class ? class->name : "";
+}

@@ -1,0 +1,35 @@
+/* rehearsal.h - what the engine would say to barclamps, without a daemon.
+ *
+ * The documents are imported into a new core, as a daemon does at its start, and the core is thrown
+ * away with the rehearsal. The jigs that every installation has are in it from the beginning:
+ * whether a role's jig is known must not hang on the shipped barclamps lying about.
+ */
+#pragma once
+
+#include "content/tree.h"
+
+struct core;
+
+struct rehearsal {
+    struct core *core;
+    struct arena step;   /* of one command */
+    struct arena import; /* of one rehearsal_import */
+};
+
+/* What got in. */
+struct rehearsal_count {
+    uint32_t barclamps;
+    uint32_t roles;
+};
+
+void rehearsal_init(struct rehearsal *r);
+void rehearsal_fini(struct rehearsal *r);
+
+/* Import every file. What is refused is tried again while another one got in meanwhile. With a
+ * report, what stays refused is told; then, since everybody is there now, what the engine warns of
+ * and which names lead nowhere. */
+struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct content_tree *tree,
+                                        struct report *report);
+
+/* The class behind a jig ("script"); "" when it is not known. */
+const char *rehearsal_jig_class(const struct rehearsal *r, struct str jig);
