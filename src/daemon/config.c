@@ -10,6 +10,10 @@
 #include "store/store.h"
 #include "sys/files.h"
 
+#ifndef HALLIGAN_BARCLAMPS /* the build knows where it installs them */
+#define HALLIGAN_BARCLAMPS "/usr/share/halligan/barclamps"
+#endif
+
 enum { FILE_SIZE_MAX = 1 << 20, TEXT_SIZE = 1024 };
 
 static const char *const key_names[] = {
@@ -237,6 +241,14 @@ static void read_log(struct reading *r)
         complain_about(r, CONFIG_LOG_LEVEL, "must be error, warning, notice, info or debug");
 }
 
+static void read_barclamps(struct reading *r)
+{
+    const char *text = r->said[CONFIG_BARCLAMPS].text;
+    if (!text)
+        text = file_exists(HALLIGAN_BARCLAMPS) ? HALLIGAN_BARCLAMPS : "";
+    r->config->barclamps = text;
+}
+
 static void read_tls(struct reading *r)
 {
     struct config *c = r->config;
@@ -254,7 +266,7 @@ static void read_tls(struct reading *r)
 
 bool config_read(const struct config_flags *flags, struct config *out_config)
 {
-    *out_config = (struct config){.barclamps = ""};
+    *out_config = (struct config){0};
     struct reading r = {.config = out_config, .last = &out_config->problems};
     take_file(&r, flags->file ? flags->file : CONFIG_FILE_DEFAULT, flags->file != NULL);
     for (int key = 0; key < CONFIG_KEY_COUNT; key++)
@@ -266,8 +278,7 @@ bool config_read(const struct config_flags *flags, struct config *out_config)
     read_tls(&r);
     read_log(&r);
     read_flag(&r, CONFIG_TEST_JIG, &out_config->test_jig);
-    if (r.said[CONFIG_BARCLAMPS].text)
-        out_config->barclamps = r.said[CONFIG_BARCLAMPS].text;
+    read_barclamps(&r);
     return out_config->problems == NULL;
 }
 

@@ -50,7 +50,7 @@ struct config {
     const char *address;
     uint16_t port; /* 0: any */
     const char *store;
-    const char *barclamps; /* "": none */
+    const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
     bool test_jig;
     const char *tls_cert; /* both or none (NULL) */
     const char *tls_key;

@@ -1,6 +1,8 @@
 #include "daemon/loop.h"
 
 #include "api/api.h"
+#include "hooks/hooks.h"
+#include "hooks/transition.h"
 #include "jig/test_jig.h"
 #include "store/store.h"
 #include "sys/clock.h"
@@ -72,11 +74,22 @@ static void take_status(struct loop *l, enum turn_status status)
 
 /* ---- going round ---- */
 
+/* Role code is told what the core shows, and its wishes name what is in it. Without a core both
+ * would find that everything is gone, so it waits. */
+static bool pump_role_code(struct loop *l)
+{
+    if (!turn_core(l->turn))
+        return false;
+    const bool answered = hooks_pump(l->hooks);
+    return transitions_pump(l->transitions) || answered;
+}
+
 /* True when something was put into the turn. */
 static bool hand_over(struct loop *l)
 {
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
-    return later_hand_over(&l->later, l->turn) || worked;
+    const bool powered = no_power_pump(&l->power, l->turn);
+    return pump_role_code(l) || worked || powered;
 }
 
 static int64_t sooner(int64_t a, int64_t b)

@@ -2,8 +2,8 @@
  *
  * The loop never waits for the store: a batch that is in wakes it. It advances the turn for about
  * two milliseconds at a time, so that requests are read and answered in between, and sleeps only
- * when the turn, the test jig and the answers of later.h have nothing to do. It belongs to one
- * thread, like everything it owns; only its wake may come from another.
+ * when the turn, the runners, the hooks and the power have nothing to do. It belongs to one thread,
+ * like everything it owns; only its wake may come from another.
  */
 #pragma once
 
@@ -12,14 +12,16 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "daemon/later.h"
+#include "daemon/no_power.h"
 #include "model/command.h"
 #include "turn/turn.h"
 
 struct api;
+struct hooks;
 struct outcome;
 struct store;
 struct test_jig;
+struct transitions;
 
 struct loop {
     uv_loop_t uv;
@@ -33,7 +35,9 @@ struct loop {
     struct store *store;
     struct turn *turn;
     struct test_jig *jig;
-    struct later later;
+    struct hooks *hooks;
+    struct transitions *transitions;
+    struct no_power power;
 
     struct api *api; /* NULL: nobody is served yet, or any more */
     enum turn_status status;

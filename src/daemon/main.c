@@ -166,7 +166,7 @@ static void print_help(void)
          "  --data DIR              where everything is kept (" CONFIG_DATA_DEFAULT ")\n"
          "  --listen ADDR:PORT      where to serve (127.0.0.1:3000); port 0 is any free one\n"
          "  --store URL             sqlite:PATH or postgresql://... (sqlite:DIR/halligan.db)\n"
-         "  --barclamps DIR[:DIR]   content to import at the start and on SIGHUP\n"
+         "  --barclamps DIR[:DIR]   content, read at the start and on SIGHUP (what is installed)\n"
          "  --test-jig              let the test jig pretend all work\n"
          "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
          "  --tls-key FILE          ... and this key\n"

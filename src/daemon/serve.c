@@ -57,6 +57,18 @@ static err content_submit(void *self, const struct command *command)
     return loop_submit(&d->loop, command);
 }
 
+static const struct core *content_core(void *self)
+{
+    const struct daemon *d = self;
+    return turn_core(d->loop.turn);
+}
+
+static void content_in_force(void *self, const struct barclamp_file *file)
+{
+    struct daemon *d = self;
+    codes_read_again(&d->wires.codes, file);
+}
+
 /* ---- stopping ---- */
 
 static void out_of_patience(uv_timer_t *timer)
@@ -165,6 +177,9 @@ static enum ending open_loop(struct daemon *d)
 static enum ending start_turn(struct daemon *d)
 {
     const char *text;
+    /* The turn begins by delivering hooks that were left: where their code lies now must be known
+     * by then, though it may have been elsewhere when their barclamp was imported. */
+    content_read_ahead(&d->content, d->config->barclamps);
     const enum turn_status status = loop_start(&d->loop);
     if (status == TURN_AGAIN) {
         log_with(LOG_NOTICE,
@@ -305,9 +320,9 @@ static void go_down(struct daemon *d)
 enum ending serve(struct config *config, const struct config_flags *flags)
 {
     struct daemon d = {.config = config, .flags = flags};
-    d.content =
-        (struct content){.self = &d, .submit = content_submit, .request_first = OWN_CONTENT};
-    d.wires = (struct wires){.loop = &d.loop, .own = {&d, told}};
+    d.content = (struct content){.seams = {&d, content_submit, content_core, content_in_force},
+                                 .request_first = OWN_CONTENT};
+    d.wires = (struct wires){.loop = &d.loop, .own = {&d, told}, .content = &d.content};
     const enum ending held = data_dir_take(config, &d.hold);
     if (held != ENDING_FINE)
         return held;

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "daemon/content.h"
+#include "hooks/hooks.h"
+#include "hooks/transition.h"
 #include "jig/test_jig.h"
-#include "model/jig_class.h"
 #include "port/batch.h"
 #include "store/store.h"
 #include "sys/clock.h"
@@ -86,31 +88,123 @@ static bool crash(void *self, const char *point)
     return false;
 }
 
-/* ---- the test jig ---- */
+/* ---- whoever answers with commands ---- */
 
-static err jig_submit(void *self, const struct command *command)
+static const struct core *core_of(void *self)
+{
+    const struct wires *w = self;
+    return turn_core(w->loop->turn);
+}
+
+static err submit(void *self, const struct command *command)
 {
     const struct wires *w = self;
     return turn_submit(w->loop->turn, command);
 }
 
-/* Jigs are ordered by name. Where the test jig stands in for all others, that name is "test",
- * whatever is stored under it. */
 static bool jig_is_test(void *self, struct str jig)
 {
     const struct wires *w = self;
-    const struct core *core = turn_core(w->loop->turn);
+    return runners_is_test(&w->runners, jig);
+}
+
+/* ---- the code of roles ---- */
+
+static struct str code_source_path(void *self, struct str barclamp)
+{
+    const struct wires *w = self;
+    return content_source_path(w->content, barclamp);
+}
+
+static void hooks_wake(void *self)
+{
+    const struct wires *w = self;
+    loop_wake(w->loop);
+}
+
+/* A row that is not there any more was answered: it had been delivered twice. */
+static bool hooks_facts_of(void *self, const struct outbox_record *row, struct arena *arena,
+                           struct hooks_facts *out_facts)
+{
+    const struct wires *w = self;
+    const struct core *core = core_of(self);
     struct record record;
-    if (!core)
+    struct hook_facts facts;
+    if (!core_record(core, TABLE_OUTBOX, row->id, &record) ||
+        codes_lacks(&w->codes, row->role_id, (enum hook)row->hook) ||
+        !core_hook_facts(core, row, arena, &facts))
         return false;
-    const bool named_test = str_eq(jig, STR("test"));
-    if (named_test && core_record(core, TABLE_SETTINGS, 1, &record) && record.settings.test_jig)
-        return true;
-    const int64_t id = core_find(core, TABLE_JIG, jig);
-    if (!id || !core_record(core, TABLE_JIG, id, &record))
-        return named_test;
-    const struct jig_class *class = jig_class_find(record.jig.class_name);
-    return class && class->is_test;
+    *out_facts = (struct hooks_facts){.argument = facts.argument, .context = facts.context};
+    return true;
+}
+
+static int64_t hooks_find(void *self, enum table table, struct str name)
+{
+    return core_find(core_of(self), table, name);
+}
+
+static err hooks_answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+{
+    const struct wires *w = self;
+    return turn_answer(w->loop->turn, token, answers, count);
+}
+
+static void hooks_called(void *self, uint64_t key, const struct hooks_result *result)
+{
+    const struct wires *w = self;
+    transitions_called(w->loop->transitions, key, result);
+}
+
+static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
+                      struct str *out_argument, int64_t *out_role_id)
+{
+    struct wires *w = self;
+    const struct core *core = core_of(self);
+    struct record record;
+    if (!core_record(core, TABLE_NODEROLE, noderole_id, &record) ||
+        !core_run_facts(core, noderole_id, arena, out_argument))
+        return false;
+    *out_role_id = record.noderole.role_id;
+    codes_need(&w->codes, *out_role_id);
+    return true;
+}
+
+/* Between the turn and the hooks: whatever is called has its code by then. */
+static void deliver(void *self, const struct outbox_record *row)
+{
+    struct wires *w = self;
+    codes_need(&w->codes, row->role_id);
+    w->hooks.deliver(w->hooks.self, row);
+}
+
+static void ask(void *self, uint64_t token, const struct hook_question *questions, uint32_t count)
+{
+    struct wires *w = self;
+    for (uint32_t i = 0; i < count; i++)
+        codes_need(&w->codes, questions[i].role_id);
+    w->hooks.ask(w->hooks.self, token, questions, count);
+}
+
+static enum ending open_hooks(struct wires *w)
+{
+    struct loop *l = w->loop;
+    const struct hooks_seams seams = {.self = w,
+                                      .wake = hooks_wake,
+                                      .facts = hooks_facts_of,
+                                      .find = hooks_find,
+                                      .submit = submit,
+                                      .answer = hooks_answer,
+                                      .called = hooks_called};
+    l->hooks = hooks_open(seams, SANDBOX_LIMITS);
+    if (!l->hooks) {
+        log_say(LOG_ERROR, "the thread for the hooks does not start");
+        return ENDING_TROUBLE;
+    }
+    l->transitions = transitions_new(
+        l->hooks, (struct transition_seams){.self = w, .facts = run_facts, .submit = submit});
+    w->hooks = hooks_port(l->hooks);
+    w->codes = (struct codes){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
+    return ENDING_FINE;
 }
 
 /* ---- opening ---- */
@@ -118,7 +212,7 @@ static bool jig_is_test(void *self, struct str jig)
 static enum ending open_jig(struct wires *w, struct config *c)
 {
     const char *path = config_path(c, "test-jig.journal");
-    const struct test_jig_seams seams = {.self = w, .submit = jig_submit, .is_test = jig_is_test};
+    const struct test_jig_seams seams = {.self = w, .submit = submit, .is_test = jig_is_test};
     if (test_jig_open(path, seams, &w->loop->jig) == OK)
         return ENDING_FINE;
     log_say(LOG_ERROR, "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));
@@ -144,15 +238,22 @@ enum ending wire_open(struct wires *w, struct config *c)
     struct loop *l = w->loop;
     enum ending ending = open_jig(w, c);
     if (ending == ENDING_FINE)
+        ending = open_hooks(w);
+    if (ending == ENDING_FINE)
         ending = open_store(w, c);
     if (ending != ENDING_FINE)
         return ending;
+    w->runners = (struct runners){.self = w,
+                                  .core = core_of,
+                                  .transitions = l->transitions,
+                                  .role_code = transitions_port(l->transitions),
+                                  .test_jig = test_jig_port(l->jig)};
     const struct turn_ports ports = {
         .store = store_port(l->store),
         .clock = {w, clock_now, clock_mono, clock_random},
-        .runner = test_jig_port(l->jig),
-        .hooks = later_hooks(&l->later),
-        .power = later_power(&l->later),
+        .runner = runners_port(&w->runners),
+        .hooks = {w, deliver, ask},
+        .power = no_power_port(&l->power),
         .reply = {w, reply_outcome, reply_failed},
         .watch = {w, watch_stepped, watch_durable},
         .crash = {w, crash},
@@ -165,10 +266,15 @@ void wire_close(struct wires *w)
 {
     struct loop *l = w->loop;
     store_close(l->store);
+    transitions_free(l->transitions);
+    hooks_close(l->hooks);
+    codes_fini(&w->codes);
     turn_free(l->turn);
     test_jig_close(l->jig);
-    later_fini(&l->later);
+    no_power_fini(&l->power);
     l->store = NULL;
+    l->transitions = NULL;
+    l->hooks = NULL;
     l->turn = NULL;
     l->jig = NULL;
 }

@@ -5,9 +5,13 @@
 #pragma once
 
 #include "api/api.h"
+#include "daemon/codes.h"
 #include "daemon/config.h"
 #include "daemon/data_dir.h"
 #include "daemon/loop.h"
+#include "daemon/runners.h"
+
+struct content;
 
 /* Who answers requests that the daemon itself made: those below zero. */
 struct own_replies {
@@ -18,13 +22,19 @@ struct own_replies {
 struct wires {
     struct loop *loop;
     struct own_replies own;
-    bool is_draining; /* not ready for anything new */
+    const struct content *content; /* what is about to be imported */
+    bool is_draining;              /* not ready for anything new */
+
+    struct codes codes;
+    struct runners runners;
+    struct hooks_port hooks; /* behind the one that sees to the code first */
 };
 
-/* Open store and test jig and make the turn over them. The wires outlive the loop. What fails is
- * logged; what is open by then is closed by wire_close. */
+/* Open test jig, hooks and store and make the turn over them. The wires outlive the loop. What
+ * fails is logged; what is open by then is closed by wire_close. */
 enum ending wire_open(struct wires *w, struct config *c);
-/* The store first, since it may still read what the turn owns. */
+/* The store first, since it may still read what the turn owns. A hook that runs is ended, and
+ * delivered again after the next start. */
 void wire_close(struct wires *w);
 
 /* What api_new() wants. */

@@ -182,3 +182,63 @@ class Daemon:
             self.process.kill()
             self.process.wait()
         shutil.rmtree(self.data, ignore_errors=True)
+
+
+class Own:
+    """A daemon on a SQLite store, started as a test wants it."""
+
+    def __init__(self, daemon):
+        self.program = daemon.program
+        self.data = tempfile.mkdtemp(prefix="halligan-start-")
+        self.process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.data)
+
+    def path(self, name):
+        return os.path.join(self.data, name)
+
+    def read(self, name):
+        try:
+            with open(self.path(name)) as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def write(self, name, text, mode=0o600):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        os.chmod(self.path(name), mode)
+
+    def run(self, *words):
+        """One that is expected to end by itself."""
+        command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    def launch(self, *words, **more):
+        command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", *words]
+        with open(self.path("stderr"), "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, **more)
+
+    def start(self, *words):
+        self.launch(*words)
+        eventually(lambda: self.read("listen") or self.process.poll() is not None, "it listens")
+        assert self.process.poll() is None, self.read("stderr")
+
+    def says(self, text, times=1):
+        eventually(lambda: self.read("stderr").count(text) >= times, f"it says {text}")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=STOP_S)
+
+    @property
+    def client(self):
+        password = self.read("admin.password").strip()
+        return Client(self.read("listen").strip(), basic("admin", password))

@@ -110,7 +110,7 @@ def test_names_are_given_away_once(daemon):
 def test_everything_is_there_after_a_restart(daemon):
     me = daemon.client()
     me.post("deployments", {"name": "lasting", "description": "d"})
-    kinds = ("nodes", "deployments", "node_roles", "tokens")  # roles are imported anew
+    kinds = ("nodes", "roles", "deployments", "node_roles", "tokens")
     before = [me.get(kind).json() for kind in kinds]
     assert daemon.stop() == 0
     assert daemon.read("listen") == ""

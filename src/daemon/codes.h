@@ -1,0 +1,46 @@
+/* codes.h - which code the roles have in this process.
+ *
+ * Nothing of it is stored: the Lua file of a role is looked for when its code is first needed, when
+ * its barclamp was imported, and on every reload. So code is there before the first hook of a start
+ * is delivered, whatever else is still being read, and hooks that an import causes meet the code it
+ * came with. A file that is wrong leaves the code there was; one that is gone takes it away. What
+ * goes wrong is logged with file and line.
+ *
+ * Belongs to the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "content/barclamp.h"
+#include "model/record.h"
+
+struct code;
+struct core;
+struct hooks;
+
+struct codes_seams {
+    void *self;
+    const struct core *(*core)(void *self); /* NULL: there is none for now */
+    /* Where a barclamp's files lie, if that is better known than in the core; else empty. */
+    struct str (*source_path)(void *self, struct str barclamp);
+};
+
+struct codes {
+    struct hooks *hooks;
+    struct codes_seams seams;
+    struct arena arena;
+    struct code *list; /* by role_id */
+    uint32_t count, cap;
+};
+
+/* The role is about to be called: see to its code, unless that is done already. */
+void codes_need(struct codes *c, int64_t role_id);
+/* Read the code of all roles of this barclamp again. */
+void codes_read_again(struct codes *c, const struct barclamp_file *file);
+/* Its code is there, and does not define this hook: the row was made for an older file. */
+bool codes_lacks(const struct codes *c, int64_t role_id, enum hook hook);
+void codes_fini(struct codes *c);

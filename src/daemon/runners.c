@@ -1,0 +1,73 @@
+#include "daemon/runners.h"
+
+#include <stddef.h>
+
+#include "core/core.h"
+#include "hooks/transition.h"
+#include "model/jig_class.h"
+
+/* Jigs are ordered by name. NULL: nobody knows what that jig is. */
+static const struct jig_class *class_of(const struct core *core, struct str jig)
+{
+    struct record record;
+    const int64_t id = core_find(core, TABLE_JIG, jig);
+    return id && core_record(core, TABLE_JIG, id, &record) ? jig_class_find(record.jig.class_name)
+                                                           : NULL;
+}
+
+/* Where the test jig stands in for all others it is ordered as "test", whatever is stored under
+ * that name, and also when nothing is. */
+bool runners_is_test(const struct runners *r, struct str jig)
+{
+    const struct core *core = r->core(r->self);
+    struct record record;
+    if (!core)
+        return false;
+    const bool named_test = str_eq(jig, STR("test"));
+    if (named_test && core_record(core, TABLE_SETTINGS, 1, &record) && record.settings.test_jig)
+        return true;
+    if (named_test && !core_find(core, TABLE_JIG, jig))
+        return true;
+    const struct jig_class *class = class_of(core, jig);
+    return class && class->is_test;
+}
+
+static bool is_role_code(const struct runners *r, struct str jig)
+{
+    const struct core *core = r->core(r->self);
+    if (!core || runners_is_test(r, jig))
+        return false;
+    const struct jig_class *class = class_of(core, jig);
+    return class && class == jig_class_find(STR("role-provided"));
+}
+
+static const struct runner_port *runner_of(const struct runners *r, struct str jig)
+{
+    return is_role_code(r, jig) ? &r->role_code : &r->test_jig;
+}
+
+static void start(void *self, const struct run_order *order)
+{
+    const struct runner_port *runner = runner_of(self, order->jig);
+    runner->start(runner->self, order);
+}
+
+static void query(void *self, const struct run_order *order)
+{
+    const struct runner_port *runner = runner_of(self, order->jig);
+    runner->query(runner->self, order);
+}
+
+/* One that nobody knows was never begun here, or is over: the test jig says that it is out. */
+static void cancel(void *self, const struct run_order *order)
+{
+    const struct runners *r = self;
+    const bool is_code = transitions_has(r->transitions, order->run_id, order->attempt);
+    const struct runner_port *runner = is_code ? &r->role_code : &r->test_jig;
+    runner->cancel(runner->self, order);
+}
+
+struct runner_port runners_port(struct runners *r)
+{
+    return (struct runner_port){.self = r, .start = start, .cancel = cancel, .query = query};
+}

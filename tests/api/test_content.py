@@ -1,0 +1,538 @@
+"""Barclamps in YAML with code in Lua: daemons of our own that read them, and what comes of it."""
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import sqlite3
+
+from daemon import STOP_S, Own, eventually
+
+ERROR, ACTIVE, TODO, TRANSITION, BLOCKED, PROPOSED = -1, 0, 1, 2, 3, 4
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHIPPED = os.path.join(HERE, "..", "..", "barclamps")
+
+HEAD = """barclamp:
+  name: shop
+  version: 1.0
+jigs:
+  - {name: role-provided, class: role-provided}
+  - {name: noop, class: noop}
+  - {name: script, class: script}
+attribs:
+  - {name: shop-note, map: shop/note}
+roles:
+"""
+
+# Tells what it was given: the API does not show data yet, so tests look for it on the wall.
+TALKER = """
+return {
+  sysdata = function(noderole)
+    return { shop = { computed = noderole.node .. '!' } }
+  end,
+  do_transition = function(noderole, data)
+    local note = noderole.host.hint.shop and noderole.host.hint.shop.note
+    return { wall = { given = data.shop.computed, node = noderole.node, note = note } }
+  end,
+}
+"""
+
+
+class Shop(Own):
+    """A daemon with one barclamp, which tests write as they like."""
+
+    def __init__(self, daemon, roles, codes):
+        super().__init__(daemon)
+        self.token = None
+        self.folder = self.path("barclamps")
+        os.makedirs(os.path.join(self.folder, "shop", "roles"))
+        self.write_yaml(roles)
+        for role, text in codes.items():
+            self.write_code(role, text)
+
+    def write_yaml(self, roles, head=HEAD):
+        lines = "".join(f"  - {line}\n" for line in roles)
+        self.write("barclamps/shop/shop.yml", head + lines)
+
+    def write_code(self, role, text):
+        self.write(f"barclamps/shop/roles/{role}.lua", text)
+
+    def open(self, *words, **more):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path("listen"))  # of one that was killed
+        self.launch("--barclamps", self.folder, *words, **more)
+        eventually(lambda: self.read("listen") or self.process.poll() is not None, "it listens")
+        assert self.process.poll() is None, self.read("stderr")
+        return self.me
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def reload(self):
+        """All of it is through when the log says so: an import is answered before the next."""
+        self.process.send_signal(signal.SIGHUP)
+
+    @property
+    def me(self):
+        me = self.client
+        if not self.token:
+            self.token = me.post("tokens", {"name": "t"}).json()["token"]
+        me.authorization = "Bearer " + self.token
+        return me
+
+    def rows(self, query):
+        with contextlib.closing(sqlite3.connect(self.path("halligan.db"))) as database:
+            return database.execute(query).fetchall()
+
+
+def add_node(me, name, **fields):
+    body = {"name": name, "alive": True, "available": True, **fields}
+    answer = me.post("nodes", body)
+    assert answer.status == 200, answer
+    return answer.json()
+
+
+def bind(me, node, role):
+    answer = me.post("node_roles", {"node": node, "role": role})
+    assert answer.status == 200, answer
+    return answer.json()["id"]
+
+
+def reaches(me, noderole, state):
+    def look():
+        answer = me.get(f"node_roles/{noderole}")
+        assert answer.status == 200, answer
+        return answer.json() if answer.json()["state"] == state else None
+
+    return eventually(look, f"noderole {noderole} in state {state}")
+
+
+def boots(me, node, bootenv):
+    eventually(lambda: me.get("nodes/" + node).json()["bootenv"] == bootenv, f"{node}: {bootenv}")
+
+
+def unheard(shop, node, bootenv):
+    """No hook is on its way, and none has been."""
+    return (
+        not shop.rows("SELECT id FROM outbox")
+        and shop.me.get("nodes/" + node).json()["bootenv"] == bootenv
+    )
+
+
+def setting_bootenv(bootenv, hook="on_node_create"):
+    return f"""
+return {{
+  {hook} = function(node)
+    if not node.system then halligan.set_bootenv(node, '{bootenv}') end
+  end,
+}}
+"""
+
+
+# ---- what hooks do ----
+
+
+def test_hooks_fire_and_their_wishes_come_true(daemon):
+    greeter = """
+return {
+  on_node_create = function(node, context)
+    if node.system then return end
+    halligan.set_bootenv(node, 'seen')
+    halligan.set_attrib('node', node, 'shop-note', 'a note', 'hint')
+    halligan.bind(node, 'talker')
+  end,
+}
+"""
+    roles = ["{name: greeter, jig: noop}", "{name: talker, jig: role-provided}"]
+    with Shop(daemon, roles, {"greeter": greeter, "talker": TALKER}) as shop:
+        me = shop.open()
+        add_node(me, "n1.example.com")
+        boots(me, "n1.example.com", "seen")
+        [talker] = me.get("nodes/n1.example.com/node_roles").json()
+        assert me.put("nodes/n1.example.com/commit").status == 200
+        done = reaches(me, talker["id"], ACTIVE)
+        assert done["run_count"] == 1, done
+        assert shop.stop() == 0
+        [[wall]] = shop.rows("SELECT wall FROM noderole")
+        wanted = {"given": "n1.example.com!", "node": "n1.example.com", "note": "a note"}
+        assert json.loads(wall) == wanted, wall
+        assert "level=warning" not in shop.read("stderr"), shop.read("stderr")
+
+
+def test_role_code_runs_beside_the_test_jig_and_other_jigs_are_not_built(daemon):
+    roles = ["{name: talker, jig: role-provided}", "{name: scripted, jig: script}"]
+    with Shop(daemon, roles, {"talker": TALKER}) as shop:
+        me = shop.open()
+        for number, role in enumerate(("talker", "scripted")):
+            add_node(me, f"n{number}.example.com")
+            bind(me, f"n{number}.example.com", role)
+            assert me.put(f"nodes/n{number}.example.com/commit").status == 200
+        one, two = sorted(n["id"] for n in me.get("node_roles").json())
+        reaches(me, one, ACTIVE)
+        failed = reaches(me, two, ERROR)
+        assert "no runner for jig script" in failed["runlog"], failed
+        assert shop.stop() == 0
+        me = shop.open("--test-jig")  # stands in for scripts, not for code that roles bring
+        assert me.put(f"node_roles/{two}/retry").status == 200
+        assert reaches(me, two, ACTIVE)["run_count"] == 1
+        assert f" {two}\n" in shop.read("test-jig.journal") + "\n"
+        assert me.put(f"node_roles/{one}/retry").status == 200
+        eventually(lambda: me.get(f"node_roles/{one}").json()["run_count"] == 2, "it ran again")
+        assert f" {one}\n" not in shop.read("test-jig.journal") + "\n"
+        assert shop.stop() == 0
+
+
+def test_a_run_that_fails_in_its_code_is_an_error_with_its_traceback(daemon):
+    code = "return { do_transition = function(nr) local x = nr.nothing.at_all end }\n"
+    with Shop(daemon, ["{name: worker, jig: role-provided}"], {"worker": code}) as shop:
+        me = shop.open()
+        add_node(me, "n1.example.com")
+        noderole = bind(me, "n1.example.com", "worker")
+        assert me.put("nodes/n1.example.com/commit").status == 200
+        failed = reaches(me, noderole, ERROR)
+        assert "worker.lua:1:" in failed["runlog"], failed
+        assert "do_transition" in failed["runlog"], failed
+        shop.write_code("worker", "return { do_transition = function() return 'ok' end }\n")
+        shop.reload()
+
+        def runs_again():
+            me.put(f"node_roles/{noderole}/retry")
+            return me.get(f"node_roles/{noderole}").json()["state"] == ACTIVE
+
+        eventually(runs_again, "it runs with the new code")
+        assert shop.stop() == 0
+
+
+def test_a_veto_is_told_in_the_words_of_the_hook(daemon):
+    code = """
+return {
+  on_node_bind = function(noderole)
+    if noderole.node == 'no.example.com' then return 'never on ' .. noderole.node end
+  end,
+  on_commit = function(noderole)
+    if noderole.node == 'veto.example.com' then halligan.veto('not today, ' .. noderole.node) end
+  end,
+}
+"""
+    with Shop(daemon, ["{name: guarded, jig: noop}"], {"guarded": code}) as shop:
+        me = shop.open()
+        for name in ("no", "veto", "fine"):
+            add_node(me, name + ".example.com")
+        refused = me.post("node_roles", {"node": "no.example.com", "role": "guarded"})
+        assert refused.status == 409 and "never on no.example.com" in refused.text, refused
+        vetoed = bind(me, "veto.example.com", "guarded")
+        fine = bind(me, "fine.example.com", "guarded")
+        refused = me.put("nodes/veto.example.com/commit")
+        assert refused.status == 409, refused
+        assert "not today, veto.example.com" in refused.json()["message"], refused
+        assert me.get(f"node_roles/{vetoed}").json()["state"] == PROPOSED
+        assert me.put("nodes/fine.example.com/commit").status == 200
+        reaches(me, fine, ACTIVE)
+        assert shop.stop() == 0
+
+
+def test_a_hook_that_fails_is_an_error_of_its_noderole(daemon):
+    code = """local function deeper(nr)
+  error('no disk on ' .. nr.node)
+end
+return { on_todo = function(nr) deeper(nr) end }
+"""
+    with Shop(daemon, ["{name: careful, jig: noop}"], {"careful": code}) as shop:
+        me = shop.open()
+        add_node(me, "n1.example.com")
+        noderole = bind(me, "n1.example.com", "careful")
+        assert me.put("nodes/n1.example.com/commit").status == 200
+        failed = reaches(me, noderole, ERROR)
+        for text in ("on_todo: ", "careful.lua:2: no disk on n1.example.com", "stack traceback"):
+            assert text in failed["runlog"], failed
+        assert failed["status"] == "on_todo failed", failed
+        shop.says("a hook failed, its wishes are dropped")
+        assert shop.stop() == 0
+
+
+def test_hooks_that_misbehave_fail_and_harm_nobody(daemon):
+    codes = {
+        "endless": "return { on_todo = function() while true do end end }\n",
+        "hoarder": "return { on_todo = function() local t = {} "
+        "while true do t[#t + 1] = string.rep('x', 1000) end end }\n",
+        "talkative": "return { on_todo = function() return 'a story' end }\n",
+    }
+    with Shop(daemon, [f"{{name: {role}, jig: noop}}" for role in codes], codes) as shop:
+        me = shop.open()
+        for role in codes:
+            add_node(me, role + ".example.com")
+            bind(me, role + ".example.com", role)
+            assert me.put(f"nodes/{role}.example.com/commit").status == 200
+        for noderole in me.get("node_roles").json():
+            assert "on_todo" in reaches(me, noderole["id"], ERROR)["runlog"]
+        assert me.get("/healthz").status == 200
+        assert shop.stop() == 0
+
+
+# ---- reloading ----
+
+
+def test_a_reload_takes_in_edited_code_and_new_roles(daemon):
+    with Shop(daemon, ["{name: one, jig: noop}"], {"one": setting_bootenv("first")}) as shop:
+        me = shop.open("--log-level", "info")
+        add_node(me, "n1.example.com")
+        boots(me, "n1.example.com", "first")
+        shop.says("barclamp imported")
+        # The same hooks in other words: the document stays as it is, and the code does not.
+        shop.write_code("one", setting_bootenv("second"))
+        shop.reload()
+        number = iter(range(2, 1000))
+
+        def reads(bootenv):
+            name = f"n{next(number)}.example.com"
+            add_node(me, name)
+            eventually(lambda: me.get("nodes/" + name).json()["bootenv"] != "sledgehammer", name)
+            return me.get("nodes/" + name).json()["bootenv"] == bootenv
+
+        eventually(lambda: reads("second"), "the edited file counts")
+        assert shop.read("stderr").count("barclamp imported") == 1, shop.read("stderr")
+        # Another role, and a hook more.
+        shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: role-provided}"])
+        shop.write_code("one", setting_bootenv("third", "on_node_change"))
+        shop.write_code("two", TALKER)
+        shop.reload()
+        shop.says("barclamp imported", 2)
+        add_node(me, "last.example.com")
+        assert unheard(shop, "last.example.com", "sledgehammer")
+        two = bind(me, "last.example.com", "two")
+        assert me.put("nodes/last.example.com/commit").status == 200
+        reaches(me, two, ACTIVE)
+        boots(me, "last.example.com", "third")
+        # Without its file a role has no code, and no hooks.
+        os.unlink(os.path.join(shop.folder, "shop/roles/one.lua"))
+        shop.reload()
+        shop.says("barclamp imported", 3)
+        assert me.put("nodes/last.example.com", {"bootenv": "mine"}).status == 200
+        assert me.put("nodes/last.example.com", {"description": "x"}).status == 200
+        assert unheard(shop, "last.example.com", "mine")
+        assert shop.stop() == 0
+        assert "level=warning" not in shop.read("stderr"), shop.read("stderr")
+
+
+def test_a_broken_file_is_named_with_its_line_and_changes_nothing(daemon):
+    with Shop(daemon, ["{name: one, jig: noop}"], {"one": setting_bootenv("first")}) as shop:
+        me = shop.open("--log-level", "notice")
+        yaml = os.path.join(shop.folder, "shop/shop.yml")
+        lua = os.path.join(shop.folder, "shop/roles/one.lua")
+        shop.write_code("one", "return {\n  on_node_create = fonction() end\n}\n")
+        shop.reload()
+        shop.says(f"{lua}:2: ")
+        add_node(me, "n1.example.com")
+        boots(me, "n1.example.com", "first")
+        shop.write_code("one", setting_bootenv("second"))
+        shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: [noop}"])
+        shop.reload()
+        shop.says(f"{yaml}:12: ")
+        add_node(me, "n2.example.com")
+        boots(me, "n2.example.com", "first")
+        # What reads but is refused: the engine's word, with the line of the file.
+        shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: noop, requires: [two]}"])
+        shop.reload()
+        shop.says(f"{yaml}:12: roles/1")
+        assert "two" not in [role["name"] for role in me.get("roles").json()]
+        shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: noop}"])
+        shop.reload()
+        eventually(lambda: me.get("roles/two").status == 200, "the mended file is taken in")
+        add_node(me, "n3.example.com")
+        boots(me, "n3.example.com", "second")
+        assert shop.stop() == 0
+
+
+def test_a_restart_with_a_broken_file_fails_its_hooks_and_says_why(daemon):
+    code = "return { on_todo = function() end }\n"
+    with Shop(daemon, ["{name: one, jig: noop}"], {"one": code}) as shop:
+        me = shop.open()
+        add_node(me, "n1.example.com")
+        noderole = bind(me, "n1.example.com", "one")
+        assert shop.stop() == 0
+        shop.write_code("one", "return { on_todo = \n")
+        me = shop.open()
+        assert me.put("nodes/n1.example.com/commit").status == 200
+        assert "has no code here, so on_todo" in reaches(me, noderole, ERROR)["runlog"]
+        shop.says("roles/one.lua:2: ")
+        shop.write_code("one", code)
+        shop.reload()
+
+        def runs_again():
+            me.put(f"node_roles/{noderole}/retry")
+            return me.get(f"node_roles/{noderole}").json()["state"] == ACTIVE
+
+        eventually(runs_again, "it runs with the mended file")
+        assert shop.stop() == 0
+
+
+def test_a_restart_resets_nothing_that_was_edited(daemon):
+    roles = ["{name: one, jig: noop, description: as written}"]
+    with Shop(daemon, roles, {}) as shop:
+        me = shop.open("--log-level", "info")
+        assert me.get("roles/one").json()["description"] == "as written"
+        edited = me.put("roles/one", {"description": "as edited"})
+        assert edited.status == 200, edited
+        shop.reload()
+        assert shop.stop() == 0
+        me = shop.open("--log-level", "info")
+        assert me.get("roles/one").json()["description"] == "as edited"
+        assert shop.read("stderr").count("barclamp imported") == 1, shop.read("stderr")
+        # A changed file is another matter.
+        shop.write_yaml(["{name: one, jig: noop, description: written anew}"])
+        shop.reload()
+        shop.says("barclamp imported", 2)
+        assert me.get("roles/one").json()["description"] == "written anew"
+        assert shop.stop() == 0
+
+
+# ---- dying ----
+
+
+COUNTER = """
+return {
+  on_node_change = function(node, context)
+    if node.name ~= 'poked.example.com' then return end
+    for _, nr in ipairs(context.noderoles) do halligan.enqueue(nr) end
+  end,
+  do_transition = function() return 'ok' end,
+}
+"""
+
+
+def poke(me, text):
+    """The daemon may die of it."""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        me.put("nodes/poked.example.com", {"description": text})
+
+
+def survives(shop, counter, text, point):
+    """One poke with a daemon that dies at the point, if it comes there. True if it did."""
+    [[count]] = shop.rows("SELECT run_count FROM noderole")
+    me = shop.open(env={**os.environ, "HALLIGAN_FAILPOINT": point})
+    poke(me, text)
+    eventually(
+        lambda: shop.process.poll() is not None
+        or shop.rows("SELECT run_count FROM noderole") == [(count + 1,)],
+        "it dies, or the hook is heard",
+    )
+    with contextlib.suppress(ProcessLookupError):
+        shop.process.send_signal(signal.SIGTERM)
+    died = shop.process.wait(timeout=STOP_S) == -signal.SIGABRT
+    me = shop.open()
+    if me.get("nodes/poked.example.com").json()["description"] != text:
+        poke(me, text)  # it was not taken, and nobody had said so
+    what = f"the hook is heard after {point}"
+    eventually(lambda: me.get(f"node_roles/{counter}").json()["run_count"] == count + 1, what)
+    eventually(lambda: not shop.rows("SELECT id FROM outbox"), "no hook is on its way")
+    assert shop.stop() == 0
+    assert shop.rows("SELECT run_count FROM noderole") == [(count + 1,)], point
+    return died
+
+
+def test_a_hook_that_was_on_its_way_is_told_after_a_crash_and_counts_once(daemon):
+    points = ("submit.before", "submit.after", "poll.ok", "effect.before", "reset.after")
+    points = [f"{point}:{passing}" for point in points for passing in (1, 2, 3)]
+    with Shop(daemon, ["{name: counter, jig: role-provided}"], {"counter": COUNTER}) as shop:
+        me = shop.open()
+        add_node(me, "home.example.com")
+        add_node(me, "poked.example.com")
+        counter = bind(me, "home.example.com", "counter")
+        assert me.put("nodes/home.example.com/commit").status == 200
+        reaches(me, counter, ACTIVE)
+        eventually(lambda: not shop.rows("SELECT id FROM outbox"), "no hook is on its way")
+        assert shop.stop() == 0
+        died = [survives(shop, counter, f"by {point}", point) for point in points]
+        assert died.count(True) > len(points) // 2, dict(zip(points, died))
+
+
+BURN = """
+return {
+  on_node_create = function(node)
+    if node.system then return end
+    for i = 1, 400000 do local x = i end
+    halligan.set_bootenv(node, 'burnt')
+  end,
+}
+"""
+
+
+def test_a_backlog_of_hooks_survives_a_kill_and_a_move_of_its_barclamp(daemon):
+    names = [f"n{number}.example.com" for number in range(60)]
+    with Shop(daemon, ["{name: burner, jig: noop}"], {"burner": BURN}) as shop:
+        me = shop.open()
+        for name in names:
+            add_node(me, name)
+        shop.kill()
+        left = len(shop.rows("SELECT id FROM outbox"))
+        assert left > 0, "the hooks were faster than the requests"
+        shutil.move(shop.folder, shop.path("moved"))
+        shop.folder = shop.path("moved")
+        me = shop.open()
+        for name in names:
+            boots(me, name, "burnt")
+        assert not shop.rows("SELECT id FROM outbox")
+        assert shop.stop() == 0
+        assert "level=warning" not in shop.read("stderr"), shop.read("stderr")
+
+
+def test_a_stop_does_not_wait_for_hooks(daemon):
+    with Shop(daemon, ["{name: burner, jig: noop}"], {"burner": BURN}) as shop:
+        me = shop.open()
+        for number in range(60):
+            add_node(me, f"n{number}.example.com")
+        assert shop.stop() == 0
+        assert shop.rows("SELECT id FROM outbox"), "there was nothing to wait for"
+        assert "unanswered" not in shop.read("stderr"), shop.read("stderr")
+
+
+# ---- trees of files ----
+
+
+def test_a_checkout_of_the_older_layout_loads(daemon):
+    with Own(daemon) as own:
+        for folder in ("core/barclamps", "core/roles", "core/script/roles/database"):
+            os.makedirs(own.path(folder))
+        own.write(
+            "core/crowbar.yml",
+            "barclamp:\n  name: core\n  display: Core\n  version: 2.0\n"
+            "jigs:\n  - name: noop\n    class: NoopJig\n"
+            "  - name: script\n    class: BarclampCrowbar::Jig\n"
+            "  - name: chef\n    class: BarclampChef::Jig\n",
+        )
+        own.write(
+            "core/barclamps/apps.yml",
+            "barclamp:\n  name: apps\n  parent: core\n"
+            "roles:\n"
+            "  - name: managed\n    jig: noop\n    flags: [implicit]\n"
+            "  - name: database\n    jig: script\n    requires: [managed]\n"
+            "    flags: [implicit]\n    attribs:\n"
+            "      - {name: port, map: db/port, default: 5432}\n",
+        )
+        own.write("core/roles/managed.lua", setting_bootenv("managed"))
+        own.write("core/script/roles/database/01-install.sh", "exit 0\n")
+        own.start("--barclamps", own.path("core"), "--test-jig")
+        me = own.client
+        add_node(me, "n1.example.com")
+        boots(me, "n1.example.com", "managed")
+        database = bind(me, "n1.example.com", "database")
+        assert me.put("nodes/n1.example.com/commit").status == 200
+        reaches(me, database, ACTIVE)
+        assert own.stop() == 0
+        assert "level=warning" not in own.read("stderr"), own.read("stderr")
+
+
+def test_what_is_shipped_loads_without_a_word(daemon):
+    assert os.path.isdir(SHIPPED), "barclamps/ is part of the tree"
+    with Own(daemon) as own:
+        for _ in range(2):
+            own.start("--barclamps", SHIPPED)
+            names = {role["name"] for role in own.client.get("roles").json()}
+            wanted = {"crowbar-admin-node", "crowbar-managed-node", "provisioner-os-install"}
+            assert wanted <= names, names
+            assert own.stop() == 0
+        for level in ("warning", "error"):
+            assert f"level={level}" not in own.read("stderr"), own.read("stderr")

@@ -1,0 +1,266 @@
+/* Goal: a role has its code when it is called, that of the file its barclamp has by then, and a
+ * wrong file harms nobody.
+ * Method: a real core, real files, and the real hooks; what a hook does shows which code it was. */
+#include "daemon/codes.h"
+#include "core/core.h"
+#include "daemon/content.h"
+#include "hooks/hooks.h"
+#include "sys/log.h"
+#include "tests/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64], elsewhere[96];
+static struct core *core;
+static struct codes codes;
+static bool knows_better;
+static char vetoes[256];
+
+static void run_shell(const char *format)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "cd %s && %s", folder, format);
+    CHECK(system(command) == 0);
+}
+
+/* ---- the world ---- */
+
+static const struct core *get_core(void *self)
+{
+    CHECK(self == vetoes);
+    return core;
+}
+
+static struct str source_path(void *self, struct str barclamp)
+{
+    CHECK(self == vetoes && str_eq(barclamp, STR("b")));
+    return knows_better ? str_from(elsewhere) : STR("");
+}
+
+static void wake(void *self)
+{
+    (void)self;
+}
+
+static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+{
+    CHECK(self == vetoes && token == 7 && count == 1);
+    snprintf(vetoes, sizeof vetoes, "%.*s", STR_FMT_ARGS(answers[0].text));
+    return OK;
+}
+
+static void collected(void *context, const struct change *change)
+{
+    (void)context;
+    (void)change;
+}
+
+static void import(const char *version, int64_t turn)
+{
+    char document[256];
+    struct arena arena = {0};
+    struct effects effects = {0};
+    struct outcome outcome;
+    struct command command = {.kind = COMMAND_IMPORT, .actor = STR("test"), .now_ms = 1};
+    snprintf(document, sizeof document,
+             "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"%s\",\"version\":\"%s\"},\"roles\":[{"
+             "\"jig\":\"j\",\"name\":\"r\"}]}",
+             folder, version);
+    command.import.barclamp = str_from(document);
+    core_step(core, &command, &arena, &effects, &outcome);
+    CHECK(outcome.verdict == VERDICT_DONE);
+    core_collect(core, turn, collected, NULL);
+    arena_fini(&arena);
+}
+
+static int64_t role_id(void)
+{
+    return core_find(core, TABLE_ROLE, STR("r"));
+}
+
+/* A file whose answer to on_commit is this veto. */
+static void write_code(const char *where, const char *veto)
+{
+    char command[512];
+    snprintf(command, sizeof command,
+             "mkdir -p %s/roles && echo \"return { on_commit = function() return '%s' end }\" > "
+             "%s/roles/r.lua",
+             where, veto, where);
+    run_shell(command);
+}
+
+static bool vetoes_with(const char *text)
+{
+    const struct hooks_port port = hooks_port(codes.hooks);
+    const struct hook_question question = {
+        .key = 1, .hook = HOOK_COMMIT, .role_id = role_id(), .argument = STR("{}")};
+    vetoes[0] = 0;
+    port.ask(port.self, 7, &question, 1);
+    CHECK(hooks_settle(codes.hooks));
+    const bool same = strstr(vetoes, text) != NULL;
+    if (!same)
+        printf("veto: %s\nwanted: %s\n", vetoes, text);
+    return same;
+}
+
+static void begin(void)
+{
+    log_setup(LOG_ERROR, LOG_TEXT);
+    snprintf(folder, sizeof folder, "/tmp/halligan-codes-XXXXXX");
+    CHECK(mkdtemp(folder));
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
+    knows_better = false;
+    core = core_new();
+    core_found(core, 1);
+    import("1", 1);
+    const struct hooks_seams seams = {.self = vetoes, .wake = wake, .answer = answer};
+    codes = (struct codes){.hooks = hooks_open(seams, SANDBOX_LIMITS),
+                           .seams = {vetoes, get_core, source_path}};
+    CHECK(codes.hooks);
+}
+
+static void end(void)
+{
+    hooks_close(codes.hooks);
+    codes_fini(&codes);
+    core_free(core);
+    run_shell("rm -r ../$(basename $PWD)");
+}
+
+/* ---- the promises ---- */
+
+TEST(code_is_read_when_it_is_needed_and_then_kept)
+{
+    begin();
+    write_code(".", "one");
+    CHECK(vetoes_with("has no code here"));
+    codes_need(&codes, role_id());
+    CHECK(vetoes_with("one"));
+    write_code(".", "two");
+    codes_need(&codes, role_id());
+    CHECK(vetoes_with("one"));
+    codes_need(&codes, 4711); /* a role that does not exist needs none */
+    end();
+}
+
+TEST(an_import_brings_its_own_code)
+{
+    begin();
+    write_code(".", "one");
+    codes_need(&codes, role_id());
+    write_code(".", "two");
+    import("2", 2);
+    codes_need(&codes, role_id());
+    CHECK(vetoes_with("two"));
+    end();
+}
+
+TEST(files_that_were_moved_are_found_before_the_core_knows)
+{
+    begin();
+    write_code("elsewhere", "moved");
+    knows_better = true;
+    codes_need(&codes, role_id());
+    CHECK(vetoes_with("moved"));
+    end();
+}
+
+static void read_again(void)
+{
+    struct content content = {.request_first = -1};
+    run_shell("echo 'barclamp: {name: b}' > $(basename $PWD).yml");
+    run_shell("echo 'roles: [{name: r, jig: j}, {name: nobody, jig: j}]' >> $(basename $PWD).yml");
+    run_shell("mv roles .roles 2>/dev/null || true"); /* only the names are wanted of it */
+    content_read_ahead(&content, folder);
+    run_shell("mv .roles roles 2>/dev/null || true");
+    CHECK(content.tree.count == 1);
+    codes_read_again(&codes, &content.tree.files[0]);
+    content_fini(&content);
+}
+
+TEST(a_reload_reads_files_again)
+{
+    begin();
+    write_code(".", "one");
+    codes_need(&codes, role_id());
+    write_code(".", "two");
+    read_again();
+    CHECK(vetoes_with("two"));
+    CHECK(!codes_lacks(&codes, role_id(), HOOK_COMMIT));
+    CHECK(codes_lacks(&codes, role_id(), HOOK_ACTIVE));
+    end();
+}
+
+TEST(a_wrong_file_leaves_what_there_was)
+{
+    begin();
+    write_code(".", "one");
+    codes_need(&codes, role_id());
+    run_shell("echo 'return {' > roles/r.lua");
+    read_again();
+    CHECK(vetoes_with("one"));
+    CHECK(codes_lacks(&codes, role_id(), HOOK_ACTIVE));
+    run_shell("ln -sf /etc/hostname roles/r.lua"); /* leads out of the barclamp */
+    read_again();
+    CHECK(vetoes_with("one"));
+    end();
+}
+
+TEST(a_file_that_is_gone_takes_its_code_away)
+{
+    begin();
+    write_code(".", "one");
+    codes_need(&codes, role_id());
+    run_shell("rm roles/r.lua");
+    read_again();
+    CHECK(vetoes_with("has no code here"));
+    CHECK(!codes_lacks(&codes, role_id(), HOOK_COMMIT)); /* nobody knows what it would define */
+    end();
+}
+
+TEST(without_a_core_nothing_is_done)
+{
+    begin();
+    struct core *hidden = core;
+    write_code(".", "one");
+    core = NULL;
+    codes_need(&codes, 1);
+    read_again();
+    core = hidden;
+    CHECK(vetoes_with("has no code here"));
+    end();
+}
+
+TEST(the_code_of_many_roles_is_told_apart)
+{
+    begin();
+    char document[4096];
+    size_t at = (size_t)snprintf(
+        document, sizeof document,
+        "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"%s\"},\"roles\":[", folder);
+    for (int i = 0; i < 70; i++)
+        at += (size_t)snprintf(document + at, sizeof document - at,
+                               "%s{\"jig\":\"j\",\"name\":\"r%d\"}", i ? "," : "", i);
+    snprintf(document + at, sizeof document - at, "]}");
+    struct arena arena = {0};
+    struct effects effects = {0};
+    struct outcome outcome;
+    struct command command = {.kind = COMMAND_IMPORT, .actor = STR("test"), .now_ms = 1};
+    command.import.barclamp = str_from(document);
+    core_step(core, &command, &arena, &effects, &outcome);
+    CHECK(outcome.verdict == VERDICT_DONE);
+    core_collect(core, 2, collected, NULL);
+    arena_fini(&arena);
+    run_shell("mkdir roles && for i in 3 65; do echo 'return { on_active = function() end }' > "
+              "roles/r$i.lua; done");
+    const int64_t first = core_find(core, TABLE_ROLE, STR("r0"));
+    for (int64_t id = first + 69; id >= first; id--)
+        codes_need(&codes, id);
+    for (int64_t i = 0; i < 70; i++)
+        CHECK(codes_lacks(&codes, first + i, HOOK_TODO) == (i == 3 || i == 65));
+    CHECK(!codes_lacks(&codes, first + 3, HOOK_ACTIVE));
+    end();
+}
