@@ -133,6 +133,8 @@ static void put_gone_node(struct writer *w, const struct outbox_record *row)
     put_bool(w, "gone", true);
     put_number(w, "id", row->object_id);
     put_text_at(w, "name", row->detail);
+    /* Told late, perhaps again: whoever cleans up by name must not clean up after another. */
+    put_bool(w, "taken", name_find(w->c, TABLE_NODE, row->detail) != 0);
     buf_put_c(&w->b, '}');
 }
 

@@ -1,7 +1,29 @@
-/* events.h - what will happen, in the order of simulated time. Ties keep the order of arrival. */
+/* events.h - what will happen, in the order of simulated time. Ties keep the order of arrival.
+ *
+ * What the kinds are and what they mean is up to whoever lives by the list. Bytes are not copied.
+ */
 #pragma once
 
-#include "sim/world.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct event {
+    int64_t at_ms;
+    uint64_t order; /* among those of one moment */
+    uint32_t kind;
+    int64_t id;
+    int64_t detail;
+    struct str bytes;
+};
+
+struct events {
+    struct event *heap;
+    uint32_t count;
+    uint32_t cap;
+    uint64_t order;
+};
 
 void events_add(struct events *e, struct event event);
 /* When the next one is due; -1 = there is none. */

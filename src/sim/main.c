@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "sim/counts.h"
 #include "sim/options.h"
+#include "sim/rack.h"
 #include "sim/replay.h"
 #include "sim/story.h"
 #include "sim/transcript.h"
@@ -329,5 +330,7 @@ int main(int argc, char **argv)
     }
     if (options.story)
         return story_tell(stdout);
+    if (options.rack)
+        return rack_run(&options);
     return options.replay ? replay(options.replay) : run(&options);
 }

@@ -282,9 +282,9 @@ static void read_hooks(struct model *m, const struct core *c, int64_t after, boo
         if (!core_record(c, TABLE_OUTBOX, id, &record))
             continue;
         const struct outbox_record *row = &record.outbox;
-        const bool waits = row->kind == OUTBOX_HOOK &&
-                           (row->hook == HOOK_TODO || row->hook == HOOK_BLOCKED ||
-                            row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE);
+        const bool waits =
+            row->kind == OUTBOX_HOOK && (row->hook == HOOK_TODO || row->hook == HOOK_BLOCKED ||
+                                         row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE);
         if (only_waiting && !waits)
             continue;
         *ENTRY(m, hooks, id) = (struct model_hook){.waiting = true,

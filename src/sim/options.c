@@ -38,6 +38,10 @@ const char *options_help(void)
            "  --transcript    print a hash per world of all commands in and effects out\n"
            "  --replay FILE   step the commands of a failure again\n"
            "  --story         tell how a small rack comes up\n"
+           "  --rack          machines that are installed by the shipped roles, with their Lua;\n"
+           "                  of the above only seeds, jobs and transcript count\n"
+           "  --trace         tell everything that happens in a rack\n"
+           "  --barclamps DIR whose roles these are (barclamps)\n"
            "\n"
            "Exit status: 0 every world was right, 1 one was not, 2 the command line was not.\n";
 }
@@ -86,6 +90,10 @@ static bool parse_flag(struct options *options, const char *word)
         return options->transcript = true;
     if (!strcmp(word, "--story"))
         return options->story = true;
+    if (!strcmp(word, "--rack"))
+        return options->rack = true;
+    if (!strcmp(word, "--trace"))
+        return options->trace = true;
     if (!strcmp(word, "--help") || !strcmp(word, "-h"))
         return options->help = true;
     return false;
@@ -98,6 +106,8 @@ static bool parse_value(struct options *options, const char *word, const char *v
         return parse_faults(options, value);
     if (!strcmp(word, "--replay"))
         return (options->replay = value) != NULL;
+    if (!strcmp(word, "--barclamps"))
+        return (options->barclamps = value) != NULL;
     if (!parse_number(value, &number))
         return false;
     if (!strcmp(word, "--seed"))
@@ -119,7 +129,7 @@ static bool parse_value(struct options *options, const char *word, const char *v
 
 bool options_parse(int argc, char **argv, struct options *out_options, const char **out_what)
 {
-    *out_options = (struct options){.seed = 1, .seeds = 1};
+    *out_options = (struct options){.seed = 1, .seeds = 1, .barclamps = "barclamps"};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     out_options->jobs = processors > 0 && processors < 256 ? (uint32_t)processors : 1;
     for (uint32_t i = 0; i < FAULT_COUNT; i++)

@@ -67,8 +67,11 @@ struct options {
     bool allowed[FAULT_COUNT];
     bool transcript;
     bool story;
+    bool rack;
+    bool trace; /* of racks */
     bool help;
-    const char *replay; /* a file, or NULL */
+    const char *replay;    /* a file, or NULL */
+    const char *barclamps; /* for racks: "DIR[:DIR]" */
 };
 
 /* Of one world. */

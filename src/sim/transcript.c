@@ -79,20 +79,11 @@ void transcript_effect(struct transcript *t, const char *what, int64_t id, int64
 
 /* ---- files ---- */
 
-/* What a person wants to know about a command: its name and the numbers it carries. */
-static void describe(FILE *out, struct str bytes)
+void transcript_tell(FILE *out, const struct command *command)
 {
-    struct arena arena = {0};
-    struct command command;
-    uint32_t at = 0;
-    if (command_decode(&arena, bytes, &at, &command) != OK) {
-        fprintf(out, "# unreadable\n");
-        arena_fini(&arena);
-        return;
-    }
-    fprintf(out, "# %s", command_name(command.kind));
-    const struct layout *layout = command_layout(command.kind);
-    const char *payload = command_payload_const(&command);
+    fprintf(out, "%s", command_name(command->kind));
+    const struct layout *layout = command_layout(command->kind);
+    const char *payload = command_payload_const(command);
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct field *field = &layout->fields[i];
         const char *where = payload + field->offset;
@@ -107,6 +98,18 @@ static void describe(FILE *out, struct str bytes)
             fprintf(out, " %s=%.*s", field->name, text->len < 60 ? (int)text->len : 60, text->at);
         }
     }
+}
+
+static void describe(FILE *out, struct str bytes)
+{
+    struct arena arena = {0};
+    struct command command;
+    uint32_t at = 0;
+    fprintf(out, "# ");
+    if (command_decode(&arena, bytes, &at, &command) == OK)
+        transcript_tell(out, &command);
+    else
+        fprintf(out, "unreadable");
     fprintf(out, "\n");
     arena_fini(&arena);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -48,6 +49,10 @@ void transcript_command(struct transcript *t, const struct command *command,
 /* Something that left the daemon: kind of effect, ids, and a text. */
 void transcript_effect(struct transcript *t, const char *what, int64_t id, int64_t detail,
                        struct str text);
+
+/* What a person wants to know about a command: its name and what it carries, in one line without
+ * its end. */
+void transcript_tell(FILE *out, const struct command *command);
 
 /* Text: a header of comments that a person can read, then one mark per line. */
 NODISCARD err transcript_write(const struct transcript *t, const char *failure, const char *path);

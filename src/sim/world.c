@@ -300,7 +300,7 @@ static void submit(struct world *w, struct str bytes)
 
 static void dispatch(struct world *w, const struct event *event)
 {
-    switch (event->kind) {
+    switch ((enum event_kind)event->kind) {
     case EVENT_COMMAND: submit(w, event->bytes); return;
     case EVENT_ANSWERS: hooks_sim_answer(w, event->id, event->bytes); return;
     case EVENT_OPERATOR: operator_acts(w); return;

@@ -17,6 +17,7 @@
 #include "base/prng.h"
 #include "model/command.h"
 #include "sim/counts.h"
+#include "sim/events.h"
 #include "sim/memory_store.h"
 #include "sim/model.h"
 #include "sim/options.h"
@@ -36,21 +37,6 @@ enum event_kind {
     EVENT_NODE_REPORTS, /* what machine `id` really is                  */
     EVENT_RUNNER_CRASHES,
     EVENT_CLOCK_JUMPS,
-};
-
-struct event {
-    int64_t at_ms;
-    uint64_t order; /* among those of one moment */
-    enum event_kind kind;
-    int64_t id;
-    struct str bytes;
-};
-
-struct events {
-    struct event *heap;
-    uint32_t count;
-    uint32_t cap;
-    uint64_t order;
 };
 
 /* What the runner knows of one attempt, and what it will never forget (the ledger of I3). */

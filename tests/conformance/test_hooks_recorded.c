@@ -291,7 +291,7 @@ TEST(on_node_delete_is_given_what_is_left_of_the_node)
     world_bind(w, "record-base@n2");
     delete_node(w, "n1");
     SAYS(shown(w, live_call(w, "on_node_delete record-base n1")->argument),
-         "{'gone':true,'id':2,'name':'n1.example.com'}");
+         "{'gone':true,'id':2,'name':'n1.example.com','taken':false}");
     check_context(w, "on_node_delete record-base n1",
                   "[{'deployment':'system','id':2,'node':'n2.example.com','node_id':3,"
                   "'state':'proposed'}]");

@@ -123,14 +123,14 @@ return {
   on_node_change = refresh,
 
   on_node_delete = function(node, context)
+    if node.taken then -- told late, and the name is that of another node by now
+      return
+    end
     put_entry(context.noderoles, node.name, halligan.null)
     for _, nr in ipairs(context.noderoles) do
       halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [node.name] = halligan.null },
         'note')
     end
-    -- After a restart this may come late, and the name be that of another node: it is looked at again.
-    halligan.set_attrib('node', halligan.maybe(node.name), 'dhcp-active-bootstate',
-      'not told since node ' .. node.id .. ' of this name was deleted')
   end,
 
   -- What the run has published goes to the nodes it is about. What was told is noted, so that the

@@ -27,6 +27,9 @@ return {
   on_node_create = refresh,
   on_node_change = refresh,
   on_node_delete = function(node, context)
+    if node.taken then -- told late, and the name is that of another node by now
+      return
+    end
     put_record(context, node.name, halligan.null)
   end,
 }

@@ -235,8 +235,10 @@ TEST(of_a_node_that_is_gone_the_name_is_left)
     struct outbox_record row = row_of(w, HOOK_NODE_DELETE, "r", TABLE_NODE, the_node(w, "n1"));
     row.detail = STR("n1.example.com");
     DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")));
-    check_facts(w, facts_of(w, row), "{'gone':true,'id':2,'name':'n1.example.com'}",
+    check_facts(w, facts_of(w, row), "{'gone':true,'id':2,'name':'n1.example.com','taken':false}",
                 "{'noderoles':[],'role':{'id':2,'name':'r'}}");
+    world_node(w, "n1", NULL);
+    SAYS(world_path(w, facts_of(w, row).argument, "taken"), "true");
     row.hook = HOOK_NODE_CHANGE;
     CHECK(!has_facts(w, row));
     row.hook = HOOK_NODE_CREATE;
