@@ -151,7 +151,7 @@ enum rack_call {
 
 struct rack_machine {
     char name[64];
-    char mac[20];
+    char mac[32];
     char address[24];
     struct rack_disk disks[RACK_DISKS_MAX];
     uint32_t disk_count;
