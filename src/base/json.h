@@ -90,3 +90,10 @@ struct json *json_wrap(struct arena *a, struct str slash_path, const struct json
 /* The same on canonical texts, with short cuts for "{}" and equal texts: the result may be one of
  * the inputs itself. */
 struct str json_text_merge(struct arena *a, struct str left, struct str right);
+/* `doc`, a canonical text, with the object merged in: as json_merge, but without reading the text
+ * into a tree. With drop_nulls a member that is null in the object is taken out instead. A text
+ * that is no object counts for {}. */
+struct str json_text_put(struct arena *a, struct str doc, const struct json *object,
+                         bool drop_nulls);
+/* json_depth of a canonical text. */
+uint32_t json_text_depth(struct str text);

@@ -79,30 +79,6 @@ bool data_put(struct arena *a, struct json *tree, struct str path, const struct 
     }
 }
 
-/* Recursion is bounded by the depth of a document. */
-static void drop_nulls(struct json *tree, const struct json *value)
-{
-    for (const struct json *item = value->first; item; item = item->next) {
-        struct json *member = member_of(tree, item->key);
-        if (member && item->kind == JSON_NULL)
-            ignore(json_unset(tree, item->key), "it was found a line above");
-        else if (member && member->kind == JSON_OBJECT && item->kind == JSON_OBJECT)
-            drop_nulls(member, item);
-    }
-}
-
-void data_drop_nulls(struct json *tree, struct str path, const struct json *value)
-{
-    uint32_t from = 0;
-    while (tree && from < path.len) {
-        const uint32_t to = str_find(path, '/', from);
-        tree = member_of(tree, str_slice(path, from, to));
-        from = to + 1;
-    }
-    if (tree && tree->kind == JSON_OBJECT && value->kind == JSON_OBJECT)
-        drop_nulls(tree, value);
-}
-
 /* ---- layers ---- */
 
 struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, bool committed_only,

@@ -49,9 +49,6 @@ uint32_t data_depth(struct str path, const struct json *value);
  * False, with the tree untouched, when it would lie too deep. */
 bool data_put(struct arena *a, struct json *tree, struct str path, const struct json *value);
 
-/* Take out of the tree what `value` says is null at `path`, now that it was merged in. */
-void data_drop_nulls(struct json *tree, struct str path, const struct json *value);
-
 /* Propose `object` as the whole data of a deployment role. */
 void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str object);
 

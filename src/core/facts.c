@@ -9,7 +9,6 @@
 enum {
     NODEROLES_TOLD_MAX = 100, /* of the role, beside the one it is about     */
     LEVELS_ABOVE = 4,         /* of the facts, around a document inside them */
-    SHORT_DOC = 100,          /* bytes; too few for a document to be so deep  */
 };
 
 struct writer {
@@ -72,18 +71,28 @@ static void put_tree(struct writer *w, const char *name, const struct json *tree
         buf_put_z(&w->b, "{}");
 }
 
+static void put_document(struct writer *w, const char *name, struct str doc)
+{
+    key(w, name);
+    if (json_text_depth(doc) <= JSON_DEPTH_MAX - LEVELS_ABOVE)
+        buf_put_str(&w->b, doc);
+    else
+        buf_put_z(&w->b, "{}");
+}
+
 /* A stored document, which is canonical; an empty one reads as `empty`. */
 static void put_stored(struct writer *w, const char *name, doc_h doc, const char *empty)
 {
-    if (doc && doc_of(w->c, doc).len > SHORT_DOC) {
-        put_tree(w, name, doc_tree(w->arena, doc_of(w->c, doc)));
-        return;
-    }
-    key(w, name);
-    if (doc)
-        buf_put_str(&w->b, doc_of(w->c, doc));
-    else
-        buf_put_z(&w->b, empty);
+    put_document(w, name, doc ? doc_of(w->c, doc) : str_from(empty));
+}
+
+/* What is known of a node: as data_node(), but what was discovered can be long and is only
+ * copied. */
+static void put_node_data(struct writer *w, const struct node *node)
+{
+    const struct str found = doc_of(w->c, node->discovery);
+    const struct json *hint = data_object(w->arena, doc_of(w->c, node->hint));
+    put_document(w, "data", json_text_put(w->arena, found, hint, false));
 }
 
 /* ---- nodes ---- */
@@ -113,7 +122,7 @@ static void put_node(struct writer *w, node_ix n, bool with_roles)
     put_bool(w, "alive", node->alive);
     put_bool(w, "available", node->available);
     put_text_at(w, "bootenv", text_of(w->c, node->bootenv));
-    put_tree(w, "data", data_node(w->c, n, w->arena));
+    put_node_data(w, node);
     put_text_at(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
     put_number(w, "deployment_id", deployment_at(w->c, node->deployment)->o.id);
     put_text_at(w, "description", text_of(w->c, node->description));

@@ -50,8 +50,13 @@ static bool defines(const struct core *c, role_ix role, enum hook hook)
 static void noderole_hook(struct core *c, enum hook hook, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    if (hook_make(c, hook, nr->role, TABLE_NODEROLE, nr->o.id).v)
-        noderole_derive(c, ix)->hooks_waiting++;
+    const outbox_ix row = hook_make(c, hook, nr->role, TABLE_NODEROLE, nr->o.id);
+    if (!row.v)
+        return;
+    /* A run that a hook wished for passes on how long the chain of hooks is by now. */
+    if (outbox_at(c, row)->depth < nr->chain)
+        outbox_edit(c, row)->depth = nr->chain;
+    noderole_derive(c, ix)->hooks_waiting++;
 }
 
 /* SEMANTICS 3.2: for destructive roles hooks belong to the first time only. */
@@ -285,15 +290,33 @@ static bool may_be_wished(enum command_kind kind)
     }
 }
 
+/* Wishes may make documents anew, each as large as one may be, and nobody else is served
+ * meanwhile. */
+enum { WISHES_SIZE_MAX = 32 << 20 };
+
+static struct str why_refused(struct core *c, const struct outcome *outcome)
+{
+    if (outcome->problems)
+        return outcome->problems->text;
+    const struct role *role = role_at(c, role_by_id(c, outcome->asks->role_id));
+    return SAY(c, STR("role "), text_of(c, role->name), STR(" would have to be asked ("),
+               str_from(hook_name(outcome->asks->hook)), STR("), and a hook cannot wait for that"));
+}
+
 /* The hook's wishes, each a step of its own inside this one. The first refusal undoes them all:
  * false, with the reason in *out_text. */
 static bool apply_wishes(struct core *c, const struct outbox *row, struct str wishes,
                          struct str *out_text)
 {
     uint32_t at = 0;
+    const size_t before = arena_used(c->arena);
     while (at < wishes.len) {
         struct command wish;
         struct outcome outcome;
+        if (arena_used(c->arena) - before > WISHES_SIZE_MAX) {
+            *out_text = STR("its wishes write more than can be written at once");
+            return false;
+        }
         if (command_decode(c->arena, wishes, &at, &wish) != OK) {
             *out_text = STR("its wishes cannot be read");
             return false;
@@ -312,34 +335,76 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
         core_step_inside(c, &wish, &outcome);
         if (outcome.verdict == VERDICT_DONE)
             continue;
-        const struct problem *why = outcome.problems;
-        *out_text =
-            SAY(c, STR("its wish "), str_from(command_name(wish.kind)), STR(" was refused: "),
-                why ? why->text : STR("a hook that may veto cannot be asked from a hook"));
+        *out_text = SAY(c, STR("its wish "), str_from(command_name(wish.kind)),
+                        STR(" was refused: "), why_refused(c, &outcome));
         return false;
     }
     return true;
 }
 
-static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, struct str text)
+/* on_proposed speaks of what was to be committed. When the commit was quicker it is taken back:
+ * nothing has started, for a noderole does not start before its hooks have answered. */
+static void proposed_failed(struct core *c, noderole_ix ix, struct str log)
 {
-    const struct str log = SAY(c, str_from(hook_name(hook)), STR(": "), text);
-    if (hook == HOOK_PROPOSED || noderole_at(c, ix)->state == NODEROLE_PROPOSED) {
-        struct noderole *nr = noderole_edit(c, ix);
-        nr->hook_failed = nr->hook_failed || hook == HOOK_PROPOSED;
-        put_text(c, &nr->status, log);
-        return;
-    }
-    noderole_fail(c, ix, SAY(c, str_from(hook_name(hook)), STR(" failed")), log);
+    const uint8_t state = noderole_at(c, ix)->state;
+    if (state == NODEROLE_TODO || state == NODEROLE_BLOCKED)
+        noderole_propose(c, ix);
+    struct noderole *nr = noderole_edit(c, ix);
+    nr->hook_failed = true;
+    put_text(c, &nr->status, log);
 }
 
+/* No state says it worse: what it is in stays, and so does the first reason of an error. */
+static void note_beside(struct core *c, noderole_ix ix, struct str status, struct str log)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const bool is_error = nr->state == NODEROLE_ERROR;
+    const struct str first = text_of(c, nr->runlog);
+    noderole_note_failure(c, ix, is_error ? SAY(c, text_of(c, nr->status)) : status,
+                          first.len ? SAY(c, first, STR("\n"), log) : log);
+}
+
+static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, struct str text)
+{
+    const struct str name = str_from(hook_name(hook));
+    const struct str log = SAY(c, name, STR(": "), text);
+    const uint8_t state = noderole_at(c, ix)->state;
+    if (hook == HOOK_PROPOSED)
+        proposed_failed(c, ix, log);
+    else if (state == NODEROLE_PROPOSED)
+        put_text(c, &noderole_edit(c, ix)->status, log);
+    else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR)
+        note_beside(c, ix, SAY(c, name, STR(" failed")), log);
+    else
+        noderole_fail(c, ix, SAY(c, name, STR(" failed")), log);
+}
+
+/* What an earlier failure of the same hook left behind. */
 static void hook_succeeded(struct core *c, enum hook hook, noderole_ix ix)
 {
-    if (hook != HOOK_PROPOSED || !noderole_at(c, ix)->hook_failed)
+    const struct noderole *nr = noderole_at(c, ix);
+    const struct str said = SAY(c, str_from(hook_name(hook)), STR(": "));
+    const bool was_it = nr->state == NODEROLE_PROPOSED && str_starts(text_of(c, nr->status), said);
+    if (!was_it && !(hook == HOOK_PROPOSED && nr->hook_failed))
         return;
-    struct noderole *nr = noderole_edit(c, ix);
-    nr->hook_failed = false;
-    put_text(c, &nr->status, STR(""));
+    struct noderole *row = noderole_edit(c, ix);
+    if (hook == HOOK_PROPOSED)
+        row->hook_failed = false;
+    put_text(c, &row->status, STR(""));
+}
+
+/* Hooks of nodes and deployments have no runlog; whoever looks on can tell. */
+static void tell_failure(struct core *c, outbox_ix ix, struct str text)
+{
+    const struct outbox *row = outbox_at(c, ix);
+    const role_ix role = role_by_id(c, row->role_id);
+    struct json *doc = json_make(c->arena, JSON_OBJECT);
+    put_member(c->arena, doc, "hook", str_from(hook_name((enum hook)row->hook)));
+    put_member(c->arena, doc, "object", str_from(table_name((enum table)row->object)));
+    json_set(doc, STR("object_id"), json_make_i64(c->arena, row->object_id));
+    put_member(c->arena, doc, "role", role.v ? text_of(c, role_at(c, role)->name) : STR(""));
+    put_member(c->arena, doc, "text", text);
+    c->out->doc = json_write(c->arena, doc);
 }
 
 static void hook_done(struct core *c, outbox_ix ix, bool failed, struct str text)
@@ -387,8 +452,11 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
         if (!failed && p->wishes.len)
             failed = !core_try(c, apply_wishes, outbox_at(c, ix), p->wishes, &text);
         /* A wish may have removed the object, and this row with it. */
-        if (outbox_by_id(c, p->outbox_id).v)
-            hook_done(c, ix, failed, text);
+        if (!outbox_by_id(c, p->outbox_id).v)
+            return;
+        if (failed)
+            tell_failure(c, ix, text);
+        hook_done(c, ix, failed, text);
         return;
     case OUTBOX_PROBE: probe_done(c, ix, failed); return;
     case OUTBOX_POWER: outbox_remove(c, ix); return;

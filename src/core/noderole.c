@@ -90,8 +90,10 @@ static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, boo
     nr->since = c->now_ms;
     count_state(c, nr, from, (uint8_t)to);
     settle_runs(c, ix, from, to);
-    if (to == NODEROLE_TODO)
+    if (to == NODEROLE_TODO) {
+        nr->chain = c->depth;
         anneal_todo(c, ix);
+    }
     anneal_look(c, nr->node);
     hooks_state(c, ix, to, committed_run, silent);
     if (to == NODEROLE_TODO || from == NODEROLE_PROPOSED)

@@ -208,6 +208,7 @@ struct noderole {
     /* derived */
     uint32_t missing;       /* parents that are not ACTIVE */
     uint32_t hooks_waiting; /* undelivered hooks of its own */
+    uint32_t chain;         /* hooks that caused hooks that caused its next run */
     run_ix run;             /* its live run: RUNNING, PARKED, or QUEUED again after parking */
     run_ix queued;          /* its enqueued run */
     struct vec parents;     /* noderole_ix by id */

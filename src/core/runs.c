@@ -180,6 +180,7 @@ void run_enqueue(struct core *c, noderole_ix nr)
             return;
         run_edit(c, ix)->frozen = true;
         noderole_derive(c, nr)->queued = ix;
+        noderole_derive(c, nr)->chain = c->depth;
         line_up(c, ix);
     }
     put_doc(c, &run_edit(c, ix)->data, staged);

@@ -178,8 +178,14 @@ static void hook_failed(struct model *m, const struct model_hook *hook)
     const bool computes = hook->hook == HOOK_SYSDATA || hook->hook == HOOK_TEMPLATE;
     const bool about_state =
         hook->kind == OUTBOX_HOOK && hook->about_noderole && (is_state || computes);
+    const bool is_proposed =
+        hook->kind == OUTBOX_HOOK && hook->about_noderole && hook->hook == HOOK_PROPOSED;
+    const struct model_noderole *nr = model_see(m, hook->object_id);
     if (about_state && model_at(m, hook->object_id))
         model_failed(m, hook->object_id);
+    /* Its word comes too late: the commit it speaks against is taken back. */
+    if (is_proposed && nr && (nr->state == NODEROLE_TODO || nr->state == NODEROLE_BLOCKED))
+        model_propose(m, hook->object_id);
     if (hook->kind == OUTBOX_PROBE && model_node_is_alive(m, hook->object_id))
         model_node_dies(m, hook->object_id);
 }

@@ -245,8 +245,7 @@ TEST(c245_a_hook_cannot_ask_another_for_leave)
 {
     struct world *w = open_with_wishes("'record-wipe'");
     IS(w, "record-base@n1", "error");
-    HAS(shown(w, read_noderole(w, "record-base@n1").runlog),
-        "a hook that may veto cannot be asked from a hook");
+    HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "would have to be asked");
     live_close(w);
 }
 

@@ -443,7 +443,7 @@ TEST(on_active_that_fails_is_an_error_after_the_run)
     live_close(w);
 }
 
-/* What is in error already keeps its first reason. */
+/* What is in error already keeps its first reason, and tells of the hook below it. */
 TEST(on_error_that_fails_causes_no_further_errors)
 {
     struct world *w = open_and_fail("on_error");
@@ -451,7 +451,8 @@ TEST(on_error_that_fails_causes_no_further_errors)
     world_finish(w, "record-base@n1", RESULT_FAILED);
     HEARD(w, "on_error record-base@n1");
     IS(w, "record-base@n1", "error");
-    SAYS(shown(w, read_noderole(w, "record-base@n1").runlog), "it broke");
+    HAS(shown(w, read_noderole(w, "record-base@n1").runlog), "it broke\non_error: ");
+    SAYS(shown(w, read_noderole(w, "record-base@n1").status), "run failed");
     HAS(live_complaints(w), "on_error: a hook failed");
     live_close(w);
 }

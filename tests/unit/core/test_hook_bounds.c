@@ -1,0 +1,201 @@
+/* Hooks that go wrong: wishes that cost too much, words that come too late, chains without end,
+ * and failures that nobody's runlog can hold. */
+#include "tests/world/world.h"
+
+static void put_wish(struct buf *b, struct command command)
+{
+    command_encode(&command, b);
+}
+
+static struct str wish(struct world *w, struct command command)
+{
+    struct buf b = buf_in(&w->arena);
+    put_wish(&b, command);
+    return buf_str(&b);
+}
+
+static struct command wish_value(struct world *w, const char *noderole, const char *quoted)
+{
+    struct command command = CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE,
+                                 .id = the_noderole(w, noderole), .attrib_id = the_attrib(w, "all"),
+                                 .bucket = BUCKET_SYSTEM, .value = world_json(w, quoted));
+    return command;
+}
+
+static const char telling[] = "'hooks':['on_todo','on_proposed'],"
+                              "'attribs':[{'name':'all','map':'db','schema':{'type':'any'}}]";
+
+/* a@n1 is TODO, and its on_todo waits. */
+static struct world *open_waiting(void)
+{
+    struct world *w = world_open();
+    world_role(w, "a", telling);
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_deliver(w);
+    world_commit(w, "a@n1");
+    world_forget(w);
+    IS(w, "a@n1", "todo");
+    return w;
+}
+
+/* ---- what wishes may cost ---- */
+
+static const char *large_value(struct world *w, uint32_t size)
+{
+    struct buf b = buf_in(&w->arena);
+    buf_put_z(&b, "{'large':'");
+    for (uint32_t i = 0; i < size; i++)
+        buf_put_c(&b, 'x');
+    buf_put_z(&b, "'}");
+    return str_z(&w->arena, buf_str(&b));
+}
+
+TEST(wishes_that_write_a_large_document_again_and_again_are_refused_together)
+{
+    struct world *w = open_waiting();
+    struct buf b = buf_in(&w->arena);
+    put_wish(&b, wish_value(w, "a@n1", large_value(w, 900000)));
+    for (int i = 0; i < 500; i++)
+        put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
+    world_answer(w, "on_todo a@n1", false, buf_str(&b));
+    IS(w, "a@n1", "error");
+    HAS(shown(w, read_noderole(w, "a@n1").runlog), "more than can be written at once");
+    SAYS(shown(w, read_noderole(w, "a@n1").sysdata), "{}");
+    world_close(w);
+}
+
+TEST(a_large_document_may_change_in_a_few_places)
+{
+    struct world *w = open_waiting();
+    struct buf b = buf_in(&w->arena);
+    put_wish(&b, wish_value(w, "a@n1", large_value(w, 500000)));
+    for (int i = 0; i < 5; i++)
+        put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
+    world_answer(w, "on_todo a@n1", false, buf_str(&b));
+    IS(w, "a@n1", "todo");
+    SAYS(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "2");
+    world_close(w);
+}
+
+TEST(many_wishes_about_small_documents_are_fulfilled)
+{
+    struct world *w = open_waiting();
+    struct buf b = buf_in(&w->arena);
+    for (int i = 0; i < 990; i++)
+        put_wish(&b, wish_value(w, "a@n1", i % 2 ? "{'k':1}" : "{'k':2}"));
+    world_answer(w, "on_todo a@n1", false, buf_str(&b));
+    IS(w, "a@n1", "todo");
+    SAYS(world_path(w, read_noderole(w, "a@n1").sysdata, "db/k"), "1");
+    world_close(w);
+}
+
+/* ---- a word that comes too late ---- */
+
+TEST(on_proposed_that_fails_after_the_commit_takes_the_commit_back)
+{
+    struct world *w = world_open();
+    world_role(w, "a", telling);
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_commit(w, "a@n1");
+    IS(w, "a@n1", "todo");
+    world_anneal(w);
+    IS(w, "a@n1", "todo");
+    world_answer(w, "on_proposed a@n1", true, STR("not like this"));
+    IS(w, "a@n1", "proposed");
+    HAS(shown(w, read_noderole(w, "a@n1").status), "on_proposed: ");
+    world_close(w);
+}
+
+/* ---- failures that change no state ---- */
+
+TEST(on_blocked_that_fails_is_told_in_status_and_runlog)
+{
+    struct world *w = world_open();
+    world_role(w, "p", "");
+    world_role(w, "a", "'requires':['p'],'hooks':['on_blocked']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_commit_deployment(w, "system");
+    IS(w, "a@n1", "blocked");
+    world_answer(w, "on_blocked a@n1", true, STR("no such thing"));
+    IS(w, "a@n1", "blocked");
+    SAYS(shown(w, read_noderole(w, "a@n1").status), "on_blocked failed");
+    HAS(shown(w, read_noderole(w, "a@n1").runlog), "on_blocked: ");
+    world_close(w);
+}
+
+TEST(a_status_that_sysdata_left_goes_when_sysdata_succeeds)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'hooks':['sysdata']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_answer(w, "sysdata a@n1", true, STR("no address"));
+    HAS(shown(w, read_noderole(w, "a@n1").status), "sysdata: ");
+    DONE(w, cmd_commit(w, "a@n1"));
+    DONE(w, cmd_propose(w, "a@n1"));
+    world_deliver(w);
+    CHECK(str_is_empty(read_noderole(w, "a@n1").status));
+    world_close(w);
+}
+
+/* Nobody's runlog holds it; whoever looks on is told. */
+TEST(a_refused_wish_of_a_node_hook_is_told_in_the_outcome)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'hooks':['on_node_change']");
+    const int64_t node = world_node(w, "n1", NULL);
+    world_deliver(w);
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = node,
+                .given = GIVEN_NODE_AVAILABLE | GIVEN_DESCRIPTION, .available = true,
+                .description = STR("seen")));
+    const int64_t row = world_waiting(w, "on_node_change a n1");
+    CHECK(row != 0);
+    struct command done = CMD(OUTBOX_DONE, outbox_done, .outbox_id = row,
+                              .wishes = wish(w, CMD(NODEROLE_COMMIT, noderole_commit, .id = 999)));
+    DONE(w, done);
+    SAYS(world_path(w, w->out.doc, "role"), "'a'");
+    SAYS(world_path(w, w->out.doc, "hook"), "'on_node_change'");
+    SAYS(world_path(w, w->out.doc, "object"), "'node'");
+    HAS(shown(w, w->out.doc), "there is no noderole with id 999");
+    world_close(w);
+}
+
+/* ---- chains ---- */
+
+TEST(a_hook_that_has_its_own_noderole_run_again_for_ever_ends_in_error)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'jig':'noop','hooks':['on_active']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_commit(w, "a@n1");
+    world_anneal(w);
+    int calls = 0;
+    for (; calls < 100 && world_waiting(w, "on_active a@n1"); calls++) {
+        world_answer(w, "on_active a@n1", false, wish(w, cmd_retry(w, "a@n1")));
+        world_anneal(w);
+    }
+    CHECK(calls > 10 && calls < 20);
+    IS(w, "a@n1", "error");
+    HAS(shown(w, read_noderole(w, "a@n1").runlog), "hooks keep causing hooks");
+    world_close(w);
+}
+
+TEST(an_operator_begins_a_new_chain)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'jig':'noop','hooks':['on_active']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_commit(w, "a@n1");
+    for (int i = 0; i < 40; i++) {
+        world_anneal(w);
+        world_answer(w, "on_active a@n1", false, STR(""));
+        DONE(w, cmd_retry(w, "a@n1"));
+    }
+    IS(w, "a@n1", "todo");
+    world_close(w);
+}
