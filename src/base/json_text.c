@@ -1,7 +1,5 @@
 #include "base/json.h"
 
-#include <string.h>
-
 /* Work on canonical texts without making trees of them: what is only carried along costs a look at
  * each of its bytes, and a large document changes as quickly as it can be copied. */
 
@@ -78,7 +76,7 @@ static struct str unescaped(struct weaver *w, struct str quoted)
     struct json *string;
     uint32_t offset;
     const char *what;
-    if (!memchr(quoted.at, '\\', quoted.len))
+    if (str_find(quoted, '\\', 0) == quoted.len)
         return str_slice(quoted, 1, quoted.len - 1);
     must(json_read(w->arena, quoted, &string, &offset, &what) == OK);
     return string->text;

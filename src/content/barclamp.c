@@ -4,6 +4,7 @@
 #include "content/shape.h"
 #include "content/yaml.h"
 #include "model/limits.h"
+#include "model/names.h"
 
 static const struct text_place nowhere;
 
@@ -32,11 +33,14 @@ static void take_tree(struct barclamp_file *file, const struct json *tree)
 static void say_bad_lua(struct report *r, const struct barclamp_file *file, struct str field,
                         struct str role, err e)
 {
-    const char *why = e == ERR_REFUSED ? "lies outside the barclamp, or nobody may read it"
-                      : e == ERR_LIMIT ? "has too long a path"
-                                       : "cannot be read";
-    report_error(r, file_name(file), barclamp_place(file, field), "the Lua file of role %.*s %s",
-                 STR_FMT_ARGS(report_brief(role)), why);
+    const char *why = e == ERR_REFUSED  ? "lies outside the barclamp, or nobody may read it"
+                      : e == ERR_LIMIT  ? "has too long a path"
+                      : e == ERR_EXISTS ? "is no file"
+                                        : "cannot be read";
+    const struct str path = content_lua_path(r->arena, file->source_path, role);
+    report_error(r, file_name(file), barclamp_place(file, field),
+                 "the Lua file of role %.*s %s: %.*s", STR_FMT_ARGS(report_brief(role)), why,
+                 STR_FMT_ARGS(path));
 }
 
 /* The role's Lua file says which hooks there are; a list in the YAML would only go stale. */
@@ -64,8 +68,11 @@ static void add_all_hooks(struct report *r, const struct barclamp_file *file,
                           const struct hook_finder *finder, struct json *document)
 {
     const struct json *roles = json_get(document, STR("roles"));
+    const bool is_list = roles && roles->kind == JSON_ARRAY;
     uint32_t i = 0;
-    for (struct json *role = roles ? roles->first : NULL; role; role = role->next, i++) {
+    for (struct json *role = is_list ? roles->first : NULL; role; role = role->next, i++) {
+        if (names_check_role(text_at(role, STR("name"))))
+            continue; /* which has been said; nobody knows its file */
         struct buf field = buf_in(r->arena);
         buf_put_z(&field, "roles/");
         buf_put_u64(&field, i);
@@ -113,11 +120,10 @@ void barclamp_from_yaml(struct report *r, struct str text, const struct hook_fin
         return;
     take_tree(file, tree);
     shape_check(r, file_name(file), tree);
-    if (r->errors > errors_before)
-        return;
     struct json *document = json_clone(r->arena, tree);
-    put_source_path(r, file, document);
-    if (finder)
+    if (r->errors == errors_before)
+        put_source_path(r, file, document);
+    if (finder) /* also where the form is wrong: what is wrong with the code is to be told too */
         add_all_hooks(r, file, finder, document);
     if (r->errors == errors_before)
         write_document(r, file, document);

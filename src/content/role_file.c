@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "model/names.h"
 #include "sys/files.h"
 
@@ -37,14 +38,18 @@ static err resolve_below(struct arena *a, const char *folder, const char *path,
     return OK;
 }
 
+/* A link to nothing is no more a file than what is something else: whoever put it there meant a
+ * file. */
 static err look(const char *path, bool wants_folder)
 {
     struct stat facts;
-    if (stat(path, &facts) != 0)
-        return errno == ENOTDIR ? ERR_NOT_FOUND : err_from_errno(errno);
-    if (wants_folder)
-        return S_ISDIR(facts.st_mode) ? OK : ERR_NOT_FOUND;
-    return S_ISREG(facts.st_mode) ? OK : ERR_NOT_FOUND;
+    if (stat(path, &facts) == 0) {
+        if (wants_folder)
+            return S_ISDIR(facts.st_mode) ? OK : ERR_NOT_FOUND;
+        return S_ISREG(facts.st_mode) ? OK : ERR_EXISTS;
+    }
+    const err e = errno == ENOTDIR ? ERR_NOT_FOUND : err_from_errno(errno);
+    return e == ERR_NOT_FOUND && !wants_folder && lstat(path, &facts) == 0 ? ERR_EXISTS : e;
 }
 
 /* "SOURCE/before/name behind" when it exists. */
@@ -81,6 +86,19 @@ err content_role_file(struct arena *a, struct str source_path, struct str role,
     return ERR_NOT_FOUND;
 }
 
+struct str content_lua_path(struct arena *a, struct str source_path, struct str role)
+{
+    must(candidates[0].which == ROLE_FILE_LUA);
+    struct buf path = buf_in(a);
+    buf_put_str(&path, source_path);
+    buf_put_c(&path, '/');
+    buf_put_z(&path, candidates[0].before);
+    buf_put_c(&path, '/');
+    buf_put_str(&path, role);
+    buf_put_z(&path, candidates[0].behind);
+    return buf_str(&path);
+}
+
 /* Each step a name: nothing absolute, no "." or "..", no empty step. */
 static bool is_plain_path(struct str name)
 {
@@ -105,5 +123,7 @@ err content_template_file(struct arena *a, struct str source_path, struct str na
     if (length < 0 || length >= (int)sizeof path)
         return ERR_LIMIT;
     const err e = look(path, false);
+    if (e == ERR_EXISTS)
+        return ERR_NOT_FOUND;
     return e == OK ? resolve_below(a, str_z(a, source_path), path, out_path) : e;
 }

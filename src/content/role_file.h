@@ -22,9 +22,12 @@ enum role_file {
 };
 
 /* ERR_NOT_FOUND: the role has none. ERR_REFUSED: the name is none a role can have, or the path
- * leads elsewhere. ERR_LIMIT: the path is too long. */
+ * leads elsewhere. ERR_LIMIT: the path is too long. ERR_EXISTS: where the Lua file should lie there
+ * is a directory, a pipe or another thing that is no file. */
 NODISCARD err content_role_file(struct arena *a, struct str source_path, struct str role,
                                 enum role_file which, const char **out_path);
+/* Where its Lua file lies if it has one. */
+struct str content_lua_path(struct arena *a, struct str source_path, struct str role);
 
 /* The template of that name, which may have folders in it ("pxe/default"). Errors as above. */
 NODISCARD err content_template_file(struct arena *a, struct str source_path, struct str name,

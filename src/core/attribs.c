@@ -224,21 +224,35 @@ static void unlink_noderole(struct core *c, noderole_ix nr, attrib_ix attrib)
     }
 }
 
-static void unlink_everywhere(struct core *c, attrib_ix attrib)
+static bool is_wanted_by(const struct core *c, const struct role *role, attrib_ix attrib)
 {
-    for (uint32_t ix = core_next_row(c, TABLE_NODEROLE, 0); ix;
-         ix = core_next_row(c, TABLE_NODEROLE, noderole_at(c, (noderole_ix){ix})->o.id))
-        unlink_noderole(c, (noderole_ix){ix}, attrib);
+    for (uint32_t i = 0; i < role->wanted.count; i += 2)
+        if (vec_at(c, &role->wanted, i) == attrib.v)
+            return true;
+    return false;
 }
 
-void do_attrib_delete(struct core *c, const struct attrib_delete_command *p)
+static void unlink_role(struct core *c, role_ix r, attrib_ix attrib)
 {
-    const attrib_ix ix = attrib_by_id(c, p->id);
-    if (!ix.v) {
-        refuse_missing(c, "id", "attrib", p->id);
-        return;
+    for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
+        const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
+        const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+        for (uint32_t k = 0; k < members->count; k++)
+            unlink_noderole(c, (noderole_ix){vec_at(c, members, k)}, attrib);
     }
-    c->out->id = p->id;
+}
+
+/* Only those have links that want it. */
+static void unlink_everywhere(struct core *c, attrib_ix attrib)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
+         ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
+        if (is_wanted_by(c, role_at(c, (role_ix){ix}), attrib))
+            unlink_role(c, (role_ix){ix}, attrib);
+}
+
+void attrib_remove(struct core *c, attrib_ix ix)
+{
     unlink_everywhere(c, ix);
     disown(c, ix);
     name_remove(c, TABLE_ATTRIB, ix.v);
@@ -250,5 +264,16 @@ void do_attrib_delete(struct core *c, const struct attrib_delete_command *p)
     put_doc(c, &a->schema, STR(""));
     put_doc(c, &a->default_value, STR(""));
     core_remove_row(c, TABLE_ATTRIB, ix.v);
+}
+
+void do_attrib_delete(struct core *c, const struct attrib_delete_command *p)
+{
+    const attrib_ix ix = attrib_by_id(c, p->id);
+    if (!ix.v) {
+        refuse_missing(c, "id", "attrib", p->id);
+        return;
+    }
+    c->out->id = p->id;
+    attrib_remove(c, ix);
     roles_resolve_touched(c, &(struct roles_touched){.attribs = true});
 }

@@ -113,15 +113,11 @@ static void check_requires(struct core *c, role_ix r)
 
 static void check_jig(struct core *c, role_ix r)
 {
-    const struct role *role = role_at(c, r);
     if (role_can_run(c, r))
         return;
-    const struct str reason = role->jig.v ? text_of(c, jig_at(c, role->jig)->inactive_reason)
-                                          : STR("no such jig was imported");
     refuse(c, PROBLEM_JIG_INACTIVE, STR("role_id"),
-           SAY(c, STR("role "), text_of(c, role->name), STR(" needs jig "),
-               text_of(c, role->jig_name), STR(" which is not active"),
-               reason.len ? STR(": ") : STR(""), reason));
+           SAY(c, STR("role "), text_of(c, role_at(c, r)->name), STR(" cannot run: "),
+               role_why_not(c, r, c->arena)));
 }
 
 static bool provides_overlap(const struct core *c, role_ix a, role_ix b)
@@ -157,6 +153,7 @@ static void check_neighbour(struct core *c, role_ix r, noderole_ix other)
 static bool may_create(struct core *c, role_ix r, node_ix n)
 {
     const struct role *role = role_at(c, r);
+    role_refuse_withdrawn(c, r);
     check_requires(c, r);
     if (role->flags & ROLE_ABSTRACT)
         refuse(c, PROBLEM_ABSTRACT_ROLE, STR("role_id"),

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/roles_private.h"
 
 /* The promises the core makes about itself, verified from the durable facts. The numbers are those
  * of docs/invariants.md. Nothing here trusts a counter: everything is counted again. */
@@ -285,6 +285,8 @@ const char *core_check(const struct core *c, struct arena *a)
         what = check_outbox(c, a);
     if (!what)
         what = check_lines(c);
+    if (!what)
+        what = attachments_check(c);
     if (!what)
         what = check_texts(c, a);
     arena_rewind(a, mark);

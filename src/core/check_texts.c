@@ -36,6 +36,8 @@ static void hold_names(const struct core *c, struct holders *h, const struct rol
         hold(h, vec_at(c, &role->provided, i));
     for (uint32_t i = 0; i < role->conflicting.count; i++)
         hold(h, vec_at(c, &role->conflicting, i));
+    for (uint32_t i = 0; i < role->attaching.count; i++)
+        hold(h, vec_at(c, &role->attaching, i));
     for (uint32_t i = 1; i < role->wanted.count; i += 2)
         hold(h, vec_at(c, &role->wanted, i));
 }

@@ -148,6 +148,8 @@ noderole_ix noderole_find(const struct core *c, node_ix n, role_ix r);
 bool role_provides(const struct core *c, role_ix provider, role_ix provided);
 /* Is `r`'s jig usable here (K10)? */
 bool role_can_run(const struct core *c, role_ix r);
+/* Why not? "jig X is ...". */
+struct str role_why_not(const struct core *c, role_ix r, struct arena *a);
 /* The name of the jig a run of `r` uses. */
 struct str role_jig_name(const struct core *c, role_ix r);
 bool role_is_noop(const struct core *c, role_ix r);
@@ -318,6 +320,8 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 void roles_resolve(struct core *c);
 /* REQUIRE_UNRESOLVED and ATTRIB_UNKNOWN, naming each name this role waits for. */
 void roles_refuse_unresolved(struct core *c, role_ix r);
+/* Says no when its barclamp does not name it any more: it may only stay where it is. */
+void role_refuse_withdrawn(struct core *c, role_ix r);
 /* Does any role provide another? Nothing of that needs checking otherwise. */
 bool roles_have_provides(const struct core *c);
 void group_join(struct core *c, group_ix g, node_ix n);

@@ -11,7 +11,8 @@ struct json *data_object(struct arena *a, struct str doc)
     return tree->kind == JSON_OBJECT ? tree : json_make(a, JSON_OBJECT);
 }
 
-struct json *data_over(struct arena *a, struct json *below, struct str doc)
+/* Merge `doc` over `below`; the result may be `below` itself. */
+static struct json *data_over(struct arena *a, struct json *below, struct str doc)
 {
     if (doc.len <= 2) /* "" or "{}" */
         return below;

@@ -41,8 +41,6 @@ void data_tell_linked(struct core *c, noderole_ix nr, const struct json *before)
 
 /* The document as an object, whatever it is. */
 struct json *data_object(struct arena *a, struct str doc);
-/* Merge `doc` over `below`; the result may be `below` itself. */
-struct json *data_over(struct arena *a, struct json *below, struct str doc);
 /* Levels of {"a":{"b":value}} for path "a/b". */
 uint32_t data_depth(struct str path, const struct json *value);
 /* Merge `value` into the object `tree` at `path`; it is an object itself when the path is empty.

@@ -101,6 +101,8 @@ void do_deployment_role_create(struct core *c, const struct deployment_role_crea
         refuse_missing(c, "deployment_id", "deployment", p->deployment_id);
     if (!r.v)
         refuse_missing(c, "role_id", "role", p->role_id);
+    if (!refused(c) && !deployment_role_find(c, d, r).v)
+        role_refuse_withdrawn(c, r);
     if (refused(c))
         return;
     const deployment_role_ix dr = deployment_role_ensure(c, d, r);

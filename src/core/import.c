@@ -145,11 +145,9 @@ static barclamp_ix barclamp_named(struct import *im, struct str name, struct str
     if (!import_name(im, name, field, names_check_barclamp))
         return (barclamp_ix){0};
     barclamp_ix ix = {name_find(c, TABLE_BARCLAMP, name)};
-    if (ix.v) {
-        im->before = text_of(c, barclamp_at(c, ix)->cfg_data);
+    if (ix.v)
         return is_spelled(im, name, text_of(c, barclamp_at(c, ix)->name), field) ? ix
                                                                                  : (barclamp_ix){0};
-    }
     ix = barclamp_add(c);
     if (!ix.v)
         return ix;
@@ -529,7 +527,13 @@ static struct import import_begin(struct core *c, const struct json *doc)
     uint32_t attribs = count_of(doc, "attribs");
     for (const struct json *role = list ? list->first : NULL; role; role = role->next)
         attribs += count_of(role, "attribs");
-    im.roles_seen = marks_for(&im, TABLE_ROLE, roles);
+    const uint32_t room = c->tables[TABLE_ROLE].pool.high + roles + 1;
+    im.touched = arena_array(c->arena, role_ix, room);
+    im.places = arena_array(c->arena, uint32_t, room);
+    im.line = arena_array(c->arena, role_ix, room);
+    im.line_places = arena_array(c->arena, uint32_t, room);
+    im.own_requires = arena_array(c->arena, struct json *, room);
+    im.role_marks = marks_for(&im, TABLE_ROLE, roles);
     im.attribs_seen = marks_for(&im, TABLE_ATTRIB, attribs);
     return im;
 }
@@ -572,5 +576,7 @@ void do_import(struct core *c, const struct import_command *p)
     import_hammers(&im);
     import_roles(&im);
     import_node_attribs(&im);
+    import_left_out(&im);
+    import_requires(&im);
     import_end(&im);
 }

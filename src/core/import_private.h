@@ -11,18 +11,28 @@
 struct import {
     struct core *c;
     const struct json *doc;
-    struct str before;    /* the document it replaces; empty = there was none */
     barclamp_ix barclamp; /* 0 when the document does not say which */
     struct json *warnings;
     uint32_t problems;
     role_ix *touched; /* roles whose own facts changed, and where they stand in the document */
     uint32_t *places;
     uint32_t touched_count;
-    uint8_t *roles_seen; /* by index: defined in this document already */
-    uint8_t *attribs_seen;
-    bool changed;       /* anything */
-    bool attribs_moved; /* an attrib has another owner */
-    bool jigs_moved;    /* a jig has another client role */
+    role_ix *line; /* roles that may have to require others than before, and why */
+    uint32_t *line_places;
+    uint32_t line_count;
+    uint8_t *role_marks;        /* by index: enum role_mark */
+    struct json **own_requires; /* by index: what this document says, if it defines the role */
+    uint8_t *attribs_seen;      /* by index: defined in this document already */
+    bool changed;               /* anything */
+    bool attribs_moved;         /* an attrib has another owner, or none */
+    bool jigs_moved;            /* a jig has another client role */
+    bool withdrawn;             /* a role went, or lost its hooks */
+};
+
+enum role_mark {
+    MARK_SEEN = 1, /* defined in this document already */
+    MARK_TOUCHED = 2,
+    MARK_IN_LINE = 4,
 };
 
 /* Enough is enough: a document with so many mistakes is not read any further. */
@@ -51,5 +61,8 @@ struct str import_title(struct import *im, struct str name);
 void import_attrib(struct import *im, const struct json *entry, struct str place, role_ix owner,
                    bool write);
 
-/* import_roles.c */
+/* import_roles.c, in this order; attribs of nodes are imported in between, so that one which was a
+ * role's does not go with it. */
 void import_roles(struct import *im);
+void import_left_out(struct import *im);
+void import_requires(struct import *im);

@@ -18,7 +18,9 @@ static const struct {
 
 struct role_facts {
     struct str name, description, class_name, jig_name;
-    struct str requires, wants, provides, conflicts, announces; /* canonical; empty = none */
+    struct str wants, provides, conflicts, announces; /* canonical; empty = none */
+    struct json *requires;                            /* its own */
+    const struct json *attaches;
     uint32_t flags, hooks;
 };
 
@@ -170,65 +172,15 @@ static struct str read_wants(struct import *im, const struct json *entry, struct
     return list_text(im, wants);
 }
 
-/* ---- what documents say about each other's roles ---- */
-
-/* A require of X on Y can be said by X ("requires") or by Y ("attaches", or as later barclamps
- * spell it, "preceeds"). It holds as long as one of the two documents says so. */
-
-static bool entry_lists(const struct json *entry, const char *key, struct str name)
+/* What it attaches itself to; later barclamps spell it "preceeds". */
+static const struct json *read_attaches(struct import *im, const struct json *entry,
+                                        struct str place)
 {
-    const struct json *list = import_get(entry, key);
-    for (const struct json *item = list ? list->first : NULL; item; item = item->next)
-        if (item->kind == JSON_STRING && str_eq_nocase(item->text, name))
-            return true;
-    return false;
-}
-
-static const struct json *entry_of(const struct json *doc, struct str role)
-{
-    const struct json *list = import_get(doc, "roles");
-    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
-        const struct json *name = import_get(entry, "name");
-        if (name && name->kind == JSON_STRING && str_eq_nocase(name->text, role))
-            return entry;
-    }
-    return NULL;
-}
-
-static const struct json *document_of(struct import *im, role_ix r)
-{
-    const barclamp_ix owner = role_at(im->c, r)->barclamp;
-    if (owner.v == im->barclamp.v)
-        return im->doc;
-    return doc_tree(im->c->arena, text_of(im->c, barclamp_at(im->c, owner)->cfg_data));
-}
-
-static bool attaches(struct import *im, struct str role, struct str to)
-{
-    const role_ix r = {name_find(im->c, TABLE_ROLE, role)};
-    const struct json *entry = r.v ? entry_of(document_of(im, r), role) : NULL;
-    return entry && (entry_lists(entry, "attaches", to) || entry_lists(entry, "preceeds", to));
-}
-
-static bool requires_itself(struct import *im, role_ix r, struct str name)
-{
-    const struct json *entry =
-        entry_of(document_of(im, r), text_of(im->c, role_at(im->c, r)->name));
-    return entry && entry_lists(entry, "requires", name);
-}
-
-/* What the document says the role requires, and what others attached to it. */
-static struct str read_requires(struct import *im, const struct json *entry, struct str place,
-                                struct str name)
-{
-    struct json *names = read_words(im, entry, "requires", place, names_check_role);
-    const role_ix r = {name_find(im->c, TABLE_ROLE, name)};
-    const struct json *old =
-        doc_tree(im->c->arena, r.v ? text_of(im->c, role_at(im->c, r)->requires) : STR(""));
-    for (const struct json *item = old->first; item; item = item->next)
-        if (!list_has(names, item->text) && attaches(im, item->text, name))
-            json_append(names, json_make_string(im->c->arena, item->text));
-    return list_text(im, names);
+    struct json *names = read_words(im, entry, "attaches", place, names_check_role);
+    const struct json *more = read_words(im, entry, "preceeds", place, names_check_role);
+    for (const struct json *item = more->first; item; item = item->next)
+        json_append(names, json_make_string(im->c->arena, item->text));
+    return names;
 }
 
 /* ---- the row ---- */
@@ -244,8 +196,7 @@ static bool role_reads_as(const struct core *c, const struct role *r, const stru
     return r->flags == f->flags && r->hooks == f->hooks && !loses_template(r, f) &&
            str_eq(text_of(c, r->description), f->description) &&
            str_eq(text_of(c, r->class_name), f->class_name) &&
-           str_eq(text_of(c, r->jig_name), f->jig_name) &&
-           str_eq(text_of(c, r->requires), f->requires) && str_eq(text_of(c, r->wants), f->wants) &&
+           str_eq(text_of(c, r->jig_name), f->jig_name) && str_eq(text_of(c, r->wants), f->wants) &&
            str_eq(text_of(c, r->provides), f->provides) &&
            str_eq(text_of(c, r->conflicts), f->conflicts) &&
            str_eq(text_of(c, r->announces), f->announces);
@@ -254,8 +205,28 @@ static bool role_reads_as(const struct core *c, const struct role *r, const stru
 static void touch(struct import *im, role_ix r, uint32_t place)
 {
     im->changed = true;
+    if (im->role_marks[r.v] & MARK_TOUCHED)
+        return;
+    im->role_marks[r.v] |= MARK_TOUCHED;
     im->touched[im->touched_count] = r;
     im->places[im->touched_count++] = place;
+}
+
+/* What it requires is looked at when everybody is there. */
+static void line_up(struct import *im, role_ix r, uint32_t place)
+{
+    if (im->role_marks[r.v] & MARK_IN_LINE)
+        return;
+    im->role_marks[r.v] |= MARK_IN_LINE;
+    im->line[im->line_count] = r;
+    im->line_places[im->line_count++] = place;
+}
+
+static void attach(struct import *im, role_ix r, const struct json *names, uint32_t place)
+{
+    const struct role_list others = attachments_write(im->c, r, names);
+    for (uint32_t i = 0; i < others.count; i++)
+        line_up(im, others.items[i], place);
 }
 
 static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
@@ -266,7 +237,6 @@ static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
     put_text(c, &r->description, f->description);
     put_text(c, &r->class_name, f->class_name);
     put_text(c, &r->jig_name, f->jig_name);
-    put_doc(c, &r->requires, f->requires);
     put_doc(c, &r->wants, f->wants);
     put_doc(c, &r->provides, f->provides);
     put_doc(c, &r->conflicts, f->conflicts);
@@ -281,11 +251,11 @@ static bool may_define(struct import *im, role_ix ix, struct str name, struct st
     struct core *c = im->c;
     const struct role *r = role_at(c, ix);
     struct str why = STR("");
-    if (im->roles_seen[ix.v])
+    if (im->role_marks[ix.v] & MARK_SEEN)
         why = SAY(c, STR("role "), name, STR(" comes twice"));
     else if (!str_eq(text_of(c, r->name), name))
         why = SAY(c, name, STR(" differs only in case from "), text_of(c, r->name));
-    else if (im->barclamp.v && r->barclamp.v != im->barclamp.v)
+    else if (im->barclamp.v && r->barclamp.v != im->barclamp.v && !(r->flags & ROLE_WITHDRAWN))
         why = SAY(c, STR("role "), name, STR(" belongs to barclamp "),
                   text_of(c, barclamp_at(c, r->barclamp)->name));
     if (why.len)
@@ -297,8 +267,12 @@ static role_ix role_named(struct import *im, struct str name, struct str field)
 {
     struct core *c = im->c;
     role_ix ix = {name_find(c, TABLE_ROLE, name)};
+    if (ix.v && !may_define(im, ix, name, field))
+        return (role_ix){0};
+    if (ix.v && im->barclamp.v && role_at(c, ix)->barclamp.v != im->barclamp.v)
+        role_take_over(c, ix, im->barclamp);
     if (ix.v)
-        return may_define(im, ix, name, field) ? ix : (role_ix){0};
+        return ix;
     ix = role_add(c);
     if (!ix.v)
         return ix;
@@ -316,8 +290,10 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
     const struct str field = place_of(im, place, "jig");
     const struct str jig = import_text(im, entry, "jig", place, STR(""));
     if (import_name(im, jig, field, names_check_jig) && !name_find(im->c, TABLE_JIG, jig))
-        import_warn(im, field,
-                    SAY(im->c, STR("jig "), jig, STR(" is not known here; the role cannot run")));
+        import_warn(
+            im, field,
+            SAY(im->c, STR("jig "), jig, STR(" is not known here; the role "),
+                core_settings(im->c)->test_jig ? STR("runs on the test jig") : STR("cannot run")));
     return jig;
 }
 
@@ -329,13 +305,14 @@ static struct role_facts read_role(struct import *im, const struct json *entry, 
         .description = import_text(im, entry, "description", place, import_title(im, name)),
         .class_name = import_text(im, entry, "type", place, STR("Role")),
         .jig_name = read_jig(im, entry, place),
-        .requires = read_requires(im, entry, place, name),
+        .requires = read_words(im, entry, "requires", place, names_check_role),
         .wants = read_wants(im, entry, place),
         .provides = read_names(im, entry, "provides", place),
         .conflicts = read_names(im, entry, "conflicts", place),
         .announces = list_text(im, read_words(im, entry, "announces", place, check_step)),
         .flags = read_flags(im, entry, place),
         .hooks = read_hooks(im, entry, place),
+        .attaches = read_attaches(im, entry, place),
     };
 }
 
@@ -353,11 +330,14 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
     const struct role_facts facts = read_role(im, entry, place, name);
     const role_ix ix = named ? role_named(im, name, field) : (role_ix){0};
     if (ix.v) {
-        im->roles_seen[ix.v] = 1;
-        if (!role_reads_as(c, role_at(c, ix), &facts)) {
-            role_write(c, ix, &facts);
-            touch(im, ix, i);
-        }
+        im->role_marks[ix.v] |= MARK_SEEN;
+        im->own_requires[ix.v] = facts.requires;
+        line_up(im, ix, i);
+        attach(im, ix, facts.attaches, i);
+    }
+    if (ix.v && !role_reads_as(c, role_at(c, ix), &facts)) {
+        role_write(c, ix, &facts);
+        touch(im, ix, i);
     }
     uint32_t k = 0;
     const struct str attribs = place_of(im, place, "attribs");
@@ -366,102 +346,107 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
         import_attrib(im, item, place_at(im, attribs, k), ix, ix.v != 0);
 }
 
-/* ---- requires put upon others ---- */
+/* ---- roles that are not there ---- */
 
-static void set_require(struct import *im, role_ix on, struct str name, bool wanted, uint32_t place)
+/* Of this barclamp, and not in its document any more. */
+static bool is_left_out(const struct import *im, role_ix r)
 {
-    struct core *c = im->c;
-    const struct json *now = doc_tree(c->arena, text_of(c, role_at(c, on)->requires));
-    if (list_has(now, name) == wanted)
-        return;
-    struct json *names = json_make(c->arena, JSON_ARRAY);
-    for (const struct json *item = now->first; item; item = item->next)
-        if (!str_eq_nocase(item->text, name))
-            json_append(names, json_make_string(c->arena, item->text));
-    if (wanted)
-        json_append(names, json_make_string(c->arena, name));
-    put_doc(c, &role_edit(c, on)->requires, list_text(im, names));
-    touch(im, on, place);
+    return role_at(im->c, r)->barclamp.v == im->barclamp.v && !(im->role_marks[r.v] & MARK_SEEN);
 }
 
-static void attach(struct import *im, const struct json *entry, uint32_t i, const char *key)
+static bool stays(const struct import *im, struct str name)
 {
-    struct core *c = im->c;
-    const struct str place = place_at(im, STR("roles"), i);
-    const struct json *name = import_get(entry, "name");
-    const struct json *to = read_words(im, entry, key, place, names_check_role);
-    for (const struct json *item = to->first; item; item = item->next) {
-        const role_ix on = {name_find(c, TABLE_ROLE, item->text)};
-        if (on.v)
-            set_require(im, on, name->text, true, i);
-        else
-            import_warn(im, place_of(im, place, key),
-                        SAY(c, STR("there is no role "), item->text, STR(" to attach to yet")));
-    }
+    const role_ix r = {name_find(im->c, TABLE_ROLE, name)};
+    return r.v && !(is_left_out(im, r) && role_at(im->c, r)->deployed.count == 0);
 }
 
-/* What an earlier version of the document attached and nobody asks for any more. */
-static void detach(struct import *im, const struct json *entry, const char *key)
+static void warn_unattached(struct import *im, const struct json *entry, uint32_t i,
+                            const char *key)
 {
-    const struct json *list = import_get(entry, key);
-    const struct json *name = import_get(entry, "name");
-    for (const struct json *item = list ? list->first : NULL; item; item = item->next) {
-        const role_ix on = {name_find(im->c, TABLE_ROLE, item->text)};
-        if (on.v && !attaches(im, name->text, item->text) && !requires_itself(im, on, name->text))
-            set_require(im, on, name->text, false, 0);
-    }
-}
-
-static void detach_all(struct import *im)
-{
-    const struct json *list = import_get(doc_tree(im->c->arena, im->before), "roles");
-    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
-        detach(im, entry, "attaches");
-        detach(im, entry, "preceeds");
-    }
-}
-
-static bool has_role(const struct import *im, const struct json *entry)
-{
-    const struct json *name = import_get(entry, "name");
-    return name && name->kind == JSON_STRING && name_find(im->c, TABLE_ROLE, name->text);
-}
-
-static void attach_all(struct import *im, const struct json *first)
-{
-    uint32_t i = 0;
-    for (const struct json *entry = first; entry && !import_is_hopeless(im);
-         entry = entry->next, i++) {
-        if (!has_role(im, entry))
-            continue;
-        attach(im, entry, i, "attaches");
-        attach(im, entry, i, "preceeds");
-    }
-}
-
-/* Every role can be written once for itself and once for each that attaches to it. */
-static uint32_t count_touches(const struct json *first)
-{
-    uint32_t count = 0;
-    for (const struct json *entry = first; entry; entry = entry->next) {
-        const struct json *to = import_get(entry, "attaches");
-        const struct json *also = import_get(entry, "preceeds");
-        count += 1 + (to ? to->count : 0) + (also ? also->count : 0);
-    }
-    return count;
+    const struct json *to = import_get(entry, key);
+    for (const struct json *item = to ? to->first : NULL; item; item = item->next)
+        if (item->kind == JSON_STRING && !stays(im, item->text))
+            import_warn(im, place_of(im, place_at(im, STR("roles"), i), key),
+                        SAY(im->c, STR("there is no role "), item->text, STR(" to attach to yet")));
 }
 
 void import_roles(struct import *im)
 {
     uint32_t i = 0;
-    const struct json *before = import_get(doc_tree(im->c->arena, im->before), "roles");
     const struct json *first = import_list(im, im->doc, "roles", STR(""));
-    const uint32_t room = count_touches(first) + count_touches(before ? before->first : NULL);
-    im->touched = arena_array(im->c->arena, role_ix, room);
-    im->places = arena_array(im->c->arena, uint32_t, room);
     for (const struct json *entry = first; entry && !import_is_hopeless(im);
          entry = entry->next, i++)
         import_role(im, entry, i);
-    attach_all(im, first);
-    detach_all(im);
+    i = 0;
+    for (const struct json *entry = first; entry && !import_is_hopeless(im);
+         entry = entry->next, i++) {
+        warn_unattached(im, entry, i, "attaches");
+        warn_unattached(im, entry, i, "preceeds");
+    }
+}
+
+/* ---- roles that the document does not name any more ---- */
+
+static struct str count_of(struct import *im, uint32_t count, const char *noun)
+{
+    return SAY(im->c, say_i64(im->c, count), STR(" "), str_from(noun),
+               str_from(count == 1 ? "" : "s"));
+}
+
+static void warn_withdrawn(struct import *im, role_ix r)
+{
+    struct core *c = im->c;
+    const uint32_t nodes = role_count_bound(c, r);
+    const struct str where =
+        nodes ? SAY(c, STR("bound on "), count_of(im, nodes, "node"))
+              : SAY(c, STR("part of "), count_of(im, role_at(c, r)->deployed.count, "deployment"));
+    import_warn(im, STR("roles"),
+                SAY(c, STR("role "), text_of(c, role_at(c, r)->name),
+                    STR(" is no longer in barclamp "),
+                    text_of(c, barclamp_at(c, im->barclamp)->name), STR(" and is still "), where,
+                    STR("; it keeps running as it is, without hooks")));
+}
+
+static void leave_out(struct import *im, role_ix r)
+{
+    struct core *c = im->c;
+    attach(im, r, json_make(c->arena, JSON_ARRAY), NO_PLACE);
+    if (role_at(c, r)->deployed.count) {
+        warn_withdrawn(im, r);
+        if (!role_withdraw(c, r))
+            return;
+        im->withdrawn = true;
+        touch(im, r, NO_PLACE);
+        return;
+    }
+    im->attribs_moved = im->attribs_moved || role_at(c, r)->attribs.count;
+    im->changed = im->withdrawn = true;
+    role_remove(c, r);
+}
+
+void import_left_out(struct import *im)
+{
+    struct core *c = im->c;
+    int64_t after = 0;
+    if (refused(c)) /* a document that is refused has not said what it leaves out */
+        return;
+    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
+         ix = core_next_row(c, TABLE_ROLE, after)) {
+        after = role_at(c, (role_ix){ix})->o.id;
+        if (is_left_out(im, (role_ix){ix}))
+            leave_out(im, (role_ix){ix});
+    }
+    if (im->withdrawn)
+        roles_withdrawn(c);
+}
+
+void import_requires(struct import *im)
+{
+    struct core *c = im->c;
+    for (uint32_t i = 0; i < im->line_count; i++) {
+        const role_ix r = im->line[i];
+        if (pool_is_live(&c->tables[TABLE_ROLE].pool, r.v) &&
+            attachments_apply(c, r, im->own_requires[r.v]))
+            touch(im, r, im->line_places[i]);
+    }
 }

@@ -109,6 +109,8 @@ static void bind_member(struct core *c, struct revert *r, const struct content_e
         skip(c, r, entry, "the role is on the node in another deployment");
     else if (there.v)
         return;
+    else if (role_at(c, role)->flags & ROLE_WITHDRAWN)
+        skip(c, r, entry, "the role is no longer in its barclamp");
     else if (role_at(c, role)->flags & ROLE_DESTRUCTIVE)
         skip(c, r, entry, "the role is destructive: bind it by hand");
     else if (bind_role(c, role, n, r->d, STR("")).v)

@@ -27,7 +27,7 @@ static const struct role *role_of(const struct core *c, uint32_t r)
 struct str role_field(struct core *c, const struct roles_touched *touched, role_ix r)
 {
     for (uint32_t i = 0; touched && i < touched->count; i++)
-        if (touched->roles[i].v == r.v)
+        if (touched->roles[i].v == r.v && touched->places[i] != NO_PLACE)
             return SAY(c, STR("roles/"), say_i64(c, touched->places[i]));
     return STR("roles");
 }

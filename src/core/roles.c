@@ -1,6 +1,5 @@
 #include "core/roles_private.h"
 
-#include "base/json.h"
 #include "model/jig_class.h"
 
 /* ---- what a role can do here ---- */
@@ -8,13 +7,13 @@
 bool role_can_run(const struct core *c, role_ix r)
 {
     const jig_ix jig = role_at(c, r)->jig;
-    if (!jig.v)
-        return false;
-    const struct jig *j = jig_at(c, jig);
-    if (j->active)
+    if (jig.v && jig_at(c, jig)->active)
         return true;
     if (!core_settings(c)->test_jig)
         return false;
+    if (!jig.v) /* nobody knows what it would be, so it can be pretended like any other */
+        return true;
+    const struct jig *j = jig_at(c, jig);
     if (!j->stays_itself)
         return true;
     /* Whoever turns the test jig on wants roles that name it to run as well. */
@@ -25,12 +24,32 @@ bool role_can_run(const struct core *c, role_ix r)
 struct str role_jig_name(const struct core *c, role_ix r)
 {
     const struct role *role = role_at(c, r);
-    if (!role->jig.v)
-        return text_of(c, role->jig_name);
-    const struct jig *j = jig_at(c, role->jig);
-    if (core_settings(c)->test_jig && !j->stays_itself)
+    const bool itself = role->jig.v && jig_at(c, role->jig)->stays_itself;
+    if (core_settings(c)->test_jig && !itself)
         return STR("test");
-    return text_of(c, j->name);
+    return text_of(c, role->jig.v ? jig_at(c, role->jig)->name : role->jig_name);
+}
+
+struct str role_why_not(const struct core *c, role_ix r, struct arena *a)
+{
+    const struct role *role = role_at(c, r);
+    struct buf b = buf_in(a);
+    buf_put_z(&b, "jig ");
+    buf_put_str(&b, text_of(c, role->jig_name));
+    if (!role->jig.v) {
+        buf_put_z(&b, " is not known here");
+        return buf_str(&b);
+    }
+    const struct jig *jig = jig_at(c, role->jig);
+    const struct jig_class *class = jig_class_find(text_of(c, jig->class_name));
+    buf_put_z(&b, " is not active");
+    if (jig->inactive_reason) {
+        buf_put_z(&b, ": ");
+        buf_put_str(&b, text_of(c, jig->inactive_reason));
+    } else if (class && class->is_test) {
+        buf_put_z(&b, " because the test jig is off");
+    }
+    return buf_str(&b);
 }
 
 bool role_is_noop(const struct core *c, role_ix r)
@@ -182,7 +201,7 @@ static struct meaning mean(struct pass *p, role_ix r)
 
 /* ---- writing the lists, where they differ ---- */
 
-static uint32_t hold(struct core *c, struct str text)
+uint32_t text_hold(struct core *c, struct str text)
 {
     bool full = false;
     const uint32_t handle = blob_take(&c->blobs, text, &full);
@@ -222,7 +241,7 @@ static bool write_names(struct pass *p, role_ix r, size_t offset, doc_h document
     struct vec old = *v;
     *v = (struct vec){0};
     for (const struct json *name = names->first; name; name = name->next)
-        vec_push(&c->heap, v, hold(c, name->text));
+        vec_push(&c->heap, v, text_hold(c, name->text));
     drop_names(c, &old); /* last, so that a name in both lists never loses its last holder */
     return true;
 }
@@ -248,7 +267,7 @@ static bool write_wants(struct pass *p, role_ix r, const struct meaning *m)
     role->wanted = (struct vec){0};
     for (uint32_t i = 0; i < m->wanted_count; i++) {
         vec_push(&c->heap, &role->wanted, m->wanted[i]);
-        vec_push(&c->heap, &role->wanted, m->at[i].len ? hold(c, m->at[i]) : 0);
+        vec_push(&c->heap, &role->wanted, m->at[i].len ? text_hold(c, m->at[i]) : 0);
     }
     for (uint32_t i = 1; i < old.count; i += 2)
         if (vec_at(c, &old, i))
@@ -461,6 +480,7 @@ void roles_resolve(struct core *c)
     struct pass p = pass_begin(c, &scratch);
     derive_jigs(c);
     own_attribs(c);
+    attachments_load(c);
     resolve_stale(&p, NULL);
     role_graph_settle(c, NULL, &scratch);
     count_kinds(c);

@@ -113,8 +113,10 @@ struct role {
     struct vec attribs;     /* attrib_ix owned, by id */
     struct vec
         wanted; /* pairs: attrib_ix, blob handle of `at` (0 = the attrib's map); document order */
-    struct vec deployed; /* deployment_role_ix of this role, by id */
-    bool unresolved;     /* a required role or wanted attrib does not exist */
+    struct vec deployed;   /* deployment_role_ix of this role, by id */
+    struct vec attaching;  /* blob handles of the names it attaches itself to, in small letters */
+    uint32_t own_requires; /* so many of `requires`; those behind attached themselves */
+    bool unresolved;       /* a required role or wanted attrib does not exist */
 };
 
 struct attrib {
@@ -319,6 +321,7 @@ struct core {
     struct omap
         waiting[QUEUE_COUNT]; /* NORMAL: cohort and id -> noderole_ix; HIGH: run id -> run_ix */
     struct omap timers;       /* deadline of parked runs -> run_ix */
+    struct omap attachers;    /* handle of a role's name and who attaches to it -> role_ix */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* of rows, relations and archives */
     struct list relations;    /* struct relation_change */

@@ -174,15 +174,12 @@ static void why_head(struct chain *ch, deployment_ix d)
 static void why_jig(struct chain *ch, role_ix r)
 {
     const struct role *role = role_at(ch->c, r);
-    const struct str reason =
-        role->jig.v ? text_of(ch->c, jig_at(ch->c, role->jig)->inactive_reason) : STR("");
     add(ch, (struct cause){.code = CAUSE_JIG_INACTIVE,
                            .object = TABLE_ROLE,
                            .object_id = role->o.id,
-                           .text = TELL(ch, STR("jig `"), text_of(ch->c, role->jig_name),
-                                        STR("` of role `"), text_of(ch->c, role->name),
-                                        STR("` cannot run here"), reason.len ? STR(": ") : STR(""),
-                                        reason)});
+                           .text = TELL(ch, STR("role `"), text_of(ch->c, role->name),
+                                        STR("` cannot run here: "),
+                                        role_why_not(ch->c, r, ch->arena))});
 }
 
 /* True when a condition is unmet; it has been added. */

@@ -50,18 +50,28 @@ const struct hammer_class *hammer_class_find(struct str klass)
     return find_ours(klass);
 }
 
-bool hammer_class_offers(struct str klass, struct str action)
+static bool has_word(struct str words, struct str word)
 {
-    const struct hammer_class *found = hammer_class_find(klass);
-    if (!found)
-        return false;
-    const struct str words = str_from(found->power);
     for (uint32_t from = 0; from < words.len;) {
         const uint32_t to = str_find(words, ' ', from);
-        if (str_eq(str_slice(words, from, to), action))
+        if (str_eq(str_slice(words, from, to), word))
             return true;
         from = to + 1;
     }
+    return false;
+}
+
+bool hammer_class_offers(struct str klass, struct str action)
+{
+    const struct hammer_class *found = hammer_class_find(klass);
+    return found && has_word(str_from(found->power), action);
+}
+
+bool hammer_class_any_offers(struct str action)
+{
+    for (uint32_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        if (has_word(str_from(classes[i].power), action))
+            return true;
     return false;
 }
 

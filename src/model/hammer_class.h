@@ -26,5 +26,7 @@ const struct hammer_class *hammer_class_find(struct str klass);
 
 /* Does it offer this power action? */
 bool hammer_class_offers(struct str klass, struct str action);
+/* Does any? */
+bool hammer_class_any_offers(struct str action);
 /* Can it say what the machine starts from? */
 bool hammer_class_boots(struct str klass);

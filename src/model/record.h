@@ -419,6 +419,7 @@ enum role_flag {
     ROLE_POWERSAVE = 1 << 8,
     ROLE_SERVICE = 1 << 9,
     ROLE_SERVER = 1 << 10,
+    ROLE_WITHDRAWN = 1 << 11, /* its barclamp does not name it any more; only the core says so */
 };
 
 #define HOOKS(X)                                                                                   \

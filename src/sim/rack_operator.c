@@ -24,7 +24,7 @@ enum { ADMIN_DIES, ADMIN_LIVES, ADMIN_AWAY, ADMIN_BACK };
 
 /* ---- looking ---- */
 
-int64_t rack_find(const struct rack *r, enum table table, const char *name)
+static int64_t find(const struct rack *r, enum table table, const char *name)
 {
     const struct core *core = rack_core(r);
     return core ? core_find(core, table, str_from(name)) : 0;
@@ -32,8 +32,8 @@ int64_t rack_find(const struct rack *r, enum table table, const char *name)
 
 int64_t rack_node_id(const struct rack *r, uint32_t machine)
 {
-    return rack_find(r, TABLE_NODE,
-                     machine < RACK_MACHINES_MAX ? r->machines[machine].name : admin_name);
+    return find(r, TABLE_NODE,
+                machine < RACK_MACHINES_MAX ? r->machines[machine].name : admin_name);
 }
 
 bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_node)
@@ -46,10 +46,10 @@ bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_n
     return true;
 }
 
-int64_t rack_noderole_id(const struct rack *r, uint32_t machine, const char *role)
+static int64_t noderole_id(const struct rack *r, uint32_t machine, const char *role)
 {
     const int64_t node = rack_node_id(r, machine);
-    const int64_t id = rack_find(r, TABLE_ROLE, role);
+    const int64_t id = find(r, TABLE_ROLE, role);
     return node && id ? core_noderole(rack_core(r), node, id) : 0;
 }
 
@@ -57,7 +57,7 @@ bool rack_noderole(const struct rack *r, uint32_t machine, const char *role,
                    struct noderole_record *out_noderole)
 {
     struct record record;
-    const int64_t id = rack_noderole_id(r, machine, role);
+    const int64_t id = noderole_id(r, machine, role);
     if (!id || !core_record(rack_core(r), TABLE_NODEROLE, id, &record))
         return false;
     *out_noderole = record.noderole;
@@ -99,8 +99,8 @@ static struct command bind_of(const struct rack *r, uint32_t machine, const char
 {
     struct command command = {.kind = COMMAND_NODEROLE_BIND};
     command.noderole_bind.node_id = rack_node_id(r, machine);
-    command.noderole_bind.role_id = rack_find(r, TABLE_ROLE, role);
-    command.noderole_bind.deployment_id = rack_find(r, TABLE_DEPLOYMENT, deployment);
+    command.noderole_bind.role_id = find(r, TABLE_ROLE, role);
+    command.noderole_bind.deployment_id = find(r, TABLE_DEPLOYMENT, deployment);
     return command;
 }
 
@@ -114,7 +114,7 @@ struct rack_word rack_bind(struct rack *r, uint32_t machine, const char *role,
 static struct command commit_of(const struct rack *r, const char *deployment)
 {
     struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
-    command.deployment_commit.id = rack_find(r, TABLE_DEPLOYMENT, deployment);
+    command.deployment_commit.id = find(r, TABLE_DEPLOYMENT, deployment);
     return command;
 }
 
@@ -233,7 +233,7 @@ static bool wants_installed(struct rack *r, uint32_t machine)
     if (!rack_noderole(r, machine, "crowbar-managed-node", &managed) ||
         managed.state == NODEROLE_PROPOSED)
         return false;
-    if (rack_noderole_id(r, machine, "rack-application"))
+    if (noderole_id(r, machine, "rack-application"))
         return false;
     const struct command command = bind_of(r, machine, "rack-application", deployment_of(machine));
     order(r, &command);
@@ -243,13 +243,13 @@ static bool wants_installed(struct rack *r, uint32_t machine)
 static void choose_system(struct rack *r, uint32_t machine)
 {
     struct command command = {.kind = COMMAND_ATTRIB_SET};
-    const int64_t install = rack_noderole_id(r, machine, "provisioner-os-install");
+    const int64_t install = noderole_id(r, machine, "provisioner-os-install");
     const char *system = systems[prng_below(&r->chance, 2)];
     char value[32];
     snprintf(value, sizeof value, "\"%s\"", system);
     command.attrib_set.target = TABLE_NODEROLE;
     command.attrib_set.id = install;
-    command.attrib_set.attrib_id = rack_find(r, TABLE_ATTRIB, "provisioner-target_os");
+    command.attrib_set.attrib_id = find(r, TABLE_ATTRIB, "provisioner-target_os");
     command.attrib_set.bucket = BUCKET_USER;
     command.attrib_set.value = str_copy(&r->story, str_from(value));
     if (install)

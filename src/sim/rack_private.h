@@ -104,6 +104,4 @@ void rack_operator_admin(struct rack *r, int64_t what);
 /* A round of repairs after the faults. */
 void rack_operator_mends(struct rack *r);
 /* What a story or the operator needs to know by name. */
-int64_t rack_find(const struct rack *r, enum table table, const char *name);
 int64_t rack_node_id(const struct rack *r, uint32_t machine);
-int64_t rack_noderole_id(const struct rack *r, uint32_t machine, const char *role);

@@ -9,6 +9,7 @@
 local MANAGED, JOINED = 'crowbar-managed-node', 'crowbar-joined-node'
 local ASKED = 'asked' -- instead of a boot environment: the node waits to be told again
 local TELL_MAX = 300 -- nodes that one call tells; a hook may wish for 1,000 things
+local FAIL_MAX = 900 -- the same for bad news, which come one wish each
 
 -- What lies at a path, or nil: documents may have anything anywhere.
 local function at(tree, ...)
@@ -106,6 +107,33 @@ local function tell_failure(node, noderoles)
   end
 end
 
+-- X8: machines that wait to be installed learn that they wait in vain. The next success tells them
+-- again, because what was noted is not what will be published. Nobody calls this again by itself,
+-- so where more are left the database's own node is given something new to look at: the change of
+-- that node goes on here.
+local function tell_waiting(noderole)
+  local wanted = at(noderole.data, 'crowbar', 'dhcp', 'clients') or {}
+  local known = at(noderole.notes, 'acknowledged') or {}
+  local reason = 'failed: dhcp-database is in error on ' .. noderole.node
+  local noted, told, last = {}, 0, nil
+  for name, client in pairs(wanted) do
+    local bootenv = at(client, 'bootenv')
+    if installs(bootenv) and known[name] ~= bootenv and known[name] ~= reason then
+      if told == FAIL_MAX then
+        local seen = at(noderole.host, 'hint', 'dhcp-told') == last
+        halligan.set_attrib('node', noderole.node_id, 'dhcp-told', seen and last .. '+' or last)
+        break
+      end
+      halligan.set_attrib('node', halligan.maybe(name), 'dhcp-active-bootstate', reason)
+      noted[name] = reason
+      told, last = told + 1, name
+    end
+  end
+  if told > 0 then
+    halligan.set_attrib('noderole', noderole, 'dhcp-acknowledged', noted, 'note')
+  end
+end
+
 local function refresh(node, context)
   local entry = entry_of(node)
   put_entry(context.noderoles, node.name, entry or halligan.null)
@@ -115,6 +143,9 @@ local function refresh(node, context)
   if entry and installs(entry.bootenv) and all_failed(context.noderoles)
     and node.data['dhcp-active-bootstate'] ~= entry.bootenv then
     tell_failure(node, context.noderoles)
+  end
+  if context.noderole and context.noderole.state == 'error' then
+    tell_waiting(context.noderole)
   end
 end
 
@@ -162,21 +193,5 @@ return {
     end
   end,
 
-  -- X8: machines that wait to be installed learn that they wait in vain. The next success tells
-  -- them again, because what was noted is not what will be published.
-  on_error = function(noderole)
-    local wanted = at(noderole.data, 'crowbar', 'dhcp', 'clients') or {}
-    local known = at(noderole.notes, 'acknowledged') or {}
-    local reason = 'failed: dhcp-database is in error on ' .. noderole.node
-    local noted, told = {}, 0
-    for name, client in pairs(wanted) do
-      local bootenv = at(client, 'bootenv')
-      if told < TELL_MAX and installs(bootenv) and known[name] ~= bootenv then
-        halligan.set_attrib('node', halligan.maybe(name), 'dhcp-active-bootstate', reason)
-        noted[name] = reason
-        told = told + 1
-      end
-    end
-    halligan.set_attrib('noderole', noderole, 'dhcp-acknowledged', noted, 'note')
-  end,
+  on_error = tell_waiting,
 }

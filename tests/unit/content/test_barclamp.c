@@ -488,21 +488,66 @@ static const char roles[] = "barclamp: {name: a}\n"
                             "  - {name: two, jig: j, hooks: [on_todo]}\n"
                             "  - {name: three, jig: j}\n";
 
-static struct barclamp_file with_hooks(struct bench *b)
+static struct barclamp_file with_code(struct bench *b, const char *text)
 {
     const struct hook_finder finder = {.self = folder, .find = find_hooks};
     struct barclamp_file file = {.path = "f.yml", .source_path = str_from(folder), .is_yaml = true};
     bench_open(b);
-    barclamp_from_yaml(&b->report, str_from(roles), &finder, &file);
+    barclamp_from_yaml(&b->report, str_from(text), &finder, &file);
     report_sort(&b->report);
     return file;
+}
+
+static struct barclamp_file with_hooks(struct bench *b)
+{
+    return with_code(b, roles);
+}
+
+/* A folder of our own with roles in it; the name stays until the test ends. */
+static void folder_open(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/halligan-barclamp-XXXXXX");
+    CHECK(mkdtemp(folder));
+    in_folder("mkdir roles");
+}
+
+TEST(what_is_wrong_with_form_and_code_is_told_together)
+{
+    struct bench b;
+    folder_open();
+    write_file("roles/one.lua", "!\n");
+    write_file("roles/two.lua", "on_todo\n!\n");
+    write_file("roles/four.lua", "on_active\n");
+    in_folder("mkdir roles/three.lua");
+    const struct barclamp_file file = with_code(&b, "barclamp: {name: a, version: [1]}\n"
+                                                    "roles:\n"
+                                                    "  - {name: one, jig: j, flags: implicit}\n"
+                                                    "  - 7\n"
+                                                    "  - {jig: j}\n"
+                                                    "  - {name: ../two, jig: j}\n"
+                                                    "  - {name: three, jig: j}\n"
+                                                    "  - {name: four, jig: j, requires: 1}\n"
+                                                    "  - {name: two}\n");
+    CHECK(file.document.len == 0 && b.report.errors == 10);
+    uint32_t of_code = 0, of_form = 0, of_folder = 0;
+    for (const struct report_entry *e = b.report.first; e; e = e->next) {
+        of_code += str_ends(e->file, STR(".lua"));
+        of_form += str_eq(e->file, STR("f.yml"));
+        of_folder += str_starts(e->text, STR("the Lua file of role three is no file: /")) &&
+                     str_ends(e->text, STR("/roles/three.lua"));
+    }
+    CHECK(of_code == 2 && of_form == 8 && of_folder == 1);
+    bench_close(&b);
+    const struct barclamp_file odd = with_code(&b, "barclamp: 3\nroles: {name: one}\n");
+    CHECK(odd.document.len == 0 && b.report.errors == 2);
+    bench_close(&b);
+    in_folder("rm -r ../$(basename $PWD)");
 }
 
 TEST(hooks_are_what_the_lua_files_define)
 {
     struct bench b;
-    CHECK(mkdtemp(folder));
-    in_folder("mkdir roles");
+    folder_open();
     write_file("roles/one.lua", "on_active\non_todo\n");
     write_file("roles/three.lua", "");
     const struct barclamp_file file = with_hooks(&b);

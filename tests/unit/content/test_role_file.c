@@ -10,7 +10,9 @@ static bool lies(err e, const char *path, const char *wanted)
     if (e != OK)
         return same(e == ERR_NOT_FOUND ? STR("none")
                     : e == ERR_REFUSED ? STR("refused")
-                                       : STR("too long"),
+                    : e == ERR_EXISTS  ? STR("no file")
+                    : e == ERR_LIMIT   ? STR("too long")
+                                       : STR("unreadable"),
                     wanted);
     CHECK(strncmp(path, disk, strlen(disk)) == 0);
     return same(str_from(path + strlen(disk)), wanted);
@@ -72,11 +74,25 @@ TEST(a_checkout)
 TEST(what_is_of_the_wrong_kind_is_none)
 {
     disk_open();
-    disk_run("mkdir -p a/roles/r.lua a/scripts/s && touch a/scripts/r a/puppet");
-    CHECK(role_lies("a", "r", ROLE_FILE_LUA, "none"));
+    disk_run("mkdir -p a/roles a/scripts/s && touch a/scripts/r a/puppet");
     CHECK(role_lies("a", "r", ROLE_FILE_SCRIPTS, "none"));
     CHECK(role_lies("a", "s", ROLE_FILE_SCRIPTS, "/a/scripts/s"));
     CHECK(role_lies("a", "r", ROLE_FILE_PUPPET, "none"));
+    disk_close();
+}
+
+TEST(code_that_is_no_file_is_not_the_same_as_no_code)
+{
+    disk_open();
+    disk_run("mkdir -p a/roles/folder.lua && mkfifo a/roles/pipe.lua && "
+             "ln -s nothing a/roles/gone.lua && ln -s loop.lua a/roles/loop.lua && "
+             "ln -s /dev/null a/roles/device.lua");
+    CHECK(role_lies("a", "folder", ROLE_FILE_LUA, "no file"));
+    CHECK(role_lies("a", "pipe", ROLE_FILE_LUA, "no file"));
+    CHECK(role_lies("a", "gone", ROLE_FILE_LUA, "no file"));
+    CHECK(role_lies("a", "device", ROLE_FILE_LUA, "no file"));
+    CHECK(role_lies("a", "loop", ROLE_FILE_LUA, "unreadable"));
+    CHECK(role_lies("a", "none", ROLE_FILE_LUA, "none"));
     disk_close();
 }
 
@@ -98,13 +114,12 @@ TEST(links_may_not_lead_out_of_the_barclamp)
     disk_write("a/templates/real", "");
     disk_write("ab/roles/far.lua", "");
     disk_run("ln -s real.lua a/roles/near.lua && ln -s ../../ab/roles/far.lua a/roles/far.lua && "
-             "ln -s /etc/passwd a/roles/away.lua && ln -s nothing a/roles/gone.lua && "
+             "ln -s /etc/passwd a/roles/away.lua && "
              "ln -s /etc a/templates/etc && ln -s real a/templates/near && ln -s a linked && "
              "ln -s loop a/templates/loop && ln -s ../../ab/roles a/scripts");
     CHECK(role_lies("a", "near", ROLE_FILE_LUA, "/a/roles/real.lua"));
     CHECK(role_lies("a", "far", ROLE_FILE_LUA, "refused")); /* though its path begins alike */
     CHECK(role_lies("a", "away", ROLE_FILE_LUA, "refused"));
-    CHECK(role_lies("a", "gone", ROLE_FILE_LUA, "none"));
     CHECK(role_lies("linked", "real", ROLE_FILE_LUA, "/a/roles/real.lua"));
     CHECK(template_lies("a", "etc/passwd", "refused"));
     CHECK(template_lies("a", "near", "/a/templates/real"));

@@ -587,12 +587,12 @@ TEST(a_refused_bind_says_what_is_wrong)
          "role idea is abstract: bind a role that provides it");
     CHECK(problems(w) == 1);
     SAYS(REFUSED(w, cmd_bind(w, "lost@n1", NULL), JIG_INACTIVE, "role_id"),
-         "role lost needs jig nowhere which is not active: no such jig was imported");
+         "role lost cannot run: jig nowhere is not known here");
     CHECK(problems(w) == 1);
     DONE(w, CMD(JIG_CREATE, jig_create, .name = STR("off"), .class_name = STR("script")));
     world_role(w, "idle", "'jig':'off'");
     HAS(REFUSED(w, cmd_bind(w, "idle@n1", NULL), JIG_INACTIVE, "role_id"),
-        "role idle needs jig off which is not active");
+        "role idle cannot run: jig off is not active");
     struct command c = CMD(NODEROLE_BIND, noderole_bind, .node_id = 91, .role_id = 92,
                            .deployment_id = 93, .data = STR("[]"));
     HAS(REFUSED(w, c, NOT_FOUND, "node_id"), "node with id 91");

@@ -75,7 +75,8 @@ TEST(why_says_what_about_whom_and_since_when)
     world_available(w, "n1", true);
     const int64_t jig = core_find(w->core, TABLE_JIG, STR("script"));
     DONE(w, CMD(JIG_UPDATE, jig_update, .id = jig, .given = GIVEN_JIG_ACTIVE));
-    HAS(why(w, TABLE_NODEROLE, a), "jig_inactive role 1: jig `script` of role `a` cannot run here");
+    HAS(why(w, TABLE_NODEROLE, a),
+        "jig_inactive role 1: role `a` cannot run here: jig script is not active");
     CHECK(cause_of(w, "a@n1", 0)->since == 0);
     DONE(w, CMD(JIG_UPDATE, jig_update, .id = jig, .given = GIVEN_JIG_ACTIVE, .active = true));
     world_run_all(w);

@@ -349,7 +349,8 @@ static struct str random_document(struct world *w, struct prng *r, uint32_t n)
     buf_put_z(&b, prng_below(r, 2) ? "\",\"class\":\"script\",\"implementor\":\"r0\"}]"
                                    : "\",\"class\":\"noop\"}]");
     buf_put_z(&b, ",\"roles\":[");
-    for (uint32_t i = 0; i < 3; i++) {
+    const uint64_t roles = prng_below(r, 8) ? 3 : 1 + prng_below(r, 2);
+    for (uint32_t i = 0; i < roles; i++) {
         buf_put_z(&b, i ? ",{\"name\":\"r" : "{\"name\":\"r");
         buf_put_u64(&b, n * 3 + i);
         buf_put_z(&b, "\",\"flags\":[\"implicit\"],\"jig\":\"j");
@@ -412,6 +413,17 @@ static bool same_texts(const struct core *a, const struct vec *x, const struct c
     return true;
 }
 
+/* Handles differ from core to core, and so does their order. */
+static bool same_names(const struct core *a, const struct vec *x, const struct core *b,
+                       const struct vec *y)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < x->count; i++)
+        for (uint32_t k = 0; k < y->count; k++)
+            found += str_eq(text_of(a, vec_at(a, x, i)), text_of(b, vec_at(b, y, k)));
+    return x->count == y->count && found == x->count;
+}
+
 static void check_same_roles(const struct core *a, const struct core *b)
 {
     for (int64_t id = core_next_id(a, TABLE_ROLE, 0); id; id = core_next_id(a, TABLE_ROLE, id)) {
@@ -425,6 +437,8 @@ static void check_same_roles(const struct core *a, const struct core *b)
         CHECK(same_texts(a, &x->provided, b, &y->provided, 0, 1));
         CHECK(same_texts(a, &x->conflicting, b, &y->conflicting, 0, 1));
         CHECK(x->unresolved == y->unresolved && x->cohort == y->cohort);
+        CHECK(same_names(a, &x->attaching, b, &y->attaching));
+        CHECK(x->own_requires == y->own_requires);
         CHECK((x->jig.v == 0) == (y->jig.v == 0));
         if (x->jig.v)
             CHECK(jig_at(a, x->jig)->o.id == jig_at(b, y->jig)->o.id &&

@@ -265,6 +265,53 @@ TEST(more_machines_than_one_call_may_tell_are_told_in_several)
     live_close(m.w);
 }
 
+/* All of them wait to be installed, and the database that should tell them is out of order. */
+static void check_bad_news(const char *section)
+{
+    enum { MACHINES = 1900 };
+    char text[200], noderole[100], clients[100], state[100];
+    struct machine m = begin();
+    struct buf value = buf_in(&m.w->arena);
+    snprintf(noderole, sizeof noderole, "%s-database@admin", section);
+    snprintf(clients, sizeof clients, "%s-clients", section);
+    snprintf(state, sizeof state, "%s-active-bootstate", section);
+    for (int i = 0; i < MACHINES; i++) {
+        snprintf(text, sizeof text, "m%04d", i);
+        create(m.w, text, false, "{}");
+        snprintf(text, sizeof text, "%s'm%04d.example.com':{'bootenv':'debian-12-install'}",
+                 i ? "," : "{", i);
+        buf_put_z(&value, text);
+    }
+    buf_put_z(&value, "}");
+    work(&m);
+    struct command set = cmd_set(m.w, TABLE_NODEROLE, the_noderole(m.w, noderole), clients,
+                                 BUCKET_SYSTEM, str_z(&m.w->arena, buf_str(&value)));
+    set.depth = 1; /* as a hook would */
+    DONE(m.w, set);
+    DONE(m.w, cmd_enqueue(m.w, noderole));
+    world_finish_with(m.w, noderole, (struct run_done_command){.result = RESULT_FAILED});
+    IS(m.w, noderole, "error");
+    SAYS(live_complaints(m.w), "");
+    snprintf(text, sizeof text, "'failed: %s-database is in error on admin.example.com'", section);
+    for (int i = 0; i < MACHINES; i += 1 + i % 7) {
+        char name[20];
+        snprintf(name, sizeof name, "m%04d", i);
+        SAYS(node_value(m.w, name, state), text);
+    }
+    SAYS(node_value(m.w, "m1899", state), text);
+    live_close(m.w);
+}
+
+TEST(x8_everybody_who_waits_for_a_dhcp_database_in_error_is_told)
+{
+    check_bad_news("dhcp");
+}
+
+TEST(x8_everybody_who_waits_for_a_provisioner_database_in_error_is_told)
+{
+    check_bad_news("provisioner");
+}
+
 TEST(test_async_needs_a_second_run)
 {
     struct machine m = begin();
@@ -293,5 +340,36 @@ TEST(the_test_roles_bind_as_the_cases_say)
     world_bind(m.w, "test-fails@n1");
     SAYS(world_staged(m.w, "test-fails@n1", "fail"), "true");
     SAYS(world_staged(m.w, "test-client@n1", "delay"), "0");
+    live_close(m.w);
+}
+
+TEST(the_test_jig_brings_its_roles_to_the_first_admin_node_and_to_what_is_discovered)
+{
+    struct machine m = {.w = live_open()};
+    live_import(m.w, live_path(m.w, "barclamps"));
+    DONE(m.w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
+    create(m.w, "admin", true, "{" ADDRESS "}");
+    CHECK(world_bound(m.w, "test-admin@admin") && world_bound(m.w, "test-discovery@admin"));
+    CHECK(world_bound(m.w, "crowbar-admin-node@admin"));
+    commit_node(m.w, "admin");
+    work(&m);
+    IS(m.w, "test-discovery@admin", "active");
+    create(m.w, "n1", false, "{}");
+    commit_node(m.w, "n1");
+    work(&m);
+    IS(m.w, "test-discovery@n1", "active");
+    CHECK(!world_bound(m.w, "test-admin@n1"));
+    live_close(m.w);
+}
+
+TEST(without_the_test_jig_its_roles_leave_machines_alone)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    static const char *const roles[] = {"test-admin@admin", "test-discovery@admin",
+                                        "test-discovery@n1"};
+    for (uint32_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        CHECK(!world_bound(m.w, roles[i]));
     live_close(m.w);
 }
