@@ -1,17 +1,59 @@
 #include "cli/check.h"
 
-#include "cli/beside.h"
-#include "hooks/code_finder.h"
-#include "cli/rehearsal.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* What is wrong with them is their owner's business. */
-static void import_silently(struct rehearsal *r, struct arena *a, const char *directories)
+#include "cli/beside.h"
+#include "cli/rehearsal.h"
+#include "hooks/code_finder.h"
+
+static int by_path(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
+}
+
+/* Which of all files are one's own: for each, true or false. */
+static bool *find_own(struct arena *a, const struct content_tree *all,
+                      const struct content_tree *own)
+{
+    bool *is_own = arena_array(a, bool, all->count);
+    const char **paths = arena_array(a, const char *, own->count);
+    for (uint32_t i = 0; i < own->count; i++)
+        paths[i] = own->files[i].path;
+    qsort(paths, own->count, sizeof *paths, by_path);
+    for (uint32_t i = 0; i < all->count; i++)
+        is_own[i] = bsearch(&all->files[i].path, paths, own->count, sizeof *paths, by_path) != NULL;
+    return is_own;
+}
+
+/* One's own come last, and everybody stays in order otherwise. */
+static void put_own_last(struct arena *a, struct content_tree *tree, bool *is_own)
+{
+    struct barclamp_file *files = arena_array(a, struct barclamp_file, tree->count);
+    uint32_t count = 0, other_count = 0;
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (!is_own[i])
+            files[count++] = tree->files[i];
+    other_count = count;
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (is_own[i])
+            files[count++] = tree->files[i];
+    tree->files = files;
+    for (uint32_t i = 0; i < count; i++)
+        is_own[i] = i >= other_count;
+}
+
+/* What a daemon does that is given one's own directories in front of those that it holds already:
+ * of two barclamps of one name only one's own is read. What is wrong with the others is their
+ * owner's business. */
+static struct content_tree read_with(struct arena *a, const char *directories, const char *with)
 {
     struct report unheard = report_begin(a);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
-    const struct content_tree tree = content_read_tree(&unheard, directories, &finder);
-    rehearsal_import(r, &tree, NULL);
+    const struct str both = str_join3(a, str_from(directories), STR(":"), str_from(with));
+    return content_read_tree(&unheard, str_z(a, both), &finder);
 }
 
 struct check check_barclamps(struct arena *a, const char *directories, const char *with)
@@ -20,15 +62,18 @@ struct check check_barclamps(struct arena *a, const char *directories, const cha
     struct rehearsal rehearsal;
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
+    const struct content_tree own = content_read_tree(&check.report, directories, &finder);
+    check.is_empty = own.count == 0 && check.report.errors == 0;
+    beside_check_owners(&check.report, &own);
+    struct rehearsal_files files = {.report = &check.report};
+    files.tree = with ? read_with(a, directories, with) : own;
+    bool *is_own = find_own(a, &files.tree, &own);
+    put_own_last(a, &files.tree, is_own);
+    files.is_heard = is_own;
     rehearsal_init(&rehearsal);
-    if (with)
-        import_silently(&rehearsal, a, with);
-    const struct content_tree tree = content_read_tree(&check.report, directories, &finder);
-    check.is_empty = tree.count == 0 && check.report.errors == 0;
-    beside_check_owners(&check.report, &tree);
-    const struct rehearsal_count in = rehearsal_import(&rehearsal, &tree, &check.report);
+    const struct rehearsal_count in = rehearsal_import(&rehearsal, &files);
     const struct beside beside = {&rehearsal, &code, &check.report};
-    beside_check_roles(&beside, &tree);
+    beside_check_roles(&beside, &own);
     rehearsal_fini(&rehearsal);
     report_sort(&check.report);
     check.barclamps = in.barclamps;

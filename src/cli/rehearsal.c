@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "content/rounds.h"
 #include "core/core.h"
 #include "model/jig_class.h"
 
@@ -140,52 +141,57 @@ static void look_for_names(const struct rehearsal *r, const struct barclamp_file
 
 /* ---- all of them ---- */
 
-static void import_while_any_gets_in(struct rehearsal *r, const struct content_tree *tree, bool *in)
+/* As daemon/content.c does it: this, and nothing that comes later, says who gets in. */
+static void import_in_rounds(struct rehearsal *r, const struct content_tree *tree, bool *in)
 {
-    bool got_in = true;
-    while (got_in) {
-        got_in = false;
-        for (uint32_t i = 0; i < tree->count; i++) {
-            if (in[i])
-                continue;
-            const struct outcome outcome = import(r, &tree->files[i]);
-            in[i] = outcome.verdict == VERDICT_DONE;
-            got_in = got_in || in[i];
-        }
-    }
-}
-
-static struct rehearsal_count count(const struct content_tree *tree, const bool *in)
-{
-    struct rehearsal_count count = {0};
-    for (uint32_t i = 0; i < tree->count; i++) {
-        const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
-        count.barclamps += in[i];
-        count.roles += in[i] && roles ? roles->count : 0;
-    }
-    return count;
-}
-
-struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct content_tree *tree,
-                                        struct report *report)
-{
-    arena_reset(&r->import);
-    bool *in = arena_array(&r->import, bool, tree->count);
-    import_while_any_gets_in(r, tree, in);
-    /* Again, also those that got in: what they miss may have come behind them, and a role that was
-     * not there to attach to may close a circle now. */
-    for (uint32_t i = 0; report && i < tree->count; i++) {
+    uint32_t i;
+    struct rounds rounds = rounds_begin(&r->import, tree->count);
+    while (rounds_next(&rounds, &i)) {
         const struct outcome outcome = import(r, &tree->files[i]);
         in[i] = outcome.verdict == VERDICT_DONE;
-        if (in[i])
-            content_report_warnings(report, &tree->files[i], outcome.doc);
-        else
-            content_report_problems(report, &tree->files[i], outcome.problems);
+        rounds_tell(&rounds, i, in[i] ? ROUNDS_TAKEN : ROUNDS_REFUSED);
     }
-    for (uint32_t i = 0; report && i < tree->count; i++)
-        if (in[i])
-            look_for_names(r, &tree->files[i], report);
-    return count(tree, in);
+}
+
+/* Nothing got in since it was refused last, so it is for the same reasons. */
+static void tell_refused(struct rehearsal *r, const struct barclamp_file *file,
+                         struct report *report)
+{
+    const struct outcome outcome = import(r, file);
+    must(outcome.verdict == VERDICT_REFUSED);
+    content_report_problems(report, file, outcome.problems);
+}
+
+/* A daemon warns on its way also of what comes behind; nobody needs to mend that. So the engine is
+ * asked once more, now that everybody is there. */
+static void tell_warnings(struct rehearsal *r, const struct barclamp_file *file,
+                          struct report *report)
+{
+    const struct outcome outcome = import(r, file);
+    if (outcome.verdict == VERDICT_DONE)
+        content_report_warnings(report, file, outcome.doc);
+}
+
+struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files)
+{
+    struct rehearsal_count count = {0};
+    const struct content_tree *tree = &files->tree;
+    arena_reset(&r->import);
+    bool *in = arena_array(&r->import, bool, tree->count);
+    import_in_rounds(r, tree, in);
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (files->is_heard[i] && !in[i])
+            tell_refused(r, &tree->files[i], files->report);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
+        if (!files->is_heard[i] || !in[i])
+            continue;
+        look_for_names(r, &tree->files[i], files->report);
+        tell_warnings(r, &tree->files[i], files->report);
+        count.barclamps++;
+        count.roles += roles ? roles->count : 0;
+    }
+    return count;
 }
 
 const char *rehearsal_jig_class(const struct rehearsal *r, struct str jig)

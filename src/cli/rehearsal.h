@@ -16,7 +16,14 @@ struct rehearsal {
     struct arena import; /* of one rehearsal_import */
 };
 
-/* What got in. */
+/* What is imported, and whom something is said about. */
+struct rehearsal_files {
+    struct content_tree tree;
+    const bool *is_heard; /* for each file of the tree */
+    struct report *report;
+};
+
+/* What got in, of those. */
 struct rehearsal_count {
     uint32_t barclamps;
     uint32_t roles;
@@ -25,11 +32,10 @@ struct rehearsal_count {
 void rehearsal_init(struct rehearsal *r);
 void rehearsal_fini(struct rehearsal *r);
 
-/* Import every file. What is refused is tried again while another one got in meanwhile. With a
- * report, what stays refused is told; then, since everybody is there now, what the engine warns of
- * and which names lead nowhere. */
-struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct content_tree *tree,
-                                        struct report *report);
+/* Import every file, in the order and as often as a daemon would (content/rounds.h). What stays
+ * refused is told; then, since everybody is there now, what the engine warns of and which names
+ * lead nowhere. */
+struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files);
 
 /* The class behind a jig ("script"); "" when it is not known. */
 const char *rehearsal_jig_class(const struct rehearsal *r, struct str jig);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json.h"
 #include "content/role_file.h"
 #include "core/core.h"
 #include "hooks/hooks.h"
@@ -14,8 +13,14 @@
 struct code {
     int64_t role_id;
     int64_t turn; /* in which its barclamp was imported, as far as this knows */
-    uint32_t hooks;
     bool is_loaded;
+    bool is_wrong; /* the file that was last looked for could not be used */
+};
+
+/* Where its file should lie. */
+struct place {
+    struct str source_path, role;
+    bool has_hooks; /* according to the core */
 };
 
 /* ---- the list ---- */
@@ -59,37 +64,54 @@ static struct code *find_or_add(struct codes *c, int64_t role_id)
 
 /* ---- loading ---- */
 
-static void unload(struct codes *c, struct code *code)
+static struct str path_of(struct codes *c, const struct place *place)
 {
-    hooks_unload(c->hooks, code->role_id);
-    code->is_loaded = false;
-    code->hooks = 0;
+    const struct str file = str_join3(&c->arena, STR("/roles/"), place->role, STR(".lua"));
+    return str_join2(&c->arena, place->source_path, file);
 }
 
-static void load_file(struct codes *c, struct code *code, const char *path)
+/* Nobody knows what it would define, but something it should. */
+static void miss(struct codes *c, struct code *code, const struct place *place, const char *why)
+{
+    const struct str text = str_join3(&c->arena, path_of(c, place), STR(": "), str_from(why));
+    code->is_wrong = true;
+    if (!code->is_loaded)
+        hooks_miss(c->hooks, code->role_id, text);
+    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", place->role)),
+             "the code of a role cannot be had: %.*s; %s", STR_FMT_ARGS(text),
+             code->is_loaded ? "going on with what there was" : "its hooks will fail");
+}
+
+static void load_file(struct codes *c, struct code *code, const char *path, struct str role)
 {
     struct hooks_report report;
-    if (hooks_load(c->hooks, code->role_id, path, &c->arena, &report) == OK) {
+    code->is_wrong = hooks_load(c->hooks, code->role_id, path, &c->arena, &report) != OK;
+    if (!code->is_wrong) {
         code->is_loaded = true;
-        code->hooks = report.functions.hooks;
         return;
     }
-    log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("role", code->role_id)),
+    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", role)),
              "the code of a role does not load: %.*s; %s", STR_FMT_ARGS(report.text),
              code->is_loaded ? "going on with what there was" : "its hooks will fail");
 }
 
-static void load(struct codes *c, struct code *code, struct str source_path, struct str role)
+static void load(struct codes *c, struct code *code, const struct place *place)
 {
     const char *path;
-    const err e = content_role_file(&c->arena, source_path, role, ROLE_FILE_LUA, &path);
-    if (e == OK)
-        load_file(c, code, path);
-    else if (e == ERR_NOT_FOUND)
-        unload(c, code);
-    else
-        log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", role), LOG_S("barclamp", source_path)),
-                 "the Lua file of a role lies outside its barclamp, or cannot be read");
+    const err e =
+        content_role_file(&c->arena, place->source_path, place->role, ROLE_FILE_LUA, &path);
+    code->is_wrong = false;
+    if (e == OK) {
+        load_file(c, code, path, place->role);
+    } else if (e != ERR_NOT_FOUND) {
+        miss(c, code, place, "it lies outside its barclamp, or cannot be read");
+    } else {
+        code->is_loaded = false;
+        if (place->has_hooks)
+            miss(c, code, place, "there is no such file");
+        else
+            hooks_unload(c->hooks, code->role_id);
+    }
     arena_reset(&c->arena);
 }
 
@@ -111,10 +133,17 @@ static void see_to(struct codes *c, int64_t role_id, bool again)
     if (code->turn == barclamp.barclamp.turn && !again)
         return;
     code->turn = barclamp.barclamp.turn;
-    struct str source_path = c->seams.source_path(c->seams.self, barclamp.barclamp.name);
-    if (source_path.len == 0)
-        source_path = barclamp.barclamp.source_path;
-    load(c, code, source_path, role.role.name);
+    struct place place = {.role = role.role.name, .has_hooks = role.role.hooks != 0};
+    place.source_path = c->seams.source_path(c->seams.self, barclamp.barclamp.name);
+    const bool is_newer = place.source_path.len != 0; /* than what the core knows */
+    if (is_newer)
+        place.has_hooks = false;
+    else
+        place.source_path = barclamp.barclamp.source_path;
+    load(c, code, &place);
+    /* Who has no file any more has no hooks, once that is imported. It may still be refused. */
+    if (is_newer && !code->is_loaded && !code->is_wrong)
+        code->turn = -1;
 }
 
 void codes_need(struct codes *c, int64_t role_id)
@@ -122,22 +151,14 @@ void codes_need(struct codes *c, int64_t role_id)
     see_to(c, role_id, false);
 }
 
-void codes_read_again(struct codes *c, const struct barclamp_file *file)
+bool codes_read_again(struct codes *c, struct str role)
 {
     const struct core *core = c->seams.core(c->seams.self);
-    const struct json *roles = json_get(file->tree, STR("roles"));
-    for (const struct json *role = roles ? roles->first : NULL; role && core; role = role->next) {
-        const struct json *name = json_get(role, STR("name"));
-        const int64_t id = name ? core_find(core, TABLE_ROLE, name->text) : 0;
-        if (id)
-            see_to(c, id, true);
-    }
-}
-
-bool codes_lacks(const struct codes *c, int64_t role_id, enum hook hook)
-{
-    const struct code *code = find(c, role_id);
-    return code && code->is_loaded && !(code->hooks >> hook & 1);
+    const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
+    if (id)
+        see_to(c, id, true);
+    const struct code *code = find(c, id);
+    return code && !code->is_wrong;
 }
 
 void codes_fini(struct codes *c)

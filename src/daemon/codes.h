@@ -3,8 +3,9 @@
  * Nothing of it is stored: the Lua file of a role is looked for when its code is first needed, when
  * its barclamp was imported, and on every reload. So code is there before the first hook of a start
  * is delivered, whatever else is still being read, and hooks that an import causes meet the code it
- * came with. A file that is wrong leaves the code there was; one that is gone takes it away. What
- * goes wrong is logged with file and line.
+ * came with. A file that is wrong leaves the code there was; one that is gone takes it away: a role
+ * without hooks needs none, and of one that should have some the calls fail. What goes wrong is
+ * logged with file and line, and told to whoever makes such a call.
  *
  * Belongs to the loop's thread.
  */
@@ -15,7 +16,6 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "content/barclamp.h"
 #include "model/record.h"
 
 struct code;
@@ -39,8 +39,7 @@ struct codes {
 
 /* The role is about to be called: see to its code, unless that is done already. */
 void codes_need(struct codes *c, int64_t role_id);
-/* Read the code of all roles of this barclamp again. */
-void codes_read_again(struct codes *c, const struct barclamp_file *file);
-/* Its code is there, and does not define this hook: the row was made for an older file. */
-bool codes_lacks(const struct codes *c, int64_t role_id, enum hook hook);
+/* Read the code of this role again. False when its file cannot be used, or there is no such role.
+ */
+bool codes_read_again(struct codes *c, struct str role);
 void codes_fini(struct codes *c);

@@ -5,64 +5,199 @@
 
 #include "base/json.h"
 #include "core/core.h"
-#include "hooks/code_finder.h"
 #include "sys/log.h"
+
+/* How much of documents may be under way: they are imported in one turn, which must not take
+ * long. A larger one goes alone. */
+enum { BYTES_WAITING_MAX = 4 << 10 };
 
 /* What became of one file so far. */
 struct content_try {
-    bool wanted;            /* it is to be imported */
-    bool asked;             /* an outcome is to come */
+    bool is_asked;          /* an outcome is to come */
+    bool is_in_force;       /* what the core holds is what this file says */
+    bool is_new;            /* since just now */
     struct report refusals; /* of the last time */
 };
 
 /* ---- saying it ---- */
 
-static void log_report(const struct report *r, const char *errors, const char *warnings)
+static void log_entry(const struct report_entry *entry, const char *what)
 {
     struct arena arena = {0};
-    for (const struct report_entry *entry = r->first; entry; entry = entry->next) {
-        struct buf line = buf_in(&arena);
-        report_format(entry, &line);
-        log_say(LOG_WARNING, "%s: %.*s", entry->severity == REPORT_ERROR ? errors : warnings,
-                STR_FMT_ARGS(buf_str(&line)));
-        arena_reset(&arena);
-    }
+    struct buf line = buf_in(&arena);
+    report_format(entry, &line);
+    log_say(LOG_WARNING, "%s: %.*s", what, STR_FMT_ARGS(buf_str(&line)));
+    arena_fini(&arena);
+}
+
+static void log_left_out(const struct report *r)
+{
     if (r->errors + r->warnings > r->count)
         log_say(LOG_WARNING, "and %u things more", r->errors + r->warnings - r->count);
-    arena_fini(&arena);
+}
+
+static void log_report(const struct report *r)
+{
+    for (const struct report_entry *entry = r->first; entry; entry = entry->next)
+        log_entry(entry,
+                  entry->severity == REPORT_ERROR ? "a barclamp is refused" : "an import warns");
+    log_left_out(r);
+}
+
+/* ---- what a file is about that does not read ---- */
+
+static struct str last_part(struct str path, const char *ending)
+{
+    uint32_t from = path.len;
+    while (from > 0 && path.at[from - 1] != '/')
+        from--;
+    return str_slice(path, from, path.len - (uint32_t)strlen(ending));
+}
+
+static struct str folder_of(struct str path)
+{
+    uint32_t to = path.len;
+    while (to > 0 && path.at[to - 1] != '/')
+        to--;
+    return str_slice(path, 0, to ? to - 1 : 0);
+}
+
+/* The root of a checkout is called like every other. */
+static bool has_source_path(const struct core *core, struct str source_path)
+{
+    struct record record;
+    for (int64_t id = core_next_id(core, TABLE_BARCLAMP, 0); id;
+         id = core_next_id(core, TABLE_BARCLAMP, id))
+        if (core_record(core, TABLE_BARCLAMP, id, &record) &&
+            str_eq(record.barclamp.source_path, source_path))
+            return true;
+    return false;
+}
+
+/* Its name may stand in the very line that does not read, so its path must tell. */
+static bool is_of_something_imported(const struct core *core, struct str path)
+{
+    if (!core)
+        return false;
+    if (str_ends(path, STR(".lua")))
+        return core_find(core, TABLE_ROLE, last_part(path, ".lua")) != 0;
+    if (str_ends(path, STR(".json")))
+        return core_find(core, TABLE_BARCLAMP, last_part(path, ".json")) != 0;
+    if (!str_ends(path, STR(".yml")))
+        return false;
+    return core_find(core, TABLE_BARCLAMP, last_part(path, ".yml")) != 0 ||
+           has_source_path(core, folder_of(path));
 }
 
 /* ---- reading ---- */
 
+static void take_reading(struct content *c)
+{
+    c->tries = arena_array(&c->reading.arena, struct content_try, c->reading.tree.count);
+    c->rounds = rounds_begin(&c->reading.arena, c->reading.tree.count);
+}
+
+static void name_directories(struct content *c, const char *directories)
+{
+    free(c->reading.directories);
+    c->reading.directories = strdup(directories);
+    must(c->reading.directories);
+}
+
 void content_read_ahead(struct content *c, const char *directories)
 {
     must(content_is_idle(c));
-    arena_reset(&c->arena);
-    struct report report = report_begin(&c->arena);
-    struct code_finder code = {0};
-    const struct hook_finder finder = code_finder_seam(&code);
-    c->tree = content_read_tree(&report, directories, &finder);
-    c->tries = arena_array(&c->arena, struct content_try, c->tree.count);
-    for (uint32_t i = 0; i < c->tree.count; i++)
-        c->tries[i].wanted = true;
+    name_directories(c, directories);
+    reading_run(&c->reading);
+    take_reading(c);
     c->is_read = true;
-    log_report(&report, "a barclamp does not read, going on without it", "a barclamp reads oddly");
+}
+
+static void enter(struct content *c, enum content_stage stage)
+{
+    c->stage = stage;
+    c->next = 0;
+    c->entry = stage == CONTENT_TELLING ? c->reading.report.first : NULL;
+}
+
+static void read_beside(uv_work_t *work)
+{
+    struct content *c = work->data;
+    reading_run(&c->reading);
+}
+
+static void was_read(uv_work_t *work, int status)
+{
+    struct content *c = work->data;
+    if (c->is_stopped || status != 0)
+        return;
+    take_reading(c);
+    enter(c, CONTENT_TELLING);
+}
+
+/* Until it is there, nothing waits to be imported. */
+static void begin_reading(struct content *c, const char *directories)
+{
+    name_directories(c, directories);
+    c->rounds = (struct rounds){0};
+    c->work.data = c;
+    enter(c, CONTENT_READING);
+    if (c->uv) {
+        must(uv_queue_work(c->uv, &c->work, read_beside, was_read) == 0);
+        return;
+    }
+    read_beside(&c->work);
+    was_read(&c->work, 0);
 }
 
 struct str content_source_path(const struct content *c, struct str barclamp)
 {
-    for (uint32_t i = 0; i < c->tree.count; i++) {
-        const struct barclamp_file *file = &c->tree.files[i];
-        if (!c->tries[i].wanted || !str_eq(file->name, barclamp))
-            continue;
-        const struct json *own =
-            file->is_yaml ? NULL : json_at(file->tree, STR("barclamp/source_path"));
-        return own ? own->text : file->source_path;
-    }
+    for (uint32_t i = 0; i < c->rounds.count; i++)
+        if (rounds_wants(&c->rounds, i) && str_eq(c->reading.tree.files[i].name, barclamp))
+            return reading_source_path(&c->reading.tree.files[i]);
     return STR("");
 }
 
-/* ---- importing ---- */
+void content_import(struct content *c, const char *directories)
+{
+    if (c->is_stopped)
+        return;
+    if (!content_is_idle(c)) {
+        free(c->again);
+        c->again = strdup(directories);
+        must(c->again);
+        return;
+    }
+    if (c->is_read)
+        enter(c, CONTENT_TELLING);
+    else
+        begin_reading(c, directories);
+    c->is_read = false;
+}
+
+bool content_is_idle(const struct content *c)
+{
+    return c->stage == CONTENT_IDLE;
+}
+
+/* ---- one step of each stage: true, or nothing is left to do in it for now ---- */
+
+static bool tell_next(struct content *c)
+{
+    const struct report_entry *entry = c->entry;
+    if (!entry) {
+        log_left_out(&c->reading.report);
+        return false;
+    }
+    c->entry = entry->next;
+    if (entry->severity == REPORT_WARNING)
+        log_entry(entry, "a barclamp reads oddly");
+    else if (is_of_something_imported(c->seams.core(c->seams.self), entry->file))
+        log_entry(entry, "a barclamp does not read, going on with what was imported before");
+    else
+        log_entry(entry, "a barclamp does not read, going on without it");
+    return true;
+}
 
 /* The document became canonical on its way in, and this one is by birth. */
 static bool is_held(const struct content *c, const struct barclamp_file *file)
@@ -74,123 +209,171 @@ static bool is_held(const struct content *c, const struct barclamp_file *file)
            str_eq(record.barclamp.cfg_data, file->document);
 }
 
-static bool submit_file(struct content *c, uint32_t i)
+static bool sort_next(struct content *c)
 {
+    if (c->next == c->rounds.count)
+        return false;
+    const uint32_t i = c->next++;
+    if (is_held(c, &c->reading.tree.files[i])) {
+        rounds_leave_out(&c->rounds, i);
+        c->tries[i].is_in_force = true;
+    }
+    return true;
+}
+
+static bool import_next(struct content *c)
+{
+    uint32_t i;
+    if (c->bytes_waiting >= BYTES_WAITING_MAX || !rounds_next(&c->rounds, &i))
+        return false;
+    const struct barclamp_file *file = &c->reading.tree.files[i];
     struct command command = {.kind = COMMAND_IMPORT, .actor = STR("daemon")};
     command.request = c->request_first - (int64_t)i;
-    command.import.barclamp = c->tree.files[i].document;
-    if (c->seams.submit(c->seams.self, &command) == OK)
+    command.import.barclamp = file->document;
+    c->tries[i].refusals = report_begin(&c->reading.arena);
+    c->tries[i].is_asked = c->seams.submit(c->seams.self, &command) == OK;
+    if (c->tries[i].is_asked) {
+        c->bytes_waiting += file->document.len;
         return true;
-    log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", c->tree.files[i].path)),
+    }
+    rounds_tell(&c->rounds, i, ROUNDS_LOST);
+    log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path)),
              "a barclamp could not be imported: the store is not there");
-    return false;
+    return true;
 }
 
-static void leave_out_held(struct content *c)
+static bool lament_next(struct content *c)
 {
-    for (uint32_t i = 0; i < c->tree.count; i++) {
-        if (!is_held(c, &c->tree.files[i]))
-            continue;
-        c->tries[i].wanted = false;
-        c->seams.in_force(c->seams.self, &c->tree.files[i]);
-    }
+    if (c->next == c->rounds.count)
+        return false;
+    const uint32_t i = c->next++;
+    if (!rounds_wants(&c->rounds, i))
+        return true;
+    log_report(&c->tries[i].refusals);
+    rounds_leave_out(&c->rounds, i);
+    return true;
 }
 
-static void submit_wanted(struct content *c)
+static bool load_next(struct content *c)
 {
-    c->accepted = 0;
-    for (uint32_t i = 0; i < c->tree.count; i++) {
-        struct content_try *try = &c->tries[i];
-        try->refusals = report_begin(&c->arena);
-        if (!try->wanted)
-            continue;
-        try->asked = try->wanted = submit_file(c, i);
-        c->waiting += try->asked;
-    }
+    if (c->next == c->reading.marks.count)
+        return false;
+    struct code_mark *mark = &c->reading.marks.list[c->next++];
+    const struct content_try *try = &c->tries[mark->file_ix];
+    if (try->is_in_force)
+        mark->is_loaded = (!try->is_new && code_marks_hold(&c->known, mark)) ||
+                          c->seams.load(c->seams.self, mark->role);
+    return true;
 }
 
-/* Nothing is under way: is there a next round, or another import that waited? */
-static void go_on(struct content *c)
+static bool take_step(struct content *c)
 {
-    bool wanted = false;
-    for (uint32_t i = 0; i < c->tree.count; i++)
-        wanted = wanted || c->tries[i].wanted;
-    if (wanted && c->accepted) {
-        submit_wanted(c);
-        if (c->waiting)
-            return;
+    switch (c->stage) {
+    case CONTENT_IDLE:
+    case CONTENT_READING: return false;
+    case CONTENT_TELLING: return tell_next(c);
+    case CONTENT_SORTING: return sort_next(c);
+    case CONTENT_IMPORTING: return import_next(c);
+    case CONTENT_LAMENTING: return lament_next(c);
+    case CONTENT_LOADING: return load_next(c);
     }
-    for (uint32_t i = 0; i < c->tree.count; i++) {
-        log_report(&c->tries[i].refusals, "a barclamp is refused", "an import warns");
-        c->tries[i].wanted = false;
-    }
+    impossible("a stage outside the enum");
+}
+
+/* ---- from stage to stage ---- */
+
+static void end(struct content *c)
+{
+    const struct code_marks spent = c->known;
+    c->known = c->reading.marks;
+    c->reading.marks = spent; /* its room is used again */
+    enter(c, CONTENT_IDLE);
     char *again = c->again;
     c->again = NULL;
     if (again)
         content_import(c, again);
+    else
+        c->seams.done(c->seams.self);
     free(again);
 }
 
-void content_import(struct content *c, const char *directories)
+/* False: it waits for somebody, or for being asked. */
+static bool go_on(struct content *c)
 {
-    if (!content_is_idle(c)) {
-        free(c->again);
-        c->again = strdup(directories);
-        must(c->again);
-        return;
+    switch (c->stage) {
+    case CONTENT_IDLE:
+    case CONTENT_READING: return false;
+    case CONTENT_TELLING: enter(c, CONTENT_SORTING); return true;
+    case CONTENT_SORTING: enter(c, CONTENT_IMPORTING); return true;
+    case CONTENT_IMPORTING:
+        if (!rounds_is_over(&c->rounds))
+            return false;
+        enter(c, CONTENT_LAMENTING);
+        return true;
+    case CONTENT_LAMENTING: enter(c, CONTENT_LOADING); return true;
+    case CONTENT_LOADING: end(c); return true;
     }
-    if (!c->is_read)
-        content_read_ahead(c, directories);
-    c->is_read = false;
-    leave_out_held(c);
-    submit_wanted(c);
-    if (c->waiting == 0)
-        go_on(c);
+    impossible("a stage outside the enum");
 }
 
-bool content_is_idle(const struct content *c)
+bool content_pump(struct content *c, uint64_t until_ns)
 {
-    return c->waiting == 0;
+    while (!c->is_stopped && (take_step(c) || go_on(c)))
+        if (uv_hrtime() >= until_ns)
+            return true;
+    return false;
 }
 
 /* ---- what became of it ---- */
 
-static void accept(struct content *c, const struct barclamp_file *file, struct str doc)
+static void take_in(struct content *c, uint32_t i, struct str doc)
 {
-    struct report warnings = report_begin(&c->arena);
+    const struct barclamp_file *file = &c->reading.tree.files[i];
+    struct report warnings = report_begin(&c->reading.arena);
     log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
              "barclamp imported");
     content_report_warnings(&warnings, file, doc);
-    log_report(&warnings, "a barclamp is refused", "an import warns");
-    c->accepted++;
-    c->seams.in_force(c->seams.self, file);
+    log_report(&warnings);
+    c->tries[i].is_in_force = c->tries[i].is_new = true;
+    rounds_tell(&c->rounds, i, ROUNDS_TAKEN);
 }
 
 void content_told(struct content *c, int64_t request, const struct outcome *outcome, err why)
 {
-    const int64_t i = c->request_first - request;
-    must(i >= 0 && i < c->tree.count && c->tries[i].asked);
-    struct content_try *try = &c->tries[i];
-    const struct barclamp_file *file = &c->tree.files[i];
-    try->asked = false;
-    c->waiting--;
+    const int64_t number = c->request_first - request;
+    if (c->is_stopped)
+        return;
+    must(number >= 0 && number < c->rounds.count && c->tries[number].is_asked);
+    const uint32_t i = (uint32_t)number;
+    const struct barclamp_file *file = &c->reading.tree.files[i];
+    c->tries[i].is_asked = false;
+    c->bytes_waiting -= file->document.len;
     if (!outcome) {
-        try->wanted = false;
+        rounds_tell(&c->rounds, i, ROUNDS_LOST);
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path), LOG_I64("error", why)),
                  "a barclamp could not be imported: the store failed meanwhile");
     } else if (outcome->verdict == VERDICT_DONE) {
-        try->wanted = false;
-        accept(c, file, outcome->doc);
+        take_in(c, i, outcome->doc);
     } else {
-        content_report_problems(&try->refusals, file, outcome->problems);
+        content_report_problems(&c->tries[i].refusals, file, outcome->problems);
+        rounds_tell(&c->rounds, i, ROUNDS_REFUSED);
     }
-    if (c->waiting == 0)
-        go_on(c);
+}
+
+/* ---- the end ---- */
+
+void content_stop(struct content *c)
+{
+    c->is_stopped = true;
+    atomic_store(&c->reading.stop, true);
+    if (c->stage == CONTENT_READING && c->uv)
+        ignore(uv_cancel((uv_req_t *)&c->work), "what has begun comes to its end");
 }
 
 void content_fini(struct content *c)
 {
     free(c->again);
     c->again = NULL;
-    arena_fini(&c->arena);
+    reading_fini(&c->reading);
+    code_marks_fini(&c->known);
 }

@@ -9,7 +9,7 @@
 #include "sys/log.h"
 
 /* How long readers are kept waiting for a store that is gone. */
-enum { ROUND_NS = 2 * 1000 * 1000, PATIENCE_MS = 1000 };
+enum { ROUND_NS = 2 * 1000 * 1000, WORK_NS = 1000 * 1000, PATIENCE_MS = 1000 };
 
 /* ---- what the turn says ---- */
 
@@ -141,10 +141,10 @@ static void go_round(uv_check_t *check)
         const bool submitted = hand_over(l);
         more = l->status == TURN_AGAIN || (l->status == TURN_QUIET && submitted);
     } while (more && uv_hrtime() < until);
-    if (more)
+    must(uv_idle_stop(&l->idle) == 0);
+    /* What is submitted in there keeps us going by itself. */
+    if (l->work(l->self, uv_hrtime() + WORK_NS) || more)
         keep_going(l);
-    else
-        must(uv_idle_stop(&l->idle) == 0);
     set_timer(l);
 }
 

@@ -47,9 +47,11 @@ struct loop {
     bool is_down;
     err down_why;
 
-    /* Asked after each move of the turn: is it time to leave uv_run()? */
     void *self;
+    /* Asked after each move of the turn: is it time to leave uv_run()? */
     bool (*wants_stop)(void *self);
+    /* A little of what can wait, until so many nanoseconds of uv_hrtime(). True: there is more. */
+    bool (*work)(void *self, uint64_t until_ns);
 };
 
 NODISCARD err loop_open(struct loop *l);

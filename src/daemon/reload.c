@@ -47,9 +47,16 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
                     fixed[i].key);
 }
 
+static void tell_ready(struct daemon *d)
+{
+    d->is_reloading = false;
+    ignore(notify_ready(), "nobody may be listening");
+}
+
 void daemon_reload(struct daemon *d)
 {
     struct config wanted;
+    d->is_reloading = true;
     ignore(notify_reloading(), "nobody may be listening");
     if (config_read(d->flags, &wanted)) {
         log_setup(wanted.log_level, wanted.log_format);
@@ -61,5 +68,14 @@ void daemon_reload(struct daemon *d)
     for (const struct config_problem *p = wanted.problems; p; p = p->next)
         log_say(LOG_ERROR, "%s; the config stays as it was", p->text);
     config_fini(&wanted);
-    ignore(notify_ready(), "nobody may be listening");
+    if (content_is_idle(&d->content))
+        tell_ready(d);
+}
+
+void daemon_reloaded(struct daemon *d)
+{
+    if (!d->is_reloading || d->is_stopping)
+        return;
+    log_say(LOG_NOTICE, "reloaded");
+    tell_ready(d);
 }

@@ -63,10 +63,15 @@ static const struct core *content_core(void *self)
     return turn_core(d->loop.turn);
 }
 
-static void content_in_force(void *self, const struct barclamp_file *file)
+static bool content_load(void *self, struct str role)
 {
     struct daemon *d = self;
-    codes_read_again(&d->wires.codes, file);
+    return codes_read_again(&d->wires.codes, role);
+}
+
+static void content_done(void *self)
+{
+    daemon_reloaded(self);
 }
 
 /* ---- stopping ---- */
@@ -125,6 +130,12 @@ static bool wants_stop(void *self)
     return d->is_stopping && (d->is_hurried || is_drained(d));
 }
 
+static bool work(void *self, uint64_t until_ns)
+{
+    struct daemon *d = self;
+    return content_pump(&d->content, until_ns);
+}
+
 /* ---- signals ---- */
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -160,6 +171,8 @@ static enum ending open_loop(struct daemon *d)
     }
     d->loop.self = d;
     d->loop.wants_stop = wants_stop;
+    d->loop.work = work;
+    d->content.uv = &d->loop.uv;
     watch_signal(d, &d->on_term, SIGTERM);
     watch_signal(d, &d->on_int, SIGINT);
     watch_signal(d, &d->on_hup, SIGHUP);
@@ -234,6 +247,8 @@ static enum ending take_content(struct daemon *d)
 {
     daemon_apply_settings(d, d->config->test_jig);
     content_import(&d->content, d->config->barclamps);
+    /* Nobody is kept waiting yet, and if nothing changed there is nothing to go round for. */
+    ignore(content_pump(&d->content, UINT64_MAX), "what it waits for comes round");
     wait_for_own(d);
     return ENDING_FINE;
 }
@@ -303,6 +318,7 @@ static void go_down(struct daemon *d)
 {
     struct api *api = d->loop.api;
     d->loop.api = NULL; /* what the turn still says is for nobody */
+    content_stop(&d->content);
     if (api)
         api_free(api);
     if (d->http)
@@ -320,8 +336,9 @@ static void go_down(struct daemon *d)
 enum ending serve(struct config *config, const struct config_flags *flags)
 {
     struct daemon d = {.config = config, .flags = flags};
-    d.content = (struct content){.seams = {&d, content_submit, content_core, content_in_force},
-                                 .request_first = OWN_CONTENT};
+    const struct content_seams seams = {&d, content_submit, content_core, content_load,
+                                        content_done};
+    d.content = (struct content){.seams = seams, .request_first = OWN_CONTENT};
     d.wires = (struct wires){.loop = &d.loop, .own = {&d, told}, .content = &d.content};
     const enum ending held = data_dir_take(config, &d.hold);
     if (held != ENDING_FINE)

@@ -28,6 +28,7 @@ struct daemon {
     bool is_stopping;    /* a signal came, or we were ousted */
     bool is_hurried;     /* nobody waits for anything any more */
     bool reload_waits;   /* SIGHUP came while we were coming up */
+    bool is_reloading;   /* and nobody was told yet that it is through */
     bool admin_waits;
     bool settings_wait;
     bool test_jig;        /* what the settings are to become */
@@ -38,6 +39,8 @@ struct daemon {
 
 /* SIGHUP: what of the config can change while we run, and the content. */
 void daemon_reload(struct daemon *d);
+/* The content is through. */
+void daemon_reloaded(struct daemon *d);
 /* Bring the stored settings to what the flags say, if they differ; when an earlier change is still
  * under way, after that. */
 void daemon_apply_settings(struct daemon *d, bool test_jig);

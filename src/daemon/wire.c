@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "core/core.h"
 #include "daemon/content.h"
 #include "hooks/hooks.h"
@@ -54,9 +55,29 @@ static void reply_failed(void *self, int64_t request, err why)
         api_failed(w->loop->api, request, why);
 }
 
+/* The code was fine, and the core would not do what it wished. Of hooks about nodes nothing else
+ * tells that. */
+static void tell_refused_wishes(const struct outcome *outcome)
+{
+    struct arena arena = {0};
+    struct json *doc;
+    uint32_t offset;
+    const char *what;
+    must(json_read(&arena, outcome->doc, &doc, &offset, &what) == OK);
+    log_with(LOG_WARNING,
+             LOG_FIELDS(LOG_S("role", json_get(doc, STR("role"))->text),
+                        LOG_S("hook", json_get(doc, STR("hook"))->text),
+                        LOG_S("object", json_get(doc, STR("object"))->text),
+                        LOG_S("id", json_get(doc, STR("object_id"))->text)),
+             "a hook failed: %.*s", STR_FMT_ARGS(json_get(doc, STR("text"))->text));
+    arena_fini(&arena);
+}
+
 static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
 {
     (void)self;
+    if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
+        tell_refused_wishes(outcome);
     if (!log_wants(LOG_DEBUG))
         return;
     static const char *const verdicts[] = {
@@ -122,16 +143,26 @@ static void hooks_wake(void *self)
     loop_wake(w->loop);
 }
 
+/* Whatever is called has its code by then. */
+static struct str hooks_prepare(void *self, int64_t role_id)
+{
+    struct wires *w = self;
+    const struct core *core = core_of(self);
+    struct record record;
+    codes_need(&w->codes, role_id);
+    if (!core || !core_record(core, TABLE_ROLE, role_id, &record))
+        return STR("");
+    return record.role.name;
+}
+
 /* A row that is not there any more was answered: it had been delivered twice. */
 static bool hooks_facts_of(void *self, const struct outbox_record *row, struct arena *arena,
                            struct hooks_facts *out_facts)
 {
-    const struct wires *w = self;
     const struct core *core = core_of(self);
     struct record record;
     struct hook_facts facts;
     if (!core_record(core, TABLE_OUTBOX, row->id, &record) ||
-        codes_lacks(&w->codes, row->role_id, (enum hook)row->hook) ||
         !core_hook_facts(core, row, arena, &facts))
         return false;
     *out_facts = (struct hooks_facts){.argument = facts.argument, .context = facts.context};
@@ -158,31 +189,13 @@ static void hooks_called(void *self, uint64_t key, const struct hooks_result *re
 static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
                       struct str *out_argument, int64_t *out_role_id)
 {
-    struct wires *w = self;
     const struct core *core = core_of(self);
     struct record record;
     if (!core_record(core, TABLE_NODEROLE, noderole_id, &record) ||
         !core_run_facts(core, noderole_id, arena, out_argument))
         return false;
     *out_role_id = record.noderole.role_id;
-    codes_need(&w->codes, *out_role_id);
     return true;
-}
-
-/* Between the turn and the hooks: whatever is called has its code by then. */
-static void deliver(void *self, const struct outbox_record *row)
-{
-    struct wires *w = self;
-    codes_need(&w->codes, row->role_id);
-    w->hooks.deliver(w->hooks.self, row);
-}
-
-static void ask(void *self, uint64_t token, const struct hook_question *questions, uint32_t count)
-{
-    struct wires *w = self;
-    for (uint32_t i = 0; i < count; i++)
-        codes_need(&w->codes, questions[i].role_id);
-    w->hooks.ask(w->hooks.self, token, questions, count);
 }
 
 static enum ending open_hooks(struct wires *w)
@@ -190,6 +203,7 @@ static enum ending open_hooks(struct wires *w)
     struct loop *l = w->loop;
     const struct hooks_seams seams = {.self = w,
                                       .wake = hooks_wake,
+                                      .prepare = hooks_prepare,
                                       .facts = hooks_facts_of,
                                       .find = hooks_find,
                                       .submit = submit,
@@ -202,7 +216,6 @@ static enum ending open_hooks(struct wires *w)
     }
     l->transitions = transitions_new(
         l->hooks, (struct transition_seams){.self = w, .facts = run_facts, .submit = submit});
-    w->hooks = hooks_port(l->hooks);
     w->codes = (struct codes){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
     return ENDING_FINE;
 }
@@ -252,7 +265,7 @@ enum ending wire_open(struct wires *w, struct config *c)
         .store = store_port(l->store),
         .clock = {w, clock_now, clock_mono, clock_random},
         .runner = runners_port(&w->runners),
-        .hooks = {w, deliver, ask},
+        .hooks = hooks_port(l->hooks),
         .power = no_power_port(&l->power),
         .reply = {w, reply_outcome, reply_failed},
         .watch = {w, watch_stepped, watch_durable},

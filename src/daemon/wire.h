@@ -27,7 +27,6 @@ struct wires {
 
     struct codes codes;
     struct runners runners;
-    struct hooks_port hooks; /* behind the one that sees to the code first */
 };
 
 /* Open test jig, hooks and store and make the turn over them. The wires outlive the loop. What

@@ -5,18 +5,12 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "hooks/rows.h"
 #include "hooks/worker.h"
 #include "model/limits.h"
+#include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/log.h"
-
-/* A delivery that waits for room in the queue. What its hook is given is made when it is queued:
- * a row is small and there may be millions, documents are not. */
-struct waiting_row {
-    struct waiting_row *next;
-    struct outbox_record row;
-    char detail[];
-};
 
 /* A full outbox takes so many rounds; more means that every answer brings new rows without end. */
 enum { SETTLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
@@ -25,20 +19,22 @@ struct hooks {
     struct hooks_seams seams;
     struct sandbox_limits limits;
     struct worker worker;
-    struct waiting_row *first_row;
-    struct waiting_row *last_row;
-    uint32_t row_count;
-    uint32_t queued;      /* deliveries given to the worker and not handed over */
-    uint32_t asked;       /* the same of questions */
-    uint32_t called;      /* and of calls */
-    struct job_list done; /* about to be handed over */
+    struct rows rows;
+    uint32_t queued;      /* deliveries given to the worker and not handed over    */
+    uint32_t queued_rows; /* of which there are so many rows                       */
+    uint64_t queued_size; /* and what they are given has so many bytes             */
+    uint32_t asked;       /* questions given to the worker and not handed over     */
+    uint32_t called;      /* the same of calls                                     */
+    struct job_list done; /* about to be handed over                               */
 };
 
-/* Without the thread, but not from inside the order either. */
-static void answer_at_once(struct hooks *h, struct job *job)
+/* ---- roles ---- */
+
+static void address(struct hooks *h, struct task *task, int64_t role_id)
 {
-    job_list_add(&h->done, job);
-    h->seams.wake(h->seams.self);
+    task->role_id = role_id;
+    if (h->seams.prepare)
+        task->role = str_copy(task->arena, h->seams.prepare(h->seams.self, role_id));
 }
 
 /* ---- deliveries ---- */
@@ -57,73 +53,145 @@ static bool find_facts(struct hooks *h, const struct outbox_record *row, struct 
     return true;
 }
 
-static void queue_row(struct hooks *h, const struct outbox_record *row)
+/* Gathers the rows that are told in one call, and returns the last of them: what it says of the
+ * node is true for all. The last is the one with the highest id. One that was delivered twice may
+ * be answered by now, and wishes that came with its answer would be lost. */
+static struct waiting_row *gather(struct hooks *h, struct waiting_row *row, struct row_ids *ids)
 {
-    struct job *job = job_new(JOB_DELIVER, (uint64_t)row->id, 1);
+    row_ids_add(ids, row->row.id);
+    if (row->row.hook != HOOK_NODE_CHANGE)
+        return row;
+    for (struct waiting_row *same = rows_take_same(&h->rows, row); same;
+         same = rows_take_same(&h->rows, row)) {
+        row_ids_add(ids, same->row.id);
+        struct waiting_row *older = same->row.id > row->row.id ? row : same;
+        row = older == row ? same : row;
+        free(older);
+    }
+    return row;
+}
+
+static struct job *make_delivery(struct hooks *h, const struct outbox_record *row)
+{
+    struct job *job = job_new(JOB_DELIVER, 1);
     struct task *task = job->tasks;
     const bool computes = row->hook == HOOK_SYSDATA || row->hook == HOOK_TEMPLATE;
     job->hook = (enum hook)row->hook;
+    job->object = (enum table)row->object;
     job->object_id = row->object_id;
     task->kind = computes ? TASK_COMPUTE : TASK_TELL;
-    task->role_id = row->role_id;
     task->function = hook_name(job->hook);
-    h->queued++;
-    if (find_facts(h, row, job))
-        worker_submit(&h->worker, job);
-    else
-        answer_at_once(h, job);
+    address(h, task, row->role_id);
+    task->is_void = !find_facts(h, row, job);
+    job->size = task->arguments[0].len + task->arguments[1].len;
+    return job;
 }
 
-static void keep_row(struct hooks *h, const struct outbox_record *row)
+static void count(struct hooks *h, const struct job *job, bool is_in)
 {
-    struct waiting_row *waiting = malloc(sizeof *waiting + row->detail.len);
-    must(waiting);
-    waiting->next = NULL;
-    waiting->row = *row;
-    if (row->detail.len)
-        memcpy(waiting->detail, row->detail.at, row->detail.len);
-    waiting->row.detail.at = waiting->detail;
-    if (h->last_row)
-        h->last_row->next = waiting;
-    else
-        h->first_row = waiting;
-    h->last_row = waiting;
-    h->row_count++;
+    if (is_in) {
+        h->queued++;
+        h->queued_rows += job->rows.count;
+        h->queued_size += job->size;
+        job->lane->queued++;
+    } else {
+        h->queued--;
+        h->queued_rows -= job->rows.count;
+        h->queued_size -= job->size;
+        job->lane->queued--;
+    }
 }
 
-static void drop_first_row(struct hooks *h)
+/* What the other was to answer, this one answers. The worker may have it, but not its rows. */
+static void answer_for(struct hooks *h, struct job *job, struct job *other)
 {
-    struct waiting_row *waiting = h->first_row;
-    h->first_row = waiting->next;
-    if (!h->first_row)
-        h->last_row = NULL;
-    h->row_count--;
-    free(waiting);
+    count(h, other, false);
+    for (uint32_t i = 0; i < other->rows.count; i++)
+        if (row_ids_add(&job->rows, other->rows.at[i]))
+            h->queued_rows++;
+    job_free(other);
+}
+
+static void queue_row(struct hooks *h, struct waiting_row *row)
+{
+    struct row_ids ids = {0};
+    row = gather(h, row, &ids);
+    struct job *job = make_delivery(h, &row->row);
+    job->lane = row->lane;
+    job->rows = ids;
+    free(row);
+    count(h, job, true);
+    struct job *other = worker_submit(&h->worker, job);
+    if (other)
+        answer_for(h, job, other);
 }
 
 static void deliver(void *self, const struct outbox_record *row)
 {
     struct hooks *h = self;
     must(row->kind == OUTBOX_HOOK && row->hook < HOOK_COUNT);
-    if (h->first_row || h->queued >= HOOKS_QUEUE_MAX)
-        keep_row(h, row);
-    else
+    const bool is_first = h->rows.count == 0;
+    rows_add(&h->rows, row);
+    if (is_first)
+        h->seams.wake(h->seams.self);
+}
+
+static int64_t mono_ms(void *self)
+{
+    const struct hooks *h = self;
+    return h->seams.mono_ms ? h->seams.mono_ms(h->seams.self) : sys_mono_ms();
+}
+
+/* Whoever has much to do leaves room for those who come with little. */
+static struct rows_room room_of(const struct hooks *h)
+{
+    return (struct rows_room){
+        .for_idle = h->queued < HOOKS_QUEUE_MAX && h->queued_size < HOOKS_QUEUE_SIZE_MAX,
+        .for_busy = h->queued < HOOKS_QUEUE_MAX / 2 && h->queued_size < HOOKS_QUEUE_SIZE_MAX / 2};
+}
+
+/* When there is no room the worker wakes us; when it took too long we do. */
+static void queue_by_turns(struct hooks *h)
+{
+    const int64_t due_ms = mono_ms(h) + HOOKS_PUMP_MS;
+    for (struct waiting_row *row = rows_take(&h->rows, room_of(h)); row;
+         row = rows_take(&h->rows, room_of(h))) {
         queue_row(h, row);
+        if (h->rows.count && mono_ms(h) >= due_ms) {
+            h->seams.wake(h->seams.self);
+            return;
+        }
+    }
+}
+
+static void queue_as_they_came(struct hooks *h)
+{
+    while (h->rows.count && room_of(h).for_idle)
+        queue_row(h, rows_take_oldest(&h->rows));
 }
 
 /* ---- questions ---- */
 
-static void ask(void *self, uint64_t token, const struct hook_question *questions, uint32_t count)
+/* Without the thread, but not from inside the order either. */
+static void answer_at_once(struct hooks *h, struct job *job)
+{
+    job_list_add(&h->done, job);
+    h->seams.wake(h->seams.self);
+}
+
+static void ask(void *self, uint64_t token, const struct hook_question *questions,
+                uint32_t task_count)
 {
     struct hooks *h = self;
-    struct job *job = job_new(JOB_ASK, token, count);
-    job->answers = arena_array(&job->arena, struct answer, count);
+    struct job *job = job_new(JOB_ASK, task_count);
+    job->key = token;
+    job->answers = arena_array(&job->arena, struct answer, task_count);
     const bool is_full = h->asked >= HOOKS_ASKS_MAX;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < task_count; i++) {
         struct task *task = &job->tasks[i];
         job->answers[i].key = questions[i].key;
         task->kind = TASK_ASK;
-        task->role_id = questions[i].role_id;
+        address(h, task, questions[i].role_id);
         task->function = hook_name(questions[i].hook);
         task->arguments[0] = str_copy(&job->arena, questions[i].argument);
         if (is_full) {
@@ -135,7 +203,7 @@ static void ask(void *self, uint64_t token, const struct hook_question *question
     if (is_full)
         answer_at_once(h, job);
     else
-        worker_submit(&h->worker, job);
+        must(!worker_submit(&h->worker, job));
 }
 
 struct hooks_port hooks_port(struct hooks *h)
@@ -149,15 +217,17 @@ err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts
 {
     if (h->called >= HOOKS_CALLS_MAX)
         return ERR_LIMIT;
-    struct job *job = job_new(JOB_CALL, key, 1);
+    struct job *job = job_new(JOB_CALL, 1);
     struct task *task = job->tasks;
+    job->key = key;
+    job->lane = rows_lane(&h->rows, role_id);
     task->kind = TASK_TRANSITION;
-    task->role_id = role_id;
     task->function = "do_transition";
+    address(h, task, role_id);
     task->arguments[0] = str_copy(&job->arena, facts->argument);
     task->arguments[1] = str_copy(&job->arena, facts->context);
     h->called++;
-    worker_submit(&h->worker, job);
+    must(!worker_submit(&h->worker, job));
     return OK;
 }
 
@@ -196,24 +266,34 @@ static void encode_wishes(struct hooks *h, struct job *job)
         job->wishes = buf_str(&b);
     else
         task->failed = true;
-    if (task->failed)
-        log_with(LOG_WARNING,
-                 LOG_FIELDS(LOG_I64("role", task->role_id), LOG_Z("hook", task->function),
-                            LOG_I64("outbox", (int64_t)job->key)),
-                 "a hook failed, its wishes are dropped: %.*s", STR_FMT_ARGS(task->text));
+    if (!task->failed)
+        return;
+    task->text = sandbox_clean_text(&job->arena, task->text, RUNLOG_MAX);
+    log_with(LOG_WARNING,
+             LOG_FIELDS(task_log_role(task), LOG_Z("hook", task->function),
+                        LOG_I64("outbox", job->rows.at[job->rows.count - 1])),
+             "a hook failed, its wishes are dropped: %.*s", STR_FMT_ARGS(task->text));
 }
 
+/* Of rows that were told in one call, the last has what came of it. */
 static err hand_over_delivery(struct hooks *h, struct job *job)
 {
     const struct task *task = job->tasks;
     if (!job->is_encoded)
         encode_wishes(h, job);
-    struct command command = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("hook")};
-    command.outbox_done.outbox_id = (int64_t)job->key;
-    command.outbox_done.failed = task->failed;
-    command.outbox_done.text = task->failed ? task->text : STR("");
-    command.outbox_done.wishes = job->wishes;
-    return h->seams.submit(h->seams.self, &command);
+    for (err e; job->answered < job->rows.count; job->answered++) {
+        struct command command = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("hook")};
+        command.outbox_done.outbox_id = job->rows.at[job->answered];
+        if (job->answered == job->rows.count - 1) {
+            command.outbox_done.failed = task->failed;
+            command.outbox_done.text = task->failed ? task->text : STR("");
+            command.outbox_done.wishes = job->wishes;
+        }
+        e = h->seams.submit(h->seams.self, &command);
+        if (e == ERR_LIMIT)
+            return e;
+    }
+    return OK;
 }
 
 static err hand_over_answers(struct hooks *h, struct job *job)
@@ -251,14 +331,14 @@ static void take_done(struct hooks *h)
         job_list_add(&h->done, job);
 }
 
-static uint32_t *count_of(struct hooks *h, enum job_kind kind)
+static void forget(struct hooks *h, struct job *job)
 {
-    switch (kind) {
-    case JOB_DELIVER: return &h->queued;
-    case JOB_ASK: return &h->asked;
-    case JOB_CALL: return &h->called;
+    switch (job->kind) {
+    case JOB_DELIVER: count(h, job, false); break;
+    case JOB_ASK: h->asked--; break;
+    case JOB_CALL: h->called--; break;
     }
-    impossible("a kind of job outside the enum");
+    job_free(job);
 }
 
 /* As far as the other side takes them. A callback may deliver, ask and call: that only adds. */
@@ -266,27 +346,18 @@ static bool hand_over_done(struct hooks *h)
 {
     bool any = false;
     while (h->done.first && hand_over(h, h->done.first) != ERR_LIMIT) {
-        struct job *job = job_list_take(&h->done);
-        *count_of(h, job->kind) -= 1;
-        job_free(job);
+        forget(h, job_list_take(&h->done));
         any = true;
     }
     return any;
 }
 
-static void queue_waiting(struct hooks *h)
-{
-    while (h->first_row && h->queued < HOOKS_QUEUE_MAX) {
-        queue_row(h, &h->first_row->row);
-        drop_first_row(h);
-    }
-}
-
 bool hooks_pump(struct hooks *h)
 {
+    worker_keep_order(&h->worker, false);
     take_done(h);
     const bool any = hand_over_done(h);
-    queue_waiting(h);
+    queue_by_turns(h);
     return any;
 }
 
@@ -304,21 +375,22 @@ static void put_asks_first(struct hooks *h)
 bool hooks_settle(struct hooks *h)
 {
     bool any = false;
+    worker_keep_order(&h->worker, true);
     for (uint32_t round = 0; round < SETTLE_ROUNDS_MAX && hooks_waiting(h); round++) {
+        queue_as_they_came(h);
         worker_wait_idle(&h->worker);
         take_done(h);
         put_asks_first(h);
         if (!hand_over_done(h))
             break;
         any = true;
-        queue_waiting(h);
     }
     return any;
 }
 
 uint32_t hooks_waiting(const struct hooks *h)
 {
-    return h->row_count + h->queued + h->asked + h->called;
+    return h->rows.count + h->queued_rows + h->asked + h->called;
 }
 
 /* ---- code ---- */
@@ -375,6 +447,8 @@ err hooks_load(struct hooks *h, int64_t role_id, const char *path, struct arena 
     const err e = read_code(source, path, arena, &code, out_report);
     if (e == OK)
         shelf_put(&h->worker.shelf, role_id, code);
+    else
+        shelf_miss_new(&h->worker.shelf, role_id, out_report->text);
     return e;
 }
 
@@ -383,7 +457,18 @@ void hooks_unload(struct hooks *h, int64_t role_id)
     shelf_put(&h->worker.shelf, role_id, NULL);
 }
 
+void hooks_miss(struct hooks *h, int64_t role_id, struct str why)
+{
+    shelf_miss(&h->worker.shelf, role_id, why);
+}
+
 /* ---- from open to close ---- */
+
+static void wake(void *self)
+{
+    const struct hooks *h = self;
+    h->seams.wake(h->seams.self);
+}
 
 struct hooks *hooks_open(struct hooks_seams seams, struct sandbox_limits limits)
 {
@@ -391,7 +476,7 @@ struct hooks *hooks_open(struct hooks_seams seams, struct sandbox_limits limits)
     must(h);
     h->seams = seams;
     h->limits = limits;
-    if (worker_start(&h->worker, seams.wake, seams.self))
+    if (worker_start(&h->worker, (struct worker_seams){h, wake, mono_ms}))
         return h;
     free(h);
     return NULL;
@@ -403,7 +488,6 @@ void hooks_close(struct hooks *h)
         return;
     worker_stop(&h->worker);
     job_list_drop(&h->done);
-    while (h->first_row)
-        drop_first_row(h);
+    rows_fini(&h->rows);
     free(h);
 }

@@ -1,10 +1,15 @@
 /* hooks.h - the thread in which the code of roles runs (DECISIONS D20).
  *
  * It stands behind port/hooks.h. Deliveries and questions are only noted when they come; the code
- * is called in the thread, one call at a time and in the order noted, questions before deliveries.
- * What came of it waits until the loop calls hooks_pump(), so the turn is never entered from its
- * own order. The thread sees no core: what a hook is given is made by hooks_seams.facts in the
- * loop's thread, and names in its wishes are looked up there when it has answered.
+ * is called in the thread, one call at a time, questions before the rest. What came of it waits
+ * until the loop calls hooks_pump(), so the turn is never entered from its own order. The thread
+ * sees no core: what a hook is given is made by hooks_seams.facts in the loop's thread, from
+ * hooks_pump() and only a little of it at a time, and names in its wishes are looked up there when
+ * it has answered.
+ *
+ * Rows of one role are answered in their order, so also those about one object. Between roles there
+ * is no order when they are behind: each that has something to do gets its turn, however long
+ * another one takes. Rows of on_node_change that wait for the same role and node are one call.
  *
  * All functions belong to the loop's thread. Deliveries beyond the queue wait as their bare rows,
  * without limit but that of the outbox. What is not answered when it closes is not answered at
@@ -22,9 +27,12 @@
 #include "model/command.h"
 #include "port/hooks.h"
 
-#define HOOKS_QUEUE_MAX 256u  /* deliveries with what they are given */
-#define HOOKS_CALLS_MAX 64u   /* calls; more are refused for now */
-#define HOOKS_ASKS_MAX  1024u /* lists of questions; more are answered with a veto */
+/* Deliveries with what they are given, and its bytes; half of it is for roles that have none. */
+#define HOOKS_QUEUE_MAX      256u
+#define HOOKS_QUEUE_SIZE_MAX (4u << 20)
+#define HOOKS_PUMP_MS        2     /* for making what they are given, in one go */
+#define HOOKS_CALLS_MAX      64u   /* calls; more are refused for now */
+#define HOOKS_ASKS_MAX       1024u /* lists of questions; more are answered with a veto */
 
 struct hooks;
 
@@ -47,8 +55,13 @@ struct hooks_seams {
     /* From either thread: have hooks_pump() called soon, in the loop's thread and not from here. It
      * must not wait for the loop. */
     void (*wake)(void *self);
-    /* The rest is called in the loop's thread, from deliver() or from hooks_pump(). */
+    /* From either thread: milliseconds that never go back. NULL: those of the kernel. */
+    int64_t (*mono_ms)(void *self);
+    /* The rest is called in the loop's thread, from hooks_pump() if it does not say otherwise. */
 
+    /* Something of the role is about to be called: see to its code. Its name, which lives for the
+     * moment; empty: nobody knows. From ask() and hooks_call() too. May be NULL. */
+    struct str (*prepare)(void *self, int64_t role_id);
     /* What the hook of this row is given; texts are made in the arena, or live for ever. False: its
      * object is gone, and the row is answered without a call. Not asked for HOOK_TEMPLATE, which is
      * given nothing. */
@@ -59,7 +72,8 @@ struct hooks_seams {
     /* Takes an answer. ERR_LIMIT: later; any other error: never. */
     err (*submit)(void *self, const struct command *command);
     err (*answer)(void *self, uint64_t token, const struct answer *answers, uint32_t count);
-    /* What came of hooks_call(), in the order of the calls. Texts live for the call. */
+    /* What came of hooks_call(); those of one role in the order of the calls. Texts live for the
+     * call. */
     void (*called)(void *self, uint64_t key, const struct hooks_result *result);
 };
 
@@ -80,10 +94,15 @@ struct hooks_report {
  * large; ERR_NOT_FOUND, ERR_IO. Texts of the report go into the arena. */
 NODISCARD err hooks_inspect(const char *path, struct arena *arena, struct hooks_report *out_report);
 /* From now on this file is the code of the role; a call that runs finishes with the old one. The
- * old code stays when the new one fails: errors as above. */
+ * old code stays when the new one fails: errors as above. If there was none, calls fail with the
+ * text of the report. */
 NODISCARD err hooks_load(struct hooks *h, int64_t role_id, const char *path, struct arena *arena,
                          struct hooks_report *out_report);
+/* The role has no code any more: what was to be called is answered without a call, and only work
+ * fails. */
 void hooks_unload(struct hooks *h, int64_t role_id);
+/* The role should have code and there is none to be had: calls fail, and say why. */
+void hooks_miss(struct hooks *h, int64_t role_id, struct str why);
 
 /* ---- calls ---- */
 
@@ -97,8 +116,8 @@ NODISCARD err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_fa
 bool hooks_pump(struct hooks *h);
 /* Let the thread answer everything, and hand it over: until nothing waits, or nothing is taken.
  * True when anything was handed over. Whoever calls this instead of hooks_pump(), and loads code
- * only when nothing waits, gets the same answers in the same order for the same rows: questions
- * first, then the rest as it came. */
+ * only when nothing waits, gets the same answers in the same order for the same rows: no clock and
+ * no turns, but questions first, then calls and rows as they came. */
 bool hooks_settle(struct hooks *h);
 /* Deliveries, questions and calls that were not handed back yet. */
 uint32_t hooks_waiting(const struct hooks *h);

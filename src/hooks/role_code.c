@@ -8,6 +8,7 @@
 #include "hooks/documents.h"
 #include "hooks/keys.h"
 #include "hooks/libraries.h"
+#include "model/hammer_class.h"
 #include "model/limits.h"
 #include "model/record.h"
 
@@ -125,10 +126,16 @@ NORETURN static void refuse_answer(lua_State *lua, const char *expected)
     impossible("luaL_error returned");
 }
 
-static void take_verdict(lua_State *lua, struct task *task)
+/* A text, which the state holds. */
+static struct str bytes_of(lua_State *lua, int index)
 {
     size_t len;
-    const char *at;
+    const char *at = lua_tolstring(lua, index, &len);
+    return (struct str){at, (uint32_t)len};
+}
+
+static void take_verdict(lua_State *lua, struct task *task)
+{
     switch (lua_type(lua, -1)) {
     case LUA_TNIL: return;
     case LUA_TBOOLEAN:
@@ -136,10 +143,8 @@ static void take_verdict(lua_State *lua, struct task *task)
         task->text = task->veto ? STR("it gave no reason") : STR("");
         return;
     case LUA_TSTRING:
-        at = lua_tolstring(lua, -1, &len);
         task->veto = true;
-        task->text =
-            sandbox_clean_text(task->arena, (struct str){at, (uint32_t)len}, SANDBOX_TEXT_MAX);
+        task->text = sandbox_clean_text(task->arena, bytes_of(lua, -1), SANDBOX_TEXT_MAX);
         return;
     default: refuse_answer(lua, "nothing, true, false or the reason of a veto");
     }
@@ -161,17 +166,17 @@ static struct str take_object(lua_State *lua, struct task *task, const char *wha
 static enum run_result take_result(lua_State *lua)
 {
     static const struct {
-        const char *name;
+        struct str name;
         enum run_result result;
-    } results[] = {{"ok", RESULT_OK},
-                   {"failed", RESULT_FAILED},
-                   {"async", RESULT_ASYNC},
-                   {"parked", RESULT_PARKED}};
-    const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "";
+    } results[] = {{{"ok", 2}, RESULT_OK},
+                   {{"failed", 6}, RESULT_FAILED},
+                   {{"async", 5}, RESULT_ASYNC},
+                   {{"parked", 6}, RESULT_PARKED}};
     if (lua_isnil(lua, -1))
         return RESULT_OK;
+    const struct str text = lua_type(lua, -1) == LUA_TSTRING ? bytes_of(lua, -1) : STR("");
     for (uint32_t i = 0; i < sizeof results / sizeof *results; i++)
-        if (strcmp(text, results[i].name) == 0)
+        if (str_eq(text, results[i].name))
             return results[i].result;
     luaL_error(lua, "the result of a run is \"ok\", \"failed\", \"async\" or \"parked\"");
     impossible("luaL_error returned");
@@ -205,15 +210,46 @@ static int64_t take_park_ms(lua_State *lua, enum run_result result)
 
 static struct str take_member_text(lua_State *lua, const char *name, struct task *task)
 {
-    size_t len = 0;
     const int kind = lua_getfield(lua, -1, name);
     if (kind != LUA_TNIL && kind != LUA_TSTRING)
         luaL_error(lua, "%s is a text", name);
-    const char *at = lua_tolstring(lua, -1, &len);
-    const struct str text =
-        sandbox_clean_text(task->arena, (struct str){at, (uint32_t)len}, SANDBOX_TEXT_MAX);
+    const struct str bytes = kind == LUA_TNIL ? STR("") : bytes_of(lua, -1);
+    const struct str text = sandbox_clean_text(task->arena, bytes, SANDBOX_TEXT_MAX);
     lua_pop(lua, 1);
     return text;
+}
+
+/* Which hammers the node has is for the engine to say; that no machine can do it we know. */
+static struct str take_power(lua_State *lua, struct task *task)
+{
+    const struct str power = take_member_text(lua, "power", task);
+    if (power.len && !hammer_class_any_offers(power))
+        luaL_error(lua, "power is an action of a hammer, and \"%s\" is none",
+                   str_z(task->arena, power));
+    return power;
+}
+
+/* A name that is misspelt would be a wish that nobody hears. The table is on top. */
+static void check_members(lua_State *lua, struct task *task)
+{
+    static const char *const known[] = {"log",    "node_dead", "park_ms", "power",
+                                        "result", "stop",      "wall"};
+    const uint32_t count = keys_push_sorted(lua, -1);
+    for (uint32_t i = 1; i <= count; i++) {
+        bool is_known = false;
+        lua_rawgeti(lua, -1, i);
+        for (uint32_t k = 0; k < sizeof known / sizeof *known; k++)
+            is_known |=
+                lua_type(lua, -1) == LUA_TSTRING && str_eq(bytes_of(lua, -1), str_from(known[k]));
+        if (!is_known) {
+            const bool has_text = lua_isstring(lua, -1);
+            const struct str name = has_text ? bytes_of(lua, -1) : str_from(luaL_typename(lua, -1));
+            luaL_error(lua, "do_transition returned \"%s\", which nobody knows",
+                       str_z(task->arena, sandbox_clean_text(task->arena, name, NAME_LEN_MAX)));
+        }
+        lua_pop(lua, 1);
+    }
+    lua_pop(lua, 1);
 }
 
 /* "ok", or { result = "ok", wall = {...}, log = "...", node_dead = true, power = "reboot" } */
@@ -221,12 +257,13 @@ static void take_run(lua_State *lua, struct task *task)
 {
     struct run_done_command *done = &task->done;
     if (!lua_istable(lua, -1)) {
-        if (!lua_isnil(lua, -1) && !lua_isstring(lua, -1))
+        if (!lua_isnil(lua, -1) && lua_type(lua, -1) != LUA_TSTRING)
             refuse_answer(lua, "nothing, a result or a table");
         done->result = take_result(lua);
         done->park_ms = done->result == RESULT_PARKED ? PARK_MS_MAX : 0;
         return;
     }
+    check_members(lua, task);
     lua_getfield(lua, -1, "result");
     done->result = take_result(lua);
     lua_pop(lua, 1);
@@ -238,7 +275,7 @@ static void take_run(lua_State *lua, struct task *task)
     done->park_ms = take_park_ms(lua, (enum run_result)done->result);
     done->node_dead = take_flag(lua, "node_dead");
     done->stop = take_flag(lua, "stop");
-    done->power = take_member_text(lua, "power", task);
+    done->power = take_power(lua, task);
     task->log = str_join2(task->arena, task->log, take_member_text(lua, "log", task));
 }
 
@@ -264,8 +301,13 @@ static int call(lua_State *lua)
 {
     struct task *task = sandbox_of(lua)->task;
     push_functions(lua);
-    if (lua_getfield(lua, -1, task->function) != LUA_TFUNCTION)
-        return luaL_error(lua, "the file defines no %s", task->function);
+    if (lua_getfield(lua, -1, task->function) != LUA_TFUNCTION) {
+        /* It was defined when somebody wanted it called, and is not any more: nobody is there to
+         * be told or asked. But work that nobody does is not done. */
+        if (task->kind == TASK_TRANSITION)
+            luaL_error(lua, "the file defines no %s", task->function);
+        return 0;
+    }
     for (uint32_t i = 0; i < 2; i++)
         if (task->arguments[i].len)
             documents_push(lua, task->arguments[i]);
@@ -295,6 +337,7 @@ void role_code_call(struct role_code *code, struct task *task)
     task->kept = arena_mark(task->arena);
     if (sandbox_run(code->sandbox, call, task, task->arena, &text))
         return;
+    task->ran_out = code->sandbox->end == SANDBOX_TOO_SLOW;
     if (code->sandbox->end != SANDBOX_LEFT)
         note_failure(task, text);
 }

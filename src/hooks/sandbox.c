@@ -198,7 +198,17 @@ static void *allocate(void *self, void *block, size_t old_size, size_t new_size)
 
 /* ---- texts ---- */
 
-static uint32_t clean_size(struct str text, uint32_t at)
+/* What a terminal might obey: C0 but for tabs and ends of lines, DEL, and C1. */
+static bool is_control(struct str one)
+{
+    const unsigned char first = (unsigned char)one.at[0];
+    if (one.len == 1)
+        return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+    return one.len == 2 && first == 0xc2 && (unsigned char)one.at[1] < 0xa0;
+}
+
+/* Bytes of the character there; 0 when it is none. */
+static uint32_t char_size(struct str text, uint32_t at)
 {
     for (uint32_t size = 1; size <= 4 && at + size <= text.len; size++)
         if (str_is_clean(str_slice(text, at, at + size)))
@@ -210,16 +220,18 @@ struct str sandbox_clean_text(struct arena *arena, struct str text, uint32_t max
 {
     char *out = arena_alloc(arena, max);
     uint32_t len = 0;
-    for (uint32_t at = 0; at < text.len;) {
-        const uint32_t size = clean_size(text, at);
-        if (len + (size ? size : 1) > max)
+    for (uint32_t at = 0, size; at < text.len; at += size) {
+        size = char_size(text, at);
+        const bool is_shown = size && !is_control(str_slice(text, at, at + size));
+        const uint32_t shown_size = is_shown ? size : 1;
+        size = size ? size : 1;
+        if (len + shown_size > max)
             break;
-        if (size)
+        if (is_shown)
             memcpy(out + len, text.at + at, size);
         else
             out[len] = '?';
-        len += size ? size : 1;
-        at += size ? size : 1;
+        len += shown_size;
     }
     return (struct str){out, len};
 }
@@ -233,16 +245,39 @@ static struct str without_last_frame(struct str text)
 
 /* ---- running ---- */
 
+/* Push what of a message is told. It may be long, and hold zeros, at which Lua's own functions take
+ * it to end; cut, it leaves room for the way there. */
+static void push_message(lua_State *lua, int index)
+{
+    struct arena arena = {0};
+    size_t len;
+    const char *at = lua_tolstring(lua, index, &len);
+    char cut[SANDBOX_MESSAGE_MAX];
+    const struct str message =
+        sandbox_clean_text(&arena, (struct str){at, (uint32_t)len}, sizeof cut);
+    memcpy(cut, message.at, message.len);
+    const bool is_whole = len <= sizeof cut;
+    const uint32_t kept = message.len;
+    arena_fini(&arena);
+    lua_pushlstring(lua, cut, kept);
+    if (!is_whole)
+        lua_pushstring(lua, "...");
+    lua_concat(lua, is_whole ? 1 : 2);
+}
+
 /* Called where the error happened, when nobody caught it: the bounds are of no use any more. */
 static int explain(lua_State *lua)
 {
     struct sandbox *s = sandbox_of(lua);
     s->is_running = false;
     lua_sethook(lua, NULL, 0, 0);
-    const char *message = lua_tostring(lua, 1);
-    if (!message)
-        message = lua_pushfstring(lua, "the error is a %s and no text", luaL_typename(lua, 1));
-    luaL_traceback(lua, lua, message, 1);
+    if (lua_isstring(lua, 1))
+        push_message(lua, 1);
+    else
+        lua_pushfstring(lua, "the error is a %s and no text", luaL_typename(lua, 1));
+    lua_pushstring(lua, "\n");
+    luaL_traceback(lua, lua, NULL, 1);
+    lua_concat(lua, 3);
     return 1;
 }
 

@@ -56,7 +56,8 @@ struct sandbox {
     int64_t due_cpu_ms;
 };
 
-#define SANDBOX_TEXT_MAX 1800u
+#define SANDBOX_TEXT_MAX    1800u
+#define SANDBOX_MESSAGE_MAX 800u /* of an error; the rest is for the way there */
 
 /* NULL when the process has no memory left for it. */
 struct sandbox *sandbox_new(struct sandbox_limits limits, const atomic_bool *stop);
@@ -78,5 +79,6 @@ void sandbox_charge(lua_State *lua, uint64_t units);
 /* Nothing in the run can catch this. */
 NORETURN void sandbox_leave(lua_State *lua);
 
-/* `text` as clean UTF-8 of at most `max` bytes: what is not becomes '?'. */
+/* `text` as clean UTF-8 of at most `max` bytes: what is not, and control characters but for tabs
+ * and ends of lines, becomes '?'. */
 struct str sandbox_clean_text(struct arena *arena, struct str text, uint32_t max);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "hooks/wishes.h"
 #include "model/command.h"
+#include "sys/log.h"
 
 enum task_kind {
     TASK_READ,       /* the file is run to see what it defines       */
@@ -24,10 +25,13 @@ struct task {
     struct arena *arena;
     enum task_kind kind;
     int64_t role_id;
+    struct str role;         /* its name, for messages; empty = not known */
     const char *function;    /* "on_todo"; static text */
     struct str arguments[2]; /* canonical JSON; empty = not given */
+    bool is_void;            /* there is nothing to call any more */
     /* what came of it */
     bool failed;
+    bool ran_out; /* of processor time */
     bool veto;
     struct str text; /* of the failure, with a traceback; or of the veto */
     struct wishes wishes;
@@ -36,3 +40,10 @@ struct task {
     struct str log;               /* the end of what it logged           */
     struct arena_mark kept;       /* behind what is kept of the arena    */
 };
+
+/* Whose call it is, for lines of the log. */
+static inline struct log_field task_log_role(const struct task *task)
+{
+    return (struct log_field){
+        .key = "role", .is_text = task->role.len > 0, .text = task->role, .number = task->role_id};
+}

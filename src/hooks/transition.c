@@ -35,7 +35,7 @@ struct transitions {
     int64_t epoch; /* the highest that gave an order */
     uint64_t last_key;
     struct line ordered; /* not called yet                                            */
-    struct line called;  /* in the hands of the hooks, which answer in the same order */
+    struct line called;  /* in the hands of the hooks, which answer as they get round to it */
     struct transition **buckets;
     uint32_t bucket_count; /* a power of two, or 0 */
     uint32_t count;        /* with a name          */
@@ -64,6 +64,21 @@ static struct transition *line_take(struct line *line)
         if (!line->first)
             line->last = NULL;
     }
+    return one;
+}
+
+/* The one whose call has that key; there are never many. */
+static struct transition *line_take_key(struct line *line, uint64_t key)
+{
+    struct transition *before = NULL, *one = line->first;
+    for (; one && one->key != key; one = one->next)
+        before = one;
+    must(one);
+    if (!before)
+        return line_take(line);
+    before->next = one->next;
+    if (line->last == one)
+        line->last = before;
     return one;
 }
 
@@ -278,8 +293,7 @@ static void call_ordered(struct transitions *t)
 
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result)
 {
-    struct transition *one = line_take(&t->called);
-    must(one && one->key == key);
+    struct transition *one = line_take_key(&t->called, key);
     t->is_due = true;
     if (one->is_cancelled)
         free(one);

@@ -6,55 +6,84 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Lua goes 200 calls deep in C at most, and a document 64. */
-enum { STACK_SIZE = 2 << 20 };
+enum {
+    STACK_SIZE = 2 << 20, /* Lua goes 200 calls deep in C at most, and a document 64 */
+    PENALTY_MS = 1000,    /* for the first call that used up its time; then twice as much */
+    PENALTY_MS_MAX = 10000,
+};
 
-/* ---- jobs ---- */
+/* ---- lanes ---- */
 
-struct job *job_new(enum job_kind kind, uint64_t key, uint32_t task_count)
+static void make_ready(struct worker *w, struct lane *lane)
 {
-    struct job *job = calloc(1, sizeof *job);
-    must(job);
-    job->kind = kind;
-    job->key = key;
-    job->tasks = arena_array(&job->arena, struct task, task_count);
-    job->task_count = task_count;
-    for (uint32_t i = 0; i < task_count; i++)
-        job->tasks[i].arena = &job->arena;
-    return job;
-}
-
-void job_free(struct job *job)
-{
-    arena_fini(&job->arena);
-    free(job);
-}
-
-void job_list_add(struct job_list *list, struct job *job)
-{
-    job->next = NULL;
-    if (list->last)
-        list->last->next = job;
+    lane->next_ready = NULL;
+    if (w->last_ready)
+        w->last_ready->next_ready = lane;
     else
-        list->first = job;
-    list->last = job;
+        w->first_ready = lane;
+    w->last_ready = lane;
 }
 
-struct job *job_list_take(struct job_list *list)
+/* Its next job; the lane is behind all others then. `before` is the one in front of it. */
+static struct job *take_from(struct worker *w, struct lane *lane, struct lane *before)
 {
-    struct job *job = list->first;
-    if (job) {
-        list->first = job->next;
-        if (!list->first)
-            list->last = NULL;
-    }
+    struct job *job = job_list_take(&lane->jobs);
+    if (before)
+        before->next_ready = lane->next_ready;
+    else
+        w->first_ready = lane->next_ready;
+    if (w->last_ready == lane)
+        w->last_ready = before;
+    if (lane->jobs.first)
+        make_ready(w, lane);
     return job;
 }
 
-void job_list_drop(struct job_list *list)
+/* The first that is free; when all pay their penalty, who is free first: nobody waits for it. */
+static struct job *take_by_turns(struct worker *w)
 {
-    for (struct job *job = job_list_take(list); job; job = job_list_take(list))
-        job_free(job);
+    const int64_t now_ms = w->seams.mono_ms(w->seams.self);
+    struct lane *best = w->first_ready, *before_best = NULL, *before = NULL;
+    must(best);
+    for (struct lane *lane = best; best->free_ms > now_ms && lane; lane = lane->next_ready) {
+        if (lane->free_ms < best->free_ms) {
+            best = lane;
+            before_best = before;
+        }
+        before = lane;
+    }
+    return take_from(w, best, before_best);
+}
+
+static struct job *take_oldest(struct worker *w)
+{
+    struct lane *oldest = w->first_ready, *before_oldest = NULL, *before = NULL;
+    for (struct lane *lane = oldest; lane; lane = lane->next_ready) {
+        if (lane->jobs.first->number < oldest->jobs.first->number) {
+            oldest = lane;
+            before_oldest = before;
+        }
+        before = lane;
+    }
+    must(oldest);
+    return take_from(w, oldest, before_oldest);
+}
+
+static void note_time(struct worker *w, const struct job *job)
+{
+    struct lane *lane = job->lane;
+    if (!lane)
+        return;
+    if (!job->tasks->ran_out) {
+        lane->strikes = 0;
+        return;
+    }
+    int64_t penalty_ms = PENALTY_MS;
+    for (uint32_t i = 0; i < lane->strikes && penalty_ms < PENALTY_MS_MAX; i++)
+        penalty_ms *= 2;
+    lane->strikes++;
+    lane->free_ms = w->seams.mono_ms(w->seams.self) +
+                    (penalty_ms < PENALTY_MS_MAX ? penalty_ms : PENALTY_MS_MAX);
 }
 
 /* ---- the thread ---- */
@@ -64,36 +93,55 @@ static bool is_stopping(const struct worker *w)
     return atomic_load_explicit(&w->stop, memory_order_relaxed);
 }
 
-static void refuse(struct task *task)
+static void refuse(struct task *task, struct str why)
 {
     struct buf b = buf_in(task->arena);
     buf_put_z(&b, "role ");
-    buf_put_i64(&b, task->role_id);
+    if (task->role.len)
+        buf_put_str(&b, task->role);
+    else
+        buf_put_i64(&b, task->role_id);
     buf_put_z(&b, " has no code here, so ");
     buf_put_z(&b, task->function);
     buf_put_z(&b, " cannot be called");
+    buf_put_z(&b, why.len ? ": " : "");
+    buf_put_str(&b, why);
     task->failed = true;
     task->veto = task->kind == TASK_ASK;
     task->done.result = RESULT_FAILED;
     task->text = buf_str(&b);
 }
 
+/* What a role does not define any more, or has no code for, nobody needs to call: that is decided
+ * now, since the code may have come or gone while the task waited. Work must be done by somebody.
+ */
+static void carry_out(struct worker *w, struct task *task)
+{
+    const struct shelf_loan loan = shelf_borrow(&w->shelf, task->role_id, task->arena);
+    if (loan.answer == SHELF_CODE)
+        role_code_call(loan.code, task);
+    else if (loan.answer != SHELF_NONE || task->kind == TASK_TRANSITION)
+        refuse(task, loan.why);
+    shelf_give_back(&w->shelf);
+}
+
 static void work_on(struct worker *w, struct job *job)
 {
-    for (uint32_t i = 0; i < job->task_count && !is_stopping(w); i++) {
-        struct task *task = &job->tasks[i];
-        struct role_code *code = shelf_borrow(&w->shelf, task->role_id);
-        if (code)
-            role_code_call(code, task);
-        else
-            refuse(task);
-        shelf_give_back(&w->shelf);
-    }
+    for (uint32_t i = 0; i < job->task_count && !is_stopping(w); i++)
+        if (!job->tasks[i].is_void)
+            carry_out(w, &job->tasks[i]);
 }
 
 static bool has_jobs(const struct worker *w)
 {
-    return w->asks.first || w->rest.first;
+    return w->asks.first || w->first_ready;
+}
+
+static struct job *take_job(struct worker *w)
+{
+    if (w->asks.first)
+        return job_list_take(&w->asks);
+    return w->order_kept ? take_oldest(w) : take_by_turns(w);
 }
 
 /* NULL: stop. */
@@ -107,7 +155,7 @@ static struct job *next_job(struct worker *w)
         pthread_cond_wait(&w->more, &w->mutex);
     struct job *job = NULL;
     if (!is_stopping(w))
-        job = job_list_take(w->asks.first ? &w->asks : &w->rest);
+        job = take_job(w);
     w->is_busy = job != NULL;
     pthread_mutex_unlock(&w->mutex);
     return job;
@@ -120,22 +168,77 @@ static void *work(void *self)
         work_on(w, job);
         pthread_mutex_lock(&w->mutex);
         const bool is_first = !w->done.first;
+        note_time(w, job);
         job_list_add(&w->done, job);
         pthread_mutex_unlock(&w->mutex);
         if (is_first && !is_stopping(w))
-            w->wake(w->wake_self);
+            w->seams.wake(w->seams.self);
     }
     return NULL;
 }
 
 /* ---- the loop's side ---- */
 
-void worker_submit(struct worker *w, struct job *job)
+void worker_keep_order(struct worker *w, bool order_kept)
 {
     pthread_mutex_lock(&w->mutex);
-    job_list_add(job->kind == JOB_ASK ? &w->asks : &w->rest, job);
+    w->order_kept = order_kept;
+    pthread_mutex_unlock(&w->mutex);
+}
+
+/* Where the last job of the lane about the same object hangs; NULL when there is none. */
+static struct job **find_same(struct lane *lane, const struct job *job)
+{
+    struct job **same = NULL;
+    for (struct job **at = &lane->jobs.first; *at; at = &(*at)->next)
+        if ((*at)->kind == JOB_DELIVER && (*at)->object == job->object &&
+            (*at)->object_id == job->object_id)
+            same = at;
+    return same;
+}
+
+/* It knows more of the node than the one it replaces, and is called as soon. One that is not called
+ * at all can speak for nobody else. */
+static struct job *take_place(struct lane *lane, struct job *job)
+{
+    if (job->kind != JOB_DELIVER || job->hook != HOOK_NODE_CHANGE || job->tasks->is_void)
+        return NULL;
+    struct job **same = find_same(lane, job);
+    struct job *old = same ? *same : NULL;
+    if (!old || old->hook != job->hook)
+        return NULL;
+    job->number = old->number;
+    job->next = old->next;
+    *same = job;
+    if (lane->jobs.last == old)
+        lane->jobs.last = job;
+    return old;
+}
+
+static struct job *add_to_lane(struct worker *w, struct job *job)
+{
+    struct lane *lane = job->lane;
+    struct job *old = w->order_kept ? NULL : take_place(lane, job);
+    if (old)
+        return old;
+    job_list_add(&lane->jobs, job);
+    if (lane->jobs.first == job)
+        make_ready(w, lane);
+    return NULL;
+}
+
+struct job *worker_submit(struct worker *w, struct job *job)
+{
+    struct job *old = NULL;
+    pthread_mutex_lock(&w->mutex);
+    job->number = ++w->last_number;
+    if (job->kind == JOB_ASK)
+        job_list_add(&w->asks, job);
+    else
+        old = add_to_lane(w, job);
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
+    return old;
 }
 
 struct job_list worker_take(struct worker *w)
@@ -178,9 +281,9 @@ static void fini(struct worker *w)
     shelf_fini(&w->shelf);
 }
 
-bool worker_start(struct worker *w, void (*wake)(void *self), void *wake_self)
+bool worker_start(struct worker *w, struct worker_seams seams)
 {
-    *w = (struct worker){.wake = wake, .wake_self = wake_self};
+    *w = (struct worker){.seams = seams, .order_kept = true};
     atomic_init(&w->stop, false);
     shelf_init(&w->shelf);
     must(pthread_mutex_init(&w->mutex, NULL) == 0);
@@ -200,7 +303,8 @@ void worker_stop(struct worker *w)
     pthread_mutex_unlock(&w->mutex);
     must(pthread_join(w->thread, NULL) == 0);
     job_list_drop(&w->asks);
-    job_list_drop(&w->rest);
+    for (struct lane *lane = w->first_ready; lane; lane = lane->next_ready)
+        job_list_drop(&lane->jobs);
     job_list_drop(&w->done);
     fini(w);
 }

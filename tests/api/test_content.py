@@ -3,9 +3,12 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import sqlite3
+import subprocess
 
 from daemon import STOP_S, Own, eventually
 
@@ -25,6 +28,10 @@ attribs:
   - {name: shop-note, map: shop/note}
 roles:
 """
+
+# What the log says of a file that does not read.
+GOING_ON = "a barclamp does not read, going on with what was imported before"
+WITHOUT = "a barclamp does not read, going on without it"
 
 # Tells what it was given: the API does not show data yet, so tests look for it on the wall.
 TALKER = """
@@ -72,7 +79,7 @@ class Shop(Own):
         self.process.wait()
 
     def reload(self):
-        """All of it is through when the log says so: an import is answered before the next."""
+        """All of it is through when the log says "reloaded"."""
         self.process.send_signal(signal.SIGHUP)
 
     @property
@@ -183,6 +190,18 @@ def test_role_code_runs_beside_the_test_jig_and_other_jigs_are_not_built(daemon)
         eventually(lambda: me.get(f"node_roles/{one}").json()["run_count"] == 2, "it ran again")
         assert f" {one}\n" not in shop.read("test-jig.journal") + "\n"
         assert shop.stop() == 0
+
+
+def test_a_wish_of_a_node_hook_that_is_refused_is_in_the_log(daemon):
+    hopeful = "return { on_node_create = function(node) halligan.commit(999999) end }"
+    with Shop(daemon, ["{name: hopeful, jig: noop}"], {"hopeful": hopeful}) as shop:
+        me = shop.open()
+        add_node(me, "n1.example.com")
+        said = "there is no noderole with id 999999"
+        eventually(lambda: said in shop.read("stderr"), "the refusal in the log")
+        [line] = [l for l in shop.read("stderr").splitlines() if said in l and "id=1 " not in l][:1]
+        assert "role=hopeful" in line and "hook=on_node_create" in line, line
+        assert "object=node" in line, line
 
 
 def test_a_run_that_fails_in_its_code_is_an_error_with_its_traceback(daemon):
@@ -324,13 +343,17 @@ def test_a_broken_file_is_named_with_its_line_and_changes_nothing(daemon):
         lua = os.path.join(shop.folder, "shop/roles/one.lua")
         shop.write_code("one", "return {\n  on_node_create = fonction() end\n}\n")
         shop.reload()
-        shop.says(f"{lua}:2: ")
+        shop.says(f"{GOING_ON}: {lua}:2: ")
         add_node(me, "n1.example.com")
         boots(me, "n1.example.com", "first")
         shop.write_code("one", setting_bootenv("second"))
         shop.write_yaml(["{name: one, jig: noop}", "{name: two, jig: [noop}"])
         shop.reload()
-        shop.says(f"{yaml}:12: ")
+        shop.says(f"{GOING_ON}: {yaml}:12: ")
+        os.makedirs(os.path.join(shop.folder, "new"))
+        shop.write("barclamps/new/new.yml", "barclamp: [\n")
+        shop.reload()
+        shop.says(f"{WITHOUT}: {shop.folder}/new/new.yml:2: ")
         add_node(me, "n2.example.com")
         boots(me, "n2.example.com", "first")
         # What reads but is refused: the engine's word, with the line of the file.
@@ -357,7 +380,7 @@ def test_a_restart_with_a_broken_file_fails_its_hooks_and_says_why(daemon):
         me = shop.open()
         assert me.put("nodes/n1.example.com/commit").status == 200
         assert "has no code here, so on_todo" in reaches(me, noderole, ERROR)["runlog"]
-        shop.says("roles/one.lua:2: ")
+        shop.says(f"{GOING_ON}: {shop.folder}/shop/roles/one.lua:2: ")
         shop.write_code("one", code)
         shop.reload()
 
@@ -387,6 +410,76 @@ def test_a_restart_resets_nothing_that_was_edited(daemon):
         shop.says("barclamp imported", 2)
         assert me.get("roles/one").json()["description"] == "written anew"
         assert shop.stop() == 0
+
+
+def test_reading_holds_up_nobody(daemon):
+    """Each of a thousand files runs until it is stopped, which takes seconds in all. What comes
+    meanwhile is answered; and the daemon stops without having read the rest."""
+    with Shop(daemon, ["{name: r0, jig: noop}"], {}) as shop:
+        shop.open()
+        for number in range(1000):
+            shop.write_code(f"r{number}", "while true do end\n")
+        shop.write_yaml([f"{{name: r{number}, jig: noop}}" for number in range(1000)])
+        shop.reload()
+        shop.says("msg=reloading")
+        for _ in range(5):
+            assert shop.client.get("/healthz").status == 200
+        for text in (GOING_ON, WITHOUT, "msg=reloaded"):
+            assert text not in shop.read("stderr"), "it was answered when all was read"
+        shop.reload()
+        assert shop.stop() == 0
+        assert "msg=reloaded" not in shop.read("stderr"), "it was through before it stopped"
+
+
+def words_of(notified):
+    """What a service manager is told next, but for its watchdog."""
+    while True:
+        words = notified.recv(4096).decode().split("\n")
+        if words[0] != "WATCHDOG=1":
+            return words[0]
+
+
+def test_a_reload_is_over_when_everything_is_imported(daemon):
+    with Shop(daemon, ["{name: one, jig: noop}"], {}) as shop, socket.socket(
+        socket.AF_UNIX, socket.SOCK_DGRAM
+    ) as notified:
+        notified.settimeout(STOP_S)
+        notified.bind(shop.path("notified"))
+        told = {**os.environ, "NOTIFY_SOCKET": shop.path("notified")}
+        shop.write("conf", "log-level = notice\n")
+        me = shop.open("--config", shop.path("conf"), env=told)
+        assert words_of(notified) == "READY=1"
+        for number in range(5):
+            shop.write_yaml(["{name: one, jig: noop}", f"{{name: new{number}, jig: noop}}"])
+            shop.reload()
+            assert words_of(notified) == "RELOADING=1"
+            assert words_of(notified) == "READY=1"
+            assert me.get(f"roles/new{number}").status == 200
+        # One whose config is wrong is over as well.
+        shop.write("conf", "colour = red\n")
+        shop.reload()
+        assert (words_of(notified), words_of(notified)) == ("RELOADING=1", "READY=1")
+        assert shop.stop() == 0
+        assert words_of(notified) == "STOPPING=1"
+
+
+def test_many_reloads_are_few(daemon):
+    with Shop(daemon, ["{name: one, jig: noop}"], {"one": setting_bootenv("first")}) as shop:
+        me = shop.open("--log-level", "notice")
+        for _ in range(50):
+            shop.reload()
+        shop.write_code("one", setting_bootenv("second"))
+        shop.reload()  # whatever came before, what is there now is read
+
+        def reads_second():
+            name = f"n{len(me.get('nodes').json())}.example.com"
+            add_node(me, name)
+            eventually(lambda: me.get("nodes/" + name).json()["bootenv"] != "sledgehammer", name)
+            return me.get("nodes/" + name).json()["bootenv"] == "second"
+
+        eventually(reads_second, "the last edit counts")
+        assert shop.stop() == 0
+        assert "level=warning" not in shop.read("stderr"), shop.read("stderr")
 
 
 # ---- dying ----
@@ -487,6 +580,61 @@ def test_a_stop_does_not_wait_for_hooks(daemon):
         assert shop.stop() == 0
         assert shop.rows("SELECT id FROM outbox"), "there was nothing to wait for"
         assert "unanswered" not in shop.read("stderr"), shop.read("stderr")
+
+
+# ---- what was said beforehand ----
+
+# Who gets in, and who does not: trees whose files need each other in every way.
+TREES = {
+    "attached to what comes later": {
+        "core/crowbar.yml": ("core", "", "[{name: r0, jig: noop, attaches: [rx]}]"),
+        "core/barclamps/x.yml": ("x", "core", "[{name: rx, jig: noop}]"),
+    },
+    "a circle that closes later": {
+        "core/crowbar.yml": ("core", "", "[{name: r0, jig: noop, attaches: [rx], requires: [rx]}]"),
+        "core/barclamps/x.yml": ("x", "core", "[{name: rx, jig: noop}]"),
+    },
+    "a circle across three": {
+        "a/a.yml": ("a", "", "[{name: ra, jig: noop, requires: [rb]}]"),
+        "b/b.yml": ("b", "", "[{name: rb, jig: noop, requires: [rc]}]"),
+        "c/c.yml": ("c", "", "[{name: rc, jig: noop, requires: [ra]}]"),
+    },
+    "two of one role, and a parent in between": {
+        "a/a.yml": ("a", "c", "[{name: r, jig: noop}]"),
+        "b/b.yml": ("b", "", "[{name: r, jig: noop}]"),
+        "c/c.yml": ("c", "", "[{name: rc, jig: noop, attaches: [r]}]"),
+    },
+    "parents that are not there": {
+        "a/a.yml": ("a", "b", "[{name: ra, jig: noop}]"),
+        "b/b.yml": ("b", "nobody", "[{name: rb, jig: noop}]"),
+        "c/c.yml": ("c", "", "[{name: rc, jig: noop}]"),
+    },
+}
+
+
+def refused_by_check(program, folder):
+    command = [program, "barclamp", "check", "-o", "json", folder]
+    said = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout)
+    errors = [entry["file"] for entry in said["entries"] if entry["severity"] == "error"]
+    return said["barclamps"], sorted(set(errors))
+
+
+def test_check_and_the_daemon_agree(daemon):
+    program = os.path.join(os.path.dirname(daemon.program), "halligan")
+    for name, files in TREES.items():
+        with Own(daemon) as own:
+            for path, (barclamp, parent, roles) in files.items():
+                os.makedirs(os.path.dirname(own.path("shelf/" + path)), exist_ok=True)
+                head = f"barclamp: {{name: {barclamp}{', parent: ' + parent if parent else ''}}}\n"
+                jigs = "jigs: [{name: noop, class: noop}]\n" if not parent else ""
+                own.write("shelf/" + path, head + jigs + f"roles: {roles}\n")
+            own.start("--barclamps", own.path("shelf"))
+            assert own.stop() == 0
+            log = own.read("stderr")
+            refused = sorted(set(re.findall(r"a barclamp is refused: (.*?\.yml):", log)))
+            taken = log.count("barclamp imported")
+            said = refused_by_check(program, own.path("shelf"))
+            assert said == (taken, refused), (name, said, log)
 
 
 # ---- trees of files ----

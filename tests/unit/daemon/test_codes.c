@@ -3,7 +3,6 @@
  * Method: a real core, real files, and the real hooks; what a hook does shows which code it was. */
 #include "daemon/codes.h"
 #include "core/core.h"
-#include "daemon/content.h"
 #include "hooks/hooks.h"
 #include "sys/log.h"
 #include "tests/check.h"
@@ -58,7 +57,7 @@ static void collected(void *context, const struct change *change)
     (void)change;
 }
 
-static void import(const char *version, int64_t turn)
+static void import_role(const char *version, int64_t turn, const char *more)
 {
     char document[256];
     struct arena arena = {0};
@@ -67,13 +66,18 @@ static void import(const char *version, int64_t turn)
     struct command command = {.kind = COMMAND_IMPORT, .actor = STR("test"), .now_ms = 1};
     snprintf(document, sizeof document,
              "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"%s\",\"version\":\"%s\"},\"roles\":[{"
-             "\"jig\":\"j\",\"name\":\"r\"}]}",
-             folder, version);
+             "%s\"jig\":\"j\",\"name\":\"r\"}]}",
+             folder, version, more);
     command.import.barclamp = str_from(document);
     core_step(core, &command, &arena, &effects, &outcome);
     CHECK(outcome.verdict == VERDICT_DONE);
     core_collect(core, turn, collected, NULL);
     arena_fini(&arena);
+}
+
+static void import(const char *version, int64_t turn)
+{
+    import_role(version, turn, "");
 }
 
 static int64_t role_id(void)
@@ -92,18 +96,29 @@ static void write_code(const char *where, const char *veto)
     run_shell(command);
 }
 
-static bool vetoes_with(const char *text)
+static void ask_role(int64_t id)
 {
     const struct hooks_port port = hooks_port(codes.hooks);
     const struct hook_question question = {
-        .key = 1, .hook = HOOK_COMMIT, .role_id = role_id(), .argument = STR("{}")};
+        .key = 1, .hook = HOOK_COMMIT, .role_id = id, .argument = STR("{}")};
     vetoes[0] = 0;
     port.ask(port.self, 7, &question, 1);
     CHECK(hooks_settle(codes.hooks));
+}
+
+static bool vetoes_with(const char *text)
+{
+    ask_role(role_id());
     const bool same = strstr(vetoes, text) != NULL;
     if (!same)
         printf("veto: %s\nwanted: %s\n", vetoes, text);
     return same;
+}
+
+static bool agrees(int64_t id)
+{
+    ask_role(id);
+    return !vetoes[0];
 }
 
 static void begin(void)
@@ -168,17 +183,10 @@ TEST(files_that_were_moved_are_found_before_the_core_knows)
     end();
 }
 
-static void read_again(void)
+static bool read_again(void)
 {
-    struct content content = {.request_first = -1};
-    run_shell("echo 'barclamp: {name: b}' > $(basename $PWD).yml");
-    run_shell("echo 'roles: [{name: r, jig: j}, {name: nobody, jig: j}]' >> $(basename $PWD).yml");
-    run_shell("mv roles .roles 2>/dev/null || true"); /* only the names are wanted of it */
-    content_read_ahead(&content, folder);
-    run_shell("mv .roles roles 2>/dev/null || true");
-    CHECK(content.tree.count == 1);
-    codes_read_again(&codes, &content.tree.files[0]);
-    content_fini(&content);
+    CHECK(!codes_read_again(&codes, STR("nobody")));
+    return codes_read_again(&codes, STR("r"));
 }
 
 TEST(a_reload_reads_files_again)
@@ -187,10 +195,8 @@ TEST(a_reload_reads_files_again)
     write_code(".", "one");
     codes_need(&codes, role_id());
     write_code(".", "two");
-    read_again();
+    CHECK(read_again());
     CHECK(vetoes_with("two"));
-    CHECK(!codes_lacks(&codes, role_id(), HOOK_COMMIT));
-    CHECK(codes_lacks(&codes, role_id(), HOOK_ACTIVE));
     end();
 }
 
@@ -200,11 +206,10 @@ TEST(a_wrong_file_leaves_what_there_was)
     write_code(".", "one");
     codes_need(&codes, role_id());
     run_shell("echo 'return {' > roles/r.lua");
-    read_again();
+    CHECK(!read_again());
     CHECK(vetoes_with("one"));
-    CHECK(codes_lacks(&codes, role_id(), HOOK_ACTIVE));
     run_shell("ln -sf /etc/hostname roles/r.lua"); /* leads out of the barclamp */
-    read_again();
+    CHECK(!read_again());
     CHECK(vetoes_with("one"));
     end();
 }
@@ -216,8 +221,45 @@ TEST(a_file_that_is_gone_takes_its_code_away)
     codes_need(&codes, role_id());
     run_shell("rm roles/r.lua");
     read_again();
-    CHECK(vetoes_with("has no code here"));
-    CHECK(!codes_lacks(&codes, role_id(), HOOK_COMMIT)); /* nobody knows what it would define */
+    CHECK(agrees(role_id())); /* it has no hooks, so nobody is to be asked */
+    end();
+}
+
+TEST(a_file_that_should_be_there_fails_and_is_named)
+{
+    begin();
+    write_code(".", "one");
+    import_role("2", 2, "\"hooks\":[\"on_commit\"],");
+    codes_need(&codes, role_id());
+    CHECK(vetoes_with("one"));
+    run_shell("rm roles/r.lua");
+    CHECK(!read_again());
+    CHECK(vetoes_with("has no code here, so on_commit cannot be called: "));
+    CHECK(vetoes_with("/roles/r.lua: there is no such file"));
+    run_shell("ln -sf /etc/hostname roles/r.lua");
+    CHECK(!read_again());
+    CHECK(vetoes_with("/roles/r.lua: it lies outside its barclamp"));
+    run_shell("rm roles/r.lua && echo 'return {' > roles/r.lua");
+    CHECK(!read_again());
+    CHECK(vetoes_with("/roles/r.lua:2: "));
+    write_code(".", "two");
+    CHECK(read_again());
+    CHECK(vetoes_with("two"));
+    end();
+}
+
+TEST(a_document_that_waits_knows_which_file_is_gone_until_it_is_refused)
+{
+    begin();
+    import_role("2", 2, "\"hooks\":[\"on_commit\"],");
+    knows_better = true;
+    codes_need(&codes, role_id());
+    CHECK(agrees(role_id()));
+    codes_need(&codes, role_id());
+    CHECK(agrees(role_id()));
+    knows_better = false;
+    codes_need(&codes, role_id());
+    CHECK(vetoes_with("/roles/r.lua: there is no such file"));
     end();
 }
 
@@ -228,7 +270,7 @@ TEST(without_a_core_nothing_is_done)
     write_code(".", "one");
     core = NULL;
     codes_need(&codes, 1);
-    read_again();
+    CHECK(!read_again());
     core = hidden;
     CHECK(vetoes_with("has no code here"));
     end();
@@ -254,13 +296,12 @@ TEST(the_code_of_many_roles_is_told_apart)
     CHECK(outcome.verdict == VERDICT_DONE);
     core_collect(core, 2, collected, NULL);
     arena_fini(&arena);
-    run_shell("mkdir roles && for i in 3 65; do echo 'return { on_active = function() end }' > "
-              "roles/r$i.lua; done");
+    run_shell("mkdir roles && for i in 3 65; do echo 'return { on_commit = function() return "
+              "\"no\" end }' > roles/r$i.lua; done");
     const int64_t first = core_find(core, TABLE_ROLE, STR("r0"));
     for (int64_t id = first + 69; id >= first; id--)
         codes_need(&codes, id);
     for (int64_t i = 0; i < 70; i++)
-        CHECK(codes_lacks(&codes, first + i, HOOK_TODO) == (i == 3 || i == 65));
-    CHECK(!codes_lacks(&codes, first + 3, HOOK_ACTIVE));
+        CHECK(agrees(first + i) == (i != 3 && i != 65));
     end();
 }

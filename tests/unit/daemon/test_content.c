@@ -1,6 +1,7 @@
 /* Goal: every barclamp is submitted in order, tried again while that can help, and no longer; what
- * the core holds already is left alone.
- * Method: directories of our own; what is submitted and what is in force goes into a diary, and
+ * the core holds already is left alone, and so is code that did not change. Nothing of it takes
+ * long, and reading happens beside the loop.
+ * Method: directories of our own; what is submitted, loaded and done goes into a diary, and
  * outcomes come as the test likes, or from a real core. */
 #include "daemon/content.h"
 #include "base/json.h"
@@ -20,6 +21,7 @@ static char documents[16][512]; /* as submitted last, by index */
 static uint32_t room_left;
 static struct core *core;
 static struct content content;
+static bool cannot_load;
 
 static void run_shell(const char *format)
 {
@@ -66,10 +68,17 @@ static const struct core *get_core(void *self)
     return core;
 }
 
-static void in_force(void *self, const struct barclamp_file *file)
+static bool load(void *self, struct str role)
 {
     CHECK(self == diary);
-    note("=", file->name, 0);
+    note("=", role, 0);
+    return !cannot_load;
+}
+
+static void done(void *self)
+{
+    CHECK(self == diary);
+    note("", STR("done"), 0);
 }
 
 static bool says(const char *wanted)
@@ -89,8 +98,10 @@ static void begin(const char *files)
     run_shell(files);
     diary[0] = 0;
     room_left = UINT32_MAX;
+    cannot_load = false;
     core = NULL;
-    content = (struct content){.seams = {diary, submit, get_core, in_force}, .request_first = -100};
+    content =
+        (struct content){.seams = {diary, submit, get_core, load, done}, .request_first = -100};
 }
 
 static void end(void)
@@ -101,17 +112,35 @@ static void end(void)
     run_shell("rm -r ../$(basename $PWD)");
 }
 
-static void accept(int64_t request)
+/* Until it waits for somebody. */
+static void go(void)
+{
+    CHECK(!content_pump(&content, UINT64_MAX));
+}
+
+static void import(const char *directories)
+{
+    content_import(&content, directories);
+    go();
+}
+
+static void tell(int64_t request, const struct outcome *outcome, err why)
+{
+    content_told(&content, request, outcome, why);
+    go();
+}
+
+static void let_in(int64_t request)
 {
     const struct outcome outcome = {.verdict = VERDICT_DONE, .doc = STR("{\"warnings\":[]}")};
-    content_told(&content, request, &outcome, OK);
+    tell(request, &outcome, OK);
 }
 
 static void refuse(int64_t request)
 {
     struct problem problem = {.code = PROBLEM_NOT_FOUND, .text = STR("no such parent")};
     const struct outcome outcome = {.verdict = VERDICT_REFUSED, .problems = &problem};
-    content_told(&content, request, &outcome, OK);
+    tell(request, &outcome, OK);
 }
 
 /* What the real core says to the document that was submitted as this request. */
@@ -123,7 +152,7 @@ static void step(int64_t request)
     struct command command = {.kind = COMMAND_IMPORT, .actor = STR("test"), .now_ms = 1};
     command.import.barclamp = str_from(documents[-100 - request]);
     core_step(core, &command, &arena, &effects, &outcome);
-    content_told(&content, request, &outcome, OK);
+    tell(request, &outcome, OK);
     arena_fini(&arena);
 }
 
@@ -137,17 +166,18 @@ TEST(documents_of_both_kinds_are_submitted_in_order)
     run_shell("echo " DOC("x") " > a/other/x.json && echo " DOC("c") " > b/c.json");
     run_shell("echo " DOC("h") " > a/.h.json && echo 'barclamp: {name: y}' > a/y/y.yml");
     snprintf(directories, sizeof directories, "%s/a:%s/nowhere::%s/b", folder, folder, folder);
-    content_import(&content, directories);
+    import(directories);
     CHECK(says("m(-100) y(-101) zz(-102) c(-103) "));
     CHECK(!content_is_idle(&content));
     snprintf(wanted, sizeof wanted, "{\"barclamp\":{\"name\":\"m\",\"source_path\":\"%s/a/m\"}}",
              folder);
     CHECK(strcmp(documents[0], wanted) == 0);
-    accept(-101);
-    accept(-100);
-    accept(-103);
-    accept(-102);
-    CHECK(says("=y =m =c =zz "));
+    let_in(-101);
+    let_in(-100);
+    let_in(-103);
+    CHECK(says("") && !content_is_idle(&content));
+    let_in(-102);
+    CHECK(says("done "));
     end();
 }
 
@@ -155,17 +185,17 @@ TEST(what_is_refused_is_tried_again_while_others_get_in)
 {
     begin(
         "for n in a b c; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json; done");
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("a(-100) b(-101) c(-102) "));
     refuse(-100);
     refuse(-101);
-    accept(-102);
-    CHECK(says("=c a(-100) b(-101) "));
+    let_in(-102);
+    CHECK(says("a(-100) b(-101) "));
     refuse(-100);
-    accept(-101);
-    CHECK(says("=b a(-100) "));
+    let_in(-101);
+    CHECK(says("a(-100) "));
     refuse(-100);
-    CHECK(says("") && content_is_idle(&content));
+    CHECK(says("done ") && content_is_idle(&content));
     end();
 }
 
@@ -174,13 +204,13 @@ TEST(what_does_not_read_is_left_out)
     begin("echo '{\"barclamp\":' > bad.json && mkdir dir.json && echo 5 > five.json && mkdir q && "
           "echo 'barclamp: [' > q/q.yml"
           " && echo '{\"barclamp\":{\"name\":\"s\",\"source_path\":\"/own\"}}' > s.json");
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("-(-100) s(-101) "));
     CHECK(strcmp(documents[0], "5") == 0); /* the core says what is wrong with it */
     CHECK(strstr(documents[1], "\"source_path\":\"/own\""));
     refuse(-100);
     refuse(-101);
-    CHECK(content_is_idle(&content) && says(""));
+    CHECK(content_is_idle(&content) && says("done "));
     end();
 }
 
@@ -188,25 +218,25 @@ TEST(a_store_that_is_away_ends_the_round)
 {
     begin("for n in a b; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json; done");
     room_left = 0;
-    content_import(&content, folder);
-    CHECK(content_is_idle(&content));
+    import(folder);
+    CHECK(content_is_idle(&content) && says("done "));
     room_left = 1;
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("a(-100) ") && !content_is_idle(&content));
-    content_told(&content, -100, NULL, ERR_UNAVAILABLE);
-    CHECK(content_is_idle(&content) && says(""));
+    tell(-100, NULL, ERR_UNAVAILABLE);
+    CHECK(content_is_idle(&content) && says("done "));
     end();
 }
 
 TEST(a_store_that_goes_between_two_rounds_ends_them)
 {
     begin("for n in a b; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json; done");
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("a(-100) b(-101) "));
     refuse(-100);
     room_left = 0;
-    accept(-101);
-    CHECK(says("=b ") && content_is_idle(&content));
+    let_in(-101);
+    CHECK(says("done ") && content_is_idle(&content));
     end();
 }
 
@@ -216,45 +246,98 @@ TEST(another_import_waits_for_the_one_under_way)
     begin("mkdir p q && echo " DOC("p") " > p/x.json && echo " DOC("q") " > q/x.json");
     snprintf(first, sizeof first, "%s/p", folder);
     snprintf(second, sizeof second, "%s/q", folder);
-    content_import(&content, first);
-    content_import(&content, "");
-    content_import(&content, second); /* the last wish counts */
+    import(first);
+    import("");
+    import(second); /* the last wish counts */
     CHECK(says("p(-100) "));
-    accept(-100);
-    CHECK(says("=p q(-100) ") && !content_is_idle(&content));
-    accept(-100);
-    CHECK(content_is_idle(&content));
-    content_import(&content, "");
-    CHECK(says("=q ") && content_is_idle(&content));
+    let_in(-100);
+    CHECK(says("q(-100) ") && !content_is_idle(&content)); /* and only the end is told of */
+    let_in(-100);
+    CHECK(says("done ") && content_is_idle(&content));
+    import("");
+    CHECK(says("done ") && content_is_idle(&content));
     end();
 }
 
-TEST(what_the_core_holds_is_in_force_and_not_submitted)
+#define YAML "barclamp: {name: y}\\nroles: [{name: r, jig: j}, {name: q, jig: j}]\\n"
+
+TEST(what_the_core_holds_is_not_submitted)
 {
-    begin("mkdir -p y/roles && printf 'barclamp: {name: y}\\nroles: [{name: r, jig: j}]\\n' > "
-          "y/y.yml && echo " DOC("z") " > z.json");
+    begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml && echo " DOC("z") " > z.json");
     core = core_new();
     core_found(core, 1);
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("y(-100) z(-101) "));
     step(-100);
+    CHECK(says(""));
     step(-101);
-    CHECK(says("=y =z "));
-    content_import(&content, folder);
-    CHECK(says("=y =z ") && content_is_idle(&content));
+    CHECK(says("=q =r done "));
+    import(folder);
+    CHECK(says("done ") && content_is_idle(&content));
     /* White space is no change, a key is, and so is another hook in the code of a role. */
     run_shell("echo >> y/y.yml && echo '{\"barclamp\":{\"name\":\"z\",\"version\":2}}' > z.json");
-    content_import(&content, folder);
-    CHECK(says("=y z(-101) "));
+    import(folder);
+    CHECK(says("z(-101) "));
     step(-101);
-    CHECK(says("=z "));
+    CHECK(says("done "));
     run_shell("echo 'return { on_todo = function() end }' > y/roles/r.lua");
-    content_import(&content, folder);
-    CHECK(says("=z y(-100) ") && strstr(documents[0], "\"hooks\":[\"on_todo\"]"));
+    import(folder);
+    CHECK(says("y(-100) ") && strstr(documents[0], "\"hooks\":[\"on_todo\"]"));
     step(-100);
+    CHECK(says("=q =r done ")); /* hooks that the import causes meet what it came with */
+    end();
+}
+
+TEST(code_is_loaded_where_its_file_changed_and_its_barclamp_is_in_force)
+{
+    begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml"
+          " && echo 'return { on_todo = function() end }' | tee y/roles/r.lua > y/roles/q.lua");
+    core = core_new();
+    core_found(core, 1);
+    import(folder);
+    CHECK(says("y(-100) "));
+    step(-100);
+    CHECK(says("=q =r done "));
+    run_shell("touch y/roles/*.lua"); /* what stands in it counts */
+    import(folder);
+    CHECK(says("done "));
     run_shell("echo 'return { on_todo = function() return end }' > y/roles/r.lua");
-    content_import(&content, folder);
-    CHECK(says("=y =y =z ") && content_is_idle(&content));
+    cannot_load = true;
+    import(folder);
+    CHECK(says("=r done "));
+    cannot_load = false;
+    import(folder); /* nobody touched it, but it is not there yet */
+    CHECK(says("=r done "));
+    import(folder);
+    CHECK(says("done "));
+    /* It goes, and with it a hook; that is refused, so the old code stays. */
+    run_shell("rm y/roles/q.lua");
+    import(folder);
+    CHECK(says("y(-100) "));
+    refuse(-100);
+    CHECK(says("done "));
+    import(folder);
+    step(-100);
+    CHECK(says("y(-100) =q =r done "));
+    import(folder);
+    CHECK(says("done "));
+    end();
+}
+
+TEST(a_role_that_two_barclamps_claim_is_loaded_each_time)
+{
+    begin("mkdir -p a b && printf 'barclamp: {name: a}\\nroles: [{name: r, jig: j}]\\n' > a/a.yml"
+          " && printf 'barclamp: {name: b}\\nroles: [{name: r, jig: j}]\\n' > b/b.yml");
+    import(folder);
+    CHECK(says("a(-100) b(-101) "));
+    let_in(-100);
+    let_in(-101);
+    CHECK(says("=r =r done "));
+    import(folder);
+    let_in(-100);
+    refuse(-101);
+    refuse(-101);
+    CHECK(says("a(-100) b(-101) b(-101) =r done "));
     end();
 }
 
@@ -262,10 +345,10 @@ TEST(a_broken_file_of_code_keeps_its_barclamp_out)
 {
     begin("mkdir -p y/roles && printf 'barclamp: {name: y}\\nroles: [{name: r, jig: j}]\\n' > "
           "y/y.yml && echo 'return { on_todo = ' > y/roles/r.lua && echo " DOC("z") " > z.json");
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("z(-100) "));
-    accept(-100);
-    CHECK(says("=z "));
+    let_in(-100);
+    CHECK(says("done "));
     end();
 }
 
@@ -284,15 +367,109 @@ TEST(where_files_lie_is_known_from_reading_until_the_core_knows)
     CHECK(str_eq(content_source_path(&content, STR("z")), str_from(folder)));
     CHECK(content_source_path(&content, STR("q")).len == 0);
     run_shell("rm s.json"); /* too late: it was read */
-    content_import(&content, folder);
+    import(folder);
     CHECK(says("s(-100) y(-101) z(-102) "));
-    accept(-101);
+    let_in(-101);
     CHECK(content_source_path(&content, STR("y")).len == 0);
     CHECK(content_source_path(&content, STR("s")).len > 0);
-    accept(-102);
+    let_in(-102);
     refuse(-100);
     refuse(-100);
     CHECK(content_source_path(&content, STR("s")).len == 0);
-    CHECK(says("=y =z s(-100) "));
+    CHECK(says("s(-100) done "));
+    end();
+}
+
+/* ---- a little at a time ---- */
+
+TEST(of_large_documents_few_are_under_way)
+{
+    begin(
+        "for n in a b c; do printf '{\"barclamp\":{\"name\":\"%s\"},\"filler\":\"%5000s\"}' $n x >"
+        " $n.json; done && echo " DOC("d") " > d.json && echo " DOC("e") " > e.json");
+    import(folder);
+    CHECK(says("a(-100) "));
+    refuse(-100);
+    CHECK(says("b(-101) "));
+    let_in(-101);
+    CHECK(says("c(-102) "));
+    let_in(-102);
+    CHECK(says("d(-103) e(-104) ")); /* small ones go together */
+    let_in(-104);
+    CHECK(says("") && !content_is_idle(&content)); /* a round ends before the next begins */
+    let_in(-103);
+    CHECK(says("a(-100) "));
+    let_in(-100);
+    CHECK(says("done "));
+    end();
+}
+
+TEST(a_pump_without_time_takes_one_step)
+{
+    uint32_t steps = 0;
+    begin("for n in a b c d; do echo \"{\\\"barclamp\\\":{\\\"name\\\":\\\"$n\\\"}}\" > $n.json;"
+          " done");
+    content_import(&content, folder);
+    while (content_pump(&content, 0))
+        CHECK(++steps < 100);
+    CHECK(steps >= 8 && says("a(-100) b(-101) c(-102) d(-103) "));
+    for (int64_t request = -103; request <= -100; request++)
+        let_in(request);
+    CHECK(says("done "));
+    end();
+}
+
+/* ---- beside the loop ---- */
+
+static uv_loop_t loop;
+
+static void wait_for_reading(void)
+{
+    while (content.stage == CONTENT_READING)
+        ignore(uv_run(&loop, UV_RUN_ONCE), "it says whether there is more");
+}
+
+TEST(reading_happens_beside_the_loop_and_wishes_meanwhile_are_one)
+{
+    begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml"
+          " && echo 'return { on_todo = function() end }' > y/roles/r.lua");
+    CHECK(uv_loop_init(&loop) == 0);
+    content.uv = &loop;
+    content_import(&content, folder);
+    CHECK(content.stage == CONTENT_READING);
+    CHECK(content_source_path(&content, STR("y")).len == 0);
+    go(); /* has nothing to do */
+    for (int i = 0; i < 50; i++)
+        import(folder);
+    CHECK(content.stage == CONTENT_READING && says(""));
+    wait_for_reading();
+    go();
+    CHECK(says("y(-100) "));
+    let_in(-100);
+    CHECK(says("=q =r ") && content.stage == CONTENT_READING); /* for the other fifty */
+    wait_for_reading();
+    go();
+    CHECK(says("y(-100) "));
+    let_in(-100);
+    CHECK(says("=q =r done "));
+    CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
+    end();
+}
+
+/* Each of these files runs until it is stopped by its bound. */
+TEST(a_stop_does_not_wait_for_all_that_is_to_be_read)
+{
+    begin("mkdir -p y/roles && printf 'barclamp: {name: y}\\nroles:\\n' > y/y.yml");
+    run_shell("for i in $(seq 1000); do echo \"  - {name: r$i, jig: j}\" >> y/y.yml;"
+              " echo 'while true do end' > y/roles/r$i.lua; done");
+    CHECK(uv_loop_init(&loop) == 0);
+    content.uv = &loop;
+    content_import(&content, folder);
+    content_stop(&content);
+    CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
+    content_import(&content, folder);
+    CHECK(says("") && !content_pump(&content, UINT64_MAX));
+    CHECK(content.reading.report.errors < 1000);
+    content.stage = CONTENT_IDLE; /* for end() */
     end();
 }

@@ -6,7 +6,9 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +35,19 @@ struct loop {
     struct hooks_port port;
     struct arena arena;
     char folder[40];
+    pthread_t owner; /* whoever is the loop */
     sem_t woken;
-    sem_t go_on; /* the thread waits for it in each wake while is_held */
+    sem_t held;  /* the thread says that it waits */
+    sem_t go_on; /* for this, in each wake while is_held */
     atomic_bool is_held;
-    bool is_full; /* answers are not taken */
-    bool is_gone; /* what rows are about does not exist any more */
-    uint32_t facts_made;
+    _Atomic int64_t now_ms; /* never goes by itself */
+    int64_t facts_ms;       /* how long it takes to make facts */
+    uint32_t facts_pad;     /* bytes more in each argument */
+    bool is_full;           /* answers are not taken */
+    uint32_t taken_max;     /* so many more are, if it is not 0 */
+    bool is_gone;           /* what rows are about does not exist any more */
+    const char *name;       /* of all roles; NULL: nobody knows */
+    uint32_t facts_made, prepared;
     struct transitions *transitions; /* what calls are for; NULL = they are heard */
     struct heard *heard;
     uint32_t heard_count, heard_cap;
@@ -48,8 +57,24 @@ static inline void wake(void *self)
 {
     struct loop *l = self;
     sem_post(&l->woken);
-    if (atomic_load(&l->is_held))
+    if (atomic_load(&l->is_held) && !pthread_equal(l->owner, pthread_self())) {
+        sem_post(&l->held);
         sem_wait(&l->go_on);
+    }
+}
+
+static inline int64_t mono_ms(void *self)
+{
+    struct loop *l = self;
+    return atomic_load(&l->now_ms);
+}
+
+static inline struct str prepare(void *self, int64_t role_id)
+{
+    struct loop *l = self;
+    (void)role_id;
+    l->prepared++;
+    return str_from(l->name);
 }
 
 static inline bool facts(void *self, const struct outbox_record *row, struct arena *arena,
@@ -57,6 +82,7 @@ static inline bool facts(void *self, const struct outbox_record *row, struct are
 {
     struct loop *l = self;
     l->facts_made++;
+    atomic_fetch_add(&l->now_ms, l->facts_ms);
     if (l->is_gone)
         return false;
     struct buf b = buf_in(arena);
@@ -65,7 +91,14 @@ static inline bool facts(void *self, const struct outbox_record *row, struct are
     buf_put_z(&b, ",\"name\":");
     buf_put_c(&b, '"');
     buf_put_str(&b, row->detail);
-    buf_put_z(&b, "\"}");
+    buf_put_c(&b, '"');
+    if (l->facts_pad) {
+        buf_put_z(&b, ",\"pad\":\"");
+        memset(buf_room(&b, l->facts_pad), 'x', l->facts_pad);
+        b.len += l->facts_pad;
+        buf_put_c(&b, '"');
+    }
+    buf_put_c(&b, '}');
     out_facts->argument = buf_str(&b);
     out_facts->context = STR("{\"role\":\"r\"}");
     return true;
@@ -94,6 +127,8 @@ static inline err submit(void *self, const struct command *command)
     struct loop *l = self;
     if (l->is_full)
         return ERR_LIMIT;
+    if (l->taken_max)
+        l->is_full = --l->taken_max == 0;
     struct heard *heard = hear(l);
     heard->command = command_copy(&l->arena, command);
     if (command->kind == COMMAND_OUTBOX_DONE) {
@@ -140,9 +175,13 @@ static inline struct loop *open_loop(struct sandbox_limits limits)
     log_setup(LOG_ERROR, LOG_TEXT);
     snprintf(l->folder, sizeof l->folder, "/tmp/halligan-hooks-XXXXXX");
     CHECK(mkdtemp(l->folder));
+    l->owner = pthread_self();
     CHECK(sem_init(&l->woken, 0, 0) == 0 && sem_init(&l->go_on, 0, 0) == 0);
+    CHECK(sem_init(&l->held, 0, 0) == 0);
     const struct hooks_seams seams = {.self = l,
                                       .wake = wake,
+                                      .mono_ms = mono_ms,
+                                      .prepare = prepare,
                                       .facts = facts,
                                       .find = find,
                                       .submit = submit,
@@ -163,6 +202,7 @@ static inline void close_loop(struct loop *l)
     CHECK(rmdir(l->folder) == 0);
     sem_destroy(&l->woken);
     sem_destroy(&l->go_on);
+    sem_destroy(&l->held);
     arena_fini(&l->arena);
     free(l->heard);
     free(l);
@@ -183,7 +223,9 @@ static inline void load(struct loop *l, int64_t role_id, const char *source)
     CHECK(load_file(l, role_id, source, &report) == OK);
 }
 
-static inline void deliver(struct loop *l, int64_t id, int64_t role_id, enum hook hook)
+/* A row about node 100 + `node`. */
+static inline void deliver_about(struct loop *l, int64_t id, int64_t role_id, enum hook hook,
+                                 int64_t node)
 {
     char name[20];
     snprintf(name, sizeof name, "n%d", (int)id);
@@ -192,10 +234,15 @@ static inline void deliver(struct loop *l, int64_t id, int64_t role_id, enum hoo
                                       .hook = hook,
                                       .role_id = role_id,
                                       .object = TABLE_NODE,
-                                      .object_id = 100 + id,
+                                      .object_id = 100 + node,
                                       .detail = str_from(name)};
     l->port.deliver(l->port.self, &row);
     memset(name, 'x', sizeof name); /* texts live for the call */
+}
+
+static inline void deliver(struct loop *l, int64_t id, int64_t role_id, enum hook hook)
+{
+    deliver_about(l, id, role_id, hook, id);
 }
 
 /* About one of two roles, alternating hooks. */
@@ -213,12 +260,13 @@ static inline void ask(struct loop *l, uint64_t token, uint32_t count)
     memset(argument, 'x', sizeof argument);
 }
 
-/* Keeps the thread in wake() after its first job, until release(). */
+/* Keeps the thread in wake() after this job, until release(). The thread must be idle. */
 static inline void hold(struct loop *l)
 {
     atomic_store(&l->is_held, true);
     deliver(l, 999, 3, HOOK_TODO);
-    CHECK(sem_wait(&l->woken) == 0);
+    CHECK(!hooks_pump(l->hooks));
+    CHECK(sem_wait(&l->held) == 0);
 }
 
 static inline void release(struct loop *l)

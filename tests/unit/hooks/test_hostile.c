@@ -343,6 +343,27 @@ TEST(there_are_no_metatables_to_play_with)
     works("local ok, e = pcall(error, { code = 5 }) assert(not ok and e.code == 5)");
 }
 
+TEST(a_long_error_keeps_the_way_there)
+{
+    fails("local function inner() error(('e'):rep(100000)) end inner()",
+          "eee...\nstack traceback:\n\t[C]: in ");
+    fails("local function inner() error(('e'):rep(100000)) end inner()",
+          "bad.lua:1: in local 'inner'");
+    fails("error(('ü'):rep(1000))", "ü...\nstack traceback:");
+    const struct task task = run("error(('e'):rep(784), 0)");
+    CHECK(has(task.text, "e\nstack traceback:") && !has(task.text, "..."));
+    arena_reset(&arena);
+}
+
+TEST(an_error_cannot_write_to_a_terminal)
+{
+    fails("error('\\27[31m\\0\\255 x')", "bad.lua:1: ?[31m?? x\nstack traceback:");
+    fails("error('a\\0b\\rc\\8d\\127e\\u{9b}f\\u{a0}g\\th')",
+          "a?b?c?d?e?f\u00a0g\th\nstack traceback:");
+    fails("local t = { ['\\27x'] = function() error('y') end } t['\\27x']()", "'?x'");
+    fails("halligan.set_bootenv('\\27', 5)", "string expected");
+}
+
 TEST(the_library_cannot_be_changed)
 {
     fails("string.rep = nil", "the library cannot be changed");

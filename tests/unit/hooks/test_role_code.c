@@ -153,10 +153,16 @@ TEST(a_failure_tells_the_way_there)
     arena_reset(&arena);
 }
 
-TEST(a_function_that_is_not_there_fails)
+TEST(a_hook_that_is_not_there_any_more_needs_no_call_but_work_does)
 {
-    const struct task task = call("return {}", TASK_TELL, "on_active", "{}");
-    CHECK(task.failed && has(task.text, "the file defines no on_active"));
+    struct task task = call("return {}", TASK_TELL, "on_active", "{}");
+    CHECK(!task.failed && task.wishes.count == 0);
+    task = call("return {}", TASK_COMPUTE, "sysdata", "{}");
+    CHECK(!task.failed && task.value.len == 0);
+    task = call("return {}", TASK_ASK, "on_commit", "{}");
+    CHECK(!task.failed && !task.veto);
+    task = call("return {}", TASK_TRANSITION, "do_transition", "{}");
+    CHECK(task.failed && has(task.text, "the file defines no do_transition"));
     arena_reset(&arena);
 }
 
@@ -488,6 +494,10 @@ TEST(a_run_that_answers_nonsense_failed)
         "return { result = 'parked', park_ms = 604800001 }",
         "return { result = 'ok', park_ms = 5 }",
         "return { park_ms = 5 }",
+        "return 'ok\\0'",
+        "return { result = 'ok\\0failed' }",
+        "return { stop = 1 }",
+        "return { power = false }",
         "halligan.enqueue(1)",
         "halligan.resume(1)",
         "while true do end",
@@ -497,6 +507,38 @@ TEST(a_run_that_answers_nonsense_failed)
         CHECK(task.failed && task.done.result == RESULT_FAILED && !task.done.has_wall);
         CHECK(task.text.len > 0);
     }
+    arena_reset(&arena);
+}
+
+TEST(a_run_that_says_what_nobody_knows_failed_and_names_it)
+{
+    static const struct {
+        const char *body, *why;
+    } cases[] = {
+        {"return { reslt = 'failed' }", "do_transition returned \"reslt\", which nobody knows"},
+        {"return { result = 'ok', zone = 1, colour = 2 }", "returned \"colour\", which"},
+        {"return { 'ok' }", "returned \"1\", which nobody knows"},
+        {"return { result = 'ok', [true] = 1 }", "returned \"boolean\", which"},
+        {"return { ['a\\27\\0b'] = 1 }", "returned \"a??b\", which"},
+        {"return { ['wall\\0'] = {} }", "returned \"wall?\", which"},
+        {"return { result = 'ok', power = 'explode' }", "\"explode\" is none"},
+        {"return { result = 'ok', power = 'on off' }", "\"on off\" is none"},
+        {"return { result = 'ok', power = 'reboot\\0' }", "\"reboot?\" is none"},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct task task = transition(cases[i].body);
+        if (!has(task.text, cases[i].why))
+            fprintf(stderr, "%s gave %.*s\n", cases[i].body, STR_FMT_ARGS(task.text));
+        CHECK(task.failed && task.done.result == RESULT_FAILED);
+        CHECK(has(task.text, cases[i].why));
+    }
+    static const char *const actions[] = {"reboot", "on", "off", "cycle", "reset", "halt"};
+    for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        char body[60];
+        snprintf(body, sizeof body, "return { power = '%s' }", actions[i]);
+        CHECK(str_eq(transition(body).done.power, str_from(actions[i])));
+    }
+    CHECK(!transition("return { power = '' }").failed);
     arena_reset(&arena);
 }
 

@@ -303,6 +303,38 @@ TEST(a_run_that_is_cancelled_before_it_began_is_never_called)
     close_runner(l);
 }
 
+TEST(calls_of_several_roles_are_answered_as_they_are_done)
+{
+    static const int64_t begun[] = {13, 23, 33, 14, 24}, expected[] = {1, 4, 2, 5, 3};
+    struct loop *l = open_runner();
+    load(l, 3, plain);
+    load(l, 4, plain);
+    hold(l);
+    for (int64_t i = 1; i <= 5; i++)
+        order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = begun[i - 1]});
+    CHECK(transitions_pump(l->transitions) && l->heard_count == 5);
+    order(l, CANCEL, (struct order){.run_id = 2, .attempt = 1});
+    release(l);
+    while (l->heard_count < 11) { /* begun, stopped, held with, and done: all but one */
+        const bool any = hooks_pump(l->hooks);
+        if (!transitions_pump(l->transitions) && !any)
+            CHECK(sem_wait(&l->woken) == 0);
+    }
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < 11; i++) {
+        if (l->heard[i].command.kind != COMMAND_RUN_DONE)
+            continue;
+        at += expected[at] == 2; /* which nobody waits for */
+        char wall[60];
+        snprintf(wall, sizeof wall, "{\"nr\":%d,\"run\":%d}", (int)begun[expected[at] - 1],
+                 (int)expected[at]);
+        CHECK(str_eq(done_at(l, i, expected[at], 1)->wall, str_from(wall)));
+        at++;
+    }
+    CHECK(at == 5 && hooks_waiting(l->hooks) == 0);
+    close_runner(l);
+}
+
 /* ---- more than is taken ---- */
 
 TEST(more_orders_than_the_hooks_take_are_done_in_time)
