@@ -177,6 +177,7 @@ struct str json_text_put(struct arena *a, struct str doc, const struct json *obj
                        .text = is_object ? doc : STR("{}"),
                        .out = buf_in(a),
                        .drop_nulls = drop_nulls};
+    buf_room(&w.out, w.text.len + 64); /* it is hardly longer afterwards */
     weave(&w, 0, object);
     return buf_str(&w.out);
 }

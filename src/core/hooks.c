@@ -292,7 +292,7 @@ static bool may_be_wished(enum command_kind kind)
 
 /* Wishes may make documents anew, each as large as one may be, and nobody else is served
  * meanwhile. */
-enum { WISHES_SIZE_MAX = 16 << 20 };
+enum { WISHES_SIZE_MAX = 8 << 20 };
 
 static struct str why_refused(struct core *c, const struct outcome *outcome)
 {

@@ -9,7 +9,7 @@
 
 /* How much of documents may be under way: they are imported in one turn, which must not take
  * long. A larger one goes alone. */
-enum { BYTES_WAITING_MAX = 4 << 10 };
+enum { BYTES_WAITING_MAX = 1 << 10 };
 
 /* What became of one file so far. */
 struct content_try {

@@ -2,6 +2,9 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -10,6 +13,7 @@ enum {
     STACK_SIZE = 2 << 20, /* Lua goes 200 calls deep in C at most, and a document 64 */
     PENALTY_MS = 1000,    /* for the first call that used up its time; then twice as much */
     PENALTY_MS_MAX = 10000,
+    NICENESS = 10,
 };
 
 /* ---- lanes ---- */
@@ -161,9 +165,17 @@ static struct job *next_job(struct worker *w)
     return job;
 }
 
+/* Where processors are few, the thread that answers people comes before a role that computes. */
+static void step_back(void)
+{
+    ignore(setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS),
+           "it is a courtesy, and being nicer is always allowed");
+}
+
 static void *work(void *self)
 {
     struct worker *w = self;
+    step_back();
     for (struct job *job = next_job(w); job; job = next_job(w)) {
         work_on(w, job);
         pthread_mutex_lock(&w->mutex);

@@ -157,6 +157,25 @@ TEST(what_is_with_it_is_silent_and_not_counted)
     disk_close();
 }
 
+/* Of two barclamps of one name a daemon reads the first, and the other one is as if it were not. */
+TEST(what_replaces_a_barclamp_of_with_replaces_all_of_it)
+{
+    disk_open();
+    disk_write("with/w/w.yml", "barclamp: {name: w}\njigs: [{name: special, class: noop}]\n");
+    disk_write("with/v/v.yml", "barclamp: {name: v, parent: w}\nattribs: [{name: size}]\n");
+    disk_write("s/a/a.yml", "barclamp: {name: a}\n"
+                            "roles: [{name: r, jig: special, wants-attribs: [size]}]\n");
+    struct check check = check_barclamps(&arena, on_disk("s"), on_disk("with"));
+    CHECK(tells(&check, "") && check.barclamps == 1);
+    disk_write("s/w/w.yml", "barclamp: {name: w}\n");
+    check = check_barclamps(&arena, on_disk("s"), on_disk("with"));
+    CHECK(tells(&check,
+                "warning /s/a/a.yml:2: roles/0/jig: jig special is not known here; the role "
+                "cannot run\n") &&
+          check.barclamps == 2);
+    disk_close();
+}
+
 TEST(a_barclamp_of_with_can_be_looked_at_itself)
 {
     disk_open();
