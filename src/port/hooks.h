@@ -20,7 +20,7 @@ struct hook_question {
 
 struct hooks_port {
     void *self;
-    /* Call the hook of this outbox row; answer OUTBOX_DONE. In order per object. */
+    /* Call the hook of this outbox row; answer OUTBOX_DONE. In order per role and object. */
     void (*deliver)(void *self, const struct outbox_record *row);
     /* May this be? Answer all of them together under the token. */
     void (*ask)(void *self, uint64_t token, const struct hook_question *questions, uint32_t count);
