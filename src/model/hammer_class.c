@@ -1,5 +1,7 @@
 #include "model/hammer_class.h"
 
+#include "base/err.h"
+
 /* clang-format off */
 static const struct hammer_class classes[] = {
     {"ssh",     "reboot", NULL, "run", "copy_from copy_to"},
@@ -7,9 +9,9 @@ static const struct hammer_class classes[] = {
     {"wsman",   "status on off cycle reset halt", NULL,
                 "identify enumerate enumerate_epr invoke", NULL},
     {"amt",     "status on off cycle", NULL, "invoke", NULL},
-    {"redfish", "status on off cycle reset halt", "pxe disk", NULL, NULL},
+    {"redfish", "status on off cycle reset halt pxeboot identify", "pxe disk", NULL, NULL},
     {"wol",     "on", NULL, NULL, NULL},
-    {"local",   "reboot", NULL, "run", "copy_from copy_to"},
+    {"local",   NULL, NULL, "run", "copy_from copy_to"}, /* nobody restarts the admin by mistake */
 };
 
 static const struct {
@@ -50,27 +52,55 @@ const struct hammer_class *hammer_class_find(struct str klass)
     return find_ours(klass);
 }
 
-static bool has_word(struct str words, struct str word)
+const char *hammer_category_name(enum hammer_category category)
 {
-    for (uint32_t from = 0; from < words.len;) {
-        const uint32_t to = str_find(words, ' ', from);
-        if (str_eq(str_slice(words, from, to), word))
-            return true;
-        from = to + 1;
+    static const char *const names[] = {
+#define X(name, lower) [HAMMER_##name] = #lower,
+        HAMMER_CATEGORIES(X)
+#undef X
+    };
+    must(category < HAMMER_CATEGORY_COUNT);
+    return names[category];
+}
+
+struct str hammer_class_words(const struct hammer_class *klass, enum hammer_category category)
+{
+    switch (category) {
+    case HAMMER_POWER: return str_from(klass->power);
+    case HAMMER_BOOT: return str_from(klass->boot);
+    case HAMMER_RUN: return str_from(klass->run);
+    case HAMMER_XFER: return str_from(klass->xfer);
+    case HAMMER_CATEGORY_COUNT: break;
     }
+    impossible("no such category");
+}
+
+struct str hammer_next_word(struct str *rest)
+{
+    const uint32_t end = str_find(*rest, ' ', 0);
+    const struct str word = str_slice(*rest, 0, end);
+    *rest = str_slice(*rest, end + 1, rest->len);
+    return word;
+}
+
+bool hammer_words_have(struct str words, struct str word)
+{
+    while (words.len)
+        if (str_eq(hammer_next_word(&words), word))
+            return true;
     return false;
 }
 
 bool hammer_class_offers(struct str klass, struct str action)
 {
     const struct hammer_class *found = hammer_class_find(klass);
-    return found && has_word(str_from(found->power), action);
+    return found && hammer_words_have(hammer_class_words(found, HAMMER_POWER), action);
 }
 
 bool hammer_class_any_offers(struct str action)
 {
     for (uint32_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
-        if (has_word(str_from(classes[i].power), action))
+        if (hammer_words_have(str_from(classes[i].power), action))
             return true;
     return false;
 }

@@ -25,7 +25,13 @@ set -eu
 # shellcheck disable=SC2016 # it is awk's to expand
 json='
 function fail(why) { print "attrs.json: " why > "/dev/stderr"; broken = 1; exit 2 }
-function skip() { while (index(" \t\r\n", c = substr(s, p, 1)) && c != "") p++ }
+# One character. Some awks measure the whole text each time a part of it is taken, so it is looked at
+# through a window.
+function at(q) {
+    if (q < base || q >= base + 1024) { base = q; w = substr(s, q, 1024) }
+    return substr(w, q - base + 1, 1)
+}
+function skip() { while (index(" \t\r\n", c = at(p)) && c != "") p++ }
 function enc(k) { gsub(/%/, "%25", k); gsub(/\//, "%2F", k); return k }
 function utf8(n) {
     if (n < 128) return sprintf("%c", n)
@@ -41,11 +47,14 @@ function hex(t,   i, n) {
         n = n * 16 + index("0123456789abcdef", tolower(substr(t, i, 1))) - 1
     return n
 }
-function text(   out, from, n, low) {
+function text(   out, from, n, low, rest) {
     out = ""; from = ++p
-    while ((c = substr(s, p, 1)) != "\"") {
+    while ((c = at(p)) != "\"") {
         if (c == "") fail("a text does not end")
-        if (c != "\\") { p++; continue }
+        if (c != "\\") {
+            rest = substr(w, p - base + 1); n = match(rest, /["\\]/)
+            p += n ? n - 1 : length(rest); continue
+        }
         out = out substr(s, from, p - from); c = substr(s, p + 1, 1); p += 2
         if (c == "n") out = out "\n"
         else if (c == "t") out = out "\t"
@@ -92,7 +101,7 @@ function value(path,   from, key, n, v) {
         p++
     } else if (c == "\"") { single(path, text()); return }
     else {
-        while ((c = substr(s, p, 1)) != "" && !index(",]} \t\r\n", c)) p++
+        while ((c = at(p)) != "" && !index(",]} \t\r\n", c)) p++
         v = substr(s, from, p - from)
         if (v == "") fail("a value is missing")
         if (v != "null") single(path, v)
@@ -101,7 +110,7 @@ function value(path,   from, key, n, v) {
     if (mode == "read" && path == want) { found = 1; print substr(s, from, p - from) }
 }
 { s = s $0 "\n" }
-END { if (broken) exit 2; p = 1; value(""); exit broken ? 2 : mode == "read" && !found }
+END { if (broken) exit 2; p = 1; base = -1024; value(""); exit broken ? 2 : mode == "read" && !found }
 '
 
 ask() { # MODE PATH

@@ -64,8 +64,8 @@ TEST(hammers_offer_what_their_table_says)
         const char *row; /* one mark per action */
     } drawn[] = {
         {"ssh", "........x"},   {"ipmi", "xxxxxxxx."}, {"wsman", "xxxxxx..."},
-        {"amt", "xxxx....."},   {"wol", ".x......."},  {"redfish", "xxxxxx..."},
-        {"local", "........x"}, {"none", "........."},
+        {"amt", "xxxx....."},   {"wol", ".x......."},  {"redfish", "xxxxxxxx."},
+        {"local", "........."}, {"none", "........."},
     };
     for (uint32_t k = 0; k < sizeof drawn / sizeof drawn[0]; k++)
         for (uint32_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
@@ -88,4 +88,27 @@ TEST(some_hammers_say_what_a_machine_boots_from)
     CHECK(hammer_class_boots(STR("ipmi")) && hammer_class_boots(STR("redfish")));
     CHECK(!hammer_class_boots(STR("ssh")) && !hammer_class_boots(STR("wol")));
     CHECK(!hammer_class_boots(STR("nothing")));
+}
+
+TEST(a_class_lists_its_methods_by_category)
+{
+    const struct hammer_class *ssh = hammer_class_find(STR("ssh"));
+    CHECK(str_eq(hammer_class_words(ssh, HAMMER_POWER), STR("reboot")));
+    CHECK(hammer_class_words(ssh, HAMMER_BOOT).len == 0);
+    CHECK(str_eq(hammer_class_words(ssh, HAMMER_RUN), STR("run")));
+    CHECK(str_eq(hammer_class_words(ssh, HAMMER_XFER), STR("copy_from copy_to")));
+    CHECK(hammer_class_words(hammer_class_find(STR("local")), HAMMER_POWER).len == 0);
+    CHECK(str_eq(str_from(hammer_category_name(HAMMER_POWER)), STR("power")));
+    CHECK(str_eq(str_from(hammer_category_name(HAMMER_XFER)), STR("xfer")));
+}
+
+TEST(words_are_taken_one_by_one)
+{
+    struct str rest = STR("one two");
+    CHECK(str_eq(hammer_next_word(&rest), STR("one")) && str_eq(rest, STR("two")));
+    CHECK(str_eq(hammer_next_word(&rest), STR("two")) && rest.len == 0);
+    CHECK(hammer_next_word(&rest).len == 0);
+    CHECK(hammer_words_have(STR("one two"), STR("two")) &&
+          !hammer_words_have(STR("one"), STR("on")));
+    CHECK(!hammer_words_have(STR(""), STR("")) && !hammer_words_have(STR("one"), STR("")));
 }

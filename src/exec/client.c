@@ -1,0 +1,383 @@
+#define _GNU_SOURCE /* POSIX_SPAWN_SETSID */
+#include "exec/client.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exec/link.h"
+#include "exec/place.h"
+#include "exec/supervisor.h"
+#include "sys/log.h"
+
+enum {
+    RETRY_MS = 20, /* until we try again; doubled each time, up to */
+    RETRY_MS_MAX = 1000,
+};
+
+/* An encoded message that was not sent to its end. */
+struct order {
+    struct order *next;
+    uint32_t size;
+    uint32_t sent;
+    char bytes[];
+};
+
+struct exec_client {
+    uv_loop_t *loop;
+    struct exec_client_seams seams;
+    char *program;
+    char *dir;
+    char idle_ms[24];
+    int64_t epoch;
+    int place;
+
+    uv_timer_t timer; /* for the next try */
+    uv_poll_t *poll;  /* NULL: no connection */
+    struct link link; /* HELLO and all that is read; orders go by themselves */
+    bool is_welcome;  /* WELCOME was read: the connection is good */
+    int retry_ms;
+    pid_t starter; /* halligan-exec --detach, until it returns; 0: none */
+
+    struct order *first;
+    struct order *last;
+};
+
+static void try_later(struct exec_client *c);
+
+/* ---- the connection ---- */
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void hang_up(struct exec_client *c)
+{
+    if (!c->poll)
+        return;
+    uv_close((uv_handle_t *)c->poll, free_handle);
+    c->poll = NULL;
+    link_fini(&c->link);
+    c->is_welcome = false;
+    if (c->first)
+        c->first->sent = 0; /* half an order was none */
+}
+
+static void lose(struct exec_client *c)
+{
+    const bool told = c->is_welcome;
+    hang_up(c);
+    if (told)
+        c->seams.lost(c->seams.self);
+    try_later(c);
+}
+
+static bool send_orders(struct exec_client *c)
+{
+    while (c->first) {
+        struct order *o = c->first;
+        const ssize_t n = send(c->link.fd, o->bytes + o->sent, o->size - o->sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        o->sent += (uint32_t)n;
+        if (o->sent < o->size)
+            return true;
+        c->first = o->next;
+        if (!c->first)
+            c->last = NULL;
+        free(o);
+    }
+    return true;
+}
+
+static void ready(uv_poll_t *poll, int status, int events);
+
+static void watch(struct exec_client *c)
+{
+    const bool more = link_is_waiting(&c->link) || (c->is_welcome && c->first);
+    must(uv_poll_start(c->poll, more ? UV_READABLE | UV_WRITABLE : UV_READABLE, ready) == 0);
+}
+
+static bool write_all(struct exec_client *c)
+{
+    if (link_flush(&c->link) != OK)
+        return false;
+    return link_is_waiting(&c->link) || !c->is_welcome || send_orders(c);
+}
+
+static bool take_welcome(struct exec_client *c, const struct exec_welcome *welcome)
+{
+    if (welcome->version != EXEC_VERSION) {
+        log_with(LOG_ERROR,
+                 LOG_FIELDS(LOG_I64("pid", welcome->pid), LOG_I64("version", welcome->version)),
+                 "halligan-exec is of another version; waiting until it has ended");
+        return false;
+    }
+    c->is_welcome = true;
+    c->retry_ms = RETRY_MS;
+    c->seams.connected(c->seams.self, welcome);
+    return true;
+}
+
+/* False: it does not speak as a supervisor does. */
+static bool hear(struct exec_client *c, const struct exec_message *m)
+{
+    const struct exec_client_seams *to = &c->seams;
+    if (m->kind == EXEC_WELCOME)
+        return !c->is_welcome && take_welcome(c, &m->welcome);
+    if (!c->is_welcome)
+        return false;
+    switch (m->kind) {
+    case EXEC_BEGUN: to->begun(to->self, &m->begun); return true;
+    case EXEC_ENDED: to->ended(to->self, &m->ended); return true;
+    case EXEC_NOT_KNOWN: to->not_known(to->self, &m->not_known); return true;
+    case EXEC_FENCED: to->fenced(to->self, m->fenced.epoch); return true;
+    case EXEC_WELCOME:
+    case EXEC_NOTHING:
+    case EXEC_HELLO:
+    case EXEC_SPAWN:
+    case EXEC_CANCEL:
+    case EXEC_QUERY:
+    case EXEC_FORGET:
+    case EXEC_SETTLED:
+    case EXEC_BYE:
+    case EXEC_KIND_END: break;
+    }
+    return false;
+}
+
+static bool read_all(struct exec_client *c)
+{
+    struct exec_message m;
+    if (link_fill(&c->link) != OK)
+        return false;
+    err e;
+    while ((e = link_take(&c->link, &m)) == OK)
+        if (!hear(c, &m))
+            return false;
+    return e == ERR_NOT_FOUND;
+}
+
+static void ready(uv_poll_t *poll, int status, int events)
+{
+    struct exec_client *c = poll->data;
+    bool fine = status == 0;
+    if (fine && events & UV_READABLE)
+        fine = read_all(c);
+    if (fine)
+        fine = write_all(c);
+    if (fine)
+        watch(c);
+    else
+        lose(c);
+}
+
+static bool call(struct exec_client *c)
+{
+    const struct sockaddr_un address = place_socket(c->place);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+        const int number = errno;
+        ignore(close(fd), "nobody is at the other end");
+        errno = number;
+        return false;
+    }
+    c->poll = malloc(sizeof *c->poll);
+    must(c->poll && uv_poll_init(c->loop, c->poll, fd) == 0);
+    c->poll->data = c;
+    link_init(&c->link, fd);
+    const struct exec_hello hello = {.version = EXEC_VERSION, .epoch = c->epoch};
+    must(link_put(&c->link, &(struct exec_message){.kind = EXEC_HELLO, .hello = hello}) == OK);
+    watch(c);
+    return true;
+}
+
+/* ---- starting it ---- */
+
+/* True when no starter is on its way. */
+static bool starter_is_back(struct exec_client *c)
+{
+    int status;
+    if (!c->starter)
+        return true;
+    const pid_t pid = waitpid(c->starter, &status, WNOHANG);
+    if (pid == 0)
+        return false;
+    if (pid == c->starter && WIFEXITED(status) && WEXITSTATUS(status) == SUPERVISOR_FAILED)
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
+                 "halligan-exec did not start, trying again");
+    c->starter = 0;
+    return true;
+}
+
+static void start_it(struct exec_client *c)
+{
+    posix_spawnattr_t attributes;
+    sigset_t all, none;
+    char *argv[] = {"halligan-exec", "--dir", c->dir, "--detach", "--idle-ms", c->idle_ms, NULL};
+    if (!c->idle_ms[0])
+        argv[4] = NULL;
+    sigfillset(&all);
+    sigemptyset(&none);
+    must(posix_spawnattr_init(&attributes) == 0 &&
+         posix_spawnattr_setsigdefault(&attributes, &all) == 0 &&
+         posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
+         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
+                                                   POSIX_SPAWN_SETSIGMASK) == 0);
+    const int number = posix_spawn(&c->starter, c->program, NULL, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (number == 0)
+        return;
+    c->starter = 0;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
+             "halligan-exec cannot be started (%s), trying again", strerror(number));
+}
+
+static void try_now(uv_timer_t *timer)
+{
+    struct exec_client *c = timer->data;
+    const bool back = starter_is_back(c);
+    if (call(c))
+        return;
+    /* Refused or not there at all: nobody listens. Should the lock be held, it returns at once. */
+    if (back && c->program && (errno == ECONNREFUSED || errno == ENOENT))
+        start_it(c);
+    try_later(c);
+}
+
+static void try_later(struct exec_client *c)
+{
+    must(uv_timer_start(&c->timer, try_now, (uint64_t)c->retry_ms, 0) == 0);
+    c->retry_ms = c->retry_ms * 2 < RETRY_MS_MAX ? c->retry_ms * 2 : RETRY_MS_MAX;
+}
+
+/* ---- orders ---- */
+
+static err add_order(struct exec_client *c, const struct exec_message *m)
+{
+    struct arena arena = {0};
+    struct buf bytes = buf_in(&arena);
+    const err e = exec_encode(m, &bytes);
+    if (e == OK) {
+        struct order *o = malloc(sizeof *o + bytes.len);
+        must(o);
+        *o = (struct order){.size = bytes.len};
+        memcpy(o->bytes, bytes.at, bytes.len);
+        if (c->last)
+            c->last->next = o;
+        else
+            c->first = o;
+        c->last = o;
+    }
+    arena_fini(&arena);
+    /* Sent from the loop, so that orders given in one round go together. */
+    if (e == OK && c->poll && c->is_welcome)
+        watch(c);
+    return e;
+}
+
+static void order_run(struct exec_client *c, enum exec_kind kind, int64_t run_id, uint32_t attempt)
+{
+    const struct exec_run run = {.run_id = run_id, .attempt = attempt};
+    must(add_order(c, &(struct exec_message){.kind = kind, .run = run}) == OK);
+}
+
+err exec_client_spawn(struct exec_client *c, const struct exec_spawn *spec)
+{
+    return add_order(c, &(struct exec_message){.kind = EXEC_SPAWN, .spawn = *spec});
+}
+
+void exec_client_cancel(struct exec_client *c, int64_t run_id, uint32_t attempt)
+{
+    order_run(c, EXEC_CANCEL, run_id, attempt);
+}
+
+void exec_client_query(struct exec_client *c, int64_t run_id, uint32_t attempt)
+{
+    order_run(c, EXEC_QUERY, run_id, attempt);
+}
+
+void exec_client_forget(struct exec_client *c, int64_t run_id, uint32_t attempt)
+{
+    order_run(c, EXEC_FORGET, run_id, attempt);
+}
+
+void exec_client_settled(struct exec_client *c)
+{
+    must(add_order(c, &(struct exec_message){.kind = EXEC_SETTLED}) == OK);
+}
+
+int exec_client_place(const struct exec_client *c)
+{
+    return c->place;
+}
+
+/* ---- from open to close ---- */
+
+static char *copy_of(const char *text)
+{
+    char *copy = strdup(text);
+    must(copy);
+    return copy;
+}
+
+err exec_client_open(const struct exec_client_setup *setup, struct exec_client_seams seams,
+                     struct exec_client **out_client)
+{
+    int place;
+    const err e = place_open(setup->dir, &place);
+    if (e != OK)
+        return e;
+    struct exec_client *c = calloc(1, sizeof *c);
+    must(c);
+    c->loop = setup->loop;
+    c->seams = seams;
+    c->program = setup->program ? copy_of(setup->program) : NULL;
+    c->dir = copy_of(setup->dir);
+    c->epoch = setup->epoch;
+    c->place = place;
+    c->link.fd = -1;
+    c->retry_ms = RETRY_MS;
+    if (setup->idle_ms)
+        snprintf(c->idle_ms, sizeof c->idle_ms, "%lld", (long long)setup->idle_ms);
+    must(uv_timer_init(c->loop, &c->timer) == 0 && uv_timer_start(&c->timer, try_now, 0, 0) == 0);
+    c->timer.data = c;
+    *out_client = c;
+    return OK;
+}
+
+static void free_client(uv_handle_t *handle)
+{
+    struct exec_client *c = handle->data;
+    while (c->first) {
+        struct order *next = c->first->next;
+        free(c->first);
+        c->first = next;
+    }
+    ignore(close(c->place), "it was only a handle");
+    free(c->program);
+    free(c->dir);
+    free(c);
+}
+
+void exec_client_close(struct exec_client *c, bool bye)
+{
+    /* What cannot be sent at once is not waited for: the daemon asks again when it is back. */
+    if (c->is_welcome && bye && add_order(c, &(struct exec_message){.kind = EXEC_BYE}) == OK)
+        ignore(write_all(c), "then the supervisor stays for its idle time");
+    hang_up(c);
+    /* A starter that is still on its way is nobody's child soon; init takes its end. */
+    ignore(starter_is_back(c), "we do not wait for it");
+    uv_close((uv_handle_t *)&c->timer, free_client);
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# The puppet jig on the machine: applies the role's manifests, and sends the summary of the run.
+#
+#   sh puppet.sh PLACE NODE
+#
+# PLACE holds what came in the archive. What puppet says goes to the log; standard output is for
+# the summary alone.
+set -u
+
+place=$1
+node=$2
+PATH=$PATH:/opt/puppetlabs/bin
+export PATH
+if ! command -v puppet > /dev/null; then
+    echo "puppet is not installed on this machine (package puppet-agent)" >&2
+    exit 1
+fi
+modules=$place/modules
+for folder in /etc/puppet/code/modules /usr/share/puppet/modules /opt/puppetlabs/puppet/modules; do
+    [ ! -d "$folder" ] || modules=$modules:$folder
+done
+code=0
+puppet apply --detailed-exitcodes --color=false --certname="$node" \
+    --modulepath="$modules" --hiera_config="$place/hiera.yaml" \
+    --pluginfactdest="$place/facts" --lastrunfile="$place/summary.yaml" \
+    "$place/manifests" >&2 || code=$?
+[ ! -f "$place/summary.yaml" ] || cat "$place/summary.yaml"
+exit "$code"

@@ -1,0 +1,304 @@
+#include "jig/recipe.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "jig/far_ends.gen.h"
+#include "jig/recipe_private.h"
+#include "jig/ssh.h"
+#include "jig/tools.h"
+#include "model/jig_class.h"
+#include "model/limits.h"
+#include "sys/files.h"
+
+enum {
+    OUT_MAX = 16 << 20, /* a wall of 1 MiB as an archive, where a value takes two blocks */
+    LOG_MAX = 1 << 20,
+    ENV_MAX = 32,
+};
+
+static const struct jig_recipe *const jigs[] = {&jig_script, &jig_puppet, &jig_ansible};
+
+/* ---- sentences ---- */
+
+__attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a,
+                                                                 const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    must(length >= 0);
+    char *at = arena_alloc(a, (size_t)length + 1);
+    vsnprintf(at, (size_t)length + 1, format, args);
+    return (struct str){at, (uint32_t)length};
+}
+
+struct str recipe_say(struct arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const struct str text = say_list(a, format, args);
+    va_end(args);
+    return text;
+}
+
+err recipe_refuse(struct arena *a, struct str *out_why, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    *out_why = say_list(a, format, args);
+    va_end(args);
+    return ERR_REFUSED;
+}
+
+/* How long the well-formed character at the beginning is; 0: there is none. */
+static uint32_t char_len(struct str s)
+{
+    for (uint32_t len = 1; len <= 4 && len <= s.len; len++)
+        if (str_is_clean(str_slice(s, 0, len)))
+            return len;
+    return 0;
+}
+
+/* As text that can be shown: what is no character becomes '?', and so does what would play with a
+ * terminal. Line ends and tabs stay; ssh ends its lines with a return too many. */
+static struct str shown(struct arena *a, struct str s)
+{
+    struct buf out = buf_in(a);
+    while (s.len) {
+        const uint32_t len = char_len(s);
+        const unsigned char c = (unsigned char)s.at[0];
+        const bool controls = c == 127 || (c < 32 && c != '\n' && c != '\t');
+        if (str_starts(s, STR("\r\n"))) {
+            s = str_slice(s, 1, s.len);
+            continue;
+        }
+        if (len == 0 || controls)
+            buf_put_c(&out, '?');
+        else
+            buf_put(&out, s.at, len);
+        s = str_slice(s, len ? len : 1, s.len);
+    }
+    return buf_str(&out);
+}
+
+/* ---- what is to be started ---- */
+
+static const struct jig_recipe *find_jig(struct str class_name)
+{
+    const struct jig_class *klass = jig_class_find(class_name);
+    for (uint32_t i = 0; klass && i < sizeof jigs / sizeof *jigs; i++)
+        if (strcmp(jigs[i]->name, klass->name) == 0)
+            return jigs[i];
+    return NULL;
+}
+
+static const char *path_of(const struct jig_work *w)
+{
+    return w->path ? w->path : TOOLS_PATH;
+}
+
+err recipe_missing(const struct jig_work *w, struct arena *a, struct str *out_why)
+{
+    if (file_exists(str_z(a, w->source_path)))
+        return ERR_NOT_FOUND;
+    return recipe_refuse(a, out_why, "the files of barclamp %.*s are gone: there is no %.*s",
+                         STR_FMT_ARGS(w->barclamp), STR_FMT_ARGS(w->source_path));
+}
+
+void recipe_set_env(const struct jig_work *w, struct arena *a, struct recipe *r,
+                    const struct str *more, uint32_t more_count)
+{
+    const char *home = getenv("HOME");
+    struct str *env = arena_array(a, struct str, ENV_MAX);
+    uint32_t count = 0;
+    env[count++] = recipe_say(a, "PATH=%s", path_of(w));
+    env[count++] = STR("LANG=C.UTF-8");
+    env[count++] = recipe_say(a, "HOME=%s", home ? home : "/");
+    if (w->scratch)
+        env[count++] = recipe_say(a, "TMPDIR=%s", w->scratch);
+    must(count + more_count <= ENV_MAX);
+    for (uint32_t i = 0; i < more_count; i++)
+        env[count++] = more[i];
+    r->env = env;
+    r->env_count = count;
+}
+
+/* Makes a directory, unpacks standard input there, and runs what came. One line without anything
+ * that shells disagree about: over there a login shell reads it first. */
+#define ON_NODE                                                                                    \
+    "umask 077; place=$(mktemp -d \"${TMPDIR:-/tmp}/halligan-$1.XXXXXX\") || exit 1; "             \
+    "trap 'rm -rf \"$place\"' EXIT; trap 'exit 143' HUP INT TERM; "                                \
+    "echo $$ > \"$place/pid\"; HALLIGAN_PLACE=$place; export HALLIGAN_PLACE; "                     \
+    "tar -xf - -C \"$place\" && sh \"$place/sweep.sh\" \"$1\" \"$place\" < /dev/null && "          \
+    "sh \"$place/run.sh\" \"$place\" \"$1\" < /dev/null"
+
+static void set_local(const struct jig_work *w, struct arena *a, const char *shell,
+                      struct recipe *r)
+{
+    struct str *argv = arena_array(a, struct str, 5);
+    argv[0] = str_from(shell);
+    argv[1] = STR("-c");
+    argv[2] = STR(ON_NODE);
+    argv[3] = STR("halligan-run");
+    argv[4] = w->node;
+    r->argv = argv;
+    r->argv_count = 5;
+}
+
+static void set_remote(const struct jig_work *w, struct arena *a, const char *ssh, struct recipe *r)
+{
+    const struct str script = ssh_quoted(a, STR(ON_NODE)), node = ssh_quoted(a, w->node);
+    ssh_command(w, ssh,
+                recipe_say(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
+                           STR_FMT_ARGS(node)),
+                a, r);
+}
+
+err recipe_on_node(const struct jig_work *w, struct arena *a, struct archive *archive,
+                   struct recipe *r, struct str *out_why)
+{
+    const bool is_local = w->transport.kind == TRANSPORT_LOCAL;
+    const char *name = is_local ? "sh" : "ssh";
+    const char *program = tools_find(a, path_of(w), name);
+    if (!program)
+        return recipe_refuse(a, out_why, "%s is not installed here", name);
+    if (archive_add_file(archive, STR("sweep.sh"), 0755, far_end_recipe) != OK)
+        return recipe_refuse(a, out_why, "all that role %.*s sends is too much",
+                             STR_FMT_ARGS(w->role));
+    if (is_local)
+        set_local(w, a, program, r);
+    else
+        set_remote(w, a, program, r);
+    r->stdin_bytes = archive_end(archive);
+    recipe_set_env(w, a, r, NULL, 0);
+    return OK;
+}
+
+err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
+                   struct str *out_why)
+{
+    const struct jig_recipe *jig = find_jig(w->jig_class);
+    struct recipe r = {.cwd = STR("/"), .out_max = OUT_MAX, .log_max = LOG_MAX};
+    if (!jig)
+        return recipe_refuse(a, out_why, "this build has no runner for jigs of class %.*s",
+                             STR_FMT_ARGS(w->jig_class));
+    const err e = jig->prepare(w, a, &r, out_why);
+    if (e == OK)
+        *out_recipe = r;
+    else
+        *out_why = shown(a, *out_why);
+    return e;
+}
+
+bool recipe_stop(const struct jig_work *w, struct arena *a, struct recipe *out_recipe)
+{
+    const char *ssh = tools_find(a, path_of(w), "ssh");
+    struct recipe r = {.cwd = STR("/"), .log_max = 64u << 10};
+    if (w->transport.kind == TRANSPORT_LOCAL || !ssh || find_jig(w->jig_class) == &jig_ansible)
+        return false;
+    const struct str node = ssh_quoted(a, w->node);
+    ssh_command(w, ssh, recipe_say(a, "exec sh -s -- %.*s", STR_FMT_ARGS(node)), a, &r);
+    r.stdin_bytes = far_end_recipe;
+    recipe_set_env(w, a, &r, NULL, 0);
+    *out_recipe = r;
+    return true;
+}
+
+/* ---- what came of it ---- */
+
+struct str recipe_set_wall(struct arena *a, const struct json *wall, struct run_done_command *done)
+{
+    if (json_depth(wall) > DOC_DEPTH_MAX)
+        return recipe_say(a, "what the run wrote has more than %u levels", DOC_DEPTH_MAX);
+    const struct str text = json_write(a, wall);
+    if (text.len > DOC_MAX)
+        return recipe_say(a, "what the run wrote is too much: %u bytes, and at most %u can be kept",
+                          text.len, DOC_MAX);
+    done->has_wall = true;
+    done->wall = text;
+    return STR("");
+}
+
+static struct str ssh_sentence(const struct jig_work *w, const struct jig_end *end, struct arena *a)
+{
+    const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
+    return recipe_say(a, "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
+                      STR_FMT_ARGS(w->transport.address),
+                      w->transport.port ? w->transport.port : 22u, ssh_trouble_text(trouble));
+}
+
+static struct str exited(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                         struct run_done_command *done)
+{
+    const struct jig_recipe *jig = find_jig(w->jig_class);
+    if (!jig)
+        return STR("this build has no runner for it");
+    if (jig != &jig_ansible && w->transport.kind == TRANSPORT_SSH && end->code == SSH_FAILED)
+        return ssh_sentence(w, end, a);
+    if (end->out_dropped)
+        return recipe_say(a, "what the run wrote is too much: more than %u bytes", OUT_MAX);
+    return jig->conclude(w, end, a, done);
+}
+
+static struct str sentence(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                           struct run_done_command *done)
+{
+    switch (end->how) {
+    case JIG_END_EXITED: return exited(w, end, a, done);
+    case JIG_END_SIGNALLED:
+        return recipe_say(a, "the run was ended by signal %d (%s)", end->code,
+                          strsignal(end->code));
+    case JIG_END_DEADLINE: return STR("the run took longer than it may, and was stopped");
+    case JIG_END_CANCELLED: return STR("the run was cancelled");
+    case JIG_END_NOT_STARTED:
+        return recipe_say(a, "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
+    case JIG_END_DIED_WITH_SUPERVISOR:
+        return STR("the supervisor of runs ended, and the run with it; how far it came is not "
+                   "known");
+    }
+    impossible("an end outside the enum");
+}
+
+/* The last bytes, from the beginning of a character on. */
+static struct str tail(struct str s, uint32_t max)
+{
+    uint32_t from = s.len > max ? s.len - max : 0;
+    while (from < s.len && from > 0 && ((unsigned char)s.at[from] & 0xc0) == 0x80)
+        from++;
+    return str_slice(s, from, s.len);
+}
+
+/* The end of the log with our sentence behind it. The engine keeps the end of this, so all of it is
+ * within its bound. */
+static struct str runlog(const struct jig_end *end, struct str said, struct arena *a)
+{
+    enum { NOTE_MAX = 64 };
+    struct buf out = buf_in(a);
+    said = tail(shown(a, said), RUNLOG_MAX / 2);
+    const struct str log = shown(a, end->log_tail);
+    const struct str kept = tail(log, RUNLOG_MAX - NOTE_MAX - said.len);
+    const uint64_t left_out = end->log_dropped + (log.len - kept.len);
+    if (left_out) {
+        buf_put_z(&out, "[");
+        buf_put_u64(&out, left_out);
+        buf_put_z(&out, " bytes before this are left out]\n");
+    }
+    buf_put_str(&out, kept);
+    if (kept.len && said.len && !str_ends(kept, STR("\n")))
+        buf_put_c(&out, '\n');
+    buf_put_str(&out, said);
+    return buf_str(&out);
+}
+
+void recipe_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                     struct run_done_command *out_done)
+{
+    *out_done = (struct run_done_command){
+        .run_id = w->run_id, .attempt = w->attempt, .result = RESULT_FAILED};
+    out_done->runlog = runlog(end, sentence(w, end, a, out_done), a);
+}

@@ -1,0 +1,283 @@
+#include "jig/ssh.h"
+
+#include <string.h>
+
+#include "jig/recipe_private.h"
+
+enum {
+    CONNECT_S = 20,
+    OPTIONS_MAX = 48,
+    /* A socket's path has 107 bytes; while it is made, ssh puts 17 behind it. */
+    CONTROL_DIR_MAX = 107 - 17 - 41,
+    HOST_KEYS_MAX = 8,
+    HOST_KEY_LEN_MAX = 4096,
+};
+
+/* ---- what failures mean ---- */
+
+struct trouble {
+    const char *begin; /* of a line; NULL: anywhere */
+    const char *words;
+    enum ssh_trouble trouble;
+};
+
+/* What a script writes may look like any of these, so those that can be are tied to the beginning
+ * of a line. The first of the list that is found counts. */
+static const struct trouble troubles[] = {
+    {"@ ", "HOST IDENTIFICATION HAS CHANGED", SSH_KEY_CHANGED},
+    {"No ", "host key is known for", SSH_KEY_UNKNOWN},
+    {"Host key verification failed", "", SSH_KEY_UNKNOWN},
+    {"Load key ", "", SSH_OUR_KEY},
+    {NULL, ": Permission denied (", SSH_AUTH},
+    {"Received disconnect from ", "Too many authentication failures", SSH_AUTH},
+    {"ssh: connect to host ", "Connection refused", SSH_REFUSED},
+    {"ssh: connect to host ", "timed out", SSH_TIMEOUT},
+    {"ssh: connect to host ", "No route to host", SSH_NO_ROUTE},
+    {"ssh: connect to host ", "etwork is unreachable", SSH_NO_ROUTE},
+    {"ssh: Could not resolve hostname ", "", SSH_NAME},
+    {"Connection timed out during banner exchange", "", SSH_TIMEOUT},
+    {"Timeout, server ", " not responding", SSH_LOST},
+    {"Connection to ", "closed by remote host", SSH_LOST},
+    {"Connection to ", "timed out", SSH_TIMEOUT},
+    {"Connection closed by ", "", SSH_LOST},
+    {"Connection reset by ", "", SSH_LOST},
+    {"kex_exchange_identification: ", "", SSH_LOST},
+    {"ssh_dispatch_run_fatal: ", "", SSH_LOST},
+    {"client_loop: ", "", SSH_LOST},
+    {"mux_client_", "", SSH_LOST},
+};
+
+static bool has_words(struct str line, struct str words)
+{
+    for (uint32_t i = 0; words.len <= line.len && i <= line.len - words.len; i++)
+        if (str_starts(str_slice(line, i, line.len), words))
+            return true;
+    return false;
+}
+
+static bool line_says(struct str line, const struct trouble *t)
+{
+    return str_starts(line, str_from(t->begin)) && has_words(line, str_from(t->words));
+}
+
+static bool log_says(struct str log, const struct trouble *t)
+{
+    for (uint32_t from = 0; from < log.len;) {
+        const uint32_t to = str_find(log, '\n', from);
+        if (line_says(str_slice(log, from, to), t))
+            return true;
+        from = to + 1;
+    }
+    return false;
+}
+
+enum ssh_trouble ssh_trouble_of(struct str log)
+{
+    for (uint32_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
+        if (log_says(log, &troubles[i]))
+            return troubles[i].trouble;
+    return SSH_OTHER;
+}
+
+const char *ssh_trouble_text(enum ssh_trouble trouble)
+{
+    static const char *const texts[] = {
+#define X(name, text) [SSH_##name] = text,
+        SSH_TROUBLES(X)
+#undef X
+    };
+    return texts[trouble];
+}
+
+/* ---- command lines ---- */
+
+struct words {
+    struct arena *arena;
+    struct str *at;
+    uint32_t count, max;
+};
+
+static struct words words_of(struct arena *a, uint32_t max)
+{
+    return (struct words){.arena = a, .at = arena_array(a, struct str, max), .max = max};
+}
+
+static void add(struct words *w, struct str word)
+{
+    must(w->count < w->max);
+    w->at[w->count++] = word;
+}
+
+static void option(struct words *w, const char *name, struct str value)
+{
+    add(w, STR("-o"));
+    add(w, recipe_say(w->arena, "%s=%.*s", name, STR_FMT_ARGS(value)));
+}
+
+/* A path as an option takes it: ssh splits it at spaces, and "%" means something to it. */
+static struct str path_value(struct arena *a, const char *path, const char *behind)
+{
+    struct buf out = buf_in(a);
+    buf_put_c(&out, '"');
+    for (const char *c = path; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            buf_put_c(&out, '\\');
+        if (*c == '%')
+            buf_put_c(&out, '%');
+        buf_put_c(&out, *c);
+    }
+    buf_put_z(&out, behind);
+    buf_put_c(&out, '"');
+    return buf_str(&out);
+}
+
+/* Where the directory's name leaves no room for a socket, every run has a connection of its own. */
+static void add_sharing(struct words *w, const struct transport *t)
+{
+    if (!t->control_dir || strlen(t->control_dir) > CONTROL_DIR_MAX) {
+        option(w, "ControlPath", STR("none"));
+        return;
+    }
+    option(w, "ControlMaster", STR("auto"));
+    option(w, "ControlPersist", STR("60"));
+    option(w, "ControlPath", path_value(w->arena, t->control_dir, "/%C"));
+}
+
+uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
+                     struct str **out_words)
+{
+    struct words w = words_of(a, OPTIONS_MAX);
+    add(&w, STR("-F"));
+    add(&w, STR("none"));
+    option(&w, "BatchMode", STR("yes"));
+    option(&w, "StrictHostKeyChecking", STR("yes"));
+    option(&w, "HostKeyAlias", node);
+    option(&w, "CheckHostIP", STR("no"));
+    option(&w, "UpdateHostKeys", STR("no"));
+    option(&w, "GlobalKnownHostsFile", STR("/dev/null"));
+    option(&w, "UserKnownHostsFile",
+           path_value(a, t->known_hosts_path ? t->known_hosts_path : "/dev/null", ""));
+    option(&w, "IdentitiesOnly", STR("yes"));
+    if (t->key_path)
+        option(&w, "IdentityFile", path_value(a, t->key_path, ""));
+    option(&w, "IdentityAgent", STR("none"));
+    option(&w, "PreferredAuthentications", STR("publickey"));
+    option(&w, "ForwardAgent", STR("no"));
+    option(&w, "ForwardX11", STR("no"));
+    option(&w, "LogLevel", STR("ERROR"));
+    option(&w, "ConnectTimeout", recipe_say(a, "%d", CONNECT_S));
+    option(&w, "ServerAliveInterval", STR("15"));
+    option(&w, "ServerAliveCountMax", STR("4"));
+    add_sharing(&w, t);
+    *out_words = w.at;
+    return w.count;
+}
+
+struct str ssh_quoted(struct arena *a, struct str word)
+{
+    struct buf out = buf_in(a);
+    buf_put_c(&out, '\'');
+    for (uint32_t i = 0; i < word.len; i++)
+        if (word.at[i] == '\'')
+            buf_put_z(&out, "'\\''");
+        else
+            buf_put_c(&out, word.at[i]);
+    buf_put_c(&out, '\'');
+    return buf_str(&out);
+}
+
+void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
+                 struct recipe *r)
+{
+    const struct transport *t = &w->transport;
+    struct str *options;
+    const uint32_t count = ssh_options(t, w->node, a, &options);
+    struct words words = words_of(a, count + 16);
+    add(&words, str_from(program));
+    for (uint32_t i = 0; i < count; i++)
+        add(&words, options[i]);
+    add(&words, STR("-T"));
+    add(&words, STR("-p"));
+    add(&words, recipe_say(a, "%u", t->port ? t->port : 22u));
+    add(&words, STR("-l"));
+    add(&words, t->user.len ? t->user : STR("root"));
+    add(&words, STR("--"));
+    add(&words, t->address);
+    add(&words, command);
+    r->argv = words.at;
+    r->argv_count = words.count;
+}
+
+/* ---- first contact ---- */
+
+void ssh_first_contact(const struct jig_work *w, const char *program, struct arena *a,
+                       struct recipe *r)
+{
+    const struct transport *t = &w->transport;
+    struct words words = words_of(a, 16);
+    *r = (struct recipe){.cwd = STR("/"), .out_max = 64u << 10, .log_max = 16u << 10};
+    add(&words, str_from(program));
+    add(&words, STR("-T"));
+    add(&words, recipe_say(a, "%d", CONNECT_S));
+    add(&words, STR("-p"));
+    add(&words, recipe_say(a, "%u", t->port ? t->port : 22u));
+    add(&words, STR("-t"));
+    add(&words, STR("ed25519,ecdsa,rsa"));
+    add(&words, STR("--"));
+    add(&words, t->address);
+    r->argv = words.at;
+    r->argv_count = words.count;
+    recipe_set_env(w, a, r, NULL, 0);
+}
+
+static struct str next_word(struct str *line)
+{
+    const uint32_t end = str_find(*line, ' ', 0);
+    const struct str word = str_slice(*line, 0, end);
+    *line = str_slice(*line, end + 1, line->len);
+    return word;
+}
+
+static bool is_key_type(struct str type)
+{
+    static const char *const types[] = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
+                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
+    for (uint32_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (str_eq(type, str_from(types[i])))
+            return true;
+    return false;
+}
+
+static bool is_base64(struct str s)
+{
+    for (uint32_t i = 0; i < s.len; i++) {
+        const char c = s.at[i];
+        const bool pads = c == '=' && i + 2 >= s.len;
+        if (!char_is_letter(c) && !char_is_digit(c) && c != '+' && c != '/' && !pads)
+            return false;
+    }
+    return s.len > 0 && s.len <= HOST_KEY_LEN_MAX && s.len % 4 == 0;
+}
+
+err ssh_pin(struct arena *a, struct str node, struct str scanned, struct str *out_lines)
+{
+    struct buf out = buf_in(a);
+    uint32_t count = 0;
+    for (uint32_t from = 0; from < scanned.len;) {
+        const uint32_t to = str_find(scanned, '\n', from);
+        struct str line = str_slice(scanned, from, to);
+        from = to + 1;
+        if (line.len == 0 || line.at[0] == '#')
+            continue;
+        const struct str host = next_word(&line), type = next_word(&line), key = line;
+        if (host.len == 0 || !is_key_type(type) || !is_base64(key) || ++count > HOST_KEYS_MAX)
+            return ERR_SYNTAX;
+        const struct str pinned = recipe_say(a, "%.*s %.*s %.*s\n", STR_FMT_ARGS(node),
+                                             STR_FMT_ARGS(type), STR_FMT_ARGS(key));
+        buf_put_str(&out, pinned);
+    }
+    if (count == 0)
+        return ERR_NOT_FOUND;
+    *out_lines = buf_str(&out);
+    return OK;
+}

@@ -1,0 +1,62 @@
+/* ssh.h - the command lines of OpenSSH, and what its failures mean.
+ *
+ * ssh never asks anybody anything: it has our key, our list of known hosts, and fails otherwise. A
+ * machine is known by the name of its node, not by its address, so that a machine which takes over
+ * an address is noticed, and a node that moves is not. Nothing is started or written here.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "jig/recipe.h"
+
+#define SSH_FAILED 255 /* the status with which ssh says that it failed itself */
+
+#define SSH_TROUBLES(X)                                                                            \
+    X(KEY_CHANGED,                                                                                 \
+      "its host key is not the one that was pinned at first contact: it is another machine, was "  \
+      "installed anew, or somebody stands between; if that is right, forget the pinned key")       \
+    X(KEY_UNKNOWN, "its host key was never pinned: the node has to be discovered first")           \
+    X(AUTH, "it does not accept the key of this installation for that user")                       \
+    X(REFUSED, "nothing listens there: it is up, but its ssh server is not")                       \
+    X(TIMEOUT, "it does not answer: it is off, or something between drops what is sent")           \
+    X(NO_ROUTE, "there is no way to that address from here")                                       \
+    X(NAME, "its name has no address")                                                             \
+    X(LOST, "the connection broke, and how far the work came is not known")                        \
+    X(OUR_KEY, "the private key of this installation cannot be used")                              \
+    X(OTHER,                                                                                       \
+      "ssh failed without saying why; the connection may have broken, and how far the work came "  \
+      "is not known")
+
+enum ssh_trouble {
+#define X(name, text) SSH_##name,
+    SSH_TROUBLES(X)
+#undef X
+};
+
+/* What ssh said on standard error when it ended with SSH_FAILED. */
+enum ssh_trouble ssh_trouble_of(struct str log);
+const char *ssh_trouble_text(enum ssh_trouble trouble);
+
+/* Options of ssh for that node, each "-o" a word of its own; they go for every program of its
+ * family. */
+uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
+                     struct str **out_words);
+/* The command line that has `command` run by the login shell over there. `program` is the path of
+ * ssh. */
+void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
+                 struct recipe *r);
+/* 'so', whatever is in it. For shells. */
+struct str ssh_quoted(struct arena *a, struct str word);
+
+/* First contact: the program that asks a machine for its host keys. `program` is the path of
+ * ssh-keyscan. */
+void ssh_first_contact(const struct jig_work *w, const char *program, struct arena *a,
+                       struct recipe *r);
+/* What it wrote on standard output, as lines for the list of known hosts: pinned to the node.
+ * ERR_NOT_FOUND: no key in it. ERR_SYNTAX: it is not what ssh-keyscan writes. */
+NODISCARD err ssh_pin(struct arena *a, struct str node, struct str scanned, struct str *out_lines);

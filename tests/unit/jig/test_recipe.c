@@ -1,0 +1,217 @@
+/* Goal: every way a run can end has its meaning, and its sentence. */
+#include "jig/recipe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "jig/ssh.h"
+#include "model/limits.h"
+#include "tests/check.h"
+
+static struct arena arena;
+
+static struct jig_work work_of(const char *jig_class)
+{
+    return (struct jig_work){.run_id = 9,
+                             .attempt = 3,
+                             .role = STR("web"),
+                             .node = STR("n1"),
+                             .source_path = STR("/nowhere"),
+                             .barclamp = STR("b"),
+                             .data = STR("{}"),
+                             .jig_class = str_from(jig_class)};
+}
+
+static struct run_done_command ended(const char *jig_class, const struct jig_end *end)
+{
+    const struct jig_work w = work_of(jig_class);
+    struct run_done_command done;
+    recipe_conclude(&w, end, &arena, &done);
+    CHECK(done.run_id == 9 && done.attempt == 3);
+    return done;
+}
+
+static bool says(const struct run_done_command *done, const char *wanted)
+{
+    if (str_eq(done->runlog, str_from(wanted)))
+        return true;
+    printf("  seen: %.*s\nwanted: %s\n", STR_FMT_ARGS(done->runlog), wanted);
+    return false;
+}
+
+TEST(every_status_of_a_script_means_what_D21_says)
+{
+    for (int code = 0; code < 256; code++) {
+        const struct jig_end end = {.how = JIG_END_EXITED, .code = code};
+        const struct run_done_command done = ended("script", &end);
+        const bool fine = code % 16 == 0;
+        const bool parks = fine && code >= 128, reboots = code / 64 % 2, off = code / 32 % 2;
+        CHECK(done.result == (!fine ? RESULT_FAILED : parks ? RESULT_PARKED : RESULT_OK));
+        CHECK(done.has_wall == fine && (!fine || str_eq(done.wall, STR("{}"))));
+        CHECK(done.stop == (fine && code / 16 % 2));
+        CHECK(done.node_dead == (fine && (reboots || off)));
+        CHECK(str_eq(done.power, !fine     ? STR("")
+                                 : off     ? STR("off")
+                                 : reboots ? STR("reboot")
+                                           : STR("")));
+        CHECK(done.park_ms == (parks ? 3600000 : 0));
+        CHECK((done.runlog.len == 0) == fine);
+    }
+    arena_fini(&arena);
+}
+
+TEST(every_other_end_is_a_failure_with_its_sentence)
+{
+    static const struct {
+        struct jig_end end;
+        const char *text;
+    } ends[] = {
+        {{.how = JIG_END_SIGNALLED, .code = 9}, "the run was ended by signal 9 (Killed)"},
+        {{.how = JIG_END_DEADLINE}, "the run took longer than it may, and was stopped"},
+        {{.how = JIG_END_CANCELLED}, "the run was cancelled"},
+        {{.how = JIG_END_NOT_STARTED, .reason = {"/bin/sh: no such file", 21}},
+         "the run could not be started: /bin/sh: no such file"},
+        {{.how = JIG_END_DIED_WITH_SUPERVISOR},
+         "the supervisor of runs ended, and the run with it; how far it came is not known"},
+    };
+    static const char *const classes[] = {"script", "puppet", "ansible", "chef"};
+    for (uint32_t c = 0; c < sizeof classes / sizeof *classes; c++)
+        for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            const struct run_done_command done = ended(classes[c], &ends[i].end);
+            CHECK(done.result == RESULT_FAILED && !done.has_wall && !done.node_dead);
+            CHECK(says(&done, ends[i].text));
+        }
+    arena_fini(&arena);
+}
+
+TEST(puppet_ends_as_its_detailed_statuses_say)
+{
+    const struct str summary = STR("---\nresources:\n  changed: 2\ntime:\n  total: 1.5\n");
+    for (int code = 0; code < 8; code++) {
+        const struct jig_end end = {.how = JIG_END_EXITED, .code = code, .out = summary};
+        const struct run_done_command done = ended("puppet", &end);
+        CHECK(done.result == (code == 0 || code == 2 ? RESULT_OK : RESULT_FAILED));
+        CHECK(done.has_wall && str_eq(done.wall, STR("{\"puppet\":{\"resources\":{\"changed\":2},"
+                                                     "\"time\":{\"total\":1.5}}}")));
+    }
+    static const char *const none[] = {"", "just text", "- a\n- list\n", "a: [", "a: 1\na: 2\n"};
+    for (uint32_t i = 0; i < sizeof none / sizeof *none; i++) {
+        const struct jig_end end = {.how = JIG_END_EXITED, .out = str_from(none[i])};
+        const struct run_done_command done = ended("puppet", &end);
+        CHECK(done.result == RESULT_FAILED && !done.has_wall);
+        CHECK(says(&done, "puppet left no summary of its run that can be read"));
+    }
+    arena_fini(&arena);
+}
+
+TEST(ansible_ends_with_the_results_of_its_hosts)
+{
+    struct jig_end end = {.how = JIG_END_EXITED, .out = STR("{\"n1\":{\"ok\":1}}")};
+    struct run_done_command done = ended("ansible", &end);
+    CHECK(done.result == RESULT_OK && str_eq(done.wall, STR("{\"ansible\":{\"n1\":{\"ok\":1}}}")));
+    end.code = 2;
+    done = ended("ansible", &end);
+    CHECK(done.result == RESULT_FAILED && done.has_wall && says(&done, "the playbook failed"));
+    end.out = STR("{\"n1\":{\"kind\":\"failed\",\"task\":\"t\",\"message\":\"m\"}}");
+    done = ended("ansible", &end);
+    CHECK(says(&done, "task \"t\" failed on n1: m"));
+    end.out = STR("{\"n1\":{\"kind\":\"unreachable\",\"task\":\"t\",\"message\":\"m\"}}");
+    end.code = 4;
+    done = ended("ansible", &end);
+    CHECK(says(&done, "ansible could not reach n1: m"));
+    static const char *const none[] = {"", "[]", "{", "{\"n1\":{}}{}"};
+    for (uint32_t i = 0; i < sizeof none / sizeof *none; i++) {
+        end = (struct jig_end){.how = JIG_END_EXITED, .out = str_from(none[i])};
+        done = ended("ansible", &end);
+        CHECK(done.result == RESULT_FAILED && !done.has_wall);
+        CHECK(says(&done, "ansible left no result that can be read"));
+        end.code = 250;
+        done = ended("ansible", &end);
+        CHECK(says(&done, "ansible-playbook ended with status 250"));
+    }
+    arena_fini(&arena);
+}
+
+TEST(a_runlog_is_the_end_of_the_log_within_its_bound)
+{
+    struct buf log = buf_in(&arena);
+    for (uint32_t i = 0; i < 1000; i++)
+        buf_put_z(&log, "\xe2\x82\xac");
+    for (uint32_t len = 0; len < log.len; len += 1 + len / 3) {
+        const struct jig_end end = {.how = JIG_END_CANCELLED,
+                                    .log_tail = str_slice(buf_str(&log), 0, len)};
+        const struct run_done_command done = ended("script", &end);
+        CHECK(str_is_clean(done.runlog) && done.runlog.len <= RUNLOG_MAX);
+        CHECK(str_ends(done.runlog, STR("the run was cancelled")));
+        CHECK(str_starts(done.runlog, STR("[")) == (len > 1963));
+    }
+    const struct jig_end dropped = {
+        .how = JIG_END_CANCELLED, .log_tail = STR("end\n"), .log_dropped = 12345};
+    const struct run_done_command done = ended("script", &dropped);
+    CHECK(says(&done, "[12345 bytes before this are left out]\nend\nthe run was cancelled"));
+    arena_fini(&arena);
+}
+
+TEST(what_ssh_says_is_told_as_what_it_means)
+{
+    static const struct {
+        const char *log;
+        enum ssh_trouble trouble;
+    } said[] = {
+        {"ssh: connect to host 10.0.0.1 port 22: Connection refused\r\n", SSH_REFUSED},
+        {"ssh: connect to host 10.0.0.1 port 22: Connection timed out\r\n", SSH_TIMEOUT},
+        {"Connection timed out during banner exchange\n", SSH_TIMEOUT},
+        {"ssh: connect to host 10.0.0.1 port 22: No route to host\r\n", SSH_NO_ROUTE},
+        {"ssh: connect to host 10.0.0.1 port 22: Network is unreachable\r\n", SSH_NO_ROUTE},
+        {"ssh: Could not resolve hostname x: Name or service not known\r\n", SSH_NAME},
+        {"root@10.0.0.1: Permission denied (publickey).\r\n", SSH_AUTH},
+        {"Load key \"/k\": invalid format\nroot@x: Permission denied (publickey).\n", SSH_OUR_KEY},
+        {"No ED25519 host key is known for n1 and you have requested strict checking.\r\n"
+         "Host key verification failed.\r\n",
+         SSH_KEY_UNKNOWN},
+        {"@@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@@@\n"
+         "Host key verification failed.\r\n",
+         SSH_KEY_CHANGED},
+        {"== 10.sh\nConnection to 10.0.0.1 closed by remote host.\r\n", SSH_LOST},
+        {"Timeout, server 10.0.0.1 not responding.\r\n", SSH_LOST},
+        {"client_loop: send disconnect: Broken pipe\r\n", SSH_LOST},
+        {"kex_exchange_identification: Connection closed by remote host\n", SSH_LOST},
+        {"== 10.sh\ncp: Permission denied\nit says Connection refused\n", SSH_OTHER},
+        {"", SSH_OTHER},
+    };
+    for (uint32_t i = 0; i < sizeof said / sizeof *said; i++)
+        CHECK(ssh_trouble_of(str_from(said[i].log)) == said[i].trouble);
+    struct jig_work w = work_of("script");
+    w.transport = (struct transport){.kind = TRANSPORT_SSH, .address = STR("10.0.0.1")};
+    const struct jig_end end = {
+        .how = JIG_END_EXITED, .code = SSH_FAILED, .log_tail = str_from(said[0].log)};
+    struct run_done_command done;
+    recipe_conclude(&w, &end, &arena, &done);
+    CHECK(done.result == RESULT_FAILED);
+    CHECK(says(&done, "ssh: connect to host 10.0.0.1 port 22: Connection refused\n"
+                      "ssh to node n1 (10.0.0.1 port 22): nothing listens there: it is up, but its "
+                      "ssh server is not"));
+    arena_fini(&arena);
+}
+
+TEST(paths_reach_ssh_as_they_are)
+{
+    const struct transport t = {.kind = TRANSPORT_SSH,
+                                .key_path = "/a b/%k\"\\",
+                                .known_hosts_path = "/known",
+                                .control_dir = "/c"};
+    struct str *words;
+    const uint32_t count = ssh_options(&t, STR("n1"), &arena, &words);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        found += str_eq(words[i], STR("IdentityFile=\"/a b/%%k\\\"\\\\\""));
+        found += str_eq(words[i], STR("UserKnownHostsFile=\"/known\""));
+        found += str_eq(words[i], STR("ControlPath=\"/c/%C\""));
+        found += str_eq(words[i], STR("StrictHostKeyChecking=yes"));
+        found += str_eq(words[i], STR("HostKeyAlias=n1"));
+    }
+    CHECK(found == 5);
+    CHECK(str_eq(ssh_quoted(&arena, STR("a'b c")), STR("'a'\\''b c'")));
+    CHECK(str_eq(ssh_quoted(&arena, STR("")), STR("''")));
+    arena_fini(&arena);
+}
