@@ -77,6 +77,9 @@ static const struct key_rule role_keys[] = {
     {"flags",         SHAPE_WORDS,    false, check_word,           NULL},
     {"announces",     SHAPE_WORDS,    false, check_word,           NULL},
     {"hooks",         SHAPE_WORDS,    false, check_word,           NULL},
+    {"attempts",      SHAPE_PRIORITY, false, NULL,                 NULL},
+    {"backoff",       SHAPE_PRIORITY, false, NULL,                 NULL},
+    {"deadline",      SHAPE_PRIORITY, false, NULL,                 NULL},
     {"wants-attribs", SHAPE_WANTS,    false, names_check_attrib,   &want_rule},
     {"attribs",       SHAPE_MAPS,     false, NULL,                 &attrib_rule},
 };

@@ -58,6 +58,7 @@ static void hold_row(const struct core *c, enum table table, uint32_t ix, struct
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
     case TABLE_EVENT:
+    case TABLE_OLD_RUN:
     case TABLE_COUNT: break;
     }
     impossible("a table without rows of its own");

@@ -123,32 +123,38 @@ static void collect_relations(struct core *c, struct collecting *to)
 
 /* ---- archives ---- */
 
+static void visit_interval(struct core *c, const struct archived *old, struct collecting *to)
+{
+    struct change change;
+    memset(&change, 0, sizeof change);
+    change.record.table = old->table;
+    if (old->table == TABLE_OLD_MEMBER)
+        change.record.old_member = (struct old_member_record){.deployment_id = old->deployment_id,
+                                                              .noderole_id = old->noderole_id,
+                                                              .role_id = old->role_id,
+                                                              .node_id = old->node_id,
+                                                              .from_seq = old->from_seq,
+                                                              .to_seq = old->to_seq};
+    else
+        change.record.old_data = (struct old_data_record){.deployment_id = old->deployment_id,
+                                                          .role_id = old->role_id,
+                                                          .node_id = old->node_id,
+                                                          .from_seq = old->from_seq,
+                                                          .to_seq = old->to_seq,
+                                                          .data = text_of(c, old->data)};
+    to->visit(to->context, &change);
+}
+
 static void collect_archives(struct core *c, struct collecting *to)
 {
     const struct archived *items = c->archives.items;
     for (uint32_t i = 0; i < c->archives.count; i++) {
-        const struct archived *old = &items[i];
-        struct change change;
-        memset(&change, 0, sizeof change);
-        change.record.table = old->table;
-        if (old->table == TABLE_OLD_MEMBER)
-            change.record.old_member =
-                (struct old_member_record){.deployment_id = old->deployment_id,
-                                           .noderole_id = old->noderole_id,
-                                           .role_id = old->role_id,
-                                           .node_id = old->node_id,
-                                           .from_seq = old->from_seq,
-                                           .to_seq = old->to_seq};
+        if (items[i].table == TABLE_OLD_RUN)
+            run_collect(c, i, to->visit, to->context);
         else
-            change.record.old_data = (struct old_data_record){.deployment_id = old->deployment_id,
-                                                              .role_id = old->role_id,
-                                                              .node_id = old->node_id,
-                                                              .from_seq = old->from_seq,
-                                                              .to_seq = old->to_seq,
-                                                              .data = text_of(c, old->data)};
-        to->visit(to->context, &change);
-        if (old->data)
-            blob_drop(&c->blobs, old->data);
+            visit_interval(c, &items[i], to);
+        if (items[i].data)
+            blob_drop(&c->blobs, items[i].data);
     }
 }
 

@@ -91,6 +91,9 @@ void core_found(struct core *c, int64_t now_ms)
     struct settings *settings = settings_edit(c, s);
     settings->pool_size[QUEUE_NORMAL] = POOL_NORMAL_DEFAULT;
     settings->pool_size[QUEUE_HIGH] = POOL_HIGH_DEFAULT;
+    settings->keep_runs = KEEP_RUNS_DEFAULT;
+    settings->run_deadline_s = RUN_DEADLINE_S_DEFAULT;
+    settings->barrier_s = BARRIER_S_DEFAULT;
 
     const group_ix unsorted = group_add(c);
     struct group *group = group_edit(c, unsorted);

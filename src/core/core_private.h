@@ -179,6 +179,18 @@ void run_drop_queued(struct core *c, noderole_ix nr);
 void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
 void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 
+/* ---- run_history.c: runs that are over ---- */
+
+/* What of a log is kept: its end. */
+struct str runlog_tail(struct str runlog);
+/* A start that was ordered is over; once for each. Of one that is being stopped the result does
+ * not count. */
+void run_archive(struct core *c, run_ix run, uint32_t result, struct str runlog);
+/* The end of a batch: hand out the run that is number `at` of its archives, and what goes for it.
+ */
+void run_collect(const struct core *c, uint32_t at,
+                 void (*visit)(void *context, const struct change *change), void *context);
+
 /* ---- hooks.c: outbox and questions ---- */
 
 /* After the noderole entered `state`, perhaps by a run that began while COMMITTED (D15). */

@@ -26,6 +26,7 @@ static void hammer_destroy(struct core *c, hammer_ix h)
     put_text(c, &hammer->endpoint, STR(""));
     put_text(c, &hammer->username, STR(""));
     put_text(c, &hammer->authenticator, STR(""));
+    put_doc(c, &hammer->extra, STR(""));
     core_remove_row(c, TABLE_HAMMER, h.v);
 }
 
@@ -48,6 +49,12 @@ static bool has_kind(const struct core *c, node_ix n, hammer_kind_ix kind)
 
 /* ---- commands ---- */
 
+static void check_extra(struct core *c, struct str extra)
+{
+    if (extra.len && extra.at[0] != '{')
+        refuse(c, PROBLEM_BAD_JSON, STR("extra"), STR("must be a JSON object"));
+}
+
 static void check_create(struct core *c, const struct hammer_create_command *p, node_ix n,
                          hammer_kind_ix kind)
 {
@@ -57,6 +64,7 @@ static void check_create(struct core *c, const struct hammer_create_command *p, 
         refuse_missing(c, "hammer_kind_id", "hammer kind", p->hammer_kind_id);
     if (p->username.len == 0)
         refuse(c, PROBLEM_MISSING, STR("username"), STR("username is required"));
+    check_extra(c, p->extra);
     if (n.v && kind.v && has_kind(c, n, kind))
         refuse(c, PROBLEM_NAME_TAKEN, STR("hammer_kind_id"),
                SAY(c, STR("node "), text_of(c, node_at(c, n)->name), STR(" has a hammer "),
@@ -74,6 +82,7 @@ void do_hammer_create(struct core *c, const struct hammer_create_command *p)
     struct hammer *hammer = hammer_edit(c, h);
     put_text(c, &hammer->endpoint, p->endpoint);
     put_text(c, &hammer->authenticator, p->authenticator);
+    put_doc(c, &hammer->extra, p->extra);
     if (p->priority)
         hammer->priority = p->priority;
     c->out->id = hammer->o.id;
@@ -101,6 +110,10 @@ void do_hammer_update(struct core *c, const struct hammer_update_command *p)
         refuse(c, PROBLEM_MISSING, STR("username"), STR("username is required"));
         return;
     }
+    if (p->given & GIVEN_HAMMER_EXTRA)
+        check_extra(c, p->extra);
+    if (refused(c))
+        return;
     c->out->id = p->id;
     const struct hammer *now = hammer_at(c, h);
     if ((p->given & GIVEN_HAMMER_PRIORITY) && now->priority != p->priority)
@@ -112,6 +125,8 @@ void do_hammer_update(struct core *c, const struct hammer_update_command *p)
     if ((p->given & GIVEN_HAMMER_AUTHENTICATOR) &&
         is_other(c, now->authenticator, p->authenticator))
         put_text(c, &hammer_edit(c, h)->authenticator, p->authenticator);
+    if ((p->given & GIVEN_HAMMER_EXTRA) && !str_eq(text_of(c, now->extra), p->extra))
+        put_doc(c, &hammer_edit(c, h)->extra, p->extra);
 }
 
 void do_hammer_delete(struct core *c, const struct hammer_delete_command *p)

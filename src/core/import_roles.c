@@ -12,7 +12,7 @@ static const struct {
     {"library", ROLE_LIBRARY},     {"implicit", ROLE_IMPLICIT},   {"bootstrap", ROLE_BOOTSTRAP},
     {"discovery", ROLE_DISCOVERY}, {"cluster", ROLE_CLUSTER},     {"destructive", ROLE_DESTRUCTIVE},
     {"abstract", ROLE_ABSTRACT},   {"milestone", ROLE_MILESTONE}, {"powersave", ROLE_POWERSAVE},
-    {"service", ROLE_SERVICE},     {"server", ROLE_SERVER},
+    {"service", ROLE_SERVICE},     {"server", ROLE_SERVER},       {"serves-boot", ROLE_SERVES_BOOT},
 };
 /* clang-format on */
 
@@ -22,6 +22,7 @@ struct role_facts {
     struct json *requires;                            /* its own */
     const struct json *attaches;
     uint32_t flags, hooks;
+    uint32_t attempts, backoff_s, deadline_s;
 };
 
 /* ---- lists ---- */
@@ -194,6 +195,8 @@ static bool loses_template(const struct role *r, const struct role_facts *f)
 static bool role_reads_as(const struct core *c, const struct role *r, const struct role_facts *f)
 {
     return r->flags == f->flags && r->hooks == f->hooks && !loses_template(r, f) &&
+           r->attempts == f->attempts && r->backoff_s == f->backoff_s &&
+           r->deadline_s == f->deadline_s &&
            str_eq(text_of(c, r->description), f->description) &&
            str_eq(text_of(c, r->class_name), f->class_name) &&
            str_eq(text_of(c, r->jig_name), f->jig_name) && str_eq(text_of(c, r->wants), f->wants) &&
@@ -234,6 +237,9 @@ static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
     struct role *r = role_edit(c, ix);
     r->flags = f->flags;
     r->hooks = f->hooks;
+    r->attempts = f->attempts;
+    r->backoff_s = f->backoff_s;
+    r->deadline_s = f->deadline_s;
     put_text(c, &r->description, f->description);
     put_text(c, &r->class_name, f->class_name);
     put_text(c, &r->jig_name, f->jig_name);
@@ -297,6 +303,20 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
     return jig;
 }
 
+/* 0 when it is not there. */
+static uint32_t read_count(struct import *im, const struct json *entry, const char *key,
+                           struct str place, uint32_t most)
+{
+    int64_t count = 0;
+    const struct json *value = import_get(entry, key);
+    if (!value || (json_as_i64(value, &count) && count >= 0 && count <= most))
+        return (uint32_t)count;
+    import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, key),
+                  SAY(im->c, str_from(key), STR(" must be a whole number from 0 to "),
+                      say_i64(im->c, most)));
+    return 0;
+}
+
 static struct role_facts read_role(struct import *im, const struct json *entry, struct str place,
                                    struct str name)
 {
@@ -312,6 +332,9 @@ static struct role_facts read_role(struct import *im, const struct json *entry, 
         .announces = list_text(im, read_words(im, entry, "announces", place, check_step)),
         .flags = read_flags(im, entry, place),
         .hooks = read_hooks(im, entry, place),
+        .attempts = read_count(im, entry, "attempts", place, ATTEMPTS_MAX),
+        .backoff_s = read_count(im, entry, "backoff", place, RUN_TIME_S_MAX),
+        .deadline_s = read_count(im, entry, "deadline", place, RUN_TIME_S_MAX),
         .attaches = read_attaches(im, entry, place),
     };
 }

@@ -4,7 +4,7 @@
 #include "model/jig_class.h"
 #include "model/names.h"
 
-enum { JIG_ORDER = 10000, POOL_SIZE_MAX = 10000 };
+enum { JIG_ORDER = 10000 };
 
 /* ---- jigs ---- */
 
@@ -90,6 +90,8 @@ void do_jig_update(struct core *c, const struct jig_update_command *p)
         put_text(c, &jig_edit(c, ix)->client_name, p->client_name);
     if (is_other(c, p->given, GIVEN_JIG_KEY, jig->key, p->key))
         put_text(c, &jig_edit(c, ix)->key, p->key);
+    if (is_other(c, p->given, GIVEN_JIG_ACTIVE, jig->inactive_reason, p->inactive_reason))
+        put_text(c, &jig_edit(c, ix)->inactive_reason, p->inactive_reason);
     if (p->given & GIVEN_JIG_ACTIVE)
         jig_activate(c, ix, p->active);
 }
@@ -134,38 +136,70 @@ void do_role_update(struct core *c, const struct role_update_command *p)
 
 /* ---- settings ---- */
 
-static void check_pool(struct core *c, const char *field, bool given, uint32_t size)
+static void check_range(struct core *c, const char *field, bool given, uint32_t value,
+                        uint32_t least, uint32_t most)
 {
-    if (given && (size == 0 || size > POOL_SIZE_MAX))
+    if (given && (value < least || value > most))
         refuse(c, PROBLEM_BAD_VALUE, str_from(field),
-               SAY(c, str_from(field), STR(" must be from 1 to "), say_i64(c, POOL_SIZE_MAX)));
+               SAY(c, str_from(field), STR(" must be from "), say_i64(c, least), STR(" to "),
+                   say_i64(c, most)));
+}
+
+static void check_settings(struct core *c, const struct settings_update_command *p)
+{
+    const uint32_t g = p->given;
+    check_range(c, "pool_normal", g & GIVEN_SETTINGS_POOL_NORMAL, p->pool_normal, 1, POOL_SIZE_MAX);
+    check_range(c, "pool_high", g & GIVEN_SETTINGS_POOL_HIGH, p->pool_high, 1, POOL_SIZE_MAX);
+    check_range(c, "keep_runs", g & GIVEN_SETTINGS_KEEP_RUNS, p->keep_runs, 1, KEEP_RUNS_MAX);
+    check_range(c, "run_deadline_s", g & GIVEN_SETTINGS_RUN_DEADLINE, p->run_deadline_s, 0,
+                RUN_TIME_S_MAX);
+    check_range(c, "barrier_s", g & GIVEN_SETTINGS_BARRIER, p->barrier_s, 0, RUN_TIME_S_MAX);
+}
+
+static void take_settings(struct settings *s, const struct settings_update_command *p)
+{
+    if (p->given & GIVEN_SETTINGS_POOL_NORMAL)
+        s->pool_size[QUEUE_NORMAL] = p->pool_normal;
+    if (p->given & GIVEN_SETTINGS_POOL_HIGH)
+        s->pool_size[QUEUE_HIGH] = p->pool_high;
+    if (p->given & GIVEN_SETTINGS_MAX_DEPTH)
+        s->max_depth = p->max_depth;
+    if (p->given & GIVEN_SETTINGS_TEST_JIG)
+        s->test_jig = p->test_jig;
+    if (p->given & GIVEN_SETTINGS_KEEP_RUNS)
+        s->keep_runs = p->keep_runs;
+    if (p->given & GIVEN_SETTINGS_RUN_DEADLINE)
+        s->run_deadline_s = p->run_deadline_s;
+    if (p->given & GIVEN_SETTINGS_BARRIER)
+        s->barrier_s = p->barrier_s;
+}
+
+static bool same_pools(const struct settings *a, const struct settings *b)
+{
+    return a->pool_size[QUEUE_NORMAL] == b->pool_size[QUEUE_NORMAL] &&
+           a->pool_size[QUEUE_HIGH] == b->pool_size[QUEUE_HIGH];
+}
+
+static bool same_settings(const struct settings *a, const struct settings *b)
+{
+    return same_pools(a, b) && a->max_depth == b->max_depth && a->test_jig == b->test_jig &&
+           a->keep_runs == b->keep_runs && a->run_deadline_s == b->run_deadline_s &&
+           a->barrier_s == b->barrier_s;
 }
 
 void do_settings_update(struct core *c, const struct settings_update_command *p)
 {
-    const struct settings *now = core_settings(c);
-    const uint32_t g = p->given;
-    const uint32_t normal =
-        g & GIVEN_SETTINGS_POOL_NORMAL ? p->pool_normal : now->pool_size[QUEUE_NORMAL];
-    const uint32_t high = g & GIVEN_SETTINGS_POOL_HIGH ? p->pool_high : now->pool_size[QUEUE_HIGH];
-    const uint32_t depth = g & GIVEN_SETTINGS_MAX_DEPTH ? p->max_depth : now->max_depth;
-    const bool test = g & GIVEN_SETTINGS_TEST_JIG ? p->test_jig : now->test_jig;
-    const bool pools = normal != now->pool_size[QUEUE_NORMAL] || high != now->pool_size[QUEUE_HIGH];
-    const bool usable = test != now->test_jig;
-
-    check_pool(c, "pool_normal", g & GIVEN_SETTINGS_POOL_NORMAL, p->pool_normal);
-    check_pool(c, "pool_high", g & GIVEN_SETTINGS_POOL_HIGH, p->pool_high);
-    c->out->id = now->o.id;
-    if (refused(c) || !(pools || usable || depth != now->max_depth))
+    const struct settings before = *core_settings(c);
+    struct settings after = before;
+    c->out->id = before.o.id;
+    check_settings(c, p);
+    take_settings(&after, p);
+    if (refused(c) || same_settings(&before, &after))
         return;
-
-    struct settings *row = settings_edit(c, settings_by_id(c, now->o.id));
-    row->pool_size[QUEUE_NORMAL] = normal;
-    row->pool_size[QUEUE_HIGH] = high;
-    row->max_depth = depth;
-    row->test_jig = test;
+    take_settings(settings_edit(c, settings_by_id(c, before.o.id)), p);
+    const bool usable = before.test_jig != after.test_jig;
     if (usable)
         hooks_index(c);
-    if (pools || usable)
+    if (usable || !same_pools(&before, &after))
         nodes_wake(c);
 }

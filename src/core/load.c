@@ -173,6 +173,7 @@ static bool fill_row(struct core *c, void *row, const struct record *r)
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
     case TABLE_EVENT:
+    case TABLE_OLD_RUN:
     case TABLE_COUNT: break;
     }
     impossible("a table without rows of its own");

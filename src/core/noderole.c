@@ -161,21 +161,11 @@ bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event even
 
 /* ---- what people and the engine ask of one noderole ---- */
 
-static struct str tail(struct str text, uint32_t max)
-{
-    if (text.len <= max)
-        return text;
-    uint32_t from = text.len - max;
-    while (from < text.len && ((unsigned char)text.at[from] & 0xc0) == 0x80)
-        from++; /* not in the middle of a character */
-    return str_slice(text, from, text.len);
-}
-
 void noderole_note_failure(struct core *c, noderole_ix ix, struct str status, struct str runlog)
 {
     struct noderole *nr = noderole_edit(c, ix);
     put_text(c, &nr->status, status);
-    put_text(c, &nr->runlog, tail(runlog, RUNLOG_MAX));
+    put_text(c, &nr->runlog, runlog_tail(runlog));
 }
 
 void noderole_fail(struct core *c, noderole_ix ix, struct str status, struct str runlog)

@@ -72,6 +72,7 @@ void record_of_row(const struct core *c, enum table table, uint32_t ix, struct r
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
     case TABLE_EVENT:
+    case TABLE_OLD_RUN:
     case TABLE_COUNT: break;
     }
     impossible("a table without rows of its own");

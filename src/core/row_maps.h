@@ -12,7 +12,7 @@
 
 /* clang-format off */
 
-#define SETTINGS_MAP(TEXT, SAME, REF) SAME(max_depth) SAME(test_jig)
+#define SETTINGS_MAP(TEXT, SAME, REF) SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \
@@ -32,7 +32,7 @@
     TEXT(class_name)                                                                               \
     TEXT(jig_name) REF(barclamp, barclamp, barclamp_id) SAME(flags) SAME(hooks) SAME(cohort)       \
         TEXT(requires) TEXT(wants) TEXT(provides) TEXT(conflicts) TEXT(announces) TEXT(template)   \
-            TEXT(notes)
+            TEXT(notes) SAME(attempts) SAME(backoff_s) SAME(deadline_s)
 #define ATTRIB_MAP(TEXT, SAME, REF)                                                                \
     TEXT(name)                                                                                     \
     TEXT(description)                                                                              \
@@ -58,7 +58,7 @@
     SAME(system) REF(deployment, deployment, deployment_id) REF(target, role, target_role_id)      \
         SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
             SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
-                TEXT(hint) TEXT(notes)
+                TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     REF(role, role, role_id)                                                                       \
@@ -72,11 +72,11 @@
     SAME(noderole_id)                                                                              \
     SAME(state)                                                                                    \
     SAME(queue) SAME(attempt) SAME(frozen) SAME(begun) SAME(committed) SAME(started_at)            \
-        SAME(park_left_ms) TEXT(job) TEXT(data)
+        SAME(park_left_ms) TEXT(job) TEXT(data) SAME(tries)
 #define HAMMER_MAP(TEXT, SAME, REF)                                                                \
     REF(node, node, node_id)                                                                       \
     REF(kind, hammer_kind, hammer_kind_id)                                                         \
-    SAME(priority) TEXT(name) TEXT(endpoint) TEXT(username) TEXT(authenticator)
+    SAME(priority) TEXT(name) TEXT(endpoint) TEXT(username) TEXT(authenticator) TEXT(extra)
 #define GROUP_MAP(TEXT, SAME, REF) TEXT(name) TEXT(description) TEXT(category) SAME(order)
 #define USER_MAP(TEXT, SAME, REF)                                                                  \
     TEXT(username)                                                                                 \
@@ -84,7 +84,8 @@
 #define TOKEN_MAP(TEXT, SAME, REF)                                                                 \
     REF(user, user, user_id) TEXT(name) TEXT(hash) SAME(expires_at)
 #define OUTBOX_MAP(TEXT, SAME, REF)                                                                \
-    SAME(kind) SAME(hook) SAME(role_id) SAME(object) SAME(object_id) SAME(depth) TEXT(detail)
+    SAME(kind) SAME(hook) SAME(role_id) SAME(object) SAME(object_id) SAME(depth) TEXT(detail)  \
+        SAME(generation) SAME(left_ms)
 
 /* Every table of objects: OBJECTS(X) gives X(UPPER, lower) for each. */
 #define OBJECTS(X)                                                                                 \

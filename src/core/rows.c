@@ -221,6 +221,7 @@ static struct str row_key(const struct core *c, enum table table, uint32_t ix, c
     case TABLE_OLD_MEMBER:
     case TABLE_OLD_DATA:
     case TABLE_EVENT:
+    case TABLE_OLD_RUN:
     case TABLE_COUNT: break;
     }
     impossible("a table without names");

@@ -61,6 +61,7 @@ struct settings {
     uint32_t pool_size[QUEUE_COUNT];
     uint32_t max_depth;
     bool test_jig;
+    uint32_t keep_runs, run_deadline_s, barrier_s;
 };
 
 struct counter {
@@ -102,6 +103,7 @@ struct role {
     barclamp_ix barclamp;
     uint32_t flags, hooks, cohort;
     doc_h requires, wants, provides, conflicts, announces, template, notes;
+    uint32_t attempts, backoff_s, deadline_s;
     /* derived */
     jig_ix jig; /* by jig_name; 0 = no such jig */
     struct vec
@@ -180,6 +182,9 @@ struct node {
     int64_t alive_since, available_since;
     uint32_t order;
     doc_h quirks, discovery, hint, notes;
+    int64_t boot_generation;
+    doc_h boot_seen;
+    text_h status;
     /* derived */
     uint32_t group_count;
     uint32_t counts[NODEROLE_STATE_COUNT];
@@ -223,7 +228,7 @@ struct run {
     node_ix node;         /* 0 when the node is gone */
     noderole_ix noderole; /* 0 when it is gone or the run was cancelled */
     int64_t node_id, noderole_id;
-    uint32_t state, queue, attempt;
+    uint32_t state, queue, attempt, tries;
     bool frozen, begun, committed;
     int64_t started_at;
     int64_t park_left_ms;  /* when it was parked */
@@ -238,6 +243,7 @@ struct hammer {
     hammer_kind_ix kind;
     uint32_t priority;
     text_h name, endpoint, username, authenticator;
+    doc_h extra;
 };
 
 struct group {
@@ -270,6 +276,7 @@ struct outbox {
     uint32_t kind, hook, object, depth;
     int64_t role_id, object_id;
     text_h detail;
+    int64_t generation, left_ms;
 };
 
 /* What changes in the core itself; noted as one row. */
@@ -292,11 +299,14 @@ struct relation_change {
     int64_t key[3];
 };
 
-/* A closed interval on its way to the archive. */
+/* A closed interval, or a run that is over, on its way to the archive. */
 struct archived {
-    enum table table; /* TABLE_OLD_MEMBER, TABLE_OLD_DATA */
-    int64_t deployment_id, noderole_id, role_id, node_id, from_seq, to_seq;
-    doc_h data; /* held until collected */
+    enum table table; /* TABLE_OLD_MEMBER, TABLE_OLD_DATA, TABLE_OLD_RUN */
+    int64_t noderole_id, role_id, node_id;
+    int64_t deployment_id, from_seq, to_seq;       /* of an interval */
+    int64_t attempt, run_id, started_at, ended_at; /* of a run       */
+    uint32_t result;
+    doc_h data; /* or what the runner said; held until collected */
 };
 
 struct table_rows {

@@ -327,8 +327,52 @@ static void run_succeeded(struct core *c, run_ix run, noderole_ix nr,
     run_remove(c, run);
     take_wall(c, nr, p);
     noderole_edit(c, nr)->run_count++;
+    clear_log(c, noderole_edit(c, nr)); /* of starts that failed before */
     activate(c, nr, committed, false);
     serve_machine(c, n, p);
+}
+
+/* ---- failures ---- */
+
+enum { BACKOFF_S_DEFAULT = 10 };
+
+/* How long to wait before the next start: doubled each time, a week at most. */
+static int64_t backoff_ms(const struct role *role, uint32_t tries)
+{
+    int64_t ms = (role->backoff_s ? role->backoff_s : BACKOFF_S_DEFAULT) * INT64_C(1000);
+    while (tries-- > 0 && ms < PARK_MS_MAX)
+        ms *= 2;
+    return ms < PARK_MS_MAX ? ms : PARK_MS_MAX;
+}
+
+/* Nobody knows what a lost one has done, and one that may destroy is not started twice unasked. */
+static bool may_try_again(const struct core *c, run_ix run, noderole_ix nr, uint32_t result)
+{
+    const struct role *role = role_at(c, noderole_at(c, nr)->role);
+    return result == RESULT_FAILED && !(role->flags & ROLE_DESTRUCTIVE) &&
+           run_at(c, run)->tries + 1 < role->attempts;
+}
+
+static void park(struct core *c, run_ix run, int64_t ms)
+{
+    struct run *row = run_edit(c, run);
+    row->park_left_ms = ms;
+    row->park_deadline = c->mono_ms + ms;
+    row->frozen = false; /* it starts again with what is true then */
+    set_state(c, run, RUN_PARKED);
+}
+
+static void try_again(struct core *c, run_ix run, noderole_ix nr, struct str log)
+{
+    const struct role *role = role_at(c, noderole_at(c, nr)->role);
+    const uint32_t tries = ++run_edit(c, run)->tries;
+    const int64_t wait_ms = backoff_ms(role, tries - 1);
+    noderole_note_failure(c, nr,
+                          SAY(c, STR("start "), say_i64(c, tries), STR(" of "),
+                              say_i64(c, role->attempts), STR(" failed; the next comes in "),
+                              say_i64(c, wait_ms / 1000), STR(" s")),
+                          log);
+    park(c, run, wait_ms);
 }
 
 static void run_failed(struct core *c, run_ix run, noderole_ix nr, const struct run_done_command *p)
@@ -336,19 +380,24 @@ static void run_failed(struct core *c, run_ix run, noderole_ix nr, const struct 
     const bool committed = run_at(c, run)->committed;
     const bool lost = p->result == RESULT_LOST;
     const struct str log = p->runlog.len ? p->runlog : lost ? STR("run lost") : STR("run failed");
+    if (may_try_again(c, run, nr, p->result)) {
+        try_again(c, run, nr, log);
+        return;
+    }
     run_remove(c, run);
     noderole_note_failure(c, nr, lost ? STR("run lost") : STR("run failed"), log);
     noderole_apply_run(c, nr, EVENT_FAILED, committed, false);
 }
 
+/* When its machine goes down with it, the noderole has to be done again anyway once the machine is
+ * back, and the run is not needed any more. */
 static void run_parked(struct core *c, run_ix run, noderole_ix nr, const struct run_done_command *p)
 {
+    const node_ix n = run_at(c, run)->node;
     take_wall(c, nr, p);
-    struct run *row = run_edit(c, run);
-    row->park_left_ms = p->park_ms;
-    row->park_deadline = c->mono_ms + row->park_left_ms;
-    row->frozen = false; /* it starts again with what is true then */
-    set_state(c, run, RUN_PARKED);
+    run_edit(c, run)->tries = 0; /* it got somewhere */
+    park(c, run, p->park_ms);
+    serve_machine(c, n, p);
 }
 
 /* The run an answer is about, or none when the answer came too late. */
@@ -378,6 +427,7 @@ void do_run_done(struct core *c, const struct run_done_command *p)
     const run_ix run = answered(c, p->run_id, p->attempt);
     if (!run.v)
         return;
+    run_archive(c, run, p->result, p->runlog);
     if (run_at(c, run)->state == RUN_STOPPING) {
         run_remove(c, run); /* it has stopped; what it says no longer matters */
         return;
@@ -410,8 +460,10 @@ void do_run_begun(struct core *c, const struct run_begun_command *p)
 void do_run_stopped(struct core *c, const struct run_stopped_command *p)
 {
     const run_ix run = answered(c, p->run_id, p->attempt);
-    if (run.v && run_at(c, run)->state == RUN_STOPPING)
-        run_remove(c, run);
+    if (!run.v || run_at(c, run)->state != RUN_STOPPING)
+        return;
+    run_archive(c, run, RESULT_CANCELLED, STR(""));
+    run_remove(c, run);
 }
 
 void do_run_resume(struct core *c, const struct run_resume_command *p)

@@ -5,8 +5,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/str.h"
+#include "jig/tools.h"
+#include "model/limits.h"
 #include "store/store.h"
 #include "sys/files.h"
 
@@ -180,6 +184,63 @@ static void read_flag(struct reading *r, enum config_key key, bool *out)
     complain_about(r, key, "must be true or false");
 }
 
+/* Four runs a core keep it busy while they wait for machines, and a run needs five open files in
+ * the supervisor; some are left for everybody else. */
+static uint32_t pool_auto(void)
+{
+    enum { PER_CORE = 4, FILES_PER_RUN = 5, FILES_LEFT = 256, LEAST = 4, MOST = 1000 };
+    struct rlimit files = {0};
+    int64_t size = (int64_t)sysconf(_SC_NPROCESSORS_ONLN) * PER_CORE;
+    must(getrlimit(RLIMIT_NOFILE, &files) == 0);
+    const int64_t room = files.rlim_max > 1u << 20 ? 1 << 20 : (int64_t)files.rlim_max;
+    if (size > (room - FILES_LEFT) / FILES_PER_RUN)
+        size = (room - FILES_LEFT) / FILES_PER_RUN;
+    return (uint32_t)(size < LEAST ? LEAST : size > MOST ? MOST : size);
+}
+
+/* A setting that the store keeps: without a word here it stays as it is there. */
+struct setting {
+    enum config_key key;
+    uint32_t given, least, most;
+    uint32_t *out;
+};
+
+static void read_setting(struct reading *r, const struct setting *s)
+{
+    char what[64];
+    const char *text = r->said[s->key].text;
+    const bool is_pool = s->key == CONFIG_POOL_NORMAL || s->key == CONFIG_POOL_HIGH;
+    int64_t number;
+    if (!text)
+        return;
+    r->config->settings.given |= s->given;
+    if (is_pool && strcmp(text, "auto") == 0) {
+        *s->out = s->key == CONFIG_POOL_NORMAL ? pool_auto() : (pool_auto() + 4) / 5;
+    } else if (str_parse_i64(str_from(text), &number) && number >= s->least && number <= s->most) {
+        *s->out = (uint32_t)number;
+    } else {
+        snprintf(what, sizeof what, "must be a number from %u to %u%s", s->least, s->most,
+                 is_pool ? ", or auto" : "");
+        complain_about(r, s->key, what);
+    }
+}
+
+static void read_settings(struct reading *r)
+{
+    struct settings_update_command *s = &r->config->settings;
+    const struct setting all[] = {
+        {CONFIG_POOL_NORMAL, GIVEN_SETTINGS_POOL_NORMAL, 1, POOL_SIZE_MAX, &s->pool_normal},
+        {CONFIG_POOL_HIGH, GIVEN_SETTINGS_POOL_HIGH, 1, POOL_SIZE_MAX, &s->pool_high},
+        {CONFIG_RUN_DEADLINE, GIVEN_SETTINGS_RUN_DEADLINE, 0, RUN_TIME_S_MAX, &s->run_deadline_s},
+        {CONFIG_KEEP_RUNS, GIVEN_SETTINGS_KEEP_RUNS, 1, KEEP_RUNS_MAX, &s->keep_runs},
+        {CONFIG_BOOT_WAIT, GIVEN_SETTINGS_BARRIER, 0, RUN_TIME_S_MAX, &s->barrier_s},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        read_setting(r, &all[i]);
+    s->given |= GIVEN_SETTINGS_TEST_JIG;
+    read_flag(r, CONFIG_TEST_JIG, &s->test_jig);
+}
+
 /* "127.0.0.1:3000" or "[::1]:3000". */
 static bool split_listen(struct config *c, struct str text)
 {
@@ -277,7 +338,10 @@ bool config_read(const struct config_flags *flags, struct config *out_config)
     read_store(&r);
     read_tls(&r);
     read_log(&r);
-    read_flag(&r, CONFIG_TEST_JIG, &out_config->test_jig);
+    read_settings(&r);
+    out_config->tool_path = r.said[CONFIG_TOOL_PATH].text;
+    if (!out_config->tool_path)
+        out_config->tool_path = TOOLS_PATH;
     read_barclamps(&r);
     return out_config->problems == NULL;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "model/command.h"
 #include "sys/log.h"
 
 #define CONFIG_FILE_DEFAULT "/etc/halligan/halligan.conf"
@@ -22,6 +23,12 @@
     X(STORE, "store", "URL")                                                                       \
     X(BARCLAMPS, "barclamps", "DIR[:DIR]")                                                         \
     X(TEST_JIG, "test-jig", NULL)                                                                  \
+    X(POOL_NORMAL, "pool-normal", "N|auto")                                                        \
+    X(POOL_HIGH, "pool-high", "N|auto")                                                            \
+    X(RUN_DEADLINE, "run-deadline", "SECONDS")                                                     \
+    X(KEEP_RUNS, "keep-runs", "N")                                                                 \
+    X(BOOT_WAIT, "boot-wait", "SECONDS")                                                           \
+    X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \
     X(TLS_CERT, "tls-cert", "FILE")                                                                \
     X(TLS_KEY, "tls-key", "FILE")                                                                  \
     X(LOG_FORMAT, "log-format", "text|json")                                                       \
@@ -51,7 +58,8 @@ struct config {
     uint16_t port; /* 0: any */
     const char *store;
     const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
-    bool test_jig;
+    struct settings_update_command settings; /* what is said of them; test_jig always is */
+    const char *tool_path; /* where programs are looked for that jigs need */
     const char *tls_cert; /* both or none (NULL) */
     const char *tls_key;
     enum log_format log_format;

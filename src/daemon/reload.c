@@ -5,22 +5,56 @@
 #include "sys/log.h"
 #include "sys/notify.h"
 
-void daemon_apply_settings(struct daemon *d, bool test_jig)
+/* Of what is wanted only what the store says otherwise. */
+static struct settings_update_command changes(const struct settings_record *now,
+                                              struct settings_update_command wanted)
+{
+    const struct {
+        uint32_t bit;
+        bool is_same;
+    } all[] = {
+        {GIVEN_SETTINGS_POOL_NORMAL, now->pool_normal == wanted.pool_normal},
+        {GIVEN_SETTINGS_POOL_HIGH, now->pool_high == wanted.pool_high},
+        {GIVEN_SETTINGS_TEST_JIG, now->test_jig == wanted.test_jig},
+        {GIVEN_SETTINGS_KEEP_RUNS, now->keep_runs == wanted.keep_runs},
+        {GIVEN_SETTINGS_RUN_DEADLINE, now->run_deadline_s == wanted.run_deadline_s},
+        {GIVEN_SETTINGS_BARRIER, now->barrier_s == wanted.barrier_s},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].is_same)
+            wanted.given &= ~all[i].bit;
+    return wanted;
+}
+
+void daemon_apply_settings(struct daemon *d, const struct settings_update_command *wanted)
 {
     const struct core *core = turn_core(d->loop.turn);
     struct record record;
-    d->test_jig_wanted = test_jig;
-    if (d->settings_wait || !core || !core_record(core, TABLE_SETTINGS, 1, &record) ||
-        record.settings.test_jig == test_jig)
+    d->settings = *wanted;
+    if (d->settings_wait || !core || !core_record(core, TABLE_SETTINGS, 1, &record))
         return;
     struct command command = {
         .kind = COMMAND_SETTINGS_UPDATE, .request = OWN_SETTINGS, .actor = STR("daemon")};
-    command.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
-    command.settings_update.test_jig = d->test_jig = test_jig;
+    command.settings_update = d->settings_sent = changes(&record.settings, *wanted);
+    if (!command.settings_update.given)
+        return;
     d->settings_wait = loop_submit(&d->loop, &command) == OK;
     if (!d->settings_wait)
-        log_say(LOG_WARNING, "the test jig cannot be turned %s: the store is not there",
-                test_jig ? "on" : "off");
+        log_say(LOG_WARNING, "the settings cannot be changed: the store is not there");
+}
+
+void daemon_settings_told(struct daemon *d, const struct outcome *outcome)
+{
+    const bool done = outcome && outcome->verdict == VERDICT_DONE;
+    const bool test_jig = d->settings_sent.given & GIVEN_SETTINGS_TEST_JIG;
+    d->settings_wait = false;
+    if (done && test_jig)
+        log_say(LOG_NOTICE, "the test jig was turned %s", d->settings_sent.test_jig ? "on" : "off");
+    else if (!done)
+        log_say(LOG_WARNING, "the settings could not be changed");
+    /* The config may have changed again meanwhile. */
+    if (done && !d->is_stopping)
+        daemon_apply_settings(d, &d->settings);
 }
 
 static bool differs(const char *a, const char *b)
@@ -62,7 +96,7 @@ void daemon_reload(struct daemon *d)
         log_setup(wanted.log_level, wanted.log_format);
         log_say(LOG_NOTICE, "reloading");
         warn_of_fixed(d->config, &wanted);
-        daemon_apply_settings(d, wanted.test_jig);
+        daemon_apply_settings(d, &wanted.settings);
         content_import(&d->content, wanted.barclamps);
     }
     for (const struct config_problem *p = wanted.problems; p; p = p->next)

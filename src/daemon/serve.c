@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "daemon/admin.h"
 #include "daemon/serve_private.h"
+#include "daemon/tooling.h"
 #include "http/passwords.h"
 #include "store/store.h"
 #include "sys/clock.h"
@@ -28,25 +29,13 @@ static void admin_told(struct daemon *d, const struct outcome *outcome)
                 STR_FMT_ARGS(outcome->problems->text));
 }
 
-static void settings_told(struct daemon *d, const struct outcome *outcome)
-{
-    d->settings_wait = false;
-    if (outcome && outcome->verdict == VERDICT_DONE)
-        log_say(LOG_NOTICE, "the test jig was turned %s", d->test_jig ? "on" : "off");
-    else
-        log_say(LOG_WARNING, "the test jig could not be turned %s", d->test_jig ? "on" : "off");
-    /* The config changed again meanwhile. */
-    if (d->test_jig_wanted != d->test_jig && !d->is_stopping)
-        daemon_apply_settings(d, d->test_jig_wanted);
-}
-
 static void told(void *self, int64_t request, const struct outcome *outcome, err why)
 {
     struct daemon *d = self;
     if (request == OWN_ADMIN)
         admin_told(d, outcome);
     else if (request == OWN_SETTINGS)
-        settings_told(d, outcome);
+        daemon_settings_told(d, outcome);
     else
         content_told(&d->content, request, outcome, why);
 }
@@ -69,8 +58,16 @@ static bool content_load(void *self, struct str role)
     return codes_read_again(&d->wires.codes, role);
 }
 
+static void check_tools(struct daemon *d)
+{
+    const struct core *core = turn_core(d->loop.turn);
+    if (core)
+        tooling_check(core, d->config->tool_path, (struct tooling_seams){d, content_submit});
+}
+
 static void content_done(void *self)
 {
+    check_tools(self);
     daemon_reloaded(self);
 }
 
@@ -245,7 +242,7 @@ static enum ending make_first_user(struct daemon *d)
 
 static enum ending take_content(struct daemon *d)
 {
-    daemon_apply_settings(d, d->config->test_jig);
+    daemon_apply_settings(d, &d->config->settings);
     content_import(&d->content, d->config->barclamps);
     /* Nobody is kept waiting yet, and if nothing changed there is nothing to go round for. */
     ignore(content_pump(&d->content, UINT64_MAX), "what it waits for comes round");

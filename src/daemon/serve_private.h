@@ -31,8 +31,8 @@ struct daemon {
     bool is_reloading;   /* and nobody was told yet that it is through */
     bool admin_waits;
     bool settings_wait;
-    bool test_jig;        /* what the settings are to become */
-    bool test_jig_wanted; /* what they are to become after that */
+    struct settings_update_command settings;      /* what the config says of them */
+    struct settings_update_command settings_sent; /* what is under way */
     bool admin_made;
     enum ending ending;
 };
@@ -41,6 +41,8 @@ struct daemon {
 void daemon_reload(struct daemon *d);
 /* The content is through. */
 void daemon_reloaded(struct daemon *d);
-/* Bring the stored settings to what the flags say, if they differ; when an earlier change is still
- * under way, after that. */
-void daemon_apply_settings(struct daemon *d, bool test_jig);
+/* Bring the stored settings to what the config says, where they differ; when an earlier change is
+ * still under way, after that. */
+void daemon_apply_settings(struct daemon *d, const struct settings_update_command *wanted);
+/* What became of it. */
+void daemon_settings_told(struct daemon *d, const struct outcome *outcome);

@@ -97,6 +97,11 @@ static const struct jig_recipe *find_jig(struct str class_name)
     return NULL;
 }
 
+bool recipe_is_known(struct str jig_class)
+{
+    return find_jig(jig_class) != NULL;
+}
+
 static const char *path_of(const struct jig_work *w)
 {
     return w->path ? w->path : TOOLS_PATH;

@@ -77,6 +77,8 @@ struct jig_end {
 /* How long a run that says "not finished" waits for somebody to take it up. */
 #define JIG_PARK_MS (60 * 60 * 1000)
 
+/* Is there a jig of that class here? */
+bool recipe_is_known(struct str jig_class);
 /* ERR_REFUSED: it cannot be done, and *out_why is the sentence that the run fails with. */
 NODISCARD err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
                              struct str *out_why);

@@ -83,16 +83,18 @@ enum command_kind {
 
 /* clang-format off */
 #define SETTINGS_UPDATE_FIELDS(F)                                                                  \
-    F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig)
+    F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig) \
+    F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s)
 /* A whole barclamp: the parsed yml as JSON, with barclamp.source_path; and per role `hooks`, the
  * names of the hooks its code defines. */
 #define IMPORT_FIELDS(F) F(DOC, barclamp)
 #define JIG_CREATE_FIELDS(F)                                                                       \
     F(TEXT, name) F(TEXT, description) F(TEXT, class_name) F(BOOL, active)                         \
     F(TEXT, client_role_name)
+/* inactive_reason goes with active. */
 #define JIG_UPDATE_FIELDS(F)                                                                       \
     F(I64, id) F(U32, given) F(TEXT, description) F(BOOL, active) F(TEXT, server)                  \
-    F(TEXT, client_name) F(TEXT, key)
+    F(TEXT, client_name) F(TEXT, key) F(TEXT, inactive_reason)
 #define ROLE_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, description) F(DOC, template)
 #define ATTRIB_CREATE_FIELDS(F)                                                                    \
     F(TEXT, name) F(TEXT, description) F(I64, barclamp_id) F(I64, role_id) F(BOOL, writable)       \
@@ -151,10 +153,10 @@ enum command_kind {
 #define GROUP_REMOVE_FIELDS(F) F(I64, id) F(I64, node_id)
 #define HAMMER_CREATE_FIELDS(F)                                                                    \
     F(I64, node_id) F(I64, hammer_kind_id) F(TEXT, endpoint) F(TEXT, username)                     \
-    F(TEXT, authenticator) F(U32, priority)
+    F(TEXT, authenticator) F(U32, priority) F(DOC, extra)
 #define HAMMER_UPDATE_FIELDS(F)                                                                    \
     F(I64, id) F(U32, given) F(U32, priority) F(TEXT, endpoint) F(TEXT, username)                  \
-    F(TEXT, authenticator)
+    F(TEXT, authenticator) F(DOC, extra)
 #define HAMMER_DELETE_FIELDS(F) ID_ONLY(F)
 #define USER_CREATE_FIELDS(F)                                                                      \
     F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(TEXT, password_hash) F(TEXT, digest_ha1)
@@ -182,12 +184,14 @@ enum command_kind {
 #define TICK_FIELDS(F) F(U32, unused)
 
 enum run_result {
-    RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT
+    RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,
+    RESULT_CANCELLED = RESULT_COUNT /* only history says so: no runner can */
 };
 
 enum {
     GIVEN_SETTINGS_POOL_NORMAL = 1, GIVEN_SETTINGS_POOL_HIGH = 2, GIVEN_SETTINGS_MAX_DEPTH = 4,
-    GIVEN_SETTINGS_TEST_JIG = 8,
+    GIVEN_SETTINGS_TEST_JIG = 8, GIVEN_SETTINGS_KEEP_RUNS = 16, GIVEN_SETTINGS_RUN_DEADLINE = 32,
+    GIVEN_SETTINGS_BARRIER = 64,
     GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
     GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
     GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,
@@ -198,7 +202,7 @@ enum {
     GIVEN_NODE_QUIRKS = 512,
     GIVEN_GROUP_CATEGORY = 4, GIVEN_GROUP_ORDER = 8,
     GIVEN_HAMMER_PRIORITY = 1, GIVEN_HAMMER_ENDPOINT = 2, GIVEN_HAMMER_USERNAME = 4,
-    GIVEN_HAMMER_AUTHENTICATOR = 8,
+    GIVEN_HAMMER_AUTHENTICATOR = 8, GIVEN_HAMMER_EXTRA = 16,
     GIVEN_USER_USERNAME = 1, GIVEN_USER_EMAIL = 2, GIVEN_USER_IS_ADMIN = 4,
     GIVEN_USER_IS_LOCKED = 8,
     GIVEN_USER_PASSWORD_HASH = 16, GIVEN_USER_DIGEST_HA1 = 32, GIVEN_USER_SETTINGS = 64,

@@ -45,12 +45,26 @@
 #define PROBLEMS_MAX    1000u   /* told in one refusal                                           */
 #define ASKS_ROUNDS_MAX 3u      /* times a changed list of vetoes is asked again before the 409  */
 #define PARK_MS_MAX     604800000 /* a run may be parked for a week at most, in ms               */
+#define RUN_TIME_S_MAX  604800u /* deadlines and backoffs of runs, in seconds                    */
+#define ATTEMPTS_MAX    100u    /* starts before a failure counts                                */
+#define KEEP_RUNS_MAX   1000u
+#define POOL_SIZE_MAX   10000u
 #define BATCH_ROWS      2500u   /* changed rows that close a batch (one command may need more)   */
 #define BATCH_BYTES_MAX (1u << 30) /* and what no batch may reach, one command or not             */
 
 /* Runs at the same time, unless the configuration says otherwise. */
 #define POOL_NORMAL_DEFAULT 10u
 #define POOL_HIGH_DEFAULT   2u
+
+/* How long runs that are over are remembered, however few they are. */
+#define RUNS_KEEP_MS    2592000000 /* thirty days                                   */
+#define RUNS_SWEEP_MS   600000     /* so often a batch takes out older ones, if any */
+#define RUNS_SWEEP_ROWS 10000u     /* and so many at most                           */
+
+/* What the settings of a new installation say of runs and power. */
+#define KEEP_RUNS_DEFAULT      10u
+#define RUN_DEADLINE_S_DEFAULT 14400u /* four hours: nothing is stuck for ever */
+#define BARRIER_S_DEFAULT      600u
 
 /* clang-format on */
 

@@ -5,7 +5,8 @@
  * rows when it loads. Stores, the simulator and readers of the core see records only.
  *
  * Objects have an id and change. Relations are their own key and come and go. Archives are written
- * once and never loaded (DECISIONS D8, D11).
+ * once and never loaded (DECISIONS D8, D11); runs that are over go again when they are too many or
+ * too old.
  */
 #pragma once
 
@@ -37,7 +38,8 @@
     /* archives */                                                                                 \
     T(OLD_MEMBER, old_member)                                                                      \
     T(OLD_DATA, old_data)                                                                          \
-    T(EVENT, event)
+    T(EVENT, event)                                                                                \
+    T(OLD_RUN, old_run)
 
 enum table {
 #define T(upper, lower) TABLE_##upper,
@@ -60,8 +62,11 @@ enum table {
     OBJECT_FIELDS(F)                                                                               \
     F(U32, pool_normal)                                                                            \
     F(U32, pool_high)                                                                              \
-    F(U32, max_depth) /* of the deployment tree; 0 = unlimited */                                  \
-    F(BOOL, test_jig) /* roles on real jigs run on the test jig (DECISIONS D23) */
+    F(U32, max_depth)      /* of the deployment tree; 0 = unlimited */                             \
+    F(BOOL, test_jig)      /* roles on real jigs run on the test jig (DECISIONS D23) */            \
+    F(U32, keep_runs)      /* so many ended runs of a noderole are remembered */                   \
+    F(U32, run_deadline_s) /* of a run whose role does not say; 0 = none */                        \
+    F(U32, barrier_s)      /* how long power waits for those who serve boots; 0 = not at all */
 
 /* id = table number + 1; the last id handed out in that table. */
 #define COUNTER_FIELDS(F)                                                                          \
@@ -116,7 +121,10 @@ enum table {
     F(DOC, conflicts) /* ["name", ...] */                                                          \
     F(DOC, announces) /* boot, power and wipe steps it declares: ["wipe", ...] */                  \
     F(DOC, template)                                                                               \
-    F(DOC, notes)
+    F(DOC, notes)                                                                                  \
+    F(U32, attempts)   /* starts before a failure counts; 0 = 1 */                                 \
+    F(U32, backoff_s)  /* before the second start; doubles with each */                            \
+    F(U32, deadline_s) /* of a run; 0 = what the settings say */
 
 #define ATTRIB_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -185,7 +193,10 @@ enum table {
     F(DOC, quirks) /* sorted array; empty = [] */                                                  \
     F(DOC, discovery)                                                                              \
     F(DOC, hint)                                                                                   \
-    F(DOC, notes)
+    F(DOC, notes)                                                                                  \
+    F(I64, boot_generation) /* how often what it boots has changed */                              \
+    F(DOC, boot_seen)       /* {"noderole id":generation}: what those who serve it have served */  \
+    F(TEXT, status)         /* what went wrong with its power last; empty = nothing */
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -226,7 +237,8 @@ enum table {
     F(I64, started_at)                                                                             \
     F(I64, park_left_ms) /* how long it may stay parked */                                         \
     F(TEXT, job)                                                                                   \
-    F(DOC, data)
+    F(DOC, data)                                                                                   \
+    F(U32, tries) /* starts of this run that failed */
 
 #define HAMMER_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -236,7 +248,8 @@ enum table {
     F(TEXT, name)                                                                                  \
     F(TEXT, endpoint)                                                                              \
     F(TEXT, username)                                                                              \
-    F(TEXT, authenticator)
+    F(TEXT, authenticator)                                                                         \
+    F(DOC, extra) /* what its class wants to know besides */
 
 #define GROUP_FIELDS(F)                                                                            \
     OBJECT_FIELDS(F)                                                                               \
@@ -271,8 +284,10 @@ enum table {
     F(I64, role_id) /* whose hook */                                                               \
     F(U32, object)  /* enum table of what it is about */                                           \
     F(I64, object_id)                                                                              \
-    F(U32, depth)   /* hooks that caused hooks */                                                  \
-    F(TEXT, detail) /* power action; name of a thing that is gone; state reached */
+    F(U32, depth)      /* hooks that caused hooks */                                               \
+    F(TEXT, detail)    /* power action; name of a thing that is gone; state reached */             \
+    F(I64, generation) /* power: waits until this boot generation is served; 0 = for nobody */     \
+    F(I64, left_ms)    /* how long it may wait for that */
 
 #define EDGE_FIELDS(F)                                                                             \
     F(I64, parent_id)                                                                              \
@@ -317,6 +332,18 @@ enum table {
     F(I64, object_id)                                                                              \
     F(DOC, changes) /* {"field":[before,after]}; of the engine: what of each table changed */
 
+/* A run that is over. The newest of each noderole are kept (settings.keep_runs). */
+#define OLD_RUN_FIELDS(F)                                                                          \
+    F(I64, noderole_id)                                                                            \
+    F(I64, attempt)                                                                                \
+    F(I64, run_id)                                                                                 \
+    F(I64, node_id)                                                                                \
+    F(I64, role_id)                                                                                \
+    F(I64, started_at)                                                                             \
+    F(I64, ended_at)                                                                               \
+    F(U32, result) /* RESULT_... */                                                                \
+    F(TEXT, runlog)
+
 /* clang-format off */
 struct settings_record { SETTINGS_FIELDS(FIELD_MEMBER) };
 struct counter_record { COUNTER_FIELDS(FIELD_MEMBER) };
@@ -342,6 +369,7 @@ struct membership_record { MEMBERSHIP_FIELDS(FIELD_MEMBER) };
 struct old_member_record { OLD_MEMBER_FIELDS(FIELD_MEMBER) };
 struct old_data_record { OLD_DATA_FIELDS(FIELD_MEMBER) };
 struct event_record { EVENT_FIELDS(FIELD_MEMBER) };
+struct old_run_record { OLD_RUN_FIELDS(FIELD_MEMBER) };
 /* clang-format on */
 
 struct record {
@@ -355,7 +383,8 @@ struct record {
 };
 
 /* What a batch does to one row: its after-image, or its end (only the id, or the relation's key,
- * counts then). */
+ * counts then). The end of an old_run ends all of that noderole up to that attempt, be there any or
+ * none. */
 struct change {
     bool gone;
     struct str bytes; /* the record as record_encode writes it, if the giver has it; else empty */
@@ -419,7 +448,8 @@ enum role_flag {
     ROLE_POWERSAVE = 1 << 8,
     ROLE_SERVICE = 1 << 9,
     ROLE_SERVER = 1 << 10,
-    ROLE_WITHDRAWN = 1 << 11, /* its barclamp does not name it any more; only the core says so */
+    ROLE_WITHDRAWN = 1 << 11,   /* its barclamp does not name it any more; only the core says so */
+    ROLE_SERVES_BOOT = 1 << 12, /* machines are restarted when it has served what they boot */
 };
 
 #define HOOKS(X)                                                                                   \

@@ -22,6 +22,8 @@ struct batch {
     /* Written by batch_put, one after the other. Rows that are gone come first, so that another
      * may take the place of one. */
     struct str changes;
+    /* Runs that ended before are forgotten with it, RUNS_SWEEP_ROWS of them at most; 0 = none. */
+    int64_t runs_before;
     struct digest128 digest; /* of all loaded tables once the batch is in (DECISIONS D9) */
 };
 

@@ -1,5 +1,5 @@
-/* history.h - the seam to what a store keeps and the core does not hold: events and closed
- * intervals of the timeline (DECISIONS D8).
+/* history.h - the seam to what a store keeps and the core does not hold: events, closed
+ * intervals of the timeline and runs that are over (DECISIONS D8).
  *
  * Read through a connection of its own that can only read, so looking back never waits for a batch
  * and a batch never waits for it. One thread at a time.
@@ -19,4 +19,6 @@ struct history_port {
     /* The archived intervals (old_member, old_data) that cover snapshot `seq` of a deployment, in
      * the order of their keys. */
     err (*intervals)(void *self, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+    /* The runs of a noderole that are over, newest first, `limit` of them at most. */
+    err (*runs)(void *self, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "model/limits.h"
 
 /* An object's id, or every number of a relation or an archived interval: they are their own key. */
 enum { KEY_PARTS = 6 };
@@ -66,8 +67,8 @@ static struct key key_of(const struct record *record)
         return key;
     }
     const struct layout *layout = record_layout(record->table);
-    for (uint32_t i = 0; i < layout->count && layout->fields[i].kind == FIELD_I64; i++) {
-        must(i < KEY_PARTS);
+    const uint32_t most = record->table == TABLE_OLD_RUN ? 2 : KEY_PARTS;
+    for (uint32_t i = 0; i < most && layout->fields[i].kind == FIELD_I64; i++) {
         memcpy(&key.part[i], (const char *)&record->id + layout->fields[i].offset, sizeof(int64_t));
     }
     return key;
@@ -150,6 +151,42 @@ static void end_row(struct memory_store *m, struct rows *rows, const struct reco
     remove_row(rows, i);
 }
 
+/* Every run of that noderole up to that attempt, be there any or none. */
+static void end_runs(struct memory_store *m, const struct record *last)
+{
+    struct rows *rows = &m->tables[TABLE_OLD_RUN];
+    const struct key first = {{last->old_run.noderole_id, INT64_MIN}}, key = key_of(last);
+    const uint32_t from = lower_bound(rows, &first);
+    uint32_t to = from;
+    while (to < rows->count && key_cmp(&rows->at[to].key, &key) <= 0)
+        to++;
+    while (to > from) {
+        if (rows->at[--to].turn == m->mark.turn)
+            impossible("a batch changes one row twice");
+        remove_row(rows, to);
+    }
+}
+
+static struct record decoded(const struct row *row)
+{
+    struct record record = {0};
+    uint32_t at = 0;
+    if (record_decode((struct str){row->bytes, row->size}, &at, &record) != OK)
+        impossible("an archived row that does not read");
+    return record;
+}
+
+static void sweep_runs(struct memory_store *m, int64_t before)
+{
+    struct rows *rows = &m->tables[TABLE_OLD_RUN];
+    uint32_t left = RUNS_SWEEP_ROWS;
+    for (uint32_t i = rows->count; i-- > 0 && left;)
+        if (decoded(&rows->at[i]).old_run.ended_at < before) {
+            remove_row(rows, i);
+            left--;
+        }
+}
+
 static void apply(struct memory_store *m, const struct memory_session *s)
 {
     struct str changes = {s->bytes, s->size};
@@ -165,13 +202,17 @@ static void apply(struct memory_store *m, const struct memory_session *s)
         if (batch_next(changes, &at, &change) != OK)
             impossible("a batch that does not read");
         struct rows *table = &m->tables[change.record.table];
-        if (change.gone)
+        if (change.gone && change.record.table == TABLE_OLD_RUN)
+            end_runs(m, &change.record);
+        else if (change.gone)
             end_row(m, table, &change.record);
         else
             write_row(m, table, &change.record, str_slice(changes, from, at));
         rows++;
     }
     must(rows == s->rows);
+    if (s->runs_before)
+        sweep_runs(m, s->runs_before);
 }
 
 /* ---- the port ---- */
@@ -201,6 +242,7 @@ static err session_submit(void *self, const struct batch *batch)
     s->turn = batch->turn;
     s->now_ms = batch->now_ms;
     s->digest = batch->digest;
+    s->runs_before = batch->runs_before;
     s->rows = batch->rows;
     s->size = batch->changes.len;
     s->bytes = grown(NULL, s->size + 1);
@@ -363,11 +405,7 @@ struct record *memory_store_old(const struct memory_store *m, int64_t deployment
     uint32_t count = 0;
     for (uint32_t t = TABLE_OLD_MEMBER; t <= TABLE_OLD_DATA; t++)
         for (uint32_t i = 0; i < m->tables[t].count; i++) {
-            const struct row *row = &m->tables[t].at[i];
-            struct record record = {0};
-            uint32_t at = 0;
-            if (record_decode((struct str){row->bytes, row->size}, &at, &record) != OK)
-                impossible("an archived row that does not read");
+            const struct record record = decoded(&m->tables[t].at[i]);
             if (!covers(&record, deployment_id, seq))
                 continue;
             found[count].table = record.table;
@@ -376,4 +414,18 @@ struct record *memory_store_old(const struct memory_store *m, int64_t deployment
         }
     *out_count = count;
     return found;
+}
+
+err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_t limit,
+                      struct store_visitor visitor)
+{
+    const struct rows *rows = &m->tables[TABLE_OLD_RUN];
+    const struct key behind = {{noderole_id, INT64_MAX, INT64_MAX}};
+    err e = OK;
+    for (uint32_t i = lower_bound(rows, &behind); i-- > 0 && limit && e == OK; limit--) {
+        if (rows->at[i].key.part[0] != noderole_id)
+            return OK;
+        e = read_row(&rows->at[i], visitor);
+    }
+    return e;
 }

@@ -52,6 +52,7 @@ struct memory_session {
     int64_t turn;
     int64_t now_ms;
     struct digest128 digest;
+    int64_t runs_before;
     uint32_t rows;
     char *bytes; /* of that batch: its writer may die before it is in */
     uint32_t size;
@@ -77,3 +78,6 @@ NODISCARD err memory_store_load(const struct memory_store *m, struct store_visit
  * arena, with their texts. */
 struct record *memory_store_old(const struct memory_store *m, int64_t deployment_id, int64_t seq,
                                 struct arena *arena, uint32_t *out_count);
+/* The runs of a noderole that are over, newest first, as history_port.runs. */
+NODISCARD err memory_store_runs(const struct memory_store *m, int64_t noderole_id, uint32_t limit,
+                                struct store_visitor visitor);

@@ -7,7 +7,8 @@ uint32_t columns_key(enum table table)
     switch ((int)table) {
     case TABLE_EDGE:
     case TABLE_MEMBERSHIP:
-    case TABLE_EVENT: return 2;
+    case TABLE_EVENT:
+    case TABLE_OLD_RUN: return 2;
     case TABLE_LINK: return 3;
     case TABLE_OLD_DATA: return 5;
     case TABLE_OLD_MEMBER: return 6;

@@ -56,6 +56,8 @@ struct engine_ops {
                   struct store_visitor visitor);
     err (*intervals)(struct engine *e, int64_t deployment_id, int64_t seq,
                      struct store_visitor visitor);
+    err (*runs)(struct engine *e, int64_t noderole_id, uint32_t limit,
+                struct store_visitor visitor);
     err (*verify)(struct engine *e); /* ERR_CORRUPT, with `why` */
 
     /* A copy being made, in one transaction: begin (ERR_REFUSED unless the store is at turn 0), put

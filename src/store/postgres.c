@@ -291,6 +291,7 @@ static const struct engine_ops postgres_ops = {
     .table = postgres_table,
     .events = postgres_events,
     .intervals = postgres_intervals,
+    .runs = postgres_runs,
     .verify = postgres_verify,
     .fill_begin = postgres_fill_begin,
     .fill_put = postgres_fill_put,

@@ -111,6 +111,8 @@ err postgres_events(struct engine *engine, int64_t turn, int64_t n, uint32_t lim
                     struct store_visitor visitor);
 err postgres_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
                        struct store_visitor visitor);
+err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
+                  struct store_visitor visitor);
 err postgres_verify(struct engine *engine);
 
 /* ---- postgres_rows.c ---- */

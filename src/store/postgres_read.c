@@ -266,6 +266,13 @@ err postgres_intervals(struct engine *engine, int64_t deployment_id, int64_t seq
     return why == OK ? visit(e, STATEMENT_DATA, numbers, TABLE_OLD_DATA, visitor) : why;
 }
 
+err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
+                  struct store_visitor visitor)
+{
+    const int64_t numbers[3] = {noderole_id, limit};
+    return visit(postgres_of(engine), STATEMENT_RUNS, numbers, TABLE_OLD_RUN, visitor);
+}
+
 /* ---- does everything read? ---- */
 
 static err pass_over(void *self, const struct record *record)

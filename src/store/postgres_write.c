@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "model/limits.h"
 #include "sys/failpoint.h"
 
 /* ---- transactions ---- */
@@ -90,7 +91,8 @@ static err put_rows(struct postgres_engine *e, const struct batch *batch,
         why = batch_next(batch->changes, &at, &change);
         if (why != OK)
             return postgres_say(e, why, "the batch does not read");
-        must(!change.gone || change.record.table < TABLE_LOADED);
+        must(!change.gone || change.record.table < TABLE_LOADED ||
+             change.record.table == TABLE_OLD_RUN);
         if (change.gone != ending)
             why = postgres_flush(e);
         ending = change.gone;
@@ -100,6 +102,18 @@ static err put_rows(struct postgres_engine *e, const struct batch *batch,
             high[change.record.table] = change.record.id;
     }
     return why == OK ? postgres_flush(e) : why;
+}
+
+static err sweep_runs(struct postgres_engine *e, int64_t before)
+{
+    char limit[POSTGRES_NUMBER_SIZE], most[POSTGRES_NUMBER_SIZE];
+    PGresult *answer;
+    postgres_number(before, limit);
+    postgres_number(RUNS_SWEEP_ROWS, most);
+    const char *const values[] = {limit, most, NULL};
+    const err why = postgres_call(e, STATEMENT_SWEEP_RUNS, values, "forget old runs", &answer);
+    PQclear(answer);
+    return why;
 }
 
 err postgres_write(struct engine *engine, const struct batch *batch)
@@ -119,6 +133,8 @@ err postgres_write(struct engine *engine, const struct batch *batch)
         why = put_rows(e, batch, high);
     }
     postgres_forget_rows(e);
+    if (why == OK && batch->runs_before)
+        why = sweep_runs(e, batch->runs_before);
     if (why == OK)
         why = commit(e);
     if (why == OK) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "model/limits.h"
 #include "sys/failpoint.h"
 
 /* Checkpoint after a batch when the log has so many pages; after a batch of very many the memory
@@ -346,6 +347,14 @@ static err put_rows(struct sqlite_engine *e, const struct batch *batch)
     return why;
 }
 
+static err sweep_runs(struct sqlite_engine *e, int64_t before)
+{
+    sqlite3_stmt *s = e->named[STATEMENT_SWEEP_RUNS];
+    sqlite3_bind_int64(s, 1, before);
+    sqlite3_bind_int64(s, 2, RUNS_SWEEP_ROWS);
+    return sqlite_run(e, s, "forget old runs");
+}
+
 err sqlite_commit(struct sqlite_engine *e)
 {
     FAILPOINT(COMMIT_BEFORE);
@@ -408,6 +417,8 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
         FAILPOINT(GUARDED);
         why = put_rows(e, batch);
     }
+    if (why == OK && batch->runs_before)
+        why = sweep_runs(e, batch->runs_before);
     if (why == OK)
         why = sqlite_commit(e);
     if (why != OK)
@@ -463,6 +474,7 @@ static const struct engine_ops sqlite_ops = {
     .table = sqlite_table,
     .events = sqlite_events,
     .intervals = sqlite_intervals,
+    .runs = sqlite_runs,
     .verify = sqlite_verify,
     .fill_begin = sqlite_fill_begin,
     .fill_put = sqlite_fill_put,

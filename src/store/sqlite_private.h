@@ -65,6 +65,8 @@ err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit
                   struct store_visitor visitor);
 err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
                      struct store_visitor visitor);
+err sqlite_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
+                struct store_visitor visitor);
 err sqlite_verify(struct engine *engine);
 err sqlite_fill_begin(struct engine *engine);
 err sqlite_fill_put(struct engine *engine, const struct record *record);

@@ -55,6 +55,15 @@ err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
     return why;
 }
 
+err sqlite_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
+                struct store_visitor visitor)
+{
+    sqlite3_stmt *s = sqlite_of(engine)->named[STATEMENT_RUNS];
+    sqlite3_bind_int64(s, 1, noderole_id);
+    sqlite3_bind_int64(s, 2, limit);
+    return sqlite_visit(sqlite_of(engine), s, TABLE_OLD_RUN, visitor);
+}
+
 err sqlite_verify(struct engine *engine)
 {
     struct sqlite_engine *e = sqlite_of(engine);

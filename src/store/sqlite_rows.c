@@ -89,7 +89,7 @@ err sqlite_put_row(struct sqlite_engine *e, const struct record *record)
 
 err sqlite_end_row(struct sqlite_engine *e, const struct record *record)
 {
-    must(record->table < TABLE_LOADED);
+    must(record->table < TABLE_LOADED || record->table == TABLE_OLD_RUN);
     return step_row(e, OP_DELETE, record, columns_key(record->table));
 }
 

@@ -13,8 +13,8 @@
 enum table_op { OP_INSERT, OP_UPDATE, OP_DELETE, OP_HIGH, OP_LOAD, OP_COUNT };
 
 /* One row at a time, parameters in the order of the fields; a key is its first fields. NULL where
- * nobody does that to the table: relations are not updated, archives only grow. HIGH is the
- * largest id. */
+ * nobody does that to the table: relations are not updated, archives only grow, but for runs:
+ * DELETE ends all of a noderole up to an attempt. HIGH is the largest id. */
 extern const char *const sqlite_table_sql[TABLE_COUNT][OP_COUNT];
 /* Many rows at a time: each parameter is an array, one element per row. LOAD is a binary COPY. */
 extern const char *const postgres_table_sql[TABLE_COUNT][OP_COUNT];

@@ -31,3 +31,11 @@ ORDER BY deployment_id, noderole_id, role_id, node_id, from_seq, to_seq;
 SELECT deployment_id, role_id, node_id, from_seq, to_seq, data FROM old_data
 WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2
 ORDER BY deployment_id, role_id, node_id, from_seq, to_seq;
+
+-- runs: of a noderole that are over, newest first
+SELECT noderole_id, attempt, run_id, node_id, role_id, started_at, ended_at, result, runlog
+FROM old_run WHERE noderole_id = $1 ORDER BY noderole_id DESC, attempt DESC LIMIT $2;
+
+-- sweep_runs: those that ended before a time, the oldest first and not too many at once
+DELETE FROM old_run WHERE (noderole_id, attempt) IN
+(SELECT noderole_id, attempt FROM old_run WHERE ended_at < $1 ORDER BY ended_at LIMIT $2);

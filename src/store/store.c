@@ -455,9 +455,16 @@ static err reader_intervals(void *self, int64_t deployment_id, int64_t seq,
     return e->ops->intervals(e, deployment_id, seq, visitor);
 }
 
+static err reader_runs(void *self, int64_t noderole_id, uint32_t limit,
+                       struct store_visitor visitor)
+{
+    struct engine *e = ((struct store_reader *)self)->engine;
+    return e->ops->runs(e, noderole_id, limit, visitor);
+}
+
 struct history_port store_reader_history(struct store_reader *r)
 {
-    return (struct history_port){r, reader_events, reader_intervals};
+    return (struct history_port){r, reader_events, reader_intervals, reader_runs};
 }
 
 /* ---- whole stores ---- */

@@ -359,6 +359,15 @@ static uint32_t bytes_max(const struct turn *t)
     return t->ports.batch_bytes_max ? t->ports.batch_bytes_max : BATCH_BYTES_MAX;
 }
 
+/* Old runs go with a batch that is written anyway: where nothing happens, nothing needs room. */
+static int64_t runs_before(struct turn *t)
+{
+    if (t->mono_ms < t->sweep_ms || t->now_ms <= RUNS_KEEP_MS)
+        return 0;
+    t->sweep_ms = t->mono_ms + RUNS_SWEEP_MS;
+    return t->now_ms - RUNS_KEEP_MS;
+}
+
 static void collect(struct turn *t)
 {
     const uint32_t most = bytes_max(t);
@@ -371,6 +380,7 @@ static void collect(struct turn *t)
     t->batch.epoch = t->mark.epoch;
     t->batch.turn = t->mark.turn + 1;
     t->batch.now_ms = t->now_ms;
+    t->batch.runs_before = runs_before(t);
     core_collect(t->core, t->batch.turn, collect_change, &collecting);
     t->batch.digest = core_digest(t->core);
     collecting.rows += events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);

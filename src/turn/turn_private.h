@@ -37,6 +37,7 @@ struct turn {
     bool in_doubt;     /* the store did not say whether it is in */
     bool is_owing;     /* it is in, and nobody was told yet */
     uint32_t rows_max; /* changed rows that close a batch: fewer after one grew too large */
+    int64_t sweep_ms;  /* when the next batch takes old runs out of the history */
     bool balked;       /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */

@@ -54,7 +54,8 @@ static uint32_t key_length(enum table table)
     switch ((int)table) {
     case TABLE_EDGE:
     case TABLE_MEMBERSHIP:
-    case TABLE_EVENT: return 2;
+    case TABLE_EVENT:
+    case TABLE_OLD_RUN: return 2;
     case TABLE_LINK: return 3;
     case TABLE_OLD_DATA: return 5;
     case TABLE_OLD_MEMBER: return 6;
@@ -127,16 +128,35 @@ static void set_record(struct model_row *row, const struct record *record)
     arena_fini(&arena);
 }
 
+static void model_remove(struct model *m, uint32_t i)
+{
+    free(m->rows[i].bytes);
+    m->count--;
+    memmove(&m->rows[i], &m->rows[i + 1], (m->count - i) * sizeof *m->rows);
+}
+
+/* The end of a run that is over ends the older ones as well, and need not find any. */
+static void model_end_runs(struct model *m, const struct old_run_record *last)
+{
+    for (uint32_t i = m->count; i-- > 0;)
+        if (m->rows[i].table == TABLE_OLD_RUN &&
+            m->rows[i].record.old_run.noderole_id == last->noderole_id &&
+            m->rows[i].record.old_run.attempt <= last->attempt)
+            model_remove(m, i);
+}
+
 void model_apply(struct model *m, const struct change *change)
 {
     const struct model_row key = key_of(&change->record);
     const uint32_t i = lower_bound(m, &key);
     const bool there = i < m->count && key_cmp(&m->rows[i], &key) == 0;
+    if (change->gone && change->record.table == TABLE_OLD_RUN) {
+        model_end_runs(m, &change->record.old_run);
+        return;
+    }
     if (change->gone) {
         CHECK(there);
-        free(m->rows[i].bytes);
-        m->count--;
-        memmove(&m->rows[i], &m->rows[i + 1], (m->count - i) * sizeof *m->rows);
+        model_remove(m, i);
         return;
     }
     if (!there) {

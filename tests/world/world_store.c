@@ -34,12 +34,25 @@ static int by_key(const void *left, const void *right)
     return 0;
 }
 
+static void forget_runs(struct world *w, const struct old_run_record *last)
+{
+    for (size_t i = w->kept_count; i-- > 0;)
+        if (w->kept[i].table == TABLE_OLD_RUN &&
+            w->kept[i].old_run.noderole_id == last->noderole_id &&
+            w->kept[i].old_run.attempt <= last->attempt)
+            w->kept[i] = w->kept[--w->kept_count];
+}
+
 static void keep(void *context, const struct change *change)
 {
     struct world *w = context;
     size_t at = 0;
     while (at < w->kept_count && !same_row(&w->kept[at], &change->record))
         at++;
+    if (change->gone && change->record.table == TABLE_OLD_RUN) {
+        forget_runs(w, &change->record.old_run);
+        return;
+    }
     if (change->gone) {
         CHECK(at < w->kept_count);
         w->kept[at] = w->kept[--w->kept_count];

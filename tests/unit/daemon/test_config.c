@@ -53,7 +53,7 @@ TEST(without_anything_the_usual_holds)
     CHECK(strcmp(c.store, "sqlite:/var/lib/halligan/halligan.db") == 0);
     /* What is shipped, where it is installed. */
     CHECK(c.barclamps[0] == 0 || strstr(c.barclamps, "/halligan/barclamps"));
-    CHECK(!c.test_jig && !c.tls_cert && !c.tls_key);
+    CHECK(!c.settings.test_jig && !c.tls_cert && !c.tls_key);
     CHECK(c.log_format == LOG_TEXT && c.log_level == LOG_INFO);
     CHECK(strcmp(config_path(&c, "lock"), "/var/lib/halligan/lock") == 0);
     end(&c);
@@ -77,7 +77,7 @@ TEST(every_key_of_the_file_counts)
     CHECK(problems_are(&c, "F:11: there is no key \"LOGLEVEL\"\n"));
     CHECK(strcmp(c.data, "/srv/h") == 0 && strcmp(c.address, "::1") == 0 && c.port == 0);
     CHECK(strcmp(c.store, "postgresql://db/halligan?x=y") == 0);
-    CHECK(strcmp(c.barclamps, "/a:/b") == 0 && c.test_jig && c.log_format == LOG_JSON);
+    CHECK(strcmp(c.barclamps, "/a:/b") == 0 && c.settings.test_jig && c.log_format == LOG_JSON);
     end(&c);
 }
 
@@ -93,7 +93,35 @@ TEST(flags_win_over_the_file)
     CHECK(config_read(&flags, &c));
     CHECK(strcmp(c.data, "/tmp/d") == 0 && strcmp(c.store, "sqlite:/tmp/d/halligan.db") == 0);
     CHECK(strcmp(c.address, "0.0.0.0") == 0 && c.port == 80);
-    CHECK(!c.test_jig && c.log_level == LOG_DEBUG && c.barclamps[0] == 0);
+    CHECK(!c.settings.test_jig && c.log_level == LOG_DEBUG && c.barclamps[0] == 0);
+    end(&c);
+}
+
+TEST(settings_count_where_they_are_said)
+{
+    struct config c;
+    begin("pool-normal = 25\nrun-deadline = 0\nkeep-runs = 3\n");
+    struct config_flags flags = {.file = file};
+    flags.values[CONFIG_POOL_HIGH] = "auto";
+    CHECK(config_read(&flags, &c));
+    CHECK(c.settings.given ==
+          (GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH | GIVEN_SETTINGS_RUN_DEADLINE |
+           GIVEN_SETTINGS_KEEP_RUNS | GIVEN_SETTINGS_TEST_JIG));
+    CHECK(c.settings.pool_normal == 25 && c.settings.run_deadline_s == 0);
+    CHECK(c.settings.keep_runs == 3 && c.settings.pool_high >= 1);
+    end(&c);
+    begin("pool-normal = auto\n");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(c.settings.pool_normal >= 4 && c.settings.pool_normal <= 1000);
+    end(&c);
+    begin("pool-normal = 0\npool-high = many\nrun-deadline = -1\nkeep-runs = 1001\nboot-wait = x\n");
+    CHECK(!config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(problems_are(
+        &c, "F:1: pool-normal: must be a number from 1 to 10000, or auto, not \"0\"\n"
+            "F:2: pool-high: must be a number from 1 to 10000, or auto, not \"many\"\n"
+            "F:3: run-deadline: must be a number from 0 to 604800, not \"-1\"\n"
+            "F:4: keep-runs: must be a number from 1 to 1000, not \"1001\"\n"
+            "F:5: boot-wait: must be a number from 0 to 604800, not \"x\"\n"));
     end(&c);
 }
 

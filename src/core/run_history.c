@@ -1,0 +1,82 @@
+#include "core/core_private.h"
+
+/* Runs that are over. Every start that was ordered leaves one row, whatever became of it; no-ops
+ * are never ordered and leave none (DECISIONS D10). The rows are not the core's to read: they go
+ * out with the batch, and with each the one that is now too many. */
+
+struct str runlog_tail(struct str runlog)
+{
+    if (runlog.len <= RUNLOG_MAX)
+        return runlog;
+    uint32_t from = runlog.len - RUNLOG_MAX;
+    while (from < runlog.len && ((unsigned char)runlog.at[from] & 0xc0) == 0x80)
+        from++; /* not in the middle of a character */
+    return str_slice(runlog, from, runlog.len);
+}
+
+void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog)
+{
+    const struct run *run = run_at(c, ix);
+    must(run->state == RUN_RUNNING || run->state == RUN_STOPPING);
+    /* One that is being stopped may have outlived its noderole. */
+    const noderole_ix nr = noderole_by_id(c, run->noderole_id);
+    text_h log = 0;
+    put_text(c, &log, runlog_tail(runlog));
+    archive_note(c, (struct archived){
+                        .table = TABLE_OLD_RUN,
+                        .noderole_id = run->noderole_id,
+                        .attempt = run->attempt,
+                        .run_id = run->o.id,
+                        .node_id = run->node_id,
+                        .role_id = nr.v ? role_at(c, noderole_at(c, nr)->role)->o.id : 0,
+                        .started_at = run->started_at,
+                        .ended_at = c->now_ms,
+                        .result = run->state == RUN_STOPPING ? RESULT_CANCELLED : result,
+                        .data = log,
+                    });
+    put_text(c, &log, STR(""));
+}
+
+/* Did so many of its noderole end after it, in this same batch, that it need not go in at all?
+ * Attempts only grow, so the last one says for most that they did not. */
+static bool is_outdated(const struct core *c, uint32_t at)
+{
+    const struct archived *items = c->archives.items;
+    const int64_t bound = items[at].attempt + core_settings(c)->keep_runs;
+    const noderole_ix nr = noderole_by_id(c, items[at].noderole_id);
+    if (nr.v && noderole_at(c, nr)->attempt < bound)
+        return false;
+    for (uint32_t i = at + 1; i < c->archives.count; i++)
+        if (items[i].table == TABLE_OLD_RUN && items[i].noderole_id == items[at].noderole_id &&
+            items[i].attempt >= bound)
+            return true;
+    return false;
+}
+
+void run_collect(const struct core *c, uint32_t at,
+                 void (*visit)(void *context, const struct change *change), void *context)
+{
+    const struct archived *old = &((const struct archived *)c->archives.items)[at];
+    const int64_t last_gone = old->attempt - core_settings(c)->keep_runs;
+    if (is_outdated(c, at))
+        return;
+    struct change change;
+    memset(&change, 0, sizeof change);
+    change.record.table = TABLE_OLD_RUN;
+    change.record.old_run.noderole_id = old->noderole_id;
+    change.record.old_run.attempt = last_gone;
+    change.gone = true;
+    if (last_gone > 0)
+        visit(context, &change);
+    change.record.old_run = (struct old_run_record){.noderole_id = old->noderole_id,
+                                                    .attempt = old->attempt,
+                                                    .run_id = old->run_id,
+                                                    .node_id = old->node_id,
+                                                    .role_id = old->role_id,
+                                                    .started_at = old->started_at,
+                                                    .ended_at = old->ended_at,
+                                                    .result = old->result,
+                                                    .runlog = text_of(c, old->data)};
+    change.gone = false;
+    visit(context, &change);
+}
