@@ -136,6 +136,9 @@ int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *
 /* The node's noderoles by (cohort, id). */
 int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *a,
                            uint32_t *out_count);
+/* The node's hammers by id. */
+int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
+                         uint32_t *out_count);
 /* The role's noderoles with the smallest ids, `max` of them at most. */
 int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t max,
                                 struct arena *a, uint32_t *out_count);

@@ -196,8 +196,7 @@ static bool role_reads_as(const struct core *c, const struct role *r, const stru
 {
     return r->flags == f->flags && r->hooks == f->hooks && !loses_template(r, f) &&
            r->attempts == f->attempts && r->backoff_s == f->backoff_s &&
-           r->deadline_s == f->deadline_s &&
-           str_eq(text_of(c, r->description), f->description) &&
+           r->deadline_s == f->deadline_s && str_eq(text_of(c, r->description), f->description) &&
            str_eq(text_of(c, r->class_name), f->class_name) &&
            str_eq(text_of(c, r->jig_name), f->jig_name) && str_eq(text_of(c, r->wants), f->wants) &&
            str_eq(text_of(c, r->provides), f->provides) &&
@@ -311,9 +310,9 @@ static uint32_t read_count(struct import *im, const struct json *entry, const ch
     const struct json *value = import_get(entry, key);
     if (!value || (json_as_i64(value, &count) && count >= 0 && count <= most))
         return (uint32_t)count;
-    import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, key),
-                  SAY(im->c, str_from(key), STR(" must be a whole number from 0 to "),
-                      say_i64(im->c, most)));
+    import_refuse(
+        im, PROBLEM_BAD_VALUE, place_of(im, place, key),
+        SAY(im->c, str_from(key), STR(" must be a whole number from 0 to "), say_i64(im->c, most)));
     return 0;
 }
 

@@ -104,3 +104,15 @@ int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *
     const node_ix n = node_by_id(c, node_id);
     return noderole_ids(c, n.v ? &node_at(c, n)->noderoles : &none, a, out_count);
 }
+
+int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
+                         uint32_t *out_count)
+{
+    const node_ix n = node_by_id(c, node_id);
+    const uint32_t count = n.v ? node_at(c, n)->hammers.count : 0;
+    int64_t *ids = arena_array(a, int64_t, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        ids[i] = hammer_at(c, (hammer_ix){vec_at(c, &node_at(c, n)->hammers, i)})->o.id;
+    *out_count = count;
+    return ids;
+}

@@ -59,8 +59,8 @@ struct config {
     const char *store;
     const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
     struct settings_update_command settings; /* what is said of them; test_jig always is */
-    const char *tool_path; /* where programs are looked for that jigs need */
-    const char *tls_cert; /* both or none (NULL) */
+    const char *tool_path;                   /* where programs are looked for that jigs need */
+    const char *tls_cert;                    /* both or none (NULL) */
     const char *tls_key;
     enum log_format log_format;
     enum log_level log_level;

@@ -4,6 +4,7 @@
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
 #include "jig/test_jig.h"
+#include "runner/runner.h"
 #include "store/store.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -74,14 +75,15 @@ static void take_status(struct loop *l, enum turn_status status)
 
 /* ---- going round ---- */
 
-/* Role code is told what the core shows, and its wishes name what is in it. Without a core both
- * would find that everything is gone, so it waits. */
-static bool pump_role_code(struct loop *l)
+/* Role code and processes are told what the core shows, and wishes name what is in it. Without a
+ * core they would find that everything is gone, so they wait. */
+static bool pump_with_core(struct loop *l)
 {
     if (!turn_core(l->turn))
         return false;
     const bool answered = hooks_pump(l->hooks);
-    return transitions_pump(l->transitions) || answered;
+    const bool ended = runner_pump(l->runner);
+    return transitions_pump(l->transitions) || answered || ended;
 }
 
 /* True when something was put into the turn. */
@@ -89,7 +91,7 @@ static bool hand_over(struct loop *l)
 {
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
     const bool powered = no_power_pump(&l->power, l->turn);
-    return pump_role_code(l) || worked || powered;
+    return pump_with_core(l) || worked || powered;
 }
 
 static int64_t sooner(int64_t a, int64_t b)

@@ -20,6 +20,7 @@ struct api;
 struct hooks;
 struct outcome;
 struct store;
+struct runner;
 struct test_jig;
 struct transitions;
 
@@ -38,6 +39,7 @@ struct loop {
     struct hooks *hooks;
     struct transitions *transitions;
     struct no_power power;
+    struct runner *runner;
 
     struct api *api; /* NULL: nobody is served yet, or any more */
     enum turn_status status;

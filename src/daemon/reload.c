@@ -2,8 +2,22 @@
 
 #include "core/core.h"
 #include "daemon/serve_private.h"
+#include "daemon/tooling.h"
 #include "sys/log.h"
 #include "sys/notify.h"
+
+static err submit(void *self, const struct command *command)
+{
+    struct daemon *d = self;
+    return loop_submit(&d->loop, command);
+}
+
+void daemon_check_tools(struct daemon *d)
+{
+    const struct core *core = turn_core(d->loop.turn);
+    if (core)
+        tooling_check(core, d->config->tool_path, (struct tooling_seams){d, submit});
+}
 
 /* Of what is wanted only what the store says otherwise. */
 static struct settings_update_command changes(const struct settings_record *now,
@@ -52,9 +66,12 @@ void daemon_settings_told(struct daemon *d, const struct outcome *outcome)
         log_say(LOG_NOTICE, "the test jig was turned %s", d->settings_sent.test_jig ? "on" : "off");
     else if (!done)
         log_say(LOG_WARNING, "the settings could not be changed");
+    if (!done || d->is_stopping)
+        return;
+    if (test_jig)
+        daemon_check_tools(d);
     /* The config may have changed again meanwhile. */
-    if (done && !d->is_stopping)
-        daemon_apply_settings(d, &d->settings);
+    daemon_apply_settings(d, &d->settings);
 }
 
 static bool differs(const char *a, const char *b)

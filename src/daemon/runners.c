@@ -3,7 +3,6 @@
 #include <stddef.h>
 
 #include "core/core.h"
-#include "hooks/transition.h"
 #include "model/jig_class.h"
 
 /* Jigs are ordered by name. NULL: nobody knows what that jig is. */
@@ -17,12 +16,9 @@ static const struct jig_class *class_of(const struct core *core, struct str jig)
 
 /* Where the test jig stands in for all others it is ordered as "test", whatever is stored under
  * that name, and also when nothing is. */
-bool runners_is_test(const struct runners *r, struct str jig)
+static bool is_test(const struct core *core, struct str jig)
 {
-    const struct core *core = r->core(r->self);
     struct record record;
-    if (!core)
-        return false;
     const bool named_test = str_eq(jig, STR("test"));
     if (named_test && core_record(core, TABLE_SETTINGS, 1, &record) && record.settings.test_jig)
         return true;
@@ -32,38 +28,49 @@ bool runners_is_test(const struct runners *r, struct str jig)
     return class && class->is_test;
 }
 
-static bool is_role_code(const struct runners *r, struct str jig)
+static bool is_role_code(const struct core *core, struct str jig)
 {
-    const struct core *core = r->core(r->self);
-    if (!core || runners_is_test(r, jig))
-        return false;
     const struct jig_class *class = class_of(core, jig);
     return class && class == jig_class_find(STR("role-provided"));
 }
 
-static const struct runner_port *runner_of(const struct runners *r, struct str jig)
+static const struct runner_port *keeper_of(const struct runners *r, const struct run_order *order)
 {
-    return is_role_code(r, jig) ? &r->role_code : &r->test_jig;
+    if (r->code_has(r->self, order->run_id, order->attempt))
+        return &r->role_code;
+    if (r->test_has(r->self, order->run_id, order->attempt))
+        return &r->test_jig;
+    return NULL;
+}
+
+static const struct runner_port *runner_of(const struct runners *r, const struct run_order *order)
+{
+    const struct runner_port *keeper = keeper_of(r, order);
+    const struct core *core = r->core(r->self);
+    if (keeper)
+        return keeper;
+    if (core && is_test(core, order->jig))
+        return &r->test_jig;
+    return core && is_role_code(core, order->jig) ? &r->role_code : &r->processes;
 }
 
 static void start(void *self, const struct run_order *order)
 {
-    const struct runner_port *runner = runner_of(self, order->jig);
+    const struct runner_port *runner = runner_of(self, order);
     runner->start(runner->self, order);
 }
 
 static void query(void *self, const struct run_order *order)
 {
-    const struct runner_port *runner = runner_of(self, order->jig);
+    const struct runner_port *runner = runner_of(self, order);
     runner->query(runner->self, order);
 }
 
-/* One that nobody knows was never begun here, or is over: the test jig says that it is out. */
 static void cancel(void *self, const struct run_order *order)
 {
     const struct runners *r = self;
-    const bool is_code = transitions_has(r->transitions, order->run_id, order->attempt);
-    const struct runner_port *runner = is_code ? &r->role_code : &r->test_jig;
+    const struct runner_port *keeper = keeper_of(r, order);
+    const struct runner_port *runner = keeper ? keeper : &r->processes;
     runner->cancel(runner->self, order);
 }
 

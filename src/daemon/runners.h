@@ -1,28 +1,29 @@
 /* runners.h - which runner an order goes to.
  *
- * By the class of its jig: code that the role brings goes to the thread of the hooks, everything
- * else to the test jig, which pretends what is its own to pretend and fails the rest with a
- * sentence, since no other jig is built yet. A cancel names no jig; it goes to the one that has
- * the run under way, so that it is answered once.
+ * By the class of its jig: what is to be pretended goes to the test jig, code that the role brings
+ * to the thread of the hooks, and everything else becomes a process. A cancel names no jig, and the
+ * jig of a run can become another one while a daemon is down: whoever has begun a run keeps it.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 #include "port/runner.h"
 
 struct core;
-struct transitions;
 
 struct runners {
     void *self;
     const struct core *(*core)(void *self); /* NULL: there is none for now */
-    struct transitions *transitions;
-    struct runner_port role_code; /* over them */
+    /* Who has this under way, or has had it? */
+    bool (*code_has)(void *self, int64_t run_id, uint32_t attempt);
+    bool (*test_has)(void *self, int64_t run_id, uint32_t attempt);
+
+    struct runner_port role_code;
     struct runner_port test_jig;
+    struct runner_port processes; /* also of what nobody else has: the supervisor may know it */
 };
 
 struct runner_port runners_port(struct runners *r);
-/* Is the jig of this name for the test jig to pretend? */
-bool runners_is_test(const struct runners *r, struct str jig);

@@ -8,7 +8,6 @@
 #include "core/core.h"
 #include "daemon/admin.h"
 #include "daemon/serve_private.h"
-#include "daemon/tooling.h"
 #include "http/passwords.h"
 #include "store/store.h"
 #include "sys/clock.h"
@@ -58,16 +57,9 @@ static bool content_load(void *self, struct str role)
     return codes_read_again(&d->wires.codes, role);
 }
 
-static void check_tools(struct daemon *d)
-{
-    const struct core *core = turn_core(d->loop.turn);
-    if (core)
-        tooling_check(core, d->config->tool_path, (struct tooling_seams){d, content_submit});
-}
-
 static void content_done(void *self)
 {
-    check_tools(self);
+    daemon_check_tools(self);
     daemon_reloaded(self);
 }
 
@@ -322,7 +314,7 @@ static void go_down(struct daemon *d)
         http_close(d->http);
     if (d->passwords)
         passwords_free(d->passwords);
-    wire_close(&d->wires);
+    wire_close(&d->wires, d->ending == ENDING_FINE);
     loop_close(&d->loop);
     content_fini(&d->content);
     if (file_remove(config_path(d->config, "listen")) != OK)

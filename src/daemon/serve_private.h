@@ -37,6 +37,8 @@ struct daemon {
     enum ending ending;
 };
 
+/* What jigs need: is it here? */
+void daemon_check_tools(struct daemon *d);
 /* SIGHUP: what of the config can change while we run, and the content. */
 void daemon_reload(struct daemon *d);
 /* The content is through. */

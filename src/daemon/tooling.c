@@ -44,6 +44,10 @@ static void change(const struct jig_record *jig, struct str why, struct tooling_
 void tooling_check(const struct core *core, const char *path, struct tooling_seams seams)
 {
     struct arena arena = {0};
+    struct record settings;
+    must(core_record(core, TABLE_SETTINGS, 1, &settings));
+    if (settings.settings.test_jig)
+        return;
     for (int64_t id = core_next_id(core, TABLE_JIG, 0); id;
          id = core_next_id(core, TABLE_JIG, id), arena_reset(&arena)) {
         struct record record;

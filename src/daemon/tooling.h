@@ -2,7 +2,8 @@
  *
  * A jig needs programs here, or a runner that this build does not have. What is missing is the
  * reason of the jig, and of each refusal to bind a role to it. When it is there again the jig is
- * switched on, unless a person switched it off: those have no reason.
+ * switched on, unless a person switched it off: those have no reason. While the test jig stands in
+ * for all of them nothing is looked at.
  */
 #pragma once
 

@@ -2,14 +2,18 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "core/core.h"
 #include "daemon/content.h"
+#include "daemon/work_facts.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
 #include "jig/test_jig.h"
+#include "model/limits.h"
 #include "port/batch.h"
+#include "runner/runner.h"
 #include "store/store.h"
 #include "sys/clock.h"
 #include "sys/failpoint.h"
@@ -37,11 +41,21 @@ static uint64_t clock_random(void *self)
 
 /* ---- replies and lookers-on ---- */
 
+static void own_told(struct wires *w, int64_t request, const struct outcome *outcome, err why)
+{
+    if (request > OWN_RUNS)
+        w->own.told(w->own.self, request, outcome, why);
+    else if (outcome && outcome->verdict != VERDICT_DONE)
+        runner_told(w->loop->runner, request, ERR_REFUSED);
+    else
+        runner_told(w->loop->runner, request, why);
+}
+
 static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
 {
     struct wires *w = self;
     if (request < 0)
-        w->own.told(w->own.self, request, outcome, OK);
+        own_told(w, request, outcome, OK);
     else if (w->loop->api)
         api_outcome(w->loop->api, request, outcome, turn);
 }
@@ -50,7 +64,7 @@ static void reply_failed(void *self, int64_t request, err why)
 {
     struct wires *w = self;
     if (request < 0)
-        w->own.told(w->own.self, request, NULL, why);
+        own_told(w, request, NULL, why);
     else if (w->loop->api)
         api_failed(w->loop->api, request, why);
 }
@@ -123,10 +137,59 @@ static err submit(void *self, const struct command *command)
     return turn_submit(w->loop->turn, command);
 }
 
-static bool jig_is_test(void *self, struct str jig)
+static void wake(void *self)
 {
     const struct wires *w = self;
-    return runners_is_test(&w->runners, jig);
+    loop_wake(w->loop);
+}
+
+/* ---- runners ---- */
+
+static bool code_has(void *self, int64_t run_id, uint32_t attempt)
+{
+    const struct wires *w = self;
+    return transitions_has(w->loop->transitions, run_id, attempt);
+}
+
+static bool test_has(void *self, int64_t run_id, uint32_t attempt)
+{
+    const struct wires *w = self;
+    return test_jig_has(w->loop->jig, run_id, attempt);
+}
+
+static bool facts_of_run(void *self, const struct run_order *order, struct arena *a,
+                         struct runner_facts *out_facts)
+{
+    return work_facts(core_of(self), order, a, out_facts);
+}
+
+/* The supervisor lies beside us, wherever that is. */
+static const char *exec_program(struct config *c)
+{
+    char path[4096];
+    const ssize_t len = readlink("/proc/self/exe", path, sizeof path);
+    uint32_t end = len > 0 ? (uint32_t)len : 0;
+    while (end && path[end - 1] != '/')
+        end--;
+    return str_z(&c->arena, str_join2(&c->arena, (struct str){path, end}, STR("halligan-exec")));
+}
+
+static enum ending open_runner(struct wires *w, struct config *c)
+{
+    const struct runner_setup setup = {.loop = &w->loop->uv,
+                                       .data = c->data,
+                                       .exec_program = exec_program(c),
+                                       .ssh_key = config_path(c, "ssh/id_ed25519"),
+                                       .known_hosts = config_path(c, "ssh/known_hosts"),
+                                       .tool_path = c->tool_path,
+                                       .request_first = OWN_RUNS,
+                                       .keep_ms = RUNS_KEEP_MS};
+    const struct runner_seams seams = {
+        .self = w, .facts = facts_of_run, .submit = submit, .wake = wake};
+    if (runner_open(&setup, seams, &w->loop->runner) == OK)
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "\"%s\" cannot be used for runs: %s", c->data, strerror(errno));
+    return ENDING_TROUBLE;
 }
 
 /* ---- the code of roles ---- */
@@ -135,12 +198,6 @@ static struct str code_source_path(void *self, struct str barclamp)
 {
     const struct wires *w = self;
     return content_source_path(w->content, barclamp);
-}
-
-static void hooks_wake(void *self)
-{
-    const struct wires *w = self;
-    loop_wake(w->loop);
 }
 
 /* Whatever is called has its code by then. */
@@ -202,7 +259,7 @@ static enum ending open_hooks(struct wires *w)
 {
     struct loop *l = w->loop;
     const struct hooks_seams seams = {.self = w,
-                                      .wake = hooks_wake,
+                                      .wake = wake,
                                       .prepare = hooks_prepare,
                                       .facts = hooks_facts_of,
                                       .find = hooks_find,
@@ -225,7 +282,7 @@ static enum ending open_hooks(struct wires *w)
 static enum ending open_jig(struct wires *w, struct config *c)
 {
     const char *path = config_path(c, "test-jig.journal");
-    const struct test_jig_seams seams = {.self = w, .submit = submit, .is_test = jig_is_test};
+    const struct test_jig_seams seams = {.self = w, .submit = submit};
     if (test_jig_open(path, seams, &w->loop->jig) == OK)
         return ENDING_FINE;
     log_say(LOG_ERROR, "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));
@@ -253,14 +310,18 @@ enum ending wire_open(struct wires *w, struct config *c)
     if (ending == ENDING_FINE)
         ending = open_hooks(w);
     if (ending == ENDING_FINE)
+        ending = open_runner(w, c);
+    if (ending == ENDING_FINE)
         ending = open_store(w, c);
     if (ending != ENDING_FINE)
         return ending;
     w->runners = (struct runners){.self = w,
                                   .core = core_of,
-                                  .transitions = l->transitions,
+                                  .code_has = code_has,
+                                  .test_has = test_has,
                                   .role_code = transitions_port(l->transitions),
-                                  .test_jig = test_jig_port(l->jig)};
+                                  .test_jig = test_jig_port(l->jig),
+                                  .processes = runner_port(l->runner)};
     const struct turn_ports ports = {
         .store = store_port(l->store),
         .clock = {w, clock_now, clock_mono, clock_random},
@@ -275,10 +336,11 @@ enum ending wire_open(struct wires *w, struct config *c)
     return ENDING_FINE;
 }
 
-void wire_close(struct wires *w)
+void wire_close(struct wires *w, bool for_good)
 {
     struct loop *l = w->loop;
     store_close(l->store);
+    runner_close(l->runner, for_good);
     transitions_free(l->transitions);
     hooks_close(l->hooks);
     codes_fini(&w->codes);
@@ -290,6 +352,7 @@ void wire_close(struct wires *w)
     l->hooks = NULL;
     l->turn = NULL;
     l->jig = NULL;
+    l->runner = NULL;
 }
 
 /* ---- what the API sees ---- */

@@ -29,12 +29,16 @@ struct wires {
     struct runners runners;
 };
 
+/* Requests of the runner are this one and those below it; the rest below zero are the daemon's. */
+#define OWN_RUNS (-(INT64_C(1) << 40))
+
 /* Open test jig, hooks and store and make the turn over them. The wires outlive the loop. What
  * fails is logged; what is open by then is closed by wire_close. */
 enum ending wire_open(struct wires *w, struct config *c);
 /* The store first, since it may still read what the turn owns. A hook that runs is ended, and
- * delivered again after the next start. */
-void wire_close(struct wires *w);
+ * delivered again after the next start. Runs go on, and are taken up by the next start; `for_good`:
+ * there need not be one soon. */
+void wire_close(struct wires *w, bool for_good);
 
 /* What api_new() wants. */
 struct api_engine wire_api_engine(struct wires *w);

@@ -66,16 +66,26 @@ static void hang_up(struct exec_client *c)
     c->poll = NULL;
     link_fini(&c->link);
     c->is_welcome = false;
-    if (c->first)
-        c->first->sent = 0; /* half an order was none */
+}
+
+static void drop_orders(struct exec_client *c)
+{
+    while (c->first) {
+        struct order *next = c->first->next;
+        free(c->first);
+        c->first = next;
+    }
+    c->last = NULL;
 }
 
 static void lose(struct exec_client *c)
 {
     const bool told = c->is_welcome;
     hang_up(c);
-    if (told)
+    if (told) {
+        drop_orders(c);
         c->seams.lost(c->seams.self);
+    }
     try_later(c);
 }
 
@@ -149,6 +159,7 @@ static bool hear(struct exec_client *c, const struct exec_message *m)
     case EXEC_QUERY:
     case EXEC_FORGET:
     case EXEC_SETTLED:
+    case EXEC_LIST:
     case EXEC_BYE:
     case EXEC_KIND_END: break;
     }
@@ -313,9 +324,22 @@ void exec_client_forget(struct exec_client *c, int64_t run_id, uint32_t attempt)
     order_run(c, EXEC_FORGET, run_id, attempt);
 }
 
+void exec_client_list(struct exec_client *c)
+{
+    must(add_order(c, &(struct exec_message){.kind = EXEC_LIST}) == OK);
+}
+
 void exec_client_settled(struct exec_client *c)
 {
     must(add_order(c, &(struct exec_message){.kind = EXEC_SETTLED}) == OK);
+}
+
+void exec_client_set_epoch(struct exec_client *c, int64_t epoch)
+{
+    must(epoch >= c->epoch);
+    c->epoch = epoch;
+    if (c->poll)
+        lose(c);
 }
 
 int exec_client_place(const struct exec_client *c)
@@ -360,11 +384,7 @@ err exec_client_open(const struct exec_client_setup *setup, struct exec_client_s
 static void free_client(uv_handle_t *handle)
 {
     struct exec_client *c = handle->data;
-    while (c->first) {
-        struct order *next = c->first->next;
-        free(c->first);
-        c->first = next;
-    }
+    drop_orders(c);
     ignore(close(c->place), "it was only a handle");
     free(c->program);
     free(c->dir);

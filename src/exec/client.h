@@ -2,9 +2,10 @@
  *
  * Starts halligan-exec when nobody listens, connects, connects again when it is gone, and never
  * makes the loop wait. Orders are sent in the order they were given; those given while there is no
- * connection wait. An order that was sent when the connection broke may or may not have arrived:
- * after each `connected` ask (exec_client_query) about every run that is not known as ended, and
- * order those again that are answered as not begun. What was ordered twice is done once.
+ * connection wait. A connection that breaks takes the orders with it that were given to it: they
+ * may or may not have arrived. After each `connected` ask (exec_client_query) about every run that
+ * is not known as ended, and order those again that are answered as not begun. What was ordered
+ * twice is done once.
  *
  * Everything happens in the loop's thread. Messages given to a seam are valid during the call.
  */
@@ -51,8 +52,13 @@ NODISCARD err exec_client_spawn(struct exec_client *c, const struct exec_spawn *
 void exec_client_cancel(struct exec_client *c, int64_t run_id, uint32_t attempt);
 void exec_client_query(struct exec_client *c, int64_t run_id, uint32_t attempt);
 void exec_client_forget(struct exec_client *c, int64_t run_id, uint32_t attempt);
+/* Have every run told that the supervisor has: as begun or as ended. */
+void exec_client_list(struct exec_client *c);
 /* Every run of before the machine's boot has been judged, durably. */
 void exec_client_settled(struct exec_client *c);
+
+/* Speak with a higher epoch from now on; that takes a new connection. */
+void exec_client_set_epoch(struct exec_client *c, int64_t epoch);
 
 /* For spool.h; open as long as the client is. */
 int exec_client_place(const struct exec_client *c);

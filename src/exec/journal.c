@@ -144,6 +144,14 @@ const struct exec_entry *exec_journal_find(const struct exec_journal *j, int64_t
     return *place_of(j, run_id, attempt);
 }
 
+void exec_journal_each(const struct exec_journal *j, void *self,
+                       void (*visit)(void *self, const struct exec_entry *entry))
+{
+    for (uint32_t i = 0; i < j->bucket_count; i++)
+        for (const struct exec_entry *e = j->buckets[i]; e; e = e->next)
+            visit(self, e);
+}
+
 /* ---- records ---- */
 
 static uint32_t sum_of(const struct exec_journal *j, struct str body)
@@ -211,6 +219,7 @@ static void take_record(struct exec_journal *j, const struct exec_message *m)
     case EXEC_WELCOME:
     case EXEC_NOT_KNOWN:
     case EXEC_FENCED:
+    case EXEC_LIST:
     case EXEC_KIND_END: break; /* nobody writes those */
     }
 }

@@ -50,6 +50,10 @@ uint32_t exec_journal_died(const struct exec_journal *j);
 const struct exec_entry *exec_journal_find(const struct exec_journal *j, int64_t run_id,
                                            uint32_t attempt);
 
+/* All of them, in no order. */
+void exec_journal_each(const struct exec_journal *j, void *self,
+                       void (*visit)(void *self, const struct exec_entry *entry));
+
 /* In the file before it is OK; otherwise nothing has changed. ERR_LIMIT: too many entries. */
 NODISCARD err exec_journal_begin(struct exec_journal *j, int64_t run_id, uint32_t attempt);
 NODISCARD err exec_journal_raise(struct exec_journal *j, int64_t epoch); /* a lower one is fine */

@@ -303,6 +303,7 @@ static void obey(struct lead *l, const struct exec_message *m)
     case EXEC_QUERY:
     case EXEC_FORGET:
     case EXEC_SETTLED:
+    case EXEC_LIST:
     case EXEC_WELCOME:
     case EXEC_BEGUN:
     case EXEC_ENDED:

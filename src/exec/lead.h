@@ -16,7 +16,7 @@ enum { LEAD_LINK_FD = 3, LEAD_LOCK_FD = 4, LEAD_PLACE_FD = 5 };
 /* A child has this in its environment, with the token of the journal... */
 #define LEAD_MARK "HALLIGAN_EXEC="
 /* ... and this, "<run>-<attempt>". */
-#define LEAD_RUN "HALLIGAN_RUN="
+#define LEAD_RUN "HALLIGAN_RUN_ID="
 
 /* Until the supervisor is gone. `files_max` is the limit on open files that children get. */
 int lead_main(const char *token, uint64_t files_max);

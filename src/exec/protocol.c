@@ -52,6 +52,7 @@ static const struct layout *layout_of(enum exec_kind kind)
     case EXEC_NOT_KNOWN: return &not_known_layout;
     case EXEC_FENCED: return &fenced_layout;
     case EXEC_SETTLED:
+    case EXEC_LIST:
     case EXEC_BYE: return NULL;
     case EXEC_NOTHING:
     case EXEC_KIND_END: break;
@@ -133,6 +134,7 @@ static bool makes_sense(const struct exec_message *m)
     case EXEC_ENDED: return ended_makes_sense(&m->ended);
     case EXEC_NOT_KNOWN: return m->not_known.run_id > 0;
     case EXEC_FENCED: return m->fenced.epoch >= 0;
+    case EXEC_LIST:
     case EXEC_SETTLED:
     case EXEC_BYE: return true;
     case EXEC_NOTHING:

@@ -123,6 +123,8 @@ enum exec_kind {
     EXEC_ENDED,
     EXEC_NOT_KNOWN,
     EXEC_FENCED, /* somebody with this higher epoch was here: the sender is not listened to */
+    /* from the daemon */
+    EXEC_LIST, /* tell of every run there is: BEGUN while it goes on, ENDED otherwise */
     EXEC_KIND_END
 };
 

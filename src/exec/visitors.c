@@ -181,6 +181,19 @@ static void greet(struct supervisor *s, struct visitor *v, const struct exec_hel
         say(s, v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
 }
 
+struct listing {
+    struct supervisor *supervisor;
+    struct visitor *visitor;
+};
+
+static void say_entry(void *self, const struct exec_entry *e)
+{
+    const struct listing *l = self;
+    const struct exec_message ended = {.kind = EXEC_ENDED, .ended = e->ended};
+    const struct exec_message begun = {.kind = EXEC_BEGUN, .begun = e->begun};
+    say(l->supervisor, l->visitor, e->is_ended ? &ended : &begun);
+}
+
 static void settle(struct supervisor *s)
 {
     if (exec_journal_settle(s->journal) != OK)
@@ -205,6 +218,10 @@ static void obey(struct supervisor *s, struct visitor *v, const struct exec_mess
     case EXEC_FORGET:
         if (current)
             forget(s, m->run);
+        return;
+    case EXEC_LIST:
+        if (current)
+            exec_journal_each(s->journal, &(struct listing){s, v}, say_entry);
         return;
     case EXEC_SETTLED:
         if (current)

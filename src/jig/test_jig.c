@@ -22,11 +22,9 @@ struct order {
     uint32_t attempt;
     int64_t noderole_id;
     bool begun;
-    bool foreign; /* for a jig that is not ours */
-    bool fresh;   /* its start went into the journal just now */
+    bool fresh; /* its start went into the journal just now */
     bool fails;
     int64_t delay_ms;
-    char jig[64];
 };
 
 struct reply {
@@ -91,12 +89,16 @@ static void note(struct test_jig *t, enum order_kind kind, const struct run_orde
                         .attempt = order->attempt,
                         .noderole_id = order->noderole_id,
                         .begun = order->begun};
-    if (kind == ORDER_CANCEL)
-        return;
-    o->foreign = !t->seams.is_test(t->seams.self, order->jig);
-    snprintf(o->jig, sizeof o->jig, "%.*s", STR_FMT_ARGS(order->jig));
-    if (!o->foreign)
+    if (kind != ORDER_CANCEL)
         read_data(o, order->data);
+}
+
+bool test_jig_has(const struct test_jig *t, int64_t run_id, uint32_t attempt)
+{
+    for (uint32_t i = 0; i < t->order_count; i++)
+        if (t->orders[i].run_id == run_id && t->orders[i].attempt == attempt)
+            return true;
+    return journal_find(t->journal, run_id, attempt) != JOURNAL_UNKNOWN;
 }
 
 static void start(void *self, const struct run_order *order)
@@ -198,7 +200,7 @@ static void note_end(struct test_jig *t, int64_t run_id, uint32_t attempt)
 
 static bool wants_start(const struct test_jig *t, const struct order *o)
 {
-    if (o->foreign || o->kind == ORDER_CANCEL || (o->kind == ORDER_QUERY && o->begun))
+    if (o->kind == ORDER_CANCEL || (o->kind == ORDER_QUERY && o->begun))
         return false;
     return journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_UNKNOWN;
 }
@@ -256,12 +258,8 @@ static void stop(struct test_jig *t, const struct order *o)
 
 static void obey(struct test_jig *t, const struct order *o, bool synced, int64_t mono_ms)
 {
-    char text[TEXT_SIZE];
     if (o->kind == ORDER_CANCEL) {
         stop(t, o);
-    } else if (o->foreign) {
-        snprintf(text, sizeof text, "this build has no runner for jig %s", o->jig);
-        say_failed(t, o, text);
     } else if (o->fresh && !synced) {
         say_failed(t, o, "the test jig's journal does not reach the disk");
     } else if (journal_find(t->journal, o->run_id, o->attempt) != JOURNAL_UNKNOWN) {

@@ -2,8 +2,8 @@
  *
  * It stands behind port/runner.h for jigs of class "test": it notes each start in its journal
  * before anything else happens, waits as long as the staged data say ("delay", in ms), and
- * succeeds, or fails when they say "fail": true. Orders for any other jig are answered with a
- * failure that says so. Orders are only noted when they come; everything is done in
+ * succeeds, or fails when they say "fail": true. Which jig an order is for is not looked at.
+ * Orders are only noted when they come; everything is done in
  * test_jig_pump(), which the loop calls, so the turn is never entered from its own order. One
  * thread.
  */
@@ -24,8 +24,6 @@ struct test_jig_seams {
     void *self;
     /* Takes an answer. ERR_LIMIT: later; any other error: never. */
     err (*submit)(void *self, const struct command *command);
-    /* Is the jig of this name ours to pretend? */
-    bool (*is_test)(void *self, struct str jig);
 };
 
 /* errno says what failed. */
@@ -33,6 +31,8 @@ NODISCARD err test_jig_open(const char *journal_path, struct test_jig_seams seam
                             struct test_jig **out_jig);
 void test_jig_close(struct test_jig *t); /* NULL is fine */
 struct runner_port test_jig_port(struct test_jig *t);
+/* Was this ever ordered here, as far as anybody remembers? A cancel does not name its jig. */
+bool test_jig_has(const struct test_jig *t, int64_t run_id, uint32_t attempt);
 
 /* Do what was ordered and what is due at `mono_ms`, and hand answers over. True when any was. */
 bool test_jig_pump(struct test_jig *t, int64_t mono_ms);

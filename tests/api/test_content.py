@@ -169,7 +169,7 @@ return {
         assert "level=warning" not in shop.read("stderr"), shop.read("stderr")
 
 
-def test_role_code_runs_beside_the_test_jig_and_other_jigs_are_not_built(daemon):
+def test_role_code_runs_beside_the_test_jig_and_a_role_without_scripts_says_so(daemon):
     roles = ["{name: talker, jig: role-provided}", "{name: scripted, jig: script}"]
     with Shop(daemon, roles, {"talker": TALKER}) as shop:
         me = shop.open()
@@ -180,7 +180,7 @@ def test_role_code_runs_beside_the_test_jig_and_other_jigs_are_not_built(daemon)
         one, two = sorted(n["id"] for n in me.get("node_roles").json())
         reaches(me, one, ACTIVE)
         failed = reaches(me, two, ERROR)
-        assert "no runner for jig script" in failed["runlog"], failed
+        assert "role scripted has no scripts" in failed["runlog"], failed
         assert shop.stop() == 0
         me = shop.open("--test-jig")  # stands in for scripts, not for code that roles bring
         assert me.put(f"node_roles/{two}/retry").status == 200

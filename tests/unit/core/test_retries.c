@@ -177,9 +177,9 @@ TEST(unfinished_work_that_restarts_its_machine_is_done_again_when_it_is_back)
 TEST(unfinished_work_may_ask_for_nothing_more_on_its_machine)
 {
     struct world *w = open_a_running("");
-    world_finish_with(w, "a@n1", (struct run_done_command){.result = RESULT_PARKED,
-                                                           .park_ms = 60 * SECOND_MS,
-                                                           .stop = true});
+    world_finish_with(w, "a@n1",
+                      (struct run_done_command){
+                          .result = RESULT_PARKED, .park_ms = 60 * SECOND_MS, .stop = true});
     CHECK(read_node(w, "n1").stopped && read_node(w, "n1").alive);
     CHECK(world_run(w, "a@n1", RUN_PARKED) != 0);
     world_close(w);

@@ -114,14 +114,15 @@ TEST(settings_count_where_they_are_said)
     CHECK(config_read(&(struct config_flags){.file = file}, &c));
     CHECK(c.settings.pool_normal >= 4 && c.settings.pool_normal <= 1000);
     end(&c);
-    begin("pool-normal = 0\npool-high = many\nrun-deadline = -1\nkeep-runs = 1001\nboot-wait = x\n");
+    begin(
+        "pool-normal = 0\npool-high = many\nrun-deadline = -1\nkeep-runs = 1001\nboot-wait = x\n");
     CHECK(!config_read(&(struct config_flags){.file = file}, &c));
-    CHECK(problems_are(
-        &c, "F:1: pool-normal: must be a number from 1 to 10000, or auto, not \"0\"\n"
-            "F:2: pool-high: must be a number from 1 to 10000, or auto, not \"many\"\n"
-            "F:3: run-deadline: must be a number from 0 to 604800, not \"-1\"\n"
-            "F:4: keep-runs: must be a number from 1 to 1000, not \"1001\"\n"
-            "F:5: boot-wait: must be a number from 0 to 604800, not \"x\"\n"));
+    CHECK(problems_are(&c,
+                       "F:1: pool-normal: must be a number from 1 to 10000, or auto, not \"0\"\n"
+                       "F:2: pool-high: must be a number from 1 to 10000, or auto, not \"many\"\n"
+                       "F:3: run-deadline: must be a number from 0 to 604800, not \"-1\"\n"
+                       "F:4: keep-runs: must be a number from 1 to 1000, not \"1001\"\n"
+                       "F:5: boot-wait: must be a number from 0 to 604800, not \"x\"\n"));
     end(&c);
 }
 

@@ -53,6 +53,19 @@ static void test_query(void *self, const struct run_order *order)
     note(self, "query", order);
 }
 
+/* Run 50 was begun by the test jig in another life. */
+static bool test_has(void *self, int64_t run_id, uint32_t attempt)
+{
+    CHECK(self == diary);
+    return run_id == 50 && attempt == 1;
+}
+
+static bool code_has(void *self, int64_t run_id, uint32_t attempt)
+{
+    CHECK(self == diary);
+    return transitions_has(transitions, run_id, attempt);
+}
+
 /* The real one hears it too. */
 static void code_start(void *self, const struct run_order *order)
 {
@@ -93,9 +106,11 @@ static void begin(void)
     runners = (struct runners){
         .self = diary,
         .core = get_core,
-        .transitions = transitions,
+        .code_has = code_has,
+        .test_has = test_has,
         .role_code = {"code", code_start, code_cancel, test_query},
         .test_jig = {"test", test_start, test_cancel, test_query},
+        .processes = {"exec", test_start, test_cancel, test_query},
     };
     port = runners_port(&runners);
     diary[0] = 0;
@@ -129,11 +144,11 @@ TEST(a_start_goes_by_the_class_of_its_jig)
     start(5, STR("strange"));
     start(6, STR("no such jig"));
     start(7, STR("test"));
-    CHECK(says("test:start(3.1) test:start(4.1) test:start(5.1) test:start(6.1) test:start(7.1) "));
+    CHECK(says("test:start(3.1) exec:start(4.1) exec:start(5.1) exec:start(6.1) test:start(7.1) "));
     const struct run_order code = order_for(8, STR("code")), script = order_for(9, STR("script"));
     port.query(port.self, &code);
     port.query(port.self, &script);
-    CHECK(says("code:query(8.1) test:query(9.1) "));
+    CHECK(says("code:query(8.1) exec:query(9.1) "));
     end();
 }
 
@@ -141,27 +156,30 @@ TEST(a_cancel_goes_to_the_one_that_has_it)
 {
     begin();
     start(1, STR("code"));
-    start(2, STR("pretend"));
-    CHECK(says("code:start(1.1) test:start(2.1) "));
+    start(2, STR("script"));
+    CHECK(says("code:start(1.1) exec:start(2.1) "));
     struct run_order order = order_for(1, STR(""));
     order.attempt = 2; /* which nobody has */
     port.cancel(port.self, &order);
     order.attempt = 1;
     port.cancel(port.self, &order);
-    CHECK(says("test:cancel(1.2) code:cancel(1.1) "));
+    CHECK(says("exec:cancel(1.2) code:cancel(1.1) "));
     port.cancel(port.self, &order); /* it is out, and that is said again */
     order.run_id = 2;
     port.cancel(port.self, &order);
-    CHECK(says("test:cancel(1.1) test:cancel(2.1) "));
+    order.run_id = 50;
+    port.cancel(port.self, &order);
+    CHECK(says("exec:cancel(1.1) exec:cancel(2.1) test:cancel(50.1) "));
     end();
 }
 
-TEST(the_test_jig_pretends_what_is_its_own)
+TEST(whoever_began_a_run_keeps_it_when_its_jig_is_another_now)
 {
     begin();
-    CHECK(runners_is_test(&runners, STR("pretend")) && runners_is_test(&runners, STR("test")));
-    CHECK(!runners_is_test(&runners, STR("script")) && !runners_is_test(&runners, STR("code")));
-    CHECK(!runners_is_test(&runners, STR("strange")) && !runners_is_test(&runners, STR("none")));
+    const struct run_order order = order_for(50, STR("script"));
+    port.query(port.self, &order);
+    start(51, STR("script"));
+    CHECK(says("test:query(50.1) exec:start(51.1) "));
     end();
 }
 
@@ -173,13 +191,11 @@ TEST(a_jig_called_test_is_what_its_class_says_unless_all_is_to_be_pretended)
                                  "\"jigs\":[{\"name\":\"test\",\"class\":\"role-provided\"}]}");
     begin();
     step(&import);
-    CHECK(!runners_is_test(&runners, STR("test")));
     start(1, STR("test"));
     CHECK(says("code:start(1.1) "));
     settings.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
     settings.settings_update.test_jig = true;
     step(&settings);
-    CHECK(runners_is_test(&runners, STR("test")) && !runners_is_test(&runners, STR("script")));
     start(2, STR("test"));
     start(3, STR("code"));
     CHECK(says("test:start(2.1) code:start(3.1) "));
@@ -191,9 +207,8 @@ TEST(without_a_core_nothing_is_known)
     begin();
     struct core *hidden = core;
     core = NULL;
-    CHECK(!runners_is_test(&runners, STR("test")));
     start(1, STR("code"));
-    CHECK(says("test:start(1.1) "));
+    CHECK(says("exec:start(1.1) "));
     core = hidden;
     end();
 }

@@ -47,15 +47,9 @@ static err submit(void *self, const struct command *command)
     return OK;
 }
 
-static bool is_test(void *self, struct str name)
-{
-    (void)self;
-    return str_eq(name, STR("test"));
-}
-
 static void open_jig(void)
 {
-    const struct test_jig_seams seams = {.submit = submit, .is_test = is_test};
+    const struct test_jig_seams seams = {.submit = submit};
     room_left = UINT32_MAX;
     diary[0] = 0;
     CHECK(test_jig_open(journal, seams, &jig) == OK);
@@ -277,19 +271,16 @@ TEST(cancelled_work_is_stopped_and_stays_stopped)
     end();
 }
 
-TEST(another_jig_has_no_runner_here)
+TEST(it_knows_what_it_has_had)
 {
     begin();
-    struct run_order order = order_of(1, 1, "{}");
-    const struct runner_port port = test_jig_port(jig);
-    order.jig = STR("chef-solo");
-    port.start(port.self, &order);
-    order.run_id = 2;
-    order.begun = true;
-    port.query(port.self, &order);
-    CHECK(answers(0, "failed 1.1 this build has no runner for jig chef-solo;"
-                     "failed 2.1 this build has no runner for jig chef-solo;"));
-    CHECK(journal_is(""));
+    CHECK(!test_jig_has(jig, 1, 1));
+    start(1, 1, "{\"delay\":100}");
+    CHECK(test_jig_has(jig, 1, 1) && !test_jig_has(jig, 1, 2) && !test_jig_has(jig, 2, 1));
+    CHECK(answers(0, "begun 1.1;"));
+    CHECK(test_jig_has(jig, 1, 1));
+    restart();
+    CHECK(test_jig_has(jig, 1, 1));
     end();
 }
 

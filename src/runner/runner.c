@@ -1,0 +1,305 @@
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec/spool.h"
+#include "runner/runner_private.h"
+#include "sys/files.h"
+#include "sys/log.h"
+
+enum { RETRY_MS = 250, UPKEEP_MS = 60 * 60 * 1000 };
+
+/* ---- orders come in ---- */
+
+/* Whoever leads no more has nothing to order. */
+static bool is_heard(struct runner *r, const struct run_order *order)
+{
+    if (order->epoch < r->epoch)
+        return false;
+    if (order->epoch > r->epoch)
+        r->is_fenced = false;
+    r->epoch = order->epoch;
+    return true;
+}
+
+static void note(struct runner *r, struct run *run)
+{
+    runs_set_due(r, run);
+    r->seams.wake(r->seams.self);
+}
+
+/* It is there already: say again what was said, as far as the store does not know it. */
+static void say_again(struct runner *r, struct run *run, bool begun)
+{
+    run->store_begun = begun;
+    if (!begun && run->pid && run->stage != STAGE_ANSWERED)
+        answers_say_begun(r, run);
+    steps_retry(r, run);
+    note(r, run);
+}
+
+static void start(void *self, const struct run_order *order)
+{
+    struct runner *r = self;
+    if (!is_heard(r, order))
+        return;
+    struct run *run = runs_find(r, order->run_id, order->attempt);
+    if (run)
+        say_again(r, run, run->store_begun);
+    else
+        note(r, runs_add(r, order));
+}
+
+static void query(void *self, const struct run_order *order)
+{
+    struct runner *r = self;
+    if (!is_heard(r, order))
+        return;
+    struct run *run = runs_find(r, order->run_id, order->attempt);
+    if (run) {
+        say_again(r, run, order->begun);
+        return;
+    }
+    run = runs_add(r, order);
+    run->may_be_known = run->is_doubtful = true;
+    run->has_input = run->has_scratch = true; /* they may be there, of an earlier daemon */
+    run->store_begun = order->begun;
+    r->doubt_count++;
+    note(r, run);
+}
+
+static void cancel(void *self, const struct run_order *order)
+{
+    struct runner *r = self;
+    if (!is_heard(r, order))
+        return;
+    struct run *run = runs_find(r, order->run_id, order->attempt);
+    if (!run) {
+        run = runs_add(r, order);
+        run->may_be_known = run->has_input = run->has_scratch = true;
+    }
+    run->is_cancelled = true;
+    if (run->stage == STAGE_ANSWERED && !run->answer_due) {
+        run->answer_due = true;
+        runs_set_saying(r, run);
+    }
+    note(r, run);
+}
+
+struct runner_port runner_port(struct runner *r)
+{
+    return (struct runner_port){.self = r, .start = start, .cancel = cancel, .query = query};
+}
+
+bool runner_has(const struct runner *r, int64_t run_id, uint32_t attempt)
+{
+    return runs_find(r, run_id, attempt) != NULL;
+}
+
+uint32_t runner_count(const struct runner *r)
+{
+    return r->run_count;
+}
+
+/* ---- going round ---- */
+
+static bool open_client(struct runner *r)
+{
+    const struct exec_client_setup setup = {.loop = r->setup.loop,
+                                            .program = r->setup.exec_program,
+                                            .dir = r->setup.data,
+                                            .epoch = r->epoch,
+                                            .idle_ms = r->setup.exec_idle_ms};
+    if (exec_client_open(&setup, steps_seams(r), &r->client) != OK) {
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("directory", r->setup.data)),
+                 "there is no way to halligan-exec (%s), trying again", strerror(errno));
+        return false;
+    }
+    r->spoken = r->epoch;
+    r->place = fcntl(exec_client_place(r->client), F_DUPFD_CLOEXEC, 0);
+    must(r->place >= 0);
+    /* Every run of before our start has been ordered by now: what else lies there is nobody's. */
+    files_put_away(r);
+    jobs_sweep_data(r);
+    return true;
+}
+
+static bool has_client(struct runner *r)
+{
+    if (r->client)
+        return true;
+    if (r->due.first && !open_client(r))
+        runner_try_later(r);
+    return r->client != NULL;
+}
+
+static void speak_of_epoch(struct runner *r)
+{
+    if (r->epoch == r->spoken)
+        return;
+    r->spoken = r->epoch;
+    exec_client_set_epoch(r->client, r->epoch);
+}
+
+static void settle(struct runner *r)
+{
+    if (!r->is_unsettled || !r->is_connected || r->doubt_count)
+        return;
+    r->is_unsettled = false;
+    exec_client_settled(r->client);
+}
+
+bool runner_pump(struct runner *r)
+{
+    if (!has_client(r))
+        return false;
+    speak_of_epoch(r);
+    while (r->due.first) {
+        struct run *run = r->due.first;
+        r->due.first = run->next_due;
+        if (!r->due.first)
+            r->due.last = NULL;
+        run->is_due = false;
+        steps_take(r, run);
+    }
+    settle(r);
+    return answers_hand_over(r);
+}
+
+/* ---- time ---- */
+
+static void retry_fired(uv_timer_t *timer)
+{
+    struct runner *r = timer->data;
+    runs_each(r, steps_retry);
+    r->seams.wake(r->seams.self);
+}
+
+void runner_try_later(struct runner *r)
+{
+    if (!uv_is_active((const uv_handle_t *)&r->retry))
+        must(uv_timer_start(&r->retry, retry_fired, RETRY_MS, 0) == 0);
+}
+
+static void upkeep_fired(uv_timer_t *timer)
+{
+    jobs_sweep_data(timer->data);
+}
+
+/* ---- logs ---- */
+
+err runner_read_log(const struct runner *r, int64_t noderole_id, int64_t run_id, uint32_t attempt,
+                    struct runner_log *log)
+{
+    const struct log_of of = {noderole_id, run_id, attempt};
+    struct spool_slice slice = {.offset = log->offset, .at = log->at, .size = log->size};
+    if (!runs_find(r, run_id, attempt) || r->place < 0)
+        return logs_read(r, &of, log);
+    const err e = spool_read_log(r->place, run_id, attempt, &slice);
+    if (e != OK)
+        return e;
+    log->offset = slice.offset;
+    log->size = slice.size;
+    log->total = slice.total;
+    log->is_over = false;
+    return OK;
+}
+
+/* ---- from open to close ---- */
+
+static const char *copy_of(const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+    must(copy || !text);
+    return copy;
+}
+
+static void open_timer(struct runner *r, uv_timer_t *timer)
+{
+    must(uv_timer_init(r->setup.loop, timer) == 0);
+    timer->data = r;
+    r->handles++;
+}
+
+err runner_open(const struct runner_setup *setup, struct runner_seams seams,
+                struct runner **out_runner)
+{
+    must(setup->request_first < 0);
+    char *data = realpath(setup->data, NULL);
+    const err e = data ? files_make_folders(data) : err_from_errno(errno);
+    if (e != OK) {
+        const int number = errno;
+        free(data);
+        errno = number;
+        return e;
+    }
+    struct runner *r = calloc(1, sizeof *r);
+    must(r);
+    r->setup = *setup;
+    r->setup.data = data;
+    r->setup.exec_program = copy_of(setup->exec_program);
+    r->setup.ssh_key = copy_of(setup->ssh_key);
+    r->setup.known_hosts = copy_of(setup->known_hosts);
+    r->setup.tool_path = copy_of(setup->tool_path);
+    r->seams = seams;
+    r->kitchen = seams.kitchen ? *seams.kitchen : jobs_of_jigs;
+    r->place = -1;
+    r->request = setup->request_first;
+    open_timer(r, &r->retry);
+    open_timer(r, &r->upkeep);
+    must(uv_timer_start(&r->upkeep, upkeep_fired, UPKEEP_MS, UPKEEP_MS) == 0);
+    uv_unref((uv_handle_t *)&r->upkeep);
+    *out_runner = r;
+    return OK;
+}
+
+void runner_free_if_idle(struct runner *r)
+{
+    if (!r->is_closed || r->job_count || r->handles)
+        return;
+    if (r->place >= 0)
+        ignore(close(r->place), "it was only a handle");
+    jobs_free_spare(r);
+    free(r->buckets);
+    free((char *)r->setup.data);
+    free((char *)r->setup.exec_program);
+    free((char *)r->setup.ssh_key);
+    free((char *)r->setup.known_hosts);
+    free((char *)r->setup.tool_path);
+    free(r);
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct runner *r = handle->data;
+    r->handles--;
+    runner_free_if_idle(r);
+}
+
+/* One whose job is in a thread goes with it. */
+static void drop_run(struct runner *r, struct run *run)
+{
+    const bool is_out = run->stage == STAGE_PREPARING || run->stage == STAGE_CONCLUDING ||
+                        run->stage == STAGE_SWEEPING;
+    if (is_out)
+        return;
+    jobs_drop(r, run->job);
+    runs_free(run);
+}
+
+void runner_close(struct runner *r, bool bye)
+{
+    if (!r)
+        return;
+    r->is_closed = true;
+    if (r->client)
+        exec_client_close(r->client, bye);
+    runs_each(r, drop_run);
+    r->run_count = r->bucket_count = 0;
+    uv_close((uv_handle_t *)&r->retry, handle_closed);
+    uv_close((uv_handle_t *)&r->upkeep, handle_closed);
+}
