@@ -8,6 +8,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/runs.h"
 #include "core/core.h"
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
@@ -93,26 +94,46 @@ void call_resume(struct call *call)
 {
     struct api *api = call->api;
     must(call->waits != WAITS_NOT);
-    if (call->waits == WAITS_OUTCOME)
+    if (call->waits == WAITS_OUTCOME || call->waits == WAITS_RUNS)
         forget_number(call);
     *(call->prev ? &call->prev->next : &api->first) = call->next;
     *(call->next ? &call->next->prev : &api->last) = call->prev;
     call->waits = WAITS_NOT;
 }
 
+/* The answer comes to a number. */
+static void wait_numbered(struct call *call, enum call_wait what)
+{
+    struct api *api = call->api;
+    call->number = ++api->last_number;
+    struct call **bucket = bucket_of(api, call->number);
+    call->next_numbered = *bucket;
+    *bucket = call;
+    call_wait(call, what);
+}
+
+int64_t call_await(struct call *call)
+{
+    wait_numbered(call, WAITS_RUNS);
+    return call->number;
+}
+
+enum served call_await_failed(struct call *call, err why)
+{
+    call_resume(call);
+    reply_failure(call, why);
+    return SERVED_REPLY;
+}
+
 enum served call_submit(struct call *call, struct command *command,
                         void (*finish)(struct call *call, int64_t id))
 {
     struct api *api = call->api;
-    call->number = ++api->last_number;
+    wait_numbered(call, WAITS_OUTCOME);
     call->finish = finish;
     command->request = call->number;
     command->actor = call->caller.actor;
     command->if_turn = call->if_turn;
-    struct call **bucket = bucket_of(api, call->number);
-    call->next_numbered = *bucket;
-    *bucket = call;
-    call_wait(call, WAITS_OUTCOME);
     const err e = api->engine.submit(api->engine.self, command);
     if (e == OK)
         return SERVED_LATER;
@@ -287,7 +308,7 @@ static void gone(void *self, struct http_request *request)
 {
     struct call *call = request->context;
     (void)self;
-    if (!call || (call->waits != WAITS_DURABLE && call->waits != WAITS_OUTCOME))
+    if (!call || call->waits == WAITS_NOT || call->waits == WAITS_PASSWORD)
         return;
     call_resume(call);
     reply_failure(call, ERR_UNKNOWN);
@@ -345,6 +366,23 @@ void api_failed(struct api *api, int64_t request, err why)
         return;
     reply_failure(call, why);
     call_answer(call);
+}
+
+/* The core may be another by now, or none. */
+void api_runs(struct api *api, int64_t number, const struct record *runs, uint32_t count, err why)
+{
+    struct call *call = take_numbered(api, number);
+    if (!call)
+        return;
+    call->core = api->engine.core(api->engine.self);
+    call->seen = api->engine.seen(api->engine.self);
+    if (why != OK || !call->core) {
+        reply_failure(call, why != OK ? why : ERR_UNAVAILABLE);
+        call_answer(call);
+        return;
+    }
+    runs_told(call, runs, count);
+    let_out(call);
 }
 
 /* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "http/http.h"
 #include "http/passwords.h"
 #include "model/command.h"
@@ -18,6 +20,18 @@
 struct api;
 struct core;
 struct outcome;
+struct record;
+
+/* A piece of what a run says. */
+struct api_log {
+    int64_t noderole_id, run_id;
+    uint32_t attempt;
+    struct arena *arena; /* for the text */
+    int64_t offset;      /* asked for; then where the text begins: what is too old is gone */
+    int64_t total;       /* so many bytes were said until now */
+    bool ended;          /* and there will be no more */
+    struct str text;     /* as it was said: any bytes */
+};
 
 /* What the API needs of the daemon. */
 struct api_engine {
@@ -30,6 +44,12 @@ struct api_engine {
     bool (*is_ready)(void *self, const char **out_why); /* /readyz: leads, loaded, store writable */
     /* What is wrong with the store, for the text of a 503; "" when nothing is. */
     const char *(*trouble)(void *self);
+    /* Look up the runs of a noderole that are over, newest first, `limit` of them at most. The
+     * answer comes as api_runs() under that number, and not from within; none does after an error.
+     * NULL: nobody keeps them. */
+    err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
+    /* ERR_NOT_FOUND when nothing was kept. NULL: nobody keeps any. */
+    err (*run_log)(void *self, struct api_log *log);
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords);
@@ -43,6 +63,8 @@ struct http_handler api_handler(struct api *api);
 /* From reply_port: what became of a command with this request number. */
 void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn);
 void api_failed(struct api *api, int64_t request, err why);
+/* What engine.runs found; records of other tables than old_run are not among them. */
+void api_runs(struct api *api, int64_t number, const struct record *runs, uint32_t count, err why);
 /* The store went on: let out the reads that waited for this turn. */
 void api_durable(struct api *api, int64_t turn);
 /* The core was dropped and loaded again: what held reads saw may never have been. They are

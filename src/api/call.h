@@ -43,7 +43,7 @@ struct caller {
     struct str actor; /* for commands                         */
 };
 
-enum call_wait { WAITS_NOT, WAITS_PASSWORD, WAITS_DURABLE, WAITS_OUTCOME };
+enum call_wait { WAITS_NOT, WAITS_PASSWORD, WAITS_DURABLE, WAITS_OUTCOME, WAITS_RUNS };
 
 struct call {
     struct api *api;
@@ -91,6 +91,11 @@ struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
  * when it is done. */
 enum served call_submit(struct call *call, struct command *command,
                         void (*finish)(struct call *call, int64_t id));
+
+/* The call waits for what engine.runs finds; this is its number. When nobody was asked after all,
+ * the second makes the reply. */
+int64_t call_await(struct call *call);
+enum served call_await_failed(struct call *call, err why);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);

@@ -139,6 +139,8 @@ static bool is_in_deployment(const struct choice *choice, struct call *call,
 
 static bool is_on_node(const struct choice *choice, struct call *call, const struct record *record)
 {
+    if (record->table == TABLE_HAMMER)
+        return record->hammer.node_id == choice->owner_id;
     return core_noderole(call->core, choice->owner_id, record->id) != 0;
 }
 
@@ -163,7 +165,7 @@ enum served serve_nested(struct call *call)
 
 static bool is_matching(const struct choice *choice, struct call *call, const struct record *record)
 {
-    return shape_matches(choice->resource->shape, call->core, record, choice->query);
+    return shape_matches(choice->resource->shape, call->core, record, choice->query, call->arena);
 }
 
 enum served serve_match(struct call *call)

@@ -211,6 +211,21 @@ bool param_time(struct call *call, const char *name, int64_t *out_ms)
     return reads ? true : wrong_type(call, name, "a time such as 2015-01-02T03:04:05Z");
 }
 
+bool param_number(struct call *call, const char *name, int64_t least, int64_t most,
+                  int64_t *out_value)
+{
+    const struct json *value = get(call, name);
+    int64_t number;
+    if (!value)
+        return false;
+    const bool reads = value->kind == JSON_STRING ? str_parse_i64(value->text, &number)
+                                                  : json_as_i64(value, &number);
+    if (!reads || number < least || number > most)
+        return wrong_type(call, name, "a whole number in its bounds");
+    *out_value = number;
+    return true;
+}
+
 /* ---- references ---- */
 
 /* The id that a value names: 0 when it names nothing there is. */

@@ -22,6 +22,9 @@ bool param_bool(struct call *call, const char *name, bool *out_value);
 bool param_doc(struct call *call, const char *name, struct str *out_value);
 /* ISO 8601, or milliseconds since 1970; null counts as not given. */
 bool param_time(struct call *call, const char *name, int64_t *out_ms);
+/* A whole number in these bounds, or the text of one. */
+bool param_number(struct call *call, const char *name, int64_t least, int64_t most,
+                  int64_t *out_value);
 /* False after a problem when it is absent; null is there, and up to the getter. */
 bool param_required(struct call *call, const char *name);
 

@@ -181,4 +181,28 @@ const struct resource resource_noderoles = {
     .hidden_doc = noderole_data,
 };
 
+/* ---- jigs ---- */
+
+static void jig_update(struct call *call, int64_t id, struct command *out)
+{
+    struct jig_update_command *p = &out->jig_update;
+    out->kind = COMMAND_JIG_UPDATE;
+    p->id = id;
+    p->given = (param_text(call, "description", &p->description) ? GIVEN_JIG_DESCRIPTION : 0u) |
+               (param_bool(call, "active", &p->active) ? GIVEN_JIG_ACTIVE : 0u) |
+               (param_text(call, "server", &p->server) ? GIVEN_JIG_SERVER : 0u) |
+               (param_text(call, "client_name", &p->client_name) ? GIVEN_JIG_CLIENT_NAME : 0u) |
+               (param_text(call, "key", &p->key) ? GIVEN_JIG_KEY : 0u);
+}
+
+static const char *const jig_editable[] = {"description", "active", "server",
+                                           "client_name", "key",    NULL};
+
+const struct resource resource_jigs = {
+    .shape = &shape_jig,
+    .order = ORDER_BY_ID,
+    .update = jig_update,
+    .editable = jig_editable,
+};
+
 const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_BY_ID};

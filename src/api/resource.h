@@ -1,4 +1,4 @@
-/* resource.h - the four nouns of the API: how they are found, made and changed.
+/* resource.h - the nouns of the API: how they are found, made and changed.
  *
  * What is the same for all of them (showing, listing, patching, deleting, verbs) is written once,
  * for a resource; what differs is here.
@@ -24,7 +24,7 @@ struct resource {
 };
 
 extern const struct resource resource_nodes, resource_deployments, resource_roles,
-    resource_noderoles, resource_tokens;
+    resource_noderoles, resource_jigs, resource_tokens, resource_hammers, resource_hammer_kinds;
 
 /* The object behind a segment of the path: digits are an id, anything else is a name. False after
  * a problem was added. */

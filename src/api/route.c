@@ -1,12 +1,14 @@
 #include "api/route.h"
 
+#include "api/hammers.h"
 #include "api/lists.h"
 #include "api/objects.h"
 #include "api/probes.h"
+#include "api/runs.h"
 
 #define V "/api/v2/"
 
-/* What all four nouns have, and what those have that come and go. */
+/* What all nouns have, and what those have that come and go. */
 #define READING(path, noun)                                                                        \
     {HTTP_GET, V path, serve_list, &noun, NULL, 0, ROUTE_GUARDED},                                 \
         {HTTP_GET, V path "/sample", serve_sample, &noun, NULL, 0, ROUTE_GUARDED},                 \
@@ -43,6 +45,9 @@ static const struct route routes[] = {
     VERB("nodes/:id/redeploy", resource_nodes, COMMAND_NODE_REDEPLOY),
     NESTED("nodes/:id/node_roles", resource_noderoles, resource_nodes),
     NESTED("nodes/:id/roles", resource_roles, resource_nodes),
+    NESTED("nodes/:id/hammers", resource_hammers, resource_nodes),
+    {HTTP_GET, V "nodes/:id/power", serve_power_actions, &resource_nodes, NULL, 0, ROUTE_GUARDED},
+    {HTTP_PUT, V "nodes/:id/power", serve_power, &resource_nodes, NULL, 0, ROUTE_GUARDED},
     {HTTP_GET, V "nodes/:id/node_roles/:id", serve_show_on_node, &resource_noderoles,
      &resource_nodes, 0, ROUTE_GUARDED},
 
@@ -57,11 +62,30 @@ static const struct route routes[] = {
 
     READING("roles", resource_roles),
 
+    READING("jigs", resource_jigs),
+
     READING("node_roles", resource_noderoles),
     WRITING("node_roles", resource_noderoles, COMMAND_NODEROLE_DELETE),
     VERB("node_roles/:id/commit", resource_noderoles, COMMAND_NODEROLE_COMMIT),
     VERB("node_roles/:id/propose", resource_noderoles, COMMAND_NODEROLE_PROPOSE),
     VERB("node_roles/:id/retry", resource_noderoles, COMMAND_NODEROLE_RETRY),
+
+    {HTTP_GET, V "node_roles/:id/runs", serve_old_runs, NULL, NULL, 0, ROUTE_GUARDED},
+
+    {HTTP_GET, V "runs", serve_runs, NULL, NULL, 0, ROUTE_GUARDED},
+    {HTTP_GET, V "runs/:id", serve_run, NULL, NULL, 0, ROUTE_GUARDED},
+    {HTTP_GET, V "runs/:id/log", serve_run_log, NULL, NULL, 0, ROUTE_GUARDED},
+    {HTTP_PUT, V "runs/:id/cancel", serve_run_cancel, NULL, NULL, 0, ROUTE_GUARDED},
+
+    READING("hammers", resource_hammers),
+    WRITING("hammers", resource_hammers, COMMAND_HAMMER_DELETE),
+    {HTTP_GET, V "available_hammers", serve_list, &resource_hammer_kinds, NULL, 0, ROUTE_GUARDED},
+    {HTTP_GET, V "available_hammers/sample", serve_sample, &resource_hammer_kinds, NULL, 0,
+     ROUTE_GUARDED},
+    {HTTP_POST, V "available_hammers/match", serve_match, &resource_hammer_kinds, NULL, 0,
+     ROUTE_GUARDED},
+    {HTTP_GET, V "available_hammers/:id", serve_show, &resource_hammer_kinds, NULL, 0,
+     ROUTE_GUARDED},
 
     {HTTP_GET, V "tokens", serve_tokens, &resource_tokens, NULL, 0, ROUTE_GUARDED},
     {HTTP_POST, V "tokens", serve_token_create, &resource_tokens, NULL, 0, ROUTE_GUARDED},

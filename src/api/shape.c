@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/times.h"
+#include "model/hammer_class.h"
 
 /* ---- the tables ---- */
 
@@ -63,6 +64,8 @@ static const struct shape_field role_fields[] = {
     FLAG("powersave", ROLE_POWERSAVE),
     FLAG("service", ROLE_SERVICE),
     OBJECT_TIMES(role)
+    {"withdrawn",   SHAPE_FLAG,     AT(role.flags), ROLE_WITHDRAWN, NULL},
+    {"unusable",    SHAPE_UNUSABLE, AT(role.id),    0,              NULL},
 };
 
 static const struct shape_field noderole_fields[] = {
@@ -81,6 +84,41 @@ static const struct shape_field noderole_fields[] = {
     OBJECT_TIMES(noderole)
 };
 
+static const struct shape_field jig_fields[] = {
+    {"id",               SHAPE_INT,      AT(jig.id),               0, NULL},
+    {"name",             SHAPE_TEXT,     AT(jig.name),             0, "null"},
+    {"description",      SHAPE_TEXT,     AT(jig.description),      0, "\"\""},
+    {"order",            SHAPE_SMALL,    AT(jig.order),            0, "10000"},
+    {"active",           SHAPE_BOOL,     AT(jig.active),           0, "false"},
+    {"client_role_name", SHAPE_OPTIONAL, AT(jig.client_role_name), 0, "null"},
+    {"server",           SHAPE_OPTIONAL, AT(jig.server),           0, "null"},
+    {"client_name",      SHAPE_OPTIONAL, AT(jig.client_name),      0, "null"},
+    {"key",              SHAPE_OPTIONAL, AT(jig.key),              0, "null"},
+    OBJECT_TIMES(jig)
+    {"inactive_reason",  SHAPE_INACTIVE, AT(jig.id),               0, NULL},
+};
+
+/* Without the secret. */
+static const struct shape_field hammer_fields[] = {
+    {"id",                  SHAPE_INT,     AT(hammer.id),             0, NULL},
+    {"node_id",             SHAPE_REF,     AT(hammer.node_id),        0, NULL},
+    {"available_hammer_id", SHAPE_REF,     AT(hammer.hammer_kind_id), 0, NULL},
+    {"priority",            SHAPE_SMALL,   AT(hammer.priority),       0, "0"},
+    {"name",                SHAPE_TEXT,    AT(hammer.name),           0, "null"},
+    {"endpoint",            SHAPE_TEXT,    AT(hammer.endpoint),       0, "null"},
+    {"username",            SHAPE_TEXT,    AT(hammer.username),       0, "null"},
+    {"extra",               SHAPE_OBJECT,  AT(hammer.extra),          0, "{}"},
+    {"actions",             SHAPE_ACTIONS, AT(hammer.hammer_kind_id), 0, NULL},
+};
+
+static const struct shape_field hammer_kind_fields[] = {
+    {"id",       SHAPE_INT,   AT(hammer_kind.id),       0, NULL},
+    {"name",     SHAPE_TEXT,  AT(hammer_kind.name),     0, "null"},
+    {"klass",    SHAPE_TEXT,  AT(hammer_kind.klass),    0, "null"},
+    {"priority", SHAPE_SMALL, AT(hammer_kind.priority), 0, "0"},
+    OBJECT_TIMES(hammer_kind)
+};
+
 /* Without the hash. */
 static const struct shape_field token_fields[] = {
     {"id",         SHAPE_INT,  AT(token.id),         0, NULL},
@@ -95,17 +133,28 @@ SHAPE(shape_node, "node", TABLE_NODE, node_fields);
 SHAPE(shape_deployment, "deployment", TABLE_DEPLOYMENT, deployment_fields);
 SHAPE(shape_role, "role", TABLE_ROLE, role_fields);
 SHAPE(shape_noderole, "node_role", TABLE_NODEROLE, noderole_fields);
+SHAPE(shape_jig, "jig", TABLE_JIG, jig_fields);
 SHAPE(shape_token, "token", TABLE_TOKEN, token_fields);
+SHAPE(shape_hammer, "hammer", TABLE_HAMMER, hammer_fields);
+SHAPE(shape_hammer_kind, "available_hammer", TABLE_HAMMER_KIND, hammer_kind_fields);
 
 /* ---- values ---- */
 
-enum value_kind { VALUE_NULL, VALUE_BOOL, VALUE_INT, VALUE_TEXT, VALUE_DOC, VALUE_TIME };
+enum value_kind {
+    VALUE_NULL,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_TEXT,
+    VALUE_DOC,
+    VALUE_TIME,
+    VALUE_ACTIONS
+};
 
 struct value {
     enum value_kind kind;
     bool truth;
-    int64_t number; /* also of a time */
-    struct str text;
+    int64_t number;  /* also of a time */
+    struct str text; /* of actions: the class */
 };
 
 static int64_t noderole_state_number(uint32_t state)
@@ -138,8 +187,25 @@ static struct value number(int64_t value)
     return (struct value){.kind = VALUE_INT, .number = value};
 }
 
+static struct value document(struct str doc, struct str empty)
+{
+    return (struct value){.kind = VALUE_DOC, .text = doc.len ? doc : empty};
+}
+
+static struct value actions(const struct core *core, int64_t kind_id)
+{
+    struct record kind;
+    const bool found = core_record(core, TABLE_HAMMER_KIND, kind_id, &kind);
+    return (struct value){.kind = VALUE_ACTIONS, .text = found ? kind.hammer_kind.klass : STR("")};
+}
+
+static struct value text_or_null(struct str text)
+{
+    return (struct value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
+}
+
 static struct value value_of(const struct shape_field *f, const struct core *core,
-                             const struct record *record)
+                             const struct record *record, struct arena *a)
 {
     const void *at = (const char *)record + f->at;
     switch (f->kind) {
@@ -152,10 +218,8 @@ static struct value value_of(const struct shape_field *f, const struct core *cor
     case SHAPE_NOT: return truth(!*(const bool *)at);
     case SHAPE_FLAG: return truth(*(const uint32_t *)at & f->bit);
     case SHAPE_TEXT: return (struct value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
-    case SHAPE_ARRAY: {
-        const struct str doc = *(const struct str *)at;
-        return (struct value){.kind = VALUE_DOC, .text = doc.len ? doc : STR("[]")};
-    }
+    case SHAPE_ARRAY: return document(*(const struct str *)at, STR("[]"));
+    case SHAPE_OBJECT: return document(*(const struct str *)at, STR("{}"));
     case SHAPE_TIME:
         return (struct value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
                               .number = *(const int64_t *)at};
@@ -164,8 +228,40 @@ static struct value value_of(const struct shape_field *f, const struct core *cor
         return number(deployment_state_number(core_deployment_state(core, *(const int64_t *)at)));
     case SHAPE_NODE_ERROR:
         return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
+    case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
+    case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
+    case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
+    case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);
     }
     impossible("a kind of field outside the enum");
+}
+
+static void write_key(struct buf *out, const char *name, bool first)
+{
+    buf_put_z(out, first ? "\"" : ",\"");
+    buf_put_z(out, name);
+    buf_put_z(out, "\":");
+}
+
+/* {"power":["on","off"]} */
+static void write_actions(struct buf *out, struct str klass)
+{
+    const struct hammer_class *found = hammer_class_find(klass);
+    bool first = true;
+    buf_put_c(out, '{');
+    for (int c = 0; found && c < HAMMER_CATEGORY_COUNT; c++) {
+        struct str words = hammer_class_words(found, (enum hammer_category)c);
+        if (words.len == 0)
+            continue;
+        write_key(out, hammer_category_name((enum hammer_category)c), first);
+        for (const char *before = "["; words.len; before = ",") {
+            buf_put_z(out, before);
+            json_write_string(out, hammer_next_word(&words));
+        }
+        buf_put_c(out, ']');
+        first = false;
+    }
+    buf_put_c(out, '}');
 }
 
 static void write_value(struct buf *out, struct value v)
@@ -176,6 +272,7 @@ static void write_value(struct buf *out, struct value v)
     case VALUE_INT: buf_put_i64(out, v.number); return;
     case VALUE_TEXT: json_write_string(out, v.text); return;
     case VALUE_DOC: buf_put_str(out, v.text); return;
+    case VALUE_ACTIONS: write_actions(out, v.text); return;
     case VALUE_TIME:
         buf_put_c(out, '"');
         times_format(out, v.number);
@@ -206,13 +303,6 @@ uint64_t shape_mask(const struct shape *shape, const struct json *names)
     return mask;
 }
 
-static void write_key(struct buf *out, const char *name, bool first)
-{
-    buf_put_z(out, first ? "\"" : ",\"");
-    buf_put_z(out, name);
-    buf_put_z(out, "\":");
-}
-
 void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
                  uint64_t mask, struct buf *out)
 {
@@ -222,7 +312,7 @@ void shape_write(const struct shape *shape, const struct core *core, const struc
         if (!(mask >> i & 1))
             continue;
         write_key(out, shape->fields[i].name, first);
-        write_value(out, value_of(&shape->fields[i], core, record));
+        write_value(out, value_of(&shape->fields[i], core, record, out->arena));
         first = false;
     }
     buf_put_c(out, '}');
@@ -346,17 +436,18 @@ static bool value_is(struct value v, const struct shape_wanted *wanted)
     case VALUE_TEXT: return is_text(wanted, v.text);
     case VALUE_DOC: return wanted->kind == JSON_ARRAY && str_eq(wanted->doc, v.text);
     case VALUE_TIME: return wanted->has_time && wanted->time_ms == v.number;
+    case VALUE_ACTIONS: return false;
     }
     impossible("a kind of value outside the enum");
 }
 
 bool shape_matches(const struct shape *shape, const struct core *core, const struct record *record,
-                   const struct shape_query *query)
+                   const struct shape_query *query, struct arena *a)
 {
     for (uint32_t i = 0; i < shape->count; i++) {
         if (!query->fields[i].is_asked)
             continue;
-        const struct value v = value_of(&shape->fields[i], core, record);
+        const struct value v = value_of(&shape->fields[i], core, record, a);
         uint32_t k = 0;
         while (k < query->fields[i].count && !value_is(v, &query->fields[i].values[k]))
             k++;

@@ -22,10 +22,15 @@ enum shape_kind {
     SHAPE_FLAG,             /* one bit of a uint32                          */
     SHAPE_TEXT,             /* text                                         */
     SHAPE_ARRAY,            /* document; an empty one is []                 */
+    SHAPE_OBJECT,           /* document; an empty one is {}                 */
     SHAPE_TIME,             /* milliseconds, shown as ISO 8601; 0 is null   */
     SHAPE_NODEROLE_STATE,   /* the numbers of SEMANTICS 1.18                */
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */
     SHAPE_NODE_ERROR,       /* computed: is the noderole's node in error?   */
+    SHAPE_OPTIONAL,         /* text, an empty one is null                   */
+    SHAPE_UNUSABLE,         /* computed: why nobody can bind the role       */
+    SHAPE_INACTIVE,         /* computed: why the jig is not active          */
+    SHAPE_ACTIONS,          /* computed: what a hammer of that kind can do  */
 };
 
 struct shape_field {
@@ -43,7 +48,8 @@ struct shape {
     uint32_t count; /* at most 64 */
 };
 
-extern const struct shape shape_node, shape_deployment, shape_role, shape_noderole, shape_token;
+extern const struct shape shape_node, shape_deployment, shape_role, shape_noderole, shape_jig,
+    shape_token, shape_hammer, shape_hammer_kind;
 
 /* The fields named in an array of texts, as bits; all when it is NULL. */
 uint64_t shape_mask(const struct shape *shape, const struct json *names);
@@ -83,5 +89,6 @@ struct shape_query {
  * are those of the object, or lie in the arena. */
 const char *shape_query_read(const struct shape *shape, const struct json *object, struct arena *a,
                              struct shape_query *out_query);
+/* What has to be computed for it lies in the arena. */
 bool shape_matches(const struct shape *shape, const struct core *core, const struct record *record,
-                   const struct shape_query *query);
+                   const struct shape_query *query, struct arena *a);

@@ -90,10 +90,13 @@ struct json *json_wrap(struct arena *a, struct str slash_path, const struct json
 /* The same on canonical texts, with short cuts for "{}" and equal texts: the result may be one of
  * the inputs itself. */
 struct str json_text_merge(struct arena *a, struct str left, struct str right);
-/* `doc`, a canonical text, with the object merged in: as json_merge, but without reading the text
- * into a tree. With drop_nulls a member that is null in the object is taken out instead. A text
- * that is no object counts for {}. */
-struct str json_text_put(struct arena *a, struct str doc, const struct json *object,
-                         bool drop_nulls);
+/* `doc` with the object merged in, both canonical texts: as json_merge, but without making trees of
+ * them. With drop_nulls a member that is null in the object is taken out instead. A doc that is no
+ * object counts for {}. */
+struct str json_text_put(struct arena *a, struct str doc, struct str object, bool drop_nulls);
 /* json_depth of a canonical text. */
 uint32_t json_text_depth(struct str text);
+/* True when json_canonical() would give back this very text, and its depth. Of a text with escapes
+ * in keys, or control characters, it says false though it may be canonical: whoever needs to know
+ * reads it. Costs a fraction of that, and no memory. */
+bool json_text_is_canonical(struct str text, uint32_t *out_depth);

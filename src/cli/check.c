@@ -13,18 +13,33 @@ static int by_path(const void *a, const void *b)
     return strcmp(*x, *y);
 }
 
-/* Which of all files are one's own: for each, true or false. */
-static bool *find_own(struct arena *a, const struct content_tree *all,
-                      const struct content_tree *own)
+/* Some of a tree's files. */
+struct files {
+    const struct barclamp_file *list;
+    uint32_t count;
+};
+
+/* Which of all are one's own: for each, true or false. */
+static bool *find_own(struct arena *a, struct files all, struct files own)
 {
-    bool *is_own = arena_array(a, bool, all->count);
-    const char **paths = arena_array(a, const char *, own->count);
-    for (uint32_t i = 0; i < own->count; i++)
-        paths[i] = own->files[i].path;
-    qsort(paths, own->count, sizeof *paths, by_path);
-    for (uint32_t i = 0; i < all->count; i++)
-        is_own[i] = bsearch(&all->files[i].path, paths, own->count, sizeof *paths, by_path) != NULL;
+    bool *is_own = arena_array(a, bool, all.count);
+    const char **paths = arena_array(a, const char *, own.count);
+    for (uint32_t i = 0; i < own.count; i++)
+        paths[i] = own.list[i].path;
+    qsort(paths, own.count, sizeof *paths, by_path);
+    for (uint32_t i = 0; i < all.count; i++)
+        is_own[i] = bsearch(&all.list[i].path, paths, own.count, sizeof *paths, by_path) != NULL;
     return is_own;
+}
+
+static struct files files_of(const struct content_tree *tree)
+{
+    return (struct files){tree->files, tree->count};
+}
+
+static struct files drafts_of(const struct content_tree *tree)
+{
+    return (struct files){tree->drafts, tree->draft_count};
 }
 
 /* One's own come last, and everybody stays in order otherwise. */
@@ -67,9 +82,10 @@ struct check check_barclamps(struct arena *a, const char *directories, const cha
     beside_check_owners(&check.report, &own);
     struct rehearsal_files files = {.report = &check.report};
     files.tree = with ? read_with(a, directories, with) : own;
-    bool *is_own = find_own(a, &files.tree, &own);
+    bool *is_own = find_own(a, files_of(&files.tree), files_of(&own));
     put_own_last(a, &files.tree, is_own);
     files.is_heard = is_own;
+    files.is_draft_heard = find_own(a, drafts_of(&files.tree), drafts_of(&own));
     rehearsal_init(&rehearsal);
     const struct rehearsal_count in = rehearsal_import(&rehearsal, &files);
     const struct beside beside = {&rehearsal, &code, &check.report};

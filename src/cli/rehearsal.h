@@ -19,7 +19,8 @@ struct rehearsal {
 /* What is imported, and whom something is said about. */
 struct rehearsal_files {
     struct content_tree tree;
-    const bool *is_heard; /* for each file of the tree */
+    const bool *is_heard;       /* for each file of the tree */
+    const bool *is_draft_heard; /* for each draft of it      */
     struct report *report;
 };
 
@@ -33,8 +34,8 @@ void rehearsal_init(struct rehearsal *r);
 void rehearsal_fini(struct rehearsal *r);
 
 /* Import every file, in the order and as often as a daemon would (content/rounds.h). What stays
- * refused is told; then, since everybody is there now, what the engine warns of and which names
- * lead nowhere. */
+ * refused is told, and what the engine says to drafts, which nobody imports; then, since everybody
+ * is there now, what the engine warns of and which names lead nowhere. */
 struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files);
 
 /* The class behind a jig ("script"); "" when it is not known. */

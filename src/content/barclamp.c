@@ -86,7 +86,10 @@ static void add_all_hooks(struct report *r, const struct barclamp_file *file,
 static void put_source_path(struct report *r, const struct barclamp_file *file,
                             struct json *document)
 {
-    struct json *copy = json_clone(r->arena, json_get(document, STR("barclamp")));
+    const struct json *section = json_get(document, STR("barclamp"));
+    if (!section || section->kind != JSON_OBJECT)
+        return;
+    struct json *copy = json_clone(r->arena, section);
     if (json_unset(copy, STR("source_path")))
         report_warning(r, file_name(file), barclamp_place(file, STR("barclamp/source_path")),
                        "source_path is where the barclamp lies; this one is not used");
@@ -111,22 +114,33 @@ static void write_document(struct report *r, struct barclamp_file *file,
         file->document = text;
 }
 
+/* What cannot be one is none, and what is wrong with it has been said. */
+static void write_draft(struct report *r, struct barclamp_file *file, const struct json *document)
+{
+    if (document->kind != JSON_OBJECT || json_depth(document) > DOC_DEPTH_MAX)
+        return;
+    const struct str text = json_write(r->arena, document);
+    if (text.len <= DOC_MAX)
+        file->draft = text;
+}
+
 void barclamp_from_yaml(struct report *r, struct str text, const struct hook_finder *finder,
                         struct barclamp_file *file)
 {
     const uint32_t errors_before = r->errors;
     const struct json *tree;
-    if (yaml_read(r, file_name(file), text, &tree) != OK)
+    if (yaml_read(r, file_name(file), text, &tree) != OK && !tree)
         return;
     take_tree(file, tree);
     shape_check(r, file_name(file), tree);
-    struct json *document = json_clone(r->arena, tree);
-    if (r->errors == errors_before)
-        put_source_path(r, file, document);
+    struct json *document = yaml_sound_copy(r->arena, tree);
+    put_source_path(r, file, document);
     if (finder) /* also where the form is wrong: what is wrong with the code is to be told too */
         add_all_hooks(r, file, finder, document);
     if (r->errors == errors_before)
         write_document(r, file, document);
+    else
+        write_draft(r, file, document);
 }
 
 void barclamp_from_json(struct report *r, struct str text, struct barclamp_file *file)
@@ -139,8 +153,7 @@ void barclamp_from_json(struct report *r, struct str text, struct barclamp_file 
         return;
     }
     take_tree(file, tree);
-    const struct json *section = json_get(tree, STR("barclamp"));
-    if (section && section->kind == JSON_OBJECT && !json_get(section, STR("source_path")))
+    if (!json_at(tree, STR("barclamp/source_path")))
         put_source_path(r, file, tree);
     write_document(r, file, tree);
 }

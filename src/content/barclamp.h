@@ -6,7 +6,9 @@
  * what it says. Keys that are not known are kept and warned about.
  *
  * A YAML file's document gets `barclamp.source_path`, and each role its `hooks`. A JSON file is the
- * document itself; only the source path is added, when it has none.
+ * document itself; only the source path is added, when it has none. Of a YAML file with errors
+ * there is a draft, what would be its document without the values that are wrong: nobody imports
+ * it, but the engine can be asked what else it would refuse (core.h, core_rehearse).
  *
  * Everything lies in the report's arena.
  */
@@ -25,6 +27,7 @@ struct barclamp_file {
     const struct json *tree; /* what the file says; NULL when it cannot be read */
     bool is_yaml;
     struct str document; /* canonical JSON to import; empty: the report says why not */
+    struct str draft;    /* of a file that has errors; empty: there is none */
 };
 
 /* Which hooks does a Lua file define? Their names are appended to `names`, a list; what is wrong

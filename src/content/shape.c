@@ -148,7 +148,8 @@ struct checker {
     struct str file;
 };
 
-#define ERROR_AT(c, value, ...) report_error((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
+#define ERROR_AT(c, value, ...)                                                                    \
+    (yaml_mark_broken(value), report_error((c)->report, (c)->file, yaml_place(value), __VA_ARGS__))
 #define WARN_AT(c, value, ...)                                                                     \
     report_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
 
@@ -164,7 +165,7 @@ static const char *kind_name(const struct json *value)
     return names[value->kind];
 }
 
-/* ---- one value ---- */
+/* ---- one value, whose reader found nothing wrong with it ---- */
 
 static void check_text(struct checker *c, const struct json *value, const struct key_rule *rule)
 {
@@ -210,7 +211,8 @@ static void check_words(struct checker *c, const struct json *value, const struc
     if (!is_list(c, value, rule))
         return;
     for (const struct json *word = value->first; word; word = word->next)
-        check_word_of(c, word, rule);
+        if (!yaml_is_broken(word))
+            check_word_of(c, word, rule);
 }
 
 static void check_wants(struct checker *c, const struct json *value, const struct key_rule *rule)
@@ -220,7 +222,7 @@ static void check_wants(struct checker *c, const struct json *value, const struc
     for (const struct json *want = value->first; want; want = want->next)
         if (want->kind == JSON_OBJECT)
             check_map(c, want, rule->inner);
-        else
+        else if (!yaml_is_broken(want))
             check_word_of(c, want, rule);
 }
 
@@ -231,7 +233,7 @@ static void check_maps(struct checker *c, const struct json *value, const struct
     for (const struct json *item = value->first; item; item = item->next)
         if (item->kind == JSON_OBJECT)
             check_map(c, item, rule->inner);
-        else
+        else if (!yaml_is_broken(item))
             ERROR_AT(c, item, "%s must be a list of maps, this is %s", rule->key, kind_name(item));
 }
 
@@ -246,7 +248,8 @@ static void check_priority(struct checker *c, const struct json *value)
 static void check_schema(struct checker *c, const struct json *value)
 {
     struct violations errors = {0}, odd = {0};
-    schema_check(c->report->arena, value, &errors, &odd);
+    if (!schema_check(c->report->arena, value, &errors, &odd))
+        yaml_mark_broken(value);
     for (const struct violation *v = errors.first; v; v = v->next)
         report_error(c->report, c->file, yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
                      "in the schema, %.*s %.*s", STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
@@ -312,12 +315,14 @@ static const struct key_rule *find_rule(const struct map_rule *rule, struct str 
 }
 
 /* Calls itself through check_value; bounded by the tables, which are three maps deep. A key
- * without a value is as good as none, and an empty text does not name anything. */
+ * without a value is as good as none, and an empty text does not name anything. Of a broken map
+ * nobody knows what it lacks. */
 static void check_map(struct checker *c, const struct json *map, const struct map_rule *rule)
 {
     for (uint32_t i = 0; i < rule->count; i++) {
         const struct json *value = json_get(map, str_from(rule->keys[i].key));
-        if (rule->keys[i].required && (!value || value->kind == JSON_NULL))
+        const bool is_absent = !value || (value->kind == JSON_NULL && !yaml_is_broken(value));
+        if (rule->keys[i].required && is_absent && !yaml_is_broken(map))
             report_error(c->report, c->file, yaml_place(value ? value : map), "%s must have a %s",
                          rule->noun, rule->keys[i].key);
     }
@@ -326,7 +331,7 @@ static void check_map(struct checker *c, const struct json *map, const struct ma
         if (!known)
             WARN_AT(c, value, "the key %.*s of %s means nothing here; it is kept",
                     STR_FMT_ARGS(report_brief(value->key)), rule->noun);
-        else if (value->kind != JSON_NULL)
+        else if (value->kind != JSON_NULL && !yaml_is_broken(value))
             check_value(c, value, known);
     }
 }
@@ -336,6 +341,6 @@ void shape_check(struct report *r, struct str file, const struct json *tree)
     struct checker c = {.report = r, .file = file};
     if (tree->kind == JSON_OBJECT)
         check_map(&c, tree, &file_rule);
-    else
+    else if (!yaml_is_broken(tree))
         ERROR_AT(&c, tree, "a barclamp must be a map, this is %s", kind_name(tree));
 }

@@ -2,7 +2,7 @@
  *
  * The keys of each map of the format, and the shape of each value, stand in tables here. Checking
  * goes on after each mistake. Only trees that yaml_read made can be checked: every complaint has
- * its line.
+ * its line, and what it is about is marked as broken (yaml.h).
  */
 #pragma once
 

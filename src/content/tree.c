@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "content/order.h"
+#include "content/yaml.h"
 #include "sys/files.h"
 
 static const struct text_place nowhere;
@@ -243,7 +244,7 @@ static void leave_out_doubles(struct reading *r)
                        barclamp_place(list[i], STR("barclamp/name")),
                        "is not read, since barclamp %.*s is also in %s",
                        STR_FMT_ARGS(report_brief(kept->name)), kept->path);
-        list[i]->document = STR("");
+        list[i]->document = list[i]->draft = STR("");
         list[i]->tree = NULL;
     }
 }
@@ -252,11 +253,16 @@ static struct content_tree put_in_order(struct reading *r)
 {
     struct arena *a = r->report->arena;
     uint32_t *order = arena_array(a, uint32_t, r->count);
-    struct content_tree tree = {.files = arena_array(a, struct barclamp_file, r->count)};
+    struct content_tree tree = {.files = arena_array(a, struct barclamp_file, r->count),
+                                .drafts = arena_array(a, struct barclamp_file, r->count)};
     content_order(a, r->files, r->count, order);
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->files[order[i]].document.len)
-            tree.files[tree.count++] = r->files[order[i]];
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct barclamp_file *file = &r->files[order[i]];
+        if (file->document.len)
+            tree.files[tree.count++] = *file;
+        else if (file->draft.len)
+            tree.drafts[tree.draft_count++] = *file;
+    }
     return tree;
 }
 
@@ -280,12 +286,48 @@ struct content_tree content_read_tree(struct report *report, const char *directo
 
 /* ---- what the engine said ---- */
 
+static void report_problem(struct report *r, const struct barclamp_file *file,
+                           const struct problem *p)
+{
+    report_error(r, str_from(file->path), barclamp_place(file, p->field), "%.*s: %.*s",
+                 STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
+}
+
 void content_report_problems(struct report *r, const struct barclamp_file *file,
                              const struct problem *problems)
 {
     for (const struct problem *p = problems; p; p = p->next)
-        report_error(r, str_from(file->path), barclamp_place(file, p->field), "%.*s: %.*s",
-                     STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
+        report_problem(r, file, p);
+}
+
+static bool is_draft(const struct content_tree *tree, struct str barclamp)
+{
+    for (uint32_t i = 0; i < tree->draft_count; i++)
+        if (str_eq_nocase(tree->drafts[i].name, barclamp))
+            return true;
+    return false;
+}
+
+/* Does the problem only follow from errors that the reader told? */
+static bool is_told(const struct content_tree *tree, const struct barclamp_file *file,
+                    const struct problem *p)
+{
+    switch ((int)p->code) {
+    case PROBLEM_MISSING:
+    case PROBLEM_BAD_VALUE: return !yaml_is_sound_at(file->tree, p->field);
+    case PROBLEM_NOT_FOUND:
+        return str_eq(p->field, STR("barclamp/parent")) && is_draft(tree, file->parent);
+    default: return false;
+    }
+}
+
+void content_report_draft(struct report *r, const struct content_tree *tree, uint32_t i,
+                          const struct problem *problems)
+{
+    const struct barclamp_file *file = &tree->drafts[i];
+    for (const struct problem *p = problems; p; p = p->next)
+        if (!is_told(tree, file, p))
+            report_problem(r, file, p);
 }
 
 void content_report_warnings(struct report *r, const struct barclamp_file *file, struct str doc)

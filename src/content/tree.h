@@ -27,6 +27,8 @@
 struct content_tree {
     struct barclamp_file *files; /* in the order to import them */
     uint32_t count;
+    struct barclamp_file *drafts; /* those with errors of which there is a draft, likewise */
+    uint32_t draft_count;
 };
 
 /* Read "DIR[:DIR]". The report is sorted at the end. */
@@ -38,3 +40,7 @@ struct content_tree content_read_tree(struct report *r, const char *directories,
 void content_report_problems(struct report *r, const struct barclamp_file *file,
                              const struct problem *problems);
 void content_report_warnings(struct report *r, const struct barclamp_file *file, struct str doc);
+/* What the engine said to draft `i`, but for what only follows from errors that were told: values
+ * that the draft lacks for them, a parent that is a draft itself. */
+void content_report_draft(struct report *r, const struct content_tree *tree, uint32_t i,
+                          const struct problem *problems);

@@ -107,12 +107,14 @@ static void put_member(struct level *level, struct node *node)
     struct node *key = level->key;
     level->key = NULL;
     if (level->key_merges) {
+        level->node->is_broken = level->node->is_broken || node->is_broken;
         level->merged = &node->value;
         level->merged_at = key->at;
         return;
     }
     node->value.key = key->value.text;
     node->at = key->at;
+    node->is_broken = node->is_broken || key->is_broken;
     yaml_append(&level->node->value, &node->value);
 }
 
@@ -224,9 +226,12 @@ static void take_scalar(struct reader *r, const yaml_event_t *event)
     const size_t length = event->data.scalar.length;
     must(length <= UINT32_MAX); /* an escape of two bytes stands for four at most */
     const struct str raw = {(const char *)event->data.scalar.value, (uint32_t)length};
+    const uint32_t errors_before = r->report->errors;
     if (!str_is_clean(raw)) {
+        struct node *unclean = make_node(r, JSON_STRING, at);
         SAY_ERROR(r, at, "U+0000 may not stand in a text");
-        put(r, make_node(r, JSON_STRING, at));
+        unclean->is_broken = true;
+        put(r, unclean);
         return;
     }
     if (!afford(r, raw.len, at))
@@ -243,6 +248,7 @@ static void take_scalar(struct reader *r, const yaml_event_t *event)
     } else if (event->data.scalar.tag) {
         check_tag(r, event->data.scalar.tag, YAML_STR_TAG, at);
     }
+    node->is_broken = r->report->errors > errors_before;
     add_anchor(r, event->data.scalar.anchor, node);
     if (is_key)
         put_key(r, &r->open[r->depth - 1], node,
@@ -260,6 +266,7 @@ static void begin(struct reader *r, const yaml_event_t *event)
     const bool is_map = event->type == YAML_MAPPING_START_EVENT;
     const yaml_char_t *tag =
         is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+    const uint32_t errors_before = r->report->errors;
     check_tag(r, tag, is_map ? YAML_MAP_TAG : YAML_SEQ_TAG, at);
     if (wants_key(r)) {
         stop(r, at, "a key must be a text");
@@ -272,6 +279,7 @@ static void begin(struct reader *r, const yaml_event_t *event)
     if (!afford(r, 0, at))
         return;
     struct node *node = make_node(r, is_map ? JSON_OBJECT : JSON_ARRAY, at);
+    node->is_broken = r->report->errors > errors_before;
     add_anchor(r, is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor,
                node);
     r->open[r->depth++] = (struct level){.node = node};
@@ -293,10 +301,12 @@ static void take_alias(struct reader *r, const yaml_event_t *event)
     const struct str shown = report_brief(name);
     const struct node *anchored = find_anchor(r, name);
     if (!anchored || is_open(r, anchored)) {
+        struct node *nothing = make_node(r, JSON_NULL, at);
         SAY_ERROR(r, at,
                   anchored ? "*%.*s refers to what it stands in" : "there is no anchor &%.*s",
                   STR_FMT_ARGS(shown));
-        anchored = make_node(r, JSON_NULL, at);
+        nothing->is_broken = true;
+        anchored = nothing;
     }
     if (r->depth + json_depth(&anchored->value) > JSON_DEPTH_MAX) {
         stop(r, at, "lists and maps are nested too deeply");
@@ -363,6 +373,7 @@ static void read_events(struct reader *r, struct str text)
         yaml_event_t event;
         if (!yaml_parser_parse(&r->parser, &event)) {
             say_syntax(r, text);
+            r->stopped = true;
             return;
         }
         more = take_event(r, &event);
@@ -404,6 +415,7 @@ err yaml_read(struct report *report, struct str file, struct str text,
 {
     const uint32_t errors_before = report->errors;
     struct reader *r = arena_new(report->arena, struct reader);
+    *out_value = NULL;
     r->arena = report->arena;
     r->report = report;
     r->file = file;
@@ -415,12 +427,12 @@ err yaml_read(struct report *report, struct str file, struct str text,
     must(yaml_parser_initialize(&r->parser));
     read_events(r, text);
     yaml_parser_delete(&r->parser);
-    if (report->errors > errors_before)
+    if (r->stopped)
         return ERR_SYNTAX;
     if (!r->root)
         r->root = make_node(r, JSON_NULL, (struct text_place){.line = 1, .column = 1});
     *out_value = &r->root->value;
-    return OK;
+    return report->errors > errors_before ? ERR_SYNTAX : OK;
 }
 
 /* ---- looking back ---- */
@@ -455,4 +467,62 @@ struct text_place yaml_place_at(const struct json *root, struct str path)
         from = to + 1;
     }
     return yaml_place(value);
+}
+
+/* ---- what is broken ---- */
+
+/* Every value of a tree lies in a node of ours, which nobody made const. */
+void yaml_mark_broken(const struct json *value)
+{
+    ((struct node *)(uintptr_t)value)->is_broken = true;
+}
+
+bool yaml_is_broken(const struct json *value)
+{
+    return ((const struct node *)value)->is_broken;
+}
+
+bool yaml_is_sound_at(const struct json *root, struct str slash_path)
+{
+    const struct json *value = root;
+    for (uint32_t from = 0; value && !yaml_is_broken(value) && from < slash_path.len;) {
+        const uint32_t to = str_find(slash_path, '/', from);
+        value = step_into(value, str_slice(slash_path, from, to));
+        from = to + 1;
+    }
+    return value && !yaml_is_broken(value) && value->kind != JSON_NULL;
+}
+
+static bool is_plain_list(const struct json *value)
+{
+    const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
+    while (item && item->kind != JSON_ARRAY && item->kind != JSON_OBJECT)
+        item = item->next;
+    return value->kind == JSON_ARRAY && !item;
+}
+
+/* Of a list of plain values the sound ones. Whoever speaks of one later speaks of the list. */
+static struct json *copy_sound_items(struct arena *a, const struct json *list)
+{
+    struct json *copy = json_make(a, JSON_ARRAY);
+    copy->key = list->key;
+    for (const struct json *item = list->first; item; item = item->next)
+        if (!yaml_is_broken(item))
+            json_append(copy, json_clone(a, item));
+    return copy;
+}
+
+/* Bounded by JSON_DEPTH_MAX, which everything read obeys. */
+struct json *yaml_sound_copy(struct arena *a, const struct json *value)
+{
+    struct json *copy = json_make(a, yaml_is_broken(value) ? JSON_NULL : value->kind);
+    copy->key = value->key;
+    if (copy->kind == JSON_NULL)
+        return copy;
+    if (is_plain_list(value))
+        return copy_sound_items(a, value);
+    copy->text = value->text;
+    for (const struct json *child = value->first; child; child = child->next)
+        yaml_append(copy, yaml_sound_copy(a, child));
+    return copy;
 }

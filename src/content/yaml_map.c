@@ -91,7 +91,10 @@ void yaml_end_map(struct reader *r, const struct level *level)
 {
     struct json *map = &level->node->value;
     uint32_t sources, room = map->count;
+    const uint32_t errors_before = r->report->errors;
     const struct json *first = merge_sources(r, level, &sources);
+    if (r->report->errors > errors_before)
+        level->node->is_broken = true; /* nobody knows what it lacks */
     const struct json *source = first;
     for (uint32_t i = 0; source && i < sources; i++, source = source->next)
         room += source->count;

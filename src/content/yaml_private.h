@@ -15,6 +15,7 @@
 struct node {
     struct json value; /* first, so that the one can be had from the other */
     struct text_place at;
+    bool is_broken; /* what stands there is not to be used; the report says why */
 };
 
 struct anchor {

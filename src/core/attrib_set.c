@@ -55,8 +55,8 @@ struct setting {
     attrib_ix attrib;
     struct place place;
     enum bucket bucket;
-    uint16_t offset; /* of the document */
-    const struct json *value;
+    uint16_t offset;  /* of the document */
+    struct str value; /* canonical */
 };
 
 static bool is_target(uint32_t table)
@@ -100,7 +100,7 @@ static bool read_setting(struct core *c, const struct attrib_set_command *p, str
         return false;
     out->attrib = attrib_by_id(c, p->attrib_id);
     out->bucket = (enum bucket)p->bucket;
-    out->value = p->value.len ? doc_tree(c->arena, p->value) : json_make(c->arena, JSON_NULL);
+    out->value = p->value.len ? p->value : STR("null");
     if (!data_place(c, (enum table)p->target, p->id, out->attrib, &out->place))
         return refuse_place(c, p);
     out->offset = shelf_offset(out->place.table, out->bucket);
@@ -116,11 +116,26 @@ static void check_schema(struct core *c, const struct setting *s)
 {
     const struct attrib *attrib = attrib_at(c, s->attrib);
     struct violations found = {0};
-    if (!attrib->schema || schema_validate(c->arena, doc_tree(c->arena, doc_of(c, attrib->schema)),
-                                           text_of(c, attrib->name), s->value, &found))
+    if (!attrib->schema ||
+        schema_validate(c->arena, doc_tree(c->arena, doc_of(c, attrib->schema)),
+                        text_of(c, attrib->name), doc_tree(c->arena, s->value), &found))
         return;
     for (const struct violation *v = found.first; v; v = v->next)
         refuse(c, PROBLEM_SCHEMA_VIOLATED, STR("value"), SAY(c, v->path, STR(" "), v->text));
+}
+
+static bool is_object(struct str value)
+{
+    return value.at[0] == '{';
+}
+
+/* What a path puts around a value. */
+static uint32_t levels_of(struct str path)
+{
+    uint32_t levels = path.len > 0;
+    for (uint32_t at = 0; at < path.len; at++)
+        levels += path.at[at] == '/';
+    return levels;
 }
 
 static bool may_write(struct core *c, const struct setting *s)
@@ -132,9 +147,9 @@ static bool may_write(struct core *c, const struct setting *s)
     if (s->bucket == BUCKET_USER)
         check_schema(c, s);
     const struct str map = text_of(c, attrib->map);
-    if (data_depth(map, s->value) > JSON_DEPTH_MAX - STAGED_LEVELS)
+    if (levels_of(map) + json_text_depth(s->value) > JSON_DEPTH_MAX - STAGED_LEVELS)
         refuse(c, PROBLEM_BAD_VALUE, STR("value"), STR("has more levels than a document may have"));
-    if (map.len == 0 && s->value->kind != JSON_OBJECT)
+    if (map.len == 0 && !is_object(s->value))
         refuse(c, PROBLEM_BAD_VALUE, STR("value"),
                STR("must be an object, for the attrib has no map to put it at"));
     return !refused(c);
@@ -142,13 +157,33 @@ static bool may_write(struct core *c, const struct setting *s)
 
 /* ---- writing ---- */
 
+/* {"a":{"b":value}} for path "a/b"; the value itself for "". */
+static struct str wrap(struct core *c, struct str path, struct str value)
+{
+    struct buf b = buf_in(c->arena);
+    uint32_t levels = 0;
+    if (path.len == 0)
+        return value;
+    for (uint32_t from = 0; from <= path.len; levels++) {
+        const uint32_t to = str_find(path, '/', from);
+        buf_put_c(&b, '{');
+        json_write_string(&b, str_slice(path, from, to));
+        buf_put_c(&b, ':');
+        from = to + 1;
+    }
+    buf_put_str(&b, value);
+    while (levels--)
+        buf_put_c(&b, '}');
+    return buf_str(&b);
+}
+
 /* The document with the value merged in; false when it grew too long. */
 static bool with_value(struct core *c, const struct setting *s, doc_h old, struct str *out_doc)
 {
     const struct str map = text_of(c, attrib_at(c, s->attrib)->map);
     const bool nulls_remove = s->bucket == BUCKET_SYSTEM || s->bucket == BUCKET_NOTE;
-    *out_doc = json_text_put(c->arena, doc_of(c, old), json_wrap(c->arena, map, s->value),
-                             nulls_remove && s->value->kind == JSON_OBJECT);
+    *out_doc = json_text_put(c->arena, doc_of(c, old), wrap(c, map, s->value),
+                             nulls_remove && is_object(s->value));
     if (out_doc->len <= DOC_MAX)
         return true;
     return refuse(c, PROBLEM_BAD_TEXT, STR("value"),
@@ -163,8 +198,35 @@ static const struct json *effective(struct core *c, const struct setting *s)
 }
 
 /* Documents that hooks keep for thousands of nodes are not read to see whether somebody hides the
- * change: one run too many costs less. */
-enum { LARGE_DOC = 16 << 10 };
+ * change, and neither is what lies over or under them: one run too many costs less. */
+enum { LARGE_DOC = 16 << 10, LARGE_LAYERS = 128 << 10 };
+
+static uint32_t len_of(const struct core *c, doc_h doc)
+{
+    return doc_of(c, doc).len;
+}
+
+static uint32_t deployment_role_len(const struct core *c, const struct deployment_role *dr)
+{
+    return len_of(c, role_at(c, dr->role)->template) + len_of(c, dr->wall) +
+           len_of(c, dr->committed_data);
+}
+
+/* Bytes that effective() would read. */
+static uint32_t layers_len(const struct core *c, struct place place)
+{
+    if (place.table == TABLE_NODE) {
+        const struct node *node = node_at(c, (node_ix){place.ix});
+        return len_of(c, node->discovery) + len_of(c, node->hint);
+    }
+    if (place.table == TABLE_ROLE)
+        return len_of(c, role_at(c, (role_ix){place.ix})->template);
+    if (place.table == TABLE_DEPLOYMENT_ROLE)
+        return deployment_role_len(c, deployment_role_at(c, (deployment_role_ix){place.ix}));
+    const struct noderole *nr = noderole_at(c, (noderole_ix){place.ix});
+    return deployment_role_len(c, deployment_role_at(c, nr->dr)) + len_of(c, nr->wall) +
+           len_of(c, nr->computed) + len_of(c, nr->sysdata) + len_of(c, nr->committed_data);
+}
 
 /* True when the document changed; *out_changed when the attrib reads otherwise than before. */
 static bool write_doc(struct core *c, const struct setting *s, bool *out_changed)
@@ -175,7 +237,8 @@ static bool write_doc(struct core *c, const struct setting *s, bool *out_changed
     *out_changed = false;
     if (!with_value(c, s, old, &doc) || str_eq(doc, doc_of(c, old)))
         return false;
-    const bool looks = s->bucket != BUCKET_NOTE && doc.len <= LARGE_DOC;
+    const bool looks =
+        s->bucket != BUCKET_NOTE && doc.len <= LARGE_DOC && layers_len(c, s->place) <= LARGE_LAYERS;
     const struct json *before = looks ? effective(c, s) : NULL;
     char *open = core_edit_row(c, s->place.table, s->place.ix);
     put_doc(c, (doc_h *)(void *)(open + s->offset), doc);
@@ -250,6 +313,20 @@ void do_attrib_set(struct core *c, const struct attrib_set_command *p)
 
 /* ---- what a role computed ---- */
 
+/* Does anybody take a value of it? */
+static bool is_taken_from(struct core *c, noderole_ix nr)
+{
+    uint32_t count;
+    const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct vec *links = &noderole_at(c, below[i])->links;
+        for (uint32_t k = 0; k < links->count; k += 2)
+            if (vec_at(c, links, k) == nr.v)
+                return true;
+    }
+    return false;
+}
+
 void do_noderole_computed(struct core *c, const struct noderole_computed_command *p)
 {
     const noderole_ix nr = noderole_by_id(c, p->id);
@@ -264,9 +341,11 @@ void do_noderole_computed(struct core *c, const struct noderole_computed_command
     c->out->id = p->id;
     if (str_eq(p->data.len ? p->data : STR("{}"), doc_of(c, noderole_at(c, nr)->computed)))
         return;
-    const struct json *before = data_noderole(c, nr, true, c->arena);
+    /* It may be large, and reading it all takes its time. */
+    const struct json *before = is_taken_from(c, nr) ? data_noderole(c, nr, true, c->arena) : NULL;
     put_doc(c, &noderole_edit(c, nr)->computed, p->data);
-    data_tell_linked(c, nr, before);
+    if (before)
+        data_tell_linked(c, nr, before);
 }
 
 /* ---- all of a noderole's data at once ---- */

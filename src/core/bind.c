@@ -103,23 +103,6 @@ static noderole_ix find_parent(const struct core *c, role_ix wanted, node_ix n, 
 
 /* ---- may it be there? ---- */
 
-static void check_requires(struct core *c, role_ix r)
-{
-    const struct role *role = role_at(c, r);
-    if (!role->unresolved)
-        return;
-    roles_refuse_unresolved(c, r);
-}
-
-static void check_jig(struct core *c, role_ix r)
-{
-    if (role_can_run(c, r))
-        return;
-    refuse(c, PROBLEM_JIG_INACTIVE, STR("role_id"),
-           SAY(c, STR("role "), text_of(c, role_at(c, r)->name), STR(" cannot run: "),
-               role_why_not(c, r, c->arena)));
-}
-
 static bool provides_overlap(const struct core *c, role_ix a, role_ix b)
 {
     const struct vec *v = &role_at(c, a)->provided;
@@ -153,13 +136,11 @@ static void check_neighbour(struct core *c, role_ix r, noderole_ix other)
 static bool may_create(struct core *c, role_ix r, node_ix n)
 {
     const struct role *role = role_at(c, r);
-    role_refuse_withdrawn(c, r);
-    check_requires(c, r);
+    role_refuse_unusable(c, r);
     if (role->flags & ROLE_ABSTRACT)
         refuse(c, PROBLEM_ABSTRACT_ROLE, STR("role_id"),
                SAY(c, STR("role "), text_of(c, role->name),
                    STR(" is abstract: bind a role that provides it")));
-    check_jig(c, r);
     const struct vec *v = &node_at(c, n)->noderoles;
     for (uint32_t i = 0; i < v->count; i++)
         check_neighbour(c, r, (noderole_ix){vec_at(c, v, i)});

@@ -150,7 +150,7 @@ static void collect_archives(struct core *c, struct collecting *to)
     const struct archived *items = c->archives.items;
     for (uint32_t i = 0; i < c->archives.count; i++) {
         if (items[i].table == TABLE_OLD_RUN)
-            run_collect(c, i, to->visit, to->context);
+            run_collect(c, &items[i], to->visit, to->context);
         else
             visit_interval(c, &items[i], to);
         if (items[i].data)

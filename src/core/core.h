@@ -90,6 +90,11 @@ struct outcome {
 void core_step(struct core *c, const struct command *command, struct arena *arena,
                struct effects *fx, struct outcome *out);
 
+/* What would come of importing these documents one after the other: an outcome for each. Nothing of
+ * it stays, but each sees what those before it brought, unless they are refused. */
+void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *arena,
+                   struct outcome *outcomes);
+
 /* There is annealing to do: step a COMMAND_ANNEAL. */
 bool core_has_work(const struct core *c);
 /* It has taken so many steps that its numbering of them comes near its end (2^31 steps: months).
@@ -128,6 +133,13 @@ int64_t core_find(const struct core *c, enum table table, struct str name);
 /* The noderole of that role on that node; 0 = not bound. */
 int64_t core_noderole(const struct core *c, int64_t node_id, int64_t role_id);
 int64_t core_deployment_role(const struct core *c, int64_t deployment_id, int64_t role_id);
+/* Why nobody can bind this role now, as a refusal would say it: its barclamp does not name it any
+ * more, what it requires or wants is not there, its jig is unknown or not active. Empty when it can
+ * be bound. That it is abstract is no trouble of its. */
+struct str core_role_unusable(const struct core *c, int64_t role_id, struct arena *a);
+/* Why this jig is not active; empty when it is, and for the jigs of tests while the test jig is on.
+ * Lives until the next step. */
+struct str core_jig_inactive(const struct core *c, int64_t jig_id);
 /* Direct neighbours in the graph, by id ascending; *out_count of them, in the arena. */
 int64_t *core_parents(const struct core *c, int64_t noderole_id, struct arena *a,
                       uint32_t *out_count);

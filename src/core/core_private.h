@@ -186,9 +186,8 @@ struct str runlog_tail(struct str runlog);
 /* A start that was ordered is over; once for each. Of one that is being stopped the result does
  * not count. */
 void run_archive(struct core *c, run_ix run, uint32_t result, struct str runlog);
-/* The end of a batch: hand out the run that is number `at` of its archives, and what goes for it.
- */
-void run_collect(const struct core *c, uint32_t at,
+/* The end of a batch: hand out the run, and before it the one that goes for it. */
+void run_collect(const struct core *c, const struct archived *old,
                  void (*visit)(void *context, const struct change *change), void *context);
 
 /* ---- hooks.c: outbox and questions ---- */
@@ -330,8 +329,8 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 
 /* Rebuild every derived list of all roles (parents, provided, wanted, jig ...) and cohorts. */
 void roles_resolve(struct core *c);
-/* REQUIRE_UNRESOLVED and ATTRIB_UNKNOWN, naming each name this role waits for. */
-void roles_refuse_unresolved(struct core *c, role_ix r);
+/* Says no, with every reason, when nobody can bind it now: as core_role_unusable() has it. */
+void role_refuse_unusable(struct core *c, role_ix r);
 /* Says no when its barclamp does not name it any more: it may only stay where it is. */
 void role_refuse_withdrawn(struct core *c, role_ix r);
 /* Does any role provide another? Nothing of that needs checking otherwise. */

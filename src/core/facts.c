@@ -86,13 +86,13 @@ static void put_stored(struct writer *w, const char *name, doc_h doc, const char
     put_document(w, name, doc ? doc_of(w->c, doc) : str_from(empty));
 }
 
-/* What is known of a node: as data_node(), but what was discovered can be long and is only
- * copied. */
+/* What is known of a node: as data_node(), but both documents can be long and are only copied. */
 static void put_node_data(struct writer *w, const struct node *node)
 {
     const struct str found = doc_of(w->c, node->discovery);
-    const struct json *hint = data_object(w->arena, doc_of(w->c, node->hint));
-    put_document(w, "data", json_text_put(w->arena, found, hint, false));
+    const struct str hint = doc_of(w->c, node->hint);
+    put_document(w, "data",
+                 json_text_put(w->arena, found, hint.at[0] == '{' ? hint : STR("{}"), false));
 }
 
 /* ---- nodes ---- */

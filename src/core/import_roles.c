@@ -146,7 +146,8 @@ static void read_want(struct import *im, const struct json *item, struct str pla
     if (wrong)
         import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "at"),
                       SAY(im->c, STR("at "), str_from(wrong)));
-    if (wrong || !import_name(im, name, place, names_check_attrib))
+    const struct str field = is_name ? place : place_of(im, place, "name");
+    if (!import_name(im, name, field, names_check_attrib) || wrong)
         return;
     struct json *want = find_want(wants, name);
     if (!want) {

@@ -4,6 +4,12 @@
 
 /* ---- what a role can do here ---- */
 
+static bool jig_is_test(const struct core *c, jig_ix ix)
+{
+    const struct jig_class *class = jig_class_find(text_of(c, jig_at(c, ix)->class_name));
+    return class && class->is_test;
+}
+
 bool role_can_run(const struct core *c, role_ix r)
 {
     const jig_ix jig = role_at(c, r)->jig;
@@ -13,12 +19,10 @@ bool role_can_run(const struct core *c, role_ix r)
         return false;
     if (!jig.v) /* nobody knows what it would be, so it can be pretended like any other */
         return true;
-    const struct jig *j = jig_at(c, jig);
-    if (!j->stays_itself)
+    if (!jig_at(c, jig)->stays_itself)
         return true;
     /* Whoever turns the test jig on wants roles that name it to run as well. */
-    const struct jig_class *class = jig_class_find(text_of(c, j->class_name));
-    return class && class->is_test;
+    return jig_is_test(c, jig);
 }
 
 struct str role_jig_name(const struct core *c, role_ix r)
@@ -30,25 +34,25 @@ struct str role_jig_name(const struct core *c, role_ix r)
     return text_of(c, role->jig.v ? jig_at(c, role->jig)->name : role->jig_name);
 }
 
+/* What is known of why a jig is not active; often that is nothing. */
+static struct str jig_why_not(const struct core *c, jig_ix ix)
+{
+    if (jig_at(c, ix)->inactive_reason)
+        return text_of(c, jig_at(c, ix)->inactive_reason);
+    return jig_is_test(c, ix) ? STR("the test jig is off") : STR("");
+}
+
 struct str role_why_not(const struct core *c, role_ix r, struct arena *a)
 {
     const struct role *role = role_at(c, r);
     struct buf b = buf_in(a);
     buf_put_z(&b, "jig ");
     buf_put_str(&b, text_of(c, role->jig_name));
-    if (!role->jig.v) {
-        buf_put_z(&b, " is not known here");
-        return buf_str(&b);
-    }
-    const struct jig *jig = jig_at(c, role->jig);
-    const struct jig_class *class = jig_class_find(text_of(c, jig->class_name));
-    buf_put_z(&b, " is not active");
-    if (jig->inactive_reason) {
-        buf_put_z(&b, ": ");
-        buf_put_str(&b, text_of(c, jig->inactive_reason));
-    } else if (class && class->is_test) {
-        buf_put_z(&b, " because the test jig is off");
-    }
+    const struct str why = role->jig.v ? jig_why_not(c, role->jig) : STR("");
+    buf_put_z(&b, role->jig.v ? " is not active" : " is not known here");
+    if (why.len)
+        buf_put_z(&b, jig_at(c, role->jig)->inactive_reason ? ": " : " because ");
+    buf_put_str(&b, why);
     return buf_str(&b);
 }
 
@@ -75,33 +79,106 @@ static void count_kinds(struct core *c)
     }
 }
 
-/* ---- what a role waits for ---- */
+/* ---- why nobody can bind it ---- */
 
-static void refuse_required(struct core *c, const struct role *role, struct str name)
+struct faults {
+    const struct core *c;
+    const struct role *role;
+    struct arena *arena;
+    struct problem *first, *last;
+};
+
+/* "role NAME", and the pieces. */
+static void add_fault(struct faults *f, enum problem_code code, const struct str *pieces,
+                      uint32_t count)
 {
-    if (!name_find(c, TABLE_ROLE, name))
-        refuse(c, PROBLEM_REQUIRE_UNRESOLVED, STR("role_id"),
-               SAY(c, STR("role "), text_of(c, role->name), STR(" requires role "), name,
-                   STR(", which has not been imported")));
+    struct buf b = buf_in(f->arena);
+    buf_put_z(&b, "role ");
+    buf_put_str(&b, text_of(f->c, f->role->name));
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_str(&b, pieces[i]);
+    struct problem *p = arena_new(f->arena, struct problem);
+    *p = (struct problem){.code = code, .field = STR("role_id"), .text = buf_str(&b)};
+    *(f->last ? &f->last->next : &f->first) = p;
+    f->last = p;
 }
 
-void roles_refuse_unresolved(struct core *c, role_ix r)
+#define FAULT(f, code, ...)                                                                        \
+    add_fault((f), (code), (const struct str[]){__VA_ARGS__},                                      \
+              (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+
+static void find_required(struct faults *f, struct str name)
 {
-    const struct role *role = role_at(c, r);
-    const struct json *requires = doc_tree(c->arena, text_of(c, role->requires));
-    const struct json *wants = doc_tree(c->arena, text_of(c, role->wants));
+    if (!name_find(f->c, TABLE_ROLE, name))
+        FAULT(f, PROBLEM_REQUIRE_UNRESOLVED, STR(" requires role "), name,
+              STR(", which has not been imported"));
+}
+
+/* What it waits for. */
+static void find_unresolved(struct faults *f)
+{
+    const struct core *c = f->c;
+    const struct role *role = f->role;
+    const struct json *requires = doc_tree(f->arena, text_of(c, role->requires));
+    const struct json *wants = doc_tree(f->arena, text_of(c, role->wants));
     for (const struct json *name = requires->first; name; name = name->next)
-        refuse_required(c, role, name->text);
+        find_required(f, name->text);
     const text_h client = role->jig.v ? jig_at(c, role->jig)->client_role_name : 0;
     if (client)
-        refuse_required(c, role, text_of(c, client));
+        find_required(f, text_of(c, client));
     for (const struct json *want = wants->first; want; want = want->next) {
         const struct json *name = json_get(want, STR("name"));
         if (name && !name_find(c, TABLE_ATTRIB, name->text))
-            refuse(c, PROBLEM_ATTRIB_UNKNOWN, STR("role_id"),
-                   SAY(c, STR("role "), text_of(c, role->name), STR(" wants attrib "), name->text,
-                       STR(", which does not exist")));
+            FAULT(f, PROBLEM_ATTRIB_UNKNOWN, STR(" wants attrib "), name->text,
+                  STR(", which does not exist"));
     }
+}
+
+static const struct problem *role_faults(const struct core *c, role_ix r, struct arena *a)
+{
+    struct faults f = {.c = c, .role = role_at(c, r), .arena = a};
+    if (f.role->flags & ROLE_WITHDRAWN)
+        FAULT(&f, PROBLEM_WRONG_STATE, STR(" is no longer in barclamp "),
+              text_of(c, barclamp_at(c, f.role->barclamp)->name), STR(" and cannot be bound anew"));
+    if (f.role->unresolved)
+        find_unresolved(&f);
+    if (!role_can_run(c, r))
+        FAULT(&f, PROBLEM_JIG_INACTIVE, STR(" cannot run: "), role_why_not(c, r, a));
+    return f.first;
+}
+
+void role_refuse_unusable(struct core *c, role_ix r)
+{
+    for (const struct problem *p = role_faults(c, r, c->arena); p; p = p->next)
+        refuse(c, p->code, p->field, p->text);
+}
+
+void role_refuse_withdrawn(struct core *c, role_ix r)
+{
+    if (!(role_at(c, r)->flags & ROLE_WITHDRAWN))
+        return;
+    const struct problem *first = role_faults(c, r, c->arena);
+    refuse(c, first->code, first->field, first->text);
+}
+
+struct str core_role_unusable(const struct core *c, int64_t role_id, struct arena *a)
+{
+    const role_ix r = role_by_id(c, role_id);
+    struct buf b = buf_in(a);
+    for (const struct problem *p = r.v ? role_faults(c, r, a) : NULL; p; p = p->next) {
+        buf_put_z(&b, b.len ? "; " : "");
+        buf_put_str(&b, p->text);
+    }
+    return buf_str(&b);
+}
+
+struct str core_jig_inactive(const struct core *c, int64_t jig_id)
+{
+    const jig_ix ix = jig_by_id(c, jig_id);
+    if (!ix.v || jig_at(c, ix)->active || (jig_is_test(c, ix) && core_settings(c)->test_jig))
+        return STR("");
+    const struct str why = jig_why_not(c, ix);
+    return why.len ? why : STR("it is switched off");
 }
 
 /* ---- names into lists ---- */

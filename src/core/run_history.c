@@ -37,29 +37,12 @@ void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog)
     put_text(c, &log, STR(""));
 }
 
-/* Did so many of its noderole end after it, in this same batch, that it need not go in at all?
- * Attempts only grow, so the last one says for most that they did not. */
-static bool is_outdated(const struct core *c, uint32_t at)
-{
-    const struct archived *items = c->archives.items;
-    const int64_t bound = items[at].attempt + core_settings(c)->keep_runs;
-    const noderole_ix nr = noderole_by_id(c, items[at].noderole_id);
-    if (nr.v && noderole_at(c, nr)->attempt < bound)
-        return false;
-    for (uint32_t i = at + 1; i < c->archives.count; i++)
-        if (items[i].table == TABLE_OLD_RUN && items[i].noderole_id == items[at].noderole_id &&
-            items[i].attempt >= bound)
-            return true;
-    return false;
-}
-
-void run_collect(const struct core *c, uint32_t at,
+/* A start is durable before it can end, so of one noderole no two end in one batch: what goes first
+ * is never what the batch itself brings. */
+void run_collect(const struct core *c, const struct archived *old,
                  void (*visit)(void *context, const struct change *change), void *context)
 {
-    const struct archived *old = &((const struct archived *)c->archives.items)[at];
     const int64_t last_gone = old->attempt - core_settings(c)->keep_runs;
-    if (is_outdated(c, at))
-        return;
     struct change change;
     memset(&change, 0, sizeof change);
     change.record.table = TABLE_OLD_RUN;

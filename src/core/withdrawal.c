@@ -16,16 +16,6 @@ bool role_withdraw(struct core *c, role_ix r)
     return true;
 }
 
-void role_refuse_withdrawn(struct core *c, role_ix r)
-{
-    const struct role *role = role_at(c, r);
-    if (!(role->flags & ROLE_WITHDRAWN))
-        return;
-    refuse(c, PROBLEM_WRONG_STATE, STR("role_id"),
-           SAY(c, STR("role "), text_of(c, role->name), STR(" is no longer in barclamp "),
-               text_of(c, barclamp_at(c, role->barclamp)->name), STR(" and cannot be bound anew")));
-}
-
 void role_take_over(struct core *c, role_ix r, barclamp_ix to)
 {
     const barclamp_ix from = role_at(c, r)->barclamp;

@@ -12,9 +12,9 @@
 /* What was tried for a role. */
 struct code {
     int64_t role_id;
-    int64_t turn; /* in which its barclamp was imported, as far as this knows */
-    bool is_loaded;
-    bool is_wrong; /* the file that was last looked for could not be used */
+    int64_t turn;  /* in which its barclamp was imported, as far as this knows      */
+    bool is_wrong; /* the file that was last looked for could not be used, so far as
+                    * anybody has tried                                              */
 };
 
 /* Where its file should lie. */
@@ -70,49 +70,61 @@ static struct str path_of(struct codes *c, const struct place *place)
     return str_join2(&c->arena, place->source_path, file);
 }
 
+static struct str complaint(struct codes *c, const struct place *place, const char *why)
+{
+    return str_join3(&c->arena, path_of(c, place), STR(": "), str_from(why));
+}
+
 /* Nobody knows what it would define, but something it should. */
-static void miss(struct codes *c, struct code *code, const struct place *place, const char *why)
+static void miss(struct codes *c, struct code *code, const struct place *place)
 {
-    const struct str text = str_join3(&c->arena, path_of(c, place), STR(": "), str_from(why));
+    const struct str text = complaint(c, place, "there is no such file");
     code->is_wrong = true;
-    if (!code->is_loaded)
-        hooks_miss(c->hooks, code->role_id, text);
+    hooks_miss(c->hooks, code->role_id, text);
     log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", place->role)),
-             "the code of a role cannot be had: %.*s; %s", STR_FMT_ARGS(text),
-             code->is_loaded ? "going on with what there was" : "its hooks will fail");
+             "the code of a role cannot be had: %.*s; its hooks will fail", STR_FMT_ARGS(text));
 }
 
-static void load_file(struct codes *c, struct code *code, const char *path, struct str role)
-{
-    struct hooks_report report;
-    code->is_wrong = hooks_load(c->hooks, code->role_id, path, &c->arena, &report) != OK;
-    if (!code->is_wrong) {
-        code->is_loaded = true;
-        return;
-    }
-    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", role)),
-             "the code of a role does not load: %.*s; %s", STR_FMT_ARGS(report.text),
-             code->is_loaded ? "going on with what there was" : "its hooks will fail");
-}
-
-static void load(struct codes *c, struct code *code, const struct place *place)
+/* True when there is no file, and none is missed. */
+static bool load(struct codes *c, struct code *code, const struct place *place)
 {
     const char *path;
+    bool needs_none = false;
     const err e =
         content_role_file(&c->arena, place->source_path, place->role, ROLE_FILE_LUA, &path);
     code->is_wrong = false;
     if (e == OK) {
-        load_file(c, code, path, place->role);
+        hooks_load(c->hooks, code->role_id, path);
     } else if (e != ERR_NOT_FOUND) {
-        miss(c, code, place, "it lies outside its barclamp, or cannot be read");
+        code->is_wrong = true;
+        hooks_keep(c->hooks, code->role_id,
+                   complaint(c, place, "it lies outside its barclamp, or cannot be read"));
+    } else if (place->has_hooks) {
+        miss(c, code, place);
     } else {
-        code->is_loaded = false;
-        if (place->has_hooks)
-            miss(c, code, place, "there is no such file");
-        else
-            hooks_unload(c->hooks, code->role_id);
+        hooks_unload(c->hooks, code->role_id);
+        needs_none = true;
     }
     arena_reset(&c->arena);
+    return needs_none;
+}
+
+void codes_loaded(struct codes *c, int64_t role_id, err error, const struct hooks_report *report)
+{
+    const struct core *core = c->seams.core(c->seams.self);
+    struct code *code = find(c, role_id);
+    struct record role = {0};
+    must(code); /* who else would have loaded it */
+    code->is_wrong = error != OK;
+    if (!code->is_wrong)
+        return;
+    if (core)
+        ignore(core_record(core, TABLE_ROLE, role_id, &role), "a role may have gone meanwhile");
+    log_with(LOG_WARNING, LOG_FIELDS(LOG_S("role", role.role.name)),
+             "the code of a role %s: %.*s; %s",
+             error == ERR_SYNTAX || error == ERR_LIMIT ? "does not load" : "cannot be had",
+             STR_FMT_ARGS(report->text),
+             report->has_code ? "going on with what there was" : "its hooks will fail");
 }
 
 /* ---- when ---- */
@@ -140,9 +152,9 @@ static void see_to(struct codes *c, int64_t role_id, bool again)
         place.has_hooks = false;
     else
         place.source_path = barclamp.barclamp.source_path;
-    load(c, code, &place);
+    const bool needs_none = load(c, code, &place);
     /* Who has no file any more has no hooks, once that is imported. It may still be refused. */
-    if (is_newer && !code->is_loaded && !code->is_wrong)
+    if (is_newer && needs_none)
         code->turn = -1;
 }
 
@@ -151,14 +163,14 @@ void codes_need(struct codes *c, int64_t role_id)
     see_to(c, role_id, false);
 }
 
-bool codes_read_again(struct codes *c, struct str role)
+bool codes_read_again(struct codes *c, struct str role, bool is_same)
 {
     const struct core *core = c->seams.core(c->seams.self);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
-    if (id)
-        see_to(c, id, true);
     const struct code *code = find(c, id);
-    return code && !code->is_wrong;
+    if (id)
+        see_to(c, id, !is_same || !code || code->is_wrong);
+    return find(c, id) != NULL;
 }
 
 void codes_fini(struct codes *c)

@@ -10,6 +10,8 @@
 /* How much of documents may be under way: they are imported in one turn, which must not take
  * long. A larger one goes alone. */
 enum { BYTES_WAITING_MAX = 1 << 10 };
+/* How much of drafts is rehearsed at once: those that are see each other. */
+enum { BYTES_REHEARSED_MAX = 1 << 16 };
 
 /* What became of one file so far. */
 struct content_try {
@@ -254,6 +256,48 @@ static bool lament_next(struct content *c)
     return true;
 }
 
+/* As many drafts as are rehearsed at once, from the next on; their texts. */
+static uint32_t take_drafts(const struct content *c, struct str *out_texts)
+{
+    const struct content_tree *tree = &c->reading.tree;
+    uint64_t size = 0;
+    uint32_t count = 0;
+    for (uint32_t i = c->next; i < tree->draft_count; i++) {
+        size += tree->drafts[i].draft.len;
+        if (count && size > BYTES_REHEARSED_MAX)
+            break;
+        out_texts[count++] = tree->drafts[i].draft;
+    }
+    return count;
+}
+
+static void log_draft(struct report *r)
+{
+    for (const struct report_entry *entry = r->first; entry; entry = entry->next)
+        log_entry(entry, "a barclamp does not read and would be refused, too");
+    log_left_out(r);
+}
+
+static bool rehearse_next(struct content *c)
+{
+    struct arena arena = {0};
+    const uint32_t left = c->reading.tree.draft_count - c->next;
+    struct str *texts = arena_array(&arena, struct str, left);
+    struct outcome *outcomes = arena_array(&arena, struct outcome, left);
+    const uint32_t count = take_drafts(c, texts);
+    /* Without a core there is nobody to ask; what does not read has been told all the same. */
+    const bool is_heard =
+        count && c->seams.rehearse(c->seams.self, texts, count, &arena, outcomes) == OK;
+    for (uint32_t i = 0; is_heard && i < count; i++) {
+        struct report report = report_begin(&arena);
+        content_report_draft(&report, &c->reading.tree, c->next + i, outcomes[i].problems);
+        log_draft(&report);
+    }
+    c->next += count;
+    arena_fini(&arena);
+    return count != 0;
+}
+
 static bool load_next(struct content *c)
 {
     if (c->next == c->reading.marks.count)
@@ -261,8 +305,8 @@ static bool load_next(struct content *c)
     struct code_mark *mark = &c->reading.marks.list[c->next++];
     const struct content_try *try = &c->tries[mark->file_ix];
     if (try->is_in_force)
-        mark->is_loaded = (!try->is_new && code_marks_hold(&c->known, mark)) ||
-                          c->seams.load(c->seams.self, mark->role);
+        mark->is_loaded = c->seams.load(c->seams.self, mark->role,
+                                        !try->is_new && code_marks_hold(&c->known, mark));
     return true;
 }
 
@@ -275,6 +319,7 @@ static bool take_step(struct content *c)
     case CONTENT_SORTING: return sort_next(c);
     case CONTENT_IMPORTING: return import_next(c);
     case CONTENT_LAMENTING: return lament_next(c);
+    case CONTENT_REHEARSING: return rehearse_next(c);
     case CONTENT_LOADING: return load_next(c);
     }
     impossible("a stage outside the enum");
@@ -310,7 +355,8 @@ static bool go_on(struct content *c)
             return false;
         enter(c, CONTENT_LAMENTING);
         return true;
-    case CONTENT_LAMENTING: enter(c, CONTENT_LOADING); return true;
+    case CONTENT_LAMENTING: enter(c, CONTENT_REHEARSING); return true;
+    case CONTENT_REHEARSING: enter(c, CONTENT_LOADING); return true;
     case CONTENT_LOADING: end(c); return true;
     }
     impossible("a stage outside the enum");

@@ -4,8 +4,10 @@
  * document that the core holds already is not submitted: a restart or a reload of what nobody
  * changed resets nothing that an operator edited. What is refused is tried again as long as another
  * one got in meanwhile (content/rounds.h). What stays refused, and what does not read, is logged
- * with file and line and stops nobody; what the core holds of it stays in force. Where the file of
- * a role's code changed, it is loaded again, if the role's barclamp is in force.
+ * with file and line and stops nobody; what the core holds of it stays in force. What has errors is
+ * not submitted, but the core is asked what it would say to the rest of it, so that everything is
+ * told at once. Where the file of a role's code changed, it is loaded again, if the role's barclamp
+ * is in force.
  *
  * All of it but the reading happens a little at a time, in content_pump(), so that ten thousand
  * roles hold up the loop no longer than one. Belongs to the loop's thread; the requests it submits
@@ -32,8 +34,12 @@ struct content_seams {
     err (*submit)(void *self, const struct command *command);
     /* What is there already; NULL: nobody can say. */
     const struct core *(*core)(void *self);
-    /* Read the Lua file of this role again; false when it cannot be used. */
-    bool (*load)(void *self, struct str role);
+    /* Have the Lua file of this role read again; if it is the same as the last time, only when it
+     * could not be used then. False when that cannot be asked for now. */
+    bool (*load)(void *self, struct str role, bool is_same);
+    /* What would come of importing these now (core.h, core_rehearse). */
+    err (*rehearse)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
+                    struct outcome *outcomes);
     /* Nothing that was asked for is left to do. */
     void (*done)(void *self);
 };
@@ -44,8 +50,9 @@ enum content_stage {
     CONTENT_TELLING, /* what does not read */
     CONTENT_SORTING, /* out what the core holds */
     CONTENT_IMPORTING,
-    CONTENT_LAMENTING, /* what is refused for good */
-    CONTENT_LOADING,   /* code */
+    CONTENT_LAMENTING,  /* what is refused for good */
+    CONTENT_REHEARSING, /* what does not read as it is */
+    CONTENT_LOADING,    /* code */
 };
 
 struct content {

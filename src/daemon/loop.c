@@ -1,6 +1,7 @@
 #include "daemon/loop.h"
 
 #include "api/api.h"
+#include "daemon/power.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
 #include "jig/test_jig.h"
@@ -90,7 +91,7 @@ static bool pump_with_core(struct loop *l)
 static bool hand_over(struct loop *l)
 {
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
-    const bool powered = no_power_pump(&l->power, l->turn);
+    const bool powered = power_pump(l->power, l->turn);
     return pump_with_core(l) || worked || powered;
 }
 
@@ -187,10 +188,11 @@ err loop_open(struct loop *l)
     return OK;
 }
 
+/* Children that were killed are waited for: whoever started them closes them then. */
 static void close_handle(uv_handle_t *handle, void *context)
 {
     (void)context;
-    if (!uv_is_closing(handle))
+    if (!uv_is_closing(handle) && handle->type != UV_PROCESS)
         uv_close(handle, NULL);
 }
 

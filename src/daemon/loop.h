@@ -12,13 +12,13 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "daemon/no_power.h"
 #include "model/command.h"
 #include "turn/turn.h"
 
 struct api;
 struct hooks;
 struct outcome;
+struct power;
 struct store;
 struct runner;
 struct test_jig;
@@ -38,7 +38,7 @@ struct loop {
     struct test_jig *jig;
     struct hooks *hooks;
     struct transitions *transitions;
-    struct no_power power;
+    struct power *power;
     struct runner *runner;
 
     struct api *api; /* NULL: nobody is served yet, or any more */

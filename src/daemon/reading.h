@@ -21,7 +21,7 @@ struct code_mark {
     uint32_t file_ix; /* the barclamp in the tree */
     bool is_sure;     /* the rest says something: the file was read, or there is none */
     struct digest128 digest;
-    bool is_loaded; /* for the loop: its code is what this says */
+    bool is_loaded; /* for the loop: the role is to have the code that this says */
 };
 
 struct code_marks {
@@ -45,6 +45,6 @@ void reading_fini(struct reading *r);
 
 /* Where a barclamp's files lie: as its document says, or where it was found. */
 struct str reading_source_path(const struct barclamp_file *file);
-/* The role's mark among those of an earlier reading says the same, and its code was loaded. */
+/* The role's mark among those of an earlier reading says the same, and that was to be loaded. */
 bool code_marks_hold(const struct code_marks *marks, const struct code_mark *mark);
 void code_marks_fini(struct code_marks *marks);

@@ -51,10 +51,17 @@ static const struct core *content_core(void *self)
     return turn_core(d->loop.turn);
 }
 
-static bool content_load(void *self, struct str role)
+static err content_rehearse(void *self, const struct str *barclamps, uint32_t count,
+                            struct arena *arena, struct outcome *outcomes)
 {
     struct daemon *d = self;
-    return codes_read_again(&d->wires.codes, role);
+    return turn_rehearse(d->loop.turn, barclamps, count, arena, outcomes);
+}
+
+static bool content_load(void *self, struct str role, bool is_same)
+{
+    struct daemon *d = self;
+    return codes_read_again(&d->wires.codes, role, is_same);
 }
 
 static void content_done(void *self)
@@ -198,10 +205,11 @@ static enum ending start_turn(struct daemon *d)
     return status == TURN_STOPPED ? ENDING_OUSTED : ENDING_TROUBLE;
 }
 
-/* Go round until our own requests are answered, or a signal comes. */
+/* Go round until our own requests are answered and our key is made, or a signal comes. */
 static void wait_for_own(struct daemon *d)
 {
-    while (!d->is_stopping && (d->admin_waits || d->settings_wait || !content_is_idle(&d->content)))
+    while (!d->is_stopping && (d->admin_waits || d->settings_wait ||
+                               ssh_home_is_busy(&d->wires.ssh) || !content_is_idle(&d->content)))
         loop_once(&d->loop);
 }
 
@@ -325,8 +333,8 @@ static void go_down(struct daemon *d)
 enum ending serve(struct config *config, const struct config_flags *flags)
 {
     struct daemon d = {.config = config, .flags = flags};
-    const struct content_seams seams = {&d, content_submit, content_core, content_load,
-                                        content_done};
+    const struct content_seams seams = {&d,           content_submit,   content_core,
+                                        content_load, content_rehearse, content_done};
     d.content = (struct content){.seams = seams, .request_first = OWN_CONTENT};
     d.wires = (struct wires){.loop = &d.loop, .own = {&d, told}, .content = &d.content};
     const enum ending held = data_dir_take(config, &d.hold);

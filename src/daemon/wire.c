@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "core/core.h"
 #include "daemon/content.h"
+#include "daemon/power.h"
 #include "daemon/work_facts.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
@@ -200,6 +201,12 @@ static struct str code_source_path(void *self, struct str barclamp)
     return content_source_path(w->content, barclamp);
 }
 
+static void hooks_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    struct wires *w = self;
+    codes_loaded(&w->codes, role_id, error, report);
+}
+
 /* Whatever is called has its code by then. */
 static struct str hooks_prepare(void *self, int64_t role_id)
 {
@@ -265,14 +272,17 @@ static enum ending open_hooks(struct wires *w)
                                       .find = hooks_find,
                                       .submit = submit,
                                       .answer = hooks_answer,
-                                      .called = hooks_called};
+                                      .called = hooks_called,
+                                      .loaded = hooks_loaded};
     l->hooks = hooks_open(seams, SANDBOX_LIMITS);
     if (!l->hooks) {
         log_say(LOG_ERROR, "the thread for the hooks does not start");
         return ENDING_TROUBLE;
     }
     l->transitions = transitions_new(
-        l->hooks, (struct transition_seams){.self = w, .facts = run_facts, .submit = submit});
+        l->hooks,
+        (struct transition_seams){
+            .self = w, .facts = run_facts, .submit = submit, .mono_ms = clock_mono, .wake = wake});
     w->codes = (struct codes){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
     return ENDING_FINE;
 }
@@ -289,6 +299,20 @@ static enum ending open_jig(struct wires *w, struct config *c)
     return ENDING_TROUBLE;
 }
 
+static enum ending open_power(struct wires *w, struct config *c)
+{
+    struct loop *l = w->loop;
+    const struct power_setup setup = {.loop = &l->uv,
+                                      .scratch = config_path(c, "hammer"),
+                                      .ssh = &w->ssh,
+                                      .self = l,
+                                      .wake = loop_wake};
+    w->ssh = (struct ssh_home){.self = l, .wake = loop_wake};
+    if (ssh_home_open(&w->ssh, &l->uv, config_path(c, "ssh")))
+        l->power = power_open(&setup);
+    return l->power ? ENDING_FINE : ENDING_TROUBLE;
+}
+
 static enum ending open_store(struct wires *w, const struct config *c)
 {
     char who[WHO_SIZE];
@@ -303,6 +327,23 @@ static enum ending open_store(struct wires *w, const struct config *c)
     return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
 }
 
+static void history_found(void *self, int64_t number, const struct record *runs, uint32_t count,
+                          err why)
+{
+    const struct wires *w = self;
+    if (w->loop->api)
+        api_runs(w->loop->api, number, runs, count, why);
+}
+
+static enum ending open_history(struct wires *w, const struct config *c)
+{
+    w->history = history_new(&w->loop->uv, c->store, (struct history_seams){w, history_found});
+    if (w->history)
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "the thread for the history does not start");
+    return ENDING_TROUBLE;
+}
+
 enum ending wire_open(struct wires *w, struct config *c)
 {
     struct loop *l = w->loop;
@@ -310,9 +351,13 @@ enum ending wire_open(struct wires *w, struct config *c)
     if (ending == ENDING_FINE)
         ending = open_hooks(w);
     if (ending == ENDING_FINE)
+        ending = open_power(w, c);
+    if (ending == ENDING_FINE)
         ending = open_runner(w, c);
     if (ending == ENDING_FINE)
         ending = open_store(w, c);
+    if (ending == ENDING_FINE)
+        ending = open_history(w, c);
     if (ending != ENDING_FINE)
         return ending;
     w->runners = (struct runners){.self = w,
@@ -327,7 +372,7 @@ enum ending wire_open(struct wires *w, struct config *c)
         .clock = {w, clock_now, clock_mono, clock_random},
         .runner = runners_port(&w->runners),
         .hooks = hooks_port(l->hooks),
-        .power = no_power_port(&l->power),
+        .power = power_port(l->power),
         .reply = {w, reply_outcome, reply_failed},
         .watch = {w, watch_stepped, watch_durable},
         .crash = {w, crash},
@@ -339,6 +384,8 @@ enum ending wire_open(struct wires *w, struct config *c)
 void wire_close(struct wires *w, bool for_good)
 {
     struct loop *l = w->loop;
+    history_free(w->history);
+    w->history = NULL;
     store_close(l->store);
     runner_close(l->runner, for_good);
     transitions_free(l->transitions);
@@ -346,12 +393,14 @@ void wire_close(struct wires *w, bool for_good)
     codes_fini(&w->codes);
     turn_free(l->turn);
     test_jig_close(l->jig);
-    no_power_fini(&l->power);
+    power_close(l->power);
+    ssh_home_close(&w->ssh);
     l->store = NULL;
     l->transitions = NULL;
     l->hooks = NULL;
     l->turn = NULL;
     l->jig = NULL;
+    l->power = NULL;
     l->runner = NULL;
 }
 
@@ -398,6 +447,27 @@ static const char *api_trouble(void *self)
     return store_trouble(((struct wires *)self)->loop->store);
 }
 
+static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
+{
+    return history_runs(((struct wires *)self)->history, noderole_id, limit, number);
+}
+
+static err api_run_log(void *self, struct api_log *log)
+{
+    enum { PIECE = 64 << 10 };
+    struct runner_log found = {
+        .offset = log->offset, .at = arena_alloc(log->arena, PIECE), .size = PIECE};
+    const err why = runner_read_log(((struct wires *)self)->loop->runner, log->noderole_id,
+                                    log->run_id, log->attempt, &found);
+    if (why != OK)
+        return why;
+    log->offset = found.offset < found.total ? found.offset : found.total;
+    log->total = found.total;
+    log->ended = found.is_over;
+    log->text = (struct str){found.at, found.size};
+    return OK;
+}
+
 struct api_engine wire_api_engine(struct wires *w)
 {
     return (struct api_engine){.self = w,
@@ -407,5 +477,7 @@ struct api_engine wire_api_engine(struct wires *w)
                                .now_ms = clock_now,
                                .submit = api_submit,
                                .is_ready = api_is_ready,
-                               .trouble = api_trouble};
+                               .trouble = api_trouble,
+                               .runs = api_old_runs,
+                               .run_log = api_run_log};
 }

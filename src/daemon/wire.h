@@ -8,8 +8,10 @@
 #include "daemon/codes.h"
 #include "daemon/config.h"
 #include "daemon/data_dir.h"
+#include "daemon/history.h"
 #include "daemon/loop.h"
 #include "daemon/runners.h"
+#include "daemon/ssh_home.h"
 
 struct content;
 
@@ -25,15 +27,17 @@ struct wires {
     const struct content *content; /* what is about to be imported */
     bool is_draining;              /* not ready for anything new */
 
+    struct history *history; /* NULL: not open */
     struct codes codes;
     struct runners runners;
+    struct ssh_home ssh;
 };
 
 /* Requests of the runner are this one and those below it; the rest below zero are the daemon's. */
 #define OWN_RUNS (-(INT64_C(1) << 40))
 
-/* Open test jig, hooks and store and make the turn over them. The wires outlive the loop. What
- * fails is logged; what is open by then is closed by wire_close. */
+/* Open test jig, hooks, power and store and make the turn over them. The wires outlive the loop.
+ * What fails is logged; what is open by then is closed by wire_close. */
 enum ending wire_open(struct wires *w, struct config *c);
 /* The store first, since it may still read what the turn owns. A hook that runs is ended, and
  * delivered again after the next start. Runs go on, and are taken up by the next start; `for_good`:

@@ -38,7 +38,7 @@ struct exec_client {
     int64_t epoch;
     int place;
 
-    uv_timer_t timer; /* for the next try */
+    uv_timer_t timer; /* for the next try, or the end of the starter */
     uv_poll_t *poll;  /* NULL: no connection */
     struct link link; /* HELLO and all that is read; orders go by themselves */
     bool is_welcome;  /* WELCOME was read: the connection is good */
@@ -259,8 +259,12 @@ static void try_now(uv_timer_t *timer)
 {
     struct exec_client *c = timer->data;
     const bool back = starter_is_back(c);
-    if (call(c))
+    if (c->poll || call(c)) {
+        /* It listens before its starter is gone, whose end is ours to take. */
+        if (!back)
+            must(uv_timer_start(&c->timer, try_now, RETRY_MS, 0) == 0);
         return;
+    }
     /* Refused or not there at all: nobody listens. Should the lock be held, it returns at once. */
     if (back && c->program && (errno == ECONNREFUSED || errno == ENOENT))
         start_it(c);
@@ -337,8 +341,9 @@ void exec_client_settled(struct exec_client *c)
 void exec_client_set_epoch(struct exec_client *c, int64_t epoch)
 {
     must(epoch >= c->epoch);
+    const bool is_news = epoch > c->epoch;
     c->epoch = epoch;
-    if (c->poll)
+    if (is_news && c->poll)
         lose(c);
 }
 

@@ -1,15 +1,12 @@
 #include "hooks/hooks.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "hooks/rows.h"
 #include "hooks/worker.h"
 #include "model/limits.h"
 #include "sys/clock.h"
-#include "sys/files.h"
 #include "sys/log.h"
 
 /* A full outbox takes so many rounds; more means that every answer brings new rows without end. */
@@ -17,7 +14,6 @@ enum { SETTLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
 
 struct hooks {
     struct hooks_seams seams;
-    struct sandbox_limits limits;
     struct worker worker;
     struct rows rows;
     uint32_t queued;      /* deliveries given to the worker and not handed over    */
@@ -25,6 +21,7 @@ struct hooks {
     uint64_t queued_size; /* and what they are given has so many bytes             */
     uint32_t asked;       /* questions given to the worker and not handed over     */
     uint32_t called;      /* the same of calls                                     */
+    uint32_t changing;    /* the same of what was said of code                     */
     struct job_list done; /* about to be handed over                               */
 };
 
@@ -33,6 +30,7 @@ struct hooks {
 static void address(struct hooks *h, struct task *task, int64_t role_id)
 {
     task->role_id = role_id;
+    task->lane = rows_lane(&h->rows, role_id);
     if (h->seams.prepare)
         task->role = str_copy(task->arena, h->seams.prepare(h->seams.self, role_id));
 }
@@ -213,9 +211,14 @@ struct hooks_port hooks_port(struct hooks *h)
 
 /* ---- calls ---- */
 
+bool hooks_takes_calls(const struct hooks *h)
+{
+    return h->called < HOOKS_CALLS_MAX;
+}
+
 err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts, uint64_t key)
 {
-    if (h->called >= HOOKS_CALLS_MAX)
+    if (!hooks_takes_calls(h))
         return ERR_LIMIT;
     struct job *job = job_new(JOB_CALL, 1);
     struct task *task = job->tasks;
@@ -314,12 +317,23 @@ static err hand_over_result(struct hooks *h, struct job *job)
     return OK;
 }
 
+/* A later word on the same code is the one that counts, if not for the thread then here. */
+static err hand_over_change(struct hooks *h, struct job *job)
+{
+    const struct code_change *change = job->change;
+    const bool is_load = change->kind == CODE_FILE || change->kind == CODE_SAME;
+    if (is_load && job->number == job->lane->last_change && h->seams.loaded)
+        h->seams.loaded(h->seams.self, job->lane->role_id, change->error, &change->report);
+    return OK;
+}
+
 static err hand_over(struct hooks *h, struct job *job)
 {
     switch (job->kind) {
     case JOB_DELIVER: return hand_over_delivery(h, job);
     case JOB_ASK: return hand_over_answers(h, job);
     case JOB_CALL: return hand_over_result(h, job);
+    case JOB_CODE: return hand_over_change(h, job);
     }
     impossible("a kind of job outside the enum");
 }
@@ -337,6 +351,7 @@ static void forget(struct hooks *h, struct job *job)
     case JOB_DELIVER: count(h, job, false); break;
     case JOB_ASK: h->asked--; break;
     case JOB_CALL: h->called--; break;
+    case JOB_CODE: h->changing--; break;
     }
     job_free(job);
 }
@@ -346,8 +361,9 @@ static bool hand_over_done(struct hooks *h)
 {
     bool any = false;
     while (h->done.first && hand_over(h, h->done.first) != ERR_LIMIT) {
-        forget(h, job_list_take(&h->done));
-        any = true;
+        struct job *job = job_list_take(&h->done);
+        any = any || job->kind != JOB_CODE;
+        forget(h, job);
     }
     return any;
 }
@@ -361,26 +377,51 @@ bool hooks_pump(struct hooks *h)
     return any;
 }
 
-/* How questions and the rest lie between one another is an accident of threads. */
-static void put_asks_first(struct hooks *h)
+/* They are few. */
+static void add_by_number(struct job_list *list, struct job *job)
 {
-    struct job_list asks = {0}, rest = {0};
-    for (struct job *job = job_list_take(&h->done); job; job = job_list_take(&h->done))
-        job_list_add(job->kind == JOB_ASK ? &asks : &rest, job);
-    h->done = asks;
-    for (struct job *job = job_list_take(&rest); job; job = job_list_take(&rest))
-        job_list_add(&h->done, job);
+    struct job **at = &list->first;
+    while (*at && (*at)->number < job->number)
+        at = &(*at)->next;
+    job->next = *at;
+    *at = job;
+    if (!job->next)
+        list->last = job;
+}
+
+static void append(struct job_list *list, struct job_list *others)
+{
+    for (struct job *job = job_list_take(others); job; job = job_list_take(others))
+        job_list_add(list, job);
+}
+
+/* How files, questions and the rest lie between one another is an accident of threads. */
+static void put_in_order(struct hooks *h)
+{
+    struct job_list changes = {0}, asks = {0}, rest = {0};
+    for (struct job *job = job_list_take(&h->done); job; job = job_list_take(&h->done)) {
+        if (job->kind == JOB_CODE)
+            add_by_number(&changes, job);
+        else
+            job_list_add(job->kind == JOB_ASK ? &asks : &rest, job);
+    }
+    append(&h->done, &changes);
+    append(&h->done, &asks);
+    append(&h->done, &rest);
 }
 
 bool hooks_settle(struct hooks *h)
 {
     bool any = false;
     worker_keep_order(&h->worker, true);
-    for (uint32_t round = 0; round < SETTLE_ROUNDS_MAX && hooks_waiting(h); round++) {
+    worker_wait_idle(&h->worker);
+    for (uint32_t round = 0; round < SETTLE_ROUNDS_MAX; round++) {
+        if (!hooks_waiting(h) && !h->changing)
+            break;
         queue_as_they_came(h);
         worker_wait_idle(&h->worker);
         take_done(h);
-        put_asks_first(h);
+        put_in_order(h);
         if (!hand_over_done(h))
             break;
         any = true;
@@ -395,71 +436,50 @@ uint32_t hooks_waiting(const struct hooks *h)
 
 /* ---- code ---- */
 
-static struct str file_trouble(struct arena *arena, const char *path, err e)
-{
-    struct buf b = buf_in(arena);
-    buf_put_z(&b, path);
-    buf_put_z(&b, ": ");
-    buf_put_z(&b, e == ERR_LIMIT ? "the file is too large" : strerror(errno));
-    return buf_str(&b);
-}
-
-/* Lua names the file by its last part; whoever reads the complaint wants the way there too. */
-static struct str with_folder(struct arena *arena, const char *path, size_t folder_len,
-                              struct str text)
-{
-    return str_join2(arena, (struct str){path, (uint32_t)folder_len}, text);
-}
-
-static err read_code(struct role_source source, const char *path, struct arena *arena,
-                     struct role_code **out_code, struct hooks_report *out_report)
-{
-    struct hooks_report report = {0};
-    const char *slash = strrchr(path, '/');
-    source.chunk = slash ? slash + 1 : path;
-    err e = file_read(arena, path, ROLE_CODE_SIZE_MAX, &source.text);
-    if (e != OK) {
-        report.text = file_trouble(arena, path, e);
-    } else {
-        e = role_code_new(&source, arena, out_code, &report.functions, &report.text);
-        if (e != OK)
-            report.text = with_folder(arena, path, (size_t)(source.chunk - path), report.text);
-    }
-    *out_report = report;
-    return e;
-}
-
 err hooks_inspect(const char *path, struct arena *arena, struct hooks_report *out_report)
 {
     struct role_code *code;
     const struct role_source source = {.limits = SANDBOX_LIMITS};
-    const err e = read_code(source, path, arena, &code, out_report);
+    const err e = code_file_read(source, path, arena, &code, out_report);
     if (e == OK)
         role_code_free(code);
     return e;
 }
 
-err hooks_load(struct hooks *h, int64_t role_id, const char *path, struct arena *arena,
-               struct hooks_report *out_report)
+static void change_code(struct hooks *h, int64_t role_id, struct code_change change)
 {
-    struct role_code *code;
-    const struct role_source source = {.limits = h->limits, .stop = &h->worker.stop};
-    const err e = read_code(source, path, arena, &code, out_report);
-    if (e == OK)
-        shelf_put(&h->worker.shelf, role_id, code);
-    else
-        shelf_miss_new(&h->worker.shelf, role_id, out_report->text);
-    return e;
+    struct job *job = job_new(JOB_CODE, 0);
+    job->lane = rows_lane(&h->rows, role_id);
+    job->change = arena_new(&job->arena, struct code_change);
+    *job->change = change;
+    if (change.path)
+        job->change->path = str_z(&job->arena, str_from(change.path));
+    job->change->why = str_copy(&job->arena, change.why);
+    h->changing++;
+    struct job_list needless = worker_change(&h->worker, job);
+    job->lane->last_change = job->number;
+    for (struct job *old = job_list_take(&needless); old; old = job_list_take(&needless))
+        forget(h, old);
+}
+
+void hooks_load(struct hooks *h, int64_t role_id, const char *path)
+{
+    change_code(h, role_id, (struct code_change){.kind = CODE_FILE, .path = path});
+}
+
+void hooks_keep(struct hooks *h, int64_t role_id, struct str why)
+{
+    change_code(h, role_id, (struct code_change){.kind = CODE_SAME, .why = why});
 }
 
 void hooks_unload(struct hooks *h, int64_t role_id)
 {
-    shelf_put(&h->worker.shelf, role_id, NULL);
+    change_code(h, role_id, (struct code_change){.kind = CODE_NONE});
 }
 
 void hooks_miss(struct hooks *h, int64_t role_id, struct str why)
 {
-    shelf_miss(&h->worker.shelf, role_id, why);
+    change_code(h, role_id, (struct code_change){.kind = CODE_MISSING, .why = why});
 }
 
 /* ---- from open to close ---- */
@@ -475,8 +495,7 @@ struct hooks *hooks_open(struct hooks_seams seams, struct sandbox_limits limits)
     struct hooks *h = calloc(1, sizeof *h);
     must(h);
     h->seams = seams;
-    h->limits = limits;
-    if (worker_start(&h->worker, (struct worker_seams){h, wake, mono_ms}))
+    if (worker_start(&h->worker, (struct worker_seams){h, wake, mono_ms}, limits))
         return h;
     free(h);
     return NULL;

@@ -7,6 +7,9 @@
  * hooks_pump() and only a little of it at a time, and names in its wishes are looked up there when
  * it has answered.
  *
+ * Nothing of Lua happens in the loop's thread: that a role has a file is only noted as well, and
+ * the thread reads it, compiles it, runs it and gets rid of it.
+ *
  * Rows of one role are answered in their order, so also those about one object. Between roles there
  * is no order when they are behind: each that has something to do gets its turn, however long
  * another one takes. Rows of on_node_change that wait for the same role and node are one call.
@@ -23,7 +26,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "hooks/role_code.h"
+#include "hooks/code_file.h"
 #include "model/command.h"
 #include "port/hooks.h"
 
@@ -75,6 +78,9 @@ struct hooks_seams {
     /* What came of hooks_call(); those of one role in the order of the calls. Texts live for the
      * call. */
     void (*called)(void *self, uint64_t key, const struct hooks_result *result);
+    /* What came of hooks_load() or hooks_keep(), unless something else was said of the role's code
+     * since. Texts live for the call. May be NULL. */
+    void (*loaded)(void *self, int64_t role_id, err error, const struct hooks_report *report);
 };
 
 /* NULL when no thread could be started. */
@@ -85,19 +91,21 @@ struct hooks_port hooks_port(struct hooks *h);
 
 /* ---- code ---- */
 
-struct hooks_report {
-    struct role_functions functions;
-    struct str text; /* what is wrong, with file and line; empty when nothing is */
-};
-
-/* What would this file define? Needs no thread. ERR_SYNTAX: the file is wrong; ERR_LIMIT: it is too
- * large; ERR_NOT_FOUND, ERR_IO. Texts of the report go into the arena. */
+/* What would this file define? It is read, compiled and run at once, in whichever thread asks: not
+ * in one that anybody waits for. ERR_SYNTAX: the file is wrong; ERR_LIMIT: it is too large;
+ * ERR_NOT_FOUND, ERR_IO. Texts of the report go into the arena. */
 NODISCARD err hooks_inspect(const char *path, struct arena *arena, struct hooks_report *out_report);
-/* From now on this file is the code of the role; a call that runs finishes with the old one. The
- * old code stays when the new one fails: errors as above. If there was none, calls fail with the
- * text of the report. */
-NODISCARD err hooks_load(struct hooks *h, int64_t role_id, const char *path, struct arena *arena,
-                         struct hooks_report *out_report);
+
+/* Each of these is true of every call that begins from now on, also of those that wait already; a
+ * call that runs finishes with what it began with. */
+
+/* This file is the code of the role. The thread reads it before the next call of the role, or when
+ * it gets round to it, and hooks_seams.loaded() is told: OK, or an error as above. The old code
+ * stays when the file is wrong; if there was none, calls fail with the text of the report. A file
+ * that was not read when the next one is named is never read. */
+void hooks_load(struct hooks *h, int64_t role_id, const char *path);
+/* The role should have other code and that cannot be had: as a file that is wrong, with ERR_IO. */
+void hooks_keep(struct hooks *h, int64_t role_id, struct str why);
 /* The role has no code any more: what was to be called is answered without a call, and only work
  * fails. */
 void hooks_unload(struct hooks *h, int64_t role_id);
@@ -110,14 +118,17 @@ void hooks_miss(struct hooks *h, int64_t role_id, struct str why);
  * context. hooks_seams.called() gets the result under `key`. ERR_LIMIT: too many wait. */
 NODISCARD err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts,
                          uint64_t key);
+/* Would a call be taken now? */
+bool hooks_takes_calls(const struct hooks *h);
 
-/* Hand over what was answered, and queue what waits. True when anything was handed over. To be
+/* Hand over what was answered, and queue what waits. True when an answer was handed over. To be
  * called when woken, and again after each turn while an answer was not taken (ERR_LIMIT). */
 bool hooks_pump(struct hooks *h);
-/* Let the thread answer everything, and hand it over: until nothing waits, or nothing is taken.
- * True when anything was handed over. Whoever calls this instead of hooks_pump(), and loads code
- * only when nothing waits, gets the same answers in the same order for the same rows: no clock and
- * no turns, but questions first, then calls and rows as they came. */
+/* Let the thread read and answer everything, and hand it over: until nothing waits, or nothing is
+ * taken. True when an answer was handed over. Whoever calls this instead of hooks_pump(), and loads
+ * code only when nothing waits for it, gets the same answers in the same order for the same rows:
+ * no clock and no turns, but first what came of files, then of questions, then calls and rows, each
+ * as they came. The thread is idle afterwards, and not inside hooks_seams.wake(). */
 bool hooks_settle(struct hooks *h);
 /* Deliveries, questions and calls that were not handed back yet. */
 uint32_t hooks_waiting(const struct hooks *h);

@@ -1,9 +1,9 @@
 /* job.h - work for the thread of the hooks, and what came of it.
  *
  * A job belongs to the loop's thread, then to the worker, then to the loop's thread again; `rows`
- * and what stands beside them are the loop's all the time. Each role has a lane, in which its jobs
- * and the rows they are made of wait, so that a role can only be in its own way. Lanes live as long
- * as the rows of hooks.h that they are found in.
+ * and what stands beside them are the loop's all the time. Each role has a lane, in which its code,
+ * its jobs and the rows they are made of lie, so that a role can only be in its own way. Lanes live
+ * as long as the rows of hooks.h that they are found in.
  */
 #pragma once
 
@@ -11,13 +11,32 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "hooks/code_file.h"
+#include "hooks/shelf.h"
 #include "hooks/task.h"
 #include "model/command.h"
 #include "model/record.h"
 
-enum job_kind { JOB_DELIVER, JOB_ASK, JOB_CALL };
+enum job_kind { JOB_DELIVER, JOB_ASK, JOB_CALL, JOB_CODE };
 
 struct lane;
+
+/* What a role is to have from now on. */
+enum code_change_kind {
+    CODE_FILE,    /* what stands in the file, if that is right; else what it had */
+    CODE_SAME,    /* what it had: other code should be there and cannot be had   */
+    CODE_NONE,    /* none, and it needs none                                     */
+    CODE_MISSING, /* none, and that is a trouble                                 */
+};
+
+struct code_change {
+    enum code_change_kind kind;
+    const char *path; /* CODE_FILE */
+    struct str why;   /* CODE_SAME, CODE_MISSING */
+    /* what came of it */
+    err error;
+    struct hooks_report report;
+};
 
 /* Rows of the outbox that are answered together: ascending, each of them once. */
 struct row_ids {
@@ -37,6 +56,7 @@ struct job {
     struct arena arena;
     struct task *tasks;
     uint32_t task_count;
+    struct code_change *change; /* JOB_CODE */
     /* the loop's */
     struct row_ids rows;    /* of a delivery */
     uint32_t answered;      /* so many of them */
@@ -70,7 +90,14 @@ struct lane {
     struct waiting_row *last_row;
     uint32_t queued; /* deliveries with the worker, or not handed over yet */
     struct lane *next_waiting;
+    uint64_t last_change; /* number of the job that said last what code it has */
+    /* the thread's alone */
+    struct shelf shelf;
     /* the worker's */
+    struct job *drop; /* code is to go: CODE_NONE, CODE_MISSING; or NULL           */
+    struct job *load; /* and then some is to come: CODE_FILE, CODE_SAME; or NULL   */
+    bool is_changed;  /* it stands among those of whom one of these may be waiting */
+    struct lane *next_changed;
     struct job_list jobs;
     struct lane *next_ready;
     uint32_t strikes; /* calls in a row that used up their time */

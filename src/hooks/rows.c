@@ -178,7 +178,8 @@ void rows_fini(struct rows *rows)
             next = row->next;
             free(row);
         }
-        must(!lane->jobs.first);
+        must(!lane->jobs.first && !lane->drop && !lane->load);
+        shelf_fini(&lane->shelf);
         free(lane);
     }
     free(rows->lanes);

@@ -29,7 +29,7 @@ struct rows {
     uint64_t last_number;
 };
 
-/* Drops what waits. Nothing may be left in the lanes that is the worker's. */
+/* Drops what waits, and the code. Nothing may be left in the lanes that is the worker's. */
 void rows_fini(struct rows *rows);
 /* Made when there is none. */
 struct lane *rows_lane(struct rows *rows, int64_t role_id);

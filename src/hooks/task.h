@@ -21,10 +21,13 @@ enum task_kind {
     TASK_TRANSITION, /* do it: the answer is the result of a run     */
 };
 
+struct lane;
+
 struct task {
     struct arena *arena;
     enum task_kind kind;
     int64_t role_id;
+    struct lane *lane;       /* of the role */
     struct str role;         /* its name, for messages; empty = not known */
     const char *function;    /* "on_todo"; static text */
     struct str arguments[2]; /* canonical JSON; empty = not given */

@@ -258,37 +258,40 @@ struct runner_port transitions_port(struct transitions *t)
 
 /* ---- the work ---- */
 
-/* False: the hooks take no more for now. */
-static bool call(struct transitions *t, struct transition *one, struct arena *arena)
+static void call(struct transitions *t, struct transition *one, struct arena *arena)
 {
     struct hooks_facts facts = {.context = one->data};
     int64_t role_id;
+    must(line_take(&t->ordered) == one);
     if (!t->seams.facts(t->seams.self, one->noderole_id, arena, &facts.argument, &role_id)) {
-        must(line_take(&t->ordered) == one);
         say_done(t, one,
                  &(struct run_done_command){.result = RESULT_FAILED,
                                             .runlog = STR("its noderole does not exist any more")});
-        return true;
+        return;
     }
-    if (hooks_call(t->hooks, role_id, &facts, t->last_key + 1) != OK)
-        return false;
-    must(line_take(&t->ordered) == one);
     one->key = ++t->last_key;
+    must(hooks_call(t->hooks, role_id, &facts, one->key) == OK); /* there was room */
     line_add(&t->called, one);
     say_begun(t, one);
-    return true;
 }
 
-static void call_ordered(struct transitions *t)
+/* True: it broke off, since what runs are told may be large, and there is more to call. */
+static bool call_ordered(struct transitions *t)
 {
     struct arena arena = {0};
-    for (bool goes_on = true; goes_on && t->ordered.first; arena_reset(&arena)) {
+    const bool has_clock = t->seams.mono_ms != NULL;
+    const int64_t due_ms = has_clock ? t->seams.mono_ms(t->seams.self) + HOOKS_PUMP_MS : 0;
+    bool is_late = false;
+    while (!is_late && t->ordered.first && hooks_takes_calls(t->hooks)) {
         if (t->ordered.first->is_cancelled)
             free(line_take(&t->ordered));
         else
-            goes_on = call(t, t->ordered.first, &arena);
+            call(t, t->ordered.first, &arena);
+        arena_reset(&arena);
+        is_late = has_clock && t->seams.mono_ms(t->seams.self) >= due_ms;
     }
     arena_fini(&arena);
+    return is_late && t->ordered.first && hooks_takes_calls(t->hooks);
 }
 
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result)
@@ -303,8 +306,9 @@ void transitions_called(struct transitions *t, uint64_t key, const struct hooks_
 
 bool transitions_pump(struct transitions *t)
 {
-    call_ordered(t);
-    t->is_due = false;
+    t->is_due = call_ordered(t);
+    if (t->is_due)
+        t->seams.wake(t->seams.self);
     return hand_over(t);
 }
 

@@ -7,7 +7,8 @@
  * Which jig an order is for is not looked at.
  *
  * Orders are only noted when they come; everything is done in transitions_pump(), so the turn is
- * never entered from its own order. All of it in the loop's thread.
+ * never entered from its own order, and where there is a clock only a little of it at a time. All
+ * of it in the loop's thread.
  */
 #pragma once
 
@@ -31,6 +32,10 @@ struct transition_seams {
                   int64_t *out_role_id);
     /* Takes an answer. ERR_LIMIT: later; any other error: never. */
     err (*submit)(void *self, const struct command *command);
+    /* Milliseconds that never go back, and a way to have transitions_pump() called soon, but not
+     * from here. Both NULL: whatever is ordered is called in one go, however long that takes. */
+    int64_t (*mono_ms)(void *self);
+    void (*wake)(void *self);
 };
 
 /* The hooks are used by its pump alone, and must not be pumped themselves after transitions_free().
@@ -44,8 +49,9 @@ bool transitions_has(const struct transitions *t, int64_t run_id, uint32_t attem
 /* What hooks_seams.called() was told. */
 void transitions_called(struct transitions *t, uint64_t key, const struct hooks_result *result);
 
-/* Do what was ordered, and hand answers over; to be called after hooks_pump(), and after orders.
- * What is not taken waits for the next time. True when an answer was handed over. */
+/* Do what was ordered, as far as one gets in HOOKS_PUMP_MS, and hand answers over; to be called
+ * after hooks_pump(), and after orders. What is not taken waits for the next time. True when an
+ * answer was handed over. */
 bool transitions_pump(struct transitions *t);
-/* Did an order or an answer come since the last pump? */
+/* Did an order or an answer come since the last pump, or did that break off? */
 bool transitions_is_due(const struct transitions *t);

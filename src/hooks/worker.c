@@ -97,6 +97,74 @@ static bool is_stopping(const struct worker *w)
     return atomic_load_explicit(&w->stop, memory_order_relaxed);
 }
 
+static void tell_done(struct worker *w, struct job *job)
+{
+    pthread_mutex_lock(&w->mutex);
+    const bool is_first = !w->done.first;
+    if (job->kind != JOB_CODE)
+        note_time(w, job);
+    job_list_add(&w->done, job);
+    pthread_mutex_unlock(&w->mutex);
+    if (is_first && !is_stopping(w))
+        w->seams.wake(w->seams.self);
+}
+
+/* ---- code ---- */
+
+/* A file that is wrong leaves the code there was. */
+static void load(struct worker *w, struct job *job, struct shelf *shelf)
+{
+    struct code_change *change = job->change;
+    struct role_code *code = NULL;
+    const struct role_source source = {.limits = w->limits, .stop = &w->stop};
+    if (change->kind == CODE_FILE) {
+        change->error = code_file_read(source, change->path, &job->arena, &code, &change->report);
+    } else {
+        change->error = ERR_IO;
+        change->report.text = change->why;
+    }
+    if (change->error == OK)
+        shelf_put(shelf, code);
+    else if (!shelf->code)
+        shelf_miss(shelf, change->report.text);
+    change->report.has_code = shelf->code != NULL;
+    tell_done(w, job);
+}
+
+static void drop(struct worker *w, struct job *job, struct shelf *shelf)
+{
+    if (job->change->kind == CODE_NONE)
+        shelf_put(shelf, NULL);
+    else
+        shelf_miss(shelf, job->change->why);
+    tell_done(w, job);
+}
+
+static void change_code(struct worker *w, struct lane *lane)
+{
+    pthread_mutex_lock(&w->mutex);
+    struct job *to_drop = lane->drop, *to_load = lane->load;
+    lane->drop = lane->load = NULL;
+    pthread_mutex_unlock(&w->mutex);
+    if (to_drop)
+        drop(w, to_drop, &lane->shelf);
+    if (to_load)
+        load(w, to_load, &lane->shelf);
+}
+
+/* The next lane whose code is to change; NULL: none. Some were seen to before their turn came. */
+static struct lane *find_changed(struct worker *w)
+{
+    struct lane *lane = w->first_changed;
+    while (lane && !lane->drop && !lane->load) {
+        lane->is_changed = false;
+        w->first_changed = lane = lane->next_changed;
+    }
+    return lane;
+}
+
+/* ---- jobs ---- */
+
 static void refuse(struct task *task, struct str why)
 {
     struct buf b = buf_in(task->arena);
@@ -121,12 +189,12 @@ static void refuse(struct task *task, struct str why)
  */
 static void carry_out(struct worker *w, struct task *task)
 {
-    const struct shelf_loan loan = shelf_borrow(&w->shelf, task->role_id, task->arena);
-    if (loan.answer == SHELF_CODE)
-        role_code_call(loan.code, task);
-    else if (loan.answer != SHELF_NONE || task->kind == TASK_TRANSITION)
-        refuse(task, loan.why);
-    shelf_give_back(&w->shelf);
+    const struct shelf *shelf = &task->lane->shelf;
+    change_code(w, task->lane);
+    if (shelf->code)
+        role_code_call(shelf->code, task);
+    else if (!shelf->is_known || shelf->trouble || task->kind == TASK_TRANSITION)
+        refuse(task, str_from(shelf->trouble));
 }
 
 static void work_on(struct worker *w, struct job *job)
@@ -136,33 +204,47 @@ static void work_on(struct worker *w, struct job *job)
             carry_out(w, &job->tasks[i]);
 }
 
-static bool has_jobs(const struct worker *w)
+/* A job, or a lane whose code is to change. */
+struct piece {
+    struct job *job;
+    struct lane *lane;
+};
+
+static bool has_work(struct worker *w)
 {
-    return w->asks.first || w->first_ready;
+    return w->asks.first || w->first_ready || find_changed(w);
 }
 
-static struct job *take_job(struct worker *w)
+/* Files wait for nobody and nobody waits for them, but not for ever. */
+static struct piece take_piece(struct worker *w)
 {
     if (w->asks.first)
-        return job_list_take(&w->asks);
-    return w->order_kept ? take_oldest(w) : take_by_turns(w);
+        return (struct piece){.job = job_list_take(&w->asks)};
+    struct lane *changed = find_changed(w);
+    if (changed && (w->is_code_next || !w->first_ready)) {
+        w->is_code_next = false;
+        return (struct piece){.lane = changed};
+    }
+    w->is_code_next = true;
+    return (struct piece){.job = w->order_kept ? take_oldest(w) : take_by_turns(w)};
 }
 
-/* NULL: stop. */
-static struct job *next_job(struct worker *w)
+/* Neither: stop. */
+static struct piece next_piece(struct worker *w)
 {
+    struct piece piece = {0};
     pthread_mutex_lock(&w->mutex);
     w->is_busy = false;
-    if (!has_jobs(w))
+    if (!has_work(w))
         pthread_cond_signal(&w->idle);
-    while (!is_stopping(w) && !has_jobs(w))
+    while (!is_stopping(w) && !has_work(w))
         pthread_cond_wait(&w->more, &w->mutex);
-    struct job *job = NULL;
-    if (!is_stopping(w))
-        job = take_job(w);
-    w->is_busy = job != NULL;
+    if (!is_stopping(w)) {
+        piece = take_piece(w);
+        w->is_busy = true;
+    }
     pthread_mutex_unlock(&w->mutex);
-    return job;
+    return piece;
 }
 
 /* Where processors are few, the thread that answers people comes before a role that computes. */
@@ -176,15 +258,13 @@ static void *work(void *self)
 {
     struct worker *w = self;
     step_back();
-    for (struct job *job = next_job(w); job; job = next_job(w)) {
-        work_on(w, job);
-        pthread_mutex_lock(&w->mutex);
-        const bool is_first = !w->done.first;
-        note_time(w, job);
-        job_list_add(&w->done, job);
-        pthread_mutex_unlock(&w->mutex);
-        if (is_first && !is_stopping(w))
-            w->seams.wake(w->seams.self);
+    for (struct piece next = next_piece(w); next.job || next.lane; next = next_piece(w)) {
+        if (next.lane) {
+            change_code(w, next.lane);
+        } else {
+            work_on(w, next.job);
+            tell_done(w, next.job);
+        }
     }
     return NULL;
 }
@@ -253,6 +333,44 @@ struct job *worker_submit(struct worker *w, struct job *job)
     return old;
 }
 
+static void put_aside(struct job **job, struct job_list *list)
+{
+    if (*job)
+        job_list_add(list, *job);
+    *job = NULL;
+}
+
+static void note_changed(struct worker *w, struct lane *lane)
+{
+    if (lane->is_changed)
+        return;
+    lane->is_changed = true;
+    lane->next_changed = NULL;
+    if (w->first_changed)
+        w->last_changed->next_changed = lane;
+    else
+        w->first_changed = lane;
+    w->last_changed = lane;
+}
+
+/* What is loaded after another load would have been there for nobody; what is dropped, too. */
+struct job_list worker_change(struct worker *w, struct job *job)
+{
+    struct lane *lane = job->lane;
+    struct job_list needless = {0};
+    const bool drops = job->change->kind == CODE_NONE || job->change->kind == CODE_MISSING;
+    pthread_mutex_lock(&w->mutex);
+    job->number = ++w->last_number;
+    put_aside(&lane->load, &needless);
+    if (drops)
+        put_aside(&lane->drop, &needless);
+    *(drops ? &lane->drop : &lane->load) = job;
+    note_changed(w, lane);
+    pthread_cond_signal(&w->more);
+    pthread_mutex_unlock(&w->mutex);
+    return needless;
+}
+
 struct job_list worker_take(struct worker *w)
 {
     pthread_mutex_lock(&w->mutex);
@@ -265,7 +383,7 @@ struct job_list worker_take(struct worker *w)
 void worker_wait_idle(struct worker *w)
 {
     pthread_mutex_lock(&w->mutex);
-    while (w->is_busy || has_jobs(w))
+    while (w->is_busy || has_work(w))
         pthread_cond_wait(&w->idle, &w->mutex);
     pthread_mutex_unlock(&w->mutex);
 }
@@ -290,14 +408,12 @@ static void fini(struct worker *w)
     must(pthread_cond_destroy(&w->idle) == 0);
     must(pthread_cond_destroy(&w->more) == 0);
     must(pthread_mutex_destroy(&w->mutex) == 0);
-    shelf_fini(&w->shelf);
 }
 
-bool worker_start(struct worker *w, struct worker_seams seams)
+bool worker_start(struct worker *w, struct worker_seams seams, struct sandbox_limits limits)
 {
-    *w = (struct worker){.seams = seams, .order_kept = true};
+    *w = (struct worker){.seams = seams, .limits = limits, .order_kept = true};
     atomic_init(&w->stop, false);
-    shelf_init(&w->shelf);
     must(pthread_mutex_init(&w->mutex, NULL) == 0);
     must(pthread_cond_init(&w->more, NULL) == 0);
     must(pthread_cond_init(&w->idle, NULL) == 0);
@@ -317,6 +433,10 @@ void worker_stop(struct worker *w)
     job_list_drop(&w->asks);
     for (struct lane *lane = w->first_ready; lane; lane = lane->next_ready)
         job_list_drop(&lane->jobs);
+    for (struct lane *lane = w->first_changed; lane; lane = lane->next_changed) {
+        put_aside(&lane->drop, &w->done);
+        put_aside(&lane->load, &w->done);
+    }
     job_list_drop(&w->done);
     fini(w);
 }

@@ -146,5 +146,7 @@ void runner_told(struct runner *r, int64_t request, err why)
         if (r->is_connected && run->is_known)
             exec_client_forget(r->client, run->run_id, run->attempt);
         runs_remove(r, run);
+        if (r->is_unsettled)
+            r->seams.wake(r->seams.self);
     }
 }

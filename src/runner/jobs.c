@@ -292,7 +292,10 @@ static void queue(struct runner *r, struct job *j)
 
 static struct jig_work jig_work_of(const struct runner *r, const struct run *run)
 {
-    struct jig_work w = {.run_id = run->run_id, .attempt = run->attempt, .data = run->data};
+    struct jig_work w = {.run_id = run->run_id,
+                         .attempt = run->attempt,
+                         .data = run->data,
+                         .path = r->setup.tool_path};
     const struct runner_facts *f = run->facts;
     if (!f)
         return w;
@@ -304,7 +307,6 @@ static struct jig_work jig_work_of(const struct runner *r, const struct run *run
     w.transport = f->transport;
     w.transport.key_path = r->setup.ssh_key;
     w.transport.known_hosts_path = r->setup.known_hosts;
-    w.path = r->setup.tool_path;
     w.transport.control_dir = NULL;
     return w;
 }

@@ -32,7 +32,7 @@ static void note(struct runner *r, struct run *run)
     r->seams.wake(r->seams.self);
 }
 
-/* It is there already: say again what was said, as far as the store does not know it. */
+/* The turn was loaded afresh: say again what was said, as far as the store does not know it. */
 static void say_again(struct runner *r, struct run *run, bool begun)
 {
     run->store_begun = begun;
@@ -49,9 +49,10 @@ static void start(void *self, const struct run_order *order)
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
     if (run)
-        say_again(r, run, run->store_begun);
+        steps_retry(r, run);
     else
-        note(r, runs_add(r, order));
+        run = runs_add(r, order);
+    note(r, run);
 }
 
 static void query(void *self, const struct run_order *order)
@@ -82,11 +83,11 @@ static void cancel(void *self, const struct run_order *order)
         run = runs_add(r, order);
         run->may_be_known = run->has_input = run->has_scratch = true;
     }
-    run->is_cancelled = true;
-    if (run->stage == STAGE_ANSWERED && !run->answer_due) {
+    if (run->stage == STAGE_ANSWERED && !run->is_cancelled) {
         run->answer_due = true;
         runs_set_saying(r, run);
     }
+    run->is_cancelled = true;
     note(r, run);
 }
 
@@ -142,7 +143,17 @@ static void speak_of_epoch(struct runner *r)
     if (r->epoch == r->spoken)
         return;
     r->spoken = r->epoch;
+    r->is_connected = false;
     exec_client_set_epoch(r->client, r->epoch);
+}
+
+/* What was asked about comes first, so that nobody is taken for a stranger. */
+static void list(struct runner *r)
+{
+    if (!r->is_listing || !r->is_connected)
+        return;
+    r->is_listing = false;
+    exec_client_list(r->client);
 }
 
 static void settle(struct runner *r)
@@ -166,6 +177,7 @@ bool runner_pump(struct runner *r)
         run->is_due = false;
         steps_take(r, run);
     }
+    list(r);
     settle(r);
     return answers_hand_over(r);
 }

@@ -97,6 +97,7 @@ struct runner {
     struct exec_client *client; /* NULL: before the first order */
     int place;                  /* the supervisor's directory, for its spool; -1: none yet */
     bool is_connected;
+    bool is_listing;   /* all that it has is to be told, after what was asked */
     bool is_unsettled; /* the journal is of an earlier boot */
     bool is_fenced;    /* until an order has a higher epoch */
     int64_t epoch;     /* the highest that gave an order    */

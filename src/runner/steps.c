@@ -238,16 +238,17 @@ static void connected(void *self, const struct exec_welcome *welcome)
     struct runner *r = self;
     r->is_connected = true;
     r->is_unsettled = !welcome->journal_is_of_this_boot;
+    r->is_listing = true;
     runs_each(r, ask_again);
-    exec_client_list(r->client);
     wake(r);
 }
 
 static void lost(void *self)
 {
     struct runner *r = self;
+    if (r->is_connected)
+        log_say(LOG_WARNING, "the connection to halligan-exec is gone, trying again");
     r->is_connected = false;
-    log_say(LOG_WARNING, "the connection to halligan-exec is gone, trying again");
 }
 
 static bool is_waited_for(const struct run *run)

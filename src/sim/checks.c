@@ -23,6 +23,7 @@ void checks_fini(struct checks *c)
     model_free(c->durable.model);
     model_free(c->pending.model);
     ledger_fini(&c->ledger);
+    run_book_fini(&c->book);
     arena_fini(&c->scratch);
 }
 

@@ -4,6 +4,7 @@
  *   I2  readiness at the end of every turn
  *   I4  what was acknowledged is there after any crash, and nothing is there by halves
  *   I10 the naive model agrees: every state after every step, every root cause after every turn
+ *   I11 every start that ends has its row in the history (run_book.h)
  *
  * Used by living worlds and by replays: whoever drives a core tells what it does, and gets NULL or
  * a sentence that begins with the number of the broken invariant. I3 and I5 are watched by the
@@ -21,6 +22,7 @@
 #include "sim/ledger.h"
 #include "sim/memory_store.h"
 #include "sim/model.h"
+#include "sim/run_book.h"
 
 /* A moment to which the core may fall back. */
 struct moment {
@@ -34,6 +36,7 @@ struct checks {
     struct moment durable; /* the last turn that is in */
     struct moment pending; /* collected, not known to be in */
     struct ledger ledger;
+    struct run_book book;
     struct arena scratch;
     int64_t acknowledged; /* the highest turn somebody was told about */
     uint32_t reload_every;

@@ -67,8 +67,9 @@ static struct key key_of(const struct record *record)
         return key;
     }
     const struct layout *layout = record_layout(record->table);
-    const uint32_t most = record->table == TABLE_OLD_RUN ? 2 : KEY_PARTS;
+    const uint32_t most = record->table == TABLE_OLD_RUN ? 2 : layout->count;
     for (uint32_t i = 0; i < most && layout->fields[i].kind == FIELD_I64; i++) {
+        must(i < KEY_PARTS);
         memcpy(&key.part[i], (const char *)&record->id + layout->fields[i].offset, sizeof(int64_t));
     }
     return key;

@@ -161,15 +161,18 @@ static bool jig_of_class(struct str class_name, const char *name)
     return str_eq(class_name, str_from(name));
 }
 
-/* With the test jig on, real jigs count as active because "test" stands in for them. */
+/* With the test jig on, real jigs and those that nobody knows count as active because "test"
+ * stands in for them. */
 static void read_role(struct model *m, const struct core *c, const struct role_record *role)
 {
     struct model_role *r = ENTRY(m, roles, role->id);
     *r = (struct model_role){.here = true, .flags = role->flags};
     struct record jig;
     const int64_t jig_id = core_find(c, TABLE_JIG, role->jig_name);
-    if (!jig_id || !core_record(c, TABLE_JIG, jig_id, &jig))
+    if (!jig_id || !core_record(c, TABLE_JIG, jig_id, &jig)) {
+        r->usable = m->test_jig;
         return;
+    }
     const struct str class_name = jig.jig.class_name;
     r->instant = jig_of_class(class_name, "noop");
     const bool own =

@@ -14,11 +14,12 @@ void idea_settings(struct world *w, const struct core *core)
     (void)core;
     struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
     struct settings_update_command *update = &command.settings_update;
-    update->given = (uint32_t)prng_below(&w->chance, 16);
+    update->given = (uint32_t)prng_below(&w->chance, 32);
     update->pool_normal = (uint32_t)prng_between(&w->chance, 1, 12);
     update->pool_high = (uint32_t)prng_between(&w->chance, 1, 4);
     update->max_depth = prng_chance(&w->chance, 500) ? 0 : 2;
     update->test_jig = prng_chance(&w->chance, 500);
+    update->keep_runs = 1 + update->pool_normal % 5;
     if (world_fault(w, FAULT_OPERATOR_WRONG))
         update->pool_normal = 0;
     operator_sends(w, &command);

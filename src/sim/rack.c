@@ -372,7 +372,8 @@ static void boot(struct rack *r)
                                       .find = hooks_find_name,
                                       .submit = hooks_submit,
                                       .answer = hooks_answer,
-                                      .called = hooks_called};
+                                      .called = hooks_called,
+                                      .loaded = rack_content_loaded};
     r->hooks = hooks_open(seams, SANDBOX_LIMITS);
     must(r->hooks);
     r->transitions = transitions_new(

@@ -94,11 +94,17 @@ void rack_content_load(struct rack *r, int64_t role_id)
         struct rack_code *code = &r->codes[i];
         if (code->loaded || !str_eq(code->role, record.role.name))
             continue;
-        struct hooks_report report;
-        if (hooks_load(r->hooks, role_id, code->path, &r->story, &report) != OK)
-            rack_fail(r, "%s does not load: %.*s", code->path, STR_FMT_ARGS(report.text));
+        hooks_load(r->hooks, role_id, code->path);
         code->loaded = role_id;
     }
+}
+
+void rack_content_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    struct rack *r = self;
+    if (error != OK)
+        rack_fail(r, "the code of role %lld does not load: %.*s", (long long)role_id,
+                  STR_FMT_ARGS(report->text));
 }
 
 void rack_content_forget(struct rack *r)

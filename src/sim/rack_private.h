@@ -5,6 +5,8 @@
 #include "port/runner.h"
 #include "sim/rack.h"
 
+struct hooks_report;
+
 enum { RACK_SECOND = 1000, RACK_MINUTE = 60 * RACK_SECOND, RACK_HOUR = 60 * RACK_MINUTE };
 
 enum rack_event {
@@ -46,6 +48,7 @@ bool rack_content_read(struct rack *r);
 void rack_content_import_later(struct rack *r);
 /* The code of this role is in the hooks from now on, if it has any. */
 void rack_content_load(struct rack *r, int64_t role_id);
+void rack_content_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report);
 void rack_content_forget(struct rack *r);
 
 /* ---- rack_machine.c ---- */

@@ -223,11 +223,12 @@ static void import(struct world *w, enum barclamp_kind kind)
 void world_gen_begin(struct world *w)
 {
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
-    settings.settings_update.given =
-        GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH | GIVEN_SETTINGS_TEST_JIG;
+    settings.settings_update.given = GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH |
+                                     GIVEN_SETTINGS_TEST_JIG | GIVEN_SETTINGS_KEEP_RUNS;
     settings.settings_update.pool_normal = w->draw.pool_normal;
     settings.settings_update.pool_high = w->draw.pool_high;
     settings.settings_update.test_jig = w->draw.test_jig;
+    settings.settings_update.keep_runs = 1 + (uint32_t)(w->draw.seed % 5);
     operator_sends(w, &settings);
     import(w, BARCLAMP_MACHINERY);
 }

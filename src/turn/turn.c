@@ -552,6 +552,15 @@ err turn_plan(struct turn *t, const struct command *commit_command, struct arena
     return OK;
 }
 
+err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count, struct arena *arena,
+                  struct outcome *outcomes)
+{
+    if (!t->core)
+        return ERR_UNAVAILABLE;
+    core_rehearse(t->core, barclamps, count, arena, outcomes);
+    return OK;
+}
+
 int64_t turn_next_ms(const struct turn *t)
 {
     switch (t->phase) {

@@ -143,6 +143,10 @@ uint64_t turn_loads(const struct turn *t);
 NODISCARD err turn_plan(struct turn *t, const struct command *commit, struct arena *arena,
                         struct outcome *out);
 
+/* What imports would come to now (core.h, core_rehearse). Likewise. */
+NODISCARD err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count,
+                            struct arena *arena, struct outcome *outcomes);
+
 /* When turn_advance wants to be called even if nothing comes in, in mono_ms; -1 = not at all. */
 int64_t turn_next_ms(const struct turn *t);
 /* Commands that wait to be stepped, and those that wait for hooks. */

@@ -584,57 +584,165 @@ def test_a_stop_does_not_wait_for_hooks(daemon):
 
 # ---- what was said beforehand ----
 
-# Who gets in, and who does not: trees whose files need each other in every way.
+NOOP = "[{name: noop, class: noop}]"
+
+# Who gets in, and who does not: trees whose files need each other in every way. Each file is the
+# barclamp, its parent, its roles, and its jigs if it has any.
 TREES = {
     "attached to what comes later": {
-        "core/crowbar.yml": ("core", "", "[{name: r0, jig: noop, attaches: [rx]}]"),
-        "core/barclamps/x.yml": ("x", "core", "[{name: rx, jig: noop}]"),
+        "core/crowbar.yml": ("core", "", "[{name: r0, jig: noop, attaches: [rx]}]", NOOP),
+        "core/barclamps/x.yml": ("x", "core", "[{name: rx, jig: noop}]", ""),
     },
     "a circle that closes later": {
-        "core/crowbar.yml": ("core", "", "[{name: r0, jig: noop, attaches: [rx], requires: [rx]}]"),
-        "core/barclamps/x.yml": ("x", "core", "[{name: rx, jig: noop}]"),
+        "core/crowbar.yml": (
+            "core",
+            "",
+            "[{name: r0, jig: noop, attaches: [rx], requires: [rx]}]",
+            NOOP,
+        ),
+        "core/barclamps/x.yml": ("x", "core", "[{name: rx, jig: noop}]", ""),
     },
     "a circle across three": {
-        "a/a.yml": ("a", "", "[{name: ra, jig: noop, requires: [rb]}]"),
-        "b/b.yml": ("b", "", "[{name: rb, jig: noop, requires: [rc]}]"),
-        "c/c.yml": ("c", "", "[{name: rc, jig: noop, requires: [ra]}]"),
+        "a/a.yml": ("a", "", "[{name: ra, jig: noop, requires: [rb]}]", NOOP),
+        "b/b.yml": ("b", "", "[{name: rb, jig: noop, requires: [rc]}]", NOOP),
+        "c/c.yml": ("c", "", "[{name: rc, jig: noop, requires: [ra]}]", NOOP),
     },
     "two of one role, and a parent in between": {
-        "a/a.yml": ("a", "c", "[{name: r, jig: noop}]"),
-        "b/b.yml": ("b", "", "[{name: r, jig: noop}]"),
-        "c/c.yml": ("c", "", "[{name: rc, jig: noop, attaches: [r]}]"),
+        "a/a.yml": ("a", "c", "[{name: r, jig: noop}]", ""),
+        "b/b.yml": ("b", "", "[{name: r, jig: noop}]", NOOP),
+        "c/c.yml": ("c", "", "[{name: rc, jig: noop, attaches: [r]}]", NOOP),
     },
     "parents that are not there": {
-        "a/a.yml": ("a", "b", "[{name: ra, jig: noop}]"),
-        "b/b.yml": ("b", "nobody", "[{name: rb, jig: noop}]"),
-        "c/c.yml": ("c", "", "[{name: rc, jig: noop}]"),
+        "a/a.yml": ("a", "b", "[{name: ra, jig: noop}]", ""),
+        "b/b.yml": ("b", "nobody", "[{name: rb, jig: noop}]", ""),
+        "c/c.yml": ("c", "", "[{name: rc, jig: noop}]", NOOP),
     },
+    # The jig's last word makes room for b, which was refused before it: a second round.
+    "in at the second try": {
+        "a/a.yml": ("a", "", "[]", "[{name: j, class: noop, implementor: rb}]"),
+        "b/b.yml": ("b", "", "[{name: rb, jig: noop}]", NOOP),
+        "c/c.yml": ("c", "", "[]", "[{name: j, class: noop}]"),
+    },
+    # What got in stays in: were a imported again, now that rb is there, it would close a circle.
+    "in once and not again": {
+        "a/a.yml": (
+            "a",
+            "",
+            "[{name: ra, jig: noop, requires: [rb], flags: [implicit]}]",
+            "[{name: j, class: noop, implementor: ra}, {name: noop, class: noop}]",
+        ),
+        "b/b.yml": ("b", "", "[{name: rb, jig: j}]", "[{name: j, class: noop}]"),
+    },
+    # A file with errors lets nobody in, though the engine is asked about it.
+    "a parent that does not read": {
+        "a/a.yml": ("a", "", "[{name: ra, jig: noop, flags: implicit}]", NOOP),
+        "b/b.yml": ("b", "a", "[{name: rb, jig: noop}]", ""),
+        "c/c.yml": ("c", "", "[{name: ra, jig: noop}]", NOOP),
+    },
+}
+TAKEN = {
+    "attached to what comes later": 2,
+    "a circle that closes later": 1,
+    "a circle across three": 2,
+    "two of one role, and a parent in between": 2,
+    "parents that are not there": 1,
+    "in at the second try": 3,
+    "in once and not again": 2,
+    "a parent that does not read": 1,
 }
 
 
-def refused_by_check(program, folder):
+def write_tree(own, files):
+    for path, (barclamp, parent, roles, jigs) in files.items():
+        os.makedirs(os.path.dirname(own.path("shelf/" + path)), exist_ok=True)
+        head = f"barclamp: {{name: {barclamp}{', parent: ' + parent if parent else ''}}}\n"
+        jigs = f"jigs: {jigs}\n" if jigs else ""
+        own.write("shelf/" + path, head + jigs + f"roles: {roles}\n")
+
+
+# How the log begins a line about an error of a file; a place and a sentence follow.
+REFUSED = "a barclamp is refused"
+REHEARSED = "a barclamp does not read and would be refused, too"
+ERRORS = re.compile(f'msg="(?:{REFUSED}|{WITHOUT}|{REHEARSED}): ((?:[^"\\\\]|\\\\.)*)"')
+
+
+def errors_of_check(program, folder):
+    """How many are taken, and everything that is wrong as FILE:LINE: text."""
     command = [program, "barclamp", "check", "-o", "json", folder]
     said = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout)
-    errors = [entry["file"] for entry in said["entries"] if entry["severity"] == "error"]
-    return said["barclamps"], sorted(set(errors))
+    errors = [e for e in said["entries"] if e["severity"] == "error"]
+    return said["barclamps"], sorted(f"{e['file']}:{e['line']}: {e['text']}" for e in errors)
+
+
+def errors_of_daemon(own):
+    """Likewise."""
+    own.start("--barclamps", own.path("shelf"))
+    assert own.stop() == 0
+    log = own.read("stderr")
+    errors = [text.replace('\\"', '"') for text in ERRORS.findall(log)]
+    return log.count("barclamp imported"), sorted(errors)
 
 
 def test_check_and_the_daemon_agree(daemon):
     program = os.path.join(os.path.dirname(daemon.program), "halligan")
     for name, files in TREES.items():
         with Own(daemon) as own:
-            for path, (barclamp, parent, roles) in files.items():
-                os.makedirs(os.path.dirname(own.path("shelf/" + path)), exist_ok=True)
-                head = f"barclamp: {{name: {barclamp}{', parent: ' + parent if parent else ''}}}\n"
-                jigs = "jigs: [{name: noop, class: noop}]\n" if not parent else ""
-                own.write("shelf/" + path, head + jigs + f"roles: {roles}\n")
-            own.start("--barclamps", own.path("shelf"))
-            assert own.stop() == 0
-            log = own.read("stderr")
-            refused = sorted(set(re.findall(r"a barclamp is refused: (.*?\.yml):", log)))
-            taken = log.count("barclamp imported")
-            said = refused_by_check(program, own.path("shelf"))
-            assert said == (taken, refused), (name, said, log)
+            write_tree(own, files)
+            taken, errors = errors_of_daemon(own)
+            assert taken == TAKEN[name], (name, own.read("stderr"))
+            assert bool(errors) == (taken < len(files)), (name, own.read("stderr"))
+            said = errors_of_check(program, own.path("shelf"))
+            assert said == (taken, errors), (name, said, errors)
+
+
+# Form, code and what only the engine knows, in files that see each other.
+TROUBLES = {
+    "base/base.yml": "barclamp: {name: base}\n"
+    "jigs: [{name: noop, class: noop}]\n"
+    "attribs: [{name: size}]\n"
+    "roles: [{name: taken, jig: noop}]\n",
+    "one/one.yml": "barclamp: {name: one, version: [1]}\n"
+    "attribs: [{name: size}]\n"
+    "roles:\n"
+    "  - {name: taken, jig: noop}\n"
+    "  - {name: first, jig: noop, requires: [second]}\n",
+    "two/two.yml": "barclamp: {name: two, parent: nobody, name: two}\n"
+    "roles:\n"
+    "  - {name: second, jig: noop, requires: [third]}\n"
+    "  - {name: second, jig: noop, flags: *none}\n",
+    "three/three.yml": "barclamp: {name: three, parent: two}\n"
+    "roles:\n"
+    "  - {name: third, jig: noop, requires: [third]}\n"
+    "  - {name: coded, jig: noop}\n",
+    "three/roles/coded.lua": "return {\n",
+}
+
+
+def test_everything_is_told_of_files_that_do_not_read(daemon):
+    program = os.path.join(os.path.dirname(daemon.program), "halligan")
+    with Own(daemon) as own:
+        for path, text in TROUBLES.items():
+            os.makedirs(os.path.dirname(own.path("shelf/" + path)), exist_ok=True)
+            own.write("shelf/" + path, text)
+        wanted = [
+            "one/one.yml:1: version must be a text, not a list",
+            "one/one.yml:2: attribs/0/name: attrib size belongs to base",
+            "one/one.yml:4: roles/0/name: role taken belongs to barclamp base",
+            "three/roles/coded.lua:2: unexpected symbol near <eof>",
+            "three/three.yml:3: roles/0: third -> third",
+            "two/two.yml:1: barclamp/parent: there is no barclamp called nobody",
+            "two/two.yml:1: the key name comes twice in one map, first in line 1",
+            "two/two.yml:4: roles/1/name: role second comes twice",
+            "two/two.yml:4: there is no anchor &none",
+        ]
+        wanted = [own.path("shelf/") + line for line in wanted]
+        assert errors_of_check(program, own.path("shelf")) == (1, wanted)
+        assert errors_of_daemon(own) == (1, wanted), own.read("stderr")
+        assert REFUSED not in own.read("stderr")
+        # And none of it is there.
+        own.start("--barclamps", own.path("shelf/base"))
+        assert [role["name"] for role in own.client.get("roles").json()] == ["taken"]
+        assert own.stop() == 0
 
 
 # ---- trees of files ----

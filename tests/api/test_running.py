@@ -107,6 +107,31 @@ def test_names_are_given_away_once(daemon):
     assert sorted(a.status for a in answers) == [200] + [409] * 7
 
 
+def test_runs_that_are_over_are_remembered(daemon):
+    me = daemon.client()
+    ready_node(me, "run6.example.com")
+    base = bind(me, "run6.example.com", "base", data={"fail": True})
+    assert me.get(f"node_roles/{base}/runs").json() == []
+    assert me.put(f"node_roles/{base}/commit").status == 200
+    reaches(me, base, ERROR)
+    assert me.put(f"node_roles/{base}/propose").status == 200
+    assert me.put(f"node_roles/{base}", {"data": {"delay": 20000}}).status == 200
+    assert me.put(f"node_roles/{base}/commit").status == 200
+    reaches(me, base, TRANSITION)
+    (run,) = [r for r in me.get("runs").json() if r["node_role_id"] == base]
+    assert run["state"] == "running" and run["role"] == "base" and run["attempt"] == 2, run
+    assert me.get(f"runs/{run['id']}").json()["id"] == run["id"]
+    assert me.put(f"runs/{run['id']}/cancel").status == 200
+    reaches(me, base, ERROR)
+    eventually(lambda: me.get(f"runs/{run['id']}").status == 404, "the run has stopped")
+    kept = me.get(f"node_roles/{base}/runs").json()
+    assert [(r["attempt"], r["result"]) for r in kept] == [(2, "cancelled"), (1, "failed")], kept
+    assert kept[1]["role"] == "base" and kept[1]["runlog"] and kept[0]["id"] == run["id"], kept
+    assert me.get(f"node_roles/{base}/runs?limit=1").json() == kept[:1]
+    assert me.get(f"runs/{run['id']}/log?node_role={base}&attempt=2").status == 404
+    assert me.get("node_roles/987654321/runs").status == 404
+
+
 def test_everything_is_there_after_a_restart(daemon):
     me = daemon.client()
     me.post("deployments", {"name": "lasting", "description": "d"})

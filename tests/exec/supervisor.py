@@ -16,7 +16,7 @@ BODY_MAX = 4 << 20
 EXITED, SIGNALLED, DEADLINE, CANCELLED, NOT_STARTED, DIED = range(1, 7)
 
 (HELLO, SPAWN, CANCEL, QUERY, FORGET, SETTLED, BYE,
- WELCOME, BEGUN, ENDED, NOT_KNOWN, FENCED) = range(1, 13)
+ WELCOME, BEGUN, ENDED, NOT_KNOWN, FENCED, LIST) = range(1, 14)
 
 # As in src/exec/protocol.h: i signed, u unsigned, b bool, r bytes.
 RUN = [("run_id", "i"), ("attempt", "u")]
@@ -35,6 +35,7 @@ FIELDS = {
                   ("out_dropped", "i"), ("log_size", "i"), ("log_dropped", "i")],
     NOT_KNOWN: RUN + [("begun", "b")],
     FENCED: [("epoch", "i")],
+    LIST: None,
 }
 
 

@@ -237,6 +237,64 @@ TEST(after_the_death_of_the_supervisor_runs_are_told_as_dead)
     end(&s);
 }
 
+TEST(a_higher_epoch_is_spoken_of_over_a_new_connection)
+{
+    struct side s, old;
+    begin();
+    open_side(&old, 4);
+    wait_for(&old, "connected;");
+    open_side(&s, 3);
+    wait_for(&s, "connected;fenced 4;");
+    exec_client_set_epoch(s.client, 5);
+    CHECK(strstr(s.diary, "lost;"));
+    wait_for(&s, "lost;connected;");
+    spawn(&s, 1, "exit 2", 5);
+    wait_for(&s, "exited 1.1 2;");
+    spawn(&old, 2, "exit 0", 4);
+    wait_for(&old, "not known 2.1;fenced 5;");
+    exec_client_set_epoch(s.client, 5); /* it does already */
+    CHECK(s.connections == 2 && !strstr(strstr(s.diary, "lost;") + 1, "lost;"));
+    close_side(&old, false);
+    end(&s);
+}
+
+TEST(all_that_there_is_can_be_had_told)
+{
+    struct side s, other;
+    begin();
+    open_side(&s, 1);
+    spawn(&s, 1, "exit 3", 1);
+    spawn(&s, 2, "sleep 1000", 1);
+    wait_for(&s, "exited 1.1 3;");
+    wait_for(&s, "begun 2.1;");
+    open_side(&other, 1);
+    exec_client_list(other.client);
+    wait_for(&other, "exited 1.1 3;");
+    wait_for(&other, "begun 2.1;");
+    CHECK(!strstr(other.diary, "begun 1.1;")); /* its end says it all */
+    exec_client_forget(other.client, 1, 1);
+    exec_client_cancel(other.client, 2, 1);
+    wait_for(&other, "cancelled 2.1");
+    close_side(&s, false);
+    end(&other);
+}
+
+TEST(what_a_connection_was_given_goes_with_it)
+{
+    struct side s;
+    begin();
+    open_side(&s, 1);
+    wait_for(&s, "connected;");
+    CHECK(kill((pid_t)s.pid, SIGSTOP) == 0);
+    spawn(&s, 1, "exit 0", 1); /* nobody reads it */
+    CHECK(kill((pid_t)s.pid, SIGKILL) == 0);
+    exec_client_query(s.client, 1, 1);
+    wait_for(&s, "lost;");
+    exec_client_query(s.client, 2, 1);
+    wait_for(&s, "lost;connected;not known 2.1;");
+    end(&s);
+}
+
 TEST(who_is_older_begins_nothing)
 {
     struct side old, new;

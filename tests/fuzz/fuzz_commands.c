@@ -1,5 +1,5 @@
 /* Bytes become a sequence of commands into a small founded world. After each: core_check is clean,
- * and a refusal has changed nothing. At the end everything is saved, loaded into a second core, and
+ * and a refusal has changed nothing; before each import so did its rehearsal. At the end everything is saved, loaded into a second core, and
  * must be the same.
  *
  * Reading: a byte for the kind; then for each field a byte that says where its value comes from, a
@@ -188,6 +188,19 @@ static void check(struct fuzz *f, const struct command *command, const struct ou
     arena_reset(&f->scratch);
 }
 
+/* An import can be rehearsed, whatever it would do, and nothing of it stays. */
+static bool rehearses(struct fuzz *f, const struct command *command)
+{
+    struct outcome outcome = {0};
+    const struct digest128 before = core_digest_now(f->core);
+    const uint32_t changed = core_changed(f->core);
+    core_rehearse(f->core, &command->import.barclamp, 1, &f->arena, &outcome);
+    if (!digest_eq(before, core_digest_now(f->core)) || core_changed(f->core) != changed)
+        stop("a rehearsal left something", command);
+    check(f, command, &outcome, before);
+    return outcome.verdict == VERDICT_DONE;
+}
+
 /* Step; when hooks are asked, step again with answers: no to those whose bit is set. */
 static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
 {
@@ -196,9 +209,12 @@ static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
         struct effects effects = {0};
         struct outcome outcome = {0};
+        const bool is_fine = command->kind != COMMAND_IMPORT || rehearses(f, command);
         const struct digest128 before = core_digest_now(f->core);
         core_step(f->core, command, &f->arena, &effects, &outcome);
         check(f, command, &outcome, before);
+        if (outcome.verdict == VERDICT_DONE && !is_fine)
+            stop("an import was done that was refused in its rehearsal", command);
         if (outcome.verdict != VERDICT_ASKING)
             return;
         struct answer *answers = arena_array(&f->arena, struct answer, outcome.ask_count);

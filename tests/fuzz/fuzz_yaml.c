@@ -1,7 +1,8 @@
 /* Bytes are a barclamp's file. Whatever they are, reading them ends with a document or with an
  * error that says where. A document is canonical JSON, every value of its tree has a place in the
  * file, and the engine takes it or refuses it with problems that can be placed as well: it has
- * the shape that imports want. Taken again it changes nothing. */
+ * the shape that imports want. Taken again it changes nothing. With an error there may be a draft:
+ * the engine can say what it thinks of it, and nothing of it stays. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +60,14 @@ static void check_report(const struct report *r, struct str text)
 
 /* ---- documents ---- */
 
-static void check_document(struct arena *a, const struct barclamp_file *file)
+static void check_document(struct arena *a, struct str document)
 {
     struct str canonical;
     uint32_t offset;
     const char *what;
-    if (json_canonical(a, file->document, &canonical, &offset, &what) != OK)
+    if (json_canonical(a, document, &canonical, &offset, &what) != OK)
         stop(what);
-    if (!str_eq(canonical, file->document))
+    if (!str_eq(canonical, document))
         stop("the document is not canonical");
 }
 
@@ -105,6 +106,27 @@ static void import_twice(struct arena *a, const struct barclamp_file *file, stru
     core_free(core);
 }
 
+/* Twice in one rehearsal, so that the second sees what the first brought; nothing stays. */
+static void rehearse(struct arena *a, const struct barclamp_file *file, struct str text)
+{
+    struct core *core = core_new();
+    struct outcome outcomes[2];
+    const struct str drafts[] = {file->draft, file->draft};
+    core_found(core, 1000);
+    const struct digest128 before = core_digest_now(core);
+    core_rehearse(core, drafts, 2, a, outcomes);
+    check_problems(file, &outcomes[0], text);
+    check_problems(file, &outcomes[1], text);
+    if (outcomes[0].verdict != outcomes[1].verdict)
+        stop("what was rehearsed is refused the second time");
+    const char *broken = core_check(core, a);
+    if (broken)
+        stop(broken);
+    if (!digest_eq(before, core_digest_now(core)))
+        stop("a rehearsal left something");
+    core_free(core);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > UINT32_MAX)
@@ -119,9 +141,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         stop("neither a document nor an error");
     if (file.tree)
         check_tree(file.tree, text);
+    if (file.document.len && file.draft.len)
+        stop("both a document and a draft");
     if (file.document.len) {
-        check_document(&arena, &file);
+        check_document(&arena, file.document);
         import_twice(&arena, &file, text);
+    }
+    if (file.draft.len) {
+        check_document(&arena, file.draft);
+        rehearse(&arena, &file, text);
     }
     arena_fini(&arena);
     return 0;

@@ -435,6 +435,7 @@ static void input_came(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 
 int main(int argc, char **argv)
 {
+    const char *keep = getenv("DRIVE_KEEP_MS");
     const bool jigs = argc == 4 && strcmp(argv[3], "jigs") == 0;
     if (argc != 4)
         return 2;
@@ -451,6 +452,7 @@ int main(int argc, char **argv)
                                        .known_hosts = getenv("DRIVE_KNOWN_HOSTS"),
                                        .request_first = -1000,
                                        .keep_runs = 3,
+                                       .keep_ms = keep ? strtoll(keep, NULL, 10) : 0,
                                        .exec_idle_ms = 60000};
     const struct runner_seams seams = {
         .facts = facts, .submit = submit, .wake = wake, .kitchen = jigs ? NULL : &shell};

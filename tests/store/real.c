@@ -87,6 +87,15 @@ err real_intervals(void *place, int64_t deployment_id, int64_t seq, struct store
     return e;
 }
 
+err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor)
+{
+    struct store_reader *reader = open_reader(place);
+    const struct history_port history = store_reader_history(reader);
+    const err e = history.runs(history.self, noderole_id, limit, visitor);
+    store_reader_close(reader);
+    return e;
+}
+
 struct store_mark real_read(const char *url, struct model *out_all)
 {
     struct store_reader *reader = open_reader(url);

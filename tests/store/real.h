@@ -14,6 +14,7 @@ void real_wait(struct session *s);
 const char *real_trouble(const struct session *s);
 bool real_die(void *place, bool (*life)(struct session *s));
 err real_intervals(void *place, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 
 /* Everything the store holds, archives included, as of one instant; and where it stands. */
 struct store_mark real_read(const char *url, struct model *out_all);

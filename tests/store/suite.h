@@ -1,9 +1,9 @@
 /* suite.h - what every store must do, whatever stands behind it.
  *
- * One suite (suite.c, suite_history.c) is run against the simulated store, SQLite and PostgreSQL;
- * each test program says in `suite_maker` how to come by a store of its kind. The suite knows the
- * ports and nothing of engines. What a store holds is followed by a naive model: encoded records
- * in a sorted list.
+ * One suite (suite.c, suite_runs.c, suite_history.c) is run against the simulated store, SQLite and
+ * PostgreSQL; each test program says in `suite_maker` how to come by a store of its kind. The suite
+ * knows the ports and nothing of engines. What a store holds is followed by a naive model: encoded
+ * records in a sorted list.
  *
  * A place is where one store lives, from make() to destroy(). Sessions are processes that use it;
  * they end before the place does.
@@ -42,6 +42,8 @@ struct store_maker {
     bool (*die)(void *place, bool (*life)(struct session *s));
     /* What is archived about a snapshot, as history_port.intervals. */
     err (*intervals)(void *place, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+    /* As history_port.runs. */
+    err (*runs)(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 };
 
 /* Defined by each test program. */

@@ -52,6 +52,12 @@ static err memory_intervals(void *place, int64_t deployment_id, int64_t seq,
     return e;
 }
 
+static err memory_runs(void *place, int64_t noderole_id, uint32_t limit,
+                       struct store_visitor visitor)
+{
+    return memory_store_runs(place, noderole_id, limit, visitor);
+}
+
 const struct store_maker suite_maker = {
     .name = "memory",
     .make = memory_make,
@@ -60,4 +66,5 @@ const struct store_maker suite_maker = {
     .close = memory_close,
     .die = memory_die,
     .intervals = memory_intervals,
+    .runs = memory_runs,
 };

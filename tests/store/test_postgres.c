@@ -40,4 +40,5 @@ const struct store_maker suite_maker = {
     .cut = postgres_cut,
     .die = real_die,
     .intervals = real_intervals,
+    .runs = real_runs,
 };

@@ -11,4 +11,5 @@ const struct store_maker suite_maker = {
     .trouble = real_trouble,
     .die = real_die,
     .intervals = real_intervals,
+    .runs = real_runs,
 };

@@ -343,21 +343,23 @@ static void refuse(void *self, int64_t request, err why)
 /* The files of all roles whose barclamps have any. */
 static void load_code(struct live *l)
 {
-    struct world *w = l->w;
     const struct core *core = turn_core(l->turn);
     struct record role, barclamp;
-    struct hooks_report report;
-    int64_t id = core_next_id(core, TABLE_ROLE, 0);
-    for (; id; id = core_next_id(core, TABLE_ROLE, id)) {
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_ROLE, id)) != 0;) {
         const char *path;
         CHECK(core_record(core, TABLE_ROLE, id, &role));
         CHECK(core_record(core, TABLE_BARCLAMP, role.role.barclamp_id, &barclamp));
-        if (content_role_file(&w->arena, barclamp.barclamp.source_path, role.role.name,
-                              ROLE_FILE_LUA, &path) != OK)
-            continue;
-        if (hooks_load(l->hooks, id, path, &w->arena, &report) != OK)
-            world_fail(HERE, "%.*s", STR_FMT_ARGS(report.text));
+        if (content_role_file(&l->w->arena, barclamp.barclamp.source_path, role.role.name,
+                              ROLE_FILE_LUA, &path) == OK)
+            hooks_load(l->hooks, id, path);
     }
+}
+
+static void loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    (void)self;
+    if (error != OK)
+        world_fail(HERE, "role %lld: %.*s", (long long)role_id, STR_FMT_ARGS(report->text));
 }
 
 /* After a start the first row may come before anybody could have looked which roles there are. */
@@ -441,7 +443,8 @@ static void process_begin(struct live *l)
                                       .find = find,
                                       .submit = submit,
                                       .answer = answer,
-                                      .called = called};
+                                      .called = called,
+                                      .loaded = loaded};
     l->hooks = hooks_open(seams, SANDBOX_LIMITS);
     CHECK(l->hooks);
     const struct transition_seams work = {.self = l, .facts = run_facts, .submit = submit};

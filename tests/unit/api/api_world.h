@@ -35,6 +35,7 @@ struct asked {
 struct front {
     struct world *w;
     struct api *api;
+    struct api_engine engine; /* as the API has it */
     struct passwords *passwords;
     uv_loop_t loop;
     int64_t held;        /* turns that are seen but not durable     */
@@ -358,15 +359,15 @@ static inline struct front *front_open(void)
     CHECK(uv_loop_init(&f->loop) == 0);
     f->passwords = passwords_new(&f->loop);
     CHECK(f->passwords != NULL);
-    const struct api_engine engine = {.self = f,
-                                      .core = front_core,
-                                      .seen = front_seen,
-                                      .durable = front_durable,
-                                      .now_ms = front_now_ms,
-                                      .submit = front_submit,
-                                      .is_ready = front_is_ready,
-                                      .trouble = front_trouble};
-    f->api = api_new(engine, f->passwords);
+    f->engine = (struct api_engine){.self = f,
+                                    .core = front_core,
+                                    .seen = front_seen,
+                                    .durable = front_durable,
+                                    .now_ms = front_now_ms,
+                                    .submit = front_submit,
+                                    .is_ready = front_is_ready,
+                                    .trouble = front_trouble};
+    f->api = api_new(f->engine, f->passwords);
     f->bearer = front_token(f, front_user(f, "admin"), 0);
     world_collect(f->w);
     return f;

@@ -7,7 +7,10 @@ static const char deployment_keys[] =
     "created_at,description,id,name,parent_id,state,system,updated_at";
 static const char role_keys[] =
     "abstract,barclamp_id,bootstrap,cluster,cohort,conflicts,created_at,description,destructive,"
-    "discovery,id,implicit,jig_name,library,milestone,name,powersave,provides,service,updated_at";
+    "discovery,id,implicit,jig_name,library,milestone,name,powersave,provides,service,unusable,"
+    "updated_at,withdrawn";
+static const char jig_keys[] = "active,client_name,client_role_name,created_at,description,id,"
+                               "inactive_reason,key,name,order,server,updated_at";
 static const char noderole_keys[] =
     "available,cohort,created_at,deployment_id,id,node_error,node_id,order,role_id,run_count,"
     "runlog,state,status,updated_at";
@@ -92,7 +95,7 @@ TEST(a_deployment_state_is_the_number_of_the_specification)
     front_close(f);
 }
 
-TEST(a_role_shows_its_twenty_fields)
+TEST(a_role_shows_its_twenty_fields_and_whether_it_can_be_used)
 {
     struct front *f = furnished();
     struct asked *a = get(f, "/api/v2/roles/a");
@@ -106,6 +109,79 @@ TEST(a_role_shows_its_twenty_fields)
     SAYS(at(f, a, "jig_name"), "'script'");
     SAYS(at(f, a, "cohort"), "0");
     SAYS(at(f, get(f, "/api/v2/roles/c"), "cohort"), "2");
+    SAYS(at(f, a, "unusable"), "null");
+    SAYS(at(f, a, "withdrawn"), "false");
+    front_close(f);
+}
+
+/* In the words of the refusal, all of them. */
+TEST(a_role_that_cannot_be_bound_says_why)
+{
+    struct front *f = furnished();
+    world_role(f->w, "lost", "'jig':'nowhere'");
+    world_role(f->w, "early", "'requires':['a','later'],'wants-attribs':['size']");
+    world_role(f->w, "idea", "'flags':['abstract']");
+    struct asked *lost = get(f, "/api/v2/roles/lost");
+    SAYS(at(f, lost, "unusable"), "'role lost cannot run: jig nowhere is not known here'");
+    struct asked *early = get(f, "/api/v2/roles/early");
+    SAYS(at(f, early, "unusable"),
+         "'role early requires role later, which has not been imported; role early wants attrib "
+         "size, which does not exist'");
+    SAYS(at(f, get(f, "/api/v2/roles/idea"), "unusable"), "null");
+    struct asked *bound =
+        ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'lost'}");
+    STATUS(bound, 409);
+    SAYS(at(f, bound, "message"), at(f, lost, "unusable"));
+    SAYS(column(get(f, "/api/v2/roles"), "name"), "a,b,c,lost,early,idea");
+    struct asked *usable = ask(f, HTTP_POST, "/api/v2/roles/match", "{'unusable':null}");
+    SAYS(column(usable, "name"), "a,b,c,idea");
+    DONE(f->w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
+    SAYS(at(f, get(f, "/api/v2/roles/lost"), "unusable"), "null");
+    front_close(f);
+}
+
+/* Where it is bound it stays, and says so. */
+TEST(a_role_that_its_barclamp_does_not_name_any_more_says_so)
+{
+    struct front *f = furnished();
+    DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'},'roles':[{'name':'w',"
+                                "'jig':'script'}]}"));
+    world_bind(f->w, "w@n1");
+    DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'}}"));
+    struct asked *a = get(f, "/api/v2/roles/w");
+    SAYS(at(f, a, "withdrawn"), "true");
+    SAYS(at(f, a, "unusable"), "'role w is no longer in barclamp x and cannot be bound anew'");
+    front_close(f);
+}
+
+TEST(a_jig_shows_its_eleven_fields_and_why_it_is_not_active)
+{
+    struct front *f = furnished();
+    DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'},'jigs':["
+                                "{'name':'odd','class':'Nobody'},{'name':'tried','class':'test'},"
+                                "{'name':'idle','class':'noop'}],"
+                                "'roles':[{'name':'o','jig':'odd'}]}"));
+    struct asked *a = get(f, "/api/v2/jigs/script");
+    STATUS(a, 200);
+    SAYS(a->type, OBJ("jig"));
+    SAYS(keys(a, body_of(a)), jig_keys);
+    SAYS(at(f, a, "active"), "true");
+    SAYS(at(f, a, "inactive_reason"), "null");
+    SAYS(at(f, a, "server"), "null");
+    a = get(f, "/api/v2/jigs/odd");
+    SAYS(at(f, a, "active"), "false");
+    SAYS(at(f, a, "order"), "100");
+    SAYS(at(f, a, "inactive_reason"), "'jig class Nobody is not known here'");
+    SAYS(at(f, get(f, "/api/v2/roles/o"), "unusable"),
+         "'role o cannot run: jig odd is not active: jig class Nobody is not known here'");
+    SAYS(at(f, get(f, "/api/v2/jigs/tried"), "inactive_reason"), "'the test jig is off'");
+    DONE(f->w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
+    SAYS(at(f, get(f, "/api/v2/jigs/tried"), "inactive_reason"), "null");
+    a = get(f, "/api/v2/jigs");
+    SAYS(a->type, LIST("jig"));
+    HAS(column(a, "name"), "odd,tried,idle");
     front_close(f);
 }
 
@@ -315,6 +391,9 @@ TEST(samples_have_the_defaults_and_no_ids_or_times)
     CHECK(body_of(role)->count == 16);
     SAYS(at(f, role, "implicit"), "false");
     SAYS(at(f, role, "barclamp_id"), "absent");
+    SAYS(shown(f->w, str_from(get(f, "/api/v2/jigs/sample")->body)),
+         "{'name':null,'description':'','order':10000,'active':false,'client_role_name':null,"
+         "'server':null,'client_name':null,'key':null}");
     front_close(f);
 }
 

@@ -18,7 +18,7 @@ static struct json *tree_of(struct arena *a, const char *text)
 static void check_put(const char *doc, const char *object, bool drop, const char *wanted)
 {
     struct arena a = {0};
-    const struct str got = json_text_put(&a, str_from(doc), tree_of(&a, object), drop);
+    const struct str got = json_text_put(&a, str_from(doc), str_from(object), drop);
     if (!str_eq(got, str_from(wanted)))
         check_failed(doc, 0, str_z(&a, got));
     arena_fini(&a);
@@ -124,10 +124,125 @@ TEST(random_documents_merge_as_trees_do)
         struct json *merged = json_merge(&a, left, right);
         if (drop)
             take_out(merged, right);
-        const struct str got = json_text_put(&a, json_write(&a, left), right, drop);
+        const struct str got = json_text_put(&a, json_write(&a, left), json_write(&a, right), drop);
         if (!str_eq(got, json_write(&a, merged)))
             check_failed("merge", i, str_z(&a, got));
         CHECK(json_text_depth(got) == json_depth(merged));
         arena_fini(&a);
     }
+}
+
+/* ---- canonical or not ---- */
+
+TEST(canonical_texts_are_known_without_reading_them)
+{
+    uint32_t depth;
+    static const char *const fine[] = {"1",
+                                       "-0",
+                                       "0.50",
+                                       "-1.5e+3",
+                                       "1E9",
+                                       "null",
+                                       "true",
+                                       "false",
+                                       "\"\"",
+                                       "\"/\"",
+                                       "\"\\\\\\\"\\b\\f\\n\\r\\t\"",
+                                       "\"\xc3\xa4\x7f\"",
+                                       "[]",
+                                       "{}",
+                                       "[[],{},[{}],1,null]",
+                                       "{\"\":1,\"a\":{\"b\":[true]},\"aa\":0}"};
+    static const char *const others[] = {"",
+                                         " 1",
+                                         "1 ",
+                                         "01",
+                                         "-",
+                                         "1.",
+                                         "1e",
+                                         "+1",
+                                         ".5",
+                                         "nul",
+                                         "nulls",
+                                         "[1,]",
+                                         "[,1]",
+                                         "[1",
+                                         "[1}",
+                                         "{\"a\":1]",
+                                         "{\"a\"}",
+                                         "{\"a\":}",
+                                         "{\"a\":1,}",
+                                         "{a:1}",
+                                         "[1 ,2]",
+                                         "{\"a\": 1}",
+                                         "\"",
+                                         "\"\\",
+                                         "\"\\\"",
+                                         "\"\\/\"",
+                                         "\"\\u0041\"",
+                                         "\"\n\"",
+                                         "\"\xc3\"",
+                                         "{\"b\":1,\"a\":2}",
+                                         "{\"a\":1,\"a\":2}",
+                                         "{\"\\n\":1}",
+                                         "1,2",
+                                         "[]]",
+                                         "\"a\"b",
+                                         "{1:2}"};
+    struct arena a = {0};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        if (!json_text_is_canonical(str_from(fine[i]), &depth))
+            check_failed(fine[i], 0, "canonical");
+        CHECK(depth == json_depth(tree_of(&a, fine[i])));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (json_text_is_canonical(str_from(others[i]), &depth))
+            check_failed(others[i], 0, "not canonical");
+    CHECK(!json_text_is_canonical((struct str){"1\0", 2}, &depth));
+    arena_fini(&a);
+}
+
+TEST(what_is_nested_too_deeply_is_not_canonical)
+{
+    char text[2 * JSON_DEPTH_MAX + 2];
+    uint32_t depth;
+    memset(text, '[', JSON_DEPTH_MAX + 1);
+    memset(text + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
+    CHECK(!json_text_is_canonical((struct str){text, sizeof text}, &depth));
+    CHECK(json_text_is_canonical((struct str){text + 1, sizeof text - 2}, &depth));
+    CHECK(depth == JSON_DEPTH_MAX);
+}
+
+/* Whatever it says yes to is given back as it was. */
+static void check_verdict(struct arena *a, struct str text, uint32_t *yes)
+{
+    uint32_t depth, offset;
+    const char *what;
+    struct str canonical = {0};
+    if (!json_text_is_canonical(text, &depth))
+        return;
+    (*yes)++;
+    CHECK(json_canonical(a, text, &canonical, &offset, &what) == OK);
+    if (!str_eq(canonical, text))
+        check_failed("canonical", 0, str_z(a, text));
+    CHECK(depth == json_text_depth(text));
+}
+
+TEST(random_documents_are_canonical_and_damaged_ones_only_if_they_still_are)
+{
+    static const char damage[] = "\"\\{}[],:0 -.eEn\n\xc3u";
+    struct prng p;
+    uint32_t yes = 0, still = 0;
+    prng_init(&p, 815);
+    for (int i = 0; i < 20000; i++) {
+        struct arena a = {0};
+        const struct str text = json_write(&a, draw(&a, &p, 4));
+        check_verdict(&a, text, &yes);
+        char *bytes = arena_copy(&a, text.at, text.len);
+        for (uint64_t n = prng_below(&p, 3) + 1; n; n--)
+            bytes[prng_below(&p, text.len)] = damage[prng_below(&p, sizeof damage)];
+        check_verdict(&a, (struct str){bytes, text.len}, &still);
+        arena_fini(&a);
+    }
+    CHECK(yes > 10000 && still > 500);
 }

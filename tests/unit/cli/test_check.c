@@ -200,6 +200,84 @@ TEST(lua_has_its_line_and_keeps_its_barclamp_out)
     disk_close();
 }
 
+/* Form, code and engine have their say at once, and one that does not read is as if it were there:
+ * nobody misses what it would bring, and what it misses is told. */
+TEST(everything_is_told_of_a_file_with_errors)
+{
+    disk_open();
+    disk_write("s/a/a.yml", "barclamp: {name: a}\n"
+                            "jigs: [{name: j, class: noop, implementor: [x]}]\n"
+                            "attribs: [{name: size, schema: {type: blue}}]\n"
+                            "roles:\n"
+                            "  - {name: one, jig: perl, requires: [two, gone, 'x y'], flags: 3}\n"
+                            "  - {name: two, jig: j, requires: [one, three]}\n"
+                            "  - {name: four, jig: j, wants-attribs: [weight, width, 5]}\n");
+    disk_write("s/a/roles/four.lua", "return {\n");
+    disk_write("s/b/b.yml", "barclamp: {name: b}\n"
+                            "jigs: [{name: k, class: noop, implementor: two}]\n"
+                            "roles:\n"
+                            "  - name: three\n"
+                            "    jig: k\n"
+                            "    requires: [four]\n"
+                            "    wants-attribs: [size, height]\n"
+                            "    attribs: [{name: weight}]\n");
+    disk_write("s/c/c.yml", "barclamp: {name: c, parent: a}\n");
+    const struct check check = look_at("s");
+    CHECK(tells(
+        &check,
+        "error /s/a/a.yml:2: implementor must be a text, not a list\n"
+        "error /s/a/a.yml:3: in the schema, /type must be one of str, int, bool, seq, map, any, "
+        "scalar, float, number, text\n"
+        "error /s/a/a.yml:5: roles/0: one -> two -> one\n"
+        "warning /s/a/a.yml:5: role one requires role gone, which is not here; it cannot be "
+        "bound\n"
+        "error /s/a/a.yml:5: a name in requires may contain only letters, digits, dashes and "
+        "underscores: \"x y\"\n"
+        "error /s/a/a.yml:5: flags must be a list, not a number\n"
+        "error /s/a/a.yml:6: roles/1: three -> two -> three\n"
+        "error /s/a/a.yml:6: roles/1: two is the client role of jig k and must be implicit\n"
+        "error /s/a/a.yml:7: roles/2: three -> four -> three\n"
+        "warning /s/a/a.yml:7: role four wants attrib width, which is not here; it cannot be "
+        "bound\n"
+        "error /s/a/a.yml:7: wants-attribs must be a list of names, this is a number\n"
+        "error /s/a/roles/four.lua:2: unexpected symbol near <eof>\n"
+        "warning /s/b/b.yml:7: role three wants attrib height, which is not here; it cannot be "
+        "bound\n"
+        "error /s/c/c.yml:1: barclamp/parent: there is no barclamp called a\n"));
+    CHECK(check.barclamps == 1 && check.roles == 1);
+    disk_close();
+}
+
+TEST(the_engine_warns_of_a_file_with_errors_too)
+{
+    disk_open();
+    disk_write("a/a.yml", "barclamp: {name: a, version: [1]}\n"
+                          "jigs: [{name: j, class: odd}]\n"
+                          "roles: [{name: r, jig: perl, flags: [blue]}]\n");
+    const struct check check = look_at("a");
+    CHECK(tells(&check,
+                "error /a/a.yml:1: version must be a text, not a list\n"
+                "warning /a/a.yml:2: jigs/0/class: jig class odd is not known here\n"
+                "warning /a/a.yml:3: roles/0/jig: jig perl is not known here; the role cannot run\n"
+                "warning /a/a.yml:3: roles/0/flags: flag blue means nothing here\n"));
+    disk_close();
+}
+
+/* The errors of those that are with it are their owner's, and so is what the engine says then. */
+TEST(drafts_of_with_are_silent_too)
+{
+    disk_open();
+    disk_write("with/w/w.yml", "barclamp: {name: w, version: [1]}\n"
+                               "roles: [{name: base, jig: noop, requires: [base]}]\n");
+    disk_write("a/a.yml", "barclamp: {name: a, parent: w, version: [1]}\n"
+                          "roles: [{name: r, jig: noop, requires: [base, r]}]\n");
+    const struct check check = check_barclamps(&arena, on_disk("a"), on_disk("with"));
+    CHECK(tells(&check, "error /a/a.yml:1: version must be a text, not a list\n"
+                        "error /a/a.yml:2: roles/0: r -> r\n"));
+    CHECK(check.barclamps == 0 && check.roles == 0);
+    disk_close();
+}
+
 /* Two barclamps of one checkout share a source path, and so their roles' files. */
 TEST(files_beside_a_checkout_belong_to_all_of_it)
 {

@@ -446,6 +446,91 @@ TEST(a_document_that_the_engine_would_not_take_is_refused)
     arena_fini(&a);
 }
 
+/* ---- drafts ---- */
+
+/* The draft of a file with errors, as JSON; "" when there is none. */
+static bool drafts(const char *text, const char *quoted)
+{
+    struct bench b;
+    const struct barclamp_file file = convert(&b, text, NULL);
+    char json[2000];
+    snprintf(json, sizeof json, "%s", quoted);
+    for (char *c = json; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    const bool is_same = same(file.draft, json);
+    bench_close(&b);
+    return is_same;
+}
+
+TEST(a_draft_is_the_document_without_what_is_wrong)
+{
+    CHECK(drafts("barclamp: {name: a, version: [1]}\n"
+                 "extra: 7\n"
+                 "roles:\n"
+                 "  - {name: r, jig: j, flags: implicit, requires: [a, 'b c', d], type: !x y}\n"
+                 "  - 7\n"
+                 "  - {name: s, wants-attribs: [v, 8, {name: w, at: [x]}]}\n"
+                 "attribs:\n"
+                 "  - {name: t, schema: {type: blue}, map: m}\n",
+                 "{'attribs':[{'map':'m','name':'t','schema':null}],"
+                 "'barclamp':{'name':'a','source_path':'/src','version':null},'extra':7,"
+                 "'roles':[{'flags':null,'jig':'j','name':'r','requires':['a','d'],'type':null},"
+                 "null,{'name':'s','wants-attribs':['v',null,{'at':null,'name':'w'}]}]}"));
+    CHECK(drafts("barclamp: 3\njigs: {name: one}\n", "{'barclamp':null,'jigs':null}"));
+    CHECK(drafts("roles: [1, 2]\n", "{'roles':[]}"));
+}
+
+TEST(what_reads_has_no_draft_and_neither_has_what_is_no_barclamp)
+{
+    CHECK(drafts("barclamp: {name: a}\n", ""));
+    CHECK(drafts("- barclamp: {name: a}\n", ""));
+    CHECK(drafts("barclamp: [\n", ""));
+    CHECK(drafts("!x {barclamp: {name: a}}\n", ""));
+}
+
+TEST(a_draft_has_the_bounds_of_a_document)
+{
+    struct bench b;
+    struct arena a = {0};
+    struct buf text = buf_in(&a);
+    buf_put_z(&text, "barclamp: {name: 7 7}\nx: ");
+    for (uint32_t i = 0; i < DOC_DEPTH_MAX; i++)
+        buf_put_c(&text, '[');
+    for (uint32_t i = 0; i < DOC_DEPTH_MAX; i++)
+        buf_put_c(&text, ']');
+    CHECK(convert(&b, str_z(&a, buf_str(&text)), NULL).draft.len == 0 && b.report.errors == 1);
+    bench_close(&b);
+    text = buf_in(&a);
+    buf_put_z(&text, "barclamp: {name: 7 7}\nx: ");
+    for (uint32_t i = 0; i < DOC_MAX; i++)
+        buf_put_c(&text, 'x');
+    CHECK(convert(&b, str_z(&a, buf_str(&text)), NULL).draft.len == 0 && b.report.errors == 1);
+    bench_close(&b);
+    arena_fini(&a);
+}
+
+TEST(a_value_that_the_reader_broke_is_not_told_twice)
+{
+    CHECK(complains("barclamp: {name: *a}\n"
+                    "roles:\n"
+                    "  - {name: r, jig: !x j}\n"
+                    "  - !y {name: s}\n"
+                    "  - !z t\n"
+                    "  - {<<: 7, name: u}\n"
+                    "  - {name: v, jig: j, flags: [!f one], wants-attribs: [!w two]}\n"
+                    "  - {name: w, jig: j, jig: k, type: [1]}\n",
+                    "1:18 error there is no anchor &a\n"
+                    "3:20 error the tag !x means nothing here\n"
+                    "4:5 error the tag !y means nothing here\n"
+                    "5:5 error the tag !z means nothing here\n"
+                    "6:6 error << must name a map or a list of maps\n"
+                    "7:31 error the tag !f means nothing here\n"
+                    "7:56 error the tag !w means nothing here\n"
+                    "8:23 error the key jig comes twice in one map, first in line 8\n"
+                    "8:31 error type must be a text, not a list\n"));
+    CHECK(complains("!x a\n", "1:1 error the tag !x means nothing here\n"));
+}
+
 /* ---- hooks ---- */
 
 static char folder[] = "/tmp/halligan-barclamp-XXXXXX";
@@ -537,6 +622,12 @@ TEST(what_is_wrong_with_form_and_code_is_told_together)
                      str_ends(e->text, STR("/roles/three.lua"));
     }
     CHECK(of_code == 2 && of_form == 8 && of_folder == 1);
+    CHECK(str_ends(file.draft,
+                   STR("\"roles\":[{\"flags\":null,\"hooks\":[],\"jig\":\"j\",\"name\":\"one\"},"
+                       "null,{\"jig\":\"j\"},{\"jig\":\"j\",\"name\":null},"
+                       "{\"jig\":\"j\",\"name\":\"three\"},{\"hooks\":[\"on_active\"],"
+                       "\"jig\":\"j\",\"name\":\"four\",\"requires\":null},"
+                       "{\"hooks\":[\"on_todo\"],\"name\":\"two\"}]}")));
     bench_close(&b);
     const struct barclamp_file odd = with_code(&b, "barclamp: 3\nroles: {name: one}\n");
     CHECK(odd.document.len == 0 && b.report.errors == 2);

@@ -253,6 +253,136 @@ TEST(a_circle_of_roles_is_refused_with_its_line)
     disk_close();
 }
 
+/* ---- drafts ---- */
+
+static void rehearse(struct world *w, struct bench *b, const struct content_tree *tree)
+{
+    struct str texts[8];
+    struct outcome outcomes[8];
+    CHECK(tree->draft_count <= 8);
+    for (uint32_t i = 0; i < tree->draft_count; i++)
+        texts[i] = tree->drafts[i].draft;
+    const struct digest128 before = core_digest_now(w->core);
+    core_rehearse(w->core, texts, tree->draft_count, &b->arena, outcomes);
+    CHECK(digest_eq(before, core_digest_now(w->core)) && !core_check(w->core, &b->arena));
+    for (uint32_t i = 0; i < tree->draft_count; i++)
+        content_report_draft(&b->report, tree, i, outcomes[i].problems);
+    report_sort(&b->report);
+}
+
+/* What reader and engine say to files with errors. */
+static bool both_say(struct bench *b, const char *wanted)
+{
+    struct world *w = world_open();
+    bench_open(b);
+    const struct content_tree tree = read_disk(b, "s");
+    import_all(w, b, &tree);
+    rehearse(w, b, &tree);
+    const bool is_same = same(told(b), wanted);
+    world_close(w);
+    bench_close(b);
+    return is_same;
+}
+
+TEST(the_engine_has_its_say_on_files_with_errors)
+{
+    struct bench b;
+    disk_open();
+    disk_write("s/base/base.yml", "barclamp: {name: base}\n"
+                                  "jigs: [{name: noop, class: noop}]\n"
+                                  "attribs: [{name: size}]\n"
+                                  "roles: [{name: taken, jig: noop, requires: [first]}]\n");
+    disk_write("s/a/a.yml", "barclamp: {name: a, parent: nobody, version: [1]}\n"
+                            "jigs: [{name: j}, {name: k, class: noop}, {name: k, class: noop}]\n"
+                            "attribs: [{name: size}, {name: 'a b', map: '//'}, 7]\n"
+                            "roles:\n"
+                            "  - {name: taken, jig: noop}\n"
+                            "  - {name: first, jig: noop, requires: [taken, 'x y'], flags: no}\n"
+                            "  - {name: lone, requires: [lone], attribs: [{name: e, map: '/'}]}\n"
+                            "  - {jig: noop, wants-attribs: [{at: 'a//b'}, {name: f, at: '/'}]}\n"
+                            "  - {name: lone, jig: noop}\n");
+    CHECK(both_say(
+        &b,
+        "error /s/a/a.yml:1: barclamp/parent: there is no barclamp called nobody\n"
+        "error /s/a/a.yml:1: version must be a text, not a list\n"
+        "error /s/a/a.yml:2: a jig must have a class\n"
+        "error /s/a/a.yml:2: jigs/2/name: jig k comes twice\n"
+        "error /s/a/a.yml:3: attribs/0/name: attrib size belongs to base\n"
+        "error /s/a/a.yml:3: name may contain only letters, digits, dashes, underscores and dots:"
+        " \"a b\"\n"
+        "error /s/a/a.yml:3: attribs/1/map: map must not begin or end with a slash\n"
+        "error /s/a/a.yml:3: attribs must be a list of maps, this is a number\n"
+        "error /s/a/a.yml:5: roles/0/name: role taken belongs to barclamp base\n"
+        "error /s/a/a.yml:6: roles/1: taken -> first -> taken\n"
+        "error /s/a/a.yml:6: a name in requires may contain only letters, digits, dashes and "
+        "underscores: \"x y\"\n"
+        "error /s/a/a.yml:6: flags must be a list, not the value no\n"
+        "error /s/a/a.yml:7: a role must have a jig\n"
+        "error /s/a/a.yml:7: roles/2: lone -> lone\n"
+        "error /s/a/a.yml:7: roles/2/attribs/0/map: map must not begin or end with a slash\n"
+        "error /s/a/a.yml:8: a role must have a name\n"
+        "error /s/a/a.yml:8: a wanted attrib must have a name\n"
+        "error /s/a/a.yml:8: roles/3/wants-attribs/0/at: at must not have an empty step\n"
+        "error /s/a/a.yml:8: roles/3/wants-attribs/1/at: at must not begin or end with a slash\n"
+        "error /s/a/a.yml:9: roles/4/name: role lone comes twice\n"));
+    disk_close();
+}
+
+/* The errors themselves are left out of the drafts, so that these get in for each other. */
+TEST(files_with_errors_see_each_other)
+{
+    struct bench b;
+    disk_open();
+    disk_write("s/a/a.yml", "barclamp: {name: a, version: [1]}\n"
+                            "jigs: [{name: noop, class: noop}]\n"
+                            "roles: [{name: ra, jig: noop, requires: [rb, 7]}]\n");
+    disk_write("s/b/b.yml", "barclamp: {name: b, parent: a}\n"
+                            "attribs: [{name: size, schema: {type: blue}}]\n"
+                            "roles: [{name: rb, jig: noop, requires: [ra]}]\n");
+    disk_write("s/c/c.yml", "barclamp: {name: c, parent: b, version: *v}\n"
+                            "attribs: [{name: size}]\n"
+                            "roles: [{name: ra, jig: noop}]\n");
+    CHECK(both_say(&b, "error /s/a/a.yml:1: version must be a text, not a list\n"
+                       "error /s/a/a.yml:3: requires must be a list of names, this is a number\n"
+                       "error /s/b/b.yml:2: in the schema, /type must be one of str, int, bool, "
+                       "seq, map, any, scalar, float, number, text\n"
+                       "error /s/b/b.yml:3: roles/0: ra -> rb -> ra\n"
+                       "error /s/c/c.yml:1: there is no anchor &v\n"
+                       "error /s/c/c.yml:3: roles/0/name: role ra belongs to barclamp a\n"));
+    disk_close();
+}
+
+/* Only what the engine says of its own accord: not that the parent is missing, which does not
+ * read, and not that a draft lacks what was left out of it. */
+TEST(what_follows_from_errors_is_not_told)
+{
+    struct bench b;
+    disk_open();
+    disk_write("s/a/a.yml", "barclamp: {name: a, parent: [x]}\n"
+                            "roles: [{name: r, jig: [x]}, {jig: [y]}, x, {name: r, jig: j}]\n"
+                            "hammers: [{name: h, type: [x], priority: low}]\n");
+    disk_write("s/b/b.yml", "barclamp: {name: b, parent: a}\n"
+                            "roles: {name: r}\n");
+    disk_write("s/c/c.yml", "barclamp: {name: c, parent: x}\n"
+                            "roles: {name: r}\n");
+    disk_write("s/d/d.yml", "roles: [{name: q, jig: j}]\n");
+    disk_write("s/e/e.yml", "barclamp: [e]\nroles: [{name: q, jig: j}]\n");
+    CHECK(both_say(&b, "error /s/a/a.yml:1: parent must be a text, not a list\n"
+                       "error /s/a/a.yml:2: jig must be a text, not a list\n"
+                       "error /s/a/a.yml:2: a role must have a name\n"
+                       "error /s/a/a.yml:2: jig must be a text, not a list\n"
+                       "error /s/a/a.yml:2: roles must be a list of maps, this is a text\n"
+                       "error /s/a/a.yml:2: roles/3/name: role r comes twice\n"
+                       "error /s/a/a.yml:3: type must be a text, not a list\n"
+                       "error /s/a/a.yml:3: priority must be a whole number, not below 0\n"
+                       "error /s/b/b.yml:2: roles must be a list, not a map\n"
+                       "error /s/c/c.yml:1: barclamp/parent: there is no barclamp called x\n"
+                       "error /s/c/c.yml:2: roles must be a list, not a map\n"
+                       "error /s/d/d.yml:1: a barclamp's file must have a barclamp\n"
+                       "error /s/e/e.yml:1: barclamp must be a map, not a list\n"));
+    disk_close();
+}
+
 /* Everything that passes the check of shapes also passes the engine's, as long as names fit. */
 TEST(shapes_that_pass_here_pass_the_engine)
 {

@@ -309,13 +309,75 @@ TEST(every_problem_is_told_at_once)
     CHECK(has_problem(&w, PROBLEM_NAME_INVALID, "roles/3/provides/1", ""));
     CHECK(has_problem(&w, PROBLEM_BAD_VALUE, "roles/3/hooks", "on_fire"));
     CHECK(has_problem(&w, PROBLEM_BAD_VALUE, "roles/3/wants-attribs/0", ""));
-    CHECK(has_problem(&w, PROBLEM_MISSING, "roles/3/wants-attribs/1", "required"));
+    CHECK(has_problem(&w, PROBLEM_MISSING, "roles/3/wants-attribs/1/name", "required"));
     CHECK(has_problem(&w, PROBLEM_BAD_VALUE, "roles/3/wants-attribs/2/at", "empty step"));
     CHECK(has_problem(&w, PROBLEM_SCHEMA_INVALID, "roles/3/attribs/0/schema", ""));
     CHECK(has_problem(&w, PROBLEM_NAME_TAKEN, "roles/4/name", "twice"));
     CHECK(has_problem(&w, PROBLEM_ROLE_CYCLE, "roles/5", "me -> me"));
     CHECK(count_problems(&w) == 21);
     CHECK(!core_find(w.c, TABLE_BARCLAMP, STR("two")) && !core_find(w.c, TABLE_ROLE, STR("s")));
+    world_close(&w);
+}
+
+/* ---- rehearsals ---- */
+
+TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
+{
+    struct world w = world_open();
+    import(&w, "{" HEAD("one") "," JIGS ",\"roles\":[{\"name\":\"r\",\"jig\":\"noop\"}]}");
+    const struct digest128 before = core_digest_now(w.c);
+    const uint32_t changed = core_changed(w.c);
+    const struct str barclamps[] = {
+        STR("{" HEAD("two") ",\"roles\":[{\"name\":\"s\",\"jig\":\"noop\","
+                            "\"requires\":[\"t\"]}]}"),
+        STR("{" HEAD("three") ",\"roles\":[{\"name\":\"r\",\"jig\":\"noop\"},"
+                              "{\"name\":\"u\",\"jig\":\"noop\"}]}"),
+        STR("{" HEAD("four") ",\"roles\":[{\"name\":\"t\",\"jig\":\"noop\","
+                             "\"requires\":[\"s\"]},{\"name\":\"u\",\"jig\":\"noop\"}]}"),
+        STR("{" HEAD("one") "}"),
+        STR("7"),
+    };
+    struct outcome out[5];
+    core_rehearse(w.c, barclamps, 5, &w.arena, out);
+    CHECK(out[0].verdict == VERDICT_DONE && out[0].doc.len);
+    /* What is refused is not there for those behind it: u is nobody's. */
+    CHECK(out[1].verdict == VERDICT_REFUSED && out[1].problems->code == PROBLEM_NAME_TAKEN);
+    CHECK(!out[1].problems->next);
+    CHECK(out[2].verdict == VERDICT_REFUSED && out[2].problems->code == PROBLEM_ROLE_CYCLE);
+    CHECK(!out[2].problems->next && is(out[2].problems->text, "s -> t -> s"));
+    CHECK(out[3].verdict == VERDICT_DONE && out[4].verdict == VERDICT_REFUSED);
+    CHECK(digest_eq(before, core_digest_now(w.c)) && core_changed(w.c) == changed);
+    CHECK(!core_find(w.c, TABLE_ROLE, STR("s")) && core_find(w.c, TABLE_ROLE, STR("r")));
+    CHECK(!core_check(w.c, &w.arena));
+    core_rehearse(w.c, NULL, 0, &w.arena, NULL);
+    import(&w, "{" HEAD("three") ",\"roles\":[{\"name\":\"s\",\"jig\":\"noop\"}]}");
+    world_close(&w);
+}
+
+/* Of roles that are bound, with hooks under way, all of which an import would take away. */
+TEST(a_rehearsal_leaves_bound_roles_alone)
+{
+    struct world w = world_open();
+    import(&w, "{" HEAD("one") "," JIGS ",\"attribs\":[{\"name\":\"size\",\"map\":\"x\"}],"
+                               "\"roles\":[{\"name\":\"r\",\"jig\":\"noop\",\"hooks\":["
+                               "\"on_proposed\"],\"wants-attribs\":[\"size\"]},"
+                               "{\"name\":\"s\",\"jig\":\"noop\",\"requires\":[\"r\"]},"
+                               "{\"name\":\"t\",\"jig\":\"noop\",\"attaches\":[\"s\"]}]}");
+    const int64_t n = add_node(&w, "n.example.com");
+    bind(&w, n, "s");
+    CHECK(core_count(w.c, TABLE_OUTBOX) > 0);
+    store(&w);
+    const struct digest128 before = core_digest_now(w.c);
+    const struct str barclamps[] = {STR("{" HEAD("one") "}"),
+                                    STR("{" HEAD("two") ",\"roles\":[{\"name\":\"r\","
+                                                        "\"jig\":\"noop\"}]}")};
+    struct outcome out[2];
+    core_rehearse(w.c, barclamps, 2, &w.arena, out);
+    CHECK(out[0].verdict == VERDICT_DONE && out[1].verdict == VERDICT_DONE);
+    CHECK(digest_eq(before, core_digest_now(w.c)) && core_changed(w.c) == 0);
+    CHECK(!core_check(w.c, &w.arena) && core_count(w.c, TABLE_OUTBOX) > 0);
+    import(&w, "{" HEAD("one") "}");
+    CHECK(core_count(w.c, TABLE_OUTBOX) == 0 && !core_check(w.c, &w.arena));
     world_close(&w);
 }
 

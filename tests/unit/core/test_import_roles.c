@@ -578,10 +578,15 @@ TEST(a_role_whose_jig_is_unknown_runs_on_the_test_jig_when_that_is_on)
                               .noderole_bind = {.node_id = n, .role_id = role_id(&w, "lost")}};
     must_refuse(&w, bind_it, PROBLEM_JIG_INACTIVE, "role_id");
     CHECK(says(&w, "role lost cannot run: jig nosuch is not known here"));
+    CHECK(is(core_role_unusable(w.c, role_id(&w, "lost"), &w.arena),
+             "role lost cannot run: jig nosuch is not known here"));
     bind_it.noderole_bind.role_id = role_id(&w, "pretends");
     must_refuse(&w, bind_it, PROBLEM_JIG_INACTIVE, "role_id");
     CHECK(says(&w, "role pretends cannot run: jig test is not active because the test jig is off"));
     set_test_jig(&w, true);
+    CHECK(is(core_role_unusable(w.c, role_id(&w, "lost"), &w.arena), ""));
+    CHECK(is(core_role_unusable(w.c, role_id(&w, "pretends"), &w.arena), ""));
+    CHECK(is(core_role_unusable(w.c, 99, &w.arena), ""));
     const int64_t nr = bind(&w, n, "lost");
     commit(&w, nr);
     must_step(&w, (struct command){.kind = COMMAND_ANNEAL});

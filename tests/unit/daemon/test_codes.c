@@ -17,6 +17,7 @@ static struct core *core;
 static struct codes codes;
 static bool knows_better;
 static char vetoes[256];
+static uint32_t loads_failed;
 
 static void run_shell(const char *format)
 {
@@ -49,6 +50,13 @@ static err answer(void *self, uint64_t token, const struct answer *answers, uint
     CHECK(self == vetoes && token == 7 && count == 1);
     snprintf(vetoes, sizeof vetoes, "%.*s", STR_FMT_ARGS(answers[0].text));
     return OK;
+}
+
+static void loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    CHECK(self == vetoes);
+    loads_failed += error != OK;
+    codes_loaded(&codes, role_id, error, report);
 }
 
 static void collected(void *context, const struct change *change)
@@ -131,7 +139,9 @@ static void begin(void)
     core = core_new();
     core_found(core, 1);
     import("1", 1);
-    const struct hooks_seams seams = {.self = vetoes, .wake = wake, .answer = answer};
+    const struct hooks_seams seams = {
+        .self = vetoes, .wake = wake, .answer = answer, .loaded = loaded};
+    loads_failed = 0;
     codes = (struct codes){.hooks = hooks_open(seams, SANDBOX_LIMITS),
                            .seams = {vetoes, get_core, source_path}};
     CHECK(codes.hooks);
@@ -145,6 +155,13 @@ static void end(void)
     run_shell("rm -r ../$(basename $PWD)");
 }
 
+/* It is read when this comes back. */
+static void need_code(void)
+{
+    codes_need(&codes, role_id());
+    CHECK(!hooks_settle(codes.hooks));
+}
+
 /* ---- the promises ---- */
 
 TEST(code_is_read_when_it_is_needed_and_then_kept)
@@ -152,10 +169,10 @@ TEST(code_is_read_when_it_is_needed_and_then_kept)
     begin();
     write_code(".", "one");
     CHECK(vetoes_with("has no code here"));
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(vetoes_with("one"));
     write_code(".", "two");
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(vetoes_with("one"));
     codes_need(&codes, 4711); /* a role that does not exist needs none */
     end();
@@ -165,10 +182,10 @@ TEST(an_import_brings_its_own_code)
 {
     begin();
     write_code(".", "one");
-    codes_need(&codes, role_id());
+    need_code();
     write_code(".", "two");
     import("2", 2);
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(vetoes_with("two"));
     end();
 }
@@ -178,25 +195,46 @@ TEST(files_that_were_moved_are_found_before_the_core_knows)
     begin();
     write_code("elsewhere", "moved");
     knows_better = true;
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(vetoes_with("moved"));
     end();
 }
 
+/* The file was read, and can be used or at least is not missed. */
 static bool read_again(void)
 {
-    CHECK(!codes_read_again(&codes, STR("nobody")));
-    return codes_read_again(&codes, STR("r"));
+    const uint32_t before = loads_failed;
+    CHECK(!codes_read_again(&codes, STR("nobody"), false));
+    const bool is_there = codes_read_again(&codes, STR("r"), false);
+    CHECK(!hooks_settle(codes.hooks)); /* nobody was asked */
+    return is_there && loads_failed == before;
 }
 
 TEST(a_reload_reads_files_again)
 {
     begin();
     write_code(".", "one");
-    codes_need(&codes, role_id());
+    need_code();
     write_code(".", "two");
     CHECK(read_again());
     CHECK(vetoes_with("two"));
+    end();
+}
+
+TEST(a_file_that_did_not_change_is_read_again_only_if_it_could_not_be_used)
+{
+    begin();
+    write_code(".", "one");
+    CHECK(codes_read_again(&codes, STR("r"), true)); /* nobody ever looked */
+    CHECK(vetoes_with("one"));
+    write_code(".", "two");
+    CHECK(codes_read_again(&codes, STR("r"), true));
+    CHECK(vetoes_with("one"));
+    run_shell("echo 'return {' > roles/r.lua");
+    CHECK(!read_again());
+    write_code(".", "three");
+    CHECK(codes_read_again(&codes, STR("r"), true));
+    CHECK(vetoes_with("three"));
     end();
 }
 
@@ -204,7 +242,7 @@ TEST(a_wrong_file_leaves_what_there_was)
 {
     begin();
     write_code(".", "one");
-    codes_need(&codes, role_id());
+    need_code();
     run_shell("echo 'return {' > roles/r.lua");
     CHECK(!read_again());
     CHECK(vetoes_with("one"));
@@ -218,7 +256,7 @@ TEST(a_file_that_is_gone_takes_its_code_away)
 {
     begin();
     write_code(".", "one");
-    codes_need(&codes, role_id());
+    need_code();
     run_shell("rm roles/r.lua");
     read_again();
     CHECK(agrees(role_id())); /* it has no hooks, so nobody is to be asked */
@@ -230,10 +268,10 @@ TEST(a_file_that_should_be_there_fails_and_is_named)
     begin();
     write_code(".", "one");
     import_role("2", 2, "\"hooks\":[\"on_commit\"],");
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(vetoes_with("one"));
     run_shell("rm roles/r.lua");
-    CHECK(!read_again());
+    CHECK(read_again()); /* there was nothing to load */
     CHECK(vetoes_with("has no code here, so on_commit cannot be called: "));
     CHECK(vetoes_with("/roles/r.lua: there is no such file"));
     run_shell("ln -sf /etc/hostname roles/r.lua");
@@ -253,12 +291,12 @@ TEST(a_document_that_waits_knows_which_file_is_gone_until_it_is_refused)
     begin();
     import_role("2", 2, "\"hooks\":[\"on_commit\"],");
     knows_better = true;
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(agrees(role_id()));
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(agrees(role_id()));
     knows_better = false;
-    codes_need(&codes, role_id());
+    need_code();
     CHECK(vetoes_with("/roles/r.lua: there is no such file"));
     end();
 }

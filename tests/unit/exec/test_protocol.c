@@ -29,7 +29,7 @@ static struct exec_spawn full_spawn(void)
                                .grace_ms = 400};
 }
 
-static struct exec_message samples[12];
+static struct exec_message samples[13];
 
 static uint32_t make_samples(void)
 {
@@ -55,6 +55,7 @@ static uint32_t make_samples(void)
     samples[n++] =
         (struct exec_message){.kind = EXEC_NOT_KNOWN, .not_known = {.run_id = 4, .begun = true}};
     samples[n++] = (struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = 4}};
+    samples[n++] = (struct exec_message){.kind = EXEC_LIST};
     return n;
 }
 

@@ -2,7 +2,7 @@
  * it hears.
  *
  * A test opens one, loads code, delivers, asks or calls, and reads what was heard, in order. Texts
- * live until it is closed.
+ * live until it is closed, and so do the files of code.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hooks/hooks.h"
@@ -51,6 +52,10 @@ struct loop {
     struct transitions *transitions; /* what calls are for; NULL = they are heard */
     struct heard *heard;
     uint32_t heard_count, heard_cap;
+    uint32_t file_count, loaded_count;
+    int64_t loaded_role; /* the last of them, and what was said of it */
+    err loaded_error;
+    struct hooks_report report;
 };
 
 static inline void wake(void *self)
@@ -168,6 +173,18 @@ static inline void called(void *self, uint64_t key, const struct hooks_result *r
     heard->result.done.wall = str_copy(&l->arena, result->done.wall);
 }
 
+static inline void loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    struct loop *l = self;
+    CHECK(pthread_equal(l->owner, pthread_self()));
+    l->loaded_count++;
+    l->loaded_role = role_id;
+    l->loaded_error = error;
+    l->report = *report;
+    l->report.text = str_copy(&l->arena, report->text);
+    l->report.functions.unknown = str_copy(&l->arena, report->functions.unknown);
+}
+
 static inline struct loop *open_loop(struct sandbox_limits limits)
 {
     struct loop *l = calloc(1, sizeof *l);
@@ -186,19 +203,29 @@ static inline struct loop *open_loop(struct sandbox_limits limits)
                                       .find = find,
                                       .submit = submit,
                                       .answer = answer,
-                                      .called = called};
+                                      .called = called,
+                                      .loaded = loaded};
     l->hooks = hooks_open(seams, limits);
     CHECK(l->hooks);
     l->port = hooks_port(l->hooks);
     return l;
 }
 
+/* The file that was written last. */
+static inline const char *path_of(struct loop *l, const char *name)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s/%u%s", l->folder, l->file_count, name);
+    return str_z(&l->arena, str_from(path));
+}
+
 static inline void close_loop(struct loop *l)
 {
     hooks_close(l->hooks);
-    char path[80];
-    snprintf(path, sizeof path, "%s/r.lua", l->folder);
-    unlink(path);
+    for (; l->file_count; l->file_count--) {
+        unlink(path_of(l, "/r.lua"));
+        CHECK(rmdir(path_of(l, "")) == 0);
+    }
     CHECK(rmdir(l->folder) == 0);
     sem_destroy(&l->woken);
     sem_destroy(&l->go_on);
@@ -208,19 +235,39 @@ static inline void close_loop(struct loop *l)
     free(l);
 }
 
+/* A new file each time: nobody knows when it is read. */
+static inline void load_later(struct loop *l, int64_t role_id, const char *source)
+{
+    l->file_count++;
+    CHECK(mkdir(path_of(l, ""), 0700) == 0);
+    CHECK(file_write(path_of(l, "/r.lua"), str_from(source), 0600) == OK);
+    hooks_load(l->hooks, role_id, path_of(l, "/r.lua"));
+}
+
+/* Until it was said what came of the next file. */
+static inline void run_load(struct loop *l)
+{
+    const uint32_t before = l->loaded_count;
+    while (l->loaded_count == before) {
+        CHECK(sem_wait(&l->woken) == 0);
+        hooks_pump(l->hooks);
+    }
+}
+
 static inline err load_file(struct loop *l, int64_t role_id, const char *source,
                             struct hooks_report *out)
 {
-    char path[80];
-    snprintf(path, sizeof path, "%s/r.lua", l->folder);
-    CHECK(file_write(path, str_from(source), 0600) == OK);
-    return hooks_load(l->hooks, role_id, path, &l->arena, out);
+    load_later(l, role_id, source);
+    run_load(l);
+    CHECK(l->loaded_role == role_id);
+    *out = l->report;
+    return l->loaded_error;
 }
 
 static inline void load(struct loop *l, int64_t role_id, const char *source)
 {
     struct hooks_report report;
-    CHECK(load_file(l, role_id, source, &report) == OK);
+    CHECK(load_file(l, role_id, source, &report) == OK && report.has_code);
 }
 
 /* A row about node 100 + `node`. */
@@ -260,9 +307,10 @@ static inline void ask(struct loop *l, uint64_t token, uint32_t count)
     memset(argument, 'x', sizeof argument);
 }
 
-/* Keeps the thread in wake() after this job, until release(). The thread must be idle. */
+/* Keeps the thread in wake() after this job, until release(). Nothing may wait. */
 static inline void hold(struct loop *l)
 {
+    CHECK(!hooks_settle(l->hooks)); /* it may be in there because of an earlier one */
     atomic_store(&l->is_held, true);
     deliver(l, 999, 3, HOOK_TODO);
     CHECK(!hooks_pump(l->hooks));

@@ -247,19 +247,22 @@ TEST(a_file_is_inspected_and_loaded)
 {
     struct loop *l = open_loop(SANDBOX_LIMITS);
     struct hooks_report report;
-    char path[80];
-    snprintf(path, sizeof path, "%s/r.lua", l->folder);
+    const char *path = path_of(l, "/r.lua");
     CHECK(hooks_inspect(path, &l->arena, &report) == ERR_NOT_FOUND);
     CHECK(has(l, report.text, path) && has(l, report.text, "No such file"));
+    hooks_load(l->hooks, 3, path);
+    run_load(l);
+    CHECK(l->loaded_error == ERR_NOT_FOUND && str_eq(l->report.text, report.text));
 
     CHECK(load_file(l, 3, "return { on_todo = type, on_x = 1 }", &report) == OK);
     CHECK(report.functions.hooks == 1u << HOOK_TODO && report.text.len == 0);
     CHECK(str_eq(report.functions.unknown, STR("on_x")));
-    CHECK(hooks_inspect(path, &l->arena, &report) == OK);
+    CHECK(hooks_inspect(path_of(l, "/r.lua"), &l->arena, &report) == OK);
     CHECK(report.functions.hooks == 1u << HOOK_TODO);
 
     CHECK(load_file(l, 3, "\n\nreturn {", &report) == ERR_SYNTAX);
-    CHECK(report.functions.hooks == 0);
+    CHECK(report.functions.hooks == 0 && report.has_code);
+    path = path_of(l, "/r.lua");
     CHECK(str_starts(report.text, str_from(path)) && has(l, report.text, "/r.lua:3: "));
     CHECK(hooks_inspect(path, &l->arena, &report) == ERR_SYNTAX);
 
@@ -292,6 +295,141 @@ TEST(new_code_replaces_the_old_and_wrong_code_does_not)
     close_loop(l);
 }
 
+TEST(what_is_called_meets_the_code_that_was_named_last)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end, on_commit = function() return 'one' end }");
+    hold(l);
+    deliver(l, 1, 3, HOOK_TODO);
+    ask(l, 1, 1);
+    CHECK(hooks_pump(l->hooks) && l->facts_made == 2); /* the thread has both, and is held */
+    load_later(l, 3,
+               "return { on_todo = function() error('two') end, "
+               "on_commit = function() return 'two' end }");
+    ask(l, 2, 1);
+    release(l);
+    run(l, 4);
+    for (uint32_t i = 1; i < 4; i++)
+        CHECK(has(l, l->heard[i].key ? l->heard[i].answers[0].text : l->heard[i].text, "two"));
+    CHECK(l->loaded_count == 2);
+    close_loop(l);
+}
+
+TEST(a_file_that_nobody_met_is_never_read_when_the_next_one_is_named)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() error('one') end }");
+    hold(l);
+    load_later(l, 3, "return {");
+    load_later(l, 3, "return { on_todo = function() error('three') end }");
+    deliver(l, 1, 3, HOOK_TODO);
+    release(l);
+    run(l, 2);
+    CHECK(has(l, l->heard[1].text, "three"));
+    CHECK(l->loaded_count == 2 && l->loaded_error == OK);
+    close_loop(l);
+}
+
+TEST(what_was_said_later_of_the_code_counts)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    struct hooks_report report;
+    load(l, 3, "return { on_todo = function() error('one') end }");
+    hold(l);
+    load_later(l, 3, "return { on_todo = function() error('two') end }");
+    hooks_unload(l->hooks, 3);
+    deliver(l, 1, 3, HOOK_TODO);
+    release(l);
+    run(l, 2);
+    CHECK(!l->heard[1].failed && l->loaded_count == 1); /* nobody hears of what went at once */
+    /* It went before this came, so there is nothing to go on with. */
+    hold(l);
+    hooks_unload(l->hooks, 3);
+    load_later(l, 3, "return {");
+    deliver(l, 2, 3, HOOK_TODO);
+    release(l);
+    run(l, 4);
+    CHECK(has(l, l->heard[3].text, "r.lua:1: ") && l->loaded_count == 2 && !l->report.has_code);
+    hooks_miss(l->hooks, 3, STR("gone"));
+    CHECK(load_file(l, 3, "return {}", &report) == OK && report.has_code);
+    close_loop(l);
+}
+
+TEST(what_came_of_a_file_is_not_told_when_the_next_word_was_spoken)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end }");
+    load_later(l, 3, "return {}");
+    CHECK(sem_wait(&l->woken) == 0); /* it was read */
+    hooks_miss(l->hooks, 3, STR("gone"));
+    deliver(l, 1, 3, HOOK_TODO);
+    run(l, 1);
+    CHECK(l->loaded_count == 1 && has(l, l->heard[0].text, "cannot be called: gone"));
+    close_loop(l);
+}
+
+TEST(code_that_cannot_be_had_leaves_what_there_was)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() error('one') end }");
+    hooks_keep(l->hooks, 3, STR("it lies elsewhere"));
+    run_load(l);
+    CHECK(l->loaded_error == ERR_IO && l->report.has_code);
+    CHECK(str_eq(l->report.text, STR("it lies elsewhere")));
+    hooks_keep(l->hooks, 4, STR("it lies nowhere"));
+    run_load(l);
+    CHECK(l->loaded_role == 4 && l->loaded_error == ERR_IO && !l->report.has_code);
+    deliver(l, 1, 3, HOOK_TODO);
+    deliver(l, 2, 4, HOOK_TODO);
+    CHECK(hooks_settle(l->hooks));
+    CHECK(has(l, l->heard[0].text, "one"));
+    CHECK(has(l, l->heard[1].text, "cannot be called: it lies nowhere"));
+    close_loop(l);
+}
+
+/* They are read between the jobs of others, however many there are. */
+TEST(files_do_not_wait_until_everybody_else_is_done)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load(l, 3, "return { on_todo = function() end }");
+    hold(l);
+    for (int64_t i = 1; i <= 100; i++)
+        deliver(l, i, 3, HOOK_TODO);
+    CHECK(hooks_pump(l->hooks));
+    for (int64_t role = 4; role < 14; role++)
+        load_later(l, role, "return {");
+    atomic_store(&l->is_held, false);
+    l->is_full = true; /* what was answered waits, and the files between */
+    sem_post(&l->go_on);
+    hooks_pump(l->hooks);
+    while (l->loaded_count < 1 + 10) {
+        l->is_full = false;
+        l->taken_max = 1;
+        if (!hooks_pump(l->hooks))
+            CHECK(sem_wait(&l->woken) == 0);
+    }
+    CHECK(l->heard_count < 100);
+    l->is_full = false;
+    l->taken_max = 0;
+    run(l, 101);
+    close_loop(l);
+}
+
+TEST(settling_reads_what_was_named_and_tells_it_in_that_order)
+{
+    struct loop *l = open_loop(SANDBOX_LIMITS);
+    load_later(l, 5, "return { on_todo = function() error('five') end }");
+    load_later(l, 3, "return { on_todo = function() error('three') end }");
+    deliver(l, 1, 3, HOOK_TODO); /* makes the thread read that one first */
+    CHECK(hooks_settle(l->hooks));
+    CHECK(has(l, l->heard[0].text, "three"));
+    CHECK(l->loaded_count == 2 && l->loaded_role == 3);
+    load_later(l, 4, "return {");
+    CHECK(!hooks_settle(l->hooks)); /* that is no answer */
+    CHECK(l->loaded_count == 3 && l->loaded_role == 4 && l->loaded_error == ERR_SYNTAX);
+    close_loop(l);
+}
+
 static struct role_code *some_code(void)
 {
     struct arena arena = {0};
@@ -305,59 +443,24 @@ static struct role_code *some_code(void)
     return code;
 }
 
-TEST(code_that_is_replaced_while_it_runs_lives_until_it_ends)
+TEST(a_shelf_holds_code_or_says_why_not)
 {
-    struct shelf shelf;
-    shelf_init(&shelf);
-    struct arena arena = {0};
-    struct role_code *first = some_code(), *second = some_code();
-    shelf_put(&shelf, 7, first);
-    CHECK(shelf_borrow(&shelf, 8, &arena).answer == SHELF_UNKNOWN);
-    CHECK(shelf_borrow(&shelf, 7, &arena).code == first);
-    shelf_put(&shelf, 7, second);
-    shelf_put(&shelf, 7, NULL);
-    struct task task = {.arena = &arena, .kind = TASK_TRANSITION, .function = "do_transition"};
-    role_code_call(first, &task);
-    CHECK(task.failed);
-    shelf_give_back(&shelf);
-    CHECK(shelf_borrow(&shelf, 7, &arena).answer == SHELF_NONE);
-    shelf_give_back(&shelf);
-    for (int64_t id = 200; id > 0; id--)
-        shelf_put(&shelf, id, some_code());
-    for (int64_t id = 1; id <= 200; id++) {
-        CHECK(shelf_borrow(&shelf, id, &arena).answer == SHELF_CODE);
-        shelf_give_back(&shelf);
-    }
+    struct shelf shelf = {0};
+    shelf_miss(&shelf, STR("line 3"));
+    CHECK(shelf.is_known && !shelf.code && strcmp(shelf.trouble, "line 3") == 0);
+    shelf_miss(&shelf, STR(""));
+    CHECK(shelf.trouble && !shelf.trouble[0]);
+    struct role_code *code = some_code();
+    shelf_put(&shelf, code);
+    CHECK(shelf.code == code && !shelf.trouble);
+    shelf_put(&shelf, some_code());
+    shelf_miss(&shelf, STR("gone"));
+    CHECK(!shelf.code && strcmp(shelf.trouble, "gone") == 0);
+    shelf_put(&shelf, NULL);
+    CHECK(shelf.is_known && !shelf.code && !shelf.trouble);
+    shelf_put(&shelf, some_code());
     shelf_fini(&shelf);
-    arena_fini(&arena);
-}
-
-TEST(code_that_cannot_be_had_says_why_until_it_can)
-{
-    struct shelf shelf;
-    shelf_init(&shelf);
-    struct arena arena = {0};
-    shelf_miss_new(&shelf, 7, STR("line 3"));
-    struct shelf_loan loan = shelf_borrow(&shelf, 7, &arena);
-    shelf_give_back(&shelf);
-    CHECK(loan.answer == SHELF_MISSING && !loan.code && str_eq(loan.why, STR("line 3")));
-    shelf_put(&shelf, 7, some_code());
-    shelf_miss_new(&shelf, 7, STR("line 4")); /* what there was stays */
-    CHECK(shelf_borrow(&shelf, 7, &arena).answer == SHELF_CODE);
-    shelf_miss(&shelf, 7, STR("gone")); /* and lives until it is given back */
-    shelf_give_back(&shelf);
-    loan = shelf_borrow(&shelf, 7, &arena);
-    shelf_give_back(&shelf);
-    CHECK(loan.answer == SHELF_MISSING && str_eq(loan.why, STR("gone")));
-    shelf_miss(&shelf, 7, STR(""));
-    CHECK(shelf_borrow(&shelf, 7, &arena).answer == SHELF_MISSING);
-    shelf_give_back(&shelf);
-    shelf_put(&shelf, 7, NULL);
-    CHECK(shelf_borrow(&shelf, 7, &arena).answer == SHELF_NONE);
-    shelf_give_back(&shelf);
-    shelf_miss(&shelf, 8, STR("x"));
-    shelf_fini(&shelf);
-    arena_fini(&arena);
+    CHECK(!shelf.is_known && !shelf.code);
 }
 
 /* ---- the end ---- */
@@ -375,6 +478,20 @@ TEST(closing_does_not_wait_for_the_code)
         deliver(l, i, 3, HOOK_TODO);
     CHECK(!hooks_pump(l->hooks));
     ask(l, 1, 3);
+    load_later(l, 3, "while true do end");
+    load_later(l, 4, "while true do end");
+    hooks_miss(l->hooks, 3, STR("gone"));
+    close_loop(l);
+}
+
+TEST(nobody_waits_for_a_file_that_takes_for_ever)
+{
+    const struct sandbox_limits patient = {
+        .instructions = UINT32_MAX, .memory_size = 64u << 20, .cpu_ms = 3600000};
+    struct loop *l = open_loop(patient);
+    load_later(l, 3, "while true do pcall(function() while true do end end) end");
+    CHECK(!hooks_pump(l->hooks));
+    load_later(l, 4, "return {}");
     close_loop(l);
 }
 

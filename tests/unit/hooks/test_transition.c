@@ -13,8 +13,9 @@ static uint32_t facts_wanted;
 static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
                       struct str *out_argument, int64_t *out_role_id)
 {
-    (void)self;
+    struct loop *l = self;
     facts_wanted++;
+    atomic_fetch_add(&l->now_ms, l->facts_ms);
     if (noderole_id == GONE)
         return false;
     struct buf b = buf_in(arena);
@@ -345,7 +346,7 @@ TEST(more_orders_than_the_hooks_take_are_done_in_time)
     for (int64_t i = 1; i <= COUNT; i++)
         order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = 3});
     CHECK(transitions_pump(l->transitions));
-    CHECK(l->heard_count == HOOKS_CALLS_MAX && facts_wanted == HOOKS_CALLS_MAX + 1);
+    CHECK(l->heard_count == HOOKS_CALLS_MAX && facts_wanted == HOOKS_CALLS_MAX);
     CHECK(!transitions_is_due(l->transitions)); /* the hooks will wake us */
     for (int64_t i = 3; i <= COUNT; i += 3)
         order(l, CANCEL, (struct order){.run_id = i, .attempt = 1});
@@ -365,6 +366,31 @@ TEST(more_orders_than_the_hooks_take_are_done_in_time)
     CHECK(done == COUNT - COUNT / 3 && hooks_waiting(l->hooks) == 0);
     for (int64_t i = 1; i <= COUNT; i++)
         CHECK(!transitions_has(l->transitions, i, 1));
+    close_runner(l);
+}
+
+TEST(what_runs_are_told_is_made_a_little_at_a_time)
+{
+    struct loop *l = open_runner();
+    load(l, 3, plain);
+    transitions_free(l->transitions);
+    const struct transition_seams seams = {
+        .self = l, .facts = run_facts, .submit = submit, .mono_ms = mono_ms, .wake = wake};
+    l->transitions = transitions_new(l->hooks, seams);
+    l->facts_ms = HOOKS_PUMP_MS / 2;
+    for (int64_t i = 1; i <= 5; i++)
+        order(l, START, (struct order){.run_id = i, .attempt = 1, .noderole_id = 3});
+    for (uint32_t made = 2; made <= 4; made += 2) {
+        CHECK(transitions_pump(l->transitions) && facts_wanted == made);
+        CHECK(transitions_is_due(l->transitions));
+        CHECK(sem_trywait(&l->woken) == 0); /* it comes back by itself */
+    }
+    CHECK(transitions_pump(l->transitions) && facts_wanted == 5);
+    CHECK(!transitions_is_due(l->transitions));
+    settle(l);
+    CHECK(l->heard_count == 10);
+    for (int64_t i = 1; i <= 5; i++)
+        begun_at(l, (uint32_t)i - 1, i, 1);
     close_runner(l);
 }
 

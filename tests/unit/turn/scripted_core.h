@@ -311,6 +311,14 @@ void core_plan(struct core *c, const struct command *commit, struct arena *a, st
     out->doc = str_copy(a, STR("{\"plan\":1}"));
 }
 
+void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *a,
+                   struct outcome *outcomes)
+{
+    (void)c;
+    for (uint32_t i = 0; i < count; i++)
+        outcomes[i] = (struct outcome){.id = i + 1, .doc = str_copy(a, barclamps[i])};
+}
+
 __attribute__((unused)) static uint32_t script_nodes(const struct core *c)
 {
     uint32_t n = 0;

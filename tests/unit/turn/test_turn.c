@@ -31,6 +31,7 @@ struct world {
     uint32_t passed[TURN_POINT_COUNT];
     bool done[64]; /* requests that were acknowledged */
     int64_t done_id[64];
+    int64_t runs_before; /* of the last batch */
 };
 
 __attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
@@ -148,6 +149,7 @@ static void watch_durable(void *self, const struct batch *batch)
 {
     struct world *w = self;
     struct change change;
+    w->runs_before = batch->runs_before;
     w->rows = 0;
     for (uint32_t at = 0; at < batch->changes.len;) {
         CHECK(batch_next(batch->changes, &at, &change) == OK);
@@ -319,6 +321,27 @@ TEST(nothing_leaves_before_its_cause_is_durable)
     world_fini(&w);
 }
 
+TEST(now_and_then_a_batch_forgets_old_runs)
+{
+    struct world w = {.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
+    script_load_error = NULL;
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.runs_before == 0); /* nothing can be so old */
+    w.now_ms = RUNS_KEEP_MS + 7000;
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.runs_before == 7000);
+    w.now_ms += 1000; /* not every time */
+    w.mono_ms += RUNS_SWEEP_MS - 1;
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.runs_before == 0);
+    w.mono_ms++;
+    CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.runs_before == 8000);
+    world_fini(&w);
+}
+
 TEST(what_comes_while_a_batch_is_in_flight_makes_one_batch)
 {
     struct world w;
@@ -444,6 +467,20 @@ TEST(a_plan_is_stamped_and_changes_nothing)
     w.now_ms = 7777;
     CHECK(turn_plan(w.turn, &commit, &a, &out) == OK);
     CHECK(out.id == 7777 && str_eq(out.doc, STR("{\"plan\":1}")) && turn_seen(w.turn) == 1);
+    arena_fini(&a);
+    world_fini(&w);
+}
+
+TEST(a_rehearsal_is_the_core_as_it_is)
+{
+    struct world w;
+    world_init(&w);
+    struct arena a = {0};
+    struct outcome out[2];
+    const struct str barclamps[] = {STR("{}"), STR("[]")};
+    CHECK(turn_rehearse(w.turn, barclamps, 2, &a, out) == OK);
+    CHECK(out[0].id == 1 && str_eq(out[0].doc, STR("{}")));
+    CHECK(out[1].id == 2 && str_eq(out[1].doc, STR("[]")) && turn_seen(w.turn) == 1);
     arena_fini(&a);
     world_fini(&w);
 }
@@ -647,6 +684,7 @@ TEST(a_store_that_cannot_be_read_is_tried_again)
     CHECK(turn_trouble(w.turn, &text) == ERR_IO);
     struct outcome out;
     CHECK(turn_plan(w.turn, &(struct command){0}, NULL, &out) == ERR_UNAVAILABLE);
+    CHECK(turn_rehearse(w.turn, NULL, 0, NULL, &out) == ERR_UNAVAILABLE);
     CHECK(turn_advance(w.turn) == TURN_DOWN);
     w.mono_ms = turn_next_ms(w.turn);
     CHECK(turn_advance(w.turn) == TURN_AGAIN && script_nodes(turn_core(w.turn)) == 1);

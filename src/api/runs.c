@@ -1,0 +1,333 @@
+#include "api/runs.h"
+
+#include "api/objects.h"
+#include "api/params.h"
+#include "api/reply.h"
+#include "api/resource.h"
+#include "api/times.h"
+#include "model/limits.h"
+
+static const char type[] = "run";
+
+/* ---- members of an object ---- */
+
+struct writer {
+    struct buf *b;
+    const struct call *call;
+    bool is_first;
+};
+
+static bool put_key(struct writer *w, const char *key)
+{
+    if (!shape_wants(w->call->wanted, key))
+        return false;
+    buf_put_z(w->b, w->is_first ? "\"" : ",\"");
+    buf_put_z(w->b, key);
+    buf_put_z(w->b, "\":");
+    w->is_first = false;
+    return true;
+}
+
+static void put_number(struct writer *w, const char *key, int64_t value)
+{
+    if (put_key(w, key))
+        buf_put_i64(w->b, value);
+}
+
+static void put_text(struct writer *w, const char *key, struct str text)
+{
+    if (put_key(w, key))
+        json_write_string(w->b, text);
+}
+
+static void put_bool(struct writer *w, const char *key, bool value)
+{
+    if (put_key(w, key))
+        buf_put_z(w->b, value ? "true" : "false");
+}
+
+static void put_time(struct writer *w, const char *key, int64_t ms)
+{
+    if (!put_key(w, key))
+        return;
+    if (ms == 0) {
+        buf_put_z(w->b, "null");
+        return;
+    }
+    buf_put_c(w->b, '"');
+    times_format(w->b, ms);
+    buf_put_c(w->b, '"');
+}
+
+/* The role may be gone, or not even known any more. */
+static void put_role(struct writer *w, int64_t role_id)
+{
+    struct record role;
+    if (!put_key(w, "role"))
+        return;
+    if (core_record(w->call->core, TABLE_ROLE, role_id, &role))
+        json_write_string(w->b, role.role.name);
+    else
+        buf_put_z(w->b, "null");
+}
+
+/* ---- open ones ---- */
+
+static void put_open(struct call *call, const struct run_record *run, struct buf *b)
+{
+    static const char *const states[] = {[RUN_QUEUED] = "queued",
+                                         [RUN_RUNNING] = "running",
+                                         [RUN_PARKED] = "parked",
+                                         [RUN_STOPPING] = "stopping"};
+    struct writer w = {b, call, true};
+    struct record noderole = {.noderole = {.role_id = 0}};
+    const bool known = core_record(call->core, TABLE_NODEROLE, run->noderole_id, &noderole);
+    buf_put_c(b, '{');
+    put_number(&w, "id", run->id);
+    put_number(&w, "node_id", run->node_id);
+    put_number(&w, "node_role_id", run->noderole_id);
+    put_role(&w, known ? noderole.noderole.role_id : 0);
+    put_text(&w, "state", str_from(states[run->state]));
+    put_text(&w, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
+    put_number(&w, "attempt", run->attempt);
+    put_number(&w, "tries", run->tries);
+    put_bool(&w, "begun", run->begun);
+    put_text(&w, "job", run->job);
+    put_time(&w, "started_at", run->started_at);
+    put_time(&w, "created_at", run->created_at);
+    put_time(&w, "updated_at", run->updated_at);
+    buf_put_c(b, '}');
+}
+
+enum served serve_runs(struct call *call)
+{
+    struct buf b = buf_in(call->arena);
+    struct record record;
+    buf_put_c(&b, '[');
+    for (int64_t id = core_next_id(call->core, TABLE_RUN, 0); id;
+         id = core_next_id(call->core, TABLE_RUN, id)) {
+        must(core_record(call->core, TABLE_RUN, id, &record));
+        buf_put_z(&b, b.len > 1 ? ",\n" : "");
+        put_open(call, &record.run, &b);
+    }
+    buf_put_c(&b, ']');
+    reply_json(call, type, "list", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+static bool find_open(struct call *call, struct record *out)
+{
+    int64_t id;
+    return str_is_digits(call->keys[0]) && str_parse_i64(call->keys[0], &id) &&
+           core_record(call->core, TABLE_RUN, id, out);
+}
+
+static enum served refuse_missing(struct call *call)
+{
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                SAY(call, STR("there is no open run with id "), call->keys[0]));
+    return SERVED_REPLY;
+}
+
+enum served serve_run(struct call *call)
+{
+    struct record record;
+    if (!find_open(call, &record))
+        return refuse_missing(call);
+    struct buf b = buf_in(call->arena);
+    put_open(call, &record.run, &b);
+    reply_json(call, type, "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+/* What never began is gone at once; of anything else it is only sure that it will stop. */
+static void cancelled(struct call *call, int64_t id)
+{
+    struct record record;
+    (void)id;
+    const bool stops = call->core && find_open(call, &record);
+    reply_message(call, type,
+                  stops ? SAY(call, STR("run "), call->keys[0], STR(" is being stopped"))
+                        : SAY(call, STR("run "), call->keys[0], STR(" was cancelled")));
+}
+
+enum served serve_run_cancel(struct call *call)
+{
+    struct record record;
+    if (!find_open(call, &record))
+        return refuse_missing(call);
+    if (!object_condition(call))
+        return SERVED_REPLY;
+    struct command command = {.kind = COMMAND_RUN_CANCEL, .run_cancel = {.run_id = record.id}};
+    return call_submit(call, &command, cancelled);
+}
+
+/* ---- what it says ---- */
+
+/* How many bytes the character at `at` has: 0 when there is none, more than are left when it is
+ * not all there. */
+static uint32_t character_size(struct str s, uint32_t at)
+{
+    const uint8_t lead = (uint8_t)s.at[at];
+    const uint32_t size = lead < 0x80                    ? 1
+                          : lead >= 0xc2 && lead <= 0xdf ? 2
+                          : lead >= 0xe0 && lead <= 0xef ? 3
+                          : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                         : 0;
+    for (uint32_t i = at + 1; i < at + size && i < s.len; i++)
+        if (((uint8_t)s.at[i] & 0xc0) != 0x80)
+            return 0;
+    if (size > 2 && at + 1 < s.len) {
+        const uint8_t second = (uint8_t)s.at[at + 1];
+        if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+            (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f))
+            return 0;
+    }
+    return size;
+}
+
+/* Work says what it likes; JSON is text. A character whose rest is yet to come is left for the
+ * next time. */
+static struct str legible(struct call *call, struct str raw, bool is_all, uint32_t *out_used)
+{
+    struct buf b = buf_in(call->arena);
+    uint32_t at = 0;
+    while (at < raw.len) {
+        const uint32_t size = character_size(raw, at);
+        if (at + size > raw.len && !is_all)
+            break;
+        if (size && at + size <= raw.len)
+            buf_put_str(&b, str_slice(raw, at, at + size));
+        else
+            buf_put_z(&b, "\xef\xbf\xbd");
+        at += size && at + size <= raw.len ? size : 1;
+    }
+    *out_used = at;
+    return buf_str(&b);
+}
+
+static void reply_log(struct call *call, const struct api_log *log)
+{
+    uint32_t used;
+    const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
+    const struct str text = legible(call, log->text, is_all, &used);
+    struct buf b = buf_in(call->arena);
+    struct writer w = {&b, call, true};
+    buf_put_c(&b, '{');
+    put_number(&w, "offset", log->offset);
+    put_number(&w, "next", log->offset + used);
+    put_number(&w, "total", log->total);
+    put_bool(&w, "ended", log->ended);
+    put_text(&w, "text", text);
+    buf_put_c(&b, '}');
+    reply_json(call, "run_log", "obj", buf_str(&b));
+}
+
+/* Which attempt is meant. An open run is known; of one that is over only the caller can say. */
+static bool read_which(struct call *call, struct api_log *log)
+{
+    struct record record;
+    int64_t attempt = 0;
+    const bool is_open = find_open(call, &record);
+    if (is_open) {
+        log->run_id = record.id;
+        log->noderole_id = record.run.noderole_id;
+        attempt = record.run.attempt;
+    } else if (!str_is_digits(call->keys[0]) || !str_parse_i64(call->keys[0], &log->run_id)) {
+        refuse_missing(call);
+        return false;
+    }
+    const bool named = param_number(call, "node_role", 1, INT64_MAX, &log->noderole_id);
+    const bool counted = param_number(call, "attempt", 1, UINT32_MAX, &attempt);
+    param_number(call, "offset", 0, INT64_MAX, &log->offset);
+    log->attempt = (uint32_t)attempt;
+    if (!is_open && !(named && counted) && !call->problems)
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    SAY(call, STR("there is no open run with id "), call->keys[0],
+                        STR("; of one that is over, ask with node_role and attempt")));
+    return !call->problems;
+}
+
+enum served serve_run_log(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct api_log log = {.arena = call->arena};
+    if (!params_read(call, type) || !read_which(call, &log))
+        return SERVED_REPLY;
+    const err e = engine->run_log ? engine->run_log(engine->self, &log) : ERR_NOT_FOUND;
+    if (e == OK)
+        reply_log(call, &log);
+    else if (e == ERR_NOT_FOUND)
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    SAY(call, STR("nothing was kept of what run "), call->keys[0], STR(" says")));
+    else
+        reply_failure(call, e);
+    return SERVED_REPLY;
+}
+
+/* ---- those that are over ---- */
+
+static struct str result_name(uint32_t result)
+{
+    static const char *const names[] = {
+        [RESULT_OK] = "ok",         [RESULT_FAILED] = "failed", [RESULT_ASYNC] = "async",
+        [RESULT_PARKED] = "parked", [RESULT_LOST] = "lost",     [RESULT_CANCELLED] = "cancelled"};
+    return str_from(result < sizeof names / sizeof *names ? names[result] : "unknown");
+}
+
+static void put_old(struct call *call, const struct old_run_record *run, struct buf *b)
+{
+    struct writer w = {b, call, true};
+    buf_put_c(b, '{');
+    put_number(&w, "id", run->run_id);
+    put_number(&w, "attempt", run->attempt);
+    put_number(&w, "node_id", run->node_id);
+    put_number(&w, "node_role_id", run->noderole_id);
+    put_role(&w, run->role_id);
+    put_time(&w, "started_at", run->started_at);
+    put_time(&w, "ended_at", run->ended_at);
+    put_text(&w, "result", result_name(run->result));
+    put_text(&w, "runlog", run->runlog);
+    buf_put_c(b, '}');
+}
+
+void runs_told(struct call *call, const struct record *runs, uint32_t count)
+{
+    struct record noderole;
+    struct buf b = buf_in(call->arena);
+    if (!count && !resource_find(call, &resource_noderoles, call->keys[0], &noderole)) {
+        reply_problems(call, call->problems);
+        return;
+    }
+    buf_put_c(&b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(&b, i ? ",\n" : "");
+        put_old(call, &runs[i].old_run, &b);
+    }
+    buf_put_c(&b, ']');
+    reply_json(call, type, "list", buf_str(&b));
+}
+
+/* A noderole that is gone may still be asked about, by its id: that is what history is for. */
+enum served serve_old_runs(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct record noderole;
+    int64_t id, limit = KEEP_RUNS_MAX;
+    if (!params_read(call, type))
+        return SERVED_REPLY;
+    param_number(call, "limit", 1, KEEP_RUNS_MAX, &limit);
+    if (call->problems)
+        return SERVED_REPLY;
+    if (!str_is_digits(call->keys[0]) || !str_parse_i64(call->keys[0], &id)) {
+        if (!resource_find(call, &resource_noderoles, call->keys[0], &noderole))
+            return SERVED_REPLY;
+        id = noderole.id;
+    }
+    if (!engine->runs) {
+        reply_error(call, 404, "not_found", STR("runs that are over are not kept here"));
+        return SERVED_REPLY;
+    }
+    const err e = engine->runs(engine->self, id, (uint32_t)limit, call_await(call));
+    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+}

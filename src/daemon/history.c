@@ -1,0 +1,245 @@
+#include "daemon/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/store.h"
+#include "sys/log.h"
+
+/* A question belongs to the loop's thread, then to the reader's, then to the loop's again. */
+struct question {
+    struct question *next;
+    int64_t noderole_id;
+    int64_t number;
+    uint32_t limit;
+    struct arena arena; /* of what was found */
+    struct record *runs;
+    uint32_t count;
+    err why;
+};
+
+struct line {
+    struct question *first;
+    struct question **end;
+};
+
+struct history {
+    struct history_seams seams;
+    char *url;
+    uv_thread_t thread;
+    uv_async_t async;
+    uint32_t count;              /* not answered yet: the loop's own   */
+    struct store_reader *reader; /* the thread's own; NULL: none yet   */
+    uv_mutex_t mutex;            /* guards what follows                */
+    uv_cond_t more;
+    bool is_stopping;
+    struct line waiting;
+    struct line done;
+};
+
+static void line_init(struct line *l)
+{
+    l->first = NULL;
+    l->end = &l->first;
+}
+
+static void line_add(struct line *l, struct question *q)
+{
+    q->next = NULL;
+    *l->end = q;
+    l->end = &q->next;
+}
+
+static struct question *line_take(struct line *l)
+{
+    struct question *q = l->first;
+    if (q) {
+        l->first = q->next;
+        if (!l->first)
+            l->end = &l->first;
+    }
+    return q;
+}
+
+static void question_free(struct question *q)
+{
+    arena_fini(&q->arena);
+    free(q);
+}
+
+/* ---- the reader's thread ---- */
+
+static err keep_run(void *self, const struct record *record)
+{
+    struct question *q = self;
+    struct record *kept = &q->runs[q->count++];
+    kept->table = record->table;
+    fields_copy(&q->arena, record_layout(record->table), &record->id, &kept->id);
+    return OK;
+}
+
+static err get_ready(struct history *h)
+{
+    struct store_why why = {""};
+    if (h->reader)
+        return OK;
+    const err e = store_reader_open(h->url, &h->reader, &why);
+    if (e != OK)
+        log_say(LOG_WARNING, "the history cannot be read: %s", why.text);
+    return e;
+}
+
+static void look_up(struct history *h, struct question *q)
+{
+    q->why = get_ready(h);
+    if (q->why != OK) {
+        q->why = ERR_UNAVAILABLE;
+        return;
+    }
+    q->runs = arena_array(&q->arena, struct record, q->limit);
+    const struct history_port port = store_reader_history(h->reader);
+    q->why = port.runs(port.self, q->noderole_id, q->limit, (struct store_visitor){q, keep_run});
+    if (q->why == OK)
+        return;
+    log_say(LOG_WARNING, "the history cannot be read: %s", store_reader_trouble(h->reader));
+    store_reader_close(h->reader);
+    h->reader = NULL;
+    q->count = 0;
+}
+
+/* NULL: stop. */
+static struct question *next_question(struct history *h)
+{
+    uv_mutex_lock(&h->mutex);
+    while (!h->is_stopping && !h->waiting.first)
+        uv_cond_wait(&h->more, &h->mutex);
+    struct question *q = h->is_stopping ? NULL : line_take(&h->waiting);
+    uv_mutex_unlock(&h->mutex);
+    return q;
+}
+
+static void work(void *self)
+{
+    struct history *h = self;
+    for (struct question *q = next_question(h); q; q = next_question(h)) {
+        look_up(h, q);
+        uv_mutex_lock(&h->mutex);
+        line_add(&h->done, q);
+        uv_mutex_unlock(&h->mutex);
+        ignore(uv_async_send(&h->async), "it cannot fail before it is closed");
+    }
+    store_reader_close(h->reader);
+}
+
+/* ---- the loop's thread ---- */
+
+static struct question *take_done(struct history *h)
+{
+    uv_mutex_lock(&h->mutex);
+    struct question *q = line_take(&h->done);
+    uv_mutex_unlock(&h->mutex);
+    return q;
+}
+
+static void on_done(uv_async_t *async)
+{
+    struct history *h = async->data;
+    for (struct question *q = take_done(h); q; q = take_done(h)) {
+        h->count--;
+        h->seams.runs(h->seams.self, q->number, q->runs, q->count, q->why);
+        question_free(q);
+    }
+}
+
+static void free_all(struct history *h)
+{
+    free(h->url);
+    free(h);
+}
+
+static void on_closed_unstarted(uv_handle_t *handle)
+{
+    free_all(handle->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct history *h = handle->data;
+    uv_cond_destroy(&h->more);
+    uv_mutex_destroy(&h->mutex);
+    free_all(h);
+}
+
+static bool start(struct history *h)
+{
+    if (uv_mutex_init(&h->mutex) != 0)
+        return false;
+    if (uv_cond_init(&h->more) != 0)
+        goto no_cond;
+    if (uv_thread_create(&h->thread, work, h) != 0)
+        goto no_thread;
+    return true;
+no_thread:
+    uv_cond_destroy(&h->more);
+no_cond:
+    uv_mutex_destroy(&h->mutex);
+    return false;
+}
+
+struct history *history_new(uv_loop_t *loop, const char *url, struct history_seams seams)
+{
+    struct history *h = calloc(1, sizeof *h);
+    must(h);
+    h->seams = seams;
+    h->url = strdup(url);
+    must(h->url);
+    line_init(&h->waiting);
+    line_init(&h->done);
+    if (uv_async_init(loop, &h->async, on_done) != 0) {
+        free_all(h);
+        return NULL;
+    }
+    h->async.data = h;
+    if (!start(h)) {
+        uv_close((uv_handle_t *)&h->async, on_closed_unstarted);
+        return NULL;
+    }
+    return h;
+}
+
+static void drop_all(struct line *l)
+{
+    for (struct question *q = line_take(l); q; q = line_take(l))
+        question_free(q);
+}
+
+void history_free(struct history *h)
+{
+    if (!h)
+        return;
+    uv_mutex_lock(&h->mutex);
+    h->is_stopping = true;
+    uv_cond_signal(&h->more);
+    uv_mutex_unlock(&h->mutex);
+    must(uv_thread_join(&h->thread) == 0);
+    drop_all(&h->waiting);
+    drop_all(&h->done);
+    uv_close((uv_handle_t *)&h->async, on_closed);
+}
+
+err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number)
+{
+    if (h->count >= HISTORY_WAITING_MAX)
+        return ERR_LIMIT;
+    struct question *q = calloc(1, sizeof *q);
+    must(q);
+    q->noderole_id = noderole_id;
+    q->limit = limit;
+    q->number = number;
+    h->count++;
+    uv_mutex_lock(&h->mutex);
+    line_add(&h->waiting, q);
+    uv_cond_signal(&h->more);
+    uv_mutex_unlock(&h->mutex);
+    return OK;
+}

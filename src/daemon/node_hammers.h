@@ -1,0 +1,25 @@
+/* node_hammers.h - the hammers of a node as an order for them wants them (hammer/hammers.h).
+ *
+ * An ssh hammer may leave open where its node is, when that is where the node's name leads, and
+ * what its host key is, when that is pinned: both are filled in. Texts are those of the core, or
+ * lie in the arena.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "hammer/hammers.h"
+
+struct core;
+struct ssh_home;
+
+struct node_hammers {
+    struct hammer_bound *at;
+    struct str *names;
+    uint32_t count;
+};
+
+/* None when there is no such node. */
+struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct ssh_home *ssh,
+                                    struct arena *a);

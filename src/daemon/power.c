@@ -1,0 +1,538 @@
+#include "daemon/power.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/core.h"
+#include "daemon/id_map.h"
+#include "daemon/node_hammers.h"
+#include "daemon/probes.h"
+#include "daemon/ssh_home.h"
+#include "daemon/transport.h"
+#include "hammer/hammers.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+#include "turn/turn.h"
+
+enum {
+    TRIES_MAX = 3,
+    TRYING_MS_MAX = 3 * 60 * 1000,
+    TRY_MS_MAX = 60 * 1000, /* of one that may be tried again */
+    TEXT_SIZE = 1024,
+};
+
+/* A row on its way: noted, under way (or asleep until the next try), answered, told. It is known by
+ * its id all the time, and a power order stands in the line of its node until it is answered. */
+enum stage { NOTED, UNDER_WAY, ANSWERED, TOLD };
+
+struct order {
+    struct arena arena;
+    int64_t id;
+    int64_t node_id;
+    bool is_probe;
+    enum stage stage;
+    struct str action;
+    struct str node;   /* names, when they are known */
+    struct str hammer; /* the one that was chosen */
+    uint32_t tries;
+    int64_t begun_ms; /* when it was tried first; sys_mono_ms() */
+    int64_t wake_ms;  /* when it is tried again */
+    bool failed;
+    struct str text;
+    int64_t gone_turn; /* in which its row was seen to be gone; 0: it was not */
+    uint64_t loads;    /* of the turn, by then */
+
+    struct order *next;          /* in the list of its stage */
+    struct order *behind, *last; /* in the line of its node; `last` counts at its head */
+};
+
+struct list {
+    struct order *first, *last;
+};
+
+struct power {
+    uv_loop_t *loop;
+    uv_timer_t timer; /* when the first of the sleepers wakes */
+    void *self;
+    void (*wake)(void *self);
+    struct ssh_home *ssh;
+    struct hammers *hammers;
+    struct probes *probes;
+    struct id_map by_row;
+    struct id_map by_node; /* the head of each node's line */
+    struct list noted;
+    struct order *sleepers; /* soonest first */
+    struct list answered;
+    struct list told;
+};
+
+/* ---- lists ---- */
+
+static void list_add(struct list *l, struct order *o)
+{
+    o->next = NULL;
+    if (l->last)
+        l->last->next = o;
+    else
+        l->first = o;
+    l->last = o;
+}
+
+static struct order *list_take(struct list *l)
+{
+    struct order *o = l->first;
+    if (o)
+        l->first = o->next;
+    if (!l->first)
+        l->last = NULL;
+    return o;
+}
+
+static void note(struct power *p, struct order *o)
+{
+    o->stage = NOTED;
+    list_add(&p->noted, o);
+}
+
+/* Behind those of its node that came before. */
+static void stand_in_line(struct power *p, struct order *o)
+{
+    struct order *head = id_map_find(&p->by_node, o->node_id);
+    o->last = o;
+    if (head) {
+        head->last->behind = o;
+        head->last = o;
+        return;
+    }
+    id_map_put(&p->by_node, o->node_id, o);
+    note(p, o);
+}
+
+static void leave_line(struct power *p, struct order *o)
+{
+    struct order *next = o->behind;
+    must(id_map_find(&p->by_node, o->node_id) == o);
+    if (!next) {
+        id_map_remove(&p->by_node, o->node_id);
+        return;
+    }
+    next->last = o->last;
+    id_map_put(&p->by_node, o->node_id, next);
+    note(p, next);
+    p->wake(p->self);
+}
+
+static void order_free(struct order *o)
+{
+    arena_fini(&o->arena);
+    free(o);
+}
+
+/* ---- answers ---- */
+
+__attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a,
+                                                                 const char *format, va_list args)
+{
+    char text[TEXT_SIZE];
+    const int len = vsnprintf(text, sizeof text, format, args);
+    must(len >= 0);
+    uint32_t kept = (uint32_t)len < sizeof text ? (uint32_t)len : (uint32_t)sizeof text - 1;
+    while (!str_is_clean((struct str){text, kept})) /* cut in the middle of a character */
+        kept--;
+    return str_copy(a, (struct str){text, kept});
+}
+
+__attribute__((format(printf, 4, 5))) static void answer(struct power *p, struct order *o,
+                                                         bool failed, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    o->text = say_list(&o->arena, format, args);
+    va_end(args);
+    o->failed = failed;
+    o->stage = ANSWERED;
+    list_add(&p->answered, o);
+    if (!o->is_probe)
+        leave_line(p, o);
+    p->wake(p->self);
+}
+
+static err hand_over(const struct order *o, struct turn *turn)
+{
+    struct command command = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("daemon")};
+    command.outbox_done.outbox_id = o->id;
+    command.outbox_done.failed = o->failed;
+    command.outbox_done.text = o->text;
+    return turn_submit(turn, &command);
+}
+
+/* What is refused for good is ordered again after the next load, and answered from memory. */
+static bool tell(struct power *p, struct turn *turn)
+{
+    bool any = false;
+    while (p->answered.first && hand_over(p->answered.first, turn) != ERR_LIMIT) {
+        struct order *o = list_take(&p->answered);
+        o->stage = TOLD;
+        o->gone_turn = 0;
+        list_add(&p->told, o);
+        any = true;
+    }
+    return any;
+}
+
+/* Its row is gone, and so it stays: no store will ever show it again. */
+static bool is_settled(struct order *o, const struct turn *turn)
+{
+    struct record record;
+    if (o->gone_turn && o->loads == turn_loads(turn))
+        return turn_durable(turn) >= o->gone_turn;
+    o->gone_turn = 0;
+    if (core_record(turn_core(turn), TABLE_OUTBOX, o->id, &record))
+        return false;
+    o->gone_turn = turn_seen(turn);
+    o->loads = turn_loads(turn);
+    return turn_durable(turn) >= o->gone_turn;
+}
+
+static void forget(struct power *p, struct order *o)
+{
+    id_map_remove(&p->by_row, o->id);
+    order_free(o);
+}
+
+static void forget_settled(struct power *p, const struct turn *turn)
+{
+    struct list told = p->told;
+    p->told = (struct list){0};
+    for (struct order *o = list_take(&told); o; o = list_take(&told)) {
+        if (o->stage == ANSWERED)
+            list_add(&p->answered, o); /* it was asked for again */
+        else if (!is_settled(o, turn))
+            list_add(&p->told, o);
+        else
+            forget(p, o);
+    }
+}
+
+/* ---- trying ---- */
+
+static bool is_one_of(struct str word, const char *words)
+{
+    return hammer_words_have(str_from(words), word);
+}
+
+/* To do it twice is to do it once. */
+static bool is_harmless(const struct order *o)
+{
+    return is_one_of(o->action, "on off status") || str_starts(o->action, STR("boot "));
+}
+
+/* May it pass? After some ends nobody knows whether it happened. */
+static bool is_worth_a_try(const struct order *o, enum hammer_end end)
+{
+    switch (end) {
+    case HAMMER_END_BUSY:
+    case HAMMER_END_REFUSED:
+    case HAMMER_END_UNREACHABLE: return true;
+    case HAMMER_END_TIMEOUT:
+    case HAMMER_END_LOST: return is_harmless(o);
+    case HAMMER_END_DONE:
+    case HAMMER_END_TLS:
+    case HAMMER_END_AUTH:
+    case HAMMER_END_NOT_FOUND:
+    case HAMMER_END_NOT_OFFERED:
+    case HAMMER_END_BAD_ANSWER:
+    case HAMMER_END_FAILED:
+    case HAMMER_END_SETTING:
+    case HAMMER_END_COUNT: break;
+    }
+    return false;
+}
+
+static int64_t left_ms(const struct order *o)
+{
+    return o->begun_ms + TRYING_MS_MAX - sys_mono_ms();
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct power *p = timer->data;
+    p->wake(p->self);
+}
+
+static void set_timer(struct power *p)
+{
+    if (!p->sleepers)
+        return;
+    const int64_t wait_ms = p->sleepers->wake_ms - sys_mono_ms();
+    uv_update_time(p->loop);
+    must(uv_timer_start(&p->timer, on_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) == 0);
+}
+
+static void sleep_until(struct power *p, struct order *o, int64_t wake_ms)
+{
+    struct order **at = &p->sleepers;
+    o->wake_ms = wake_ms;
+    while (*at && (*at)->wake_ms <= wake_ms)
+        at = &(*at)->next;
+    o->next = *at;
+    *at = o;
+    set_timer(p);
+}
+
+static void wake_sleepers(struct power *p)
+{
+    const int64_t now_ms = sys_mono_ms();
+    while (p->sleepers && p->sleepers->wake_ms <= now_ms) {
+        struct order *o = p->sleepers;
+        p->sleepers = o->next;
+        note(p, o);
+    }
+    set_timer(p);
+}
+
+static void tell_log(const struct order *o)
+{
+    log_with(
+        o->failed ? LOG_WARNING : LOG_NOTICE,
+        LOG_FIELDS(LOG_S("node", o->node), LOG_S("action", o->action), LOG_S("hammer", o->hammer)),
+        "%.*s", STR_FMT_ARGS(o->text));
+}
+
+static void finish(struct power *p, struct order *o, const struct hammer_result *result)
+{
+    const bool failed = result->end != HAMMER_END_DONE;
+    char tries[48] = "";
+    if (o->tries > 1)
+        snprintf(tries, sizeof tries, " (tried %u times)", o->tries);
+    answer(p, o, failed, "%.*s of node \"%.*s\" by its hammer \"%.*s\"%s%s%s: %.*s",
+           STR_FMT_ARGS(o->action), STR_FMT_ARGS(o->node), STR_FMT_ARGS(o->hammer),
+           failed ? " failed, " : "", failed ? hammer_end_word(result->end) : "", tries,
+           STR_FMT_ARGS(result->text));
+    tell_log(o);
+}
+
+static void hammered(void *self, uint64_t key, const struct hammer_result *result)
+{
+    static const int64_t pauses_ms[TRIES_MAX] = {2000, 10 * 1000, 0};
+    struct power *p = self;
+    struct order *o = id_map_find(&p->by_row, (int64_t)key);
+    must(o && o->stage == UNDER_WAY && o->tries > 0);
+    const int64_t pause_ms = pauses_ms[o->tries - 1];
+    if (o->tries < TRIES_MAX && left_ms(o) > pause_ms && is_worth_a_try(o, result->end)) {
+        log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", o->node), LOG_S("action", o->action)),
+                 "%.*s, trying again in %lld s", STR_FMT_ARGS(result->text),
+                 (long long)pause_ms / 1000);
+        sleep_until(p, o, sys_mono_ms() + pause_ms);
+        return;
+    }
+    finish(p, o, result);
+}
+
+/* ---- orders for hammers ---- */
+
+static void refuse(struct power *p, struct order *o, const struct node_hammers *bound)
+{
+    const struct str all = hammers_methods(&o->arena, bound->at, bound->count);
+    if (bound->count == 0)
+        answer(p, o, true, "%.*s of node \"%.*s\" is not possible: it has no hammer",
+               STR_FMT_ARGS(o->action), STR_FMT_ARGS(o->node));
+    else
+        answer(p, o, true, "%.*s of node \"%.*s\" is not possible: its hammers offer %.*s",
+               STR_FMT_ARGS(o->action), STR_FMT_ARGS(o->node), STR_FMT_ARGS(all));
+    tell_log(o);
+}
+
+static void lift_hammer(struct power *p, const struct core *core, struct order *o)
+{
+    struct arena arena = {0};
+    const bool boots = str_starts(o->action, STR("boot "));
+    const struct node_hammers bound = node_hammers_of(core, o->node_id, p->ssh, &arena);
+    struct hammer_order order = {
+        .key = (uint64_t)o->id,
+        .node_id = o->node_id,
+        .node_name = o->node,
+        .hammers = bound.at,
+        .hammer_count = bound.count,
+        .category = boots ? HAMMER_BOOT : HAMMER_POWER,
+        .method =
+            boots ? str_slice(o->action, (uint32_t)strlen("boot "), o->action.len) : o->action,
+    };
+    const uint32_t chosen = hammers_choose(bound.at, bound.count, order.category, order.method);
+    if (chosen == bound.count) {
+        refuse(p, o, &bound);
+        arena_fini(&arena);
+        return;
+    }
+    if (o->tries++ == 0)
+        o->begun_ms = sys_mono_ms();
+    const int64_t whole_ms = left_ms(o) > 1 ? left_ms(o) : 1;
+    order.deadline_ms = (uint32_t)(is_harmless(o) && whole_ms > TRY_MS_MAX ? TRY_MS_MAX : whole_ms);
+    o->hammer = str_copy(&o->arena, bound.names[chosen]);
+    hammers_do(p->hammers, &order);
+    arena_fini(&arena);
+}
+
+/* ---- what was noted ---- */
+
+static void wake_pump(void *self)
+{
+    struct power *p = self;
+    p->wake(p->self);
+}
+
+static void probed(void *self, uint64_t key, bool answers, struct str text)
+{
+    struct power *p = self;
+    struct order *o = id_map_find(&p->by_row, (int64_t)key);
+    must(o && o->stage == UNDER_WAY);
+    answer(p, o, !answers, "node \"%.*s\" %s: %.*s", STR_FMT_ARGS(o->node),
+           answers ? "answers" : "does not answer", STR_FMT_ARGS(text));
+    log_with(answers ? LOG_INFO : LOG_WARNING, LOG_FIELDS(LOG_S("node", o->node)), "%.*s",
+             STR_FMT_ARGS(o->text));
+}
+
+static void ask_machine(struct power *p, const struct core *core, struct order *o)
+{
+    struct transport t;
+    must(transport_of(core, o->node_id, &o->arena, &t));
+    if (t.kind == TRANSPORT_LOCAL)
+        probed(p, (uint64_t)o->id, true, STR("it is this machine"));
+    else
+        probes_ask(p->probes, (uint64_t)o->id, o->node, &t);
+}
+
+static void begin(struct power *p, const struct core *core, struct order *o)
+{
+    struct record node, settings;
+    o->stage = UNDER_WAY;
+    if (!core_record(core, TABLE_NODE, o->node_id, &node)) {
+        answer(p, o, false, "the node is gone: nothing to switch");
+        return;
+    }
+    o->node = str_copy(&o->arena, node.node.name);
+    if (core_record(core, TABLE_SETTINGS, 1, &settings) && settings.settings.test_jig)
+        answer(p, o, false, "the test jig is on: nothing was done");
+    else if (o->is_probe)
+        ask_machine(p, core, o);
+    else
+        lift_hammer(p, core, o);
+}
+
+/* What a row is about is read off the core, and what needs the key waits for it. */
+static void begin_noted(struct power *p, const struct core *core)
+{
+    wake_sleepers(p);
+    for (struct order *o = list_take(&p->noted); o; o = list_take(&p->noted))
+        begin(p, core, o);
+}
+
+bool power_pump(struct power *p, struct turn *turn)
+{
+    const struct core *core = turn_core(turn);
+    if (core && !ssh_home_is_busy(p->ssh)) {
+        begin_noted(p, core);
+        ignore(probes_pump(p->probes), "their answers are handed over below");
+    }
+    if (core)
+        forget_settled(p, turn);
+    return tell(p, turn);
+}
+
+/* ---- the port ---- */
+
+static void take(struct power *p, const struct outbox_record *row, bool is_probe)
+{
+    struct order *o = id_map_find(&p->by_row, row->id);
+    p->wake(p->self);
+    if (o && o->stage == TOLD) {
+        o->stage = ANSWERED; /* whoever was told has forgotten it */
+        return;
+    }
+    if (o)
+        return;
+    o = calloc(1, sizeof *o);
+    must(o);
+    o->id = row->id;
+    o->node_id = row->object_id;
+    o->is_probe = is_probe;
+    o->action = str_copy(&o->arena, row->detail);
+    id_map_put(&p->by_row, o->id, o);
+    if (is_probe)
+        note(p, o);
+    else
+        stand_in_line(p, o);
+}
+
+static void act(void *self, const struct outbox_record *row)
+{
+    take(self, row, false);
+}
+
+static void probe(void *self, const struct outbox_record *row)
+{
+    take(self, row, true);
+}
+
+struct power_port power_port(struct power *p)
+{
+    return (struct power_port){.self = p, .act = act, .probe = probe};
+}
+
+/* ---- from open to close ---- */
+
+static void timer_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static bool open_hammers(struct power *p, const struct power_setup *setup)
+{
+    const struct hammers_options options = {.scratch = setup->scratch,
+                                            .ssh_key = setup->ssh->key_path};
+    const struct hammers_seams seams = {.self = p, .done = hammered};
+    if (mkdir(setup->scratch, 0700) != 0 && errno != EEXIST) {
+        log_say(LOG_ERROR, "the directory \"%s\" cannot be made: %s", setup->scratch,
+                strerror(errno));
+        return false;
+    }
+    p->hammers = hammers_open(setup->loop, &options, seams);
+    if (!p->hammers)
+        log_say(LOG_ERROR, "the hammers do not start; \"%s\" must be a directory of ours alone",
+                setup->scratch);
+    return p->hammers != NULL;
+}
+
+struct power *power_open(const struct power_setup *setup)
+{
+    struct power *p = calloc(1, sizeof *p);
+    must(p);
+    *p = (struct power){
+        .loop = setup->loop, .self = setup->self, .wake = setup->wake, .ssh = setup->ssh};
+    if (!open_hammers(p, setup)) {
+        free(p);
+        return NULL;
+    }
+    p->probes = probes_open(setup->loop, setup->ssh, (struct probes_seams){p, wake_pump, probed});
+    must(uv_timer_init(setup->loop, &p->timer) == 0);
+    p->timer.data = p;
+    return p;
+}
+
+void power_close(struct power *p)
+{
+    if (!p)
+        return;
+    hammers_close(p->hammers);
+    probes_close(p->probes);
+    for (uint32_t i = 0; i < p->by_row.room; i++)
+        if (p->by_row.slots[i].id)
+            order_free(p->by_row.slots[i].thing);
+    id_map_fini(&p->by_row);
+    id_map_fini(&p->by_node);
+    uv_close((uv_handle_t *)&p->timer, timer_closed);
+}

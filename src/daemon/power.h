@@ -1,0 +1,39 @@
+/* power.h - the machines themselves: switched by hammers, and asked whether they answer.
+ *
+ * Behind port/power.h stand the hammers of a node (hammer/hammers.h) and probes (probes.h). Rows
+ * are only noted when they come. Everything else happens in power_pump() and in the loop, and
+ * answers reach the turn from the pump alone. Power orders of one node are carried out one after
+ * the other, in the order of their rows; what ends for a reason that may pass is tried again for a
+ * while, if doing it twice does no harm.
+ *
+ * A row that comes again while it is under way, or before its answer is durable, is not carried out
+ * again. A process that dies forgets: what it had not answered is done once more after the restart.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "port/power.h"
+
+struct power;
+struct ssh_home;
+struct turn;
+
+struct power_setup {
+    uv_loop_t *loop;
+    const char *scratch;  /* a directory of its own; made when it is not there */
+    struct ssh_home *ssh; /* outlives it */
+    void *self;
+    void (*wake)(void *self); /* have power_pump() called */
+};
+
+/* NULL: it cannot be had, and that is logged. */
+struct power *power_open(const struct power_setup *setup);
+/* Programs are killed, connections cut; what they were about is ordered again after the next start.
+ * The loop must run until it has nothing left to close. NULL is fine. */
+void power_close(struct power *p);
+
+struct power_port power_port(struct power *p);
+/* Begin what was noted, and hand over what the turn will take. True when that was anything. */
+bool power_pump(struct power *p, struct turn *turn);

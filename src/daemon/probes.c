@@ -1,0 +1,365 @@
+#include "daemon/probes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "daemon/ssh_home.h"
+#include "hammer/command.h"
+#include "jig/ssh.h"
+#include "jig/tools.h"
+#include "sys/log.h"
+
+enum { PARALLEL_MAX = 64, CONNECT_MS_MAX = 10 * 1000, SCAN_MS_MAX = 30 * 1000, PORT_SIZE = 8 };
+
+/* One machine. It is in one of the lines of its owner until it is answered, and its memory stays
+ * until nothing of libuv refers to it any more. */
+struct probe {
+    struct probes *owner; /* NULL: that is closed */
+    struct arena arena;
+    uint64_t key;
+    struct str node;
+    struct transport transport;
+
+    uv_timer_t timer;
+    uv_tcp_t tcp;
+    uv_connect_t connecting;
+    uv_getaddrinfo_t resolving;
+    struct addrinfo *addresses; /* all of them */
+    struct addrinfo *next_address;
+    struct command_run *scan; /* NULL: none runs */
+    uint32_t uses;            /* by libuv, and by its owner */
+    bool is_over;             /* how it ended is known */
+    bool answers;
+    uint64_t change; /* of the list of known hosts, which has to be kept first */
+    struct str text;
+    struct probe *next, *before;
+};
+
+struct line {
+    struct probe *first, *last;
+    uint32_t count;
+};
+
+struct probes {
+    uv_loop_t *loop;
+    struct ssh_home *home;
+    struct probes_seams seams;
+    struct command_seam commands;
+    struct line waiting, asked, over;
+};
+
+/* ---- lines ---- */
+
+static void line_add(struct line *l, struct probe *one)
+{
+    one->next = NULL;
+    one->before = l->last;
+    if (l->last)
+        l->last->next = one;
+    else
+        l->first = one;
+    l->last = one;
+    l->count++;
+}
+
+static void line_remove(struct line *l, struct probe *one)
+{
+    if (one->before)
+        one->before->next = one->next;
+    else
+        l->first = one->next;
+    if (one->next)
+        one->next->before = one->before;
+    else
+        l->last = one->before;
+    l->count--;
+}
+
+/* ---- an end ---- */
+
+static void let_go(struct probe *one)
+{
+    if (--one->uses > 0)
+        return;
+    if (one->addresses)
+        uv_freeaddrinfo(one->addresses);
+    arena_fini(&one->arena);
+    free(one);
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+    let_go(handle->data);
+}
+
+/* Nothing goes on for it any more. */
+static void stop(struct probe *one)
+{
+    one->is_over = true;
+    if (uv_is_active((uv_handle_t *)&one->timer))
+        ignore(uv_timer_stop(&one->timer), "it never fails");
+    if (!uv_is_closing((uv_handle_t *)&one->timer))
+        uv_close((uv_handle_t *)&one->timer, handle_closed);
+    if (one->tcp.data && !uv_is_closing((uv_handle_t *)&one->tcp))
+        uv_close((uv_handle_t *)&one->tcp, handle_closed);
+    if (one->resolving.data)
+        ignore(uv_cancel((uv_req_t *)&one->resolving), "a thread may be at it: its end is awaited");
+}
+
+__attribute__((format(printf, 3, 4))) static void end(struct probe *one, bool answers,
+                                                      const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    const int len = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    must(len >= 0);
+    const uint32_t kept = (uint32_t)len < sizeof text ? (uint32_t)len : (uint32_t)sizeof text - 1;
+    one->answers = answers;
+    one->text = str_copy(&one->arena, (struct str){text, kept});
+    stop(one);
+    line_remove(&one->owner->asked, one);
+    line_add(&one->owner->over, one);
+    one->owner->seams.wake(one->owner->seams.self);
+}
+
+static void fail(struct probe *one, const char *why)
+{
+    end(one, false, "%.*s port %u: %s", STR_FMT_ARGS(one->transport.address), one->transport.port,
+        why);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    fail(timer->data, "it does not answer");
+}
+
+/* ---- a connection ---- */
+
+static void connect_next(struct probe *one, int why);
+
+static void address_failed(uv_handle_t *handle)
+{
+    struct probe *one = handle->data;
+    one->tcp.data = NULL;
+    if (!one->is_over)
+        connect_next(one, (int)(intptr_t)one->connecting.data);
+    let_go(one);
+}
+
+static void on_connect(uv_connect_t *connecting, int status)
+{
+    struct probe *one = connecting->handle->data;
+    if (one->is_over)
+        return;
+    if (status == 0) {
+        end(one, true, "it accepts connections");
+        return;
+    }
+    connecting->data = (void *)(intptr_t)status;
+    uv_close((uv_handle_t *)&one->tcp, address_failed);
+}
+
+/* The next address that can be tried at all; `why` the one before could not. */
+static void connect_next(struct probe *one, int why)
+{
+    struct addrinfo *address = one->next_address;
+    if (!address) {
+        fail(one, uv_strerror(why));
+        return;
+    }
+    one->next_address = address->ai_next;
+    must(uv_tcp_init(one->owner->loop, &one->tcp) == 0);
+    one->tcp.data = one;
+    one->uses++;
+    const int failed = uv_tcp_connect(&one->connecting, &one->tcp, address->ai_addr, on_connect);
+    if (!failed)
+        return;
+    one->connecting.data = (void *)(intptr_t)failed;
+    uv_close((uv_handle_t *)&one->tcp, address_failed);
+}
+
+static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo *addresses)
+{
+    struct probe *one = resolving->data;
+    resolving->data = NULL;
+    one->addresses = one->next_address = addresses;
+    if (!one->is_over && status != 0)
+        fail(one, uv_strerror(status));
+    else if (!one->is_over)
+        connect_next(one, UV_EADDRNOTAVAIL);
+    let_go(one);
+}
+
+static void begin_connection(struct probe *one)
+{
+    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    char port[PORT_SIZE];
+    const char *host = str_z(&one->arena, one->transport.address);
+    snprintf(port, sizeof port, "%u", one->transport.port);
+    one->resolving.data = one;
+    must(uv_timer_start(&one->timer, on_deadline, CONNECT_MS_MAX, 0) == 0);
+    const int failed =
+        uv_getaddrinfo(one->owner->loop, &one->resolving, on_resolved, host, port, &hints);
+    if (failed) {
+        one->resolving.data = NULL;
+        fail(one, uv_strerror(failed));
+        return;
+    }
+    one->uses++;
+}
+
+/* ---- first contact ---- */
+
+/* What it complained about; it also tells there whom it asked. */
+static struct str complaint(struct str said)
+{
+    struct str last = STR("it shows no host key");
+    for (uint32_t from = 0; from < said.len;) {
+        const uint32_t to = str_find(said, '\n', from);
+        const struct str line = str_slice(said, from, to);
+        if (line.len && line.at[0] != '#' && str_is_clean(line))
+            last = line;
+        from = to + 1;
+    }
+    return last;
+}
+
+static void on_scanned(void *self, const struct command_result *result)
+{
+    struct probe *one = self;
+    struct str lines;
+    one->scan = NULL;
+    if (result->why || result->is_late) {
+        fail(one, result->why ? result->why : "it does not answer");
+        return;
+    }
+    const err e = ssh_pin(&one->arena, one->node, result->out, &lines);
+    if (e != OK) {
+        const struct str said =
+            e == ERR_NOT_FOUND ? complaint(result->err) : STR("what it shows are no host keys");
+        fail(one, str_z(&one->arena, said));
+        return;
+    }
+    one->change = ssh_home_pin(one->owner->home, one->node, lines);
+    log_with(LOG_NOTICE,
+             LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
+             "the host keys of a node are pinned");
+    end(one, true, "its host keys are pinned");
+}
+
+static const char **as_argv(struct arena *a, const struct recipe *r)
+{
+    const char **argv = arena_array(a, const char *, r->argv_count + 1u);
+    for (uint32_t i = 0; i < r->argv_count; i++)
+        argv[i] = str_z(a, r->argv[i]);
+    return argv;
+}
+
+static void begin_scan(struct probe *one, const char *program)
+{
+    struct recipe recipe;
+    const struct jig_work work = {.node = one->node, .transport = one->transport};
+    ssh_first_contact(&work, program, &one->arena, &recipe);
+    const struct command_order order = {.argv = as_argv(&one->arena, &recipe),
+                                        .deadline_ms = SCAN_MS_MAX,
+                                        .self = one,
+                                        .done = on_scanned};
+    const struct command_seam *commands = &one->owner->commands;
+    one->scan = commands->start(commands->self, &order);
+    if (!one->scan)
+        fail(one, "no memory for another program");
+}
+
+/* ---- all of them ---- */
+
+/* Where nobody can ask for keys a machine is not dead for that. */
+static void begin(struct probe *one)
+{
+    const char *program = tools_find(&one->arena, TOOLS_PATH, "ssh-keyscan");
+    must(uv_timer_init(one->owner->loop, &one->timer) == 0);
+    one->timer.data = one;
+    one->uses++;
+    if (program && !ssh_home_has(one->owner->home, one->node))
+        begin_scan(one, program);
+    else
+        begin_connection(one);
+}
+
+static void begin_more(struct probes *p)
+{
+    while (p->waiting.first && p->asked.count < PARALLEL_MAX) {
+        struct probe *one = p->waiting.first;
+        line_remove(&p->waiting, one);
+        line_add(&p->asked, one);
+        begin(one);
+    }
+}
+
+void probes_ask(struct probes *p, uint64_t key, struct str node, const struct transport *t)
+{
+    struct probe *one = calloc(1, sizeof *one);
+    must(one && t->kind == TRANSPORT_SSH);
+    one->owner = p;
+    one->key = key;
+    one->uses = 1;
+    one->node = str_copy(&one->arena, node);
+    one->transport = (struct transport){
+        .kind = TRANSPORT_SSH, .address = str_copy(&one->arena, t->address), .port = t->port};
+    line_add(&p->waiting, one);
+}
+
+bool probes_pump(struct probes *p)
+{
+    bool any = false;
+    struct probe *next = p->over.first;
+    for (struct probe *one = next; one; one = next) {
+        next = one->next;
+        if (!ssh_home_is_kept(p->home, one->change))
+            continue;
+        line_remove(&p->over, one);
+        p->seams.done(p->seams.self, one->key, one->answers, one->text);
+        let_go(one);
+        any = true;
+    }
+    begin_more(p);
+    return any;
+}
+
+struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct probes_seams seams)
+{
+    struct probes *p = calloc(1, sizeof *p);
+    must(p);
+    p->loop = loop;
+    p->home = home;
+    p->seams = seams;
+    p->commands = command_seam_own(loop);
+    return p;
+}
+
+static void close_line(struct probes *p, struct line *line)
+{
+    while (line->first) {
+        struct probe *one = line->first;
+        line_remove(line, one);
+        if (one->scan)
+            p->commands.cancel(p->commands.self, one->scan);
+        if (line == &p->asked)
+            stop(one);
+        one->owner = NULL;
+        let_go(one);
+    }
+}
+
+void probes_close(struct probes *p)
+{
+    if (!p)
+        return;
+    close_line(p, &p->waiting);
+    close_line(p, &p->asked);
+    close_line(p, &p->over);
+    free(p);
+}

@@ -1,0 +1,39 @@
+/* probes.h - does a machine answer?
+ *
+ * One that is known by its host keys answers when it accepts a connection to its ssh port; nobody
+ * logs in. One that is not is asked for them, and answers by telling: they are pinned (ssh_home.h)
+ * before that counts. Whether it is the machine it was before is not asked here: whoever logs in
+ * will see.
+ *
+ * All in the daemon's loop; a bounded number at once, the others in the order they came. Each is
+ * answered once, from probes_pump(), but for those that have not ended when it closes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/str.h"
+#include "jig/recipe.h"
+
+struct probe;
+struct probes;
+struct ssh_home;
+
+struct probes_seams {
+    void *self;
+    /* Have probes_pump() called. */
+    void (*wake)(void *self);
+    /* Texts live for the call. */
+    void (*done)(void *self, uint64_t key, bool answers, struct str text);
+};
+
+struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct probes_seams seams);
+/* The loop must run until it has nothing left to close. NULL is fine. */
+void probes_close(struct probes *p);
+
+/* Texts are copied. The transport is ssh. */
+void probes_ask(struct probes *p, uint64_t key, struct str node, const struct transport *t);
+/* True when something was answered. */
+bool probes_pump(struct probes *p);

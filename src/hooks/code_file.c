@@ -1,0 +1,42 @@
+#include "hooks/code_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "sys/files.h"
+
+static struct str file_trouble(struct arena *arena, const char *path, err e)
+{
+    struct buf b = buf_in(arena);
+    buf_put_z(&b, path);
+    buf_put_z(&b, ": ");
+    buf_put_z(&b, e == ERR_LIMIT ? "the file is too large" : strerror(errno));
+    return buf_str(&b);
+}
+
+/* Lua names the file by its last part; whoever reads the complaint wants the way there too. */
+static struct str with_folder(struct arena *arena, const char *path, size_t folder_len,
+                              struct str text)
+{
+    return str_join2(arena, (struct str){path, (uint32_t)folder_len}, text);
+}
+
+err code_file_read(struct role_source source, const char *path, struct arena *arena,
+                   struct role_code **out_code, struct hooks_report *out_report)
+{
+    struct hooks_report report = {0};
+    const char *slash = strrchr(path, '/');
+    source.chunk = slash ? slash + 1 : path;
+    err e = file_read(arena, path, ROLE_CODE_SIZE_MAX, &source.text);
+    if (e != OK) {
+        report.text = file_trouble(arena, path, e);
+    } else {
+        e = role_code_new(&source, arena, out_code, &report.functions, &report.text);
+        if (e != OK)
+            report.text = with_folder(arena, path, (size_t)(source.chunk - path), report.text);
+    }
+    report.has_code = e == OK;
+    *out_report = report;
+    return e;
+}

@@ -1,0 +1,371 @@
+/* Work seen from outside: what is open, what is over, what it says, and how it is stopped. */
+#include "model/limits.h"
+#include "tests/unit/api/api_world.h"
+
+/* The one who keeps runs, and what they say. */
+struct keeper {
+    struct front *f;
+    err answers; /* what it says when it is asked */
+    uint32_t asked;
+    int64_t noderole_id, number;
+    uint32_t limit;
+    struct api_log log; /* the question, then the answer */
+    err log_answers;
+    int64_t total;
+    bool ended;
+    const char *text;
+};
+
+static struct keeper keeper;
+
+static err keeper_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
+{
+    CHECK(self == keeper.f);
+    keeper.asked++;
+    keeper.noderole_id = noderole_id;
+    keeper.limit = limit;
+    keeper.number = number;
+    return keeper.answers;
+}
+
+static err keeper_log(void *self, struct api_log *log)
+{
+    CHECK(self == keeper.f);
+    keeper.log = *log;
+    if (keeper.log_answers != OK)
+        return keeper.log_answers;
+    const struct str all = str_from(keeper.text);
+    log->total = keeper.total ? keeper.total : (int64_t)all.len;
+    log->ended = keeper.ended;
+    if (log->offset < (int64_t)all.len)
+        log->text = str_slice(all, (uint32_t)log->offset, all.len);
+    else
+        log->offset = log->total;
+    return OK;
+}
+
+/* a@n1 runs. */
+static struct front *furnished(bool has_keeper)
+{
+    struct front *f = front_open();
+    if (has_keeper) {
+        f->engine.runs = keeper_runs;
+        f->engine.run_log = keeper_log;
+        api_free(f->api);
+        f->api = api_new(f->engine, f->passwords);
+    }
+    keeper = (struct keeper){.f = f, .text = ""};
+    world_role(f->w, "a", "");
+    world_node(f->w, "n1", NULL);
+    world_bind(f->w, "a@n1");
+    world_commit(f->w, "a@n1");
+    world_deliver(f->w);
+    world_anneal(f->w);
+    world_collect(f->w);
+    return f;
+}
+
+/* "/api/v2/" and a path in which # stands for the id. */
+static const char *target(struct front *f, const char *path, int64_t id)
+{
+    struct buf b = buf_in(&f->w->arena);
+    buf_put_z(&b, "/api/v2/");
+    for (; *path; path++)
+        if (*path == '#')
+            buf_put_i64(&b, id);
+        else
+            buf_put_c(&b, *path);
+    return str_z(&f->w->arena, buf_str(&b));
+}
+
+static int64_t the_run(struct front *f)
+{
+    return world_run(f->w, "a@n1", RUN_RUNNING);
+}
+
+/* ---- open ---- */
+
+TEST(open_runs_are_listed_and_shown)
+{
+    struct front *f = furnished(true);
+    struct asked *list = get(f, "/api/v2/runs");
+    STATUS(list, 200);
+    SAYS(list->type, "application/vnd.crowbar.run.list+json; version=2.0");
+    SAYS(column(list, "state"), "running");
+    struct asked *one = get(f, target(f, "runs/#", the_run(f)));
+    STATUS(one, 200);
+    SAYS(keys(one, body_of(one)), "attempt,begun,created_at,id,job,node_id,node_role_id,queue,role,"
+                                  "started_at,state,tries,updated_at");
+    SAYS(at(f, one, "role"), "'a'");
+    SAYS(at(f, one, "queue"), "'normal'");
+    SAYS(at(f, one, "attempt"), "1");
+    SAYS(at(f, one, "begun"), "false");
+    struct asked *few =
+        ask_with(f, HTTP_GET, "/api/v2/runs", "", "x-return-attributes: [\"role\",\"id\"]");
+    SAYS(keys(few, body_of(few)->first), "id,role");
+    world_finish(f->w, "a@n1", RESULT_OK);
+    world_collect(f->w);
+    SAYS(get(f, "/api/v2/runs")->body, "[]");
+    front_close(f);
+}
+
+TEST(what_is_not_open_is_not_found)
+{
+    struct front *f = furnished(true);
+    static const char *const names[] = {"999", "a", "0", "-1", "99999999999999999999"};
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/api/v2/runs/%s", names[i]);
+        PROBLEM(f, get(f, path), 404, "not_found", "id");
+        snprintf(path, sizeof path, "/api/v2/runs/%s/cancel", names[i]);
+        PROBLEM(f, ask(f, HTTP_PUT, path, ""), 404, "not_found", "id");
+        snprintf(path, sizeof path, "/api/v2/runs/%s/log", names[i]);
+        PROBLEM(f, get(f, path), 404, "not_found", "id");
+    }
+    STATUS(ask(f, HTTP_POST, "/api/v2/runs", "{}"), 405);
+    front_close(f);
+}
+
+TEST(a_run_is_cancelled)
+{
+    struct front *f = furnished(true);
+    const int64_t id = the_run(f);
+    struct asked *a = ask(f, HTTP_PUT, target(f, "runs/#/cancel", id), "");
+    STATUS(a, 200);
+    HAS(a->body, "is being stopped");
+    IS(f->w, "a@n1", "error");
+    HAS(str_z(&f->w->arena, read_noderole(f->w, "a@n1").runlog), "cancelled by");
+    SAYS(at(f, get(f, target(f, "runs/#", id)), "state"), "'stopping'");
+    PROBLEM(f, ask(f, HTTP_PUT, target(f, "runs/#/cancel", id), ""), 409, "wrong_state", "run_id");
+    front_close(f);
+}
+
+TEST(a_queued_run_is_gone_at_once)
+{
+    struct front *f = furnished(true);
+    world_finish(f->w, "a@n1", RESULT_OK);
+    DONE(f->w, cmd_enqueue(f->w, "a@n1"));
+    world_collect(f->w);
+    const int64_t id = world_run(f->w, "a@n1", RUN_QUEUED);
+    struct asked *a = ask(f, HTTP_PUT, target(f, "runs/#/cancel", id), "");
+    STATUS(a, 200);
+    HAS(a->body, "was cancelled");
+    CHECK(world_runs(f->w, NULL) == 0);
+    front_close(f);
+}
+
+/* ---- what it says ---- */
+
+TEST(a_log_is_read_piece_by_piece)
+{
+    struct front *f = furnished(true);
+    keeper.text = "one\ntwo\n";
+    const int64_t id = the_run(f);
+    struct asked *a = get(f, target(f, "runs/#/log", id));
+    STATUS(a, 200);
+    SAYS(keys(a, body_of(a)), "ended,next,offset,text,total");
+    SAYS(at(f, a, "text"), "'one\\ntwo\\n'");
+    SAYS(at(f, a, "offset"), "0");
+    SAYS(at(f, a, "next"), "8");
+    SAYS(at(f, a, "total"), "8");
+    SAYS(at(f, a, "ended"), "false");
+    CHECK(keeper.log.run_id == id && keeper.log.attempt == 1);
+    CHECK(keeper.log.noderole_id == the_noderole(f->w, "a@n1"));
+    keeper.ended = true;
+    struct asked *b = get(f, target(f, "runs/#/log?offset=4", id));
+    SAYS(at(f, b, "text"), "'two\\n'");
+    SAYS(at(f, b, "ended"), "true");
+    struct asked *c = get(f, target(f, "runs/#/log?offset=100", id));
+    SAYS(at(f, c, "offset"), "8");
+    SAYS(at(f, c, "next"), "8");
+    SAYS(at(f, c, "text"), "''");
+    PROBLEM(f, get(f, target(f, "runs/#/log?offset=-1", id)), 400, "bad_value", "offset");
+    PROBLEM(f, get(f, target(f, "runs/#/log?offset=x", id)), 400, "bad_value", "offset");
+    front_close(f);
+}
+
+TEST(the_log_of_a_run_that_is_over_is_asked_for_by_attempt)
+{
+    struct front *f = furnished(true);
+    keeper.text = "what was";
+    PROBLEM(f, get(f, "/api/v2/runs/900/log"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/runs/900/log?attempt=2"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/runs/900/log?node_role=8&attempt=0"), 400, "bad_value", "attempt");
+    struct asked *a = get(f, "/api/v2/runs/900/log?node_role=8&attempt=2");
+    SAYS(at(f, a, "text"), "'what was'");
+    CHECK(keeper.log.run_id == 900 && keeper.log.attempt == 2 && keeper.log.noderole_id == 8);
+    /* Of an open one, an earlier start. */
+    STATUS(get(f, target(f, "runs/#/log?attempt=3", the_run(f))), 200);
+    CHECK(keeper.log.attempt == 3 && keeper.log.noderole_id == the_noderole(f->w, "a@n1"));
+    keeper.log_answers = ERR_NOT_FOUND;
+    PROBLEM(f, get(f, "/api/v2/runs/900/log?node_role=8&attempt=2"), 404, "not_found", "id");
+    keeper.log_answers = ERR_UNAVAILABLE;
+    STATUS(get(f, "/api/v2/runs/900/log?node_role=8&attempt=2"), 503);
+    front_close(f);
+}
+
+TEST(work_may_say_any_bytes)
+{
+    static const struct {
+        const char *said;
+        bool ended;
+        const char *text;
+        const char *next;
+    } cases[] = {
+        {"\xc3\xa4", false, "'\xc3\xa4'", "2"},
+        {"a\xc3", false, "'a'", "1"}, /* the rest is yet to come */
+        {"a\xf0\x9f\x8c", false, "'a'", "1"},
+        {"a\xc3", true, "'a\xef\xbf\xbd'", "2"}, /* or never will */
+        {"a\xff"
+         "b",
+         false,
+         "'a\xef\xbf\xbd"
+         "b'",
+         "3"},
+        {"\x80\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd'", "2"},
+        {"\xc3(", false, "'\xef\xbf\xbd('", "2"},
+        {"\xc0\xaf", false, "'\xef\xbf\xbd\xef\xbf\xbd'", "2"}, /* longer than it need be */
+        {"\xed\xa0\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'", "3"}, /* half a pair */
+        {"\xf4\x90\x80\x80", false, "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'", "4"},
+        {"\xf0\x9f\x8c\x8d", false, "'\xf0\x9f\x8c\x8d'", "4"},
+    };
+    struct front *f = furnished(true);
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        keeper.text = cases[i].said;
+        keeper.ended = cases[i].ended;
+        struct asked *a = get(f, target(f, "runs/#/log", the_run(f)));
+        STATUS(a, 200);
+        SAYS(at(f, a, "text"), cases[i].text);
+        SAYS(at(f, a, "next"), cases[i].next);
+    }
+    /* It has ended, but this piece is not the last: the rest comes with the next. */
+    keeper.text = "a\xc3";
+    keeper.total = 10;
+    keeper.ended = true;
+    SAYS(at(f, get(f, target(f, "runs/#/log", the_run(f))), "next"), "1");
+    front_close(f);
+}
+
+/* ---- over ---- */
+
+static struct record over(struct front *f, int64_t attempt, uint32_t result)
+{
+    return (struct record){.table = TABLE_OLD_RUN,
+                           .old_run = {.noderole_id = the_noderole(f->w, "a@n1"),
+                                       .attempt = attempt,
+                                       .run_id = 70 + attempt,
+                                       .node_id = the_node(f->w, "n1"),
+                                       .role_id = the_role(f->w, "a"),
+                                       .started_at = 1000,
+                                       .ended_at = 2000,
+                                       .result = result,
+                                       .runlog = STR("said")}};
+}
+
+TEST(runs_that_are_over_are_looked_up_elsewhere)
+{
+    struct front *f = furnished(true);
+    const int64_t id = the_noderole(f->w, "a@n1");
+    struct asked *a = get(f, target(f, "node_roles/#/runs", id));
+    CHECK(a->answers == 0 && keeper.asked == 1);
+    CHECK(keeper.noderole_id == id && keeper.limit == KEEP_RUNS_MAX);
+    const struct record runs[] = {over(f, 9, RESULT_CANCELLED),
+                                  over(f, 8, RESULT_OK),
+                                  over(f, 7, RESULT_FAILED),
+                                  over(f, 6, RESULT_LOST),
+                                  over(f, 5, RESULT_PARKED),
+                                  over(f, 4, RESULT_ASYNC),
+                                  over(f, 3, 99)};
+    api_runs(f->api, keeper.number, runs, 7, OK);
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.run.list+json; version=2.0");
+    SAYS(column(a, "result"), "cancelled,ok,failed,lost,parked,async,unknown");
+    SAYS(column(a, "attempt"), "9,8,7,6,5,4,3");
+    SAYS(keys(a, body_of(a)->first),
+         "attempt,ended_at,id,node_id,node_role_id,result,role,runlog,started_at");
+    SAYS(column(a, "role"), "a,a,a,a,a,a,a");
+    HAS(column(a, "started_at"), "1970-01-01T00:00:01.000Z,");
+    HAS(column(a, "runlog"), "said,said,");
+    api_runs(f->api, keeper.number, runs, 7, OK); /* nobody waits any more */
+    front_close(f);
+}
+
+TEST(a_noderole_that_is_gone_may_have_a_history)
+{
+    struct front *f = furnished(true);
+    struct asked *a = get(f, "/api/v2/node_roles/777/runs?limit=5");
+    CHECK(keeper.noderole_id == 777 && keeper.limit == 5);
+    struct record run = over(f, 1, RESULT_OK);
+    run.old_run.role_id = 0;
+    api_runs(f->api, keeper.number, &run, 1, OK);
+    STATUS(a, 200);
+    SAYS(column(a, "role"), "null");
+    struct asked *b = get(f, "/api/v2/node_roles/777/runs");
+    api_runs(f->api, keeper.number, NULL, 0, OK);
+    PROBLEM(f, b, 404, "not_found", "id");
+    struct asked *c = get(f, target(f, "node_roles/#/runs", the_noderole(f->w, "a@n1")));
+    api_runs(f->api, keeper.number, NULL, 0, OK);
+    STATUS(c, 200);
+    SAYS(c->body, "[]");
+    keeper.asked = 0;
+    PROBLEM(f, get(f, "/api/v2/node_roles/nix/runs"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/node_roles/777/runs?limit=0"), 400, "bad_value", "limit");
+    PROBLEM(f, get(f, "/api/v2/node_roles/777/runs?limit=1001"), 400, "bad_value", "limit");
+    CHECK(keeper.asked == 0);
+    front_close(f);
+}
+
+TEST(a_lookup_that_fails_is_told)
+{
+    struct front *f = furnished(true);
+    keeper.answers = ERR_LIMIT;
+    STATUS(get(f, "/api/v2/node_roles/1/runs"), 429);
+    keeper.answers = OK;
+    struct asked *a = get(f, "/api/v2/node_roles/1/runs");
+    api_runs(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
+    STATUS(a, 503);
+    struct asked *b = get(f, "/api/v2/node_roles/1/runs");
+    f->is_down = true; /* there is no core to name the roles */
+    api_runs(f->api, keeper.number, NULL, 0, OK);
+    STATUS(b, 503);
+    f->is_down = false;
+    front_close(f);
+}
+
+TEST(what_is_found_waits_until_the_core_it_names_is_durable)
+{
+    struct front *f = furnished(true);
+    struct asked *a = get(f, "/api/v2/node_roles/1/runs");
+    const struct record run = over(f, 1, RESULT_OK);
+    f->held = 1;
+    api_runs(f->api, keeper.number, &run, 1, OK);
+    CHECK(a->answers == 0);
+    api_reloaded(f->api); /* that core was dropped: it is looked up again */
+    CHECK(a->answers == 0 && keeper.asked == 2);
+    f->held = 0;
+    api_runs(f->api, keeper.number, &run, 1, OK);
+    STATUS(a, 200);
+    front_close(f);
+}
+
+TEST(whoever_leaves_or_is_sent_away_does_not_hear_of_it)
+{
+    struct front *f = furnished(true);
+    struct asked *a = get(f, "/api/v2/node_roles/1/runs");
+    const int64_t number = keeper.number;
+    const struct http_handler handler = api_handler(f->api);
+    handler.gone(handler.self, &a->request);
+    CHECK(a->answers == 1);
+    api_runs(f->api, number, NULL, 0, OK);
+    struct asked *b = get(f, "/api/v2/node_roles/1/runs");
+    CHECK(b->answers == 0);
+    front_close(f); /* answered on the way out */
+}
+
+TEST(without_anybody_who_keeps_them_there_is_nothing)
+{
+    struct front *f = furnished(false);
+    STATUS(get(f, "/api/v2/node_roles/1/runs"), 404);
+    PROBLEM(f, get(f, target(f, "runs/#/log", the_run(f))), 404, "not_found", "id");
+    front_close(f);
+}

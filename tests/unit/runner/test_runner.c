@@ -1,0 +1,351 @@
+/* Goal: what a runner promises also where no supervisor can be had: orders are noted, what never
+ * began is stopped, answers are given until they are durable, and kept logs can be read.
+ * Method: a runner whose halligan-exec does not exist, in a directory of its own; the loop goes
+ * round until what the test waits for has happened. With real runs: tests/runner. */
+#include "runner/runner.h"
+#include "sys/log.h"
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct fixture {
+    uv_loop_t loop;
+    char folder[64];
+    struct runner *runner;
+    struct runner_port port;
+    int wakes, facts_asked, answers;
+    err verdict; /* of submit */
+    struct command last;
+};
+
+static bool no_facts(void *self, const struct run_order *order, struct arena *a,
+                     struct runner_facts *out_facts)
+{
+    struct fixture *f = self;
+    (void)order;
+    (void)a;
+    (void)out_facts;
+    f->facts_asked++;
+    return false;
+}
+
+static err submit(void *self, const struct command *command)
+{
+    struct fixture *f = self;
+    f->answers++;
+    f->last = *command;
+    return f->verdict;
+}
+
+static void wake(void *self)
+{
+    struct fixture *f = self;
+    f->wakes++;
+}
+
+static err try_open(struct fixture *f, const char *data)
+{
+    const struct runner_setup setup = {.loop = &f->loop,
+                                       .data = data,
+                                       .exec_program = "/nowhere/halligan-exec",
+                                       .request_first = -7};
+    const struct runner_seams seams = {
+        .self = f, .facts = no_facts, .submit = submit, .wake = wake};
+    return runner_open(&setup, seams, &f->runner);
+}
+
+static void begin(struct fixture *f)
+{
+    log_setup(LOG_ERROR, LOG_TEXT);
+    *f = (struct fixture){0};
+    snprintf(f->folder, sizeof f->folder, "/tmp/halligan-runner-XXXXXX");
+    CHECK(mkdtemp(f->folder) && uv_loop_init(&f->loop) == 0);
+    CHECK(try_open(f, f->folder) == OK);
+    f->port = runner_port(f->runner);
+}
+
+static void end(struct fixture *f)
+{
+    char command[96];
+    runner_close(f->runner, true);
+    while (uv_run(&f->loop, UV_RUN_DEFAULT) != 0) {
+    }
+    CHECK(uv_loop_close(&f->loop) == 0);
+    snprintf(command, sizeof command, "rm -rf %s", f->folder);
+    CHECK(system(command) == 0);
+}
+
+static struct run_order order_of(int64_t run_id, int64_t epoch)
+{
+    return (struct run_order){.epoch = epoch,
+                              .run_id = run_id,
+                              .attempt = 1,
+                              .noderole_id = 3,
+                              .jig = STR("script"),
+                              .data = STR("{\"a\":1}")};
+}
+
+static void start(struct fixture *f, int64_t run_id, int64_t epoch)
+{
+    const struct run_order order = order_of(run_id, epoch);
+    f->port.start(f->port.self, &order);
+}
+
+static void cancel(struct fixture *f, int64_t run_id, int64_t epoch)
+{
+    const struct run_order order = order_of(run_id, epoch);
+    f->port.cancel(f->port.self, &order);
+}
+
+/* ---- opening ---- */
+
+static unsigned mode_of(const struct fixture *f, const char *name)
+{
+    char path[128];
+    struct stat facts;
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode) ? facts.st_mode & 0777 : 0;
+}
+
+TEST(a_runner_makes_its_directories_and_starts_nothing)
+{
+    struct fixture f;
+    begin(&f);
+    CHECK(mode_of(&f, "runs") == 0700 && mode_of(&f, "runs/in") == 0700);
+    CHECK(mode_of(&f, "runs/scratch") == 0700 && mode_of(&f, "logs") == 0700);
+    CHECK(!runner_pump(f.runner));
+    CHECK(mode_of(&f, "exec") == 0); /* made with the first order */
+    end(&f);
+}
+
+TEST(a_data_directory_that_cannot_be_used_is_an_error)
+{
+    struct fixture f, other = {0};
+    char path[128];
+    begin(&f);
+    CHECK(try_open(&other, "/nowhere/at/all") == ERR_NOT_FOUND && errno == ENOENT);
+    snprintf(path, sizeof path, "%s/file", f.folder);
+    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && close(fd) == 0);
+    CHECK(try_open(&other, path) != OK && errno == ENOTDIR);
+    runner_close(NULL, true);
+    end(&f);
+}
+
+/* ---- orders ---- */
+
+TEST(orders_are_only_noted_when_they_come)
+{
+    struct fixture f;
+    begin(&f);
+    CHECK(!runner_has(f.runner, 1, 1) && runner_count(f.runner) == 0);
+    start(&f, 1, 5);
+    start(&f, 1, 5);
+    CHECK(f.wakes > 0 && f.answers == 0 && f.facts_asked == 0);
+    CHECK(runner_has(f.runner, 1, 1) && !runner_has(f.runner, 1, 2));
+    CHECK(!runner_has(f.runner, 2, 1) && runner_count(f.runner) == 1);
+    end(&f);
+}
+
+TEST(whoever_leads_no_more_is_not_heard)
+{
+    struct fixture f;
+    begin(&f);
+    start(&f, 1, 5);
+    start(&f, 2, 4);
+    cancel(&f, 3, 4);
+    const struct run_order order = order_of(4, 4);
+    f.port.query(f.port.self, &order);
+    CHECK(runner_count(f.runner) == 1 && !runner_has(f.runner, 2, 1));
+    start(&f, 2, 5);
+    start(&f, 3, 6);
+    CHECK(runner_count(f.runner) == 3);
+    end(&f);
+}
+
+TEST(without_a_supervisor_nothing_begins_and_nothing_fails)
+{
+    struct fixture f;
+    begin(&f);
+    start(&f, 1, 5);
+    const struct run_order order = order_of(2, 5);
+    f.port.query(f.port.self, &order);
+    cancel(&f, 3, 5); /* somebody may know it */
+    for (int i = 0; i < 20; i++) {
+        CHECK(!runner_pump(f.runner));
+        CHECK(uv_run(&f.loop, UV_RUN_NOWAIT) != 0);
+    }
+    CHECK(f.answers == 0 && runner_count(f.runner) == 3);
+    end(&f);
+}
+
+TEST(many_runs_are_found_by_name)
+{
+    struct fixture f;
+    begin(&f);
+    for (int64_t run = 1; run <= 2000; run++)
+        start(&f, run, 1);
+    for (int64_t run = 1; run <= 2000; run++)
+        CHECK(runner_has(f.runner, run, 1));
+    CHECK(!runner_has(f.runner, 2001, 1) && runner_count(f.runner) == 2000);
+    end(&f);
+}
+
+/* ---- answers ---- */
+
+TEST(what_never_began_is_stopped_at_once_and_forgotten_when_that_is_durable)
+{
+    struct fixture f;
+    begin(&f);
+    start(&f, 1, 5);
+    cancel(&f, 1, 5);
+    CHECK(f.answers == 0);
+    CHECK(runner_pump(f.runner));
+    CHECK(f.answers == 1 && f.last.kind == COMMAND_RUN_STOPPED && f.last.request == -7);
+    CHECK(f.last.run_stopped.run_id == 1 && f.last.run_stopped.attempt == 1);
+    CHECK(!runner_pump(f.runner) && runner_has(f.runner, 1, 1));
+    runner_told(f.runner, -8, OK); /* nobody's */
+    runner_told(f.runner, 0, OK);
+    CHECK(runner_has(f.runner, 1, 1));
+    runner_told(f.runner, -7, OK);
+    CHECK(!runner_has(f.runner, 1, 1) && runner_count(f.runner) == 0);
+    runner_told(f.runner, -7, OK);
+    end(&f);
+}
+
+static void wait_for_answers(struct fixture *f, int count)
+{
+    while (f->answers < count) {
+        CHECK(uv_run(&f->loop, UV_RUN_ONCE) != 0);
+        runner_pump(f->runner);
+    }
+}
+
+TEST(an_answer_that_is_not_taken_is_given_again)
+{
+    struct fixture f;
+    begin(&f);
+    f.verdict = ERR_LIMIT;
+    for (int64_t run = 1; run <= 3; run++) {
+        start(&f, run, 5);
+        cancel(&f, run, 5);
+    }
+    CHECK(!runner_pump(f.runner) && f.answers == 1); /* the others keep their place behind it */
+    CHECK(f.last.run_stopped.run_id == 1);
+    f.verdict = OK;
+    wait_for_answers(&f, 4);
+    CHECK(f.last.run_stopped.run_id == 3 && f.last.request == -9);
+    end(&f);
+}
+
+TEST(an_answer_that_was_lost_is_given_again)
+{
+    struct fixture f;
+    begin(&f);
+    f.verdict = ERR_UNAVAILABLE; /* the store is down */
+    start(&f, 1, 5);
+    cancel(&f, 1, 5);
+    runner_pump(f.runner);
+    CHECK(f.answers == 1);
+    f.verdict = OK;
+    wait_for_answers(&f, 2);
+    runner_told(f.runner, f.last.request, ERR_UNAVAILABLE);
+    wait_for_answers(&f, 3);
+    runner_told(f.runner, f.last.request, ERR_UNKNOWN);
+    const struct run_order order = order_of(1, 6);
+    f.port.query(f.port.self, &order); /* it was loaded afresh */
+    CHECK(runner_pump(f.runner) && f.answers == 4);
+    runner_told(f.runner, f.last.request, OK);
+    CHECK(runner_count(f.runner) == 0);
+    end(&f);
+}
+
+TEST(nobody_is_bothered_after_somebody_else_leads)
+{
+    struct fixture f;
+    begin(&f);
+    f.verdict = ERR_FENCED;
+    start(&f, 1, 5);
+    cancel(&f, 1, 5);
+    runner_pump(f.runner);
+    CHECK(f.answers == 1);
+    for (int i = 0; i < 5; i++)
+        CHECK(!runner_pump(f.runner));
+    CHECK(f.answers == 1);
+    end(&f);
+}
+
+/* ---- kept logs ---- */
+
+static void put_log(const struct fixture *f, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/logs/3", f->folder);
+    CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/logs/3/%s", f->folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static char room[64];
+
+static err read_log(const struct fixture *f, int64_t offset, uint32_t size, struct runner_log *log)
+{
+    memset(room, 0, sizeof room);
+    *log = (struct runner_log){.offset = offset, .at = room, .size = size};
+    return runner_read_log(f->runner, 3, 12, 4, log);
+}
+
+TEST(a_kept_log_counts_its_bytes_as_they_were_written)
+{
+    struct fixture f;
+    struct runner_log log;
+    begin(&f);
+    put_log(&f, "4.log", "halligan run 12 attempt 4, 100 bytes before this are gone\n0123456789");
+    CHECK(read_log(&f, 0, 64, &log) == OK && log.offset == 100 && log.total == 110);
+    CHECK(log.size == 10 && log.is_over && strcmp(room, "0123456789") == 0);
+    CHECK(read_log(&f, 105, 2, &log) == OK && log.offset == 105 && strcmp(room, "56") == 0);
+    CHECK(read_log(&f, -3, 64, &log) == OK && log.offset == 107 && strcmp(room, "789") == 0);
+    CHECK(read_log(&f, -1000, 64, &log) == OK && log.offset == 100 && log.size == 10);
+    CHECK(read_log(&f, 110, 64, &log) == OK && log.offset == 110 && log.size == 0);
+    CHECK(read_log(&f, 1000, 64, &log) == OK && log.offset == 110 && log.size == 0);
+    CHECK(read_log(&f, INT64_MIN, 64, &log) == OK && log.offset == 100);
+    CHECK(read_log(&f, INT64_MAX, 64, &log) == OK && log.offset == 110);
+    CHECK(read_log(&f, 100, 0, &log) == OK && log.size == 0 && log.total == 110);
+    end(&f);
+}
+
+TEST(a_log_that_is_not_ours_is_not_read)
+{
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "halligan run 12 attempt 4, 0 bytes before this are gone",
+                                      "halligan run x attempt 4, 0 bytes before this are gone\n",
+                                      "halligan run 12 attempt 4\n",
+                                      "\n"};
+    struct fixture f;
+    struct runner_log log;
+    char path[128];
+    begin(&f);
+    CHECK(read_log(&f, 0, 64, &log) == ERR_NOT_FOUND);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put_log(&f, "4.log", bad[i]);
+        CHECK(read_log(&f, 0, 64, &log) == ERR_CORRUPT);
+    }
+    put_log(&f, "4.log", "halligan run 13 attempt 4, 0 bytes before this are gone\nx");
+    CHECK(read_log(&f, 0, 64, &log) == ERR_NOT_FOUND);
+    put_log(&f, "4.log", "halligan run 12 attempt 5, 0 bytes before this are gone\nx");
+    CHECK(read_log(&f, 0, 64, &log) == ERR_NOT_FOUND);
+    snprintf(path, sizeof path, "%s/logs/3/4.log", f.folder);
+    CHECK(unlink(path) == 0 && symlink("/etc/passwd", path) == 0);
+    CHECK(read_log(&f, 0, 64, &log) != OK);
+    CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
+    CHECK(read_log(&f, 0, 64, &log) != OK); /* and nobody waits for a writer */
+    end(&f);
+}
