@@ -91,7 +91,7 @@ static bool pump_with_core(struct loop *l)
 static bool hand_over(struct loop *l)
 {
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
-    const bool powered = power_pump(l->power, l->turn);
+    const bool powered = l->power && power_pump(l->power, l->turn);
     return pump_with_core(l) || worked || powered;
 }
 

@@ -38,7 +38,7 @@ struct loop {
     struct test_jig *jig;
     struct hooks *hooks;
     struct transitions *transitions;
-    struct power *power;
+    struct power *power; /* NULL: there are no machines to switch */
     struct runner *runner;
 
     struct api *api; /* NULL: nobody is served yet, or any more */

@@ -1,6 +1,7 @@
 #include "daemon/power.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -398,12 +399,19 @@ static void probed(void *self, uint64_t key, bool answers, struct str text)
 
 static void ask_machine(struct power *p, const struct core *core, struct order *o)
 {
-    struct transport t;
-    must(transport_of(core, o->node_id, &o->arena, &t));
-    if (t.kind == TRANSPORT_LOCAL)
-        probed(p, (uint64_t)o->id, true, STR("it is this machine"));
-    else
-        probes_ask(p->probes, (uint64_t)o->id, o->node, &t);
+    char occasion[64];
+    struct record node;
+    struct probe_order order = {.key = (uint64_t)o->id, .node = o->node};
+    must(core_record(core, TABLE_NODE, o->node_id, &node));
+    must(transport_of(core, o->node_id, &o->arena, &order.transport));
+    if (order.transport.kind == TRANSPORT_LOCAL) {
+        probed(p, order.key, true, STR("it is this machine"));
+        return;
+    }
+    snprintf(occasion, sizeof occasion, "node-%" PRId64 "-boot-%" PRId64, o->node_id,
+             node.node.boot_generation);
+    order.occasion = str_from(occasion);
+    probes_ask(p->probes, &order);
 }
 
 static void begin(struct power *p, const struct core *core, struct order *o)

@@ -19,7 +19,7 @@ struct probe {
     struct probes *owner; /* NULL: that is closed */
     struct arena arena;
     uint64_t key;
-    struct str node;
+    struct str node, occasion;
     struct transport transport;
 
     uv_timer_t timer;
@@ -244,7 +244,7 @@ static void on_scanned(void *self, const struct command_result *result)
         fail(one, str_z(&one->arena, said));
         return;
     }
-    one->change = ssh_home_pin(one->owner->home, one->node, lines);
+    one->change = ssh_home_pin(one->owner->home, one->node, lines, one->occasion);
     log_with(LOG_NOTICE,
              LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
              "the host keys of a node are pinned");
@@ -283,6 +283,8 @@ static void begin(struct probe *one)
     must(uv_timer_init(one->owner->loop, &one->timer) == 0);
     one->timer.data = one;
     one->uses++;
+    if (program && ssh_home_is_outdated(one->owner->home, one->node, one->occasion))
+        ssh_home_forget(one->owner->home, one->node);
     if (program && !ssh_home_has(one->owner->home, one->node))
         begin_scan(one, program);
     else
@@ -299,14 +301,16 @@ static void begin_more(struct probes *p)
     }
 }
 
-void probes_ask(struct probes *p, uint64_t key, struct str node, const struct transport *t)
+void probes_ask(struct probes *p, const struct probe_order *order)
 {
+    const struct transport *t = &order->transport;
     struct probe *one = calloc(1, sizeof *one);
     must(one && t->kind == TRANSPORT_SSH);
     one->owner = p;
-    one->key = key;
+    one->key = order->key;
     one->uses = 1;
-    one->node = str_copy(&one->arena, node);
+    one->node = str_copy(&one->arena, order->node);
+    one->occasion = str_copy(&one->arena, order->occasion);
     one->transport = (struct transport){
         .kind = TRANSPORT_SSH, .address = str_copy(&one->arena, t->address), .port = t->port};
     line_add(&p->waiting, one);

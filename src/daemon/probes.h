@@ -33,7 +33,14 @@ struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct probes
 /* The loop must run until it has nothing left to close. NULL is fine. */
 void probes_close(struct probes *p);
 
-/* Texts are copied. The transport is ssh. */
-void probes_ask(struct probes *p, uint64_t key, struct str node, const struct transport *t);
+/* Whom to ask. Texts are copied. */
+struct probe_order {
+    uint64_t key;
+    struct str node;
+    struct str occasion; /* which machine and which boot of it: pins of others do not count */
+    struct transport transport; /* ssh */
+};
+
+void probes_ask(struct probes *p, const struct probe_order *order);
 /* True when something was answered. */
 bool probes_pump(struct probes *p);

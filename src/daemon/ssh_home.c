@@ -220,6 +220,26 @@ bool ssh_home_has(struct ssh_home *h, struct str node)
     return false;
 }
 
+/* "TYPE KEY" or "TYPE KEY OCCASION": where the key ends. */
+static uint32_t end_of_key(struct str words)
+{
+    const uint32_t type = str_find(words, ' ', 0);
+    return type < words.len ? str_find(words, ' ', type + 1) : words.len;
+}
+
+bool ssh_home_is_outdated(struct ssh_home *h, struct str node, struct str occasion)
+{
+    struct str line;
+    take_over(h);
+    for (uint32_t at = 0; next_line(h, &at, &line);) {
+        const struct str words = str_slice(line, node.len + 1, line.len);
+        const struct str said = str_slice(words, end_of_key(words) + 1, words.len);
+        if (is_of(line, node) && said.len && !str_eq(said, occasion))
+            return true;
+    }
+    return false;
+}
+
 /* ssh would rather have the first of these than the second. */
 struct str ssh_home_host_key(struct ssh_home *h, struct str node, struct arena *a)
 {
@@ -230,17 +250,24 @@ struct str ssh_home_host_key(struct ssh_home *h, struct str node, struct arena *
         for (uint32_t at = 0; next_line(h, &at, &line);) {
             const struct str key = str_slice(line, node.len + 1, line.len);
             if (is_of(line, node) && str_starts(key, str_from(liked[i])))
-                return str_copy(a, key);
+                return str_copy(a, str_slice(key, 0, end_of_key(key)));
         }
     }
     return STR("");
 }
 
-uint64_t ssh_home_pin(struct ssh_home *h, struct str node, struct str lines)
+uint64_t ssh_home_pin(struct ssh_home *h, struct str node, struct str lines, struct str occasion)
 {
     if (ssh_home_has(h, node))
         return h->changes;
-    add_text(h, lines);
+    for (uint32_t from = 0; from < lines.len;) {
+        const uint32_t to = str_find(lines, '\n', from);
+        add_text(h, str_slice(lines, from, to));
+        add_text(h, occasion.len ? STR(" ") : STR(""));
+        add_text(h, occasion);
+        add_text(h, STR("\n"));
+        from = to + 1;
+    }
     h->changes++;
     begin_writing(h);
     return h->changes;

@@ -1,7 +1,8 @@
 /* ssh_home.h - DATA/ssh: the key of this installation, and the host keys that nodes are pinned to.
  *
  *   id_ed25519, id_ed25519.pub   made by ssh-keygen at the first start
- *   known_hosts                  one line for each key of a node, by the node's name
+ *   known_hosts                  one line for each key of a node, by the node's name; behind it
+ *                                which machine and which boot it was seen at
  *   control/                     for the sockets of shared connections
  *
  * It decides nothing about whom to trust: whoever made contact pins. The list is kept in memory and
@@ -59,9 +60,12 @@ bool ssh_home_is_busy(const struct ssh_home *h);
 bool ssh_home_has(struct ssh_home *h, struct str node);
 /* "TYPE KEY" of the key that ssh likes best; empty: it is pinned to none. In the arena. */
 struct str ssh_home_host_key(struct ssh_home *h, struct str node, struct arena *a);
-/* Add the lines of ssh_pin(), unless the node has some. What it returns is for ssh_home_is_kept:
- * are they in the file? */
-uint64_t ssh_home_pin(struct ssh_home *h, struct str node, struct str lines);
+/* Was it pinned at another occasion? A machine that boots something else shows other keys, and so
+ * does another machine of the same name. Lines that people wrote say no occasion, and stay. */
+bool ssh_home_is_outdated(struct ssh_home *h, struct str node, struct str occasion);
+/* Add the lines of ssh_pin(), unless the node has some. `occasion` is one word. What it returns is
+ * for ssh_home_is_kept: are they in the file? */
+uint64_t ssh_home_pin(struct ssh_home *h, struct str node, struct str lines, struct str occasion);
 bool ssh_home_is_kept(const struct ssh_home *h, uint64_t change);
-/* The node is gone, or about to be installed anew: whoever answers for it next is pinned. */
+/* Whoever answers for the node next is pinned. */
 void ssh_home_forget(struct ssh_home *h, struct str node);

@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from daemon import Client, basic  # noqa: E402
 
-WAIT_S = 240  # nothing takes that long; sanitized builds on a busy machine take long enough
+WAIT_S = 60  # nothing takes that long; sanitized builds on a busy machine take long enough
 
 ERROR, ACTIVE, TODO, TRANSITION, BLOCKED, PROPOSED = -1, 0, 1, 2, 3, 4
 # As in src/model.
@@ -41,10 +41,10 @@ role={role}
 node=${{HALLIGAN_PLACE##*/halligan-}}
 node=${{node%.*}}
 say() {{ # WORD [MORE...]
-    word=$1
+    said=$1
     shift
     read -r up _ < /proc/uptime
-    printf '%s %s %s %s %s %s\\n' "$up" "$word" "$node" "$role" "$HALLIGAN_RUN_ID" "$*" \\
+    printf '%s %s %s %s %s %s\\n' "$up" "$said" "$node" "$role" "$HALLIGAN_RUN_ID" "$*" \\
         >> "$here/ledger"
 }}
 gate() {{ flock -s "$here/gate.$1" true; }} # NAME

@@ -84,7 +84,7 @@ static void end(void)
 
 static uint64_t pin(const char *node, const char *lines)
 {
-    return ssh_home_pin(&home, str_from(node), str_from(lines));
+    return ssh_home_pin(&home, str_from(node), str_from(lines), STR(""));
 }
 
 static void keep(uint64_t change)
@@ -183,6 +183,25 @@ TEST(a_pin_is_kept_when_it_is_in_the_file)
     CHECK(!has("n") && !has("n11") && !has("1") && !has("") && !has("n1 ssh-rsa BBBB"));
     close_home();
     CHECK(open_home() && has("n1"));
+    close_home();
+    end();
+}
+
+TEST(what_was_pinned_at_another_boot_or_machine_is_outdated)
+{
+    const struct str lines = STR("n1 ssh-ed25519 AAAA\nn1 ssh-rsa BBBB\n");
+    begin_with_key();
+    keep(ssh_home_pin(&home, STR("n1"), lines, STR("node-7-boot-3")));
+    CHECK(str_eq(content("known_hosts"), STR("n1 ssh-ed25519 AAAA node-7-boot-3\n"
+                                             "n1 ssh-rsa BBBB node-7-boot-3\n")));
+    CHECK(!ssh_home_is_outdated(&home, STR("n1"), STR("node-7-boot-3")));
+    CHECK(ssh_home_is_outdated(&home, STR("n1"), STR("node-7-boot-4")));
+    CHECK(ssh_home_is_outdated(&home, STR("n1"), STR("node-8-boot-3")));
+    CHECK(!ssh_home_is_outdated(&home, STR("n2"), STR("node-7-boot-4")));
+    CHECK(str_eq(ssh_home_host_key(&home, STR("n1"), &arena), STR("ssh-ed25519 AAAA")));
+    /* by hand */
+    keep(pin("n2", "n2 ssh-rsa CCCC\n"));
+    CHECK(!ssh_home_is_outdated(&home, STR("n2"), STR("node-7-boot-4")));
     close_home();
     end();
 }
