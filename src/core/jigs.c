@@ -136,24 +136,31 @@ void do_role_update(struct core *c, const struct role_update_command *p)
 
 /* ---- settings ---- */
 
-static void check_range(struct core *c, const char *field, bool given, uint32_t value,
-                        uint32_t least, uint32_t most)
+struct range {
+    const char *field;
+    uint32_t given, value, least, most;
+};
+
+static void check_range(struct core *c, struct range r)
 {
-    if (given && (value < least || value > most))
-        refuse(c, PROBLEM_BAD_VALUE, str_from(field),
-               SAY(c, str_from(field), STR(" must be from "), say_i64(c, least), STR(" to "),
-                   say_i64(c, most)));
+    if (r.given && (r.value < r.least || r.value > r.most))
+        refuse(c, PROBLEM_BAD_VALUE, str_from(r.field),
+               SAY(c, str_from(r.field), STR(" must be from "), say_i64(c, r.least), STR(" to "),
+                   say_i64(c, r.most)));
 }
 
 static void check_settings(struct core *c, const struct settings_update_command *p)
 {
     const uint32_t g = p->given;
-    check_range(c, "pool_normal", g & GIVEN_SETTINGS_POOL_NORMAL, p->pool_normal, 1, POOL_SIZE_MAX);
-    check_range(c, "pool_high", g & GIVEN_SETTINGS_POOL_HIGH, p->pool_high, 1, POOL_SIZE_MAX);
-    check_range(c, "keep_runs", g & GIVEN_SETTINGS_KEEP_RUNS, p->keep_runs, 1, KEEP_RUNS_MAX);
-    check_range(c, "run_deadline_s", g & GIVEN_SETTINGS_RUN_DEADLINE, p->run_deadline_s, 0,
-                RUN_TIME_S_MAX);
-    check_range(c, "barrier_s", g & GIVEN_SETTINGS_BARRIER, p->barrier_s, 0, RUN_TIME_S_MAX);
+    const struct range ranges[] = {
+        {"pool_normal", g & GIVEN_SETTINGS_POOL_NORMAL, p->pool_normal, 1, POOL_SIZE_MAX},
+        {"pool_high", g & GIVEN_SETTINGS_POOL_HIGH, p->pool_high, 1, POOL_SIZE_MAX},
+        {"keep_runs", g & GIVEN_SETTINGS_KEEP_RUNS, p->keep_runs, 1, KEEP_RUNS_MAX},
+        {"run_deadline_s", g & GIVEN_SETTINGS_RUN_DEADLINE, p->run_deadline_s, 0, RUN_TIME_S_MAX},
+        {"barrier_s", g & GIVEN_SETTINGS_BARRIER, p->barrier_s, 0, RUN_TIME_S_MAX},
+    };
+    for (uint32_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        check_range(c, ranges[i]);
 }
 
 static void take_settings(struct settings *s, const struct settings_update_command *p)

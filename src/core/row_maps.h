@@ -12,7 +12,8 @@
 
 /* clang-format off */
 
-#define SETTINGS_MAP(TEXT, SAME, REF) SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s)
+#define SETTINGS_MAP(TEXT, SAME, REF)                                                              \
+    SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \

@@ -40,6 +40,10 @@ return {
 }
 """
 
+RESETS = """\
+return { on_active = function(noderole) halligan.power(noderole.node_id, 'reset') end }
+"""
+
 
 class Rack:
     """A machine that runs from its disk, and everybody who serves it."""
@@ -49,10 +53,10 @@ class Rack:
         for role in ("dhcp", "pxe"):
             y.role(role, PUBLISH, lua=SERVES.replace("ROLE", role), flags=["serves-boot"])
         y.role("found", flags=["discovery", "implicit", "milestone"])
-        y.role("install", "say install; exit 64", flags=["destructive"])
+        y.role("install", "say install", lua=RESETS, flags=["destructive"])
         y.hammers.append({"name": "redfish", "type": "redfish", "priority": 5})
-        y.start(*flags)
-        self.flags = flags
+        self.flags = ("--pool-high", "4", *flags)
+        y.start(*self.flags)
         self.node = y.node("metal")
         self.serve_redfish()
         self.dhcp = [y.run(y.node(f"dhcp{i}"), "dhcp") for i in range(dhcp)]
@@ -69,6 +73,8 @@ class Rack:
                         "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert,
                         "-days", "30", "-subj", "/CN=127.0.0.1", "-addext",
                         "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        for hammer in y.me.get(f"nodes/{self.node}/hammers").json():
+            assert y.me.delete(f"hammers/{hammer['id']}").status == 200  # only its power is left
         service = Service("generic", cert=cert, key=key)
         y.things.append(service)
         self.machine = service.systems["1"]
@@ -158,7 +164,8 @@ def test_x01_an_install_is_rebooted_after_all_have_served_what_it_boots(y):
     eventually(lambda: y.results(install) == [OK], "it is done")
     for noderole in rack.dhcp:
         rack.is_served_by(noderole, rack.generation())
-    assert not rack.row()["alive"] and y.look(install)["state"] == TODO
+    eventually(lambda: not rack.row()["alive"], "it is to go down")
+    assert y.look(install)["state"] == TODO
     rack.waits()
     y.open("pxe")
     rack.was_reset("Pxe")

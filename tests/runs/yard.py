@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from daemon import Client, basic  # noqa: E402
 
-WAIT_S = 60  # nothing takes that long; sanitized builds on a busy machine take long enough
+WAIT_S = 120  # nothing takes that long; sanitized builds on a busy machine take long enough
 
 ERROR, ACTIVE, TODO, TRANSITION, BLOCKED, PROPOSED = -1, 0, 1, 2, 3, 4
 # As in src/model.
