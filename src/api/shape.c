@@ -30,6 +30,8 @@ static const struct shape_field node_fields[] = {
     {"available",      SHAPE_BOOL,  AT(node.available),      0, "false"},
     {"bootenv",        SHAPE_TEXT,  AT(node.bootenv),        0, "\"sledgehammer\""},
     {"quirks",         SHAPE_ARRAY, AT(node.quirks),         0, "[]"},
+    {"boot_generation", SHAPE_INT,  AT(node.boot_generation), 0, "0"},
+    {"status",         SHAPE_TEXT,  AT(node.status),         0, "\"\""},
     OBJECT_TIMES(node)
 };
 

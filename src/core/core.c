@@ -43,6 +43,7 @@ struct core *core_new(void)
     for (uint32_t q = 0; q < QUEUE_COUNT; q++)
         omap_init(&c->waiting[q], &c->heap);
     omap_init(&c->timers, &c->heap);
+    omap_init(&c->barrier, &c->heap);
     omap_init(&c->attachers, &c->heap);
     return c;
 }

@@ -218,6 +218,8 @@ enum cause_code {
     CAUSE_STOPPING,         /* a cancelled run has not stopped yet               */
     CAUSE_PARKED,           /* waits for an acknowledgement                      */
     CAUSE_ASYNC,            /* waits for whoever it asked to come back           */
+    CAUSE_BOOT_NOT_SERVED,  /* its power waits until what it boots is served     */
+    CAUSE_POWER_FAILED,     /* the last power action was not done, or failed     */
     CAUSE_COUNT
 };
 

@@ -207,14 +207,50 @@ void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr
 bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument);
 struct str hooks_noderole_argument(struct core *c, noderole_ix nr);
 struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix dr);
-void outbox_power(struct core *c, node_ix n, struct str action);
-/* The same unless an equal one already waits for this node. */
-void outbox_power_once(struct core *c, node_ix n, struct str action);
+/* The same for the roles with that flag alone. */
+void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag);
+/* A row nobody has been told of; none and a problem when the outbox is full. */
+outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, int64_t id);
+void outbox_tell(struct core *c, outbox_ix ix);
+void outbox_remove(struct core *c, outbox_ix ix);
 void outbox_probe(struct core *c, node_ix n);
 /* Rows about a noderole that is going away. */
 void outbox_forget_noderole(struct core *c, noderole_ix nr);
 /* Roles' hook lists after roles or jigs changed. */
 void hooks_index(struct core *c);
+
+/* ---- boot.c: what machines boot, and the barrier before it ---- */
+
+/* Have it done, once everybody who serves boots has served what the node is to boot. */
+void outbox_power(struct core *c, node_ix n, struct str action);
+/* The same unless this command has asked so already. */
+void outbox_power_once(struct core *c, node_ix n, struct str action);
+/* It has been done, or could not be. */
+void boot_power_done(struct core *c, outbox_ix ix, bool failed, struct str text);
+/* What went wrong with its power last; empty = nothing. */
+void node_set_status(struct core *c, node_ix n, struct str status);
+/* Somebody saw to it: what went wrong is over, and the node is not stopped any more. */
+void node_go_on(struct core *c, node_ix n);
+/* A restart of the machine waits: what it says of itself is about to be over. */
+bool boot_restarts(const struct core *c, node_ix n);
+/* The row waits, and nobody has been told of it. */
+bool boot_waits(const struct core *c, outbox_ix ix);
+/* At the end of a step: whatever waits goes on, or is given up. */
+void boot_settle(struct core *c);
+/* One of those who serve boots failed, was proposed, or goes. */
+void boot_server_moved(struct core *c, noderole_ix nr);
+void boot_forget_node(struct core *c, node_ix n);
+/* Who serves boots after roles or settings changed. */
+void boot_index(struct core *c);
+void boot_tick(struct core *c);
+int64_t boot_next_deadline(const struct core *c); /* mono_ms; -1 = none */
+void boot_load(struct core *c);                   /* rows that wait were loaded */
+/* Whom the node's power waits for, to serve which generation; none = it does not wait. */
+noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
+                           int64_t *out_generation);
+/* Everybody who serves boots has served what the node boots now. */
+bool boot_is_served(const struct core *c, node_ix n, struct arena *a);
+const char *boot_check(const struct core *c);
 
 /* ---- data.c and stage.c: documents and attribs ---- */
 

@@ -121,6 +121,8 @@ static void put_node(struct writer *w, node_ix n, bool with_roles)
     put_bool(w, "admin", node->admin);
     put_bool(w, "alive", node->alive);
     put_bool(w, "available", node->available);
+    put_number(w, "boot_generation", node->boot_generation);
+    put_bool(w, "boot_served", boot_is_served(w->c, n, w->arena));
     put_text_at(w, "bootenv", text_of(w->c, node->bootenv));
     put_node_data(w, node);
     put_text_at(w, "deployment", text_of(w->c, deployment_at(w->c, node->deployment)->name));
@@ -132,6 +134,7 @@ static void put_node(struct writer *w, node_ix n, bool with_roles)
     put_stored(w, "quirks", node->quirks, "[]");
     if (with_roles)
         put_tree(w, "roles", roles_of(w, n));
+    put_text_at(w, "status", text_of(w->c, node->status));
     put_bool(w, "system", node->system);
     buf_put_c(&w->b, '}');
 }

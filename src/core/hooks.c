@@ -8,7 +8,7 @@
 
 /* ---- the outbox ---- */
 
-static outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, int64_t id)
+outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, int64_t id)
 {
     const outbox_ix ix = outbox_add(c);
     if (!ix.v)
@@ -18,8 +18,12 @@ static outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table o
     row->object = object;
     row->object_id = id;
     row->depth = c->depth;
-    effect_add(c, EFFECT_OUTBOX, row->o.id);
     return ix;
+}
+
+void outbox_tell(struct core *c, outbox_ix ix)
+{
+    effect_add(c, EFFECT_OUTBOX, outbox_at(c, ix)->o.id);
 }
 
 static outbox_ix hook_make(struct core *c, enum hook hook, role_ix role, enum table object,
@@ -30,11 +34,12 @@ static outbox_ix hook_make(struct core *c, enum hook hook, role_ix role, enum ta
         struct outbox *row = outbox_edit(c, ix);
         row->hook = hook;
         row->role_id = role_at(c, role)->o.id;
+        outbox_tell(c, ix);
     }
     return ix;
 }
 
-static void outbox_remove(struct core *c, outbox_ix ix)
+void outbox_remove(struct core *c, outbox_ix ix)
 {
     put_text(c, &outbox_edit(c, ix)->detail, STR(""));
     core_remove_row(c, TABLE_OUTBOX, ix.v);
@@ -114,6 +119,7 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
 {
     const int64_t id = noderole_at(c, ix)->o.id;
     int64_t at = 0;
+    boot_server_moved(c, ix);
     while (noderole_at(c, ix)->hooks_waiting) {
         const outbox_ix row = {core_next_row(c, TABLE_OUTBOX, at)};
         must(row.v); /* hooks_waiting counts these rows */
@@ -127,15 +133,27 @@ void outbox_forget_noderole(struct core *c, noderole_ix ix)
 
 /* ---- nodes and deployment roles ---- */
 
-void hooks_node(struct core *c, enum hook hook, node_ix n)
+static void node_hooks(struct core *c, enum hook hook, node_ix n, uint32_t flag)
 {
     const struct vec *roles = &c->vars.hook_roles[hook];
     for (uint32_t i = 0; i < roles->count; i++) {
         const role_ix role = {vec_at(c, roles, i)};
+        if (flag && !(role_at(c, role)->flags & flag))
+            continue;
         const outbox_ix ix = hook_make(c, hook, role, TABLE_NODE, node_at(c, n)->o.id);
         if (ix.v) /* the node may be gone when the hook hears of it */
             put_text(c, &outbox_edit(c, ix)->detail, text_of(c, node_at(c, n)->name));
     }
+}
+
+void hooks_node(struct core *c, enum hook hook, node_ix n)
+{
+    node_hooks(c, hook, n, 0);
+}
+
+void hooks_node_of(struct core *c, enum hook hook, node_ix n, uint32_t flag)
+{
+    node_hooks(c, hook, n, flag);
 }
 
 void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr)
@@ -177,30 +195,16 @@ void hooks_index(struct core *c)
             if (defines(c, (role_ix){ix}, of_nodes[h]))
                 hook_roles_insert(c, of_nodes[h], (role_ix){ix});
     }
+    boot_index(c);
 }
 
-/* ---- power and probes ---- */
-
-void outbox_power(struct core *c, node_ix n, struct str action)
-{
-    const outbox_ix ix = outbox_make(c, OUTBOX_POWER, TABLE_NODE, node_at(c, n)->o.id);
-    if (ix.v)
-        put_text(c, &outbox_edit(c, ix)->detail, action);
-}
-
-void outbox_power_once(struct core *c, node_ix n, struct str action)
-{
-    /* A node asked to come on once per command is asked often enough. */
-    const struct node *node = node_at(c, n);
-    if (node->power_asked == c->step_number)
-        return;
-    node_derive(c, n)->power_asked = c->step_number;
-    outbox_power(c, n, action);
-}
+/* ---- probes ---- */
 
 void outbox_probe(struct core *c, node_ix n)
 {
-    outbox_make(c, OUTBOX_PROBE, TABLE_NODE, node_at(c, n)->o.id);
+    const outbox_ix ix = outbox_make(c, OUTBOX_PROBE, TABLE_NODE, node_at(c, n)->o.id);
+    if (ix.v)
+        outbox_tell(c, ix);
 }
 
 /* ---- questions ---- */
@@ -459,7 +463,7 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
         hook_done(c, ix, failed, text);
         return;
     case OUTBOX_PROBE: probe_done(c, ix, failed); return;
-    case OUTBOX_POWER: outbox_remove(c, ix); return;
+    case OUTBOX_POWER: boot_power_done(c, ix, failed, text); return;
     }
     impossible("an outbox row of no kind");
 }

@@ -78,6 +78,17 @@ static bool run_by_hand(struct core *c, struct run *row, const struct run_record
            r->park_left_ms <= PARK_MS_MAX;
 }
 
+/* Only power waits, and for a node that is there. */
+static bool outbox_by_hand(const struct core *c, const struct outbox_record *r)
+{
+    const bool waits = r->generation != 0;
+    if (waits &&
+        (r->kind != OUTBOX_POWER || r->object != TABLE_NODE || !node_by_id(c, r->object_id).v))
+        return false;
+    return r->kind <= OUTBOX_PROBE && r->hook < HOOK_COUNT && r->object < TABLE_COUNT &&
+           r->generation >= 0 && r->left_ms >= 0 && r->left_ms <= RUN_TIME_S_MAX * INT64_C(1000);
+}
+
 static bool fill_by_hand(struct core *c, void *row, const struct record *r)
 {
     switch ((int)r->table) {
@@ -88,14 +99,12 @@ static bool fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_SNAPSHOT: return r->snapshot.deployment_id && r->snapshot.state <= SNAPSHOT_ARCHIVED;
     case TABLE_DEPLOYMENT_ROLE:
         return r->deployment_role.deployment_id && r->deployment_role.role_id;
-    case TABLE_NODE: return r->node.deployment_id != 0;
+    case TABLE_NODE: return r->node.deployment_id != 0 && r->node.boot_generation >= 0;
     case TABLE_NODEROLE: return noderole_by_hand(c, row, &r->noderole);
     case TABLE_RUN: return run_by_hand(c, row, &r->run);
     case TABLE_HAMMER: return r->hammer.node_id && r->hammer.hammer_kind_id;
     case TABLE_TOKEN: return r->token.user_id && r->token.hash.len == TOKEN_HASH_LEN;
-    case TABLE_OUTBOX:
-        return r->outbox.kind <= OUTBOX_PROBE && r->outbox.hook < HOOK_COUNT &&
-               r->outbox.object < TABLE_COUNT;
+    case TABLE_OUTBOX: return outbox_by_hand(c, &r->outbox);
     default: return true;
     }
 }
@@ -383,6 +392,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
          ix = pool_next(&c->tables[TABLE_RUN].pool, ix))
         if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
             run_load_timer(c, (run_ix){ix});
+    boot_load(c);
     anneal_look_everywhere(c);
     c->arena = NULL;
     c->out = NULL;

@@ -65,6 +65,7 @@ static void destroy(struct core *c, node_ix n)
     groups_forget_node(c, n);
     hammers_forget_node(c, n);
     run_forget_node(c, n);
+    boot_forget_node(c, n);
     anneal_forget_node(c, n);
     if (node_at(c, n)->admin)
         vars_edit(c)->admin_count--;
@@ -189,6 +190,8 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
         go_dark(c, n);
         return;
     }
+    if (!node->stopped)
+        node_set_status(c, n, STR("")); /* whatever its power did, it came */
     if (!node->system && !core_settings(c)->test_jig)
         outbox_probe(c, n);
     wake(c, n);
@@ -208,7 +211,9 @@ void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
 {
     if (str_eq(text_of(c, node_at(c, n)->bootenv), bootenv))
         return;
-    put_text(c, &node_edit(c, n)->bootenv, bootenv);
+    struct node *node = node_edit(c, n);
+    put_text(c, &node->bootenv, bootenv);
+    node->boot_generation++;
     if (can_boot(c, n))
         outbox_power(c, n, str_eq(bootenv, STR("local")) ? STR("boot disk") : STR("boot pxe"));
 }

@@ -105,10 +105,8 @@ static bool commit_node(struct core *c, node_ix n)
     bind_discovery(c, n);
     if (refused(c))
         return false;
-    if (node_at(c, n)->stopped) {
-        node_edit(c, n)->stopped = false;
-        anneal_look(c, n);
-    }
+    if (node_at(c, n)->stopped)
+        node_go_on(c, n);
     node_set_available(c, n, true);
     commit_proposed(c, n);
     return !was_available;

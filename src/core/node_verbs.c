@@ -234,6 +234,18 @@ static void check_target(struct core *c, struct update *u)
                    STR(" must be bound to the node, be a milestone and run on a no-op jig")));
 }
 
+/* A machine that is about to be restarted has nothing to say about itself: that it lives, or what
+ * it boots, will be otherwise in a moment (X10). */
+static void check_word(struct core *c, const struct update *u)
+{
+    const bool other = given(u, GIVEN_NODE_BOOTENV) &&
+                       !str_eq(u->p->bootenv, text_of(c, node_at(c, u->n)->bootenv));
+    if (given(u, GIVEN_NODE_ALIVE) && (u->p->alive || other) && boot_restarts(c, u->n))
+        refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
+               STR("the machine is restarted as soon as what it boots is served; until then it "
+                   "does not count as alive"));
+}
+
 static bool check_update(struct core *c, struct update *u)
 {
     const struct node *node = node_at(c, u->n);
@@ -249,6 +261,7 @@ static bool check_update(struct core *c, struct update *u)
         refuse(c, PROBLEM_BAD_VALUE, STR("bootenv"), STR("must name a boot environment"));
     if (given(u, GIVEN_NODE_QUIRKS))
         u->quirks = quirks_of(c, u->p->quirks);
+    check_word(c, u);
     return !refused(c);
 }
 

@@ -95,6 +95,8 @@ static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, boo
         anneal_todo(c, ix);
     }
     anneal_look(c, nr->node);
+    if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED)
+        boot_server_moved(c, ix);
     hooks_state(c, ix, to, committed_run, silent);
     if (to == NODEROLE_TODO || from == NODEROLE_PROPOSED)
         hooks_compute(c, ix);

@@ -59,7 +59,7 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
         return;
     }
     if (node_at(c, nr->node)->stopped)
-        node_edit(c, nr->node)->stopped = false;
+        node_go_on(c, nr->node);
     anneal_look(c, nr->node);
     noderole_apply(c, ix, EVENT_RETRY);
 }

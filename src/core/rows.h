@@ -191,6 +191,7 @@ struct node {
     struct vec noderoles;          /* noderole_ix by (cohort, id) */
     struct vec hammers;            /* hammer_ix by id */
     struct vec queued;             /* run_ix in RUN_QUEUED, by id */
+    struct vec barrier;            /* outbox_ix of power that waits to be told, by id */
     run_ix run;                    /* the run that holds the node: RUNNING or STOPPING */
     uint32_t first_todo;           /* no TODO stands before this position of noderoles */
     node_ix look_next;             /* line of nodes to look at */
@@ -277,6 +278,7 @@ struct outbox {
     int64_t role_id, object_id;
     text_h detail;
     int64_t generation, left_ms;
+    int64_t deadline; /* derived: mono_ms */
 };
 
 /* What changes in the core itself; noted as one row. */
@@ -289,6 +291,8 @@ struct vars {
     uint32_t server_count;      /* roles whose data are visible on other nodes */
     struct vec
         hook_roles[HOOK_COUNT]; /* role_ix that define the hook and can run, by (cohort, name) */
+    struct vec boot_roles;      /* role_ix that serve boots, by id */
+    bool boot_due;              /* power that waits may go on, or has waited in vain */
     struct digest128 digest;    /* as of the last collect */
 };
 
@@ -331,6 +335,7 @@ struct core {
     struct omap
         waiting[QUEUE_COUNT]; /* NORMAL: cohort and id -> noderole_ix; HIGH: run id -> run_ix */
     struct omap timers;       /* deadline of parked runs -> run_ix */
+    struct omap barrier;      /* deadline of power that waits -> outbox_ix */
     struct omap attachers;    /* handle of a role's name and who attaches to it -> role_ix */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* of rows, relations and archives */

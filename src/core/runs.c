@@ -501,13 +501,16 @@ void do_tick(struct core *c, const struct tick_command *p)
     must(p);
     while (omap_ceil(&c->timers, 0, &key, &ix) && (int64_t)(key >> TIMER_BITS) <= c->mono_ms)
         set_state(c, (run_ix){ix}, RUN_QUEUED);
+    boot_tick(c);
 }
 
 int64_t core_next_deadline(const struct core *c)
 {
     uint64_t key;
     uint32_t ix;
-    return omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
+    const int64_t boot = boot_next_deadline(c);
+    const int64_t park = omap_ceil(&c->timers, 0, &key, &ix) ? (int64_t)(key >> TIMER_BITS) : -1;
+    return park < 0 || (boot >= 0 && boot < park) ? boot : park;
 }
 
 void run_load_timer(struct core *c, run_ix ix)
@@ -524,6 +527,8 @@ void core_resume(const struct core *c, struct arena *arena, struct effects *fx)
         for (int64_t id = core_next_id(c, table, 0); id; id = core_next_id(c, table, id)) {
             const run_ix run = t ? (run_ix){0} : run_by_id(c, id);
             if (!t && run_at(c, run)->state != RUN_RUNNING && run_at(c, run)->state != RUN_STOPPING)
+                continue;
+            if (t && boot_waits(c, outbox_by_id(c, id)))
                 continue;
             struct effect *e = arena_new(arena, struct effect);
             e->id = id;

@@ -263,6 +263,8 @@ static void think(struct core *c, const struct command *command, bool dry)
         check_turn(c, checked);
     if (!refused(c) && !is_vain(c, checked))
         dispatch(c, checked);
+    if (!refused(c))
+        boot_settle(c);
 
     struct outcome *out = c->out;
     out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;

@@ -131,6 +131,23 @@ static void why_transition(struct chain *ch, noderole_ix nr)
                 TELL(ch, name_of(ch, nr), STR(" waits for whoever it asked to come back")));
 }
 
+/* What keeps the machine from being switched. False when nothing is known to. */
+static bool why_power(struct chain *ch, node_ix n)
+{
+    int64_t generation = 0;
+    const noderole_ix server = boot_waits_for(ch->c, n, ch->arena, &generation);
+    const struct str status = text_of(ch->c, node_at(ch->c, n)->status);
+    struct buf number = buf_in(ch->arena);
+    buf_put_i64(&number, generation);
+    if (server.v)
+        add_own(ch, CAUSE_BOOT_NOT_SERVED, server,
+                TELL(ch, node_name(ch, n), STR(" is waiting for "), name_of(ch, server),
+                     STR(" to serve boot generation "), buf_str(&number)));
+    else if (status.len)
+        add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
+    return server.v || status.len;
+}
+
 /* ---- conditions of the noderole's own ---- */
 
 static outbox_ix own_hook(const struct core *c, noderole_ix nr)
@@ -182,6 +199,13 @@ static void why_jig(struct chain *ch, role_ix r)
                                         role_why_not(ch->c, r, ch->arena))});
 }
 
+static void why_dead(struct chain *ch, node_ix n)
+{
+    add_node(ch, CAUSE_NOT_ALIVE, n, node_at(ch->c, n)->alive_since,
+             TELL(ch, node_name(ch, n), STR(" is not alive")));
+    why_power(ch, n);
+}
+
 /* True when a condition is unmet; it has been added. */
 static bool why_own(struct chain *ch, noderole_ix ix)
 {
@@ -198,8 +222,7 @@ static bool why_own(struct chain *ch, noderole_ix ix)
     else if (!deployment_at(c, nr->deployment)->committed)
         why_head(ch, nr->deployment);
     else if (!node->alive)
-        add_node(ch, CAUSE_NOT_ALIVE, nr->node, node->alive_since,
-                 TELL(ch, node_name(ch, nr->node), STR(" is not alive")));
+        why_dead(ch, nr->node);
     else if (!node->available)
         add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
                  TELL(ch, node_name(ch, nr->node), STR(" is not available")));
@@ -235,7 +258,9 @@ static bool why_node(struct chain *ch, node_ix n)
     const noderole_ix running = first_in_state(ch->c, n, NODEROLE_TRANSITION);
     if (node->stopped) {
         add_node(ch, CAUSE_NODE_STOPPED, n, 0,
-                 TELL(ch, STR("a script asked for nothing more on "), node_name(ch, n)));
+                 node->status
+                     ? text_of(ch->c, node->status)
+                     : TELL(ch, STR("a script asked for nothing more on "), node_name(ch, n)));
     } else if (failed.v) {
         add_own(ch, CAUSE_NODE_CLOSED, failed,
                 TELL(ch, node_name(ch, n), STR(" is closed while "), name_of(ch, failed),
@@ -369,9 +394,12 @@ static noderole_ix telling_one(const struct core *c, node_ix n)
 static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *a)
 {
     const noderole_ix nr = telling_one(c, n);
+    struct chain ch = {.c = c, .arena = a};
+    const bool waits = node_at(c, n)->barrier.count > 0;
+    if ((waits || !nr.v) && why_power(&ch, n))
+        return ch.first;
     if (nr.v)
         return why_noderole(c, nr, false, a);
-    struct chain ch = {.c = c, .arena = a};
     add_node(&ch, CAUSE_NONE, n, 0, TELL(&ch, node_name(&ch, n), STR(" has nothing left to do")));
     return ch.first;
 }
@@ -407,6 +435,8 @@ const char *cause_name(enum cause_code code)
         [CAUSE_STOPPING] = "stopping",
         [CAUSE_PARKED] = "parked",
         [CAUSE_ASYNC] = "async",
+        [CAUSE_BOOT_NOT_SERVED] = "boot_not_served",
+        [CAUSE_POWER_FAILED] = "power_failed",
     };
     must(code < CAUSE_COUNT);
     return names[code];

@@ -177,6 +177,18 @@ static int power(lua_State *lua)
     return wish_end(lua, wish);
 }
 
+static int boot_served(lua_State *lua)
+{
+    struct wish *wish = wish_begin(lua, COMMAND_NODE_BOOT_SERVED);
+    take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_boot_served, id));
+    take_id(lua, 2, TABLE_NODEROLE, wish, OFFSET(node_boot_served, noderole_id));
+    int is_whole;
+    const lua_Integer generation = lua_tointegerx(lua, 3, &is_whole);
+    luaL_argcheck(lua, is_whole && generation >= 0, 3, "a generation is a whole number");
+    wish->command.node_boot_served.generation = generation;
+    return wish_end(lua, wish);
+}
+
 static int bind(lua_State *lua)
 {
     struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_BIND);
@@ -292,6 +304,7 @@ void api_open(lua_State *lua)
     static const luaL_Reg functions[] = {
         {"array", array},
         {"bind", bind},
+        {"boot_served", boot_served},
         {"commit", commit},
         {"enqueue", enqueue},
         {"find", texts_find},

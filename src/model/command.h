@@ -72,7 +72,8 @@
     C(RUN_CANCEL, run_cancel)                                                                      \
     C(OUTBOX_DONE, outbox_done)                                                                    \
     C(ANNEAL, anneal)                                                                              \
-    C(TICK, tick)
+    C(TICK, tick)                                                                                  \
+    C(NODE_BOOT_SERVED, node_boot_served)
 
 enum command_kind {
 #define C(upper, lower) COMMAND_##upper,
@@ -182,6 +183,8 @@ enum command_kind {
 /* budget: stop after about so many changed rows; 0 = no bound. */
 #define ANNEAL_FIELDS(F) F(U32, budget)
 #define TICK_FIELDS(F) F(U32, unused)
+/* A noderole that serves boots has served this boot generation to the node; only hooks say so. */
+#define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,

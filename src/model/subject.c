@@ -55,6 +55,7 @@ static const uint8_t subjects[COMMAND_COUNT] = {
     [COMMAND_TOKEN_DELETE] = TABLE_TOKEN,
     [COMMAND_RUN_RESUME] = TABLE_RUN,
     [COMMAND_RUN_CANCEL] = TABLE_RUN,
+    [COMMAND_NODE_BOOT_SERVED] = TABLE_NODE,
 };
 
 /* Answers of the world and the engine's own moves; all else somebody wanted. */

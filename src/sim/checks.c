@@ -71,6 +71,7 @@ static const char *fall_back(struct checks *c, const struct core *core, int64_t 
     if (!digest_eq(core_digest(core), moment->digest))
         return trouble(c, "I1: loaded at turn %lld, the core is not what it was", (long long)turn);
     model_become(c->model, moment->model);
+    model_restarted(c->model);
     if (is_pending)
         remember(&c->durable, turn, moment->digest, c->model);
     return NULL;

@@ -164,6 +164,9 @@ void counts_print(const struct counts *counts, FILE *out)
     fprintf(out, "checked: %llu reloads (I1), %llu root causes, %llu pokes, %llu no-op runs\n",
             (unsigned long long)counts->reloads, (unsigned long long)counts->whys,
             (unsigned long long)counts->model.pokes, (unsigned long long)counts->model.instant);
+    fprintf(out, "power: %llu waited for a boot to be served, %llu went on, %llu in vain\n",
+            (unsigned long long)counts->model.waited, (unsigned long long)counts->model.went,
+            (unsigned long long)counts->model.given_up);
     fprintf(out, "faults\n");
     for (uint32_t i = 0; i < FAULT_COUNT; i++)
         print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
@@ -234,11 +237,15 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
         count +=
             missing(out, !counts->refusals[i] && !refusal_is_impossible(code), "refusal", text);
     }
+    count += missing(out, !counts->model.waited, "power", "that waits for a boot to be served");
+    count += missing(out, !counts->model.went, "power", "that waited and went on");
+    count += missing(out, !counts->model.given_up, "power", "that waited in vain");
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         const enum command_kind kind = (enum command_kind)i;
-        /* What a role computed comes inside the answer of its hook, and from nobody else. */
-        count += missing(out, !counts->done[i] && kind != COMMAND_NODEROLE_COMPUTED, "done",
-                         command_name(kind));
+        /* What a role computed or served comes inside the answer of its hook, from nobody else. */
+        const bool is_inside =
+            kind == COMMAND_NODEROLE_COMPUTED || kind == COMMAND_NODE_BOOT_SERVED;
+        count += missing(out, !counts->done[i] && !is_inside, "done", command_name(kind));
         count += missing(out, !counts->refused[i] && !is_never_refused(kind), "refused",
                          command_name(kind));
     }

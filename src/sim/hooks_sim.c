@@ -91,6 +91,45 @@ static struct str draw_wishes(struct world *w, const struct outbox_record *row)
     return buf_str(&b);
 }
 
+static void wish_served(struct buf *b, int64_t node_id, int64_t noderole_id, int64_t generation)
+{
+    struct command wish = {
+        .kind = COMMAND_NODE_BOOT_SERVED, .actor = STR("hook"), .if_turn = IF_THERE};
+    wish.node_boot_served.id = node_id;
+    wish.node_boot_served.noderole_id = noderole_id;
+    wish.node_boot_served.generation = generation;
+    command_encode(&wish, b);
+}
+
+static bool serves_boots(const struct core *core, const struct outbox_record *row)
+{
+    struct record role;
+    return core && core_record(core, TABLE_ROLE, row->role_id, &role) &&
+           role.role.flags & ROLE_SERVES_BOOT;
+}
+
+/* Who serves boots says so, of the node that changed or of all of them; each of its noderoles in
+ * its own time, sometimes of a generation that is not the last. */
+static struct str draw_served(struct world *w, const struct outbox_record *row)
+{
+    const struct core *core = world_core(w);
+    struct buf b = buf_in(&w->story);
+    struct record node;
+    uint32_t count;
+    const int64_t *servers = core_noderoles_of_role(core, row->role_id, 100, &w->scratch, &count);
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_NODE, id)) != 0;) {
+        if (!core_record(core, TABLE_NODE, id, &node) || !node.node.boot_generation ||
+            (row->object == TABLE_NODE && row->object_id != id))
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            if (prng_chance(&w->chance, 700) &&
+                (row->object == TABLE_NODE || servers[i] == row->object_id))
+                wish_served(&b, id, servers[i],
+                            node.node.boot_generation - prng_chance(&w->chance, 100));
+    }
+    return buf_str(&b);
+}
+
 /* What a role computes: sometimes nothing, sometimes what it said before. A template is the same
  * each time, for it is computed out of nothing; another one each time would keep everybody running
  * for ever. */
@@ -149,7 +188,9 @@ static void deliver(void *self, const struct outbox_record *row)
     if (done->failed)
         done->text = STR("attempt to index a nil value");
     else
-        done->wishes = computes(row) ? draw_computed(w, row) : draw_wishes(w, row);
+        done->wishes = computes(row)                      ? draw_computed(w, row)
+                       : serves_boots(world_core(w), row) ? draw_served(w, row)
+                                                          : draw_wishes(w, row);
     int64_t delay_ms = prng_between(&w->chance, 1, 5 * SECOND);
     if (world_fault(w, FAULT_HOOK_LATE))
         delay_ms = prng_between(&w->chance, MINUTE, 3 * HOUR);

@@ -66,6 +66,8 @@ void model_become(struct model *m, const struct model *from)
 #undef A
     memcpy(m->pool, from->pool, sizeof m->pool);
     m->test_jig = from->test_jig;
+    m->barrier_s = from->barrier_s;
+    m->outbox_seen = from->outbox_seen;
 }
 
 const char *model_trouble(struct model *m, const char *format, ...)
@@ -187,6 +189,7 @@ static void read_catalog(struct model *m, const struct core *c)
         m->pool[QUEUE_NORMAL] = record.settings.pool_normal;
         m->pool[QUEUE_HIGH] = record.settings.pool_high;
         m->test_jig = record.settings.test_jig;
+        m->barrier_s = record.settings.barrier_s;
     }
     for (int64_t id = 0; (id = core_next_id(c, TABLE_ROLE, id)) != 0;)
         if (core_record(c, TABLE_ROLE, id, &record))
@@ -315,6 +318,17 @@ void model_drop_run(struct model *m, int64_t run_id)
         }
 }
 
+struct model_boot *model_boot_of(struct model *m, int64_t node_id)
+{
+    return ENTRY(m, boots, node_id);
+}
+
+void model_add_power(struct model *m, struct model_power power)
+{
+    GROW(m, powers, m->powers_count + 1);
+    m->powers[m->powers_count++] = power;
+}
+
 static void read_runs(struct model *m, const struct core *c)
 {
     m->runs_count = 0;
@@ -374,4 +388,5 @@ void model_adopt(struct model *m, const struct core *c, struct arena *scratch)
         m->noderoles[id].rerun = record.noderole.rerun;
         m->noderoles[id].unavailable = record.noderole.unavailable;
     }
+    ignore(model_follow_boots(m, c, NULL, scratch), "whatever there is, is believed");
 }

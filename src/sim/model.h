@@ -46,6 +46,7 @@ struct model_counts {
     uint64_t pokes;
     uint64_t instant;
     uint64_t causes[CAUSE_COUNT];
+    uint64_t waited, went, given_up; /* power before the barrier */
 };
 
 struct model;
@@ -57,6 +58,9 @@ void model_free(struct model *m); /* NULL is fine */
 void model_adopt(struct model *m, const struct core *c, struct arena *scratch);
 /* Become what `from` is (a model remembered at a durable turn); counts are kept. */
 void model_become(struct model *m, const struct model *from);
+
+/* The daemon began again: times that had begun begin again. */
+void model_restarted(struct model *m);
 
 /* One step of the core, seen from outside: follow it and compare every state. NULL when core and
  * model agree; otherwise a sentence, valid until the next call. `c` is the core right after it. */

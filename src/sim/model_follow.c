@@ -472,8 +472,9 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
         model_become(m->spare, m);
     }
     trouble = follow_done(m, c, command, false, scratch);
-    if (!trouble || !two_readings)
-        return trouble;
-    model_become(m, m->spare);
-    return follow_done(m, c, command, true, scratch);
+    if (trouble && two_readings) {
+        model_become(m, m->spare);
+        trouble = follow_done(m, c, command, true, scratch);
+    }
+    return trouble ? trouble : model_follow_boots(m, c, command, scratch);
 }

@@ -1,7 +1,8 @@
 /* model_private.h - the arrays of the naive model, shared by its chapters.
  *
  * model.c reads the records, model_events.c is the table, model_follow.c turns commands into
- * events, model_anneal.c follows a pass of the annealer, model_why.c explains.
+ * events, model_anneal.c follows a pass of the annealer, model_boot.c watches the barrier before
+ * power, model_why.c explains.
  */
 #pragma once
 
@@ -64,6 +65,27 @@ struct model_hook {
     uint32_t depth;
 };
 
+/* What a node boots, as its record said after the last step. */
+struct model_boot {
+    bool here;
+    bool alive;
+    bool has_status;
+    int64_t generation;
+    uint64_t bootenv; /* hash */
+};
+
+/* Power that waits until what the machine boots is served. */
+struct model_power {
+    int64_t id;
+    int64_t node_id;
+    int64_t generation;
+    int64_t left_ms; /* 0 = it only stands behind another */
+    bool restarts;
+    int64_t since_ms; /* at the earliest: since it was made                        */
+    int64_t again_ms; /* at the latest: since its time began again; -1 = not known */
+    int64_t server;   /* whom it waits for: the smallest id; 0 = nobody */
+};
+
 #define MODEL_ARRAYS(A)                                                                            \
     A(struct model_noderole, noderoles)                                                            \
     A(struct model_node, nodes)                                                                    \
@@ -71,8 +93,10 @@ struct model_hook {
     A(struct model_deployment, deployments)                                                        \
     A(struct model_run, runs)                                                                      \
     A(struct model_hook, hooks)                                                                    \
-    A(int64_t, by_cohort) /* every noderole that is there, by (cohort, id) */                      \
-    A(int64_t, run_owner) /* by run id: whose it was, also when the run is gone */                 \
+    A(struct model_boot, boots)                                                                    \
+    A(struct model_power, powers) /* by id */                                                      \
+    A(int64_t, by_cohort)         /* every noderole that is there, by (cohort, id) */              \
+    A(int64_t, run_owner)         /* by run id: whose it was, also when the run is gone */         \
     A(int64_t, parents)
 
 /* `x_count` entries of `x_cap`. For the ones indexed by id, count is the highest id + 1. */
@@ -85,6 +109,8 @@ struct model {
 #undef A
     uint32_t pool[QUEUE_COUNT];
     bool test_jig;
+    uint32_t barrier_s;
+    int64_t outbox_seen; /* the last row that was ever made */
     struct model_counts counts;
     struct model *spare; /* as before a step of which there are two readings */
     char trouble[512];
@@ -112,6 +138,8 @@ void model_read(struct model *m, const struct core *c, uint32_t parts, struct ar
 void model_read_fresh_hooks(struct model *m, const struct core *c);
 void model_add_run(struct model *m, struct model_run run);
 void model_drop_run(struct model *m, int64_t run_id);
+struct model_boot *model_boot_of(struct model *m, int64_t node_id); /* makes room */
+void model_add_power(struct model *m, struct model_power power);
 /* Say what is wrong; returns the sentence. */
 const char *model_trouble(struct model *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -156,3 +184,11 @@ bool model_has_worker(const struct model *m, enum queue queue);
 bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state state,
                      int64_t *out_id);
 bool model_is_instant(const struct model *m, int64_t id);
+
+/* ---- model_boot.c ---- */
+
+/* After a step: generations, who waits, who went on, who was given up. `command` NULL: believe. */
+const char *model_follow_boots(struct model *m, const struct core *c, const struct command *command,
+                               struct arena *scratch);
+/* Whom the node's power waits for: the smallest id. 0 = it does not wait. */
+int64_t model_waits_for(const struct model *m, int64_t node_id);

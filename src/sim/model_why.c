@@ -95,6 +95,17 @@ static struct model_cause of_node(const struct model *m, int64_t node_id)
     return cause(CAUSE_NONE, TABLE_NODE, node_id);
 }
 
+/* A machine that is not alive may be waited for, or have failed to come. */
+static struct model_cause of_power(const struct model *m, int64_t node_id)
+{
+    const int64_t server = model_waits_for(m, node_id);
+    if (server)
+        return cause(CAUSE_BOOT_NOT_SERVED, TABLE_NODEROLE, server);
+    const bool has_status =
+        node_id < (int64_t)m->boots_count && m->boots[node_id].here && m->boots[node_id].has_status;
+    return cause(has_status ? CAUSE_POWER_FAILED : CAUSE_NOT_ALIVE, TABLE_NODE, node_id);
+}
+
 static struct model_cause of_todo(const struct model *m, int64_t id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
@@ -106,7 +117,7 @@ static struct model_cause of_todo(const struct model *m, int64_t id)
     if (!m->deployments[nr->deployment_id].committed)
         return cause(CAUSE_HEAD_PROPOSED, TABLE_DEPLOYMENT, nr->deployment_id);
     if (!node->alive)
-        return cause(CAUSE_NOT_ALIVE, TABLE_NODE, nr->node_id);
+        return of_power(m, nr->node_id);
     if (!node->available)
         return cause(CAUSE_NOT_AVAILABLE, TABLE_NODE, nr->node_id);
     if (!m->roles[nr->role_id].usable)

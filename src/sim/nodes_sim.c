@@ -128,6 +128,8 @@ static void act(void *self, const struct outbox_record *row)
 {
     struct world *w = self;
     check_durable(w, row, "power");
+    if (row->generation)
+        world_fail(w, "X1: power %lld is switched while it waits", (long long)row->id);
     const bool failed = world_fault(w, FAULT_POWER_FAILED);
     answer(w, row, failed);
     if (failed || w->phase == PHASE_LIVENESS || !machine(w, row->object_id)->known)

@@ -115,6 +115,7 @@ static const struct {
     {idea_noderole_data, 20},
     {idea_noderole_enqueue, 30},
     {idea_noderole_computed, 1},
+    {idea_boot_served, 1},
     {idea_run_resume, 5},
     {idea_run_cancel, 10},
     {idea_deployment_create, 4},

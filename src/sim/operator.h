@@ -33,9 +33,9 @@ typedef void operator_idea(struct world *w, const struct core *core);
 /* operator_graph.c */
 operator_idea idea_bind, idea_cycle, idea_noderole_delete, idea_noderole_propose,
     idea_noderole_commit, idea_noderole_retry, idea_noderole_data, idea_noderole_enqueue,
-    idea_noderole_computed, idea_run_resume, idea_run_cancel, idea_deployment_create,
-    idea_deployment_update, idea_deployment_delete, idea_deployment_commit, idea_deployment_propose,
-    idea_deployment_recall, idea_deployment_revert, idea_snapshot_update,
+    idea_noderole_computed, idea_boot_served, idea_run_resume, idea_run_cancel,
+    idea_deployment_create, idea_deployment_update, idea_deployment_delete, idea_deployment_commit,
+    idea_deployment_propose, idea_deployment_recall, idea_deployment_revert, idea_snapshot_update,
     idea_deployment_role_create, idea_deployment_role_delete, idea_deployment_role_propose,
     idea_deployment_role_commit, idea_deployment_role_data;
 

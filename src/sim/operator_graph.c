@@ -117,6 +117,15 @@ void idea_noderole_computed(struct world *w, const struct core *core)
     operator_sends(w, &command);
 }
 
+void idea_boot_served(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_NODE_BOOT_SERVED};
+    command.node_boot_served.id = operator_picks(w, core, TABLE_NODE);
+    command.node_boot_served.noderole_id = operator_picks(w, core, TABLE_NODEROLE);
+    command.node_boot_served.generation = (int64_t)prng_below(&w->chance, 3);
+    operator_sends(w, &command);
+}
+
 /* ---- runs ---- */
 
 void idea_run_resume(struct world *w, const struct core *core)

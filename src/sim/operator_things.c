@@ -14,7 +14,9 @@ void idea_settings(struct world *w, const struct core *core)
     (void)core;
     struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
     struct settings_update_command *update = &command.settings_update;
-    update->given = (uint32_t)prng_below(&w->chance, 32);
+    update->given = (uint32_t)prng_below(&w->chance, 32) |
+                    (prng_chance(&w->chance, 500) ? GIVEN_SETTINGS_BARRIER : 0);
+    update->barrier_s = (uint32_t)prng_below(&w->chance, 3) * 60;
     update->pool_normal = (uint32_t)prng_between(&w->chance, 1, 12);
     update->pool_high = (uint32_t)prng_between(&w->chance, 1, 4);
     update->max_depth = prng_chance(&w->chance, 500) ? 0 : 2;

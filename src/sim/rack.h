@@ -28,6 +28,9 @@
 
 #define RACK_MACHINES_MAX 8u
 #define RACK_DISKS_MAX    4u
+#define RACK_WAITING_MAX  64u
+#define RACK_ADMIN        RACK_MACHINES_MAX       /* in place of a machine: the admin node */
+#define RACK_SECOND_ADMIN (RACK_MACHINES_MAX + 1) /* and the one with the other databases  */
 
 /* kind, name */
 #define RACK_FAULTS(X)                                                                             \
@@ -68,6 +71,7 @@ struct rack_draw {
     const char *barclamps; /* "DIR[:DIR]" */
     uint32_t machines;
     int64_t hours;                   /* with faults */
+    bool two_databases;              /* of each kind, on two nodes: either answers (X9) */
     bool trace;                      /* tell everything on standard output */
     uint32_t rate[RACK_FAULT_COUNT]; /* per mille of the occasions */
 };
@@ -89,7 +93,10 @@ struct rack_draw {
     X(DATABASE_PUBLISHED, "database published")                                                    \
     X(DATABASE_WAITED, "database that could not run when asked")                                   \
     X(OLD_CALL_IGNORED, "old request turned away at the door")                                     \
-    X(OPERATOR_RETRIED, "operator retried after an error")
+    X(OPERATOR_RETRIED, "operator retried after an error")                                         \
+    X(POWER_WAITED, "power waited for the databases")                                              \
+    X(POWER_AGAIN, "operator asked again for power that was given up")                             \
+    X(SERVED_BY_SECOND, "booted what the second databases served")
 
 enum rack_reached {
 #define X(upper, text) RACK_REACHED_##upper,
@@ -263,9 +270,16 @@ struct rack {
     uint32_t work_cap;
     struct str dhcp;        /* clients as served, canonical JSON */
     struct str provisioner; /* likewise */
+    struct str second_dhcp; /* by the databases of the second admin node; empty = there are none */
+    struct str second_provisioner;
     struct rack_machine machines[RACK_MACHINES_MAX];
-    bool is_admin_up;     /* as the operator left it */
-    bool is_database_due; /* a database is to run, and cannot */
+    struct rack_waiting {
+        int64_t outbox_id;
+        int64_t generation;
+    } waiting[RACK_WAITING_MAX]; /* power that was seen to wait, the newest of it */
+    uint32_t waiting_count;      /* ever */
+    bool is_admin_up;            /* as the operator left it */
+    bool is_database_due;        /* a database is to run, and cannot */
 
     /* the operator */
     int64_t last_request;
@@ -316,6 +330,8 @@ struct rack_word rack_bind(struct rack *r, uint32_t machine, const char *role,
                            const char *deployment);
 struct rack_word rack_commit(struct rack *r, const char *deployment);
 struct rack_word rack_node_verb(struct rack *r, uint32_t machine, enum command_kind verb);
+/* The second admin node, with a database of each kind on it. False when it does not come up. */
+bool rack_add_databases(struct rack *r);
 
 void rack_power_on(struct rack *r, uint32_t machine);
 /* Its power fails now; it comes back only by rack_power_on(). */
@@ -326,7 +342,7 @@ void rack_kill(struct rack *r);
 /* Looking. NULL while the core is down. */
 const struct core *rack_core(const struct rack *r);
 bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_node);
-/* The noderole of a role on a machine (or on the admin node: RACK_MACHINES_MAX). */
+/* The noderole of a role on a machine (or on an admin node: RACK_ADMIN, RACK_SECOND_ADMIN). */
 bool rack_noderole(const struct rack *r, uint32_t machine, const char *role,
                    struct noderole_record *out_noderole);
 /* The boot environment that is served for a machine; empty when it is not known there. */

@@ -186,10 +186,12 @@ void rack_call_answered(struct rack *r, int64_t request, const struct outcome *o
     const int64_t seq = request >> (1 + MACHINE_BITS);
     const struct problem *problem = outcome->problems;
     const bool gone = problem && problem->code == PROBLEM_NOT_FOUND;
-    /* Its node may have come or gone between the door and the core: it asks again and sees. */
+    /* Its node may have come or gone between the door and the core, or be about to be restarted: it
+     * asks again and sees. */
     if (outcome->verdict == VERDICT_DONE || gone)
         answer(r, machine, seq, gone);
-    else if (!problem || problem->code != PROBLEM_NAME_TAKEN)
+    else if (!problem ||
+             (problem->code != PROBLEM_NAME_TAKEN && problem->code != PROBLEM_WRONG_STATE))
         rack_fail(r, "%s is refused: %.*s", r->machines[machine].name,
                   STR_FMT_ARGS(problem ? problem->text : STR("asking")));
 }

@@ -108,6 +108,26 @@ struct str rack_served(struct rack *r, struct str clients, uint32_t machine)
     return member(client(r, clients, &r->machines[machine]), "bootenv");
 }
 
+/* Every provisioner there is serves it that. */
+static bool all_serve(struct rack *r, uint32_t machine, const char *bootenv)
+{
+    return str_eq(rack_served(r, r->provisioner, machine), str_from(bootenv)) &&
+           (!r->second_provisioner.len ||
+            str_eq(rack_served(r, r->second_provisioner, machine), str_from(bootenv)));
+}
+
+int64_t rack_served_generation(struct rack *r, struct str clients, uint32_t machine)
+{
+    int64_t node_id = 0, generation = 0;
+    const struct json *found = clients.len ? client(r, clients, &r->machines[machine]) : NULL;
+    const struct json *id = found ? json_get(found, STR("node_id")) : NULL;
+    const struct json *number = found ? json_get(found, STR("generation")) : NULL;
+    if (!id || !number || !json_as_i64(id, &node_id) || !json_as_i64(number, &generation) ||
+        node_id != rack_node_id(r, machine))
+        return -1;
+    return generation;
+}
+
 /* ---- booting ---- */
 
 static void go_on_in(struct rack *r, uint32_t machine, int64_t low_s, int64_t high_s)
@@ -197,8 +217,11 @@ static bool boots_from_disk(const struct rack_machine *m)
  * image, for the provisioner goes by addresses. */
 static enum rack_place what_to_boot(struct rack *r, struct rack_machine *m)
 {
-    const struct json *dhcp = client(r, r->dhcp, m);
-    const struct json *boot = client(r, r->provisioner, m);
+    const bool second = r->second_dhcp.len && prng_chance(&r->chance, 500);
+    const struct json *dhcp = client(r, second ? r->second_dhcp : r->dhcp, m);
+    const struct json *boot = client(r, second ? r->second_provisioner : r->provisioner, m);
+    if (second && dhcp)
+        rack_reach(r, RACK_REACHED_SERVED_BY_SECOND);
     const struct str bootenv = member(boot, "bootenv");
     if (dhcp && (str_eq(member(dhcp, "bootenv"), STR("local")) || str_eq(bootenv, STR("local"))))
         return boots_from_disk(m) ? PLACE_LOCAL : PLACE_NOWHERE;
@@ -235,7 +258,7 @@ static void sledgehammer(struct rack *r, uint32_t machine)
     if (m->step == SLEDGE_STARTS) {
         rack_call(r, machine, CALL_REGISTER);
     } else if (m->step == SLEDGE_LOOKS) {
-        if (!str_eq(rack_served(r, r->provisioner, machine), STR("sledgehammer"))) {
+        if (!all_serve(r, machine, "sledgehammer")) {
             go_on_in(r, machine, LOOK_S, LOOK_S);
             return;
         }
@@ -287,7 +310,7 @@ static void installer(struct rack *r, uint32_t machine)
         return;
     case INSTALL_TELLS: rack_call(r, machine, CALL_INSTALLED); return;
     default:
-        if (str_eq(rack_served(r, r->provisioner, machine), STR("local"))) {
+        if (all_serve(r, machine, "local")) {
             rack_machine_reset(r, machine);
             return;
         }

@@ -11,6 +11,7 @@
 static const char *const deployments[] = {"blue", "green"};
 static const char *const systems[] = {"debian-12", "debian-13"};
 static const char admin_name[] = "admin.rack.local";
+static const char second_name[] = RACK_SECOND_NAME;
 
 enum {
     LOOK_S_MIN = 20, /* between two looks of an operator */
@@ -33,7 +34,9 @@ static int64_t find(const struct rack *r, enum table table, const char *name)
 int64_t rack_node_id(const struct rack *r, uint32_t machine)
 {
     return find(r, TABLE_NODE,
-                machine < RACK_MACHINES_MAX ? r->machines[machine].name : admin_name);
+                machine < RACK_MACHINES_MAX ? r->machines[machine].name
+                : machine == RACK_ADMIN     ? admin_name
+                                            : second_name);
 }
 
 bool rack_node(const struct rack *r, uint32_t machine, struct node_record *out_node)
@@ -172,17 +175,18 @@ static bool is_settled(struct rack *r, int64_t machine)
     return count > 0 && core_count(core, TABLE_OUTBOX) == 0 && core_count(core, TABLE_RUN) == 0;
 }
 
-static bool make_admin(struct rack *r)
+static bool make_admin(struct rack *r, uint32_t admin)
 {
     struct command make = {.kind = COMMAND_NODE_CREATE};
-    make.node_create.name = str_from(admin_name);
+    make.node_create.name = str_from(admin == RACK_ADMIN ? admin_name : second_name);
     make.node_create.admin = true;
     make.node_create.bootenv = STR("local");
-    make.node_create.hint = STR("{\"admin-v4addr\":\"192.168.124.10/24\"}");
+    make.node_create.hint = admin == RACK_ADMIN ? STR("{\"admin-v4addr\":\"192.168.124.10/24\"}")
+                                                : STR("{\"admin-v4addr\":\"192.168.124.11/24\"}");
     struct rack_word word = rack_send(r, &make);
     const int64_t id = word.id;
     if (word.is_done)
-        word = rack_node_verb(r, RACK_MACHINES_MAX, COMMAND_NODE_COMMIT);
+        word = rack_node_verb(r, admin, COMMAND_NODE_COMMIT);
     struct command alive = {.kind = COMMAND_NODE_UPDATE};
     alive.node_update.id = id;
     alive.node_update.given = GIVEN_NODE_ALIVE;
@@ -194,9 +198,26 @@ static bool make_admin(struct rack *r)
     return word.is_done;
 }
 
+bool rack_add_databases(struct rack *r)
+{
+    static const char *const databases[] = {"dhcp-database", "provisioner-database"};
+    if (!make_admin(r, RACK_SECOND_ADMIN))
+        return false;
+    r->second_dhcp = r->second_provisioner = STR("{}");
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct rack_word word = rack_bind(r, RACK_SECOND_ADMIN, databases[i], "system");
+        if (!word.is_done)
+            rack_fail(r, "a second database is refused: %s", word.problem);
+    }
+    const struct rack_word word = rack_node_verb(r, RACK_SECOND_ADMIN, COMMAND_NODE_COMMIT);
+    if (!word.is_done)
+        rack_fail(r, "the second databases are refused: %s", word.problem);
+    return rack_until(r, is_settled, RACK_SECOND_ADMIN, SET_UP_H * RACK_HOUR);
+}
+
 bool rack_set_up(struct rack *r)
 {
-    if (!import_all(r) || !make_admin(r))
+    if (!import_all(r) || !make_admin(r, RACK_ADMIN))
         return false;
     for (uint32_t i = 0; i < sizeof deployments / sizeof *deployments; i++) {
         struct command command = {.kind = COMMAND_DEPLOYMENT_CREATE};
@@ -205,7 +226,8 @@ bool rack_set_up(struct rack *r)
         if (!word.is_done)
             rack_fail(r, "a deployment is refused: %s", word.problem);
     }
-    if (rack_until(r, is_settled, RACK_MACHINES_MAX, SET_UP_H * RACK_HOUR))
+    if (rack_until(r, is_settled, RACK_ADMIN, SET_UP_H * RACK_HOUR) &&
+        (!r->draw.two_databases || rack_add_databases(r)))
         return true;
     uint32_t count;
     const int64_t *ids =
@@ -336,8 +358,7 @@ static void retry_errors(struct rack *r, uint32_t per_mille)
 
 /* ---- trouble ---- */
 
-/* Somebody wants it installed once more; the machine may or may not get there before it boots what
- * is served now (X10), and both must end well. */
+/* Somebody wants it installed once more, whatever it is doing. */
 static void redeploy(struct rack *r, uint32_t machine)
 {
     struct noderole_record install;
@@ -361,19 +382,21 @@ static void delete_node(struct rack *r, uint32_t machine)
     order(r, &command);
 }
 
-/* A look inside, and back. Without the barrier of X10 the machine boots what is served when it is
- * reset; a careful operator goes back in two steps, when nothing else is under way. */
+/* A look inside, whatever is under way: the machine is not restarted before it would boot what it
+ * should (X10). */
 static void debug(struct rack *r, uint32_t machine)
 {
-    struct noderole_record installed;
-    if (!rack_noderole(r, machine, "rack-application", &installed) ||
-        installed.state != NODEROLE_ACTIVE || !rack_fault(r, RACK_DEBUGGED))
+    struct noderole_record install;
+    if (!rack_noderole(r, machine, "provisioner-os-install", &install) || !install.run_count ||
+        r->machines[machine].place != PLACE_LOCAL || !rack_fault(r, RACK_DEBUGGED))
         return;
     const struct command command = verb_of(r, machine, COMMAND_NODE_DEBUG);
     r->machines[machine].boots_allowed += BOOTS_WANTED;
     order(r, &command);
 }
 
+/* And back, once the image he looked in has said all it has to say: what it says of itself while it
+ * starts would win over him. */
 static void undebug(struct rack *r, uint32_t machine)
 {
     struct node_record node;
@@ -381,21 +404,51 @@ static void undebug(struct rack *r, uint32_t machine)
     if (!rack_node(r, machine, &node) || !node.target_role_id || !m->is_ready ||
         m->call != CALL_NONE)
         return;
-    struct command local = {.kind = COMMAND_NODE_UPDATE};
-    local.node_update.id = node.id;
-    local.node_update.given = GIVEN_NODE_BOOTENV;
-    local.node_update.bootenv = STR("local");
-    if (!str_eq(node.bootenv, STR("local"))) {
-        order(r, &local);
-        return;
-    }
-    const struct core *core = rack_core(r);
-    const bool is_quiet = core_count(core, TABLE_OUTBOX) == 0 && core_count(core, TABLE_RUN) == 0;
-    if (!is_quiet || !str_eq(rack_served(r, r->provisioner, machine), STR("local")) ||
-        !str_eq(rack_served(r, r->dhcp, machine), STR("local")))
-        return;
     const struct command command = verb_of(r, machine, COMMAND_NODE_UNDEBUG);
     m->boots_allowed++; /* a second order of the same kind */
+    order(r, &command);
+}
+
+static bool waits(const struct rack *r, int64_t node_id)
+{
+    const struct core *core = rack_core(r);
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.kind == OUTBOX_POWER &&
+            record.outbox.object_id == node_id)
+            return true;
+    }
+    return false;
+}
+
+/* Installed, and yet to boot the discovery image though nobody looks inside: it came there itself
+ * while the way back waited, and said so. */
+static bool is_astray(const struct rack *r, uint32_t machine, const struct node_record *node)
+{
+    struct noderole_record install;
+    const struct rack_machine *m = &r->machines[machine];
+    bool has_os = false;
+    for (uint32_t i = 0; i < m->disk_count; i++)
+        has_os = has_os || m->disks[i].has_os;
+    return has_os && !node->target_role_id && str_eq(node->bootenv, STR("sledgehammer")) &&
+           rack_noderole(r, machine, "provisioner-os-install", &install) && install.run_count;
+}
+
+/* What was given up is asked for again, as the status of the node says. */
+static void power_again(struct rack *r, uint32_t machine)
+{
+    struct node_record node;
+    if (!rack_node(r, machine, &node) || !node.stopped || waits(r, node.id) ||
+        !str_starts(str_slice(node.status, str_find(node.status, ' ', 0), node.status.len),
+                    STR(" was not done")))
+        return;
+    struct command command = {.kind = COMMAND_NODE_POWER};
+    command.node_power.id = node.id;
+    command.node_power.action = STR("reboot");
+    if (is_astray(r, machine, &node))
+        command = verb_of(r, machine, COMMAND_NODE_UNDEBUG);
+    r->machines[machine].boots_allowed++;
+    rack_reach(r, RACK_REACHED_POWER_AGAIN);
     order(r, &command);
 }
 
@@ -449,6 +502,7 @@ static void look_at_all(struct rack *r)
     for (uint32_t i = 0; i < r->draw.machines; i++) {
         wants_installed(r, i);
         undebug(r, i);
+        power_again(r, i);
         power_cycle_lost(r, i);
     }
     commit_drawn(r);

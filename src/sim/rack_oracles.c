@@ -99,6 +99,55 @@ void rack_check_boot(struct rack *r, uint32_t machine)
         rack_fail(r, "X14: %s boots the installer, and no run has wiped it", m->name);
 }
 
+/* ---- power ---- */
+
+static void note_waiting(struct rack *r, const struct outbox_record *row)
+{
+    for (uint32_t i = 0; i < RACK_WAITING_MAX; i++)
+        if (r->waiting[i].outbox_id == row->id)
+            return;
+    r->waiting[r->waiting_count++ % RACK_WAITING_MAX] =
+        (struct rack_waiting){.outbox_id = row->id, .generation = row->generation};
+    rack_reach(r, RACK_REACHED_POWER_WAITED);
+}
+
+static void look_for_waiting(struct rack *r)
+{
+    const struct core *core = rack_core(r);
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
+            note_waiting(r, &record.outbox);
+    }
+}
+
+static bool makes_boot(struct str action)
+{
+    return str_eq(action, STR("on")) || str_eq(action, STR("reboot")) ||
+           str_eq(action, STR("reset")) || str_eq(action, STR("cycle"));
+}
+
+/* X1, X9, X10: whoever knows the machine serves what it was to wait for, or something later. */
+void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_record *row)
+{
+    const struct str served[] = {r->dhcp, r->provisioner, r->second_dhcp, r->second_provisioner};
+    static const char *const names[] = {"dhcp", "provisioner", "the second dhcp",
+                                        "the second provisioner"};
+    if (row->generation)
+        rack_fail(r, "X10: %s is switched while its power waits", r->machines[machine].name);
+    for (uint32_t i = 0; i < RACK_WAITING_MAX && makes_boot(row->detail); i++) {
+        if (r->waiting[i].outbox_id != row->id)
+            continue;
+        for (uint32_t k = 0; k < sizeof served / sizeof *served; k++) {
+            const int64_t generation = rack_served_generation(r, served[k], machine);
+            if (generation >= 0 && generation < r->waiting[i].generation)
+                rack_fail(r, "X10: %s is switched when %s serves generation %lld, not %lld",
+                          r->machines[machine].name, names[k], (long long)generation,
+                          (long long)r->waiting[i].generation);
+        }
+    }
+}
+
 /* ---- records ---- */
 
 /* ACTIVE comes together with not alive (X3): while the installer is to be booted nobody may take
@@ -134,6 +183,7 @@ static void count_waiting_database(struct rack *r)
 void rack_check_durable(struct rack *r)
 {
     count_waiting_database(r);
+    look_for_waiting(r);
     for (uint32_t i = 0; i < r->draw.machines; i++)
         check_machine(r, i);
 }
@@ -205,6 +255,8 @@ static struct json *entry_of(struct rack *r, uint32_t machine, bool is_dhcp)
         json_read(&r->scratch, node.hint, &hint, &offset, &what) != OK)
         return NULL;
     json_set(entry, STR("bootenv"), json_make_string(&r->scratch, node.bootenv));
+    json_set(entry, STR("generation"), json_make_i64(&r->scratch, node.boot_generation));
+    json_set(entry, STR("node_id"), json_make_i64(&r->scratch, node.id));
     json_set(entry, STR("v4addr"), json_clone(&r->scratch, json_get(hint, STR("admin-v4addr"))));
     if (is_dhcp) {
         struct json *macs = json_make(&r->scratch, JSON_ARRAY);
@@ -241,5 +293,10 @@ const char *rack_missing(struct rack *r)
         missing = sentence(r, "X11: dhcp-database", "serves ", r->dhcp);
     if (!missing && !str_eq(r->provisioner, expected(r, false)))
         missing = sentence(r, "X11: provisioner-database", "serves ", r->provisioner);
+    if (!missing && r->second_dhcp.len && !str_eq(r->second_dhcp, expected(r, true)))
+        missing = sentence(r, "X9: the second dhcp-database", "serves ", r->second_dhcp);
+    if (!missing && r->second_provisioner.len && !str_eq(r->second_provisioner, expected(r, false)))
+        missing =
+            sentence(r, "X9: the second provisioner-database", "serves ", r->second_provisioner);
     return missing;
 }

@@ -9,6 +9,8 @@ struct hooks_report;
 
 enum { RACK_SECOND = 1000, RACK_MINUTE = 60 * RACK_SECOND, RACK_HOUR = 60 * RACK_MINUTE };
 
+#define RACK_SECOND_NAME "second.rack.local" /* of the second admin node */
+
 enum rack_event {
     RACK_EVENT_COMMAND,    /* `bytes` is a command that arrives                            */
     RACK_EVENT_INSIDE,     /* likewise, from inside the daemon of life `id`                */
@@ -61,6 +63,9 @@ void rack_machine_cut(struct rack *r, const struct event *event);
 void rack_machine_reset(struct rack *r, uint32_t machine);
 bool rack_machine_power(struct rack *r, uint32_t machine, struct str action);
 bool rack_is_reachable(const struct rack *r, int32_t machine);
+/* The boot generation that is served for a machine; -1 when it is not known there, or is known as
+ * another node. */
+int64_t rack_served_generation(struct rack *r, struct str clients, uint32_t machine);
 
 /* ---- rack_calls.c: what machines ask of the API, and what the API says ---- */
 
@@ -99,6 +104,8 @@ void rack_check_begin(struct rack *r, const struct rack_work *work);
 void rack_check_wipe(struct rack *r, const struct rack_work *work, struct rack_disk *disk);
 void rack_check_boot(struct rack *r, uint32_t machine);
 void rack_check_durable(struct rack *r);
+/* An order is given. */
+void rack_check_power(struct rack *r, uint32_t machine, const struct outbox_record *row);
 
 /* ---- rack_operator.c ---- */
 

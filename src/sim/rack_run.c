@@ -40,13 +40,15 @@ struct rack_draw rack_draw(uint64_t seed, const char *barclamps)
     /* Asked rarely: when a machine's hour has come. */
     if (draw.rate[RACK_POWER_LOSS])
         draw.rate[RACK_POWER_LOSS] = 700;
+    draw.two_databases = prng_chance(&chance, 300);
     return draw;
 }
 
 void rack_describe(const struct rack_draw *draw, char *text, uint32_t size)
 {
-    int len = snprintf(text, size, "rack %llu: %u machines, %lld hours, faults:",
-                       (unsigned long long)draw->seed, draw->machines, (long long)draw->hours);
+    int len = snprintf(text, size, "rack %llu: %u machines, %lld hours%s, faults:",
+                       (unsigned long long)draw->seed, draw->machines, (long long)draw->hours,
+                       draw->two_databases ? ", two databases of each kind" : "");
     for (uint32_t i = 0; i < RACK_FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
         if (draw->rate[i])
             len += snprintf(text + len, size - (uint32_t)len, " %s=%u",

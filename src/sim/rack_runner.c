@@ -271,12 +271,14 @@ static void act(void *self, const struct outbox_record *row)
     struct rack *r = self;
     const int32_t machine = rack_machine_of(r, row->object_id);
     rack_note(r, "power", row->id, machine);
-    if (machine < 0)
+    if (machine < 0) {
         outbox_done(r, row->id, true);
-    else
-        rack_at(r, RACK_SECOND * prng_between(&r->chance, 1, 5), RACK_EVENT_POWER,
-                (struct event){
-                    .id = machine, .detail = row->id, .bytes = str_copy(&r->story, row->detail)});
+        return;
+    }
+    rack_check_power(r, (uint32_t)machine, row);
+    rack_at(r, RACK_SECOND * prng_between(&r->chance, 1, 5), RACK_EVENT_POWER,
+            (struct event){
+                .id = machine, .detail = row->id, .bytes = str_copy(&r->story, row->detail)});
 }
 
 /* An order that the daemon gives again, because it died before it heard of the first, is carried

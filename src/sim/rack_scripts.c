@@ -59,7 +59,10 @@ static void put_wall(struct rack *r, struct command *command, const char *path,
 static void serve(struct rack *r, uint32_t machine)
 {
     struct rack_machine *m = &r->machines[machine];
-    const bool installs = str_ends(rack_served(r, r->provisioner, machine), STR("-install"));
+    const bool installs =
+        str_ends(rack_served(r, r->provisioner, machine), STR("-install")) ||
+        (r->second_provisioner.len &&
+         str_ends(rack_served(r, r->second_provisioner, machine), STR("-install")));
     m->may_install = installs && m->may_install;
     for (uint32_t i = 0; i < m->disk_count; i++)
         m->may_install = m->may_install || (installs && m->disks[i].wiped);
@@ -67,7 +70,14 @@ static void serve(struct rack *r, uint32_t machine)
 
 /* ---- databases ---- */
 
-/* {"NODE":{"bootenv":"..."}} of every client that has one. */
+static void copy_number(struct rack *r, struct json *to, const struct json *from, const char *key)
+{
+    const struct json *number = json_get(from, str_from(key));
+    if (number)
+        json_set(to, str_from(key), json_clone(&r->scratch, number));
+}
+
+/* {"NODE":{"bootenv":"...","generation":N,"node_id":N}} of every client that has the first. */
 static struct json *published(struct rack *r, const struct json *clients)
 {
     struct json *out = json_make(&r->scratch, JSON_OBJECT);
@@ -77,6 +87,8 @@ static struct json *published(struct rack *r, const struct json *clients)
             continue;
         struct json *entry = json_make(&r->scratch, JSON_OBJECT);
         json_set(entry, STR("bootenv"), json_make_string(&r->scratch, bootenv->text));
+        copy_number(r, entry, c, "generation");
+        copy_number(r, entry, c, "node_id");
         json_set(out, c->key, entry);
     }
     return out;
@@ -91,10 +103,17 @@ static const struct json *publish(struct rack *r, const struct rack_work *work, 
     return clients;
 }
 
+/* Whose clients a run publishes: those of the admin node it runs on. */
+static bool is_second(const struct rack_work *work)
+{
+    return str_eq(work->node, STR(RACK_SECOND_NAME));
+}
+
 static struct command publish_dhcp(struct rack *r, const struct rack_work *work)
 {
     struct command command = result(work, RESULT_OK);
-    const struct json *clients = publish(r, work, "crowbar/dhcp/clients", &r->dhcp);
+    const struct json *clients =
+        publish(r, work, "crowbar/dhcp/clients", is_second(work) ? &r->second_dhcp : &r->dhcp);
     put_wall(r, &command, "crowbar_wall/dhcp/clients", published(r, clients));
     return command;
 }
@@ -102,7 +121,9 @@ static struct command publish_dhcp(struct rack *r, const struct rack_work *work)
 static struct command publish_provisioner(struct rack *r, const struct rack_work *work)
 {
     struct command command = result(work, RESULT_OK);
-    const struct json *clients = publish(r, work, "crowbar/provisioner/clients", &r->provisioner);
+    const struct json *clients =
+        publish(r, work, "crowbar/provisioner/clients",
+                is_second(work) ? &r->second_provisioner : &r->provisioner);
     for (uint32_t i = 0; i < r->draw.machines; i++)
         serve(r, i);
     put_wall(r, &command, "crowbar_wall/provisioner/clients", published(r, clients));

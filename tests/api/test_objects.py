@@ -3,7 +3,7 @@ import re
 
 NODE = set(
     "id name description admin system deployment_id target_role_id allocated alive available "
-    "bootenv quirks created_at updated_at".split()
+    "bootenv quirks boot_generation status created_at updated_at".split()
 )
 DEPLOYMENT = set("id name description state system parent_id created_at updated_at".split())
 ROLE = set(
@@ -78,12 +78,12 @@ def test_deployments_come_and_go(daemon):
 # ---- nodes ----
 
 
-def test_a_node_has_its_fourteen_fields(daemon):
+def test_a_node_has_its_sixteen_fields(daemon):
     me = daemon.client()
     answer = me.post("nodes", {"name": "NO1.Example.com", "nix": 1})
     assert answer.status == 200 and answer.type == vnd("node", "obj"), answer
     node = answer.json()
-    assert set(node) == NODE and len(NODE) == 14
+    assert set(node) == NODE and len(NODE) == 16
     assert node["name"] == "no1.example.com" and node["bootenv"] == "sledgehammer"
     assert node["alive"] is False and node["available"] is False and node["quirks"] == []
     assert node["deployment_id"] == 1 and node["target_role_id"] is None

@@ -182,9 +182,12 @@ TEST(work_that_fails_or_waits_is_told_of_like_any_other)
 
 /* ---- what they are given ---- */
 
-static const char host[] = "{'admin':false,'alive':true,'available':true,'bootenv':'sledgehammer',"
-                           "'data':{},'deployment':'system','deployment_id':1,'description':'',"
-                           "'hint':{},'id':2,'name':'n1.example.com','quirks':{},'system':false}";
+static const char host[] =
+    "{'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
+    "'bootenv':'sledgehammer',"
+    "'data':{},'deployment':'system','deployment_id':1,'description':'',"
+    "'hint':{},'id':2,'name':'n1.example.com','quirks':{},"
+    "'status':'','system':false}";
 
 /* The argument without its host, which is looked at here. Lua sees no difference between an empty
  * list and an empty table, so `quirks` shows as the latter. */
@@ -266,11 +269,13 @@ TEST(hooks_of_nodes_are_given_the_node_its_roles_and_their_own_noderole)
     world_bind(w, "record-child@n1");
     set_bootenv(w, "n1", "local");
     const char *line = "on_node_change record-child n1";
-    SAYS(shown(w, live_call(w, line)->argument),
-         "{'admin':false,'alive':true,'available':true,'bootenv':'local','data':{},"
-         "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':2,"
-         "'name':'n1.example.com','quirks':{},"
-         "'roles':{'record-base':'proposed','record-child':'proposed'},'system':false}");
+    SAYS(
+        shown(w, live_call(w, line)->argument),
+        "{'admin':false,'alive':true,'available':true,'boot_generation':1,"
+        "'boot_served':true,'bootenv':'local','data':{},"
+        "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':2,"
+        "'name':'n1.example.com','quirks':{},"
+        "'roles':{'record-base':'proposed','record-child':'proposed'},'status':'','system':false}");
     SAYS(live_context(w, line, "noderole/id"), "2");
     SAYS(live_context(w, line, "noderole/role"), "'record-child'");
     SAYS(live_context(w, line, "noderole/host/bootenv"), "'local'");

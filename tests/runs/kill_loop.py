@@ -59,7 +59,8 @@ def all_rest(y, bound):
         return now if set(now.values()) <= {ACTIVE, ERROR} else None
 
     def what():
-        return f"all are at rest: {collections.Counter(states(y, bound).values())}\n{y.read('stderr')}"
+        counts = collections.Counter(states(y, bound).values())
+        return f"all are at rest: {counts}\n{y.read('stderr')[-3000:]}"
 
     return eventually(look, what)
 

@@ -1,10 +1,11 @@
 -- What DHCP tells each machine.
 --
 -- A managed machine with an address in the admin network and at least one hardware address is a
--- client: { mac_addresses, v4addr, bootenv }. Entries lie in the system data of every noderole of
--- this role (attrib dhcp-clients); its run publishes them and answers through the wall what it has
--- published (attrib dhcp-published). Then each node is told, in its attrib dhcp-active-bootstate,
--- and whoever waits for a boot environment to be in force sees it there.
+-- client: { mac_addresses, v4addr, bootenv, generation, node_id }. Entries lie in the system data
+-- of every noderole of this role (attrib dhcp-clients); its run publishes them and answers through
+-- the wall what it has published (attrib dhcp-published). Then each node is told, in its attrib
+-- dhcp-active-bootstate, and whoever waits for a boot environment to be in force sees it there; and
+-- power that waits for the node's boot generation goes on (flag serves-boot).
 
 local MANAGED, JOINED = 'crowbar-managed-node', 'crowbar-joined-node'
 local ASKED = 'asked' -- instead of a boot environment: the node waits to be told again
@@ -69,23 +70,54 @@ local function entry_of(node)
     or (node.roles[JOINED] and node.bootenv == 'local') then
     return nil
   end
-  return { mac_addresses = macs, v4addr = address, bootenv = node.bootenv }
+  return {
+    mac_addresses = macs,
+    v4addr = address,
+    bootenv = node.bootenv,
+    generation = node.boot_generation,
+    node_id = node.id,
+  }
+end
+
+local function is_number(value)
+  return math.type(value) == 'integer'
+end
+
+-- What a client is told about, in short: another boot environment, another generation, or another
+-- node of the same name is something new. nil: nothing that could be told.
+local function mark_of(client)
+  local bootenv, generation = at(client, 'bootenv'), at(client, 'generation')
+  if not is_text(bootenv) then
+    return nil
+  end
+  if not is_number(generation) or not is_number(client.node_id) then
+    return bootenv -- published when there were no generations yet
+  end
+  return string.format('%s %d/%d', bootenv, client.node_id, generation)
+end
+
+-- X9: each noderole speaks for itself; whoever restarts the machine waits for all of them.
+local function acknowledge(node, noderole, generation)
+  if is_number(generation) and generation > 0 then
+    halligan.boot_served(node, halligan.maybe(noderole), generation)
+  end
 end
 
 -- X11: one node's entry and nothing else, so that no two changes can undo each other. A run is only
 -- hurried when the entry gave it something to do.
 local function put_entry(noderoles, name, entry)
   for _, nr in ipairs(noderoles) do
-    halligan.set_attrib('noderole', nr, 'dhcp-clients', { [name] = entry })
-    halligan.hurry(nr)
+    halligan.set_attrib('noderole', halligan.maybe(nr), 'dhcp-clients', { [name] = entry })
+    halligan.hurry(halligan.maybe(nr))
   end
 end
 
 -- X1: somebody wants to know what is published from now on, also when it is what it was before.
 local function tell_again(noderoles, name)
   for _, nr in ipairs(noderoles) do
-    halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [name] = halligan.null }, 'note')
-    halligan.enqueue(nr)
+    halligan.set_attrib('noderole', halligan.maybe(nr), 'dhcp-acknowledged',
+      { [name] = halligan.null }, 'note')
+    halligan.enqueue(halligan.maybe(nr))
   end
 end
 
@@ -103,7 +135,8 @@ local function tell_failure(node, noderoles)
   local reason = 'failed: dhcp-database is in error on ' .. noderoles[1].node
   halligan.set_attrib('node', node, 'dhcp-active-bootstate', reason)
   for _, nr in ipairs(noderoles) do
-    halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [node.name] = reason }, 'note')
+    halligan.set_attrib('noderole', halligan.maybe(nr), 'dhcp-acknowledged',
+      { [node.name] = reason }, 'note')
   end
 end
 
@@ -117,8 +150,8 @@ local function tell_waiting(noderole)
   local reason = 'failed: dhcp-database is in error on ' .. noderole.node
   local noted, told, last = {}, 0, nil
   for name, client in pairs(wanted) do
-    local bootenv = at(client, 'bootenv')
-    if installs(bootenv) and known[name] ~= bootenv and known[name] ~= reason then
+    local waits = known[name] ~= mark_of(client) and known[name] ~= reason
+    if installs(at(client, 'bootenv')) and waits then
       if told == FAIL_MAX then
         local seen = at(noderole.host, 'hint', 'dhcp-told') == last
         halligan.set_attrib('node', noderole.node_id, 'dhcp-told', seen and last .. '+' or last)
@@ -137,6 +170,9 @@ end
 local function refresh(node, context)
   local entry = entry_of(node)
   put_entry(context.noderoles, node.name, entry or halligan.null)
+  for _, nr in ipairs(entry and {} or context.noderoles) do
+    acknowledge(halligan.maybe(node), nr, node.boot_generation) -- there is nothing to serve
+  end
   if node.data['dhcp-active-bootstate'] == ASKED then
     tell_again(context.noderoles, node.name)
   end
@@ -159,8 +195,8 @@ return {
     end
     put_entry(context.noderoles, node.name, halligan.null)
     for _, nr in ipairs(context.noderoles) do
-      halligan.set_attrib('noderole', nr, 'dhcp-acknowledged', { [node.name] = halligan.null },
-        'note')
+      halligan.set_attrib('noderole', halligan.maybe(nr), 'dhcp-acknowledged',
+        { [node.name] = halligan.null }, 'note')
     end
   end,
 
@@ -171,14 +207,16 @@ return {
     local known = at(noderole.notes, 'acknowledged') or {}
     local noted, told, more = {}, 0, false
     for name, client in pairs(published) do
-      local bootenv = at(client, 'bootenv')
-      if is_text(bootenv) and known[name] ~= bootenv then
+      local mark = mark_of(client)
+      if mark and known[name] ~= mark then
         if told == TELL_MAX then
           more = true
           break
         end
-        halligan.set_attrib('node', halligan.maybe(name), 'dhcp-active-bootstate', bootenv)
-        noted[name] = bootenv
+        local node = halligan.maybe(is_number(client.node_id) and client.node_id or name)
+        halligan.set_attrib('node', node, 'dhcp-active-bootstate', client.bootenv)
+        acknowledge(node, noderole, client.generation)
+        noted[name] = mark
         told = told + 1
       end
     end

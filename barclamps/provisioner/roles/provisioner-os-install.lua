@@ -167,7 +167,9 @@ return {
     end
     local boots = at(node.data, 'provisioner-active-bootstate')
     local dhcp = at(node.data, 'dhcp-active-bootstate')
-    if (boots == wanted and dhcp == wanted) or failed(boots) or failed(dhcp) then
+    -- X9: where a database has several noderoles the first of them speaks for all in these attribs
+    local served = boots == wanted and dhcp == wanted and node.boot_served
+    if served or failed(boots) or failed(dhcp) then
       halligan.resume(noderole) -- the run looks at both again, and fails with what it sees
     end
   end,

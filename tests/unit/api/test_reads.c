@@ -1,8 +1,10 @@
 /* What is shown: shapes, lists, order, samples, matches, projections. */
 #include "tests/unit/api/api_world.h"
 
-static const char node_keys[] = "admin,alive,allocated,available,bootenv,created_at,deployment_id,"
-                                "description,id,name,quirks,system,target_role_id,updated_at";
+static const char node_keys[] =
+    "admin,alive,allocated,available,boot_generation,bootenv,created_at,"
+    "deployment_id,description,id,name,quirks,status,system,"
+    "target_role_id,updated_at";
 static const char deployment_keys[] =
     "created_at,description,id,name,parent_id,state,system,updated_at";
 static const char role_keys[] =
@@ -36,7 +38,7 @@ static struct front *furnished(void)
 
 /* ---- shapes ---- */
 
-TEST(a_node_shows_its_fourteen_fields)
+TEST(a_node_shows_its_sixteen_fields)
 {
     struct front *f = furnished();
     struct asked *a = get(f, "/api/v2/nodes/n2.example.com");
@@ -381,7 +383,8 @@ TEST(samples_have_the_defaults_and_no_ids_or_times)
     SAYS(a->type, OBJ("node"));
     SAYS(shown(f->w, str_from(a->body)),
          "{'name':null,'description':'','admin':false,'system':false,'allocated':false,"
-         "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[]}");
+         "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[],"
+         "'boot_generation':0,'status':''}");
     SAYS(shown(f->w, str_from(get(f, "/api/v2/deployments/sample")->body)),
          "{'name':null,'description':'','state':0,'system':false}");
     SAYS(shown(f->w, str_from(get(f, "/api/v2/node_roles/sample")->body)),

@@ -85,9 +85,10 @@ static struct world *open_scene(void)
 #define SEEN   "{'net':{'ip':'10.0.0.1'}}"
 #define HINTED "{'net':{'ip':'10.0.0.2'}}"
 #define HOST(data, hint)                                                                           \
-    "'host':{'admin':false,'alive':true,'available':true,'bootenv':'sledgehammer','data':" data    \
+    "'host':{'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"  \
+    "'bootenv':'sledgehammer','data':" data                                                        \
     ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'','hint':" hint        \
-    ",'id':2,'name':'n1.example.com','quirks':['loud','slow'],'system':false},"
+    ",'id':2,'name':'n1.example.com','quirks':['loud','slow'],'status':'','system':false},"
 #define SEEN_HOST   HOST(SEEN, "{}")
 #define HINTED_HOST HOST(HINTED, HINTED)
 
@@ -191,12 +192,14 @@ TEST(a_node_tells_its_roles_and_what_they_stand_for)
     struct world *w = open_scene();
     world_bring(w, "r@n1", "active");
     const struct hook_facts facts = node_facts(w, "idle", "n1");
-    check_facts(w, facts,
-                "{'admin':false,'alive':true,'available':true,'bootenv':'sledgehammer','data':" SEEN
-                ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
-                "'hint':{},'id':2,'name':'n1.example.com','quirks':['loud','slow'],"
-                "'roles':{'p':'active','r':'active'},'system':false}",
-                "{'noderoles':[],'role':{'id':3,'name':'idle'}}");
+    check_facts(
+        w, facts,
+        "{'admin':false,'alive':true,'available':true,'boot_generation':0,'boot_served':true,"
+        "'bootenv':'sledgehammer','data':" SEEN
+        ",'deployment':'system','deployment_id':1,'description':'the \\'first\\'',"
+        "'hint':{},'id':2,'name':'n1.example.com','quirks':['loud','slow'],"
+        "'roles':{'p':'active','r':'active'},'status':'','system':false}",
+        "{'noderoles':[],'role':{'id':3,'name':'idle'}}");
     world_close(w);
 }
 
@@ -207,9 +210,10 @@ TEST(a_node_without_anything_is_told_in_full)
     command.node_create.admin = true;
     DONE(w, command);
     SAYS(shown(w, node_facts(w, "r", "n2").argument),
-         "{'admin':true,'alive':false,'available':false,'bootenv':'sledgehammer','data':{},"
+         "{'admin':true,'alive':false,'available':false,'boot_generation':0,'boot_served':true,"
+         "'bootenv':'sledgehammer','data':{},"
          "'deployment':'system','deployment_id':1,'description':'','hint':{},'id':3,"
-         "'name':'n2.example.com','quirks':[],'roles':{},'system':false}");
+         "'name':'n2.example.com','quirks':[],'roles':{},'status':'','system':false}");
     world_close(w);
 }
 

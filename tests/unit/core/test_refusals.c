@@ -43,7 +43,9 @@ static struct world *open_full(void)
     static const char *const bound[] = {"a@n1", "c@n2", "q@n3", "disco@n1"};
     for (int i = 0; i < 4; i++)
         world_role(w, plain[i], "");
-    world_role(w, "a", "'attribs':[{'name':'f','map':'f','schema':{'type':'int'}}]");
+    world_role(
+        w, "a",
+        "'flags':['serves-boot'],'attribs':[{'name':'f','map':'f','schema':{'type':'int'}}]");
     world_role(w, "b", "'hooks':['on_proposed']");
     world_role(w, "disco", "'jig':'noop','flags':['discovery','milestone']");
     world_node(w, "n1", NULL);
@@ -251,6 +253,12 @@ static struct command sample(struct world *w, enum command_kind kind)
                    .text = text);
     case COMMAND_ANNEAL: return CMD(ANNEAL, anneal, .budget = 0);
     case COMMAND_TICK: return CMD(TICK, tick, .unused = 0);
+    case COMMAND_NODE_BOOT_SERVED: {
+        struct command command = CMD(NODE_BOOT_SERVED, node_boot_served, .id = the_node(w, "n1"),
+                                     .noderole_id = the_noderole(w, "a@n1"), .generation = 0);
+        command.depth = 1; /* its hook says so */
+        return command;
+    }
     default: return sample_node(w, kind);
     }
 }

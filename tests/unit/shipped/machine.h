@@ -47,7 +47,19 @@ static inline struct str text_at(struct world *w, struct str json, const char *p
     return found && found->kind == JSON_STRING ? found->text : STR("");
 }
 
-/* {"crowbar_wall":{"dhcp":{"clients":{NAME:{"bootenv":...}}}}} */
+static inline void put_number(struct buf *b, const struct json *client, const char *key)
+{
+    int64_t value = 0;
+    const struct json *number = json_get(client, str_from(key));
+    if (!number || !json_as_i64(number, &value))
+        return;
+    buf_put_z(b, ",\"");
+    buf_put_z(b, key);
+    buf_put_z(b, "\":");
+    buf_put_i64(b, value);
+}
+
+/* {"crowbar_wall":{"dhcp":{"clients":{NAME:{"bootenv":...,"generation":...,"node_id":...}}}}} */
 static inline struct str published(struct world *w, struct str data, const char *section,
                                    const char *instead)
 {
@@ -70,7 +82,12 @@ static inline struct str published(struct world *w, struct str data, const char 
         buf_put_str(&b, c->key);
         buf_put_z(&b, "\":{\"bootenv\":\"");
         buf_put_str(&b, instead ? str_from(instead) : json_get(c, STR("bootenv"))->text);
-        buf_put_z(&b, "\"}");
+        buf_put_c(&b, '"');
+        if (!instead) {
+            put_number(&b, c, "generation");
+            put_number(&b, c, "node_id");
+        }
+        buf_put_c(&b, '}');
         first = false;
     }
     buf_put_z(&b, "}}}}");

@@ -93,10 +93,11 @@ TEST(a_discovered_machine_is_managed_and_known_to_the_databases)
     IS(m.w, "crowbar-access@n1", "active");
     IS(m.w, "ntp-client@n1", "active");
     CHECK(!world_bound(m.w, "ntp-server@n1") && !world_bound(m.w, "crowbar-joined-node@n1"));
-    SAYS(entry(m.w, "dhcp", "n1"), "{'bootenv':'sledgehammer','mac_addresses':"
-                                   "['52:54:00:AB:CD:0F'],'v4addr':'192.168.124.81/24'}");
+    SAYS(entry(m.w, "dhcp", "n1"),
+         "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['52:54:00:AB:CD:0F'],"
+         "'node_id':3,'v4addr':'192.168.124.81/24'}");
     SAYS(entry(m.w, "provisioner", "n1"),
-         "{'bootenv':'sledgehammer','v4addr':'192.168.124.81/24'}");
+         "{'bootenv':'sledgehammer','generation':0,'node_id':3,'v4addr':'192.168.124.81/24'}");
     SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
     SAYS(node_value(m.w, "n1", "provisioner-active-bootstate"), "'sledgehammer'");
     live_close(m.w);
@@ -110,6 +111,82 @@ TEST(without_an_address_or_a_mac_a_machine_is_no_client)
     SAYS(entry(m.w, "dhcp", "n1"), "absent");
     SAYS(entry(m.w, "provisioner", "n2"), "absent");
     SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "null");
+    live_close(m.w);
+}
+
+/* ---- boot generations ---- */
+
+/* What the node has been served by the database on the admin node; 0 = nothing. */
+static int64_t served(struct world *w, const char *node, const char *database)
+{
+    char key[32];
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    int64_t value = 0;
+    const struct str seen = read_node(w, node).boot_seen;
+    if (!seen.len)
+        return 0;
+    CHECK(json_read(&w->arena, seen, &tree, &offset, &what) == OK);
+    snprintf(key, sizeof key, "%lld", (long long)the_noderole(w, database));
+    const struct json *generation = json_get(tree, str_from(key));
+    return generation && json_as_i64(generation, &value) ? value : 0;
+}
+
+TEST(x9_a_generation_is_served_when_it_is_published)
+{
+    static const char *const roles[] = {"dhcp-database", "provisioner-database"};
+    static const char *const databases[] = {"dhcp-database@admin", "provisioner-database@admin"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct machine m = begin();
+        discover(&m, "n1", "{" ADDRESS "," MAC "}");
+        m.stale = roles[i];
+        set_bootenv(m.w, "n1", "local");
+        work(&m);
+        set_bootenv(m.w, "n1", "sledgehammer");
+        work(&m);
+        CHECK(read_node(m.w, "n1").boot_generation == 2);
+        CHECK(served(m.w, "n1", databases[1 - i]) == 2 && served(m.w, "n1", databases[i]) == 0);
+        m.stale = NULL;
+        DONE(m.w, cmd_enqueue(m.w, databases[i]));
+        work(&m);
+        CHECK(served(m.w, "n1", databases[0]) == 2 && served(m.w, "n1", databases[1]) == 2);
+        live_close(m.w);
+    }
+}
+
+TEST(a_machine_there_is_nothing_to_serve_for_is_served_at_once)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "}"); /* nobody knows its hardware address */
+    set_bootenv(m.w, "n1", "local");
+    CHECK(served(m.w, "n1", "dhcp-database@admin") == 1);
+    CHECK(served(m.w, "n1", "provisioner-database@admin") == 1);
+    CHECK(world_runs(m.w, NULL) == 0);
+    live_close(m.w);
+}
+
+/* A late word about a machine that is gone is not about another one of its name. */
+TEST(what_was_published_for_another_node_of_that_name_does_not_count)
+{
+    struct machine m = begin();
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    const long long old = the_node(m.w, "n1");
+    DONE(m.w, CMD(NODE_DELETE, node_delete, .id = old));
+    discover(&m, "n1", "{" ADDRESS "," MAC "}");
+    m.stopped = "dhcp-database";
+    set_bootenv(m.w, "n1", "debian-12-install");
+    char wall[300];
+    snprintf(wall, sizeof wall,
+             "{'crowbar_wall':{'dhcp':{'clients':{'n1.example.com':{'bootenv':'debian-12-install',"
+             "'generation':1,'node_id':%lld}}}}}",
+             old);
+    world_finish_with(
+        m.w, "dhcp-database@admin",
+        (struct run_done_command){.result = RESULT_OK, .has_wall = true, .wall = json(m.w, wall)});
+    CHECK(served(m.w, "n1", "dhcp-database@admin") == 0);
+    SAYS(node_value(m.w, "n1", "dhcp-active-bootstate"), "'sledgehammer'");
+    SAYS(live_complaints(m.w), "");
     live_close(m.w);
 }
 
@@ -128,8 +205,8 @@ TEST(discovered_macs_count_and_drives_are_counted)
     commit_node(m.w, "n1");
     work(&m);
     SAYS(entry(m.w, "dhcp", "n1"),
-         "{'bootenv':'sledgehammer','mac_addresses':['00:00:00:00:00:01','52:54:00:AB:CD:0F'],"
-         "'v4addr':'192.168.124.81/24'}");
+         "{'bootenv':'sledgehammer','generation':0,'mac_addresses':['00:00:00:00:00:01',"
+         "'52:54:00:AB:CD:0F'],'node_id':3,'v4addr':'192.168.124.81/24'}");
     SAYS(node_value(m.w, "n1", "number_of_drives"), "2");
     live_close(m.w);
 }
@@ -144,7 +221,7 @@ TEST(a_deleted_machine_leaves_the_databases)
     SAYS(entry(m.w, "dhcp", "n1"), "absent");
     HAS(entry(m.w, "dhcp", "n2"), "192.168.124.82/24");
     SAYS(world_staged(m.w, "dhcp-database@admin", "crowbar_wall/dhcp/clients"),
-         "{'n2.example.com':{'bootenv':'sledgehammer'}}");
+         "{'n2.example.com':{'bootenv':'sledgehammer','generation':0,'node_id':4}}");
     HAS(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n2.example.com");
     CHECK(!strstr(world_staged(m.w, "dns-database@admin", "crowbar/dns/records"), "n1.example"));
     /* A machine of the same name begins anew. */

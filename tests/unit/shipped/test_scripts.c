@@ -308,15 +308,16 @@ TEST(a_database_answers_what_the_publisher_took)
 {
     static const char *const sections[] = {"dhcp", "provisioner"};
     for (int i = 0; i < 2; i++) {
-        char data[500], role[100], wall[100], saved[100];
+        char data[600], role[100], wall[100], saved[100];
         begin();
         snprintf(role, sizeof role, "%s-database", sections[i]);
         snprintf(wall, sizeof wall, "run/attrs/crowbar_wall/%s/clients/wall", sections[i]);
         snprintf(saved, sizeof saved, "state/publish/%s/clients.json", sections[i]);
         snprintf(data, sizeof data,
-                 "{'crowbar':{'%s':{'clients':{'n1.example.com':{'bootenv':'local','v4addr':'x'},"
-                 "'n2.example.com':null,'n3.example.com':{'bootenv':'b\\\\ad'},"
-                 "'n4.example.com':{'bootenv':'debian-12-install'}}}}}",
+                 "{'crowbar':{'%s':{'clients':{'n1.example.com':{'bootenv':'local','generation':7,"
+                 "'mac_addresses':['52:54:00:ab:cd:01'],'node_id':12,'v4addr':'x'},"
+                 "'n2.example.com':null,'n3.example.com':{'bootenv':'b\\\\ad','generation':3},"
+                 "'n4.example.com':{'bootenv':'debian-12-install','generation':'1,x'}}}}}",
                  sections[i]);
         CHECK(shell("mkdir fake/publishers && printf '#!/bin/sh\\nexit 1\\n' > "
                     "fake/publishers/%s && chmod +x fake/publishers/%s",
@@ -327,7 +328,7 @@ TEST(a_database_answers_what_the_publisher_took)
                     sections[i]) == 0);
         CHECK(run(sections[i], role, data) == 0);
         CHECK(strcmp(read_text(wall),
-                     "{\"n1.example.com\":{\"bootenv\":\"local\"},"
+                     "{\"n1.example.com\":{\"bootenv\":\"local\",\"generation\":7,\"node_id\":12},"
                      "\"n4.example.com\":{\"bootenv\":\"debian-12-install\"}}") == 0);
         CHECK(says("left out: n3.example.com") && strstr(read_text(saved), "n4.example.com"));
         CHECK(shell("rm -r fake/publishers") == 0);

@@ -108,6 +108,16 @@ static struct rack *start_again(const char *barclamps)
     return r;
 }
 
+/* Nobody waits for a boot generation: edits for the barclamps of both databases. */
+#define NO_BARRIER                                                                                 \
+    {"provisioner.yml", "    flags: [serves-boot]\n", ""},                                         \
+        {"dhcp.yml", "    flags: [serves-boot]\n", ""},                                            \
+        {"roles/provisioner-database.lua", SERVED, "if false then"},                               \
+    {                                                                                              \
+        "roles/dhcp-database.lua", SERVED, "if false then"                                         \
+    }
+#define SERVED "if is_number(generation) and generation > 0 then"
+
 TEST(x01_what_databases_said_of_an_earlier_attempt_does_not_count)
 {
     struct rack *r = start_again(shipped());
@@ -122,9 +132,11 @@ TEST(x01_what_databases_said_of_an_earlier_attempt_does_not_count)
          "      halligan.set_attrib('node', node, 'provisioner-active-bootstate', ASKED)\n"
          "      halligan.set_attrib('node', node, 'dhcp-active-bootstate', ASKED)\n",
          ""},
+        NO_BARRIER,
         {NULL, NULL, NULL}};
     struct copy copy = {0};
     copy_barclamp(&copy, "provisioner", edits);
+    copy_barclamp(&copy, "dhcp", edits);
     r = start_again(copy.path);
     CHECK(r->machines[0].boots > 1);
     rack_free(r);
@@ -293,7 +305,8 @@ TEST(x11_two_changes_at_once_lose_no_client)
     /* As it once was: whoever speaks replaces the whole map by what it knows. */
     const struct edit edits[] = {
         {"roles/dhcp-database.lua",
-         "    halligan.set_attrib('noderole', nr, 'dhcp-clients', { [name] = entry })\n",
+         "    halligan.set_attrib('noderole', halligan.maybe(nr), 'dhcp-clients', "
+         "{ [name] = entry })\n",
          "    local map = { [name] = entry }\n    for i = 1, 8 do\n"
          "      local other = string.format('d52-54-00-00-00-%02x.rack.local', i)\n"
          "      if other ~= name then map[other] = halligan.null end\n    end\n"
@@ -304,6 +317,172 @@ TEST(x11_two_changes_at_once_lose_no_client)
     r = rack_of(copy.path, 3);
     install_all(r);
     CHECK(rack_missing(r) != NULL);
+    rack_free(r);
+    remove_copy(&copy);
+}
+
+/* ---- X9, X10, and the end of the wait ---- */
+
+static bool is_waiting(struct rack *r, int64_t unused)
+{
+    const struct core *core = rack_core(r);
+    for (int64_t id = unused; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        if (core_record(core, TABLE_OUTBOX, id, &record) && record.outbox.generation)
+            return true;
+    }
+    return false;
+}
+
+static bool is_stopped(struct rack *r, int64_t unused)
+{
+    return node(r, 0).stopped && unused == 0;
+}
+
+static struct rack_word ask_power(struct rack *r, const char *action)
+{
+    struct command command = {.kind = COMMAND_NODE_POWER};
+    command.node_power.id = node(r, 0).id;
+    command.node_power.action = str_from(action);
+    return rack_send(r, &command);
+}
+
+/* The databases have something to serve, and cannot. */
+static void wait_in_vain(struct rack *r)
+{
+    install_all(r);
+    set_admin(r, GIVEN_NODE_AVAILABLE, false);
+    r->machines[0].boots_allowed += 3;
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_DEBUG).is_done);
+    CHECK(is_waiting(r, 0) && is_in(r, PLACE_LOCAL));
+    CHECK(rack_until(r, is_stopped, 0, HOUR));
+}
+
+TEST(x01_a_machine_is_not_restarted_into_what_is_not_served)
+{
+    struct rack *r = rack_of(shipped(), 1);
+    wait_in_vain(r);
+    CHECK(is_in(r, PLACE_LOCAL) && r->machines[0].boots == 3 && !node(r, 0).alive);
+    const char *status = str_z(&r->scratch, node(r, 0).status);
+    CHECK(strstr(status, "reboot was not done: dhcp-database on admin.rack.local has not served"));
+    CHECK(strstr(status, "within 600 s"));
+    set_admin(r, GIVEN_NODE_AVAILABLE, true);
+    rack_pass(r, HOUR);
+    CHECK(is_in(r, PLACE_LOCAL) && serves(r, "sledgehammer")); /* it is not done by itself */
+    CHECK(ask_power(r, "reboot").is_done);
+    CHECK(rack_until(r, is_in, PLACE_SLEDGEHAMMER, HOUR));
+    rack_pass(r, HOUR);
+    CHECK(node(r, 0).alive && node(r, 0).status.len == 0);
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_UNDEBUG).is_done);
+    CHECK(rack_until(r, is_done, 0, HOUR));
+    end_well(r);
+}
+
+TEST(x08_a_machine_does_not_wait_for_a_database_in_error)
+{
+    struct rack *r = rack_of(shipped(), 1);
+    install_all(r);
+    const int64_t database = noderole(r, RACK_ADMIN, DHCP).id;
+    struct command enqueue = {.kind = COMMAND_NODEROLE_ENQUEUE};
+    struct command cancel = {.kind = COMMAND_RUN_CANCEL};
+    enqueue.noderole_enqueue.id = database;
+    CHECK(rack_send(r, &enqueue).is_done);
+    cancel.run_cancel.run_id = core_next_id(rack_core(r), TABLE_RUN, 0);
+    CHECK(rack_send(r, &cancel).is_done);
+    CHECK(noderole(r, RACK_ADMIN, DHCP).state == NODEROLE_ERROR);
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_DEBUG).is_done);
+    CHECK(!is_waiting(r, 0) && node(r, 0).stopped);
+    CHECK(strstr(str_z(&r->scratch, node(r, 0).status), "dhcp-database on admin.rack.local is in "
+                                                        "error"));
+    rack_pass(r, HOUR);
+    CHECK(is_in(r, PLACE_LOCAL) && r->machines[0].boots == 3);
+    rack_free(r);
+}
+
+/* Both databases know the machine; those that came later do not. */
+static struct rack *two_databases(const char *barclamps)
+{
+    struct rack *r = rack_of(barclamps, 1);
+    install_all(r);
+    r->machines[0].boots_allowed += 3;
+    CHECK(rack_add_databases(r));
+    CHECK(rack_served(r, r->second_dhcp, 0).len == 0);
+    return r;
+}
+
+static bool second_serves(struct rack *r, int64_t unused)
+{
+    return str_eq(rack_served(r, r->second_dhcp, 0), STR("sledgehammer")) &&
+           str_eq(rack_served(r, r->second_provisioner, 0), STR("sledgehammer")) && unused == 0;
+}
+
+TEST(x09_every_database_has_to_serve_it)
+{
+    struct rack *r = two_databases(shipped());
+    r->delay_ms[RACK_RUN_SLOW] = MINUTE;
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_DEBUG).is_done);
+    while (!serves(r, "sledgehammer") || !second_serves(r, 0)) {
+        CHECK(is_waiting(r, 0) && is_in(r, PLACE_LOCAL) && r->machines[0].boots == 3);
+        rack_pass(r, 5 * SECOND);
+        CHECK(!r->failure[0]);
+    }
+    CHECK(rack_until(r, is_in, PLACE_SLEDGEHAMMER, HOUR));
+    rack_pass(r, HOUR);
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_UNDEBUG).is_done);
+    CHECK(rack_until(r, is_done, 0, HOUR));
+    end_well(r);
+}
+
+/* A database that has come since knows only what it is told: a machine that is switched on makes it
+ * look. */
+TEST(x09_a_database_that_came_later_is_asked_to_serve)
+{
+    struct rack *r = two_databases(shipped());
+    CHECK(ask_power(r, "reboot").is_done);
+    CHECK(is_waiting(r, 0));
+    CHECK(rack_until(r, is_in, PLACE_FIRMWARE, HOUR));
+    CHECK(str_eq(rack_served(r, r->second_dhcp, 0), STR("local")));
+    CHECK(rack_until(r, is_done, 0, HOUR));
+    end_well(r);
+}
+
+/* Down at once, as it once was: it boots what is served at that moment. */
+TEST(x10_debug_redeploy_and_undebug_wait_for_the_databases)
+{
+    struct rack *r = rack_of(shipped(), 1);
+    install_all(r);
+    r->delay_ms[RACK_RUN_SLOW] = 2 * MINUTE; /* longer than the machine takes to ask */
+    r->machines[0].boots_allowed += 2;
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_DEBUG).is_done);
+    CHECK(is_in(r, PLACE_LOCAL) && !serves(r, "sledgehammer"));
+    CHECK(rack_until(r, is_in, PLACE_FIRMWARE, HOUR));
+    CHECK(serves(r, "sledgehammer"));
+    CHECK(rack_until(r, is_in, PLACE_SLEDGEHAMMER, HOUR));
+    rack_pass(r, HOUR);
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_UNDEBUG).is_done);
+    CHECK(rack_until(r, is_in, PLACE_FIRMWARE, HOUR));
+    CHECK(serves(r, "local"));
+    CHECK(rack_until(r, is_done, 0, HOUR));
+
+    r->machines[0].permits++;
+    r->machines[0].boots_allowed += 3;
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_REDEPLOY).is_done);
+    CHECK(rack_until(r, is_in, PLACE_FIRMWARE, HOUR));
+    CHECK(serves(r, "sledgehammer"));
+    CHECK(rack_until(r, is_done, 0, 4 * HOUR));
+    CHECK(r->machines[0].boots_into[PLACE_SLEDGEHAMMER] == 3 && r->machines[0].installs == 2);
+    end_well(r);
+
+    const struct edit edits[] = {NO_BARRIER, {NULL, NULL, NULL}};
+    struct copy copy = {0};
+    copy_barclamp(&copy, "provisioner", edits);
+    copy_barclamp(&copy, "dhcp", edits);
+    r = rack_of(copy.path, 1);
+    install_all(r);
+    r->delay_ms[RACK_RUN_SLOW] = 2 * MINUTE;
+    r->machines[0].boots_allowed += 2;
+    CHECK(rack_node_verb(r, 0, COMMAND_NODE_DEBUG).is_done);
+    CHECK(rack_until(r, is_in, PLACE_FIRMWARE, HOUR) && rack_until(r, is_in, PLACE_LOCAL, HOUR));
     rack_free(r);
     remove_copy(&copy);
 }
@@ -428,12 +607,11 @@ TEST(x16_acknowledging_a_machine_that_is_gone)
     CHECK(!r->failure[0]);
     rack_free(r);
 
-    const struct edit edits[] = {{"roles/dhcp-database.lua",
-                                  "halligan.maybe(name), 'dhcp-active-bootstate', bootenv)",
-                                  "name, 'dhcp-active-bootstate', bootenv)"},
-                                 {"roles/provisioner-database.lua",
-                                  "halligan.maybe(name), 'provisioner-active-bootstate', bootenv)",
-                                  "name, 'provisioner-active-bootstate', bootenv)"},
+    static const char sure[] = "local node = name";
+    static const char maybe[] =
+        "local node = halligan.maybe(is_number(client.node_id) and client.node_id or name)";
+    const struct edit edits[] = {{"roles/dhcp-database.lua", maybe, sure},
+                                 {"roles/provisioner-database.lua", maybe, sure},
                                  {NULL, NULL, NULL}};
     struct copy copy = {0};
     copy_barclamp(&copy, "dhcp", edits);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Publishes what each machine is to be told, and answers on the wall what was published: the boot
-# environment of each client. Nothing is answered before the publisher, when there is one, has taken
-# it, because machines reboot on the strength of this answer.
+# environment and generation of each client. Nothing is answered before the publisher, when there is
+# one, has taken it, because machines reboot on the strength of this answer.
 set -eu
 
 state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
@@ -18,22 +18,28 @@ if [ -x "$publisher" ]; then
         die "the DHCP server did not take what it was told"
 fi
 
-# {"NODE":{"bootenv":"..."},...}; names and boot environments that could break it are left out,
-# and whoever waits for one of them is told so by its deadline.
+# {"NODE":{"bootenv":"...","generation":N,"node_id":N},...}; names and boot environments that could
+# break it are left out, and whoever waits for one of them is told so by its deadline.
 flat_attributes crowbar/dhcp/clients > clients.flat
 wall=$(awk -F '\t' '
     {
         slash = match($1, /\/[^\/]*$/)
         name = substr($1, 1, slash - 1)
-        if (substr($1, slash + 1) != "bootenv")
-            next
-        if (name !~ /^[A-Za-z0-9._-]+$/ || $2 !~ /^[A-Za-z0-9._-]+$/) {
+        key = substr($1, slash + 1)
+        if (key == "bootenv" && name ~ /^[A-Za-z0-9._-]+$/ && $2 ~ /^[A-Za-z0-9._-]+$/) {
+            names[++count] = name
+            bootenv[name] = $2
+        } else if (key == "bootenv")
             print "left out: " name > "/dev/stderr"
-            next
-        }
-        out = out (out == "" ? "" : ",") "\"" name "\":{\"bootenv\":\"" $2 "\"}"
+        else if ((key == "generation" || key == "node_id") && $2 ~ /^[0-9]+$/)
+            number[name, key] = ",\"" key "\":" $2
     }
-    END { print "{" out "}" }' clients.flat)
+    END {
+        for (i = 1; i <= count; i++)
+            printf "%s\"%s\":{\"bootenv\":\"%s\"%s%s}", i == 1 ? "{" : ",", names[i],
+                bootenv[names[i]], number[names[i], "generation"], number[names[i], "node_id"]
+        print count ? "}" : "{}"
+    }' clients.flat)
 printf '%s' "$wall" > wall.tmp
 mkdir -p attrs/crowbar_wall/dhcp/clients
 mv wall.tmp attrs/crowbar_wall/dhcp/clients/wall # may be too long for an argument

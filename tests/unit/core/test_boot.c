@@ -1,0 +1,805 @@
+#include <stdio.h>
+
+#include "core/core_private.h"
+#include "tests/world/world.h"
+
+/* Boot generations and the barrier before power: who is waited for, how long, in which order, and
+ * what a node says when it waited in vain (X1, X8, X9, X10). */
+
+enum { SECOND = 1000, BARRIER_MS = 600 * SECOND };
+
+/* ---- a world with databases ---- */
+
+static void give_hammer(struct world *w, const char *node)
+{
+    DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, node),
+                .hammer_kind_id = core_find(w->core, TABLE_HAMMER_KIND, STR("power")),
+                .username = STR("root")));
+}
+
+/* Machine n1; s1 serves boots on two nodes, s2 on one; all of them active. */
+static struct world *served_world(void)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'tools','source_path':'/tools'},"
+                          "'hammers':[{'name':'power','type':'ipmi','priority':1}]}"));
+    world_role(w, "s1", "'flags':['serves-boot'],'hooks':['on_node_change']");
+    world_role(w, "s2", "'flags':['serves-boot']");
+    world_role(w, "disco", "'jig':'noop','flags':['discovery','milestone']");
+    world_role(w, "plain", "'hooks':['on_node_change']");
+    world_node(w, "n1", NULL);
+    world_node(w, "d1", NULL);
+    world_node(w, "d2", NULL);
+    give_hammer(w, "n1");
+    static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d1"};
+    for (uint32_t i = 0; i < 3; i++) {
+        world_bind(w, servers[i]);
+        world_bring(w, servers[i], "active");
+    }
+    world_bind(w, "disco@n1");
+    world_bring(w, "disco@n1", "active");
+    world_deliver(w);
+    world_forget(w);
+    return w;
+}
+
+static struct command cmd_bootenv(struct world *w, const char *bootenv)
+{
+    return CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_BOOTENV,
+               .bootenv = str_from(bootenv));
+}
+
+static struct command cmd_power(struct world *w, const char *action)
+{
+    return CMD(NODE_POWER, node_power, .id = the_node(w, "n1"), .action = str_from(action));
+}
+
+static struct command cmd_served(struct world *w, const char *server, int64_t generation)
+{
+    struct command command = CMD(NODE_BOOT_SERVED, node_boot_served, .id = the_node(w, "n1"),
+                                 .noderole_id = the_noderole(w, server), .generation = generation);
+    command.depth = 1; /* a hook's word */
+    return command;
+}
+
+static void serve(struct world *w, const char *server, int64_t generation)
+{
+    DONE(w, cmd_served(w, server, generation));
+}
+
+/* The world's clock for deadlines. */
+static int64_t mono_ms(const struct world *w)
+{
+    return w->now_ms - 1600000000000;
+}
+
+/* Time passes, and somebody notices. */
+static void pass(struct world *w, int64_t ms)
+{
+    w->now_ms += ms;
+    DONE(w, CMD(TICK, tick, .unused = 0));
+}
+
+static bool is_waiting(struct world *w, const char *action)
+{
+    for (int64_t id = 0; (id = core_next_id(w->core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        CHECK(core_record(w->core, TABLE_OUTBOX, id, &record));
+        if (record.outbox.kind == OUTBOX_POWER && record.outbox.generation &&
+            str_eq(record.outbox.detail, str_from(action)))
+            return true;
+    }
+    return false;
+}
+
+/* Orders that the last step gave, told as "reset; on". */
+static const char *told(struct world *w)
+{
+    struct buf b = buf_in(&w->arena);
+    for (const struct effect *e = w->fx.first; e; e = e->next) {
+        struct record record;
+        if (e->kind != EFFECT_OUTBOX || !core_record(w->core, TABLE_OUTBOX, e->id, &record) ||
+            record.outbox.kind != OUTBOX_POWER)
+            continue;
+        buf_put_z(&b, b.len ? "; " : "");
+        buf_put_str(&b, record.outbox.detail);
+    }
+    return str_z(&w->arena, buf_str(&b));
+}
+
+static const char *status(struct world *w)
+{
+    return str_z(&w->arena, read_node(w, "n1").status);
+}
+
+static const char *seen(struct world *w)
+{
+    return shown(w, read_node(w, "n1").boot_seen);
+}
+
+/* Of power rows, whatever their state. */
+static uint32_t orders(struct world *w)
+{
+    uint32_t count = 0;
+    for (int64_t id = 0; (id = core_next_id(w->core, TABLE_OUTBOX, id)) != 0;) {
+        struct record record;
+        CHECK(core_record(w->core, TABLE_OUTBOX, id, &record));
+        count += record.outbox.kind == OUTBOX_POWER;
+    }
+    return count;
+}
+
+/* Hooks and the boot device are out of the way: only what is asked from now on is looked at. */
+static void clear(struct world *w)
+{
+    world_deliver(w);
+    world_forget(w);
+}
+
+static void why_is(struct world *w, enum table table, int64_t id, enum cause_code code,
+                   const char *text)
+{
+    const struct cause *cause = core_why(w->core, table, id, &w->arena);
+    CHECK(cause);
+    while (cause->next)
+        cause = cause->next;
+    CHECK(cause->code == code);
+    SAYS(str_z(&w->arena, cause->text), text);
+}
+
+/* ---- generations ---- */
+
+TEST(a_generation_is_counted_when_what_is_booted_changes)
+{
+    struct world *w = served_world();
+    CHECK(read_node(w, "n1").boot_generation == 0);
+    DONE(w, cmd_bootenv(w, "sledgehammer")); /* as it was */
+    CHECK(read_node(w, "n1").boot_generation == 0);
+    DONE(w, cmd_bootenv(w, "local"));
+    DONE(w, cmd_bootenv(w, "local"));
+    CHECK(read_node(w, "n1").boot_generation == 1);
+    DONE(w, cmd_bootenv(w, "debian-install"));
+    DONE(w, cmd_bootenv(w, "local"));
+    CHECK(read_node(w, "n1").boot_generation == 3);
+    world_reload(w);
+    CHECK(read_node(w, "n1").boot_generation == 3);
+    world_close(w);
+}
+
+/* ---- who is believed ---- */
+
+TEST(what_is_served_only_goes_forward)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    DONE(w, cmd_bootenv(w, "debian-install"));
+    SAYS(seen(w), "{}");
+    serve(w, "s1@d1", 3); /* it has not come to that */
+    SAYS(seen(w), "{}");
+    serve(w, "s1@d1", 2);
+    const char *two = seen(w);
+    serve(w, "s1@d1", 1);
+    serve(w, "s1@d1", 0);
+    serve(w, "s1@d1", -5);
+    SAYS(seen(w), two);
+    CHECK(w->fx.count == 0);
+    world_close(w);
+}
+
+TEST(only_who_serves_boots_is_believed)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    SAYS(REFUSED(w, cmd_served(w, "disco@n1", 1), BAD_VALUE, "noderole_id"),
+         "its role does not serve boots: that takes the flag serves-boot");
+    struct command command = cmd_served(w, "s1@d1", 1);
+    command.depth = 0; /* an operator's word */
+    SAYS(REFUSED(w, command, NOT_SUPPORTED, "generation"), "only who served it can say so");
+    command = cmd_served(w, "s1@d1", 1);
+    command.node_boot_served.id = 999;
+    REFUSED(w, command, NOT_FOUND, "id");
+    command.if_turn = IF_THERE;
+    DONE(w, command);
+    command = cmd_served(w, "s1@d1", 1);
+    command.node_boot_served.noderole_id = 999;
+    REFUSED(w, command, NOT_FOUND, "noderole_id");
+    command.if_turn = IF_THERE;
+    DONE(w, command);
+    SAYS(seen(w), "{}");
+    world_close(w);
+}
+
+TEST(who_is_gone_is_forgotten)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    serve(w, "s1@d1", 1);
+    serve(w, "s1@d2", 1);
+    char both[64], one[64];
+    snprintf(both, sizeof both, "{'%lld':1,'%lld':1}", (long long)the_noderole(w, "s1@d1"),
+             (long long)the_noderole(w, "s1@d2"));
+    snprintf(one, sizeof one, "{'%lld':1,'%lld':1}", (long long)the_noderole(w, "s1@d2"),
+             (long long)the_noderole(w, "s2@d1"));
+    SAYS(seen(w), both);
+    DONE(w, cmd_propose(w, "s1@d1"));
+    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "s1@d1")));
+    world_commit_deployment(w, "system");
+    CHECK(!world_bound(w, "s1@d1"));
+    serve(w, "s2@d1", 1);
+    SAYS(seen(w), one);
+    world_close(w);
+}
+
+/* ---- the barrier ---- */
+
+TEST(x10_a_machine_is_not_restarted_before_everybody_has_served)
+{
+    static const char *const actions[] = {"reboot", "reset", "cycle", "on", "pxeboot"};
+    for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        struct world *w = served_world();
+        DONE(w, cmd_bootenv(w, "local"));
+        clear(w);
+        DONE(w, cmd_power(w, actions[i]));
+        SAYS(told(w), "");
+        CHECK(is_waiting(w, actions[i]) && orders(w) == 1);
+        serve(w, "s1@d1", 1);
+        SAYS(told(w), "");
+        serve(w, "s2@d1", 1);
+        SAYS(told(w), "");
+        serve(w, "s1@d2", 1); /* X9: each of them, not each role */
+        SAYS(told(w), actions[i]);
+        CHECK(!is_waiting(w, actions[i]) && orders(w) == 1);
+        SAYS(status(w), "");
+        world_close(w);
+    }
+}
+
+TEST(what_makes_nothing_boot_never_waits)
+{
+    static const char *const actions[] = {"off", "identify", "status"};
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        world_step(w, cmd_power(w, actions[i]));
+        if (w->out.verdict == VERDICT_DONE) /* as far as the hammer offers it */
+            SAYS(told(w), actions[i]);
+        CHECK(!is_waiting(w, actions[i]));
+    }
+    CHECK(orders(w) > 0);
+    world_close(w);
+}
+
+TEST(the_boot_device_never_waits)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    SAYS(told(w), "boot disk");
+    DONE(w, cmd_bootenv(w, "debian-install"));
+    SAYS(told(w), "boot pxe");
+    world_close(w);
+}
+
+static void power_goes_at_once(struct world *w)
+{
+    DONE(w, cmd_power(w, "reset"));
+    SAYS(told(w), "reset");
+    CHECK(core_next_deadline(w->core) == -1);
+    world_close(w);
+}
+
+TEST(power_goes_at_once_when_nothing_has_changed)
+{
+    power_goes_at_once(served_world());
+}
+
+TEST(power_goes_at_once_when_everything_is_served)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    serve(w, "s1@d1", 1);
+    serve(w, "s1@d2", 1);
+    serve(w, "s2@d1", 1);
+    power_goes_at_once(w);
+}
+
+TEST(power_goes_at_once_when_nobody_serves)
+{
+    struct world *w = served_world();
+    static const char *const servers[] = {"s1@d1", "s1@d2", "s2@d1"};
+    for (uint32_t i = 0; i < 3; i++)
+        DONE(w, cmd_propose(w, servers[i])); /* not committed: they serve nobody */
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    power_goes_at_once(w);
+}
+
+TEST(power_goes_at_once_with_the_test_jig_or_without_a_barrier)
+{
+    static const uint32_t given[] = {GIVEN_SETTINGS_TEST_JIG, GIVEN_SETTINGS_BARRIER};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct world *w = served_world();
+        DONE(w, cmd_bootenv(w, "local"));
+        clear(w);
+        DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = given[i], .test_jig = true,
+                    .barrier_s = 0));
+        power_goes_at_once(w);
+    }
+}
+
+TEST(a_laggard_is_asked_to_look_at_the_node_again)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    world_alive(w, "n1", false);
+    clear(w);
+    DONE(w, cmd_power(w, "on")); /* which changes nothing about the node */
+    HEARD(w, "power on n1; on_node_change s1 n1");
+    world_close(w);
+}
+
+/* ---- verbs ---- */
+
+TEST(x10_redeploy_debug_and_undebug_wait)
+{
+    static const enum command_kind verbs[] = {COMMAND_NODE_REDEPLOY, COMMAND_NODE_DEBUG,
+                                              COMMAND_NODE_UNDEBUG};
+    static const char *const actions[] = {"reset", "reboot", "reboot"};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct world *w = served_world();
+        if (verbs[i] != COMMAND_NODE_UNDEBUG)
+            DONE(w, cmd_bootenv(w, "local"));
+        clear(w);
+        const int64_t generation = read_node(w, "n1").boot_generation + 1;
+        DONE(w, ((struct command){.kind = verbs[i], .node_commit = {.id = the_node(w, "n1")}}));
+        CHECK(read_node(w, "n1").boot_generation == generation);
+        CHECK(is_waiting(w, actions[i]) || is_waiting(w, "reset"));
+        CHECK(!read_node(w, "n1").alive);
+        serve(w, "s1@d1", generation);
+        serve(w, "s1@d2", generation);
+        CHECK(orders(w) == 2 && !told(w)[0]); /* the boot device, and it */
+        serve(w, "s2@d1", generation);
+        CHECK(told(w)[0]);
+        world_close(w);
+    }
+}
+
+TEST(a_run_that_asks_for_a_reboot_waits)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    world_bind(w, "plain@n1");
+    world_bring(w, "plain@n1", "transition");
+    clear(w);
+    world_finish_with(
+        w, "plain@n1",
+        (struct run_done_command){.result = RESULT_OK, .node_dead = true, .power = STR("reboot")});
+    CHECK(is_waiting(w, "reboot") && !read_node(w, "n1").alive);
+    world_close(w);
+}
+
+/* ---- order ---- */
+
+TEST(what_was_asked_first_is_done_first)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reset"));
+    DONE(w, cmd_power(w, "off"));
+    SAYS(told(w), "");
+    DONE(w, cmd_bootenv(w, "debian-install"));
+    SAYS(told(w), "");
+    DONE(w, cmd_power(w, "on"));
+    CHECK(is_waiting(w, "off") && is_waiting(w, "boot pxe") && is_waiting(w, "on"));
+    world_reload(w);
+    serve(w, "s1@d1", 2);
+    serve(w, "s1@d2", 1);
+    serve(w, "s2@d1", 1);
+    SAYS(told(w), "reset; off; boot pxe"); /* and no further: "on" is about the second */
+    serve(w, "s1@d2", 2);
+    serve(w, "s2@d1", 2);
+    SAYS(told(w), "on");
+    world_close(w);
+}
+
+TEST(what_stands_behind_goes_on_when_the_first_is_given_up)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reset"));
+    DONE(w, CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_BARRIER, .barrier_s = 0));
+    DONE(w, cmd_power(w, "on")); /* no barrier any more, but a line */
+    CHECK(is_waiting(w, "on"));
+    pass(w, BARRIER_MS);
+    SAYS(told(w), "on");
+    CHECK(orders(w) == 1);
+    HAS(status(w), "reset was not done");
+    world_close(w);
+}
+
+TEST(a_later_row_may_be_given_up_before_an_earlier_one)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reset"));
+    DONE(w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_BARRIER, .barrier_s = 10));
+    DONE(w, cmd_power(w, "on"));
+    pass(w, 11 * SECOND);
+    CHECK(is_waiting(w, "reset") && !is_waiting(w, "on"));
+    SAYS(status(w), "on was not done: s1 on d1.example.com has not served boot generation 1 within "
+                    "10 s");
+    CHECK(core_next_deadline(w->core) > mono_ms(w));
+    world_close(w);
+}
+
+/* ---- an end to it ---- */
+
+TEST(x01_it_waits_for_so_long_and_no_longer)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    const int64_t asked_ms = mono_ms(w);
+    serve(w, "s1@d1", 1);
+    serve(w, "s2@d1", 1);
+    CHECK(core_next_deadline(w->core) == asked_ms + BARRIER_MS);
+    pass(w, BARRIER_MS - 10 * SECOND);
+    CHECK(is_waiting(w, "reboot"));
+    clear(w);
+    pass(w, 10 * SECOND);
+    CHECK(orders(w) == 0 && core_next_deadline(w->core) == -1);
+    SAYS(status(w), "reboot was not done: s1 on d2.example.com has not served boot generation 1 "
+                    "within 600 s");
+    HEARD(w, "on_node_change plain n1; on_node_change s1 n1");
+    CHECK(!read_node(w, "n1").alive); /* what it should be running is not there */
+    serve(w, "s1@d2", 1);
+    SAYS(told(w), "");
+
+    DONE(w, cmd_power(w, "reboot")); /* asked again, it is done */
+    SAYS(told(w), "reboot");
+    HAS(status(w), "was not done");
+    clear(w);
+    SAYS(status(w), "");
+    world_close(w);
+}
+
+/* The machine still runs what it ran: that it lives is true, and not what was meant. */
+TEST(x10_nothing_runs_on_a_machine_that_was_to_be_restarted)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    struct command lives = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
+                               .given = GIVEN_NODE_ALIVE, .alive = true);
+    HAS(REFUSED(w, lives, WRONG_STATE, "alive"), "is restarted as soon as what it boots is served");
+    struct command starts = lives;
+    starts.node_update.given |= GIVEN_NODE_BOOTENV;
+    starts.node_update.alive = false;
+    starts.node_update.bootenv = STR("sledgehammer");
+    REFUSED(w, starts, WRONG_STATE, "alive");
+    starts.node_update.bootenv = STR("local"); /* as it is */
+    DONE(w, starts);
+    pass(w, BARRIER_MS);
+    CHECK(read_node(w, "n1").stopped);
+    clear(w);
+    DONE(w, lives);
+    world_deliver(w);
+    world_anneal(w);
+    IS(w, "disco@n1", "todo");
+    HAS(status(w), "reboot was not done");
+    why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_NODE_STOPPED, status(w));
+
+    serve(w, "s1@d1", 1);
+    serve(w, "s1@d2", 1);
+    serve(w, "s2@d1", 1);
+    DONE(w, cmd_power(w, "reboot"));
+    world_deliver(w);
+    CHECK(!read_node(w, "n1").stopped && !read_node(w, "n1").alive && !status(w)[0]);
+    DONE(w, lives);
+    world_deliver(w);
+    world_anneal(w);
+    IS(w, "disco@n1", "active");
+    world_close(w);
+}
+
+TEST(who_is_only_to_come_on_may_be_alive_already)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    world_alive(w, "n1", false);
+    clear(w);
+    DONE(w, cmd_power(w, "on"));
+    CHECK(is_waiting(w, "on"));
+    world_alive(w, "n1", true); /* somebody pressed the button */
+    pass(w, BARRIER_MS);
+    HAS(status(w), "on was not done");
+    CHECK(!read_node(w, "n1").stopped && read_node(w, "n1").alive);
+    world_close(w);
+}
+
+TEST(a_machine_that_waits_is_restarted_once)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reset"));
+    DONE(w, cmd_power(w, "reboot"));
+    CHECK(!is_waiting(w, "reset") && is_waiting(w, "reboot") && orders(w) == 1);
+    DONE(w, cmd_power(w, "off"));
+    DONE(w, cmd_power(w, "reset")); /* not the same as before: it was off between */
+    CHECK(orders(w) == 3);
+    serve(w, "s1@d1", 1);
+    serve(w, "s1@d2", 1);
+    serve(w, "s2@d1", 1);
+    SAYS(told(w), "reboot; off; reset");
+    DONE(w, cmd_power(w, "reset")); /* and what has been told stays told */
+    CHECK(orders(w) == 4);
+    world_close(w);
+}
+
+TEST(a_restart_of_the_daemon_begins_the_time_again)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    pass(w, BARRIER_MS - 10 * SECOND);
+    world_reload(w);
+    struct effects again = {0};
+    core_resume(w->core, &w->arena, &again);
+    for (const struct effect *e = again.first; e; e = e->next) {
+        struct record record;
+        CHECK(e->kind == EFFECT_OUTBOX && core_record(w->core, TABLE_OUTBOX, e->id, &record));
+        CHECK(record.outbox.kind != OUTBOX_POWER); /* nobody is told of it now */
+    }
+    CHECK(is_waiting(w, "reboot"));
+    CHECK(core_next_deadline(w->core) > mono_ms(w) + BARRIER_MS - 10 * SECOND);
+    pass(w, BARRIER_MS - 10 * SECOND);
+    CHECK(is_waiting(w, "reboot"));
+    pass(w, 11 * SECOND);
+    CHECK(!is_waiting(w, "reboot"));
+    world_close(w);
+}
+
+TEST(x08_nobody_waits_for_a_server_in_error)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    DONE(w, cmd_retry(w, "s1@d2"));
+    world_deliver(w);
+    world_anneal(w);
+    IS(w, "s1@d2", "transition");
+    DONE(w, cmd_power(w, "reboot"));
+    CHECK(is_waiting(w, "reboot"));
+    world_finish(w, "s1@d2", RESULT_FAILED); /* while it waits */
+    CHECK(!is_waiting(w, "reboot"));
+    const char *why = "reboot was not done: s1 on d2.example.com is in error and has not served "
+                      "boot generation 1";
+    SAYS(status(w), why);
+    clear(w);
+    DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1"))); /* somebody has seen it */
+    SAYS(status(w), "");
+    clear(w);
+    DONE(w, cmd_power(w, "reboot")); /* and when it is asked for */
+    SAYS(told(w), "");
+    CHECK(orders(w) == 0);
+    SAYS(status(w), why);
+    CHECK(!read_node(w, "n1").alive);
+
+    /* One that is in error after it has served stands in nobody's way. */
+    serve(w, "s1@d2", 1);
+    DONE(w, cmd_power(w, "on"));
+    CHECK(is_waiting(w, "on"));
+    serve(w, "s1@d1", 1);
+    serve(w, "s2@d1", 1);
+    SAYS(told(w), "on");
+    world_close(w);
+}
+
+TEST(who_goes_is_waited_for_no_longer)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    serve(w, "s1@d1", 1);
+    DONE(w, cmd_propose(w, "s1@d2"));
+    CHECK(is_waiting(w, "reboot"));
+    DONE(w, CMD(NODE_PROPOSE, node_propose, .id = the_node(w, "d1")));
+    SAYS(told(w), "reboot");
+    world_close(w);
+}
+
+TEST(a_role_that_serves_no_more_is_waited_for_no_longer)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    serve(w, "s1@d1", 1);
+    serve(w, "s1@d2", 1);
+    DONE(w, cmd_power(w, "reboot"));
+    CHECK(is_waiting(w, "reboot"));
+    struct record role, barclamp;
+    CHECK(core_record(w->core, TABLE_ROLE, the_role(w, "s2"), &role));
+    CHECK(core_record(w->core, TABLE_BARCLAMP, role.role.barclamp_id, &barclamp));
+    char document[300];
+    snprintf(document, sizeof document,
+             "{'barclamp':{'name':'%.*s','source_path':'%.*s'},"
+             "'roles':[{'name':'s2','jig':'script'}]}",
+             STR_FMT_ARGS(barclamp.barclamp.name), STR_FMT_ARGS(barclamp.barclamp.source_path));
+    DONE(w, cmd_import(w, document));
+    CHECK(!is_waiting(w, "reboot") && orders(w) == 1);
+    world_close(w);
+}
+
+TEST(the_test_jig_lets_everybody_go)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    DONE(w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
+    SAYS(told(w), "reboot");
+    world_close(w);
+}
+
+TEST(a_machine_that_goes_takes_what_waits_along)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    DONE(w, cmd_power(w, "off"));
+    DONE(w, CMD(NODE_DELETE, node_delete, .id = the_node(w, "n1")));
+    CHECK(orders(w) == 0 && core_next_deadline(w->core) == -1);
+    world_close(w);
+}
+
+TEST(a_refused_step_lets_nobody_go)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    REFUSED(w, cmd_power(w, "sing"), NO_POWER_ACTION, NULL);
+    CHECK(is_waiting(w, "reboot") && orders(w) == 1);
+    world_close(w);
+}
+
+TEST(an_answer_to_what_nobody_was_told_changes_nothing)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    const int64_t row = world_waiting(w, "power reboot n1");
+    CHECK(row);
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .failed = true, .text = STR("no")));
+    CHECK(is_waiting(w, "reboot"));
+    SAYS(status(w), "");
+    world_close(w);
+}
+
+/* ---- what the node says ---- */
+
+TEST(a_power_action_that_fails_is_told)
+{
+    struct world *w = served_world();
+    DONE(w, cmd_power(w, "reset"));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power reset n1"),
+                .failed = true, .text = STR("the BMC is away")));
+    SAYS(status(w), "reset failed: the BMC is away");
+    world_reload(w);
+    SAYS(status(w), "reset failed: the BMC is away");
+    DONE(w, cmd_bootenv(w, "local")); /* the boot device says nothing about its power */
+    world_deliver(w);
+    SAYS(status(w), "reset failed: the BMC is away");
+    DONE(w, cmd_power(w, "off"));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power off n1")));
+    SAYS(status(w), "");
+    DONE(w, cmd_power(w, "off"));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power off n1"),
+                .failed = true));
+    SAYS(status(w), "off failed");
+    world_alive(w, "n1", true);
+    SAYS(status(w), "");
+    world_close(w);
+}
+
+TEST(a_long_failure_is_cut_between_characters)
+{
+    struct world *w = served_world();
+    char *text = arena_alloc(&w->arena, TEXT_MAX);
+    for (uint32_t i = 0; i + 1 < TEXT_MAX; i += 2) {
+        text[i] = (char)0xc3;
+        text[i + 1] = (char)0xa9;
+    }
+    DONE(w, cmd_power(w, "off"));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "power off n1"),
+                .failed = true, .text = (struct str){text, TEXT_MAX / 2 * 2}));
+    const struct str said = read_node(w, "n1").status;
+    CHECK(said.len > 1000 && said.len < TEXT_MAX && str_is_clean(said));
+    world_reload(w);
+    world_close(w);
+}
+
+TEST(why_names_who_is_waited_for_and_what_went_wrong)
+{
+    struct world *w = served_world();
+    const int64_t n1 = the_node(w, "n1");
+    DONE(w, cmd_bootenv(w, "local"));
+    clear(w);
+    DONE(w, cmd_power(w, "reboot"));
+    serve(w, "s1@d1", 1);
+    const char *waits =
+        "node `n1.example.com` is waiting for `s1` on `d2.example.com` to serve boot generation 1";
+    clear(w);
+    why_is(w, TABLE_NODE, n1, CAUSE_BOOT_NOT_SERVED, waits);
+    why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_BOOT_NOT_SERVED, waits);
+    pass(w, BARRIER_MS);
+    clear(w);
+    why_is(w, TABLE_NODE, n1, CAUSE_POWER_FAILED, status(w));
+    why_is(w, TABLE_NODEROLE, the_noderole(w, "disco@n1"), CAUSE_POWER_FAILED, status(w));
+    DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "disco@n1")));
+    world_commit_deployment(w, "system");
+    why_is(w, TABLE_NODE, n1, CAUSE_POWER_FAILED, status(w));
+    serve(w, "s1@d2", 1);
+    serve(w, "s2@d1", 1);
+    DONE(w, cmd_power(w, "reboot"));
+    clear(w);
+    why_is(w, TABLE_NODE, n1, CAUSE_NONE, "node `n1.example.com` has nothing left to do");
+    world_close(w);
+}
+
+/* ---- loading ---- */
+
+static void check_corrupt(struct outbox_record bad)
+{
+    struct core *c = core_new();
+    struct core *model = core_new();
+    const char *what = NULL;
+    core_found(model, 1000);
+    for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
+        for (int64_t id = 0; (id = core_next_id(model, (enum table)t, id)) != 0;) {
+            struct record record;
+            CHECK(core_record(model, (enum table)t, id, &record));
+            CHECK(core_load(c, &record, &what) == OK);
+        }
+    bad.id = 1;
+    bad.created_at = bad.updated_at = 1000;
+    bad.detail = STR("on");
+    struct record record = {.table = TABLE_OUTBOX, .outbox = bad};
+    CHECK(core_load(c, &record, &what) == ERR_CORRUPT && what);
+    core_free(c);
+    core_free(model);
+}
+
+TEST(a_row_that_cannot_wait_is_not_loaded)
+{
+    check_corrupt((struct outbox_record){
+        .kind = OUTBOX_PROBE, .object = TABLE_NODE, .object_id = 1, .generation = 1});
+    check_corrupt((struct outbox_record){
+        .kind = OUTBOX_POWER, .object = TABLE_NODE, .object_id = 99, .generation = 1});
+    check_corrupt((struct outbox_record){
+        .kind = OUTBOX_POWER, .object = TABLE_ROLE, .object_id = 1, .generation = 1});
+    check_corrupt((struct outbox_record){
+        .kind = OUTBOX_POWER, .object = TABLE_NODE, .object_id = 1, .generation = -1});
+    check_corrupt((struct outbox_record){.kind = OUTBOX_POWER,
+                                         .object = TABLE_NODE,
+                                         .object_id = 1,
+                                         .generation = 1,
+                                         .left_ms = RUN_TIME_S_MAX * INT64_C(1000) + 1});
+    check_corrupt((struct outbox_record){.kind = OUTBOX_POWER,
+                                         .object = TABLE_NODE,
+                                         .object_id = 1,
+                                         .generation = 1,
+                                         .left_ms = -1});
+}
