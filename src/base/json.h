@@ -87,9 +87,6 @@ struct json *json_merge(struct arena *a, const struct json *left, const struct j
 /* {"a":{"b":value}} for path "a/b"; the value itself for "". */
 struct json *json_wrap(struct arena *a, struct str slash_path, const struct json *value);
 
-/* The same on canonical texts, with short cuts for "{}" and equal texts: the result may be one of
- * the inputs itself. */
-struct str json_text_merge(struct arena *a, struct str left, struct str right);
 /* `doc` with the object merged in, both canonical texts: as json_merge, but without making trees of
  * them. With drop_nulls a member that is null in the object is taken out instead. A doc that is no
  * object counts for {}. */

@@ -305,27 +305,3 @@ struct json *json_wrap(struct arena *a, struct str slash_path, const struct json
         end = from - 1;
     }
 }
-
-static struct json *read_canonical(struct arena *a, struct str text)
-{
-    struct json *value = NULL;
-    uint32_t offset;
-    const char *what;
-    must(json_read(a, text, &value, &offset, &what) == OK);
-    return value;
-}
-
-struct str json_text_merge(struct arena *a, struct str left, struct str right)
-{
-    const struct str nothing = STR("{}");
-    if (str_eq(left, nothing) || str_eq(left, right))
-        return right;
-    /* Anything but two objects: the right side replaces the left. */
-    if (!str_starts(left, STR("{")) || !str_starts(right, STR("{")))
-        return right;
-    if (str_eq(right, nothing))
-        return left;
-    struct json *merged = read_canonical(a, left);
-    absorb(merged, read_canonical(a, right), 0);
-    return json_write(a, merged);
-}

@@ -74,7 +74,6 @@ void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing);
  * jig usable. */
 bool noderole_is_runnable(const struct core *c, noderole_ix nr);
 /* commit of one PROPOSED noderole (hook asked, data published, timeline stamped, settled). */
-bool noderole_commit(struct core *c, noderole_ix nr);
 /* The same for many, in the order given. */
 bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t count);
 void noderole_propose(struct core *c, noderole_ix nr);

@@ -265,37 +265,45 @@ static void hold_children(struct core *c, noderole_ix member)
     }
 }
 
-bool noderole_commit(struct core *c, noderole_ix ix)
+static void commit(struct core *c, noderole_ix ix)
 {
     if (!may_commit(c, ix))
-        return false;
+        return;
     const struct noderole *nr = noderole_at(c, ix);
     const role_ix role = nr->role;
     const uint32_t defines = role_at(c, role)->hooks;
     if (defines & 1u << HOOK_COMMIT &&
         !hooks_ask(c, HOOK_COMMIT, role, hooks_noderole_argument(c, ix)))
-        return false;
+        return;
 
     timeline_commit_noderole(c, ix, doc_of(c, nr->proposed_data));
     noderole_apply(c, ix, EVENT_COMMIT);
     if (role_at(c, role)->flags & ROLE_CLUSTER)
         hold_children(c, ix);
+}
 
-    const node_ix node = noderole_at(c, ix)->node;
-    if (!node_at(c, node)->alive && node_can_power(c, node, STR("on")))
-        outbox_power_once(c, node, STR("on"));
-    return true;
+/* What is committed is to be done, also where the machine is off. */
+static bool wants_power(const struct core *c, noderole_ix ix)
+{
+    const node_ix n = noderole_at(c, ix)->node;
+    return !node_at(c, n)->alive && node_can_power(c, n, STR("on"));
 }
 
 enum { AHEAD = 8 }; /* rows asked for before their turn comes */
 
 bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t count)
 {
+    bool any_off = false;
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
             row_soon(c, TABLE_NODEROLE, items[i + AHEAD].v);
-        noderole_commit(c, items[i]);
+        commit(c, items[i]);
+        any_off = any_off || wants_power(c, items[i]);
     }
+    /* Last, when everybody is committed whom power has to wait for. */
+    for (uint32_t i = 0; any_off && i < count && !refused(c); i++)
+        if (wants_power(c, items[i]))
+            outbox_power_once(c, noderole_at(c, items[i])->node, STR("on"));
     return !refused(c);
 }
 

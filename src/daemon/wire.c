@@ -387,6 +387,9 @@ void wire_close(struct wires *w, bool for_good)
     history_free(w->history);
     w->history = NULL;
     store_close(l->store);
+    if (l->runner && runner_count(l->runner))
+        log_with(LOG_NOTICE, LOG_FIELDS(LOG_I64("runs", runner_count(l->runner))),
+                 "runs go on without us; the next start takes them up");
     runner_close(l->runner, for_good);
     transitions_free(l->transitions);
     hooks_close(l->hooks);

@@ -8,7 +8,6 @@
 set -u
 
 place=$1
-unset HALLIGAN_RUN # the supervisor's mark; scripts have another meaning for it
 code=0
 sh "$place/runner.sh" "$place/scripts" >&2 || code=$?
 if [ "$code" -eq 255 ]; then # the way ssh says that it failed itself

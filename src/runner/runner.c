@@ -96,11 +96,6 @@ struct runner_port runner_port(struct runner *r)
     return (struct runner_port){.self = r, .start = start, .cancel = cancel, .query = query};
 }
 
-bool runner_has(const struct runner *r, int64_t run_id, uint32_t attempt)
-{
-    return runs_find(r, run_id, attempt) != NULL;
-}
-
 uint32_t runner_count(const struct runner *r)
 {
     return r->run_count;
@@ -116,8 +111,10 @@ static bool open_client(struct runner *r)
                                             .epoch = r->epoch,
                                             .idle_ms = r->setup.exec_idle_ms};
     if (exec_client_open(&setup, steps_seams(r), &r->client) != OK) {
-        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("directory", r->setup.data)),
-                 "there is no way to halligan-exec (%s), trying again", strerror(errno));
+        if (!r->has_complained)
+            log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("directory", r->setup.data)),
+                     "there is no way to halligan-exec (%s), trying again", strerror(errno));
+        r->has_complained = true;
         return false;
     }
     r->spoken = r->epoch;

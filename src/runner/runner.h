@@ -83,14 +83,13 @@ NODISCARD err runner_open(const struct runner_setup *setup, struct runner_seams 
  * stop for good, so that a supervisor with nothing to do need not wait for us. NULL is fine. */
 void runner_close(struct runner *r, bool bye);
 struct runner_port runner_port(struct runner *r);
-/* Is this run ours? A cancel does not name its jig. One that nobody has, after a start, belongs
- * here: the supervisor may know it. */
-bool runner_has(const struct runner *r, int64_t run_id, uint32_t attempt);
 /* How many runs are open. */
 uint32_t runner_count(const struct runner *r);
 
 /* Do what was ordered and what came, and hand answers over. What is not taken waits for the next
- * time. True when an answer was handed over. Must not be called without a core to ask for facts. */
+ * time. True when an answer was handed over. Must not be called without a core to ask for facts,
+ * nor in the middle of the orders of a start: a run of before it that nobody has ordered when the
+ * first of them are looked at is nobody's, and is cancelled. */
 bool runner_pump(struct runner *r);
 /* What became of a command that was submitted with this request. OK: it is durable. ERR_REFUSED:
  * the core did not like it. Anything else: it is not in the store. */

@@ -96,6 +96,7 @@ struct runner {
     struct runner_kitchen kitchen;
     struct exec_client *client; /* NULL: before the first order */
     int place;                  /* the supervisor's directory, for its spool; -1: none yet */
+    bool has_complained;        /* that there cannot be one */
     bool is_connected;
     bool is_listing;   /* all that it has is to be told, after what was asked */
     bool is_unsettled; /* the journal is of an earlier boot */

@@ -122,6 +122,7 @@ static void close_off(struct runner *r, struct run *run)
 
 static void go_on_swept(struct runner *r, struct run *run)
 {
+    jobs_remove_made(r, run);
     run->is_swept = true;
     run->stage = STAGE_ENDED;
     runs_set_due(r, run);
@@ -269,6 +270,16 @@ static void take_stranger(struct runner *r, const struct exec_run *run, bool is_
     exec_client_cancel(r->client, run->run_id, run->attempt);
 }
 
+/* It was not known, and answered so; an order that had been given up for lost came through after
+ * all. */
+static void take_late(struct runner *r, struct run *run)
+{
+    if (run->stage != STAGE_ANSWERED || run->is_known)
+        return;
+    run->is_known = true;
+    exec_client_cancel(r->client, run->run_id, run->attempt);
+}
+
 static struct run *sweep_of(const struct runner *r, int64_t id, uint32_t attempt)
 {
     struct run *run = id >= SWEEP_IDS ? runs_find(r, id - SWEEP_IDS, attempt) : NULL;
@@ -285,8 +296,10 @@ static void begun(void *self, const struct exec_begun *m)
         take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, false);
         return;
     }
-    if (!is_waited_for(run))
+    if (!is_waited_for(run)) {
+        take_late(r, run);
         return;
+    }
     run->stage = STAGE_RUNNING;
     run->is_known = true;
     runs_clear_doubt(r, run);
@@ -304,10 +317,8 @@ static void ended(void *self, const struct exec_ended *m)
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
-    if (swept) {
-        jobs_remove_made(r, swept);
+    if (swept)
         go_on_swept(r, swept);
-    }
     if (!run) {
         take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, true);
     } else if (is_waited_for(run)) {
@@ -316,6 +327,10 @@ static void ended(void *self, const struct exec_ended *m)
         runs_set_end(run, m);
         run->stage = STAGE_ENDED;
         runs_set_due(r, run);
+        if (m->how != EXEC_EXITED)
+            log_with(LOG_INFO,
+                     LOG_FIELDS(LOG_I64("run", m->run_id), LOG_I64("attempt", m->attempt)),
+                     "a run did not end by itself: %s", exec_how_name((enum exec_how)m->how));
     }
     wake(r);
 }
@@ -351,12 +366,10 @@ static void not_known(void *self, const struct exec_not_known *m)
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
-    if (swept) {
-        jobs_remove_made(r, swept);
+    if (swept)
         go_on_swept(r, swept);
-    } else if (run) {
+    else if (run)
         take_not_known(r, run, m->begun);
-    }
     wake(r);
 }
 

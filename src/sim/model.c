@@ -168,7 +168,7 @@ static bool jig_of_class(struct str class_name, const char *name)
 static void read_role(struct model *m, const struct core *c, const struct role_record *role)
 {
     struct model_role *r = ENTRY(m, roles, role->id);
-    *r = (struct model_role){.here = true, .flags = role->flags};
+    *r = (struct model_role){.here = true, .flags = role->flags, .attempts = role->attempts};
     struct record jig;
     const int64_t jig_id = core_find(c, TABLE_JIG, role->jig_name);
     if (!jig_id || !core_record(c, TABLE_JIG, jig_id, &jig)) {
@@ -341,7 +341,8 @@ static void read_runs(struct model *m, const struct core *c)
                                             .noderole_id = record.run.noderole_id,
                                             .state = (enum run_state)record.run.state,
                                             .queue = (enum queue)record.run.queue,
-                                            .attempt = record.run.attempt});
+                                            .attempt = record.run.attempt,
+                                            .tries = record.run.tries});
     }
 }
 

@@ -294,7 +294,8 @@ static const char *follow_starts(struct model *m, const struct core *c, bool wai
                                       .noderole_id = record.run.noderole_id,
                                       .state = RUN_RUNNING,
                                       .queue = (enum queue)record.run.queue,
-                                      .attempt = record.run.attempt};
+                                      .attempt = record.run.attempt,
+                                      .tries = record.run.tries};
         const char *trouble = follow_start(m, &run);
         if (trouble)
             return trouble;

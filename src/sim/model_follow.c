@@ -110,6 +110,15 @@ static void revert(struct model *m, const struct core *c, int64_t deployment_id)
     }
 }
 
+/* A start that failed and is followed by another one changes nothing that can be seen here. */
+static bool is_tried_again(const struct model *m, const struct model_run *run,
+                           const struct run_done_command *done)
+{
+    const struct model_role *role = &m->roles[m->noderoles[run->noderole_id].role_id];
+    return done->result == RESULT_FAILED && !(role->flags & ROLE_DESTRUCTIVE) &&
+           run->tries + 1 < role->attempts;
+}
+
 static void run_done(struct model *m, const struct run_done_command *done)
 {
     const bool ok = done->result == RESULT_OK;
@@ -123,6 +132,8 @@ static void run_done(struct model *m, const struct run_done_command *done)
         return;
     }
     const int64_t id = run->noderole_id;
+    if (is_tried_again(m, run, done))
+        return;
     if (done->result != RESULT_PARKED)
         model_drop_run(m, run->id);
     if (ok) {

@@ -39,6 +39,7 @@ struct model_role {
     bool usable;  /* its effective jig can run */
     bool instant; /* its jig is a no-op */
     uint32_t flags;
+    uint32_t attempts; /* starts before a failure counts */
 };
 
 struct model_deployment {
@@ -53,6 +54,7 @@ struct model_run {
     enum run_state state;
     enum queue queue;
     uint32_t attempt;
+    uint32_t tries; /* starts that failed */
 };
 
 /* A hook that has not answered, or did once: remembered because its row is gone when it has. */

@@ -130,6 +130,8 @@ static struct command draw_result(struct world *w, struct work *work)
     } else if (world_fault(w, FAULT_RUN_PARKED)) {
         result->result = RESULT_PARKED;
         result->park_ms = prng_between(&w->chance, 10 * SECOND, HOUR);
+        result->node_dead = prng_chance(&w->chance, 200);
+        result->power = result->node_dead ? STR("reboot") : STR("");
     } else if (world_fault(w, FAULT_RUN_NODE_DEAD)) {
         result->node_dead = true;
         result->power = prng_chance(&w->chance, 500) ? STR("reboot") : STR("off");

@@ -144,6 +144,11 @@ static void put_field_role(struct buf *b, struct prng *chance, uint32_t i, uint3
     }
     put_flags(b, chance);
     put_hooks(b, chance);
+    if (prng_chance(chance, 250)) {
+        snprintf(text, sizeof text, ",\"attempts\":%u,\"backoff\":%u",
+                 2 + (uint32_t)prng_below(chance, 3), 1 + (uint32_t)prng_below(chance, 600));
+        buf_put_z(b, text);
+    }
     if (prng_chance(chance, 600)) {
         const char *path = prng_chance(chance, 500) ? "seen" : "wish";
         const char *schema = prng_chance(chance, 500) ? ",\"schema\":{\"type\":\"int\"}" : "";

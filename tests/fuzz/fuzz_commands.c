@@ -1,6 +1,6 @@
 /* Bytes become a sequence of commands into a small founded world. After each: core_check is clean,
- * and a refusal has changed nothing; before each import so did its rehearsal. At the end everything is saved, loaded into a second core, and
- * must be the same.
+ * and a refusal has changed nothing; before each import so did its rehearsal. At the end everything
+ * is saved, loaded into a second core, and must be the same.
  *
  * Reading: a byte for the kind; then for each field a byte that says where its value comes from, a
  * small range, a dictionary or raw bytes behind it. So every input means something, and mutations

@@ -10,8 +10,9 @@
  *   {"do":"take","limit":3,"why":"ok"}            refuse the next 3 answers with ERR_LIMIT; what
  *                                                 those that were taken are told: ok, refused,
  *                                                 unavailable, or nothing ("hold")
- *   {"do":"has","run":1,"attempt":1}              -> {"has":true,"count":1}
+ *   {"do":"count"}                                -> {"count":1}
  *   {"do":"log","noderole":1,"run":1,"attempt":1,"offset":0,"size":100} -> {"log":"..."}
+ *   {"do":"hold"}, {"do":"go"}                    what is between them comes at once
  *   {"do":"close","bye":true}                     and nothing more is read
  *
  * The kitchen "shell" runs data.sh in a shell, with data.stdin, refuses with data.refuse, wants a
@@ -49,6 +50,7 @@ static struct {
     struct runner *runner;
     struct runner_port port;
     const char *facts[NODEROLES_MAX]; /* JSON; NULL: gone */
+    bool is_held;
     int64_t limit;
     enum word word;
     struct debt *first, *last;
@@ -286,13 +288,19 @@ static void idle_round(uv_idle_t *idle)
 
 static void pump(void)
 {
-    if (toy.runner && runner_pump(toy.runner) && toy.first)
+    if (toy.runner && !toy.is_held && runner_pump(toy.runner) && toy.first)
         uv_idle_start(&toy.idle, idle_round);
 }
 
 static void woken(uv_async_t *async)
 {
     (void)async;
+    pump();
+}
+
+static void go(void)
+{
+    toy.is_held = false;
     pump();
 }
 
@@ -358,12 +366,9 @@ static void print_log(struct arena *a, const struct json *o)
     print(a, answer);
 }
 
-static void print_has(struct arena *a, const struct json *o)
+static void print_count(struct arena *a)
 {
     struct json *answer = json_make(a, JSON_OBJECT);
-    json_set(answer, STR("has"),
-             json_make_bool(a, runner_has(toy.runner, number_at(o, "run"),
-                                          (uint32_t)number_at(o, "attempt"))));
     set_number(a, answer, "count", runner_count(toy.runner));
     print(a, answer);
 }
@@ -389,8 +394,12 @@ static void obey(struct str line)
         set_taking(o);
     else if (str_eq(what, STR("log")))
         print_log(&arena, o);
-    else if (str_eq(what, STR("has")))
-        print_has(&arena, o);
+    else if (str_eq(what, STR("count")))
+        print_count(&arena);
+    else if (str_eq(what, STR("hold")))
+        toy.is_held = true;
+    else if (str_eq(what, STR("go")))
+        go();
     else if (str_eq(what, STR("close")))
         stop(flag_at(o, "bye"));
     else

@@ -60,6 +60,7 @@ def test_the_daemon_is_killed_with_children(place):
     again.facts()
     for run in range(1, CHILDREN + 1):
         again.query(run, place.enter("again"), begun=run % 2 == 0, scratch=True)
+    again.go()
     for run in range(1, CHILDREN + 1, 2):  # the store did not know that they began
         again.wait(said="begun", run=run)
     with open(gate, "w", encoding="ascii"):
@@ -84,6 +85,7 @@ def test_the_daemon_is_killed_and_children_end_without_it(place):
     again.facts()
     for run in range(1, CHILDREN + 1):
         again.query(run, place.enter("again"), begun=True, scratch=True)
+    again.go()
     for run in range(1, CHILDREN + 1):
         assert again.done(run)["result"] == "ok"
     again.wait_quiet()
@@ -110,6 +112,10 @@ def test_the_daemon_is_killed_again_and_again_and_nothing_is_done_twice(place):
         for run in left:
             toy.query(run, f"{place.enter(f'r{run}')}; sleep 0.{run % 5}; exit {run % 2}",
                       begun=run in begun)
+        toy.go()
+    toy.start(900, "exit 0")
+    toy.go()
+    toy.done(900)
     for run in range(1, runs + 1):
         if run not in ended:
             done = toy.done(run)
@@ -129,6 +135,7 @@ def test_both_are_killed(place):
     again.facts()
     for run in range(1, 7):
         again.query(run, place.enter(f"r{run}"), begun=run < 6)
+    again.go()
     for run in range(1, 6):
         assert "the supervisor of runs ended" in again.done(run)["runlog"]
     assert again.done(6)["result"] == "ok"
@@ -147,6 +154,7 @@ def test_a_journal_that_is_gone_means_that_runs_are_lost(place):
     again.facts()
     for run in range(1, 4):
         again.query(run, place.enter("again"), begun=True)
+    again.go()
     for run in range(1, 4):
         assert again.done(run)["result"] == "lost"
     again.wait_quiet()
@@ -171,6 +179,7 @@ def test_a_journal_of_an_earlier_boot_is_settled_once_all_are_judged(place):
     again.query(1, place.enter("again"), begun=True)
     again.query(2, place.enter("again"), begun=True)
     again.query(3, place.enter("again"))  # it may have begun: the journal is of another boot
+    again.go()
     assert "ended, and the run with it" in again.done(1)["runlog"]
     assert again.done(2)["result"] == "failed" and again.done(3)["result"] == "lost"
     again.wait_quiet()
@@ -192,6 +201,7 @@ def test_runs_that_nobody_asks_about_are_cancelled_and_forgotten(place):
     again = place.toy()
     again.facts()
     again.start(3, "exit 0")
+    again.go()
     again.done(3)
     eventually(lambda: place.leftovers() == [], "nothing of them is left")
     eventually(lambda: processes_with(place.path("runs")) == [], "nor of their processes")
@@ -227,6 +237,7 @@ def test_a_daemon_that_says_goodbye_leaves_its_runs_at_work(place):
     again.facts()
     for run in range(1, 4):
         again.query(run, begun=True)
+    again.go()
     with open(gate, "w", encoding="ascii"):
         pass
     for run in range(1, 4):
@@ -242,6 +253,7 @@ def test_a_cancel_after_a_restart_reaches_what_still_runs(place):
     again.facts()
     again.cancel(1)
     again.query(2, begun=True, scratch=True)
+    again.go()
     again.wait(said="stopped", run=1)
     again.cancel(2)
     again.wait(said="stopped", run=2)

@@ -103,6 +103,7 @@ def test_the_daemon_dies_in_the_middle_of_a_sweep(place):
     again = place.toy()
     again.facts(address="192.0.2.1")
     again.order("cancel", 1, data={"stop": swept(place)})
+    again.go()
     again.wait(said="stopped", run=1)
     again.wait_quiet()
     eventually(lambda: processes_with(place.ledger) == [], "the first sweep is cancelled")

@@ -93,7 +93,7 @@ def test_orders_that_are_repeated_are_done_once(place):
     for _ in range(3):
         toy.start(1, place.enter("again"))
     eventually(lambda: place.entries(), "it is at work")
-    assert toy.has(1)
+    assert toy.count() == 1
     toy.cancel(1)
     toy.cancel(1)
     toy.wait(said="stopped", run=1)
@@ -110,11 +110,12 @@ def test_a_repeat_is_answered_from_memory_until_the_answer_is_durable(place):
     toy.done(1)
     toy.start(1, place.enter("again"))  # the word is still out
     toy.query(1, place.enter("again"))
-    assert toy.has(1) and len(toy.find(said="done")) == 1
+    assert toy.count() == 1 and len(toy.find(said="done")) == 1
     toy.kill()
     toy = place.toy()
     toy.facts()
     toy.query(1, place.enter("again"), begun=True)
+    toy.go()
     assert toy.done(1)["result"] == "failed"
     assert toy.find(said="begun") == []  # the store knew
     toy.wait_quiet()
@@ -249,7 +250,7 @@ def test_a_higher_epoch_takes_over_and_a_lower_one_is_not_heard(place):
     toy.start(3, place.enter("three"), epoch=5)
     toy.start(4, place.enter("four"))
     toy.done(4)
-    assert not toy.has(3)
+    assert toy.count() == 1  # the first
     toy.cancel(1)  # as the one who leads now
     toy.wait(said="stopped", run=1)
     toy.wait_quiet()
@@ -265,10 +266,11 @@ def test_who_is_older_than_the_supervisor_knows_begins_nothing(place):
     old = place.toy(epoch=3)
     old.facts()
     old.start(2, place.enter("two"))
+    old.go()
     eventually(lambda: "newer daemon" in place.said(), "it is told that it is older")
     new.start(3, place.enter("three"))
     new.done(3)
-    assert old.has(2) and old.find(run=2) == [] and place.entries() == ["three"]
+    assert old.count() == 1 and old.find(run=2) == [] and place.entries() == ["three"]
     old.epoch = 10  # it leads again
     old.start(2, place.enter("two"))
     assert old.done(2)["result"] == "ok"

@@ -251,7 +251,6 @@ TEST(merge_goes_into_objects_and_replaces_everything_else)
         struct json *right = must_read(&a, cases[i].right);
         struct str want = str_from(cases[i].merged);
         CHECK(str_eq(json_write(&a, json_merge(&a, left, right)), want));
-        CHECK(str_eq(json_text_merge(&a, str_from(cases[i].left), str_from(cases[i].right)), want));
         CHECK(str_eq(json_write(&a, left), str_from(cases[i].left)));
         CHECK(str_eq(json_write(&a, right), str_from(cases[i].right)));
         arena_fini(&a);
@@ -269,8 +268,6 @@ static void check_merge_laws(struct arena *a, const struct json *x, const struct
     check_shape(xy, 0);
     CHECK(json_eq(xy, naive_merge(a, x, y)));
     CHECK(json_eq(json_merge(a, xy, y), xy));
-    struct str text = json_text_merge(a, json_write(a, x), json_write(a, y));
-    CHECK(str_eq(text, json_write(a, xy)));
 }
 
 /* (x + y) + z = x + (y + z) holds for documents in which a key is an object everywhere or
@@ -325,22 +322,6 @@ TEST(merged_documents_share_no_nodes_with_the_inputs)
     arena_fini(&b);
 }
 
-TEST(merging_texts_takes_the_short_cuts)
-{
-    struct arena a = {0};
-    struct str some = STR("{\"a\":1}");
-    struct str same = str_copy(&a, some);
-    size_t used = arena_used(&a);
-    CHECK(json_text_merge(&a, STR("{}"), some).at == some.at);
-    CHECK(json_text_merge(&a, some, STR("{}")).at == some.at);
-    CHECK(str_eq(json_text_merge(&a, some, same), some));
-    CHECK(str_eq(json_text_merge(&a, STR("{}"), STR("{}")), STR("{}")));
-    CHECK(str_eq(json_text_merge(&a, some, STR("[1]")), STR("[1]")));
-    CHECK(str_eq(json_text_merge(&a, STR("[1]"), STR("{}")), STR("{}")));
-    CHECK(arena_used(&a) == used);
-    arena_fini(&a);
-}
-
 /* --- Mistakes of our own --- */
 
 static bool aborts(void (*body)(void))
@@ -384,12 +365,6 @@ static void set_in_an_array(void)
     json_set(json_make(&a, JSON_ARRAY), STR("a"), json_make(&a, JSON_NULL));
 }
 
-static void merge_what_is_not_json(void)
-{
-    struct arena a = {0};
-    json_text_merge(&a, STR("{\"a\":1}"), STR("{nonsense}"));
-}
-
 TEST(mistakes_of_our_own_stop_the_program)
 {
     struct arena a = {0};
@@ -398,5 +373,4 @@ TEST(mistakes_of_our_own_stop_the_program)
     CHECK(aborts(write_too_deep));
     CHECK(aborts(clone_too_deep));
     CHECK(aborts(set_in_an_array));
-    CHECK(aborts(merge_what_is_not_json));
 }

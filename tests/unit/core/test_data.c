@@ -720,7 +720,14 @@ static struct record get(const struct model *m, enum table table, int64_t id)
 
 static struct str model_merge(const struct model *m, struct str below, struct str above)
 {
-    return json_text_merge(m->a, below.len ? below : STR("{}"), above.len ? above : STR("{}"));
+    const struct str layers[] = {below.len ? below : STR("{}"), above.len ? above : STR("{}")};
+    struct json *trees[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t offset;
+        const char *what;
+        CHECK(json_read(m->a, layers[i], &trees[i], &offset, &what) == OK);
+    }
+    return json_write(m->a, json_merge(m->a, trees[0], trees[1]));
 }
 
 static struct str model_role_data(const struct model *m, const struct noderole_record *nr)

@@ -180,6 +180,12 @@ TEST(whoever_began_a_run_keeps_it_when_its_jig_is_another_now)
     port.query(port.self, &order);
     start(51, STR("script"));
     CHECK(says("test:query(50.1) exec:start(51.1) "));
+    /* A process that would be pretended now. */
+    struct run_order begun = order_for(52, STR("pretend"));
+    port.query(port.self, &begun);
+    begun.begun = true;
+    port.query(port.self, &begun);
+    CHECK(says("test:query(52.1) exec:query(52.1) "));
     end();
 }
 
