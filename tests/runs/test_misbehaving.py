@@ -223,8 +223,8 @@ def test_misbehaving_scripts(y):
     assert not any(os.listdir(y.path("exec", "spool"))), os.listdir(y.path("exec", "spool"))
     left = [name for _, _, names in os.walk(y.path("runs")) for name in names]
     assert left == [], left
-    print(f"misbehaving scripts: {len(SHAPES)} shapes x {rounds}, each run ended once; RSS in kB "
-          f"of the daemon beyond its store {[d for d, _ in memory]}, of the supervisor {[s for _, s in memory]}")
+    print(f"misbehaving scripts: {len(SHAPES)} shapes x {rounds}, each run ended once; RSS in kB, "
+          f"daemon without its store {[d for d, _ in memory]}, supervisor {[s for _, s in memory]}")
     # Whatever could not clean up behind itself is cleaned away by the next run for that node.
     for index, shape in enumerate(SHAPES):
         y.role(f"shape-{index}", "say tame")
