@@ -306,6 +306,17 @@ static void take_wall(struct core *c, noderole_ix ix, const struct run_done_comm
         data_after_run(c, ix, old);
 }
 
+/* A machine that nobody can ask to start again, or to stop, is made to. */
+static struct str offered(const struct core *c, node_ix n, struct str action)
+{
+    const struct str harder = str_eq(action, STR("reboot")) ? STR("reset")
+                              : str_eq(action, STR("off"))  ? STR("halt")
+                                                            : STR("");
+    const bool replaced =
+        harder.len && !node_can_power(c, n, action) && node_can_power(c, n, harder);
+    return replaced ? harder : action;
+}
+
 /* What the work asks for its machine, once its own result is booked (D21). */
 static void serve_machine(struct core *c, node_ix n, const struct run_done_command *p)
 {
@@ -316,7 +327,7 @@ static void serve_machine(struct core *c, node_ix n, const struct run_done_comma
         node_changed(c, n);
     }
     if (p->power.len)
-        outbox_power(c, n, p->power);
+        outbox_power(c, n, offered(c, n, p->power));
 }
 
 static void run_succeeded(struct core *c, run_ix run, noderole_ix nr,

@@ -325,7 +325,7 @@ static void tell_lost(struct children *c)
             .run_id = l->run.run_id,
             .attempt = l->run.attempt,
             .how = EXEC_DIED_WITH_SUPERVISOR,
-            .reason = STR("the process that led this run was killed, and the run with it")};
+            .reason = STR("the process that led this run was killed")};
         l->state = LEAD_LEAVING;
         c->run_count--;
         c->seams.told(c->seams.self, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});

@@ -393,7 +393,7 @@ static err set_aside(struct exec_journal *j)
 /* Whoever wrote these is gone, and so is all it had started. */
 static void end_unfinished(struct exec_journal *j)
 {
-    static const char reason[] = "halligan-exec ended while this was running";
+    static const char reason[] = "the supervisor of runs ended";
     for (uint32_t i = 0; i < j->bucket_count; i++)
         for (struct exec_entry *e = j->buckets[i]; e; e = e->next) {
             if (e->is_ended)

@@ -263,8 +263,9 @@ static struct str sentence(const struct jig_work *w, const struct jig_end *end, 
     case JIG_END_NOT_STARTED:
         return recipe_say(a, "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
     case JIG_END_DIED_WITH_SUPERVISOR:
-        return STR("the supervisor of runs ended, and the run with it; how far it came is not "
-                   "known");
+        return recipe_say(
+            a, "%.*s, and the run with it; how far it came is not known",
+            STR_FMT_ARGS(end->reason.len ? end->reason : STR("the supervisor of runs ended")));
     }
     impossible("an end outside the enum");
 }

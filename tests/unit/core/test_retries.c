@@ -184,3 +184,29 @@ TEST(unfinished_work_may_ask_for_nothing_more_on_its_machine)
     CHECK(world_run(w, "a@n1", RUN_PARKED) != 0);
     world_close(w);
 }
+
+/* A machine with a power hammer alone has no "reboot". */
+TEST(a_machine_that_cannot_be_asked_to_start_again_is_reset)
+{
+    struct world *w = world_open();
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'bmc','source_path':'/bmc'},"
+                          "'hammers':[{'name':'bmc','type':'redfish','priority':10}]}"));
+    world_role(w, "a", "");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    uint32_t count;
+    const int64_t *hammers = core_hammers_of(w->core, the_node(w, "n1"), &w->arena, &count);
+    for (uint32_t i = 0; i < count; i++)
+        DONE(w, CMD(HAMMER_DELETE, hammer_delete, .id = hammers[i]));
+    DONE(w, CMD(HAMMER_CREATE, hammer_create, .node_id = the_node(w, "n1"),
+                .hammer_kind_id = core_find(w->core, TABLE_HAMMER_KIND, STR("bmc")),
+                .username = STR("root")));
+    world_commit(w, "a@n1");
+    world_deliver(w);
+    world_anneal(w);
+    world_finish_with(
+        w, "a@n1",
+        (struct run_done_command){.result = RESULT_OK, .node_dead = true, .power = STR("reboot")});
+    CHECK(world_waiting(w, "power reset n1") && !world_waiting(w, "power reboot n1"));
+    world_close(w);
+}
