@@ -136,7 +136,8 @@ class Plant:
                     username=server.user)
 
     def pinned(self, node):
-        return [line.split(" ", 1)[1] for line in self.read("ssh/known_hosts").splitlines()
+        """Type and key; what follows says which machine and boot they were seen at."""
+        return [" ".join(line.split(" ")[1:3]) for line in self.read("ssh/known_hosts").splitlines()
                 if line.startswith(node + " ")]
 
     # -- the end -------------------------------------------------------------------------------------

@@ -175,3 +175,28 @@ def test_many_at_once(plant):
         plant.alive(name)
     plant.says("answers: it accepts connections", times=150)
     assert len(plant.read("ssh/known_hosts").splitlines()) == 150
+
+
+def test_a_machine_that_boots_something_else_is_pinned_anew(plant):
+    """Another system shows other keys: then, and only then, that is no reason to be afraid."""
+    plant.start("--log-level", "info").node(NODE)
+    server = Server(plant)
+    plant.reach(NODE, server)
+    plant.alive(NODE)
+    answers(plant)
+    before = plant.pinned(NODE)
+    server.stop()
+    os.unlink(os.path.join(server.folder, "host_key"))
+    make_key(os.path.join(server.folder, "host_key"))
+    server.start()
+    plant.reach(NODE, server)
+    plant.alive(NODE, False)
+    plant.alive(NODE)  # the same boot: whoever logs in will see that it is not the same machine
+    answers(plant, times=2)
+    assert plant.pinned(NODE) == before
+    plant.alive(NODE, False)
+    assert plant.client.put(f"nodes/{NODE}", {"bootenv": "local"}).status == 200
+    plant.alive(NODE)
+    answers(plant, times=3)
+    with open(os.path.join(server.folder, "host_key.pub"), encoding="ascii") as file:
+        assert plant.pinned(NODE) == [" ".join(file.read().split()[:2])] != before
