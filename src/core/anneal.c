@@ -81,6 +81,12 @@ static bool can_start(const struct core *c, noderole_ix ix)
     return noderole_at(c, ix)->hooks_waiting == 0 && noderole_is_runnable(c, ix);
 }
 
+/* Nobody asked for peace there, and it is known to answer. */
+static bool may_begin(const struct core *c, node_ix n)
+{
+    return !node_at(c, n)->stopped && !node_at(c, n)->probe.v;
+}
+
 static bool queued_can_start(const struct core *c, run_ix ix)
 {
     const struct run *run = run_at(c, ix);
@@ -88,13 +94,13 @@ static bool queued_can_start(const struct core *c, run_ix ix)
     const bool resumed = nr->run.v == ix.v;
     const bool state = resumed ? nr->state == NODEROLE_TRANSITION
                                : nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE;
-    return state && can_start(c, run->noderole);
+    return state && may_begin(c, nr->node) && can_start(c, run->noderole);
 }
 
 static bool node_is_open(const struct core *c, node_ix n)
 {
     const struct node *node = node_at(c, n);
-    return node->alive && node->available && !node->stopped && !node->run.v &&
+    return node->alive && node->available && may_begin(c, n) && !node->run.v &&
            !node->queued.count && !node->counts[NODEROLE_TRANSITION] &&
            !node->counts[NODEROLE_ERROR];
 }

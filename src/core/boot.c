@@ -313,13 +313,15 @@ void boot_power_done(struct core *c, outbox_ix ix, bool failed, struct str text)
     if (n.v && failed)
         node_set_status(c, n,
                         SAY(c, action, STR(" failed"), text.len ? STR(": ") : STR(""), clip(text)));
-    else if (n.v && switches(action))
+    else if (n.v && switches(action) && node_at(c, n)->status) {
+        /* What stopped it was its power. A script that asked for nothing more still does. */
+        node_set_status(c, n, STR(""));
         node_go_on(c, n);
+    }
 }
 
 void node_go_on(struct core *c, node_ix n)
 {
-    node_set_status(c, n, STR(""));
     if (!node_at(c, n)->stopped)
         return;
     node_edit(c, n)->stopped = false;
@@ -424,8 +426,26 @@ bool boot_is_served(const struct core *c, node_ix n, struct arena *a)
     return !laggards(c, n, node_at(c, n)->boot_generation, a).first.v;
 }
 
+static const char *check_probes(const struct core *c)
+{
+    for (uint32_t ix = pool_next(&c->tables[TABLE_NODE].pool, 0); ix;
+         ix = pool_next(&c->tables[TABLE_NODE].pool, ix)) {
+        const struct node *node = node_at(c, (node_ix){ix});
+        if (!node->probe.v)
+            continue;
+        if (!pool_is_live(&c->tables[TABLE_OUTBOX].pool, node->probe.v) || !node->alive ||
+            outbox_at(c, node->probe)->kind != OUTBOX_PROBE ||
+            outbox_at(c, node->probe)->object_id != node->o.id)
+            return "C13: a node's probe is not its own, or the node is not alive";
+    }
+    return NULL;
+}
+
 const char *boot_check(const struct core *c)
 {
+    const char *probes = check_probes(c);
+    if (probes)
+        return probes;
     uint32_t waiting = 0, timed = 0;
     for (uint32_t ix = pool_next(&c->tables[TABLE_NODE].pool, 0); ix;
          ix = pool_next(&c->tables[TABLE_NODE].pool, ix)) {

@@ -211,6 +211,7 @@ enum cause_code {
     CAUSE_NODE_CLOSED,      /* another noderole of the node is in error: next    */
     CAUSE_NODE_BUSY,        /* another run occupies the node: next               */
     CAUSE_NODE_STOPPED,     /* a script asked for nothing more on this node      */
+    CAUSE_PROBING,          /* whether its node answers is not known yet         */
     CAUSE_WAITING_FOR_HOOK, /* a hook of its own has not answered                */
     CAUSE_NO_WORKER,        /* every worker is busy                              */
     CAUSE_READY,            /* it will start in this turn                        */

@@ -175,6 +175,8 @@ void run_instant(struct core *c, noderole_ix nr, run_ix queued_or_none);
 void run_cancel(struct core *c, run_ix run);
 /* Drop the noderole's queued run, if any. */
 void run_drop_queued(struct core *c, noderole_ix nr);
+/* One that waits for its next start after a failure starts now; false: it is none. */
+bool run_hurry(struct core *c, run_ix run);
 void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
 void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 
@@ -213,6 +215,8 @@ outbox_ix outbox_make(struct core *c, enum outbox_kind kind, enum table object, 
 void outbox_tell(struct core *c, outbox_ix ix);
 void outbox_remove(struct core *c, outbox_ix ix);
 void outbox_probe(struct core *c, node_ix n);
+void outbox_forget_probe(struct core *c, node_ix n);
+void probes_load(struct core *c);
 /* Rows about a noderole that is going away. */
 void outbox_forget_noderole(struct core *c, noderole_ix nr);
 /* Roles' hook lists after roles or jigs changed. */

@@ -200,11 +200,37 @@ void hooks_index(struct core *c)
 
 /* ---- probes ---- */
 
+/* Until it has answered nothing starts there: first contact comes before the first run. */
 void outbox_probe(struct core *c, node_ix n)
 {
     const outbox_ix ix = outbox_make(c, OUTBOX_PROBE, TABLE_NODE, node_at(c, n)->o.id);
-    if (ix.v)
-        outbox_tell(c, ix);
+    if (!ix.v)
+        return;
+    must(!node_at(c, n)->probe.v);
+    node_derive(c, n)->probe = ix;
+    outbox_tell(c, ix);
+}
+
+/* What it says now is about another time. */
+void outbox_forget_probe(struct core *c, node_ix n)
+{
+    const outbox_ix ix = node_at(c, n)->probe;
+    if (!ix.v)
+        return;
+    node_derive(c, n)->probe = (outbox_ix){0};
+    outbox_remove(c, ix);
+    anneal_look(c, n);
+}
+
+void probes_load(struct core *c)
+{
+    const struct pool *rows = &c->tables[TABLE_OUTBOX].pool;
+    for (uint32_t ix = pool_next(rows, 0); ix; ix = pool_next(rows, ix)) {
+        const struct outbox *row = outbox_at(c, (outbox_ix){ix});
+        const node_ix n = row->kind == OUTBOX_PROBE ? node_by_id(c, row->object_id) : (node_ix){0};
+        if (n.v)
+            node_derive(c, n)->probe = (outbox_ix){ix};
+    }
 }
 
 /* ---- questions ---- */
@@ -288,6 +314,7 @@ static bool may_be_wished(enum command_kind kind)
     case COMMAND_RUN_DONE:
     case COMMAND_RUN_STOPPED:
     case COMMAND_OUTBOX_DONE:
+    case COMMAND_OUTBOX_BEGUN:
     case COMMAND_ANNEAL:
     case COMMAND_TICK: return false;
     default: return true;
@@ -430,14 +457,26 @@ static void hook_done(struct core *c, outbox_ix ix, bool failed, struct str text
         hook_succeeded(c, hook, nr);
 }
 
-static void probe_done(struct core *c, outbox_ix ix, bool failed)
+static void probe_done(struct core *c, outbox_ix ix, bool failed, struct str text)
 {
     const node_ix n = node_by_id(c, outbox_at(c, ix)->object_id);
-    outbox_remove(c, ix);
-    if (n.v && failed && node_at(c, n)->alive) {
-        node_set_alive(c, n, false);
-        node_changed(c, n);
-    }
+    const bool is_current = n.v && node_at(c, n)->probe.v == ix.v;
+    if (is_current)
+        outbox_forget_probe(c, n);
+    else
+        outbox_remove(c, ix); /* its node is gone, or it was asked before there was one at a time */
+    if (!is_current || !failed)
+        return;
+    node_set_alive(c, n, false);
+    node_set_status(c, n, SAY(c, STR("does not answer"), text.len ? STR(": ") : STR(""), text));
+    node_changed(c, n);
+}
+
+void do_outbox_begun(struct core *c, const struct outbox_begun_command *p)
+{
+    const outbox_ix ix = outbox_by_id(c, p->outbox_id);
+    if (ix.v && outbox_at(c, ix)->kind == OUTBOX_POWER && !outbox_at(c, ix)->begun)
+        outbox_edit(c, ix)->begun = true;
 }
 
 void do_outbox_done(struct core *c, const struct outbox_done_command *p)
@@ -462,7 +501,7 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
             tell_failure(c, ix, text);
         hook_done(c, ix, failed, text);
         return;
-    case OUTBOX_PROBE: probe_done(c, ix, failed); return;
+    case OUTBOX_PROBE: probe_done(c, ix, failed, text); return;
     case OUTBOX_POWER: boot_power_done(c, ix, failed, text); return;
     }
     impossible("an outbox row of no kind");

@@ -393,6 +393,7 @@ err core_load_end(struct core *c, int64_t mono_ms, const char **out_what)
         if (run_at(c, (run_ix){ix})->state == RUN_PARKED)
             run_load_timer(c, (run_ix){ix});
     boot_load(c);
+    probes_load(c);
     anneal_look_everywhere(c);
     c->arena = NULL;
     c->out = NULL;

@@ -186,7 +186,7 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
     node->alive = alive;
     node->alive_since = c->now_ms;
     if (!alive) {
-        node->stopped = false;
+        outbox_forget_probe(c, n);
         go_dark(c, n);
         return;
     }

@@ -126,10 +126,11 @@ static void settle(struct core *c, noderole_ix ix)
 
 static void again(struct core *c, noderole_ix ix)
 {
-    if (noderole_at(c, ix)->run.v)
-        noderole_mark_rerun(c, ix, true);
-    else
+    const run_ix run = noderole_at(c, ix)->run;
+    if (!run.v)
         settle(c, ix);
+    else if (!run_hurry(c, run))
+        noderole_mark_rerun(c, ix, true);
 }
 
 static bool move(struct core *c, noderole_ix ix, char cell, bool committed_run, bool silent)

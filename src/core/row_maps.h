@@ -86,7 +86,7 @@
     REF(user, user, user_id) TEXT(name) TEXT(hash) SAME(expires_at)
 #define OUTBOX_MAP(TEXT, SAME, REF)                                                                \
     SAME(kind) SAME(hook) SAME(role_id) SAME(object) SAME(object_id) SAME(depth) TEXT(detail)  \
-        SAME(generation) SAME(left_ms)
+        SAME(generation) SAME(left_ms) SAME(begun)
 
 /* Every table of objects: OBJECTS(X) gives X(UPPER, lower) for each. */
 #define OBJECTS(X)                                                                                 \

@@ -191,6 +191,7 @@ struct node {
     struct vec noderoles;          /* noderole_ix by (cohort, id) */
     struct vec hammers;            /* hammer_ix by id */
     struct vec queued;             /* run_ix in RUN_QUEUED, by id */
+    outbox_ix probe;               /* asks whether it answers; 0 = nobody does */
     struct vec barrier;            /* outbox_ix of power that waits to be told, by id */
     run_ix run;                    /* the run that holds the node: RUNNING or STOPPING */
     uint32_t first_todo;           /* no TODO stands before this position of noderoles */
@@ -278,6 +279,7 @@ struct outbox {
     int64_t role_id, object_id;
     text_h detail;
     int64_t generation, left_ms;
+    bool begun;
     int64_t deadline; /* derived: mono_ms */
 };
 

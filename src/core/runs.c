@@ -111,6 +111,15 @@ void run_cancel(struct core *c, run_ix ix)
     e->noderole_id = run->noderole_id;
 }
 
+/* A person does not want to wait for the next start. */
+bool run_hurry(struct core *c, run_ix ix)
+{
+    if (run_at(c, ix)->state != RUN_PARKED || !run_at(c, ix)->tries)
+        return false;
+    set_state(c, ix, RUN_QUEUED);
+    return true;
+}
+
 void run_drop_queued(struct core *c, noderole_ix nr)
 {
     const run_ix queued = noderole_at(c, nr)->queued;
@@ -232,9 +241,9 @@ static void begin(struct core *c, noderole_ix ix, run_ix run)
     struct noderole *nr = noderole_edit(c, ix);
     must(nr->attempt < UINT32_MAX);
     nr->attempt++;
+    noderole_mark_rerun(c, ix, false); /* it is given what is true now */
     if (again)
         return;
-    noderole_mark_rerun(c, ix, false);
     clear_log(c, nr);
     if (nr->queued.v == run.v)
         nr->queued = (run_ix){0};

@@ -109,6 +109,7 @@ static void why_run(struct chain *ch, run_ix ix)
                                               " was cancelled and has not stopped yet"};
     const struct run *run = run_at(ch->c, ix);
     must(run->state <= RUN_STOPPING);
+    const bool failed = run->state == RUN_PARKED && run->tries;
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, run->o.id);
     const struct str whose =
@@ -118,7 +119,8 @@ static void why_run(struct chain *ch, run_ix ix)
                            .object_id = run->o.id,
                            .since = run->started_at ? run->started_at : run->o.created_at,
                            .text = TELL(ch, STR("run "), buf_str(&number), whose,
-                                        str_from(phrases[run->state]))});
+                                        failed ? STR(" failed and waits for its next start")
+                                               : str_from(phrases[run->state]))});
 }
 
 static void why_transition(struct chain *ch, noderole_ix nr)
@@ -261,6 +263,9 @@ static bool why_node(struct chain *ch, node_ix n)
                  node->status
                      ? text_of(ch->c, node->status)
                      : TELL(ch, STR("a script asked for nothing more on "), node_name(ch, n)));
+    } else if (node->probe.v) {
+        add_node(ch, CAUSE_PROBING, n, node->alive_since,
+                 TELL(ch, STR("nobody knows yet whether "), node_name(ch, n), STR(" answers")));
     } else if (failed.v) {
         add_own(ch, CAUSE_NODE_CLOSED, failed,
                 TELL(ch, node_name(ch, n), STR(" is closed while "), name_of(ch, failed),
@@ -428,6 +433,7 @@ const char *cause_name(enum cause_code code)
         [CAUSE_NODE_CLOSED] = "node_closed",
         [CAUSE_NODE_BUSY] = "node_busy",
         [CAUSE_NODE_STOPPED] = "node_stopped",
+        [CAUSE_PROBING] = "probing",
         [CAUSE_WAITING_FOR_HOOK] = "waiting_for_hook",
         [CAUSE_NO_WORKER] = "no_worker",
         [CAUSE_READY] = "ready",

@@ -321,11 +321,10 @@ static void tell_lost(struct children *c)
     for (struct lead_ref *l = c->leads; l; l = l->next) {
         if (l->state != LEAD_LOST)
             continue;
-        const struct exec_ended ended = {
-            .run_id = l->run.run_id,
-            .attempt = l->run.attempt,
-            .how = EXEC_DIED_WITH_SUPERVISOR,
-            .reason = STR("the process that led this run was killed")};
+        const struct exec_ended ended = {.run_id = l->run.run_id,
+                                         .attempt = l->run.attempt,
+                                         .how = EXEC_DIED_WITH_SUPERVISOR,
+                                         .reason = STR("the process that led this run was killed")};
         l->state = LEAD_LEAVING;
         c->run_count--;
         c->seams.told(c->seams.self, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});

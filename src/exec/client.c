@@ -19,7 +19,11 @@
 enum {
     RETRY_MS = 20, /* until we try again; doubled each time, up to */
     RETRY_MS_MAX = 1000,
+    COMPLAIN_MS = 5 * 60 * 1000, /* until the same complaint is news again */
 };
+
+/* What is wrong, besides numbers of errno. */
+enum { COMPLAINT_NONE = 0, COMPLAINT_ENDED = -1, COMPLAINT_VERSION = -2 };
 
 /* An encoded message that was not sent to its end. */
 struct order {
@@ -44,12 +48,25 @@ struct exec_client {
     bool is_welcome;  /* WELCOME was read: the connection is good */
     int retry_ms;
     pid_t starter; /* halligan-exec --detach, until it returns; 0: none */
+    int complaint; /* the last that was logged */
+    uint64_t complaint_ms;
 
     struct order *first;
     struct order *last;
 };
 
 static void try_later(struct exec_client *c);
+
+/* Once for each change: we try every second. */
+static bool is_news(struct exec_client *c, int complaint)
+{
+    const uint64_t now_ms = uv_now(c->loop);
+    if (complaint == c->complaint && now_ms - c->complaint_ms < COMPLAIN_MS)
+        return false;
+    c->complaint = complaint;
+    c->complaint_ms = now_ms;
+    return true;
+}
 
 /* ---- the connection ---- */
 
@@ -127,12 +144,14 @@ static bool write_all(struct exec_client *c)
 static bool take_welcome(struct exec_client *c, const struct exec_welcome *welcome)
 {
     if (welcome->version != EXEC_VERSION) {
-        log_with(LOG_ERROR,
-                 LOG_FIELDS(LOG_I64("pid", welcome->pid), LOG_I64("version", welcome->version)),
-                 "halligan-exec is of another version; waiting until it has ended");
+        if (is_news(c, COMPLAINT_VERSION))
+            log_with(LOG_ERROR,
+                     LOG_FIELDS(LOG_I64("pid", welcome->pid), LOG_I64("version", welcome->version)),
+                     "halligan-exec is of another version; waiting until it has ended");
         return false;
     }
     c->is_welcome = true;
+    c->complaint = COMPLAINT_NONE;
     c->retry_ms = RETRY_MS;
     c->seams.connected(c->seams.self, welcome);
     return true;
@@ -225,7 +244,8 @@ static bool starter_is_back(struct exec_client *c)
     const pid_t pid = waitpid(c->starter, &status, WNOHANG);
     if (pid == 0)
         return false;
-    if (pid == c->starter && WIFEXITED(status) && WEXITSTATUS(status) == SUPERVISOR_FAILED)
+    if (pid == c->starter && WIFEXITED(status) && WEXITSTATUS(status) == SUPERVISOR_FAILED &&
+        is_news(c, COMPLAINT_ENDED))
         log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
                  "halligan-exec did not start, trying again");
     c->starter = 0;
@@ -251,8 +271,9 @@ static void start_it(struct exec_client *c)
     if (number == 0)
         return;
     c->starter = 0;
-    log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
-             "halligan-exec cannot be started (%s), trying again", strerror(number));
+    if (is_news(c, number))
+        log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("program", c->program)),
+                 "halligan-exec cannot be started (%s), trying again", strerror(number));
 }
 
 static void try_now(uv_timer_t *timer)

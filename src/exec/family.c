@@ -36,8 +36,13 @@ static bool read_member(pid_t pid, struct family_member *out_member)
     const char *rest = strrchr(text, ')');
     if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
         return false;
-    *out_member = (struct family_member){pid, parent, state == 'Z' || state == 'X'};
+    *out_member = (struct family_member){pid, parent, state};
     return true;
+}
+
+static bool is_dead(const struct family_member *member)
+{
+    return member->state == 'Z' || member->state == 'X';
 }
 
 static void add(struct family *f, struct family_member member)
@@ -126,7 +131,7 @@ uint32_t family_signal(const struct family *f, int signal_number)
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->count; i++) {
         const struct family_member *member = &f->at[i];
-        if (member->is_zombie || !is_below(f, member, self))
+        if (is_dead(member) || !is_below(f, member, self))
             continue;
         count++;
         /* A child of ours keeps its number until we take its end. */
@@ -138,6 +143,14 @@ uint32_t family_signal(const struct family *f, int signal_number)
     return count;
 }
 
+const struct family_member *family_survivor(const struct family *f)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        if (!is_dead(&f->at[i]) && is_below(f, &f->at[i], getpid()))
+            return &f->at[i];
+    return NULL;
+}
+
 uint32_t family_kill_strangers(const struct family *f, void *self,
                                bool (*is_known)(void *self, pid_t pid))
 {
@@ -145,7 +158,7 @@ uint32_t family_kill_strangers(const struct family *f, void *self,
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->count; i++) {
         const struct family_member *member = &f->at[i];
-        if (member->parent != root || member->is_zombie || is_known(self, member->pid))
+        if (member->parent != root || is_dead(member) || is_known(self, member->pid))
             continue;
         count++;
         ignore(kill(member->pid, SIGKILL), "the next look tells");
@@ -193,7 +206,7 @@ uint32_t family_kill_marked(const struct family *f, const char *pair)
     must(room);
     for (uint32_t i = 0; i < f->count; i++) {
         const pid_t pid = f->at[i].pid;
-        if (f->at[i].is_zombie || pid == getpid())
+        if (is_dead(&f->at[i]) || pid == getpid())
             continue;
         const int fd = pidfd_of(pid);
         if (fd < 0)

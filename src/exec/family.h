@@ -12,7 +12,7 @@
 struct family_member {
     pid_t pid;
     pid_t parent;
-    bool is_zombie;
+    char state; /* the kernel's letter for it */
 };
 
 struct family {
@@ -27,6 +27,8 @@ void family_fini(struct family *f);
 
 /* Signal everybody below this process. How many there were, the dead not counted. */
 uint32_t family_signal(const struct family *f, int signal_number);
+/* One of those that family_signal would count; NULL: there is none. Valid until the next look. */
+const struct family_member *family_survivor(const struct family *f);
 /* Kill our own children that `is_known` does not know; by that, theirs come to us.
  * How many there were. */
 uint32_t family_kill_strangers(const struct family *f, void *self,

@@ -33,7 +33,7 @@ struct exec_journal {
     int place;
     int fd;
     int64_t size;
-    bool is_broken; /* half a record is in the file and does not go */
+    bool is_broken; /* half a record does not go, or the name is that of another file */
     char boot_now[EXEC_BOOT_ID_SIZE];
     char boot[EXEC_BOOT_ID_SIZE]; /* that of the file */
     char token[EXEC_TOKEN_SIZE];
@@ -307,6 +307,13 @@ static err open_file(struct exec_journal *j, int *out_fd)
     return ERR_IO;
 }
 
+/* What is written to a file without a name is lost. */
+static bool is_replaced(const struct exec_journal *j)
+{
+    struct stat facts;
+    return j->fd >= 0 && fstat(j->fd, &facts) == 0 && facts.st_nlink == 0;
+}
+
 /* All that is known, in a new file. The old one stays when it fails. */
 static err rewrite(struct exec_journal *j, const char *boot)
 {
@@ -315,8 +322,12 @@ static err rewrite(struct exec_journal *j, const char *boot)
     err e = write_file(j, boot);
     if (e == OK)
         e = open_file(j, &fd);
-    if (e != OK)
+    if (e != OK) {
+        const int number = errno;
+        j->is_broken = j->is_broken || is_replaced(j);
+        errno = number;
         return e;
+    }
     must(fstat(fd, &facts) == 0);
     if (j->fd >= 0)
         ignore(close(j->fd), "another file has taken its name");
@@ -326,6 +337,11 @@ static err rewrite(struct exec_journal *j, const char *boot)
     memmove(j->boot, boot, EXEC_BOOT_ID_SIZE);
     all_saved(j);
     return OK;
+}
+
+static err mend(struct exec_journal *j)
+{
+    return j->is_broken ? rewrite(j, j->boot) : OK;
 }
 
 static bool is_wasteful(const struct exec_journal *j)
@@ -492,7 +508,9 @@ err exec_journal_begin(struct exec_journal *j, int64_t run_id, uint32_t attempt)
     if (is_wasteful(j))
         ignore(rewrite(j, j->boot), "it is only larger than it could be");
     const struct exec_begun begun = {.run_id = run_id, .attempt = attempt};
-    const err e = append(j, &(struct exec_message){.kind = EXEC_BEGUN, .begun = begun});
+    err e = mend(j);
+    if (e == OK)
+        e = append(j, &(struct exec_message){.kind = EXEC_BEGUN, .begun = begun});
     if (e == OK)
         add_entry(j, run_id, attempt);
     return e;
@@ -502,7 +520,9 @@ err exec_journal_raise(struct exec_journal *j, int64_t epoch)
 {
     if (epoch <= j->epoch)
         return OK;
-    const err e = append(j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = epoch}});
+    err e = mend(j);
+    if (e == OK)
+        e = append(j, &(struct exec_message){.kind = EXEC_HELLO, .hello = {.epoch = epoch}});
     if (e == OK)
         j->epoch = epoch;
     return e;
@@ -550,6 +570,8 @@ bool exec_journal_is_saved(const struct exec_journal *j)
 
 bool exec_journal_save(struct exec_journal *j)
 {
+    if (mend(j) != OK)
+        return false;
     for (uint32_t i = 0; i < j->bucket_count && j->unsaved_count; i++)
         for (struct exec_entry *e = j->buckets[i]; e; e = e->next) {
             if (!e->is_ended || e->is_saved)

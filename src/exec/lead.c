@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* waitid with WNOWAIT */
+#define _GNU_SOURCE /* waitid with WNOWAIT, closefrom */
 #include "exec/lead.h"
 
 #include <errno.h>
@@ -163,6 +163,22 @@ static int64_t later(int64_t now, int64_t ms)
     return ms < INT64_MAX - now ? now + ms : INT64_MAX;
 }
 
+/* In its own log too, where whoever waits for the run looks. */
+static void say_it_lives(struct lead *l, uint32_t count)
+{
+    char line[128];
+    const struct family_member *member = family_survivor(&l->family);
+    log_with(LOG_WARNING,
+             LOG_FIELDS(LOG_I64("run", l->spec.run_id), LOG_I64("attempt", l->spec.attempt),
+                        LOG_I64("processes", count)),
+             "what a run has left does not die; waiting for it");
+    if (!member)
+        return;
+    snprintf(line, sizeof line, "halligan: process %d does not die (state %c); waiting for it\n",
+             (int)member->pid, member->state);
+    spool_put_log(&l->spool, str_from(line));
+}
+
 static void kill_all(struct lead *l)
 {
     /* The group first: no member of it can escape by forking meanwhile. */
@@ -174,10 +190,7 @@ static void kill_all(struct lead *l)
     if (l->looks < 7)
         wait_ms = (int64_t)AGAIN_MS << l->looks;
     if (++l->looks == PATIENCE)
-        log_with(LOG_WARNING,
-                 LOG_FIELDS(LOG_I64("run", l->spec.run_id), LOG_I64("attempt", l->spec.attempt),
-                            LOG_I64("processes", count)),
-                 "what a run has left does not die; waiting for it");
+        say_it_lives(l, count);
     l->is_killing = true;
     l->deadline_at = l->kill_at = -1;
     l->again_at = later(sys_mono_ms(), wait_ms);
@@ -382,6 +395,7 @@ static bool prepare(struct lead *l, uint64_t files_max)
 {
     struct rlimit files;
     sigset_t set;
+    closefrom(LEAD_PLACE_FD + 1);
     for (int fd = LEAD_LINK_FD; fd <= LEAD_PLACE_FD; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
             return false;

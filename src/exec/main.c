@@ -1,5 +1,5 @@
 /* halligan-exec: runs what the daemon orders, and remembers how it ended. */
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* pipe2, closefrom */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -119,6 +119,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return USAGE;
     }
+    /* Whoever started us may have left its own open; leads and their runs would have them too. */
+    closefrom(STDERR_FILENO + 1);
     if (!fill_standard_fds()) {
         log_say(LOG_ERROR, "\"/dev/null\": %s; halligan-exec cannot start", strerror(errno));
         return SUPERVISOR_FAILED;

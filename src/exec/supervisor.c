@@ -70,7 +70,16 @@ static int64_t tick(struct supervisor *s, int64_t now)
     return s->has_killed ? next : sooner(next, s->stop_at);
 }
 
-/* When to go, if nothing happens; -1: not while somebody is here or something runs. */
+/* Others may knock as often as they like: only a daemon that was accepted needs us. */
+static bool has_daemon(const struct supervisor *s)
+{
+    for (const struct visitor *v = s->visitors; v; v = v->next)
+        if (v->is_daemon)
+            return true;
+    return false;
+}
+
+/* When to go, if nothing happens; -1: not while a daemon is here or something runs. */
 static int64_t leave_at(struct supervisor *s, int64_t now)
 {
     if (children_count(s->children) > 0) {
@@ -79,13 +88,13 @@ static int64_t leave_at(struct supervisor *s, int64_t now)
     }
     if (s->stop_at >= 0)
         return now;
-    if (s->visitors) {
+    if (has_daemon(s)) {
         s->alone_since = -1;
         return -1;
     }
     if (s->alone_since < 0)
         s->alone_since = now;
-    return s->has_said_bye ? now : s->alone_since + s->setup.idle_ms;
+    return s->has_said_bye || s->is_superseded ? now : s->alone_since + s->setup.idle_ms;
 }
 
 static void dispatch(struct supervisor *s, const struct epoll_event *event)

@@ -41,7 +41,8 @@ struct supervisor {
     struct children *children;
     struct visitor *visitors;
     uint32_t visitor_count;
-    bool has_said_bye;
+    bool has_said_bye;   /* the last daemon that was accepted */
+    bool is_superseded;  /* somebody of a higher version waits for us to go */
     int64_t alone_since; /* -1: not alone */
     int64_t stop_at;     /* -1: not stopping */
     bool has_killed;

@@ -174,6 +174,10 @@ static void greet(struct supervisor *s, struct visitor *v, const struct exec_hel
     v->has_said_hello = true;
     v->is_daemon = hello->version == EXEC_VERSION && hello->epoch >= epoch;
     v->epoch = hello->epoch;
+    if (v->is_daemon)
+        s->has_said_bye = s->is_superseded = false;
+    else if (hello->version > EXEC_VERSION)
+        s->is_superseded = true; /* it cannot use us, and starts one of its own when we are gone */
     if (v->is_daemon && exec_journal_raise(s->journal, hello->epoch) != OK)
         log_say(LOG_WARNING, "the epoch cannot be written to the journal: %s", strerror(errno));
     say(s, v, &(struct exec_message){.kind = EXEC_WELCOME, .welcome = welcome});
@@ -282,7 +286,6 @@ void visitors_let_in(struct supervisor *s)
     v->next = s->visitors;
     s->visitors = v;
     s->visitor_count++;
-    s->has_said_bye = false;
     supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN);
 }
 

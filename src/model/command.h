@@ -73,7 +73,8 @@
     C(OUTBOX_DONE, outbox_done)                                                                    \
     C(ANNEAL, anneal)                                                                              \
     C(TICK, tick)                                                                                  \
-    C(NODE_BOOT_SERVED, node_boot_served)
+    C(NODE_BOOT_SERVED, node_boot_served)                                                          \
+    C(OUTBOX_BEGUN, outbox_begun)
 
 enum command_kind {
 #define C(upper, lower) COMMAND_##upper,
@@ -180,6 +181,8 @@ enum command_kind {
 /* wishes: commands as written by command_encode, one after the other. For a probe, failed means
  * that the node did not answer. */
 #define OUTBOX_DONE_FIELDS(F) F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes)
+/* Power is about to be switched: what nobody answers is not ordered again. */
+#define OUTBOX_BEGUN_FIELDS(F) F(I64, outbox_id)
 /* budget: stop after about so many changed rows; 0 = no bound. */
 #define ANNEAL_FIELDS(F) F(U32, budget)
 #define TICK_FIELDS(F) F(U32, unused)

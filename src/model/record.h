@@ -287,7 +287,8 @@ enum table {
     F(U32, depth)      /* hooks that caused hooks */                                               \
     F(TEXT, detail)    /* power action; name of a thing that is gone; state reached */             \
     F(I64, generation) /* power: waits until this boot generation is served; 0 = for nobody */     \
-    F(I64, left_ms)    /* how long it may wait for that */
+    F(I64, left_ms)    /* how long it may wait for that */                                         \
+    F(BOOL, begun)     /* power: somebody set about it; it is not done twice */
 
 #define EDGE_FIELDS(F)                                                                             \
     F(I64, parent_id)                                                                              \

@@ -8,6 +8,8 @@
 #include "runner/runner_private.h"
 #include "sys/log.h"
 
+enum { REFUSALS_MAX = 2 };
+
 void answers_say_begun(struct runner *r, struct run *run)
 {
     run->begun_due = true;
@@ -117,16 +119,22 @@ static struct run *told_of(const struct runner *r, int64_t request)
     return run;
 }
 
-/* It can only be our mistake; the run must not be left without an end for it. */
+/* It can only be our mistake; the run must not be left without an end for it. The last resort says
+ * as little as can be said, and is given again until it is taken. */
 static void mend(struct runner *r, struct run *run)
 {
-    log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("run", run->run_id), LOG_I64("attempt", run->attempt)),
-             "the answer of a run was refused; %s",
-             run->is_mended ? "it is left without one" : "it has failed");
-    if (run->is_mended)
+    if (run->refusals >= REFUSALS_MAX) {
+        runner_try_later(r);
         return;
-    run->is_mended = true;
-    answers_fail(r, run, RESULT_FAILED, STR("what came of the run was not understood"));
+    }
+    run->refusals++;
+    const bool is_last = run->refusals == REFUSALS_MAX;
+    log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("run", run->run_id), LOG_I64("attempt", run->attempt)),
+             "the answer of a run was refused; %s", is_last ? "it is lost" : "it has failed");
+    if (is_last)
+        answers_fail(r, run, RESULT_LOST, STR(""));
+    else
+        answers_fail(r, run, RESULT_FAILED, STR("what came of the run was not understood"));
     r->seams.wake(r->seams.self);
 }
 

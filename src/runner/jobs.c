@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "exec/spool.h"
+#include "jig/ssh.h"
 #include "model/jig_class.h"
 #include "runner/runner_private.h"
+#include "sys/log.h"
 
 enum {
     SPARE_MAX = 8,
@@ -81,7 +83,7 @@ static err refuse(struct job *j, const char *what, int number)
 static err make_files(struct job *j, int64_t id)
 {
     if (j->jig.scratch && j->kind == JOB_PREPARE) {
-        files_remove_tree(j->jig.scratch);
+        ignore(files_remove_tree(j->jig.scratch), "mkdir says it");
         j->has_scratch = true;
         if (mkdir(j->jig.scratch, 0700) != 0)
             return refuse(j, "no directory can be made for the run", errno);
@@ -115,8 +117,13 @@ static void remove_files(struct job *j, int64_t id)
     if (j->has_input)
         ignore(unlink(files_path(&j->arena, r, "in", id, j->jig.attempt)),
                "mostly it is not there");
-    if (j->has_scratch)
-        files_remove_tree(files_path(&j->arena, r, "scratch", id, j->jig.attempt));
+    const char *scratch = files_path(&j->arena, r, "scratch", id, j->jig.attempt);
+    if (j->has_scratch && !files_remove_tree(scratch))
+        log_with(LOG_WARNING,
+                 LOG_FIELDS(LOG_I64("run", id), LOG_I64("attempt", j->jig.attempt),
+                            LOG_Z("directory", scratch)),
+                 "what a run left cannot be removed (%s); the next start tries again",
+                 strerror(errno));
 }
 
 static enum jig_end_how how_of(uint32_t how)
@@ -176,6 +183,33 @@ static void fail(struct job *j, struct str text)
     j->done = (struct run_done_command){.result = RESULT_FAILED, .runlog = text};
 }
 
+/* Whoever was not let in, or found nobody, has left nothing. This only spares people a sentence. */
+static bool was_let_in(const struct job *j, struct str log)
+{
+    const struct str first = str_slice(log, 0, str_find(log, '\n', 0));
+    if (j->end.how != EXEC_EXITED)
+        return true;
+    const enum ssh_trouble trouble = ssh_trouble_of(first);
+    return !str_starts(first, STR("ssh: ")) && !str_starts(first, STR("@@@@@@@@")) &&
+           trouble != SSH_KEY_UNKNOWN && trouble != SSH_OUR_KEY && trouble != SSH_AUTH;
+}
+
+static void say_what_is_left(struct job *j, struct str log)
+{
+    struct buf text = buf_in(&j->arena);
+    if (!j->may_have_left || !was_let_in(j, log))
+        return;
+    log_with(LOG_WARNING,
+             LOG_FIELDS(LOG_I64("run", j->jig.run_id), LOG_I64("attempt", j->jig.attempt),
+                        LOG_S("node", j->jig.node)),
+             "a run was cut off, and " LEFT_SENTENCE);
+    buf_put_str(&text, j->done.runlog);
+    if (text.len && !str_ends(j->done.runlog, STR("\n")))
+        buf_put_c(&text, '\n');
+    buf_put_z(&text, LEFT_SENTENCE);
+    j->done.runlog = buf_str(&text);
+}
+
 static void conclude(struct job *j)
 {
     const struct runner *r = j->runner;
@@ -188,7 +222,8 @@ static void conclude(struct job *j)
         fail(j, complain(&j->arena, "what the run wrote cannot be read", errno));
     else
         r->kitchen.conclude(r->kitchen.self, &j->jig, &end, &j->arena, &j->done);
-    const struct log_of of = {j->noderole_id, j->jig.run_id, j->jig.attempt};
+    say_what_is_left(j, end.log_tail);
+    const struct log_of of = {j->noderole_id, j->jig.run_id, j->jig.attempt, j->keep_runs};
     if (end.log_tail.len || end.log_dropped)
         logs_keep(r, &j->arena, &of, end.log_tail, end.log_dropped);
     remove_files(j, j->jig.run_id);
@@ -197,7 +232,7 @@ static void conclude(struct job *j)
 static void sweep_node(struct job *j)
 {
     const struct runner_kitchen *k = &j->runner->kitchen;
-    j->result = ERR_REFUSED;
+    j->result = ERR_NOT_FOUND; /* there is nothing to be ended */
     if (k->stop(k->self, &j->jig, &j->arena, &j->recipe))
         j->result = make_files(j, SWEEP_IDS + j->jig.run_id);
 }
@@ -205,7 +240,7 @@ static void sweep_node(struct job *j)
 static void sweep_data(struct job *j)
 {
     files_empty_trash(j->runner);
-    logs_prune_all(j->runner, &j->arena);
+    logs_prune_all(j->runner, &j->arena, j->keep_runs);
 }
 
 /* ---- threads ---- */
@@ -252,7 +287,7 @@ static struct job *take_spare(struct runner *r)
         j = malloc(sizeof *j);
         must(j);
     }
-    *j = (struct job){.runner = r, .arena = arena};
+    *j = (struct job){.runner = r, .arena = arena, .keep_runs = r->keep_runs};
     j->work.data = j;
     return j;
 }
@@ -323,6 +358,7 @@ void jobs_begin(struct runner *r, struct run *run, enum job_kind kind)
     j->has_facts = run->facts != NULL;
     j->end = run->end;
     j->noderole_id = run->noderole_id;
+    j->may_have_left = run->may_have_left;
     if (kind == JOB_CONCLUDE) {
         j->has_input = run->has_input;
         j->has_scratch = run->has_scratch;

@@ -89,24 +89,24 @@ static bool is_too_old(const struct runner *r, int folder, const char *name)
     return (int64_t)facts.st_mtim.tv_sec * 1000 + r->setup.keep_ms < sys_now_ms();
 }
 
-static void prune(const struct runner *r, struct arena *a, const char *folder)
+static void prune(const struct runner *r, struct arena *a, const char *folder, uint32_t keep_runs)
 {
     DIR *listing = opendir(folder);
     uint32_t *attempts;
-    const uint32_t keep = r->setup.keep_runs ? r->setup.keep_runs : KEEP_RUNS;
+    const uint32_t keep = keep_runs ? keep_runs : KEEP_RUNS;
     if (!listing)
         return;
     const uint32_t count = list(listing, a, &attempts);
     for (uint32_t i = 0; i < count; i++) {
         char name[32];
         snprintf(name, sizeof name, "%" PRIu32 ".log", attempts[i]);
-        if (i + keep < count || is_too_old(r, dirfd(listing), name))
+        if (keep < count - i || is_too_old(r, dirfd(listing), name))
             ignore(unlinkat(dirfd(listing), name, 0), "the next one kept tries again");
     }
     ignore(closedir(listing), "it was only read");
 }
 
-void logs_prune_all(const struct runner *r, struct arena *a)
+void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs)
 {
     const size_t size = strlen(r->setup.data) + PATH_SIZE;
     char *path = arena_alloc(a, size);
@@ -120,7 +120,7 @@ void logs_prune_all(const struct runner *r, struct arena *a)
             continue;
         const struct arena_mark mark = arena_mark(a);
         const char *folder = path_of(a, r, noderole_id, 0);
-        prune(r, a, folder);
+        prune(r, a, folder, keep_runs);
         ignore(rmdir(folder), "mostly something is left in it");
         arena_rewind(a, mark);
     }
@@ -153,7 +153,7 @@ void logs_keep(const struct runner *r, struct arena *a, const struct log_of *of,
         log_with(LOG_WARNING,
                  LOG_FIELDS(LOG_I64("run", of->run_id), LOG_I64("attempt", of->attempt)),
                  "the log of a run cannot be kept: %s", strerror(errno));
-    prune(r, a, folder);
+    prune(r, a, folder, of->keep_runs);
 }
 
 /* ---- reading ---- */

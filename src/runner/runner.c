@@ -11,7 +11,7 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-enum { RETRY_MS = 250, UPKEEP_MS = 60 * 60 * 1000 };
+enum { RETRY_MS = 250, UPKEEP_MS = 60 * 60 * 1000, PATIENCE_MS = 30 * 1000 };
 
 /* ---- orders come in ---- */
 
@@ -48,10 +48,12 @@ static void start(void *self, const struct run_order *order)
     if (!is_heard(r, order))
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
-    if (run)
+    if (run) {
         steps_retry(r, run);
-    else
+    } else {
         run = runs_add(r, order);
+        run->is_ours_alone = true;
+    }
     note(r, run);
 }
 
@@ -101,6 +103,16 @@ uint32_t runner_count(const struct runner *r)
     return r->run_count;
 }
 
+void runner_set_keep(struct runner *r, uint32_t keep_runs)
+{
+    r->keep_runs = keep_runs;
+}
+
+const char *runner_trouble(const struct runner *r)
+{
+    return r->is_in_trouble ? RUNNER_TROUBLE : "";
+}
+
 /* ---- going round ---- */
 
 static bool open_client(struct runner *r)
@@ -126,18 +138,15 @@ static bool open_client(struct runner *r)
     return true;
 }
 
-static bool has_client(struct runner *r)
+static void find_client(struct runner *r)
 {
-    if (r->client)
-        return true;
-    if (r->due.first && !open_client(r))
+    if (!r->client && (r->run_count || r->is_in_trouble) && !open_client(r))
         runner_try_later(r);
-    return r->client != NULL;
 }
 
 static void speak_of_epoch(struct runner *r)
 {
-    if (r->epoch == r->spoken)
+    if (!r->client || r->epoch == r->spoken)
         return;
     r->spoken = r->epoch;
     r->is_connected = false;
@@ -161,11 +170,41 @@ static void settle(struct runner *r)
     exec_client_settled(r->client);
 }
 
+/* ---- without a supervisor ---- */
+
+/* Those that may have begun wait on: as long as their supervisor may live, nobody knows better. */
+static void patience_ended(uv_timer_t *timer)
+{
+    struct runner *r = timer->data;
+    if (!r->is_in_trouble)
+        log_say(LOG_ERROR, "runs wait for halligan-exec in vain; those that have not begun fail");
+    r->is_in_trouble = true;
+    runs_each(r, steps_give_up);
+    r->seams.wake(r->seams.self);
+}
+
+static void have_patience(struct runner *r)
+{
+    const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : PATIENCE_MS;
+    if (r->is_connected || !r->run_count)
+        ignore(uv_timer_stop(&r->patience), "it never fails");
+    else if (!uv_is_active((const uv_handle_t *)&r->patience))
+        must(uv_timer_start(&r->patience, patience_ended, (uint64_t)ms, 0) == 0);
+}
+
+void runner_end_trouble(struct runner *r)
+{
+    if (r->is_in_trouble)
+        log_say(LOG_WARNING, "halligan-exec answers again");
+    r->is_in_trouble = false;
+    have_patience(r);
+}
+
 bool runner_pump(struct runner *r)
 {
-    if (!has_client(r))
-        return false;
+    find_client(r);
     speak_of_epoch(r);
+    have_patience(r);
     while (r->due.first) {
         struct run *run = r->due.first;
         r->due.first = run->next_due;
@@ -204,7 +243,7 @@ static void upkeep_fired(uv_timer_t *timer)
 err runner_read_log(const struct runner *r, int64_t noderole_id, int64_t run_id, uint32_t attempt,
                     struct runner_log *log)
 {
-    const struct log_of of = {noderole_id, run_id, attempt};
+    const struct log_of of = {.noderole_id = noderole_id, .run_id = run_id, .attempt = attempt};
     struct spool_slice slice = {.offset = log->offset, .at = log->at, .size = log->size};
     if (!runs_find(r, run_id, attempt) || r->place < 0)
         return logs_read(r, &of, log);
@@ -258,8 +297,10 @@ err runner_open(const struct runner_setup *setup, struct runner_seams seams,
     r->kitchen = seams.kitchen ? *seams.kitchen : jobs_of_jigs;
     r->place = -1;
     r->request = setup->request_first;
+    r->keep_runs = setup->keep_runs;
     open_timer(r, &r->retry);
     open_timer(r, &r->upkeep);
+    open_timer(r, &r->patience);
     must(uv_timer_start(&r->upkeep, upkeep_fired, UPKEEP_MS, UPKEEP_MS) == 0);
     uv_unref((uv_handle_t *)&r->upkeep);
     *out_runner = r;
@@ -311,4 +352,5 @@ void runner_close(struct runner *r, bool bye)
     r->run_count = r->bucket_count = 0;
     uv_close((uv_handle_t *)&r->retry, handle_closed);
     uv_close((uv_handle_t *)&r->upkeep, handle_closed);
+    uv_close((uv_handle_t *)&r->patience, handle_closed);
 }

@@ -74,6 +74,7 @@ struct runner_setup {
     uint32_t keep_runs;    /* logs kept of a noderole; 0: 10 */
     int64_t keep_ms;       /* and for how long; 0: for ever */
     int64_t exec_idle_ms;  /* --idle-ms of the supervisor; 0: its own default */
+    int64_t patience_ms;   /* how long runs wait for a supervisor; 0: half a minute */
 };
 
 /* Makes its directories; errno says what failed. Nothing is started before the first order. */
@@ -85,6 +86,11 @@ void runner_close(struct runner *r, bool bye);
 struct runner_port runner_port(struct runner *r);
 /* How many runs are open. */
 uint32_t runner_count(const struct runner *r);
+/* Logs that are kept of a noderole from now on; 0: 10. */
+void runner_set_keep(struct runner *r, uint32_t keep_runs);
+/* A sentence when runs have waited for a supervisor in vain, until there is one; else "". Those
+ * that had certainly not begun have failed with it. */
+const char *runner_trouble(const struct runner *r);
 
 /* Do what was ordered and what came, and hand answers over. What is not taken waits for the next
  * time. True when an answer was handed over. Must not be called without a core to ask for facts,

@@ -47,11 +47,13 @@ struct run {
     bool is_cancelled;   /* nobody wants it any more                                    */
     bool is_cancel_sent; /* by this connection                                          */
     bool is_lost;        /* it began, and nobody knows what became of it                */
-    bool is_swept;       /* nothing of it can be left on its node                       */
+    bool is_swept;       /* what could be done on its node was done                     */
+    bool may_have_left;  /* and that was not enough                                     */
+    bool is_ours_alone;  /* no supervisor can have heard of it: it has not begun        */
     bool has_input, has_scratch;
     bool begun_due;  /* RUN_BEGUN is to be said           */
     bool answer_due; /* the answer is to be handed over   */
-    bool is_mended;  /* the core refused its first answer */
+    int refusals;    /* of its answers, by the core       */
     int64_t pid;     /* 0: it is not known to have begun  */
     int64_t request; /* of the answer that was taken last; 0: none */
 
@@ -78,6 +80,8 @@ struct job {
     struct exec_ended end;
     int64_t noderole_id;
     bool has_input, has_scratch; /* to be removed; or made */
+    bool may_have_left;
+    uint32_t keep_runs;
     /* What came of it. */
     err result;
     struct str why;
@@ -98,12 +102,14 @@ struct runner {
     int place;                  /* the supervisor's directory, for its spool; -1: none yet */
     bool has_complained;        /* that there cannot be one */
     bool is_connected;
-    bool is_listing;   /* all that it has is to be told, after what was asked */
-    bool is_unsettled; /* the journal is of an earlier boot */
-    bool is_fenced;    /* until an order has a higher epoch */
-    int64_t epoch;     /* the highest that gave an order    */
-    int64_t spoken;    /* what the supervisor was told      */
-    int64_t request;   /* the next one                      */
+    bool is_in_trouble; /* there is no supervisor, and runs have waited for one in vain */
+    bool is_listing;    /* all that it has is to be told, after what was asked */
+    bool is_unsettled;  /* the journal is of an earlier boot */
+    bool is_fenced;     /* until an order has a higher epoch */
+    uint32_t keep_runs; /* as runner_set_keep() has it; threads have a copy */
+    int64_t epoch;      /* the highest that gave an order    */
+    int64_t spoken;     /* what the supervisor was told      */
+    int64_t request;    /* the next one                      */
     uint32_t doubt_count;
 
     struct run **buckets;
@@ -117,6 +123,7 @@ struct runner {
     bool is_sweeping;   /* one of them is JOB_SWEEP_DATA */
     uv_timer_t retry;   /* what did not work is tried again */
     uv_timer_t upkeep;
+    uv_timer_t patience; /* while runs wait for a connection */
     uint32_t handles;
     bool is_closed;
 };
@@ -146,6 +153,8 @@ void steps_take(struct runner *r, struct run *run);
 void steps_job_done(struct runner *r, struct run *run, struct job *job);
 /* Once more, for those whom time helps. */
 void steps_retry(struct runner *r, struct run *run);
+/* There is no supervisor: what certainly has not begun fails. */
+void steps_give_up(struct runner *r, struct run *run);
 
 /* ---- answers.c ---- */
 
@@ -161,6 +170,11 @@ bool answers_hand_over(struct runner *r);
 /* The supervisor's number of what is done for a run on its node after it. */
 #define SWEEP_IDS ((int64_t)1 << 62)
 
+#define LEFT_SENTENCE "what it left on the node could not be ended"
+#define RUNNER_TROUBLE                                                                             \
+    "there is no supervisor for runs: halligan-exec cannot be started or does not answer; see "    \
+    "the log"
+
 extern const struct runner_kitchen jobs_of_jigs;
 
 void jobs_begin(struct runner *r, struct run *run, enum job_kind kind);
@@ -173,6 +187,8 @@ void jobs_free_spare(struct runner *r);
 struct exec_spawn jobs_spawn(struct runner *r, struct run *run);
 /* Try again what did not work, soon. */
 void runner_try_later(struct runner *r);
+/* There is a supervisor again. */
+void runner_end_trouble(struct runner *r);
 void runner_free_if_idle(struct runner *r);
 
 /* ---- files.c ---- */
@@ -182,7 +198,8 @@ const char *files_path(struct arena *a, const struct runner *r, const char *fold
                        uint32_t attempt);
 /* For standard input. */
 NODISCARD err files_write(const char *path, struct str bytes);
-void files_remove_tree(const char *path);
+/* False, and errno, when something of it stays. */
+bool files_remove_tree(const char *path);
 /* What runs have left that nobody has: out of the way at once, gone after files_empty_trash. */
 void files_put_away(struct runner *r);
 void files_empty_trash(const struct runner *r);
@@ -192,11 +209,12 @@ void files_empty_trash(const struct runner *r);
 struct log_of {
     int64_t noderole_id, run_id;
     uint32_t attempt;
+    uint32_t keep_runs; /* for logs_keep(): of its noderole; 0: the usual number */
 };
 
 /* Keeps the file, and no more of them than are to be kept. */
 void logs_keep(const struct runner *r, struct arena *a, const struct log_of *of, struct str log,
                uint64_t dropped);
 NODISCARD err logs_read(const struct runner *r, const struct log_of *of, struct runner_log *log);
-/* Those that are too old, of all noderoles. */
-void logs_prune_all(const struct runner *r, struct arena *a);
+/* Those that are too old or too many, of all noderoles. */
+void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs);

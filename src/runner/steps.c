@@ -5,6 +5,7 @@
  * one that breaks takes those with it that were not answered: at the next one the supervisor is
  * asked about every run, once, so each "not known" answers a question of ours.
  */
+#include "jig/ssh.h"
 #include "runner/runner_private.h"
 #include "sys/log.h"
 
@@ -44,20 +45,26 @@ static void ask(struct runner *r, struct run *run)
     }
 }
 
+static void stop_unbegun(struct runner *r, struct run *run)
+{
+    answers_fail(r, run, RESULT_FAILED, STR("")); /* it is told as stopped */
+    jobs_remove_made(r, run);
+}
+
 static void begin(struct runner *r, struct run *run)
 {
-    if (run->is_cancelled && !run->may_be_known) {
-        answers_fail(r, run, RESULT_FAILED, STR("")); /* it is told as stopped */
-        jobs_remove_made(r, run);
-    } else if (!r->is_connected)
+    if (run->is_cancelled && !run->may_be_known)
+        stop_unbegun(r, run);
+    else if (!r->is_connected)
         return;
     else if (run->may_be_known)
         ask(r, run);
     else if (r->is_fenced)
         return;
-    else if (!ask_for_facts(r, run))
+    else if (!ask_for_facts(r, run)) {
         answers_fail(r, run, RESULT_FAILED, STR("its noderole does not exist any more"));
-    else {
+        jobs_remove_made(r, run);
+    } else {
         run->stage = STAGE_PREPARING;
         jobs_begin(r, run, JOB_PREPARE);
     }
@@ -87,8 +94,23 @@ static void order(struct runner *r, struct run *run)
         return;
     }
     run->stage = STAGE_ORDERED;
+    run->is_ours_alone = false;
     jobs_drop(r, run->job);
     run->job = NULL;
+}
+
+void steps_give_up(struct runner *r, struct run *run)
+{
+    const struct str why = STR(RUNNER_TROUBLE);
+    if (!run->is_ours_alone || run->is_cancelled)
+        return;
+    if (run->stage == STAGE_NOTED) {
+        answers_fail(r, run, RESULT_FAILED, why);
+    } else if (run->stage == STAGE_PREPARED && run->job->result == OK) {
+        run->job->result = ERR_UNAVAILABLE;
+        run->job->why = why;
+        drop_recipe(r, run);
+    }
 }
 
 static void pass_cancel_on(struct runner *r, struct run *run)
@@ -101,11 +123,15 @@ static void pass_cancel_on(struct runner *r, struct run *run)
 
 /* ---- the end ---- */
 
-/* A connection that is cut off takes nothing with it: what it had begun may go on over there. */
+/* A connection that is cut off takes nothing with it: what it had begun may go on over there. That
+ * it broke by itself, ssh says with its status; where it never came to be the sweep has no more
+ * luck, but a script may say the same words, so they are not trusted here. */
 static bool may_have_left_work(const struct run *run)
 {
+    const bool is_cut_off = run->end.how == EXEC_EXITED ? run->end.code == SSH_FAILED
+                                                        : run->end.how != EXEC_NOT_STARTED;
     return run->facts && run->facts->transport.kind == TRANSPORT_SSH && !run->is_swept &&
-           run->end.how != EXEC_EXITED && run->end.how != EXEC_NOT_STARTED;
+           is_cut_off;
 }
 
 static void close_off(struct runner *r, struct run *run)
@@ -120,10 +146,11 @@ static void close_off(struct runner *r, struct run *run)
     }
 }
 
-static void go_on_swept(struct runner *r, struct run *run)
+static void go_on_swept(struct runner *r, struct run *run, bool is_done)
 {
     jobs_remove_made(r, run);
     run->is_swept = true;
+    run->may_have_left = !is_done;
     run->stage = STAGE_ENDED;
     runs_set_due(r, run);
 }
@@ -131,7 +158,7 @@ static void go_on_swept(struct runner *r, struct run *run)
 static void order_sweep(struct runner *r, struct run *run)
 {
     if (run->job->result != OK) {
-        go_on_swept(r, run);
+        go_on_swept(r, run, run->job->result == ERR_NOT_FOUND);
         return;
     }
     if (!r->is_connected)
@@ -140,7 +167,7 @@ static void order_sweep(struct runner *r, struct run *run)
     if (exec_client_spawn(r->client, &spec) == OK)
         run->stage = STAGE_STOPPING;
     else
-        go_on_swept(r, run);
+        go_on_swept(r, run, false);
 }
 
 void steps_take(struct runner *r, struct run *run)
@@ -150,7 +177,7 @@ void steps_take(struct runner *r, struct run *run)
     case STAGE_PREPARED: order(r, run); return;
     case STAGE_PUT_OFF:
         if (run->is_cancelled)
-            answers_fail(r, run, RESULT_FAILED, STR(""));
+            stop_unbegun(r, run);
         return;
     case STAGE_ASKED:
     case STAGE_ORDERED:
@@ -180,12 +207,15 @@ void steps_retry(struct runner *r, struct run *run)
 
 /* ---- what threads found ---- */
 
+#define LOST_SENTENCE "the run had begun, and nobody knows what became of it"
+
 static void conclude(struct runner *r, struct run *run)
 {
     run->has_input = run->has_scratch = false;
     if (run->is_lost)
         answers_fail(r, run, RESULT_LOST,
-                     STR("the run had begun, and nobody knows what became of it"));
+                     run->may_have_left ? STR(LOST_SENTENCE "\n" LEFT_SENTENCE)
+                                        : STR(LOST_SENTENCE));
     else
         answers_give(r, run, &run->job->done);
 }
@@ -238,6 +268,7 @@ static void connected(void *self, const struct exec_welcome *welcome)
 {
     struct runner *r = self;
     r->is_connected = true;
+    runner_end_trouble(r);
     r->is_unsettled = !welcome->journal_is_of_this_boot;
     r->is_listing = true;
     runs_each(r, ask_again);
@@ -250,6 +281,7 @@ static void lost(void *self)
     if (r->is_connected)
         log_say(LOG_WARNING, "the connection to halligan-exec is gone, trying again");
     r->is_connected = false;
+    wake(r);
 }
 
 static bool is_waited_for(const struct run *run)
@@ -318,7 +350,7 @@ static void ended(void *self, const struct exec_ended *m)
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
     if (swept)
-        go_on_swept(r, swept);
+        go_on_swept(r, swept, m->how == EXEC_EXITED && m->code == 0);
     if (!run) {
         take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, true);
     } else if (is_waited_for(run)) {
@@ -367,7 +399,7 @@ static void not_known(void *self, const struct exec_not_known *m)
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
     if (swept)
-        go_on_swept(r, swept);
+        go_on_swept(r, swept, false);
     else if (run)
         take_not_known(r, run, m->begun);
     wake(r);

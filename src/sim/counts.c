@@ -37,6 +37,7 @@ static const struct {
     {COMMAND_RUN_STOPPED, "late and unknown answers are accepted and ignored"},
     {COMMAND_RUN_RESUME, "late and unknown acknowledgements are accepted and ignored"},
     {COMMAND_RUN_DONE, "late and unknown answers are accepted and ignored"},
+    {COMMAND_OUTBOX_BEGUN, "late and unknown answers are accepted and ignored"},
     {COMMAND_OUTBOX_DONE, "a refused wish fails the hook, not its answer"},
 };
 

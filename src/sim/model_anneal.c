@@ -61,6 +61,15 @@ bool model_has_worker(const struct model *m, enum queue queue)
     return busy < m->pool[queue];
 }
 
+bool model_is_probed(const struct model *m, int64_t node_id)
+{
+    for (uint32_t i = 0; i < m->hooks_count; i++)
+        if (m->hooks[i].waiting && m->hooks[i].kind == OUTBOX_PROBE &&
+            m->hooks[i].object_id == node_id)
+            return true;
+    return false;
+}
+
 bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state state,
                      int64_t *out_id)
 {
@@ -100,10 +109,16 @@ static struct model_run *queued_run(struct model *m, int64_t noderole_id, int64_
     return NULL;
 }
 
+/* Nobody asked for peace there, and nobody is still asking whether it answers. */
+static bool may_begin(const struct model *m, int64_t node_id)
+{
+    return !m->nodes[node_id].stopped && !model_is_probed(m, node_id);
+}
+
 /* The node as a whole takes annealer work. */
 static bool node_is_open(struct model *m, int64_t node_id)
 {
-    return !model_slot(m, node_id) && !m->nodes[node_id].stopped &&
+    return !model_slot(m, node_id) && may_begin(m, node_id) &&
            !model_has_state(m, node_id, NODEROLE_TRANSITION, NULL) &&
            !model_has_state(m, node_id, NODEROLE_ERROR, NULL) && !queued_run(m, 0, node_id);
 }
@@ -137,14 +152,15 @@ static bool may_start_queued(struct model *m, int64_t id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
     return (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE) && model_may_run(m, id) &&
-           !model_slot(m, nr->node_id);
+           may_begin(m, nr->node_id) && !model_slot(m, nr->node_id);
 }
 
 /* A parked run that was resumed keeps its noderole in TRANSITION; otherwise it starts like any. */
 static bool may_start_again(struct model *m, int64_t id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
-    return nr->state == NODEROLE_TRANSITION && model_may_run(m, id) && !model_slot(m, nr->node_id);
+    return nr->state == NODEROLE_TRANSITION && model_may_run(m, id) && may_begin(m, nr->node_id) &&
+           !model_slot(m, nr->node_id);
 }
 
 /* ---- work that takes no time ---- */
@@ -246,6 +262,7 @@ static const char *forbidden(struct model *m, const struct model_run *run, bool 
                        : waits_for_hook(m, id)          ? "a hook of its own is out"
                        : !model_may_run(m, id)          ? "node, target, jig or deployment"
                        : model_slot(m, node_id)         ? "the node has a run"
+                       : !may_begin(m, node_id)         ? "the node is stopped or asked for"
                        : queued                         ? "its state"
                        : !model_parents_active(m, id)   ? "a parent is not active"
                        : !node_is_open(m, node_id)      ? "the node is closed"

@@ -201,8 +201,12 @@ void model_retry(struct model *m, int64_t id)
 {
     model_count(m, id, MODEL_RETRY);
     const enum noderole_state state = m->noderoles[id].state;
-    if (state == NODEROLE_TRANSITION && model_live_run(m, id))
+    const struct model_run *run = state == NODEROLE_TRANSITION ? model_live_run(m, id) : NULL;
+    /* One that waits for its next start after a failure need not wait any longer. */
+    if (run && !(run->state == RUN_PARKED && run->tries))
         m->noderoles[id].rerun = true;
+    else if (run)
+        return;
     else if (state == NODEROLE_TRANSITION || state == NODEROLE_ACTIVE || state == NODEROLE_ERROR)
         move(m, id, NODEROLE_TODO, false);
 }

@@ -181,6 +181,7 @@ bool model_may_run(const struct model *m, int64_t id);
 bool model_is_runnable(const struct model *m, int64_t id); /* SEMANTICS 3.3, for pokes */
 /* Any run of the node that is running or stopping. NULL = the slot is free. */
 const struct model_run *model_slot(const struct model *m, int64_t node_id);
+bool model_is_probed(const struct model *m, int64_t node_id);
 bool model_has_worker(const struct model *m, enum queue queue);
 /* The first by (cohort, id). */
 bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state state,

@@ -84,6 +84,8 @@ static struct model_cause of_node(const struct model *m, int64_t node_id)
     int64_t other = 0;
     if (m->nodes[node_id].stopped)
         return cause(CAUSE_NODE_STOPPED, TABLE_NODE, node_id);
+    if (model_is_probed(m, node_id))
+        return cause(CAUSE_PROBING, TABLE_NODE, node_id);
     if (model_has_state(m, node_id, NODEROLE_ERROR, &other))
         return cause(CAUSE_ERROR, TABLE_NODEROLE, other);
     if (model_has_state(m, node_id, NODEROLE_TRANSITION, &other))

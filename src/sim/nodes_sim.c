@@ -124,6 +124,14 @@ static void check_durable(struct world *w, const struct outbox_record *row, cons
         world_fail(w, "I5: outbox row %lld is acted on before it is durable", (long long)row->id);
 }
 
+/* It is known to be under way before it can be done, or before its answer is lost. */
+static void set_about(struct world *w, const struct outbox_record *row)
+{
+    struct command command = {.kind = COMMAND_OUTBOX_BEGUN, .actor = STR("power")};
+    command.outbox_begun.outbox_id = row->id;
+    world_send(w, 1, &command);
+}
+
 static void act(void *self, const struct outbox_record *row)
 {
     struct world *w = self;
@@ -131,6 +139,8 @@ static void act(void *self, const struct outbox_record *row)
     if (row->generation)
         world_fail(w, "X1: power %lld is switched while it waits", (long long)row->id);
     const bool failed = world_fault(w, FAULT_POWER_FAILED);
+    if (!row->begun)
+        set_about(w, row);
     answer(w, row, failed);
     if (failed || w->phase == PHASE_LIVENESS || !machine(w, row->object_id)->known)
         return;

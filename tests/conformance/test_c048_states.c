@@ -560,6 +560,7 @@ TEST(c060_the_slot_of_a_dead_node_is_free_when_its_worker_is_out)
     world_alive(w, "n1", false);
     world_forget(w);
     world_alive(w, "n1", true);
+    world_deliver(w);
     world_anneal(w);
     HEARD(w, "");
     CHECK(world_run(w, "b@n1", RUN_STOPPING) != 0);

@@ -284,10 +284,10 @@ class Supervisor:
     def command(self, *more):
         return [self.program, "--dir", self.data, "--idle-ms", str(self.idle_ms), *more]
 
-    def start(self):
+    def start(self, **more):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, **more)
         eventually(self.listens, "halligan-exec listens")
         return self
 

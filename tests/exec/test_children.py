@@ -1,5 +1,6 @@
 """Children that misbehave: each ends once, with the right result, and leaves nothing behind."""
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -291,6 +292,37 @@ def test_the_log_can_be_read_while_it_grows(supervisor):
     open(go, "w").close()
     end = connection.wait_end(1)
     assert supervisor.written(1) == b"first\nlast\n" and end.log_size == 11
+
+
+def test_a_child_that_cannot_be_killed_is_named_in_its_log(supervisor):
+    """The supervisor is nobody, and the child has become root."""
+    if os.geteuid() != 0:
+        print("SKIP it takes root to become somebody who may not kill")
+        return
+    nobody = 65534
+    assert supervisor.stop() == 0
+    become = os.path.join(supervisor.data, "become")
+    shutil.copy(supervisor.program, supervisor.path("program"))
+    shutil.copy(shutil.which("setpriv"), become)
+    os.chmod(become, 0o4755)
+    names = [supervisor.path(name) for name in os.listdir(supervisor.path())]
+    for name in (supervisor.data, supervisor.path(), *names):
+        os.chown(name, nobody, nobody)
+    supervisor.program = supervisor.path("program")
+    supervisor.start(user=nobody, group=nobody, extra_groups=[])
+    connection = supervisor.connect()
+    connection.spawn(1, [become, "--reuid", "0", "--regid", "0", "--clear-groups",
+                         "sh", "-c", "echo ready; exec sleep 76543"])
+    child = connection.wait_begun(1)
+    eventually(lambda: is_ready(supervisor, 1), "it has become root")
+    connection.of_run(CANCEL, 1)
+    told = f"halligan: process {child} does not die (state S); waiting for it\n".encode()
+    try:
+        eventually(lambda: told in supervisor.written(1), "it is named")
+        assert "does not die" in supervisor.said()
+    finally:
+        os.kill(child, signal.SIGKILL)
+    assert connection.wait_end(1).how == CANCELLED
 
 
 def test_a_disk_that_fills_up_costs_output_not_runs(supervisor):

@@ -9,8 +9,8 @@ import time
 
 from supervisor import (
     BEGUN, BYE, CANCEL, CANCELLED, DIED, ENDED, EXITED, FENCED, FORGET, HELLO, NOT_KNOWN, QUERY,
-    SETTLED, SPAWN, VERSION, WELCOME, Connection, Gone, encode, eventually, is_alive, marked,
-    processes,
+    SETTLED, SPAWN, VERSION, WAIT_S, WELCOME, Connection, Gone, encode, eventually, is_alive,
+    marked, processes,
 )
 
 LONG = "87654"
@@ -262,6 +262,41 @@ def test_it_detaches_when_it_listens(supervisor):
     eventually(lambda: not is_alive(pid), "it has gone")
 
 
+def holders(pids, link):
+    return [pid for pid in pids for fd in os.listdir(f"/proc/{pid}/fd")
+            if os.readlink(f"/proc/{pid}/fd/{fd}") == link]
+
+
+def test_what_its_starter_left_open_is_not_passed_on(supervisor):
+    assert supervisor.stop() == 0
+    mine, left = os.pipe()
+    link = os.readlink(f"/proc/self/fd/{left}")
+    for detached in (False, True):
+        if detached:
+            with open(supervisor.log, "ab") as log:
+                subprocess.run(supervisor.command("--detach"), stdout=log, stderr=log,
+                               pass_fds=[left], check=True)
+        else:
+            supervisor.start(pass_fds=[left])
+        connection = supervisor.connect()
+        connection.spawn(1 + detached, f"ls -l /proc/self/fd; echo ready; exec sleep {LONG}")
+        child = connection.wait_begun(1 + detached)
+        eventually(lambda: b"ready" in supervisor.output(1 + detached), "it runs")
+        assert link.encode() not in supervisor.output(1 + detached)
+        lead = processes()[child][0]
+        assert processes()[lead][0] == connection.welcome.pid
+        assert holders([connection.welcome.pid, lead, child], link) == []
+        connection.of_run(CANCEL, 1 + detached)
+        connection.wait_end(1 + detached)
+        connection.send(BYE)
+        eventually(supervisor.lock_is_free, "it has gone")
+        if not detached:
+            assert supervisor.process.wait() == 0
+            supervisor.process = None
+    os.close(mine)
+    os.close(left)
+
+
 def test_usage(supervisor):
     def ask(*words):
         return subprocess.run([supervisor.program, *words], capture_output=True, text=True, check=False)
@@ -309,13 +344,68 @@ def test_hostile_bytes_close_their_connection_only(supervisor):
 
 
 def test_a_daemon_of_another_version_gets_no_runs_told(supervisor):
+    good = supervisor.connect(epoch=1)
     other = Connection(supervisor.path("socket"), hello=False)
     other.send(HELLO, version=99, epoch=1)
     assert other.receive().version == VERSION
-    good = supervisor.connect(epoch=1)
     good.run(1, ["/bin/true"])
     other.of_run(QUERY, 55)
     assert other.receive().kind == NOT_KNOWN  # and nothing of run 1 before it
+
+
+def told_version(supervisor, version):
+    """What it says to a daemon of this version; None when nobody is there."""
+    try:
+        other = Connection(supervisor.path("socket"), hello=False)
+        other.send(HELLO, version=version, epoch=1)
+        told = other.receive().version
+        other.close()
+        return told
+    except (OSError, Gone):
+        return None
+
+
+def test_daemons_of_another_version_do_not_keep_it(supervisor):
+    assert supervisor.stop() == 0
+    supervisor.idle_ms = 1000
+    supervisor.start()
+    other = Connection(supervisor.path("socket"), hello=False)  # one that stays and says nothing
+    assert told_version(supervisor, 0) == VERSION
+
+    def is_gone():
+        assert told_version(supervisor, 0) in (VERSION, None)
+        return supervisor.process.poll() is not None
+
+    eventually(is_gone, "it goes although somebody knocks all the time")
+    assert supervisor.process.returncode == 0
+    supervisor.process = None
+    other.close()
+
+
+def test_for_a_newer_daemon_it_goes_as_soon_as_it_can(supervisor):
+    assert supervisor.stop() == 0
+    supervisor.idle_ms = 3600 * 1000
+    supervisor.start()
+    connection = supervisor.connect()
+    go = os.path.join(supervisor.data, "go")
+    connection.spawn(1, f"while [ ! -e {go} ]; do sleep 0.01; done; exit 6")
+    connection.wait_begun(1)
+    assert told_version(supervisor, VERSION + 1) == VERSION
+    connection.close()
+    assert told_version(supervisor, VERSION + 1) == VERSION  # the run is still there
+    open(go, "w").close()
+    assert supervisor.process.wait(timeout=WAIT_S) == 0
+    supervisor.start()
+    connection = supervisor.connect()
+    assert told_version(supervisor, VERSION + 1) == VERSION
+    connection.of_run(QUERY, 1)  # a daemon of its own is not left for another
+    assert connection.wait_end(1).code == 6
+    connection.close()
+    assert supervisor.process.wait(timeout=WAIT_S) == 0
+    supervisor.start()
+    assert told_version(supervisor, VERSION + 1) == VERSION
+    assert supervisor.process.wait(timeout=WAIT_S) == 0
+    supervisor.process = None
 
 
 def test_a_daemon_that_does_not_read_stops_nobody(supervisor):

@@ -11,6 +11,8 @@
  *                                                 those that were taken are told: ok, refused,
  *                                                 unavailable, or nothing ("hold")
  *   {"do":"count"}                                -> {"count":1}
+ *   {"do":"trouble"}                              -> {"trouble":""}
+ *   {"do":"keep","runs":3}                        logs of a noderole that are kept from now on
  *   {"do":"log","noderole":1,"run":1,"attempt":1,"offset":0,"size":100} -> {"log":"..."}
  *   {"do":"hold"}, {"do":"go"}                    what is between them comes at once
  *   {"do":"close","bye":true}                     and nothing more is read
@@ -373,6 +375,13 @@ static void print_count(struct arena *a)
     print(a, answer);
 }
 
+static void print_trouble(struct arena *a)
+{
+    struct json *answer = json_make(a, JSON_OBJECT);
+    set_text(a, answer, "trouble", str_from(runner_trouble(toy.runner)));
+    print(a, answer);
+}
+
 static void stop(bool bye)
 {
     if (toy.runner)
@@ -396,6 +405,10 @@ static void obey(struct str line)
         print_log(&arena, o);
     else if (str_eq(what, STR("count")))
         print_count(&arena);
+    else if (str_eq(what, STR("trouble")))
+        print_trouble(&arena);
+    else if (str_eq(what, STR("keep")))
+        runner_set_keep(toy.runner, (uint32_t)number_at(o, "runs"));
     else if (str_eq(what, STR("hold")))
         toy.is_held = true;
     else if (str_eq(what, STR("go")))
@@ -444,7 +457,7 @@ static void input_came(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 
 int main(int argc, char **argv)
 {
-    const char *keep = getenv("DRIVE_KEEP_MS");
+    const char *keep = getenv("DRIVE_KEEP_MS"), *patience = getenv("DRIVE_PATIENCE_MS");
     const bool jigs = argc == 4 && strcmp(argv[3], "jigs") == 0;
     if (argc != 4)
         return 2;
@@ -462,7 +475,8 @@ int main(int argc, char **argv)
                                        .request_first = -1000,
                                        .keep_runs = 3,
                                        .keep_ms = keep ? strtoll(keep, NULL, 10) : 0,
-                                       .exec_idle_ms = 60000};
+                                       .exec_idle_ms = 60000,
+                                       .patience_ms = patience ? strtoll(patience, NULL, 10) : 0};
     const struct runner_seams seams = {
         .facts = facts, .submit = submit, .wake = wake, .kitchen = jigs ? NULL : &shell};
     must(runner_open(&setup, seams, &toy.runner) == OK);

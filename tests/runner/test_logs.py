@@ -55,6 +55,28 @@ def test_bytes_have_the_same_number_live_and_kept(place):
         assert f"{700000 - 4096} bytes before this are gone" in file.readline()
 
 
+def test_how_many_logs_are_kept_can_change(place):
+    toy = place.toy()
+    toy.facts()
+
+    def kept():
+        return sorted(int(name[:-4]) for name in os.listdir(place.path("logs", "1")))
+
+    def go_on(attempts):
+        for attempt in attempts:
+            toy.start(attempt, "echo x >&2", attempt=attempt)
+            toy.done(attempt, attempt)
+    go_on(range(1, 6))
+    assert kept() == [3, 4, 5]
+    toy.do("keep", runs=1)
+    go_on([6])
+    assert kept() == [6]
+    toy.do("keep", runs=0)
+    go_on(range(7, 19))
+    assert kept() == list(range(9, 19))
+    toy.wait_quiet()
+
+
 def test_a_run_that_says_nothing_leaves_no_file(place):
     toy = place.toy()
     toy.facts()

@@ -1,6 +1,7 @@
 """Work on other machines: what a run leaves there is ended before anybody hears of its end."""
 import os
 import shutil
+import signal
 import sys
 
 from toy import eventually, processes_with
@@ -10,6 +11,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__f
 from sshd import Server  # noqa: E402
 
 NODE = "n1.example.com"
+LEFT = "what it left on the node could not be ended"
 
 
 # -- with a shell for a node: when it is swept, and when not ----------------------------------------
@@ -37,6 +39,33 @@ def test_a_run_that_had_its_time_is_swept_before_it_is_told_as_done(place):
     assert "took longer than it may" in toy.done(1)["runlog"]
     assert place.entries() == ["swept"]
     toy.wait_quiet()
+
+
+def test_a_connection_that_breaks_by_itself_is_swept(place):
+    toy = place.toy()
+    toy.facts(address="192.0.2.1")
+    toy.start(1, "exit 255", stop=swept(place))
+    assert LEFT not in toy.done(1)["runlog"]
+    assert place.entries() == ["swept"]
+    toy.wait_quiet()
+    assert LEFT not in place.said()
+
+
+def test_what_could_not_be_ended_on_a_node_is_said(place):
+    toy = place.toy()
+    toy.facts(address="192.0.2.1")
+    toy.start(1, "echo said >&2; exit 255", stop="exit 255")
+    done = toy.done(1)
+    assert done["result"] == "failed" and done["runlog"] == f"said\n{LEFT}", done
+    toy.start(2, "exit 255")  # nothing can be left
+    assert LEFT not in toy.done(2)["runlog"]
+    toy.start(3, "echo 'ssh: connect to host x port 22: Connection refused' >&2; exit 255",
+              stop="exit 255")
+    assert LEFT not in toy.done(3)["runlog"]
+    toy.start(4, "kill -9 $$", stop="exit 1")
+    assert toy.done(4)["runlog"].endswith("\n" + LEFT)
+    toy.wait_quiet()
+    assert place.said().count(LEFT) == 2, place.said()
 
 
 def test_a_run_that_ended_by_itself_is_not_swept(place):
@@ -182,6 +211,45 @@ def test_a_script_that_had_its_time_leaves_nothing_on_its_node(place):
     done = toy.done(1)
     assert done["result"] == "failed" and "took longer" in done["runlog"], done
     assert os.listdir(server.tmp) == [] and processes_with(f"{server.tmp}/halligan-{NODE}") == []
+    toy.wait_quiet()
+
+
+def sessions(server):
+    """The processes of the server that hold its connections."""
+    with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children",
+              encoding="ascii") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+def test_a_connection_that_breaks_leaves_nothing_on_its_node(place):
+    write_script(place, "there", f"trap '' HUP TERM\n{place.enter('one')}\nsleep 1000\n")
+    server, toy = remote(place)
+    toy.facts(role="there", **address(server))
+    toy.start(1)
+    eventually(lambda: place.entries(), "it is at work")
+    mark = f"{server.tmp}/halligan-{NODE}"
+    assert processes_with(mark)
+    for pid in sessions(server):
+        os.kill(pid, signal.SIGKILL)
+    done = toy.done(1)
+    assert done["result"] == "failed" and "the connection broke" in done["runlog"], done
+    assert LEFT not in done["runlog"], done
+    assert os.listdir(server.tmp) == [] and processes_with(mark) == []
+    toy.wait_quiet()
+
+
+def test_a_node_that_goes_away_in_the_middle_is_said_to_be_left(place):
+    write_script(place, "there", f"{place.enter('one')}\nsleep 1000\n")
+    server, toy = remote(place)
+    toy.facts(role="there", **address(server))
+    toy.start(1)
+    eventually(lambda: place.entries(), "it is at work")
+    before = sessions(server)
+    server.stop()
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    done = toy.done(1)
+    assert "the connection broke" in done["runlog"] and done["runlog"].endswith(LEFT), done
     toy.wait_quiet()
 
 

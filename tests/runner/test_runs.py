@@ -219,6 +219,19 @@ def test_an_answer_that_the_core_refuses_becomes_a_failure(place):
     toy.wait_quiet()
 
 
+def test_a_failure_that_the_core_refuses_is_lost_until_that_is_taken(place):
+    toy = place.toy()
+    toy.facts()
+    toy.take(why="refused")
+    toy.start(1, "echo '{}'")
+    for count in (3, 4, 5):  # nobody asks for it: it is given again by itself
+        last = toy.done(1, count=count)
+        assert last["result"] == "lost" and last["runlog"] == "" and "wall" not in last, last
+    toy.take(why="ok")
+    toy.wait_quiet()
+    assert place.said().count("was refused") == 2, place.said()
+
+
 def test_a_query_of_what_never_began_starts_it(place):
     toy = place.toy()
     toy.facts()

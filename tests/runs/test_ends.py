@@ -35,7 +35,7 @@ def test_exits_that_are_fine(y):
         y.settles(noderole, TODO if goes_down else ACTIVE)
         node = node_of(y, noderole)
         assert bool(node["alive"]) != goes_down, (code, node)
-        assert bool(node["stopped"]) == (bool(code & 16) and not goes_down), (code, node)
+        assert bool(node["stopped"]) == bool(code & 16), (code, node)
         assert y.look(noderole)["run_count"] == 1
         assert y.results(noderole) == [OK], code
         assert y.wall(noderole) == {"yard": {"code": code}}
@@ -55,8 +55,7 @@ def test_exits_that_are_not_finished(y):
         states = [run["state"] for run in y.runs(noderole)]
         assert states == ([] if goes_down else [RUN_PARKED]), (code, states)
         node = node_of(y, noderole)
-        stops = bool(code & 16) and not goes_down  # a machine that goes down starts afresh
-        assert bool(node["alive"]) != goes_down and bool(node["stopped"]) == stops, code
+        assert bool(node["alive"]) != goes_down and bool(node["stopped"]) == bool(code & 16), code
         assert y.look(noderole)["run_count"] == 0
         assert y.wall(noderole) == {"yard": {"code": code}}
     for run in y.runs():  # so that nothing is left for the end

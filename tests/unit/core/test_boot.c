@@ -584,8 +584,8 @@ TEST(x08_nobody_waits_for_a_server_in_error)
                       "boot generation 1";
     SAYS(status(w), why);
     clear(w);
-    DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1"))); /* somebody has seen it */
-    SAYS(status(w), "");
+    DONE(w, CMD(NODE_COMMIT, node_commit, .id = the_node(w, "n1")));
+    SAYS(status(w), why); /* until its power obeys, or it comes */
     clear(w);
     DONE(w, cmd_power(w, "reboot")); /* and when it is asked for */
     SAYS(told(w), "");

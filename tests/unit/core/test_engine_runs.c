@@ -353,7 +353,7 @@ TEST(what_a_run_wants_for_its_machine_is_told)
         (struct run_done_command){
             .result = RESULT_OK, .stop = true, .node_dead = true, .power = STR("reboot")});
     HEARD(w, "on_node_change ear n1; power reboot n1");
-    CHECK(!read_node(w, "n1").alive && !read_node(w, "n1").stopped);
+    CHECK(!read_node(w, "n1").alive && read_node(w, "n1").stopped);
     IS(w, "a@n1", "todo");
     world_close(w);
 }
@@ -381,12 +381,43 @@ TEST(a_failed_probe_ends_the_life_of_the_node_once)
     world_answer(w, "probe n1", false, STR(""));
     CHECK(read_node(w, "n1").alive);
     HEARD(w, "");
+    /* What a probe says is about the time it was asked at. */
     world_alive(w, "n1", false);
     world_alive(w, "n1", true);
+    const int64_t old = world_waiting(w, "probe n1");
     world_alive(w, "n1", false);
+    CHECK(world_waiting(w, "probe n1") == 0);
+    world_alive(w, "n1", true);
     world_forget(w);
-    world_answer(w, "probe n1", true, STR(""));
-    HEARD(w, ""); /* it was dead already */
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = old, .failed = true));
+    CHECK(read_node(w, "n1").alive && world_waiting(w, "probe n1") > old);
+    HEARD(w, "");
+    world_close(w);
+}
+
+TEST(nothing_begins_where_nobody_knows_whether_it_answers)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_alive(w, "n1", false);
+    world_commit(w, "a@n1");
+    world_alive(w, "n1", true);
+    world_anneal(w);
+    IS(w, "a@n1", "todo");
+    const struct cause *cause =
+        core_why(w->core, TABLE_NODEROLE, the_noderole(w, "a@n1"), &w->arena);
+    CHECK(cause && cause->code == CAUSE_PROBING);
+    world_reload(w);
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "probe n1"), .failed = true,
+                .text = STR("nobody listens there")));
+    SAYS(str_z(&w->arena, read_node(w, "n1").status), "does not answer: nobody listens there");
+    world_alive(w, "n1", true);
+    CHECK(read_node(w, "n1").status.len == 0);
+    world_answer(w, "probe n1", false, STR(""));
+    world_anneal(w);
+    IS(w, "a@n1", "transition");
     world_close(w);
 }
 

@@ -351,6 +351,10 @@ TEST(why_counts_workers_and_targets)
                                                      .target_role_id = role_id(&s.w, "gate")}});
     why_is(&s, solo, "held_by_target");
     CHECK(state_of(&s.w, gate) == NODEROLE_TODO);
+    why_is(&s, gate, "probing");
+    for (int64_t id; (id = core_next_id(s.w.c, TABLE_OUTBOX, 0)) != 0;)
+        must_step(&s.w,
+                  (struct command){.kind = COMMAND_OUTBOX_DONE, .outbox_done = {.outbox_id = id}});
     why_is(&s, gate, "node_busy < stopping");
     world_close(&s.w);
 }

@@ -251,6 +251,8 @@ static struct command sample(struct world *w, enum command_kind kind)
     case COMMAND_OUTBOX_DONE:
         return CMD(OUTBOX_DONE, outbox_done, .outbox_id = world_waiting(w, "on_proposed b@n1"),
                    .text = text);
+    case COMMAND_OUTBOX_BEGUN:
+        return CMD(OUTBOX_BEGUN, outbox_begun, .outbox_id = world_waiting(w, "on_proposed b@n1"));
     case COMMAND_ANNEAL: return CMD(ANNEAL, anneal, .budget = 0);
     case COMMAND_TICK: return CMD(TICK, tick, .unused = 0);
     case COMMAND_NODE_BOOT_SERVED: {
@@ -268,7 +270,8 @@ static bool is_answer(enum command_kind kind)
 {
     return kind == COMMAND_RUN_BEGUN || kind == COMMAND_RUN_DONE || kind == COMMAND_RUN_STOPPED ||
            kind == COMMAND_RUN_RESUME || kind == COMMAND_RUN_CANCEL ||
-           kind == COMMAND_OUTBOX_DONE || kind == COMMAND_ANNEAL || kind == COMMAND_TICK;
+           kind == COMMAND_OUTBOX_DONE || kind == COMMAND_OUTBOX_BEGUN || kind == COMMAND_ANNEAL ||
+           kind == COMMAND_TICK;
 }
 
 static bool is_id(const struct field *field)

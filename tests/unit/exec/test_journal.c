@@ -1,13 +1,15 @@
 /* Goal: what was begun is never forgotten unless told to be, whatever became of the writer or the
  * file; where the file cannot know, it says so.
  * Method: a directory of our own; reopening is restarting. The file is cut and changed at every
- * byte, the disk is full (by a limit on the size of files), writers are killed. */
+ * byte, the disk is full (by a limit on the size of files) and does not even give back (by an
+ * ftruncate of our own that fails on demand), writers are killed. */
 #include "exec/journal.h"
 #include "exec/place.h"
 #include "base/prng.h"
 #include "sys/log.h"
 #include "tests/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -311,6 +314,72 @@ TEST(on_a_full_disk_nothing_begins_and_ends_are_kept)
     CHECK(find(1)->ended.code == 6 && find(9) && exec_journal_epoch(journal) == 4);
     /* Nobody wrote down that it was forgotten, nor how it ended: it is said to have died. */
     CHECK(find(2)->ended.how == EXEC_DIED_WITH_SUPERVISOR);
+    end();
+}
+
+static bool truncation_fails;
+
+/* Linked before that of the system: no file system fails so when it is asked to. */
+int ftruncate(int fd, off_t size)
+{
+    if (!truncation_fails)
+        return (int)syscall(SYS_ftruncate, fd, size);
+    errno = EIO;
+    return -1;
+}
+
+static void break_it(void)
+{
+    const int64_t size = size_of_file();
+    signal(SIGXFSZ, SIG_IGN);
+    allow_size(size + 5);
+    truncation_fails = true;
+    CHECK(exec_journal_begin(journal, 99, 1) != OK && !find(99));
+    truncation_fails = false;
+    CHECK(size_of_file() == size + 5); /* half a record */
+}
+
+TEST(half_a_record_that_does_not_go_is_mended_by_the_next_begin)
+{
+    begin();
+    CHECK(exec_journal_begin(journal, 1, 1) == OK && exec_journal_begin(journal, 2, 1) == OK);
+    CHECK(finish(1, 6));
+    break_it();
+    allow_size(10);
+    CHECK(exec_journal_begin(journal, 3, 1) != OK && errno == EFBIG && !find(3));
+    CHECK(exec_journal_raise(journal, 4) != OK && exec_journal_epoch(journal) == 0);
+    allow_size(-1);
+    CHECK(exec_journal_raise(journal, 4) == OK);
+    CHECK(exec_journal_begin(journal, 3, 1) == OK && finish(2, 7));
+    CHECK(exec_journal_is_saved(journal) && exec_journal_is_of_this_boot(journal));
+    reopen_in(BOOT_1);
+    CHECK(find(1)->ended.code == 6 && find(2)->ended.code == 7 && !find(99));
+    CHECK(find(3)->ended.how == EXEC_DIED_WITH_SUPERVISOR && exec_journal_epoch(journal) == 4);
+    break_it();
+    allow_size(-1);
+    CHECK(exec_journal_begin(journal, 4, 1) == OK && finish(4, 8));
+    reopen_in(BOOT_1);
+    CHECK(find(4)->ended.code == 8);
+    end();
+}
+
+TEST(half_a_record_that_does_not_go_is_mended_with_the_ends)
+{
+    begin();
+    CHECK(exec_journal_begin(journal, 1, 1) == OK && exec_journal_begin(journal, 2, 1) == OK);
+    CHECK(exec_journal_begin(journal, 3, 1) == OK);
+    break_it();
+    allow_size(10);
+    CHECK(finish(1, 6) && finish(2, 7) && !exec_journal_is_saved(journal));
+    CHECK(!exec_journal_save(journal) && !exec_journal_is_saved(journal));
+    CHECK(exec_journal_forget(journal, 2, 1));
+    allow_size(-1);
+    CHECK(!exec_journal_is_saved(journal));
+    CHECK(exec_journal_save(journal) && exec_journal_is_saved(journal));
+    CHECK(finish(3, 8) && exec_journal_is_saved(journal));
+    reopen_in(BOOT_1);
+    CHECK(find(1)->ended.code == 6 && find(3)->ended.code == 8);
+    CHECK(!find(2) && !find(99));
     end();
 }
 

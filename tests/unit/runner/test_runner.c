@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct fixture {
@@ -225,6 +226,34 @@ TEST(what_never_began_is_stopped_at_once_and_forgotten_when_that_is_durable)
     end(&f);
 }
 
+static bool is_there(const struct fixture *f, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    return access(path, F_OK) == 0;
+}
+
+TEST(what_was_put_off_and_is_cancelled_leaves_nothing)
+{
+    struct fixture f;
+    char path[128];
+    begin(&f);
+    start(&f, 1, 5);
+    runner_pump(f.runner);
+    snprintf(path, sizeof path, "%s/runs/in/1-1", f.folder);
+    CHECK(files_write(path, STR("{}")) == OK);
+    snprintf(path, sizeof path, "%s/runs/scratch/1-1", f.folder);
+    CHECK(mkdir(path, 0700) == 0);
+    struct run *run = runs_find(f.runner, 1, 1);
+    run->has_input = run->has_scratch = true; /* as if the supervisor had been about to end */
+    run->stage = STAGE_PUT_OFF;
+    run->is_ours_alone = false;
+    cancel(&f, 1, 5);
+    CHECK(runner_pump(f.runner) && f.last.kind == COMMAND_RUN_STOPPED);
+    CHECK(!is_there(&f, "runs/in/1-1") && !is_there(&f, "runs/scratch/1-1"));
+    end(&f);
+}
+
 static void wait_for_answers(struct fixture *f, int count)
 {
     while (f->answers < count) {
@@ -284,6 +313,110 @@ TEST(nobody_is_bothered_after_somebody_else_leads)
     for (int i = 0; i < 5; i++)
         CHECK(!runner_pump(f.runner));
     CHECK(f.answers == 1);
+    end(&f);
+}
+
+/* ---- patience ---- */
+
+TEST(what_has_not_begun_fails_when_nobody_can_begin_it)
+{
+    struct fixture f;
+    begin(&f);
+    CHECK(runner_trouble(f.runner)[0] == '\0');
+    f.runner->setup.patience_ms = 1;
+    start(&f, 1, 5);
+    const struct run_order order = order_of(2, 5);
+    f.port.query(f.port.self, &order);
+    runner_pump(f.runner);
+    CHECK(runner_trouble(f.runner)[0] == '\0' && f.answers == 0);
+    wait_for_answers(&f, 1);
+    CHECK(f.last.kind == COMMAND_RUN_DONE && f.last.run_done.run_id == 1);
+    CHECK(f.last.run_done.result == RESULT_FAILED && !f.last.run_done.has_wall);
+    CHECK(str_eq(f.last.run_done.runlog, str_from(runner_trouble(f.runner))));
+    runner_told(f.runner, f.last.request, OK);
+    CHECK(!has(&f, 1, 1) && has(&f, 2, 1)); /* that one may have begun */
+    start(&f, 3, 5);
+    wait_for_answers(&f, 2);
+    CHECK(f.last.run_done.run_id == 3 && has(&f, 2, 1));
+    end(&f);
+}
+
+TEST(an_answer_that_is_refused_twice_is_lost_and_given_until_it_is_taken)
+{
+    struct fixture f;
+    begin(&f);
+    f.runner->setup.patience_ms = 1;
+    start(&f, 1, 5);
+    runner_pump(f.runner);
+    wait_for_answers(&f, 1);
+    runner_told(f.runner, f.last.request, ERR_REFUSED);
+    wait_for_answers(&f, 2);
+    CHECK(f.last.run_done.result == RESULT_FAILED);
+    for (int i = 3; i < 6; i++) {
+        runner_told(f.runner, f.last.request, ERR_REFUSED);
+        wait_for_answers(&f, i);
+        CHECK(f.last.run_done.result == RESULT_LOST && f.last.run_done.runlog.len == 0);
+        CHECK(!f.last.run_done.has_wall && has(&f, 1, 1));
+    }
+    runner_told(f.runner, f.last.request, OK);
+    CHECK(runner_count(f.runner) == 0);
+    end(&f);
+}
+
+/* ---- what cannot be removed at once ---- */
+
+/* As somebody whom modes bind. */
+static int remove_as_nobody(const char *path)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            _exit(3);
+        _exit(files_remove_tree(path) ? 0 : 1);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void shell(const char *words, const char *folder)
+{
+    char command[512];
+    snprintf(command, sizeof command, "cd %s && %s", folder, words);
+    CHECK(system(command) == 0);
+}
+
+TEST(directories_without_rights_are_removed_with_what_is_in_them)
+{
+    struct fixture f;
+    char path[128];
+    begin(&f);
+    shell("chmod 755 . && mkdir -p open/tree/a/b/c/d open/tree/e open/tree/g && "
+          "touch open/tree/a/b/c/d/x open/tree/e/y open/tree/g/z && ln -s / open/tree/e/root && "
+          "chmod 000 open/tree/a/b/c/d open/tree/a/b/c open/tree/a/b open/tree/a && "
+          "chmod 500 open/tree/e && chmod 400 open/tree/g && chmod 755 open",
+          f.folder);
+    if (geteuid() == 0)
+        shell("chown -hR 65534:65534 open", f.folder);
+    snprintf(path, sizeof path, "%s/open/tree", f.folder);
+    CHECK(remove_as_nobody(path) == 0);
+    CHECK(access(path, F_OK) != 0 && errno == ENOENT);
+    CHECK(remove_as_nobody(path) == 0); /* it is not there */
+    end(&f);
+}
+
+TEST(what_stays_is_told)
+{
+    struct fixture f;
+    char path[128];
+    begin(&f);
+    shell("chmod 755 . && mkdir -p shut/tree && touch shut/tree/x && chmod 500 shut", f.folder);
+    if (geteuid() == 0)
+        shell("chown -R 65534:65534 shut", f.folder);
+    snprintf(path, sizeof path, "%s/shut/tree", f.folder);
+    CHECK(remove_as_nobody(path) == 1); /* beyond its root nothing is opened */
+    CHECK(access(path, F_OK) == 0 || errno == EACCES);
+    shell("chmod 700 shut", f.folder);
     end(&f);
 }
 
