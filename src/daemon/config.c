@@ -18,7 +18,7 @@
 #define HALLIGAN_BARCLAMPS "/usr/share/halligan/barclamps"
 #endif
 
-enum { FILE_SIZE_MAX = 1 << 20, TEXT_SIZE = 1024 };
+enum { FILE_SIZE_MAX = 1 << 20, TEXT_SIZE = 1024, PROBE_WAIT_S_DEFAULT = 30 };
 
 static const char *const key_names[] = {
 #define X(name, key, takes) [CONFIG_##name] = key,
@@ -237,6 +237,9 @@ static void read_settings(struct reading *r)
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         read_setting(r, &all[i]);
+    /* This one is no setting of the store, and has no bit there. */
+    r->config->probe_wait_s = PROBE_WAIT_S_DEFAULT;
+    read_setting(r, &(struct setting){CONFIG_PROBE_WAIT, 0, 1, 600, &r->config->probe_wait_s});
     s->given |= GIVEN_SETTINGS_TEST_JIG;
     read_flag(r, CONFIG_TEST_JIG, &s->test_jig);
 }

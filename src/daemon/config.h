@@ -28,6 +28,7 @@
     X(RUN_DEADLINE, "run-deadline", "SECONDS")                                                     \
     X(KEEP_RUNS, "keep-runs", "N")                                                                 \
     X(BOOT_WAIT, "boot-wait", "SECONDS")                                                           \
+    X(PROBE_WAIT, "probe-wait", "SECONDS")                                                         \
     X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \
     X(TLS_CERT, "tls-cert", "FILE")                                                                \
     X(TLS_KEY, "tls-key", "FILE")                                                                  \
@@ -59,8 +60,9 @@ struct config {
     const char *store;
     const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
     struct settings_update_command settings; /* what is said of them; test_jig always is */
-    const char *tool_path;                   /* where programs are looked for that jigs need */
-    const char *tls_cert;                    /* both or none (NULL) */
+    uint32_t probe_wait_s; /* for how long a machine is asked that says it lives */
+    const char *tool_path; /* where programs are looked for that jigs need */
+    const char *tls_cert;  /* both or none (NULL) */
     const char *tls_key;
     enum log_format log_format;
     enum log_level log_level;

@@ -1,7 +1,6 @@
 #include "daemon/power.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,18 +22,20 @@ enum {
     TRIES_MAX = 3,
     TRYING_MS_MAX = 3 * 60 * 1000,
     TRY_MS_MAX = 60 * 1000, /* of one that may be tried again */
-    TEXT_SIZE = 1024,
+    TEXT_SIZE = 1024
 };
-
-/* A row on its way: noted, under way (or asleep until the next try), answered, told. It is known by
- * its id all the time, and a power order stands in the line of its node until it is answered. */
-enum stage { NOTED, UNDER_WAY, ANSWERED, TOLD };
+/* A row on its way: noted, waiting for its mark, under way (or asleep until the next try),
+ * answered, told. It is known by its id all the time, and a power order stands in the line of its
+ * node until it is answered. */
+enum stage { NOTED, MARKING, UNDER_WAY, ANSWERED, TOLD };
 
 struct order {
     struct arena arena;
     int64_t id;
     int64_t node_id;
     bool is_probe;
+    bool was_begun; /* by a process that ended */
+    bool is_marked; /* as begun by this one, and that is durable */
     enum stage stage;
     struct str action;
     struct str node;   /* names, when they are known */
@@ -61,11 +62,14 @@ struct power {
     void *self;
     void (*wake)(void *self);
     struct ssh_home *ssh;
+    uint32_t probe_ms;
     struct hammers *hammers;
     struct probes *probes;
     struct id_map by_row;
     struct id_map by_node; /* the head of each node's line */
+    int64_t request_first;
     struct list noted;
+    struct list marking;    /* whose marks the turn has not taken yet */
     struct order *sleepers; /* soonest first */
     struct list answered;
     struct list told;
@@ -135,25 +139,19 @@ static void order_free(struct order *o)
 
 /* ---- answers ---- */
 
-__attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a,
-                                                                 const char *format, va_list args)
+__attribute__((format(printf, 4, 5))) static void answer(struct power *p, struct order *o,
+                                                         bool failed, const char *format, ...)
 {
     char text[TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
     const int len = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     must(len >= 0);
     uint32_t kept = (uint32_t)len < sizeof text ? (uint32_t)len : (uint32_t)sizeof text - 1;
     while (!str_is_clean((struct str){text, kept})) /* cut in the middle of a character */
         kept--;
-    return str_copy(a, (struct str){text, kept});
-}
-
-__attribute__((format(printf, 4, 5))) static void answer(struct power *p, struct order *o,
-                                                         bool failed, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    o->text = say_list(&o->arena, format, args);
-    va_end(args);
+    o->text = str_copy(&o->arena, (struct str){text, kept});
     o->failed = failed;
     o->stage = ANSWERED;
     list_add(&p->answered, o);
@@ -185,14 +183,19 @@ static bool tell(struct power *p, struct turn *turn)
     return any;
 }
 
+static bool has_row(const struct core *core, const struct order *o)
+{
+    struct record record;
+    return core_record(core, TABLE_OUTBOX, o->id, &record);
+}
+
 /* Its row is gone, and so it stays: no store will ever show it again. */
 static bool is_settled(struct order *o, const struct turn *turn)
 {
-    struct record record;
     if (o->gone_turn && o->loads == turn_loads(turn))
         return turn_durable(turn) >= o->gone_turn;
     o->gone_turn = 0;
-    if (core_record(turn_core(turn), TABLE_OUTBOX, o->id, &record))
+    if (has_row(turn_core(turn), o))
         return false;
     o->gone_turn = turn_seen(turn);
     o->loads = turn_loads(turn);
@@ -219,39 +222,71 @@ static void forget_settled(struct power *p, const struct turn *turn)
     }
 }
 
-/* ---- trying ---- */
-
-static bool is_one_of(struct str word, const char *words)
-{
-    return hammer_words_have(str_from(words), word);
-}
+/* ---- marks ---- */
 
 /* To do it twice is to do it once. */
 static bool is_harmless(const struct order *o)
 {
-    return is_one_of(o->action, "on off status") || str_starts(o->action, STR("boot "));
+    return hammer_words_have(STR("on off status"), o->action) ||
+           str_starts(o->action, STR("boot "));
 }
+
+/* Nobody wants it any more, and nothing was done. */
+static void drop(struct power *p, struct order *o)
+{
+    leave_line(p, o);
+    forget(p, o);
+}
+
+static void ask_for_mark(struct power *p, struct order *o)
+{
+    o->stage = MARKING;
+    list_add(&p->marking, o);
+}
+
+/* After a reload its row may be gone. What the turn does not take now is taken later. */
+static bool submit_marks(struct power *p, struct turn *turn)
+{
+    bool any = false;
+    while (p->marking.first) {
+        const struct order *o = p->marking.first;
+        struct command command = {.kind = COMMAND_OUTBOX_BEGUN, .actor = STR("daemon")};
+        command.request = p->request_first - o->id;
+        command.outbox_begun.outbox_id = o->id;
+        if (!has_row(turn_core(turn), o))
+            drop(p, list_take(&p->marking));
+        else if (turn_submit(turn, &command) != OK)
+            break;
+        else
+            ignore(list_take(&p->marking), "it is found by its id when its answer comes");
+        any = true;
+    }
+    return any;
+}
+
+void power_told(struct power *p, int64_t request, err why)
+{
+    struct order *o = id_map_find(&p->by_row, p->request_first - request);
+    must(o && o->stage == MARKING);
+    p->wake(p->self);
+    if (why == ERR_REFUSED) {
+        drop(p, o);
+    } else if (why != OK) {
+        ask_for_mark(p, o);
+    } else {
+        o->is_marked = true;
+        note(p, o);
+    }
+}
+
+/* ---- trying ---- */
 
 /* May it pass? After some ends nobody knows whether it happened. */
 static bool is_worth_a_try(const struct order *o, enum hammer_end end)
 {
-    switch (end) {
-    case HAMMER_END_BUSY:
-    case HAMMER_END_REFUSED:
-    case HAMMER_END_UNREACHABLE: return true;
-    case HAMMER_END_TIMEOUT:
-    case HAMMER_END_LOST: return is_harmless(o);
-    case HAMMER_END_DONE:
-    case HAMMER_END_TLS:
-    case HAMMER_END_AUTH:
-    case HAMMER_END_NOT_FOUND:
-    case HAMMER_END_NOT_OFFERED:
-    case HAMMER_END_BAD_ANSWER:
-    case HAMMER_END_FAILED:
-    case HAMMER_END_SETTING:
-    case HAMMER_END_COUNT: break;
-    }
-    return false;
+    if (end == HAMMER_END_TIMEOUT || end == HAMMER_END_LOST)
+        return is_harmless(o);
+    return end == HAMMER_END_BUSY || end == HAMMER_END_REFUSED || end == HAMMER_END_UNREACHABLE;
 }
 
 static int64_t left_ms(const struct order *o)
@@ -259,10 +294,15 @@ static int64_t left_ms(const struct order *o)
     return o->begun_ms + TRYING_MS_MAX - sys_mono_ms();
 }
 
+static void wake_pump(void *self)
+{
+    const struct power *p = self;
+    p->wake(p->self);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
-    struct power *p = timer->data;
-    p->wake(p->self);
+    wake_pump(timer->data);
 }
 
 static void set_timer(struct power *p)
@@ -338,13 +378,11 @@ static void hammered(void *self, uint64_t key, const struct hammer_result *resul
 
 static void refuse(struct power *p, struct order *o, const struct node_hammers *bound)
 {
-    const struct str all = hammers_methods(&o->arena, bound->at, bound->count);
-    if (bound->count == 0)
-        answer(p, o, true, "%.*s of node \"%.*s\" is not possible: it has no hammer",
-               STR_FMT_ARGS(o->action), STR_FMT_ARGS(o->node));
-    else
-        answer(p, o, true, "%.*s of node \"%.*s\" is not possible: its hammers offer %.*s",
-               STR_FMT_ARGS(o->action), STR_FMT_ARGS(o->node), STR_FMT_ARGS(all));
+    const struct str all =
+        bound->count ? hammers_methods(&o->arena, bound->at, bound->count) : STR("");
+    answer(p, o, true, "%.*s of node \"%.*s\" is not possible: %s%.*s", STR_FMT_ARGS(o->action),
+           STR_FMT_ARGS(o->node), bound->count ? "its hammers offer " : "it has no hammer",
+           STR_FMT_ARGS(all));
     tell_log(o);
 }
 
@@ -364,8 +402,11 @@ static void lift_hammer(struct power *p, const struct core *core, struct order *
             boots ? str_slice(o->action, (uint32_t)strlen("boot "), o->action.len) : o->action,
     };
     const uint32_t chosen = hammers_choose(bound.at, bound.count, order.category, order.method);
-    if (chosen == bound.count) {
-        refuse(p, o, &bound);
+    if (chosen == bound.count || (!o->is_marked && !is_harmless(o))) {
+        if (chosen == bound.count)
+            refuse(p, o, &bound);
+        else
+            ask_for_mark(p, o);
         arena_fini(&arena);
         return;
     }
@@ -380,36 +421,31 @@ static void lift_hammer(struct power *p, const struct core *core, struct order *
 
 /* ---- what was noted ---- */
 
-static void wake_pump(void *self)
-{
-    struct power *p = self;
-    p->wake(p->self);
-}
-
 static void probed(void *self, uint64_t key, bool answers, struct str text)
 {
     struct power *p = self;
     struct order *o = id_map_find(&p->by_row, (int64_t)key);
     must(o && o->stage == UNDER_WAY);
-    answer(p, o, !answers, "node \"%.*s\" %s: %.*s", STR_FMT_ARGS(o->node),
-           answers ? "answers" : "does not answer", STR_FMT_ARGS(text));
-    log_with(answers ? LOG_INFO : LOG_WARNING, LOG_FIELDS(LOG_S("node", o->node)), "%.*s",
-             STR_FMT_ARGS(o->text));
+    log_with(answers ? LOG_INFO : LOG_WARNING, LOG_FIELDS(LOG_S("node", o->node)),
+             "node \"%.*s\" %s: %.*s", STR_FMT_ARGS(o->node),
+             answers ? "answers" : "does not answer", STR_FMT_ARGS(text));
+    answer(p, o, !answers, "%.*s", STR_FMT_ARGS(text));
 }
 
 static void ask_machine(struct power *p, const struct core *core, struct order *o)
 {
     char occasion[64];
     struct record node;
-    struct probe_order order = {.key = (uint64_t)o->id, .node = o->node};
+    struct probe_order order = {
+        .key = (uint64_t)o->id, .node = o->node, .patience_ms = p->probe_ms};
     must(core_record(core, TABLE_NODE, o->node_id, &node));
     must(transport_of(core, o->node_id, &o->arena, &order.transport));
     if (order.transport.kind == TRANSPORT_LOCAL) {
         probed(p, order.key, true, STR("it is this machine"));
         return;
     }
-    snprintf(occasion, sizeof occasion, "node-%" PRId64 "-boot-%" PRId64, o->node_id,
-             node.node.boot_generation);
+    snprintf(occasion, sizeof occasion, "node-%lld-boot-%lld", (long long)o->node_id,
+             (long long)node.node.boot_generation);
     order.occasion = str_from(occasion);
     probes_ask(p->probes, &order);
 }
@@ -418,17 +454,27 @@ static void begin(struct power *p, const struct core *core, struct order *o)
 {
     struct record node, settings;
     o->stage = UNDER_WAY;
+    if (o->is_marked && !has_row(core, o)) {
+        drop(p, o); /* it went while the mark was on its way */
+        return;
+    }
     if (!core_record(core, TABLE_NODE, o->node_id, &node)) {
         answer(p, o, false, "the node is gone: nothing to switch");
         return;
     }
     o->node = str_copy(&o->arena, node.node.name);
-    if (core_record(core, TABLE_SETTINGS, 1, &settings) && settings.settings.test_jig)
+    if (o->was_begun) {
+        answer(p, o, true,
+               "the daemon ended while it was under way; whether %.*s was done is not known",
+               STR_FMT_ARGS(o->action));
+        tell_log(o);
+    } else if (core_record(core, TABLE_SETTINGS, 1, &settings) && settings.settings.test_jig) {
         answer(p, o, false, "the test jig is on: nothing was done");
-    else if (o->is_probe)
+    } else if (o->is_probe) {
         ask_machine(p, core, o);
-    else
+    } else {
         lift_hammer(p, core, o);
+    }
 }
 
 /* What a row is about is read off the core, and what needs the key waits for it. */
@@ -442,13 +488,16 @@ static void begin_noted(struct power *p, const struct core *core)
 bool power_pump(struct power *p, struct turn *turn)
 {
     const struct core *core = turn_core(turn);
+    bool any = false;
     if (core && !ssh_home_is_busy(p->ssh)) {
         begin_noted(p, core);
         ignore(probes_pump(p->probes), "their answers are handed over below");
     }
-    if (core)
+    if (core) {
         forget_settled(p, turn);
-    return tell(p, turn);
+        any = submit_marks(p, turn);
+    }
+    return tell(p, turn) || any;
 }
 
 /* ---- the port ---- */
@@ -468,6 +517,7 @@ static void take(struct power *p, const struct outbox_record *row, bool is_probe
     o->id = row->id;
     o->node_id = row->object_id;
     o->is_probe = is_probe;
+    o->was_begun = row->begun;
     o->action = str_copy(&o->arena, row->detail);
     id_map_put(&p->by_row, o->id, o);
     if (is_probe)
@@ -519,8 +569,12 @@ struct power *power_open(const struct power_setup *setup)
 {
     struct power *p = calloc(1, sizeof *p);
     must(p);
-    *p = (struct power){
-        .loop = setup->loop, .self = setup->self, .wake = setup->wake, .ssh = setup->ssh};
+    *p = (struct power){.loop = setup->loop,
+                        .self = setup->self,
+                        .wake = setup->wake,
+                        .ssh = setup->ssh,
+                        .probe_ms = setup->probe_ms,
+                        .request_first = setup->request_first};
     if (!open_hammers(p, setup)) {
         free(p);
         return NULL;

@@ -7,13 +7,17 @@
  * while, if doing it twice does no harm.
  *
  * A row that comes again while it is under way, or before its answer is durable, is not carried out
- * again. A process that dies forgets: what it had not answered is done once more after the restart.
+ * again. A process that dies forgets: what it had not answered is done once more after the restart,
+ * if doing it twice does no harm. Everything else is begun only when a mark at its row is durable,
+ * and a row that comes with one from a process that ended fails: nobody knows whether it was done.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
+#include "base/err.h"
 #include "port/power.h"
 
 struct power;
@@ -24,6 +28,9 @@ struct power_setup {
     uv_loop_t *loop;
     const char *scratch;  /* a directory of its own; made when it is not there */
     struct ssh_home *ssh; /* outlives it */
+    /* Its requests to the turn are below this one; their answers go to power_told(). */
+    int64_t request_first;
+    uint32_t probe_ms; /* for how long a machine is asked; 0: what probes.h says */
     void *self;
     void (*wake)(void *self); /* have power_pump() called */
 };
@@ -37,3 +44,6 @@ void power_close(struct power *p);
 struct power_port power_port(struct power *p);
 /* Begin what was noted, and hand over what the turn will take. True when that was anything. */
 bool power_pump(struct power *p, struct turn *turn);
+/* What became of a request: OK, it is done and durable; ERR_REFUSED, its row is gone; anything
+ * else, nothing of it is in the store. */
+void power_told(struct power *p, int64_t request, err why);

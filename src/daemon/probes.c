@@ -11,7 +11,14 @@
 #include "jig/tools.h"
 #include "sys/log.h"
 
-enum { PARALLEL_MAX = 64, CONNECT_MS_MAX = 10 * 1000, SCAN_MS_MAX = 30 * 1000, PORT_SIZE = 8 };
+enum {
+    PARALLEL_MAX = 64,
+    CONNECT_MS_MAX = 10 * 1000, /* to each address */
+    SCAN_MS_MAX = 30 * 1000,
+    PAUSE_MS = 500, /* doubled each time, up to */
+    PAUSE_MS_MAX = 4000,
+    PORT_SIZE = 8,
+};
 
 /* One machine. It is in one of the lines of its owner until it is answered, and its memory stays
  * until nothing of libuv refers to it any more. */
@@ -21,6 +28,9 @@ struct probe {
     uint64_t key;
     struct str node, occasion;
     struct transport transport;
+    uint32_t patience_ms;
+    uint64_t until_ms; /* it is asked again; by the loop's clock. 0: it was not asked yet */
+    uint32_t pause_ms; /* before it is asked the next time */
 
     uv_timer_t timer;
     uv_tcp_t tcp;
@@ -47,7 +57,7 @@ struct probes {
     struct ssh_home *home;
     struct probes_seams seams;
     struct command_seam commands;
-    struct line waiting, asked, over;
+    struct line waiting, asked, resting, over;
 };
 
 /* ---- lines ---- */
@@ -132,12 +142,55 @@ static void fail(struct probe *one, const char *why)
         why);
 }
 
-static void on_deadline(uv_timer_t *timer)
+/* ---- once more ---- */
+
+static void on_rested(uv_timer_t *timer)
 {
-    fail(timer->data, "it does not answer");
+    struct probe *one = timer->data;
+    struct probes *p = one->owner;
+    line_remove(&p->resting, one);
+    line_add(&p->waiting, one);
+    p->seams.wake(p->seams.self);
+}
+
+/* It could not be reached, which may pass. Nothing goes on for it, and others have its place. */
+static void rest_or_fail(struct probe *one, const char *why)
+{
+    struct probes *p = one->owner;
+    if (uv_now(p->loop) + one->pause_ms >= one->until_ms) {
+        fail(one, why);
+        return;
+    }
+    if (one->pause_ms == PAUSE_MS)
+        log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", one->node)),
+                 "%.*s port %u: %s; it is asked again for %u s",
+                 STR_FMT_ARGS(one->transport.address), one->transport.port, why,
+                 one->patience_ms / 1000);
+    if (one->addresses)
+        uv_freeaddrinfo(one->addresses);
+    one->addresses = one->next_address = NULL;
+    must(uv_timer_start(&one->timer, on_rested, one->pause_ms, 0) == 0);
+    one->pause_ms = one->pause_ms * 2 < PAUSE_MS_MAX ? one->pause_ms * 2 : PAUSE_MS_MAX;
+    line_remove(&p->asked, one);
+    line_add(&p->resting, one);
+    p->seams.wake(p->seams.self);
 }
 
 /* ---- a connection ---- */
+
+/* For whoever looks after the machine. */
+static const char *sentence(struct probe *one, int why)
+{
+    char text[128];
+    if (why == UV_ECONNREFUSED)
+        return "nothing listens there (connection refused)";
+    if (why == UV_EHOSTUNREACH || why == UV_ENETUNREACH)
+        return "no way leads to that address (it is switched off, or in another network)";
+    if (why == UV_ETIMEDOUT)
+        return "nobody answered in time";
+    snprintf(text, sizeof text, "it cannot be reached (%s)", uv_strerror(why));
+    return str_z(&one->arena, str_from(text));
+}
 
 static void connect_next(struct probe *one, int why);
 
@@ -150,10 +203,22 @@ static void address_failed(uv_handle_t *handle)
     let_go(one);
 }
 
+/* The address is silent, or whoever should know it. */
+static void on_deadline(uv_timer_t *timer)
+{
+    struct probe *one = timer->data;
+    if (!one->tcp.data) {
+        fail(one, "it takes too long to look its address up");
+    } else if (!uv_is_closing((uv_handle_t *)&one->tcp)) {
+        one->connecting.data = (void *)(intptr_t)UV_ETIMEDOUT;
+        uv_close((uv_handle_t *)&one->tcp, address_failed);
+    }
+}
+
 static void on_connect(uv_connect_t *connecting, int status)
 {
     struct probe *one = connecting->handle->data;
-    if (one->is_over)
+    if (one->is_over || uv_is_closing((uv_handle_t *)&one->tcp))
         return;
     if (status == 0) {
         end(one, true, "it accepts connections");
@@ -168,10 +233,11 @@ static void connect_next(struct probe *one, int why)
 {
     struct addrinfo *address = one->next_address;
     if (!address) {
-        fail(one, uv_strerror(why));
+        rest_or_fail(one, sentence(one, why));
         return;
     }
     one->next_address = address->ai_next;
+    must(uv_timer_start(&one->timer, on_deadline, CONNECT_MS_MAX, 0) == 0);
     must(uv_tcp_init(one->owner->loop, &one->tcp) == 0);
     one->tcp.data = one;
     one->uses++;
@@ -188,7 +254,7 @@ static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo
     resolving->data = NULL;
     one->addresses = one->next_address = addresses;
     if (!one->is_over && status != 0)
-        fail(one, uv_strerror(status));
+        rest_or_fail(one, sentence(one, status));
     else if (!one->is_over)
         connect_next(one, UV_EADDRNOTAVAIL);
     let_go(one);
@@ -206,7 +272,7 @@ static void begin_connection(struct probe *one)
         uv_getaddrinfo(one->owner->loop, &one->resolving, on_resolved, host, port, &hints);
     if (failed) {
         one->resolving.data = NULL;
-        fail(one, uv_strerror(failed));
+        fail(one, sentence(one, failed));
         return;
     }
     one->uses++;
@@ -214,10 +280,10 @@ static void begin_connection(struct probe *one)
 
 /* ---- first contact ---- */
 
-/* What it complained about; it also tells there whom it asked. */
+/* What it complained about last; it also tells there whom it asked. */
 static struct str complaint(struct str said)
 {
-    struct str last = STR("it shows no host key");
+    struct str last = STR("nothing there speaks ssh");
     for (uint32_t from = 0; from < said.len;) {
         const uint32_t to = str_find(said, '\n', from);
         const struct str line = str_slice(said, from, to);
@@ -234,14 +300,18 @@ static void on_scanned(void *self, const struct command_result *result)
     struct str lines;
     one->scan = NULL;
     if (result->why || result->is_late) {
-        fail(one, result->why ? result->why : "it does not answer");
+        fail(one, result->why ? result->why : "nobody answered in time");
         return;
     }
     const err e = ssh_pin(&one->arena, one->node, result->out, &lines);
+    if (e == ERR_NOT_FOUND) {
+        const struct str said = str_join3(&one->arena, STR("it shows no ssh host key ("),
+                                          complaint(result->err), STR(")"));
+        rest_or_fail(one, str_z(&one->arena, said));
+        return;
+    }
     if (e != OK) {
-        const struct str said =
-            e == ERR_NOT_FOUND ? complaint(result->err) : STR("what it shows are no host keys");
-        fail(one, str_z(&one->arena, said));
+        fail(one, "what it shows are no ssh host keys");
         return;
     }
     one->change = ssh_home_pin(one->owner->home, one->node, lines, one->occasion);
@@ -280,9 +350,12 @@ static void begin_scan(struct probe *one, const char *program)
 static void begin(struct probe *one)
 {
     const char *program = tools_find(&one->arena, TOOLS_PATH, "ssh-keyscan");
-    must(uv_timer_init(one->owner->loop, &one->timer) == 0);
-    one->timer.data = one;
-    one->uses++;
+    if (!one->until_ms) {
+        one->until_ms = uv_now(one->owner->loop) + one->patience_ms;
+        must(uv_timer_init(one->owner->loop, &one->timer) == 0);
+        one->timer.data = one;
+        one->uses++;
+    }
     if (program && ssh_home_is_outdated(one->owner->home, one->node, one->occasion))
         ssh_home_forget(one->owner->home, one->node);
     if (program && !ssh_home_has(one->owner->home, one->node))
@@ -309,6 +382,8 @@ void probes_ask(struct probes *p, const struct probe_order *order)
     one->owner = p;
     one->key = order->key;
     one->uses = 1;
+    one->patience_ms = order->patience_ms ? order->patience_ms : PROBE_PATIENCE_MS;
+    one->pause_ms = PAUSE_MS;
     one->node = str_copy(&one->arena, order->node);
     one->occasion = str_copy(&one->arena, order->occasion);
     one->transport = (struct transport){
@@ -351,7 +426,7 @@ static void close_line(struct probes *p, struct line *line)
         line_remove(line, one);
         if (one->scan)
             p->commands.cancel(p->commands.self, one->scan);
-        if (line == &p->asked)
+        if (one->until_ms && !one->is_over)
             stop(one);
         one->owner = NULL;
         let_go(one);
@@ -364,6 +439,7 @@ void probes_close(struct probes *p)
         return;
     close_line(p, &p->waiting);
     close_line(p, &p->asked);
+    close_line(p, &p->resting);
     close_line(p, &p->over);
     free(p);
 }

@@ -91,6 +91,8 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
         {"store", differs(now->store, wanted->store)},
         {"tls-cert", differs(now->tls_cert, wanted->tls_cert)},
         {"tls-key", differs(now->tls_key, wanted->tls_key)},
+        {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
+        {"tool-path", differs(now->tool_path, wanted->tool_path)},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         if (fixed[i].differs)

@@ -44,12 +44,13 @@ static uint64_t clock_random(void *self)
 
 static void own_told(struct wires *w, int64_t request, const struct outcome *outcome, err why)
 {
+    const err e = outcome && outcome->verdict != VERDICT_DONE ? ERR_REFUSED : why;
     if (request > OWN_RUNS)
         w->own.told(w->own.self, request, outcome, why);
-    else if (outcome && outcome->verdict != VERDICT_DONE)
-        runner_told(w->loop->runner, request, ERR_REFUSED);
+    else if (request > OWN_POWER)
+        runner_told(w->loop->runner, request, e);
     else
-        runner_told(w->loop->runner, request, why);
+        power_told(w->loop->power, request, e);
 }
 
 static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
@@ -158,9 +159,14 @@ static bool test_has(void *self, int64_t run_id, uint32_t attempt)
     return test_jig_has(w->loop->jig, run_id, attempt);
 }
 
+/* So many logs are kept as there are rows that tell of them. */
 static bool facts_of_run(void *self, const struct run_order *order, struct arena *a,
                          struct runner_facts *out_facts)
 {
+    const struct wires *w = self;
+    struct record settings;
+    must(core_record(core_of(self), TABLE_SETTINGS, 1, &settings));
+    runner_set_keep(w->loop->runner, settings.settings.keep_runs);
     return work_facts(core_of(self), order, a, out_facts);
 }
 
@@ -305,6 +311,8 @@ static enum ending open_power(struct wires *w, struct config *c)
     const struct power_setup setup = {.loop = &l->uv,
                                       .scratch = config_path(c, "hammer"),
                                       .ssh = &w->ssh,
+                                      .request_first = OWN_POWER,
+                                      .probe_ms = c->probe_wait_s * 1000,
                                       .self = l,
                                       .wake = loop_wake};
     w->ssh = (struct ssh_home){.self = l, .wake = loop_wake};
@@ -441,6 +449,8 @@ static bool api_is_ready(void *self, const char **out_why)
         text = "stopping";
     else if (w->loop->status == TURN_DOWN || w->loop->status == TURN_STOPPED)
         ignore(turn_trouble(w->loop->turn, &text), "the sentence is enough");
+    else
+        text = runner_trouble(w->loop->runner);
     *out_why = text;
     return text[0] == 0;
 }

@@ -33,8 +33,10 @@ struct wires {
     struct ssh_home ssh;
 };
 
-/* Requests of the runner are this one and those below it; the rest below zero are the daemon's. */
-#define OWN_RUNS (-(INT64_C(1) << 40))
+/* Requests of power are this one and those below it, those of the runner its own and those between;
+ * the rest below zero are the daemon's. */
+#define OWN_RUNS  (-(INT64_C(1) << 40))
+#define OWN_POWER (OWN_RUNS * 2)
 
 /* Open test jig, hooks, power and store and make the turn over them. The wires outlive the loop.
  * What fails is logged; what is open by then is closed by wire_close. */

@@ -1,4 +1,5 @@
 """Machines are switched by the hammers of their nodes; what fails leaves a sentence."""
+import http.client
 import os
 import socket
 import stat
@@ -220,6 +221,97 @@ def test_an_order_outlives_the_daemon(plant):
     plant.power("n1.example.com", "off")
     plant.says("off of node", "is off")
     assert machine.resets == ["On", "ForceOff"], machine.resets  # what was answered is not repeated
+
+
+def resets(service):
+    """How often it was told to, whether it heard or not."""
+    posts = service.asked("POST", "Reset")
+    return sum("ForceRestart" in str(body) or "PowerCycle" in str(body) for _, body, _ in posts)
+
+
+def is_not_known(plant, node, action):
+    text = f"the daemon ended while it was under way; whether {action} was done is not known"
+    eventually(lambda: text in plant.shows(node)["status"], f"{action} is not known")
+
+
+def end_in_the_middle(plant, action, leave):
+    """The machine was told; the answer never comes."""
+    plant.start().node("n1.example.com")
+    service, machine = plant.redfish("n1.example.com")
+    plant.power("n1.example.com", "on")
+    plant.says("on of node", "is on")
+    service.faults.add(method="POST", do="delay", seconds=300)
+    plant.power("n1.example.com", action)
+    eventually(lambda: resets(service), "it is told")
+    leave()
+    plant.start()
+    is_not_known(plant, "n1.example.com", action)
+    plant.power("n1.example.com", "off")  # whatever was left of it would come before
+    plant.says("off of node", "is o")
+    assert resets(service) == 1, service.asked("POST")
+    plant.kill()
+    plant.start()
+    plant.power("n1.example.com", "on")
+    plant.says("on of node", "is on", times=2)
+    assert resets(service) == 1, service.asked("POST")
+
+
+def test_a_reset_is_not_repeated_after_a_kill(plant):
+    end_in_the_middle(plant, "reset", plant.kill)
+
+
+def test_a_reset_is_not_repeated_after_a_stop(plant):
+    end_in_the_middle(plant, "reset", plant.stop)
+
+
+def test_a_cycle_is_not_repeated_after_a_kill(plant):
+    end_in_the_middle(plant, "cycle", plant.kill)
+
+
+def test_a_cycle_is_not_repeated_after_a_stop(plant):
+    end_in_the_middle(plant, "cycle", plant.stop)
+
+
+def order_and_die(plant, number):
+    """A reset, and a daemon that dies before the batch of that number is in the store. Whether it
+    did, and whether somebody was told that the reset is ordered."""
+    os.environ["HALLIGAN_FAILPOINT"] = f"store.commit.before:{number}"
+    said, is_ordered = plant.said("reset of node"), False
+    try:
+        plant.start()
+        plant.power("n1.example.com", "reset")
+        is_ordered = True
+    except (AssertionError, OSError, http.client.HTTPException):
+        pass  # it died first
+    finally:
+        del os.environ["HALLIGAN_FAILPOINT"]
+    eventually(lambda: plant.process.poll() is not None or plant.said("reset of node") > said,
+               "it dies, or does it")
+    died = plant.process.poll() is not None
+    plant.kill()
+    return died, is_ordered
+
+
+def test_a_reset_is_done_once_wherever_the_daemon_dies(plant):
+    plant.start().node("n1.example.com")
+    service, machine = plant.redfish("n1.example.com")
+    plant.power("n1.example.com", "on")
+    plant.says("on of node", "is on")
+    plant.stop()
+    known = unknown = 0
+    for number in range(1, 10):
+        before = resets(service)
+        died, is_ordered = order_and_die(plant, number)
+        plant.start()
+        plant.power("n1.example.com", "on")  # behind it
+        plant.says("on of node", "is already on", times=number)
+        done = resets(service) - before
+        assert done == 1 or (done == 0 and not is_ordered), (number, done)
+        is_unknown = plant.said("whether reset was done is not known") > unknown
+        unknown += is_unknown
+        known += died and done == 1 and not is_unknown
+        plant.stop()
+    assert known, "it never died before the mark was durable"
 
 
 def test_a_daemon_that_stops_does_not_wait_for_a_machine(plant):

@@ -2,6 +2,7 @@
 import os
 import socket
 import subprocess
+import time
 
 from daemon import eventually
 from sshd import Server, make_key
@@ -14,7 +15,12 @@ def answers(plant, node=NODE, times=1):
 
 
 def is_dead(plant, node=NODE):
-    eventually(lambda: not plant.shows(node)["alive"], f"{node} is not alive")
+    """Not before the patience of a probe is at its end."""
+    deadline = time.monotonic() + 120
+    while plant.shows(node)["alive"]:
+        assert time.monotonic() < deadline, f"{node} is alive"
+        time.sleep(0.1)
+    assert plant.shows(node)["status"].startswith("does not answer: "), plant.shows(node)["status"]
 
 
 def test_a_machine_that_answers_is_alive_and_pinned(plant):
@@ -56,7 +62,8 @@ def test_a_machine_that_goes_away_is_not_alive(plant):
     plant.alive(NODE, False)
     plant.alive(NODE)
     is_dead(plant)
-    plant.says(f'node \\"{NODE}\\" does not answer: 127.0.0.1 port {server.port}: ', "refused")
+    plant.says(f'node \\"{NODE}\\" does not answer: 127.0.0.1 port {server.port}: ',
+               "nothing listens there (connection refused)")
 
 
 def test_where_nobody_listens_there_is_nobody(plant):
@@ -68,6 +75,29 @@ def test_where_nobody_listens_there_is_nobody(plant):
         is_dead(plant)
     assert plant.pinned(NODE) == []
     plant.says("does not answer")
+
+
+def start_where_it_was(server):
+    server.log = open(os.path.join(server.folder, "log"), "ab")
+    server.process = subprocess.Popen(
+        ["/usr/sbin/sshd", "-D", "-e", "-f", os.path.join(server.folder, "sshd_config")],
+        stderr=server.log)
+    assert server.is_up(), server.said()
+
+
+def test_one_that_tells_before_it_listens_is_alive(plant):
+    plant.start("--log-level", "info").node(NODE)
+    server = Server(plant)
+    plant.reach(NODE, server)
+    for times in (1, 2):  # first it is asked for its keys, then it only has to accept
+        server.stop()
+        plant.alive(NODE, False)
+        plant.alive(NODE)
+        plant.says("it is asked again", times=times)
+        start_where_it_was(server)
+        answers(plant, times=times)
+        assert plant.shows(NODE)["alive"] and plant.said("does not answer") == 0
+    assert len(plant.pinned(NODE)) == 1
 
 
 def test_a_name_that_leads_nowhere_is_nobody(plant):

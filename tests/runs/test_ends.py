@@ -1,5 +1,7 @@
 """How runs end, and what that does to the noderole and its node."""
 import os
+import shutil
+import time
 
 from yard import (
     ACTIVE, CANCELLED, ERROR, FAILED, LONG, OK, PARKED, PROPOSED, RUN_PARKED, TODO, TRANSITION,
@@ -480,3 +482,19 @@ def test_a_jig_whose_tool_is_missing_is_off_and_says_which(y):
     assert jig(y, "script") == {"active": 1, "inactive_reason": ""}
     y.reaches(y.run(y.node("three"), "work"), ACTIVE)
     assert len(y.ledger()) == 2
+
+
+def test_without_a_supervisor_runs_fail_and_the_daemon_is_not_ready(y):
+    """A program that is not there must not leave anybody waiting for ever."""
+    y.role("lonely", "say ran")
+    alone = os.path.join(y.data, "alone")  # halligan-exec lies beside the daemon, and here it does not
+    os.mkdir(alone)
+    y.program = shutil.copy(y.program, alone)
+    y.start()
+    noderole = y.run(y.node("n1"), "lonely")
+    deadline = time.monotonic() + 90  # it is waited for, and then given up
+    while y.look(noderole)["state"] != ERROR and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert "there is no supervisor for runs" in y.look(noderole)["runlog"], y.look(noderole)
+    assert y.me.get("/readyz").status == 503
+    assert y.ledger() == []

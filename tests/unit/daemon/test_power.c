@@ -15,6 +15,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,6 +31,9 @@ static struct arena arena;
 static int64_t now_ms, node_id;
 static int ear; /* what hears the packets */
 static uint32_t wakes;
+static int gate = -1;   /* of a machine that hangs up on everybody */
+static uint32_t visits; /* there */
+static uint32_t marks;  /* that became durable */
 
 /* ---- what is around ---- */
 
@@ -72,11 +76,18 @@ static void replied(void *self, int64_t request, const struct outcome *outcome, 
     CHECK(outcome->verdict == VERDICT_DONE);
     if (request == 2)
         node_id = outcome->id;
+    if (request < 0) {
+        marks++;
+        power_told(power, request, OK);
+    }
 }
 
 static void reply_failed(void *self, int64_t request, err why)
 {
-    (void)self, (void)request, (void)why;
+    (void)self;
+    CHECK(why != OK);
+    if (request < 0)
+        power_told(power, request, why);
 }
 
 static void stepped(void *self, const struct command *command, const struct outcome *outcome)
@@ -91,8 +102,18 @@ static void durable(void *self, const struct batch *batch)
 
 /* ---- going on ---- */
 
+static void hang_up(void)
+{
+    for (int caller = accept(gate, NULL, NULL); caller >= 0; caller = accept(gate, NULL, NULL)) {
+        CHECK(marks > 0); /* nobody comes before it is durable that they do */
+        visits++;
+        CHECK(close(caller) == 0);
+    }
+}
+
 static void go_round(void)
 {
+    hang_up();
     ignore(turn_advance(turn), "what it is up to is seen in the end");
     ignore(power_pump(power, turn), "the same");
     CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
@@ -175,8 +196,11 @@ static void open_power(void)
     CHECK(uv_loop_init(&loop) == 0);
     home = (struct ssh_home){.wake = wake};
     CHECK(ssh_home_open(&home, &loop, in_folder("ssh")));
-    power = power_open(&(struct power_setup){
-        .loop = &loop, .scratch = in_folder("hammer"), .ssh = &home, .wake = wake});
+    power = power_open(&(struct power_setup){.loop = &loop,
+                                             .scratch = in_folder("hammer"),
+                                             .ssh = &home,
+                                             .wake = wake,
+                                             .request_first = -(INT64_C(1) << 41)});
     CHECK(power);
     port = power_port(power);
 }
@@ -186,14 +210,15 @@ static void begin(void)
 {
     log_setup(LOG_ERROR, LOG_TEXT);
     now_ms = 1;
-    wakes = 0;
+    wakes = visits = marks = 0;
     open_power();
     store = memory_store_new();
     open_turn();
     struct command import = {.kind = COMMAND_IMPORT};
     import.import.barclamp =
         STR("{\"barclamp\":{\"name\":\"b\",\"source_path\":\"/b\"},\"hammers\":["
-            "{\"name\":\"wol\",\"type\":\"wol\",\"priority\":1}]}");
+            "{\"name\":\"wol\",\"type\":\"wol\",\"priority\":1},"
+            "{\"name\":\"redfish\",\"type\":\"redfish\",\"priority\":0}]}");
     do_command(import, 1);
     struct command node = {.kind = COMMAND_NODE_CREATE};
     node.node_create.name = STR("n1.example.com");
@@ -209,6 +234,29 @@ static void begin(void)
     settle();
 }
 
+/* And another, which resets a machine that hangs up. */
+static void begin_with_gate(void)
+{
+    char endpoint[40];
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    begin();
+    gate = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    CHECK(gate >= 0 && bind(gate, (struct sockaddr *)&at, size) == 0 && listen(gate, 9) == 0);
+    CHECK(getsockname(gate, (struct sockaddr *)&at, &size) == 0);
+    snprintf(endpoint, sizeof endpoint, "https://127.0.0.1:%u", ntohs(at.sin_port));
+    struct command hammer = {.kind = COMMAND_HAMMER_CREATE};
+    const int64_t first = core_next_id(turn_core(turn), TABLE_HAMMER_KIND, 0);
+    hammer.hammer_create.node_id = node_id;
+    hammer.hammer_create.hammer_kind_id = core_next_id(turn_core(turn), TABLE_HAMMER_KIND, first);
+    hammer.hammer_create.endpoint = str_from(endpoint);
+    hammer.hammer_create.username = STR("root");
+    hammer.hammer_create.authenticator = STR("calvin");
+    hammer.hammer_create.extra = STR("{}");
+    do_command(hammer, 6);
+    settle();
+}
+
 static void end(void)
 {
     char line[96];
@@ -219,17 +267,24 @@ static void end(void)
     memory_session_crash(&session, false);
     memory_store_free(store);
     CHECK(close(ear) == 0);
+    CHECK(gate < 0 || close(gate) == 0);
+    gate = -1;
     arena_fini(&arena);
     snprintf(line, sizeof line, "rm -rf %s", folder);
     CHECK(system(line) == 0);
 }
 
-static void order_on(void)
+static void order_power(struct str action)
 {
     struct command command = {.kind = COMMAND_NODE_POWER};
     command.node_power.id = node_id;
-    command.node_power.action = STR("on");
+    command.node_power.action = action;
     do_command(command, 4);
+}
+
+static void order_on(void)
+{
+    order_power(STR("on"));
 }
 
 /* The turn alone, until so many rows wait and were given out. */
@@ -328,6 +383,90 @@ TEST(an_answer_waits_while_the_turn_takes_nothing)
     CHECK(outbox() == 1);
     settle();
     CHECK(heard() == 1);
+    end();
+}
+
+/* What the node says of itself. */
+static bool status_has(const char *part)
+{
+    struct record node;
+    CHECK(core_record(turn_core(turn), TABLE_NODE, node_id, &node));
+    return strstr(str_z(&arena, node.node.status), part) != NULL;
+}
+
+TEST(what_may_not_be_done_twice_is_marked_before_it_is_begun)
+{
+    begin_with_gate();
+    order_power(STR("reset"));
+    settle();
+    CHECK(visits > 0 && marks == 1 && status_has("reset failed"));
+    order_on();
+    settle();
+    CHECK(marks == 1); /* that does no harm */
+    end();
+}
+
+TEST(a_mark_that_the_store_lost_is_made_again_and_it_is_done_once)
+{
+    static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_REFUSED_LATE,
+                                             MEMORY_UNANSWERED_IN, MEMORY_UNANSWERED_OUT};
+    uint32_t usual = 0;
+    for (uint32_t i = 0; i <= sizeof fates / sizeof *fates; i++) {
+        begin_with_gate();
+        order_power(STR("reset"));
+        deliver(1);
+        const uint64_t loads = turn_loads(turn);
+        if (i > 0)
+            session.faults =
+                (struct memory_faults){.fate = fates[i - 1], .lead_fails = 2, .load_fails = 1};
+        settle();
+        CHECK((turn_loads(turn) > loads) == (i > 0));
+        CHECK(marks == 1 && status_has("reset failed") && !status_has("not known"));
+        usual = i == 0 ? visits : usual;
+        CHECK(visits == usual);
+        end();
+    }
+}
+
+TEST(a_mark_waits_while_the_turn_takes_nothing)
+{
+    begin_with_gate();
+    order_power(STR("reset"));
+    deliver(1);
+    struct command filler = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("test")};
+    filler.outbox_done.outbox_id = 1 << 30;
+    while (turn_submit(turn, &filler) == OK)
+        continue;
+    for (uint32_t i = 0; i < 100; i++) {
+        CHECK(!power_pump(power, turn));
+        CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
+        hang_up();
+    }
+    CHECK(visits == 0 && outbox() == 1);
+    settle();
+    CHECK(visits > 0 && marks == 1);
+    end();
+}
+
+/* As after a restart: the mark is all that is left. */
+TEST(what_another_process_began_is_not_done_and_said_to_be_unknown)
+{
+    begin_with_gate();
+    order_power(STR("reset"));
+    deliver(1);
+    struct outbox_record row = waiting_row();
+    row.begun = true;
+    power_close(power);
+    CHECK(uv_run(&loop, UV_RUN_NOWAIT) >= 0);
+    power = power_open(&(struct power_setup){
+        .loop = &loop, .scratch = in_folder("hammer"), .ssh = &home, .wake = wake});
+    CHECK(power);
+    port = power_port(power);
+    port.act(port.self, &row);
+    settle();
+    CHECK(visits == 0 && marks == 0);
+    CHECK(status_has("the daemon ended while it was under way; whether reset was done is not "
+                     "known"));
     end();
 }
 
