@@ -188,6 +188,7 @@ static enum ending open_runner(struct wires *w, struct config *c)
                                        .exec_program = exec_program(c),
                                        .ssh_key = config_path(c, "ssh/id_ed25519"),
                                        .known_hosts = config_path(c, "ssh/known_hosts"),
+                                       .control_dir = config_path(c, "ssh/control"),
                                        .tool_path = c->tool_path,
                                        .request_first = OWN_RUNS,
                                        .keep_ms = RUNS_KEEP_MS};

@@ -33,6 +33,7 @@ bool work_facts(const struct core *core, const struct run_order *order, struct a
                                        .barclamp = barclamp.barclamp.name,
                                        .source_path = barclamp.barclamp.source_path,
                                        .jig_class = class_of(core, &role.role),
-                                       .deadline_ms = deadline_ms(core, &role.role)};
+                                       .deadline_ms = deadline_ms(core, &role.role),
+                                       .session = node.node.alive_since};
     return transport_of(core, node.node.id, a, &out_facts->transport);
 }

@@ -31,7 +31,7 @@ struct transport {
     uint16_t port;                /* 0: 22 */
     const char *key_path;         /* NULL: whatever ssh finds */
     const char *known_hosts_path; /* node names and the keys they are pinned to */
-    const char *control_dir;      /* sockets of shared connections, 0700; NULL: none are shared */
+    const char *control_path;     /* where a shared connection has its socket; NULL: nowhere */
 };
 
 struct jig_work {

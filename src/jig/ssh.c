@@ -8,7 +8,7 @@ enum {
     CONNECT_S = 20,
     OPTIONS_MAX = 48,
     /* A socket's path has 107 bytes; while it is made, ssh puts 17 behind it. */
-    CONTROL_DIR_MAX = 107 - 17 - 41,
+    CONTROL_PATH_MAX = 107 - 17,
     HOST_KEYS_MAX = 8,
     HOST_KEY_LEN_MAX = 4096,
 };
@@ -115,7 +115,7 @@ static void option(struct words *w, const char *name, struct str value)
 }
 
 /* A path as an option takes it: ssh splits it at spaces, and "%" means something to it. */
-static struct str path_value(struct arena *a, const char *path, const char *behind)
+static struct str path_value(struct arena *a, const char *path)
 {
     struct buf out = buf_in(a);
     buf_put_c(&out, '"');
@@ -126,21 +126,25 @@ static struct str path_value(struct arena *a, const char *path, const char *behi
             buf_put_c(&out, '%');
         buf_put_c(&out, *c);
     }
-    buf_put_z(&out, behind);
     buf_put_c(&out, '"');
     return buf_str(&out);
 }
 
-/* Where the directory's name leaves no room for a socket, every run has a connection of its own. */
+bool ssh_is_shared(const struct transport *t)
+{
+    return t->control_path && strlen(t->control_path) <= CONTROL_PATH_MAX;
+}
+
+/* Where the path leaves no room for a socket, every run has a connection of its own. A master that
+ * a run would start goes with the run, so none does. */
 static void add_sharing(struct words *w, const struct transport *t)
 {
-    if (!t->control_dir || strlen(t->control_dir) > CONTROL_DIR_MAX) {
+    if (!ssh_is_shared(t)) {
         option(w, "ControlPath", STR("none"));
         return;
     }
-    option(w, "ControlMaster", STR("auto"));
-    option(w, "ControlPersist", STR("60"));
-    option(w, "ControlPath", path_value(w->arena, t->control_dir, "/%C"));
+    option(w, "ControlMaster", STR("no"));
+    option(w, "ControlPath", path_value(w->arena, t->control_path));
 }
 
 uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
@@ -156,10 +160,10 @@ uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a
     option(&w, "UpdateHostKeys", STR("no"));
     option(&w, "GlobalKnownHostsFile", STR("/dev/null"));
     option(&w, "UserKnownHostsFile",
-           path_value(a, t->known_hosts_path ? t->known_hosts_path : "/dev/null", ""));
+           path_value(a, t->known_hosts_path ? t->known_hosts_path : "/dev/null"));
     option(&w, "IdentitiesOnly", STR("yes"));
     if (t->key_path)
-        option(&w, "IdentityFile", path_value(a, t->key_path, ""));
+        option(&w, "IdentityFile", path_value(a, t->key_path));
     option(&w, "IdentityAgent", STR("none"));
     option(&w, "PreferredAuthentications", STR("publickey"));
     option(&w, "ForwardAgent", STR("no"));
@@ -186,26 +190,74 @@ struct str ssh_quoted(struct arena *a, struct str word)
     return buf_str(&out);
 }
 
-void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
-                 struct recipe *r)
+/* All options, and where to. */
+static void add_way(struct words *words, const struct jig_work *w)
 {
     const struct transport *t = &w->transport;
     struct str *options;
-    const uint32_t count = ssh_options(t, w->node, a, &options);
-    struct words words = words_of(a, count + 16);
-    add(&words, str_from(program));
+    const uint32_t count = ssh_options(t, w->node, words->arena, &options);
     for (uint32_t i = 0; i < count; i++)
-        add(&words, options[i]);
-    add(&words, STR("-T"));
-    add(&words, STR("-p"));
-    add(&words, recipe_say(a, "%u", t->port ? t->port : 22u));
-    add(&words, STR("-l"));
-    add(&words, t->user.len ? t->user : STR("root"));
-    add(&words, STR("--"));
-    add(&words, t->address);
+        add(words, options[i]);
+    add(words, STR("-T"));
+    add(words, STR("-p"));
+    add(words, recipe_say(words->arena, "%u", t->port ? t->port : 22u));
+    add(words, STR("-l"));
+    add(words, t->user.len ? t->user : STR("root"));
+    add(words, STR("--"));
+    add(words, t->address);
+}
+
+void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
+                 struct recipe *r)
+{
+    struct words words = words_of(a, OPTIONS_MAX + 16);
+    add(&words, str_from(program));
+    add_way(&words, w);
     add(&words, command);
     r->argv = words.at;
     r->argv_count = words.count;
+}
+
+/* ---- shared connections ---- */
+
+/* Of two options of one name ssh takes the first. A machine that is gone is to be noticed before
+ * many have waited for it. */
+void ssh_master(const struct jig_work *w, const char *program, struct arena *a, struct recipe *r)
+{
+    struct words words = words_of(a, OPTIONS_MAX + 32);
+    must(ssh_is_shared(&w->transport));
+    *r = (struct recipe){.cwd = STR("/")};
+    add(&words, str_from(program));
+    add(&words, STR("-N"));
+    option(&words, "ControlMaster", STR("yes"));
+    option(&words, "ControlPersist", STR("no"));
+    option(&words, "ServerAliveInterval", STR("5"));
+    option(&words, "ServerAliveCountMax", STR("3"));
+    option(&words, "LogLevel", STR("QUIET"));
+    add_way(&words, w);
+    r->argv = words.at;
+    r->argv_count = words.count;
+    recipe_set_env(w, a, r, NULL, 0);
+}
+
+void ssh_master_leave(const struct jig_work *w, const char *program, struct arena *a,
+                      struct recipe *r)
+{
+    struct words words = words_of(a, 16);
+    must(ssh_is_shared(&w->transport));
+    *r = (struct recipe){.cwd = STR("/")};
+    add(&words, str_from(program));
+    add(&words, STR("-F"));
+    add(&words, STR("none"));
+    option(&words, "ControlPath", path_value(a, w->transport.control_path));
+    option(&words, "LogLevel", STR("QUIET"));
+    add(&words, STR("-O"));
+    add(&words, STR("stop"));
+    add(&words, STR("--"));
+    add(&words, STR("any"));
+    r->argv = words.at;
+    r->argv_count = words.count;
+    recipe_set_env(w, a, r, NULL, 0);
 }
 
 /* ---- first contact ---- */

@@ -46,6 +46,15 @@ const char *ssh_trouble_text(enum ssh_trouble trouble);
  * family. */
 uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a,
                      struct str **out_words);
+/* Has the transport a shared connection, with a path that a socket can have? It is used when it is
+ * there: nobody waits for it. */
+bool ssh_is_shared(const struct transport *t);
+/* The connection that others share, for as long as it runs. It says nothing, whatever happens.
+ * `program` is the path of ssh. */
+void ssh_master(const struct jig_work *w, const char *program, struct arena *a, struct recipe *r);
+/* Has it end with the last one that goes through it. */
+void ssh_master_leave(const struct jig_work *w, const char *program, struct arena *a,
+                      struct recipe *r);
 /* The command line that has `command` run by the login shell over there. `program` is the path of
  * ssh. */
 void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,

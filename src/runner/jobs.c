@@ -325,7 +325,7 @@ static void queue(struct runner *r, struct job *j)
     must(uv_queue_work(r->setup.loop, &j->work, work, worked) == 0);
 }
 
-static struct jig_work jig_work_of(const struct runner *r, const struct run *run)
+struct jig_work jobs_work(const struct runner *r, const struct run *run, struct arena *a)
 {
     struct jig_work w = {.run_id = run->run_id,
                          .attempt = run->attempt,
@@ -342,7 +342,7 @@ static struct jig_work jig_work_of(const struct runner *r, const struct run *run
     w.transport = f->transport;
     w.transport.key_path = r->setup.ssh_key;
     w.transport.known_hosts_path = r->setup.known_hosts;
-    w.transport.control_dir = NULL;
+    w.transport.control_path = masters_path(r, run, a);
     return w;
 }
 
@@ -354,7 +354,7 @@ void jobs_begin(struct runner *r, struct run *run, enum job_kind kind)
     run->job = NULL;
     j->run = run;
     j->kind = kind;
-    j->jig = jig_work_of(r, run);
+    j->jig = jobs_work(r, run, &j->arena);
     j->has_facts = run->facts != NULL;
     j->end = run->end;
     j->noderole_id = run->noderole_id;
@@ -391,7 +391,7 @@ void jobs_remove_made(struct runner *r, struct run *run)
 
 /* ---- the order ---- */
 
-static struct str list_of(struct arena *a, const struct str *texts, uint32_t count)
+struct str jobs_list(struct arena *a, const struct str *texts, uint32_t count)
 {
     struct buf list = buf_in(a);
     for (uint32_t i = 0; i < count; i++)
@@ -408,8 +408,8 @@ struct exec_spawn jobs_spawn(struct runner *r, struct run *run)
         .run_id = sweeps ? SWEEP_IDS + run->run_id : run->run_id,
         .attempt = run->attempt,
         .epoch = r->epoch,
-        .argv = list_of(&j->arena, recipe->argv, recipe->argv_count),
-        .env = list_of(&j->arena, recipe->env, recipe->env_count),
+        .argv = jobs_list(&j->arena, recipe->argv, recipe->argv_count),
+        .env = jobs_list(&j->arena, recipe->env, recipe->env_count),
         .cwd = recipe->cwd,
         .stdin_path = str_from(j->input_path),
         .out_max = recipe->out_max,

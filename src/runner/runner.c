@@ -11,7 +11,13 @@
 #include "sys/files.h"
 #include "sys/log.h"
 
-enum { RETRY_MS = 250, UPKEEP_MS = 60 * 60 * 1000, PATIENCE_MS = 30 * 1000 };
+enum {
+    RETRY_MS = 250,
+    UPKEEP_MS = 60 * 60 * 1000,
+    PATIENCE_MS = 30 * 1000,
+    SHARE_IDLE_MS = 60 * 1000,
+    SHARE_MAX = 64,
+};
 
 /* ---- orders come in ---- */
 
@@ -273,6 +279,14 @@ static void open_timer(struct runner *r, uv_timer_t *timer)
     r->handles++;
 }
 
+static void watch_masters(struct runner *r)
+{
+    const uint64_t period_ms = (uint64_t)r->setup.share_idle_ms / 4 + 1;
+    open_timer(r, &r->masters_watch);
+    must(uv_timer_start(&r->masters_watch, masters_watch, period_ms, period_ms) == 0);
+    uv_unref((uv_handle_t *)&r->masters_watch);
+}
+
 err runner_open(const struct runner_setup *setup, struct runner_seams seams,
                 struct runner **out_runner)
 {
@@ -292,7 +306,10 @@ err runner_open(const struct runner_setup *setup, struct runner_seams seams,
     r->setup.exec_program = copy_of(setup->exec_program);
     r->setup.ssh_key = copy_of(setup->ssh_key);
     r->setup.known_hosts = copy_of(setup->known_hosts);
+    r->setup.control_dir = copy_of(setup->control_dir);
     r->setup.tool_path = copy_of(setup->tool_path);
+    r->setup.share_max = setup->share_max ? setup->share_max : SHARE_MAX;
+    r->setup.share_idle_ms = setup->share_idle_ms ? setup->share_idle_ms : SHARE_IDLE_MS;
     r->seams = seams;
     r->kitchen = seams.kitchen ? *seams.kitchen : jobs_of_jigs;
     r->place = -1;
@@ -303,6 +320,7 @@ err runner_open(const struct runner_setup *setup, struct runner_seams seams,
     open_timer(r, &r->patience);
     must(uv_timer_start(&r->upkeep, upkeep_fired, UPKEEP_MS, UPKEEP_MS) == 0);
     uv_unref((uv_handle_t *)&r->upkeep);
+    watch_masters(r);
     *out_runner = r;
     return OK;
 }
@@ -319,6 +337,7 @@ void runner_free_if_idle(struct runner *r)
     free((char *)r->setup.exec_program);
     free((char *)r->setup.ssh_key);
     free((char *)r->setup.known_hosts);
+    free((char *)r->setup.control_dir);
     free((char *)r->setup.tool_path);
     free(r);
 }
@@ -346,6 +365,8 @@ void runner_close(struct runner *r, bool bye)
     if (!r)
         return;
     r->is_closed = true;
+    if (bye)
+        masters_leave(r);
     if (r->client)
         exec_client_close(r->client, bye);
     runs_each(r, drop_run);
@@ -353,4 +374,5 @@ void runner_close(struct runner *r, bool bye)
     uv_close((uv_handle_t *)&r->retry, handle_closed);
     uv_close((uv_handle_t *)&r->upkeep, handle_closed);
     uv_close((uv_handle_t *)&r->patience, handle_closed);
+    uv_close((uv_handle_t *)&r->masters_watch, handle_closed);
 }

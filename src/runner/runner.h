@@ -33,6 +33,8 @@ struct runner_facts {
     struct str role, node, barclamp, source_path, jig_class;
     struct transport transport; /* kind, address, user, port; the paths are those of the setup */
     int64_t deadline_ms;        /* from the start; 0: none */
+    int64_t session;            /* another one: the machine may have started anew, and nothing is
+                                   left of connections to it; 0: they are not shared */
 };
 
 /* What has to be started for a run, and what its end means. Called in any thread, several at a
@@ -69,12 +71,15 @@ struct runner_setup {
     const char *exec_program; /* path of halligan-exec; NULL: somebody else starts it */
     const char *ssh_key;      /* NULL: whatever ssh finds */
     const char *known_hosts;
-    const char *tool_path; /* where programs are looked for; NULL: the usual places */
-    int64_t request_first; /* its requests are this one, below zero, and those below it */
-    uint32_t keep_runs;    /* logs kept of a noderole; 0: 10 */
-    int64_t keep_ms;       /* and for how long; 0: for ever */
-    int64_t exec_idle_ms;  /* --idle-ms of the supervisor; 0: its own default */
-    int64_t patience_ms;   /* how long runs wait for a supervisor; 0: half a minute */
+    const char *control_dir; /* 0700, for sockets of shared connections; NULL: none are shared */
+    const char *tool_path;   /* where programs are looked for; NULL: the usual places */
+    int64_t request_first;   /* its requests are this one, below zero, and those below it */
+    uint32_t keep_runs;      /* logs kept of a noderole; 0: 10 */
+    int64_t keep_ms;         /* and for how long; 0: for ever */
+    int64_t exec_idle_ms;    /* --idle-ms of the supervisor; 0: its own default */
+    uint32_t share_max;      /* connections that are shared at a time; 0: 64 */
+    int64_t share_idle_ms;   /* a shared connection without a run goes after it; 0: a minute */
+    int64_t patience_ms;     /* how long runs wait for a supervisor; 0: half a minute */
 };
 
 /* Makes its directories; errno says what failed. Nothing is started before the first order. */

@@ -1,5 +1,6 @@
 /* runner_private.h - one runner, for its chapters: runs.c (who is there), steps.c (what happens to
- * a run), answers.c (what the core is told), jobs.c (what threads do), logs.c (what is kept).
+ * a run), answers.c (what the core is told), jobs.c (what threads do), logs.c (what is kept),
+ * masters.c (connections that runs share).
  *
  * A run lives from its order until its end is durable, a job from the moment a thread is asked
  * until its run needs nothing of it any more. Threads look at nothing but their job, and at what of
@@ -94,6 +95,23 @@ struct run_line {
     struct run *first, *last;
 };
 
+enum master_stage {
+    MASTER_NONE,    /* an empty row                                      */
+    MASTER_STARTED, /* the supervisor was told to begin it, or has it    */
+    MASTER_STOPPED, /* it was cancelled, and its end is not told         */
+    MASTER_FAILED   /* it ended by itself; for a while there is no other */
+};
+
+/* A connection to a node that runs share; or what is remembered of one. */
+struct master {
+    int64_t node_id;
+    uint32_t tag; /* of the node's session, and of the way to it */
+    enum master_stage stage;
+    uint64_t since_ms; /* when it was in use last; when it failed */
+};
+
+enum { MASTER_ROWS = 256 };
+
 struct runner {
     struct runner_setup setup;
     struct runner_seams seams;
@@ -124,6 +142,9 @@ struct runner {
     uv_timer_t retry;   /* what did not work is tried again */
     uv_timer_t upkeep;
     uv_timer_t patience; /* while runs wait for a connection */
+    uv_timer_t masters_watch;
+    struct master masters[MASTER_ROWS];
+    uint64_t crowded_ms; /* until then nobody asks which of them could go */
     uint32_t handles;
     bool is_closed;
 };
@@ -185,11 +206,34 @@ void jobs_remove_made(struct runner *r, struct run *run);
 void jobs_drop(struct runner *r, struct job *job);
 void jobs_free_spare(struct runner *r);
 struct exec_spawn jobs_spawn(struct runner *r, struct run *run);
+/* The texts are those of the run and of the runner, or lie in the arena. */
+struct jig_work jobs_work(const struct runner *r, const struct run *run, struct arena *a);
+struct str jobs_list(struct arena *a, const struct str *texts, uint32_t count);
 /* Try again what did not work, soon. */
 void runner_try_later(struct runner *r);
 /* There is a supervisor again. */
 void runner_end_trouble(struct runner *r);
 void runner_free_if_idle(struct runner *r);
+
+/* ---- masters.c ---- */
+
+/* The supervisor's numbers of masters: from here to SWEEP_IDS. */
+#define MASTER_IDS ((int64_t)1 << 61)
+
+/* Where the run finds a shared connection, if there is one; NULL: nowhere. */
+const char *masters_path(const struct runner *r, const struct run *run, struct arena *a);
+/* A run on its node has begun: have a connection for those that come. */
+void masters_want(struct runner *r, const struct run *run);
+/* Of that number, when it is one of masters; otherwise false. */
+bool masters_begun(struct runner *r, const struct exec_begun *m);
+bool masters_ended(struct runner *r, const struct exec_ended *m);
+bool masters_not_known(struct runner *r, const struct exec_not_known *m);
+/* The connection to the supervisor is new. */
+void masters_ask_again(struct runner *r);
+/* End those that nobody needs. */
+void masters_watch(uv_timer_t *timer);
+/* We stop for good: each ends, or ends with the last run that goes through it. */
+void masters_leave(struct runner *r);
 
 /* ---- files.c ---- */
 

@@ -57,7 +57,7 @@ static void grow(struct runner *r)
 
 struct run *runs_add(struct runner *r, const struct run_order *order)
 {
-    must(order->run_id > 0 && order->run_id < SWEEP_IDS);
+    must(order->run_id > 0 && order->run_id < MASTER_IDS);
     if (r->run_count == r->bucket_count)
         grow(r);
     struct run *run = calloc(1, sizeof *run + order->data.len);

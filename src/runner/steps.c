@@ -272,6 +272,7 @@ static void connected(void *self, const struct exec_welcome *welcome)
     r->is_unsettled = !welcome->journal_is_of_this_boot;
     r->is_listing = true;
     runs_each(r, ask_again);
+    masters_ask_again(r);
     wake(r);
 }
 
@@ -322,7 +323,7 @@ static void begun(void *self, const struct exec_begun *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    if (sweep_of(r, m->run_id, m->attempt))
+    if (sweep_of(r, m->run_id, m->attempt) || masters_begun(r, m))
         return;
     if (!run) {
         take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, false);
@@ -339,6 +340,7 @@ static void begun(void *self, const struct exec_begun *m)
         run->pid = m->pid;
         if (!run->store_begun)
             answers_say_begun(r, run);
+        masters_want(r, run);
     }
     runs_set_due(r, run);
     wake(r);
@@ -349,6 +351,8 @@ static void ended(void *self, const struct exec_ended *m)
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
+    if (masters_ended(r, m))
+        return;
     if (swept)
         go_on_swept(r, swept, m->how == EXEC_EXITED && m->code == 0);
     if (!run) {
@@ -398,6 +402,8 @@ static void not_known(void *self, const struct exec_not_known *m)
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
+    if (masters_not_known(r, m))
+        return;
     if (swept)
         go_on_swept(r, swept, false);
     else if (run)

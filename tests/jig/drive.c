@@ -3,6 +3,8 @@
  *   jig-drive prepare JOB STDIN       -> {"argv":[],"env":[],"cwd":"","out_max":1,"log_max":1}
  *   jig-drive stop JOB STDIN          the same; {"none":true} when there is nothing to stop
  *   jig-drive scan JOB STDIN          the same, for ssh-keyscan
+ *   jig-drive master JOB STDIN        the same, for a connection that others share
+ *   jig-drive leave JOB STDIN         the same, for what has that end with the last of them
  *   jig-drive conclude JOB END OUT LOG -> the fields of RUN_DONE
  *   jig-drive pin NODE FILE           -> {"lines":"..."}
  *   jig-drive tools CLASS PATH        -> {} or {"refused":"..."}
@@ -83,7 +85,7 @@ static struct jig_work read_job(const char *path)
                 .port = (uint16_t)number_at(job, "transport/port"),
                 .key_path = z_at(job, "transport/key_path"),
                 .known_hosts_path = z_at(job, "transport/known_hosts_path"),
-                .control_dir = z_at(job, "transport/control_dir"),
+                .control_path = z_at(job, "transport/control_path"),
             },
         .scratch = z_at(job, "scratch"),
         .path = z_at(job, "path"),
@@ -152,6 +154,22 @@ static int scan(char **args)
     const struct jig_work w = read_job(args[0]);
     struct recipe r;
     ssh_first_contact(&w, tools_find(&arena, TOOLS_PATH, "ssh-keyscan"), &arena, &r);
+    return print_recipe(&r, args[1]);
+}
+
+static int master(char **args)
+{
+    const struct jig_work w = read_job(args[0]);
+    struct recipe r;
+    ssh_master(&w, tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
+    return print_recipe(&r, args[1]);
+}
+
+static int leave(char **args)
+{
+    const struct jig_work w = read_job(args[0]);
+    struct recipe r;
+    ssh_master_leave(&w, tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
     return print_recipe(&r, args[1]);
 }
 
@@ -226,8 +244,9 @@ int main(int argc, char **argv)
         const char *name;
         int count;
         int (*run)(char **args);
-    } verbs[] = {{"prepare", 2, prepare},   {"stop", 2, stop}, {"scan", 2, scan},
-                 {"conclude", 4, conclude}, {"pin", 2, pin},   {"tools", 2, tools}};
+    } verbs[] = {{"prepare", 2, prepare}, {"stop", 2, stop},   {"scan", 2, scan},
+                 {"master", 2, master},   {"leave", 2, leave}, {"conclude", 4, conclude},
+                 {"pin", 2, pin},         {"tools", 2, tools}};
     for (uint32_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(argv[1], verbs[i].name) == 0 && argc == verbs[i].count + 2) {
             const int status = verbs[i].run(argv + 2);

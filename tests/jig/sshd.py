@@ -56,6 +56,7 @@ class Server:
         self.more = more
         self.variables = f"PATH={path} TMPDIR={self.tmp}"
         self.process = None
+        self.shared = []
         bench.things.append(self)
         self.start()
 
@@ -108,6 +109,9 @@ class Server:
         for name in os.listdir(self.control_dir):
             subprocess.run(["ssh", "-F", "none", "-O", "exit", "-o",
                             f"ControlPath={self.control_dir}/{name}", "any"], capture_output=True)
+        for started in self.shared:
+            started.process.terminate()
+            started.process.wait()
         self.stop()
         self.sweep()
 
@@ -125,9 +129,19 @@ class Server:
     def transport(self, index=0, **more):
         transport = {"address": self.addresses[index], "port": self.port, "user": self.user,
                      "key_path": self.key, "known_hosts_path": self.known_hosts,
-                     "control_dir": self.control_dir}
+                     "control_path": os.path.join(self.control_dir, f"n{index}")}
         transport.update(more)
         return transport
+
+    def share(self, bench, node, index=0):
+        """A connection that runs share; until we close."""
+        transport = self.transport(index)
+        started = bench.start(bench.job("any", node=node, transport=transport), "master")
+        while not os.path.exists(transport["control_path"]):
+            assert started.process.poll() is None, started.log()
+            time.sleep(0.01)
+        self.shared.append(started)
+        return started
 
     def pin(self, bench, node, index=0):
         """First contact, as the recipes have it: ask for the keys and write them down."""

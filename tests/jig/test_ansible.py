@@ -90,7 +90,7 @@ def test_ansible_reaches_the_node_by_ssh_or_says_that_it_cannot(bench):
     bench.write("ansible/roles/far.yml", play([
         {"ansible.builtin.raw": f"echo $SSH_CONNECTION > {out}.raw"}] + copies(out)))
     done = bench.fails("ansible could not reach n1.example.com: ", "far", jig_class="ansible",
-                       transport=server.transport(control_dir=""))
+                       transport=server.transport(control_path=""))
     assert done["wall"]["ansible"][NODE]["unreachable"] == 1, done
     assert "Host key verification failed" in done["wall"]["ansible"][NODE]["message"], done
     server.pin(bench, NODE)
@@ -102,5 +102,5 @@ def test_ansible_reaches_the_node_by_ssh_or_says_that_it_cannot(bench):
         assert json.load(file) == AWKWARD
     stranger = make_key(os.path.join(bench.folder, "stranger"))
     done = bench.fails("Permission denied", "far", jig_class="ansible",
-                       transport=server.transport(key_path=stranger, control_dir=""))
+                       transport=server.transport(key_path=stranger, control_path=""))
     assert done["wall"]["ansible"][NODE]["kind"] == "unreachable", done

@@ -91,4 +91,4 @@ def test_puppet_runs_on_the_node_over_ssh(bench):
         assert file.read() == AWKWARD["text"]
     assert os.listdir(server.tmp) == []
     bench.fails("nothing listens there", "far", jig_class="puppet",
-                transport=server.transport(port=1, control_dir=""))
+                transport=server.transport(port=1, control_path=""))

@@ -37,7 +37,7 @@ def test_a_machine_with_nothing_but_busybox_is_enough(bench):
     assert wall["sh"].endswith("busybox") and wall["it"] == "\u20ac", wall
 
 
-def test_twenty_nodes_at_once_and_again_over_their_connections(bench):
+def test_twenty_nodes_at_once_and_again_over_shared_connections(bench):
     addresses = [f"127.0.0.{i + 1}" for i in range(20)]
     servers = [Server(bench, addresses[:10]), Server(bench, addresses[10:])]
     nodes = [f"node{i}.example.com" for i in range(20)]
@@ -50,14 +50,16 @@ def test_twenty_nodes_at_once_and_again_over_their_connections(bench):
         return bench.wall(role, data={"me": nodes[i]}, node=nodes[i],
                           transport=servers[i // 10].transport(i % 10))
 
-    for _ in range(2):
+    for is_shared in (False, True):
+        for i, node in enumerate(nodes if is_shared else []):
+            servers[i // 10].share(bench, node, i % 10)
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
             for i, wall in enumerate(pool.map(run, range(20))):
                 assert wall["me"] == nodes[i], wall
                 assert wall["at"].endswith(f" {addresses[i]}"), wall
     for server in servers:
         logins = server.said().count("Accepted publickey")
-        assert logins == 10, f"{logins} logins for 20 runs of 10 nodes"
+        assert logins == 20, f"{logins} logins for 10 runs and 10 shared connections"
         assert os.listdir(server.tmp) == []
 
 
@@ -66,7 +68,8 @@ def test_connections_are_not_shared_where_their_sockets_do_not_fit(bench):
     server.pin(bench, NODE)
     long = bench.place("x" * 80)
     role = bench.scripts("once", s10="true")
-    for transport in (server.transport(control_dir=long), server.transport(control_dir="")):
+    for path in (os.path.join(long, "n1"), ""):
+        transport = server.transport(control_path=path)
         bench.wall(role, transport=transport)
     assert os.listdir(long) == [] and server.said().count("Accepted publickey") == 2
 
@@ -76,7 +79,7 @@ def test_each_failure_has_its_name(bench):
     role = bench.scripts("any", s10="true")
 
     def fails(part, **more):
-        more.setdefault("control_dir", "")
+        more.setdefault("control_path", "")
         done = bench.fails(part, role, transport=server.transport(**more))
         assert done["runlog"].rstrip().endswith(part), done
         assert f"node {NODE} (" in done["runlog"], done
@@ -103,7 +106,7 @@ def test_each_failure_has_its_name(bench):
     ) as file:
         file.write(f"{NODE} " + " ".join(pub.read().split()[:2]) + "\n")
     done = bench.fails("its host key is not the one that was pinned at first contact", role,
-                       transport=server.transport(known_hosts_path=file.name, control_dir=""))
+                       transport=server.transport(known_hosts_path=file.name, control_path=""))
     assert "HAS CHANGED" in done["log"], done
 
 
@@ -130,7 +133,7 @@ def test_a_machine_that_does_not_answer_is_told_from_one_that_refuses(bench):
             listener.listen(size)
         waiting = fill(full)
         ends = [pool.submit(bench.fails, "it does not answer", role, transport=server.transport(
-            port=listener.getsockname()[1], control_dir="")) for listener in (mute, full)]
+            port=listener.getsockname()[1], control_path="")) for listener in (mute, full)]
         said = [end.result()["log"] for end in ends]
         for one in waiting:
             one.close()
@@ -148,13 +151,14 @@ def test_a_connection_that_breaks_is_called_that(bench):
         thread = threading.Thread(target=lambda: hangs_up.accept()[0].close())
         thread.start()
         bench.fails("the connection broke", bench.scripts("any", s10="true"),
-                    transport=server.transport(port=port, control_dir=""))
+                    transport=server.transport(port=port, control_path=""))
         thread.join()
     role = bench.scripts("cuts", s10="""read -r _ _ _ server _ < /proc/$(cat ../pid)/stat
         kill -9 $server; sleep 1000""")
     bench.fails("the connection broke, and how far the work came is not known", role,
-                transport=server.transport(control_dir=""))
+                transport=server.transport(control_path=""))
     # a shared connection breaks without a word
+    server.share(bench, NODE)
     bench.fails("the connection may have broken", role, transport=server.transport())
     bench.wall(bench.scripts("next", s10="true"), transport=server.transport())
     assert os.listdir(server.tmp) == []
@@ -228,6 +232,7 @@ def test_what_a_run_that_was_cut_off_left_there_is_ended_before_the_next(bench):
 def test_a_cancelled_run_can_be_ended_there(bench):
     server = Server(bench)
     server.pin(bench, NODE)
+    server.share(bench, NODE)
     job, pids = cut_off(bench, server)
     started = bench.start(job, "stop")
     assert started.wait() == {"how": "exited", "code": 0}, started.log()
@@ -235,6 +240,49 @@ def test_a_cancelled_run_can_be_ended_there(bench):
         wait_gone(pid)
     assert os.listdir(server.tmp) == []
     assert bench.prepare(bench.job("cut"), "stop") == {"none": True}
+    assert server.said().count("Accepted publickey") == 1, "it went another way"
+
+
+def test_a_shared_connection_is_let_go_of_and_ends_with_the_last_one(bench):
+    server = Server(bench)
+    server.pin(bench, NODE)
+    master = server.share(bench, NODE)
+    mark = os.path.join(bench.place("mark"), "at")
+    role = bench.scripts("last", s10=f"echo > {mark}; while [ -e {mark} ]; do sleep 0.01; done")
+    job = bench.job(role, transport=server.transport())
+    started = bench.start(job)
+    wait_for(mark)
+    assert bench.start(job, "leave").wait() == {"how": "exited", "code": 0}
+    assert os.listdir(server.control_dir) == [] and master.process.poll() is None
+    os.unlink(mark)
+    assert started.wait() == {"how": "exited", "code": 0}, started.log()
+    assert master.wait()["how"] == "exited" and not master.log(), master.log()
+    assert server.said().count("Accepted publickey") == 1, "it went another way"
+
+
+def test_more_runs_than_a_connection_takes_have_their_own(bench):
+    server = Server(bench, more="MaxSessions 1")
+    server.pin(bench, NODE)
+    server.pin(bench, "n2.example.com")
+    server.share(bench, NODE)
+    mark = os.path.join(bench.place("mark"), "at")
+    role = bench.scripts("one", s10=f"echo > {mark}; while [ -e {mark} ]; do sleep 0.01; done")
+    started = bench.start(bench.job(role, transport=server.transport()))
+    wait_for(mark)
+    assert server.said().count("Accepted publickey") == 1
+    bench.wall(bench.scripts("two", s10="true"), node="n2.example.com",
+               transport=server.transport())
+    assert server.said().count("Accepted publickey") == 2
+    os.unlink(mark)
+    assert started.wait() == {"how": "exited", "code": 0}, started.log()
+
+
+def test_a_socket_that_nobody_listens_at_keeps_no_run(bench):
+    server = Server(bench)
+    server.pin(bench, NODE)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(server.transport()["control_path"])
+    bench.wall(bench.scripts("any", s10="true"), transport=server.transport())
 
 
 def test_what_is_no_answer_of_a_scan_pins_nothing(bench):

@@ -5,8 +5,8 @@
  * Reads one JSON object a line and does what it says; writes one for each thing that happens:
  *
  *   {"do":"facts","noderole":1,"role":"r",...}    what is true of a noderole ("gone": nothing is)
- *   {"do":"start"|"cancel"|"query","run":1,"attempt":1,"noderole":1,"epoch":1,"begun":true,
- *    "data":{}}
+ *   {"do":"start"|"cancel"|"query","run":1,"attempt":1,"node":1,"noderole":1,"epoch":1,
+ *    "begun":true,"data":{}}
  *   {"do":"take","limit":3,"why":"ok"}            refuse the next 3 answers with ERR_LIMIT; what
  *                                                 those that were taken are told: ok, refused,
  *                                                 unavailable, or nothing ("hold")
@@ -206,7 +206,8 @@ static bool facts(void *self, const struct run_order *order, struct arena *a,
                       .address = text_at(f, "address"),
                       .user = text_at(f, "user"),
                       .port = (uint16_t)number_at(f, "port")},
-        .deadline_ms = number_at(f, "deadline_ms")};
+        .deadline_ms = number_at(f, "deadline_ms"),
+        .session = number_at(f, "session")};
     return true;
 }
 
@@ -330,6 +331,7 @@ static void give_order(struct arena *a, const struct json *o, struct str what)
     const struct run_order order = {.epoch = number_at(o, "epoch"),
                                     .run_id = number_at(o, "run"),
                                     .attempt = (uint32_t)number_at(o, "attempt"),
+                                    .node_id = number_at(o, "node"),
                                     .noderole_id = number_at(o, "noderole"),
                                     .begun = flag_at(o, "begun"),
                                     .jig = STR("any"),
@@ -458,6 +460,7 @@ static void input_came(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 int main(int argc, char **argv)
 {
     const char *keep = getenv("DRIVE_KEEP_MS"), *patience = getenv("DRIVE_PATIENCE_MS");
+    const char *share = getenv("DRIVE_SHARE_MS"), *most = getenv("DRIVE_SHARE_MAX");
     const bool jigs = argc == 4 && strcmp(argv[3], "jigs") == 0;
     if (argc != 4)
         return 2;
@@ -472,6 +475,9 @@ int main(int argc, char **argv)
                                        .exec_program = argv[2],
                                        .ssh_key = getenv("DRIVE_KEY"),
                                        .known_hosts = getenv("DRIVE_KNOWN_HOSTS"),
+                                       .control_dir = getenv("DRIVE_CONTROL"),
+                                       .share_idle_ms = share ? strtoll(share, NULL, 10) : 0,
+                                       .share_max = most ? (uint32_t)strtoul(most, NULL, 10) : 0,
                                        .request_first = -1000,
                                        .keep_runs = 3,
                                        .keep_ms = keep ? strtoll(keep, NULL, 10) : 0,

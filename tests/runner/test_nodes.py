@@ -148,14 +148,18 @@ def write_script(place, role, text):
         file.write(text)
 
 
-def remote(place):
-    server = Server(place)
+def remote(place, more="", **env):
+    server = Server(place, more=more)
     with open(os.path.join(server.folder, "host_key.pub"), encoding="ascii") as file:
         words = file.read().split()
     with open(server.known_hosts, "w", encoding="ascii") as file:
         file.write(f"{NODE} {words[0]} {words[1]}\n")
-    toy = place.toy("jigs", env={"DRIVE_KEY": server.key, "DRIVE_KNOWN_HOSTS": server.known_hosts})
-    return server, toy
+    return server, daemon(place, server, **env)
+
+
+def daemon(place, server, **env):
+    return place.toy("jigs", env={"DRIVE_KEY": server.key, "DRIVE_KNOWN_HOSTS": server.known_hosts,
+                                  **env})
 
 
 def address(server, **more):

@@ -69,7 +69,9 @@ class Toy:
         self.do("facts", noderole=noderole, **{**values, **more})
 
     def order(self, what, run, attempt=1, noderole=1, **more):
-        values = {"run": run, "attempt": attempt, "noderole": noderole, "epoch": self.epoch}
+        """A noderole has a node of its own, with its number."""
+        values = {"run": run, "attempt": attempt, "noderole": noderole, "node": noderole,
+                  "epoch": self.epoch}
         self.do(what, **{**values, **more})
 
     def start(self, run, sh="", attempt=1, noderole=1, epoch=None, **data):

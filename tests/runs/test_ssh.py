@@ -1,6 +1,7 @@
 """Twenty machines behind a real OpenSSH server: the same scripts, over there."""
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -102,6 +103,15 @@ def test_a_cancel_ends_the_work_over_there_as_well(y):
     assert y.settles(noderole)["run_count"] == 1
 
 
+def unshare(y):
+    """Ends the connection that runs share; for a minute there is no other."""
+    control = y.path("ssh", "control")
+    name = eventually(lambda: [n for n in os.listdir(control) if "." not in n], "it is there")[0]
+    subprocess.run(["ssh", "-F", "none", "-O", "exit", "-o", f"ControlPath={control}/{name}",
+                    "any"], check=True, capture_output=True)
+    eventually(lambda: not os.listdir(control), "it is gone")
+
+
 def fails_with(y, noderole, *parts):
     y.verb(noderole, "retry")
     eventually(lambda: not y.runs(noderole), "it ended")
@@ -119,6 +129,7 @@ def test_each_way_that_ssh_fails_has_its_sentence(y):
     y.settles(noderole)
     where = f"ssh to node {node} (127.0.0.1 port {server.port}): "
     server.allow(make_key(os.path.join(server.folder, "somebody")))
+    unshare(y)
     fails_with(y, noderole, where, "it does not accept the key of this installation")
     server.allow(y.path("ssh", "id_ed25519"))
     y.hammer(node, "ssh", endpoint="127.0.0.1:1")  # where nobody is

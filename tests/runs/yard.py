@@ -279,12 +279,13 @@ class Yard:
 
     def strays(self):
         """Live processes that come from scripts of this yard, by what they were given or were
-        told; not the supervisor and its leads."""
+        told; not the supervisor, its leads, and connections that are shared."""
         found = []
         needles = (self.mark.encode(), self.data.encode(), b"\0" + self.long.encode() + b"\0")
         for pid, (_, state) in processes().items():
             line = contents(pid, "cmdline")
             ours = os.path.basename(line.split(b"\0")[0]) in (b"halligan-exec", b"halligand")
+            ours = ours or b"\0ControlMaster=yes\0" in line
             if pid == os.getpid() or ours or state in "ZX":
                 continue
             told = line + contents(pid, "environ")

@@ -66,7 +66,7 @@ static const char *way(int64_t node)
     struct transport t;
     if (!transport_of(w->core, node, &w->arena, &t))
         return "nobody";
-    CHECK(!t.key_path && !t.known_hosts_path && !t.control_dir);
+    CHECK(!t.key_path && !t.known_hosts_path && !t.control_path);
     if (t.kind == TRANSPORT_LOCAL)
         return "local";
     snprintf(text, sizeof text, "%.*s at %.*s port %u", STR_FMT_ARGS(t.user),

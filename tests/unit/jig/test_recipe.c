@@ -199,19 +199,64 @@ TEST(paths_reach_ssh_as_they_are)
     const struct transport t = {.kind = TRANSPORT_SSH,
                                 .key_path = "/a b/%k\"\\",
                                 .known_hosts_path = "/known",
-                                .control_dir = "/c"};
+                                .control_path = "/c/n1-2a"};
     struct str *words;
     const uint32_t count = ssh_options(&t, STR("n1"), &arena, &words);
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         found += str_eq(words[i], STR("IdentityFile=\"/a b/%%k\\\"\\\\\""));
         found += str_eq(words[i], STR("UserKnownHostsFile=\"/known\""));
-        found += str_eq(words[i], STR("ControlPath=\"/c/%C\""));
+        found += str_eq(words[i], STR("ControlPath=\"/c/n1-2a\""));
+        found += str_eq(words[i], STR("ControlMaster=no"));
         found += str_eq(words[i], STR("StrictHostKeyChecking=yes"));
         found += str_eq(words[i], STR("HostKeyAlias=n1"));
     }
-    CHECK(found == 5);
+    CHECK(found == 6);
     CHECK(str_eq(ssh_quoted(&arena, STR("a'b c")), STR("'a'\\''b c'")));
     CHECK(str_eq(ssh_quoted(&arena, STR("")), STR("''")));
     arena_fini(&arena);
+}
+
+static uint32_t place_in(const struct recipe *r, const char *word)
+{
+    uint32_t i = 0;
+    while (i < r->argv_count && !str_eq(r->argv[i], str_from(word)))
+        i++;
+    return i;
+}
+
+TEST(a_master_has_its_own_options_before_those_of_all)
+{
+    const struct jig_work w = {.node = STR("n1"),
+                               .transport = {.kind = TRANSPORT_SSH,
+                                             .address = STR("10.0.0.1"),
+                                             .control_path = "/c/n1-2a"}};
+    static const char *const pairs[][2] = {
+        {"ControlMaster=yes", "ControlMaster=no"},
+        {"ServerAliveInterval=5", "ServerAliveInterval=15"},
+        {"ServerAliveCountMax=3", "ServerAliveCountMax=4"},
+        {"LogLevel=QUIET", "LogLevel=ERROR"},
+    };
+    struct recipe r;
+    ssh_master(&w, "/usr/bin/ssh", &arena, &r);
+    for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        CHECK(place_in(&r, pairs[i][0]) < place_in(&r, pairs[i][1]));
+        CHECK(place_in(&r, pairs[i][1]) < r.argv_count);
+    }
+    CHECK(place_in(&r, "ControlPath=\"/c/n1-2a\"") < r.argv_count);
+    CHECK(str_eq(r.argv[r.argv_count - 1], STR("10.0.0.1")));
+    CHECK(r.stdin_bytes.len == 0 && r.log_max == 0 && r.out_max == 0);
+    arena_fini(&arena);
+}
+
+TEST(a_path_that_no_socket_can_have_is_not_shared)
+{
+    char path[92];
+    memset(path, 'x', sizeof path);
+    path[0] = '/';
+    path[91] = 0;
+    const struct transport t = {.control_path = path};
+    CHECK(!ssh_is_shared(&t) && !ssh_is_shared(&(struct transport){.address = STR("a")}));
+    path[90] = 0;
+    CHECK(ssh_is_shared(&t));
 }
