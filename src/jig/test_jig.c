@@ -22,8 +22,8 @@ struct order {
     uint32_t attempt;
     int64_t noderole_id;
     bool begun;
-    bool fresh; /* its start went into the journal just now */
-    bool fails;
+    bool fresh;      /* its start went into the journal just now */
+    uint32_t result; /* RESULT_... */
     int64_t delay_ms;
 };
 
@@ -60,6 +60,14 @@ static void *room(void *at, uint32_t count, uint32_t *cap, size_t size)
 
 /* ---- orders come in ---- */
 
+/* What the data tell. Work that is left open is taken up by a retry, which ends it. */
+static enum run_result wanted_result(const struct json *data, uint32_t attempt)
+{
+    if (json_is_true(json_get(data, STR("fail"))))
+        return RESULT_FAILED;
+    return json_is_true(json_get(data, STR("async"))) && attempt % 2 ? RESULT_ASYNC : RESULT_OK;
+}
+
 static void read_data(struct order *o, struct str data)
 {
     struct arena arena = {0};
@@ -67,7 +75,7 @@ static void read_data(struct order *o, struct str data)
     uint32_t offset;
     const char *what;
     if (data.len && json_read(&arena, data, &tree, &offset, &what) == OK) {
-        o->fails = json_is_true(json_get(tree, STR("fail")));
+        o->result = wanted_result(tree, o->attempt);
         const struct json *delay = json_get(tree, STR("delay"));
         int64_t delay_ms;
         if (delay && json_as_i64(delay, &delay_ms) && delay_ms > 0)
@@ -137,12 +145,14 @@ static struct reply *add_reply(struct test_jig *t, enum command_kind kind, int64
     return r;
 }
 
-static void say_done(struct test_jig *t, int64_t run_id, uint32_t attempt, bool fails)
+static void say_done(struct test_jig *t, int64_t run_id, uint32_t attempt, enum run_result result)
 {
     struct reply *r = add_reply(t, COMMAND_RUN_DONE, run_id, attempt);
-    r->result = fails ? RESULT_FAILED : RESULT_OK;
+    r->result = result;
     snprintf(r->text, sizeof r->text, "%s",
-             fails ? "the staged data told the test jig to fail" : "the test jig pretended");
+             result == RESULT_FAILED  ? "the staged data told the test jig to fail"
+             : result == RESULT_ASYNC ? "the staged data told the test jig to leave it open"
+                                      : "the test jig pretended");
 }
 
 static void say_failed(struct test_jig *t, const struct order *o, const char *text)
@@ -236,14 +246,14 @@ static void carry_on(struct test_jig *t, const struct order *o, int64_t mono_ms)
 {
     add_reply(t, COMMAND_RUN_BEGUN, o->run_id, o->attempt);
     if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_DONE) {
-        say_done(t, o->run_id, o->attempt, o->fails);
+        say_done(t, o->run_id, o->attempt, (enum run_result)o->result);
         return;
     }
     if (works_has(&t->works, o->run_id, o->attempt))
         return;
     const struct work work = {.run_id = o->run_id,
                               .attempt = o->attempt,
-                              .fails = o->fails,
+                              .result = o->result,
                               .due_ms = mono_ms + o->delay_ms};
     works_add(&t->works, &work);
 }
@@ -284,7 +294,7 @@ static void end_due(struct test_jig *t, int64_t mono_ms)
     struct work work;
     while (works_take_due(&t->works, mono_ms, &work)) {
         note_end(t, work.run_id, work.attempt);
-        say_done(t, work.run_id, work.attempt, work.fails);
+        say_done(t, work.run_id, work.attempt, (enum run_result)work.result);
     }
 }
 

@@ -11,7 +11,7 @@
 struct work {
     int64_t run_id;
     uint32_t attempt;
-    bool fails;
+    uint32_t result; /* RESULT_... */
     int64_t due_ms;
 };
 

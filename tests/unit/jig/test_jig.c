@@ -40,7 +40,10 @@ static err submit(void *self, const struct command *command)
         snprintf(line, sizeof line, "failed %lld.%u %.*s;", (long long)done->run_id, done->attempt,
                  STR_FMT_ARGS(done->runlog));
     else
-        snprintf(line, sizeof line, "%s %lld.%u;", done->result == RESULT_OK ? "ok" : "lost",
+        snprintf(line, sizeof line, "%s %lld.%u;",
+                 done->result == RESULT_OK      ? "ok"
+                 : done->result == RESULT_ASYNC ? "open"
+                                                : "lost",
                  (long long)done->run_id, done->attempt);
     CHECK(command->request == 0 && strlen(diary) + strlen(line) < sizeof diary);
     memcpy(diary + strlen(diary), line, strlen(line) + 1);
@@ -225,7 +228,7 @@ TEST(a_great_deal_of_work_ends_in_its_order)
     for (int64_t run = 1; run <= WORKS; run++)
         works_add(&works, &(struct work){.run_id = run,
                                          .attempt = (uint32_t)(run % 3),
-                                         .fails = run % 2,
+                                         .result = (uint32_t)(run % 2),
                                          .due_ms = run * 31 % TIMES});
     CHECK(works_next_ms(&works) == 0);
     for (int64_t run = 7; run <= WORKS; run += 7) {
@@ -239,7 +242,7 @@ TEST(a_great_deal_of_work_ends_in_its_order)
     for (int64_t now = 0; now < TIMES; now++, last = 0)
         while (works_take_due(&works, now, &work)) {
             CHECK(work.due_ms == now && work.run_id > last && work.run_id % 7 != 0);
-            CHECK(work.fails == work.run_id % 2 && work.due_ms == work.run_id * 31 % TIMES);
+            CHECK(work.result == work.run_id % 2 && work.due_ms == work.run_id * 31 % TIMES);
             last = work.run_id;
             ended++;
         }
@@ -268,6 +271,18 @@ TEST(cancelled_work_is_stopped_and_stays_stopped)
     start(3, 1, "{}");
     cancel(3, 1); /* before anything happened */
     CHECK(answers(140, "begun 3.1;stopped 3.1;"));
+    end();
+}
+
+TEST(work_that_is_left_open_ends_with_its_retry)
+{
+    begin();
+    start(1, 1, "{\"async\":true}");
+    CHECK(answers(0, "begun 1.1;open 1.1;"));
+    start(2, 2, "{\"async\":true}");
+    CHECK(answers(10, "begun 2.2;ok 2.2;"));
+    start(3, 1, "{\"async\":true,\"fail\":true}");
+    CHECK(answers(20, "begun 3.1;failed 3.1 the staged data told the test jig to fail;"));
     end();
 }
 
