@@ -481,7 +481,7 @@ int main(int argc, char **argv)
                                        .request_first = -1000,
                                        .keep_runs = 3,
                                        .keep_ms = keep ? strtoll(keep, NULL, 10) : 0,
-                                       .exec_idle_ms = 60000,
+                                       .exec_idle_ms = 15000,
                                        .patience_ms = patience ? strtoll(patience, NULL, 10) : 0};
     const struct runner_seams seams = {
         .facts = facts, .submit = submit, .wake = wake, .kitchen = jigs ? NULL : &shell};
