@@ -145,8 +145,10 @@ static void put_field_role(struct buf *b, struct prng *chance, uint32_t i, uint3
     put_flags(b, chance);
     put_hooks(b, chance);
     if (prng_chance(chance, 250)) {
-        snprintf(text, sizeof text, ",\"attempts\":%u,\"backoff\":%u",
-                 2 + (uint32_t)prng_below(chance, 3), 1 + (uint32_t)prng_below(chance, 600));
+        /* One after the other: a call with both would draw them in any order. */
+        const uint32_t attempts = 2 + (uint32_t)prng_below(chance, 3);
+        const uint32_t backoff = 1 + (uint32_t)prng_below(chance, 600);
+        snprintf(text, sizeof text, ",\"attempts\":%u,\"backoff\":%u", attempts, backoff);
         buf_put_z(b, text);
     }
     if (prng_chance(chance, 600)) {
