@@ -160,13 +160,15 @@ void call_answer(struct call *call)
     http_answer(call->request, &answer);
 }
 
-/* x-return-attributes: ["a","b"] */
+/* x-return-attributes: ["a","b"], or ?view=full */
 static bool read_wanted(struct call *call)
 {
     const struct str header = http_header(call->request, "x-return-attributes");
     struct json *names;
+    struct str view;
     uint32_t offset;
     const char *what;
+    call->wants_extras = http_query(call->request, STR("view"), &view) && str_eq(view, STR("full"));
     if (header.len == 0)
         return true;
     bool reads =

@@ -59,7 +59,8 @@ struct call {
     int64_t seen; /* turn that core showed */
     struct arena_mark mark;
     struct json *params;       /* object */
-    const struct json *wanted; /* names of the keys to show; NULL: all */
+    const struct json *wanted; /* names of the keys to show; NULL: all of the specification */
+    bool wants_extras;         /* and those that are ours, too                             */
     struct problem *problems;
     struct problem *last_problem;
     struct reply reply;

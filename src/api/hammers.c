@@ -1,61 +1,91 @@
 #include "api/hammers.h"
 
-#include "api/objects.h"
-#include "api/params.h"
 #include "api/reply.h"
-#include "api/resource.h"
 #include "api/route.h"
 #include "model/hammer_class.h"
 
 /* ---- hammers as objects ---- */
 
-static bool take_priority(struct call *call, uint32_t *out_priority)
-{
-    int64_t number;
-    if (!param_number(call, "priority", 0, UINT32_MAX, &number))
-        return false;
-    *out_priority = (uint32_t)number;
-    return true;
-}
+/* Without the secret. */
+/* clang-format off */
+static const struct shape_field hammer_fields[] = {
+    {"id",                  SHAPE_INT,     SHAPE_AT(hammer.id),             0, NULL},
+    {"node_id",             SHAPE_REF,     SHAPE_AT(hammer.node_id),        0, NULL},
+    {"available_hammer_id", SHAPE_REF,     SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
+    {"priority",            SHAPE_SMALL,   SHAPE_AT(hammer.priority),       0, "0"},
+    {"name",                SHAPE_TEXT,    SHAPE_AT(hammer.name),           0, "null"},
+    {"endpoint",            SHAPE_TEXT,    SHAPE_AT(hammer.endpoint),       0, "null"},
+    {"username",            SHAPE_TEXT,    SHAPE_AT(hammer.username),       0, "null"},
+    {"actions",             SHAPE_ACTIONS, SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
+    {"extra",               SHAPE_OBJECT,  SHAPE_AT(hammer.extra),          0, "{}"},
+};
 
-static void hammer_create(struct call *call, struct command *out)
-{
-    static const struct param_ref node = {"node", "node_id", TABLE_NODE, false};
-    static const struct param_ref kind = {"available_hammer", "available_hammer_id",
-                                          TABLE_HAMMER_KIND, false};
-    struct hammer_create_command *p = &out->hammer_create;
-    out->kind = COMMAND_HAMMER_CREATE;
-    param_ref_required(call, &node, &p->node_id);
-    param_ref_required(call, &kind, &p->hammer_kind_id);
-    param_text(call, "endpoint", &p->endpoint);
-    param_text(call, "username", &p->username);
-    param_text(call, "authenticator", &p->authenticator);
-    take_priority(call, &p->priority);
-    param_doc(call, "extra", &p->extra);
-}
+static const struct shape_field hammer_kind_fields[] = {
+    {"id",       SHAPE_INT,   SHAPE_AT(hammer_kind.id),       0, NULL},
+    {"name",     SHAPE_TEXT,  SHAPE_AT(hammer_kind.name),     0, "null"},
+    {"klass",    SHAPE_TEXT,  SHAPE_AT(hammer_kind.klass),    0, "null"},
+    {"priority", SHAPE_SMALL, SHAPE_AT(hammer_kind.priority), 0, "0"},
+    SHAPE_TIMES(hammer_kind)
+};
+/* clang-format on */
 
-static void hammer_update(struct call *call, int64_t id, struct command *out)
-{
-    struct hammer_update_command *p = &out->hammer_update;
-    out->kind = COMMAND_HAMMER_UPDATE;
-    p->id = id;
-    p->given =
-        (take_priority(call, &p->priority) ? GIVEN_HAMMER_PRIORITY : 0u) |
-        (param_text(call, "endpoint", &p->endpoint) ? GIVEN_HAMMER_ENDPOINT : 0u) |
-        (param_text(call, "username", &p->username) ? GIVEN_HAMMER_USERNAME : 0u) |
-        (param_text(call, "authenticator", &p->authenticator) ? GIVEN_HAMMER_AUTHENTICATOR : 0u) |
-        (param_doc(call, "extra", &p->extra) ? GIVEN_HAMMER_EXTRA : 0u);
-}
+static const struct shape shape_hammer = {
+    .type = "hammer", .table = TABLE_HAMMER, SHAPE_ROWS(hammer_fields), .extras = 1};
+static const struct shape shape_hammer_kind = {
+    .type = "available_hammer", .table = TABLE_HAMMER_KIND, SHAPE_ROWS(hammer_kind_fields)};
 
-static const char *const hammer_editable[] = {"priority",      "endpoint", "username",
-                                              "authenticator", "extra",    NULL};
+static const struct take create_takes[] = {
+    {.name = "node",
+     .kind = TAKE_REF,
+     .at = INTO(hammer_create.node_id),
+     .is_required = true,
+     .to = TABLE_NODE,
+     .id_key = "node_id"},
+    {.name = "available_hammer",
+     .kind = TAKE_REF,
+     .at = INTO(hammer_create.hammer_kind_id),
+     .is_required = true,
+     .to = TABLE_HAMMER_KIND,
+     .id_key = "available_hammer_id"},
+    {.name = "endpoint", .kind = TAKE_TEXT, .at = INTO(hammer_create.endpoint)},
+    {.name = "username", .kind = TAKE_TEXT, .at = INTO(hammer_create.username)},
+    {.name = "authenticator", .kind = TAKE_TEXT, .at = INTO(hammer_create.authenticator)},
+    {.name = "priority", .kind = TAKE_SMALL, .at = INTO(hammer_create.priority)},
+    {.name = "extra", .kind = TAKE_DOC, .at = INTO(hammer_create.extra)},
+};
+
+static const struct take update_takes[] = {
+    {.name = "priority",
+     .kind = TAKE_SMALL,
+     .at = INTO(hammer_update.priority),
+     .given = GIVEN_HAMMER_PRIORITY},
+    {.name = "endpoint",
+     .kind = TAKE_TEXT,
+     .at = INTO(hammer_update.endpoint),
+     .given = GIVEN_HAMMER_ENDPOINT},
+    {.name = "username",
+     .kind = TAKE_TEXT,
+     .at = INTO(hammer_update.username),
+     .given = GIVEN_HAMMER_USERNAME},
+    {.name = "authenticator",
+     .kind = TAKE_TEXT,
+     .at = INTO(hammer_update.authenticator),
+     .given = GIVEN_HAMMER_AUTHENTICATOR},
+    {.name = "extra",
+     .kind = TAKE_DOC,
+     .at = INTO(hammer_update.extra),
+     .given = GIVEN_HAMMER_EXTRA},
+};
+
+static const struct intake create = {.kind = COMMAND_HAMMER_CREATE, TAKES(create_takes)};
+static const struct intake update = {
+    .kind = COMMAND_HAMMER_UPDATE, TAKES(update_takes), GIVEN_IN(hammer_update)};
 
 const struct resource resource_hammers = {
     .shape = &shape_hammer,
     .order = ORDER_BY_ID,
-    .create = hammer_create,
-    .update = hammer_update,
-    .editable = hammer_editable,
+    .create = &create,
+    .update = &update,
 };
 
 const struct resource resource_hammer_kinds = {.shape = &shape_hammer_kind, .order = ORDER_BY_ID};
@@ -89,7 +119,7 @@ enum served serve_power_actions(struct call *call)
             if (!have)
                 json_append(all, json_make_string(call->arena, word));
         }
-    reply_json(call, shape_node.type, "list", json_write(call->arena, all));
+    reply_json(call, resource_nodes.shape->type, "list", json_write(call->arena, all));
     return SERVED_REPLY;
 }
 
@@ -101,21 +131,40 @@ static void power_ordered(struct call *call, int64_t id)
     json_set(reply, STR("id"), json_make_i64(call->arena, id));
     json_set(reply, STR("action"), json_make_string(call->arena, action));
     json_set(reply, STR("result"), json_make_string(call->arena, STR("ordered")));
-    reply_json(call, shape_node.type, "obj", json_write(call->arena, reply));
+    reply_json(call, resource_nodes.shape->type, "obj", json_write(call->arena, reply));
 }
+
+static const struct take power_takes[] = {
+    {.name = "poweraction", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
+};
+
+const struct intake power_intake = {.kind = COMMAND_NODE_POWER, TAKES(power_takes)};
 
 enum served serve_power(struct call *call)
 {
-    struct command command = {.kind = COMMAND_NODE_POWER};
+    struct command command = {0};
     struct record node;
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
-        !params_read(call, shape_node.type))
+        !params_read(call, resource_nodes.shape->type))
         return SERVED_REPLY;
-    command.node_power.id = node.id;
-    if (param_required(call, "poweraction"))
-        param_text(call, "poweraction", &command.node_power.action);
+    intake_read(call, &power_intake, node.id, &command);
     if (call->problems)
         return SERVED_REPLY;
     call->resource = &resource_nodes;
     return call_submit(call, &command, power_ordered);
 }
+
+/* ---- routes ---- */
+
+static const struct route hammer_routes[] = {
+    ROUTES_READ("hammers", resource_hammers),
+    ROUTES_EDIT("hammers", resource_hammers),
+    ROUTES_MAKE("hammers", resource_hammers, COMMAND_HAMMER_DELETE),
+};
+
+static const struct route kind_routes[] = {
+    ROUTES_READ("available_hammers", resource_hammer_kinds),
+};
+
+const struct chapter chapter_hammers = CHAPTER("hammers", hammer_routes);
+const struct chapter chapter_hammer_kinds = CHAPTER("available_hammers", kind_routes);

@@ -1,9 +1,10 @@
 /* hammers.h - what the hammers of a node can do to it, and having it done. */
 #pragma once
 
-#include "api/call.h"
+#include "api/intake.h"
 
 /* GET nodes/:id/power: the power actions that its hammers offer, each once. */
 enum served serve_power_actions(struct call *call);
 /* PUT nodes/:id/power?poweraction=NAME: it is ordered when this is answered; done later. */
 enum served serve_power(struct call *call);
+extern const struct intake power_intake;

@@ -8,14 +8,6 @@
 enum { LIST_BYTES_MAX = 1 << 30 };
 enum { ROW_BYTES_GUESS = 320, ROOM_MAX = 256 << 20 };
 
-/* What is looked for. */
-struct choice {
-    const struct resource *resource;
-    bool (*keeps)(const struct choice *choice, struct call *call, const struct record *record);
-    int64_t owner_id; /* the object that nests them, or the user */
-    const struct shape_query *query;
-};
-
 struct ids {
     int64_t *at;
     uint32_t count;
@@ -82,7 +74,7 @@ static struct ids choose(struct call *call, const struct choice *choice)
 
 static enum served reply_list(struct call *call, const struct shape *shape, struct ids ids)
 {
-    const uint64_t mask = shape_mask(shape, call->wanted);
+    const uint64_t mask = reply_mask(call, shape);
     struct buf b = buf_in(call->arena);
     struct record record;
     if (!call->wanted) /* growing a long text means copying it, again and again */
@@ -105,7 +97,7 @@ static enum served reply_list(struct call *call, const struct shape *shape, stru
     return SERVED_REPLY;
 }
 
-static enum served reply_choice(struct call *call, const struct choice *choice)
+enum served reply_choice(struct call *call, const struct choice *choice)
 {
     return reply_list(call, choice->resource->shape, choose(call, choice));
 }
@@ -153,7 +145,7 @@ enum served serve_nested(struct call *call)
     if (route->within == &resource_nodes && route->resource == &resource_noderoles) {
         struct ids ids;
         ids.at = core_noderoles_of(call->core, owner.id, call->arena, &ids.count);
-        return reply_list(call, &shape_noderole, ids);
+        return reply_list(call, resource_noderoles.shape, ids);
     }
     const bool of_node = route->within == &resource_nodes;
     return reply_choice(call, &(struct choice){.resource = route->resource,
@@ -185,19 +177,4 @@ enum served serve_match(struct call *call)
     return reply_choice(
         call,
         &(struct choice){.resource = call->route->resource, .keeps = is_matching, .query = &query});
-}
-
-/* ---- tokens ---- */
-
-static bool is_own(const struct choice *choice, struct call *call, const struct record *record)
-{
-    must(call->caller.user_id == choice->owner_id);
-    return record->token.user_id == choice->owner_id;
-}
-
-enum served serve_tokens(struct call *call)
-{
-    return reply_choice(call, &(struct choice){.resource = &resource_tokens,
-                                               .keeps = is_own,
-                                               .owner_id = call->caller.user_id});
 }

@@ -7,10 +7,22 @@
 
 #include "api/call.h"
 
+struct record;
+struct shape_query;
+
+/* What is looked for. */
+struct choice {
+    const struct resource *resource;
+    /* NULL: all of them. */
+    bool (*keeps)(const struct choice *choice, struct call *call, const struct record *record);
+    int64_t owner_id; /* the object that nests them, or the user */
+    const struct shape_query *query;
+};
+
+enum served reply_choice(struct call *call, const struct choice *choice);
+
 enum served serve_list(struct call *call);
 /* Those of the route's resource that belong to the object of the first key. */
 enum served serve_nested(struct call *call);
 enum served serve_sample(struct call *call);
 enum served serve_match(struct call *call);
-/* The caller's own. */
-enum served serve_tokens(struct call *call);

@@ -3,7 +3,6 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
-#include "http/credentials.h"
 
 /* ---- showing ---- */
 
@@ -12,33 +11,6 @@ enum served serve_show(struct call *call)
     struct record record;
     if (resource_find(call, call->route->resource, call->keys[0], &record))
         reply_record(call, call->route->resource->shape, &record);
-    return SERVED_REPLY;
-}
-
-/* Digits are the id of a noderole, as everywhere; anything else is the name of its role. */
-static int64_t noderole_on(struct call *call, int64_t node_id, struct str key)
-{
-    struct record record;
-    int64_t id;
-    if (!str_is_digits(key))
-        return core_noderole(call->core, node_id, core_find(call->core, TABLE_ROLE, key));
-    const bool is_there =
-        str_parse_i64(key, &id) && core_record(call->core, TABLE_NODEROLE, id, &record);
-    return is_there && record.noderole.node_id == node_id ? id : 0;
-}
-
-enum served serve_show_on_node(struct call *call)
-{
-    struct record node, record;
-    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
-        return SERVED_REPLY;
-    const int64_t id = noderole_on(call, node.id, call->keys[1]);
-    if (id && core_record(call->core, TABLE_NODEROLE, id, &record))
-        reply_record(call, &shape_noderole, &record);
-    else
-        call_refuse(
-            call, PROBLEM_NOT_FOUND, STR("id"),
-            SAY(call, STR("node "), node.node.name, STR(" has no node_role "), call->keys[1]));
     return SERVED_REPLY;
 }
 
@@ -52,7 +24,7 @@ void object_shown(struct call *call, int64_t id)
         reply_message(call, shape->type, STR("it was done; the object has been deleted since"));
 }
 
-static void object_gone(struct call *call, int64_t id)
+void object_gone(struct call *call, int64_t id)
 {
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, call->resource->shape->type);
@@ -120,7 +92,7 @@ static bool find_expected(struct call *call, struct record *out_record)
 
 /* ---- changing ---- */
 
-static enum served submit(struct call *call, struct command *command,
+enum served object_submit(struct call *call, struct command *command,
                           void (*finish)(struct call *call, int64_t id))
 {
     if (call->problems)
@@ -134,8 +106,8 @@ enum served serve_create(struct call *call)
     struct command command = {0};
     if (!params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
-    call->route->resource->create(call, &command);
-    return submit(call, &command, object_shown);
+    intake_read(call, call->route->resource->create, 0, &command);
+    return object_submit(call, &command, object_shown);
 }
 
 enum served serve_update(struct call *call)
@@ -144,18 +116,15 @@ enum served serve_update(struct call *call)
     struct record record;
     if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
-    call->route->resource->update(call, record.id, &command);
-    return submit(call, &command, object_shown);
+    intake_read(call, call->route->resource->update, record.id, &command);
+    return object_submit(call, &command, object_shown);
 }
 
-/* The commands that only name an object begin with its id. */
-static struct command command_on(const struct call *call, int64_t id)
+/* Commands that only name an object need no table. */
+static void read_verb(struct call *call, int64_t id, struct command *out_command)
 {
-    struct command command = {.kind = call->route->command};
-    const struct field *first = command_layout(command.kind)->fields;
-    must(first->kind == FIELD_I64 && first->offset == 0);
-    *(int64_t *)command_payload(&command) = id;
-    return command;
+    const struct intake only_id = {.kind = call->route->command};
+    intake_read(call, call->route->intake ? call->route->intake : &only_id, id, out_command);
 }
 
 enum served serve_verb(struct call *call)
@@ -163,12 +132,9 @@ enum served serve_verb(struct call *call)
     struct record record;
     if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
-    struct command command = command_on(call, record.id);
-    if (command.kind == COMMAND_DEPLOYMENT_COMMIT)
-        param_text(call, "plan", &command.deployment_commit.plan);
-    if (command.kind == COMMAND_DEPLOYMENT_PROPOSE)
-        param_text(call, "name", &command.deployment_propose.name);
-    return submit(call, &command, object_shown);
+    struct command command = {0};
+    read_verb(call, record.id, &command);
+    return object_submit(call, &command, object_shown);
 }
 
 enum served serve_delete(struct call *call)
@@ -176,58 +142,7 @@ enum served serve_delete(struct call *call)
     struct record record;
     if (!find_expected(call, &record))
         return SERVED_REPLY;
-    struct command command = command_on(call, record.id);
-    return submit(call, &command, object_gone);
-}
-
-/* ---- tokens ---- */
-
-static void token_told(struct call *call, int64_t id)
-{
-    struct record record;
-    if (!call->core || !core_record(call->core, TABLE_TOKEN, id, &record)) {
-        reply_message(call, shape_token.type, STR("it was made, and deleted since"));
-        return;
-    }
-    reply_record(call, &shape_token, &record);
-    if (!shape_wants(call->wanted, "token"))
-        return;
-    struct buf b = buf_in(call->arena);
-    const struct str shown = call->reply.body;
-    buf_put_str(&b, str_slice(shown, 0, shown.len - 1));
-    buf_put_z(&b, shown.len > 2 ? ",\"token\":" : "\"token\":");
-    json_write_string(&b, call->secret);
-    buf_put_c(&b, '}');
-    call->reply.body = buf_str(&b);
-}
-
-enum served serve_token_create(struct call *call)
-{
-    struct command command = {.kind = COMMAND_TOKEN_CREATE};
-    struct token_create_command *p = &command.token_create;
-    if (!params_read(call, shape_token.type))
-        return SERVED_REPLY;
-    if (param_required(call, "name"))
-        param_text(call, "name", &p->name);
-    if (param_time(call, "expires_at", &p->expires_at) && p->expires_at == 0)
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
-                    STR("expires_at must lie in the future; leave it out for a token that never "
-                        "expires"));
-    call->secret = credentials_token_new(call->arena);
-    p->user_id = call->caller.user_id;
-    p->hash = credentials_token_hash(call->arena, call->secret);
-    return submit(call, &command, token_told);
-}
-
-enum served serve_token_delete(struct call *call)
-{
-    struct record record;
-    const bool found = resource_find(call, &resource_tokens, call->keys[0], &record);
-    if (found && record.token.user_id != call->caller.user_id)
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    SAY(call, STR("there is no token of yours with id "), call->keys[0]));
-    if (call->problems || !object_condition(call))
-        return SERVED_REPLY;
-    struct command command = command_on(call, record.id);
-    return submit(call, &command, object_gone);
+    struct command command = {0};
+    read_verb(call, record.id, &command);
+    return object_submit(call, &command, object_gone);
 }

@@ -200,6 +200,15 @@ bool param_doc(struct call *call, const char *name, struct str *out_value)
     return true;
 }
 
+bool param_value(struct call *call, const char *name, struct str *out_value)
+{
+    const struct json *value = get(call, name);
+    if (!value)
+        return false;
+    *out_value = json_write(call->arena, value);
+    return true;
+}
+
 bool param_time(struct call *call, const char *name, int64_t *out_ms)
 {
     const struct json *value = get(call, name);

@@ -20,6 +20,8 @@ bool param_text(struct call *call, const char *name, struct str *out_value);
 bool param_bool(struct call *call, const char *name, bool *out_value);
 /* Canonical JSON of an object; a text is read as JSON. */
 bool param_doc(struct call *call, const char *name, struct str *out_value);
+/* Canonical JSON of whatever it is, null included. */
+bool param_value(struct call *call, const char *name, struct str *out_value);
 /* ISO 8601, or milliseconds since 1970; null counts as not given. */
 bool param_time(struct call *call, const char *name, int64_t *out_ms);
 /* A whole number in these bounds, or the text of one. */

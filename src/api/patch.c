@@ -182,7 +182,7 @@ static struct json *object_of(struct call *call, const struct record *record)
     struct json *object, *hidden;
     uint32_t offset;
     const char *what;
-    shape_write(resource->shape, call->core, record, UINT64_MAX, &b);
+    shape_write(resource->shape, call->core, record, SHAPE_ALL, &b);
     must(json_read(call->arena, buf_str(&b), &object, &offset, &what) == OK);
     if (resource->hidden_key) {
         const struct str doc = resource->hidden_doc(record);
@@ -192,21 +192,13 @@ static struct json *object_of(struct call *call, const struct record *record)
     return object;
 }
 
-static bool is_editable(const struct resource *resource, struct str key)
-{
-    for (const char *const *name = resource->editable; *name; name++)
-        if (str_eq(key, str_from(*name)))
-            return true;
-    return false;
-}
-
 /* Keep `key` if it differs; a key that is gone counts as null. */
 static void note_change(struct call *call, struct str key, const struct json *before,
                         const struct json *after)
 {
     if (before && after && json_eq(before, after))
         return;
-    if (!is_editable(call->route->resource, key)) {
+    if (!intake_changes(call->route->resource->update, key)) {
         call_refuse(call, PROBLEM_READ_ONLY, key, SAY(call, key, STR(" cannot be changed")));
         return;
     }
@@ -269,6 +261,6 @@ enum served serve_patch(struct call *call)
         object_shown(call, record.id);
         return SERVED_REPLY;
     }
-    call->resource->update(call, record.id, &command);
+    intake_read(call, call->resource->update, record.id, &command);
     return call->problems ? SERVED_REPLY : call_submit(call, &command, object_shown);
 }

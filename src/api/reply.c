@@ -44,10 +44,15 @@ void reply_message(struct call *call, const char *type, struct str text)
     reply_json(call, type, "empty", buf_str(&b));
 }
 
+uint64_t reply_mask(const struct call *call, const struct shape *shape)
+{
+    return !call->wanted && call->wants_extras ? SHAPE_ALL : shape_mask(shape, call->wanted);
+}
+
 void reply_record(struct call *call, const struct shape *shape, const struct record *record)
 {
     struct buf b = buf_in(call->arena);
-    shape_write(shape, call->core, record, shape_mask(shape, call->wanted), &b);
+    shape_write(shape, call->core, record, reply_mask(call, shape), &b);
     reply_json(call, shape->type, "obj", buf_str(&b));
     struct buf tag = buf_in(call->arena);
     buf_put_c(&tag, '"');

@@ -20,6 +20,8 @@ void reply_json(struct call *call, const char *type, const char *form, struct st
 void reply_text(struct call *call, int status, struct str text);
 /* 200 {"message": text}, form empty. */
 void reply_message(struct call *call, const char *type, struct str text);
+/* The fields that this answer shows. */
+uint64_t reply_mask(const struct call *call, const struct shape *shape);
 void reply_record(struct call *call, const struct shape *shape, const struct record *record);
 
 void reply_header(struct call *call, const char *name, struct str value);

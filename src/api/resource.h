@@ -1,11 +1,12 @@
-/* resource.h - the nouns of the API: how they are found, made and changed.
+/* resource.h - what the API knows of a noun: how it looks, how it is found, made and changed.
  *
  * What is the same for all of them (showing, listing, patching, deleting, verbs) is written once,
- * for a resource; what differs is here.
+ * for a resource; what differs stands in the noun's own file, with its routes.
  */
 #pragma once
 
 #include "api/call.h"
+#include "api/intake.h"
 #include "api/shape.h"
 
 enum resource_order { ORDER_BY_ID, ORDER_NEWEST_FIRST, ORDER_BY_COHORT };
@@ -13,14 +14,13 @@ enum resource_order { ORDER_BY_ID, ORDER_NEWEST_FIRST, ORDER_BY_COHORT };
 struct resource {
     const struct shape *shape;
     enum resource_order order;
-    /* Fill the command from the call's parameters; what is wrong becomes a problem of the call.
-     * `update` sees only what is given. NULL: that does not exist. */
-    void (*create)(struct call *call, struct command *out_command);
-    void (*update)(struct call *call, int64_t id, struct command *out_command);
-    const char *const *editable; /* keys a PATCH may change, NULL at the end */
+    const struct intake *create; /* NULL: they come otherwise              */
+    const struct intake *update; /* what a PUT, and a PATCH, may change    */
     /* A document that can be edited but is not shown, and its key; NULL: none. */
     const char *hidden_key;
     struct str (*hidden_doc)(const struct record *record);
+    /* Which object a name means; NULL: core_find knows. 0: none. */
+    int64_t (*find)(struct call *call, struct str name);
 };
 
 extern const struct resource resource_nodes, resource_deployments, resource_roles,

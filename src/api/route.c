@@ -1,96 +1,21 @@
 #include "api/route.h"
 
-#include "api/hammers.h"
-#include "api/lists.h"
-#include "api/objects.h"
-#include "api/probes.h"
-#include "api/runs.h"
+extern const struct chapter chapter_deployments, chapter_hammer_kinds, chapter_hammers,
+    chapter_jigs, chapter_noderoles, chapter_nodes, chapter_probes, chapter_roles, chapter_runs,
+    chapter_tokens;
 
-#define V "/api/v2/"
-
-/* What all nouns have, and what those have that come and go. */
-#define READING(path, noun)                                                                        \
-    {HTTP_GET, V path, serve_list, &noun, NULL, 0, ROUTE_GUARDED},                                 \
-        {HTTP_GET, V path "/sample", serve_sample, &noun, NULL, 0, ROUTE_GUARDED},                 \
-        {HTTP_POST, V path "/match", serve_match, &noun, NULL, 0, ROUTE_GUARDED},                  \
-        {HTTP_GET, V path "/:id", serve_show, &noun, NULL, 0, ROUTE_GUARDED},                      \
-        {HTTP_PUT, V path "/:id", serve_update, &noun, NULL, 0, ROUTE_GUARDED},                    \
-    {                                                                                              \
-        HTTP_PATCH, V path "/:id", serve_patch, &noun, NULL, 0, ROUTE_GUARDED                      \
-    }
-#define WRITING(path, noun, DELETE)                                                                \
-    {HTTP_POST, V path, serve_create, &noun, NULL, 0, ROUTE_GUARDED},                              \
-    {                                                                                              \
-        HTTP_DELETE, V path "/:id", serve_delete, &noun, NULL, DELETE, ROUTE_GUARDED               \
-    }
-#define VERB(path, noun, COMMAND)                                                                  \
-    {                                                                                              \
-        HTTP_PUT, V path, serve_verb, &noun, NULL, COMMAND, ROUTE_GUARDED                          \
-    }
-#define NESTED(path, noun, owner)                                                                  \
-    {                                                                                              \
-        HTTP_GET, V path, serve_nested, &noun, &owner, 0, ROUTE_GUARDED                            \
-    }
-
-static const struct route routes[] = {
-    {HTTP_GET, "/healthz", serve_healthz, NULL, NULL, 0, ROUTE_OPEN},
-    {HTTP_GET, "/readyz", serve_readyz, NULL, NULL, 0, ROUTE_OPEN},
-
-    READING("nodes", resource_nodes),
-    WRITING("nodes", resource_nodes, COMMAND_NODE_DELETE),
-    VERB("nodes/:id/commit", resource_nodes, COMMAND_NODE_COMMIT),
-    VERB("nodes/:id/propose", resource_nodes, COMMAND_NODE_PROPOSE),
-    VERB("nodes/:id/debug", resource_nodes, COMMAND_NODE_DEBUG),
-    VERB("nodes/:id/undebug", resource_nodes, COMMAND_NODE_UNDEBUG),
-    VERB("nodes/:id/redeploy", resource_nodes, COMMAND_NODE_REDEPLOY),
-    NESTED("nodes/:id/node_roles", resource_noderoles, resource_nodes),
-    NESTED("nodes/:id/roles", resource_roles, resource_nodes),
-    NESTED("nodes/:id/hammers", resource_hammers, resource_nodes),
-    {HTTP_GET, V "nodes/:id/power", serve_power_actions, &resource_nodes, NULL, 0, ROUTE_GUARDED},
-    {HTTP_PUT, V "nodes/:id/power", serve_power, &resource_nodes, NULL, 0, ROUTE_GUARDED},
-    {HTTP_GET, V "nodes/:id/node_roles/:id", serve_show_on_node, &resource_noderoles,
-     &resource_nodes, 0, ROUTE_GUARDED},
-
-    READING("deployments", resource_deployments),
-    WRITING("deployments", resource_deployments, COMMAND_DEPLOYMENT_DELETE),
-    VERB("deployments/:id/commit", resource_deployments, COMMAND_DEPLOYMENT_COMMIT),
-    VERB("deployments/:id/propose", resource_deployments, COMMAND_DEPLOYMENT_PROPOSE),
-    VERB("deployments/:id/recall", resource_deployments, COMMAND_DEPLOYMENT_RECALL),
-    NESTED("deployments/:id/nodes", resource_nodes, resource_deployments),
-    NESTED("deployments/:id/node_roles", resource_noderoles, resource_deployments),
-    NESTED("deployments/:id/roles", resource_roles, resource_deployments),
-
-    READING("roles", resource_roles),
-
-    READING("jigs", resource_jigs),
-
-    READING("node_roles", resource_noderoles),
-    WRITING("node_roles", resource_noderoles, COMMAND_NODEROLE_DELETE),
-    VERB("node_roles/:id/commit", resource_noderoles, COMMAND_NODEROLE_COMMIT),
-    VERB("node_roles/:id/propose", resource_noderoles, COMMAND_NODEROLE_PROPOSE),
-    VERB("node_roles/:id/retry", resource_noderoles, COMMAND_NODEROLE_RETRY),
-
-    {HTTP_GET, V "node_roles/:id/runs", serve_old_runs, NULL, NULL, 0, ROUTE_GUARDED},
-
-    {HTTP_GET, V "runs", serve_runs, NULL, NULL, 0, ROUTE_GUARDED},
-    {HTTP_GET, V "runs/:id", serve_run, NULL, NULL, 0, ROUTE_GUARDED},
-    {HTTP_GET, V "runs/:id/log", serve_run_log, NULL, NULL, 0, ROUTE_GUARDED},
-    {HTTP_PUT, V "runs/:id/cancel", serve_run_cancel, NULL, NULL, 0, ROUTE_GUARDED},
-
-    READING("hammers", resource_hammers),
-    WRITING("hammers", resource_hammers, COMMAND_HAMMER_DELETE),
-    {HTTP_GET, V "available_hammers", serve_list, &resource_hammer_kinds, NULL, 0, ROUTE_GUARDED},
-    {HTTP_GET, V "available_hammers/sample", serve_sample, &resource_hammer_kinds, NULL, 0,
-     ROUTE_GUARDED},
-    {HTTP_POST, V "available_hammers/match", serve_match, &resource_hammer_kinds, NULL, 0,
-     ROUTE_GUARDED},
-    {HTTP_GET, V "available_hammers/:id", serve_show, &resource_hammer_kinds, NULL, 0,
-     ROUTE_GUARDED},
-
-    {HTTP_GET, V "tokens", serve_tokens, &resource_tokens, NULL, 0, ROUTE_GUARDED},
-    {HTTP_POST, V "tokens", serve_token_create, &resource_tokens, NULL, 0, ROUTE_GUARDED},
-    {HTTP_DELETE, V "tokens/:id", serve_token_delete, &resource_tokens, NULL, COMMAND_TOKEN_DELETE,
-     ROUTE_GUARDED},
+const struct chapter *const chapters[] = {
+    &chapter_probes,
+    &chapter_nodes,
+    &chapter_deployments,
+    &chapter_roles,
+    &chapter_jigs,
+    &chapter_noderoles,
+    &chapter_runs,
+    &chapter_hammers,
+    &chapter_hammer_kinds,
+    &chapter_tokens,
+    NULL,
 };
 
 /* The first segment of *rest, which moves behind it. */
@@ -129,21 +54,38 @@ static bool matches(const char *pattern, const struct http_request *request,
     return wanted.len == 0;
 }
 
+/* The noun of a path below /api/vN; empty for any other path. */
+static struct str noun_of(const struct http_request *request)
+{
+    const bool is_api = request->segment_count > 2 && str_eq(request->segments[0], STR("api")) &&
+                        is_version(request->segments[1]);
+    return is_api ? request->segments[2] : STR("");
+}
+
+static void look_through(struct call *call, const struct chapter *chapter, enum http_method method)
+{
+    struct str keys[PATH_KEYS_MAX] = {{0}, {0}};
+    for (uint32_t i = 0; i < chapter->count; i++) {
+        const struct route *route = &chapter->routes[i];
+        if (!matches(route->pattern, call->request, keys))
+            continue;
+        call->methods |= 1u << route->method;
+        if (call->route || route->method != method)
+            continue;
+        call->route = route;
+        for (uint32_t k = 0; k < PATH_KEYS_MAX; k++)
+            call->keys[k] = keys[k];
+    }
+}
+
 void route_find(struct call *call)
 {
     const enum http_method asked = call->request->method;
     const enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
-    struct str keys[PATH_KEYS_MAX] = {{0}, {0}};
-    for (uint32_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (!matches(routes[i].pattern, call->request, keys))
-            continue;
-        call->methods |= 1u << routes[i].method;
-        if (call->route || routes[i].method != method)
-            continue;
-        call->route = &routes[i];
-        for (uint32_t k = 0; k < PATH_KEYS_MAX; k++)
-            call->keys[k] = keys[k];
-    }
+    const struct str noun = noun_of(call->request);
+    for (uint32_t i = 0; chapters[i]; i++)
+        if (str_eq(noun, str_from(chapters[i]->noun)))
+            look_through(call, chapters[i], method);
 }
 
 struct str route_allowed(struct call *call)

@@ -1,24 +1,115 @@
-/* route.h - everything that is served, in one table.
+/* route.h - what is served, in tables.
  *
  * A route is a method and a path, who serves it, and what it is about. Paths are matched segment
- * by segment; ":id" takes any segment. The version segment may be v2 to v9.
+ * by segment; ":id" takes any segment. The version segment may be v2 to v9. Each noun has a chapter
+ * with its routes, in the noun's own file; route.c lists the chapters. The description of the API
+ * (openapi.c) is written from the same tables.
  */
 #pragma once
 
 #include "api/call.h"
+#include "api/lists.h"
+#include "api/objects.h"
 #include "api/resource.h"
 
-enum route_access { ROUTE_OPEN, ROUTE_GUARDED };
+enum route_access {
+    ROUTE_GUARDED, /* whoever is let in                                      */
+    ROUTE_NODE,    /* also a node, where the first key of the path is itself */
+    ROUTE_OPEN,    /* anybody                                                */
+};
+
+/* What a good answer is. */
+enum route_form {
+    FORM_OBJECT,  /* the resource's shape   */
+    FORM_LIST,    /* many of them           */
+    FORM_MESSAGE, /* {"message"}            */
+    FORM_FREE,    /* a document of its own  */
+    FORM_TEXT,    /* no JSON                */
+};
 
 struct route {
     enum http_method method;
     const char *pattern;
     enum served (*serve)(struct call *call);
-    const struct resource *resource; /* whose answers it gives; NULL: nobody's */
+    const struct resource *resource; /* whose answers it gives; NULL: nobody's        */
     const struct resource *within;   /* whose object the first :id is, when another's */
-    enum command_kind command;       /* for handlers that serve several verbs */
+    enum command_kind command;       /* for handlers that serve several verbs         */
+    const struct intake *intake;     /* what it takes, where the resource does not say */
+    enum route_form form;
     enum route_access access;
+    const char *does; /* one line */
 };
+
+struct chapter {
+    const char *noun; /* the segment after the version; NULL: paths outside /api/vN */
+    const struct route *routes;
+    uint32_t count;
+};
+
+#define V "/api/v2/"
+#define CHAPTER(noun_text, rows)                                                                   \
+    {                                                                                              \
+        .noun = noun_text, .routes = rows, .count = sizeof rows / sizeof *rows                     \
+    }
+
+/* What all nouns have; what those have that can be changed; those that come and go. */
+#define ROUTES_READ(path, noun)                                                                    \
+    {.method = HTTP_GET,                                                                           \
+     .pattern = V path,                                                                            \
+     .serve = serve_list,                                                                          \
+     .resource = &noun,                                                                            \
+     .form = FORM_LIST,                                                                            \
+     .does = "list them"},                                                                         \
+        {.method = HTTP_GET,                                                                       \
+         .pattern = V path "/sample",                                                              \
+         .serve = serve_sample,                                                                    \
+         .resource = &noun,                                                                        \
+         .form = FORM_FREE,                                                                        \
+         .does = "what a new one would look like"},                                                \
+        {.method = HTTP_POST,                                                                      \
+         .pattern = V path "/match",                                                               \
+         .serve = serve_match,                                                                     \
+         .resource = &noun,                                                                        \
+         .form = FORM_LIST,                                                                        \
+         .does = "those with these values"},                                                       \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = V path "/:id", .serve = serve_show, .resource = &noun,      \
+        .access = ROUTE_NODE, .does = "show one"                                                   \
+    }
+#define ROUTES_EDIT(path, noun)                                                                    \
+    {.method = HTTP_PUT,                                                                           \
+     .pattern = V path "/:id",                                                                     \
+     .serve = serve_update,                                                                        \
+     .resource = &noun,                                                                            \
+     .access = ROUTE_NODE,                                                                         \
+     .does = "change it"},                                                                         \
+    {                                                                                              \
+        .method = HTTP_PATCH, .pattern = V path "/:id", .serve = serve_patch, .resource = &noun,   \
+        .does = "change it by a JSON patch"                                                        \
+    }
+#define ROUTES_MAKE(path, noun, DELETE)                                                            \
+    {.method = HTTP_POST,                                                                          \
+     .pattern = V path,                                                                            \
+     .serve = serve_create,                                                                        \
+     .resource = &noun,                                                                            \
+     .does = "make one"},                                                                          \
+    {                                                                                              \
+        .method = HTTP_DELETE, .pattern = V path "/:id", .serve = serve_delete, .resource = &noun, \
+        .command = DELETE, .form = FORM_MESSAGE, .does = "delete it"                               \
+    }
+#define ROUTE_VERB(path, noun, COMMAND, says)                                                      \
+    {                                                                                              \
+        .method = HTTP_PUT, .pattern = V path, .serve = serve_verb, .resource = &noun,             \
+        .command = COMMAND, .does = says                                                           \
+    }
+#define ROUTE_NESTED(path, noun, owner, says)                                                      \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = V path, .serve = serve_nested, .resource = &noun,           \
+        .within = &owner, .form = FORM_LIST, .access = ROUTE_NODE, .does = says                    \
+    }
+
+/* The chapters, NULL at the end. */
+extern const struct chapter *const chapters[];
 
 /* Finds the call's route, its keys, and which methods the path knows. HEAD is served as GET. */
 void route_find(struct call *call);

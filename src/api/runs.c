@@ -3,7 +3,7 @@
 #include "api/objects.h"
 #include "api/params.h"
 #include "api/reply.h"
-#include "api/resource.h"
+#include "api/route.h"
 #include "api/times.h"
 #include "model/limits.h"
 
@@ -99,7 +99,7 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
     buf_put_c(b, '}');
 }
 
-enum served serve_runs(struct call *call)
+static enum served serve_runs(struct call *call)
 {
     struct buf b = buf_in(call->arena);
     struct record record;
@@ -129,7 +129,7 @@ static enum served refuse_missing(struct call *call)
     return SERVED_REPLY;
 }
 
-enum served serve_run(struct call *call)
+static enum served serve_run(struct call *call)
 {
     struct record record;
     if (!find_open(call, &record))
@@ -151,7 +151,7 @@ static void cancelled(struct call *call, int64_t id)
                         : SAY(call, STR("run "), call->keys[0], STR(" was cancelled")));
 }
 
-enum served serve_run_cancel(struct call *call)
+static enum served serve_run_cancel(struct call *call)
 {
     struct record record;
     if (!find_open(call, &record))
@@ -248,7 +248,7 @@ static bool read_which(struct call *call, struct api_log *log)
     return !call->problems;
 }
 
-enum served serve_run_log(struct call *call)
+static enum served serve_run_log(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     struct api_log log = {.arena = call->arena};
@@ -331,3 +331,30 @@ enum served serve_old_runs(struct call *call)
     const err e = engine->runs(engine->self, id, (uint32_t)limit, call_await(call));
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
 }
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "runs",
+     .serve = serve_runs,
+     .form = FORM_FREE,
+     .does = "those that are open, oldest first"},
+    {.method = HTTP_GET,
+     .pattern = V "runs/:id",
+     .serve = serve_run,
+     .form = FORM_FREE,
+     .does = "one that is open"},
+    {.method = HTTP_GET,
+     .pattern = V "runs/:id/log",
+     .serve = serve_run_log,
+     .form = FORM_FREE,
+     .does = "what it says, from an offset on"},
+    {.method = HTTP_PUT,
+     .pattern = V "runs/:id/cancel",
+     .serve = serve_run_cancel,
+     .form = FORM_MESSAGE,
+     .does = "stop it"},
+};
+
+const struct chapter chapter_runs = CHAPTER("runs", routes);

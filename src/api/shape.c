@@ -1,144 +1,9 @@
 #include "api/shape.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "api/times.h"
 #include "model/hammer_class.h"
-
-/* ---- the tables ---- */
-
-#define AT(member) (uint16_t) offsetof(struct record, member)
-#define OBJECT_TIMES(noun)                                                                         \
-    {.name = "created_at", .kind = SHAPE_TIME, .at = AT(noun.created_at)},                         \
-        {.name = "updated_at", .kind = SHAPE_TIME, .at = AT(noun.updated_at)},
-#define SHAPE(noun, type_name, TABLE, rows)                                                        \
-    const struct shape noun = {                                                                    \
-        .type = type_name, .table = TABLE, .fields = rows, .count = sizeof rows / sizeof *rows}
-
-/* clang-format off */
-static const struct shape_field node_fields[] = {
-    {"id",             SHAPE_INT,   AT(node.id),             0, NULL},
-    {"name",           SHAPE_TEXT,  AT(node.name),           0, "null"},
-    {"description",    SHAPE_TEXT,  AT(node.description),    0, "\"\""},
-    {"admin",          SHAPE_BOOL,  AT(node.admin),          0, "false"},
-    {"system",         SHAPE_BOOL,  AT(node.system),         0, "false"},
-    {"deployment_id",  SHAPE_REF,   AT(node.deployment_id),  0, NULL},
-    {"target_role_id", SHAPE_REF,   AT(node.target_role_id), 0, NULL},
-    {"allocated",      SHAPE_BOOL,  AT(node.allocated),      0, "false"},
-    {"alive",          SHAPE_BOOL,  AT(node.alive),          0, "false"},
-    {"available",      SHAPE_BOOL,  AT(node.available),      0, "false"},
-    {"bootenv",        SHAPE_TEXT,  AT(node.bootenv),        0, "\"sledgehammer\""},
-    {"quirks",         SHAPE_ARRAY, AT(node.quirks),         0, "[]"},
-    {"boot_generation", SHAPE_INT,  AT(node.boot_generation), 0, "0"},
-    {"status",         SHAPE_TEXT,  AT(node.status),         0, "\"\""},
-    OBJECT_TIMES(node)
-};
-
-static const struct shape_field deployment_fields[] = {
-    {"id",          SHAPE_INT,              AT(deployment.id),          0, NULL},
-    {"name",        SHAPE_TEXT,             AT(deployment.name),        0, "null"},
-    {"description", SHAPE_TEXT,             AT(deployment.description), 0, "\"\""},
-    {"state",       SHAPE_DEPLOYMENT_STATE, AT(deployment.id),          0, "0"},
-    {"system",      SHAPE_BOOL,             AT(deployment.system),      0, "false"},
-    {"parent_id",   SHAPE_REF,              AT(deployment.parent_id),   0, NULL},
-    OBJECT_TIMES(deployment)
-};
-
-#define FLAG(key, BIT) {key, SHAPE_FLAG, AT(role.flags), BIT, "false"}
-static const struct shape_field role_fields[] = {
-    {"id",          SHAPE_INT,   AT(role.id),          0, NULL},
-    {"name",        SHAPE_TEXT,  AT(role.name),        0, "null"},
-    {"description", SHAPE_TEXT,  AT(role.description), 0, "\"\""},
-    {"jig_name",    SHAPE_TEXT,  AT(role.jig_name),    0, "null"},
-    {"barclamp_id", SHAPE_REF,   AT(role.barclamp_id), 0, NULL},
-    {"provides",    SHAPE_ARRAY, AT(role.provides),    0, "[]"},
-    {"conflicts",   SHAPE_ARRAY, AT(role.conflicts),   0, "[]"},
-    {"cohort",      SHAPE_SMALL, AT(role.cohort),      0, "0"},
-    FLAG("library", ROLE_LIBRARY),
-    FLAG("implicit", ROLE_IMPLICIT),
-    FLAG("bootstrap", ROLE_BOOTSTRAP),
-    FLAG("discovery", ROLE_DISCOVERY),
-    FLAG("cluster", ROLE_CLUSTER),
-    FLAG("destructive", ROLE_DESTRUCTIVE),
-    FLAG("abstract", ROLE_ABSTRACT),
-    FLAG("milestone", ROLE_MILESTONE),
-    FLAG("powersave", ROLE_POWERSAVE),
-    FLAG("service", ROLE_SERVICE),
-    OBJECT_TIMES(role)
-    {"withdrawn",   SHAPE_FLAG,     AT(role.flags), ROLE_WITHDRAWN, NULL},
-    {"unusable",    SHAPE_UNUSABLE, AT(role.id),    0,              NULL},
-};
-
-static const struct shape_field noderole_fields[] = {
-    {"id",            SHAPE_INT,            AT(noderole.id),            0, NULL},
-    {"deployment_id", SHAPE_REF,            AT(noderole.deployment_id), 0, NULL},
-    {"role_id",       SHAPE_REF,            AT(noderole.role_id),       0, NULL},
-    {"node_id",       SHAPE_REF,            AT(noderole.node_id),       0, NULL},
-    {"state",         SHAPE_NODEROLE_STATE, AT(noderole.state),         0, "4"},
-    {"cohort",        SHAPE_SMALL,          AT(noderole.cohort),        0, "0"},
-    {"run_count",     SHAPE_SMALL,          AT(noderole.run_count),     0, "0"},
-    {"status",        SHAPE_TEXT,           AT(noderole.status),        0, "\"\""},
-    {"runlog",        SHAPE_TEXT,           AT(noderole.runlog),        0, "\"\""},
-    {"available",     SHAPE_NOT,            AT(noderole.unavailable),   0, "true"},
-    {"order",         SHAPE_SMALL,          AT(noderole.order),         0, "10000"},
-    {"node_error",    SHAPE_NODE_ERROR,     AT(noderole.node_id),       0, "false"},
-    OBJECT_TIMES(noderole)
-};
-
-static const struct shape_field jig_fields[] = {
-    {"id",               SHAPE_INT,      AT(jig.id),               0, NULL},
-    {"name",             SHAPE_TEXT,     AT(jig.name),             0, "null"},
-    {"description",      SHAPE_TEXT,     AT(jig.description),      0, "\"\""},
-    {"order",            SHAPE_SMALL,    AT(jig.order),            0, "10000"},
-    {"active",           SHAPE_BOOL,     AT(jig.active),           0, "false"},
-    {"client_role_name", SHAPE_OPTIONAL, AT(jig.client_role_name), 0, "null"},
-    {"server",           SHAPE_OPTIONAL, AT(jig.server),           0, "null"},
-    {"client_name",      SHAPE_OPTIONAL, AT(jig.client_name),      0, "null"},
-    {"key",              SHAPE_OPTIONAL, AT(jig.key),              0, "null"},
-    OBJECT_TIMES(jig)
-    {"inactive_reason",  SHAPE_INACTIVE, AT(jig.id),               0, NULL},
-};
-
-/* Without the secret. */
-static const struct shape_field hammer_fields[] = {
-    {"id",                  SHAPE_INT,     AT(hammer.id),             0, NULL},
-    {"node_id",             SHAPE_REF,     AT(hammer.node_id),        0, NULL},
-    {"available_hammer_id", SHAPE_REF,     AT(hammer.hammer_kind_id), 0, NULL},
-    {"priority",            SHAPE_SMALL,   AT(hammer.priority),       0, "0"},
-    {"name",                SHAPE_TEXT,    AT(hammer.name),           0, "null"},
-    {"endpoint",            SHAPE_TEXT,    AT(hammer.endpoint),       0, "null"},
-    {"username",            SHAPE_TEXT,    AT(hammer.username),       0, "null"},
-    {"extra",               SHAPE_OBJECT,  AT(hammer.extra),          0, "{}"},
-    {"actions",             SHAPE_ACTIONS, AT(hammer.hammer_kind_id), 0, NULL},
-};
-
-static const struct shape_field hammer_kind_fields[] = {
-    {"id",       SHAPE_INT,   AT(hammer_kind.id),       0, NULL},
-    {"name",     SHAPE_TEXT,  AT(hammer_kind.name),     0, "null"},
-    {"klass",    SHAPE_TEXT,  AT(hammer_kind.klass),    0, "null"},
-    {"priority", SHAPE_SMALL, AT(hammer_kind.priority), 0, "0"},
-    OBJECT_TIMES(hammer_kind)
-};
-
-/* Without the hash. */
-static const struct shape_field token_fields[] = {
-    {"id",         SHAPE_INT,  AT(token.id),         0, NULL},
-    {"name",       SHAPE_TEXT, AT(token.name),       0, NULL},
-    {"user_id",    SHAPE_REF,  AT(token.user_id),    0, NULL},
-    {"expires_at", SHAPE_TIME, AT(token.expires_at), 0, NULL},
-    OBJECT_TIMES(token)
-};
-/* clang-format on */
-
-SHAPE(shape_node, "node", TABLE_NODE, node_fields);
-SHAPE(shape_deployment, "deployment", TABLE_DEPLOYMENT, deployment_fields);
-SHAPE(shape_role, "role", TABLE_ROLE, role_fields);
-SHAPE(shape_noderole, "node_role", TABLE_NODEROLE, noderole_fields);
-SHAPE(shape_jig, "jig", TABLE_JIG, jig_fields);
-SHAPE(shape_token, "token", TABLE_TOKEN, token_fields);
-SHAPE(shape_hammer, "hammer", TABLE_HAMMER, hammer_fields);
-SHAPE(shape_hammer_kind, "available_hammer", TABLE_HAMMER_KIND, hammer_kind_fields);
 
 /* ---- values ---- */
 
@@ -300,7 +165,7 @@ uint64_t shape_mask(const struct shape *shape, const struct json *names)
 {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < shape->count; i++)
-        if (shape_wants(names, shape->fields[i].name))
+        if (names ? shape_wants(names, shape->fields[i].name) : i < shape->count - shape->extras)
             mask |= (uint64_t)1 << i;
     return mask;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -46,13 +47,20 @@ struct shape {
     enum table table;
     const struct shape_field *fields;
     uint32_t count; /* at most 64 */
+    uint32_t
+        extras; /* so many at the end are ours, not of the specification: shown when asked for */
 };
 
-extern const struct shape shape_node, shape_deployment, shape_role, shape_noderole, shape_jig,
-    shape_token, shape_hammer, shape_hammer_kind;
+/* For the tables, which stand with their nouns. */
+#define SHAPE_AT(member) (uint16_t) offsetof(struct record, member)
+#define SHAPE_TIMES(noun)                                                                          \
+    {.name = "created_at", .kind = SHAPE_TIME, .at = SHAPE_AT(noun.created_at)},                   \
+        {.name = "updated_at", .kind = SHAPE_TIME, .at = SHAPE_AT(noun.updated_at)},
+#define SHAPE_ROWS(rows) .fields = rows, .count = sizeof rows / sizeof *rows
 
-/* The fields named in an array of texts, as bits; all when it is NULL. */
+/* The fields named in an array of texts, as bits; when it is NULL, those of the specification. */
 uint64_t shape_mask(const struct shape *shape, const struct json *names);
+#define SHAPE_ALL UINT64_MAX
 /* Is that key among the names, or are there no names? */
 bool shape_wants(const struct json *names, const char *key);
 

@@ -30,7 +30,7 @@ REASONS = {
 
 
 def told(me):
-    return {role["name"]: role["unusable"] for role in me.get("roles").json()}
+    return {role["name"]: role["unusable"] for role in me.get("roles?view=full").json()}
 
 
 def open_shelf(own, *words):
@@ -51,7 +51,7 @@ def test_lists_say_why_a_role_cannot_be_bound(daemon):
         node = {"name": "n1.example.com", "alive": True, "available": True}
         assert me.post("nodes", node).status == 200
         for role, why in REASONS.items():
-            one = me.get("roles/" + role).json()
+            one = me.get(f"roles/{role}?view=full").json()
             assert one["unusable"] == why and one["withdrawn"] is False, one
             answer = me.post("node_roles", {"node": "n1.example.com", "role": role})
             assert (answer.status == 409) == (why is not None or role == "idea"), answer
@@ -79,7 +79,7 @@ def test_a_role_that_is_gone_from_its_barclamp_says_so(daemon):
         assert own.stop() == 0
         write_shelf(own, YAML.replace("  - {name: fine, jig: noop}\n", ""))
         me = open_shelf(own)
-        role = me.get("roles/fine").json()
+        role = me.get("roles/fine?view=full").json()
         assert role["withdrawn"] is True
         assert role["unusable"] == "role fine is no longer in barclamp shelf and cannot be bound anew"
         assert own.stop() == 0
@@ -89,18 +89,19 @@ def test_jigs_say_why_they_are_not_active(daemon):
     with Own(daemon) as own:
         write_shelf(own, YAML)
         me = open_shelf(own)
-        jigs = {jig["name"]: (jig["active"], jig["inactive_reason"]) for jig in me.get("jigs").json()}
+        jigs = {jig["name"]: (jig["active"], jig["inactive_reason"]) for jig in me.get("jigs?view=full").json()}
         assert jigs == {
             "noop": (True, None),
             "odd": (False, "jig class Nobody is not known here"),
             "tried": (False, "the test jig is off"),
         }
-        off = me.put("jigs/noop", {"active": False}).json()
+        off = me.put("jigs/noop?view=full", {"active": False}).json()
         assert off["active"] is False and off["inactive_reason"] == "it is switched off", off
-        assert me.get("jigs/noop").json() == off and len(off) == 12
+        assert me.get("jigs/noop?view=full").json() == off and len(off) == 12
+        assert len(me.get("jigs/noop").json()) == 11
         assert told(me)["fine"] == "role fine cannot run: jig noop is not active"
         assert me.put("jigs/odd", {"active": True}).status == 409
-        assert me.put("jigs/noop", {"active": True}).json()["inactive_reason"] is None
+        assert me.put("jigs/noop?view=full", {"active": True}).json()["inactive_reason"] is None
         assert told(me)["fine"] is None
         assert me.post("jigs", {"name": "x"}).status == 405
         assert me.delete("jigs/noop").status == 405

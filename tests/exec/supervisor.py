@@ -353,6 +353,8 @@ class Supervisor:
                 data = file.read()
         except FileNotFoundError:
             return b""
+        if len(data) < 64:  # it is just being made
+            return b""
         _, room, total, reach, _ = struct.unpack_from("<QqqqQ", data)
         ring = data[64:]
         return bytes(ring[at % room] for at in range(max(0, reach - room), total))

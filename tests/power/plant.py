@@ -97,7 +97,7 @@ class Plant:
         return self.ask("POST", "nodes", {"name": name, **more})
 
     def shows(self, name):
-        return self.ask("GET", f"nodes/{name}")
+        return self.ask("GET", f"nodes/{name}?view=full")
 
     def hammer(self, node, kind, **more):
         """Bind it, or change the one that is bound."""

@@ -73,6 +73,7 @@ def test_what_may_have_begun_waits_for_its_supervisor(place):
     toy.facts()
     toy.start(1, f"{place.enter('one')}; sleep 1000")
     toy.wait(said="begun", run=1)
+    eventually(lambda: place.entries() == ["one"], "it is at work")
     os.unlink(place.program)
     place.kill_supervisor()
     eventually(lambda: "is gone" in place.said(), "no order goes to it any more")

@@ -1,18 +1,17 @@
 /* What is shown: shapes, lists, order, samples, matches, projections. */
 #include "tests/unit/api/api_world.h"
 
-static const char node_keys[] =
-    "admin,alive,allocated,available,boot_generation,bootenv,created_at,"
-    "deployment_id,description,id,name,quirks,status,system,"
-    "target_role_id,updated_at";
+static const char node_keys[] = "admin,alive,allocated,available,bootenv,created_at,"
+                                "deployment_id,description,id,name,quirks,system,"
+                                "target_role_id,updated_at";
 static const char deployment_keys[] =
     "created_at,description,id,name,parent_id,state,system,updated_at";
 static const char role_keys[] =
     "abstract,barclamp_id,bootstrap,cluster,cohort,conflicts,created_at,description,destructive,"
-    "discovery,id,implicit,jig_name,library,milestone,name,powersave,provides,service,unusable,"
-    "updated_at,withdrawn";
+    "discovery,id,implicit,jig_name,library,milestone,name,powersave,provides,service,"
+    "updated_at";
 static const char jig_keys[] = "active,client_name,client_role_name,created_at,description,id,"
-                               "inactive_reason,key,name,order,server,updated_at";
+                               "key,name,order,server,updated_at";
 static const char noderole_keys[] =
     "available,cohort,created_at,deployment_id,id,node_error,node_id,order,role_id,run_count,"
     "runlog,state,status,updated_at";
@@ -104,6 +103,7 @@ TEST(a_role_shows_its_twenty_fields_and_whether_it_can_be_used)
     STATUS(a, 200);
     SAYS(a->type, OBJ("role"));
     SAYS(keys(a, body_of(a)), role_keys);
+    a = get(f, "/api/v2/roles/a?view=full");
     SAYS(at(f, a, "provides"), "['x','y']");
     SAYS(at(f, a, "conflicts"), "[]");
     SAYS(at(f, a, "milestone"), "true");
@@ -123,13 +123,13 @@ TEST(a_role_that_cannot_be_bound_says_why)
     world_role(f->w, "lost", "'jig':'nowhere'");
     world_role(f->w, "early", "'requires':['a','later'],'wants-attribs':['size']");
     world_role(f->w, "idea", "'flags':['abstract']");
-    struct asked *lost = get(f, "/api/v2/roles/lost");
+    struct asked *lost = get(f, "/api/v2/roles/lost?view=full");
     SAYS(at(f, lost, "unusable"), "'role lost cannot run: jig nowhere is not known here'");
-    struct asked *early = get(f, "/api/v2/roles/early");
+    struct asked *early = get(f, "/api/v2/roles/early?view=full");
     SAYS(at(f, early, "unusable"),
          "'role early requires role later, which has not been imported; role early wants attrib "
          "size, which does not exist'");
-    SAYS(at(f, get(f, "/api/v2/roles/idea"), "unusable"), "null");
+    SAYS(at(f, get(f, "/api/v2/roles/idea?view=full"), "unusable"), "null");
     struct asked *bound =
         ask(f, HTTP_POST, "/api/v2/node_roles", "{'node':'n1.example.com','role':'lost'}");
     STATUS(bound, 409);
@@ -139,7 +139,7 @@ TEST(a_role_that_cannot_be_bound_says_why)
     SAYS(column(usable, "name"), "a,b,c,idea");
     DONE(f->w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
-    SAYS(at(f, get(f, "/api/v2/roles/lost"), "unusable"), "null");
+    SAYS(at(f, get(f, "/api/v2/roles/lost?view=full"), "unusable"), "null");
     front_close(f);
 }
 
@@ -151,7 +151,7 @@ TEST(a_role_that_its_barclamp_does_not_name_any_more_says_so)
                                 "'jig':'script'}]}"));
     world_bind(f->w, "w@n1");
     DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'x','source_path':'/x'}}"));
-    struct asked *a = get(f, "/api/v2/roles/w");
+    struct asked *a = get(f, "/api/v2/roles/w?view=full");
     SAYS(at(f, a, "withdrawn"), "true");
     SAYS(at(f, a, "unusable"), "'role w is no longer in barclamp x and cannot be bound anew'");
     front_close(f);
@@ -168,19 +168,20 @@ TEST(a_jig_shows_its_eleven_fields_and_why_it_is_not_active)
     STATUS(a, 200);
     SAYS(a->type, OBJ("jig"));
     SAYS(keys(a, body_of(a)), jig_keys);
+    a = get(f, "/api/v2/jigs/script?view=full");
     SAYS(at(f, a, "active"), "true");
     SAYS(at(f, a, "inactive_reason"), "null");
     SAYS(at(f, a, "server"), "null");
-    a = get(f, "/api/v2/jigs/odd");
+    a = get(f, "/api/v2/jigs/odd?view=full");
     SAYS(at(f, a, "active"), "false");
     SAYS(at(f, a, "order"), "100");
     SAYS(at(f, a, "inactive_reason"), "'jig class Nobody is not known here'");
-    SAYS(at(f, get(f, "/api/v2/roles/o"), "unusable"),
+    SAYS(at(f, get(f, "/api/v2/roles/o?view=full"), "unusable"),
          "'role o cannot run: jig odd is not active: jig class Nobody is not known here'");
-    SAYS(at(f, get(f, "/api/v2/jigs/tried"), "inactive_reason"), "'the test jig is off'");
+    SAYS(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"), "'the test jig is off'");
     DONE(f->w,
          CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
-    SAYS(at(f, get(f, "/api/v2/jigs/tried"), "inactive_reason"), "null");
+    SAYS(at(f, get(f, "/api/v2/jigs/tried?view=full"), "inactive_reason"), "null");
     a = get(f, "/api/v2/jigs");
     SAYS(a->type, LIST("jig"));
     HAS(column(a, "name"), "odd,tried,idle");
@@ -383,8 +384,7 @@ TEST(samples_have_the_defaults_and_no_ids_or_times)
     SAYS(a->type, OBJ("node"));
     SAYS(shown(f->w, str_from(a->body)),
          "{'name':null,'description':'','admin':false,'system':false,'allocated':false,"
-         "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[],"
-         "'boot_generation':0,'status':''}");
+         "'alive':false,'available':false,'bootenv':'sledgehammer','quirks':[]}");
     SAYS(shown(f->w, str_from(get(f, "/api/v2/deployments/sample")->body)),
          "{'name':null,'description':'','state':0,'system':false}");
     SAYS(shown(f->w, str_from(get(f, "/api/v2/node_roles/sample")->body)),

@@ -218,7 +218,7 @@ TEST(deployments_and_roles_are_updated)
 TEST(a_jig_is_switched_off_and_on_and_neither_made_nor_deleted)
 {
     struct front *f = furnished();
-    struct asked *a = ask(f, HTTP_PUT, "/api/v2/jigs/script",
+    struct asked *a = ask(f, HTTP_PUT, "/api/v2/jigs/script?view=full",
                           "{'active':false,'description':'d','server':'s','client_name':'c',"
                           "'key':'k','order':3}");
     STATUS(a, 200);
@@ -228,14 +228,14 @@ TEST(a_jig_is_switched_off_and_on_and_neither_made_nor_deleted)
     SAYS(at(f, a, "server"), "'s'");
     SAYS(at(f, a, "client_name"), "'c'");
     SAYS(at(f, a, "key"), "'k'");
-    SAYS(at(f, get(f, "/api/v2/roles/b"), "unusable"),
+    SAYS(at(f, get(f, "/api/v2/roles/b?view=full"), "unusable"),
          "'role b cannot run: jig script is not active'");
     a = ask(f, HTTP_PATCH, "/api/v2/jigs/script",
             "[{'op':'replace','path':'/active','value':true}]");
     STATUS(a, 200);
     SAYS(at(f, a, "active"), "true");
     SAYS(at(f, a, "description"), "'d'");
-    SAYS(at(f, get(f, "/api/v2/roles/b"), "unusable"), "null");
+    SAYS(at(f, get(f, "/api/v2/roles/b?view=full"), "unusable"), "null");
     STATUS(ask(f, HTTP_POST, "/api/v2/jigs", "{'name':'x'}"), 405);
     STATUS(ask(f, HTTP_DELETE, "/api/v2/jigs/script", ""), 405);
     STATUS(get(f, "/api/v2/jigs/nobody"), 404);

@@ -1,0 +1,104 @@
+#include "api/route.h"
+
+/* clang-format off */
+static const struct shape_field deployment_fields[] = {
+    {"id",          SHAPE_INT,              SHAPE_AT(deployment.id),          0, NULL},
+    {"name",        SHAPE_TEXT,             SHAPE_AT(deployment.name),        0, "null"},
+    {"description", SHAPE_TEXT,             SHAPE_AT(deployment.description), 0, "\"\""},
+    {"state",       SHAPE_DEPLOYMENT_STATE, SHAPE_AT(deployment.id),          0, "0"},
+    {"system",      SHAPE_BOOL,             SHAPE_AT(deployment.system),      0, "false"},
+    {"parent_id",   SHAPE_REF,              SHAPE_AT(deployment.parent_id),   0, NULL},
+    SHAPE_TIMES(deployment)
+};
+/* clang-format on */
+
+static const struct shape shape_deployment = {
+    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields)};
+
+/* These stand for something else where the name of a deployment would stand. */
+static void refuse_reserved(struct call *call, struct str name)
+{
+    if (str_eq(name, STR("sample")) || str_eq(name, STR("match")))
+        call_refuse(call, PROBLEM_NAME_INVALID, STR("name"),
+                    SAY(call, STR("name: "), name, STR(" is a reserved word")));
+}
+
+static void check_create(struct call *call, struct command *command)
+{
+    refuse_reserved(call, command->deployment_create.name);
+}
+
+static void check_update(struct call *call, struct command *command)
+{
+    refuse_reserved(call, command->deployment_update.name);
+}
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_create.name), .is_required = true},
+    {.name = "description", .kind = TAKE_TEXT, .at = INTO(deployment_create.description)},
+    {.name = "parent",
+     .kind = TAKE_REF,
+     .at = INTO(deployment_create.parent_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "parent_id"},
+};
+
+static const struct take update_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_update.name), .given = GIVEN_NAME},
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(deployment_update.description),
+     .given = GIVEN_DESCRIPTION},
+};
+
+static const struct intake create = {
+    .kind = COMMAND_DEPLOYMENT_CREATE, TAKES(create_takes), .check = check_create};
+static const struct intake update = {.kind = COMMAND_DEPLOYMENT_UPDATE,
+                                     TAKES(update_takes),
+                                     GIVEN_IN(deployment_update),
+                                     .check = check_update};
+
+const struct resource resource_deployments = {
+    .shape = &shape_deployment,
+    .order = ORDER_NEWEST_FIRST,
+    .create = &create,
+    .update = &update,
+};
+
+/* ---- routes ---- */
+
+static const struct take commit_takes[] = {
+    {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
+};
+static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+
+static const struct take propose_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
+};
+static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
+
+static const struct route routes[] = {
+    ROUTES_READ("deployments", resource_deployments),
+    ROUTES_EDIT("deployments", resource_deployments),
+    ROUTES_MAKE("deployments", resource_deployments, COMMAND_DEPLOYMENT_DELETE),
+    {.method = HTTP_PUT,
+     .pattern = V "deployments/:id/commit",
+     .serve = serve_verb,
+     .resource = &resource_deployments,
+     .intake = &commit,
+     .does = "commit what is proposed in it; with a plan, only if that is still what would happen"},
+    {.method = HTTP_PUT,
+     .pattern = V "deployments/:id/propose",
+     .serve = serve_verb,
+     .resource = &resource_deployments,
+     .intake = &propose,
+     .does = "open the next snapshot for changes"},
+    ROUTE_VERB("deployments/:id/recall", resource_deployments, COMMAND_DEPLOYMENT_RECALL,
+               "take the head back into proposal: nothing more starts in it"),
+    ROUTE_NESTED("deployments/:id/nodes", resource_nodes, resource_deployments, "its nodes"),
+    ROUTE_NESTED("deployments/:id/node_roles", resource_noderoles, resource_deployments,
+                 "its noderoles"),
+    ROUTE_NESTED("deployments/:id/roles", resource_roles, resource_deployments, "its roles"),
+};
+
+const struct chapter chapter_deployments = CHAPTER("deployments", routes);

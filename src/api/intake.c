@@ -1,0 +1,72 @@
+#include "api/intake.h"
+
+static bool take_small(struct call *call, const char *name, uint32_t *out)
+{
+    int64_t number;
+    if (!param_number(call, name, 0, UINT32_MAX, &number))
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+/* Where a mask says what is given, null has a meaning; elsewhere it is the same as nothing. */
+static bool take_ref(struct call *call, const struct take *take, bool has_mask, int64_t *out)
+{
+    const struct param_ref ref = {take->name, take->id_key, take->to, take->can_be_null};
+    if (take->is_required)
+        return param_ref_required(call, &ref, out);
+    if (has_mask)
+        return param_ref(call, &ref, out);
+    param_ref_unless_null(call, &ref, out);
+    return *out != 0;
+}
+
+static bool take_one(struct call *call, const struct take *take, bool has_mask, void *at)
+{
+    if (take->kind == TAKE_REF)
+        return take_ref(call, take, has_mask, at);
+    if (take->is_required && !param_required(call, take->name))
+        return false;
+    switch (take->kind) {
+    case TAKE_TEXT: return param_text(call, take->name, at);
+    case TAKE_BOOL: return param_bool(call, take->name, at);
+    case TAKE_DOC: return param_doc(call, take->name, at);
+    case TAKE_VALUE: return param_value(call, take->name, at);
+    case TAKE_SMALL: return take_small(call, take->name, at);
+    case TAKE_INT: return param_number(call, take->name, 0, INT64_MAX, at);
+    case TAKE_TIME: return param_time(call, take->name, at);
+    case TAKE_REF: break;
+    }
+    impossible("a kind of parameter outside the enum");
+}
+
+void intake_read(struct call *call, const struct intake *intake, int64_t id,
+                 struct command *out_command)
+{
+    uint32_t given = 0;
+    out_command->kind = intake->kind;
+    if (id) {
+        const struct field *first = command_layout(intake->kind)->fields;
+        must(first->kind == FIELD_I64 && first->offset == 0);
+        *(int64_t *)command_payload(out_command) = id;
+    }
+    for (uint32_t i = 0; i < intake->count; i++) {
+        const struct take *take = &intake->takes[i];
+        if (take_one(call, take, intake->given_at != 0, (char *)out_command + take->at))
+            given |= take->given;
+    }
+    if (intake->given_at)
+        *(uint32_t *)(void *)((char *)out_command + intake->given_at) = given;
+    if (intake->check)
+        intake->check(call, out_command);
+}
+
+bool intake_changes(const struct intake *intake, struct str key)
+{
+    for (uint32_t i = 0; i < intake->count; i++) {
+        const struct take *take = &intake->takes[i];
+        if (str_eq(key, str_from(take->kind == TAKE_REF ? take->id_key : take->name)))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,168 @@
+#include "api/hammers.h"
+#include "api/reply.h"
+#include "api/route.h"
+
+/* clang-format off */
+static const struct shape_field node_fields[] = {
+    {"id",             SHAPE_INT,   SHAPE_AT(node.id),             0, NULL},
+    {"name",           SHAPE_TEXT,  SHAPE_AT(node.name),           0, "null"},
+    {"description",    SHAPE_TEXT,  SHAPE_AT(node.description),    0, "\"\""},
+    {"admin",          SHAPE_BOOL,  SHAPE_AT(node.admin),          0, "false"},
+    {"system",         SHAPE_BOOL,  SHAPE_AT(node.system),         0, "false"},
+    {"deployment_id",  SHAPE_REF,   SHAPE_AT(node.deployment_id),  0, NULL},
+    {"target_role_id", SHAPE_REF,   SHAPE_AT(node.target_role_id), 0, NULL},
+    {"allocated",      SHAPE_BOOL,  SHAPE_AT(node.allocated),      0, "false"},
+    {"alive",          SHAPE_BOOL,  SHAPE_AT(node.alive),          0, "false"},
+    {"available",      SHAPE_BOOL,  SHAPE_AT(node.available),      0, "false"},
+    {"bootenv",        SHAPE_TEXT,  SHAPE_AT(node.bootenv),        0, "\"sledgehammer\""},
+    {"quirks",         SHAPE_ARRAY, SHAPE_AT(node.quirks),         0, "[]"},
+    SHAPE_TIMES(node)
+    {"boot_generation", SHAPE_INT,  SHAPE_AT(node.boot_generation), 0, "0"},
+    {"status",         SHAPE_TEXT,  SHAPE_AT(node.status),         0, "\"\""},
+};
+/* clang-format on */
+
+static const struct shape shape_node = {
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 2};
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},
+    {.name = "description", .kind = TAKE_TEXT, .at = INTO(node_create.description)},
+    {.name = "admin", .kind = TAKE_BOOL, .at = INTO(node_create.admin)},
+    {.name = "system", .kind = TAKE_BOOL, .at = INTO(node_create.system)},
+    {.name = "allocated", .kind = TAKE_BOOL, .at = INTO(node_create.allocated)},
+    {.name = "alive", .kind = TAKE_BOOL, .at = INTO(node_create.alive)},
+    {.name = "available", .kind = TAKE_BOOL, .at = INTO(node_create.available)},
+    {.name = "bootenv", .kind = TAKE_TEXT, .at = INTO(node_create.bootenv)},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(node_create.deployment_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+    {.name = "hint", .kind = TAKE_DOC, .at = INTO(node_create.hint)},
+    {.name = "discovery", .kind = TAKE_DOC, .at = INTO(node_create.discovery)},
+};
+
+static const struct take update_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_update.name), .given = GIVEN_NAME},
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.description),
+     .given = GIVEN_DESCRIPTION},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(node_update.deployment_id),
+     .given = GIVEN_NODE_DEPLOYMENT,
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+    {.name = "old_deployment",
+     .kind = TAKE_REF,
+     .at = INTO(node_update.old_deployment_id),
+     .given = GIVEN_NODE_OLD_DEPLOYMENT,
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "old_deployment_id"},
+    {.name = "target_role",
+     .kind = TAKE_REF,
+     .at = INTO(node_update.target_role_id),
+     .given = GIVEN_NODE_TARGET,
+     .to = TABLE_ROLE,
+     .id_key = "target_role_id",
+     .can_be_null = true},
+    {.name = "allocated",
+     .kind = TAKE_BOOL,
+     .at = INTO(node_update.allocated),
+     .given = GIVEN_NODE_ALLOCATED},
+    {.name = "alive", .kind = TAKE_BOOL, .at = INTO(node_update.alive), .given = GIVEN_NODE_ALIVE},
+    {.name = "available",
+     .kind = TAKE_BOOL,
+     .at = INTO(node_update.available),
+     .given = GIVEN_NODE_AVAILABLE},
+    {.name = "bootenv",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.bootenv),
+     .given = GIVEN_NODE_BOOTENV},
+};
+
+static const struct intake create = {.kind = COMMAND_NODE_CREATE, TAKES(create_takes)};
+static const struct intake update = {
+    .kind = COMMAND_NODE_UPDATE, TAKES(update_takes), GIVEN_IN(node_update)};
+
+const struct resource resource_nodes = {
+    .shape = &shape_node,
+    .order = ORDER_BY_ID,
+    .create = &create,
+    .update = &update,
+};
+
+/* ---- one role of a node ---- */
+
+/* Digits are the id of a noderole, as everywhere; anything else is the name of its role. */
+static int64_t noderole_on(struct call *call, int64_t node_id, struct str key)
+{
+    struct record record;
+    int64_t id;
+    if (!str_is_digits(key))
+        return core_noderole(call->core, node_id, core_find(call->core, TABLE_ROLE, key));
+    const bool is_there =
+        str_parse_i64(key, &id) && core_record(call->core, TABLE_NODEROLE, id, &record);
+    return is_there && record.noderole.node_id == node_id ? id : 0;
+}
+
+static enum served serve_show_on_node(struct call *call)
+{
+    struct record node, record;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    const int64_t id = noderole_on(call, node.id, call->keys[1]);
+    if (id && core_record(call->core, TABLE_NODEROLE, id, &record))
+        reply_record(call, resource_noderoles.shape, &record);
+    else
+        call_refuse(
+            call, PROBLEM_NOT_FOUND, STR("id"),
+            SAY(call, STR("node "), node.node.name, STR(" has no node_role "), call->keys[1]));
+    return SERVED_REPLY;
+}
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    ROUTES_READ("nodes", resource_nodes),
+    ROUTES_EDIT("nodes", resource_nodes),
+    ROUTES_MAKE("nodes", resource_nodes, COMMAND_NODE_DELETE),
+    ROUTE_VERB("nodes/:id/commit", resource_nodes, COMMAND_NODE_COMMIT,
+               "commit what is proposed on it, and let it work"),
+    ROUTE_VERB("nodes/:id/propose", resource_nodes, COMMAND_NODE_PROPOSE,
+               "take what is bound to it back into proposal"),
+    ROUTE_VERB("nodes/:id/debug", resource_nodes, COMMAND_NODE_DEBUG,
+               "boot it into the discovery image and hold it there"),
+    ROUTE_VERB("nodes/:id/undebug", resource_nodes, COMMAND_NODE_UNDEBUG,
+               "boot it as it was before debug"),
+    ROUTE_VERB("nodes/:id/redeploy", resource_nodes, COMMAND_NODE_REDEPLOY,
+               "begin with it from scratch: everything runs again, destructive roles too"),
+    ROUTE_NESTED("nodes/:id/node_roles", resource_noderoles, resource_nodes, "its noderoles"),
+    ROUTE_NESTED("nodes/:id/roles", resource_roles, resource_nodes, "the roles bound to it"),
+    ROUTE_NESTED("nodes/:id/hammers", resource_hammers, resource_nodes, "its hammers"),
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/power",
+     .serve = serve_power_actions,
+     .resource = &resource_nodes,
+     .form = FORM_FREE,
+     .access = ROUTE_NODE,
+     .does = "what its hammers can do to its power"},
+    {.method = HTTP_PUT,
+     .pattern = V "nodes/:id/power",
+     .serve = serve_power,
+     .resource = &resource_nodes,
+     .intake = &power_intake,
+     .form = FORM_FREE,
+     .does = "order a power action"},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/node_roles/:id",
+     .serve = serve_show_on_node,
+     .resource = &resource_noderoles,
+     .within = &resource_nodes,
+     .access = ROUTE_NODE,
+     .does = "its noderole of that role"},
+};
+
+const struct chapter chapter_nodes = CHAPTER("nodes", routes);
