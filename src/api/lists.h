@@ -8,17 +8,19 @@
 #include "api/call.h"
 
 struct record;
-struct shape_query;
 
 /* What is looked for. */
 struct choice {
     const struct resource *resource;
     /* NULL: all of them. */
     bool (*keeps)(const struct choice *choice, struct call *call, const struct record *record);
-    int64_t owner_id; /* the object that nests them, or the user */
-    const struct shape_query *query;
+    int64_t owner_id; /* the object that nests them, or the user       */
+    /* NULL: those of the core. Otherwise these, in this order. */
+    const int64_t *ids;
+    uint32_t id_count;
 };
 
+/* What the address asks for of them (query.h). */
 enum served reply_choice(struct call *call, const struct choice *choice);
 
 enum served serve_list(struct call *call);
