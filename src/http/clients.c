@@ -1,9 +1,11 @@
+#define _GNU_SOURCE /* POLLRDHUP */
 /* clients.c - who is connected, from where, since when we wait for it, and whether it is still
  * there. */
 #include "http/http_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -209,18 +211,39 @@ static enum presence look_at(const struct client *c)
     return got == 0 ? HAS_SAID_ALL : IS_GONE;
 }
 
-/* Whoever reads a long answer may have closed its sending side: it needs it no more. */
+/* For a request that is whole: what else the client said is not looked at, be it a farewell of TLS
+ * or the next request, but that it will say no more is. */
+static enum presence look_behind(const struct client *c)
+{
+    struct pollfd end = {.fd = c->fd, .events = POLLRDHUP};
+    if (poll(&end, 1, 0) <= 0)
+        return PRESENT;
+    return end.revents & (POLLERR | POLLHUP) ? IS_GONE : HAS_SAID_ALL;
+}
+
+/* Whoever reads a long answer may have closed its sending side: it needs it no more. If there is
+ * nothing to read for now, that cannot be told from being gone. */
 static bool has_left(const struct client *c)
 {
-    const enum presence presence = look_at(c);
-    const bool is_reading = c->exchange && c->exchange->state == EXCHANGE_ANSWERED;
+    const struct exchange *x = c->exchange;
+    const bool is_kept = x && (x->state == EXCHANGE_SUSPENDED || x->stream.is_paused);
+    const enum presence presence = is_kept ? look_behind(c) : look_at(c);
+    const bool is_reading =
+        x && !is_kept && (x->state == EXCHANGE_ANSWERED || x->state == EXCHANGE_STREAMING);
     return presence == IS_GONE || (presence == HAS_SAID_ALL && !is_reading);
+}
+
+/* Is it the client that we wait for? */
+static bool owes_something(const struct client *c)
+{
+    const struct exchange *x = c->exchange;
+    return !c->is_waiting || (x && x->stream.is_begun && !x->stream.is_paused);
 }
 
 static void sweep_client(struct http_server *s, struct client *c, uint64_t now)
 {
     const uint64_t patience_ms = c->linger ? HTTP_LINGER_MS : (uint64_t)s->idle_s * 2000;
-    const bool is_slow = !c->is_waiting && now - c->since_ms > patience_ms;
+    const bool is_slow = owes_something(c) && now - c->since_ms > patience_ms;
     if (c->linger) {
         if (is_slow)
             linger_end(c->linger);
@@ -228,12 +251,14 @@ static void sweep_client(struct http_server *s, struct client *c, uint64_t now)
     }
     if (c->is_gone || (!is_slow && !has_left(c)))
         return;
-    /* libmicrohttpd sees this and ends the connection, unless the handler has the request. */
+    /* libmicrohttpd sees this and ends the connection, unless it is suspended. */
     ignore(shutdown(c->fd, SHUT_RDWR), "it may have gone by itself just now");
     if (c->exchange && c->exchange->state == EXCHANGE_SUSPENDED) {
         c->is_gone = true;
         if (s->handler.gone)
             s->handler.gone(s->handler.self, &c->exchange->request);
+    } else if (c->exchange && c->exchange->stream.is_begun) {
+        stream_cut(c->exchange);
     }
 }
 

@@ -50,6 +50,14 @@ static void body_release(struct exchange *x)
     x->body_len = x->body_cap = 0;
 }
 
+void exchange_free(struct exchange *x)
+{
+    body_release(x);
+    stream_free(x);
+    arena_fini(&x->request.arena);
+    free(x);
+}
+
 void exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
                   enum MHD_RequestTerminationCode why)
 {
@@ -67,9 +75,10 @@ void exchange_end(void *server, struct MHD_Connection *connection, void **exchan
     if (x->state == EXCHANGE_ANSWERED)
         s->answered_count--;
     s->exchange_count--;
-    body_release(x);
-    arena_fini(&x->request.arena);
-    free(x);
+    if (x->state == EXCHANGE_STREAMING)
+        stream_orphan(x);
+    else
+        exchange_free(x);
 }
 
 /* --- answers ----------------------------------------------------------------------------------*/
@@ -91,54 +100,66 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
            "a line that cannot be sent is left out, not the answer");
 }
 
+void exchange_head(struct exchange *x, struct MHD_Response *response, const struct http_answer *a)
+{
+    if (a->content_type)
+        add_header(response, "Content-Type", a->content_type);
+    for (uint32_t i = 0; i < a->header_count; i++)
+        add_header(response, a->headers[i].name, str_z(&x->request.arena, a->headers[i].value));
+    if (x->server->is_quiet || x->is_closing)
+        add_header(response, "Connection", "close");
+}
+
 static struct MHD_Response *response_new(struct exchange *x, const struct http_answer *answer)
 {
-    struct arena *a = &x->request.arena;
-    const bool stays = arena_holds(a, answer->body.at);
+    const bool stays = arena_holds(&x->request.arena, answer->body.at);
     /* It takes a pointer to bytes that it might change, and does not. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         answer->body.len, answer->body.len ? (void *)(uintptr_t)answer->body.at : NULL,
         stays ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
-    if (!response)
-        return NULL;
-    if (answer->content_type)
-        add_header(response, "Content-Type", answer->content_type);
-    for (uint32_t i = 0; i < answer->header_count; i++)
-        add_header(response, answer->headers[i].name, str_z(a, answer->headers[i].value));
-    if (x->server->is_quiet || x->is_closing)
-        add_header(response, "Connection", "close");
+    if (response)
+        exchange_head(x, response, answer);
     return response;
 }
 
-/* Either way the exchange is answered: with this, or by a connection that closes. Nobody needs the
- * request's body any more. */
-static void queue(struct exchange *x, const struct http_answer *answer)
+/* Nobody needs the request's body any more. */
+bool exchange_queue(struct exchange *x, int status, struct MHD_Response *response)
 {
-    struct MHD_Response *response = response_new(x, answer);
+    bool is_queued = false;
     FAILPOINT(HTTP_ANSWER_BEFORE);
     if (response) {
-        ignore(MHD_queue_response(x->connection, (unsigned)answer->status, response),
-               "without a response the connection is closed");
+        is_queued = MHD_queue_response(x->connection, (unsigned)status, response) == MHD_YES;
         MHD_destroy_response(response);
     }
     FAILPOINT(HTTP_ANSWER_AFTER);
     body_release(x);
     x->client->lingers = !x->client->is_waiting; /* for its body is still to come */
+    return is_queued;
+}
+
+void exchange_answered(struct exchange *x)
+{
     x->state = EXCHANGE_ANSWERED;
     x->server->answered_count++;
 }
 
-static void pending_add(struct exchange *x)
+static void queue(struct exchange *x, const struct http_answer *answer)
 {
-    struct http_server *s = x->server;
-    x->next = s->pending;
-    x->link = &s->pending;
-    if (x->next)
-        x->next->link = &x->next;
-    s->pending = x;
+    ignore(exchange_queue(x, answer->status, response_new(x, answer)),
+           "without a response the connection is closed");
+    exchange_answered(x);
 }
 
-static void pending_remove(struct exchange *x)
+void exchange_list(struct exchange *x, struct exchange **list)
+{
+    x->next = *list;
+    x->link = list;
+    if (x->next)
+        x->next->link = &x->next;
+    *list = x;
+}
+
+void exchange_unlist(struct exchange *x)
 {
     *x->link = x->next;
     if (x->next)
@@ -150,7 +171,7 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
     struct exchange *x = exchange_of(request);
     const bool is_suspended = x->state == EXCHANGE_SUSPENDED;
     must(is_suspended || x->state == EXCHANGE_HANDED);
-    pending_remove(x);
+    exchange_unlist(x);
     queue(x, answer);
     if (is_suspended) {
         MHD_resume_connection(x->connection);
@@ -227,10 +248,14 @@ static bool target_is_whole(const struct exchange *x, const char *version)
     return true;
 }
 
-/* True: it was refused, and that is the answer. */
+/* True: it was refused, and that is the answer. Whoever closes us may have no handler any more. */
 static bool is_turned_away(struct exchange *x)
 {
     const struct http_handler *handler = &x->server->handler;
+    if (x->server->is_closing) {
+        exchange_refuse(x, REFUSE_CLOSING);
+        return true;
+    }
     struct http_answer answer = {0};
     const int status = handler->admit ? handler->admit(handler->self, &x->request, &answer) : 0;
     if (status == 0)
@@ -379,7 +404,7 @@ static enum MHD_Result hand_over(struct exchange *x)
         return MHD_YES;
     FAILPOINT(REQUEST);
     x->state = EXCHANGE_HANDED;
-    pending_add(x);
+    exchange_list(x, &s->pending);
     s->handler.serve(s->handler.self, &x->request);
     if (x->state == EXCHANGE_HANDED) {
         x->state = EXCHANGE_SUSPENDED;

@@ -25,6 +25,8 @@ enum {
     CONNECTIONS_MAX_DEFAULT = 1000,
     SPARE_CONNECTIONS = 16, /* that no single address can take */
     IDLE_S_DEFAULT = 30,
+    STREAM_MAX_DEFAULT = 4 << 20,
+    STREAM_TOTAL_MAX_DEFAULT = 64 << 20,
     PEM_MAX = 1 << 20,
     FLUSH_MS_MAX = 1000, /* what a closing server gives its last answers */
     FLUSH_STEP_MS = 20,
@@ -233,6 +235,8 @@ static void read_bounds(struct http_server *s, const struct http_options *o)
                                  ? (s->connections_max + 1) / 2
                                  : s->connections_max - SPARE_CONNECTIONS;
     s->idle_s = o->idle_s ? o->idle_s : IDLE_S_DEFAULT;
+    s->stream_max = o->stream_max ? o->stream_max : STREAM_MAX_DEFAULT;
+    s->stream_total_max = o->stream_total_max ? o->stream_total_max : STREAM_TOTAL_MAX_DEFAULT;
 }
 
 struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,
@@ -274,6 +278,8 @@ void http_quiesce(struct http_server *s)
     const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
     if (fd != MHD_INVALID_SOCKET)
         ignore(close(fd), "nothing was written to it");
+    if (!s->is_closing)
+        streams_stop(s);
 }
 
 /* Answers that are given go out, if their clients take them now. */
@@ -297,10 +303,11 @@ static void on_closed(uv_handle_t *handle)
 void http_close(struct http_server *s)
 {
     must(!s->is_running && !s->is_closing);
-    http_quiesce(s);
     s->is_closing = true;
+    http_quiesce(s);
     while (s->pending)
         exchange_refuse(s->pending, REFUSE_CLOSING);
+    streams_close(s);
     flush(s);
     /* The loop lets go of the epoll descriptor before it is closed. */
     uv_close((uv_handle_t *)&s->poll, on_closed);
@@ -308,6 +315,6 @@ void http_close(struct http_server *s)
     uv_close((uv_handle_t *)&s->sweep, on_closed);
     uv_close((uv_handle_t *)&s->wake, on_closed);
     MHD_stop_daemon(s->daemon);
-    must(s->exchange_count == 0 && s->body_total == 0);
+    must(s->exchange_count == 0 && s->body_total == 0 && s->stream_total == 0);
     clients_fini(s);
 }

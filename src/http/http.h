@@ -12,6 +12,9 @@
  * with CR LF, folded lines, control characters, two lengths, two hosts, any encoding but chunked)
  * is answered 400 and its connection closed. Whoever is refused before its body was read is still
  * listened to for a few seconds, so that it hears why.
+ *
+ * Instead of an answer a request may get a stream: a head at once, and the body in pieces. It and
+ * its request live until whoever began it ends it, even if the client left long before.
  */
 #pragma once
 
@@ -25,6 +28,7 @@
 #include "base/str.h"
 
 struct http_server;
+struct http_stream;
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_OTHER };
 
@@ -78,8 +82,17 @@ struct http_handler {
     int (*admit)(void *self, struct http_request *request, struct http_answer *out_answer);
     /* May be NULL. The client of a request that serve() kept is gone, noticed a second or two
      * later. Called once at most; nobody will read the answer, but it is still owed, and the
-     * connection stays taken until then. It may be given here. */
+     * connection stays taken until then. It may be given here.
+     * Or nobody reads the request's stream any more: its client is gone, or was cut because it did
+     * not read, or wanted no body from the beginning (HEAD). The stream may be ended here; whoever
+     * does it later can do nothing else with it. Nothing is called after that. */
     void (*gone)(void *self, struct http_request *request);
+    /* May be NULL. What http_stream_await() promised. */
+    void (*drained)(void *self, struct http_request *request);
+    /* May be NULL. http_quiesce() was called, and the request has a stream. Called once for each,
+     * also for those that begin later. A stream without a natural end is ended here, or soon:
+     * http_pending() counts it until then. One that has an end may be written to it. */
+    void (*stopping)(void *self, struct http_request *request);
 };
 
 struct http_options {
@@ -95,6 +108,8 @@ struct http_options {
                                * more are closed at once. 0: all but 16, so that nobody takes the
                                * last ones; half of them if there are fewer than 32    */
     uint32_t idle_s;          /* 0: 30. A client slower than that is cut                */
+    uint32_t stream_max;      /* bytes that may wait in one stream; 0: 4 MiB            */
+    uint32_t stream_total_max; /* and in all of them; 0: 64 MiB                         */
 };
 
 /* NULL on failure, with a sentence in `why`. */
@@ -108,8 +123,10 @@ void http_quiesce(struct http_server *s);
  * patience ends (a slow client can make it last), http_close(). */
 uint32_t http_pending(const struct http_server *s);
 /* Close everything. Requests still with the handler are answered 503 first, and answers not yet out
- * get one last second; whatever is left then is cut. The loop must run once more before it is
- * closed (uv_close callbacks). */
+ * get one last second; whatever is left then is cut. Streams get that second for what waits in
+ * them, and no end, so that their clients know. The handler hears nothing of it: neither requests
+ * nor streams may be touched afterwards. The loop must run once more before it is closed (uv_close
+ * callbacks). */
 void http_close(struct http_server *s);
 
 /* The value of a header, ignoring case; empty when absent. */
@@ -118,3 +135,28 @@ struct str http_header(const struct http_request *request, const char *name);
 bool http_query(const struct http_request *request, struct str name, struct str *out_value);
 
 void http_answer(struct http_request *request, const struct http_answer *answer);
+
+/* --- streams ----------------------------------------------------------------------------------*/
+
+/* Below that many waiting bytes a stream counts as drained. */
+#define HTTP_STREAM_LOW ((size_t)64 << 10)
+
+/* Instead of http_answer(): the head goes out at once, without a length, and its body, if there is
+ * one, is the first piece. NULL: the client is gone already or there is no memory; the request is
+ * over, as if it were answered. A stream may be silent for as long as it likes. A client that does
+ * not take what waits for it is cut as a slow one is. Over HTTP/1.0 the end of the stream is the
+ * end of the connection, and so is the end of the head where no body may follow. */
+struct http_stream *http_stream_begin(struct http_request *request, const struct http_answer *head);
+/* A copy of `piece` is sent as soon as the client can take it. ERR_LIMIT: too much would wait, in
+ * this stream or in all of them, and nothing was taken; ERR_UNAVAILABLE: nobody reads any more. */
+NODISCARD err http_stream_put(struct http_stream *s, struct str piece);
+/* Bytes that libmicrohttpd has not yet taken from us; 0 when nobody reads any more. */
+size_t http_stream_waiting(const struct http_stream *s);
+/* Have handler.drained() called when fewer than HTTP_STREAM_LOW bytes wait: once, never from here,
+ * and soon if it is so already. Not called for a stream whose client is gone. */
+void http_stream_await(struct http_stream *s);
+/* No more pieces. What waits still goes out. The stream and its request are not to be touched any
+ * more. */
+void http_stream_end(struct http_stream *s);
+/* The same, but without a last chunk: the client learns that something is missing. */
+void http_stream_break(struct http_stream *s);

@@ -39,6 +39,7 @@ enum exchange_state {
     EXCHANGE_READING,   /* the headers too                    */
     EXCHANGE_HANDED,    /* the handler is being called        */
     EXCHANGE_SUSPENDED, /* it returned and will answer later  */
+    EXCHANGE_STREAMING, /* its owner has not said all; without a connection if the client left */
     EXCHANGE_ANSWERED,  /* queued; goes out as the client can */
 };
 
@@ -58,6 +59,19 @@ struct client {
     struct farewell *linger;   /* libmicrohttpd is done with it; `fd` is ours          */
 };
 
+/* What waits is len bytes from `start` of the room. */
+struct http_stream {
+    char *bytes;
+    size_t start;
+    size_t len;
+    size_t cap;
+    bool is_begun;
+    bool is_paused; /* all is said for now: libmicrohttpd does not look at it           */
+    bool is_cut;    /* it ends without an end                                           */
+    bool awaits;    /* its owner wants to know when it is drained                       */
+    bool was_told;  /* that the server stops                                            */
+};
+
 struct exchange {
     struct http_request request; /* first, so that one is found from the other */
     struct http_server *server;
@@ -74,8 +88,9 @@ struct exchange {
     uint32_t body_cap;
     uint32_t body_announced; /* 0: in chunks             */
     uint64_t body_seen;      /* what was dropped included */
+    struct http_stream stream;
     struct exchange *next;
-    struct exchange **link; /* what points to us among the pending */
+    struct exchange **link; /* what points to us among the pending, or the streams */
 };
 
 struct http_server {
@@ -97,11 +112,15 @@ struct http_server {
     uint32_t connections_max;
     uint32_t per_address_max;
     uint32_t idle_s;
+    size_t stream_max;
+    size_t stream_total_max;
+    size_t stream_total; /* bytes that wait in all streams */
     struct client *clients;
     struct client *free_clients;
     struct exchange *pending; /* with the handler */
-    uint32_t exchange_count;
-    uint32_t answered_count; /* of these: answered, and not yet out */
+    struct exchange *streams; /* that their owners have not ended */
+    uint32_t exchange_count;  /* that have a connection */
+    uint32_t answered_count;  /* of these: answered, and not yet out */
 };
 
 /* exchange.c: callbacks of libmicrohttpd */
@@ -113,6 +132,26 @@ void exchange_end(void *server, struct MHD_Connection *connection, void **exchan
                   enum MHD_RequestTerminationCode why);
 /* Answers with a status, a code and a sentence of our own. */
 void exchange_refuse(struct exchange *x, enum refusal why);
+/* Into one of the server's lists, and out of it again. */
+void exchange_list(struct exchange *x, struct exchange **list);
+void exchange_unlist(struct exchange *x);
+/* What an answer says besides its body. */
+void exchange_head(struct exchange *x, struct MHD_Response *response, const struct http_answer *a);
+/* Takes the response over; NULL is none. False: the connection is going to be closed instead. */
+bool exchange_queue(struct exchange *x, int status, struct MHD_Response *response);
+void exchange_answered(struct exchange *x);
+void exchange_free(struct exchange *x);
+
+/* stream.c */
+/* The connection is over, and the owner does not know. */
+void stream_orphan(struct exchange *x);
+void stream_free(struct exchange *x);
+/* Its client does not read, or is gone. */
+void stream_cut(struct exchange *x);
+/* Every owner hears that the server stops. */
+void streams_stop(struct http_server *s);
+/* No owner is asked or told anything any more. */
+void streams_close(struct http_server *s);
 
 /* http.c: have MHD_run called soon */
 void http_wake(struct http_server *s);

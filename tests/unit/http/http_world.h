@@ -11,6 +11,7 @@
  *   /parts...  is answered at once, with the segments of the path
  *   /denied... is not admitted
  *   /memory    is answered with the size of the request's arena
+ *   /count...  is a stream of as many lines as the query says, written as the client takes them
  *   the rest   is answered at once, with a description of the request
  */
 #pragma once
@@ -47,6 +48,7 @@ struct world {
     uint32_t held_count; /* guarded */
     uint32_t asked;      /* guarded: times that admit was called */
     uint32_t gone;       /* guarded */
+    uint32_t stopping;   /* guarded */
     uint32_t pending;    /* as http_pending said when it was asked */
     uint16_t port;
 };
@@ -167,13 +169,70 @@ static inline int admit(void *self, struct http_request *r, struct http_answer *
     return 401;
 }
 
+/* --- a stream of numbers ---*/
+
+struct count {
+    struct http_stream *stream;
+    int64_t next;
+    int64_t end;
+};
+
+static inline void count_on(struct count *c)
+{
+    while (c->next < c->end && http_stream_waiting(c->stream) < HTTP_STREAM_LOW) {
+        char line[32];
+        snprintf(line, sizeof line, "%lld\n", (long long)c->next++);
+        must(http_stream_put(c->stream, str_from(line)) == OK);
+    }
+    if (c->next < c->end)
+        http_stream_await(c->stream);
+    else
+        http_stream_end(c->stream);
+}
+
+static inline void count_begin(struct http_request *r)
+{
+    struct count *c = arena_new(&r->arena, struct count);
+    must(r->query && str_parse_i64(r->query->value, &c->end));
+    r->context = c;
+    c->stream =
+        http_stream_begin(r, &(struct http_answer){.status = 200, .content_type = "text/plain"});
+    must(c->stream != NULL);
+    http_stream_await(c->stream);
+}
+
+static inline bool is_count(const struct http_request *r)
+{
+    return str_starts(r->path, STR("/count"));
+}
+
+static inline void drained(void *self, struct http_request *r)
+{
+    (void)self;
+    if (is_count(r))
+        count_on(r->context);
+}
+
 static inline void gone(void *self, struct http_request *r)
 {
     struct world *w = self;
     if (str_starts(r->path, STR("/gone")))
         answer_described(r);
+    else if (is_count(r))
+        http_stream_end(((struct count *)r->context)->stream);
     uv_mutex_lock(&w->mutex);
     w->gone++;
+    uv_cond_broadcast(&w->changed);
+    uv_mutex_unlock(&w->mutex);
+}
+
+/* A count has an end of its own. */
+static inline void stopping(void *self, struct http_request *r)
+{
+    struct world *w = self;
+    (void)r;
+    uv_mutex_lock(&w->mutex);
+    w->stopping++;
     uv_cond_broadcast(&w->changed);
     uv_mutex_unlock(&w->mutex);
 }
@@ -193,6 +252,8 @@ static inline void serve(void *self, struct http_request *r)
         answer_text(r, parts_of(r));
     } else if (str_eq(r->path, STR("/memory"))) {
         answer_text(r, memory_of(r));
+    } else if (is_count(r)) {
+        count_begin(r);
     } else if (str_starts(r->path, STR("/gone"))) {
         return; /* gone() knows it again */
     } else {
@@ -245,7 +306,12 @@ static inline struct world *world_open(struct http_options options)
     w->order.data = w;
     if (!options.address)
         options.address = "127.0.0.1";
-    const struct http_handler handler = {.self = w, .serve = serve, .admit = admit, .gone = gone};
+    const struct http_handler handler = {.self = w,
+                                         .serve = serve,
+                                         .admit = admit,
+                                         .gone = gone,
+                                         .drained = drained,
+                                         .stopping = stopping};
     w->server = http_open(&w->loop, &options, handler, why, sizeof why);
     if (!w->server)
         fprintf(stderr, "%s\n", why);

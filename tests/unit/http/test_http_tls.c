@@ -78,6 +78,22 @@ TEST(requests_over_tls_are_served_and_marked)
     arena_fini(&a);
 }
 
+TEST(a_stream_over_tls_arrives_whole)
+{
+    struct arena a = {0};
+    struct world *w = world_open(make_certificates());
+    struct str said = over_tls(w, &a, "", "GET /count?to=300000 HTTP/1.1\\r\\n" CLOSING);
+    CHECK(str_starts(said, STR("HTTP/1.1 200 OK\r\n")));
+    CHECK(has_text(said, "\n0\n1\n2\n"));
+    CHECK(str_ends(said, STR("\n299999\n\r\n0\r\n\r\n")));
+    said = over_tls(w, &a, "", "GET /count?to=300000 HTTP/1.0\\r\\n" CLOSING);
+    CHECK(str_ends(said, STR("\n299999\n")));
+    CHECK(gone_count(w) == 0);
+    world_close(w);
+    remove_certificates();
+    arena_fini(&a);
+}
+
 TEST(whoever_sends_far_too_much_over_tls_hears_of_it)
 {
     struct arena a = {0};
