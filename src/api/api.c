@@ -4,6 +4,7 @@
 
 #include "api/auth.h"
 #include "api/call.h"
+#include "api/flow.h"
 #include "api/origin.h"
 #include "api/params.h"
 #include "api/reply.h"
@@ -22,6 +23,7 @@ struct api {
     struct call *last;
     struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
     int64_t last_number;            /* positive: the others are the daemon's own */
+    struct flows flows;
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords)
@@ -41,6 +43,11 @@ const struct api_engine *call_engine(const struct call *call)
 struct passwords *call_passwords(const struct call *call)
 {
     return call->api->passwords;
+}
+
+struct flows *call_flows(const struct call *call)
+{
+    return &call->api->flows;
 }
 
 /* ---- texts ---- */
@@ -198,7 +205,7 @@ static enum served serve_once(struct call *call)
 }
 
 /* What was seen may leave once it is durable. */
-static void let_out(struct call *call)
+void call_let_out(struct call *call)
 {
     const struct api_engine *engine = &call->api->engine;
     if (engine->durable(engine->self) >= call->seen)
@@ -222,7 +229,7 @@ static void try(struct call *call)
         reply_failure(call, ERR_UNAVAILABLE);
         call_answer(call);
     } else if (serve_once(call) == SERVED_REPLY) {
-        let_out(call);
+        call_let_out(call);
     }
 }
 
@@ -312,14 +319,44 @@ static void gone(void *self, struct http_request *request)
     (void)self;
     if (!call || call->waits == WAITS_NOT || call->waits == WAITS_PASSWORD)
         return;
+    if (call->flow) {
+        flow_gone(call->flow);
+        return;
+    }
     call_resume(call);
     reply_failure(call, ERR_UNKNOWN);
     call_answer(call);
 }
 
+static void drained(void *self, struct http_request *request)
+{
+    struct call *call = request->context;
+    (void)self;
+    if (call->flow)
+        flow_drained(call->flow);
+}
+
+static void stopping(void *self, struct http_request *request)
+{
+    struct call *call = request->context;
+    (void)self;
+    if (call->flow)
+        flow_stopping(call->flow);
+}
+
 struct http_handler api_handler(struct api *api)
 {
-    return (struct http_handler){.self = api, .serve = serve, .admit = admit, .gone = gone};
+    return (struct http_handler){.self = api,
+                                 .serve = serve,
+                                 .admit = admit,
+                                 .gone = gone,
+                                 .drained = drained,
+                                 .stopping = stopping};
+}
+
+bool api_pump(struct api *api)
+{
+    return flows_pump(&api->flows);
 }
 
 /* ---- what the engine tells ---- */
@@ -384,7 +421,7 @@ void api_runs(struct api *api, int64_t number, const struct record *runs, uint32
         return;
     }
     runs_told(call, runs, count);
-    let_out(call);
+    call_let_out(call);
 }
 
 /* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may
@@ -406,6 +443,7 @@ static struct call *take_held(struct api *api, int64_t turn)
 
 void api_durable(struct api *api, int64_t turn)
 {
+    flows_durable(&api->flows);
     for (struct call *call = take_held(api, turn), *next; call; call = next) {
         next = call->next;
         call_answer(call);
@@ -414,6 +452,7 @@ void api_durable(struct api *api, int64_t turn)
 
 void api_reloaded(struct api *api)
 {
+    flows_reloaded(&api->flows);
     for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
         next = call->next;
         arena_rewind(call->arena, call->mark);
@@ -425,6 +464,7 @@ void api_free(struct api *api)
 {
     if (!api)
         return;
+    flows_end(&api->flows);
     while (api->first) {
         struct call *call = api->first;
         /* What was handed over may yet be done. */

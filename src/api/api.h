@@ -65,6 +65,8 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
 void api_failed(struct api *api, int64_t request, err why);
 /* What engine.runs found; records of other tables than old_run are not among them. */
 void api_runs(struct api *api, int64_t number, const struct record *runs, uint32_t count, err why);
+/* A little of what can wait: answers that are told in pieces. True: there is more. */
+bool api_pump(struct api *api);
 /* The store went on: let out the reads that waited for this turn. */
 void api_durable(struct api *api, int64_t turn);
 /* The core was dropped and loaded again: what held reads saw may never have been. They are

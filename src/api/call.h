@@ -19,6 +19,7 @@
 #include "model/problem.h"
 
 struct call;
+struct flow;
 struct resource;
 struct route;
 
@@ -43,7 +44,7 @@ struct caller {
     struct str actor; /* for commands                         */
 };
 
-enum call_wait { WAITS_NOT, WAITS_PASSWORD, WAITS_DURABLE, WAITS_OUTCOME, WAITS_RUNS };
+enum call_wait { WAITS_NOT, WAITS_PASSWORD, WAITS_DURABLE, WAITS_OUTCOME, WAITS_RUNS, WAITS_FLOW };
 
 struct call {
     struct api *api;
@@ -75,6 +76,8 @@ struct call {
     const struct resource *resource;
     struct str secret; /* a token's text, told once */
 
+    struct flow *flow; /* its answer comes in pieces */
+
     enum call_wait waits;
     struct call *next, *prev;   /* among all that wait  */
     struct call *next_numbered; /* in its bucket        */
@@ -100,8 +103,10 @@ enum served call_await_failed(struct call *call, err why);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);
-/* Give the reply; the call is gone afterwards. */
+/* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
+ * durable. */
 void call_answer(struct call *call);
+void call_let_out(struct call *call);
 
 /* What the room's files need of the api itself. */
 const struct api_engine *call_engine(const struct call *call);

@@ -1,149 +1,189 @@
 #include "api/lists.h"
 
+#include "api/flow.h"
 #include "api/params.h"
 #include "api/query.h"
 #include "api/reply.h"
 #include "api/route.h"
 #include "core/sort.h"
 
-/* One answer is one text; a longer one could not be written (buf.h) nor read by anybody. */
-enum { LIST_BYTES_MAX = 1 << 30 };
-enum { ROW_BYTES_GUESS = 320, ROOM_MAX = 256 << 20 };
+/* A list of fewer objects is one text; a longer one comes in pieces, so many at a time. */
+enum { AT_ONCE_MAX = 1000, LOOK_MAX = 1000, WRITE_MAX = 200, ROW_BYTES_GUESS = 320 };
 
-struct ids {
-    int64_t *at;
+/* An object that was chosen, and what it is put in order by. */
+struct chosen {
+    int64_t id;
+    uint32_t cohort;
+};
+
+struct found {
+    struct chosen *at;
     uint32_t count;
+};
+
+/* A list on its way. Objects may come and go meanwhile: it is not a snapshot (DECISIONS D17). */
+struct walk {
+    struct flow flow;
+    struct choice choice;
+    struct query query;
+    int64_t last; /* id, or place in choice.ids, that was looked at last */
+    int64_t end;  /* ids above it came later                             */
+    bool is_collected;
+    struct found all, part;
+    uint32_t total;     /* as many there are            */
+    uint64_t first_row; /* of the part that was written */
+    bool has_more;      /* behind the part              */
 };
 
 /* ---- choosing ---- */
 
-static uint32_t cohort_of(const struct call *call, int64_t id)
+static bool is_kept(struct walk *w, struct call *call, const struct record *record)
 {
+    return (!w->choice.keeps || w->choice.keeps(&w->choice, call, record)) &&
+           query_keeps(&w->query, call->core, record, call->arena);
+}
+
+/* All of them, in the order of their ids or the other way round: nothing needs to be read. */
+static bool is_plain(const struct walk *w)
+{
+    return !w->choice.keeps && w->query.count == 0 && !w->query.sort &&
+           w->choice.resource->order != ORDER_BY_COHORT;
+}
+
+static void look_at(struct walk *w, struct call *call, int64_t id)
+{
+    const enum table table = w->choice.resource->shape->table;
+    struct chosen *c = &w->all.at[w->all.count];
     struct record record;
-    return core_record(call->core, TABLE_NODEROLE, id, &record) ? record.noderole.cohort : 0;
+    *c = (struct chosen){.id = id};
+    if (!is_plain(w)) {
+        const struct arena_mark mark = arena_mark(call->arena);
+        const bool kept = core_record(call->core, table, id, &record) && is_kept(w, call, &record);
+        arena_rewind(call->arena, mark);
+        if (!kept)
+            return;
+        c->cohort = table == TABLE_NODEROLE ? record.noderole.cohort : 0;
+    }
+    w->all.count++;
 }
 
-/* They come by id and stay so within a cohort: a counting sort, as cohorts are small numbers. */
-static struct ids by_cohort(struct call *call, struct ids ids)
+/* Looks at `budget` more objects at most. True: that was the last. */
+static bool collect(struct walk *w, struct call *call, uint32_t budget)
 {
-    uint32_t *cohorts = arena_array(call->arena, uint32_t, ids.count + 1);
-    uint32_t highest = 0;
-    for (uint32_t i = 0; i < ids.count; i++) {
-        cohorts[i] = cohort_of(call, ids.at[i]);
-        highest = cohorts[i] > highest ? cohorts[i] : highest;
+    const enum table table = w->choice.resource->shape->table;
+    while (budget--) {
+        if (w->choice.ids) {
+            if (w->last >= w->end)
+                return true;
+            look_at(w, call, w->choice.ids[w->last++]);
+            continue;
+        }
+        const int64_t id = core_next_id(call->core, table, w->last);
+        if (!id || w->all.count == w->end)
+            return true;
+        look_at(w, call, id);
+        w->last = id;
     }
-    uint32_t *places = arena_array(call->arena, uint32_t, highest + 2u);
-    for (uint32_t i = 0; i < ids.count; i++)
-        places[cohorts[i] + 1]++;
-    for (uint32_t i = 0; i <= highest; i++)
-        places[i + 1] += places[i];
-    struct ids sorted = {arena_array(call->arena, int64_t, ids.count + 1), ids.count};
-    for (uint32_t i = 0; i < ids.count; i++)
-        sorted.at[places[cohorts[i]]++] = ids.at[i];
-    return sorted;
+    return false;
 }
 
-static struct ids newest_first(struct ids ids)
+/* ---- order ---- */
+
+static void reverse(struct found found)
 {
-    for (uint32_t i = 0; i < ids.count / 2; i++) {
-        const int64_t id = ids.at[i];
-        ids.at[i] = ids.at[ids.count - 1 - i];
-        ids.at[ids.count - 1 - i] = id;
+    for (uint32_t i = 0; i < found.count / 2; i++) {
+        const struct chosen c = found.at[i];
+        found.at[i] = found.at[found.count - 1 - i];
+        found.at[found.count - 1 - i] = c;
     }
-    return ids;
 }
 
-static struct ids in_usual_order(struct call *call, enum resource_order order, struct ids ids)
+static int cmp_cohorts(const void *a, const void *b)
 {
-    switch (order) {
-    case ORDER_BY_ID: return ids;
-    case ORDER_NEWEST_FIRST: return newest_first(ids);
-    case ORDER_BY_COHORT: return by_cohort(call, ids);
-    }
-    impossible("an order outside the enum");
+    const uint32_t x = ((const struct chosen *)a)->cohort, y = ((const struct chosen *)b)->cohort;
+    return (x > y) - (x < y);
 }
 
 struct sorted {
     struct shape_value value;
-    int64_t id;
+    struct chosen chosen;
 };
 
-static int cmp_sorted(const void *a, const void *b)
+static int cmp_values(const void *a, const void *b)
 {
     return query_compare(&((const struct sorted *)a)->value, &((const struct sorted *)b)->value);
 }
 
-static struct ids by_field(struct call *call, const struct shape *shape, const struct query *query,
-                           struct ids ids)
+static void sort_by_field(struct walk *w, struct call *call)
 {
     struct record record;
-    struct sorted *items = arena_array(call->arena, struct sorted, ids.count + 1);
-    for (uint32_t i = 0; i < ids.count; i++) {
-        must(core_record(call->core, shape->table, ids.at[i], &record));
-        items[i].value = shape_value(query->sort, call->core, &record, call->arena);
-        items[i].id = ids.at[i];
+    const enum table table = w->choice.resource->shape->table;
+    struct sorted *items = arena_array(call->arena, struct sorted, w->all.count + (size_t)1);
+    for (uint32_t i = 0; i < w->all.count; i++) {
+        items[i].chosen = w->all.at[i];
+        if (core_record(call->core, table, w->all.at[i].id, &record))
+            items[i].value = shape_value(w->query.sort, call->core, &record, call->arena);
     }
-    sort_items(items, ids.count, sizeof *items, cmp_sorted, call->arena);
-    for (uint32_t i = 0; i < ids.count; i++)
-        ids.at[i] = items[i].id;
-    return query->is_descending ? newest_first(ids) : ids;
+    sort_items(items, w->all.count, sizeof *items, cmp_values, call->arena);
+    for (uint32_t i = 0; i < w->all.count; i++)
+        w->all.at[i] = items[i].chosen;
+    if (w->query.is_descending)
+        reverse(w->all);
 }
 
-static bool is_chosen(const struct choice *choice, struct call *call, const struct query *query,
-                      int64_t id)
+static void put_in_order(struct walk *w, struct call *call)
 {
-    struct record record;
-    if (!choice->keeps && query->count == 0)
-        return true;
-    const struct arena_mark mark = arena_mark(call->arena);
-    const bool chosen = core_record(call->core, choice->resource->shape->table, id, &record) &&
-                        (!choice->keeps || choice->keeps(choice, call, &record)) &&
-                        query_keeps(query, call->core, &record, call->arena);
-    arena_rewind(call->arena, mark);
-    return chosen;
-}
-
-/* By id ascending. */
-static struct ids choose(struct call *call, const struct choice *choice, const struct query *query)
-{
-    const enum table table = choice->resource->shape->table;
-    const size_t room =
-        (choice->ids ? choice->id_count : core_count(call->core, table)) + (size_t)1;
-    struct ids ids = {arena_array(call->arena, int64_t, room), 0};
-    for (uint32_t i = 0; choice->ids && i < choice->id_count; i++)
-        if (is_chosen(choice, call, query, choice->ids[i]))
-            ids.at[ids.count++] = choice->ids[i];
-    for (int64_t id = choice->ids ? 0 : core_next_id(call->core, table, 0); id;
-         id = core_next_id(call->core, table, id))
-        if (is_chosen(choice, call, query, id))
-            ids.at[ids.count++] = id;
-    return ids;
+    if (w->query.sort) {
+        sort_by_field(w, call);
+        return;
+    }
+    if (w->choice.ids)
+        return;
+    switch (w->choice.resource->order) {
+    case ORDER_BY_ID: return;
+    case ORDER_NEWEST_FIRST: reverse(w->all); return;
+    case ORDER_BY_COHORT:
+        sort_items(w->all.at, w->all.count, sizeof *w->all.at, cmp_cohorts, call->arena);
+        return;
+    }
+    impossible("an order outside the enum");
 }
 
 /* ---- a part of it ---- */
 
 /* Where the part begins. Where ids say the order, one that is gone has still a place in it. */
-static bool find_after(const struct choice *choice, const struct query *query, struct ids ids,
-                       uint32_t *out_first)
+static bool find_after(const struct walk *w, uint32_t *out_first)
 {
-    const enum resource_order order = choice->resource->order;
-    const bool up = !query->sort && order == ORDER_BY_ID && !choice->ids;
-    const bool down = !query->sort && order == ORDER_NEWEST_FIRST;
-    for (uint32_t i = 0; i < ids.count; i++) {
-        const bool is_it = ids.at[i] == query->after;
-        if (is_it || (up && ids.at[i] > query->after) || (down && ids.at[i] < query->after)) {
+    const enum resource_order order = w->choice.resource->order;
+    const bool is_usual = !w->query.sort && !w->choice.ids;
+    const bool up = is_usual && order == ORDER_BY_ID,
+               down = is_usual && order == ORDER_NEWEST_FIRST;
+    for (uint32_t i = 0; i < w->all.count; i++) {
+        const int64_t id = w->all.at[i].id;
+        const bool is_it = id == w->query.after;
+        if (is_it || (up && id > w->query.after) || (down && id < w->query.after)) {
             *out_first = is_it ? i + 1 : i;
             return true;
         }
     }
-    *out_first = ids.count;
+    *out_first = w->all.count;
     return up || down;
 }
 
-static struct ids part_of(const struct query *query, struct ids ids, uint32_t first)
+static bool take_part(struct walk *w, struct call *call)
 {
-    const uint32_t left = ids.count - first;
-    return (struct ids){ids.at + first, query->limit && query->limit < left ? query->limit : left};
+    uint32_t first = 0;
+    if (w->query.has_after && !find_after(w, &first)) {
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
+                    STR("after: there is no such object in this list any more; begin again"));
+        return false;
+    }
+    const uint32_t left = w->all.count - first;
+    const uint32_t limit = w->query.limit;
+    w->part = (struct found){w->all.at + first, limit && limit < left ? limit : left};
+    w->total = w->all.count;
+    w->has_more = w->part.count && w->part.count < left;
+    return true;
 }
 
 static void put_escaped(struct buf *b, struct str s)
@@ -184,39 +224,108 @@ static void link_next(struct call *call, int64_t last)
 
 /* ---- writing ---- */
 
-static bool write_rows(struct call *call, const struct shape *shape, struct ids ids, struct buf *b)
+/* Rows from `first` on; what is gone by now is left out. */
+static void write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t max,
+                       struct buf *b)
 {
+    const struct shape *shape = w->choice.resource->shape;
     const uint64_t mask = reply_mask(call, shape);
     struct record record;
-    if (!call->wanted) /* growing a long text means copying it, again and again */
-        buf_room(b,
-                 ids.count < ROOM_MAX / ROW_BYTES_GUESS ? ids.count * ROW_BYTES_GUESS : ROOM_MAX);
-    buf_put_c(b, '[');
-    for (uint32_t i = 0; i < ids.count && b->len <= LIST_BYTES_MAX; i++) {
-        must(core_record(call->core, shape->table, ids.at[i], &record));
-        buf_put_z(b, i ? ",\n" : "");
+    if (first <= w->first_row)
+        w->first_row = UINT64_MAX;
+    for (uint64_t i = first; i < w->part.count && i < first + max; i++) {
+        if (!core_record(call->core, shape->table, w->part.at[i].id, &record))
+            continue;
+        buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
+        if (w->first_row == UINT64_MAX)
+            w->first_row = i;
         shape_write(shape, call->core, &record, mask, b);
     }
-    buf_put_c(b, ']');
-    return b->len <= LIST_BYTES_MAX;
 }
 
-static enum served reply_part(struct call *call, const struct shape *shape, struct ids all,
-                              struct ids part)
+static void begin_reply(struct walk *w, struct call *call)
 {
-    struct buf b = buf_in(call->arena), total = buf_in(call->arena);
-    if (call->request->method != HTTP_HEAD && !write_rows(call, shape, part, &b)) {
-        reply_error(call, 409, "limit_reached",
-                    STR("the list is longer than one answer may be; ask for a part of it (limit) "
-                        "or for fewer keys (x-return-attributes)"));
-        return SERVED_REPLY;
-    }
-    reply_json(call, shape->type, "list", buf_str(&b));
-    buf_put_u64(&total, all.count);
+    struct buf total = buf_in(call->arena);
+    reply_json(call, w->choice.resource->shape->type, "list", STR(""));
+    buf_put_u64(&total, w->total);
     reply_header(call, "X-Total-Count", buf_str(&total));
-    if (part.count && part.at + part.count < all.at + all.count)
-        link_next(call, part.at[part.count - 1]);
+    if (w->has_more)
+        link_next(call, w->part.at[w->part.count - 1].id);
+}
+
+static enum served write_part(struct walk *w, struct call *call)
+{
+    begin_reply(w, call);
+    if (call->request->method == HTTP_HEAD)
+        return SERVED_REPLY;
+    struct buf b = buf_in(call->arena);
+    buf_room(&b, w->part.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
+    buf_put_c(&b, '[');
+    write_rows(w, call, 0, UINT32_MAX, &b);
+    buf_put_c(&b, ']');
+    call->reply.body = buf_str(&b);
     return SERVED_REPLY;
+}
+
+static enum served reply_at_once(struct walk *w, struct call *call)
+{
+    must(collect(w, call, UINT32_MAX));
+    put_in_order(w, call);
+    return take_part(w, call) ? write_part(w, call) : SERVED_REPLY;
+}
+
+/* Where ids are the order and nothing is left out, nobody looks at what comes before and after. */
+static bool is_page(const struct walk *w)
+{
+    return w->query.limit && w->query.limit <= AT_ONCE_MAX && is_plain(w) && !w->choice.ids &&
+           w->choice.resource->order == ORDER_BY_ID;
+}
+
+static enum served reply_page(struct walk *w, struct call *call)
+{
+    w->total = (uint32_t)w->end;
+    w->end = w->query.limit;
+    w->last = w->query.has_after ? w->query.after : 0;
+    must(collect(w, call, UINT32_MAX));
+    w->part = w->all;
+    w->has_more = core_next_id(call->core, w->choice.resource->shape->table, w->last) != 0;
+    return write_part(w, call);
+}
+
+/* ---- in pieces ---- */
+
+static enum flow_step end_collecting(struct walk *w, struct call *call)
+{
+    w->is_collected = true;
+    put_in_order(w, call);
+    if (!take_part(w, call)) {
+        reply_problems(call, call->problems);
+        return FLOW_REPLY;
+    }
+    begin_reply(w, call);
+    return call->request->method == HTTP_HEAD ? FLOW_REPLY : FLOW_MORE;
+}
+
+static enum flow_step step(struct call *call, struct buf *out)
+{
+    struct walk *w = call->flow->self;
+    if (!w->is_collected)
+        return collect(w, call, LOOK_MAX) ? end_collecting(w, call) : FLOW_MORE;
+    const uint64_t first = call->flow->place;
+    buf_put_z(out, first ? "" : "[");
+    write_rows(w, call, first, WRITE_MAX, out);
+    call->flow->place = first + WRITE_MAX;
+    if (call->flow->place < w->part.count)
+        return FLOW_MORE;
+    buf_put_c(out, ']');
+    return FLOW_END;
+}
+
+static enum served begin_walk(struct walk *w, struct call *call)
+{
+    w->flow = (struct flow){.step = step, .self = w};
+    reply_json(call, w->choice.resource->shape->type, "list", STR(""));
+    return flow_begin(call, &w->flow);
 }
 
 static enum served refuse_query(struct call *call, struct query_trouble trouble)
@@ -226,22 +335,26 @@ static enum served refuse_query(struct call *call, struct query_trouble trouble)
     return SERVED_REPLY;
 }
 
+static struct walk *walk_new(struct call *call, const struct choice *choice,
+                             const struct query *query)
+{
+    struct walk *w = arena_new(call->arena, struct walk);
+    const enum table table = choice->resource->shape->table;
+    w->choice = *choice;
+    w->query = *query;
+    w->first_row = UINT64_MAX;
+    w->end = choice->ids ? choice->id_count : core_count(call->core, table);
+    w->all.at = arena_array(call->arena, struct chosen, (size_t)w->end + 1);
+    return w;
+}
+
 static enum served reply_query(struct call *call, const struct choice *choice,
                                const struct query *query)
 {
-    const struct shape *shape = choice->resource->shape;
-    struct ids ids = choose(call, choice, query);
-    uint32_t first = 0;
-    if (query->sort)
-        ids = by_field(call, shape, query, ids);
-    else if (!choice->ids)
-        ids = in_usual_order(call, choice->resource->order, ids);
-    if (query->has_after && !find_after(choice, query, ids, &first)) {
-        call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
-                    STR("after: there is no such object in this list any more; begin again"));
-        return SERVED_REPLY;
-    }
-    return reply_part(call, shape, ids, part_of(query, ids, first));
+    struct walk *w = walk_new(call, choice, query);
+    if (is_page(w))
+        return reply_page(w, call);
+    return w->end <= AT_ONCE_MAX ? reply_at_once(w, call) : begin_walk(w, call);
 }
 
 enum served reply_choice(struct call *call, const struct choice *choice)
@@ -316,7 +429,9 @@ enum served serve_match(struct call *call)
         query_read_object(shape, call->params, call->arena, &query);
     if (trouble.text)
         return refuse_query(call, trouble);
-    if (query.count == 0)
-        return reply_part(call, shape, (struct ids){0}, (struct ids){0});
+    if (query.count == 0) {
+        reply_json(call, shape->type, "list", STR("[]"));
+        return SERVED_REPLY;
+    }
     return reply_query(call, &(struct choice){.resource = call->route->resource}, &query);
 }

@@ -1,7 +1,8 @@
 /* lists.h - many objects at once: lists, nested lists, matches, samples.
  *
- * Ids are chosen and put in order first, then each object is written straight into the answer: the
- * cost is one look per object that there is and one line of JSON per object that is shown.
+ * Objects are looked at one by one and put in order, then each is written straight into the
+ * answer. A long list is told in pieces (flow.h): each looks at so many objects, or writes so many,
+ * and everybody else comes in between. It is no snapshot of one moment.
  */
 #pragma once
 

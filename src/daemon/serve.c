@@ -129,7 +129,8 @@ static bool wants_stop(void *self)
 static bool work(void *self, uint64_t until_ns)
 {
     struct daemon *d = self;
-    return content_pump(&d->content, until_ns);
+    const bool more = d->loop.api && api_pump(d->loop.api);
+    return content_pump(&d->content, until_ns) || more;
 }
 
 /* ---- signals ---- */

@@ -30,6 +30,12 @@ struct asked {
     const char *said[8]; /* "Name: value" */
     uint32_t said_count;
     struct arena kept; /* what was answered lies here */
+
+    /* When it is told in pieces. */
+    bool is_streamed, is_gone, is_broken, is_awaited;
+    uint32_t pieces;
+    size_t window; /* bytes that the client takes before it must be waited for; 0: any */
+    struct buf told;
 };
 
 struct front {
@@ -63,19 +69,73 @@ struct str http_header(const struct http_request *request, const char *name)
     return STR("");
 }
 
-void http_answer(struct http_request *request, const struct http_answer *answer)
+static void asked_head(struct asked *a, const struct http_answer *answer)
 {
-    struct asked *a = (struct asked *)request;
-    CHECK(++a->answers == 1);
     a->status = answer->status;
     a->type = str_z(&a->kept, str_from(answer->content_type));
-    a->body = str_z(&a->kept, answer->body);
     for (uint32_t i = 0; i < answer->header_count; i++)
         a->said[a->said_count++] =
             str_z(&a->kept, str_join3(&a->kept, str_from(answer->headers[i].name), STR(": "),
                                       answer->headers[i].value));
-    arena_fini(&request->arena);
-    *request = (struct http_request){.method = HTTP_OTHER};
+}
+
+static void asked_over(struct asked *a, struct str body)
+{
+    CHECK(++a->answers == 1);
+    a->body = str_z(&a->kept, body);
+    arena_fini(&a->request.arena);
+    a->request = (struct http_request){.method = HTTP_OTHER};
+}
+
+void http_answer(struct http_request *request, const struct http_answer *answer)
+{
+    struct asked *a = (struct asked *)request;
+    CHECK(!a->is_streamed);
+    asked_head(a, answer);
+    asked_over(a, answer->body);
+}
+
+struct http_stream *http_stream_begin(struct http_request *request, const struct http_answer *head)
+{
+    struct asked *a = (struct asked *)request;
+    CHECK(!a->is_streamed && a->answers == 0);
+    asked_head(a, head);
+    a->is_streamed = true;
+    a->told = buf_in(&a->kept);
+    return (struct http_stream *)a;
+}
+
+err http_stream_put(struct http_stream *s, struct str piece)
+{
+    struct asked *a = (struct asked *)s;
+    CHECK(a->is_streamed && a->answers == 0 && piece.len);
+    if (a->is_gone)
+        return ERR_UNAVAILABLE;
+    if (a->window && a->told.len + piece.len > a->window)
+        return ERR_LIMIT;
+    buf_put_str(&a->told, piece);
+    a->pieces++;
+    return OK;
+}
+
+void http_stream_await(struct http_stream *s)
+{
+    struct asked *a = (struct asked *)s;
+    CHECK(!a->is_awaited);
+    a->is_awaited = true;
+}
+
+void http_stream_end(struct http_stream *s)
+{
+    struct asked *a = (struct asked *)s;
+    asked_over(a, buf_str(&a->told));
+}
+
+void http_stream_break(struct http_stream *s)
+{
+    struct asked *a = (struct asked *)s;
+    a->is_broken = true;
+    http_stream_end(s);
 }
 
 /* ---- the engine ---- */
@@ -221,6 +281,8 @@ static inline struct asked *ask_with(struct front *f, enum http_method method, c
     asked_send(f, a);
     while (f->line_count)
         front_take(f);
+    while (!a->answers && api_pump(f->api))
+        ;
     return a;
 }
 

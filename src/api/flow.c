@@ -1,0 +1,267 @@
+#include "api/flow.h"
+
+#include <stdlib.h>
+
+#include "api/reply.h"
+
+/* What one flow may hold back before it is asked for more. */
+enum { HELD_MAX = 1 << 20 };
+
+struct flow_piece {
+    struct arena arena; /* the text lies here */
+    struct str text;
+    int64_t seen;   /* leaves when this turn is durable        */
+    uint64_t place; /* where the flow was before it            */
+    bool is_last;   /* what comes with it is the end           */
+    struct flow_piece *next;
+};
+
+static void count_ready(struct flow *flow, bool is_ready)
+{
+    struct flows *flows = call_flows(flow->call);
+    if (flow->is_ready == is_ready)
+        return;
+    flow->is_ready = is_ready;
+    flows->ready += is_ready ? 1 : (uint32_t)-1;
+}
+
+void flow_wake(struct flow *flow)
+{
+    if (!flow->is_over && !flow->is_blocked)
+        count_ready(flow, true);
+}
+
+enum served flow_begin(struct call *call, struct flow *flow)
+{
+    struct flows *flows = call_flows(call);
+    must(!call->flow && call->reply.status == 200);
+    call->flow = flow;
+    flow->call = call;
+    flow->next = flows->first;
+    if (flows->first)
+        flows->first->prev = flow;
+    flows->first = flow;
+    call_wait(call, WAITS_FLOW);
+    flow_wake(flow);
+    return SERVED_LATER;
+}
+
+/* ---- pieces ---- */
+
+static struct flow_piece *piece_new(uint64_t place)
+{
+    struct flow_piece *piece = calloc(1, sizeof *piece);
+    must(piece);
+    piece->place = place;
+    return piece;
+}
+
+static void piece_free(struct flow_piece *piece)
+{
+    arena_fini(&piece->arena);
+    free(piece);
+}
+
+static void add_piece(struct flow *flow, struct flow_piece *piece)
+{
+    *(flow->last ? &flow->last->next : &flow->first) = piece;
+    flow->last = piece;
+    flow->held += piece->text.len;
+}
+
+static void drop_first(struct flow *flow)
+{
+    struct flow_piece *piece = flow->first;
+    flow->first = piece->next;
+    if (!flow->first)
+        flow->last = NULL;
+    flow->held -= piece->text.len;
+    piece_free(piece);
+}
+
+static void drop_all(struct flow *flow)
+{
+    while (flow->first)
+        drop_first(flow);
+}
+
+/* ---- the end ---- */
+
+/* Out of every list; the call is its own again. */
+static void leave(struct flow *flow)
+{
+    struct flows *flows = call_flows(flow->call);
+    count_ready(flow, false);
+    drop_all(flow);
+    *(flow->prev ? &flow->prev->next : &flows->first) = flow->next;
+    if (flow->next)
+        flow->next->prev = flow->prev;
+    call_resume(flow->call);
+    flow->call->flow = NULL;
+}
+
+/* The call and everything in it is gone afterwards. */
+static void finish(struct flow *flow, bool is_whole)
+{
+    struct http_stream *stream = flow->stream;
+    leave(flow);
+    if (is_whole)
+        http_stream_end(stream);
+    else
+        http_stream_break(stream);
+}
+
+/* ---- letting out ---- */
+
+static bool open_stream(struct flow *flow)
+{
+    struct call *call = flow->call;
+    const struct http_answer head = {.status = call->reply.status,
+                                     .content_type = call->reply.content_type,
+                                     .headers = call->reply.headers,
+                                     .header_count = call->reply.header_count};
+    flow->stream = http_stream_begin(call->request, &head);
+    if (!flow->stream)
+        leave(flow); /* the request is over */
+    return flow->stream != NULL;
+}
+
+/* Everything that is durable goes out. False: the flow is gone. */
+static bool let_out(struct flow *flow)
+{
+    const struct api_engine *engine = call_engine(flow->call);
+    const int64_t durable = engine->durable(engine->self);
+    while (flow->first && flow->first->seen <= durable) {
+        struct flow_piece *piece = flow->first;
+        if (!flow->stream && !open_stream(flow))
+            return false;
+        const err e = piece->text.len ? http_stream_put(flow->stream, piece->text) : OK;
+        if (e == ERR_LIMIT) {
+            flow->is_blocked = true;
+            count_ready(flow, false);
+            http_stream_await(flow->stream);
+            return true;
+        }
+        const bool is_last = piece->is_last;
+        drop_first(flow); /* also when nobody reads: gone() will say so */
+        if (is_last) {
+            finish(flow, true);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- going on ---- */
+
+static void answer_instead(struct flow *flow)
+{
+    struct call *call = flow->call;
+    must(!flow->stream);
+    leave(flow);
+    call_let_out(call);
+}
+
+static void ask(struct flow *flow)
+{
+    struct call *call = flow->call;
+    const struct api_engine *engine = call_engine(call);
+    struct flow_piece *piece = piece_new(flow->place);
+    struct buf out = buf_in(&piece->arena);
+    call->seen = engine->seen(engine->self);
+    const enum flow_step step = flow->step(call, &out);
+    piece->text = buf_str(&out);
+    piece->seen = flow->is_timeless ? 0 : call->seen;
+    piece->is_last = step == FLOW_END;
+    if (step == FLOW_REPLY) {
+        piece_free(piece);
+        answer_instead(flow);
+        return;
+    }
+    if (piece->text.len || piece->is_last || (flow->is_timeless && !flow->stream))
+        add_piece(flow, piece);
+    else
+        piece_free(piece);
+    flow->is_over = step == FLOW_END;
+    if (step != FLOW_MORE)
+        count_ready(flow, false);
+    let_out(flow);
+}
+
+bool flows_pump(struct flows *flows)
+{
+    for (struct flow *flow = flows->ready ? flows->first : NULL, *next; flow; flow = next) {
+        const struct api_engine *engine = call_engine(flow->call);
+        next = flow->next;
+        flow->call->core = engine->core(engine->self);
+        if (flow->is_ready && flow->call->core && flow->held < HELD_MAX)
+            ask(flow);
+    }
+    /* What is held back is let out by the store, which wakes everybody. */
+    for (const struct flow *flow = flows->ready ? flows->first : NULL; flow; flow = flow->next)
+        if (flow->is_ready && flow->held < HELD_MAX)
+            return true;
+    return false;
+}
+
+void flows_durable(struct flows *flows)
+{
+    for (struct flow *flow = flows->first, *next; flow; flow = next) {
+        next = flow->next;
+        if (!flow->is_blocked)
+            ignore(let_out(flow), "it is looked at no more here");
+    }
+}
+
+/* What was seen and did not leave may never have been. */
+void flows_reloaded(struct flows *flows)
+{
+    for (struct flow *flow = flows->first; flow; flow = flow->next) {
+        if (flow->is_timeless || !flow->first)
+            continue;
+        flow->place = flow->first->place;
+        flow->is_over = false;
+        drop_all(flow);
+        flow_wake(flow);
+    }
+}
+
+void flows_end(struct flows *flows)
+{
+    while (flows->first) {
+        struct flow *flow = flows->first;
+        struct call *call = flow->call;
+        if (flow->stream) {
+            finish(flow, false);
+        } else {
+            leave(flow);
+            reply_failure(call, ERR_UNAVAILABLE);
+            call_answer(call);
+        }
+    }
+}
+
+void flow_gone(struct flow *flow)
+{
+    if (flow->stream) {
+        finish(flow, true);
+        return;
+    }
+    struct call *call = flow->call;
+    leave(flow);
+    reply_failure(call, ERR_UNKNOWN);
+    call_answer(call);
+}
+
+void flow_drained(struct flow *flow)
+{
+    flow->is_blocked = false;
+    if (let_out(flow) && !flow->is_blocked)
+        flow_wake(flow);
+}
+
+void flow_stopping(struct flow *flow)
+{
+    if (flow->is_endless)
+        finish(flow, true);
+}

@@ -1,0 +1,187 @@
+/* Long lists: told in pieces, waited for, made again, cut. */
+#include "tests/unit/api/api_world.h"
+
+enum { NODES = 1500 };
+
+static struct front *crowded(void)
+{
+    struct front *f = front_open();
+    for (int i = 0; i < NODES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%04d", i);
+        world_node(f->w, name, "system");
+    }
+    world_collect(f->w);
+    return f;
+}
+
+static struct asked *begin(struct front *f, enum http_method method, const char *target)
+{
+    struct asked *a = asked_new(f, method, target);
+    asked_header(a, "Authorization", f->bearer);
+    asked_send(f, a);
+    return a;
+}
+
+static void finish(struct front *f, const struct asked *a)
+{
+    for (int i = 0; i < 1000 && !a->answers; i++)
+        ignore(api_pump(f->api), "it says when it is over by answering");
+    CHECK(a->answers == 1);
+}
+
+static uint32_t rows(struct asked *a)
+{
+    return body_of(a)->count;
+}
+
+TEST(a_long_list_comes_in_pieces_and_is_whole)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
+    CHECK(a->answers == 0 && !a->is_streamed);
+    finish(f, a);
+    STATUS(a, 200);
+    CHECK(a->is_streamed && a->pieces > 5 && !a->is_broken);
+    SAYS(a->type, "application/vnd.crowbar.node.list+json; version=2.0");
+    CHECK(rows(a) == NODES);
+    SAID(a, "X-Total-Count: 1500");
+    CHECK(!api_pump(f->api));
+    front_close(f);
+}
+
+TEST(a_long_list_is_sorted_and_cut_like_a_short_one)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false&sort=-name&limit=3");
+    finish(f, a);
+    SAYS(column(a, "name"), "n1499.example.com,n1498.example.com,n1497.example.com");
+    SAID(a, "X-Total-Count: 1500");
+    a = begin(f, HTTP_HEAD, "/api/v2/nodes?name.contains=n00");
+    finish(f, a);
+    SAID(a, "X-Total-Count: 100");
+    SAYS(a->body, "");
+    a = begin(f, HTTP_GET, "/api/v2/nodes?sort=name&after=999999");
+    finish(f, a);
+    STATUS(a, 400);
+    SAYS(at(f, a, "field"), "'after'");
+    front_close(f);
+}
+
+/* Nobody looks at the others for that. */
+TEST(a_page_by_id_is_given_at_once)
+{
+    struct front *f = crowded();
+    struct asked *a = get(f, "/api/v2/nodes?limit=2");
+    CHECK(rows(a) == 2 && !a->is_streamed);
+    CHECK(a->said_count == 2);
+    char total[40];
+    snprintf(total, sizeof total, "X-Total-Count: %u", core_count(f->w->core, TABLE_NODE));
+    SAID(a, total);
+    front_close(f);
+}
+
+TEST(what_is_deleted_while_a_list_is_told_leaves_it_well_formed)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
+    while (!a->is_streamed) {
+        /* It is collected, and nothing of it is written. */
+        if (api_pump(f->api) && !a->is_streamed && f->w->turn > 0)
+            break;
+    }
+    STATUS(ask(f, HTTP_DELETE, "/api/v2/nodes/n0000.example.com", ""), 200);
+    STATUS(ask(f, HTTP_DELETE, "/api/v2/nodes/n0001.example.com", ""), 200);
+    STATUS(ask(f, HTTP_DELETE, "/api/v2/nodes/n1499.example.com", ""), 200);
+    finish(f, a);
+    CHECK(rows(a) >= NODES - 3 && rows(a) <= NODES);
+    front_close(f);
+}
+
+TEST(pieces_wait_until_what_they_tell_is_durable)
+{
+    struct front *f = crowded();
+    f->held = 1;
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes");
+    for (int i = 0; i < 20; i++)
+        ignore(api_pump(f->api), "nothing may come out");
+    CHECK(a->answers == 0 && !a->is_streamed);
+    f->held = 0;
+    f->w->turn++;
+    api_durable(f->api, f->w->turn);
+    finish(f, a);
+    CHECK(rows(a) > NODES);
+    front_close(f);
+}
+
+TEST(pieces_that_did_not_leave_are_made_again_after_a_reload)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
+    while (!a->is_streamed)
+        CHECK(api_pump(f->api));
+    const uint32_t pieces = a->pieces;
+    f->held = 1;
+    for (int i = 0; i < 3; i++)
+        ignore(api_pump(f->api), "it is held");
+    CHECK(a->pieces == pieces);
+    f->held = 0;
+    api_reloaded(f->api);
+    finish(f, a);
+    CHECK(rows(a) == NODES);
+    front_close(f);
+}
+
+TEST(a_client_that_does_not_read_is_waited_for)
+{
+    struct front *f = crowded();
+    struct asked *a = asked_new(f, HTTP_GET, "/api/v2/nodes?system=false");
+    asked_header(a, "Authorization", f->bearer);
+    a->window = 1;
+    asked_send(f, a);
+    for (int i = 0; i < 50 && !a->is_awaited; i++)
+        ignore(api_pump(f->api), "it says so by waiting");
+    CHECK(a->is_awaited && a->pieces == 0 && !api_pump(f->api));
+    const struct http_handler handler = api_handler(f->api);
+    for (int i = 0; i < 1000 && !a->answers; i++) {
+        if (a->is_awaited) {
+            a->is_awaited = false;
+            a->window = a->told.len + 100000;
+            handler.drained(handler.self, &a->request);
+        }
+        ignore(api_pump(f->api), "it says so by answering");
+    }
+    CHECK(rows(a) == NODES);
+    front_close(f);
+}
+
+TEST(a_client_that_leaves_takes_its_list_with_it)
+{
+    struct front *f = crowded();
+    const struct http_handler handler = api_handler(f->api);
+    struct asked *early = begin(f, HTTP_GET, "/api/v2/nodes");
+    handler.gone(handler.self, &early->request);
+    CHECK(early->answers == 1 && !early->is_streamed);
+    struct asked *late = begin(f, HTTP_GET, "/api/v2/nodes");
+    while (!late->is_streamed)
+        CHECK(api_pump(f->api));
+    late->is_gone = true;
+    CHECK(api_pump(f->api));
+    handler.gone(handler.self, &late->request);
+    CHECK(late->answers == 1 && !api_pump(f->api));
+    front_close(f);
+}
+
+TEST(a_list_that_is_cut_at_the_end_says_so)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes");
+    while (!a->is_streamed)
+        CHECK(api_pump(f->api));
+    struct asked *b = begin(f, HTTP_GET, "/api/v2/nodes");
+    const struct http_handler handler = api_handler(f->api);
+    handler.stopping(handler.self, &a->request); /* it has an end, and is written to it */
+    CHECK(a->answers == 0);
+    front_close(f); /* which checks that both were answered */
+    (void)b;
+}
