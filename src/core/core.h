@@ -90,6 +90,17 @@ struct outcome {
 void core_step(struct core *c, const struct command *command, struct arena *arena,
                struct effects *fx, struct outcome *out);
 
+/* Looks on while a COMMAND_BATCH is stepped: told of each part before and after. The batch may
+ * still be refused, or ask, and then none of it was done. */
+struct part_watch {
+    void *self;
+    void (*before)(void *self, const struct command *part); /* NULL = afterwards will do */
+    void (*after)(void *self, const struct command *part, const struct outcome *outcome);
+};
+
+/* For every step from now on; NULL = nobody looks. */
+void core_watch_parts(struct core *c, const struct part_watch *watch);
+
 /* What would come of importing these documents one after the other: an outcome for each. Nothing of
  * it stays, but each sees what those before it brought, unless they are refused. */
 void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *arena,

@@ -24,6 +24,9 @@ struct effect *effect_add(struct core *c, enum effect_kind kind, int64_t id);
 
 /* A wish: a step inside the step in progress, kept or taken back on its own. */
 void core_step_inside(struct core *c, const struct command *command, struct outcome *out);
+/* A part of the command in progress: what it asks is asked by the whole, and it counts meanwhile as
+ * if nobody said no. Only a refused one is taken back. */
+void core_step_part(struct core *c, const struct command *part, struct outcome *out);
 /* Try something that may fail half way: what it did is taken back when it says false. */
 bool core_try(struct core *c,
               bool (*attempt)(struct core *c, const struct outbox *row, struct str wishes,
@@ -364,6 +367,14 @@ bool node_can_power(const struct core *c, node_ix n, struct str action);
 /* All they offer, for people: "reboot, on, off". */
 struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 
+/* ---- boots.c: which boot of a machine speaks ---- */
+
+bool boots_is_id(struct str boot_id);
+/* It was followed by another one. */
+bool boots_is_over(struct core *c, node_ix n, struct str boot_id);
+/* This one speaks from now on. True when it is another than before. */
+bool boots_begin(struct core *c, node_ix n, struct str boot_id);
+
 /* ---- objects: import.c, roles.c, groups.c, users.c, tokens.c, hammers.c ---- */
 
 /* Rebuild every derived list of all roles (parents, provided, wanted, jig ...) and cohorts. */
@@ -378,7 +389,10 @@ void group_join(struct core *c, group_ix g, node_ix n);
 void groups_forget_node(struct core *c, node_ix n);
 hammer_ix hammer_make(struct core *c, node_ix n, hammer_kind_ix kind, struct str username);
 void hammers_forget_node(struct core *c, node_ix n);
+void token_index(struct core *c, token_ix t); /* its owner knows of it */
 void tokens_forget_user(struct core *c, user_ix u);
+void tokens_forget_node(struct core *c, node_ix n);
+void tokens_forget_deployment(struct core *c, deployment_ix d);
 
 /* ---- check_texts.c ---- */
 

@@ -229,6 +229,7 @@ void do_deployment_delete(struct core *c, const struct deployment_delete_command
     if (!node_remove(c, deployment_at(c, d)->phantom))
         return;
     send_nodes_home(c, d);
+    tokens_forget_deployment(c, d);
     destroy_deployment(c, d);
 }
 

@@ -310,13 +310,16 @@ static bool may_be_wished(enum command_kind kind)
     case COMMAND_USER_CREATE:
     case COMMAND_USER_UPDATE:
     case COMMAND_USER_DELETE:
+    case COMMAND_TOKEN_CREATE:
+    case COMMAND_TOKEN_DELETE:
     case COMMAND_RUN_BEGUN:
     case COMMAND_RUN_DONE:
     case COMMAND_RUN_STOPPED:
     case COMMAND_OUTBOX_DONE:
     case COMMAND_OUTBOX_BEGUN:
     case COMMAND_ANNEAL:
-    case COMMAND_TICK: return false;
+    case COMMAND_TICK:
+    case COMMAND_BATCH: return false;
     default: return true;
     }
 }

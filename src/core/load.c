@@ -78,6 +78,18 @@ static bool run_by_hand(struct core *c, struct run *row, const struct run_record
            r->park_left_ms <= PARK_MS_MAX;
 }
 
+static bool user_by_hand(const struct user_record *r)
+{
+    return r->access == ACCESS_VIEWER || r->access == ACCESS_OPERATOR;
+}
+
+/* Somebody's, and of one only. */
+static bool token_by_hand(const struct token_record *r)
+{
+    return (r->user_id == 0) != (r->node_id == 0) && r->hash.len == TOKEN_HASH_LEN &&
+           r->access < ACCESS_COUNT && r->kind < TOKEN_KIND_COUNT;
+}
+
 /* Only power waits, and for a node that is there. */
 static bool outbox_by_hand(const struct core *c, const struct outbox_record *r)
 {
@@ -103,7 +115,8 @@ static bool fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_NODEROLE: return noderole_by_hand(c, row, &r->noderole);
     case TABLE_RUN: return run_by_hand(c, row, &r->run);
     case TABLE_HAMMER: return r->hammer.node_id && r->hammer.hammer_kind_id;
-    case TABLE_TOKEN: return r->token.user_id && r->token.hash.len == TOKEN_HASH_LEN;
+    case TABLE_USER: return user_by_hand(&r->user);
+    case TABLE_TOKEN: return token_by_hand(&r->token);
     case TABLE_OUTBOX: return outbox_by_hand(c, &r->outbox);
     default: return true;
     }
@@ -316,8 +329,7 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
         const node_ix n = hammer_at(c, (hammer_ix){ix})->node;
         ids_insert(c, &node_derive(c, n)->hammers, TABLE_HAMMER, ix);
     } else if (table == TABLE_TOKEN) {
-        const user_ix u = token_at(c, (token_ix){ix})->user;
-        ids_insert(c, &user_derive(c, u)->tokens, TABLE_TOKEN, ix);
+        token_index(c, (token_ix){ix});
     } else if (table == TABLE_NODE) {
         vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
     } else if (table == TABLE_OUTBOX) {

@@ -50,9 +50,10 @@ void node_rename(struct core *c, node_ix n, struct str name)
 static void drop_texts(struct core *c, node_ix n)
 {
     struct node *node = node_edit(c, n);
-    text_h *const slots[] = {&node->name,   &node->description, &node->bootenv,
-                             &node->quirks, &node->discovery,   &node->hint,
-                             &node->notes,  &node->boot_seen,   &node->status};
+    text_h *const slots[] = {&node->name,    &node->description, &node->bootenv,
+                             &node->quirks,  &node->discovery,   &node->hint,
+                             &node->notes,   &node->boot_seen,   &node->status,
+                             &node->boot_id, &node->old_boots};
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
 }
@@ -64,6 +65,7 @@ static void destroy(struct core *c, node_ix n)
     hooks_node(c, HOOK_NODE_DELETE, n); /* while it still has a name */
     groups_forget_node(c, n);
     hammers_forget_node(c, n);
+    tokens_forget_node(c, n);
     run_forget_node(c, n);
     boot_forget_node(c, n);
     anneal_forget_node(c, n);

@@ -59,10 +59,61 @@ static void add_ssh_hammer(struct core *c, node_ix n)
     }
 }
 
+/* ---- create: a machine that comes twice (X17) ---- */
+
+static char mac_letter(char letter)
+{
+    if (letter == '-')
+        return ':';
+    return letter >= 'A' && letter <= 'F' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+static bool is_same_mac(const struct json *a, const struct json *b)
+{
+    if (a->kind != JSON_STRING || b->kind != JSON_STRING || a->text.len != b->text.len)
+        return false;
+    for (uint32_t i = 0; i < a->text.len; i++)
+        if (mac_letter(a->text.at[i]) != mac_letter(b->text.at[i]))
+            return false;
+    return true;
+}
+
+static const struct json *macs_of(struct core *c, struct str hint)
+{
+    const struct json *macs = json_get(doc_tree(c->arena, hint), STR("admin_macs"));
+    return macs && macs->kind == JSON_ARRAY ? macs->first : NULL;
+}
+
+static bool has_mac(const struct json *macs, const struct json *mac)
+{
+    for (; macs; macs = macs->next)
+        if (is_same_mac(macs, mac))
+            return true;
+    return false;
+}
+
+/* A machine registers from each of its cards, and again when no answer came. It is known by its
+ * name and its MACs; that it is there is all it wanted. */
+static bool is_there(struct core *c, struct str name, struct str hint)
+{
+    const node_ix n = {name_find(c, TABLE_NODE, name)};
+    const struct json *macs = n.v ? macs_of(c, hint) : NULL;
+    if (!macs)
+        return false;
+    const struct json *known = macs_of(c, doc_of(c, node_at(c, n)->hint));
+    for (; macs; macs = macs->next)
+        if (!has_mac(known, macs))
+            return false;
+    c->out->id = node_at(c, n)->o.id;
+    return true;
+}
+
 void do_node_create(struct core *c, const struct node_create_command *p)
 {
     struct node_create_command wanted = *p;
     wanted.name = str_lower(c->arena, p->name);
+    if (is_there(c, wanted.name, p->hint))
+        return;
     node_check_name(c, wanted.name, (node_ix){0});
     const deployment_ix d =
         p->deployment_id ? deployment_by_id(c, p->deployment_id) : deployment_system(c);
@@ -171,6 +222,7 @@ struct update {
     deployment_ix to;
     role_ix target;
     struct str quirks;
+    struct str bootenv; /* as it will be */
 };
 
 static bool given(const struct update *u, uint32_t bit)
@@ -246,6 +298,36 @@ static void check_word(struct core *c, const struct update *u)
                    "does not count as alive"));
 }
 
+/* It is in what it was told to boot, and that is not an installer: a half-made system can do
+ * nothing for anybody (X20). */
+static void check_environment(struct core *c, const struct update *u)
+{
+    if (!given(u, GIVEN_NODE_ALIVE) || !u->p->alive)
+        return;
+    const bool is_news = !node_at(c, u->n)->alive || given(u, GIVEN_NODE_ENVIRONMENT);
+    if (is_news && str_ends(u->bootenv, STR("-install")))
+        refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
+               SAY(c, STR("the node is to boot "), u->bootenv,
+                   STR(", and is not alive while it is installed; say bootenv local when it is")));
+    else if (given(u, GIVEN_NODE_ENVIRONMENT) && !str_eq(u->p->environment, u->bootenv))
+        refuse(c, PROBLEM_WRONG_STATE, STR("environment"),
+               SAY(c, STR("the node is to boot "), u->bootenv, STR(", not "), u->p->environment));
+}
+
+/* Which boot it speaks for: what it was told in another one is over (X13). */
+static void check_boot(struct core *c, const struct update *u)
+{
+    const int64_t now = node_at(c, u->n)->boot_generation;
+    if (given(u, GIVEN_NODE_BOOT_ID) && !boots_is_id(u->p->boot_id))
+        refuse(c, PROBLEM_BAD_VALUE, STR("boot_id"),
+               SAY(c, STR("boot_id must be 1 to "), say_i64(c, BOOT_ID_LEN_MAX),
+                   STR(" printable characters without spaces")));
+    if (given(u, GIVEN_NODE_BOOT_GENERATION) && u->p->boot_generation != now)
+        refuse(c, PROBLEM_STALE, STR("boot_generation"),
+               SAY(c, STR("the boot generation is "), say_i64(c, now), STR(", not "),
+                   say_i64(c, u->p->boot_generation)));
+}
+
 static bool check_update(struct core *c, struct update *u)
 {
     const struct node *node = node_at(c, u->n);
@@ -261,7 +343,10 @@ static bool check_update(struct core *c, struct update *u)
         refuse(c, PROBLEM_BAD_VALUE, STR("bootenv"), STR("must name a boot environment"));
     if (given(u, GIVEN_NODE_QUIRKS))
         u->quirks = quirks_of(c, u->p->quirks);
+    u->bootenv = given(u, GIVEN_NODE_BOOTENV) ? u->p->bootenv : text_of(c, node->bootenv);
     check_word(c, u);
+    check_environment(c, u);
+    check_boot(c, u);
     return !refused(c);
 }
 
@@ -291,6 +376,8 @@ static bool apply_facts(struct core *c, const struct update *u)
         node_edit(c, u->n)->allocated = u->p->allocated;
         changed = true;
     }
+    if (given(u, GIVEN_NODE_BOOT_ID))
+        changed |= boots_begin(c, u->n, u->p->boot_id);
     if (u->to.v != node->deployment.v) {
         node_move(c, u->n, u->to);
         changed = true;
@@ -317,7 +404,11 @@ static bool apply_flags(struct core *c, const struct update *u)
 void do_node_update(struct core *c, const struct node_update_command *p)
 {
     struct update u = {.p = p, .n = named(c, p->id)};
-    if (!u.n.v || !check_update(c, &u))
+    if (!u.n.v)
+        return;
+    if (given(&u, GIVEN_NODE_BOOT_ID) && boots_is_over(c, u.n, p->boot_id))
+        return; /* a late word of an earlier boot changes nothing (X12) */
+    if (!check_update(c, &u))
         return;
     bool changed = apply_facts(c, &u);
     changed |= apply_flags(c, &u);

@@ -59,7 +59,8 @@
     SAME(system) REF(deployment, deployment, deployment_id) REF(target, role, target_role_id)      \
         SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
             SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
-                TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)
+                TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)     \
+                TEXT(boot_id) TEXT(old_boots)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     REF(role, role, role_id)                                                                       \
@@ -81,9 +82,11 @@
 #define GROUP_MAP(TEXT, SAME, REF) TEXT(name) TEXT(description) TEXT(category) SAME(order)
 #define USER_MAP(TEXT, SAME, REF)                                                                  \
     TEXT(username)                                                                                 \
-    TEXT(email) SAME(is_admin) SAME(is_locked) TEXT(password_hash) TEXT(digest_ha1) TEXT(settings)
+    TEXT(email) SAME(is_admin) SAME(is_locked) TEXT(password_hash) TEXT(digest_ha1) TEXT(settings) \
+    SAME(access) TEXT(grants)
 #define TOKEN_MAP(TEXT, SAME, REF)                                                                 \
-    REF(user, user, user_id) TEXT(name) TEXT(hash) SAME(expires_at)
+    REF(user, user, user_id) TEXT(name) TEXT(hash) SAME(expires_at) SAME(access)                   \
+    REF(deployment, deployment, deployment_id) REF(node, node, node_id) SAME(kind)
 #define OUTBOX_MAP(TEXT, SAME, REF)                                                                \
     SAME(kind) SAME(hook) SAME(role_id) SAME(object) SAME(object_id) SAME(depth) TEXT(detail)  \
         SAME(generation) SAME(left_ms) SAME(begun)

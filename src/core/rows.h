@@ -184,12 +184,14 @@ struct node {
     doc_h quirks, discovery, hint, notes;
     int64_t boot_generation;
     doc_h boot_seen;
-    text_h status;
+    text_h status, boot_id;
+    doc_h old_boots;
     /* derived */
     uint32_t group_count;
     uint32_t counts[NODEROLE_STATE_COUNT];
     struct vec noderoles;          /* noderole_ix by (cohort, id) */
     struct vec hammers;            /* hammer_ix by id */
+    struct vec tokens;             /* token_ix by id */
     struct vec queued;             /* run_ix in RUN_QUEUED, by id */
     outbox_ix probe;               /* asks whether it answers; 0 = nobody does */
     struct vec barrier;            /* outbox_ix of power that waits to be told, by id */
@@ -261,14 +263,18 @@ struct user {
     uint32_t name_next;
     text_h username, email, password_hash, digest_ha1;
     bool is_admin, is_locked;
-    doc_h settings;
+    uint32_t access;
+    doc_h settings, grants;
     struct vec tokens; /* derived: token_ix by id */
 };
 
 struct token {
     struct object o;
     uint32_t name_next; /* by hash */
-    user_ix user;
+    user_ix user;       /* 0 = the node's */
+    node_ix node;
+    deployment_ix deployment; /* 0 = everywhere */
+    uint32_t access, kind;
     text_h name, hash;
     int64_t expires_at;
 };
@@ -357,7 +363,8 @@ struct core {
     uint32_t problem_count;
     int64_t now_ms, mono_ms;
     uint32_t depth; /* of hooks that caused hooks */
-    bool planning;  /* a dry commit: ask, but do not compare hashes */
+    const struct part_watch *part_watch;
+    bool planning; /* a dry commit: ask, but do not compare hashes */
 };
 
 /* ---- rows.c: tables, names, texts ---- */

@@ -254,11 +254,22 @@ static void frame_leave(struct core *c, struct step_frame outer)
     c->depth = outer.depth;
 }
 
-static void think(struct core *c, const struct command *command, bool dry)
+/* `whole`: what the command is a part of; NULL = it stands alone. */
+static bool counts(const struct outcome *out, const struct command *whole)
+{
+    return out->verdict == VERDICT_DONE || (whole && out->verdict == VERDICT_ASKING);
+}
+
+static void think(struct core *c, const struct command *command, const struct command *whole,
+                  bool dry)
 {
     const struct step_mark mark = step_begin(c);
-    const struct command *checked = check_command(c, command);
+    struct command *checked = check_command(c, command);
     c->command = checked;
+    if (whole) {
+        checked->answers = whole->answers;
+        checked->answer_count = whole->answer_count;
+    }
     if (checked->if_turn && checked->if_turn != IF_THERE)
         check_turn(c, checked);
     if (!refused(c) && !is_vain(c, checked))
@@ -270,7 +281,7 @@ static void think(struct core *c, const struct command *command, bool dry)
     out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;
     if (out->verdict != VERDICT_DONE)
         out->id = 0;
-    if (out->verdict == VERDICT_DONE && !dry)
+    if (counts(out, whole) && !dry)
         undo_keep(&c->undo, mark.undo);
     else
         step_rollback(c, mark);
@@ -286,7 +297,15 @@ void core_step(struct core *c, const struct command *command, struct arena *aren
     if (command->mono_ms > c->mono_ms)
         c->mono_ms = command->mono_ms;
     c->step_number++;
-    think(c, command, false);
+    think(c, command, NULL, false);
+    frame_leave(c, outer);
+}
+
+void core_step_part(struct core *c, const struct command *part, struct outcome *out)
+{
+    must(c->undo.depth > 0 && part->answer_count == 0);
+    const struct step_frame outer = frame_enter(c, part, c->arena, c->fx, out);
+    think(c, part, outer.command, false);
     frame_leave(c, outer);
 }
 
@@ -294,7 +313,7 @@ void core_step_inside(struct core *c, const struct command *command, struct outc
 {
     must(c->undo.depth > 0);
     const struct step_frame outer = frame_enter(c, command, c->arena, c->fx, out);
-    think(c, command, false);
+    think(c, command, NULL, false);
     frame_leave(c, outer);
 }
 
@@ -318,7 +337,7 @@ void core_step_dry(struct core *c, const struct command *command, struct arena *
 {
     struct effects none = {0};
     const struct step_frame outer = frame_enter(c, command, arena, &none, out);
-    think(c, command, true);
+    think(c, command, NULL, true);
     frame_leave(c, outer);
 }
 

@@ -383,7 +383,7 @@ enum ending wire_open(struct wires *w, struct config *c)
         .hooks = hooks_port(l->hooks),
         .power = power_port(l->power),
         .reply = {w, reply_outcome, reply_failed},
-        .watch = {w, watch_stepped, watch_durable},
+        .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
         .crash = {w, crash},
     };
     l->turn = turn_new(&ports);

@@ -32,6 +32,25 @@ const char *command_name(enum command_kind kind)
     return command_layout(kind)->name;
 }
 
+/* What is done to many things at once. */
+bool command_is_for_batch(enum command_kind kind)
+{
+    switch ((uint32_t)kind) {
+    case COMMAND_NODE_CREATE:
+    case COMMAND_NODE_UPDATE:
+    case COMMAND_NODE_DELETE:
+    case COMMAND_NODE_COMMIT:
+    case COMMAND_NODEROLE_BIND:
+    case COMMAND_NODEROLE_COMMIT:
+    case COMMAND_NODEROLE_RETRY:
+    case COMMAND_NODEROLE_DELETE:
+    case COMMAND_ATTRIB_SET:
+    case COMMAND_GROUP_ADD:
+    case COMMAND_GROUP_REMOVE: return true;
+    default: return false;
+    }
+}
+
 /* What every command carries beside its payload and its answers. */
 static const struct layout *header_layout(void)
 {

@@ -74,7 +74,8 @@
     C(ANNEAL, anneal)                                                                              \
     C(TICK, tick)                                                                                  \
     C(NODE_BOOT_SERVED, node_boot_served)                                                          \
-    C(OUTBOX_BEGUN, outbox_begun)
+    C(OUTBOX_BEGUN, outbox_begun)                                                                  \
+    C(BATCH, batch)
 
 enum command_kind {
 #define C(upper, lower) COMMAND_##upper,
@@ -125,10 +126,13 @@ enum command_kind {
     F(TEXT, name) F(TEXT, description) F(BOOL, admin) F(BOOL, system) F(I64, deployment_id)        \
     F(BOOL, allocated) F(BOOL, alive) F(BOOL, available) F(TEXT, bootenv) F(DOC, hint)             \
     F(DOC, discovery)
+/* boot_id: which boot of the machine speaks; what an earlier one says counts for nothing.
+ * environment: where it says it is; boot_generation: which one it was told to boot. */
 #define NODE_UPDATE_FIELDS(F)                                                                      \
     F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(I64, deployment_id)              \
     F(I64, old_deployment_id) F(I64, target_role_id) F(BOOL, allocated) F(BOOL, alive)             \
-    F(BOOL, available) F(TEXT, bootenv) F(DOC, quirks)
+    F(BOOL, available) F(TEXT, bootenv) F(DOC, quirks) F(TEXT, boot_id) F(TEXT, environment)       \
+    F(I64, boot_generation)
 #define NODE_DELETE_FIELDS(F) ID_ONLY(F)
 #define NODE_PROPOSE_FIELDS(F) ID_ONLY(F)
 #define NODE_COMMIT_FIELDS(F) ID_ONLY(F)
@@ -160,14 +164,19 @@ enum command_kind {
     F(I64, id) F(U32, given) F(U32, priority) F(TEXT, endpoint) F(TEXT, username)                  \
     F(TEXT, authenticator) F(DOC, extra)
 #define HAMMER_DELETE_FIELDS(F) ID_ONLY(F)
+/* access: ACCESS_VIEWER or ACCESS_OPERATOR; ACCESS_NONE = the latter. */
 #define USER_CREATE_FIELDS(F)                                                                      \
-    F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(TEXT, password_hash) F(TEXT, digest_ha1)
+    F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(TEXT, password_hash) F(TEXT, digest_ha1)  \
+    F(U32, access) F(DOC, grants)
 #define USER_UPDATE_FIELDS(F)                                                                      \
     F(I64, id) F(U32, given) F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(BOOL, is_locked) \
-    F(TEXT, password_hash) F(TEXT, digest_ha1) F(DOC, settings)
+    F(TEXT, password_hash) F(TEXT, digest_ha1) F(DOC, settings) F(U32, access) F(DOC, grants)
 #define USER_DELETE_FIELDS(F) ID_ONLY(F)
-/* hash: hex SHA-256 of the token, made outside the core; expires_at 0 = never. */
-#define TOKEN_CREATE_FIELDS(F) F(I64, user_id) F(TEXT, name) F(TEXT, hash) F(I64, expires_at)
+/* hash: hex SHA-256 of the token, made outside the core; expires_at 0 = never. Of a user or of a
+ * node, not both. */
+#define TOKEN_CREATE_FIELDS(F)                                                                     \
+    F(I64, user_id) F(TEXT, name) F(TEXT, hash) F(I64, expires_at) F(U32, access)                  \
+    F(I64, deployment_id) F(I64, node_id) F(U32, kind)
 #define TOKEN_DELETE_FIELDS(F) ID_ONLY(F)
 #define RUN_BEGUN_FIELDS(F) F(I64, run_id) F(U32, attempt) F(TEXT, job)
 /* result: RESULT_...; wall replaces the noderole's wall when has_wall; node_dead, stop and power
@@ -188,6 +197,9 @@ enum command_kind {
 #define TICK_FIELDS(F) F(U32, unused)
 /* A noderole that serves boots has served this boot generation to the node; only hooks say so. */
 #define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
+/* commands: as written by command_encode, one after the other; all of them or none, in order, each
+ * seeing what those before it did. Who asks, and when, is the batch's for all of them. */
+#define BATCH_FIELDS(F) F(RAW, commands)
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,
@@ -205,13 +217,15 @@ enum {
     GIVEN_NODE_DEPLOYMENT = 4, GIVEN_NODE_OLD_DEPLOYMENT = 8, GIVEN_NODE_TARGET = 16,
     GIVEN_NODE_ALLOCATED = 32,
     GIVEN_NODE_ALIVE = 64, GIVEN_NODE_AVAILABLE = 128, GIVEN_NODE_BOOTENV = 256,
-    GIVEN_NODE_QUIRKS = 512,
+    GIVEN_NODE_QUIRKS = 512, GIVEN_NODE_BOOT_ID = 1024, GIVEN_NODE_ENVIRONMENT = 2048,
+    GIVEN_NODE_BOOT_GENERATION = 4096,
     GIVEN_GROUP_CATEGORY = 4, GIVEN_GROUP_ORDER = 8,
     GIVEN_HAMMER_PRIORITY = 1, GIVEN_HAMMER_ENDPOINT = 2, GIVEN_HAMMER_USERNAME = 4,
     GIVEN_HAMMER_AUTHENTICATOR = 8, GIVEN_HAMMER_EXTRA = 16,
     GIVEN_USER_USERNAME = 1, GIVEN_USER_EMAIL = 2, GIVEN_USER_IS_ADMIN = 4,
     GIVEN_USER_IS_LOCKED = 8,
     GIVEN_USER_PASSWORD_HASH = 16, GIVEN_USER_DIGEST_HA1 = 32, GIVEN_USER_SETTINGS = 64,
+    GIVEN_USER_ACCESS = 128, GIVEN_USER_GRANTS = 256,
 };
 
 /* clang-format on */
@@ -253,6 +267,8 @@ struct command {
 
 const struct layout *command_layout(enum command_kind kind);
 const char *command_name(enum command_kind kind);
+/* May it be part of a batch? */
+bool command_is_for_batch(enum command_kind kind);
 /* Where the payload begins. */
 void *command_payload(struct command *command);
 const void *command_payload_const(const struct command *command);

@@ -23,6 +23,7 @@
 #define GROUPS_MAX           (1u << 16)
 #define USERS_MAX            (1u << 16)
 #define TOKENS_MAX           (1u << 20)  /* agents and installers have one each                  */
+#define TOKENS_OWN_MAX       200u        /* of one user, of one node                             */
 #define RUNS_MAX             (1u << 20)  /* queued, running or parked; one slot per node         */
 #define OUTBOX_MAX           (1u << 22)  /* hooks that wait to be delivered                      */
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
@@ -33,6 +34,7 @@
 #define DEPLOYMENT_NAME_LEN_MAX 55u           /* "<name>-phantom" has to be one label           */
 #define MAP_LEN_MAX             255u          /* the slash path where an attrib keeps its value */
 #define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
+#define BOOT_ID_LEN_MAX         64u           /* what a machine calls one of its boots          */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
 #define DOC_MAX                 (1u << 20)    /* one JSON document in canonical form            */
 #define STAGED_MAX              (16u << 20)   /* all that a run is given                        */
@@ -42,12 +44,15 @@
 /* How far a thought may go. */
 #define COHORT_MAX      32767u  /* depth of the role and noderole graphs; stored in 16 bits      */
 #define CHAIN_MAX       16u     /* hooks that cause hooks; a deeper chain is an ERROR            */
+#define PARTS_MAX       10000u  /* commands in one COMMAND_BATCH                                 */
+#define PARTS_WORK_MAX  (256u << 20) /* bytes thought over for it: nobody else is served         */
 #define PROBLEMS_MAX    1000u   /* told in one refusal                                           */
 #define ASKS_ROUNDS_MAX 3u      /* times a changed list of vetoes is asked again before the 409  */
 #define PARK_MS_MAX     604800000 /* a run may be parked for a week at most, in ms               */
 #define RUN_TIME_S_MAX  604800u /* deadlines and backoffs of runs, in seconds                    */
 #define ATTEMPTS_MAX    100u    /* starts before a failure counts                                */
 #define KEEP_RUNS_MAX   1000u
+#define OLD_BOOTS_MAX   8u      /* boots of a node that are remembered as over                   */
 #define POOL_SIZE_MAX   10000u
 #define BATCH_ROWS      2500u   /* changed rows that close a batch (one command may need more)   */
 #define BATCH_BYTES_MAX (1u << 30) /* and what no batch may reach, one command or not             */

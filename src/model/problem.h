@@ -45,7 +45,7 @@
     X(HAS_CHILDREN, 409)        /* other deployments hang below it                         */      \
     X(HAS_DEPENDANTS, 409)      /* noderoles elsewhere depend on it                        */      \
     X(IN_USE, 409)              /* noderoles of that role exist                            */      \
-    X(LAST_ADMIN, 409)          /* the last admin node stays                               */      \
+    X(LAST_ADMIN, 409)          /* the last admin node, or user, stays                     */      \
     X(TOO_DEEP, 409)            /* the deployment tree may not grow deeper                 */      \
     X(TARGET_INVALID, 409)      /* not a role a node can be held at                        */      \
     X(PLAN_CHANGED, 409)        /* committing would do something else than was planned     */      \

@@ -128,3 +128,23 @@ const char *hook_name(enum hook hook)
     must(hook < HOOK_COUNT);
     return names[hook];
 }
+
+static const char *const accesses[ACCESS_COUNT] = {[ACCESS_NONE] = "",
+#define X(name, text) [ACCESS_##name] = text,
+                                                   ACCESSES(X)
+#undef X
+};
+
+const char *access_name(enum access access)
+{
+    must(access < ACCESS_COUNT);
+    return accesses[access];
+}
+
+enum access access_find(struct str name)
+{
+    for (uint32_t i = ACCESS_VIEWER; i < ACCESS_COUNT; i++)
+        if (str_eq(name, str_from(accesses[i])))
+            return (enum access)i;
+    return ACCESS_NONE;
+}

@@ -196,7 +196,9 @@ enum table {
     F(DOC, notes)                                                                                  \
     F(I64, boot_generation) /* how often what it boots has changed */                              \
     F(DOC, boot_seen)       /* {"noderole id":generation}: what those who serve it have served */  \
-    F(TEXT, status)         /* what went wrong with its power last; empty = nothing */
+    F(TEXT, status)         /* what went wrong with its power last; empty = nothing */             \
+    F(TEXT, boot_id)        /* which boot spoke last; empty = none gave its id */                  \
+    F(DOC, old_boots)       /* array of those before, newest first; empty = [] */
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -266,15 +268,22 @@ enum table {
     F(BOOL, is_locked)                                                                             \
     F(TEXT, password_hash) /* argon2id string; made outside the core */                            \
     F(TEXT, digest_ha1)                                                                            \
-    F(DOC, settings)
+    F(DOC, settings)                                                                               \
+    F(U32, access) /* ACCESS_VIEWER or ACCESS_OPERATOR, everywhere; is_admin goes above it */      \
+    F(DOC, grants) /* {"deployment id":"operator"}: more, there and below */
 
-/* What a script shows instead of a password. The token itself is told once and kept nowhere. */
+/* What a script, a browser or a node shows instead of a password. The token itself is told once and
+ * kept nowhere. It is a user's or a node's. */
 #define TOKEN_FIELDS(F)                                                                            \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, user_id)                                                                                \
     F(TEXT, name)                                                                                  \
     F(TEXT, hash) /* hex SHA-256 of the token */                                                   \
-    F(I64, expires_at)
+    F(I64, expires_at)                                                                             \
+    F(U32, access)        /* at most this; ACCESS_NONE = whatever its owner may */                 \
+    F(I64, deployment_id) /* changes only there and below; 0 = everywhere */                       \
+    F(I64, node_id)       /* whose it is, when no user's */                                        \
+    F(U32, kind)          /* TOKEN_BEARER ... */
 
 /* Something the world must be told or asked, kept until it answered: hooks, power, probes. */
 #define OUTBOX_FIELDS(F)                                                                           \
@@ -481,6 +490,27 @@ enum hook {
 const char *hook_name(enum hook hook);
 
 enum outbox_kind { OUTBOX_HOOK, OUTBOX_POWER, OUTBOX_PROBE };
+
+/* How much somebody may do. Each includes those before it. */
+#define ACCESSES(X)                                                                                \
+    X(VIEWER, "viewer")                                                                            \
+    X(OPERATOR, "operator")                                                                        \
+    X(ADMIN, "admin")
+
+enum access {
+    ACCESS_NONE,
+#define X(name, text) ACCESS_##name,
+    ACCESSES(X)
+#undef X
+        ACCESS_COUNT
+};
+
+/* "" for ACCESS_NONE, which is what no word says. */
+const char *access_name(enum access access);
+enum access access_find(struct str name);
+
+/* A session is a browser's: shown by its cookie, gone when its user leaves. */
+enum token_kind { TOKEN_BEARER, TOKEN_SESSION, TOKEN_KIND_COUNT };
 
 enum bucket {
     BUCKET_USER,

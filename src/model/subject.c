@@ -58,11 +58,12 @@ static const uint8_t subjects[COMMAND_COUNT] = {
     [COMMAND_NODE_BOOT_SERVED] = TABLE_NODE,
 };
 
-/* Answers of the world and the engine's own moves; all else somebody wanted. */
-static bool is_of_engine(enum command_kind kind)
+/* Answers of the world, the engine's own moves, and what has parts instead. */
+static bool is_of_none(enum command_kind kind)
 {
     return kind == COMMAND_RUN_BEGUN || kind == COMMAND_RUN_DONE || kind == COMMAND_RUN_STOPPED ||
-           kind == COMMAND_OUTBOX_DONE || kind == COMMAND_ANNEAL || kind == COMMAND_TICK;
+           kind == COMMAND_OUTBOX_DONE || kind == COMMAND_ANNEAL || kind == COMMAND_TICK ||
+           kind == COMMAND_BATCH;
 }
 
 static int64_t id_of(const struct command *command)
@@ -83,7 +84,7 @@ static int64_t id_of(const struct command *command)
 
 struct subject command_subject(const struct command *command)
 {
-    if (is_of_engine(command->kind))
+    if (is_of_none(command->kind))
         return (struct subject){TABLE_COUNT, 0};
     if (command->kind == COMMAND_ATTRIB_SET)
         return (struct subject){command->attrib_set.target < TABLE_COUNT

@@ -5,7 +5,7 @@
 #include "model/record.h"
 
 struct subject {
-    enum table table; /* TABLE_COUNT: of none; the engine talks to itself */
+    enum table table; /* TABLE_COUNT: of none; the engine talks to itself, or see its parts */
     int64_t id;       /* 0: it is about to make one */
 };
 

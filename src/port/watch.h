@@ -11,4 +11,7 @@ struct watch_port {
     void (*stepped)(void *self, const struct command *command, const struct outcome *outcome);
     /* A batch is in, and none of its effects has left yet. NULL = nobody cares. */
     void (*durable)(void *self, const struct batch *batch);
+    /* A part of a COMMAND_BATCH was stepped; the batch itself follows, done or not. NULL = nobody
+     * cares. */
+    void (*part)(void *self, const struct command *part, const struct outcome *outcome);
 };

@@ -10,6 +10,7 @@ void checks_init(struct checks *c, const struct draw *draw, struct counts *count
     *c = (struct checks){.model = model_new(),
                          .durable.model = model_new(),
                          .pending.model = model_new(),
+                         .whole = model_new(),
                          .reload_every = draw->reload_every,
                          .thorough = draw->thorough,
                          .counts = counts};
@@ -22,6 +23,7 @@ void checks_fini(struct checks *c)
     model_free(c->model);
     model_free(c->durable.model);
     model_free(c->pending.model);
+    model_free(c->whole);
     ledger_fini(&c->ledger);
     run_book_fini(&c->book);
     arena_fini(&c->scratch);
@@ -128,6 +130,28 @@ static const char *check_refusal(struct checks *c, const struct core *core,
     return NULL;
 }
 
+const char *checks_part(struct checks *c, const struct core *core, const struct command *part,
+                        const struct outcome *outcome)
+{
+    if (!c->in_parts)
+        model_become(c->whole, c->model);
+    c->in_parts = true;
+    c->parts_lost = c->parts_lost || outcome->verdict == VERDICT_ASKING;
+    if (c->parts_lost)
+        return NULL;
+    const char *said = model_follow(c->model, core, part, outcome, &c->scratch);
+    arena_reset(&c->scratch);
+    return said ? trouble(c, "%s", said) : NULL;
+}
+
+/* Its parts were followed one by one. */
+static void end_parts(struct checks *c, const struct outcome *outcome)
+{
+    if (c->in_parts && outcome->verdict != VERDICT_DONE)
+        model_become(c->model, c->whole);
+    c->in_parts = c->parts_lost = false;
+}
+
 const char *checks_stepped(struct checks *c, const struct core *core, const struct command *command,
                            const struct outcome *outcome)
 {
@@ -135,6 +159,10 @@ const char *checks_stepped(struct checks *c, const struct core *core, const stru
     const char *said = check_refusal(c, core, command, outcome);
     if (said)
         return said;
+    if (command->kind == COMMAND_BATCH) {
+        end_parts(c, outcome);
+        return NULL;
+    }
     said = model_follow(c->model, core, command, outcome, &c->scratch);
     arena_reset(&c->scratch);
     return said ? trouble(c, "%s", said) : NULL;

@@ -44,6 +44,9 @@ struct checks {
     bool thorough;
     bool has_before;
     struct digest128 before; /* from scratch, after the last step */
+    struct model *whole;     /* as it was before the parts of a batch were followed */
+    bool in_parts;
+    bool parts_lost; /* one asks: what its hooks will say is not known here */
     uint32_t noderoles_max;
     struct counts *counts;
     char trouble[640];
@@ -57,6 +60,9 @@ const char *checks_begun(struct checks *c, const struct core *core, int64_t turn
 /* A command was stepped. */
 const char *checks_stepped(struct checks *c, const struct core *core, const struct command *command,
                            const struct outcome *outcome);
+/* A part of the next command was. */
+const char *checks_part(struct checks *c, const struct core *core, const struct command *part,
+                        const struct outcome *outcome);
 /* The changes were collected as turn `turn`: the end of the thinking. */
 const char *checks_collected(struct checks *c, const struct core *core, int64_t turn);
 /* The batch of turn `turn` is in. */

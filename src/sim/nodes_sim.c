@@ -34,12 +34,24 @@ bool nodes_sim_is_up(const struct world *w, int64_t node_id)
     return !known || !w->machines.at[node_id].known || w->machines.at[node_id].up;
 }
 
+static bool is_installing(const struct world *w, int64_t node_id)
+{
+    struct record record;
+    return world_core(w) && core_record(world_core(w), TABLE_NODE, node_id, &record) &&
+           str_ends(record.node.bootenv, STR("-install"));
+}
+
 static void report(struct world *w, int64_t node_id, bool up)
 {
     struct command command = {.kind = COMMAND_NODE_UPDATE, .actor = STR("agent")};
     command.node_update.id = node_id;
     command.node_update.given = GIVEN_NODE_ALIVE;
     command.node_update.alive = up;
+    /* What was installed runs from its disk when it comes up. */
+    if (up && is_installing(w, node_id)) {
+        command.node_update.given |= GIVEN_NODE_BOOTENV;
+        command.node_update.bootenv = STR("local");
+    }
     world_send(w, prng_between(&w->chance, 1, 30 * SECOND), &command);
 }
 

@@ -23,6 +23,10 @@ static int64_t remembered_turn(struct world *w, const struct command *command)
 void operator_sends(struct world *w, struct command *command)
 {
     command->if_turn = remembered_turn(w, command);
+    if (w->parts) {
+        command_encode(command, w->parts);
+        return;
+    }
     command->request = ++w->last_request;
     command->actor = STR("user sim");
     w->operated++;
@@ -163,7 +167,32 @@ static const struct {
     {idea_user_delete, 2},
     {idea_token_create, 4},
     {idea_token_delete, 2},
+    {idea_batch, 12},
 };
+
+/* Several ideas at once, all or none; sometimes one that does not belong there. */
+void idea_batch(struct world *w, const struct core *core)
+{
+    static operator_idea *const fitting[] = {idea_node_create,    idea_node_create,
+                                             idea_node_update,    idea_node_delete,
+                                             idea_node_commit,    idea_bind,
+                                             idea_bind,           idea_noderole_commit,
+                                             idea_noderole_retry, idea_noderole_delete,
+                                             idea_attrib_set,     idea_group_add,
+                                             idea_group_remove};
+    struct buf parts = buf_in(&w->story);
+    struct command command = {.kind = COMMAND_BATCH};
+    w->parts = &parts;
+    for (int64_t i = prng_between(&w->chance, 1, 6); i > 0; i--)
+        fitting[prng_below(&w->chance, sizeof fitting / sizeof *fitting)](w, core);
+    if (world_fault(w, FAULT_OPERATOR_WRONG))
+        idea_node_power(w, core);
+    w->parts = NULL;
+    command.batch.commands = buf_str(&parts);
+    if (command.batch.commands.len > 1 && world_fault(w, FAULT_OPERATOR_WRONG))
+        command.batch.commands.len--;
+    operator_sends(w, &command);
+}
 
 static void have_idea(struct world *w, const struct core *core)
 {

@@ -30,6 +30,9 @@ void operator_binds(struct world *w, const struct core *core, bool ordinary);
 
 typedef void operator_idea(struct world *w, const struct core *core);
 
+/* operator.c */
+operator_idea idea_batch;
+
 /* operator_graph.c */
 operator_idea idea_bind, idea_cycle, idea_noderole_delete, idea_noderole_propose,
     idea_noderole_commit, idea_noderole_retry, idea_noderole_data, idea_noderole_enqueue,

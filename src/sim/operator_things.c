@@ -1,5 +1,6 @@
 #include "sim/operator.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/limits.h"
 #include "sim/inhabitants.h"
@@ -324,14 +325,38 @@ void idea_hammer_delete(struct world *w, const struct core *core)
 
 /* ---- users ---- */
 
+static uint32_t access_of(struct world *w)
+{
+    if (world_fault(w, FAULT_OPERATOR_WRONG))
+        return (uint32_t)prng_between(&w->chance, ACCESS_ADMIN, 9);
+    return (uint32_t)prng_between(&w->chance, ACCESS_NONE, ACCESS_OPERATOR);
+}
+
+/* Something in one deployment, or nothing. */
+static struct str grants(struct world *w, const struct core *core)
+{
+    if (prng_chance(&w->chance, 500))
+        return STR("");
+    const int64_t id = operator_picks(w, core, TABLE_DEPLOYMENT);
+    const enum access access = prng_chance(&w->chance, 500) ? ACCESS_OPERATOR : ACCESS_VIEWER;
+    struct buf b = buf_in(&w->story);
+    buf_put_z(&b, "{\"");
+    buf_put_i64(&b, id);
+    buf_put_z(&b, "\":\"");
+    buf_put_z(&b, access_name(access));
+    buf_put_z(&b, "\"}");
+    return buf_str(&b);
+}
+
 void idea_user_create(struct world *w, const struct core *core)
 {
-    (void)core;
     struct command command = {.kind = COMMAND_USER_CREATE};
     command.user_create.username = operator_dubious_name(w, "user%u");
     command.user_create.email = operator_name(w, "u%u@sim.local");
     command.user_create.is_admin = prng_chance(&w->chance, 300);
     command.user_create.password_hash = STR("$argon2id$sim");
+    command.user_create.access = access_of(w);
+    command.user_create.grants = grants(w, core);
     operator_sends(w, &command);
 }
 
@@ -340,7 +365,10 @@ void idea_user_update(struct world *w, const struct core *core)
     struct command command = {.kind = COMMAND_USER_UPDATE};
     struct user_update_command *update = &command.user_update;
     update->id = operator_picks(w, core, TABLE_USER);
-    update->given = (uint32_t)prng_below(&w->chance, 128);
+    update->given = (uint32_t)prng_below(&w->chance, 512);
+    update->is_admin = prng_chance(&w->chance, 300);
+    update->access = access_of(w);
+    update->grants = grants(w, core);
     update->username = operator_dubious_name(w, "user%u");
     update->email = operator_name(w, "u%u@sim.local");
     update->is_locked = prng_chance(&w->chance, 500);
@@ -355,6 +383,15 @@ void idea_user_delete(struct world *w, const struct core *core)
     operator_sends(w, &command);
 }
 
+static void draw_scope(struct world *w, const struct core *core,
+                       struct token_create_command *create)
+{
+    create->access = (uint32_t)prng_between(&w->chance, ACCESS_NONE, ACCESS_ADMIN);
+    create->kind = (uint32_t)prng_between(&w->chance, TOKEN_BEARER, TOKEN_SESSION);
+    if (prng_chance(&w->chance, 300))
+        create->deployment_id = operator_picks(w, core, TABLE_DEPLOYMENT);
+}
+
 void idea_token_create(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_TOKEN_CREATE};
@@ -362,7 +399,15 @@ void idea_token_create(struct world *w, const struct core *core)
     char hash[TOKEN_HASH_LEN];
     for (uint32_t i = 0; i < sizeof hash; i++)
         hash[i] = "0123456789abcdef"[prng_below(&w->chance, 16)];
-    create->user_id = operator_picks(w, core, TABLE_USER);
+    if (prng_chance(&w->chance, 700))
+        create->user_id = operator_picks(w, core, TABLE_USER);
+    else
+        create->node_id = operator_picks(w, core, TABLE_NODE);
+    if (create->user_id)
+        draw_scope(w, core, create);
+    if (prng_chance(&w->chance, 300))
+        create->expires_at =
+            w->mono_ms + w->wall_offset_ms + prng_between(&w->chance, 1, 6 * 3600000);
     create->name = STR("script");
     create->hash =
         world_fault(w, FAULT_OPERATOR_WRONG) ? STR("secret") : (struct str){hash, sizeof hash};

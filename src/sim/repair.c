@@ -32,6 +32,9 @@ static void repair_node(struct world *w, const struct node_record *node)
     command.node_update.given = (node->alive ? 0 : GIVEN_NODE_ALIVE) |
                                 (node->available ? 0 : GIVEN_NODE_AVAILABLE) |
                                 (node->target_role_id ? GIVEN_NODE_TARGET : 0);
+    if (!node->alive && str_ends(node->bootenv, STR("-install")))
+        command.node_update.given |= GIVEN_NODE_BOOTENV;
+    command.node_update.bootenv = STR("local");
     command.node_update.alive = true;
     command.node_update.available = true;
     if (command.node_update.given)

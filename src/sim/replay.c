@@ -28,6 +28,7 @@ struct replay {
     int64_t held_turn; /* as recorded; 0 = none */
     int64_t mono_ms;
     int64_t now_ms;
+    const char *part_trouble; /* of a batch that is being stepped */
 };
 
 /* ---- one mark at a time ---- */
@@ -103,6 +104,13 @@ static const char *play_reload(struct replay *r, const struct mark *mark)
     return checks_begun(&r->checks, r->core, turn);
 }
 
+static void play_part(void *self, const struct command *part, const struct outcome *outcome)
+{
+    struct replay *r = self;
+    if (!r->part_trouble)
+        r->part_trouble = checks_part(&r->checks, r->core, part, outcome);
+}
+
 static const char *play_command(struct replay *r, const struct mark *mark)
 {
     struct command command;
@@ -114,8 +122,13 @@ static const char *play_command(struct replay *r, const struct mark *mark)
     r->now_ms = command.now_ms;
     struct effects effects = {0};
     struct outcome outcome = {0};
+    const struct part_watch watch = {.self = r, .after = play_part};
+    r->part_trouble = NULL;
+    core_watch_parts(r->core, &watch);
     core_step(r->core, &command, &r->arena, &effects, &outcome);
-    return checks_stepped(&r->checks, r->core, &command, &outcome);
+    core_watch_parts(r->core, NULL);
+    return r->part_trouble ? r->part_trouble
+                           : checks_stepped(&r->checks, r->core, &command, &outcome);
 }
 
 static const char *play(struct replay *r, const struct mark *mark)

@@ -143,6 +143,13 @@ static void watch_stepped(void *self, const struct command *command, const struc
         check(w, checks_stepped(w->checks, turn_core(w->turn), command, outcome));
 }
 
+static void watch_part(void *self, const struct command *part, const struct outcome *outcome)
+{
+    struct world *w = self;
+    if (!has_failed(w))
+        check(w, checks_part(w->checks, turn_core(w->turn), part, outcome));
+}
+
 static void watch_durable(void *self, const struct batch *batch)
 {
     struct world *w = self;
@@ -268,7 +275,10 @@ static void boot(struct world *w)
         .hooks = hooks_sim_port(w),
         .power = nodes_sim_port(w),
         .reply = {.self = w, .outcome = reply_outcome, .failed = reply_failed},
-        .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
+        .watch = {.self = w,
+                  .stepped = watch_stepped,
+                  .durable = watch_durable,
+                  .part = watch_part},
         .crash = {.self = w, .crash = crash_point},
     };
     w->turn = turn_new(&ports);

@@ -111,6 +111,7 @@ struct world {
     bool set_up;       /* the world stands; now people play with it */
     uint32_t imported; /* late barclamps */
     uint32_t named;    /* for names that were never used */
+    struct buf *parts; /* commands go there, not to the turn; NULL = to the turn */
 
     struct checks *checks;
     struct transcript *transcript;

@@ -6,11 +6,19 @@
 #include "core/core.h"
 #include "model/subject.h"
 #include "port/batch.h"
+#include "port/watch.h"
 
 enum { TOLD_LEN_MAX = 1024 };
 
-struct event_watch events_before(const struct core *core, const struct command *command,
-                                 struct arena *arena)
+/* What the object of a command was before it was stepped. */
+struct event_watch {
+    uint64_t edits;
+    bool known;
+    struct record before;
+};
+
+static struct event_watch look_before(const struct core *core, const struct command *command,
+                                      struct arena *arena)
 {
     struct event_watch watch = {.edits = core_edits(core)};
     const struct subject subject = command_subject(command);
@@ -110,8 +118,10 @@ static struct event_note *note(struct events *events)
     return note;
 }
 
-void events_after(struct events *events, const struct event_watch *watch, const struct core *core,
-                  const struct command *command, const struct outcome *outcome)
+/* The command is done. */
+static void look_after(struct events *events, const struct event_watch *watch,
+                       const struct core *core, const struct command *command,
+                       const struct outcome *outcome)
 {
     const bool changed = core_edits(core) > watch->edits;
     const enum table table = command_subject(command).table;
@@ -126,7 +136,8 @@ void events_after(struct events *events, const struct event_watch *watch, const 
     if (there || watch->known)
         changes = difference(events->arena, table, watch->known ? &watch->before : NULL,
                              there ? &record : NULL);
-    if (!changed && str_eq(changes, STR("{}")))
+    /* A create may find that what it was to make is there. */
+    if (!changed && (!watch->known || str_eq(changes, STR("{}"))))
         return;
     note(events)->event = (struct event_record){
         .actor = str_copy(events->arena, command->actor),
@@ -135,6 +146,67 @@ void events_after(struct events *events, const struct event_watch *watch, const 
         .object_id = id,
         .changes = changes,
     };
+}
+
+/* ---- stepping ---- */
+
+/* Looks on while the parts of a batch are stepped. */
+struct onlooker {
+    struct events *events;
+    const struct core *core;
+    struct event_watch watch; /* of the part under way */
+};
+
+static void part_before(void *self, const struct command *part)
+{
+    struct onlooker *onlooker = self;
+    onlooker->watch = look_before(onlooker->core, part, onlooker->events->arena);
+}
+
+static void part_after(void *self, const struct command *part, const struct outcome *outcome)
+{
+    struct onlooker *onlooker = self;
+    const struct watch_port *also = onlooker->events->watch;
+    if (outcome->verdict == VERDICT_DONE)
+        look_after(onlooker->events, &onlooker->watch, onlooker->core, part, outcome);
+    if (also->part)
+        also->part(also->self, part, outcome);
+}
+
+/* Nothing behind that one was done. */
+static void forget_behind(struct events *events, struct event_note *last)
+{
+    if (last)
+        last->next = NULL;
+    else
+        events->first = NULL;
+    events->last = last;
+}
+
+static void step_parts(struct events *events, struct core *core, const struct command *command,
+                       struct effects *fx, struct outcome *outcome)
+{
+    struct onlooker onlooker = {.events = events, .core = core};
+    const struct part_watch watch = {&onlooker, part_before, part_after};
+    struct event_note *last = events->last;
+    core_watch_parts(core, &watch);
+    core_step(core, command, events->arena, fx, outcome);
+    core_watch_parts(core, NULL);
+    if (outcome->verdict != VERDICT_DONE)
+        forget_behind(events, last);
+}
+
+void events_step(struct events *events, struct core *core, const struct command *command,
+                 struct effects *fx, struct outcome *outcome)
+{
+    if (command->kind == COMMAND_BATCH) {
+        step_parts(events, core, command, fx, outcome);
+        return;
+    }
+    const struct event_watch watch = look_before(core, command, events->arena);
+    core_step(core, command, events->arena, fx, outcome);
+    if (outcome->verdict == VERDICT_DONE)
+        look_after(events, &watch, core, command, outcome);
 }
 
 /* ---- the engine's one event ---- */

@@ -16,7 +16,9 @@
 #include "model/record.h"
 
 struct core;
+struct effects;
 struct outcome;
+struct watch_port;
 
 #define EVENT_IDS_MAX 100u
 
@@ -32,24 +34,17 @@ struct event_tally {
 
 struct events {
     struct arena *arena;
+    const struct watch_port *watch; /* is told of the parts of a batch */
     struct event_note *first;
     struct event_note *last;
     bool engine;                /* the engine changed something      */
     struct event_tally *tables; /* TABLE_OBJECTS of them, or NULL    */
 };
 
-/* What the object of a command was before it was stepped. */
-struct event_watch {
-    uint64_t edits;
-    bool known;
-    struct record before;
-};
-
-struct event_watch events_before(const struct core *core, const struct command *command,
-                                 struct arena *arena);
-/* The command is done. */
-void events_after(struct events *events, const struct event_watch *watch, const struct core *core,
-                  const struct command *command, const struct outcome *outcome);
+/* Step the core in events->arena, and note what was done: each part of a COMMAND_BATCH as if it had
+ * come alone. */
+void events_step(struct events *events, struct core *core, const struct command *command,
+                 struct effects *fx, struct outcome *outcome);
 /* For each change of the batch, in case the engine has something to tell. */
 void events_count(struct events *events, const struct change *change);
 /* Append the events to the changes of the batch; how many there were. */

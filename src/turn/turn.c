@@ -44,6 +44,11 @@ static void look_at_clock(struct turn *t)
         t->mono_ms = mono;
 }
 
+static struct events nothing_to_tell(struct turn *t)
+{
+    return (struct events){.arena = &t->arena, .watch = &t->ports.watch};
+}
+
 struct turn *turn_new(const struct turn_ports *ports)
 {
     struct turn *t = sys_pages_get(sizeof *t);
@@ -51,7 +56,7 @@ struct turn *turn_new(const struct turn_ports *ports)
     t->phase = PHASE_DOWN;
     t->reload = true;
     t->trouble_text = "not started";
-    t->events = (struct events){.arena = &t->arena};
+    t->events = nothing_to_tell(t);
     t->rows_max = BATCH_ROWS;
     parking_init(&t->parking);
     return t;
@@ -85,7 +90,7 @@ void turn_forget_batch(struct turn *t)
 {
     arena_reset(&t->arena);
     t->effects = (struct effects){0};
-    t->events = (struct events){.arena = &t->arena};
+    t->events = nothing_to_tell(t);
     t->debts = t->last_debt = NULL;
     t->batch = (struct batch){0};
     t->in_flight = t->in_doubt = t->is_owing = false;
@@ -228,10 +233,7 @@ static void stamp(struct turn *t, struct command *command)
 
 static void step(struct turn *t, const struct command *command, struct outcome *outcome)
 {
-    const struct event_watch watch = events_before(t->core, command, &t->arena);
-    core_step(t->core, command, &t->arena, &t->effects, outcome);
-    if (outcome->verdict == VERDICT_DONE)
-        events_after(&t->events, &watch, t->core, command, outcome);
+    events_step(&t->events, t->core, command, &t->effects, outcome);
     if (t->ports.watch.stepped)
         t->ports.watch.stepped(t->ports.watch.self, command, outcome);
 }

@@ -697,6 +697,8 @@ TEST(what_is_deleted_leaves_no_text_behind)
 {
     struct world w = world_with_content();
     const int64_t node = add_node(&w, "n.example.com");
+    must_step(&w, (struct command){.kind = COMMAND_USER_CREATE,
+                                   .user_create = {.username = STR("stays"), .is_admin = true}});
     const uint32_t before = texts(&w);
     must_step(&w, making_attrib(
                       (struct attrib_create_command){.name = STR("left_name"),
@@ -717,9 +719,12 @@ TEST(what_is_deleted_leaves_no_text_behind)
     CHECK(texts(&w) == before);
 
     const int64_t user = full_user(&w, "left", "left@example.com");
-    must_step(&w, updating_user((struct user_update_command){
-                      .id = user, .given = GIVEN_USER_SETTINGS, .settings = STR("{\"left\":1}")}));
-    CHECK(texts(&w) == before + 5);
+    must_step(&w, updating_user(
+                      (struct user_update_command){.id = user,
+                                                   .given = GIVEN_USER_SETTINGS | GIVEN_USER_GRANTS,
+                                                   .settings = STR("{\"left\":1}"),
+                                                   .grants = STR("{\"1\":\"viewer\"}")}));
+    CHECK(texts(&w) == before + 6);
     must_step(&w, (struct command){.kind = COMMAND_USER_DELETE, .user_delete = {user}});
     CHECK(texts(&w) == before);
 

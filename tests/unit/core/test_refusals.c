@@ -132,15 +132,18 @@ static struct command sample_content(struct world *w, enum command_kind kind)
         return CMD(HAMMER_DELETE, hammer_delete, .id = first_of(w, TABLE_HAMMER));
     case COMMAND_USER_CREATE:
         return CMD(USER_CREATE, user_create, .username = STR("barney"),
-                   .email = STR("b@example.com"), .password_hash = text, .digest_ha1 = text);
+                   .email = STR("b@example.com"), .password_hash = text, .digest_ha1 = text,
+                   .access = ACCESS_OPERATOR, .grants = world_json(w, "{'1':'viewer'}"));
     case COMMAND_USER_UPDATE:
-        return CMD(USER_UPDATE, user_update, .id = first_of(w, TABLE_USER), .given = 127,
+        return CMD(USER_UPDATE, user_update, .id = first_of(w, TABLE_USER), .given = 511,
                    .username = STR("wilma"), .email = STR("w@example.com"), .is_admin = true,
-                   .password_hash = text, .digest_ha1 = text, .settings = doc);
+                   .password_hash = text, .digest_ha1 = text, .settings = doc,
+                   .access = ACCESS_VIEWER, .grants = world_json(w, "{'1':'operator'}"));
     case COMMAND_USER_DELETE: return CMD(USER_DELETE, user_delete, .id = first_of(w, TABLE_USER));
     case COMMAND_TOKEN_CREATE:
         return CMD(TOKEN_CREATE, token_create, .user_id = first_of(w, TABLE_USER),
-                   .name = STR("ci"), .hash = STR(HASH_B));
+                   .name = STR("ci"), .hash = STR(HASH_B), .access = ACCESS_VIEWER,
+                   .deployment_id = SYSTEM, .kind = TOKEN_SESSION);
     case COMMAND_TOKEN_DELETE:
         return CMD(TOKEN_DELETE, token_delete, .id = first_of(w, TABLE_TOKEN));
     default: return (struct command){.kind = COMMAND_COUNT};
@@ -195,11 +198,11 @@ static struct command sample_node(struct world *w, enum command_kind kind)
         return CMD(NODE_CREATE, node_create, .name = STR("fresh.example.com"), .description = text,
                    .deployment_id = SYSTEM, .bootenv = STR("local"), .hint = doc, .discovery = doc);
     case COMMAND_NODE_UPDATE:
-        return CMD(NODE_UPDATE, node_update, .id = n1, .given = 1023,
-                   .name = STR("fresh.example.com"), .description = text,
-                   .deployment_id = the_deployment(w, "d"), .old_deployment_id = SYSTEM,
-                   .alive = true, .available = true, .bootenv = STR("local"),
-                   .quirks = world_json(w, "['odd']"));
+        return CMD(
+            NODE_UPDATE, node_update, .id = n1, .given = 8191, .name = STR("fresh.example.com"),
+            .description = text, .deployment_id = the_deployment(w, "d"),
+            .old_deployment_id = SYSTEM, .alive = true, .available = true, .bootenv = STR("local"),
+            .quirks = world_json(w, "['odd']"), .boot_id = STR("b-1"), .environment = STR("local"));
     case COMMAND_NODE_DELETE: return CMD(NODE_DELETE, node_delete, .id = n1);
     case COMMAND_NODE_PROPOSE: return CMD(NODE_PROPOSE, node_propose, .id = n1);
     case COMMAND_NODE_COMMIT: return CMD(NODE_COMMIT, node_commit, .id = n1);
@@ -228,6 +231,16 @@ static struct command sample_node(struct world *w, enum command_kind kind)
     case COMMAND_NODEROLE_ENQUEUE: return cmd_enqueue(w, "a@n1");
     default: return sample_deployment(w, kind);
     }
+}
+
+static struct command sample_batch(struct world *w)
+{
+    struct buf parts = buf_in(&w->arena);
+    const struct command create = sample_node(w, COMMAND_NODE_CREATE);
+    const struct command commit = sample_node(w, COMMAND_NODE_COMMIT);
+    command_encode(&create, &parts);
+    command_encode(&commit, &parts);
+    return CMD(BATCH, batch, .commands = buf_str(&parts));
 }
 
 /* A good command of that kind. */
@@ -261,6 +274,7 @@ static struct command sample(struct world *w, enum command_kind kind)
         command.depth = 1; /* its hook says so */
         return command;
     }
+    case COMMAND_BATCH: return sample_batch(w);
     default: return sample_node(w, kind);
     }
 }

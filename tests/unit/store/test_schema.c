@@ -338,11 +338,13 @@ static bool is_end_of_table(const char *at)
 /* A column that came later. */
 static void check_added(const char *table, const char *name, const char *type)
 {
-    char add[200];
-    snprintf(add, sizeof add, "ALTER TABLE %s ADD COLUMN %s %s", table, name, type);
+    char plain[200], quoted[200];
+    snprintf(plain, sizeof plain, "ALTER TABLE %s ADD COLUMN %s %s", table, name, type);
+    snprintf(quoted, sizeof quoted, "ALTER TABLE \"%s\" ADD COLUMN %s %s", table, name, type);
     uint32_t found = 0;
     for (uint32_t i = 1; i < postgres_migrations.count; i++)
-        found += strstr(postgres_migrations.at[i].text, add) != NULL;
+        found += strstr(postgres_migrations.at[i].text, plain) != NULL ||
+                 strstr(postgres_migrations.at[i].text, quoted) != NULL;
     if (found != 1)
         check_failed(name, 0, "no migration adds it");
 }

@@ -311,6 +311,12 @@ void core_plan(struct core *c, const struct command *commit, struct arena *a, st
     out->doc = str_copy(a, STR("{\"plan\":1}"));
 }
 
+/* No script has a batch. */
+void core_watch_parts(struct core *c, const struct part_watch *watch)
+{
+    must(c && !watch);
+}
+
 void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *a,
                    struct outcome *outcomes)
 {
