@@ -391,6 +391,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
     }
     call->core = api->engine.core(api->engine.self);
     call->seen = turn; /* durable, or we would not have been told */
+    call->doc = str_copy(call->arena, outcome->doc);
     if (outcome->verdict == VERDICT_DONE)
         call->finish(call, outcome->id);
     else

@@ -74,7 +74,8 @@ struct call {
     int64_t number;
     void (*finish)(struct call *call, int64_t id);
     const struct resource *resource;
-    struct str secret; /* a token's text, told once */
+    struct str doc;    /* what its outcome tells beside the id */
+    struct str secret; /* a token's text, told once            */
 
     struct flow *flow; /* its answer comes in pieces */
 

@@ -35,6 +35,7 @@ static bool take_one(struct call *call, const struct take *take, bool has_mask, 
     case TAKE_SMALL: return take_small(call, take->name, at);
     case TAKE_INT: return param_number(call, take->name, 0, INT64_MAX, at);
     case TAKE_TIME: return param_time(call, take->name, at);
+    case TAKE_MORE: return false;
     case TAKE_REF: break;
     }
     impossible("a kind of parameter outside the enum");

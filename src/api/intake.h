@@ -19,6 +19,7 @@ enum take_kind {
     TAKE_INT,   /* int64, not negative                               */
     TAKE_TIME,  /* milliseconds since 1970; null counts as not given */
     TAKE_REF,   /* id of another object, by its name or id           */
+    TAKE_MORE,  /* a text that `check` looks at: no field is for it  */
 };
 
 struct take {

@@ -1,3 +1,5 @@
+#include <arpa/inet.h>
+
 #include "api/hammers.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -17,13 +19,14 @@ static const struct shape_field node_fields[] = {
     {"bootenv",        SHAPE_TEXT,  SHAPE_AT(node.bootenv),        0, "\"sledgehammer\""},
     {"quirks",         SHAPE_ARRAY, SHAPE_AT(node.quirks),         0, "[]"},
     SHAPE_TIMES(node)
+    {"boot_id",        SHAPE_TEXT,  SHAPE_AT(node.boot_id),        0, "\"\""},
     {"boot_generation", SHAPE_INT,  SHAPE_AT(node.boot_generation), 0, "0"},
     {"status",         SHAPE_TEXT,  SHAPE_AT(node.status),         0, "\"\""},
 };
 /* clang-format on */
 
 static const struct shape shape_node = {
-    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 2};
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 3};
 
 static const struct take create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},
@@ -41,7 +44,73 @@ static const struct take create_takes[] = {
      .id_key = "deployment_id"},
     {.name = "hint", .kind = TAKE_DOC, .at = INTO(node_create.hint)},
     {.name = "discovery", .kind = TAKE_DOC, .at = INTO(node_create.discovery)},
+    {.name = "mac", .kind = TAKE_MORE},
+    {.name = "ip", .kind = TAKE_MORE},
 };
+
+/* ---- what a machine says of itself when it registers (SEMANTICS 8.1) ---- */
+
+static bool is_mac(struct str s)
+{
+    if (s.len != 17)
+        return false;
+    for (uint32_t i = 0; i < s.len; i++) {
+        const char c = s.at[i];
+        const bool is_hex = char_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (i % 3 == 2 ? c != ':' && c != '-' : !is_hex)
+            return false;
+    }
+    return true;
+}
+
+/* "10.0.0.7/24", or without the prefix. */
+static bool is_address(struct call *call, struct str s)
+{
+    unsigned char bytes[16];
+    int64_t prefix = 0;
+    const uint32_t slash = str_find(s, '/', 0);
+    const char *host = str_z(call->arena, str_slice(s, 0, slash));
+    const bool is_v4 = inet_pton(AF_INET, host, bytes) == 1;
+    if (!is_v4 && inet_pton(AF_INET6, host, bytes) != 1)
+        return false;
+    return slash == s.len || (str_parse_i64(str_slice(s, slash + 1, s.len), &prefix) &&
+                              prefix >= 0 && prefix <= (is_v4 ? 32 : 128));
+}
+
+static struct json *hint_of(struct call *call, struct str doc)
+{
+    struct json *hint;
+    uint32_t offset;
+    const char *what;
+    must(json_read(call->arena, doc.len ? doc : STR("{}"), &hint, &offset, &what) == OK);
+    return hint;
+}
+
+/* Hints, where they would be if they had been given as such. */
+static void check_create(struct call *call, struct command *command)
+{
+    struct str mac = STR(""), ip = STR("");
+    struct str *doc = &command->node_create.hint;
+    const bool has_mac = param_text(call, "mac", &mac) && mac.len;
+    const bool has_ip = param_text(call, "ip", &ip) && ip.len;
+    if (has_mac && !is_mac(mac))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("mac"),
+                    STR("mac must be six pairs of hex digits such as 52:54:00:12:34:56"));
+    if (has_ip && !is_address(call, ip))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("ip"),
+                    STR("ip must be an address such as 192.168.124.10/24"));
+    if (call->problems || (!has_mac && !has_ip))
+        return;
+    struct json *hint = hint_of(call, *doc);
+    if (has_mac) {
+        struct json *macs = json_make(call->arena, JSON_ARRAY);
+        json_append(macs, json_make_string(call->arena, str_lower(call->arena, mac)));
+        json_set(hint, STR("admin_macs"), macs);
+    }
+    if (has_ip)
+        json_set(hint, STR("admin-v4addr"), json_make_string(call->arena, ip));
+    *doc = json_write(call->arena, hint);
+}
 
 static const struct take update_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_update.name), .given = GIVEN_NAME},
@@ -81,9 +150,23 @@ static const struct take update_takes[] = {
      .kind = TAKE_TEXT,
      .at = INTO(node_update.bootenv),
      .given = GIVEN_NODE_BOOTENV},
+    /* Which boot speaks, where it says it is, and what it was told to boot. */
+    {.name = "boot_id",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.boot_id),
+     .given = GIVEN_NODE_BOOT_ID},
+    {.name = "environment",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.environment),
+     .given = GIVEN_NODE_ENVIRONMENT},
+    {.name = "boot_generation",
+     .kind = TAKE_INT,
+     .at = INTO(node_update.boot_generation),
+     .given = GIVEN_NODE_BOOT_GENERATION},
 };
 
-static const struct intake create = {.kind = COMMAND_NODE_CREATE, TAKES(create_takes)};
+static const struct intake create = {
+    .kind = COMMAND_NODE_CREATE, TAKES(create_takes), .check = check_create};
 static const struct intake update = {
     .kind = COMMAND_NODE_UPDATE, TAKES(update_takes), GIVEN_IN(node_update)};
 

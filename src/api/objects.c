@@ -1,5 +1,6 @@
 #include "api/objects.h"
 
+#include "api/bulk.h"
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -104,6 +105,8 @@ enum served object_submit(struct call *call, struct command *command,
 enum served serve_create(struct call *call)
 {
     struct command command = {0};
+    if (params_are_many(call))
+        return serve_create_many(call);
     if (!params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
     intake_read(call, call->route->resource->create, 0, &command);

@@ -134,6 +134,7 @@ static void put_schemas(struct page *p)
 static const char *taken_as(enum take_kind kind)
 {
     switch (kind) {
+    case TAKE_MORE:
     case TAKE_TEXT: return "{\"type\":\"string\"}";
     case TAKE_BOOL: return "{\"type\":\"boolean\"}";
     case TAKE_DOC: return "{\"type\":\"object\"}";

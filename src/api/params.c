@@ -76,6 +76,24 @@ struct json *params_read_operations(struct call *call)
     return NULL;
 }
 
+bool params_are_many(struct call *call)
+{
+    const struct str type = media_type(call), body = trim(call->request->body);
+    return (is_json(type) || is_form(type)) && body.len && body.at[0] == '[';
+}
+
+struct json *params_read_many(struct call *call)
+{
+    struct json *all = read_json(call);
+    const struct json *item = all ? all->first : NULL;
+    while (item && item->kind == JSON_OBJECT)
+        item = item->next;
+    if (!item)
+        return all;
+    reply_error(call, 400, "bad_json", STR("the body must be an array of objects"));
+    return NULL;
+}
+
 static struct json *read_json_object(struct call *call)
 {
     struct json *tree = read_json(call);

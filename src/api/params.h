@@ -11,6 +11,9 @@
 
 /* False when it does not read; the reply is made then. `type` may wrap the parameters. */
 bool params_read(struct call *call, const char *type);
+/* Is the body a JSON array? Then this reads it; NULL when it does not, and the reply is made. */
+bool params_are_many(struct call *call);
+struct json *params_read_many(struct call *call);
 /* The body alone, as JSON of any kind; NULL when it does not read, and the reply is made. */
 struct json *params_read_operations(struct call *call);
 

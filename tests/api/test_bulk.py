@@ -1,0 +1,87 @@
+"""Many objects by one request, and what machines say of themselves."""
+
+
+def names(count, stem):
+    return [{"name": f"{stem}{i}.bulk.example.com"} for i in range(count)]
+
+
+def test_an_array_makes_all_of_them(daemon):
+    me = daemon.client()
+    wanted = names(300, "m")
+    wanted[7]["description"] = "the seventh"
+    made = me.post("nodes", wanted)
+    assert made.status == 200 and made.type.startswith("application/vnd.crowbar.node.list+json")
+    rows = made.json()
+    assert [row["name"] for row in rows] == [item["name"] for item in wanted]
+    assert rows[7]["description"] == "the seventh" and len(rows[0]) == 14
+    bound = me.post("node_roles", [{"node": row["id"], "role": "base"} for row in rows[:20]])
+    assert bound.status == 200 and {row["state"] for row in bound.json()} == {4}, bound
+
+
+def test_one_that_is_wrong_keeps_all_of_them_out(daemon):
+    me = daemon.client()
+    before = me.ask("HEAD", "nodes").headers["X-Total-Count"]
+    wanted = names(10, "w")
+    wanted[4]["name"] = "short"
+    wanted[8]["name"] = wanted[2]["name"]
+    refused = me.post("nodes", wanted)
+    assert refused.status == 409, refused
+    fields = [problem["field"] for problem in refused.json()["problems"]]
+    assert fields == ["4.name", "8.name"], refused
+    unread = me.post("nodes", [{"name": "a.bulk.example.com"}, {"alive": "perhaps"}])
+    assert unread.status == 400, unread
+    fields = [problem["field"] for problem in unread.json()["problems"]]
+    assert fields == ["1.name", "1.alive"], unread
+    for body in ([], [1], [{"name": "x.y.zz"}, []], names(10001, "x")):
+        assert me.post("nodes", body).status == 400
+    assert me.post("deployments", [{"name": "many"}]).status == 400
+    assert me.ask("HEAD", "nodes").headers["X-Total-Count"] == before
+
+
+def fresh(me, name, **more):
+    made = me.post("nodes", {"name": name, "available": True, **more})
+    assert made.status == 200, made
+    return made.json()["id"]
+
+
+def test_x12_a_late_word_of_an_earlier_boot_is_not_heard(daemon):
+    me = daemon.client()
+    node = f"nodes/{fresh(me, 'x12.bulk.example.com')}"
+    assert me.put(node, {"alive": True, "boot_id": "first"}).json()["alive"]
+    assert me.put(node, {"alive": False, "boot_id": "second"}).json()["alive"] is False
+    assert me.put(node, {"alive": True, "boot_id": "second"}).json()["alive"]
+    late = me.put(node, {"alive": False, "boot_id": "first"})
+    assert late.status == 200 and late.json()["alive"] is True, late
+    assert me.get(node + "?view=full").json()["boot_id"] == "second"
+    assert me.put(node, {"boot_id": "with space"}).status == 400
+
+
+def test_x17_a_machine_that_registers_twice_is_welcome(daemon):
+    me = daemon.client()
+    asked = {"name": "x17.bulk.example.com", "mac": "52:54:00:AB:CD:17", "ip": "192.168.124.17/24"}
+    first = me.post("nodes", form=asked)
+    again = me.post("nodes", {**asked, "mac": "52-54-00-ab-cd-17"})
+    assert first.status == 200 and again.status == 200, again
+    assert again.json()["id"] == first.json()["id"]
+    assert me.post("nodes", {**asked, "mac": "52:54:00:00:00:01"}).status == 409
+    assert me.post("nodes", {"name": asked["name"]}).status == 409
+    for wrong in ({"mac": "52:54"}, {"ip": "1.2.3"}, {"ip": "10.0.0.1/33"}):
+        refused = me.post("nodes", {"name": "x18.bulk.example.com", **wrong})
+        assert refused.status == 400 and refused.json()["field"] in wrong, refused
+
+
+def test_x20_a_machine_is_alive_only_where_it_is_expected(daemon):
+    me = daemon.client()
+    node = f"nodes/{fresh(me, 'x20.bulk.example.com', bootenv='debian-12-install')}"
+    refused = me.put(node, {"alive": True})
+    assert refused.status == 409 and refused.json()["field"] == "alive", refused
+    refused = me.put(node, {"alive": True, "bootenv": "local", "environment": "sledgehammer"})
+    assert refused.status == 409 and refused.json()["field"] == "environment", refused
+    shown = me.get(node + "?view=full").json()
+    assert shown["bootenv"] == "debian-12-install" and not shown["alive"]
+    generation = shown["boot_generation"]
+    stale = {"alive": True, "bootenv": "local", "boot_generation": generation + 1}
+    refused = me.put(node, stale)
+    assert refused.status == 409 and refused.json()["field"] == "boot_generation", refused
+    heard = me.put(node, {**stale, "boot_generation": generation, "environment": "local"})
+    assert heard.status == 200 and heard.json()["alive"] and heard.json()["bootenv"] == "local"
