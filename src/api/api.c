@@ -9,7 +9,6 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
-#include "api/runs.h"
 #include "core/core.h"
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
@@ -24,6 +23,7 @@ struct api {
     struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
     int64_t last_number;            /* positive: the others are the daemon's own */
     struct flows flows;
+    uint64_t reloads; /* of the core */
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords)
@@ -101,7 +101,7 @@ void call_resume(struct call *call)
 {
     struct api *api = call->api;
     must(call->waits != WAITS_NOT);
-    if (call->waits == WAITS_OUTCOME || call->waits == WAITS_RUNS)
+    if (call->waits == WAITS_OUTCOME || call->waits == WAITS_HISTORY)
         forget_number(call);
     *(call->prev ? &call->prev->next : &api->first) = call->next;
     *(call->next ? &call->next->prev : &api->last) = call->prev;
@@ -119,9 +119,12 @@ static void wait_numbered(struct call *call, enum call_wait what)
     call_wait(call, what);
 }
 
-int64_t call_await(struct call *call)
+int64_t call_await(struct call *call,
+                   enum served (*told)(struct call *call, const struct record *records,
+                                       uint32_t count))
 {
-    wait_numbered(call, WAITS_RUNS);
+    wait_numbered(call, WAITS_HISTORY);
+    call->told = told;
     return call->number;
 }
 
@@ -207,8 +210,7 @@ static enum served serve_once(struct call *call)
 /* What was seen may leave once it is durable. */
 void call_let_out(struct call *call)
 {
-    const struct api_engine *engine = &call->api->engine;
-    if (engine->durable(engine->self) >= call->seen)
+    if (call_is_durable(call))
         call_answer(call);
     else
         call_wait(call, WAITS_DURABLE);
@@ -225,12 +227,48 @@ static void try(struct call *call)
     call->reply = (struct reply){0};
     call->if_turn = 0;
     call->can_try_again = false;
+    call->own = NULL;
     if (!call->core) {
         reply_failure(call, ERR_UNAVAILABLE);
         call_answer(call);
     } else if (serve_once(call) == SERVED_REPLY) {
         call_let_out(call);
     }
+}
+
+static void begin_again(struct call *call)
+{
+    arena_rewind(call->arena, call->mark);
+    try(call);
+}
+
+uint64_t call_reloads(const struct call *call)
+{
+    return call->api->reloads;
+}
+
+bool call_is_durable(const struct call *call)
+{
+    const struct api_engine *engine = &call->api->engine;
+    return engine->durable(engine->self) >= call->seen;
+}
+
+enum served call_when_durable(struct call *call)
+{
+    call_wait(call, WAITS_DURABLE);
+    return SERVED_LATER;
+}
+
+enum served call_again(struct call *call)
+{
+    if (call->tries_left == 0) {
+        reply_error(call, 503, "busy", STR("it changes faster than it can be read; try again"));
+        reply_header(call, "Retry-After", STR("1"));
+        return SERVED_REPLY;
+    }
+    call->tries_left--;
+    begin_again(call);
+    return SERVED_LATER;
 }
 
 static void refuse_path(struct call *call)
@@ -385,8 +423,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
         return;
     must(outcome->verdict != VERDICT_ASKING);
     if (wants_another_try(call, outcome)) {
-        arena_rewind(call->arena, call->mark);
-        try(call);
+        begin_again(call);
         return;
     }
     call->core = api->engine.core(api->engine.self);
@@ -409,7 +446,8 @@ void api_failed(struct api *api, int64_t request, err why)
 }
 
 /* The core may be another by now, or none. */
-void api_runs(struct api *api, int64_t number, const struct record *runs, uint32_t count, err why)
+void api_found(struct api *api, int64_t number, const struct record *records, uint32_t count,
+               err why)
 {
     struct call *call = take_numbered(api, number);
     if (!call)
@@ -419,10 +457,11 @@ void api_runs(struct api *api, int64_t number, const struct record *runs, uint32
     if (why != OK || !call->core) {
         reply_failure(call, why != OK ? why : ERR_UNAVAILABLE);
         call_answer(call);
-        return;
+    } else if (call->told(call, records, count) == SERVED_REPLY) {
+        if (call->problems)
+            reply_problems(call, call->problems);
+        call_let_out(call);
     }
-    runs_told(call, runs, count);
-    call_let_out(call);
 }
 
 /* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may
@@ -447,17 +486,20 @@ void api_durable(struct api *api, int64_t turn)
     flows_durable(&api->flows);
     for (struct call *call = take_held(api, turn), *next; call; call = next) {
         next = call->next;
-        call_answer(call);
+        if (call->reply.status)
+            call_answer(call);
+        else
+            begin_again(call);
     }
 }
 
 void api_reloaded(struct api *api)
 {
     flows_reloaded(&api->flows);
+    api->reloads++;
     for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
         next = call->next;
-        arena_rewind(call->arena, call->mark);
-        try(call);
+        begin_again(call);
     }
 }
 

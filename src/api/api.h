@@ -44,10 +44,11 @@ struct api_engine {
     bool (*is_ready)(void *self, const char **out_why); /* /readyz: leads, loaded, store writable */
     /* What is wrong with the store, for the text of a 503; "" when nothing is. */
     const char *(*trouble)(void *self);
-    /* Look up the runs of a noderole that are over, newest first, `limit` of them at most. The
-     * answer comes as api_runs() under that number, and not from within; none does after an error.
-     * NULL: nobody keeps them. */
+    /* Looking back (port/history.h says what each finds): the answer comes as api_found() under
+     * that number, and not from within; none does after an error. NULL: nobody keeps them. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
+    err (*intervals)(void *self, int64_t deployment_id, int64_t seq, int64_t number);
+    err (*events)(void *self, int64_t turn, int64_t n, uint32_t limit, int64_t number);
     /* ERR_NOT_FOUND when nothing was kept. NULL: nobody keeps any. */
     err (*run_log)(void *self, struct api_log *log);
 };
@@ -63,8 +64,10 @@ struct http_handler api_handler(struct api *api);
 /* From reply_port: what became of a command with this request number. */
 void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn);
 void api_failed(struct api *api, int64_t request, err why);
-/* What engine.runs found; records of other tables than old_run are not among them. */
-void api_runs(struct api *api, int64_t number, const struct record *runs, uint32_t count, err why);
+/* What the engine found when it looked back; only records of the tables that were asked for. They
+ * live for the call. */
+void api_found(struct api *api, int64_t number, const struct record *records, uint32_t count,
+               err why);
 /* A little of what can wait: answers that are told in pieces. True: there is more. */
 bool api_pump(struct api *api);
 /* The store went on: let out the reads that waited for this turn. */

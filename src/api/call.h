@@ -44,7 +44,14 @@ struct caller {
     struct str actor; /* for commands                         */
 };
 
-enum call_wait { WAITS_NOT, WAITS_PASSWORD, WAITS_DURABLE, WAITS_OUTCOME, WAITS_RUNS, WAITS_FLOW };
+enum call_wait {
+    WAITS_NOT,
+    WAITS_PASSWORD,
+    WAITS_DURABLE,
+    WAITS_OUTCOME,
+    WAITS_HISTORY,
+    WAITS_FLOW
+};
 
 struct call {
     struct api *api;
@@ -69,6 +76,10 @@ struct call {
     bool can_try_again; /* that was our own idea, not the caller's                     */
 
     uint32_t tries_left; /* when our own condition did not hold */
+
+    /* Of what it looks back for. */
+    enum served (*told)(struct call *call, const struct record *records, uint32_t count);
+    void *own; /* what the handler left for later, in the arena */
 
     /* Of the command it waits for. */
     int64_t number;
@@ -97,10 +108,21 @@ struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
 enum served call_submit(struct call *call, struct command *command,
                         void (*finish)(struct call *call, int64_t id));
 
-/* The call waits for what engine.runs finds; this is its number. When nobody was asked after all,
- * the second makes the reply. */
-int64_t call_await(struct call *call);
+/* The call waits for what the engine finds when it looks back; this is its number. `told` goes on
+ * with it as a handler does, by the core of then. When nobody was asked after all, the second makes
+ * the reply. */
+int64_t call_await(struct call *call,
+                   enum served (*told)(struct call *call, const struct record *records,
+                                       uint32_t count));
 enum served call_await_failed(struct call *call, err why);
+/* How often the core was dropped until now. */
+uint64_t call_reloads(const struct call *call);
+/* Is what the core shows in the store? */
+bool call_is_durable(const struct call *call);
+/* Serve it from the beginning: when what the core shows now is durable; or at once, because what it
+ * was about to put together came apart meanwhile. That is done a few times, then refused. */
+enum served call_when_durable(struct call *call);
+enum served call_again(struct call *call);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);

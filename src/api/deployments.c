@@ -1,4 +1,7 @@
+#include "api/archive.h"
+#include "api/graph.h"
 #include "api/route.h"
+#include "api/snapshots.h"
 
 /* clang-format off */
 static const struct shape_field deployment_fields[] = {
@@ -99,6 +102,46 @@ static const struct route routes[] = {
     ROUTE_NESTED("deployments/:id/node_roles", resource_noderoles, resource_deployments,
                  "its noderoles"),
     ROUTE_NESTED("deployments/:id/roles", resource_roles, resource_deployments, "its roles"),
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/plan",
+     .serve = serve_plan,
+     .resource = &resource_deployments,
+     .form = FORM_FREE,
+     .does = "what a commit would do, and the hash to commit exactly that"},
+    {.method = HTTP_PUT,
+     .pattern = V "deployments/:id/revert",
+     .serve = serve_revert,
+     .resource = &resource_snapshots,
+     .within = &resource_deployments,
+     .intake = &revert_intake,
+     .form = FORM_FREE,
+     .does = "propose what a snapshot held; the new head, and what was bound, marked and skipped"},
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/graph",
+     .serve = serve_graph,
+     .resource = &resource_deployments,
+     .form = FORM_FREE,
+     .does = "its noderoles and what depends on what"},
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/head",
+     .serve = serve_head,
+     .resource = &resource_snapshots,
+     .within = &resource_deployments,
+     .does = "its newest snapshot"},
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/next",
+     .serve = serve_next_of_deployment,
+     .resource = &resource_snapshots,
+     .within = &resource_deployments,
+     .does = "the snapshot that followed the one asked for (snapshot=)"},
+    ROUTE_NESTED("deployments/:id/snapshots", resource_snapshots, resource_deployments,
+                 "its snapshots, newest first"),
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/why",
+     .serve = serve_why,
+     .resource = &resource_deployments,
+     .form = FORM_FREE,
+     .does = "what keeps it from being active, down to the root"},
 };
 
 const struct chapter chapter_deployments = CHAPTER("deployments", routes);

@@ -388,6 +388,8 @@ static bool is_in_deployment(const struct choice *choice, struct call *call,
         return record->node.deployment_id == choice->owner_id;
     if (record->table == TABLE_NODEROLE)
         return record->noderole.deployment_id == choice->owner_id;
+    if (record->table == TABLE_SNAPSHOT)
+        return record->snapshot.deployment_id == choice->owner_id;
     must(record->table == TABLE_ROLE);
     return core_deployment_role(call->core, choice->owner_id, record->id) != 0;
 }
@@ -399,21 +401,26 @@ static bool is_on_node(const struct choice *choice, struct call *call, const str
     return core_noderole(call->core, choice->owner_id, record->id) != 0;
 }
 
+enum served reply_nested(struct call *call, const struct resource *within, int64_t owner_id)
+{
+    const struct resource *resource = call->route->resource;
+    const bool of_node = within == &resource_nodes;
+    struct choice choice = {.resource = resource};
+    if (of_node && resource == &resource_noderoles) {
+        choice.ids = core_noderoles_of(call->core, owner_id, call->arena, &choice.id_count);
+    } else {
+        choice.keeps = of_node ? is_on_node : is_in_deployment;
+        choice.owner_id = owner_id;
+    }
+    return reply_choice(call, &choice);
+}
+
 enum served serve_nested(struct call *call)
 {
-    const struct route *route = call->route;
     struct record owner;
-    if (!resource_find(call, route->within, call->keys[0], &owner))
+    if (!resource_find(call, call->route->within, call->keys[0], &owner))
         return SERVED_REPLY;
-    if (route->within == &resource_nodes && route->resource == &resource_noderoles) {
-        struct choice choice = {.resource = &resource_noderoles};
-        choice.ids = core_noderoles_of(call->core, owner.id, call->arena, &choice.id_count);
-        return reply_choice(call, &choice);
-    }
-    const bool of_node = route->within == &resource_nodes;
-    return reply_choice(call, &(struct choice){.resource = route->resource,
-                                               .keeps = of_node ? is_on_node : is_in_deployment,
-                                               .owner_id = owner.id});
+    return reply_nested(call, call->route->within, owner.id);
 }
 
 /* ---- matching ---- */

@@ -1,3 +1,4 @@
+#include "api/graph.h"
 #include "api/route.h"
 #include "api/runs.h"
 
@@ -78,6 +79,12 @@ static const struct route routes[] = {
      .serve = serve_old_runs,
      .form = FORM_FREE,
      .does = "its runs that are over, newest first"},
+    {.method = HTTP_GET,
+     .pattern = V "node_roles/:id/why",
+     .serve = serve_why,
+     .resource = &resource_noderoles,
+     .form = FORM_FREE,
+     .does = "what keeps it from being active, down to the root"},
 };
 
 const struct chapter chapter_noderoles = CHAPTER("node_roles", routes);

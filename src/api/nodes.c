@@ -1,5 +1,6 @@
 #include <arpa/inet.h>
 
+#include "api/graph.h"
 #include "api/hammers.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -246,6 +247,12 @@ static const struct route routes[] = {
      .within = &resource_nodes,
      .access = ROUTE_NODE,
      .does = "its noderole of that role"},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/why",
+     .serve = serve_why,
+     .resource = &resource_nodes,
+     .form = FORM_FREE,
+     .does = "what keeps it from being active, down to the root"},
 };
 
 const struct chapter chapter_nodes = CHAPTER("nodes", routes);

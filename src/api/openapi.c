@@ -76,6 +76,9 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_DEPLOYMENT_STATE:
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2],\"description\":\"error, proposed, "
                "committed, active\"}";
+    case SHAPE_SNAPSHOT_STATE:
+        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "
+               "committed, active, error\"}";
     case SHAPE_OPTIONAL:
     case SHAPE_UNUSABLE:
     case SHAPE_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";

@@ -32,6 +32,30 @@ void reply_json(struct call *call, const char *type, const char *form, struct st
         (struct reply){.status = 200, .content_type = content_type(call, type, form), .body = body};
 }
 
+void reply_doc(struct call *call, const char *type, struct str doc)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (!call->wanted) {
+        reply_json(call, type, "obj", doc);
+        return;
+    }
+    must(json_read(call->arena, doc, &tree, &offset, &what) == OK);
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '{');
+    for (const struct json *member = tree->first; member; member = member->next) {
+        if (!shape_wants(call->wanted, str_z(call->arena, member->key)))
+            continue;
+        buf_put_z(&b, b.len > 1 ? "," : "");
+        json_write_string(&b, member->key);
+        buf_put_c(&b, ':');
+        json_write_to(&b, member);
+    }
+    buf_put_c(&b, '}');
+    reply_json(call, type, "obj", buf_str(&b));
+}
+
 void reply_message(struct call *call, const char *type, struct str text)
 {
     struct buf b = buf_in(call->arena);

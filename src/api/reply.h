@@ -17,6 +17,8 @@ void reply_unauthorized(struct call *call, const char *message);
 
 /* JSON text in that form ("obj", "list", ...) of that type ("node", ...). */
 void reply_json(struct call *call, const char *type, const char *form, struct str body);
+/* A whole document as an object of that type; only its wanted members. */
+void reply_doc(struct call *call, const char *type, struct str doc);
 void reply_text(struct call *call, int status, struct str text);
 /* 200 {"message": text}, form empty. */
 void reply_message(struct call *call, const char *type, struct str text);

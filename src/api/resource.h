@@ -24,7 +24,8 @@ struct resource {
 };
 
 extern const struct resource resource_nodes, resource_deployments, resource_roles,
-    resource_noderoles, resource_jigs, resource_tokens, resource_hammers, resource_hammer_kinds;
+    resource_noderoles, resource_jigs, resource_tokens, resource_hammers, resource_hammer_kinds,
+    resource_snapshots;
 
 /* The object behind a segment of the path: digits are an id, anything else is a name. False after
  * a problem was added. */

@@ -2,12 +2,22 @@
 
 extern const struct chapter chapter_deployments, chapter_hammer_kinds, chapter_hammers,
     chapter_jigs, chapter_noderoles, chapter_nodes, chapter_openapi, chapter_probes, chapter_roles,
-    chapter_runs, chapter_tokens;
+    chapter_runs, chapter_snapshots, chapter_tokens;
 
 const struct chapter *const chapters[] = {
-    &chapter_probes,       &chapter_nodes,     &chapter_deployments, &chapter_roles,
-    &chapter_jigs,         &chapter_noderoles, &chapter_runs,        &chapter_hammers,
-    &chapter_hammer_kinds, &chapter_tokens,    &chapter_openapi,     NULL,
+    &chapter_probes,
+    &chapter_nodes,
+    &chapter_deployments,
+    &chapter_roles,
+    &chapter_jigs,
+    &chapter_noderoles,
+    &chapter_runs,
+    &chapter_hammers,
+    &chapter_hammer_kinds,
+    &chapter_snapshots,
+    &chapter_tokens,
+    &chapter_openapi,
+    NULL,
 };
 
 /* The first segment of *rest, which moves behind it. */

@@ -1,74 +1,18 @@
 #include "api/runs.h"
 
+#include "api/members.h"
 #include "api/objects.h"
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
-#include "api/times.h"
 #include "model/limits.h"
 
 static const char type[] = "run";
 
-/* ---- members of an object ---- */
-
-struct writer {
-    struct buf *b;
-    const struct call *call;
-    bool is_first;
-};
-
-static bool put_key(struct writer *w, const char *key)
-{
-    if (!shape_wants(w->call->wanted, key))
-        return false;
-    buf_put_z(w->b, w->is_first ? "\"" : ",\"");
-    buf_put_z(w->b, key);
-    buf_put_z(w->b, "\":");
-    w->is_first = false;
-    return true;
-}
-
-static void put_number(struct writer *w, const char *key, int64_t value)
-{
-    if (put_key(w, key))
-        buf_put_i64(w->b, value);
-}
-
-static void put_text(struct writer *w, const char *key, struct str text)
-{
-    if (put_key(w, key))
-        json_write_string(w->b, text);
-}
-
-static void put_bool(struct writer *w, const char *key, bool value)
-{
-    if (put_key(w, key))
-        buf_put_z(w->b, value ? "true" : "false");
-}
-
-static void put_time(struct writer *w, const char *key, int64_t ms)
-{
-    if (!put_key(w, key))
-        return;
-    if (ms == 0) {
-        buf_put_z(w->b, "null");
-        return;
-    }
-    buf_put_c(w->b, '"');
-    times_format(w->b, ms);
-    buf_put_c(w->b, '"');
-}
-
 /* The role may be gone, or not even known any more. */
-static void put_role(struct writer *w, int64_t role_id)
+static void put_role(struct members *m, const struct call *call, int64_t role_id)
 {
-    struct record role;
-    if (!put_key(w, "role"))
-        return;
-    if (core_record(w->call->core, TABLE_ROLE, role_id, &role))
-        json_write_string(w->b, role.role.name);
-    else
-        buf_put_z(w->b, "null");
+    member_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
 /* ---- open ones ---- */
@@ -79,24 +23,23 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
                                          [RUN_RUNNING] = "running",
                                          [RUN_PARKED] = "parked",
                                          [RUN_STOPPING] = "stopping"};
-    struct writer w = {b, call, true};
+    struct members m = members_open(b, call->wanted);
     struct record noderole = {.noderole = {.role_id = 0}};
     const bool known = core_record(call->core, TABLE_NODEROLE, run->noderole_id, &noderole);
-    buf_put_c(b, '{');
-    put_number(&w, "id", run->id);
-    put_number(&w, "node_id", run->node_id);
-    put_number(&w, "node_role_id", run->noderole_id);
-    put_role(&w, known ? noderole.noderole.role_id : 0);
-    put_text(&w, "state", str_from(states[run->state]));
-    put_text(&w, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
-    put_number(&w, "attempt", run->attempt);
-    put_number(&w, "tries", run->tries);
-    put_bool(&w, "begun", run->begun);
-    put_text(&w, "job", run->job);
-    put_time(&w, "started_at", run->started_at);
-    put_time(&w, "created_at", run->created_at);
-    put_time(&w, "updated_at", run->updated_at);
-    buf_put_c(b, '}');
+    member_number(&m, "id", run->id);
+    member_number(&m, "node_id", run->node_id);
+    member_number(&m, "node_role_id", run->noderole_id);
+    put_role(&m, call, known ? noderole.noderole.role_id : 0);
+    member_text(&m, "state", str_from(states[run->state]));
+    member_text(&m, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
+    member_number(&m, "attempt", run->attempt);
+    member_number(&m, "tries", run->tries);
+    member_bool(&m, "begun", run->begun);
+    member_text(&m, "job", run->job);
+    member_time(&m, "started_at", run->started_at);
+    member_time(&m, "created_at", run->created_at);
+    member_time(&m, "updated_at", run->updated_at);
+    members_close(&m);
 }
 
 static enum served serve_runs(struct call *call)
@@ -212,14 +155,13 @@ static void reply_log(struct call *call, const struct api_log *log)
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
     const struct str text = legible(call, log->text, is_all, &used);
     struct buf b = buf_in(call->arena);
-    struct writer w = {&b, call, true};
-    buf_put_c(&b, '{');
-    put_number(&w, "offset", log->offset);
-    put_number(&w, "next", log->offset + used);
-    put_number(&w, "total", log->total);
-    put_bool(&w, "ended", log->ended);
-    put_text(&w, "text", text);
-    buf_put_c(&b, '}');
+    struct members m = members_open(&b, call->wanted);
+    member_number(&m, "offset", log->offset);
+    member_number(&m, "next", log->offset + used);
+    member_number(&m, "total", log->total);
+    member_bool(&m, "ended", log->ended);
+    member_text(&m, "text", text);
+    members_close(&m);
     reply_json(call, "run_log", "obj", buf_str(&b));
 }
 
@@ -277,28 +219,25 @@ static struct str result_name(uint32_t result)
 
 static void put_old(struct call *call, const struct old_run_record *run, struct buf *b)
 {
-    struct writer w = {b, call, true};
-    buf_put_c(b, '{');
-    put_number(&w, "id", run->run_id);
-    put_number(&w, "attempt", run->attempt);
-    put_number(&w, "node_id", run->node_id);
-    put_number(&w, "node_role_id", run->noderole_id);
-    put_role(&w, run->role_id);
-    put_time(&w, "started_at", run->started_at);
-    put_time(&w, "ended_at", run->ended_at);
-    put_text(&w, "result", result_name(run->result));
-    put_text(&w, "runlog", run->runlog);
-    buf_put_c(b, '}');
+    struct members m = members_open(b, call->wanted);
+    member_number(&m, "id", run->run_id);
+    member_number(&m, "attempt", run->attempt);
+    member_number(&m, "node_id", run->node_id);
+    member_number(&m, "node_role_id", run->noderole_id);
+    put_role(&m, call, run->role_id);
+    member_time(&m, "started_at", run->started_at);
+    member_time(&m, "ended_at", run->ended_at);
+    member_text(&m, "result", result_name(run->result));
+    member_text(&m, "runlog", run->runlog);
+    members_close(&m);
 }
 
-void runs_told(struct call *call, const struct record *runs, uint32_t count)
+static enum served old_runs_told(struct call *call, const struct record *runs, uint32_t count)
 {
     struct record noderole;
     struct buf b = buf_in(call->arena);
-    if (!count && !resource_find(call, &resource_noderoles, call->keys[0], &noderole)) {
-        reply_problems(call, call->problems);
-        return;
-    }
+    if (!count && !resource_find(call, &resource_noderoles, call->keys[0], &noderole))
+        return SERVED_REPLY;
     buf_put_c(&b, '[');
     for (uint32_t i = 0; i < count; i++) {
         buf_put_z(&b, i ? ",\n" : "");
@@ -306,6 +245,7 @@ void runs_told(struct call *call, const struct record *runs, uint32_t count)
     }
     buf_put_c(&b, ']');
     reply_json(call, type, "list", buf_str(&b));
+    return SERVED_REPLY;
 }
 
 /* A noderole that is gone may still be asked about, by its id: that is what history is for. */
@@ -328,7 +268,7 @@ enum served serve_old_runs(struct call *call)
         reply_error(call, 404, "not_found", STR("runs that are over are not kept here"));
         return SERVED_REPLY;
     }
-    const err e = engine->runs(engine->self, id, (uint32_t)limit, call_await(call));
+    const err e = engine->runs(engine->self, id, (uint32_t)limit, call_await(call, old_runs_told));
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
 }
 

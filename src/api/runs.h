@@ -9,6 +9,3 @@
 
 /* GET node_roles/:id/runs: those that are over, newest first. */
 enum served serve_old_runs(struct call *call);
-
-/* The answer for serve_old_runs; makes the reply. */
-void runs_told(struct call *call, const struct record *runs, uint32_t count);

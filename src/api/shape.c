@@ -7,7 +7,7 @@
 
 /* ---- values ---- */
 
-static int64_t noderole_state_number(uint32_t state)
+int64_t shape_noderole_state(uint32_t state)
 {
     static const int8_t numbers[NODEROLE_STATE_COUNT] = {
         [NODEROLE_ERROR] = -1,     [NODEROLE_ACTIVE] = 0,  [NODEROLE_TODO] = 1,
@@ -16,13 +16,27 @@ static int64_t noderole_state_number(uint32_t state)
     return numbers[state];
 }
 
-static int64_t deployment_state_number(enum deployment_state state)
+int64_t shape_deployment_state(enum deployment_state state)
 {
     switch (state) {
     case DEPLOYMENT_ERROR: return -1;
     case DEPLOYMENT_PROPOSED: return 0;
     case DEPLOYMENT_COMMITTED: return 1;
     case DEPLOYMENT_ACTIVE: return 2;
+    }
+    impossible("a deployment state outside the enum");
+}
+
+/* The head is what its deployment is; the others are history. */
+int64_t shape_snapshot_state(const struct core *core, const struct snapshot_record *snapshot)
+{
+    if (snapshot->state == SNAPSHOT_ARCHIVED)
+        return -1;
+    switch (core_deployment_state(core, snapshot->deployment_id)) {
+    case DEPLOYMENT_PROPOSED: return 0;
+    case DEPLOYMENT_COMMITTED: return 1;
+    case DEPLOYMENT_ACTIVE: return 2;
+    case DEPLOYMENT_ERROR: return 3;
     }
     impossible("a deployment state outside the enum");
 }
@@ -75,9 +89,10 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_TIME:
         return (struct shape_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
                                     .number = *(const int64_t *)at};
-    case SHAPE_NODEROLE_STATE: return number(noderole_state_number(*(const uint32_t *)at));
+    case SHAPE_NODEROLE_STATE: return number(shape_noderole_state(*(const uint32_t *)at));
     case SHAPE_DEPLOYMENT_STATE:
-        return number(deployment_state_number(core_deployment_state(core, *(const int64_t *)at)));
+        return number(shape_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
+    case SHAPE_SNAPSHOT_STATE: return number(shape_snapshot_state(core, &record->snapshot));
     case SHAPE_NODE_ERROR:
         return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
     case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
@@ -88,22 +103,36 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     impossible("a kind of field outside the enum");
 }
 
+/* What the states of a field are called, counted from -1; NULL at the end, and for other fields. */
+static const char *const *state_names(enum shape_kind kind)
+{
+    static const char *const noderole[] = {"error",   "active",   "todo", "transition",
+                                           "blocked", "proposed", NULL};
+    static const char *const deployment[] = {"error", "proposed", "committed", "active", NULL};
+    static const char *const snapshot[] = {"archived", "proposed", "committed",
+                                           "active",   "error",    NULL};
+    static const char *const none[] = {NULL};
+    if (kind == SHAPE_NODEROLE_STATE)
+        return noderole;
+    if (kind == SHAPE_SNAPSHOT_STATE)
+        return snapshot;
+    return kind == SHAPE_DEPLOYMENT_STATE ? deployment : none;
+}
+
 bool shape_state_number(const struct shape_field *field, struct str name, int64_t *out_number)
 {
-    static const char *const noderole_states[] = {"error",      "active",  "todo",
-                                                  "transition", "blocked", "proposed"};
-    static const char *const deployment_states[] = {"error", "proposed", "committed", "active"};
-    const bool of_noderole = field->kind == SHAPE_NODEROLE_STATE;
-    if (!of_noderole && field->kind != SHAPE_DEPLOYMENT_STATE)
-        return false;
-    const char *const *names = of_noderole ? noderole_states : deployment_states;
-    /* Both count from -1. */
-    for (int i = 0; i < (of_noderole ? 6 : 4); i++)
+    const char *const *names = state_names(field->kind);
+    for (int i = 0; names[i]; i++)
         if (str_eq_nocase(name, str_from(names[i]))) {
             *out_number = i - 1;
             return true;
         }
     return false;
+}
+
+const char *shape_state_name(enum shape_kind kind, int64_t number)
+{
+    return state_names(kind)[number + 1];
 }
 
 static void write_key(struct buf *out, const char *name, bool first)

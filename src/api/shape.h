@@ -29,6 +29,7 @@ enum shape_kind {
     SHAPE_OPTIONAL,       /* text, an empty one is null                   */
     /* From here on computed from other records, too. */
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */
+    SHAPE_SNAPSHOT_STATE,   /* computed                                     */
     SHAPE_NODE_ERROR,       /* computed: is the noderole's node in error?   */
     SHAPE_UNUSABLE,         /* computed: why nobody can bind the role       */
     SHAPE_INACTIVE,         /* computed: why the jig is not active          */
@@ -86,8 +87,14 @@ struct shape_value {
 /* What has to be computed for it lies in the arena. */
 struct shape_value shape_value(const struct shape_field *field, const struct core *core,
                                const struct record *record, struct arena *a);
+/* The numbers of SEMANTICS 1.18. */
+int64_t shape_noderole_state(uint32_t state);
+int64_t shape_deployment_state(enum deployment_state state);
+int64_t shape_snapshot_state(const struct core *core, const struct snapshot_record *snapshot);
 /* The number of a state that goes by that name; false when none does, or the field is no state. */
 bool shape_state_number(const struct shape_field *field, struct str name, int64_t *out_number);
+/* And the name of one of that kind of field. */
+const char *shape_state_name(enum shape_kind kind, int64_t number);
 
 void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
                  uint64_t mask, struct buf *out);

@@ -2,6 +2,7 @@
 
 #include "core/core_private.h"
 #include "core/sort.h"
+#include "model/limits.h"
 
 /* ---- lists by node and role ---- */
 
@@ -62,7 +63,8 @@ static bool read_list(struct arena *a, const struct json *array, bool with_data,
         if (!json_as_i64(json_get(item, STR("node")), &entry.node_id) ||
             !json_as_i64(json_get(item, STR("role")), &entry.role_id))
             return false;
-        if (with_data && (!entry.data || entry.data->kind != JSON_OBJECT))
+        if (with_data && (!entry.data || entry.data->kind != JSON_OBJECT ||
+                          json_depth(entry.data) > DOC_DEPTH_MAX))
             return false;
         list_add(a, out, entry);
     }

@@ -165,6 +165,14 @@ int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
 /* The role's noderoles with the smallest ids, `max` of them at most. */
 int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t max,
                                 struct arena *a, uint32_t *out_count);
+/* Those of the deployment by id. */
+int64_t *core_noderoles_in(const struct core *c, int64_t deployment_id, struct arena *a,
+                           uint32_t *out_count);
+/* How many noderoles of the deployment, and how many nodes but those that carry services, are in
+ * each state: from counts that are kept, and from one look at each node. */
+void core_count_noderoles(const struct core *c, int64_t deployment_id,
+                          uint32_t out_counts[NODEROLE_STATE_COUNT]);
+void core_count_nodes(const struct core *c, uint32_t out_counts[NODEROLE_STATE_COUNT]);
 enum noderole_state core_node_state(const struct core *c, int64_t node_id);
 enum deployment_state core_deployment_state(const struct core *c, int64_t deployment_id);
 
@@ -205,6 +213,9 @@ void core_plan(struct core *c, const struct command *commit, struct arena *arena
  * from the core; closed intervals (old_member, old_data records that cover seq) from the caller. */
 struct str core_snapshot_content(const struct core *c, int64_t deployment_id, int64_t seq,
                                  const struct record *old, uint32_t old_count, struct arena *a);
+/* How many intervals this core has closed: while it is the same, what was read of them is all that
+ * core_snapshot_content needs. */
+uint64_t core_intervals_closed(const struct core *c);
 /* {"added":[...],"changed":[...],"removed":[...]} between two contents. */
 struct str core_snapshot_diff(struct str before, struct str after, struct arena *a);
 
@@ -244,7 +255,7 @@ struct cause {
     struct cause *next; /* the cause of this cause */
 };
 
-/* NULL when there is no such object. */
+/* Of a noderole, a node or a deployment. NULL when there is no such object. */
 struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a);
 const char *cause_name(enum cause_code code);
 

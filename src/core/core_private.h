@@ -287,6 +287,7 @@ void deployment_role_destroy(struct core *c, deployment_role_ix dr);
 
 deployment_ix deployment_system(const struct core *c);
 enum deployment_state deployment_state(const struct core *c, deployment_ix d);
+enum noderole_state node_state(const struct core *c, node_ix n);
 /* A new deployment with its head and phantom; used by found and create. {0} when refused. */
 deployment_ix deployment_make(struct core *c, struct str name, struct str description,
                               deployment_ix parent, bool system);

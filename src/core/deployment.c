@@ -40,11 +40,8 @@ enum deployment_state core_deployment_state(const struct core *c, int64_t deploy
     return d.v ? deployment_state(c, d) : DEPLOYMENT_PROPOSED;
 }
 
-enum noderole_state core_node_state(const struct core *c, int64_t node_id)
+enum noderole_state node_state(const struct core *c, node_ix n)
 {
-    const node_ix n = node_by_id(c, node_id);
-    if (!n.v)
-        return NODEROLE_ACTIVE;
     const uint32_t *counts = node_at(c, n)->counts;
     if (counts[NODEROLE_ERROR])
         return NODEROLE_ERROR;
@@ -53,6 +50,12 @@ enum noderole_state core_node_state(const struct core *c, int64_t node_id)
     if (counts[NODEROLE_PROPOSED])
         return NODEROLE_PROPOSED;
     return counts[NODEROLE_TODO] || counts[NODEROLE_BLOCKED] ? NODEROLE_TODO : NODEROLE_ACTIVE;
+}
+
+enum noderole_state core_node_state(const struct core *c, int64_t node_id)
+{
+    const node_ix n = node_by_id(c, node_id);
+    return n.v ? node_state(c, n) : NODEROLE_ACTIVE;
 }
 
 /* ---- create ---- */

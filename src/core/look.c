@@ -1,4 +1,5 @@
 #include "core/core_private.h"
+#include "core/sort.h"
 
 /* Looking without touching: what readers outside the core are given. */
 
@@ -115,4 +116,48 @@ int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
         ids[i] = hammer_at(c, (hammer_ix){vec_at(c, &node_at(c, n)->hammers, i)})->o.id;
     *out_count = count;
     return ids;
+}
+
+static int cmp_ids(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t *core_noderoles_in(const struct core *c, int64_t deployment_id, struct arena *a,
+                           uint32_t *out_count)
+{
+    static const struct vec none = {0};
+    const deployment_ix d = deployment_by_id(c, deployment_id);
+    const struct vec *roles = d.v ? &deployment_at(c, d)->roles : &none;
+    uint32_t all = 0, count = 0;
+    for (uint32_t i = 0; i < roles->count; i++)
+        all += deployment_role_at(c, (deployment_role_ix){vec_at(c, roles, i)})->noderoles.count;
+    int64_t *ids = arena_array(a, int64_t, all + (size_t)1);
+    for (uint32_t i = 0; i < roles->count; i++) {
+        const struct vec *members =
+            &deployment_role_at(c, (deployment_role_ix){vec_at(c, roles, i)})->noderoles;
+        for (uint32_t k = 0; k < members->count; k++)
+            ids[count++] = noderole_at(c, (noderole_ix){vec_at(c, members, k)})->o.id;
+    }
+    sort_items(ids, count, sizeof *ids, cmp_ids, a);
+    *out_count = count;
+    return ids;
+}
+
+void core_count_noderoles(const struct core *c, int64_t deployment_id,
+                          uint32_t out_counts[NODEROLE_STATE_COUNT])
+{
+    const deployment_ix d = deployment_by_id(c, deployment_id);
+    for (uint32_t state = 0; state < NODEROLE_STATE_COUNT; state++)
+        out_counts[state] = d.v ? deployment_at(c, d)->counts[state] : 0;
+}
+
+void core_count_nodes(const struct core *c, uint32_t out_counts[NODEROLE_STATE_COUNT])
+{
+    const struct pool *nodes = &c->tables[TABLE_NODE].pool;
+    memset(out_counts, 0, NODEROLE_STATE_COUNT * sizeof *out_counts);
+    for (uint32_t ix = 1; ix <= nodes->high; ix++)
+        if (pool_is_live(nodes, ix) && !node_at(c, (node_ix){ix})->system)
+            out_counts[node_state(c, (node_ix){ix})]++;
 }

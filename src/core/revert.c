@@ -2,6 +2,7 @@
 
 #include "core/content.h"
 #include "core/data.h"
+#include "model/limits.h"
 
 /* Going back to what a snapshot held: a proposal like any other (DECISIONS D11). Its data are
  * proposed again, what it lacks is marked to go at the next commit, what is missing is bound. Roles
@@ -129,7 +130,10 @@ static bool bind_members(struct core *c, struct revert *r)
 static struct str data_of(struct core *c, const struct revert *r, int64_t node_id, int64_t role_id)
 {
     const struct content_entry *entry = content_find(&r->content.data, node_id, role_id);
-    return entry ? json_write(c->arena, entry->data) : STR("{}");
+    const struct str data = entry ? json_write(c->arena, entry->data) : STR("{}");
+    if (data.len > DOC_MAX)
+        refuse(c, PROBLEM_BAD_TEXT, STR("content"), STR("is longer than a document may be"));
+    return data;
 }
 
 static void propose_role_data(struct core *c, const struct revert *r, deployment_role_ix ix)

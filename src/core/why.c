@@ -385,14 +385,17 @@ struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks,
 
 /* ---- nodes ---- */
 
+/* Which state tells most, of those that are not ACTIVE. */
+static const enum noderole_state telling_order[] = {
+    NODEROLE_ERROR, NODEROLE_TRANSITION, NODEROLE_PROPOSED, NODEROLE_TODO, NODEROLE_BLOCKED};
+enum { TELLING_COUNT = sizeof telling_order / sizeof *telling_order };
+
 /* The noderole that makes the node's state what it is, or none. */
 static noderole_ix telling_one(const struct core *c, node_ix n)
 {
-    static const enum noderole_state order[] = {NODEROLE_ERROR, NODEROLE_TRANSITION,
-                                                NODEROLE_PROPOSED, NODEROLE_TODO, NODEROLE_BLOCKED};
     noderole_ix nr = {0};
-    for (uint32_t i = 0; i < sizeof order / sizeof *order && !nr.v; i++)
-        nr = first_in_state(c, n, order[i]);
+    for (uint32_t i = 0; i < TELLING_COUNT && !nr.v; i++)
+        nr = first_in_state(c, n, telling_order[i]);
     return nr;
 }
 
@@ -409,12 +412,56 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
     return ch.first;
 }
 
+/* ---- deployments ---- */
+
+/* The first by (cohort, id) in that state, or none. */
+static noderole_ix first_of_deployment(const struct core *c, deployment_ix d,
+                                       enum noderole_state state)
+{
+    const struct vec *roles = &deployment_at(c, d)->roles;
+    noderole_ix first = {0};
+    for (uint32_t i = 0; deployment_at(c, d)->counts[state] && i < roles->count; i++) {
+        const deployment_role_ix dr = {vec_at(c, roles, i)};
+        const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+        for (uint32_t k = 0; k < members->count; k++) {
+            const noderole_ix nr = {vec_at(c, members, k)};
+            if (noderole_at(c, nr)->state == state && (!first.v || noderole_cmp(c, nr, first) < 0))
+                first = nr;
+        }
+    }
+    return first;
+}
+
+static struct cause *why_of_deployment(const struct core *c, deployment_ix d, struct arena *a)
+{
+    struct chain ch = {.c = c, .arena = a};
+    const struct deployment *row = deployment_at(c, d);
+    noderole_ix nr = {0};
+    for (uint32_t i = 0; row->committed && i < TELLING_COUNT && !nr.v; i++)
+        nr = first_of_deployment(c, d, telling_order[i]);
+    if (nr.v)
+        return why_noderole(c, nr, false, a);
+    if (row->committed)
+        add(&ch, (struct cause){.code = CAUSE_NONE,
+                                .object = TABLE_DEPLOYMENT,
+                                .object_id = row->o.id,
+                                .text = TELL(&ch, STR("deployment `"), text_of(c, row->name),
+                                             STR("` is active"))});
+    else
+        why_head(&ch, d);
+    return ch.first;
+}
+
 struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a)
 {
     const noderole_ix nr = table == TABLE_NODEROLE ? noderole_by_id(c, id) : (noderole_ix){0};
     const node_ix n = table == TABLE_NODE ? node_by_id(c, id) : (node_ix){0};
+    const deployment_ix d =
+        table == TABLE_DEPLOYMENT ? deployment_by_id(c, id) : (deployment_ix){0};
     if (nr.v)
         return why_noderole(c, nr, false, a);
+    if (d.v)
+        return why_of_deployment(c, d, a);
     return n.v ? why_of_node(c, n, a) : NULL;
 }
 

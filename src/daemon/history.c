@@ -9,12 +9,15 @@
 /* A question belongs to the loop's thread, then to the reader's, then to the loop's again. */
 struct question {
     struct question *next;
-    int64_t noderole_id;
     int64_t number;
+    /* Asks the port for what the keys say. */
+    err (*ask)(const struct question *q, const struct history_port *port,
+               struct store_visitor visitor);
+    int64_t keys[2];
     uint32_t limit;
     struct arena arena; /* of what was found */
-    struct record *runs;
-    uint32_t count;
+    struct record *records;
+    uint32_t count, cap;
     err why;
 };
 
@@ -69,13 +72,43 @@ static void question_free(struct question *q)
 
 /* ---- the reader's thread ---- */
 
-static err keep_run(void *self, const struct record *record)
+static void make_room(struct question *q)
+{
+    const uint32_t cap = q->cap ? q->cap * 2 : 16;
+    struct record *larger = arena_array(&q->arena, struct record, cap);
+    if (q->count)
+        memcpy(larger, q->records, q->count * sizeof *larger);
+    q->records = larger;
+    q->cap = cap;
+}
+
+static err keep(void *self, const struct record *record)
 {
     struct question *q = self;
-    struct record *kept = &q->runs[q->count++];
+    if (q->count == q->cap)
+        make_room(q);
+    struct record *kept = &q->records[q->count++];
     kept->table = record->table;
     fields_copy(&q->arena, record_layout(record->table), &record->id, &kept->id);
     return OK;
+}
+
+static err ask_runs(const struct question *q, const struct history_port *port,
+                    struct store_visitor visitor)
+{
+    return port->runs(port->self, q->keys[0], q->limit, visitor);
+}
+
+static err ask_intervals(const struct question *q, const struct history_port *port,
+                         struct store_visitor visitor)
+{
+    return port->intervals(port->self, q->keys[0], q->keys[1], visitor);
+}
+
+static err ask_events(const struct question *q, const struct history_port *port,
+                      struct store_visitor visitor)
+{
+    return port->events(port->self, q->keys[0], q->keys[1], q->limit, visitor);
 }
 
 static err get_ready(struct history *h)
@@ -96,9 +129,8 @@ static void look_up(struct history *h, struct question *q)
         q->why = ERR_UNAVAILABLE;
         return;
     }
-    q->runs = arena_array(&q->arena, struct record, q->limit);
     const struct history_port port = store_reader_history(h->reader);
-    q->why = port.runs(port.self, q->noderole_id, q->limit, (struct store_visitor){q, keep_run});
+    q->why = q->ask(q, &port, (struct store_visitor){q, keep});
     if (q->why == OK)
         return;
     log_say(LOG_WARNING, "the history cannot be read: %s", store_reader_trouble(h->reader));
@@ -146,7 +178,7 @@ static void on_done(uv_async_t *async)
     struct history *h = async->data;
     for (struct question *q = take_done(h); q; q = take_done(h)) {
         h->count--;
-        h->seams.runs(h->seams.self, q->number, q->runs, q->count, q->why);
+        h->seams.found(h->seams.self, q->number, q->records, q->count, q->why);
         question_free(q);
     }
 }
@@ -227,19 +259,35 @@ void history_free(struct history *h)
     uv_close((uv_handle_t *)&h->async, on_closed);
 }
 
-err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number)
+static err take(struct history *h, struct question asked)
 {
     if (h->count >= HISTORY_WAITING_MAX)
         return ERR_LIMIT;
     struct question *q = calloc(1, sizeof *q);
     must(q);
-    q->noderole_id = noderole_id;
-    q->limit = limit;
-    q->number = number;
+    *q = asked;
     h->count++;
     uv_mutex_lock(&h->mutex);
     line_add(&h->waiting, q);
     uv_cond_signal(&h->more);
     uv_mutex_unlock(&h->mutex);
     return OK;
+}
+
+err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number)
+{
+    return take(h, (struct question){
+                       .number = number, .ask = ask_runs, .keys = {noderole_id}, .limit = limit});
+}
+
+err history_intervals(struct history *h, int64_t deployment_id, int64_t seq, int64_t number)
+{
+    return take(
+        h, (struct question){.number = number, .ask = ask_intervals, .keys = {deployment_id, seq}});
+}
+
+err history_events(struct history *h, int64_t turn, int64_t n, uint32_t limit, int64_t number)
+{
+    return take(h, (struct question){
+                       .number = number, .ask = ask_events, .keys = {turn, n}, .limit = limit});
 }

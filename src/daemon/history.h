@@ -19,9 +19,10 @@ struct history;
 
 struct history_seams {
     void *self;
-    /* In the loop's thread: the runs that were asked for under that number. They live for the
-     * call. May ask again. */
-    void (*runs)(void *self, int64_t number, const struct record *runs, uint32_t count, err why);
+    /* In the loop's thread: what was asked for under that number. The records live for the call.
+     * May ask again. */
+    void (*found)(void *self, int64_t number, const struct record *records, uint32_t count,
+                  err why);
 };
 
 /* `url` as in store.h; it is copied. NULL when no thread is to be had. */
@@ -30,5 +31,9 @@ struct history *history_new(uv_loop_t *loop, const char *url, struct history_sea
  * fine. */
 void history_free(struct history *h);
 
-/* As history_port.runs. ERR_LIMIT when too many wait. */
+/* As in history_port. ERR_LIMIT when too many wait. */
 NODISCARD err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number);
+NODISCARD err history_intervals(struct history *h, int64_t deployment_id, int64_t seq,
+                                int64_t number);
+NODISCARD err history_events(struct history *h, int64_t turn, int64_t n, uint32_t limit,
+                             int64_t number);

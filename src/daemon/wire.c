@@ -336,12 +336,12 @@ static enum ending open_store(struct wires *w, const struct config *c)
     return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
 }
 
-static void history_found(void *self, int64_t number, const struct record *runs, uint32_t count,
+static void history_found(void *self, int64_t number, const struct record *records, uint32_t count,
                           err why)
 {
     const struct wires *w = self;
     if (w->loop->api)
-        api_runs(w->loop->api, number, runs, count, why);
+        api_found(w->loop->api, number, records, count, why);
 }
 
 static enum ending open_history(struct wires *w, const struct config *c)
@@ -466,6 +466,16 @@ static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t
     return history_runs(((struct wires *)self)->history, noderole_id, limit, number);
 }
 
+static err api_intervals(void *self, int64_t deployment_id, int64_t seq, int64_t number)
+{
+    return history_intervals(((struct wires *)self)->history, deployment_id, seq, number);
+}
+
+static err api_events(void *self, int64_t turn, int64_t n, uint32_t limit, int64_t number)
+{
+    return history_events(((struct wires *)self)->history, turn, n, limit, number);
+}
+
 static err api_run_log(void *self, struct api_log *log)
 {
     enum { PIECE = 64 << 10 };
@@ -493,5 +503,7 @@ struct api_engine wire_api_engine(struct wires *w)
                                .is_ready = api_is_ready,
                                .trouble = api_trouble,
                                .runs = api_old_runs,
+                               .intervals = api_intervals,
+                               .events = api_events,
                                .run_log = api_run_log};
 }

@@ -114,8 +114,9 @@ enum command_kind {
 #define DEPLOYMENT_COMMIT_FIELDS(F) F(I64, id) F(TEXT, plan)
 #define DEPLOYMENT_PROPOSE_FIELDS(F) F(I64, id) F(TEXT, name)
 #define DEPLOYMENT_RECALL_FIELDS(F) ID_ONLY(F)
-/* content: what snapshot `seq` held, as core_snapshot_content writes it; read by the caller. */
-#define DEPLOYMENT_REVERT_FIELDS(F) F(I64, id) F(I64, seq) F(DOC, content)
+/* content: what snapshot `seq` held, as core_snapshot_content writes it; read by the caller. It may
+ * be larger than any one document. */
+#define DEPLOYMENT_REVERT_FIELDS(F) F(I64, id) F(I64, seq) F(RAW, content)
 #define SNAPSHOT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
 #define DEPLOYMENT_ROLE_CREATE_FIELDS(F) F(I64, deployment_id) F(I64, role_id)
 #define DEPLOYMENT_ROLE_DELETE_FIELDS(F) ID_ONLY(F)
@@ -256,6 +257,7 @@ struct command {
     uint64_t nonce[2];
     uint32_t depth;  /* hooks that caused hooks; 0 from outside */
     int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */
+    bool is_dry;     /* a DEPLOYMENT_COMMIT of which only the plan is wanted: nothing changes */
     const struct answer *answers;
     uint32_t answer_count;
     union {

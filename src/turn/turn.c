@@ -233,6 +233,10 @@ static void stamp(struct turn *t, struct command *command)
 
 static void step(struct turn *t, const struct command *command, struct outcome *outcome)
 {
+    if (command->is_dry) {
+        core_plan(t->core, command, &t->arena, outcome);
+        return;
+    }
     events_step(&t->events, t->core, command, &t->effects, outcome);
     if (t->ports.watch.stepped)
         t->ports.watch.stepped(t->ports.watch.self, command, outcome);
@@ -540,18 +544,6 @@ int64_t turn_epoch(const struct turn *t)
 uint64_t turn_loads(const struct turn *t)
 {
     return t->loads;
-}
-
-err turn_plan(struct turn *t, const struct command *commit_command, struct arena *arena,
-              struct outcome *out)
-{
-    if (!t->core)
-        return ERR_UNAVAILABLE;
-    look_at_clock(t);
-    struct command command = *commit_command;
-    stamp(t, &command);
-    core_plan(t->core, &command, arena, out);
-    return OK;
 }
 
 err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count, struct arena *arena,

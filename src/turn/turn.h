@@ -118,7 +118,8 @@ enum turn_status turn_start(struct turn *t);
  * store's lead() and load(). */
 enum turn_status turn_advance(struct turn *t);
 
-/* Queue a copy of the command; time and chance are stamped when it is taken. ERR_LIMIT when too
+/* Queue a copy of the command; time and chance are stamped when it is taken. Of one that is dry
+ * (command.h) the plan is answered, once the hooks that may veto were asked. ERR_LIMIT when too
  * many wait, ERR_UNAVAILABLE when the store is down (commands nobody waits for are still taken),
  * ERR_FENCED when stopped. No answer will come for a command that was not taken. */
 NODISCARD err turn_submit(struct turn *t, const struct command *command);
@@ -139,11 +140,7 @@ int64_t turn_durable(const struct turn *t);
 int64_t turn_epoch(const struct turn *t);
 /* How many cores it has had: another number means that what was read before may never have been. */
 uint64_t turn_loads(const struct turn *t);
-/* What a commit would do now (core.h, core_plan). ERR_UNAVAILABLE when there is no core. */
-NODISCARD err turn_plan(struct turn *t, const struct command *commit, struct arena *arena,
-                        struct outcome *out);
-
-/* What imports would come to now (core.h, core_rehearse). Likewise. */
+/* What imports would come to now (core.h, core_rehearse). ERR_UNAVAILABLE when there is no core. */
 NODISCARD err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count,
                             struct arena *arena, struct outcome *outcomes);
 

@@ -184,7 +184,10 @@ static inline void front_take(struct front *f)
     CHECK(f->line_count > 0);
     const struct command command = f->line[0];
     memmove(f->line, f->line + 1, --f->line_count * sizeof *f->line);
-    world_step(f->w, command);
+    if (command.is_dry)
+        core_plan(f->w->core, &command, &f->w->arena, &f->w->out);
+    else
+        world_step(f->w, command);
     const struct outcome out = f->w->out;
     world_collect(f->w);
     api_outcome(f->api, command.request, &out, f->w->turn);

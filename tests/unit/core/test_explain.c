@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "core/core_private.h"
+#include "model/limits.h"
 #include "tests/world/world.h"
 
 /* What the core tells people: why something waits (each sentence, what it is about and since when),
@@ -369,6 +370,53 @@ TEST(a_state_of_a_deployment_is_that_of_its_noderoles)
     world_close(w);
 }
 
+TEST(why_of_a_deployment_is_that_of_whoever_keeps_it)
+{
+    struct world *w = open_d();
+    const int64_t d = the_deployment(w, "d");
+    world_bind_in(w, "c@n1", "d");
+    world_bind_in(w, "a@n2", "d");
+    SAYS(why(w, TABLE_DEPLOYMENT, d), "head_proposed deployment 2: deployment `d` is proposed, not "
+                                      "committed");
+    world_commit_deployment(w, "d");
+    world_anneal(w);
+    world_finish(w, "a@n2", RESULT_FAILED);
+    SAYS(why(w, TABLE_DEPLOYMENT, d),
+         "error noderole 4: `a` on `n2.example.com` is in error: run failed");
+    DONE(w, cmd_retry(w, "a@n2"));
+    world_run_all(w);
+    SAYS(why(w, TABLE_DEPLOYMENT, d), "none deployment 2: deployment `d` is active");
+    CHECK(core_why(w->core, TABLE_DEPLOYMENT, 99, &w->arena) == NULL);
+    world_close(w);
+}
+
+TEST(what_a_deployment_holds_is_counted_and_listed)
+{
+    struct world *w = open_d();
+    uint32_t counts[NODEROLE_STATE_COUNT], count = 99;
+    const int64_t d = the_deployment(w, "d");
+    CHECK(core_noderoles_in(w->core, d, &w->arena, &count) != NULL && count == 0);
+    const int64_t c1 = world_bind_in(w, "c@n1", "d"), a2 = world_bind_in(w, "a@n2", "d");
+    const int64_t *ids = core_noderoles_in(w->core, d, &w->arena, &count);
+    CHECK(count == 4 && ids[0] == 1 && ids[1] == 2 && ids[2] == 3 && ids[3] == 4);
+    CHECK(c1 <= 4 && a2 == 4);
+    core_count_noderoles(w->core, d, counts);
+    CHECK(counts[NODEROLE_PROPOSED] == 4 && counts[NODEROLE_ACTIVE] == 0);
+    core_count_nodes(w->core, counts); /* phantoms are none */
+    CHECK(counts[NODEROLE_PROPOSED] == 2 && counts[NODEROLE_ACTIVE] == 0);
+    world_commit_deployment(w, "d");
+    world_run_all(w);
+    core_count_noderoles(w->core, d, counts);
+    CHECK(counts[NODEROLE_ACTIVE] == 4);
+    core_count_nodes(w->core, counts);
+    CHECK(counts[NODEROLE_ACTIVE] == 2);
+    core_count_noderoles(w->core, 99, counts);
+    CHECK(counts[NODEROLE_ACTIVE] == 0);
+    core_noderoles_in(w->core, 99, &w->arena, &count);
+    CHECK(count == 0);
+    world_close(w);
+}
+
 /* ---- the timeline ---- */
 
 TEST(snapshots_keep_who_when_and_how_it_was)
@@ -540,6 +588,44 @@ TEST(a_revert_is_refused_field_by_field)
     struct command nowhere = cmd_revert(w, 1, "{'data':[],'members':[]}");
     nowhere.deployment_revert.id = 99;
     REFUSED(w, nowhere, NOT_FOUND, "id");
+    world_close(w);
+}
+
+/* Many documents together are longer than any one may be, and lie deeper. */
+TEST(the_content_of_a_revert_is_no_document_but_its_data_are)
+{
+    struct world *w = open_d();
+    world_bind_in(w, "a@n1", "d");
+    world_commit_deployment(w, "d");
+    struct buf b = buf_in(&w->arena);
+    buf_put_z(&b, "{\"data\":[{\"data\":{\"v\":\"");
+    for (uint32_t i = 0; i < DOC_MAX - 100; i++)
+        buf_put_c(&b, 'x');
+    buf_put_z(&b, "\"},\"node\":3,\"role\":1}],\"members\":[{\"node\":3,\"role\":1}");
+    for (uint32_t i = 0; i < 10; i++)
+        buf_put_z(&b, ",{\"node\":99,\"role\":1}");
+    buf_put_z(&b, "]}");
+    CHECK(b.len > DOC_MAX);
+    struct command revert = cmd_revert(w, 1, "{}");
+    revert.deployment_revert.content = buf_str(&b);
+    DONE(w, revert);
+    CHECK(read_noderole(w, "a@n1").proposed_data.len > DOC_MAX - 100);
+    b = buf_in(&w->arena);
+    buf_put_z(&b, "{\"data\":[{\"data\":{\"v\":\"");
+    for (uint32_t i = 0; i < DOC_MAX; i++)
+        buf_put_c(&b, 'x');
+    buf_put_z(&b, "\"},\"node\":3,\"role\":1}],\"members\":[{\"node\":3,\"role\":1}]}");
+    revert.deployment_revert.content = buf_str(&b);
+    REFUSED(w, revert, BAD_TEXT, "content");
+    b = buf_in(&w->arena);
+    buf_put_z(&b, "{\"data\":[{\"data\":{\"v\":");
+    for (uint32_t i = 0; i < DOC_DEPTH_MAX; i++)
+        buf_put_c(&b, '[');
+    for (uint32_t i = 0; i < DOC_DEPTH_MAX; i++)
+        buf_put_c(&b, ']');
+    buf_put_z(&b, "},\"node\":3,\"role\":1}],\"members\":[]}");
+    revert.deployment_revert.content = buf_str(&b);
+    REFUSED(w, revert, BAD_JSON, "content");
     world_close(w);
 }
 

@@ -13,7 +13,9 @@
 struct heard {
     uint32_t count;
     int64_t number;
-    uint32_t runs;
+    uint32_t runs; /* records of whatever was asked for */
+    enum table table;
+    int64_t first_key;
     int64_t first_attempt;
     char log[32];
     err why;
@@ -36,8 +38,10 @@ static void hear(void *self, int64_t number, const struct record *runs, uint32_t
     h->number = number;
     h->runs = count;
     h->why = why;
+    h->table = count ? runs[0].table : TABLE_COUNT;
+    h->first_key = count ? runs[0].id : 0;
     h->first_attempt = count ? runs[0].old_run.attempt : 0;
-    if (count)
+    if (count && runs[0].table == TABLE_OLD_RUN)
         snprintf(h->log, sizeof h->log, "%.*s", STR_FMT_ARGS(runs[0].old_run.runlog));
 }
 
@@ -59,15 +63,11 @@ static void open_store(struct fixture *f)
     CHECK(port.lead(port.self, 0, &f->mark) == OK);
 }
 
-static void write_run(struct fixture *f, int64_t attempt)
+static void write_record(struct fixture *f, struct record record)
 {
     struct arena arena = {0};
     struct buf bytes = buf_in(&arena);
-    const struct change change = {
-        .record = {
-            .table = TABLE_OLD_RUN,
-            .old_run = {.noderole_id = 5, .attempt = attempt, .runlog = STR("what it said")}}};
-    batch_put(&bytes, &change);
+    batch_put(&bytes, &(struct change){.record = record});
     const struct batch batch = {
         .epoch = f->mark.epoch, .turn = ++f->mark.turn, .rows = 1, .changes = buf_str(&bytes)};
     const struct store_port port = store_port(f->store);
@@ -77,6 +77,14 @@ static void write_run(struct fixture *f, int64_t attempt)
         e = port.poll(port.self, &busy);
     CHECK(e == OK);
     arena_fini(&arena);
+}
+
+static void write_run(struct fixture *f, int64_t attempt)
+{
+    write_record(
+        f, (struct record){
+               .table = TABLE_OLD_RUN,
+               .old_run = {.noderole_id = 5, .attempt = attempt, .runlog = STR("what it said")}});
 }
 
 static void listen_until(struct fixture *f, uint32_t count)
@@ -114,6 +122,42 @@ TEST(what_is_kept_is_told)
     CHECK(history_runs(f.history, 6, 100, 79) == OK);
     listen_until(&f, 3);
     CHECK(f.heard.why == OK && f.heard.number == 79 && f.heard.runs == 0);
+    fixture_fini(&f);
+}
+
+TEST(intervals_and_events_are_told_too)
+{
+    struct fixture f;
+    fixture_init(&f);
+    open_store(&f);
+    for (int64_t i = 1; i <= 40; i++) {
+        write_record(&f, (struct record){.table = TABLE_OLD_MEMBER,
+                                         .old_member = {.deployment_id = 7,
+                                                        .noderole_id = i,
+                                                        .role_id = 1,
+                                                        .node_id = i,
+                                                        .from_seq = 1,
+                                                        .to_seq = i > 30 ? 2 : 3}});
+        write_record(&f, (struct record){.table = TABLE_EVENT,
+                                         .event = {.turn = i,
+                                                   .n = 0,
+                                                   .actor = STR("user x"),
+                                                   .verb = STR("node_create"),
+                                                   .changes = STR("{}")}});
+    }
+    CHECK(history_intervals(f.history, 7, 2, 1) == OK);
+    listen_until(&f, 1);
+    CHECK(f.heard.why == OK && f.heard.runs == 30 && f.heard.table == TABLE_OLD_MEMBER);
+    CHECK(history_intervals(f.history, 8, 2, 2) == OK);
+    listen_until(&f, 2);
+    CHECK(f.heard.why == OK && f.heard.runs == 0);
+    CHECK(history_events(f.history, 5, 0, 10, 3) == OK);
+    listen_until(&f, 3);
+    CHECK(f.heard.why == OK && f.heard.runs == 10 && f.heard.table == TABLE_EVENT);
+    CHECK(f.heard.first_key == 6); /* the turn */
+    CHECK(history_events(f.history, 0, -1, 1000, 4) == OK);
+    listen_until(&f, 4);
+    CHECK(f.heard.runs == 40 && f.heard.first_key == 1);
     fixture_fini(&f);
 }
 

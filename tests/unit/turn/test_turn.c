@@ -457,17 +457,20 @@ TEST(the_queue_is_bounded)
     world_fini(&w);
 }
 
-TEST(a_plan_is_stamped_and_changes_nothing)
+TEST(of_a_dry_command_the_plan_is_told_in_its_turn)
 {
     struct world w;
     world_init(&w);
-    struct arena a = {0};
-    struct outcome out;
-    struct command commit = {.kind = COMMAND_DEPLOYMENT_COMMIT};
     w.now_ms = 7777;
-    CHECK(turn_plan(w.turn, &commit, &a, &out) == OK);
-    CHECK(out.id == 7777 && str_eq(out.doc, STR("{\"plan\":1}")) && turn_seen(w.turn) == 1);
-    arena_fini(&a);
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    CHECK(submit(&w, (struct command){
+                         .kind = COMMAND_DEPLOYMENT_COMMIT, .request = 2, .is_dry = true}) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 done 2 @2; 2 done 7777 @2; ") && turn_durable(w.turn) == 2);
+    CHECK(submit(&w, (struct command){
+                         .kind = COMMAND_DEPLOYMENT_COMMIT, .request = 3, .is_dry = true}) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "3 done 7777 @2; ") && turn_durable(w.turn) == 2);
     world_fini(&w);
 }
 
@@ -683,7 +686,6 @@ TEST(a_store_that_cannot_be_read_is_tried_again)
     CHECK(turn_start(w.turn) == TURN_DOWN && turn_core(w.turn) == NULL);
     CHECK(turn_trouble(w.turn, &text) == ERR_IO);
     struct outcome out;
-    CHECK(turn_plan(w.turn, &(struct command){0}, NULL, &out) == ERR_UNAVAILABLE);
     CHECK(turn_rehearse(w.turn, NULL, 0, NULL, &out) == ERR_UNAVAILABLE);
     CHECK(turn_advance(w.turn) == TURN_DOWN);
     w.mono_ms = turn_next_ms(w.turn);

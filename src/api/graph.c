@@ -1,0 +1,122 @@
+#include "api/graph.h"
+
+#include "api/members.h"
+#include "api/reply.h"
+#include "api/route.h"
+
+/* ---- graph ---- */
+
+static void put_adjacencies(struct call *call, int64_t id, struct buf *b)
+{
+    uint32_t count;
+    const int64_t *children = core_children(call->core, id, call->arena, &count);
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(b, i ? ",{\"nodeTo\":" : "{\"nodeTo\":");
+        buf_put_i64(b, children[i]);
+        buf_put_z(b, ",\"nodeFrom\":");
+        buf_put_i64(b, id);
+        buf_put_c(b, '}');
+    }
+    buf_put_c(b, ']');
+}
+
+static void put_vertex(struct call *call, int64_t id, struct buf *b)
+{
+    struct record record;
+    must(core_record(call->core, TABLE_NODEROLE, id, &record));
+    struct members m = members_open(b, call->wanted);
+    member_number(&m, "id", id);
+    member_text(&m, "name",
+                SAY(call, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
+                    STR(": "),
+                    object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
+    if (member_key(&m, "adjacencies"))
+        put_adjacencies(call, id, b);
+    members_close(&m);
+}
+
+enum served reply_graph(struct call *call, int64_t deployment_id)
+{
+    uint32_t count;
+    const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(&b, i ? ",\n" : "");
+        put_vertex(call, ids[i], &b);
+    }
+    buf_put_c(&b, ']');
+    reply_json(call, "graph", "list", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+enum served serve_graph(struct call *call)
+{
+    struct record deployment;
+    if (!resource_find(call, &resource_deployments, call->keys[0], &deployment))
+        return SERVED_REPLY;
+    return reply_graph(call, deployment.id);
+}
+
+/* ---- why ---- */
+
+static void put_cause(struct call *call, const struct cause *cause, struct buf *b)
+{
+    struct members m = members_open(b, NULL);
+    member_text(&m, "code", str_from(cause_name(cause->code)));
+    member_text(&m, "object", str_from(object_noun(cause->object)));
+    member_number(&m, "object_id", cause->object_id);
+    member_optional(&m, "name",
+                    object_name(call->core, cause->object, cause->object_id, call->arena));
+    member_time(&m, "since", cause->since);
+    member_text(&m, "text", cause->text);
+    members_close(&m);
+}
+
+enum served serve_why(struct call *call)
+{
+    const struct shape *shape = call->route->resource->shape;
+    struct record record;
+    if (!resource_find(call, call->route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    const struct cause *first = core_why(call->core, shape->table, record.id, call->arena);
+    must(first);
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_text(&m, "object", str_from(object_noun(shape->table)));
+    member_number(&m, "id", record.id);
+    member_text(&m, "name", object_name(call->core, shape->table, record.id, call->arena));
+    if (member_key(&m, "chain")) {
+        buf_put_c(&b, '[');
+        for (const struct cause *cause = first; cause; cause = cause->next) {
+            buf_put_z(&b, cause == first ? "" : ",\n");
+            put_cause(call, cause, &b);
+        }
+        buf_put_c(&b, ']');
+    }
+    members_close(&m);
+    reply_json(call, "why", "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+/* ---- plan ---- */
+
+static void plan_told(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_doc(call, "plan", call->doc);
+}
+
+/* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
+ * and everything that was handed over before it is seen. */
+enum served serve_plan(struct call *call)
+{
+    struct record deployment;
+    if (!resource_find(call, &resource_deployments, call->keys[0], &deployment))
+        return SERVED_REPLY;
+    struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT,
+                              .is_dry = true,
+                              .deployment_commit = {.id = deployment.id}};
+    return call_submit(call, &command, plan_told);
+}
