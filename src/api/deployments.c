@@ -1,5 +1,8 @@
 #include "api/archive.h"
 #include "api/graph.h"
+#include "api/attribs.h"
+#include "api/belongs.h"
+#include "api/deployment_roles.h"
 #include "api/route.h"
 #include "api/snapshots.h"
 
@@ -18,22 +21,14 @@ static const struct shape_field deployment_fields[] = {
 static const struct shape shape_deployment = {
     .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields)};
 
-/* These stand for something else where the name of a deployment would stand. */
-static void refuse_reserved(struct call *call, struct str name)
-{
-    if (str_eq(name, STR("sample")) || str_eq(name, STR("match")))
-        call_refuse(call, PROBLEM_NAME_INVALID, STR("name"),
-                    SAY(call, STR("name: "), name, STR(" is a reserved word")));
-}
-
 static void check_create(struct call *call, struct command *command)
 {
-    refuse_reserved(call, command->deployment_create.name);
+    resource_refuse_reserved(call, command->deployment_create.name);
 }
 
 static void check_update(struct call *call, struct command *command)
 {
-    refuse_reserved(call, command->deployment_update.name);
+    resource_refuse_reserved(call, command->deployment_update.name);
 }
 
 static const struct take create_takes[] = {
@@ -142,6 +137,16 @@ static const struct route routes[] = {
      .resource = &resource_deployments,
      .form = FORM_FREE,
      .does = "what keeps it from being active, down to the root"},
+    {.method = HTTP_POST,
+     .pattern = V "deployments/:id/roles",
+     .serve = serve_role_add,
+     .resource = &resource_deployment_roles,
+     .within = &resource_deployments,
+     .intake = &role_add_intake,
+     .does = "use a role in it"},
+    ROUTE_BELONGING("deployments/:id/deployment_roles", resource_deployment_roles,
+                    resource_deployments, "what its roles are told in it"),
+    ROUTES_ATTRIBS("deployments", resource_deployments, ROUTE_GUARDED),
 };
 
 const struct chapter chapter_deployments = CHAPTER("deployments", routes);

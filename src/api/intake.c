@@ -9,6 +9,26 @@ static bool take_small(struct call *call, const char *name, uint32_t *out)
     return true;
 }
 
+static bool take_word(struct call *call, const struct take *take, uint32_t *out)
+{
+    const struct str name = str_from(take->name);
+    struct str text;
+    if (!param_text(call, take->name, &text))
+        return false;
+    struct buf choices = buf_in(call->arena);
+    for (uint32_t i = 0; take->words[i]; i++) {
+        if (str_eq(text, str_from(take->words[i]))) {
+            *out = i;
+            return true;
+        }
+        buf_put_z(&choices, i ? ", " : "");
+        buf_put_z(&choices, take->words[i]);
+    }
+    call_refuse(call, PROBLEM_BAD_VALUE, name,
+                SAY(call, name, STR(" must be one of: "), buf_str(&choices)));
+    return false;
+}
+
 /* Where a mask says what is given, null has a meaning; elsewhere it is the same as nothing. */
 static bool take_ref(struct call *call, const struct take *take, bool has_mask, int64_t *out)
 {
@@ -36,6 +56,7 @@ static bool take_one(struct call *call, const struct take *take, bool has_mask, 
     case TAKE_INT: return param_number(call, take->name, 0, INT64_MAX, at);
     case TAKE_TIME: return param_time(call, take->name, at);
     case TAKE_MORE: return false;
+    case TAKE_WORD: return take_word(call, take, at);
     case TAKE_REF: break;
     }
     impossible("a kind of parameter outside the enum");

@@ -20,6 +20,7 @@ enum take_kind {
     TAKE_TIME,  /* milliseconds since 1970; null counts as not given */
     TAKE_REF,   /* id of another object, by its name or id           */
     TAKE_MORE,  /* a text that `check` looks at: no field is for it  */
+    TAKE_WORD,  /* uint32: which of some words it is                 */
 };
 
 struct take {
@@ -31,6 +32,8 @@ struct take {
     enum table to;      /* TAKE_REF                              */
     const char *id_key; /* TAKE_REF: the parameter that takes ids */
     bool can_be_null;   /* TAKE_REF: null is id 0                */
+    /* TAKE_WORD; NULL behind the last. */
+    const char *const *words;
 };
 
 struct intake {

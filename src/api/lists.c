@@ -357,11 +357,34 @@ static enum served reply_query(struct call *call, const struct choice *choice,
     return w->end <= AT_ONCE_MAX ? reply_at_once(w, call) : begin_walk(w, call);
 }
 
+static bool is_passed(const struct choice *choice, struct str name)
+{
+    for (const char *const *passed = choice->passes; *passed; passed++)
+        if (str_eq(name, str_from(*passed)))
+            return true;
+    return false;
+}
+
+/* The address without the parameters that the list passes over. */
+static const struct http_pair *questions(struct call *call, const struct choice *choice)
+{
+    struct http_pair *first = NULL, **end = &first;
+    if (!choice->passes)
+        return call->request->query;
+    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next)
+        if (!is_passed(choice, pair->name)) {
+            *end = arena_copy(call->arena, pair, sizeof *pair);
+            (*end)->next = NULL;
+            end = &(*end)->next;
+        }
+    return first;
+}
+
 enum served reply_choice(struct call *call, const struct choice *choice)
 {
     struct query query;
     const struct query_trouble trouble =
-        query_read_pairs(choice->resource->shape, call->request->query, call->arena, &query);
+        query_read_pairs(choice->resource->shape, questions(call, choice), call->arena, &query);
     return trouble.text ? refuse_query(call, trouble) : reply_query(call, choice, &query);
 }
 

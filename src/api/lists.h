@@ -19,6 +19,8 @@ struct choice {
     /* NULL: those of the core. Otherwise these, in this order. */
     const int64_t *ids;
     uint32_t id_count;
+    /* Parameters of the address that ask nothing about them; NULL behind the last. NULL: none. */
+    const char *const *passes;
 };
 
 /* What the address asks for of them (query.h). */

@@ -1,4 +1,5 @@
 #include "api/graph.h"
+#include "api/attribs.h"
 #include "api/route.h"
 #include "api/runs.h"
 
@@ -85,6 +86,7 @@ static const struct route routes[] = {
      .resource = &resource_noderoles,
      .form = FORM_FREE,
      .does = "what keeps it from being active, down to the root"},
+    ROUTES_ATTRIBS("node_roles", resource_noderoles, ROUTE_GUARDED),
 };
 
 const struct chapter chapter_noderoles = CHAPTER("node_roles", routes);

@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 
 #include "api/graph.h"
+#include "api/attribs.h"
 #include "api/hammers.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -253,6 +254,7 @@ static const struct route routes[] = {
      .resource = &resource_nodes,
      .form = FORM_FREE,
      .does = "what keeps it from being active, down to the root"},
+    ROUTES_ATTRIBS("nodes", resource_nodes, ROUTE_NODE),
 };
 
 const struct chapter chapter_nodes = CHAPTER("nodes", routes);

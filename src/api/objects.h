@@ -3,6 +3,8 @@
 
 #include "api/call.h"
 
+struct json;
+
 enum served serve_show(struct call *call);
 enum served serve_create(struct call *call);
 enum served serve_update(struct call *call);
@@ -10,6 +12,10 @@ enum served serve_patch(struct call *call);
 enum served serve_delete(struct call *call);
 /* PUT :id/commit and the like: the route says which command. */
 enum served serve_verb(struct call *call);
+
+/* Do to the object what the operations in the request say (RFC 6902); false when it cannot be done,
+ * and the reply is made. */
+bool patch_apply(struct call *call, struct json *object);
 
 /* If the request has an If-Match, the object must have changed last in the turn it names: that is
  * for the core to judge, when it comes to the command. False after a problem: no object can be

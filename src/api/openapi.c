@@ -82,6 +82,9 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_OPTIONAL:
     case SHAPE_UNUSABLE:
     case SHAPE_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";
+    case SHAPE_ANY:
+    case SHAPE_DEFAULT: return "{\"type\":\"object\",\"nullable\":true}";
+    case SHAPE_LEADING: return "{\"type\":\"integer\",\"nullable\":true}";
     }
     impossible("a kind of field outside the enum");
 }
@@ -93,6 +96,8 @@ static void put_shape(struct page *p, const struct shape *shape)
     begin(p, "properties");
     for (uint32_t i = 0; i < shape->count; i++)
         raw(p, shape->fields[i].name, schema_of(shape->fields[i].kind));
+    if (shape->tail)
+        raw(p, shape->tail->name, "{}");
     end(p);
     end(p);
 }
@@ -146,6 +151,7 @@ static const char *taken_as(enum take_kind kind)
     case TAKE_INT: return "{\"type\":\"integer\",\"format\":\"int64\",\"minimum\":0}";
     case TAKE_TIME: return "{\"type\":\"string\",\"format\":\"date-time\"}";
     case TAKE_REF: return "{\"description\":\"a name or an id\"}";
+    case TAKE_WORD: return "{\"type\":\"string\"}";
     }
     impossible("a kind of parameter outside the enum");
 }

@@ -215,7 +215,7 @@ static void note_changes(struct call *call, const struct json *before, const str
             note_change(call, member->key, NULL, member);
 }
 
-static bool apply_all(struct call *call, struct json *object)
+bool patch_apply(struct call *call, struct json *object)
 {
     struct patch patch = {.call = call,
                           .document = {.root = object, .steps_left = STEPS_MAX},
@@ -250,7 +250,7 @@ enum served serve_patch(struct call *call)
     call->if_turn = turn;
     const struct json *before = object_of(call, &record);
     struct json *after = json_clone(call->arena, before);
-    if (!apply_all(call, after))
+    if (!patch_apply(call, after))
         return SERVED_REPLY;
     call->params = json_make(call->arena, JSON_OBJECT);
     note_changes(call, before, after);

@@ -22,3 +22,10 @@ bool resource_find(struct call *call, const struct resource *resource, struct st
                     str_is_digits(key) ? STR(" with id ") : STR(" called "), key));
     return false;
 }
+
+void resource_refuse_reserved(struct call *call, struct str name)
+{
+    if (str_eq(name, STR("sample")) || str_eq(name, STR("match")))
+        call_refuse(call, PROBLEM_NAME_INVALID, STR("name"),
+                    SAY(call, STR("name: "), name, STR(" is a reserved word")));
+}

@@ -23,11 +23,22 @@ struct resource {
     int64_t (*find)(struct call *call, struct str name);
 };
 
-extern const struct resource resource_nodes, resource_deployments, resource_roles,
-    resource_noderoles, resource_jigs, resource_tokens, resource_hammers, resource_hammer_kinds,
-    resource_snapshots;
+extern const struct resource resource_attribs;
+extern const struct resource resource_deployment_roles;
+extern const struct resource resource_deployments;
+extern const struct resource resource_groups;
+extern const struct resource resource_hammer_kinds;
+extern const struct resource resource_hammers;
+extern const struct resource resource_jigs;
+extern const struct resource resource_noderoles;
+extern const struct resource resource_nodes;
+extern const struct resource resource_roles;
+extern const struct resource resource_snapshots;
+extern const struct resource resource_tokens;
 
 /* The object behind a segment of the path: digits are an id, anything else is a name. False after
  * a problem was added. */
 bool resource_find(struct call *call, const struct resource *resource, struct str key,
                    struct record *out_record);
+/* "sample" and "match" stand for something else where the name of an object would stand. */
+void resource_refuse_reserved(struct call *call, struct str name);

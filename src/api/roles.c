@@ -1,3 +1,5 @@
+#include "api/attribs.h"
+#include "api/belongs.h"
 #include "api/route.h"
 
 /* clang-format off */
@@ -60,6 +62,11 @@ const struct resource resource_roles = {
 static const struct route routes[] = {
     ROUTES_READ("roles", resource_roles),
     ROUTES_EDIT("roles", resource_roles),
+    ROUTE_BELONGING("roles/:id/deployment_roles", resource_deployment_roles, resource_roles,
+                    "where it is used: its deployment roles"),
+    ROUTE_BELONGING("roles/:id/node_roles", resource_noderoles, resource_roles, "its noderoles"),
+    ROUTE_BELONGING("roles/:id/nodes", resource_nodes, resource_roles, "the nodes that have it"),
+    ROUTES_ATTRIBS("roles", resource_roles, ROUTE_GUARDED),
 };
 
 const struct chapter chapter_roles = CHAPTER("roles", routes);

@@ -1,23 +1,32 @@
 #include "api/route.h"
 
-extern const struct chapter chapter_deployments, chapter_hammer_kinds, chapter_hammers,
-    chapter_jigs, chapter_noderoles, chapter_nodes, chapter_openapi, chapter_probes, chapter_roles,
-    chapter_runs, chapter_snapshots, chapter_tokens;
+/* In any order: no path belongs to two of them. */
+#define CHAPTERS(X)                                                                                \
+    X(attribs)                                                                                     \
+    X(deployment_roles)                                                                            \
+    X(deployments)                                                                                 \
+    X(groups)                                                                                      \
+    X(hammer_kinds)                                                                                \
+    X(hammers)                                                                                     \
+    X(jigs)                                                                                        \
+    X(noderoles)                                                                                   \
+    X(nodes)                                                                                       \
+    X(openapi)                                                                                     \
+    X(probes)                                                                                      \
+    X(roles)                                                                                       \
+    X(runs)                                                                                        \
+    X(snapshots)                                                                                   \
+    X(tokens)
+
+#define X(name) extern const struct chapter chapter_##name;
+CHAPTERS(X)
+#undef X
 
 const struct chapter *const chapters[] = {
-    &chapter_probes,
-    &chapter_nodes,
-    &chapter_deployments,
-    &chapter_roles,
-    &chapter_jigs,
-    &chapter_noderoles,
-    &chapter_runs,
-    &chapter_hammers,
-    &chapter_hammer_kinds,
-    &chapter_snapshots,
-    &chapter_tokens,
-    &chapter_openapi,
-    NULL,
+#define X(name) &chapter_##name,
+    CHAPTERS(X)
+#undef X
+        NULL,
 };
 
 /* The first segment of *rest, which moves behind it. */

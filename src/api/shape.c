@@ -69,6 +69,18 @@ static struct shape_value text_or_null(struct str text)
     return (struct shape_value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
 }
 
+/* "2.E" is 2. */
+static struct shape_value leading_number(struct str text)
+{
+    uint32_t end = 0;
+    int64_t value;
+    while (end < text.len && text.at[end] >= '0' && text.at[end] <= '9')
+        end++;
+    return str_parse_i64(str_slice(text, 0, end), &value)
+               ? number(value)
+               : (struct shape_value){.kind = VALUE_NULL};
+}
+
 struct shape_value shape_value(const struct shape_field *f, const struct core *core,
                                const struct record *record, struct arena *a)
 {
@@ -99,6 +111,9 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
     case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
     case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);
+    case SHAPE_ANY: return document(*(const struct str *)at, STR("null"));
+    case SHAPE_DEFAULT: return document(*(const struct str *)at, STR("{\"value\":null}"));
+    case SHAPE_LEADING: return leading_number(*(const struct str *)at);
     }
     impossible("a kind of field outside the enum");
 }
@@ -199,6 +214,8 @@ uint64_t shape_mask(const struct shape *shape, const struct json *names)
     for (uint32_t i = 0; i < shape->count; i++)
         if (names ? shape_wants(names, shape->fields[i].name) : i < shape->count - shape->extras)
             mask |= (uint64_t)1 << i;
+    if (shape->tail && shape_wants(names, shape->tail->name))
+        mask |= (uint64_t)1 << shape->count;
     return mask;
 }
 
@@ -213,6 +230,10 @@ void shape_write(const struct shape *shape, const struct core *core, const struc
         write_key(out, shape->fields[i].name, first);
         write_value(out, shape_value(&shape->fields[i], core, record, out->arena));
         first = false;
+    }
+    if (shape->tail && shape->tail->write && mask >> shape->count & 1) {
+        write_key(out, shape->tail->name, first);
+        shape->tail->write(shape->tail, core, record, out);
     }
     buf_put_c(out, '}');
 }

@@ -27,6 +27,9 @@ enum shape_kind {
     SHAPE_TIME,           /* milliseconds, shown as ISO 8601; 0 is null   */
     SHAPE_NODEROLE_STATE, /* the numbers of SEMANTICS 1.18                */
     SHAPE_OPTIONAL,       /* text, an empty one is null                   */
+    SHAPE_ANY,            /* document; an empty one is null               */
+    SHAPE_DEFAULT,        /* document; an empty one is {"value":null}     */
+    SHAPE_LEADING,        /* the whole number a text begins with, or null */
     /* From here on computed from other records, too. */
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */
     SHAPE_SNAPSHOT_STATE,   /* computed                                     */
@@ -44,13 +47,22 @@ struct shape_field {
     const char *sample; /* JSON; NULL: not in samples */
 };
 
+/* One more key behind the fields, whose value depends on who is asked; nobody can look for it. */
+struct shape_tail {
+    const char *name;
+    /* JSON; NULL: nobody in particular is asked, and it is not shown. */
+    void (*write)(const struct shape_tail *tail, const struct core *core,
+                  const struct record *record, struct buf *out);
+};
+
 struct shape {
     const char *type; /* in content types; also what wraps a body */
     enum table table;
     const struct shape_field *fields;
-    uint32_t count; /* at most 64 */
+    uint32_t count; /* at most 64, with the tail */
     uint32_t
         extras; /* so many at the end are ours, not of the specification: shown when asked for */
+    const struct shape_tail *tail; /* NULL: none */
 };
 
 /* For the tables, which stand with their nouns. */

@@ -16,8 +16,10 @@
 #include "model/command.h"
 #include "model/problem.h"
 #include "model/record.h"
+#include "model/subject.h"
 
 struct core;
+struct json;
 
 struct core *core_new(void);
 void core_free(struct core *c); /* NULL is fine */
@@ -162,6 +164,7 @@ int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *
 /* The node's hammers by id. */
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count);
+bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id);
 /* The role's noderoles with the smallest ids, `max` of them at most. */
 int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t max,
                                 struct arena *a, uint32_t *out_count);
@@ -185,10 +188,19 @@ enum view {
     VIEW_SYSTEM,
     VIEW_WALL,
     VIEW_NOTE,
-    VIEW_DISCOVERY
+    VIEW_DISCOVERY,
+    VIEW_PROPOSED /* as it would be if all that is proposed there were committed */
 };
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
                 enum view view, struct arena *a, struct str *out_value);
+/* The same in pieces, for those who ask for many. Which object an attrib is about when it is asked
+ * of a target: the node's noderole of its role, say; of TABLE_COUNT when it has no meaning there.
+ * What such an object shows in a view. What the attrib reads as in that. */
+struct subject core_attrib_place(const struct core *c, struct subject target, int64_t attrib_id);
+const struct json *core_data(const struct core *c, struct subject place, enum view view,
+                             struct arena *a);
+struct str core_value_in(const struct core *c, const struct json *data, int64_t attrib_id,
+                         struct arena *a);
 /* What a run of this noderole would be given now. */
 struct str core_staged(const struct core *c, int64_t noderole_id, struct arena *a);
 

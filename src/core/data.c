@@ -243,6 +243,7 @@ static struct json *view_node(const struct core *c, node_ix n, enum view view, s
     switch (view) {
     case VIEW_ALL: return data_node(c, n, a);
     case VIEW_COMMITTED:
+    case VIEW_PROPOSED:
     case VIEW_USER: return data_object(a, doc_of(c, row->hint));
     case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
     case VIEW_SYSTEM:
@@ -258,6 +259,7 @@ static struct json *view_deployment_role(const struct core *c, deployment_role_i
     const struct deployment_role *row = deployment_role_at(c, dr);
     switch (view) {
     case VIEW_ALL:
+    case VIEW_PROPOSED:
     case VIEW_USER: return data_deployment_role(c, dr, false, a);
     case VIEW_COMMITTED: return data_deployment_role(c, dr, true, a);
     case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
@@ -275,6 +277,9 @@ static struct json *view_noderole(const struct core *c, noderole_ix nr, enum vie
     switch (view) {
     case VIEW_ALL: return data_noderole(c, nr, false, a);
     case VIEW_COMMITTED: return data_noderole(c, nr, true, a);
+    case VIEW_PROPOSED:
+        return over_own(c, row, data_deployment_role(c, row->dr, false, a), doc_of(c, row->wall),
+                        row->proposed_data, a);
     case VIEW_USER: return data_object(a, doc_of(c, user_data(row, false)));
     case VIEW_SYSTEM:
         return data_over(a, data_object(a, doc_of(c, row->computed)), doc_of(c, row->sysdata));
@@ -298,15 +303,39 @@ struct json *data_view(const struct core *c, struct place place, enum view view,
     return data_object(a, doc_of(c, view == VIEW_NOTE ? role->notes : role->template));
 }
 
-bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
-                enum view view, struct arena *a, struct str *out_value)
+struct subject core_attrib_place(const struct core *c, struct subject target, int64_t attrib_id)
 {
     struct place place;
     const attrib_ix attrib = attrib_by_id(c, attrib_id);
-    if (!attrib.v || !data_place(c, target, id, attrib, &place))
+    if (!attrib.v || !data_place(c, target.table, target.id, attrib, &place))
+        return (struct subject){.table = TABLE_COUNT};
+    const struct object *o = pool_at(&c->tables[place.table].pool, place.ix);
+    return (struct subject){.table = place.table, .id = o->id};
+}
+
+const struct json *core_data(const struct core *c, struct subject place, enum view view,
+                             struct arena *a)
+{
+    must(place.table < TABLE_OBJECTS && place.id > 0);
+    const uint32_t ix = omap_find(&c->tables[place.table].by_id, (uint64_t)place.id);
+    must(ix);
+    return data_view(c, (struct place){place.table, ix}, view, a);
+}
+
+struct str core_value_in(const struct core *c, const struct json *data, int64_t attrib_id,
+                         struct arena *a)
+{
+    const struct json *value = data_value(c, attrib_by_id(c, attrib_id), data, a);
+    return value ? json_write(a, value) : STR("null");
+}
+
+bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
+                enum view view, struct arena *a, struct str *out_value)
+{
+    const struct subject place = core_attrib_place(c, (struct subject){target, id}, attrib_id);
+    if (place.table == TABLE_COUNT)
         return false;
-    const struct json *value = data_value(c, attrib, data_view(c, place, view, a), a);
-    *out_value = value ? json_write(a, value) : STR("null");
+    *out_value = core_value_in(c, core_data(c, place, view, a), attrib_id, a);
     return true;
 }
 

@@ -161,3 +161,10 @@ void core_count_nodes(const struct core *c, uint32_t out_counts[NODEROLE_STATE_C
         if (pool_is_live(nodes, ix) && !node_at(c, (node_ix){ix})->system)
             out_counts[node_state(c, (node_ix){ix})]++;
 }
+
+bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id)
+{
+    const group_ix g = group_by_id(c, group_id);
+    const node_ix n = node_by_id(c, node_id);
+    return g.v && n.v && ids_has(c, &group_at(c, g)->nodes, TABLE_NODE, n.v);
+}

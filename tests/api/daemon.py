@@ -14,6 +14,9 @@ START_S = 60  # sanitized builds on a busy machine are slow
 STOP_S = 30
 WAIT_S = 30
 
+SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "barclamps")
+POSTGRES = "/usr/lib/postgresql/15/bin"
+
 BARCLAMP = {
     "barclamp": {"name": "apitest", "source_path": "/apitest"},
     "jigs": [
@@ -117,10 +120,23 @@ def eventually(look, what):
         time.sleep(0.02)
 
 
+def another_store(url, name):
+    """The URL of a new database beside that one; None, which is a SQLite file, for none."""
+    if not url or not url.startswith("postgres"):
+        return None
+    parts = urllib.parse.urlsplit(url)
+    host = urllib.parse.parse_qs(parts.query).get("host", [parts.hostname])[0]
+    program = shutil.which("createdb", path=os.environ["PATH"] + ":" + POSTGRES)
+    command = [program, "-h", host, "-U", parts.username, "--maintenance-db", parts.path[1:], name]
+    subprocess.run(command, check=True)
+    return urllib.parse.urlunsplit(parts._replace(path="/" + name))
+
+
 class Daemon:
-    def __init__(self, build, store=None):
+    def __init__(self, build, store=None, barclamps=None):
         self.program = os.path.join(build, "halligand")
         self.store = store
+        self.barclamps = barclamps
         self.data = tempfile.mkdtemp(prefix="halligan-api-")
         self.process = None
         self.url = None
@@ -142,7 +158,8 @@ class Daemon:
 
     def start(self):
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--test-jig"]
-        command += ["--barclamps", self.path("barclamps"), "--log-level", "warning"]
+        command += ["--barclamps", self.barclamps or self.path("barclamps")]
+        command += ["--log-level", "warning"]
         if self.store:
             command += ["--store", self.store]
         if os.path.exists(self.path("listen")):

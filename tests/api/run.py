@@ -6,9 +6,13 @@
 Starts DIR/halligand with a data directory of its own, runs every test_* function of every
 test_*.py here (or those whose names begin with a NAME) and stops it. A store given by URL must be
 empty. Prints PASS or FAIL for each; the exit status is 0 when all passed.
+
+A test is given the daemon it names: `daemon` has a few roles of its own, `shipped` has the
+barclamps that come with the program, and a database of its own beside the one given.
 """
 import argparse
 import importlib
+import inspect
 import os
 import sys
 import traceback
@@ -17,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
-from daemon import Daemon  # noqa: E402
+from daemon import SHIPPED, Daemon, another_store  # noqa: E402
 
 
 def tests(prefixes):
@@ -32,9 +36,48 @@ def tests(prefixes):
                 yield function
 
 
-def run(function, daemon):
+class Daemons:
+    """Each is started when somebody wants it."""
+
+    def __init__(self, build, store):
+        self.build, self.store = os.path.abspath(build), store
+        self.started = {}
+
+    def get(self, name):
+        if name not in self.started:
+            if name == "shipped":
+                daemon = Daemon(self.build, another_store(self.store, "shipped"), SHIPPED)
+            else:
+                daemon = Daemon(self.build, self.store)
+            self.started[name] = daemon
+            daemon.start()
+        return self.started[name]
+
+    def are_gone(self):
+        """Those that should be there and are not; what they said is printed."""
+        gone = [d for d in self.started.values() if d.process is None or d.process.poll() is not None]
+        for daemon in gone:
+            print("halligand is gone:\n" + daemon.read("stderr"))
+        return len(gone)
+
+    def stop(self):
+        """How many did not leave well."""
+        failed = 0
+        for daemon in self.started.values():
+            code = daemon.stop()
+            if code != 0:
+                print(f"halligand left with {code}:\n" + daemon.read("stderr"))
+                failed += 1
+        return failed
+
+    def close(self):
+        for daemon in self.started.values():
+            daemon.close()
+
+
+def run(function, daemons):
     try:
-        function(daemon)
+        function(*[daemons.get(name) for name in inspect.signature(function).parameters])
         print("PASS", function.__name__, flush=True)
         return True
     except Exception:
@@ -44,32 +87,30 @@ def run(function, daemon):
         return False
 
 
+def run_all(daemons, names):
+    passed = failed = 0
+    for function in tests(names):
+        if run(function, daemons):
+            passed += 1
+        else:
+            failed += 1
+        gone = daemons.are_gone()
+        if gone:
+            return passed, failed + gone
+    return passed, failed + daemons.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build", help="where halligand is")
     parser.add_argument("--store", help="URL of an empty store; a new SQLite file otherwise")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    passed = failed = 0
-    daemon = Daemon(os.path.abspath(options.build), options.store)
+    daemons = Daemons(options.build, options.store)
     try:
-        daemon.start()
-        for function in tests(options.names):
-            if run(function, daemon):
-                passed += 1
-            else:
-                failed += 1
-            if daemon.process is None or daemon.process.poll() is not None:
-                print("halligand is gone:\n" + daemon.read("stderr"))
-                failed += 1
-                break
-        if daemon.process is not None and daemon.process.poll() is None:
-            code = daemon.stop()
-            if code != 0:
-                print(f"halligand left with {code}:\n" + daemon.read("stderr"))
-                failed += 1
+        passed, failed = run_all(daemons, options.names)
     finally:
-        daemon.close()
+        daemons.close()
     print(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 and passed > 0 else 1
 

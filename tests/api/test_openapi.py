@@ -11,6 +11,7 @@ KNOWN = {
     "barclamps": "apitest",
     "users": "admin",
     "snapshots": "system",
+    "groups": "not_set",
 }
 NOWHERE = "999999999"
 SHAPES = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
@@ -43,7 +44,13 @@ def furnish(me):
     bound = me.post("node_roles", {"node": KNOWN["nodes"], "role": "base"})
     assert bound.status == 200, bound
     hammers = me.get(f"nodes/{KNOWN['nodes']}/hammers").json()
-    return {**KNOWN, "node_roles": bound.json()["id"], "hammers": hammers[0]["id"]}
+    told = me.get("roles/base/deployment_roles").json()
+    return {
+        **KNOWN,
+        "node_roles": bound.json()["id"],
+        "hammers": hammers[0]["id"],
+        "deployment_roles": told[0]["id"],
+    }
 
 
 def test_the_description_is_well_formed(daemon):

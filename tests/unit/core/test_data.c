@@ -85,6 +85,10 @@ TEST(an_active_noderole_shows_proposed_data_of_its_deployment_but_not_its_own)
               (struct cells){"\"green\"", "4", "[\"b\"]", "\"n\""});
     row_reads(w, TABLE_NODEROLE, e.nr, VIEW_USER,
               (struct cells){"\"grey\"", "1", "[\"b\"]", "\"n\""});
+    row_reads(w, TABLE_NODEROLE, e.nr, VIEW_PROPOSED,
+              (struct cells){"\"pink\"", "4", "[\"c\"]", "\"n\""});
+    row_reads(w, TABLE_DEPLOYMENT_ROLE, e.dr, VIEW_PROPOSED,
+              (struct cells){"\"green\"", "3", "[\"a\"]", "\"n\""});
     open_noderole(w, e.nr)->state = NODEROLE_PROPOSED;
     world_close(w);
 }

@@ -1,0 +1,351 @@
+/* Attribs and their values, what roles are told in deployments, groups: what only a close look
+ * shows. tests/api/test_data.py has the cases of the specification. */
+#include "tests/unit/api/api_world.h"
+
+#define V2 "/api/v2/"
+
+static const char rack_yml[] =
+    "{'barclamp':{'name':'shop','source_path':'/shop'},"
+    "'roles':[{'name':'r','jig':'script','attribs':["
+    "{'name':'color','map':'app/color','default':'grey','schema':{'type':'str'}},"
+    "{'name':'box','map':'app/box','schema':{'type':'map','mapping':{'=':{'type':'any'}}}},"
+    "{'name':'fixed','map':'app/fixed'}]},"
+    "{'name':'spare','jig':'script','provides':['r']},"
+    "{'name':'other','jig':'script','attribs':[{'name':'foreign','map':'f'}]}],"
+    "'attribs':[{'name':'asset','map':'dmi/asset','schema':{'type':'any'}}]}";
+
+static struct front *furnished(void)
+{
+    struct front *f = front_open();
+    world_committed_deployment(f->w, "lab");
+    DONE(f->w, cmd_import(f->w, rack_yml));
+    world_node(f->w, "n1", "lab");
+    world_bind_in(f->w, "r@n1", "lab");
+    world_collect(f->w);
+    return f;
+}
+
+#define N1    V2 "nodes/n1.example.com/"
+#define COLOR N1 "attribs/color"
+#define ASSET N1 "attribs/asset"
+
+static struct asked *put(struct front *f, const char *target, const char *body)
+{
+    return ask(f, HTTP_PUT, target, body);
+}
+
+/* ---- attribs by themselves ---- */
+
+TEST(an_attrib_has_thirteen_fields_and_a_sample)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, V2 "attribs/color");
+    STATUS(a, 200);
+    SAYS(keys(a, body_of(a)),
+         "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
+         "updated_at,writable");
+    SAYS(at(f, a, "default"), "{'value':'grey'}");
+    SAYS(at(f, a, "schema"), "{'type':'str'}");
+    SAYS(at(f, a, "writable"), "true");
+    a = get(f, V2 "attribs/fixed");
+    SAYS(at(f, a, "default"), "{'value':null}");
+    SAYS(at(f, a, "schema"), "null");
+    a = get(f, V2 "attribs/sample");
+    SAYS(keys(a, body_of(a)), "default,description,map,name,order,schema,ui_renderer,writable");
+    SAYS(column(ask(f, HTTP_POST, V2 "attribs/match", "{'map':'app/box'}"), "name"), "box");
+    front_close(f);
+}
+
+TEST(an_attrib_is_made_with_its_default_in_either_form)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, V2 "attribs",
+                          "{'name':'a1','barclamp':'shop','role':'other','map':'x','type':'Attrib',"
+                          "'default':{'value':7},'description':'d','order':3}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "default"), "{'value':7}");
+    SAYS(at(f, a, "order"), "3");
+    CHECK(strcmp(at(f, a, "role_id"), "null") != 0);
+    a = ask(f, HTTP_POST, V2 "attribs", "{'name':'a2','map':'y','default':{'value':1,'b':2}}");
+    SAYS(at(f, a, "default"), "{'value':{'b':2,'value':1}}");
+    SAYS(at(f, a, "barclamp_id"), "null");
+    a = ask(f, HTTP_POST, V2 "attribs", "{'name':'a3','map':'z','default':null,'schema':null}");
+    SAYS(at(f, a, "default"), "{'value':null}");
+    SAYS(at(f, a, "schema"), "null");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{'name':'match'}"), 409, "name_invalid", "name");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{'name':'a1'}"), 409, "name_taken", "name");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{}"), 400, "missing", "name");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "attribs", "{'name':'a4','barclamp':'nix'}"), 404, "not_found",
+            "barclamp");
+    front_close(f);
+}
+
+TEST(an_attrib_itself_cannot_be_changed)
+{
+    struct front *f = furnished();
+    PROBLEM(f, put(f, V2 "attribs/color", "{'value':1}"), 405, "not_supported", "absent");
+    PROBLEM(f, ask(f, HTTP_PATCH, V2 "attribs/color", "[]"), 405, "not_supported", "absent");
+    STATUS(ask(f, HTTP_DELETE, V2 "attribs/color", ""), 200);
+    PROBLEM(f, get(f, V2 "attribs/color"), 404, "not_found", "id");
+    PROBLEM(f, get(f, COLOR), 404, "not_found", "id");
+    front_close(f);
+}
+
+/* ---- values ---- */
+
+TEST(those_who_have_attribs_list_what_means_something_there)
+{
+    struct front *f = furnished();
+    SAYS(column(get(f, N1 "attribs"), "name"), "color,box,fixed,asset");
+    SAYS(column(get(f, N1 "attribs"), "value"), "grey,null,null,null");
+    SAYS(column(get(f, V2 "roles/r/attribs"), "name"), "color,box,fixed");
+    SAYS(column(get(f, V2 "roles/spare/attribs"), "name"), "color,box,fixed");
+    SAYS(column(get(f, V2 "roles/other/attribs"), "name"), "foreign");
+    SAYS(column(get(f, V2 "deployments/lab/attribs"), "name"), "color,box,fixed");
+    SAYS(column(get(f, V2 "deployments/system/attribs"), "name"), "");
+    SAYS(column(get(f, V2 "deployment_roles/r/attribs?deployment=lab"), "name"), "color,box,fixed");
+    SAYS(column(get(f, V2 "node_roles/1/attribs"), "name"), "color,box,fixed");
+    PROBLEM(f, get(f, V2 "nodes/nix/attribs"), 404, "not_found", "id");
+    PROBLEM(f, get(f, N1 "attribs/foreign"), 404, "not_found", "id");
+    PROBLEM(f, get(f, N1 "attribs/nix"), 404, "not_found", "id");
+    front_close(f);
+}
+
+TEST(a_value_is_shown_behind_the_thirteen_fields)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, COLOR);
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.attrib.obj+json; version=2.0");
+    SAYS(keys(a, body_of(a)),
+         "barclamp_id,created_at,default,description,id,map,name,order,role_id,schema,ui_renderer,"
+         "updated_at,value,writable");
+    CHECK(a->said_count == 0); /* no ETag: it would not change with the value */
+    a = ask_with(f, HTTP_GET, COLOR, "", "x-return-attributes: [\"value\"]");
+    SAYS(shown(f->w, str_from(a->body)), "{'value':'grey'}");
+    a = ask_with(f, HTTP_GET, COLOR, "", "x-return-attributes: [\"name\"]");
+    SAYS(shown(f->w, str_from(a->body)), "{'name':'color'}");
+    front_close(f);
+}
+
+TEST(whatever_is_there_is_a_value)
+{
+    struct front *f = furnished();
+    const char *const values[] = {"false", "''", "[]", "{}", "0", "'456'", "[{'a':null}]"};
+    char body[64];
+    for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
+        snprintf(body, sizeof body, "{'value':%s}", values[i]);
+        SAYS(at(f, put(f, ASSET, body), "value"), values[i]);
+        SAYS(at(f, get(f, ASSET), "value"), values[i]);
+    }
+    SAYS(at(f, put(f, ASSET, "{'value':null}"), "value"), "null");
+    SAYS(at(f, put(f, COLOR, "{'value':'red'}"), "value"), "'red'");
+    SAYS(at(f, put(f, COLOR, "{'value':null}"), "value"), "'grey'");
+    PROBLEM(f, put(f, ASSET, "{}"), 400, "missing", "value");
+    SAYS(at(f,
+            ask_with(f, HTTP_PUT, ASSET, "value=456",
+                     "Content-Type: application/x-www-form-urlencoded"),
+            "value"),
+         "'456'");
+    front_close(f);
+}
+
+TEST(only_user_and_note_can_be_written)
+{
+    struct front *f = furnished();
+    const char *const others[] = {"system", "wall", "discovery", "hint"};
+    char body[64];
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(body, sizeof body, "{'value':1,'bucket':'%s'}", others[i]);
+        PROBLEM(f, put(f, ASSET, body), 405, "not_supported", "bucket");
+    }
+    PROBLEM(f, put(f, ASSET, "{'value':1,'bucket':'nix'}"), 400, "bad_value", "bucket");
+    PROBLEM(f, put(f, N1 "attribs/fixed", "{'value':1}"), 409, "read_only", "attrib_id");
+    PROBLEM(f, put(f, COLOR, "{'value':7}"), 409, "schema_violated", "value");
+    SAYS(at(f, put(f, N1 "attribs/fixed", "{'value':1,'bucket':'note'}"), "value"), "1");
+    SAYS(at(f, get(f, N1 "attribs/fixed"), "value"), "null");
+    SAYS(at(f, get(f, N1 "attribs/fixed?bucket=note"), "value"), "1");
+    front_close(f);
+}
+
+TEST(each_bucket_shows_its_own)
+{
+    struct front *f = furnished();
+    const int64_t nr = the_noderole(f->w, "r@n1");
+    world_bring(f->w, "r@n1", "active");
+    SAYS(at(f, put(f, COLOR, "{'value':'pink'}"), "value"), "'pink'");
+    SAYS(at(f, get(f, COLOR), "value"), "'grey'"); /* invisible until it is committed */
+    SAYS(at(f, get(f, COLOR "?bucket=proposed"), "value"), "'pink'");
+    SAYS(at(f, get(f, COLOR "?bucket=committed"), "value"), "'grey'");
+    SAYS(at(f, put(f, V2 "deployments/lab/attribs/color", "{'value':'blue'}"), "value"), "'blue'");
+    SAYS(at(f, get(f, COLOR), "value"), "'blue'");
+    SAYS(at(f, get(f, COLOR "?bucket=committed"), "value"), "'grey'");
+    struct command set = cmd_set(f->w, TABLE_NODEROLE, nr, "color", BUCKET_SYSTEM, "'red'");
+    set.depth = 1;
+    DONE(f->w, set);
+    world_collect(f->w);
+    SAYS(at(f, get(f, COLOR), "value"), "'red'");
+    SAYS(at(f, get(f, COLOR "?bucket=system"), "value"), "'red'");
+    SAYS(at(f, get(f, COLOR "?bucket=wall"), "value"), "'grey'");
+    SAYS(at(f, get(f, COLOR "?bucket=user"), "value"), "'grey'");
+    SAYS(at(f, get(f, COLOR "?bucket=hint"), "value"), "'grey'");
+    SAYS(at(f, get(f, V2 "roles/r/attribs/color"), "value"), "'grey'");
+    SAYS(column(get(f, V2 "node_roles/1/attribs?bucket=system"), "value"), "red,null,null");
+    PROBLEM(f, get(f, COLOR "?bucket=nix"), 400, "bad_value", "bucket");
+    PROBLEM(f, get(f, N1 "attribs?bucket=nix"), 400, "bad_value", "bucket");
+    front_close(f);
+}
+
+TEST(a_value_is_patched_and_nothing_else)
+{
+    struct front *f = furnished();
+    STATUS(put(f, ASSET, "{'value':{'a':1,'list':[1]}}"), 200);
+    struct asked *a = ask(f, HTTP_PATCH, ASSET,
+                          "[{'op':'test','path':'/value/a','value':1},"
+                          "{'op':'add','path':'/value/list/-','value':2},"
+                          "{'op':'add','path':'/value/b','value':null}]");
+    STATUS(a, 200);
+    SAYS(at(f, a, "value"), "{'a':1,'b':null,'list':[1,2]}");
+    PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'replace','path':'/map','value':'x'}]"), 409,
+            "read_only", "map");
+    PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'add','path':'/nix','value':1}]"), 409,
+            "read_only", "nix");
+    PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'remove','path':'/value/a'}]"), 400, "bad_value",
+            "value");
+    PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "[{'op':'test','path':'/value','value':1}]"), 409,
+            "patch_conflict", "absent");
+    PROBLEM(f, ask(f, HTTP_PATCH, ASSET, "{}"), 400, "bad_json", "absent");
+    SAYS(at(f, ask(f, HTTP_PATCH, COLOR, "[{'op':'remove','path':'/value'}]"), "value"), "'grey'");
+    SAYS(at(f,
+            ask(f, HTTP_PATCH, V2 "roles/r/attribs/color",
+                "[{'op':'replace','path':'/value','value':'white'}]"),
+            "value"),
+         "'white'");
+    SAYS(at(f, get(f, V2 "deployments/lab/attribs/color"), "value"), "'white'");
+    SAYS(at(f, get(f, COLOR), "value"), "'grey'"); /* null hides what lies below */
+    front_close(f);
+}
+
+/* Between its look and its command somebody writes; it is computed again from what is there. */
+TEST(a_patch_of_a_value_sees_what_came_between)
+{
+    struct front *f = furnished();
+    STATUS(put(f, ASSET, "{'value':[1]}"), 200);
+    struct asked *a = asked_new(f, HTTP_PATCH, ASSET);
+    asked_header(a, "Authorization", f->bearer);
+    asked_body(f, a, "[{'op':'add','path':'/value/-','value':3}]");
+    asked_send(f, a);
+    CHECK(f->line_count == 1 && a->answers == 0);
+    DONE(f->w, cmd_set(f->w, TABLE_NODE, the_node(f->w, "n1"), "asset", BUCKET_USER, "[1,2]"));
+    world_collect(f->w);
+    while (f->line_count)
+        front_take(f);
+    SAYS(at(f, a, "value"), "[1,2,3]");
+    front_close(f);
+}
+
+/* ---- what roles are told in deployments ---- */
+
+TEST(a_deployment_role_comes_is_told_and_goes)
+{
+    struct front *f = furnished();
+    struct asked *a =
+        ask(f, HTTP_POST, V2 "deployment_roles", "{'role':'other','deployment':'lab'}");
+    STATUS(a, 200);
+    SAYS(keys(a, body_of(a)), "created_at,deployment_id,id,role_id,updated_at");
+    SAYS(at(f, get(f, V2 "deployment_roles/other?deployment=lab"), "id"), at(f, a, "id"));
+    SAYS(at(f, get(f, V2 "deployment_roles/other?deployment=2"), "id"), at(f, a, "id"));
+    PROBLEM(f, get(f, V2 "deployment_roles/other"), 404, "not_found", "id");
+    PROBLEM(f, get(f, V2 "deployment_roles/other?deployment=system"), 404, "not_found", "id");
+    STATUS(put(f, V2 "deployment_roles/other?deployment=lab", "{'data':{'f':1}}"), 200);
+    SAYS(at(f, get(f, V2 "deployments/lab/attribs/foreign"), "value"), "1");
+    SAYS(at(f, get(f, V2 "deployments/lab/attribs/foreign?bucket=committed"), "value"), "null");
+    STATUS(put(f, V2 "deployment_roles/other/commit?deployment=lab", ""), 200);
+    SAYS(at(f, get(f, V2 "deployments/lab/attribs/foreign?bucket=committed"), "value"), "1");
+    STATUS(put(f, V2 "deployment_roles/other/propose?deployment=lab", ""), 200);
+    PROBLEM(f, put(f, V2 "deployment_roles/other?deployment=lab", "{}"), 400, "missing", "data");
+    PROBLEM(f, ask(f, HTTP_PATCH, V2 "deployment_roles/1", "[]"), 405, "not_supported", "absent");
+    PROBLEM(f, ask(f, HTTP_DELETE, V2 "deployment_roles/r?deployment=lab", ""), 409, "in_use",
+            "id");
+    STATUS(ask(f, HTTP_DELETE, V2 "deployment_roles/other?deployment=lab", ""), 200);
+    PROBLEM(f, ask(f, HTTP_POST, V2 "deployment_roles", "{}"), 400, "missing", "role");
+    front_close(f);
+}
+
+TEST(a_role_is_added_from_the_side_of_the_deployment)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'role':'other'}");
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.deployment_role.obj+json; version=2.0");
+    SAYS(at(f, a, "deployment_id"), "2");
+    SAYS(at(f, ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'role':'other'}"), "id"),
+         at(f, a, "id"));
+    SAYS(column(get(f, V2 "deployments/lab/roles"), "name"), "r,other");
+    SAYS(column(get(f, V2 "deployments/lab/deployment_roles"), "id"), "1,2");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "deployments/nix/roles", "{'role':'other'}"), 404, "not_found",
+            "id");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "deployments/lab/roles", "{'deployment':'lab'}"), 400,
+            "missing", "role");
+    front_close(f);
+}
+
+TEST(what_belongs_to_a_role_is_listed_below_it)
+{
+    struct front *f = furnished();
+    world_node(f->w, "n2", NULL);
+    world_bind(f->w, "r@n2");
+    world_collect(f->w);
+    SAYS(column(get(f, V2 "roles/r/nodes"), "name"), "n1.example.com,n2.example.com");
+    SAYS(column(get(f, V2 "roles/r/node_roles"), "id"), "1,2");
+    SAYS(column(get(f, V2 "roles/r/deployment_roles"), "deployment_id"), "2,1");
+    SAYS(column(get(f, V2 "roles/other/nodes"), "name"), "");
+    SAYS(column(get(f, V2 "deployment_roles/r/nodes?deployment=lab"), "name"), "n1.example.com");
+    SAYS(column(get(f, V2 "deployment_roles/r/roles?deployment=lab"), "name"), "r");
+    PROBLEM(f, get(f, V2 "roles/nix/nodes"), 404, "not_found", "id");
+    front_close(f);
+}
+
+/* ---- groups ---- */
+
+TEST(a_group_is_found_by_name_or_with_its_category)
+{
+    struct front *f = furnished();
+    STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'tag'}"), 200);
+    struct asked *a = ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'rack','order':5}");
+    SAYS(keys(a, body_of(a)), "category,created_at,description,id,name,order,updated_at");
+    SAYS(at(f, a, "order"), "5");
+    SAYS(at(f, get(f, V2 "groups/foo"), "category"), "'tag'");
+    SAYS(at(f, get(f, V2 "groups/rack%2Ffoo"), "category"), "'rack'");
+    SAYS(at(f, put(f, V2 "groups/rack%2Ffoo", "{'description':'d'}"), "description"), "'d'");
+    a = ask(f, HTTP_PATCH, V2 "groups/rack%2Ffoo",
+            "[{'op':'replace','path':'/category','value':'class'}]");
+    SAYS(at(f, a, "category"), "'class'");
+    PROBLEM(f, get(f, V2 "groups/rack%2Ffoo"), 404, "not_found", "id");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "groups", "{'name':'foo','category':'nix'}"), 409,
+            "name_invalid", "category");
+    STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'sample'}"), 200);
+    SAYS(at(f, get(f, V2 "groups/sample"), "category"), "'ui'");
+    front_close(f);
+}
+
+TEST(nodes_come_into_groups_and_leave)
+{
+    struct front *f = furnished();
+    STATUS(ask(f, HTTP_POST, V2 "groups", "{'name':'one'}"), 200);
+    struct asked *a = ask(f, HTTP_POST, V2 "groups/one/nodes", "{'node':'n1.example.com'}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "name"), "'one'");
+    SAYS(column(get(f, V2 "groups/one/nodes"), "name"), "n1.example.com");
+    a = ask(f, HTTP_DELETE, V2 "groups/one/nodes/n1.example.com", "");
+    STATUS(a, 200);
+    SAYS(column(get(f, V2 "groups/one/nodes"), "name"), "");
+    PROBLEM(f, ask(f, HTTP_DELETE, V2 "groups/one/nodes/n1.example.com", ""), 404, "not_found",
+            "id");
+    PROBLEM(f, ask(f, HTTP_DELETE, V2 "groups/one/nodes/nix", ""), 404, "not_found", "id");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "groups/one/nodes", "{}"), 400, "missing", "node");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "groups/one/nodes", "{'node_id':99}"), 404, "not_found",
+            "node_id");
+    PROBLEM(f, ask(f, HTTP_DELETE, V2 "groups/not_set", ""), 409, "in_use", "id");
+    front_close(f);
+}
