@@ -10,6 +10,7 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "core/core.h"
+#include "http/door.h"
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
 
@@ -18,6 +19,7 @@ enum { BUCKETS = 1024, TRIES_MAX = 5 };
 struct api {
     struct api_engine engine;
     struct passwords *passwords;
+    struct door door;
     struct call *first; /* of all that wait, oldest first */
     struct call *last;
     struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
@@ -32,6 +34,7 @@ struct api *api_new(struct api_engine engine, struct passwords *passwords)
     must(api);
     api->engine = engine;
     api->passwords = passwords;
+    api->door = door_open();
     return api;
 }
 
@@ -48,6 +51,16 @@ struct passwords *call_passwords(const struct call *call)
 struct flows *call_flows(const struct call *call)
 {
     return &call->api->flows;
+}
+
+struct door *call_door(const struct call *call)
+{
+    return &call->api->door;
+}
+
+int64_t call_now_ms(const struct call *call)
+{
+    return call->api->engine.now_ms(call->api->engine.self);
 }
 
 /* ---- texts ---- */
@@ -236,7 +249,7 @@ static void try(struct call *call)
     }
 }
 
-static void begin_again(struct call *call)
+void call_begin_again(struct call *call)
 {
     arena_rewind(call->arena, call->mark);
     try(call);
@@ -267,7 +280,7 @@ enum served call_again(struct call *call)
         return SERVED_REPLY;
     }
     call->tries_left--;
-    begin_again(call);
+    call_begin_again(call);
     return SERVED_LATER;
 }
 
@@ -423,7 +436,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
         return;
     must(outcome->verdict != VERDICT_ASKING);
     if (wants_another_try(call, outcome)) {
-        begin_again(call);
+        call_begin_again(call);
         return;
     }
     call->core = api->engine.core(api->engine.self);
@@ -489,7 +502,7 @@ void api_durable(struct api *api, int64_t turn)
         if (call->reply.status)
             call_answer(call);
         else
-            begin_again(call);
+            call_begin_again(call);
     }
 }
 
@@ -499,7 +512,7 @@ void api_reloaded(struct api *api)
     api->reloads++;
     for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
         next = call->next;
-        begin_again(call);
+        call_begin_again(call);
     }
 }
 
@@ -516,5 +529,6 @@ void api_free(struct api *api)
         reply_failure(call, why);
         call_answer(call);
     }
+    door_close(&api->door);
     free(api);
 }

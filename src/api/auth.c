@@ -1,7 +1,10 @@
 #include "api/auth.h"
 
+#include <string.h>
+
 #include "api/reply.h"
 #include "http/credentials.h"
+#include "http/door.h"
 #include "model/limits.h"
 
 /* "user NAME", cut where a character ends if it is longer than an actor may be. */
@@ -29,9 +32,43 @@ static bool find_user(const struct core *core, struct str name, struct record *o
     return id && core_record(core, TABLE_USER, id, out_user);
 }
 
+/* ---- those who guess ---- */
+
+static struct visitor visitor_of(const struct call *call, const struct core *core, struct str name)
+{
+    struct visitor v = {.user = name, .is_user = core_find(core, TABLE_USER, name) != 0};
+    memcpy(v.address, call->request->address, sizeof v.address);
+    return v;
+}
+
+/* Whoever guessed too often is not listened to. True when the reply is made. */
+static bool is_locked_out(struct call *call, const struct core *core, struct str name)
+{
+    const struct visitor v = visitor_of(call, core, name);
+    const int64_t left = lockout_left_ms(call_door(call)->lockout, &v, call_now_ms(call));
+    if (left)
+        reply_locked_out(call, left);
+    return left != 0;
+}
+
+static void turn_away(struct call *call, const struct core *core)
+{
+    const struct visitor v = visitor_of(call, core, call->caller.name);
+    door_turned_away(call_door(call), &v, call_now_ms(call));
+    reply_unauthorized(call, "the user name or the password is wrong");
+}
+
+static void let_in(struct call *call, const struct core *core, const struct user_record *user)
+{
+    const struct visitor v = visitor_of(call, core, call->caller.name);
+    lockout_succeeded(call_door(call)->lockout, &v, call_now_ms(call));
+    know(call, user);
+}
+
 /* ---- passwords ---- */
 
-/* The password was right, or not; the user may have been locked or changed meanwhile. */
+/* The password was right, or not; the user may have been locked or changed meanwhile, and others
+ * may have guessed too often. */
 static void checked(void *context, bool right)
 {
     struct call *call = context;
@@ -39,25 +76,30 @@ static void checked(void *context, bool right)
     const struct core *core = engine->core(engine->self);
     struct record user;
     call_resume(call);
-    if (core && right && find_user(core, call->caller.name, &user) && !user.user.is_locked &&
-        str_eq(user.user.password_hash, call->caller.hash)) {
-        know(call, &user.user);
-        call_admit(call);
-        return;
-    }
-    if (core)
-        reply_unauthorized(call, "the user name or the password is wrong");
-    else
+    const bool found = core && find_user(core, call->caller.name, &user);
+    if (!core)
         reply_failure(call, ERR_UNAVAILABLE);
-    call_answer(call);
+    else if (is_locked_out(call, core, call->caller.name))
+        must(call->reply.status);
+    else if (!right || !found || user.user.is_locked ||
+             !str_eq(user.user.password_hash, call->caller.hash))
+        turn_away(call, core);
+    else
+        let_in(call, core, &user.user);
+    if (call->reply.status)
+        call_answer(call);
+    else
+        call_admit(call);
 }
 
 static void begin_basic(struct call *call, const struct core *core, const struct credentials *given)
 {
     struct record user;
     const bool found = find_user(core, given->name, &user);
+    call->caller.way = BY_PASSWORD;
     call->caller.name = given->name;
     call->caller.hash = str_copy(call->arena, found ? user.user.password_hash : STR(""));
+    call->request->is_secret = true;
     call_wait(call, WAITS_PASSWORD);
     /* The answer may come before this returns: only when there will be none is the call ours. */
     const err e =
@@ -67,6 +109,44 @@ static void begin_basic(struct call *call, const struct core *core, const struct
         reply_failure(call, e);
         call_answer(call);
     }
+}
+
+/* ---- digests ---- */
+
+/* The reply is made unless it was right. */
+static void judge_digest(struct call *call, const struct core *core,
+                         const struct digest_claim *claim)
+{
+    struct record user;
+    const bool found = find_user(core, claim->username, &user);
+    call->caller.way = BY_DIGEST;
+    call->caller.name = claim->username;
+    call->caller.hash = str_copy(call->arena, found ? user.user.digest_ha1 : STR(""));
+    const struct digest_question question = {.arena = call->arena,
+                                             .claim = claim,
+                                             .method = call->request->method,
+                                             .target = call->request->target,
+                                             .ha1 = call->caller.hash};
+    const enum digest_verdict verdict =
+        digests_judge(call_door(call)->digests, &question, call_now_ms(call));
+    if (verdict == DIGEST_STALE)
+        reply_stale(call);
+    else if (verdict == DIGEST_WRONG || user.user.is_locked)
+        turn_away(call, core);
+    else
+        let_in(call, core, &user.user);
+}
+
+static void begin_digest(struct call *call, const struct core *core,
+                         const struct credentials *given)
+{
+    struct digest_claim claim;
+    must(digest_parse(call->arena, given->secret, &claim));
+    judge_digest(call, core, &claim);
+    if (call->reply.status)
+        call_answer(call);
+    else
+        call_admit(call);
 }
 
 /* ---- tokens ---- */
@@ -89,30 +169,55 @@ static bool knows_bearer(struct call *call, const struct core *core, struct str 
     if (!token_is_good(call, core, call->caller.hash, &token) ||
         !core_record(core, TABLE_USER, token.token.user_id, &user) || user.user.is_locked)
         return false;
+    call->caller.way = BY_TOKEN;
     call->caller.token_id = token.id;
     know(call, &user.user);
     return true;
 }
 
-/* ---- both ---- */
+/* ---- all of them ---- */
+
+/* Passwords are not asked for where others can listen. */
+static bool is_exposed(struct call *call)
+{
+    if (call->request->is_loopback || call->request->is_secure)
+        return false;
+    reply_error(call, 403, "forbidden",
+                STR("passwords are taken over TLS or from this machine only; use a token"));
+    return true;
+}
+
+static bool look_at_digest(struct call *call, const struct core *core,
+                           const struct credentials *given)
+{
+    struct digest_claim claim;
+    if (digest_parse(call->arena, given->secret, &claim))
+        return !is_locked_out(call, core, claim.username);
+    reply_unauthorized(call, "the digest does not read, or is none of the kind asked for");
+    return false;
+}
 
 /* What can be told from the header alone. False when the reply is made. */
 static bool look(struct call *call, const struct core *core, struct credentials *out_given)
 {
     *out_given = credentials_parse(call->arena, http_header(call->request, "Authorization"));
-    const bool is_exposed = !call->request->is_loopback && !call->request->is_secure;
-    if (out_given->kind == CREDENTIALS_NONE)
-        reply_unauthorized(call, "a user name and password or a token is needed");
-    else if (!core)
+    if (!core && out_given->kind != CREDENTIALS_NONE) {
         reply_failure(call, ERR_UNAVAILABLE);
-    else if (out_given->kind == CREDENTIALS_BASIC && is_exposed)
-        reply_error(call, 403, "forbidden",
-                    STR("passwords are taken over TLS or from this machine only; use a token"));
-    else if (out_given->kind == CREDENTIALS_BEARER && !knows_bearer(call, core, out_given->secret))
+        return false;
+    }
+    switch (out_given->kind) {
+    case CREDENTIALS_NONE:
+        reply_unauthorized(call, "a user name and password or a token is needed");
+        return false;
+    case CREDENTIALS_BASIC: return !is_exposed(call) && !is_locked_out(call, core, out_given->name);
+    case CREDENTIALS_DIGEST: return look_at_digest(call, core, out_given);
+    case CREDENTIALS_BEARER:
+        if (knows_bearer(call, core, out_given->secret))
+            return true;
         reply_unauthorized(call, "the token is unknown or has expired");
-    else
-        return true;
-    return false;
+        return false;
+    }
+    impossible("a kind of credentials outside the enum");
 }
 
 bool auth_refuses(struct call *call, bool *out_known)
@@ -133,6 +238,8 @@ void auth_begin(struct call *call)
         call_answer(call);
     else if (given.kind == CREDENTIALS_BASIC)
         begin_basic(call, core, &given);
+    else if (given.kind == CREDENTIALS_DIGEST)
+        begin_digest(call, core, &given);
     else
         call_admit(call);
 }
@@ -143,9 +250,10 @@ bool auth_holds(const struct call *call)
     const struct caller *caller = &call->caller;
     if (!core_record(call->core, TABLE_USER, caller->user_id, &user) || user.user.is_locked)
         return false;
-    if (!caller->token_id)
-        return str_eq(user.user.username, caller->name) &&
-               str_eq(user.user.password_hash, caller->hash);
-    return token_is_good(call, call->core, caller->hash, &token) && token.id == caller->token_id &&
-           token.token.user_id == caller->user_id;
+    if (caller->way == BY_TOKEN)
+        return token_is_good(call, call->core, caller->hash, &token) &&
+               token.id == caller->token_id && token.token.user_id == caller->user_id;
+    const struct str kept =
+        caller->way == BY_PASSWORD ? user.user.password_hash : user.user.digest_ha1;
+    return str_eq(user.user.username, caller->name) && str_eq(kept, caller->hash);
 }

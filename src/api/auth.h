@@ -1,7 +1,8 @@
 /* auth.h - who asks (DECISIONS D24).
  *
- * Basic with a user's password, checked outside the loop; or Bearer with a token. A name that does
- * not exist costs as much as a wrong password, and both are answered alike.
+ * Basic with a user's password, checked outside the loop; digest, for users who have an HA1; or
+ * Bearer with a token. A name that does not exist costs as much as a wrong password, and both are
+ * answered alike. Whoever guesses too often is not listened to for a while (http/lockout.h).
  */
 #pragma once
 

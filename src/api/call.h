@@ -19,6 +19,7 @@
 #include "model/problem.h"
 
 struct call;
+struct door;
 struct flow;
 struct resource;
 struct route;
@@ -35,13 +36,16 @@ struct reply {
     uint32_t header_count;
 };
 
+enum caller_way { BY_PASSWORD, BY_DIGEST, BY_TOKEN };
+
 /* Who asks, and what in the core let them in. */
 struct caller {
+    enum caller_way way;
     int64_t user_id;
-    int64_t token_id; /* 0: came with a password              */
-    struct str name;  /* as the user is called                */
-    struct str hash;  /* of the token, or of the password     */
-    struct str actor; /* for commands                         */
+    int64_t token_id; /* BY_TOKEN                                     */
+    struct str name;  /* as the user is called                        */
+    struct str hash;  /* of the token, of the password, or the HA1    */
+    struct str actor; /* for commands                                 */
 };
 
 enum call_wait {
@@ -75,7 +79,8 @@ struct call {
     int64_t if_turn;    /* the object must have changed last in this turn; 0: whenever */
     bool can_try_again; /* that was our own idea, not the caller's                     */
 
-    uint32_t tries_left; /* when our own condition did not hold */
+    uint32_t tries_left;               /* when our own condition did not hold */
+    char made_hash[PASSWORD_HASH_MAX]; /* of the password it brings; "": not made yet */
 
     /* Of what it looks back for. */
     enum served (*told)(struct call *call, const struct record *records, uint32_t count);
@@ -126,6 +131,9 @@ enum served call_again(struct call *call);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);
+/* What it waited for is here: serve it once more, with a new look at the core. It may be gone
+ * afterwards. */
+void call_begin_again(struct call *call);
 /* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
  * durable. */
 void call_answer(struct call *call);
@@ -134,5 +142,7 @@ void call_let_out(struct call *call);
 /* What the room's files need of the api itself. */
 const struct api_engine *call_engine(const struct call *call);
 struct passwords *call_passwords(const struct call *call);
+struct door *call_door(const struct call *call);
+int64_t call_now_ms(const struct call *call); /* wall clock */
 void call_wait(struct call *call, enum call_wait what);
 void call_resume(struct call *call);

@@ -55,7 +55,6 @@ static bool take_one(struct call *call, const struct take *take, bool has_mask, 
     case TAKE_SMALL: return take_small(call, take->name, at);
     case TAKE_INT: return param_number(call, take->name, 0, INT64_MAX, at);
     case TAKE_TIME: return param_time(call, take->name, at);
-    case TAKE_MORE: return false;
     case TAKE_WORD: return take_word(call, take, at);
     case TAKE_REF: break;
     }
@@ -74,7 +73,8 @@ void intake_read(struct call *call, const struct intake *intake, int64_t id,
     }
     for (uint32_t i = 0; i < intake->count; i++) {
         const struct take *take = &intake->takes[i];
-        if (take_one(call, take, intake->given_at != 0, (char *)out_command + take->at))
+        if (!take->is_aside &&
+            take_one(call, take, intake->given_at != 0, (char *)out_command + take->at))
             given |= take->given;
     }
     if (intake->given_at)
@@ -87,7 +87,8 @@ bool intake_changes(const struct intake *intake, struct str key)
 {
     for (uint32_t i = 0; i < intake->count; i++) {
         const struct take *take = &intake->takes[i];
-        if (str_eq(key, str_from(take->kind == TAKE_REF ? take->id_key : take->name)))
+        if (!take->is_aside &&
+            str_eq(key, str_from(take->kind == TAKE_REF ? take->id_key : take->name)))
             return true;
     }
     return false;

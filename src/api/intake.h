@@ -19,7 +19,6 @@ enum take_kind {
     TAKE_INT,   /* int64, not negative                               */
     TAKE_TIME,  /* milliseconds since 1970; null counts as not given */
     TAKE_REF,   /* id of another object, by its name or id           */
-    TAKE_MORE,  /* a text that `check` looks at: no field is for it  */
     TAKE_WORD,  /* uint32: which of some words it is                 */
 };
 
@@ -34,6 +33,7 @@ struct take {
     bool can_be_null;   /* TAKE_REF: null is id 0                */
     /* TAKE_WORD; NULL behind the last. */
     const char *const *words;
+    bool is_aside; /* goes into no command as it is: its handler reads it */
 };
 
 struct intake {

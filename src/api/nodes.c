@@ -46,8 +46,8 @@ static const struct take create_takes[] = {
      .id_key = "deployment_id"},
     {.name = "hint", .kind = TAKE_DOC, .at = INTO(node_create.hint)},
     {.name = "discovery", .kind = TAKE_DOC, .at = INTO(node_create.discovery)},
-    {.name = "mac", .kind = TAKE_MORE},
-    {.name = "ip", .kind = TAKE_MORE},
+    {.name = "mac", .kind = TAKE_TEXT, .is_aside = true},
+    {.name = "ip", .kind = TAKE_TEXT, .is_aside = true},
 };
 
 /* ---- what a machine says of itself when it registers (SEMANTICS 8.1) ---- */

@@ -64,6 +64,7 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_BOOL:
     case SHAPE_NOT:
     case SHAPE_FLAG:
+    case SHAPE_HAS:
     case SHAPE_NODE_ERROR: return "{\"type\":\"boolean\"}";
     case SHAPE_TEXT: return "{\"type\":\"string\"}";
     case SHAPE_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
@@ -142,7 +143,6 @@ static void put_schemas(struct page *p)
 static const char *taken_as(enum take_kind kind)
 {
     switch (kind) {
-    case TAKE_MORE:
     case TAKE_TEXT: return "{\"type\":\"string\"}";
     case TAKE_BOOL: return "{\"type\":\"boolean\"}";
     case TAKE_DOC: return "{\"type\":\"object\"}";

@@ -2,6 +2,7 @@
 
 #include "api/route.h"
 #include "api/shape.h"
+#include "http/door.h"
 
 static const char *type_of(const struct call *call)
 {
@@ -168,10 +169,36 @@ void reply_problems(struct call *call, const struct problem *problems)
     set_error(call, status, &b);
 }
 
-void reply_unauthorized(struct call *call, const char *message)
+/* Digest first: some of those who know it look at the first challenge only. */
+static void challenge(struct call *call, const char *message, bool is_stale)
 {
     reply_error(call, 401, "unauthorized", str_from(message));
+    reply_header(
+        call, "WWW-Authenticate",
+        digests_challenge(call_door(call)->digests, call->arena, call_now_ms(call), is_stale));
     reply_header(call, "WWW-Authenticate", STR("Basic realm=\"Halligan\""));
+}
+
+void reply_unauthorized(struct call *call, const char *message)
+{
+    challenge(call, message, false);
+}
+
+void reply_stale(struct call *call)
+{
+    challenge(call, "the nonce of the digest is too old or used up; answer the new one", true);
+}
+
+void reply_locked_out(struct call *call, int64_t left_ms)
+{
+    struct buf seconds = buf_in(call->arena);
+    buf_put_i64(&seconds, (left_ms + 999) / 1000);
+    reply_error(call, 429, "locked_out",
+                SAY(call,
+                    STR("too many wrong passwords; nobody is listened to under this name "
+                        "for another "),
+                    buf_str(&seconds), STR(" seconds")));
+    reply_header(call, "Retry-After", buf_str(&seconds));
 }
 
 /* What ails the store may name paths and hosts: that is for those who were let in. */

@@ -13,7 +13,12 @@ void reply_error(struct call *call, int status, const char *code, struct str mes
 void reply_problems(struct call *call, const struct problem *problems);
 /* What an err from below means to the one who asked. */
 void reply_failure(struct call *call, err why);
+/* 401 with the challenges of digest and Basic. */
 void reply_unauthorized(struct call *call, const char *message);
+/* The same, and the client may answer again without asking its user. */
+void reply_stale(struct call *call);
+/* 429: whoever guessed too often waits. */
+void reply_locked_out(struct call *call, int64_t left_ms);
 
 /* JSON text in that form ("obj", "list", ...) of that type ("node", ...). */
 void reply_json(struct call *call, const char *type, const char *form, struct str body);

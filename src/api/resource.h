@@ -35,6 +35,7 @@ extern const struct resource resource_nodes;
 extern const struct resource resource_roles;
 extern const struct resource resource_snapshots;
 extern const struct resource resource_tokens;
+extern const struct resource resource_users;
 
 /* The object behind a segment of the path: digits are an id, anything else is a name. False after
  * a problem was added. */

@@ -4,6 +4,7 @@
 #define CHAPTERS(X)                                                                                \
     X(attribs)                                                                                     \
     X(deployment_roles)                                                                            \
+    X(digest)                                                                                      \
     X(deployments)                                                                                 \
     X(groups)                                                                                      \
     X(hammer_kinds)                                                                                \
@@ -16,7 +17,8 @@
     X(roles)                                                                                       \
     X(runs)                                                                                        \
     X(snapshots)                                                                                   \
-    X(tokens)
+    X(tokens)                                                                                      \
+    X(users)
 
 #define X(name) extern const struct chapter chapter_##name;
 CHAPTERS(X)

@@ -108,6 +108,7 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_NODE_ERROR:
         return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
     case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
+    case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
     case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
     case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
     case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);

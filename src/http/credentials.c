@@ -86,6 +86,8 @@ struct credentials credentials_parse(struct arena *a, struct str header)
         return basic(a, rest);
     if (str_eq_nocase(scheme, STR("Bearer")))
         return bearer(a, rest);
+    if (str_eq_nocase(scheme, STR("Digest")))
+        return (struct credentials){.kind = CREDENTIALS_DIGEST, .secret = str_copy(a, rest)};
     return none;
 }
 

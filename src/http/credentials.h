@@ -8,6 +8,7 @@ enum credentials_kind {
     CREDENTIALS_NONE,   /* no header, or nothing we understand */
     CREDENTIALS_BASIC,  /* name and secret                     */
     CREDENTIALS_BEARER, /* secret                              */
+    CREDENTIALS_DIGEST, /* secret: the claim, for digest_parse */
 };
 
 struct credentials {

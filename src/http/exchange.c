@@ -10,6 +10,7 @@
  */
 #include "http/http_private.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,15 +46,26 @@ void *exchange_begin(void *server, const char *target, struct MHD_Connection *co
 static void body_release(struct exchange *x)
 {
     x->server->body_total -= x->body_len;
+    if (x->request.is_secret && x->body)
+        sodium_memzero(x->body, x->body_len);
     free(x->body);
     x->body = NULL;
     x->body_len = x->body_cap = 0;
+}
+
+/* A mark that was rewound leaves words behind, so all of it goes. */
+static void arena_wipe(const struct arena *a)
+{
+    for (struct arena_chunk *c = a->first; c; c = c->next)
+        sodium_memzero(c + 1, c->size);
 }
 
 void exchange_free(struct exchange *x)
 {
     body_release(x);
     stream_free(x);
+    if (x->request.is_secret)
+        arena_wipe(&x->request.arena);
     arena_fini(&x->request.arena);
     free(x);
 }
@@ -302,6 +314,8 @@ static enum MHD_Result headers_here(struct exchange *x, const char *method, cons
     struct framing framing;
     x->state = EXCHANGE_READING;
     x->request.method = method_parse(method);
+    x->request.target = x->target;
+    memcpy(x->request.address, &x->client->address, sizeof x->request.address);
     x->request.is_loopback = x->client->is_loopback;
     x->request.is_secure = x->server->is_secure;
     if (!head_read(x->connection, method, version, &framing)) {

@@ -51,9 +51,12 @@ struct http_request {
     uint32_t segment_count;
     struct http_pair *query; /* decoded, in order */
     struct str body;
-    bool is_loopback; /* the peer is on this machine                              */
-    bool is_secure;   /* came over TLS                                            */
-    void *context;    /* for the handler's own use; NULL at first                 */
+    struct str target;   /* as sent, query included                                 */
+    uint8_t address[16]; /* of the peer: IPv4 mapped, of IPv6 the network (a /64)   */
+    bool is_loopback;    /* the peer is on this machine                             */
+    bool is_secure;      /* came over TLS                                           */
+    bool is_secret;      /* for the handler to say: its memory is wiped in the end  */
+    void *context;       /* for the handler's own use; NULL at first                */
 };
 
 struct http_header {

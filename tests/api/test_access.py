@@ -7,7 +7,9 @@ from daemon import Client, basic
 
 def check_unauthorized(answer):
     assert answer.status == 401, answer
-    assert answer.headers["WWW-Authenticate"] == 'Basic realm="Halligan"'
+    digest, basic_too = answer.headers.get_all("WWW-Authenticate")
+    assert digest.startswith('Digest realm="Crowbar", qop="auth", algorithm=MD5, nonce="'), digest
+    assert basic_too == 'Basic realm="Halligan"'
     assert answer.json()["code"] == "unauthorized"
     assert answer.json()["status"] == 401
 

@@ -468,3 +468,71 @@ TEST(who_is_refused_anyway_need_not_send_a_body)
     f->is_down = false;
     front_close(f);
 }
+
+/* ---- those who guess ---- */
+
+static struct asked *knock_from(struct front *f, const char *authorization, uint8_t address)
+{
+    struct asked *a = asked_new(f, HTTP_GET, ANY);
+    asked_header(a, "Authorization", authorization);
+    a->request.address[15] = address;
+    asked_send(f, a);
+    front_wait(f, a);
+    return a;
+}
+
+TEST(who_guesses_too_often_is_not_listened_to)
+{
+    struct front *f = front_open();
+    for (int i = 0; i < 6; i++)
+        check_refused(f, knock_from(f, WRONG, 1));
+    struct asked *a = knock_from(f, ADMIN, 1);
+    PROBLEM(f, a, 429, "locked_out", "absent");
+    SAID(a, "Retry-After: 600");
+    STATUS(knock_from(f, ADMIN, 2), 200);
+    STATUS(knock(f, ANY, f->bearer), 200); /* tokens are not guessed */
+    f->w->now_ms += 599001;
+    SAID(knock_from(f, ADMIN, 1), "Retry-After: 1");
+    f->w->now_ms += 999;
+    STATUS(knock_from(f, ADMIN, 1), 200);
+    front_close(f);
+}
+
+TEST(names_that_nobody_has_are_locked_out_alike)
+{
+    struct front *f = front_open();
+    for (int i = 0; i < 6; i++)
+        check_refused(f, knock_from(f, NOBODY, 1));
+    PROBLEM(f, knock_from(f, NOBODY, 1), 429, "locked_out", "absent");
+    front_close(f);
+}
+
+/* Six guesses are under way when the right one is asked for: it comes too late. */
+TEST(a_right_guess_among_many_is_not_believed)
+{
+    struct front *f = front_open();
+    struct asked *guesses[7];
+    for (int i = 0; i < 7; i++)
+        guesses[i] = knock(f, ANY, i < 6 ? WRONG : ADMIN);
+    for (int i = 0; i < 7; i++)
+        front_wait(f, guesses[i]);
+    STATUS(guesses[5], 401);
+    PROBLEM(f, guesses[6], 429, "locked_out", "absent");
+    front_close(f);
+}
+
+TEST(a_guesser_need_not_send_a_body)
+{
+    struct front *f = front_open();
+    for (int i = 0; i < 6; i++)
+        check_refused(f, knock_from(f, WRONG, 0));
+    struct asked *a = asked_new(f, HTTP_POST, "/api/v2/nodes");
+    struct http_answer answer = {0};
+    const struct http_handler handler = api_handler(f->api);
+    asked_header(a, "Authorization", ADMIN);
+    asked_header(a, "Content-Length", "100");
+    CHECK(handler.admit(handler.self, &a->request, &answer) == 429);
+    asked_send(f, a);
+    STATUS(a, 429);
+    front_close(f);
+}

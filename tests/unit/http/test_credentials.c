@@ -44,6 +44,14 @@ TEST(bearer_gives_a_token)
     arena_fini(&arena);
 }
 
+TEST(digest_gives_its_claim_unread)
+{
+    const struct credentials c = parse("Digest username=\"a\", nonce=n ");
+    CHECK(c.kind == CREDENTIALS_DIGEST);
+    CHECK(str_eq(c.secret, STR("username=\"a\", nonce=n")));
+    arena_fini(&arena);
+}
+
 TEST(anything_else_is_nothing)
 {
     static const char *const headers[] = {
@@ -69,7 +77,6 @@ TEST(anything_else_is_nothing)
         "Bearer a=b",
         "Bearer a,b",
         "Bearer \xc3\xa4",
-        "Digest username=\"admin\"",
         "BasicYWRtaW46c2VjcmV0",
         "Basic\tYWRtaW46c2VjcmV0",
         "YWRtaW46c2VjcmV0",
