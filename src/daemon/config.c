@@ -326,6 +326,7 @@ static void read_tls(struct reading *r)
         complain_about(r, CONFIG_TLS_CERT, "must be a file that is there");
     if (c->tls_key && !file_exists(c->tls_key))
         complain_about(r, CONFIG_TLS_KEY, "must be a file that is there");
+    read_flag(r, CONFIG_TLS_AUTO, &c->tls_auto);
 }
 
 bool config_read(const struct config_flags *flags, struct config *out_config)

@@ -32,6 +32,7 @@
     X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \
     X(TLS_CERT, "tls-cert", "FILE")                                                                \
     X(TLS_KEY, "tls-key", "FILE")                                                                  \
+    X(TLS_AUTO, "tls-auto", NULL)                                                                  \
     X(LOG_FORMAT, "log-format", "text|json")                                                       \
     X(LOG_LEVEL, "log-level", "LEVEL")
 
@@ -64,6 +65,7 @@ struct config {
     const char *tool_path; /* where programs are looked for that jigs need */
     const char *tls_cert;  /* both or none (NULL) */
     const char *tls_key;
+    bool tls_auto; /* without them: serve HTTPS with certificates of our own */
     enum log_format log_format;
     enum log_level log_level;
     struct config_problem *problems;

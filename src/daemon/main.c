@@ -177,6 +177,7 @@ static void print_help(void)
          "  --tool-path DIR[:DIR]   where the programs of jigs are looked for\n"
          "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
          "  --tls-key FILE          ... and this key\n"
+         "  --tls-auto              serve HTTPS with certificates of our own, made in DIR/tls\n"
          "  --log-format FORMAT     text or json\n"
          "  --log-level LEVEL       error, warning, notice, info or debug\n"
          "  --check-config          say what is wrong with the options, and do nothing else\n"

@@ -91,6 +91,7 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
         {"store", differs(now->store, wanted->store)},
         {"tls-cert", differs(now->tls_cert, wanted->tls_cert)},
         {"tls-key", differs(now->tls_key, wanted->tls_key)},
+        {"tls-auto", now->tls_auto != wanted->tls_auto},
         {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
         {"tool-path", differs(now->tool_path, wanted->tool_path)},
     };
@@ -115,6 +116,7 @@ void daemon_reload(struct daemon *d)
         log_setup(wanted.log_level, wanted.log_format);
         log_say(LOG_NOTICE, "reloading");
         warn_of_fixed(d->config, &wanted);
+        daemon_reload_certificate(d);
         daemon_apply_settings(d, &wanted.settings);
         content_import(&d->content, wanted.barclamps);
     }

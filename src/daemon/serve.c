@@ -256,7 +256,7 @@ static enum ending write_url(struct daemon *d)
     char url[URL_SIZE];
     const struct config *c = d->config;
     const bool v6 = strchr(c->address, ':') != NULL;
-    snprintf(url, sizeof url, "%s://%s%s%s:%u\n", c->tls_cert ? "https" : "http", v6 ? "[" : "",
+    snprintf(url, sizeof url, "%s://%s%s%s:%u\n", d->tls_cert ? "https" : "http", v6 ? "[" : "",
              c->address, v6 ? "]" : "", http_port(d->http));
     const char *path = config_path(d->config, "listen");
     if (file_write(path, str_from(url), 0644) != OK) {
@@ -280,15 +280,18 @@ static enum ending begin_listening(struct daemon *d)
     }
     d->loop.api = api_new(wire_api_engine(&d->wires), d->passwords);
     must(d->loop.api);
+    if (!daemon_choose_certificate(d))
+        return ENDING_TROUBLE;
     const struct http_options options = {.address = d->config->address,
                                          .port = d->config->port,
-                                         .tls_cert = d->config->tls_cert,
-                                         .tls_key = d->config->tls_key};
+                                         .tls_cert = d->tls_cert,
+                                         .tls_key = d->tls_key};
     d->http = http_open(&d->loop.uv, &options, api_handler(d->loop.api), why, sizeof why);
     if (!d->http) {
         log_say(LOG_ERROR, "%s", why);
         return ENDING_TROUBLE;
     }
+    daemon_watch_certificate(d);
     FAILPOINT(LISTENING);
     return write_url(d);
 }

@@ -1,4 +1,5 @@
-/* serve_private.h - one running daemon, for the chapters of its life (serve.c, reload.c). */
+/* serve_private.h - one running daemon, for the chapters of its life (serve.c, secure.c,
+ * reload.c). */
 #pragma once
 
 #include <uv.h>
@@ -22,6 +23,9 @@ struct daemon {
     struct content content;
     struct passwords *passwords;
     struct http_server *http;
+    const char *tls_cert; /* of the config, or of our own; NULL: no TLS */
+    const char *tls_key;
+    uv_timer_t tls_watch; /* certificates end while we run */
     uv_signal_t on_term, on_int, on_hup;
     uv_timer_t watchdog;
     uv_timer_t patience; /* how long a drain may take */
@@ -37,6 +41,12 @@ struct daemon {
     enum ending ending;
 };
 
+/* Which certificate to serve with. False: none can be had, and that is logged. */
+bool daemon_choose_certificate(struct daemon *d);
+/* Certificates of our own are renewed in time. Once we listen. */
+void daemon_watch_certificate(struct daemon *d);
+/* Renew it if it is ours, and read it again. */
+void daemon_reload_certificate(struct daemon *d);
 /* What jigs need: is it here? */
 void daemon_check_tools(struct daemon *d);
 /* SIGHUP: what of the config can change while we run, and the content. */

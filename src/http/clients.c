@@ -80,7 +80,8 @@ struct client *client_take(struct http_server *s, int fd, const struct sockaddr 
     struct client *c = s->free_clients;
     must(c && fd >= 0);
     s->free_clients = c->next_free;
-    *c = (struct client){.fd = fd, .since_ms = now_ms(), .address = address_of(address)};
+    *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms()};
+    c->address = address_of(address);
     c->is_loopback = is_loopback(&c->address);
     return c;
 }
@@ -181,6 +182,7 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
                     enum MHD_ConnectionNotificationCode what)
 {
     struct http_server *s = server;
+    s->was_called = true;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *socket =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -198,7 +200,7 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
 
 /* --- the sweep --------------------------------------------------------------------------------*/
 
-enum presence { PRESENT, HAS_SAID_ALL, IS_GONE };
+enum presence { PRESENT, IS_UNREAD, HAS_SAID_ALL, IS_GONE };
 
 /* libmicrohttpd misses the end of a connection that arrives together with bytes, and it does not
  * look at all at connections that are suspended. */
@@ -206,7 +208,9 @@ static enum presence look_at(const struct client *c)
 {
     char byte;
     const ssize_t got = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+    if (got > 0)
+        return IS_UNREAD;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return PRESENT;
     return got == 0 ? HAS_SAID_ALL : IS_GONE;
 }
@@ -221,16 +225,31 @@ static enum presence look_behind(const struct client *c)
     return end.revents & (POLLERR | POLLHUP) ? IS_GONE : HAS_SAID_ALL;
 }
 
+/* libmicrohttpd takes whatever it has room for, a piece at each turn at least. If bytes of a body
+ * still lie there at the next sweep, and none of it came through in between, it has no room: the
+ * line between two chunks is too long for it. */
+static bool is_stuck(struct client *c, enum presence presence)
+{
+    const struct exchange *x = c->exchange;
+    const bool is_unread = presence == IS_UNREAD && x && x->state == EXCHANGE_READING;
+    const bool was_unread = c->was_unread;
+    const uint64_t seen = c->seen;
+    c->was_unread = is_unread;
+    c->seen = is_unread ? x->body_seen : 0;
+    return is_unread && was_unread && seen == c->seen;
+}
+
 /* Whoever reads a long answer may have closed its sending side: it needs it no more. If there is
- * nothing to read for now, that cannot be told from being gone. */
-static bool has_left(const struct client *c)
+ * nothing to read for now, that cannot be told from being gone. Or it is there, and of no use. */
+static bool has_left(struct client *c)
 {
     const struct exchange *x = c->exchange;
     const bool is_kept = x && (x->state == EXCHANGE_SUSPENDED || x->stream.is_paused);
     const enum presence presence = is_kept ? look_behind(c) : look_at(c);
     const bool is_reading =
         x && !is_kept && (x->state == EXCHANGE_ANSWERED || x->state == EXCHANGE_STREAMING);
-    return presence == IS_GONE || (presence == HAS_SAID_ALL && !is_reading);
+    return presence == IS_GONE || (presence == HAS_SAID_ALL && !is_reading) ||
+           is_stuck(c, presence);
 }
 
 /* Is it the client that we wait for? */

@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <sodium.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +27,10 @@ enum {
     IDLE_S_DEFAULT = 30,
     STREAM_MAX_DEFAULT = 4 << 20,
     STREAM_TOTAL_MAX_DEFAULT = 64 << 20,
-    PEM_MAX = 1 << 20,
     FLUSH_MS_MAX = 1000, /* what a closing server gives its last answers */
     FLUSH_STEP_MS = 20,
+    VAIN_RUNS_MAX = 64, /* more often than that we do not ask without a pause */
+    VAIN_PAUSE_MS = 1,
 };
 
 /* --- in the loop ------------------------------------------------------------------------------*/
@@ -45,17 +46,29 @@ static void on_timer(uv_timer_t *timer)
     http_wake(timer->data);
 }
 
+/* libmicrohttpd has more to do, or believes so: of a body whose chunks are not to be told apart it
+ * keeps what it can, reads no more, and would be asked again and again until its client is cut. */
+static void run_again(struct http_server *s)
+{
+    s->vain_runs = s->was_called ? 0 : s->vain_runs + 1;
+    if (s->vain_runs < VAIN_RUNS_MAX)
+        http_wake(s);
+    else
+        must(uv_timer_start(&s->timer, on_timer, VAIN_PAUSE_MS, 0) == 0);
+}
+
 static void run(struct http_server *s)
 {
     must(!s->is_running);
     s->is_running = true;
+    s->was_called = false;
     ignore(MHD_run(s->daemon), "it says no more than that it was called wrongly");
     s->is_running = false;
     MHD_UNSIGNED_LONG_LONG timeout_ms;
     if (MHD_get_timeout(s->daemon, &timeout_ms) != MHD_YES)
         must(uv_timer_stop(&s->timer) == 0);
     else if (timeout_ms == 0)
-        http_wake(s);
+        run_again(s);
     else
         must(uv_timer_start(&s->timer, on_timer, timeout_ms, 0) == 0);
 }
@@ -79,27 +92,18 @@ static void on_sweep(uv_timer_t *timer)
 
 /* --- opening ----------------------------------------------------------------------------------*/
 
-struct pem {
-    char *text;
-    size_t size; /* of the room, for wiping it */
-};
-
 struct opening {
     const struct http_options *options;
     struct sockaddr_storage address;
     unsigned flags;
-    struct pem cert;
-    struct pem key;
-    char *why;
-    size_t why_size;
+    struct http_why why;
 };
 
-__attribute__((format(printf, 2, 3))) static bool fail(const struct opening *o, const char *format,
-                                                       ...)
+bool http_fail(const struct http_why *why, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(o->why, o->why_size, format, args);
+    vsnprintf(why->text, why->size, format, args);
     va_end(args);
     return false;
 }
@@ -120,65 +124,35 @@ static bool read_address(struct opening *o)
         o->flags |= MHD_USE_IPv6;
         return true;
     }
-    return fail(o, "cannot listen on \"%s\": not an address", text);
+    return http_fail(&o->why, "cannot listen on \"%s\": not an address", text);
 }
 
-static void pem_fini(struct pem *pem)
-{
-    if (pem->text)
-        sodium_memzero(pem->text, pem->size);
-    free(pem->text);
-}
-
-static bool read_pem(const struct opening *o, const char *path, struct pem *out_pem)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return fail(o, "cannot open \"%s\": %s", path, strerror(errno));
-    /* Unbuffered, so that no copy of the key stays behind. */
-    setbuf(file, NULL);
-    *out_pem = (struct pem){.text = calloc(1, PEM_MAX), .size = PEM_MAX};
-    const size_t len = out_pem->text ? fread(out_pem->text, 1, PEM_MAX, file) : 0;
-    const bool is_read = out_pem->text && !ferror(file);
-    ignore(fclose(file), "it was only read");
-    if (!is_read || len == 0 || len == PEM_MAX)
-        return fail(o, "cannot read \"%s\": it is empty, too large or no file", path);
-    return true;
-}
-
-static bool read_tls(struct opening *o)
+static bool read_tls(struct http_server *s, struct opening *o)
 {
     const char *cert = o->options->tls_cert;
     const char *key = o->options->tls_key;
     if (!cert && !key)
         return true;
     if (!cert || !key)
-        return fail(o, "TLS needs a certificate and a key, and only one was given");
+        return http_fail(&o->why, "TLS needs a certificate and a key, and only one was given");
     o->flags |= MHD_USE_TLS;
-    return read_pem(o, cert, &o->cert) && read_pem(o, key, &o->key);
+    return tls_init(s, cert, key, &o->why);
 }
 
 static bool start_failed(const struct opening *o, int error)
 {
-    const bool is_address = error == EADDRINUSE || error == EADDRNOTAVAIL || error == EACCES ||
-                            error == EAFNOSUPPORT || error == EMFILE || error == ENFILE;
-    if (o->options->tls_cert && !is_address)
-        return fail(o, "the certificate \"%s\" and the key \"%s\" are no usable pair",
-                    o->options->tls_cert, o->options->tls_key);
-    return fail(o, "cannot listen on \"%s\" port %u: %s", o->options->address, o->options->port,
-                strerror(error));
+    return http_fail(&o->why, "cannot listen on \"%s\" port %u: %s", o->options->address,
+                     o->options->port, strerror(error));
 }
 
 static bool start_daemon(struct http_server *s, const struct opening *o)
 {
     const struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
     const struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, o->cert.text},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, o->key.text},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)tls_retrieve},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
         {MHD_OPTION_END, 0, NULL},
     };
-    s->is_secure = o->options->tls_cert != NULL;
     errno = 0;
     /* clang-format off */
     s->daemon = MHD_start_daemon(
@@ -206,7 +180,7 @@ static bool watch(struct http_server *s, uv_loop_t *loop, const struct opening *
     s->port = port->port;
     const int failed = uv_poll_init(loop, &s->poll, epoll->epoll_fd);
     if (failed)
-        return fail(o, "cannot watch the connections: %s", uv_strerror(failed));
+        return http_fail(&o->why, "cannot watch the connections: %s", uv_strerror(failed));
     must(uv_timer_init(loop, &s->timer) == 0 && uv_timer_init(loop, &s->sweep) == 0 &&
          uv_async_init(loop, &s->wake, on_wake) == 0);
     s->poll.data = s->timer.data = s->sweep.data = s->wake.data = s;
@@ -221,6 +195,7 @@ static void server_free(struct http_server *s)
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
     clients_fini(s);
+    tls_fini(s);
     free(s);
 }
 
@@ -242,18 +217,17 @@ static void read_bounds(struct http_server *s, const struct http_options *o)
 struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,
                               struct http_handler handler, char *why, size_t why_size)
 {
-    struct opening o = {.options = options, .why = why, .why_size = why_size};
+    struct opening o = {.options = options, .why = {why, why_size}};
     struct http_server *s = calloc(1, sizeof *s);
     if (!s) {
-        ignore(fail(&o, "out of memory"), "said below");
+        ignore(http_fail(&o.why, "out of memory"), "said below");
         return NULL;
     }
     s->handler = handler;
     read_bounds(s, options);
-    const bool is_open = (clients_init(s) || fail(&o, "out of memory")) && read_address(&o) &&
-                         read_tls(&o) && start_daemon(s, &o) && watch(s, loop, &o);
-    pem_fini(&o.cert);
-    pem_fini(&o.key);
+    const bool is_open = (clients_init(s) || http_fail(&o.why, "out of memory")) &&
+                         read_address(&o) && read_tls(s, &o) && start_daemon(s, &o) &&
+                         watch(s, loop, &o);
     if (is_open)
         return s;
     server_free(s);
@@ -317,4 +291,5 @@ void http_close(struct http_server *s)
     MHD_stop_daemon(s->daemon);
     must(s->exchange_count == 0 && s->body_total == 0 && s->stream_total == 0);
     clients_fini(s);
+    tls_fini(s);
 }

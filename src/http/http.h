@@ -10,7 +10,8 @@
  *
  * A request whose head can be read in two ways (names that are no tokens, lines that do not end
  * with CR LF, folded lines, control characters, two lengths, two hosts, any encoding but chunked)
- * is answered 400 and its connection closed. Whoever is refused before its body was read is still
+ * is answered 400 and its connection closed. So is the connection behind a body in chunks, whose
+ * lines we do not see. Whoever is refused before its body was read is still
  * listened to for a few seconds, so that it hears why.
  *
  * Instead of an answer a request may get a stream: a head at once, and the body in pieces. It and
@@ -119,6 +120,9 @@ struct http_options {
 struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,
                               struct http_handler handler, char *why, size_t why_size);
 uint16_t http_port(const struct http_server *s);
+/* Of a server with TLS: read the files again. Whoever connects from now on gets what they say.
+ * False: they are of no use, with a sentence in `why`, and everything stays as it was. */
+NODISCARD bool http_reload_tls(struct http_server *s, char *why, size_t why_size);
 /* Stop accepting; what is being answered may finish. */
 void http_quiesce(struct http_server *s);
 /* Requests whose request line is here and whose answer is not yet out: half read, with the

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 
@@ -47,12 +48,15 @@ struct exchange;
 
 struct client {
     struct client *next_free;
+    struct http_server *server;
     int fd;                    /* -1: the slot is free                                 */
     struct in6_addr address;   /* of IPv6 only the network: whoever has one has them all */
     bool is_loopback;          /* on this machine                                      */
     bool is_waiting;           /* for us: its request is whole                         */
     bool is_gone;              /* and was told so                                      */
     bool lingers;              /* it may still be sending when its connection closes   */
+    bool was_unread;           /* in the middle of its body, at the last sweep         */
+    uint64_t seen;             /* of the body by then                                  */
     uint32_t piece;            /* bytes of the body since `since_ms`                   */
     uint64_t since_ms;         /* when it last got something done                      */
     struct exchange *exchange; /* NULL: between requests                               */
@@ -104,8 +108,10 @@ struct http_server {
     uint16_t port;
     bool is_secure;
     bool is_running; /* MHD_run is on the stack */
+    bool was_called; /* by it                   */
     bool is_quiet;   /* no new connections      */
     bool is_closing;
+    uint32_t vain_runs; /* in a row, where libmicrohttpd wanted to run and had nothing for us */
     uint32_t body_max;
     uint64_t body_total_max;
     uint64_t body_total; /* bytes of all bodies that we hold */
@@ -121,6 +127,9 @@ struct http_server {
     struct exchange *streams; /* that their owners have not ended */
     uint32_t exchange_count;  /* that have a connection */
     uint32_t answered_count;  /* of these: answered, and not yet out */
+    struct tls_pair *tls;     /* the newest; NULL: none */
+    char *tls_cert;           /* where it was read from */
+    char *tls_key;
 };
 
 /* exchange.c: callbacks of libmicrohttpd */
@@ -156,6 +165,16 @@ void streams_close(struct http_server *s);
 /* http.c: have MHD_run called soon */
 void http_wake(struct http_server *s);
 
+/* Where to say what went wrong. */
+struct http_why {
+    char *text;
+    size_t size;
+};
+
+/* Says it, and is false. */
+__attribute__((format(printf, 2, 3))) bool http_fail(const struct http_why *why, const char *format,
+                                                     ...);
+
 /* clients.c: callbacks of libmicrohttpd, and the sweep */
 enum MHD_Result clients_accept(void *server, const struct sockaddr *address, socklen_t size);
 void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
@@ -170,6 +189,14 @@ void client_progress(struct client *c);
 bool clients_have_room(const struct http_server *s, const struct sockaddr *address);
 struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address);
 void client_give_back(struct http_server *s, struct client *c);
+
+/* tls.c */
+/* The server has a certificate from now on. tls_fini is due either way. */
+bool tls_init(struct http_server *s, const char *cert, const char *key, const struct http_why *why);
+void tls_fini(struct http_server *s);
+int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count,
+                 const gnutls_pk_algorithm_t *kinds, int kind_count, gnutls_pcert_st **out_chain,
+                 unsigned *out_chain_len, gnutls_privkey_t *out_key);
 
 /* target.c: path, segments and query of `raw` into the request. ERR_SYNTAX: no text that we accept;
  * ERR_LIMIT: too many segments. */

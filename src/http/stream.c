@@ -134,6 +134,7 @@ static ssize_t read_some(void *self, uint64_t position, char *into, size_t max)
     (void)position;
     struct exchange *x = self;
     struct http_stream *s = &x->stream;
+    x->server->was_called = true;
     client_progress(x->client);
     if (x->state == EXCHANGE_STREAMING && x->server->is_quiet)
         tell_stopping(x);

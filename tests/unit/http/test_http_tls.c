@@ -154,6 +154,48 @@ TEST(pending_requests_over_tls_are_answered_when_the_server_closes)
     remove_certificates();
 }
 
+static bool is_reloaded;
+static char why_not[300];
+
+static void reload(struct world *w)
+{
+    why_not[0] = 0;
+    is_reloaded = http_reload_tls(w->server, why_not, sizeof why_not);
+}
+
+/* Does a client that trusts the file at `cert` get an answer? */
+static bool is_trusted(struct world *w, struct arena *a)
+{
+    return !str_is_empty(over_tls(w, a, "", "GET /x HTTP/1.1\\r\\n" CLOSING));
+}
+
+TEST(a_certificate_may_be_changed_while_the_server_runs)
+{
+    struct arena a = {0};
+    struct world *w = world_open(make_certificates());
+    CHECK(is_trusted(w, &a));
+    make_key_pair(key, cert);
+    CHECK(!is_trusted(w, &a));
+    in_loop(w, reload);
+    CHECK(is_reloaded && is_trusted(w, &a));
+    /* What is there already, and what is of no use, changes nothing. */
+    in_loop(w, reload);
+    CHECK(is_reloaded && is_trusted(w, &a));
+    CHECK(rename(other_key, key) == 0);
+    in_loop(w, reload);
+    CHECK(!is_reloaded && strstr(why_not, "no usable pair") && is_trusted(w, &a));
+    CHECK(unlink(key) == 0);
+    in_loop(w, reload);
+    CHECK(!is_reloaded && strstr(why_not, "cannot open") && is_trusted(w, &a));
+    make_key_pair(other_key, cert);
+    make_key_pair(key, cert);
+    in_loop(w, reload);
+    CHECK(is_reloaded && is_trusted(w, &a));
+    world_close(w);
+    remove_certificates();
+    arena_fini(&a);
+}
+
 TEST(a_key_that_is_not_the_certificates_is_refused)
 {
     struct http_options options = make_certificates();

@@ -1,0 +1,118 @@
+"""HTTPS with certificates of our own: made, believed, renewed and reloaded."""
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import urllib.parse
+
+from daemon import Own, eventually
+
+
+def curl(own, ca, path="/healthz", host="localhost"):
+    """The status, or what curl says is wrong."""
+    port = urllib.parse.urlsplit(own.read("listen").strip()).port
+    command = ["curl", "-sS", "-o", own.path("body"), "-w", "%{http_code}", "--max-time", "20"]
+    command += ["--cacert", ca, f"https://{host}:{port}{path}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def certificate(own):
+    """What the server shows now, to whoever looks at nothing."""
+    port = urllib.parse.urlsplit(own.read("listen").strip()).port
+    return ssl.get_server_certificate(("127.0.0.1", port))
+
+
+def authority(folder, name):
+    """Somebody else's: a certificate and its key."""
+    key, cert = os.path.join(folder, name + ".key"), os.path.join(folder, name + ".pem")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt"]
+    command += ["ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run(command + ["-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+def test_a_server_with_certificates_of_its_own_is_believed_by_whoever_has_the_authority(daemon):
+    with Own(daemon) as own:
+        own.start("--tls-auto")
+        assert own.read("listen").startswith("https://127.0.0.1:"), own.read("listen")
+        ca = own.path("tls/ca.pem")
+        names = ["localhost", "127.0.0.1"]
+        if not socket.gethostname().startswith("localhost"):
+            names.append(socket.gethostname())
+        for host in names:
+            if host == "127.0.0.1" or "127." in socket.gethostbyname(host):
+                assert curl(own, ca, host=host) == "200", curl(own, ca, host=host)
+        assert curl(own, ca, path="/api/v2/nodes") == "401"
+        stranger, _ = authority(own.data, "stranger")
+        assert "certificate" in curl(own, stranger), curl(own, stranger)
+        for name in ("ca.key", "server.key"):
+            assert os.stat(own.path("tls/" + name)).st_mode & 0o777 == 0o600
+        assert own.stop() == 0
+
+
+def test_a_restart_keeps_both_and_mends_what_is_damaged(daemon):
+    with Own(daemon) as own:
+        own.start("--tls-auto")
+        ca, shown = own.read("tls/ca.pem"), certificate(own)
+        assert own.stop() == 0
+        own.start("--tls-auto")
+        assert certificate(own) == shown
+        assert own.stop() == 0
+        own.write("tls/server.pem", "nothing")
+        own.start("--tls-auto")
+        assert own.read("tls/ca.pem") == ca and certificate(own) != shown
+        assert curl(own, own.path("tls/ca.pem")) == "200"
+        assert own.stop() == 0
+
+
+def test_a_key_that_others_can_read_is_not_served_with(daemon):
+    with Own(daemon) as own:
+        own.start("--tls-auto")
+        assert own.stop() == 0
+        os.chmod(own.path("tls/ca.key"), 0o644)
+        done = own.run("--tls-auto")
+        assert done.returncode == 1 and "ca.key" in done.stderr, done
+
+
+def test_files_that_are_given_win(daemon):
+    with Own(daemon) as own:
+        cert, key = authority(own.data, "given")
+        own.start("--tls-auto", "--tls-cert", cert, "--tls-key", key)
+        assert curl(own, cert) == "200"
+        assert not os.path.exists(own.path("tls"))
+        assert own.stop() == 0
+
+
+def test_a_reload_takes_in_a_renewed_certificate(daemon):
+    with Own(daemon) as own:
+        cert, key = authority(own.data, "given")
+        own.start("--tls-cert", cert, "--tls-key", key)
+        shown = certificate(own)
+        new_cert, new_key = authority(own.data, "renewed")
+        shutil.move(new_key, key)
+        shutil.move(new_cert, cert)
+        own.process.send_signal(signal.SIGHUP)
+        eventually(lambda: certificate(own) != shown, "the new certificate is shown")
+        assert curl(own, cert) == "200"
+        # And one that is of no use changes nothing.
+        shown = certificate(own)
+        own.write("given.key", "no key")
+        own.process.send_signal(signal.SIGHUP)
+        own.says("the certificate stays as it was")
+        assert certificate(own) == shown
+        assert own.stop() == 0
+
+
+def test_a_reload_mends_certificates_of_our_own(daemon):
+    with Own(daemon) as own:
+        own.start("--tls-auto")
+        shown = certificate(own)
+        os.unlink(own.path("tls/server.pem"))
+        own.process.send_signal(signal.SIGHUP)
+        eventually(lambda: certificate(own) != shown, "the new certificate is shown")
+        assert curl(own, own.path("tls/ca.pem")) == "200"
+        assert own.stop() == 0
