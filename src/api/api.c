@@ -102,20 +102,32 @@ static struct call **bucket_of(struct api *api, int64_t number)
     return &api->numbered[(uint64_t)number % BUCKETS];
 }
 
-static void forget_number(struct call *call)
+int64_t call_take_number(struct call *call)
+{
+    struct api *api = call->api;
+    must(!call->number);
+    call->number = ++api->last_number;
+    struct call **bucket = bucket_of(api, call->number);
+    call->next_numbered = *bucket;
+    *bucket = call;
+    return call->number;
+}
+
+void call_drop_number(struct call *call)
 {
     struct call **at = bucket_of(call->api, call->number);
     while (*at != call)
         at = &(*at)->next_numbered;
     *at = call->next_numbered;
+    call->number = 0;
 }
 
 void call_resume(struct call *call)
 {
     struct api *api = call->api;
     must(call->waits != WAITS_NOT);
-    if (call->waits == WAITS_OUTCOME || call->waits == WAITS_HISTORY)
-        forget_number(call);
+    if (call->number)
+        call_drop_number(call);
     *(call->prev ? &call->prev->next : &api->first) = call->next;
     *(call->next ? &call->next->prev : &api->last) = call->prev;
     call->waits = WAITS_NOT;
@@ -124,11 +136,7 @@ void call_resume(struct call *call)
 /* The answer comes to a number. */
 static void wait_numbered(struct call *call, enum call_wait what)
 {
-    struct api *api = call->api;
-    call->number = ++api->last_number;
-    struct call **bucket = bucket_of(api, call->number);
-    call->next_numbered = *bucket;
-    *bucket = call;
+    ignore(call_take_number(call), "it is in the call");
     call_wait(call, what);
 }
 
@@ -410,13 +418,29 @@ bool api_pump(struct api *api)
     return flows_pump(&api->flows);
 }
 
+bool api_is_watched(const struct api *api)
+{
+    return api->flows.endless > 0;
+}
+
+void api_beat(struct api *api)
+{
+    flows_beat(&api->flows);
+}
+
 /* ---- what the engine tells ---- */
 
-static struct call *take_numbered(struct api *api, int64_t number)
+static struct call *find_numbered(struct api *api, int64_t number)
 {
     struct call *call = *bucket_of(api, number);
     while (call && call->number != number)
         call = call->next_numbered;
+    return call;
+}
+
+static struct call *take_numbered(struct api *api, int64_t number)
+{
+    struct call *call = find_numbered(api, number);
     if (call)
         call_resume(call);
     return call;
@@ -462,9 +486,14 @@ void api_failed(struct api *api, int64_t request, err why)
 void api_found(struct api *api, int64_t number, const struct record *records, uint32_t count,
                err why)
 {
-    struct call *call = take_numbered(api, number);
+    struct call *call = find_numbered(api, number);
     if (!call)
         return;
+    if (call->flow) {
+        flow_found(call->flow, records, count, why);
+        return;
+    }
+    call_resume(call);
     call->core = api->engine.core(api->engine.self);
     call->seen = api->engine.seen(api->engine.self);
     if (why != OK || !call->core) {

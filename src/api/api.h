@@ -70,6 +70,11 @@ void api_found(struct api *api, int64_t number, const struct record *records, ui
                err why);
 /* A little of what can wait: answers that are told in pieces. True: there is more. */
 bool api_pump(struct api *api);
+/* Somebody watches: then api_beat() wants to be called every API_BEAT_MS or so, to look for what
+ * there is to tell. */
+#define API_BEAT_MS 100
+bool api_is_watched(const struct api *api);
+void api_beat(struct api *api);
 /* The store went on: let out the reads that waited for this turn. */
 void api_durable(struct api *api, int64_t turn);
 /* The core was dropped and loaded again: what held reads saw may never have been. They are

@@ -144,5 +144,8 @@ const struct api_engine *call_engine(const struct call *call);
 struct passwords *call_passwords(const struct call *call);
 struct door *call_door(const struct call *call);
 int64_t call_now_ms(const struct call *call); /* wall clock */
+/* A number of its own, for an answer that comes later. call_resume() drops it. */
+int64_t call_take_number(struct call *call);
+void call_drop_number(struct call *call);
 void call_wait(struct call *call, enum call_wait what);
 void call_resume(struct call *call);

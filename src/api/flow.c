@@ -41,9 +41,39 @@ enum served flow_begin(struct call *call, struct flow *flow)
     if (flows->first)
         flows->first->prev = flow;
     flows->first = flow;
+    flows->endless += flow->is_endless;
     call_wait(call, WAITS_FLOW);
     flow_wake(flow);
     return SERVED_LATER;
+}
+
+int64_t flow_await(struct flow *flow, void (*found)(struct call *call, const struct record *records,
+                                                    uint32_t count, err why))
+{
+    must(!flow->found);
+    flow->found = found;
+    return call_take_number(flow->call);
+}
+
+void flow_await_failed(struct flow *flow)
+{
+    flow->found = NULL;
+    call_drop_number(flow->call);
+}
+
+void flow_found(struct flow *flow, const struct record *records, uint32_t count, err why)
+{
+    struct call *call = flow->call;
+    void (*found)(struct call *, const struct record *, uint32_t, err) = flow->found;
+    flow_await_failed(flow);
+    found(call, records, count, why);
+}
+
+void flows_beat(struct flows *flows)
+{
+    for (struct flow *flow = flows->endless ? flows->first : NULL; flow; flow = flow->next)
+        if (flow->is_endless)
+            flow_wake(flow);
 }
 
 /* ---- pieces ---- */
@@ -96,6 +126,11 @@ static void leave(struct flow *flow)
     *(flow->prev ? &flow->prev->next : &flows->first) = flow->next;
     if (flow->next)
         flow->next->prev = flow->prev;
+    flows->endless -= flow->is_endless;
+    if (flow->found)
+        flow_await_failed(flow);
+    if (flow->fini)
+        flow->fini(flow);
     call_resume(flow->call);
     flow->call->flow = NULL;
 }

@@ -23,8 +23,9 @@ struct flow {
     /* Append the next piece to `out`, which may stay empty, and move `place` behind it. The call's
      * core is there. Each step should take well below a millisecond. */
     enum flow_step (*step)(struct call *call, struct buf *out);
-    void *self;       /* the step's own         */
-    uint64_t place;   /* where the step goes on */
+    void (*fini)(struct flow *flow); /* may be NULL: free what the arena does not hold */
+    void *self;                      /* the step's own                                 */
+    uint64_t place;                  /* where the step goes on */
     bool is_endless;  /* it is cut when the daemon stops, and never says that it is whole */
     bool is_timeless; /* what it says does not come from the core                         */
 
@@ -35,6 +36,7 @@ struct flow {
     size_t held; /* bytes in pieces */
     struct flow *next, *prev;
     struct call *call;
+    void (*found)(struct call *call, const struct record *records, uint32_t count, err why);
 };
 
 /* The head is the call's reply, which is 200 and has no body; it leaves with the first piece, so a
@@ -42,20 +44,29 @@ struct flow {
 enum served flow_begin(struct call *call, struct flow *flow);
 /* There is something to say again. */
 void flow_wake(struct flow *flow);
+/* The number under which the engine tells what it finds when it looks back, while the flow goes on;
+ * `found` hears of it and may wake the flow. One at a time. The second: nobody was asked after all. */
+int64_t flow_await(struct flow *flow, void (*found)(struct call *call, const struct record *records,
+                                                    uint32_t count, err why));
+void flow_await_failed(struct flow *flow);
 
 /* What the life of a call (api.c) needs. */
 struct flows {
     struct flow *first;
-    uint32_t ready; /* flows that can be asked */
+    uint32_t ready;   /* flows that can be asked      */
+    uint32_t endless; /* flows that want to be woken now and then */
 };
 
 struct flows *call_flows(const struct call *call);
+/* Wake those without an end: something may have come. */
+void flows_beat(struct flows *flows);
 /* One piece of each that has any. True: there is more. */
 bool flows_pump(struct flows *flows);
 void flows_durable(struct flows *flows);
 void flows_reloaded(struct flows *flows);
 /* All end here, cut. */
 void flows_end(struct flows *flows);
+void flow_found(struct flow *flow, const struct record *records, uint32_t count, err why);
 /* From the HTTP server, about one. */
 void flow_gone(struct flow *flow);
 void flow_drained(struct flow *flow);

@@ -1,5 +1,6 @@
 #include "api/lists.h"
 
+#include "api/address.h"
 #include "api/flow.h"
 #include "api/params.h"
 #include "api/query.h"
@@ -186,19 +187,6 @@ static bool take_part(struct walk *w, struct call *call)
     return true;
 }
 
-static void put_escaped(struct buf *b, struct str s)
-{
-    for (uint32_t i = 0; i < s.len; i++) {
-        const char c = s.at[i];
-        if (char_is_letter(c) || char_is_digit(c) || str_find(STR("-._~"), c, 0) < 4) {
-            buf_put_c(b, c);
-        } else {
-            buf_put_c(b, '%');
-            buf_put_hex(b, (const uint8_t *)&c, 1);
-        }
-    }
-}
-
 /* The same question about what comes behind. */
 static void link_next(struct call *call, int64_t last)
 {
@@ -206,7 +194,7 @@ static void link_next(struct call *call, int64_t last)
     buf_put_c(&b, '<');
     for (uint32_t i = 0; i < call->request->segment_count; i++) {
         buf_put_c(&b, '/');
-        put_escaped(&b, call->request->segments[i]);
+        address_escape(&b, call->request->segments[i]);
     }
     buf_put_z(&b, "?after=");
     buf_put_i64(&b, last);
@@ -214,9 +202,9 @@ static void link_next(struct call *call, int64_t last)
         if (str_eq(pair->name, STR("after")))
             continue;
         buf_put_c(&b, '&');
-        put_escaped(&b, pair->name);
+        address_escape(&b, pair->name);
         buf_put_c(&b, '=');
-        put_escaped(&b, pair->value);
+        address_escape(&b, pair->value);
     }
     buf_put_z(&b, ">; rel=\"next\"");
     reply_header(call, "Link", buf_str(&b));

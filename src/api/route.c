@@ -3,9 +3,11 @@
 /* In any order: no path belongs to two of them. */
 #define CHAPTERS(X)                                                                                \
     X(attribs)                                                                                     \
+    X(audit)                                                                                       \
     X(deployment_roles)                                                                            \
     X(digest)                                                                                      \
     X(deployments)                                                                                 \
+    X(events)                                                                                      \
     X(groups)                                                                                      \
     X(hammer_kinds)                                                                                \
     X(hammers)                                                                                     \

@@ -1,10 +1,13 @@
 #include "api/runs.h"
 
+#include "api/auth.h"
+#include "api/flow.h"
 #include "api/members.h"
 #include "api/objects.h"
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/sse.h"
 #include "model/limits.h"
 
 static const char type[] = "run";
@@ -131,9 +134,9 @@ static uint32_t character_size(struct str s, uint32_t at)
 
 /* Work says what it likes; JSON is text. A character whose rest is yet to come is left for the
  * next time. */
-static struct str legible(struct call *call, struct str raw, bool is_all, uint32_t *out_used)
+static struct str legible(struct arena *a, struct str raw, bool is_all, uint32_t *out_used)
 {
-    struct buf b = buf_in(call->arena);
+    struct buf b = buf_in(a);
     uint32_t at = 0;
     while (at < raw.len) {
         const uint32_t size = character_size(raw, at);
@@ -153,7 +156,7 @@ static void reply_log(struct call *call, const struct api_log *log)
 {
     uint32_t used;
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
-    const struct str text = legible(call, log->text, is_all, &used);
+    const struct str text = legible(call->arena, log->text, is_all, &used);
     struct buf b = buf_in(call->arena);
     struct members m = members_open(&b, call->wanted);
     member_number(&m, "offset", log->offset);
@@ -190,12 +193,78 @@ static bool read_which(struct call *call, struct api_log *log)
     return !call->problems;
 }
 
+/* ---- and goes on saying ---- */
+
+struct follower {
+    struct flow flow;
+    struct api_log log; /* what is meant, and where we are */
+    int64_t said_ms;
+};
+
+static void put_said(struct api_log *log, struct buf *out)
+{
+    struct buf data = buf_in(log->arena), id = buf_in(log->arena);
+    struct members m = members_open(&data, NULL);
+    uint32_t used;
+    const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
+    const struct str text = legible(log->arena, log->text, is_all, &used);
+    if (used == 0)
+        return;
+    member_number(&m, "offset", log->offset);
+    member_text(&m, "text", text);
+    members_close(&m);
+    log->offset += used;
+    buf_put_i64(&id, log->offset);
+    sse_put(out, STR("log"), buf_str(&id), buf_str(&data));
+}
+
+static enum flow_step follow(struct call *call, struct buf *out)
+{
+    struct follower *f = call->flow->self;
+    const struct api_engine *engine = call_engine(call);
+    const int64_t now = engine->now_ms(engine->self);
+    struct arena scratch = {0};
+    f->log.arena = &scratch;
+    f->log.text = STR("");
+    if (!auth_holds(call) || engine->run_log(engine->self, &f->log) != OK) {
+        arena_fini(&scratch);
+        return FLOW_END;
+    }
+    put_said(&f->log, out);
+    arena_fini(&scratch);
+    const bool is_over = f->log.ended && f->log.offset >= f->log.total;
+    const bool has_more = f->log.offset < f->log.total && out->len;
+    if (is_over)
+        sse_put(out, STR("end"), STR(""), STR("{}"));
+    else if (!out->len && now - f->said_ms >= SSE_QUIET_MS)
+        sse_breathe(out);
+    if (out->len)
+        f->said_ms = now;
+    return is_over ? FLOW_END : has_more ? FLOW_MORE : FLOW_IDLE;
+}
+
+/* From where the client left off, if it says so. */
+static enum served begin_follow(struct call *call, const struct api_log *log)
+{
+    struct follower *f = arena_new(call->arena, struct follower);
+    const struct str last = http_header(call->request, "Last-Event-ID");
+    int64_t offset;
+    f->flow = (struct flow){.step = follow, .self = f, .is_endless = true, .is_timeless = true};
+    f->log = *log;
+    if (str_parse_i64(last, &offset) && offset >= 0)
+        f->log.offset = offset;
+    sse_head(call);
+    return flow_begin(call, &f->flow);
+}
+
 static enum served serve_run_log(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     struct api_log log = {.arena = call->arena};
     if (!params_read(call, type) || !read_which(call, &log))
         return SERVED_REPLY;
+    if (engine->run_log && sse_is_wanted(call))
+        return begin_follow(call, &log);
     const err e = engine->run_log ? engine->run_log(engine->self, &log) : ERR_NOT_FOUND;
     if (e == OK)
         reply_log(call, &log);
@@ -289,7 +358,7 @@ static const struct route routes[] = {
      .pattern = V "runs/:id/log",
      .serve = serve_run_log,
      .form = FORM_FREE,
-     .does = "what it says, from an offset on"},
+     .does = "what it says, from an offset on; as text/event-stream: until it ends"},
     {.method = HTTP_PUT,
      .pattern = V "runs/:id/cancel",
      .serve = serve_run_cancel,

@@ -126,9 +126,18 @@ static bool wants_stop(void *self)
     return d->is_stopping && (d->is_hurried || is_drained(d));
 }
 
+static void beat(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    if (d->loop.api)
+        api_beat(d->loop.api);
+}
+
 static bool work(void *self, uint64_t until_ns)
 {
     struct daemon *d = self;
+    if (d->loop.api && api_is_watched(d->loop.api) && !uv_is_active((uv_handle_t *)&d->beat))
+        must(uv_timer_start(&d->beat, beat, API_BEAT_MS, 0) == 0);
     const bool more = d->loop.api && api_pump(d->loop.api);
     return content_pump(&d->content, until_ns) || more;
 }
@@ -175,7 +184,8 @@ static enum ending open_loop(struct daemon *d)
     watch_signal(d, &d->on_hup, SIGHUP);
     must(uv_timer_init(&d->loop.uv, &d->patience) == 0);
     must(uv_timer_init(&d->loop.uv, &d->watchdog) == 0);
-    d->patience.data = d;
+    must(uv_timer_init(&d->loop.uv, &d->beat) == 0);
+    d->patience.data = d->beat.data = d;
     const uint64_t watchdog_ms = notify_watchdog_ms();
     if (watchdog_ms)
         must(uv_timer_start(&d->watchdog, ping_watchdog, watchdog_ms, watchdog_ms) == 0);

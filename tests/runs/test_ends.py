@@ -7,6 +7,7 @@ from yard import (
     ACTIVE, CANCELLED, ERROR, FAILED, LONG, OK, PARKED, PROPOSED, RUN_PARKED, TODO, TRANSITION,
     eventually,
 )
+from stream import stream  # yard knows where it lies
 
 MIB = 1 << 20
 RUNLOG_MAX = 2048  # as in src/model/limits.h
@@ -380,6 +381,33 @@ def test_a_log_can_be_read_while_it_grows_and_after_that(y):
     assert rest["text"] == "last\n\u00e4\n" and rest["ended"] is True, rest
     assert y.me.get(which).json()["text"] == log["text"] + rest["text"]
     assert y.me.get(f"runs/{run}/log").status == 404
+
+
+def test_a_log_is_followed_to_its_end(y):
+    y.role("talks", "echo first >&2; say begin; gate one; yes more | head -n 5000; echo last")
+    y.start()
+    y.shut("one")
+    noderole = y.run(y.node("one"), "talks")
+    y.wait_for("begin")
+    with stream(y.me, f"runs/{y.runs()[0]['id']}/log") as followed:
+        event, at, data = followed.next()
+        assert event == "log" and data == {"offset": 0, "text": "== 00.sh\nfirst\n"}, data
+        told, reached = data["text"], at
+        y.open("one")
+        while True:
+            event, at, data = followed.next()
+            if event == "end":
+                break
+            assert event == "log" and str(data["offset"]) == reached, data
+            told, reached = told + data["text"], at
+        assert told == "== 00.sh\nfirst\n" + "more\n" * 5000 + "last\n"
+        assert followed.next() is None
+    y.reaches(noderole, ACTIVE)
+    run = y.history(noderole)[0]["run_id"]
+    which = f"runs/{run}/log?node_role={noderole}&attempt=1"
+    with stream(y.me, which, **{"Last-Event-ID": "9"}) as followed:
+        event, at, data = followed.next()
+        assert data["offset"] == 9 and data["text"].startswith("first\nmore\n"), data
 
 
 def test_as_many_logs_and_runs_are_kept_as_was_said(y):

@@ -1,0 +1,304 @@
+#include "api/address.h"
+#include "api/auth.h"
+#include "api/authority.h"
+#include "api/flow.h"
+#include "api/members.h"
+#include "api/params.h"
+#include "api/reply.h"
+#include "api/route.h"
+#include "api/sse.h"
+
+/* What happened, for those who look back and for those who watch. Rows come from the store, so
+ * whatever is told here is durable. */
+
+enum { ASK_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, LOOK_MAX = 100000 };
+
+static const char type[] = "event";
+
+/* Where one is in the order of events: behind this one. */
+struct cursor {
+    int64_t turn, n;
+};
+
+static bool read_cursor(struct str s, struct cursor *out)
+{
+    const uint32_t dot = str_find(s, '.', 0);
+    return dot < s.len && str_parse_i64(str_slice(s, 0, dot), &out->turn) &&
+           str_parse_i64(str_slice(s, dot + 1, s.len), &out->n);
+}
+
+static struct str cursor_text(struct arena *a, struct cursor c)
+{
+    struct buf b = buf_in(a);
+    buf_put_i64(&b, c.turn);
+    buf_put_c(&b, '.');
+    buf_put_i64(&b, c.n);
+    return buf_str(&b);
+}
+
+static struct cursor cursor_of(const struct event_record *e)
+{
+    return (struct cursor){e->turn, e->n};
+}
+
+static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted)
+{
+    struct members m = members_open(b, wanted);
+    member_text(&m, "id", cursor_text(b->arena, cursor_of(e)));
+    member_time(&m, "at", e->at);
+    member_text(&m, "actor", e->actor);
+    member_text(&m, "verb", e->verb);
+    member_optional(&m, "object", e->object);
+    if (e->object_id)
+        member_number(&m, "object_id", e->object_id);
+    member_json(&m, "changes", e->changes.len ? e->changes : STR("{}"));
+    members_close(&m);
+}
+
+/* ---- looking back ---- */
+
+struct search {
+    struct cursor at;
+    int64_t limit, since_ms;
+    struct str actor, verb, object; /* empty: any */
+    uint32_t looked, found;
+    bool is_audit;
+    struct buf rows;
+};
+
+static bool is_wanted(const struct search *s, const struct event_record *e)
+{
+    return e->at >= s->since_ms && (!s->actor.len || str_eq(s->actor, e->actor)) &&
+           (!s->verb.len || str_eq(s->verb, e->verb)) &&
+           (!s->object.len || str_eq(s->object, e->object));
+}
+
+static void link_next(struct call *call, const struct search *s)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, s->is_audit ? "<" V "audit?after=" : "<" V "events?after=");
+    buf_put_str(&b, cursor_text(call->arena, s->at));
+    const struct {
+        const char *name;
+        struct str value;
+    } filters[] = {{"actor", s->actor}, {"verb", s->verb}, {"object", s->object}};
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        if (!filters[i].value.len)
+            continue;
+        buf_put_c(&b, '&');
+        buf_put_z(&b, filters[i].name);
+        buf_put_c(&b, '=');
+        address_escape(&b, filters[i].value);
+    }
+    buf_put_z(&b, "&limit=");
+    buf_put_i64(&b, s->limit);
+    buf_put_z(&b, ">; rel=\"next\"");
+    reply_header(call, "Link", buf_str(&b));
+}
+
+static enum served reply_search(struct call *call, struct search *s, bool has_more)
+{
+    buf_put_c(&s->rows, ']');
+    reply_json(call, type, "list", buf_str(&s->rows));
+    if (has_more)
+        link_next(call, s);
+    return SERVED_REPLY;
+}
+
+static enum served look_on(struct call *call);
+
+static enum served looked(struct call *call, const struct record *records, uint32_t count)
+{
+    struct search *s = call->own;
+    for (uint32_t i = 0; i < count && s->found < s->limit; i++) {
+        const struct event_record *e = &records[i].event;
+        s->at = cursor_of(e);
+        s->looked++;
+        if (!is_wanted(s, e))
+            continue;
+        buf_put_z(&s->rows, s->found++ ? ",\n" : "");
+        put_event(&s->rows, e, call->wanted);
+    }
+    if (count < ASK_MAX && s->found < s->limit)
+        return reply_search(call, s, false);
+    if (s->found == s->limit || s->looked >= LOOK_MAX)
+        return reply_search(call, s, true);
+    return look_on(call);
+}
+
+static enum served look_on(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const struct search *s = call->own;
+    if (!engine->events) {
+        reply_error(call, 404, "not_found", STR("what happened is not kept here"));
+        return SERVED_REPLY;
+    }
+    const int64_t number = call_await(call, looked);
+    const err e = engine->events(engine->self, s->at.turn, s->at.n, ASK_MAX, number);
+    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+}
+
+static void read_after(struct call *call, struct str text, struct cursor *out)
+{
+    if (!read_cursor(text, out))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
+                    STR("after must be the id of an event, such as 17.0"));
+}
+
+static enum served begin_search(struct call *call, bool is_audit)
+{
+    struct search *s = arena_new(call->arena, struct search);
+    struct str after = STR("0.0"); /* no event is of turn 0 */
+    if (!params_read(call, type))
+        return SERVED_REPLY;
+    s->limit = LIMIT_DEFAULT;
+    s->is_audit = is_audit;
+    param_text(call, "after", &after);
+    read_after(call, after, &s->at);
+    param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
+    param_time(call, "since", &s->since_ms);
+    param_text(call, "actor", &s->actor);
+    param_text(call, "verb", &s->verb);
+    param_text(call, "object", &s->object);
+    if (call->problems)
+        return SERVED_REPLY;
+    s->rows = buf_in(call->arena);
+    buf_put_c(&s->rows, '[');
+    call->own = s;
+    return look_on(call);
+}
+
+/* ---- watching ---- */
+
+struct watcher {
+    struct flow flow;
+    struct cursor at;
+    int64_t looked_turn; /* nothing new up to here   */
+    bool is_asking;      /* the store looks for more */
+    int64_t said_ms;     /* when it last said something */
+    /* What was found and is not told yet. */
+    struct arena found;
+    struct buf text;
+};
+
+static void found(struct call *call, const struct record *records, uint32_t count, err why)
+{
+    struct watcher *w = call->flow->self;
+    w->is_asking = false;
+    if (why != OK) {
+        w->looked_turn = 0; /* the next beat tries again */
+        return;
+    }
+    w->text = buf_in(&w->found);
+    for (uint32_t i = 0; i < count; i++) {
+        struct buf one = buf_in(&w->found);
+        put_event(&one, &records[i].event, NULL);
+        w->at = cursor_of(&records[i].event);
+        sse_put(&w->text, STR("event"), cursor_text(&w->found, w->at), buf_str(&one));
+    }
+    if (count == ASK_MAX)
+        w->looked_turn = 0; /* there may be more of it */
+    flow_wake(&w->flow);
+}
+
+static void ask_for_more(struct call *call, struct watcher *w)
+{
+    const struct api_engine *engine = call_engine(call);
+    const int64_t durable = engine->durable(engine->self);
+    if (w->is_asking || w->looked_turn >= durable)
+        return;
+    w->looked_turn = durable;
+    w->is_asking = true;
+    const int64_t number = flow_await(&w->flow, found);
+    if (engine->events(engine->self, w->at.turn, w->at.n, ASK_MAX, number) != OK) {
+        flow_await_failed(&w->flow);
+        w->is_asking = false;
+        w->looked_turn = 0;
+    }
+}
+
+static enum flow_step watch_on(struct call *call, struct buf *out)
+{
+    struct watcher *w = call->flow->self;
+    const struct api_engine *engine = call_engine(call);
+    const int64_t now = engine->now_ms(engine->self);
+    if (!auth_holds(call))
+        return FLOW_END;
+    buf_put_str(out, w->text.len ? buf_str(&w->text) : STR(""));
+    arena_fini(&w->found);
+    w->found = (struct arena){0};
+    w->text = (struct buf){0};
+    if (!out->len && (now - w->said_ms >= SSE_QUIET_MS || !w->said_ms))
+        sse_breathe(out);
+    if (out->len)
+        w->said_ms = now;
+    ask_for_more(call, w);
+    return FLOW_IDLE;
+}
+
+static void end_watch(struct flow *flow)
+{
+    struct watcher *w = flow->self;
+    arena_fini(&w->found);
+}
+
+/* Where it left off, as its client says; otherwise from now on. */
+static void read_start(struct call *call, struct cursor *out)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct str text = http_header(call->request, "Last-Event-ID");
+    if (!text.len && !http_query(call->request, STR("after"), &text)) {
+        *out = (struct cursor){engine->durable(engine->self), INT64_MAX};
+        return;
+    }
+    read_after(call, text, out);
+}
+
+static enum served begin_watch(struct call *call)
+{
+    struct watcher *w = arena_new(call->arena, struct watcher);
+    w->flow = (struct flow){
+        .step = watch_on, .fini = end_watch, .self = w, .is_endless = true, .is_timeless = true};
+    read_start(call, &w->at);
+    if (call->problems)
+        return SERVED_REPLY;
+    sse_head(call);
+    return flow_begin(call, &w->flow);
+}
+
+/* ---- routes ---- */
+
+static enum served serve_events(struct call *call)
+{
+    if (call_engine(call)->events && sse_is_wanted(call))
+        return begin_watch(call);
+    return begin_search(call, false);
+}
+
+static enum served serve_audit(struct call *call)
+{
+    if (authority_is_admin(call))
+        return begin_search(call, true);
+    authority_refuse(call, STR("who did what is for admins to read"));
+    return SERVED_REPLY;
+}
+
+static const struct route event_routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "events",
+     .serve = serve_events,
+     .form = FORM_FREE,
+     .does = "what happened, oldest first; as text/event-stream: what happens from now on"},
+};
+
+static const struct route audit_routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "audit",
+     .serve = serve_audit,
+     .form = FORM_FREE,
+     .does = "who did what: events by actor, verb, object and since"},
+};
+
+const struct chapter chapter_events = CHAPTER("events", event_routes);
+const struct chapter chapter_audit = CHAPTER("audit", audit_routes);

@@ -1,0 +1,45 @@
+#include "api/sse.h"
+
+#include "api/reply.h"
+
+bool sse_is_wanted(const struct call *call)
+{
+    const struct str accept = http_header(call->request, "Accept");
+    const struct str type = STR("text/event-stream");
+    for (uint32_t at = 0; at < accept.len; at = str_find(accept, ',', at) + 1) {
+        while (at < accept.len && accept.at[at] == ' ')
+            at++;
+        if (str_starts(str_slice(accept, at, accept.len), type))
+            return true;
+    }
+    return false;
+}
+
+void sse_head(struct call *call)
+{
+    reply_text(call, 200, STR(""));
+    call->reply.content_type = "text/event-stream";
+    reply_header(call, "Cache-Control", STR("no-store"));
+    reply_header(call, "X-Accel-Buffering", STR("no")); /* or a proxy would gather it */
+}
+
+static void put_line(struct buf *out, const char *name, struct str value)
+{
+    buf_put_z(out, name);
+    buf_put_str(out, value);
+    buf_put_c(out, '\n');
+}
+
+void sse_put(struct buf *out, struct str event, struct str id, struct str data)
+{
+    put_line(out, "event: ", event);
+    if (id.len)
+        put_line(out, "id: ", id);
+    put_line(out, "data: ", data);
+    buf_put_c(out, '\n');
+}
+
+void sse_breathe(struct buf *out)
+{
+    buf_put_z(out, ":\n\n");
+}
