@@ -33,6 +33,15 @@ struct api_log {
     struct str text;     /* as it was said: any bytes */
 };
 
+/* A barclamp that somebody sent. */
+struct api_barclamp {
+    struct arena *arena;
+    struct str text;          /* YAML, or canonical JSON              */
+    bool is_json;             /* it is an object, not a text          */
+    struct str document;      /* to import; empty: there are problems */
+    struct problem *problems; /* all that is wrong with it, each with its line where it has one */
+};
+
 /* What the API needs of the daemon. */
 struct api_engine {
     void *self;
@@ -51,6 +60,11 @@ struct api_engine {
     err (*events)(void *self, int64_t turn, int64_t n, uint32_t limit, int64_t number);
     /* ERR_NOT_FOUND when nothing was kept. NULL: nobody keeps any. */
     err (*run_log)(void *self, struct api_log *log);
+    /* Read it as files of barclamps are read. NULL: nobody can. */
+    err (*read_barclamp)(void *self, struct api_barclamp *barclamp);
+    /* What the discovery of a machine tells, from a test file of that name; JSON. ERR_NOT_FOUND
+     * when there is none. NULL: there are no test files. */
+    err (*test_discovery)(void *self, struct str source, struct arena *arena, struct str *out_text);
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords);

@@ -154,12 +154,81 @@ enum served serve_power(struct call *call)
     return call_submit(call, &command, power_ordered);
 }
 
+/* ---- anything a hammer can do ---- */
+
+static const struct take perform_takes[] = {
+    {.name = "method", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
+    {.name = "args", .kind = TAKE_VALUE, .is_aside = true},
+};
+
+static const struct intake perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
+
+static void reply_performed(struct call *call, const struct record *hammer, const char *type,
+                            struct str results)
+{
+    struct json *reply = json_make(call->arena, JSON_OBJECT);
+    const struct json *args = json_get(call->params, STR("args"));
+    struct record node;
+    struct str method = STR("");
+    param_text(call, "method", &method);
+    if (core_record(call->core, TABLE_NODE, hammer->hammer.node_id, &node))
+        json_set(reply, STR("node"), json_make_string(call->arena, node.node.name));
+    json_set(reply, STR("name"), json_make_string(call->arena, hammer->hammer.name));
+    json_set(reply, STR("id"), json_make_i64(call->arena, hammer->id));
+    json_set(reply, STR("method"), json_make_string(call->arena, method));
+    json_set(reply, STR("args"),
+             args ? json_clone(call->arena, args) : json_make(call->arena, JSON_ARRAY));
+    json_set(reply, STR("result_type"), json_make_string(call->arena, str_from(type)));
+    json_set(reply, STR("results"), json_make_string(call->arena, results));
+    reply_json(call, shape_hammer.type, "result", json_write(call->arena, reply));
+}
+
+static void performed(struct call *call, int64_t node_id)
+{
+    struct record hammer;
+    (void)node_id;
+    if (call->core && resource_find(call, &resource_hammers, call->keys[0], &hammer))
+        reply_performed(call, &hammer, "action", STR("ordered"));
+    else
+        reply_message(call, shape_hammer.type,
+                      STR("it was ordered; the hammer has been deleted since"));
+}
+
+/* Of all that hammers can do, power alone is done on request: it is ordered like any other, so the
+ * node's best hammer for it does it. What runs on machines is the work of roles. */
+static enum served serve_perform(struct call *call)
+{
+    struct command command = {0};
+    struct record hammer;
+    if (!resource_find(call, &resource_hammers, call->keys[0], &hammer) ||
+        !params_read(call, shape_hammer.type))
+        return SERVED_REPLY;
+    intake_read(call, &perform, hammer.hammer.node_id, &command);
+    if (call->problems)
+        return SERVED_REPLY;
+    const struct str words = power_words(call, hammer.id);
+    if (hammer_words_have(words, command.node_power.action))
+        return object_submit(call, &command, performed);
+    reply_performed(call, &hammer, "exception",
+                    SAY(call, hammer.hammer.name, STR(" cannot be told to "),
+                        command.node_power.action, STR("; what it does on request: "),
+                        words.len ? words : STR("nothing")));
+    return SERVED_REPLY;
+}
+
 /* ---- routes ---- */
 
 static const struct route hammer_routes[] = {
     ROUTES_READ("hammers", resource_hammers),
     ROUTES_EDIT("hammers", resource_hammers),
     ROUTES_MAKE("hammers", resource_hammers, COMMAND_HAMMER_DELETE),
+    {.method = HTTP_POST,
+     .pattern = V "hammers/:id/perform",
+     .serve = serve_perform,
+     .resource = &resource_hammers,
+     .intake = &perform,
+     .form = FORM_FREE,
+     .does = "order a power action of its node; anything else is answered with an exception"},
 };
 
 static const struct route kind_routes[] = {

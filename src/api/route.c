@@ -4,6 +4,7 @@
 #define CHAPTERS(X)                                                                                \
     X(attribs)                                                                                     \
     X(audit)                                                                                       \
+    X(barclamps)                                                                                   \
     X(deployment_roles)                                                                            \
     X(digest)                                                                                      \
     X(deployments)                                                                                 \
@@ -19,6 +20,7 @@
     X(roles)                                                                                       \
     X(runs)                                                                                        \
     X(snapshots)                                                                                   \
+    X(test_nodes)                                                                                  \
     X(tokens)                                                                                      \
     X(users)
 

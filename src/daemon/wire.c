@@ -8,6 +8,8 @@
 #include "core/core.h"
 #include "daemon/content.h"
 #include "daemon/power.h"
+#include "daemon/test_data.h"
+#include "daemon/upload.h"
 #include "daemon/work_facts.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
@@ -356,6 +358,7 @@ static enum ending open_history(struct wires *w, const struct config *c)
 enum ending wire_open(struct wires *w, struct config *c)
 {
     struct loop *l = w->loop;
+    w->uploads = config_path(c, "uploads");
     enum ending ending = open_jig(w, c);
     if (ending == ENDING_FINE)
         ending = open_hooks(w);
@@ -492,6 +495,28 @@ static err api_run_log(void *self, struct api_log *log)
     return OK;
 }
 
+static err api_rehearse(void *self, const struct str *barclamps, uint32_t count,
+                        struct arena *arena, struct outcome *outcomes)
+{
+    return turn_rehearse(((struct wires *)self)->loop->turn, barclamps, count, arena, outcomes);
+}
+
+static err api_read_barclamp(void *self, struct api_barclamp *barclamp)
+{
+    const struct upload_seams seams = {.self = self,
+                                       .core = api_core,
+                                       .rehearse = api_rehearse,
+                                       .folder = ((struct wires *)self)->uploads};
+    return upload_read(&seams, barclamp);
+}
+
+static err api_test_discovery(void *self, struct str source, struct arena *arena,
+                              struct str *out_text)
+{
+    const struct core *core = api_core(self);
+    return core ? test_data_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
+}
+
 struct api_engine wire_api_engine(struct wires *w)
 {
     return (struct api_engine){.self = w,
@@ -505,5 +530,7 @@ struct api_engine wire_api_engine(struct wires *w)
                                .runs = api_old_runs,
                                .intervals = api_intervals,
                                .events = api_events,
-                               .run_log = api_run_log};
+                               .run_log = api_run_log,
+                               .read_barclamp = api_read_barclamp,
+                               .test_discovery = api_test_discovery};
 }

@@ -26,6 +26,7 @@ struct wires {
     struct own_replies own;
     const struct content *content; /* what is about to be imported */
     bool is_draining;              /* not ready for anything new */
+    const char *uploads;           /* where files of barclamps may be put that were sent */
 
     struct history *history; /* NULL: not open */
     struct codes codes;

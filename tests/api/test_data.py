@@ -1,13 +1,16 @@
-"""Attribs and their values, deployment roles, groups, on the barclamps that are shipped.
+"""Attribs and their values, deployment roles, groups, barclamps: on those that are shipped.
 
 Tests named test_case_N are case N of the specification.
 """
+from daemon import eventually
 from test_objects import NODE_ROLE, ROLE, check_error, make, vnd
 
 ATTRIB = {"id", "barclamp_id", "role_id", "name", "description", "writable", "schema", "order"}
 ATTRIB |= {"map", "ui_renderer", "default", "created_at", "updated_at"}
 DEPLOYMENT_ROLE = {"id", "deployment_id", "role_id", "created_at", "updated_at"}
 GROUP = {"id", "name", "description", "category", "order", "created_at", "updated_at"}
+BARCLAMP = {"id", "name", "description", "barclamp_id", "version", "build_version", "source_url"}
+BARCLAMP |= {"source_path", "commit", "build_on", "cfg_data", "created_at", "updated_at"}
 HAMMER = {"id", "node_id", "available_hammer_id", "priority", "name", "endpoint", "username"}
 HAMMER |= {"actions"}
 
@@ -259,3 +262,124 @@ def test_what_belongs_to_a_role(shipped):
     assert told in me.get("roles/test-event/deployment_roles").json()
     assert names(me.get(f"deployment_roles/{told['id']}/nodes")) == ["owned.example.com"]
     assert names(me.get("roles/test-server/attribs")) == ["test-random", "test-marker"]
+
+
+# ---- barclamps ----
+
+
+def test_case_107_barclamps(shipped):
+    me = shipped.client()
+    listed = me.get("barclamps")
+    assert listed.status == 200 and listed.type == vnd("barclamp", "list"), listed
+    assert {"crowbar", "provisioner", "test"} <= set(names(listed))
+    shown = me.get("barclamps/crowbar")
+    assert shown.type == vnd("barclamp", "obj")
+    assert set(shown.json()) == BARCLAMP and len(BARCLAMP) == 13
+    assert shown.json()["version"] == 1 and shown.json()["cfg_data"]["crowbar"]["layout"] == 2.0
+    assert shown.json()["barclamp_id"] == shown.json()["id"]
+    assert me.get("barclamps/test").json()["barclamp_id"] == shown.json()["id"]
+    check_error(me.delete("barclamps/crowbar"), 405, "not_supported")
+    check_error(me.patch("barclamps/crowbar", []), 405, "not_supported")
+    check_error(me.get("barclamps/nix"), 404, "not_found", "id")
+    assert names(me.post("barclamps/match", {})) == names(listed)
+    assert names(me.post("barclamps/match", {"name": "test"})) == ["test"]
+
+
+SENT = """
+barclamp:
+  name: sent
+  version: 3.B
+  parent: crowbar
+roles:
+  - name: sent-role
+    jig: test
+    attribs:
+      - {name: sent-value, map: sent/value, default: 5, schema: {type: int}}
+"""
+
+
+def test_a_barclamp_is_sent_as_yaml_and_changed_as_an_object(shipped):
+    me = shipped.client()
+    made = me.post("barclamps", {"value": SENT})
+    assert made.status == 200 and set(made.json()) == BARCLAMP, made
+    assert made.json()["version"] == 3
+    assert made.json()["source_path"].endswith("/uploads/sent")
+    assert me.get("roles/sent-role/attribs/sent-value").json()["value"] == 5
+    make(me, "nodes", name="sent.example.com")
+    assert make(me, "node_roles", node="sent.example.com", role="sent-role")["state"] == 4
+    changed = made.json()["cfg_data"]
+    changed["barclamp"]["source_path"] = "/etc"
+    changed["roles"][0]["attribs"][0]["default"] = 6
+    put = me.put("barclamps/sent", {"value": changed})
+    assert put.status == 200 and put.json()["id"] == made.json()["id"], put
+    assert put.json()["source_path"] == made.json()["source_path"]
+    assert me.get("roles/sent-role/attribs/sent-value").json()["value"] == 6
+    check_error(me.put("barclamps/crowbar", {"value": changed}), 409, "name_invalid", "value")
+    form = me.post("barclamps", form={"value": SENT})
+    assert form.status == 200, form
+
+
+def test_everything_wrong_with_a_barclamp_is_told_with_its_line(shipped):
+    me = shipped.client()
+    wrong = "barclamp:\n  name: wrong\n  parent: nobody\nroles:\n  - jig: 7\n  - {name: x, flags: 1}\n"
+    refused = me.post("barclamps", {"value": wrong})
+    assert refused.status == 400, refused
+    lines = {p["message"].split(":")[0] for p in refused.json()["problems"]}
+    assert {"line 3", "line 5", "line 6"} <= lines, refused
+    check_error(me.get("barclamps/wrong"), 404, "not_found", "id")
+    check_error(me.post("barclamps", {"value": 7}), 400, "bad_value", "value")
+    check_error(me.post("barclamps", {"value": "a: ["}), 400, "bad_value", "value")
+
+
+# ---- machines that are pretended ----
+
+
+def test_case_96_a_machine_is_discovered_from_a_test_file(shipped):
+    me = shipped.client()
+    make(me, "nodes", name="c96.example.com")
+    path = "nodes/c96.example.com/attribs/"
+    assert me.get(path + "os").json()["value"] is None
+    put = me.put("/api/test/nodes/c96.example.com")
+    assert put.status == 200 and put.json()["name"] == "c96.example.com", put
+    shown = me.get(path + "os").json()
+    assert shown["map"] == "ohai/platform" and shown["value"] == "centos", shown
+    assert me.get(path + "number_of_drives").json()["value"] == 1
+    assert me.get(path + "os?bucket=discovery").json()["value"] == "centos"
+    assert me.get(path + "os?bucket=hint").json()["value"] is None
+    everything = path + "test-discovery_data?bucket=discovery"
+    first = me.get(everything).json()["value"]["ohai"]["macaddress"]
+    assert me.put("/api/test/nodes/c96.example.com").status == 200
+    second = me.get(everything).json()["value"]["ohai"]["macaddress"]
+    assert first.startswith("02:") and second.startswith("02:") and first != second
+    nowhere = me.put("/api/test/nodes/c96.example.com?source=nix")
+    check_error(nowhere, 404, "not_found", "source")
+    check_error(me.put("/api/test/nodes/nix"), 404, "not_found", "id")
+
+
+def test_case_96_drives_are_counted_when_a_machine_is_available(shipped):
+    me = shipped.client()
+    make(me, "nodes", name="drives.example.com", available=True)
+    put = me.put("/api/test/nodes/drives.example.com", {"source": "node_two_drives"})
+    assert put.status == 200, put
+    path = "nodes/drives.example.com/attribs/number_of_drives"
+    eventually(lambda: me.get(path).json()["value"] == 2, "somebody counts the drives")
+
+
+def test_a_hammer_performs_what_it_can(shipped):
+    me = shipped.client()
+    node = make(me, "nodes", name="nail.example.com", alive=True)
+    hammer = me.get("nodes/nail.example.com/hammers").json()[0]
+    done = me.post(f"hammers/{hammer['id']}/perform", {"method": "reboot"})
+    assert done.status == 200 and done.type == vnd("hammer", "result"), done
+    assert done.json() == {
+        "node": node["name"],
+        "name": "ssh",
+        "id": hammer["id"],
+        "method": "reboot",
+        "args": [],
+        "result_type": "action",
+        "results": "ordered",
+    }
+    assert me.get("nodes/nail.example.com").json()["alive"] is False
+    other = me.post(f"hammers/{hammer['id']}/perform", {"method": "run", "args": ["ls"]})
+    assert other.status == 200 and other.json()["result_type"] == "exception", other

@@ -349,3 +349,141 @@ TEST(nodes_come_into_groups_and_leave)
     PROBLEM(f, ask(f, HTTP_DELETE, V2 "groups/not_set", ""), 409, "in_use", "id");
     front_close(f);
 }
+
+/* ---- hammers ---- */
+
+#define PERFORM V2 "hammers/1/perform"
+
+TEST(a_hammer_performs_power_and_says_what_it_does_not)
+{
+    struct front *f = furnished();
+    struct asked *a = ask(f, HTTP_POST, PERFORM, "{'method':'reboot','args':['now']}");
+    STATUS(a, 200);
+    SAYS(a->type, "application/vnd.crowbar.hammer.result+json; version=2.0");
+    SAYS(shown(f->w, str_from(a->body)),
+         "{'args':['now'],'id':1,'method':'reboot','name':'ssh','node':'n1.example.com',"
+         "'result_type':'action','results':'ordered'}");
+    CHECK(!read_node(f->w, "n1").alive);
+    a = ask(f, HTTP_POST, PERFORM, "{'method':'run','args':{'cmd':'rm'}}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "result_type"), "'exception'");
+    SAYS(at(f, a, "args"), "{'cmd':'rm'}");
+    HAS(at(f, a, "results"), "reboot");
+    SAYS(at(f, ask(f, HTTP_POST, PERFORM, "{'method':'get_funky'}"), "result_type"), "'exception'");
+    PROBLEM(f, ask(f, HTTP_POST, PERFORM, "{}"), 400, "missing", "method");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "hammers/9/perform", "{'method':'x'}"), 404, "not_found", "id");
+    front_close(f);
+}
+
+/* ---- barclamps ---- */
+
+TEST(a_barclamp_is_shown_with_all_it_came_with)
+{
+    struct front *f = furnished();
+    DONE(f->w, cmd_import(f->w, "{'barclamp':{'name':'old','source_path':'/o','version':'2.E',"
+                                "'parent':'shop'},'git':{'commit':'abc'}}"));
+    world_collect(f->w);
+    struct asked *a = get(f, V2 "barclamps/old");
+    STATUS(a, 200);
+    SAYS(keys(a, body_of(a)),
+         "barclamp_id,build_on,build_version,cfg_data,commit,created_at,description,id,name,"
+         "source_path,source_url,updated_at,version");
+    SAYS(at(f, a, "version"), "2");
+    SAYS(at(f, a, "commit"), "'abc'");
+    SAYS(at(f, a, "source_url"), "null");
+    SAYS(at(f, a, "cfg_data/git"), "{'commit':'abc'}");
+    SAYS(at(f, a, "barclamp_id"), at(f, get(f, V2 "barclamps/shop"), "id"));
+    a = get(f, V2 "barclamps/shop");
+    SAYS(at(f, a, "barclamp_id"), at(f, a, "id"));
+    const char *everybody = column(get(f, V2 "barclamps"), "name");
+    SAYS(column(ask(f, HTTP_POST, V2 "barclamps/match", "{}"), "name"), everybody);
+    SAYS(column(ask(f, HTTP_POST, V2 "barclamps/match", "{'nix':1}"), "name"), everybody);
+    SAYS(column(ask(f, HTTP_POST, V2 "barclamps/match", "{'version':2}"), "name"), "old");
+    a = get(f, V2 "barclamps/sample");
+    SAYS(at(f, a, "version"), "null");
+    SAYS(at(f, a, "barclamp_id"), "absent");
+    PROBLEM(f, ask(f, HTTP_DELETE, V2 "barclamps/old", ""), 405, "not_supported", "absent");
+    PROBLEM(f, ask(f, HTTP_PATCH, V2 "barclamps/old", "[]"), 405, "not_supported", "absent");
+    PROBLEM(f, get(f, V2 "barclamps/nix"), 404, "not_found", "id");
+    front_close(f);
+}
+
+/* Takes what it is given as it stands, but for texts, which it does not like. */
+static err read_plainly(void *self, struct api_barclamp *sent)
+{
+    struct front *f = self;
+    CHECK(f->w && sent->arena);
+    if (sent->is_json) {
+        sent->document = sent->text;
+        return OK;
+    }
+    sent->problems = arena_new(sent->arena, struct problem);
+    *sent->problems = (struct problem){
+        .code = PROBLEM_SCHEMA_INVALID, .field = STR("value"), .text = STR("line 3: no")};
+    return OK;
+}
+
+TEST(a_barclamp_that_is_sent_is_read_and_imported)
+{
+    struct front *f = furnished();
+    PROBLEM(f, ask(f, HTTP_POST, V2 "barclamps", "{'value':'x'}"), 503, "unavailable", "absent");
+    api_free(f->api);
+    f->engine.read_barclamp = read_plainly;
+    f->api = api_new(f->engine, f->passwords);
+    struct asked *a = ask(f, HTTP_POST, V2 "barclamps",
+                          "{'value':{'barclamp':{'name':'new','source_path':'/n'},"
+                          "'roles':[{'name':'fresh','jig':'script'}]}}");
+    STATUS(a, 200);
+    SAYS(at(f, a, "name"), "'new'");
+    STATUS(get(f, V2 "roles/fresh"), 200);
+    a = put(f, V2 "barclamps/new", "{'value':{'barclamp':{'name':'new','source_path':'/m'}}}");
+    SAYS(at(f, a, "source_path"), "'/m'");
+    PROBLEM(f, put(f, V2 "barclamps/shop", "{'value':{'barclamp':{'name':'new'}}}"), 409,
+            "name_invalid", "value");
+    PROBLEM(f, put(f, V2 "barclamps/nix", "{'value':{}}"), 404, "not_found", "id");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "barclamps", "{'value':'x'}"), 409, "schema_invalid", "value");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "barclamps", "{'value':7}"), 400, "bad_value", "value");
+    PROBLEM(f, ask(f, HTTP_POST, V2 "barclamps", "{}"), 400, "missing", "value");
+    a = ask_with(f, HTTP_PUT, V2 "barclamps/new", "{'value':{'barclamp':{'name':'new'}}}",
+                 "If-Match: \"1\"");
+    PROBLEM(f, a, 412, "precondition_failed", "if_turn");
+    front_close(f);
+}
+
+/* ---- machines that are pretended ---- */
+
+static err tell_of_a_machine(void *self, struct str source, struct arena *arena,
+                             struct str *out_text)
+{
+    struct front *f = self;
+    CHECK(f->w && arena);
+    *out_text = STR("{ \"dmi\": {\"asset\": \"found\"} }");
+    if (str_eq(source, STR("broken")))
+        *out_text = STR("{");
+    return str_eq(source, STR("nix")) ? ERR_NOT_FOUND : OK;
+}
+
+#define PRETEND "/api/test/nodes/n1.example.com"
+
+TEST(a_machine_is_discovered_only_where_machines_are_pretended)
+{
+    struct front *f = furnished();
+    api_free(f->api);
+    f->engine.test_discovery = tell_of_a_machine;
+    f->api = api_new(f->engine, f->passwords);
+    PROBLEM(f, put(f, PRETEND, ""), 404, "not_found", "id");
+    DONE(f->w,
+         CMD(SETTINGS_UPDATE, settings_update, .given = GIVEN_SETTINGS_TEST_JIG, .test_jig = true));
+    PROBLEM(f, put(f, PRETEND, ""), 404, "not_found", "source");
+    world_node_attrib(f->w, "test-discovery_data", "");
+    world_collect(f->w);
+    STATUS(put(f, PRETEND, ""), 200);
+    SAYS(at(f, get(f, ASSET "?bucket=discovery"), "value"), "'found'");
+    SAYS(at(f, get(f, ASSET), "value"), "'found'");
+    PROBLEM(f, put(f, PRETEND "?source=nix", ""), 404, "not_found", "source");
+    PROBLEM(f, put(f, PRETEND "?source=broken", ""), 400, "bad_json", "source");
+    PROBLEM(f, put(f, PRETEND "?source=..%2Fx", ""), 400, "bad_value", "source");
+    PROBLEM(f, put(f, PRETEND, "{'source':'a/b'}"), 400, "bad_value", "source");
+    PROBLEM(f, put(f, "/api/test/nodes/nix", ""), 404, "not_found", "id");
+    front_close(f);
+}

@@ -124,7 +124,9 @@ TEST(everything_a_shipped_role_names_exists)
          id = core_next_id(w->core, TABLE_ATTRIB, id)) {
         struct record row;
         CHECK(core_record(w->core, TABLE_ATTRIB, id, &row));
-        CHECK(row.attrib.description.len > 0 && row.attrib.map.len > 0);
+        /* One stands for all that is known of a machine, so it has no place in it. */
+        const bool is_all = same(row.attrib.name, "test-discovery_data");
+        CHECK(row.attrib.description.len > 0 && (row.attrib.map.len > 0 || is_all));
     }
     live_close(w);
 }

@@ -1,0 +1,14 @@
+/* test_data.h - files that pretend machines, as they lie in the barclamp of the test roles. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct core;
+
+/* SOURCE_PATH/discovery/NAME.json of barclamp "test", with a hardware address by chance in the
+ * place of 00:00:00:00:00:00. `source` must be a plain word. ERR_NOT_FOUND: no such file, or no
+ * such barclamp. */
+NODISCARD err test_data_discovery(const struct core *core, struct str source, struct arena *a,
+                                  struct str *out_text);
