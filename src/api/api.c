@@ -5,6 +5,7 @@
 #include "api/auth.h"
 #include "api/call.h"
 #include "api/flow.h"
+#include "api/metrics.h"
 #include "api/origin.h"
 #include "api/params.h"
 #include "api/reply.h"
@@ -26,6 +27,7 @@ struct api {
     int64_t last_number;            /* positive: the others are the daemon's own */
     struct flows flows;
     uint64_t reloads; /* of the core */
+    struct request_counts counts;
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords)
@@ -35,12 +37,26 @@ struct api *api_new(struct api_engine engine, struct passwords *passwords)
     api->engine = engine;
     api->passwords = passwords;
     api->door = door_open();
+    request_counts_init(&api->counts);
     return api;
 }
 
 const struct api_engine *call_engine(const struct call *call)
 {
     return &call->api->engine;
+}
+
+struct request_counts *call_counts(const struct call *call)
+{
+    return &call->api->counts;
+}
+
+void call_note(const struct call *call)
+{
+    enum { CLIENT_GONE = 499 };
+    request_counts_note(call_counts(call), call->request->method,
+                        call->is_gone ? CLIENT_GONE : call->reply.status,
+                        (uv_hrtime() - call->began_ns) / 1000);
 }
 
 struct passwords *call_passwords(const struct call *call)
@@ -188,6 +204,7 @@ static struct http_answer answer_of(const struct call *call)
 void call_answer(struct call *call)
 {
     const struct http_answer answer = answer_of(call);
+    call_note(call);
     http_answer(call->request, &answer);
 }
 
@@ -321,6 +338,7 @@ static struct call *begin(struct api *api, struct http_request *request)
     call->request = request;
     call->arena = &request->arena;
     call->tries_left = TRIES_MAX;
+    call->began_ns = uv_hrtime();
     route_find(call);
     return call;
 }
@@ -367,6 +385,7 @@ static int admit(void *self, struct http_request *request, struct http_answer *o
     else if (!refused)
         return 0;
     *out_answer = answer_of(call);
+    call_note(call);
     return out_answer->status;
 }
 
@@ -378,6 +397,7 @@ static void gone(void *self, struct http_request *request)
     (void)self;
     if (!call || call->waits == WAITS_NOT || call->waits == WAITS_PASSWORD)
         return;
+    call->is_gone = true;
     if (call->flow) {
         flow_gone(call->flow);
         return;

@@ -65,6 +65,9 @@ struct api_engine {
     /* What the discovery of a machine tells, from a test file of that name; JSON. ERR_NOT_FOUND
      * when there is none. NULL: there are no test files. */
     err (*test_discovery)(void *self, struct str source, struct arena *arena, struct str *out_text);
+    /* What the daemon counts (base/meter.h). NULL: nothing. */
+    void (*metrics)(void *self, struct buf *out);
+    const char *version; /* NULL: unknown */
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords);

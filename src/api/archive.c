@@ -316,6 +316,29 @@ static enum served reply_members(struct call *call, const struct json *content)
     return SERVED_REPLY;
 }
 
+/* Of its deployment roles only the data are kept. */
+static enum served reply_role_data(struct call *call, const struct json *content)
+{
+    const struct reading *r = call->own;
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '[');
+    for (const struct json *item = json_get(content, STR("data"))->first; item; item = item->next) {
+        const int64_t role_id = number_in(item, "role");
+        if (number_in(item, "node") != 0)
+            continue;
+        buf_put_z(&b, b.len > 1 ? ",\n" : "");
+        struct members m = members_open(&b, call->wanted);
+        member_number(&m, "deployment_id", r->place.deployment_id);
+        member_number(&m, "role_id", role_id);
+        member_optional(&m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
+        member_json(&m, "data", json_write(call->arena, json_get(item, STR("data"))));
+        members_close(&m);
+    }
+    buf_put_c(&b, ']');
+    reply_json(call, "deployment_role", "list", buf_str(&b));
+    return SERVED_REPLY;
+}
+
 static enum served archived_told(struct call *call, void *context, struct str content)
 {
     (void)context;
@@ -324,6 +347,8 @@ static enum served archived_told(struct call *call, void *context, struct str co
     const struct resource *resource = call->route->resource;
     if (resource == &resource_noderoles)
         return reply_members(call, tree);
+    if (resource == &resource_deployment_roles)
+        return reply_role_data(call, tree);
     must(resource == &resource_nodes || resource == &resource_roles);
     return reply_those_left(call, members, resource == &resource_nodes ? "node" : "role");
 }

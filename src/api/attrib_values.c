@@ -39,7 +39,15 @@ static bool find_target(struct call *call, struct subject *out_target)
     if (!resource_find(call, within, call->keys[0], &owner))
         return false;
     *out_target = (struct subject){within->shape->table, owner.id};
-    return true;
+    if (within != &resource_snapshots)
+        return true;
+    /* What a head holds is what its deployment holds. */
+    *out_target = (struct subject){TABLE_DEPLOYMENT, owner.snapshot.deployment_id};
+    if (owner.snapshot.state == SNAPSHOT_ARCHIVED)
+        call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
+                    STR("it is archived, and of its data only what users wanted is kept; "
+                        "deployment_roles and node_roles tell that"));
+    return !call->problems;
 }
 
 /* An attrib on somebody. */

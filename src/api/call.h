@@ -95,6 +95,8 @@ struct call {
 
     struct flow *flow; /* its answer comes in pieces */
 
+    uint64_t began_ns;
+    bool is_gone; /* nobody reads the answer */
     enum call_wait waits;
     struct call *next, *prev;   /* among all that wait  */
     struct call *next_numbered; /* in its bucket        */
@@ -147,5 +149,8 @@ int64_t call_now_ms(const struct call *call); /* wall clock */
 /* A number of its own, for an answer that comes later. call_resume() drops it. */
 int64_t call_take_number(struct call *call);
 void call_drop_number(struct call *call);
+struct request_counts *call_counts(const struct call *call);
+/* It was answered, with the status of its reply. */
+void call_note(const struct call *call);
 void call_wait(struct call *call, enum call_wait what);
 void call_resume(struct call *call);

@@ -155,6 +155,7 @@ static bool open_stream(struct flow *flow)
                                      .content_type = call->reply.content_type,
                                      .headers = call->reply.headers,
                                      .header_count = call->reply.header_count};
+    call_note(call); /* how long it goes on is up to its client */
     flow->stream = http_stream_begin(call->request, &head);
     if (!flow->stream)
         leave(flow); /* the request is over */

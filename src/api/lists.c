@@ -399,6 +399,8 @@ static bool is_in_deployment(const struct choice *choice, struct call *call,
         return record->node.deployment_id == choice->owner_id;
     if (record->table == TABLE_NODEROLE)
         return record->noderole.deployment_id == choice->owner_id;
+    if (record->table == TABLE_DEPLOYMENT_ROLE)
+        return record->deployment_role.deployment_id == choice->owner_id;
     if (record->table == TABLE_SNAPSHOT)
         return record->snapshot.deployment_id == choice->owner_id;
     must(record->table == TABLE_ROLE);

@@ -2,6 +2,7 @@
 
 /* In any order: no path belongs to two of them. */
 #define CHAPTERS(X)                                                                                \
+    X(anneal)                                                                                      \
     X(attribs)                                                                                     \
     X(audit)                                                                                       \
     X(barclamps)                                                                                   \
@@ -13,6 +14,7 @@
     X(hammer_kinds)                                                                                \
     X(hammers)                                                                                     \
     X(jigs)                                                                                        \
+    X(metrics)                                                                                     \
     X(noderoles)                                                                                   \
     X(nodes)                                                                                       \
     X(openapi)                                                                                     \
@@ -21,6 +23,7 @@
     X(runs)                                                                                        \
     X(snapshots)                                                                                   \
     X(test_nodes)                                                                                  \
+    X(status)                                                                                      \
     X(tokens)                                                                                      \
     X(users)
 

@@ -34,6 +34,7 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
     member_number(&m, "node_role_id", run->noderole_id);
     put_role(&m, call, known ? noderole.noderole.role_id : 0);
     member_text(&m, "state", str_from(states[run->state]));
+    member_bool(&m, "running", run->state == RUN_RUNNING || run->state == RUN_STOPPING);
     member_text(&m, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
     member_number(&m, "attempt", run->attempt);
     member_number(&m, "tries", run->tries);
@@ -45,7 +46,8 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
     members_close(&m);
 }
 
-static enum served serve_runs(struct call *call)
+/* node_id 0: of all nodes. */
+static enum served reply_runs(struct call *call, int64_t node_id)
 {
     struct buf b = buf_in(call->arena);
     struct record record;
@@ -53,12 +55,19 @@ static enum served serve_runs(struct call *call)
     for (int64_t id = core_next_id(call->core, TABLE_RUN, 0); id;
          id = core_next_id(call->core, TABLE_RUN, id)) {
         must(core_record(call->core, TABLE_RUN, id, &record));
+        if (node_id && record.run.node_id != node_id)
+            continue;
         buf_put_z(&b, b.len > 1 ? ",\n" : "");
         put_open(call, &record.run, &b);
     }
     buf_put_c(&b, ']');
     reply_json(call, type, "list", buf_str(&b));
     return SERVED_REPLY;
+}
+
+static enum served serve_runs(struct call *call)
+{
+    return reply_runs(call, 0);
 }
 
 static bool find_open(struct call *call, struct record *out)
@@ -75,9 +84,14 @@ static enum served refuse_missing(struct call *call)
     return SERVED_REPLY;
 }
 
+/* A name is that of a node, and means those on it. */
 static enum served serve_run(struct call *call)
 {
     struct record record;
+    if (!str_is_digits(call->keys[0]))
+        return resource_find(call, &resource_nodes, call->keys[0], &record)
+                   ? reply_runs(call, record.id)
+                   : SERVED_REPLY;
     if (!find_open(call, &record))
         return refuse_missing(call);
     struct buf b = buf_in(call->arena);
@@ -353,7 +367,7 @@ static const struct route routes[] = {
      .pattern = V "runs/:id",
      .serve = serve_run,
      .form = FORM_FREE,
-     .does = "one that is open"},
+     .does = "one that is open; by the name of a node, those on it"},
     {.method = HTTP_GET,
      .pattern = V "runs/:id/log",
      .serve = serve_run_log,

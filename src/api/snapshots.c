@@ -1,6 +1,7 @@
 #include "api/snapshots.h"
 
 #include "api/archive.h"
+#include "api/attribs.h"
 #include "api/graph.h"
 #include "api/params.h"
 #include "api/reply.h"
@@ -241,6 +242,20 @@ static const struct route routes[] = {
                "its nodes; of an archived one, those that had roles in it and still exist"),
     ROUTE_PART("snapshots/:id/roles", resource_roles,
                "its roles; of an archived one, those that were bound in it and still exist"),
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/deployment_roles",
+     .serve = serve_part,
+     .resource = &resource_deployment_roles,
+     .within = &resource_snapshots,
+     .form = FORM_FREE,
+     .does = "its deployment roles; of an archived one, those that had data, with it"},
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/attribs",
+     .serve = serve_values,
+     .resource = &resource_attribs,
+     .within = &resource_snapshots,
+     .form = FORM_LIST,
+     .does = "the attribs that mean something there, with their values, while it is the head"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/node_roles",
      .serve = serve_part,

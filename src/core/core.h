@@ -165,6 +165,9 @@ int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count);
 bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id);
+/* The nodes in the group by id. */
+int64_t *core_nodes_of_group(const struct core *c, int64_t group_id, struct arena *a,
+                             uint32_t *out_count);
 /* The role's noderoles with the smallest ids, `max` of them at most. */
 int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t max,
                                 struct arena *a, uint32_t *out_count);

@@ -118,6 +118,19 @@ int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
     return ids;
 }
 
+int64_t *core_nodes_of_group(const struct core *c, int64_t group_id, struct arena *a,
+                             uint32_t *out_count)
+{
+    const group_ix g = {group_id > 0 ? omap_find(&c->tables[TABLE_GROUP].by_id, (uint64_t)group_id)
+                                     : 0};
+    const uint32_t count = g.v ? group_at(c, g)->nodes.count : 0;
+    int64_t *ids = arena_array(a, int64_t, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        ids[i] = node_at(c, (node_ix){vec_at(c, &group_at(c, g)->nodes, i)})->o.id;
+    *out_count = count;
+    return ids;
+}
+
 static int cmp_ids(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

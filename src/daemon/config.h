@@ -65,7 +65,8 @@ struct config {
     const char *tool_path; /* where programs are looked for that jigs need */
     const char *tls_cert;  /* both or none (NULL) */
     const char *tls_key;
-    bool tls_auto; /* without them: serve HTTPS with certificates of our own */
+    bool tls_auto;       /* without them: serve HTTPS with certificates of our own */
+    const char *version; /* of this program; not for anybody to set */
     enum log_format log_format;
     enum log_level log_level;
     struct config_problem *problems;

@@ -213,6 +213,7 @@ static enum ending configure_and_run(struct arguments *a)
     struct config config;
     enum ending ending = ENDING_USAGE;
     const bool right = config_read(&a->flags, &config);
+    config.version = HALLIGAN_VERSION;
     for (const struct config_problem *p = config.problems; p; p = p->next)
         fprintf(stderr, "halligand: %s\n", p->text);
     if (right && a->check_config) {

@@ -91,9 +91,20 @@ static void tell_refused_wishes(const struct outcome *outcome)
     arena_fini(&arena);
 }
 
+static void watch_stepping(void *self, const struct command *command)
+{
+    metrics_stepping(&((struct wires *)self)->metrics, command);
+}
+
+static void watch_submitting(void *self, const struct batch *batch)
+{
+    (void)batch;
+    metrics_submitting(&((struct wires *)self)->metrics);
+}
+
 static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
 {
-    (void)self;
+    metrics_stepped(&((struct wires *)self)->metrics, command);
     if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
         tell_refused_wishes(outcome);
     if (!log_wants(LOG_DEBUG))
@@ -110,6 +121,7 @@ static void watch_stepped(void *self, const struct command *command, const struc
 static void watch_durable(void *self, const struct batch *batch)
 {
     struct wires *w = self;
+    metrics_durable(&w->metrics, batch);
     if (log_wants(LOG_DEBUG))
         log_with(LOG_DEBUG,
                  LOG_FIELDS(LOG_I64("turn", batch->turn), LOG_I64("epoch", batch->epoch),
@@ -137,8 +149,11 @@ static const struct core *core_of(void *self)
 
 static err submit(void *self, const struct command *command)
 {
-    const struct wires *w = self;
-    return turn_submit(w->loop->turn, command);
+    struct wires *w = self;
+    const err e = turn_submit(w->loop->turn, command);
+    if (e == OK)
+        metrics_answered(&w->metrics, core_of(self), command, sys_now_ms());
+    return e;
 }
 
 static void wake(void *self)
@@ -359,6 +374,8 @@ enum ending wire_open(struct wires *w, struct config *c)
 {
     struct loop *l = w->loop;
     w->uploads = config_path(c, "uploads");
+    metrics_init(&w->metrics, sys_now_ms());
+    w->version = c->version;
     enum ending ending = open_jig(w, c);
     if (ending == ENDING_FINE)
         ending = open_hooks(w);
@@ -386,7 +403,11 @@ enum ending wire_open(struct wires *w, struct config *c)
         .hooks = hooks_port(l->hooks),
         .power = power_port(l->power),
         .reply = {w, reply_outcome, reply_failed},
-        .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
+        .watch = {.self = w,
+                  .stepped = watch_stepped,
+                  .durable = watch_durable,
+                  .stepping = watch_stepping,
+                  .submitting = watch_submitting},
         .crash = {w, crash},
     };
     l->turn = turn_new(&ports);
@@ -410,6 +431,7 @@ void wire_close(struct wires *w, bool for_good)
     test_jig_close(l->jig);
     power_close(l->power);
     ssh_home_close(&w->ssh);
+    metrics_fini(&w->metrics);
     l->store = NULL;
     l->transitions = NULL;
     l->hooks = NULL;
@@ -517,6 +539,18 @@ static err api_test_discovery(void *self, struct str source, struct arena *arena
     return core ? test_data_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
 }
 
+static void api_metrics(void *self, struct buf *out)
+{
+    const struct wires *w = self;
+    const struct loop *l = w->loop;
+    metrics_write(&w->metrics,
+                  (struct metrics_state){.version = w->version,
+                                         .store_is_up = !l->is_down,
+                                         .leads = l->status != TURN_STOPPED,
+                                         .turn = turn_durable(l->turn)},
+                  out);
+}
+
 struct api_engine wire_api_engine(struct wires *w)
 {
     return (struct api_engine){.self = w,
@@ -532,5 +566,7 @@ struct api_engine wire_api_engine(struct wires *w)
                                .events = api_events,
                                .run_log = api_run_log,
                                .read_barclamp = api_read_barclamp,
-                               .test_discovery = api_test_discovery};
+                               .test_discovery = api_test_discovery,
+                               .metrics = api_metrics,
+                               .version = w->version};
 }

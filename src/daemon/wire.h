@@ -10,6 +10,7 @@
 #include "daemon/data_dir.h"
 #include "daemon/history.h"
 #include "daemon/loop.h"
+#include "daemon/metrics.h"
 #include "daemon/runners.h"
 #include "daemon/ssh_home.h"
 
@@ -29,6 +30,8 @@ struct wires {
     const char *uploads;           /* where files of barclamps may be put that were sent */
 
     struct history *history; /* NULL: not open */
+    struct metrics metrics;
+    const char *version;
     struct codes codes;
     struct runners runners;
     struct ssh_home ssh;

@@ -15,10 +15,11 @@
 #include "model/record.h"
 
 struct batch {
-    int64_t epoch;  /* of the writer; the store refuses any but its own              */
-    int64_t turn;   /* the one this batch makes: the store must stand at turn - 1    */
-    int64_t now_ms; /* of its commands; after a restart time does not fall behind it */
-    uint32_t rows;  /* how many changes                                              */
+    int64_t epoch;   /* of the writer; the store refuses any but its own              */
+    int64_t turn;    /* the one this batch makes: the store must stand at turn - 1    */
+    int64_t now_ms;  /* of its commands; after a restart time does not fall behind it */
+    uint32_t rows;   /* how many changes                                              */
+    uint32_t events; /* how many of them are events                                  */
     /* Written by batch_put, one after the other. Rows that are gone come first, so that another
      * may take the place of one. */
     struct str changes;

@@ -237,6 +237,8 @@ static void step(struct turn *t, const struct command *command, struct outcome *
         core_plan(t->core, command, &t->arena, outcome);
         return;
     }
+    if (t->ports.watch.stepping)
+        t->ports.watch.stepping(t->ports.watch.self, command);
     events_step(&t->events, t->core, command, &t->effects, outcome);
     if (t->ports.watch.stepped)
         t->ports.watch.stepped(t->ports.watch.self, command, outcome);
@@ -389,8 +391,8 @@ static void collect(struct turn *t)
     t->batch.runs_before = runs_before(t);
     core_collect(t->core, t->batch.turn, collect_change, &collecting);
     t->batch.digest = core_digest(t->core);
-    collecting.rows += events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
-    t->batch.rows = collecting.rows;
+    t->batch.events = events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
+    t->batch.rows = collecting.rows + t->batch.events;
     t->batch.changes = collecting.gone.len ? str_join2(&t->arena, buf_str(&collecting.gone),
                                                        buf_str(&collecting.bytes))
                                            : buf_str(&collecting.bytes);
@@ -410,6 +412,8 @@ static enum turn_status commit(struct turn *t)
     if (t->batch.changes.len >= bytes_max(t))
         return turn_batch_too_large(t);
     t->in_flight = true;
+    if (t->ports.watch.submitting)
+        t->ports.watch.submitting(t->ports.watch.self, &t->batch);
     err e = store->submit(store->self, &t->batch);
     if (turn_dies(t, TURN_POINT_SUBMIT_AFTER))
         return TURN_CRASHED;

@@ -1,4 +1,12 @@
 """Looking into it: snapshots, plans, reasons, status, inventory, metrics."""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
 from daemon import eventually
 from test_content import Shop
 from test_objects import TIME, check_error, make, vnd
@@ -159,6 +167,11 @@ def test_case_183_what_is_archived_does_not_change(daemon):
     assert [n["name"] for n in nodes] == ["tl3.example.com"]
     roles = me.get(f"snapshots/{first['id']}/roles").json()
     assert sorted(r["name"] for r in roles) == ["base", "middle"]
+    for part in ("deployment_roles", "attribs"):
+        live, through = me.get(f"deployments/tl-old/{part}"), me.get(f"snapshots/tl-old/{part}")
+        assert live.status == 200 and through.json() == live.json(), through
+    check_error(me.get(f"snapshots/{first['id']}/attribs"), 409, "wrong_state", "id")
+    assert me.get(f"snapshots/{first['id']}/deployment_roles").json() == []
     graph = me.get(f"snapshots/{first['id']}/graph")
     check_error(graph, 409, "wrong_state", "id")
 
@@ -182,6 +195,32 @@ def test_case_183_what_is_archived_does_not_change(daemon):
     check_error(other, 400, "bad_value", "id")
     check_error(me.get(f"snapshots/{first['id']}/diff/999999"), 404, "not_found", "id")
     assert d["id"] == first["deployment_id"]
+
+
+def test_data_of_roles_are_kept_with_their_snapshot(daemon):
+    me = daemon.client()
+    settled(me, "tl-role", "tl5.example.com")
+    [dr] = [r for r in me.get("deployments/tl-role/deployment_roles").json()
+            if r["role_id"] == me.get("roles/middle").json()["id"]]
+
+    def give(data):
+        assert me.put(f"deployment_roles/{dr['id']}/propose").status == 200
+        assert me.put(f"deployment_roles/{dr['id']}", {"data": data}).status == 200
+        assert me.put("deployments/tl-role/commit").status == 200
+        becomes(me, "tl-role", 2)
+        return me.get("snapshots/tl-role").json()
+
+    first, second = give({"colour": "red"}), give({"colour": "blue"})
+    assert first["id"] != second["id"]
+    [kept] = me.get(f"snapshots/{first['id']}/deployment_roles").json()
+    assert kept == {
+        "deployment_id": first["deployment_id"],
+        "role_id": dr["role_id"],
+        "role": "middle",
+        "data": {"colour": "red"},
+    }
+    [change] = me.get(f"snapshots/{first['id']}/diff/{second['id']}").json()["changed"]
+    assert change["node"] is None and change["paths"] == ["colour"], change
 
 
 def test_snapshots_are_named_and_described(daemon):
@@ -361,3 +400,360 @@ def test_a_graph_tells_what_depends_on_what(daemon):
     assert {"nodeTo": middle["id"], "nodeFrom": graph["base"]["id"]} in graph["base"]["adjacencies"]
     assert me.get("snapshots/graph/graph").json() == answer.json()
     check_error(me.get("deployments/nowhere/graph"), 404, "not_found", "id")
+
+
+# ---- is it done? ----
+
+
+def alone(daemon):
+    """A daemon of our own: what others do does not count."""
+    return Shop(daemon, ["{name: work, jig: test}"], {})
+
+
+def test_case_89_anneal_says_whether_everything_is_done(daemon):
+    with alone(daemon) as shop:
+        me = shop.open("--test-jig")
+        done = me.get("anneal")
+        assert done.status == 200 and done.json() == {"message": "finished"}, done
+        assert done.type == vnd("anneal", "empty")
+        make(me, "deployments", name="home")
+        ready_node(me, "n1.example.com", deployment="home")
+        work = bind(me, "n1.example.com", "work", data={"async": True})
+        assert me.get("anneal").status == 200  # what is proposed does not count
+        assert me.put("deployments/home/commit").status == 200
+        reaches(me, work, 2)
+        works = me.get("anneal")
+        assert works.status == 202 and works.json() == {"message": "working"}, works
+        assert me.put("nodes/n1.example.com", {"alive": False}).status == 200
+        assert me.put(f"node_roles/{work}/propose").status == 200
+        assert me.put(f"node_roles/{work}", {"data": {"fail": True}}).status == 200
+        assert me.put(f"node_roles/{work}/commit").status == 200
+        waits = me.get("anneal")
+        assert waits.status == 202 and waits.json() == {"message": "scheduled"}, waits
+        assert me.put("nodes/n1.example.com", {"alive": True, "available": True}).status == 200
+        reaches(me, work, ERROR)
+        failed = me.get("anneal")
+        assert failed.status == 409 and failed.json()["message"] == "failed", failed
+        assert me.put("deployments/home/recall").status == 200
+        assert me.get("anneal").status == 200
+        assert shop.stop() == 0
+
+
+def test_case_86_87_an_async_role_is_in_transition_until_it_is_retried(daemon):
+    me = daemon.client()
+    node = ready_node(me, "async1.example.com")
+    states = me.get("/api/status/nodes/async1.example.com").json()
+    assert states[str(node["id"])]["status"] == "active", states  # there is nothing to do
+    nr = bind(me, "async1.example.com", "base", data={"async": True})
+    assert me.put("nodes/async1.example.com/commit").status == 200
+    reaches(me, nr, 2)
+    states = me.get("/api/status/nodes/async1.example.com").json()
+    assert states[str(node["id"])]["status"] == "transition", states
+    assert me.put(f"node_roles/{nr}/retry").status == 200
+    reaches(me, nr, ACTIVE)
+    states = me.get("/api/status/nodes/async1.example.com").json()
+    assert states[str(node["id"])]["status"] == "active", states
+
+
+def test_case_88_runs_are_listed_and_those_of_a_node(daemon):
+    me = daemon.client()
+    node = ready_node(me, "idle1.example.com")
+    assert me.get("runs/idle1.example.com").json() == []
+    check_error(me.get("runs/nobody.example.com"), 404, "not_found", "id")
+    nr = bind(me, "idle1.example.com", "base", data={"delay": 600000})
+    assert me.put(f"node_roles/{nr}/commit").status == 200
+    reaches(me, nr, 2)
+    [run] = me.get("runs/idle1.example.com").json()
+    assert run["node_id"] == node["id"] and run["node_role_id"] == nr and run["running"], run
+    assert run in me.get("runs").json() and me.get(f"runs/{run['id']}").json() == run
+    assert me.put(f"runs/{run['id']}/cancel").status == 200
+    eventually(lambda: me.get("runs/idle1.example.com").json() == [], "the run is out")
+
+
+def test_case_67_108_deployments_and_their_states(daemon):
+    me = daemon.client()
+    listed = me.get("deployments")
+    assert listed.status == 200
+    [system] = [d for d in listed.json() if d["id"] == 1]
+    assert len(system) == 8 and system["system"] is True and system["parent_id"] is None
+    made = make(me, "deployments", name="st-67")
+    assert made["parent_id"] == 1 and made["state"] == 0
+    assert me.get("deployments/st-67").json() == made
+    assert me.put("deployments/st-67/commit").json()["state"] == 2  # of nothing, all is active
+    ready_node(me, "st67.example.com", deployment="st-67")
+    base = bind(me, "st67.example.com", "base", data={"fail": True})
+    assert me.get("deployments/st-67").json()["state"] == 1
+    assert me.put("deployments/st-67/commit").status == 200
+    reaches(me, base, ERROR)
+    assert me.get("deployments/st-67").json()["state"] == -1
+    assert me.get("snapshots/st-67").json()["state"] == BROKEN
+    assert me.put("deployments/st-67/propose").json()["state"] == 0
+
+
+def test_case_130_noderoles_come_by_cohort_and_id(daemon):
+    me = daemon.client()
+    for name in ("order1.example.com", "order2.example.com"):
+        make(me, "nodes", name=name)
+        bind(me, name, "top")
+    keys = [(n["cohort"], n["id"]) for n in me.get("node_roles").json()]
+    ids = [key[1] for key in keys]
+    assert keys == sorted(keys) and ids != sorted(ids), keys
+
+
+# ---- status ----
+
+
+def test_the_states_of_nodes_in_four_keys(daemon):
+    me = daemon.client()
+    node = make(me, "nodes", name="st1.example.com")
+    answer = me.get("/api/status/nodes")
+    assert answer.status == 200 and answer.type == "application/json", answer
+    one = answer.json()[str(node["id"])]
+    assert list(one) == ["name", "state", "status", "strStatus"], one
+    assert one == {
+        "name": "st1.example.com",
+        "state": 0,
+        "status": "active",
+        "strStatus": "dead\nreserved\nactive",
+    }
+    assert set(answer.json()) == {str(n["id"]) for n in me.get("nodes").json()}
+    by_name = me.get("/api/status/nodes/st1.example.com").json()
+    assert by_name == {str(node["id"]): one} == me.get(f"/api/status/nodes/{node['id']}").json()
+    check_error(me.get("/api/status/nodes/nobody.example.com"), 404, "not_found", "id")
+    assert daemon.stranger().get("/api/status/nodes").status == 401
+
+
+def test_case_109_110_111_the_states_of_a_deployment(daemon):
+    me = daemon.client()
+    d = make(me, "deployments", name="st-d")
+    fresh = me.get("/api/status/deployments/st-d").json()
+    assert fresh == {"id": d["id"], "state": 0, "status": "proposed", "md5": "", "node_roles": {}}
+    assert me.get("/api/status/snapshots/st-d").json()["status"] == "proposed"
+    ready_node(me, "st2.example.com", deployment="st-d")
+    top = bind(me, "st2.example.com", "top")
+    told = me.get("/api/status/deployments/st-d").json()
+    ids = sorted(n["id"] for n in me.get("deployments/st-d/node_roles").json())
+    joined = "_".join(map(str, ids)).encode()
+    assert told["md5"] == hashlib.md5(joined).hexdigest(), told
+    assert [int(i) for i in told["node_roles"]] == ids
+    assert told["node_roles"][str(top)] == {"state": PROPOSED, "status": "proposed"}, told
+    assert me.put("deployments/st-d/commit").status == 200
+    becomes(me, "st-d", 2)
+    told = me.get("/api/status/deployments/st-d").json()
+    assert told["status"] == "active" and told["state"] == 2
+    assert told["node_roles"][str(top)] == {"state": ACTIVE, "status": "active"}
+    head = me.get("snapshots/st-d").json()
+    assert me.get(f"/api/status/snapshots/{head['id']}").json() == {**told, "id": head["id"]}
+    assert me.put("deployments/st-d/propose").status == 200
+    old = me.get(f"/api/status/snapshots/{head['id']}").json()
+    assert old["state"] == ARCHIVED and old["status"] == "archived" and old["node_roles"] == {}
+    system = me.get("/api/status/deployments/system").json()
+    assert system["id"] == 1 and system["status"] in ("active", "committed", "error"), system
+    assert system["md5"] == "" or re.fullmatch("[0-9a-f]{32}", system["md5"]), system
+    nothing = {"id": -1, "state": -1, "status": "unknown", "md5": "", "node_roles": {}}
+    assert me.get("/api/status/deployments").json() == nothing
+    assert me.get("/api/status/snapshots").json() == nothing
+    only = me.get(
+        "/api/status/deployments/st-d", headers={"x-return-attributes": '["status","nix"]'}
+    )
+    assert only.json() == {"status": "proposed"}, only
+
+
+def test_case_131_a_heartbeat_counts(daemon):
+    me = daemon.client()
+    beat = me.get("/api/status/heartbeat")
+    assert beat.status == 200 and set(beat.json()) == {"active", "todo", "error", "elapsed"}, beat
+    states = [n["state"] for n in me.get("node_roles").json()]
+    assert beat.json()["active"] == states.count(ACTIVE), beat
+    assert beat.json()["error"] == states.count(ERROR), beat
+    assert beat.json()["elapsed"] == 0
+    since = me.get("/api/status/heartbeat?marker=2015-01-02T03:04:05Z").json()
+    assert since["elapsed"] > 300_000_000, since
+    check_error(me.get("/api/status/heartbeat?marker=lunch"), 400, "bad_value", "marker")
+
+
+def test_the_queue_tells_workers_and_jobs(daemon):
+    me = daemon.client()
+    node = ready_node(me, "st3.example.com")
+    nr = bind(me, "st3.example.com", "base", data={"delay": 600000})
+    assert me.put(f"node_roles/{nr}/commit").status == 200
+    reaches(me, nr, 2)
+    told = me.get("/api/status/queue").json()
+    assert set(told) == {"workers", "jobs"}
+    assert [w["queue"] for w in told["workers"]] == ["normal", "high"]
+    [job] = [j for j in told["jobs"] if j["node_role_id"] == nr]
+    assert job["node_id"] == node["id"] and job["running"] and job["queue"] == "normal", job
+    assert told["workers"][0]["busy"] >= 1 and told["workers"][0]["size"] == 10, told
+    assert me.put(f"runs/{job['id']}/cancel").status == 200
+
+
+# ---- inventory ----
+
+
+def ansible(text, *words):
+    """What the real program makes of it."""
+    with tempfile.TemporaryDirectory(prefix="halligan-inventory-") as folder:
+        data, script = os.path.join(folder, "data"), os.path.join(folder, "inventory")
+        with open(data, "w") as file:
+            file.write(text)
+        with open(script, "w") as file:
+            file.write(f"#!/bin/sh\nexec cat '{data}'\n")
+        os.chmod(script, 0o700)
+        told = subprocess.run(
+            ["ansible-inventory", "-i", script, *words],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "HOME": folder, "ANSIBLE_LOCALHOST_WARNING": "false"},
+        )
+    assert told.returncode == 0, told.stderr
+    return json.loads(told.stdout)
+
+
+def test_ansible_reads_the_inventory(daemon):
+    me = daemon.client()
+    make(me, "deployments", name="inv")
+    make(me, "deployments", name="inv-below", parent="inv")
+    make(me, "deployments", name="all")
+    node = ready_node(me, "inv1.example.com", deployment="inv")
+    ready_node(me, "inv2.example.com", deployment="inv-below")
+    ready_node(me, "inv3.example.com", deployment="all")
+    nr = bind(me, "inv1.example.com", "middle")
+    group = make(me, "groups", name="a7", category="rack")
+    added = me.post(f"groups/{group['id']}/nodes", {"node_id": node["id"]})
+    assert added.status == 200, added
+    answer = me.get("/api/status/inventory")
+    assert answer.status == 200, answer
+    assert answer.type == "application/vnd.crowbar.inventory+json", answer.type
+    told = answer.json()
+    assert told["inv"]["hosts"] == ["inv1.example.com"], told["inv"]
+    assert told["inv"]["children"] == ["inv-below"]
+    assert told["inv"]["vars"] == {"networks": {}, "roles": ["base", "middle"]}, told["inv"]
+    assert told["deployment_all"]["hosts"] == ["inv3.example.com"]
+    assert told["all"] == {"vars": {}}
+    assert told["rack_a7"] == {"hosts": ["inv1.example.com"]}
+    assert "inv1.example.com" in told["role_middle"]["hosts"]
+    assert "inv1.example.com" in told["state_proposed"]["hosts"]
+    assert "inv2.example.com" in told["state_active"]["hosts"]
+    assert not any("phantom" in host for host in told["_meta"]["hostvars"])
+    vars_of_one = told["_meta"]["hostvars"]["inv1.example.com"]
+    assert set(vars_of_one) == set(
+        "alive available state os cpu_count memory number_of_drives network interface".split()
+    )
+    assert vars_of_one["alive"] is True and vars_of_one["state"] == "proposed"
+    part = me.get("/api/status/inventory/inv").json()
+    assert set(part["_meta"]["hostvars"]) == {"inv1.example.com", "inv2.example.com"}, part
+    assert "system" not in part and part["inv"]["children"] == ["inv-below"]
+    assert me.get("/api/status/inventory/inv?hostvar=none").json()["_meta"] == {"hostvars": {}}
+    assert me.get("/api/status/inventory/inv?hostvar=node").json() == part
+    one = me.get(f"/api/status/inventory?hostvar={node['id']}").json()
+    assert set(one["_meta"]["hostvars"]) == {"inv1.example.com"}
+    check_error(me.get("/api/status/inventory/nowhere"), 404, "not_found", "id")
+    check_error(me.get("/api/status/inventory?hostvar=nobody.x"), 404, "not_found", "id")
+    read = ansible(answer.text, "--list")
+    assert read["inv"]["children"] == ["inv-below"], read["inv"]
+    assert read["inv"]["hosts"] == ["inv1.example.com"]
+    assert read["deployment_all"]["hosts"] == ["inv3.example.com"]
+    assert read["_meta"]["hostvars"]["inv1.example.com"]["state"] == "proposed"
+    of_host = ansible(answer.text, "--host", "inv1.example.com")
+    assert of_host["alive"] is True and of_host["roles"] == ["base", "middle"], of_host
+    assert me.delete(f"node_roles/{nr}").status == 200
+
+
+# ---- metrics and version ----
+
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
+LINE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\d+(?:\.\d+)?)")
+
+
+def parse_metrics(text):
+    """A strict reading of the text format: {name: {labels: value}}, and {name: type}."""
+    values, types, helps, current = {}, {}, set(), None
+    assert text.endswith("\n")
+    for line in text[:-1].split("\n"):
+        if line.startswith("# HELP "):
+            current = line.split(" ")[2]
+            assert current not in helps and len(line.split(" ", 3)[3]) > 5, line
+            helps.add(current)
+            continue
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name == current and name not in types, line
+            assert kind in ("counter", "gauge", "histogram"), line
+            types[name] = kind
+            continue
+        found = LINE.fullmatch(line)
+        assert found, line
+        name, labels, value = found.groups()
+        base = re.sub("_(bucket|sum|count)$", "", name) if types[current] == "histogram" else name
+        assert base == current, line  # the lines of a metric stand together
+        assert types[base] != "counter" or base.endswith("_total"), line
+        series = values.setdefault(name, {})
+        assert labels not in series, line
+        series[labels] = float(value)
+    assert set(types) == helps
+    for name in (n for n, kind in types.items() if kind == "histogram"):
+        check_histogram(values, name)
+    return values, types
+
+
+def check_histogram(values, name):
+    buckets = {}
+    for labels, value in values[name + "_bucket"].items():
+        *rest, bound = labels.split(",")
+        assert bound.startswith('le="'), labels
+        buckets.setdefault(",".join(rest) or None, []).append((bound[4:-1], value))
+    for labels, row in buckets.items():
+        counts = [value for _, value in row]
+        bounds = [float(bound) for bound, _ in row]
+        assert counts == sorted(counts) and bounds == sorted(bounds), (name, row)
+        assert row[-1][0] == "+Inf" and counts[-1] == values[name + "_count"][labels], (name, row)
+        assert labels in values[name + "_sum"]
+
+
+def test_metrics_can_be_scraped(daemon):
+    me = daemon.client()
+    ready_node(me, "me1.example.com")
+    base = bind(me, "me1.example.com", "base")
+    assert me.put(f"node_roles/{base}/commit").status == 200
+    reaches(me, base, ACTIVE)
+    assert me.get("nodes/nobody.example.com").status == 404
+    answer = me.get("/metrics")
+    assert answer.status == 200, answer
+    assert answer.type == "text/plain; version=0.0.4; charset=utf-8", answer.type
+    values, types = parse_metrics(answer.text)
+    if shutil.which("promtool"):  # of prometheus, where that is installed
+        subprocess.run(["promtool", "check", "metrics"], input=answer.text, text=True, check=True)
+    assert values["halligan_store_up"] == {None: 1} and values["halligan_leader"] == {None: 1}
+    version = me.get("/version").json()["version"]
+    assert values["halligan_build_info"] == {f'version="{version}"': 1}
+    states = [n["state"] for n in me.get("node_roles").json()]
+    assert values["halligan_noderoles"]['state="active"'] == states.count(ACTIVE)
+    assert sum(values["halligan_noderoles"].values()) == len(states)
+    hosts = [n for n in me.get("nodes").json() if not n["system"]]
+    assert sum(values["halligan_nodes"].values()) == len(hosts)
+    assert len(values["halligan_runs"]) == 8
+    assert values["halligan_http_requests_total"]['method="GET",code="404"'] >= 1
+    assert values["halligan_http_requests_total"]['method="POST",code="200"'] >= 2
+    assert values["halligan_run_duration_seconds_count"]['role="base"'] >= 1
+    assert values["halligan_runs_ended_total"]['result="ok"'] >= 1
+    for name in ("store_commit", "anneal_pass", "http_request"):
+        assert values[f"halligan_{name}_seconds_count"][None] > 0, name
+    for name in ("events", "turns", "store_rows"):
+        assert values[f"halligan_{name}_total"][None] > 0, name
+    for name in ("resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds"):
+        assert values[f"process_{name}"][None] > 0, name
+    later, _ = parse_metrics(me.get("/metrics").text)
+    for name, kind in types.items():
+        if kind == "counter":
+            assert all(later[name][labels] >= v for labels, v in values[name].items()), name
+    assert daemon.stranger().get("/metrics").status == 401
+
+
+def test_the_version_needs_no_credentials(daemon):
+    answer = daemon.stranger().get("/version")
+    assert answer.status == 200 and answer.type == "application/json", answer
+    told = answer.json()
+    assert set(told) == {"name", "version", "api"} and told["name"] == "halligan", told
+    assert told["api"] == "2.0" and told["version"]

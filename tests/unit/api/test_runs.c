@@ -95,7 +95,7 @@ TEST(open_runs_are_listed_and_shown)
     struct asked *one = get(f, target(f, "runs/#", the_run(f)));
     STATUS(one, 200);
     SAYS(keys(one, body_of(one)), "attempt,begun,created_at,id,job,node_id,node_role_id,queue,role,"
-                                  "started_at,state,tries,updated_at");
+                                  "running,started_at,state,tries,updated_at");
     SAYS(at(f, one, "role"), "'a'");
     SAYS(at(f, one, "queue"), "'normal'");
     SAYS(at(f, one, "attempt"), "1");
