@@ -245,17 +245,22 @@ static const char new_help[] =
     "Exits with 0, 1 when NAME is there already, 2 when it is no name, 3 when it cannot be\n"
     "written. Nothing is left behind unless all of it is there.\n";
 
-/* clang-format off */
 static const struct cli_verb verbs[] = {
-    {"check", "DIR[:DIR] [...] [--strict] [--with DIR[:DIR]] [-o text|json]",
-     "Say what is wrong with barclamps", check_help, run_check},
-    {"new", "NAME [--dir DIR]", "Make a new barclamp", new_help, run_new},
+    {.name = "check",
+     .takes = "DIR[:DIR] [...] [--strict] [--with DIR[:DIR]] [-o text|json]",
+     .does = "Say what is wrong with barclamps",
+     .help = check_help,
+     .run = run_check},
+    {.name = "new",
+     .takes = "NAME [--dir DIR]",
+     .does = "Make a new barclamp",
+     .help = new_help,
+     .run = run_new},
 };
-/* clang-format on */
 
 const struct cli_noun barclamp_noun = {
     .name = "barclamp",
-    .is = "content: roles, attribs, hooks, scripts",
+    .is = "content on the disk: roles, attribs, hooks, scripts",
     .verbs = verbs,
     .verb_count = sizeof verbs / sizeof verbs[0],
 };

@@ -6,22 +6,111 @@
 #include <string.h>
 
 #include "cli/barclamp.h"
+#include "cli/completion.h"
+#include "cli/errand.h"
+#include "cli/insight.h"
 #include "cli/nearest.h"
 #include "cli/noun.h"
+#include "cli/nouns.h"
+#include "cli/people.h"
+#include "cli/watch.h"
 
-static const struct cli_noun *const nouns[] = {
-    &barclamp_noun,
+enum { NOUNS_MAX = 32 };
+
+/* ---- what has no noun ---- */
+
+static enum cli_exit run_completion(struct words *words);
+
+static const char login_help[] =
+    "Asks for a password, makes a token and keeps it in ~/.config/halligan/config, which nobody\n"
+    "else can read. FIELD=VALUE are fields of the token, such as expires_at.\n";
+static const char wait_help[] =
+    "NOUN is node, deployment, noderole and so on. Looks again and again until the field has the\n"
+    "value; a state may be named. Exits with 8 when the time is over.\n";
+static const char inventory_help[] =
+    "A dynamic inventory for Ansible: --list is everything, --host the variables of one host.\n";
+static const char completion_help[] =
+    "Prints a script for the shell: bash, zsh or fish. An installation has them in place.\n";
+
+static const struct cli_verb commands[] = {
+    {.name = "wait",
+     .takes = "NOUN NAME FIELD VALUE",
+     .does = "Wait until a field has a value",
+     .help = wait_help,
+     .ask = watch_wait,
+     .options = OPTION_TIMEOUT,
+     .operands_min = 4,
+     .operands_max = 4},
+    {.name = "inventory",
+     .takes = "",
+     .does = "Tell Ansible what there is",
+     .help = inventory_help,
+     .ask = insight_inventory,
+     .options = OPTION_LIST | OPTION_HOST | OPTION_OUTPUT},
+    {.name = "login",
+     .takes = "[FIELD=VALUE...]",
+     .does = "Make a token and keep it",
+     .help = login_help,
+     .ask = people_login,
+     .operands_max = OPERANDS_ANY},
+    {.name = "logout",
+     .takes = "",
+     .does = "Delete that token, here and there",
+     .help = "",
+     .ask = people_logout},
+    {.name = "completion",
+     .takes = "SHELL",
+     .does = "Print what a shell needs to complete words",
+     .help = completion_help,
+     .run = run_completion},
 };
 
-enum { NOUN_COUNT = sizeof nouns / sizeof nouns[0] };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+/* ---- all nouns ---- */
+
+struct all_nouns {
+    const struct cli_noun *at[NOUNS_MAX];
+    uint32_t count;
+};
+
+static struct all_nouns all_nouns(void)
+{
+    struct all_nouns all = {.count = 0};
+    must(online_noun_count < NOUNS_MAX);
+    for (uint32_t i = 0; i < online_noun_count; i++)
+        all.at[all.count++] = online_nouns[i];
+    all.at[all.count++] = &barclamp_noun;
+    return all;
+}
+
+static enum cli_exit run_completion(struct words *words)
+{
+    const struct all_nouns all = all_nouns();
+    const struct completion_words known = {.nouns = all.at,
+                                           .noun_count = all.count,
+                                           .commands = commands,
+                                           .command_count = COMMAND_COUNT};
+    if (words->count != 1)
+        words_complain(words, "one shell", "bash, zsh or fish");
+    else if (completion_print(words->texts[0], &known) == CLI_FINE)
+        return CLI_FINE;
+    else
+        words_complain(words, "the shell is bash, zsh or fish, not", words->texts[0]);
+    return CLI_USAGE;
+}
 
 /* ---- saying what there is ---- */
 
 static void tell_nouns(FILE *out)
 {
+    const struct all_nouns all = all_nouns();
     fputs("usage: halligan NOUN VERB [...]\n\n", out);
-    for (uint32_t i = 0; i < NOUN_COUNT; i++)
-        fprintf(out, "  %-12s %s\n", nouns[i]->name, nouns[i]->is);
+    for (uint32_t i = 0; i < all.count; i++)
+        fprintf(out, "  %-18s %s\n", all.at[i]->name, all.at[i]->is);
+    fputs("\n", out);
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-18s %s\n", commands[i].name, commands[i].does);
     fputs("\n"
           "  halligan NOUN --help       what can be done with it\n"
           "  halligan NOUN VERB --help  how\n"
@@ -36,10 +125,17 @@ static void tell_verbs(FILE *out, const struct cli_noun *noun)
         fprintf(out, "  %-12s %s\n", noun->verbs[i].name, noun->verbs[i].does);
 }
 
-static void tell_verb(const struct cli_noun *noun, const struct cli_verb *verb)
+static void tell_verb(const char *whose, const struct cli_verb *verb)
 {
-    printf("usage: halligan %s %s %s\n\n%s.\n\n%s", noun->name, verb->name, verb->takes, verb->does,
-           verb->help);
+    printf("usage: %s%s%s%s\n\n%s.\n", whose, verb->takes[0] ? " " : "", verb->takes,
+           verb->ask ? " [OPTION...]" : "", verb->does);
+    if (verb->help[0])
+        printf("\n%s", verb->help);
+    if (!verb->ask)
+        return;
+    fputs("\n", stdout);
+    options_tell(stdout, verb->options);
+    options_tell(stdout, OPTION_SERVER);
 }
 
 /* ---- finding out what is meant ---- */
@@ -67,17 +163,24 @@ static enum cli_exit say_unknown(const char *whose, const char *kind, const char
     return CLI_USAGE;
 }
 
+/* `noun` is NULL for what has none. */
 static enum cli_exit run_verb(const struct cli_noun *noun, const struct cli_verb *verb,
                               struct words words)
 {
     char whose[100];
+    snprintf(whose, sizeof whose, "halligan%s%s %s", noun ? " " : "", noun ? noun->name : "",
+             verb->name);
     if (wants_help(&words)) {
-        tell_verb(noun, verb);
+        tell_verb(whose, verb);
         return CLI_FINE;
     }
-    snprintf(whose, sizeof whose, "halligan %s %s", noun->name, verb->name);
     words.whose = whose;
-    return verb->run(&words);
+    return verb->run ? verb->run(&words) : errand_run(noun, verb, &words);
+}
+
+static struct words behind(struct words words)
+{
+    return (struct words){.count = words.count - 1, .texts = words.texts + 1};
 }
 
 static enum cli_exit run_noun(const struct cli_noun *noun, struct words words)
@@ -91,17 +194,37 @@ static enum cli_exit run_noun(const struct cli_noun *noun, struct words words)
     }
     for (uint32_t i = 0; i < noun->verb_count; i++) {
         if (strcmp(word, noun->verbs[i].name) == 0)
-            return run_verb(noun, &noun->verbs[i],
-                            (struct words){.count = words.count - 1, .texts = words.texts + 1});
+            return run_verb(noun, &noun->verbs[i], behind(words));
         nearest_offer(&nearest, word, noun->verbs[i].name);
     }
     snprintf(whose, sizeof whose, "halligan %s", noun->name);
     return say_unknown(whose, "verb", word, nearest.word);
 }
 
-static enum cli_exit run(const char *version, struct words words)
+static bool is_called(const struct cli_noun *noun, const char *word)
+{
+    return strcmp(word, noun->name) == 0 || (noun->singular && strcmp(word, noun->singular) == 0);
+}
+
+static enum cli_exit run_known(const char *word, struct words words)
 {
     struct nearest nearest = {0};
+    const struct all_nouns all = all_nouns();
+    for (uint32_t i = 0; i < all.count; i++) {
+        if (is_called(all.at[i], word))
+            return run_noun(all.at[i], behind(words));
+        nearest_offer(&nearest, word, all.at[i]->name);
+    }
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(word, commands[i].name) == 0)
+            return run_verb(NULL, &commands[i], behind(words));
+        nearest_offer(&nearest, word, commands[i].name);
+    }
+    return say_unknown("halligan", word[0] == '-' ? "option" : "noun", word, nearest.word);
+}
+
+static enum cli_exit run(const char *version, struct words words)
+{
     const char *word = words.count ? words.texts[0] : NULL;
     if (!word || is_help(word)) {
         tell_nouns(word ? stdout : stderr);
@@ -111,13 +234,7 @@ static enum cli_exit run(const char *version, struct words words)
         printf("halligan %s\n", version);
         return CLI_FINE;
     }
-    for (uint32_t i = 0; i < NOUN_COUNT; i++) {
-        if (strcmp(word, nouns[i]->name) == 0)
-            return run_noun(nouns[i],
-                            (struct words){.count = words.count - 1, .texts = words.texts + 1});
-        nearest_offer(&nearest, word, nouns[i]->name);
-    }
-    return say_unknown("halligan", word[0] == '-' ? "option" : "noun", word, nearest.word);
+    return run_known(word, words);
 }
 
 /* An answer that did not get out was not given. */

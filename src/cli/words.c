@@ -50,8 +50,12 @@ static void take(struct taking *t, const struct words_option *option, const char
         attached = t->words->texts[t->at++];
     if (!attached)
         complain(t, "this option needs a value", word);
-    else
+    else if (option->value)
         *option->value = attached;
+    else if (option->list->count < WORDS_LIST_MAX)
+        option->list->texts[option->list->count++] = attached;
+    else
+        complain(t, "this option was given too often", word);
 }
 
 static void take_long(struct taking *t, const char *word)

@@ -10,12 +10,22 @@
 
 #include "cli/noun.h"
 
-/* Exactly one of `flag` and `value` is there; a value that was not given is left as it is. */
+enum { WORDS_LIST_MAX = 64 };
+
+/* The values of an option that may be repeated. */
+struct words_list {
+    const char *texts[WORDS_LIST_MAX];
+    uint32_t count;
+};
+
+/* Exactly one of `flag`, `value` and `list` is there; a value that was not given is left as it is.
+ */
 struct words_option {
     const char *name; /* without dashes */
     char letter;      /* 0: it has none */
     bool *flag;
     const char **value;
+    struct words_list *list;
 };
 
 /* Takes the options out. False when something was wrong with them. */

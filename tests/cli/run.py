@@ -4,7 +4,7 @@
     tests/cli/run.py --build DIR [NAME ...]
 
 Runs every test_* function of every test_*.py here (or those whose names begin with a NAME), each
-with an empty directory of its own. Prints PASS or FAIL for each; the exit status is 0 when all
+with an empty directory of its own; those that need a daemon share one. Prints PASS or FAIL for each; the exit status is 0 when all
 passed.
 """
 import argparse
@@ -48,15 +48,21 @@ def run(function, build):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build", help="where halligan is")
+    parser.add_argument("--build", default="build", help="where halligan and halligand are")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     passed = failed = 0
-    for function in tests(options.names):
-        if run(function, os.path.abspath(options.build)):
-            passed += 1
-        else:
-            failed += 1
+    try:
+        for function in tests(options.names):
+            if run(function, os.path.abspath(options.build)):
+                passed += 1
+            else:
+                failed += 1
+    finally:
+        trouble = Bench.close_daemon()
+    if trouble:
+        print(trouble)
+        failed += 1
     print(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 and passed > 0 else 1
 

@@ -46,7 +46,9 @@ def test_programs_and_content_are_installed(bench):
 def test_what_is_told_about_them_is_installed_too(bench):
     root, prefix = install(bench)
     for path in ["share/man/man1/halligan.1", "share/man/man8/halligand.8",
-                 "share/doc/halligan/halligan.conf.example", "lib/systemd/system/halligand.service"]:
+                 "share/doc/halligan/halligan.conf.example", "lib/systemd/system/halligand.service",
+                 "share/bash-completion/completions/halligan", "share/zsh/site-functions/_halligan",
+                 "share/fish/vendor_completions.d/halligan.fish"]:
         assert os.path.isfile(os.path.join(prefix, path)), files_below(root)
     with open(os.path.join(prefix, "lib/systemd/system/halligand.service")) as file:
         program = re.search("^ExecStart=([^ ]+)", file.read(), re.M).group(1)

@@ -1,0 +1,11 @@
+/* filter.h - what a list is asked for: filters, order and number, as a query of the API.
+ *
+ * The server does the choosing. All that is done here is to spell: "a!=b" is a.not=b, "a~b" is
+ * a.contains=b, "a>=b" and "a<=b" are a.min and a.max, and where a column shows names for ids, a
+ * name stands for its id ("deployment=d1" is deployment_id=3).
+ */
+#pragma once
+
+#include "cli/errand.h"
+
+enum cli_exit filter_query(struct errand *e, struct str *out_query);

@@ -1,0 +1,186 @@
+#include "cli/logs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/nouns.h"
+#include "cli/output.h"
+#include "cli/safe.h"
+#include "cli/watch.h"
+
+enum { PAUSE_MS_MIN = 100, PAUSE_MS_MAX = 1000 };
+
+/* Which run is meant; of one that is over the server wants to know the attempt too. */
+struct run {
+    struct str id;
+    struct str noderole_id;
+    struct str attempt;
+};
+
+static struct str number_of(const struct json *object, const char *key)
+{
+    const struct json *value = json_get(object, str_from(key));
+    return value && value->kind == JSON_NUMBER ? value->text : STR("");
+}
+
+/* ---- reading ---- */
+
+static struct question log_question(struct errand *e, const struct run *run, int64_t offset)
+{
+    struct buf query = buf_in(e->arena);
+    struct str path = errand_join(e, STR("runs"), str_z(e->arena, run->id));
+    buf_put_z(&query, "offset=");
+    buf_put_i64(&query, offset);
+    if (run->noderole_id.len) {
+        buf_put_z(&query, "&node_role=");
+        buf_put_str(&query, run->noderole_id);
+        buf_put_z(&query, "&attempt=");
+        buf_put_str(&query, run->attempt);
+    }
+    return (struct question){.path = errand_join(e, path, "log"), .query = buf_str(&query)};
+}
+
+/* A piece; *out_offset moves behind it, *out_ended says that nothing more will come. */
+static enum cli_exit show_piece(struct errand *e, const struct run *run, int64_t *offset,
+                                bool *out_ended)
+{
+    const struct json *piece;
+    struct buf b = buf_in(e->arena);
+    int64_t next = *offset, total = 0;
+    const struct question q = log_question(e, run, *offset);
+    const enum cli_exit status = errand_ask(e, &q, &piece);
+    if (status != CLI_FINE)
+        return status;
+    const struct json *text = json_get(piece, STR("text"));
+    const bool is_read = json_as_i64(json_get(piece, STR("next")), &next) &&
+                         json_as_i64(json_get(piece, STR("total")), &total);
+    const bool has_ended = json_is_true(json_get(piece, STR("ended")));
+    if (text && text->kind == JSON_STRING)
+        safe_put_lines(&b, text->text);
+    output_text(buf_str(&b));
+    *out_ended = !is_read || (next >= total && (has_ended || !e->options.follow)) ||
+                 (next == *offset && (has_ended || !e->options.follow));
+    *offset = next;
+    return fflush(stdout) == 0 ? CLI_FINE : CLI_NOTHING;
+}
+
+static enum cli_exit show(struct errand *e, const struct run *run)
+{
+    int64_t offset = 0, wait = PAUSE_MS_MIN;
+    for (;;) {
+        struct arena scratch = {0};
+        struct errand once = *e;
+        const int64_t before = offset;
+        bool has_ended = false;
+        once.arena = &scratch;
+        const enum cli_exit status = show_piece(&once, run, &offset, &has_ended);
+        e->client = once.client;
+        arena_fini(&scratch);
+        if (status != CLI_FINE || has_ended)
+            return status;
+        wait = offset > before ? PAUSE_MS_MIN : wait * 3 / 2;
+        wait = wait > PAUSE_MS_MAX ? PAUSE_MS_MAX : wait;
+        if (offset == before)
+            watch_pause(wait);
+    }
+}
+
+/* ---- finding ---- */
+
+/* An open run may end while it is followed, so what an ended one is asked by is noted before. */
+enum cli_exit logs_of_run(struct errand *e)
+{
+    const struct json *open = NULL;
+    struct question q = {.is_quiet = true};
+    const enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    struct run run = {.id = str_from(e->words->texts[0])};
+    if (status != CLI_FINE)
+        return status;
+    if (errand_ask(e, &q, &open) == CLI_FINE) {
+        run.noderole_id = number_of(open, "node_role_id");
+        run.attempt = number_of(open, "attempt");
+    }
+    return errand_settle(e) == CLI_FINE ? show(e, &run) : CLI_NOTHING;
+}
+
+static enum cli_exit fetch_old(struct errand *e, const struct json **out_runs)
+{
+    struct question q = {0};
+    const enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_FINE)
+        return status;
+    q.path = errand_join(e, q.path, "runs");
+    return errand_ask(e, &q, out_runs);
+}
+
+/* The id of the noderole, whatever it was called by. */
+static enum cli_exit find_noderole(struct errand *e, struct str *out_id)
+{
+    struct question q = {.attributes = "[\"id\"]"};
+    const struct json *noderole;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status == CLI_FINE)
+        status = errand_ask(e, &q, &noderole);
+    if (status == CLI_FINE)
+        *out_id = number_of(noderole, "id");
+    return status;
+}
+
+static bool is_meant(const struct errand *e, struct str noderole_id, const struct json *run)
+{
+    return str_eq(number_of(run, "node_role_id"), noderole_id) &&
+           (!e->options.attempt || str_eq(number_of(run, "attempt"), str_from(e->options.attempt)));
+}
+
+/* Open ones first: they are newer than all that are over, which come newest first. */
+static const struct json *find_run(struct errand *e, struct str noderole_id,
+                                   const struct json *open, const struct json *old)
+{
+    for (const struct json *run = open->first; run; run = run->next)
+        if (is_meant(e, noderole_id, run))
+            return run;
+    for (const struct json *run = old->first; run; run = run->next)
+        if (is_meant(e, noderole_id, run))
+            return run;
+    return NULL;
+}
+
+enum cli_exit logs_of_noderole(struct errand *e)
+{
+    const struct json *open, *old;
+    struct str noderole_id;
+    enum cli_exit status = find_noderole(e, &noderole_id);
+    if (status == CLI_FINE)
+        status = errand_ask(e, &(struct question){.path = STR("runs")}, &open);
+    if (status == CLI_FINE)
+        status = fetch_old(e, &old);
+    if (status != CLI_FINE)
+        return status;
+    const struct json *run = find_run(e, noderole_id, open, old);
+    if (!run) {
+        words_complain(e->words, "it has never run, or not that often", e->words->texts[0]);
+        return CLI_NOT_FOUND;
+    }
+    return show(e, &(struct run){.id = number_of(run, "id"),
+                                 .noderole_id = noderole_id,
+                                 .attempt = number_of(run, "attempt")});
+}
+
+enum cli_exit logs_runs(struct errand *e)
+{
+    static const struct cli_column columns[] = {{"id", NULL},         {"attempt", NULL},
+                                                {"role", NULL},       {"result", NULL},
+                                                {"started_at", NULL}, {"ended_at", NULL}};
+    struct cli_noun over = *nouns_of("runs");
+    const struct cli_noun *noun = e->noun;
+    const struct json *old;
+    const enum cli_exit status = fetch_old(e, &old);
+    if (status != CLI_FINE)
+        return status;
+    over.columns = columns;
+    over.column_count = sizeof columns / sizeof columns[0];
+    e->noun = &over;
+    output_list(e, old);
+    e->noun = noun;
+    return CLI_FINE;
+}

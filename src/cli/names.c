@@ -1,0 +1,109 @@
+#include "cli/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/nouns.h"
+
+/* Beyond that the whole collection is quicker, and the server's bound on a question not far. */
+enum { IDS_MAX = 200 };
+
+static int64_t id_of(const struct json *object, const char *field)
+{
+    int64_t id = 0;
+    return json_as_i64(json_get(object, str_from(field)), &id) ? id : 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+    const int64_t x = id_of(*(const struct json *const *)a, "id");
+    const int64_t y = id_of(*(const struct json *const *)b, "id");
+    return (x > y) - (x < y);
+}
+
+/* {"id":[...]} of the distinct ones; NULL when there are none. *out_count: how many. */
+static struct json *wanted_ids(struct errand *e, const struct json *list, const char *field,
+                               uint32_t *out_count)
+{
+    int64_t *ids = arena_array(e->arena, int64_t, list->count + 1);
+    uint32_t count = 0;
+    for (const struct json *object = list->first; object; object = object->next)
+        if (id_of(object, field))
+            ids[count++] = id_of(object, field);
+    if (count == 0)
+        return NULL;
+    qsort(ids, count, sizeof *ids, compare_numbers);
+    struct json *distinct = json_make(e->arena, JSON_ARRAY);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || ids[i] != ids[i - 1])
+            json_append(distinct, json_make_i64(e->arena, ids[i]));
+    struct json *body = json_make(e->arena, JSON_OBJECT);
+    json_set(body, STR("id"), distinct);
+    *out_count = distinct->count;
+    return body;
+}
+
+static const struct json *ask(struct errand *e, const char *collection, const char *key,
+                              const struct json *body)
+{
+    const struct json *answer = NULL;
+    struct buf fields = buf_in(e->arena);
+    buf_put_z(&fields, "[\"id\",\"");
+    buf_put_z(&fields, key);
+    buf_put_z(&fields, "\"]");
+    const struct question q = {
+        .method = body ? "POST" : "GET",
+        .path = errand_join(e, str_from(collection), body ? "match" : NULL),
+        .body = body,
+        .attributes = str_z(e->arena, buf_str(&fields)),
+        .is_quiet = true,
+    };
+    const enum cli_exit status = errand_ask(e, &q, &answer);
+    return status == CLI_FINE && answer->kind == JSON_ARRAY ? answer : NULL;
+}
+
+struct names names_fetch(struct errand *e, const char *collection, const struct json *list,
+                         const char *field)
+{
+    const struct cli_noun *noun = nouns_of(collection);
+    struct names names = {.key = noun ? noun->key : "name"};
+    uint32_t count = 0;
+    const struct json *wanted = wanted_ids(e, list, field, &count);
+    if (!wanted)
+        return names;
+    const struct json *found = ask(e, collection, names.key, count <= IDS_MAX ? wanted : NULL);
+    if (!found && count <= IDS_MAX)
+        found = ask(e, collection, names.key, NULL);
+    if (!found)
+        return names;
+    names.objects = arena_array(e->arena, const struct json *, found->count + 1);
+    for (const struct json *object = found->first; object; object = object->next)
+        names.objects[names.count++] = object;
+    qsort(names.objects, names.count, sizeof *names.objects, compare_objects);
+    return names;
+}
+
+struct str names_find(const struct names *names, const struct json *id)
+{
+    int64_t wanted;
+    if (!json_as_i64(id, &wanted))
+        return STR("");
+    uint32_t low = 0, high = names->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (id_of(names->objects[middle], "id") < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == names->count || id_of(names->objects[low], "id") != wanted)
+        return STR("");
+    const struct json *name = json_get(names->objects[low], str_from(names->key));
+    return name && name->kind == JSON_STRING ? name->text : STR("");
+}

@@ -1,0 +1,22 @@
+/* names.h - which name an id stands for, for people who read tables.
+ *
+ * The daemon is asked once for each collection, for the ids that occur. Where it does not answer,
+ * ids are shown: nobody fails for want of a name.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "cli/errand.h"
+
+/* By id. Texts live as long as the errand. */
+struct names {
+    const struct json **objects;
+    uint32_t count;
+    const char *key;
+};
+
+/* Of those whose ids the objects of a list have in a field. */
+struct names names_fetch(struct errand *e, const char *collection, const struct json *list,
+                         const char *field);
+/* Empty: not known. */
+struct str names_find(const struct names *names, const struct json *id);

@@ -1,0 +1,217 @@
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/nouns.h"
+#include "cli/output.h"
+#include "cli/watch.h"
+#include "sys/clock.h"
+
+enum { BAR_WIDTH = 30, LOOK_MS_MIN = 250, LOOK_MS_MAX = 5000, COST_FACTOR = 10 };
+enum { ERRORS_SHOWN_MAX = 10, STATES_MAX = 8 };
+
+/* By the noun's table of states. */
+struct counts {
+    uint32_t of[STATES_MAX];
+    uint32_t total;
+};
+
+struct progress {
+    struct errand *e;
+    struct patience patience;
+    const struct cli_noun *noderoles;
+    struct str path;
+    bool is_terminal, has_colors, is_drawn, is_lost;
+    struct counts now;
+    bool has_moved; /* since the look before */
+};
+
+static uint32_t count_of(const struct progress *p, const char *state)
+{
+    for (uint32_t i = 0; i < p->noderoles->state_count; i++)
+        if (strcmp(p->noderoles->states[i].name, state) == 0)
+            return p->now.of[i];
+    return 0;
+}
+
+/* ---- looking ---- */
+
+static void count(struct progress *p, const struct json *noderole, struct counts *c)
+{
+    const struct cli_state *state = output_state(p->noderoles, json_get(noderole, STR("state")));
+    c->total++;
+    if (state)
+        c->of[state - p->noderoles->states]++;
+}
+
+/* What hangs on a node or a deployment; a noderole is its own work. */
+static enum cli_exit fetch(struct progress *p, struct errand *once, const struct json **out)
+{
+    const bool is_one = str_starts(p->path, STR("node_roles/"));
+    const struct question q = {.path = is_one ? p->path : errand_join(once, p->path, "node_roles"),
+                               .attributes = "[\"id\",\"state\"]"};
+    return errand_ask_again(once, &q, &p->patience, out);
+}
+
+static enum cli_exit look(struct progress *p)
+{
+    struct arena scratch = {0};
+    struct errand once = *p->e;
+    const struct json *answer;
+    struct counts c = {.total = 0};
+    once.arena = &scratch;
+    const enum cli_exit status = fetch(p, &once, &answer);
+    p->e->client = once.client;
+    if (answer && answer->kind == JSON_OBJECT)
+        count(p, answer, &c);
+    else if (answer)
+        for (const struct json *nr = answer->first; nr; nr = nr->next)
+            count(p, nr, &c);
+    p->has_moved = answer && memcmp(&c, &p->now, sizeof c) != 0;
+    p->now = answer ? c : p->now;
+    p->is_lost = !answer;
+    arena_fini(&scratch);
+    return status;
+}
+
+/* ---- drawing ---- */
+
+static void put_counts(struct progress *p, struct buf *b)
+{
+    for (uint32_t i = 0; i < p->noderoles->state_count; i++) {
+        const struct cli_state *state = &p->noderoles->states[i];
+        if (!p->now.of[i] || strcmp(state->name, "active") == 0)
+            continue;
+        buf_put_z(b, ", ");
+        if (p->has_colors) {
+            buf_put_z(b, "\033[");
+            buf_put_z(b, state->color);
+            buf_put_c(b, 'm');
+        }
+        buf_put_u64(b, p->now.of[i]);
+        buf_put_c(b, ' ');
+        buf_put_z(b, state->name);
+        buf_put_z(b, p->has_colors ? "\033[0m" : "");
+    }
+}
+
+static void put_bar(struct progress *p, struct buf *b)
+{
+    const uint64_t active = count_of(p, "active");
+    const uint32_t full = p->now.total ? (uint32_t)(active * BAR_WIDTH / p->now.total) : BAR_WIDTH;
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < BAR_WIDTH; i++)
+        buf_put_c(b, i < full ? '#' : '.');
+    buf_put_z(b, "] ");
+}
+
+static void draw(struct progress *p)
+{
+    struct arena scratch = {0};
+    struct buf b = buf_in(&scratch);
+    if (!p->has_moved && p->is_drawn)
+        return;
+    if (p->is_terminal) {
+        buf_put_z(&b, "\r\033[K");
+        put_bar(p, &b);
+    }
+    buf_put_u64(&b, count_of(p, "active"));
+    buf_put_c(&b, '/');
+    buf_put_u64(&b, p->now.total);
+    buf_put_z(&b, " active");
+    put_counts(p, &b);
+    buf_put_z(&b, p->is_terminal ? "" : "\n");
+    fprintf(stderr, "%.*s", STR_FMT_ARGS(buf_str(&b)));
+    fflush(stderr);
+    p->is_drawn = true;
+    arena_fini(&scratch);
+}
+
+/* ---- the end ---- */
+
+static bool is_done(const struct progress *p)
+{
+    return !p->is_lost && count_of(p, "active") == p->now.total;
+}
+
+/* Others may still run; when nothing does, and nothing has changed since, errors are the end. */
+static bool is_stuck(const struct progress *p)
+{
+    return !p->is_lost && count_of(p, "error") && !count_of(p, "transition") && !p->has_moved;
+}
+
+static void tell_one(struct errand *e, const struct json *nr)
+{
+    const struct json *id = json_get(nr, STR("id")), *status = json_get(nr, STR("status"));
+    struct buf b = buf_in(e->arena);
+    if (id)
+        json_write_to(&b, id);
+    fprintf(stderr, "%s: noderole %.*s is in error: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)),
+            STR_FMT_ARGS(status && status->kind == JSON_STRING ? status->text : STR("")));
+}
+
+static void tell_errors(struct progress *p)
+{
+    const struct json *list;
+    const bool is_one = str_starts(p->path, STR("node_roles/"));
+    const struct question q = {.path = is_one ? p->path : errand_join(p->e, p->path, "node_roles"),
+                               .is_quiet = true};
+    uint32_t shown = 0;
+    if (errand_ask(p->e, &q, &list) != CLI_FINE)
+        return;
+    if (list->kind == JSON_OBJECT) {
+        tell_one(p->e, list);
+        return;
+    }
+    for (const struct json *nr = list->first; nr && shown < ERRORS_SHOWN_MAX; nr = nr->next) {
+        const struct cli_state *state = output_state(p->noderoles, json_get(nr, STR("state")));
+        if (state && strcmp(state->name, "error") == 0 && ++shown)
+            tell_one(p->e, nr);
+    }
+}
+
+static enum cli_exit tell_timeout(const struct progress *p)
+{
+    fprintf(stderr, "%s: the work is not done after %s s\n", p->e->whose, p->e->options.timeout);
+    return CLI_TIMEOUT;
+}
+
+enum cli_exit progress_wait(struct errand *e, struct str object_path, int64_t timeout_ms)
+{
+    const int64_t start = sys_mono_ms();
+    enum cli_exit status;
+    struct progress p = {.e = e,
+                         .noderoles = nouns_of("node_roles"),
+                         .path = object_path,
+                         .is_terminal = isatty(STDERR_FILENO),
+                         .has_colors = output_has_colors(STDERR_FILENO)};
+    must(p.noderoles->state_count <= STATES_MAX);
+    for (;;) {
+        const int64_t before = sys_mono_ms();
+        status = look(&p);
+        if (status != CLI_FINE)
+            break;
+        draw(&p);
+        if (is_done(&p) || is_stuck(&p))
+            break;
+        const int64_t left = timeout_ms - (sys_mono_ms() - start);
+        if (left <= 0) {
+            status = CLI_TIMEOUT;
+            break;
+        }
+        /* A look at very many costs the daemon something. */
+        int64_t wait = (sys_mono_ms() - before) * COST_FACTOR;
+        wait = wait < LOOK_MS_MIN ? LOOK_MS_MIN : wait > LOOK_MS_MAX ? LOOK_MS_MAX : wait;
+        watch_pause(wait < left ? wait : left);
+    }
+    if (p.is_terminal && p.is_drawn)
+        fputs("\n", stderr);
+    if (status == CLI_TIMEOUT)
+        return tell_timeout(&p);
+    if (status != CLI_FINE || is_done(&p))
+        return status;
+    tell_errors(&p);
+    return CLI_FAILED;
+}

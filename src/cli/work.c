@@ -1,0 +1,346 @@
+#include "cli/work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/input.h"
+#include "cli/input_text.h"
+#include "cli/insight.h"
+#include "cli/nouns.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/safe.h"
+
+static void set_text(struct errand *e, struct json *object, const char *key, const char *text)
+{
+    json_set(object, str_from(key), json_make_string(e->arena, str_from(text)));
+}
+
+/* ---- bind ---- */
+
+/* Words with an equals sign in them are fields of what is made; roles come before them. */
+static int count_plain(const struct errand *e, int first)
+{
+    int i = first;
+    while (i < e->words->count && !strchr(e->words->texts[i], '='))
+        i++;
+    return i - first;
+}
+
+static enum cli_exit bind_roles(struct errand *e, const char *collection, const char *to)
+{
+    struct json *pairs, *made = json_make(e->arena, JSON_ARRAY);
+    const int roles = count_plain(e, 1);
+    enum cli_exit status = input_read_pairs(e, 1 + roles, &pairs);
+    if (status == CLI_FINE && roles == 0)
+        return errand_complain(e, "something is missing", "ROLE");
+    for (int i = 1; i <= roles && status == CLI_FINE; i++) {
+        const struct json *answer;
+        struct json *body = json_clone(e->arena, pairs);
+        set_text(e, body, to, e->words->texts[0]);
+        set_text(e, body, "role", e->words->texts[i]);
+        const struct question q = {.method = "POST", .path = str_from(collection), .body = body};
+        status = errand_ask(e, &q, &answer);
+        if (status == CLI_FINE)
+            json_append(made, json_clone(e->arena, answer));
+    }
+    e->noun = nouns_of(collection);
+    if (made->count == 1)
+        output_row(e, made->first);
+    else if (made->count)
+        output_list(e, made);
+    return status;
+}
+
+enum cli_exit work_bind(struct errand *e)
+{
+    return bind_roles(e, "node_roles", "node");
+}
+
+enum cli_exit work_bind_role(struct errand *e)
+{
+    return bind_roles(e, "deployment_roles", "deployment");
+}
+
+/* ---- commit, propose, retry ---- */
+
+static struct str query_of(struct errand *e, const char *key, const char *value)
+{
+    struct buf b = buf_in(e->arena);
+    if (!value)
+        return STR("");
+    buf_put_z(&b, key);
+    buf_put_c(&b, '=');
+    errand_encode(&b, str_from(value));
+    return buf_str(&b);
+}
+
+static enum cli_exit commit_one(struct errand *e, const char *word, int64_t timeout_ms)
+{
+    struct question q = {.method = "PUT", .query = query_of(e, "plan", e->options.plan)};
+    struct str path;
+    const struct json *answer;
+    enum cli_exit status = errand_path(e, word, &path);
+    if (status != CLI_FINE)
+        return status;
+    q.path = errand_join(e, path, "commit");
+    status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE)
+        return status;
+    enum cli_exit end = CLI_FINE;
+    if (e->options.wait) {
+        end = progress_wait(e, path, timeout_ms);
+        status = errand_ask(e, &(struct question){.path = path}, &answer);
+    }
+    if (status == CLI_FINE)
+        output_row(e, answer);
+    return end != CLI_FINE ? end : status;
+}
+
+enum cli_exit work_commit(struct errand *e)
+{
+    enum cli_exit status = CLI_FINE;
+    int64_t timeout_ms;
+    if (!errand_timeout(e, &timeout_ms))
+        return CLI_USAGE;
+    if (e->options.timeout && !e->options.wait)
+        return errand_complain(e, "--timeout is for --wait", e->options.timeout);
+    if (e->options.plan && e->words->count > 1)
+        return errand_complain(e, "a plan is of one deployment", e->words->texts[1]);
+    for (int i = 0; i < e->words->count && status == CLI_FINE; i++)
+        status = commit_one(e, e->words->texts[i], timeout_ms);
+    return status;
+}
+
+enum cli_exit work_propose(struct errand *e)
+{
+    struct question q = {.method = "PUT"};
+    struct json *body;
+    const struct json *answer;
+    enum cli_exit status = input_read_pairs(e, 1, &body);
+    if (status == CLI_FINE)
+        status = errand_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_FINE)
+        return status;
+    q.path = errand_join(e, q.path, "propose");
+    q.body = body->first ? body : NULL;
+    status = errand_ask(e, &q, &answer);
+    if (status == CLI_FINE)
+        output_row(e, answer);
+    return status;
+}
+
+static enum cli_exit retry_one(struct errand *e, const struct json *noderole, struct json *done)
+{
+    const struct json *id = json_get(noderole, STR("id")), *answer;
+    if (!id || id->kind != JSON_NUMBER)
+        return CLI_FINE;
+    struct str path = errand_join(e, STR("node_roles"), str_z(e->arena, id->text));
+    const struct question q = {.method = "PUT", .path = errand_join(e, path, "retry")};
+    const enum cli_exit status = errand_ask(e, &q, &answer);
+    if (status == CLI_FINE)
+        json_append(done, json_clone(e->arena, answer));
+    return status;
+}
+
+enum cli_exit work_retry_all(struct errand *e)
+{
+    struct question q = {0};
+    const struct json *list;
+    struct json *done = json_make(e->arena, JSON_ARRAY);
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status == CLI_FINE) {
+        q.path = errand_join(e, q.path, "node_roles");
+        status = errand_ask(e, &q, &list);
+    }
+    if (status != CLI_FINE)
+        return status;
+    e->noun = nouns_of("node_roles");
+    for (const struct json *nr = list->first; nr && status == CLI_FINE; nr = nr->next) {
+        const struct cli_state *state = output_state(e->noun, json_get(nr, STR("state")));
+        if (state && strcmp(state->name, "error") == 0)
+            status = retry_one(e, nr, done);
+    }
+    output_list(e, done);
+    return status;
+}
+
+/* ---- machines ---- */
+
+enum cli_exit work_move(struct errand *e)
+{
+    struct question q = {.method = "PUT"};
+    struct json *body = json_make(e->arena, JSON_OBJECT);
+    const struct json *answer;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    set_text(e, body, "deployment", e->words->texts[1]);
+    q.body = body;
+    if (status == CLI_FINE)
+        status = errand_ask(e, &q, &answer);
+    if (status == CLI_FINE)
+        output_row(e, answer);
+    return status;
+}
+
+/* One word a line: it is what the next call may say. */
+static void output_words(struct errand *e, const struct json *words)
+{
+    struct buf b = buf_in(e->arena);
+    for (const struct json *word = words->first; word; word = word->next) {
+        if (word->kind == JSON_STRING)
+            safe_put(&b, word->text);
+        buf_put_c(&b, '\n');
+    }
+    output_text(buf_str(&b));
+}
+
+enum cli_exit work_power(struct errand *e)
+{
+    const bool is_order = e->words->count > 1;
+    struct question q = {.method = is_order ? "PUT" : "GET"};
+    const struct json *answer;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_FINE)
+        return status;
+    q.path = errand_join(e, q.path, "power");
+    q.query = query_of(e, "poweraction", is_order ? e->words->texts[1] : NULL);
+    status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE)
+        return status;
+    if (!is_order && output_form(e) == OUTPUT_TABLE && answer->kind == JSON_ARRAY)
+        output_words(e, answer);
+    else
+        output_document(e, answer);
+    return CLI_FINE;
+}
+
+enum cli_exit work_perform(struct errand *e)
+{
+    struct question q = {.method = "POST"};
+    struct json *body = json_make(e->arena, JSON_OBJECT), *args = json_make(e->arena, JSON_ARRAY);
+    const struct json *answer;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_FINE)
+        return status;
+    for (int i = 2; i < e->words->count; i++)
+        json_append(args, input_value(e->arena, e->words->texts[i]));
+    set_text(e, body, "method", e->words->texts[1]);
+    json_set(body, STR("args"), args);
+    q.path = errand_join(e, q.path, "perform");
+    q.body = body;
+    status = errand_ask(e, &q, &answer);
+    if (status == CLI_FINE)
+        output_document(e, answer);
+    return status;
+}
+
+/* ---- revert ---- */
+
+static void tell_skipped(struct errand *e, const struct json *skipped)
+{
+    struct buf b = buf_in(e->arena);
+    for (const struct json *s = skipped ? skipped->first : NULL; s; s = s->next) {
+        b.len = 0;
+        json_write_to(&b, s);
+        fprintf(stderr, "%s: left as it is: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)));
+    }
+}
+
+enum cli_exit work_revert(struct errand *e)
+{
+    struct question q = {.method = "PUT"};
+    struct json *body = json_make(e->arena, JSON_OBJECT);
+    struct str snapshot;
+    const struct json *answer;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status == CLI_FINE)
+        status = errand_path_of(e, nouns_of("snapshots"), e->words->texts[1], &snapshot);
+    if (status != CLI_FINE)
+        return status;
+    const uint32_t slash = str_find(snapshot, '/', 0);
+    json_set(body, STR("snapshot"),
+             json_make_string(e->arena, str_slice(snapshot, slash + 1, snapshot.len)));
+    q.path = errand_join(e, q.path, "revert");
+    q.body = body;
+    status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE)
+        return status;
+    e->noun = nouns_of("snapshots");
+    output_row(e, answer);
+    tell_skipped(e, json_get(answer, STR("skipped")));
+    return CLI_FINE;
+}
+
+/* ---- attribs of an object ---- */
+
+static enum cli_exit attrib_question(struct errand *e, struct question *q)
+{
+    const enum cli_exit status = errand_path(e, e->words->texts[0], &q->path);
+    if (status != CLI_FINE)
+        return status;
+    q->path = errand_join(e, q->path, "attribs");
+    if (e->words->count > 1)
+        q->path = errand_join(e, q->path, e->words->texts[1]);
+    return CLI_FINE;
+}
+
+/* The value alone, a text without its quotes: that is what a script wants. */
+static void output_value(struct errand *e, const struct json *value)
+{
+    struct buf b = buf_in(e->arena);
+    if (value && value->kind == JSON_STRING)
+        safe_put_lines(&b, value->text);
+    else if (value)
+        json_write_to(&b, value);
+    else
+        buf_put_z(&b, "null");
+    buf_put_c(&b, '\n');
+    output_text(buf_str(&b));
+}
+
+enum cli_exit work_get(struct errand *e)
+{
+    static const struct cli_column columns[] = {{"name", NULL}, {"value", NULL}};
+    struct cli_noun attribs = *nouns_of("attribs");
+    struct question q = {.query = query_of(e, "bucket", e->options.bucket)};
+    const struct json *answer;
+    enum cli_exit status = attrib_question(e, &q);
+    if (status == CLI_FINE)
+        status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE)
+        return status;
+    attribs.columns = columns;
+    attribs.column_count = 2;
+    const struct cli_noun *noun = e->noun;
+    e->noun = &attribs;
+    if (answer->kind == JSON_ARRAY)
+        output_list(e, answer);
+    else if (output_form(e) == OUTPUT_TABLE)
+        output_value(e, json_get(answer, STR("value")));
+    else
+        output_document(e, answer);
+    e->noun = noun;
+    return CLI_FINE;
+}
+
+enum cli_exit work_set(struct errand *e)
+{
+    struct question q = {.method = "PUT"};
+    struct json *body = json_make(e->arena, JSON_OBJECT);
+    const struct json *answer;
+    enum cli_exit status = attrib_question(e, &q);
+    if (status != CLI_FINE)
+        return status;
+    json_set(body, STR("value"), input_value(e->arena, e->words->texts[2]));
+    if (e->options.bucket)
+        set_text(e, body, "bucket", e->options.bucket);
+    q.body = body;
+    status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE || e->options.quiet)
+        return status;
+    if (output_form(e) == OUTPUT_TABLE)
+        output_value(e, json_get(answer, STR("value")));
+    else
+        output_document(e, answer);
+    return CLI_FINE;
+}
