@@ -89,14 +89,6 @@ static size_t take_body(char *at, size_t size, size_t count, void *self)
 
 #define SET(OPTION, value) (curl_easy_setopt(easy, CURLOPT_##OPTION, value) == CURLE_OK)
 
-static bool is_near(const char *url)
-{
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    return strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost", 9) == 0 ||
-           strncmp(host, "[::1]", 5) == 0;
-}
-
 static bool set_caller(CURL *easy, const struct settings *s)
 {
     if (s->token)
@@ -112,7 +104,7 @@ static bool set_place(CURL *easy, const struct settings *s, const char *url)
     return SET(URL, url) && SET(PATH_AS_IS, 1L) && SET(PROTOCOLS_STR, "http,https") &&
            SET(NOSIGNAL, 1L) && SET(TCP_KEEPALIVE, 1L) &&
            /* a proxy of the environment cannot reach what is on this machine */
-           (!is_near(s->url) || SET(NOPROXY, "*")) && (!s->ca || SET(CAINFO, s->ca)) &&
+           (!settings_is_near(s->url) || SET(NOPROXY, "*")) && (!s->ca || SET(CAINFO, s->ca)) &&
            (!s->ca || SET(CAPATH, NULL));
 }
 

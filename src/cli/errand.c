@@ -96,11 +96,22 @@ enum cli_exit errand_settle(struct errand *e)
     return status;
 }
 
+/* A password is for ever; what goes over a wire is for everybody. The daemon would refuse it too,
+ * but by then it has been said. */
+static bool would_be_overheard(const struct settings *s)
+{
+    return !s->token && s->password && strncmp(s->url, "https:", 6) != 0 &&
+           !settings_is_near(s->url);
+}
+
 static enum cli_exit wake_client(struct errand *e)
 {
     const enum cli_exit status = e->client ? CLI_FINE : errand_settle(e);
     if (status != CLI_FINE)
         return status;
+    if (would_be_overheard(&e->settings))
+        return errand_complain(e, "a password is not sent in the clear; use https, or a token",
+                               e->settings.url);
     if (!e->client)
         e->client = client_open(&e->settings);
     return e->client ? CLI_FINE : errand_tell_trouble(e, "libcurl, which does not start");

@@ -66,7 +66,7 @@ int64_t insight_find_snapshot(struct errand *e, const char *deployment, const ch
     if (*out_status != CLI_FINE)
         return 0;
     for (const struct json *s = list->first; s; s = s->next)
-        if (str_eq(text_of(s, "order"), str_from(number)) ||
+        if (str_eq(text_of(s, "seq"), str_from(number)) ||
             str_eq(text_of(s, "name"), str_from(number)))
             ignore(json_as_i64(json_get(s, STR("id")), &id), "0 is told below");
     if (id)

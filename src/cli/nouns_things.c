@@ -96,8 +96,9 @@ static const struct cli_verb group_verbs[] = {
 
 /* ---- people ---- */
 
-static const struct cli_column user_columns[] = {
-    {"id", NULL}, {"username", NULL}, {"is_admin", NULL}, {"is_locked", NULL}, {"email", NULL}};
+static const struct cli_column user_columns[] = {{"id", NULL},        {"username", NULL},
+                                                 {"is_admin", NULL},  {"access", NULL},
+                                                 {"is_locked", NULL}, {"email", NULL}};
 static const struct cli_verb user_verbs[] = {
     LIST,
     SHOW,
@@ -125,8 +126,13 @@ static const struct cli_verb user_verbs[] = {
     ACT("demote", "DELETE", "admin", "Make the user one like others"),
 };
 
-static const struct cli_column token_columns[] = {
-    {"id", NULL}, {"name", NULL}, {"user_id", "users"}, {"expires_at", NULL}, {"created_at", NULL}};
+static const struct cli_column token_columns[] = {{"id", NULL},
+                                                  {"name", NULL},
+                                                  {"user_id", "users"},
+                                                  {"access", NULL},
+                                                  {"deployment_id", "deployments"},
+                                                  {"expires_at", NULL},
+                                                  {"created_at", NULL}};
 static const struct cli_verb token_verbs[] = {
     LIST,
     {.name = "create",

@@ -257,9 +257,9 @@ static const struct cli_state snapshot_states[] = {{-1, "archived", GREY},
                                                    {2, "active", GREEN},
                                                    {3, "error", RED}};
 static const struct cli_column snapshot_columns[] = {
-    {"id", NULL},    {"deployment_id", "deployments"},
-    {"order", NULL}, {"state", NULL},
-    {"name", NULL},  {"created_at", NULL}};
+    {"id", NULL},   {"deployment_id", "deployments"},
+    {"seq", NULL},  {"state", NULL},
+    {"name", NULL}, {"created_at", NULL}};
 static const struct cli_verb snapshot_verbs[] = {
     LIST,
     SHOW,

@@ -6,6 +6,7 @@
 
 #include "cli/nouns.h"
 #include "cli/output.h"
+#include "cli/safe.h"
 #include "cli/watch.h"
 #include "sys/clock.h"
 
@@ -146,10 +147,13 @@ static void tell_one(struct errand *e, const struct json *nr)
 {
     const struct json *id = json_get(nr, STR("id")), *status = json_get(nr, STR("status"));
     struct buf b = buf_in(e->arena);
+    buf_put_z(&b, "noderole ");
     if (id)
         json_write_to(&b, id);
-    fprintf(stderr, "%s: noderole %.*s is in error: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)),
-            STR_FMT_ARGS(status && status->kind == JSON_STRING ? status->text : STR("")));
+    buf_put_z(&b, " is in error: ");
+    if (status && status->kind == JSON_STRING)
+        safe_put(&b, status->text);
+    fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)));
 }
 
 static void tell_errors(struct progress *p)
@@ -172,9 +176,27 @@ static void tell_errors(struct progress *p)
     }
 }
 
-static enum cli_exit tell_timeout(const struct progress *p)
+/* The root of it, in the words of the daemon. */
+static void tell_why(struct progress *p)
+{
+    const struct json *why;
+    struct buf b = buf_in(p->e->arena);
+    const struct question q = {.path = errand_join(p->e, p->path, "why"), .is_quiet = true};
+    if (errand_ask(p->e, &q, &why) != CLI_FINE)
+        return;
+    const struct json *chain = json_get(why, STR("chain"));
+    const struct json *root = chain && chain->kind == JSON_ARRAY ? chain->last : NULL;
+    const struct json *text = json_get(root, STR("text"));
+    if (!text || text->kind != JSON_STRING)
+        return;
+    safe_put(&b, text->text);
+    fprintf(stderr, "%s: %.*s\n", p->e->whose, STR_FMT_ARGS(buf_str(&b)));
+}
+
+static enum cli_exit tell_timeout(struct progress *p)
 {
     fprintf(stderr, "%s: the work is not done after %s s\n", p->e->whose, p->e->options.timeout);
+    tell_why(p);
     return CLI_TIMEOUT;
 }
 

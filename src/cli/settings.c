@@ -116,10 +116,14 @@ static enum cli_exit settle_place(struct arena *a, const char *whose, const stru
         .ca = first_of(options->ca, environment("HALLIGAN_CA"), file->ca),
     };
     const struct str said = str_from(out->url);
-    if (str_starts(said, STR("http://")) || str_starts(said, STR("https://")))
-        return CLI_FINE;
-    fprintf(stderr, "%s: an address begins with http:// or https://: %s\n", whose, out->url);
-    return CLI_USAGE;
+    const char *wrong = NULL;
+    if (!str_starts(said, STR("http://")) && !str_starts(said, STR("https://")))
+        wrong = "an address begins with http:// or https://";
+    else if (strpbrk(out->url, "@?# "))
+        wrong = "an address has a host, perhaps a port and a path, and nothing else";
+    if (wrong)
+        fprintf(stderr, "%s: %s: %s\n", whose, wrong, out->url);
+    return wrong ? CLI_USAGE : CLI_FINE;
 }
 
 static bool is_of_file(struct arena *a, const struct settings *file, const char *url)

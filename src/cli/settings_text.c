@@ -93,3 +93,26 @@ bool settings_have_secret(const struct settings *settings)
             return true;
     return false;
 }
+
+/* What stands between "://" and the port or the path. */
+static struct str host_of(const char *url)
+{
+    const char *colons = strstr(url, "://");
+    const struct str rest = str_from(colons ? colons + 3 : url);
+    const bool is_v6 = rest.len && rest.at[0] == '[';
+    uint32_t end = is_v6 ? str_find(rest, ']', 0) + 1 : 0;
+    while (end < rest.len && !strchr(":/?#", rest.at[end]))
+        end++;
+    return str_slice(rest, 0, end);
+}
+
+bool settings_is_near(const char *url)
+{
+    const struct str host = host_of(url);
+    if (str_eq_nocase(host, STR("localhost")) || str_eq(host, STR("[::1]")))
+        return true;
+    for (uint32_t i = 0; i < host.len; i++)
+        if (!char_is_digit(host.at[i]) && host.at[i] != '.')
+            return false;
+    return str_starts(host, STR("127."));
+}

@@ -23,5 +23,7 @@ const char *settings_parse(struct arena *a, struct str text, struct settings *ou
 struct str settings_format(struct arena *a, const struct settings *settings);
 /* Something in it lets its reader in. */
 bool settings_have_secret(const struct settings *settings);
+/* The address is of this machine, so nobody else hears what is said to it. */
+bool settings_is_near(const char *url);
 /* Without the spaces and line ends around it. */
 struct str settings_trim(struct str s);

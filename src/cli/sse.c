@@ -18,8 +18,18 @@ static void keep_id(struct sse *s, struct str value)
 {
     if (value.len >= SSE_ID_SIZE)
         return;
-    memcpy(s->last_id, value.at, value.len);
-    s->last_id[value.len] = 0;
+    memcpy(s->next_id, value.at, value.len);
+    s->next_id[value.len] = 0;
+}
+
+/* Only now has it been heard: a stream that breaks before must begin with it again. */
+static void end_event(struct sse *s)
+{
+    memcpy(s->last_id, s->next_id, sizeof s->last_id);
+    if (s->has_data)
+        s->on_event(s->self, (struct str){s->data, s->data_len});
+    s->has_data = false;
+    s->data_len = 0;
 }
 
 static void end_line(struct sse *s)
@@ -27,10 +37,7 @@ static void end_line(struct sse *s)
     const struct str line = {s->line, s->line_len};
     s->line_len = 0;
     if (line.len == 0) {
-        if (s->has_data)
-            s->on_event(s->self, (struct str){s->data, s->data_len});
-        s->has_data = false;
-        s->data_len = 0;
+        end_event(s);
         return;
     }
     const uint32_t colon = str_find(line, ':', 0);
@@ -59,6 +66,7 @@ void sse_take(struct sse *s, struct str bytes)
 
 void sse_break(struct sse *s)
 {
+    memcpy(s->next_id, s->last_id, sizeof s->next_id);
     s->line_len = s->data_len = 0;
     s->has_data = s->was_cr = false;
 }

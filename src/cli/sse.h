@@ -17,7 +17,8 @@ enum { SSE_ID_SIZE = 64, SSE_LINE_SIZE = 64 << 10, SSE_DATA_MAX = 64 << 10 };
 struct sse {
     void (*on_event)(void *self, struct str data);
     void *self;
-    char last_id[SSE_ID_SIZE]; /* "": none yet */
+    char last_id[SSE_ID_SIZE]; /* of the last event that was heard to its end; "": none yet */
+    char next_id[SSE_ID_SIZE]; /* of the one that is being said */
     char line[SSE_LINE_SIZE];
     uint32_t line_len;
     bool was_cr;
@@ -27,5 +28,5 @@ struct sse {
 };
 
 void sse_take(struct sse *s, struct str bytes);
-/* The stream broke: half a line is nothing. The last id stays. */
+/* The stream broke: half an event is none. The last id stays. */
 void sse_break(struct sse *s);

@@ -27,9 +27,10 @@ struct watcher {
     struct errand *e;
     struct sse *sse;
     enum cli_exit status;
-    bool is_list; /* show the list again, instead of the events */
-    bool is_old;  /* something happened since it was shown */
-    bool was_open;
+    bool is_list;  /* show the list again, instead of the events */
+    bool is_old;   /* something happened since it was shown */
+    bool is_open;  /* this stream stood */
+    bool was_open; /* one did */
 };
 
 /* What a list leaves behind is not kept: a watch may last for days. */
@@ -46,15 +47,18 @@ static bool show_list(struct watcher *w)
         fputs("\n", stdout);
     w->e->client = once.client;
     arena_fini(&scratch);
+    /* A server that goes away takes its stream with it; both are looked for again. */
+    const bool is_gone = w->status == CLI_NO_SERVER;
+    w->status = is_gone ? CLI_FINE : w->status;
     if (fflush(stdout) != 0)
         w->status = CLI_NOTHING;
-    return w->status == CLI_FINE;
+    return w->status == CLI_FINE && !is_gone;
 }
 
 static bool opened(void *self)
 {
     struct watcher *w = self;
-    w->was_open = true;
+    w->is_open = w->was_open = true;
     return !w->is_list || show_list(w);
 }
 
@@ -100,13 +104,13 @@ static bool follow_once(struct watcher *w, struct client *client)
     const struct client_call call = {.method = "GET",
                                      .path = "/api/v2/events",
                                      .last_event = w->sse->last_id[0] ? w->sse->last_id : NULL};
-    const bool was_open_before = w->was_open;
+    w->is_open = false;
     const err e = client_follow(client, &call, &listener, &scratch, &answer);
     bool goes_on = w->status == CLI_FINE;
     if (e == OK && answer.status != 200 && answer.status != 503) {
         w->status = errand_tell_refusal(w->e, &answer);
         goes_on = false;
-    } else if (e != OK && !was_open_before) {
+    } else if (e != OK && !w->was_open) {
         w->status = errand_tell_trouble(w->e, answer.trouble);
         goes_on = false;
     }
@@ -126,7 +130,7 @@ static enum cli_exit follow(struct watcher *w)
         *sse = (struct sse){.on_event = on_event, .self = w};
         w->sse = sse;
         for (int64_t wait = PAUSE_MS_MIN; follow_once(w, client); watch_pause(wait)) {
-            wait = w->was_open ? PAUSE_MS_MIN : wait * 2;
+            wait = w->is_open ? PAUSE_MS_MIN : wait * 2;
             wait = wait > RETRY_MS_MAX ? RETRY_MS_MAX : wait;
         }
         status = w->status;

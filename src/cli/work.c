@@ -229,9 +229,13 @@ enum cli_exit work_perform(struct errand *e)
     q.path = errand_join(e, q.path, "perform");
     q.body = body;
     status = errand_ask(e, &q, &answer);
-    if (status == CLI_FINE)
-        output_document(e, answer);
-    return status;
+    if (status != CLI_FINE)
+        return status;
+    output_document(e, answer);
+    const struct json *type = json_get(answer, STR("result_type"));
+    const bool is_exception =
+        type && type->kind == JSON_STRING && str_eq(type->text, STR("exception"));
+    return is_exception ? CLI_FAILED : CLI_FINE;
 }
 
 /* ---- revert ---- */

@@ -2,6 +2,7 @@
 import json
 import os
 
+from daemon import Own
 from odd_server import OddServer
 from test_nouns import NO_SERVER, NOT_ALLOWED, NOTHING, OK, USAGE
 
@@ -97,6 +98,16 @@ def test_credentials_follow_no_redirect(bench):
         answer = bench.halligan("nodes", "list", env={"HALLIGAN_URL": first.url, "HALLIGAN_TOKEN": "t"})
         assert answer.status == NO_SERVER and "307" in answer.err, answer
         assert other.asked == [], other.asked
+
+
+def test_a_password_is_not_sent_in_the_clear(bench):
+    env = {"HALLIGAN_URL": "http://192.0.2.1:3000", "HALLIGAN_USER": "ann", "HALLIGAN_PASSWORD": "secret"}
+    for words in [["nodes", "list"], ["login"]]:
+        answer = bench.halligan(*words, env=env)
+        assert answer.status == USAGE and "not sent in the clear" in answer.err, answer
+    for url in ["http://ann:secret@127.0.0.1:1", "http://127.0.0.1:1/?x", "http://127.0.0.1:1#x"]:
+        answer = bench.halligan("nodes", "list", env={"HALLIGAN_URL": url})
+        assert answer.status == USAGE and "nothing else" in answer.err, answer
 
 
 def test_a_proxy_is_not_asked_about_this_machine(bench):
@@ -225,3 +236,26 @@ def test_logout_forgets_even_when_nobody_listens(bench):
     assert answer.status == NO_SERVER and "may still be good there" in answer.err, answer
     text = bench.read(".config/halligan/config")
     assert "token" not in text and "user = ann" in text and "url = http://127.0.0.1:1" in text, text
+
+
+# ---- TLS ----
+
+
+def test_a_daemon_that_vouches_for_itself(bench):
+    with Own(bench.daemon) as own:
+        own.start("--tls-auto", "--log-level", "warning")
+        url, ca = own.read("listen").strip(), own.path("tls/ca.pem")
+        assert url.startswith("https://"), url
+        env = {"HALLIGAN_URL": url, "HALLIGAN_USER": "admin", "HALLIGAN_PASSWORD": own.read("admin.password").strip()}
+        answer = bench.halligan("deployments", "list", "-q", env=env)
+        assert answer.status == NO_SERVER and "certificate" in answer.err and not answer.out, answer
+        answer = bench.halligan("deployments", "list", "-q", env=dict(env, HALLIGAN_CA=ca))
+        assert answer.status == OK and answer.out == "system\n", answer
+        answer = bench.halligan("deployments", "list", "-q", "--ca", "nowhere.pem", env=env)
+        assert answer.status == NO_SERVER and not answer.out, answer
+        os.symlink(ca, bench.path("ca.pem"))
+        answer = bench.halligan("login", "--ca", "ca.pem", env=env)
+        assert answer.status == OK, answer
+        assert bench.halligan("deployments", "list", cwd=".config").status == OK
+        assert bench.halligan("logout").status == OK
+        assert own.stop() == 0

@@ -67,3 +67,22 @@ TEST(only_tokens_and_passwords_are_secrets)
     CHECK(settings_have_secret(&(struct settings){.token = "x"}));
     CHECK(settings_have_secret(&(struct settings){.password = "x"}));
 }
+
+TEST(only_this_machine_is_near)
+{
+    static const char *const near[] = {"http://127.0.0.1:3000", "http://localhost",
+                                       "https://LocalHost/x", "http://[::1]:1", "http://127.1.2.3"};
+    static const char *const far[] = {"http://127.0.0.1.example.com",
+                                      "http://localhost.example.com",
+                                      "http://example.com/127.0.0.1",
+                                      "http://[::2]",
+                                      "http://128.0.0.1",
+                                      "http://localhost@example.com",
+                                      "http://[::1].example.com",
+                                      "http://",
+                                      "http://[::1"};
+    for (uint32_t i = 0; i < sizeof near / sizeof near[0]; i++)
+        CHECK(settings_is_near(near[i]));
+    for (uint32_t i = 0; i < sizeof far / sizeof far[0]; i++)
+        CHECK(!settings_is_near(far[i]));
+}
