@@ -169,8 +169,8 @@ int main(int argc, char **argv)
         fputs("usage: steady-load HOST PORT PATH TOKEN RATE SECONDS CONNECTIONS\n", stderr);
         return 2;
     }
-    const int64_t rate = atoll(argv[5]), seconds = atoll(argv[6]);
-    const int count = atoi(argv[7]);
+    const int64_t rate = strtoll(argv[5], NULL, 10), seconds = strtoll(argv[6], NULL, 10);
+    const int count = (int)strtol(argv[7], NULL, 10);
     if (rate < 1 || seconds < 1 || count < 1 || count > CONNECTIONS_MAX)
         die("RATE, SECONDS and CONNECTIONS");
     request_len = (size_t)snprintf(
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     if (!taken_us)
         die("memory");
     for (int i = 0; i < count; i++)
-        connections[i].fd = dial(argv[1], atoi(argv[2]));
+        connections[i].fd = dial(argv[1], (int)strtol(argv[2], NULL, 10));
     tell(load(count, rate, seconds));
     return 0;
 }

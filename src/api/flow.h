@@ -45,7 +45,8 @@ enum served flow_begin(struct call *call, struct flow *flow);
 /* There is something to say again. */
 void flow_wake(struct flow *flow);
 /* The number under which the engine tells what it finds when it looks back, while the flow goes on;
- * `found` hears of it and may wake the flow. One at a time. The second: nobody was asked after all. */
+ * `found` hears of it and may wake the flow. One at a time. The second: nobody was asked after
+ * all. */
 int64_t flow_await(struct flow *flow, void (*found)(struct call *call, const struct record *records,
                                                     uint32_t count, err why));
 void flow_await_failed(struct flow *flow);

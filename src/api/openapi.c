@@ -72,11 +72,11 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_ACTIONS: return "{\"type\":\"object\"}";
     case SHAPE_TIME: return "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}";
     case SHAPE_NODEROLE_STATE:
-        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3,4],\"description\":\"error, active, "
-               "todo, transition, blocked, proposed\"}";
+        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3,4],\"x-names\":[\"error\","
+               "\"active\",\"todo\",\"transition\",\"blocked\",\"proposed\"]}";
     case SHAPE_DEPLOYMENT_STATE:
-        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2],\"description\":\"error, proposed, "
-               "committed, active\"}";
+        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2],\"x-names\":[\"error\",\"proposed\","
+               "\"committed\",\"active\"]}";
     case SHAPE_SNAPSHOT_STATE:
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "
                "committed, active, error\"}";
