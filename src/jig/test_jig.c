@@ -60,10 +60,17 @@ static void *room(void *at, uint32_t count, uint32_t *cap, size_t size)
 
 /* ---- orders come in ---- */
 
+/* "fail": true, or the number of the last attempt that does. */
+static bool is_to_fail(const struct json *fail, uint32_t attempt)
+{
+    int64_t last;
+    return json_is_true(fail) || (fail && json_as_i64(fail, &last) && (int64_t)attempt <= last);
+}
+
 /* What the data tell. Work that is left open is taken up by a retry, which ends it. */
 static enum run_result wanted_result(const struct json *data, uint32_t attempt)
 {
-    if (json_is_true(json_get(data, STR("fail"))))
+    if (is_to_fail(json_get(data, STR("fail")), attempt))
         return RESULT_FAILED;
     return json_is_true(json_get(data, STR("async"))) && attempt % 2 ? RESULT_ASYNC : RESULT_OK;
 }

@@ -174,6 +174,17 @@ TEST(delay_and_failure_come_from_the_staged_data)
     end();
 }
 
+TEST(a_number_says_up_to_which_attempt_it_fails)
+{
+    begin();
+    start(1, 2, "{\"fail\":2}");
+    start(2, 3, "{\"fail\":2}");
+    start(3, 1, "{\"fail\":0}");
+    CHECK(answers(100, "begun 1.2;begun 2.3;begun 3.1;"
+                       "failed 1.2 the staged data told the test jig to fail;ok 2.3;ok 3.1;"));
+    end();
+}
+
 TEST(a_repeated_order_is_answered_from_memory)
 {
     begin();

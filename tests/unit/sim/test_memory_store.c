@@ -352,7 +352,8 @@ TEST(a_log_takes_everything_at_once)
     struct change change = {.record = {.table = TABLE_NODE, .node = {.id = 1}}};
     batch_put(&bytes, &change);
     for (int64_t turn = 1; turn <= 3000; turn++) {
-        struct batch batch = {mark.epoch, turn, 0, 1, buf_str(&bytes), .digest = {0}};
+        struct batch batch = {
+            .epoch = mark.epoch, .turn = turn, .rows = 1, .changes = buf_str(&bytes)};
         bool busy = true;
         CHECK(port.submit(port.self, &batch) == OK);
         CHECK(port.poll(port.self, &busy) == OK && !busy);
