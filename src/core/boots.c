@@ -28,11 +28,11 @@ bool boots_is_over(struct core *c, node_ix n, struct str boot_id)
     return false;
 }
 
-bool boots_begin(struct core *c, node_ix n, struct str boot_id)
+void boots_begin(struct core *c, node_ix n, struct str boot_id)
 {
     const struct str now = text_of(c, node_at(c, n)->boot_id);
     if (str_eq(now, boot_id))
-        return false;
+        return;
     struct json *over = json_make(c->arena, JSON_ARRAY);
     uint32_t count = now.len ? 1 : 0;
     if (now.len)
@@ -44,5 +44,4 @@ bool boots_begin(struct core *c, node_ix n, struct str boot_id)
     struct node *node = node_edit(c, n);
     put_text(c, &node->old_boots, doc);
     put_text(c, &node->boot_id, boot_id);
-    return true;
 }

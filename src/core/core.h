@@ -168,6 +168,9 @@ bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id);
 /* The nodes in the group by id. */
 int64_t *core_nodes_of_group(const struct core *c, int64_t group_id, struct arena *a,
                              uint32_t *out_count);
+/* The tokens of a user or a node (TABLE_USER, TABLE_NODE) by id. */
+int64_t *core_tokens_of(const struct core *c, enum table owner, int64_t owner_id, struct arena *a,
+                        uint32_t *out_count);
 /* The role's noderoles with the smallest ids, `max` of them at most. */
 int64_t *core_noderoles_of_role(const struct core *c, int64_t role_id, uint32_t max,
                                 struct arena *a, uint32_t *out_count);

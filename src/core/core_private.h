@@ -373,8 +373,8 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 bool boots_is_id(struct str boot_id);
 /* It was followed by another one. */
 bool boots_is_over(struct core *c, node_ix n, struct str boot_id);
-/* This one speaks from now on. True when it is another than before. */
-bool boots_begin(struct core *c, node_ix n, struct str boot_id);
+/* This one speaks from now on. */
+void boots_begin(struct core *c, node_ix n, struct str boot_id);
 
 /* ---- objects: import.c, roles.c, groups.c, users.c, tokens.c, hammers.c ---- */
 

@@ -181,3 +181,17 @@ bool core_is_in_group(const struct core *c, int64_t group_id, int64_t node_id)
     const node_ix n = node_by_id(c, node_id);
     return g.v && n.v && ids_has(c, &group_at(c, g)->nodes, TABLE_NODE, n.v);
 }
+
+int64_t *core_tokens_of(const struct core *c, enum table owner, int64_t owner_id, struct arena *a,
+                        uint32_t *out_count)
+{
+    static const struct vec none = {0};
+    const user_ix u = owner == TABLE_USER ? user_by_id(c, owner_id) : (user_ix){0};
+    const node_ix n = owner == TABLE_NODE ? node_by_id(c, owner_id) : (node_ix){0};
+    const struct vec *tokens = u.v ? &user_at(c, u)->tokens : n.v ? &node_at(c, n)->tokens : &none;
+    int64_t *ids = arena_array(a, int64_t, tokens->count + 1);
+    for (uint32_t i = 0; i < tokens->count; i++)
+        ids[i] = token_at(c, (token_ix){vec_at(c, tokens, i)})->o.id;
+    *out_count = tokens->count;
+    return ids;
+}

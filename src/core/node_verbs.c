@@ -377,7 +377,7 @@ static bool apply_facts(struct core *c, const struct update *u)
         changed = true;
     }
     if (given(u, GIVEN_NODE_BOOT_ID))
-        changed |= boots_begin(c, u->n, u->p->boot_id);
+        boots_begin(c, u->n, u->p->boot_id); /* nothing that roles would have to know */
     if (u->to.v != node->deployment.v) {
         node_move(c, u->n, u->to);
         changed = true;

@@ -1,5 +1,8 @@
 #include "sim/model_private.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -61,6 +64,57 @@ static bool boots(struct str action)
 
 /* ---- nodes ---- */
 
+static void keep(char *to, uint32_t size, struct str text)
+{
+    must(text.len < size);
+    if (text.len)
+        memcpy(to, text.at, text.len);
+    to[text.len] = 0;
+}
+
+static bool is_among(const char *old_boots, const char *id)
+{
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"%s\"", id);
+    return strstr(old_boots, quoted) != NULL;
+}
+
+static bool is_over(const struct model_boot *boot, struct str boot_id)
+{
+    char id[24];
+    keep(id, sizeof id, boot_id);
+    return is_among(boot->old_boots, id);
+}
+
+bool model_boot_is_over(const struct model *m, int64_t node_id, struct str boot_id)
+{
+    return node_id > 0 && node_id < (int64_t)m->boots_count && is_over(&m->boots[node_id], boot_id);
+}
+
+static bool is_late_word(const struct command *command, int64_t node_id,
+                         const struct model_boot *before)
+{
+    const struct node_update_command *update = &command->node_update;
+    return command->kind == COMMAND_NODE_UPDATE && update->id == node_id &&
+           update->given & GIVEN_NODE_BOOT_ID && is_over(before, update->boot_id);
+}
+
+static const char *follow_boot_id(struct model *m, int64_t node_id, const struct model_boot *before,
+                                  const struct command *command)
+{
+    const struct model_boot *now = &m->boots[node_id];
+    const bool is_other = strcmp(before->boot_id, now->boot_id) != 0;
+    if (is_late_word(command, node_id, before) &&
+        (is_other || before->alive != now->alive || before->generation != now->generation))
+        return model_trouble(m, "X12: a late word of an earlier boot changed node %lld",
+                             (long long)node_id);
+    if (is_other && before->boot_id[0] && !is_among(now->old_boots, before->boot_id))
+        return model_trouble(m, "X12: after %s node %lld is in %s and has forgotten %s",
+                             command_name(command->kind), (long long)node_id, now->boot_id,
+                             before->boot_id);
+    return NULL;
+}
+
 static const char *follow_node(struct model *m, const struct node_record *node,
                                const struct command *command)
 {
@@ -72,8 +126,13 @@ static const char *follow_node(struct model *m, const struct node_record *node,
                                 .has_status = node->status.len > 0,
                                 .generation = node->boot_generation,
                                 .bootenv = hash64(node->bootenv, 0)};
+    keep(boot->boot_id, sizeof boot->boot_id, node->boot_id);
+    keep(boot->old_boots, sizeof boot->old_boots, node->old_boots);
     if (!before.here || !command)
         return NULL;
+    const char *trouble = follow_boot_id(m, node->id, &before, command);
+    if (trouble)
+        return trouble;
     const bool has_wishes = command->kind == COMMAND_OUTBOX_DONE;
     const bool changed = before.bootenv != boot->bootenv;
     const int64_t steps = boot->generation - before.generation;

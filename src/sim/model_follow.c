@@ -164,6 +164,8 @@ static void node_update(struct model *m, const struct node_update_command *updat
     if (!(update->given & GIVEN_NODE_ALIVE) || update->id <= 0 ||
         update->id >= (int64_t)m->nodes_count)
         return;
+    if (update->given & GIVEN_NODE_BOOT_ID && model_boot_is_over(m, update->id, update->boot_id))
+        return;
     if (!update->alive && m->nodes[update->id].alive)
         model_node_dies(m, update->id);
     m->nodes[update->id].alive = update->alive;

@@ -74,6 +74,8 @@ struct model_boot {
     bool has_status;
     int64_t generation;
     uint64_t bootenv; /* hash */
+    char boot_id[24];
+    char old_boots[200]; /* as it stands in the record */
 };
 
 /* Power that waits until what the machine boots is served. */
@@ -141,6 +143,8 @@ void model_read_fresh_hooks(struct model *m, const struct core *c);
 void model_add_run(struct model *m, struct model_run run);
 void model_drop_run(struct model *m, int64_t run_id);
 struct model_boot *model_boot_of(struct model *m, int64_t node_id); /* makes room */
+/* The node has heard of a later one (X12). */
+bool model_boot_is_over(const struct model *m, int64_t node_id, struct str boot_id);
 void model_add_power(struct model *m, struct model_power power);
 /* Say what is wrong; returns the sentence. */
 const char *model_trouble(struct model *m, const char *format, ...)

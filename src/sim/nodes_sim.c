@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "sim/checks.h"
+#include "sim/operator.h"
 #include "sim/transcript.h"
 
 /* Machines. Each is up or down, whatever the core believes; it says so when it changes, and its
@@ -41,12 +42,27 @@ static bool is_installing(const struct world *w, int64_t node_id)
            str_ends(record.node.bootenv, STR("-install"));
 }
 
-static void report(struct world *w, int64_t node_id, bool up)
+/* Its boots are told apart by their ids (X12). */
+static struct command word_of(struct world *w, int64_t node_id, bool up)
 {
     struct command command = {.kind = COMMAND_NODE_UPDATE, .actor = STR("agent")};
     command.node_update.id = node_id;
-    command.node_update.given = GIVEN_NODE_ALIVE;
+    command.node_update.given = GIVEN_NODE_ALIVE | GIVEN_NODE_BOOT_ID;
     command.node_update.alive = up;
+    command.node_update.boot_id = operator_keeps(w, "boot-%u", machine(w, node_id)->boots);
+    return command;
+}
+
+/* The system that went down said so, and it arrives when the next one is up. */
+static void report_late(struct world *w, int64_t node_id)
+{
+    const struct command command = word_of(w, node_id, false);
+    world_send(w, prng_between(&w->chance, HOUR, 6 * HOUR), &command);
+}
+
+static void report(struct world *w, int64_t node_id, bool up)
+{
+    struct command command = word_of(w, node_id, up);
     /* What was installed runs from its disk when it comes up. */
     if (up && is_installing(w, node_id)) {
         command.node_update.given |= GIVEN_NODE_BOOTENV;
@@ -105,6 +121,8 @@ void nodes_sim_falls(struct world *w, int64_t node_id)
     m->up = false;
     runner_sim_node_fell(w, node_id);
     report(w, node_id, false);
+    if (world_fault(w, FAULT_NODE_LATE_WORD))
+        report_late(w, node_id);
     world_in(w, prng_between(&w->chance, MINUTE, 3 * HOUR), EVENT_NODE_RISES, node_id);
 }
 
@@ -114,6 +132,7 @@ void nodes_sim_rises(struct world *w, int64_t node_id)
     if (!m->known)
         return;
     m->up = true;
+    m->boots++;
     report(w, node_id, true);
 }
 

@@ -126,7 +126,11 @@ void idea_node_create(struct world *w, const struct core *core)
     create->available = prng_chance(&w->chance, 500);
     create->admin = prng_chance(&w->chance, 100);
     create->hint = prng_chance(&w->chance, 200) ? operator_document(w) : STR("");
+    if (prng_chance(&w->chance, 300))
+        create->hint = STR("{\"admin_macs\":[\"52:54:00:00:00:0a\"]}");
     operator_sends(w, &command);
+    if (prng_chance(&w->chance, 100))
+        operator_sends(w, &command); /* once more, for no answer came (X17) */
 }
 
 void idea_node_update(struct world *w, const struct core *core)
@@ -151,6 +155,11 @@ void idea_node_update(struct world *w, const struct core *core)
     update->quirks = prng_chance(&w->chance, 500) ? STR("[\"loud\"]") : STR("[\"loud\",\"hot\"]");
     if (world_fault(w, FAULT_OPERATOR_WRONG))
         update->quirks = STR("{\"not\":\"a list\"}");
+    if (prng_chance(&w->chance, 100)) {
+        update->given |= GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION;
+        update->environment = str_from(environments[prng_below(&w->chance, 3)]);
+        update->boot_generation = (int64_t)prng_below(&w->chance, 4);
+    }
     operator_sends(w, &command);
 }
 

@@ -33,6 +33,7 @@
     X(HOOK_VETO, "hook_veto", "veto")                 /* says no                                */ \
     X(NODE_DEATH, "node_death", "node")               /* a machine goes down                    */ \
     X(NODE_FLAP, "node_flap", "node")                 /* down and up before anybody looks       */ \
+    X(NODE_LATE_WORD, "node_late_word", "node")       /* of a boot that is over                 */ \
     X(PROBE_FAILED, "probe_failed", "node")           /* says it is there, and is not           */ \
     X(POWER_FAILED, "power_failed", "power")          /* the BMC does not answer                */ \
     X(STORE_REFUSED, "store_refused", "store")        /* the batch is not in                    */ \

@@ -93,6 +93,7 @@ struct rack_draw {
     X(DATABASE_PUBLISHED, "database published")                                                    \
     X(DATABASE_WAITED, "database that could not run when asked")                                   \
     X(OLD_CALL_IGNORED, "old request turned away at the door")                                     \
+    X(OLD_BOOT_IGNORED, "late word of an earlier boot")                                            \
     X(OPERATOR_RETRIED, "operator retried after an error")                                         \
     X(POWER_WAITED, "power waited for the databases")                                              \
     X(POWER_AGAIN, "operator asked again for power that was given up")                             \
@@ -168,7 +169,7 @@ struct rack_machine {
     uint32_t step;       /* of what this environment does by itself */
     bool is_ready;       /* scripts can be run on it */
     enum rack_call call; /* waits for the answer */
-    int64_t call_seq;    /* of that; never goes back, so it also tells boots apart (X12) */
+    int64_t call_seq;    /* of that; never goes back */
     int64_t door_seq;    /* the highest the API has seen of it */
     int64_t power_seen;  /* the last order that switched it */
     char rootdev[40];    /* what the installer was told */

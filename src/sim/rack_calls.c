@@ -2,13 +2,15 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 
 /* Requests of machines. A machine asks one thing at a time and repeats it until it is answered; on
- * the way there requests and answers get lost, late and doubled. The API's door lets a request in
- * only if the same machine has not come with a later one: that is the cure of X12, which the daemon
- * gets together with the boot environments; without it no order of boots means anything. */
+ * the way there requests and answers get lost, late and doubled. What it says about itself carries
+ * the id of its boot, and the core does not listen to one that it knows to be over (X12). All else
+ * that comes after a later request of the same machine is turned away at the door: what is of the
+ * same boot, what carries no boot, and what is of a boot that this node never heard of. */
 
-enum { CALL_BITS = 4, MACHINE_BITS = 4, PATIENCE_S = 20 };
+enum { CALL_BITS = 4, BOOT_SHIFT = 32, MACHINE_BITS = 4, PATIENCE_S = 20 };
 
 _Static_assert(CALL_COUNT <= 1 << CALL_BITS, "a call must fit");
 _Static_assert(RACK_MACHINES_MAX <= 1 << MACHINE_BITS, "a machine must fit");
@@ -18,12 +20,35 @@ bool rack_is_call(int64_t request)
     return request & 1;
 }
 
+/* ---- what travels ---- */
+
+static int64_t letter(const struct rack_machine *m)
+{
+    must(m->call_seq < INT64_C(1) << (BOOT_SHIFT - CALL_BITS));
+    return (int64_t)m->boot << BOOT_SHIFT | m->call_seq << CALL_BITS | m->call;
+}
+
+static uint32_t letter_boot(int64_t letter)
+{
+    return (uint32_t)(letter >> BOOT_SHIFT);
+}
+
+static int64_t letter_seq(int64_t letter)
+{
+    return (int64_t)((uint32_t)letter >> CALL_BITS);
+}
+
+static enum rack_call letter_call(int64_t letter)
+{
+    return (enum rack_call)(letter & ((1 << CALL_BITS) - 1));
+}
+
 /* ---- to the API ---- */
 
 static void send(struct rack *r, uint32_t machine)
 {
     const struct rack_machine *m = &r->machines[machine];
-    const struct event event = {.id = machine, .detail = m->call_seq << CALL_BITS | m->call};
+    const struct event event = {.id = machine, .detail = letter(m)};
     const bool is_late = rack_fault(r, RACK_CALL_LATE);
     rack_at(r, PATIENCE_S * RACK_SECOND, RACK_EVENT_CALL_AGAIN, event);
     if (rack_fault(r, RACK_CALL_LOST))
@@ -46,7 +71,7 @@ void rack_call(struct rack *r, uint32_t machine, enum rack_call call)
 static bool is_waiting(const struct rack *r, const struct event *event)
 {
     const struct rack_machine *m = &r->machines[event->id];
-    return m->call != CALL_NONE && m->call_seq == event->detail >> CALL_BITS;
+    return m->call != CALL_NONE && m->call_seq == letter_seq(event->detail);
 }
 
 void rack_call_again(struct rack *r, const struct event *event)
@@ -121,10 +146,18 @@ static bool make_commit(struct rack *r, uint32_t machine, struct command *comman
     return true;
 }
 
-static bool make_update(struct rack *r, uint32_t machine, enum rack_call call,
-                        struct command *command)
+static struct str boot_id(struct rack *r, uint32_t boot)
+{
+    struct buf b = buf_in(&r->scratch);
+    buf_put_z(&b, "boot-");
+    buf_put_u64(&b, boot);
+    return buf_str(&b);
+}
+
+static bool make_update(struct rack *r, uint32_t machine, int64_t letter, struct command *command)
 {
     struct node_update_command *update = &command->node_update;
+    const enum rack_call call = letter_call(letter);
     command->kind = COMMAND_NODE_UPDATE;
     update->id = rack_node_id(r, machine);
     if (call != CALL_INSTALLED)
@@ -133,18 +166,52 @@ static bool make_update(struct rack *r, uint32_t machine, enum rack_call call,
     if (call == CALL_BOOTING || call == CALL_INSTALLED || call == CALL_JOINED)
         update->given |= GIVEN_NODE_BOOTENV;
     update->bootenv = call == CALL_BOOTING ? STR("sledgehammer") : STR("local");
+    update->given |= GIVEN_NODE_BOOT_ID;
+    update->boot_id = boot_id(r, letter_boot(letter));
+    if (update->alive)
+        update->given |= GIVEN_NODE_ENVIRONMENT;
+    update->environment = call == CALL_ALIVE ? STR("sledgehammer") : STR("local");
     return true;
 }
 
 /* False: it is so already. */
-static bool make_command(struct rack *r, uint32_t machine, enum rack_call call,
-                         struct command *command)
+static bool make_command(struct rack *r, uint32_t machine, int64_t letter, struct command *command)
 {
-    if (call == CALL_REGISTER)
+    if (letter_call(letter) == CALL_REGISTER)
         return make_registration(r, machine, command);
-    if (call == CALL_COMMIT)
+    if (letter_call(letter) == CALL_COMMIT)
         return make_commit(r, machine, command);
-    return make_update(r, machine, call, command);
+    return make_update(r, machine, letter, command);
+}
+
+/* A word of a boot that the core knows to be over. */
+static bool is_of_old_boot(struct rack *r, uint32_t machine, int64_t letter)
+{
+    struct node_record node;
+    struct json *boots;
+    uint32_t offset;
+    const char *what;
+    const enum rack_call call = letter_call(letter);
+    if (call == CALL_REGISTER || call == CALL_COMMIT || !rack_node(r, machine, &node) ||
+        json_read(&r->scratch, node.old_boots, &boots, &offset, &what) != OK)
+        return false;
+    const struct str id = boot_id(r, letter_boot(letter));
+    for (const struct json *old = boots->first; old; old = old->next)
+        if (str_eq(old->text, id))
+            return true;
+    return false;
+}
+
+static bool may_enter(struct rack *r, uint32_t machine, int64_t letter)
+{
+    struct rack_machine *m = &r->machines[machine];
+    if (letter_seq(letter) >= m->door_seq) {
+        m->door_seq = letter_seq(letter);
+        return true;
+    }
+    const bool is_known = is_of_old_boot(r, machine, letter);
+    rack_reach(r, is_known ? RACK_REACHED_OLD_BOOT_IGNORED : RACK_REACHED_OLD_CALL_IGNORED);
+    return is_known;
 }
 
 static void answer(struct rack *r, uint32_t machine, int64_t seq, bool gone)
@@ -157,20 +224,15 @@ static void answer(struct rack *r, uint32_t machine, int64_t seq, bool gone)
 void rack_call_arrives(struct rack *r, const struct event *event)
 {
     const uint32_t machine = (uint32_t)event->id;
-    const int64_t seq = event->detail >> CALL_BITS;
-    const enum rack_call call = (enum rack_call)(event->detail & ((1 << CALL_BITS) - 1));
-    struct rack_machine *m = &r->machines[machine];
+    const int64_t seq = letter_seq(event->detail);
     struct command command = {.actor = STR("machine")};
     if (!rack_core(r))
         return; /* nobody listens; it asks again */
-    if (seq < m->door_seq) {
-        rack_reach(r, RACK_REACHED_OLD_CALL_IGNORED);
+    if (!may_enter(r, machine, event->detail))
         return;
-    }
-    m->door_seq = seq;
-    if (call != CALL_REGISTER && !rack_node_id(r, machine)) {
+    if (letter_call(event->detail) != CALL_REGISTER && !rack_node_id(r, machine)) {
         answer(r, machine, seq, true);
-    } else if (!make_command(r, machine, call, &command)) {
+    } else if (!make_command(r, machine, event->detail, &command)) {
         answer(r, machine, seq, false);
     } else {
         command.request = (seq << MACHINE_BITS | machine) << 1 | 1;

@@ -64,6 +64,7 @@ struct works {
 struct machine {
     bool known;
     bool up;
+    uint32_t boots; /* it is in that one */
 };
 
 struct machines {

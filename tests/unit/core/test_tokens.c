@@ -201,6 +201,173 @@ TEST(there_are_only_so_many_tokens)
     world_close(w);
 }
 
+/* ---- whose, how much, where ---- */
+
+static const char *numbered_hash(struct world *w, uint32_t number)
+{
+    char *hash = arena_copy(&w->arena, hash_b, sizeof hash_b);
+    for (uint32_t i = 0; i < 8; i++, number >>= 4)
+        hash[i] = "0123456789abcdef"[number & 15];
+    return hash;
+}
+
+static struct command cmd_node_token(int64_t node, const char *hash)
+{
+    return CMD(TOKEN_CREATE, token_create, .node_id = node, .name = STR("agent"),
+               .hash = str_from(hash));
+}
+
+static uint32_t tokens_of(struct world *w, enum table owner, int64_t id)
+{
+    uint32_t count;
+    const int64_t *ids = core_tokens_of(w->core, owner, id, &w->arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct token_record token = read_token(w, ids[i]);
+        CHECK((owner == TABLE_USER ? token.user_id : token.node_id) == id);
+        CHECK(i == 0 || ids[i] > ids[i - 1]);
+    }
+    return count;
+}
+
+TEST(a_token_keeps_its_scope)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), d = world_deployment(w, "d");
+    struct command command = cmd_token(ann, "t", hash_a);
+    command.token_create.access = ACCESS_VIEWER;
+    command.token_create.deployment_id = d;
+    command.token_create.kind = TOKEN_SESSION;
+    const int64_t id = DONE(w, command);
+    const int64_t plain = DONE(w, cmd_token(ann, "t", hash_b));
+    world_reload(w);
+    const struct token_record token = read_token(w, id), other = read_token(w, plain);
+    CHECK(token.access == ACCESS_VIEWER && token.deployment_id == d);
+    CHECK(token.kind == TOKEN_SESSION && token.user_id == ann && token.node_id == 0);
+    CHECK(other.access == ACCESS_NONE && other.deployment_id == 0 && other.kind == TOKEN_BEARER);
+    world_close(w);
+}
+
+TEST(a_token_is_a_users_or_a_nodes)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), node = world_node(w, "n1", NULL);
+    struct command both = cmd_token(ann, "t", hash_a);
+    both.token_create.node_id = node;
+    REFUSED(w, both, BAD_VALUE, "node_id");
+    REFUSED(w, cmd_token(0, "t", hash_a), NOT_FOUND, "user_id");
+    REFUSED(w, cmd_node_token(4711, hash_a), NOT_FOUND, "node_id");
+    const int64_t id = DONE(w, cmd_node_token(node, hash_a));
+    CHECK(read_token(w, id).node_id == node && read_token(w, id).user_id == 0);
+    CHECK(tokens_of(w, TABLE_NODE, node) == 1 && tokens_of(w, TABLE_USER, ann) == 0);
+    CHECK(tokens_of(w, TABLE_NODE, 4711) == 0 && tokens_of(w, TABLE_GROUP, 1) == 0);
+    world_close(w);
+}
+
+TEST(a_scope_means_something)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), node = world_node(w, "n1", NULL);
+    struct command command = cmd_token(ann, "t", hash_a);
+    command.token_create.access = ACCESS_COUNT;
+    REFUSED(w, command, BAD_VALUE, "access");
+    command.token_create.access = ACCESS_ADMIN;
+    command.token_create.kind = TOKEN_KIND_COUNT;
+    REFUSED(w, command, BAD_VALUE, "kind");
+    command.token_create.kind = TOKEN_BEARER;
+    command.token_create.deployment_id = 4711;
+    REFUSED(w, command, NOT_FOUND, "deployment_id");
+    command.token_create.deployment_id = 1;
+    DONE(w, command);
+    /* The reach of a node's is fixed. */
+    command = cmd_node_token(node, hash_b);
+    command.token_create.access = ACCESS_VIEWER;
+    REFUSED(w, command, BAD_VALUE, "access");
+    command = cmd_node_token(node, hash_b);
+    command.token_create.deployment_id = 1;
+    REFUSED(w, command, BAD_VALUE, "deployment_id");
+    command = cmd_node_token(node, hash_b);
+    command.token_create.kind = TOKEN_SESSION;
+    REFUSED(w, command, BAD_VALUE, "kind");
+    world_close(w);
+}
+
+TEST(a_node_takes_its_tokens_along)
+{
+    struct world *w = world_open();
+    const int64_t one = world_node(w, "n1", NULL), two = world_node(w, "n2", NULL);
+    DONE(w, cmd_node_token(one, hash_a));
+    DONE(w, cmd_node_token(one, hash_b));
+    DONE(w, cmd_node_token(two, hash_c));
+    world_reload(w);
+    DONE(w, CMD(NODE_DELETE, node_delete, .id = one));
+    CHECK(find(w, hash_a) == 0 && find(w, hash_b) == 0 && find(w, hash_c) != 0);
+    world_reload(w);
+    CHECK(core_count(w->core, TABLE_TOKEN) == 1);
+    world_close(w);
+}
+
+/* It must not become good for everything. */
+TEST(a_deployment_takes_the_tokens_along_that_are_good_for_it_alone)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    const int64_t d = world_deployment(w, "d"), e = world_deployment(w, "e");
+    struct command command = cmd_token(ann, "t", hash_a);
+    command.token_create.deployment_id = d;
+    DONE(w, command);
+    command.token_create.deployment_id = e;
+    command.token_create.hash = STR(hash_b);
+    DONE(w, command);
+    DONE(w, cmd_token(ann, "t", hash_c));
+    DONE(w, CMD(DEPLOYMENT_DELETE, deployment_delete, .id = d));
+    CHECK(find(w, hash_a) == 0 && find(w, hash_b) != 0 && find(w, hash_c) != 0);
+    CHECK(tokens_of(w, TABLE_USER, ann) == 2);
+    world_reload(w);
+    world_close(w);
+}
+
+/* ---- how many ---- */
+
+TEST(those_that_are_over_go_when_another_is_made)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
+    DONE(w, cmd_token_until(ann, numbered_hash(w, 1), w->now_ms + 10000));
+    DONE(w, cmd_token_until(ann, numbered_hash(w, 2), w->now_ms + 9000000));
+    DONE(w, cmd_token_until(bob, numbered_hash(w, 3), w->now_ms + 10000));
+    DONE(w, cmd_token(ann, "t", numbered_hash(w, 4)));
+    w->now_ms += 20000;
+    DONE(w, cmd_token(ann, "t", numbered_hash(w, 5)));
+    CHECK(find(w, numbered_hash(w, 1)) == 0 && tokens_of(w, TABLE_USER, ann) == 3);
+    CHECK(find(w, numbered_hash(w, 3)) != 0); /* somebody else's is none of its business */
+    /* A refused one takes nobody along. */
+    w->now_ms += 10000000;
+    REFUSED(w, cmd_token(ann, "", numbered_hash(w, 6)), MISSING, "name");
+    CHECK(tokens_of(w, TABLE_USER, ann) == 3);
+    world_reload(w);
+    world_close(w);
+}
+
+TEST(nobody_has_more_than_so_many)
+{
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
+    const int64_t node = world_node(w, "n1", NULL);
+    DONE(w, cmd_token_until(ann, numbered_hash(w, 9999), w->now_ms + 50000000));
+    for (uint32_t i = 1; i < TOKENS_OWN_MAX; i++)
+        DONE(w, cmd_token(ann, "t", numbered_hash(w, i)));
+    const char *why = REFUSED(w, cmd_token(ann, "t", hash_a), LIMIT_REACHED, "user_id");
+    HAS(why, "200");
+    DONE(w, cmd_token(bob, "t", hash_a));
+    w->now_ms += 60000000;
+    DONE(w, cmd_token(ann, "t", hash_b)); /* in the place of the one that is over */
+    REFUSED(w, cmd_token(ann, "t", hash_c), LIMIT_REACHED, "user_id");
+    for (uint32_t i = 0; i < TOKENS_OWN_MAX; i++)
+        DONE(w, cmd_node_token(node, numbered_hash(w, 10000 + i)));
+    REFUSED(w, cmd_node_token(node, hash_c), LIMIT_REACHED, "node_id");
+    world_close(w);
+}
+
 /* ---- finding ---- */
 
 TEST(a_token_is_found_by_its_whole_hash_only)
@@ -340,6 +507,20 @@ TEST(a_load_refuses_tokens_that_cannot_be)
     token->user_id = 0;
     CHECK(load_kept(w) != NULL);
     token->user_id = 4711;
+    CHECK(load_kept(w) != NULL);
+    *token = good;
+    token->node_id = core_next_id(w->core, TABLE_NODE, 0);
+    CHECK(load_kept(w) != NULL);
+    token->user_id = 0;
+    CHECK(load_kept(w) == NULL); /* a node's */
+    *token = good;
+    token->access = ACCESS_COUNT;
+    CHECK(load_kept(w) != NULL);
+    *token = good;
+    token->kind = TOKEN_KIND_COUNT;
+    CHECK(load_kept(w) != NULL);
+    *token = good;
+    token->deployment_id = 4711;
     CHECK(load_kept(w) != NULL);
     *token = good;
     token->name = STR("\xff");

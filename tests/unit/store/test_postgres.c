@@ -45,10 +45,15 @@ TEST(a_database_of_the_first_version_is_brought_up_to_date)
     database_close(&d);
     go_back_to_first_version(&d);
     admin_ask(&d, "UPDATE leadership SET digest = 'of one column less'");
+    admin_ask(&d, "INSERT INTO \"user\" VALUES (1,1,1,1, 'ann','',false,false, '','','')");
+    admin_ask(&d, "INSERT INTO token VALUES (1,1,1,1, 1,'ci','aa',0)");
     CHECK(database_open(&d) == OK);
     CHECK(admin_count(&d, "SELECT count(*) FROM schema_migration") == postgres_migrations.count);
     CHECK(admin_count(&d, "SELECT count(computed) FROM noderole") == 0);
     CHECK(admin_count(&d, "SELECT count(runlog) FROM old_run") == 0);
+    CHECK(admin_count(&d, "SELECT access FROM \"user\" WHERE grants = ''") == ACCESS_OPERATOR);
+    CHECK(admin_count(&d, "SELECT count(*) FROM token WHERE access = 0 AND deployment_id = 0 AND "
+                          "node_id = 0 AND kind = 0") == 1);
     CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE digest = ''") == 1);
     database_fini(&d);
 }

@@ -84,7 +84,8 @@ TEST(a_file_that_was_moved_away_is_noticed_without_a_batch)
     place_fini(&p);
 }
 
-/* A store as the first version left it: its migration, the note of it, one noderole. */
+/* A store as the first version left it: its migration, the note of it, a noderole, a user and what
+ * he shows. */
 static void go_back_to_first_version(struct place *p)
 {
     char note[4096];
@@ -105,6 +106,8 @@ static void go_back_to_first_version(struct place *p)
     sql(p, note);
     sql(p, "INSERT INTO noderole SELECT 7,1,1,1, 1,2,3, 4,5, 0,1,1,0, 0,0,0,0, 1,1, '','','','',"
            "'{\"a\":1}','{\"b\":2}',''");
+    sql(p, "INSERT INTO \"user\" VALUES (1,1,1,1, 'ann','',0,0, '','','')");
+    sql(p, "INSERT INTO token VALUES (1,1,1,1, 1,'ci','aa',0)");
     sql(p,
         "UPDATE leadership SET epoch = 3, turn = 9, digest = '0123456789abcdef0123456789abcdef'");
 }
@@ -126,6 +129,14 @@ TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
                              NULL) == SQLITE_OK &&
           sqlite3_step(s) == SQLITE_ROW);
     CHECK(strcmp((const char *)sqlite3_column_text(s, 0), "{\"a\":1}{\"b\":2}") == 0);
+    sqlite3_finalize(s);
+    CHECK(sqlite3_prepare_v2(db,
+                             "SELECT u.access, u.grants || t.access || t.deployment_id || "
+                             "t.node_id || t.kind FROM \"user\" u, token t",
+                             -1, &s, NULL) == SQLITE_OK &&
+          sqlite3_step(s) == SQLITE_ROW);
+    CHECK(sqlite3_column_int(s, 0) == ACCESS_OPERATOR);
+    CHECK(strcmp((const char *)sqlite3_column_text(s, 1), "0000") == 0);
     sqlite3_finalize(s);
     CHECK(sqlite3_close(db) == SQLITE_OK);
     place_fini(&p);

@@ -341,6 +341,96 @@ TEST(what_changes_nothing_leaves_no_event)
     world_fini(&w);
 }
 
+TEST(a_create_that_finds_what_it_was_to_make_leaves_no_event)
+{
+    struct world w;
+    world_init(&w);
+    const struct command registers = CMD(NODE_CREATE, node_create, .name = STR("n1.example.com"),
+                                         .hint = STR("{\"admin_macs\":[\"52:54:00:00:00:01\"]}"));
+    const int64_t node = done(&w, registers);
+    forget(&w);
+    CHECK(done(&w, registers) == node);
+    heard(&w, "");
+    world_fini(&w);
+}
+
+/* ---- many at once ---- */
+
+static struct command batch_of(struct world *w, const struct command *parts, uint32_t count)
+{
+    struct buf b = buf_in(&w->arena);
+    for (uint32_t i = 0; i < count; i++)
+        command_encode(&parts[i], &b);
+    return CMD(BATCH, batch, .commands = buf_str(&b));
+}
+
+static struct command rename_node(int64_t id, const char *description)
+{
+    return CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_DESCRIPTION,
+               .description = str_from(description));
+}
+
+TEST(each_part_of_a_batch_is_told_as_if_it_had_come_alone)
+{
+    struct world w;
+    world_init(&w);
+    const int64_t node = add_node(&w, "n1.example.com");
+    const int64_t group =
+        done(&w, CMD(GROUP_CREATE, group_create, .name = STR("rack"), .category = STR("ui")));
+    forget(&w);
+    struct command parts[] = {rename_node(node, "one"), rename_node(node, "two"),
+                              rename_node(node, "two"),
+                              CMD(GROUP_ADD, group_add, .id = group, .node_id = node),
+                              CMD(NODE_DELETE, node_delete, .id = node)};
+    parts[0].actor = STR("mallory");
+    done(&w, batch_of(&w, parts, 4));
+    heard(&w, "ann node_update node/2 {'description':['','one']}\n"
+              "ann node_update node/2 {'description':['one','two']}\n"
+              "ann group_add group/2 {}\n");
+    done(&w, batch_of(&w, parts + 4, 1));
+    CHECK(w.count == 1 && w.events[0].event.object_id == node);
+    CHECK(str_eq(w.events[0].event.verb, STR("node_delete")));
+    world_fini(&w);
+}
+
+/* The thing did not exist when the batch began. */
+TEST(what_a_batch_makes_and_changes_is_told_in_two_events)
+{
+    struct world w;
+    world_init(&w);
+    const int64_t node = add_node(&w, "n1.example.com");
+    forget(&w);
+    const struct command parts[] = {
+        CMD(NODE_CREATE, node_create, .name = STR("n2.example.com"), .deployment_id = 1),
+        rename_node(node + 1, "words")};
+    CHECK(done(&w, batch_of(&w, parts, 2)) == node + 1);
+    CHECK(w.count == 2 && str_eq(w.events[0].event.verb, STR("node_create")));
+    CHECK(w.events[0].event.object_id == node + 1 && w.events[0].event.n == 0);
+    CHECK(str_eq(w.events[1].event.changes, STR("{\"description\":[\"\",\"words\"]}")));
+    CHECK(w.events[1].event.n == 1 && w.events[1].event.turn == w.events[0].event.turn);
+    world_fini(&w);
+}
+
+/* What came before it in the turn is told all the same. */
+TEST(a_refused_batch_leaves_no_event)
+{
+    struct world w;
+    world_init(&w);
+    const int64_t node = add_node(&w, "n1.example.com");
+    forget(&w);
+    const struct command parts[] = {rename_node(node, "one"), rename_node(4711, "two"),
+                                    rename_node(node, "three")};
+    refused(&w, batch_of(&w, parts, 3));
+    heard(&w, "");
+    submit(&w, rename_node(node, "before"));
+    submit(&w, batch_of(&w, parts, 3));
+    submit(&w, rename_node(node, "after"));
+    run_until_quiet(&w);
+    heard(&w, "ann node_update node/2 {'description':['','before']}\n"
+              "ann node_update node/2 {'description':['before','after']}\n");
+    world_fini(&w);
+}
+
 /* ---- what is not for everybody ---- */
 
 static bool says(const struct world *w, const char *secret)
