@@ -102,7 +102,7 @@ static bool set_caller(CURL *easy, const struct settings *s)
 static bool set_place(CURL *easy, const struct settings *s, const char *url)
 {
     return SET(URL, url) && SET(PATH_AS_IS, 1L) && SET(PROTOCOLS_STR, "http,https") &&
-           SET(NOSIGNAL, 1L) && SET(TCP_KEEPALIVE, 1L) &&
+           SET(TCP_KEEPALIVE, 1L) &&
            /* a proxy of the environment cannot reach what is on this machine */
            (!settings_is_near(s->url) || SET(NOPROXY, "*")) && (!s->ca || SET(CAINFO, s->ca)) &&
            (!s->ca || SET(CAPATH, NULL));

@@ -58,7 +58,8 @@ static bool is_word_of_yaml(struct str text)
 
 static bool is_plain(struct str text)
 {
-    if (text.len == 0 || !char_is_letter(text.at[0]) || text.at[text.len - 1] == ' ')
+    if (text.len == 0 || !(char_is_letter(text.at[0]) || text.at[0] == '_') ||
+        text.at[text.len - 1] == ' ')
         return false;
     for (uint32_t i = 0; i < text.len; i++)
         if (!char_is_letter(text.at[i]) && !char_is_digit(text.at[i]) &&

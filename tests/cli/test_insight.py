@@ -1,5 +1,6 @@
 """What explains: plan, why, snapshots, diff, revert; and the data that the work goes by."""
 import json
+import subprocess
 
 from test_nouns import FAILED, NOT_FOUND, OK, REFUSED, TIMEOUT, node, rows
 from test_work import deployment, ready
@@ -187,3 +188,17 @@ def test_hammers_perform(bench):
     assert answer.status == FAILED and "cannot be told to dance" in answer.out, answer
     kind = json.loads(bench.says("available-hammers", "show", "ssh", "-o", "json"))
     assert kind["name"] == "ssh", kind
+
+
+def test_ansible_is_told_what_there_is(bench):
+    deployment(bench, "in-ansible", "in10.example.com")
+    every = json.loads(bench.says("inventory", "--list"))
+    assert "in10.example.com" in every["in-ansible"]["hosts"], every["in-ansible"]
+    assert json.loads(bench.says("inventory")) == every
+    one = json.loads(bench.says("inventory", "--host", "in10.example.com"))
+    assert one == every["_meta"]["hostvars"]["in10.example.com"] and one["alive"] is True, one
+    assert json.loads(bench.says("inventory", "--host", "nobody.example.com")) == {}
+    bench.write("inventory.sh", f'#!/bin/sh\nexec "{bench.build}/halligan" inventory "$@"\n', 0o755)
+    done = subprocess.run(["ansible-inventory", "-i", "inventory.sh", "--host", "in10.example.com"], cwd=bench.folder,
+                          env=bench.environment(**bench.credentials(), LC_ALL="C.UTF-8"), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and json.loads(done.stdout)["alive"] is True, done

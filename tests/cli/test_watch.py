@@ -70,6 +70,26 @@ def test_a_broken_stream_is_taken_up_where_it_ended(bench):
         assert watcher.text.count("\n") == 3, watcher.text
 
 
+def test_a_list_of_the_daemon_is_shown_again(bench):
+    with Watcher(bench, bench.credentials(), "nodes", "watch", "-q", "--filter", "name~wa-back") as watcher:
+        bench.says("nodes", "create", "name=wa-back1.example.com")
+        watcher.shows("wa-back1.example.com\n")
+        bench.says("nodes", "create", "name=wa-back2.example.com")
+        watcher.shows("wa-back2.example.com\n")
+
+
+def test_what_happens_is_shown_as_it_happens(bench):
+    with Watcher(bench, bench.credentials(), "events", "watch", "-o", "json") as watcher:
+        bench.says("nodes", "create", "name=wa-event.example.com")
+        eventually(lambda: bench.says("nodes", "update", "wa-event.example.com", "description=x") and "\n" in watcher.text,
+                   "an event is heard")
+        events = [json.loads(line) for line in watcher.text.splitlines()]
+        assert any(e["object"] == "node" and e["actor"] == "user admin" for e in events), events
+    made = json.loads(bench.says("events", "list", "-o", "json"))
+    assert any(e["verb"] == "node_create" for e in made), made
+    assert json.loads(bench.says("events", "list", "--limit", "1", "-o", "json")) == made[:1]
+
+
 def test_what_the_server_refuses_ends_the_watching(bench):
     refusal = (404, {}, b'{"message":"there is nothing here","status":404,"code":"not_found"}')
     with OddServer(refusal) as server:
