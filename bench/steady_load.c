@@ -1,7 +1,10 @@
 #define _GNU_SOURCE
-/* steady-load: asks a server for one thing so many times a second, and tells how long that took.
+/* steady-load: asks a server for something so many times a second, and tells how long that took.
  *
- *   steady-load HOST PORT PATH TOKEN RATE SECONDS CONNECTIONS
+ *   steady-load HOST PORT METHOD PATH TOKEN RATE SECONDS CONNECTIONS [FIRST COUNT]
+ *
+ * With FIRST and COUNT a "#" in PATH is each number from FIRST on, COUNT of them, over and over,
+ * each twice: "@" is "false" the first time and "true" the second.
  *
  * A request is due at its time whether or not the ones before it are answered, and its time counts
  * from then: a server that stops for a while cannot hide it behind requests that were never sent.
@@ -31,8 +34,8 @@ struct connection {
 };
 
 static struct connection connections[CONNECTIONS_MAX];
-static char request[4096];
-static size_t request_len;
+static char path[1024], head[2048], rest[1024];
+static int64_t first_number, number_count;
 static uint32_t *taken_us;
 static size_t taken_count, failed;
 
@@ -107,9 +110,28 @@ static struct connection *find_idle(int count)
     return NULL;
 }
 
-static void give(struct connection *c, int64_t due_ns)
+/* The path of that request. */
+static void put_path(char *out, size_t size, size_t asked)
 {
-    if (write(c->fd, request, request_len) != (ssize_t)request_len)
+    const int64_t number = first_number + (int64_t)(asked / 2) % (number_count ? number_count : 1);
+    size_t at = 0;
+    for (const char *c = path; *c && at + 32 < size; c++) {
+        if (number_count && *c == '#')
+            at += (size_t)snprintf(out + at, size - at, "%lld", (long long)number);
+        else if (number_count && *c == '@')
+            at += (size_t)snprintf(out + at, size - at, "%s", asked % 2 ? "true" : "false");
+        else
+            out[at++] = *c;
+    }
+    out[at] = 0;
+}
+
+static void give(struct connection *c, size_t asked, int64_t due_ns)
+{
+    char where[1200], request[4096];
+    put_path(where, sizeof where, asked);
+    const int len = snprintf(request, sizeof request, "%s%s%s", head, where, rest);
+    if (write(c->fd, request, (size_t)len) != len)
         die("write");
     c->is_busy = true;
     c->due_ns = due_ns;
@@ -149,7 +171,7 @@ static size_t load(int count, int64_t rate, int64_t seconds)
             c = find_idle(count);
             if (!c)
                 break;
-            give(c, start + (int64_t)asked * gap);
+            give(c, asked, start + (int64_t)asked * gap);
         }
         if (now - start > (seconds + 60) * 1000000000)
             break;
@@ -165,17 +187,25 @@ static size_t load(int count, int64_t rate, int64_t seconds)
 
 int main(int argc, char **argv)
 {
-    if (argc != 8) {
-        fputs("usage: steady-load HOST PORT PATH TOKEN RATE SECONDS CONNECTIONS\n", stderr);
+    if (argc != 9 && argc != 11) {
+        fputs("usage: steady-load HOST PORT METHOD PATH TOKEN RATE SECONDS CONNECTIONS "
+              "[FIRST COUNT]\n",
+              stderr);
         return 2;
     }
-    const int64_t rate = strtoll(argv[5], NULL, 10), seconds = strtoll(argv[6], NULL, 10);
-    const int count = (int)strtol(argv[7], NULL, 10);
+    const int64_t rate = strtoll(argv[6], NULL, 10), seconds = strtoll(argv[7], NULL, 10);
+    const int count = (int)strtol(argv[8], NULL, 10);
     if (rate < 1 || seconds < 1 || count < 1 || count > CONNECTIONS_MAX)
         die("RATE, SECONDS and CONNECTIONS");
-    request_len = (size_t)snprintf(
-        request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n",
-        argv[3], argv[1], argv[4]);
+    if (argc == 11) {
+        first_number = strtoll(argv[9], NULL, 10);
+        number_count = strtoll(argv[10], NULL, 10);
+    }
+    snprintf(path, sizeof path, "%s", argv[4]);
+    snprintf(head, sizeof head, "%s ", argv[3]);
+    snprintf(rest, sizeof rest,
+             " HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n",
+             argv[1], argv[5]);
     taken_us = calloc((size_t)(rate * seconds) + CONNECTIONS_MAX, sizeof *taken_us);
     if (!taken_us)
         die("memory");

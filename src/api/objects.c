@@ -7,11 +7,35 @@
 
 /* ---- showing ---- */
 
+/* What was seen is one object, and those who let the caller in: if they have not changed since some
+ * earlier turn, nobody has to wait until all that goes on elsewhere is durable. */
+static void see_only(struct call *call, enum table table, int64_t id)
+{
+    const struct {
+        enum table table;
+        int64_t id;
+    } seen[] = {
+        {table, id}, {TABLE_USER, call->caller.user_id}, {TABLE_TOKEN, call->caller.token_id}};
+    int64_t turn, last = 0;
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        if (!seen[i].id)
+            continue;
+        if (!core_last_turn(call->core, seen[i].table, seen[i].id, &turn))
+            return;
+        last = turn > last ? turn : last;
+    }
+    call->seen = last;
+}
+
 enum served serve_show(struct call *call)
 {
+    const struct shape *shape = call->route->resource->shape;
     struct record record;
-    if (resource_find(call, call->route->resource, call->keys[0], &record))
-        reply_record(call, call->route->resource->shape, &record);
+    if (!resource_find(call, call->route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    reply_record(call, shape, &record);
+    if (shape_is_plain(shape))
+        see_only(call, shape->table, record.id);
     return SERVED_REPLY;
 }
 

@@ -74,15 +74,6 @@ uint64_t reply_mask(const struct call *call, const struct shape *shape)
     return !call->wanted && call->wants_extras ? SHAPE_ALL : shape_mask(shape, call->wanted);
 }
 
-/* A tag tells when the record changed, not when something did that is computed from others. */
-static bool can_be_known(const struct shape *shape)
-{
-    for (uint32_t i = 0; i < shape->count; i++)
-        if (shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
-            return false;
-    return true;
-}
-
 void reply_record(struct call *call, const struct shape *shape, const struct record *record)
 {
     struct buf b = buf_in(call->arena);
@@ -92,7 +83,8 @@ void reply_record(struct call *call, const struct shape *shape, const struct rec
     buf_put_c(&tag, '"');
     buf_put_i64(&tag, record->settings.turn); /* every object has it in the same place */
     buf_put_c(&tag, '"');
-    if (call->request->method == HTTP_GET && can_be_known(shape) &&
+    /* A tag tells when the record changed, not when something did that is computed from others. */
+    if (call->request->method == HTTP_GET && shape_is_plain(shape) &&
         str_eq(http_header(call->request, "If-None-Match"), buf_str(&tag)))
         call->reply = (struct reply){.status = 304};
     reply_header(call, "ETag", buf_str(&tag));

@@ -209,6 +209,14 @@ bool shape_wants(const struct json *names, const char *key)
     return false;
 }
 
+bool shape_is_plain(const struct shape *shape)
+{
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
+            return false;
+    return true;
+}
+
 uint64_t shape_mask(const struct shape *shape, const struct json *names)
 {
     uint64_t mask = 0;

@@ -76,6 +76,8 @@ struct shape {
 /* The fields named in an array of texts, as bits; when it is NULL, those of the specification. */
 uint64_t shape_mask(const struct shape *shape, const struct json *names);
 #define SHAPE_ALL UINT64_MAX
+/* Does all of it come from the record itself? */
+bool shape_is_plain(const struct shape *shape);
 /* Is that key among the names, or are there no names? */
 bool shape_wants(const struct json *names, const char *key);
 

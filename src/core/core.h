@@ -137,6 +137,9 @@ struct digest128 core_digest_now(const struct core *c);
 
 /* The record of one object. False when there is none. */
 bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record);
+/* The turn in which it changed last. False when it is not there, or has changed since the last
+ * collect. */
+bool core_last_turn(const struct core *c, enum table table, int64_t id, int64_t *out_turn);
 /* The smallest id above `after` in an object table; 0 = none. */
 int64_t core_next_id(const struct core *c, enum table table, int64_t after);
 uint32_t core_count(const struct core *c, enum table table);

@@ -12,6 +12,17 @@ bool core_record(const struct core *c, enum table table, int64_t id, struct reco
     return ix != 0;
 }
 
+bool core_last_turn(const struct core *c, enum table table, int64_t id, int64_t *out_turn)
+{
+    must(table < TABLE_OBJECTS);
+    const uint32_t ix = id > 0 ? omap_find(&c->tables[table].by_id, (uint64_t)id) : 0;
+    const struct object *o = ix ? pool_at(&c->tables[table].pool, ix) : NULL;
+    if (!o || o->row.flags & ROW_DIRTY)
+        return false;
+    *out_turn = o->turn;
+    return true;
+}
+
 int64_t core_next_id(const struct core *c, enum table table, int64_t after)
 {
     uint64_t id;

@@ -35,6 +35,34 @@ TEST(a_read_is_held_until_what_it_saw_is_durable)
     front_close(f);
 }
 
+/* Whatever goes on elsewhere; a deployment's state comes from elsewhere, a node's fields do not. */
+TEST(one_object_that_did_not_change_is_shown_at_once)
+{
+    struct front *f = furnished();
+    const int64_t id = world_node(f->w, "n1", "system");
+    world_node(f->w, "n2", "system");
+    world_collect(f->w);
+    f->held = 1;
+    STATUS(get(f, "/api/v2/nodes/n1.example.com"), 200);
+    CHECK(get(f, LAB)->answers == 0);
+    CHECK(get(f, "/api/v2/nodes/nix.example.com")->answers == 0);
+    /* Changed, and not even collected; then collected, and not yet durable. */
+    DONE(f->w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_DESCRIPTION,
+                   .description = STR("later")));
+    struct asked *a = get(f, "/api/v2/nodes/n1.example.com");
+    STATUS(get(f, "/api/v2/nodes/n2.example.com"), 200);
+    world_collect(f->w);
+    f->w->turn--;
+    struct asked *b = get(f, "/api/v2/nodes/n1.example.com");
+    CHECK(a->answers == 0 && b->answers == 0);
+    f->w->turn++;
+    f->held = 0;
+    api_durable(f->api, f->w->turn);
+    SAYS(at(f, a, "description"), "'later'");
+    SAYS(at(f, b, "description"), "'later'");
+    front_close(f);
+}
+
 TEST(a_held_read_shows_what_it_saw)
 {
     struct front *f = furnished();
