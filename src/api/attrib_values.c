@@ -1,6 +1,7 @@
 #include "api/attribs.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "model/schema.h"
 
 /* ---- on whom, and what of it ---- */
 
@@ -216,6 +217,24 @@ static void note_written(struct call *call, int64_t id)
     reply_written(call, BUCKET_NOTE);
 }
 
+/* A form can only say texts, and whoever wrote one says "true" for true. A text that the schema
+ * refuses is taken for what it says as JSON where the schema takes that. */
+static void take_as_meant(struct call *call, const struct record *attrib, struct str *value)
+{
+    const struct json *given = json_get(call->params, STR("value"));
+    const struct str name = attrib->attrib.name;
+    struct violations violations = {0};
+    struct json *schema, *meant;
+    uint32_t offset;
+    const char *what;
+    if (given && given->kind == JSON_STRING && attrib->attrib.schema.len &&
+        json_read(call->arena, given->text, &meant, &offset, &what) == OK &&
+        json_read(call->arena, attrib->attrib.schema, &schema, &offset, &what) == OK &&
+        !schema_validate(call->arena, schema, name, given, &violations) &&
+        schema_validate(call->arena, schema, name, meant, &violations))
+        *value = json_write(call->arena, meant);
+}
+
 enum served serve_value_set(struct call *call)
 {
     struct reading r;
@@ -227,6 +246,7 @@ enum served serve_value_set(struct call *call)
                                              .attrib_id = r.attrib.id,
                                              .bucket = BUCKET_USER}};
     intake_read(call, &value_intake, 0, &command);
+    take_as_meant(call, &r.attrib, &command.attrib_set.value);
     const bool is_note = command.attrib_set.bucket == BUCKET_NOTE;
     return object_submit(call, &command, is_note ? note_written : value_written);
 }

@@ -9,15 +9,15 @@
 /* Without the secret. */
 /* clang-format off */
 static const struct shape_field hammer_fields[] = {
-    {"id",                  SHAPE_INT,     SHAPE_AT(hammer.id),             0, NULL},
-    {"node_id",             SHAPE_REF,     SHAPE_AT(hammer.node_id),        0, NULL},
-    {"available_hammer_id", SHAPE_REF,     SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
-    {"priority",            SHAPE_SMALL,   SHAPE_AT(hammer.priority),       0, "0"},
-    {"name",                SHAPE_TEXT,    SHAPE_AT(hammer.name),           0, "null"},
-    {"endpoint",            SHAPE_TEXT,    SHAPE_AT(hammer.endpoint),       0, "null"},
-    {"username",            SHAPE_TEXT,    SHAPE_AT(hammer.username),       0, "null"},
-    {"actions",             SHAPE_ACTIONS, SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
-    {"extra",               SHAPE_OBJECT,  SHAPE_AT(hammer.extra),          0, "{}"},
+    {"id",                  SHAPE_INT,      SHAPE_AT(hammer.id),             0, NULL},
+    {"node_id",             SHAPE_REF,      SHAPE_AT(hammer.node_id),        0, NULL},
+    {"available_hammer_id", SHAPE_REF,      SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
+    {"priority",            SHAPE_SMALL,    SHAPE_AT(hammer.priority),       0, "0"},
+    {"name",                SHAPE_TEXT,     SHAPE_AT(hammer.name),           0, "null"},
+    {"endpoint",            SHAPE_OPTIONAL, SHAPE_AT(hammer.endpoint),       0, "null"},
+    {"username",            SHAPE_TEXT,     SHAPE_AT(hammer.username),       0, "null"},
+    {"actions",             SHAPE_ACTIONS,  SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
+    {"extra",               SHAPE_OBJECT,   SHAPE_AT(hammer.extra),          0, "{}"},
 };
 
 static const struct shape_field hammer_kind_fields[] = {

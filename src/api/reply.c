@@ -161,14 +161,15 @@ void reply_problems(struct call *call, const struct problem *problems)
     set_error(call, status, &b);
 }
 
-/* Digest first: some of those who know it look at the first challenge only. */
+/* Digest first: some of those who know it look at the first challenge only. One realm for both:
+ * others read all challenges as one line, and the realm they answer to is the last one in it. */
 static void challenge(struct call *call, const char *message, bool is_stale)
 {
     reply_error(call, 401, "unauthorized", str_from(message));
     reply_header(
         call, "WWW-Authenticate",
         digests_challenge(call_door(call)->digests, call->arena, call_now_ms(call), is_stale));
-    reply_header(call, "WWW-Authenticate", STR("Basic realm=\"Halligan\""));
+    reply_header(call, "WWW-Authenticate", STR("Basic realm=\"" DIGEST_REALM "\""));
 }
 
 void reply_unauthorized(struct call *call, const char *message)

@@ -38,16 +38,28 @@ static const struct take create_takes[] = {
     TAKES_PASSWORD,
 };
 
-static const struct take update_takes[] = {
-    {.name = "username",
-     .kind = TAKE_TEXT,
-     .at = INTO(user_update.username),
-     .given = GIVEN_USER_USERNAME},
-    {.name = "email", .kind = TAKE_TEXT, .at = INTO(user_update.email), .given = GIVEN_USER_EMAIL},
-    {.name = "is_admin",
-     .kind = TAKE_BOOL,
-     .at = INTO(user_update.is_admin),
-     .given = GIVEN_USER_IS_ADMIN},
+/* clang-format off */
+#define TAKES_UPDATE                                                                               \
+    {.name = "username",                                                                           \
+     .kind = TAKE_TEXT,                                                                            \
+     .at = INTO(user_update.username),                                                             \
+     .given = GIVEN_USER_USERNAME},                                                                \
+    {.name = "email",                                                                              \
+     .kind = TAKE_TEXT,                                                                            \
+     .at = INTO(user_update.email),                                                                \
+     .given = GIVEN_USER_EMAIL},                                                                   \
+    {.name = "is_admin",                                                                           \
+     .kind = TAKE_BOOL,                                                                            \
+     .at = INTO(user_update.is_admin),                                                             \
+     .given = GIVEN_USER_IS_ADMIN}
+/* clang-format on */
+
+static const struct take update_takes[] = {TAKES_UPDATE};
+/* No patch shows or changes a password. */
+static const struct take change_takes[] = {
+    TAKES_UPDATE,
+    {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
+    TAKES_PASSWORD,
 };
 
 /* The HA1 contains the name, so it does not outlive it. */
@@ -82,6 +94,8 @@ static void check_update(struct call *call, struct command *command)
 static const struct intake create = {.kind = COMMAND_USER_CREATE, TAKES(create_takes)};
 static const struct intake update = {
     .kind = COMMAND_USER_UPDATE, TAKES(update_takes), GIVEN_IN(user_update), .check = check_update};
+static const struct intake change = {
+    .kind = COMMAND_USER_UPDATE, TAKES(change_takes), GIVEN_IN(user_update), .check = check_update};
 
 const struct resource resource_users = {
     .shape = &shape_user,
@@ -92,10 +106,11 @@ const struct resource resource_users = {
 
 /* ---- making ---- */
 
-/* What a user of that name gets with this password: its HA1 only if it asked for one. */
-static struct str ha1_of(struct call *call, struct str username, struct str password)
+/* What a user of that name gets with this password: an HA1 only if it asked for one, or had one
+ * and says nothing: those who came by digest know no other way in. */
+static struct str ha1_of(struct call *call, struct str username, struct str password, bool has_one)
 {
-    bool wants_digest = false;
+    bool wants_digest = has_one;
     param_bool(call, "digest", &wants_digest);
     return wants_digest ? digest_ha1(call->arena, str_lower(call->arena, username), password)
                         : STR("");
@@ -115,7 +130,7 @@ static enum served serve_user_create(struct call *call)
     intake_read(call, &create, 0, &command);
     const bool has_password = secret_read(call, &password);
     if (has_password)
-        p->digest_ha1 = ha1_of(call, p->username, password);
+        p->digest_ha1 = ha1_of(call, p->username, password, false);
     if (call->problems)
         return SERVED_REPLY;
     if (has_password) {
@@ -173,15 +188,15 @@ static bool find_to_reset(struct call *call, struct record *out_user)
            may_reset(call, out_user->id);
 }
 
-/* Once it is hashed. `letter` is the token that is used up by it; empty: none. */
+/* Once it is hashed, with what the command changes beside it. `letter` is the token that is used
+ * up by it; empty: none. */
 static enum served set_password(struct call *call, const struct record *user, struct str password,
-                                struct str letter)
+                                struct str letter, struct command *command)
 {
-    struct command command = {.kind = COMMAND_USER_UPDATE};
-    struct user_update_command *p = &command.user_update;
-    *p = (struct user_update_command){.id = user->id,
-                                      .given = GIVEN_USER_PASSWORD_HASH | GIVEN_USER_DIGEST_HA1};
-    p->digest_ha1 = ha1_of(call, user->user.username, password);
+    struct user_update_command *p = &command->user_update;
+    const struct str username = p->given & GIVEN_USER_USERNAME ? p->username : user->user.username;
+    p->given |= GIVEN_USER_PASSWORD_HASH | GIVEN_USER_DIGEST_HA1;
+    p->digest_ha1 = ha1_of(call, username, password, user->user.digest_ha1.len > 0);
     if (call->problems)
         return SERVED_REPLY;
     const enum secret_state state = secret_hash(call, password);
@@ -192,7 +207,29 @@ static enum served set_password(struct call *call, const struct record *user, st
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"), STR("the token was used just now"));
         return SERVED_REPLY;
     }
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, command, object_shown);
+}
+
+/* As any other object is changed, and a new password may come with the rest. */
+static enum served serve_user_update(struct call *call)
+{
+    struct record user;
+    struct command command = {0};
+    struct str password;
+    if (!resource_find(call, &resource_users, call->keys[0], &user) || !object_condition(call) ||
+        !params_read(call, shape_user.type))
+        return SERVED_REPLY;
+    intake_read(call, &change, user.id, &command);
+    if (!json_get(call->params, STR("password")))
+        return object_submit(call, &command, object_shown);
+    if (!may_reset(call, user.id) || !secret_read(call, &password))
+        return SERVED_REPLY;
+    return set_password(call, &user, password, STR(""), &command);
+}
+
+static struct command nothing_else(const struct record *user)
+{
+    return (struct command){.kind = COMMAND_USER_UPDATE, .user_update = {.id = user->id}};
 }
 
 static const struct take reset_takes[] = {
@@ -210,7 +247,8 @@ static enum served serve_reset(struct call *call)
         !params_read(call, shape_user.type) || !param_required(call, "password") ||
         !secret_read(call, &password))
         return SERVED_REPLY;
-    return set_password(call, &user, password, STR(""));
+    struct command command = nothing_else(&user);
+    return set_password(call, &user, password, STR(""), &command);
 }
 
 static enum served serve_start_reset(struct call *call)
@@ -269,7 +307,8 @@ static enum served serve_complete_reset(struct call *call)
     }
     if (!secret_check(call, password))
         return SERVED_REPLY;
-    return set_password(call, &user, password, letter.token);
+    struct command command = nothing_else(&user);
+    return set_password(call, &user, password, letter.token, &command);
 }
 
 /* ---- does digest work? ---- */
@@ -296,7 +335,17 @@ static enum served serve_digest(struct call *call)
 
 static const struct route routes[] = {
     ROUTES_READ("users", resource_users),
-    ROUTES_EDIT("users", resource_users),
+    {.method = HTTP_PUT,
+     .pattern = V "users/:id",
+     .serve = serve_user_update,
+     .resource = &resource_users,
+     .intake = &change,
+     .does = "change it; digest says whether old clients may use a new password"},
+    {.method = HTTP_PATCH,
+     .pattern = V "users/:id",
+     .serve = serve_patch,
+     .resource = &resource_users,
+     .does = "change it by a JSON patch"},
     {.method = HTTP_POST,
      .pattern = V "users",
      .serve = serve_user_create,

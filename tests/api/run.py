@@ -8,7 +8,8 @@ test_*.py here (or those whose names begin with a NAME) and stops it. A store gi
 empty. Prints PASS or FAIL for each; the exit status is 0 when all passed.
 
 A test is given the daemon it names: `daemon` has a few roles of its own, `shipped` has the
-barclamps that come with the program, and a database of its own beside the one given.
+barclamps that come with the program, and a database of its own beside the one given. `fixture` has
+those too, and what the numbered cases of the specification start from (fixture.py).
 """
 import argparse
 import importlib
@@ -21,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
+import fixture  # noqa: E402
 from daemon import SHIPPED, Daemon, another_store  # noqa: E402
 
 
@@ -45,12 +47,14 @@ class Daemons:
 
     def get(self, name):
         if name not in self.started:
-            if name == "shipped":
-                daemon = Daemon(self.build, another_store(self.store, "shipped"), SHIPPED)
-            else:
+            if name == "daemon":
                 daemon = Daemon(self.build, self.store)
+            else:
+                daemon = Daemon(self.build, another_store(self.store, name), SHIPPED)
             self.started[name] = daemon
             daemon.start()
+            if name == "fixture":
+                fixture.prepare(daemon)
         return self.started[name]
 
     def are_gone(self):

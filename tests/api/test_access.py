@@ -9,7 +9,7 @@ def check_unauthorized(answer):
     assert answer.status == 401, answer
     digest, basic_too = answer.headers.get_all("WWW-Authenticate")
     assert digest.startswith('Digest realm="Crowbar", qop="auth", algorithm=MD5, nonce="'), digest
-    assert basic_too == 'Basic realm="Halligan"'
+    assert basic_too == 'Basic realm="Crowbar"'
     assert answer.json()["code"] == "unauthorized"
     assert answer.json()["status"] == 401
 

@@ -239,6 +239,7 @@ def test_case_115_116_hammers(shipped):
     assert hammer["node_id"] == node["id"]
     shown = me.get(f"hammers/{hammer['id']}")
     assert set(shown.json()) == HAMMER and len(HAMMER) == 8
+    assert shown.json()["endpoint"] is None
     assert "hammer.obj" in shown.type, shown.type
     assert "ssh" in names(me.get("hammers"))
 

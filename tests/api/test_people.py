@@ -128,9 +128,12 @@ def test_case_17_both_kinds_verify_the_right_password(daemon):
         assert as_user(daemon, name, "digest-me").get("nodes").status == 200
     assert digest_once(daemon, "old-client", "digest-me") == 200
     assert digest_once(daemon, "new-client", "digest-me") == 401
-    # a new password without `digest` drops it, one with it brings it back
+    # a new password keeps it, `digest` takes it away and brings it back
     assert me.put("users/old-client/reset_password", {"password": "again-me"}).status == 200
-    assert digest_once(daemon, "old-client", "again-me") == 401
+    assert digest_once(daemon, "old-client", "again-me") == 200
+    without = {"password": "not-again", "digest": False}
+    assert me.put("users/old-client/reset_password", without).status == 200
+    assert digest_once(daemon, "old-client", "not-again") == 401
     again = {"password": "once-more", "digest": True}
     assert me.put("users/old-client/reset_password", again).status == 200
     assert digest_once(daemon, "old-client", "once-more") == 200

@@ -1,0 +1,32 @@
+"""What the numbered cases of the specification start from: its users, and an admin node at work.
+
+Those it names: user crowbar and user developer, both let in by digest; the node ADMIN, alive and
+available, with everything that binds itself to the first admin node done. Its networks are missing
+until there are networks.
+"""
+from daemon import eventually
+
+ADMIN = "admin.bddtesting.com"
+USERS = {"crowbar": "crowbar", "developer": "Cr0wbar!"}
+ACTIVE = 0
+
+
+def made(answer):
+    assert answer.status == 200, answer
+    return answer.json()
+
+
+def prepare(daemon):
+    me = daemon.client()
+    for username, password in USERS.items():
+        fields = {"username": username, "password": password, "is_admin": True, "digest": True}
+        made(me.post("users", fields))
+    fields = {"name": ADMIN, "admin": True, "bootenv": "local", "ip": "192.168.124.10/24"}
+    made(me.post("nodes", fields))
+    made(me.put("nodes/admin/commit"))
+    made(me.put("nodes/admin", {"alive": True}))
+
+    def done():
+        return all(n["state"] == ACTIVE for n in me.get("nodes/admin/node_roles").json())
+
+    eventually(done, "the admin node is at work")
