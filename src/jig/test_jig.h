@@ -3,9 +3,10 @@
  * It stands behind port/runner.h for jigs of class "test": it notes each start in its journal
  * before anything else happens, waits as long as the staged data say ("delay", in ms), and
  * succeeds, or fails when they say "fail": true (or a number: so do the attempts up to it), or
- * leaves its work open when they say "async": true, until somebody retries it. Which jig an order is for is not looked at. Orders are
- * only noted when they come; everything is done in test_jig_pump(), which the loop calls, so the
- * turn is never entered from its own order. One thread.
+ * leaves its work open when they say "async": true, until somebody retries it. Which jig an order
+ * is for is not looked at. Orders are only noted when they come; everything is done in
+ * test_jig_pump(), which the loop calls, so the turn is never entered from its own order. One
+ * thread.
  */
 #pragma once
 
