@@ -557,8 +557,7 @@ def test_a_backlog_of_hooks_survives_a_kill_and_a_move_of_its_barclamp(daemon):
     names = [f"n{number}.example.com" for number in range(60)]
     with Shop(daemon, ["{name: burner, jig: noop}"], {"burner": BURN}) as shop:
         me = shop.open()
-        for name in names:
-            add_node(me, name)
+        assert me.post("nodes", [{"name": name} for name in names]).status == 200
         shop.kill()
         left = len(shop.rows("SELECT id FROM outbox"))
         assert left > 0, "the hooks were faster than the requests"
@@ -575,8 +574,8 @@ def test_a_backlog_of_hooks_survives_a_kill_and_a_move_of_its_barclamp(daemon):
 def test_a_stop_does_not_wait_for_hooks(daemon):
     with Shop(daemon, ["{name: burner, jig: noop}"], {"burner": BURN}) as shop:
         me = shop.open()
-        for number in range(60):
-            add_node(me, f"n{number}.example.com")
+        names = [{"name": f"n{number}.example.com"} for number in range(60)]
+        assert me.post("nodes", names).status == 200
         assert shop.stop() == 0
         assert shop.rows("SELECT id FROM outbox"), "there was nothing to wait for"
         assert "unanswered" not in shop.read("stderr"), shop.read("stderr")
