@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/auth.h"
+#include "api/authority.h"
 #include "api/call.h"
 #include "api/flow.h"
 #include "api/metrics.h"
@@ -176,6 +177,8 @@ enum served call_submit(struct call *call, struct command *command,
                         void (*finish)(struct call *call, int64_t id))
 {
     struct api *api = call->api;
+    if (!authority_allows(call, command))
+        return SERVED_REPLY;
     wait_numbered(call, WAITS_OUTCOME);
     call->finish = finish;
     command->request = call->number;
@@ -237,6 +240,8 @@ static enum served serve_once(struct call *call)
         reply_unauthorized(call, "the credentials are not valid any more");
         return SERVED_REPLY;
     }
+    if (!authority_admits(call))
+        return SERVED_REPLY;
     if (!read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
         if (call->problems)
             reply_problems(call, call->problems);
@@ -353,13 +358,18 @@ static bool is_foreign(struct call *call)
     return true;
 }
 
+static bool is_open(const struct call *call)
+{
+    return call->route && call->route->access == ROUTE_OPEN;
+}
+
 static void serve(void *self, struct http_request *request)
 {
     struct call *call = begin(self, request);
     request->context = call;
     if (is_foreign(call)) {
         call_answer(call);
-    } else if (call->route && call->route->access == ROUTE_OPEN) {
+    } else if (is_open(call)) {
         must(call->route->serve(call) == SERVED_REPLY);
         call_answer(call);
     } else {
@@ -378,8 +388,7 @@ static int admit(void *self, struct http_request *request, struct http_answer *o
         return 0;
     struct call *call = begin(self, request);
     bool known = false;
-    const bool refused = is_foreign(call) || (!(call->route && call->route->access == ROUTE_OPEN) &&
-                                              auth_refuses(call, &known));
+    const bool refused = is_foreign(call) || (!is_open(call) && auth_refuses(call, &known));
     if (!refused && known && !call->route)
         refuse_path(call);
     else if (!refused)

@@ -1,8 +1,10 @@
 /* auth.h - who asks (DECISIONS D24).
  *
- * Basic with a user's password, checked outside the loop; digest, for users who have an HA1; or
- * Bearer with a token. A name that does not exist costs as much as a wrong password, and both are
- * answered alike. Whoever guesses too often is not listened to for a while (http/lockout.h).
+ * Basic with a user's password, checked outside the loop; digest, for users who have an HA1; Bearer
+ * with a token of a user or a node; or the cookie of a session, with a header beside it for what
+ * changes something. A login brings name and password in its body. A name that does not exist costs
+ * as much as a wrong password, and both are answered alike. Whoever guesses too often is not
+ * listened to for a while (http/lockout.h).
  */
 #pragma once
 

@@ -36,14 +36,15 @@ struct reply {
     uint32_t header_count;
 };
 
-enum caller_way { BY_PASSWORD, BY_DIGEST, BY_TOKEN };
+enum caller_way { BY_PASSWORD, BY_DIGEST, BY_TOKEN, BY_SESSION };
 
 /* Who asks, and what in the core let them in. */
 struct caller {
     enum caller_way way;
     int64_t user_id;
-    int64_t token_id; /* BY_TOKEN                                     */
-    struct str name;  /* as the user is called                        */
+    int64_t node_id;  /* a machine, and no user                       */
+    int64_t token_id; /* BY_TOKEN, BY_SESSION                         */
+    struct str name;  /* as the user, or the node, is called          */
     struct str hash;  /* of the token, of the password, or the HA1    */
     struct str actor; /* for commands                                 */
 };

@@ -29,6 +29,19 @@ static bool take_word(struct call *call, const struct take *take, uint32_t *out)
     return false;
 }
 
+/* Null, or nothing in it: as if it were not given. */
+static bool take_access(struct call *call, const char *name, uint32_t *out)
+{
+    struct str word;
+    if (!param_text(call, name, &word) || word.len == 0)
+        return false;
+    *out = access_find(word);
+    if (*out == ACCESS_NONE)
+        call_refuse(call, PROBLEM_BAD_VALUE, str_from(name),
+                    SAY(call, str_from(name), STR(" must be viewer, operator or admin")));
+    return *out != ACCESS_NONE;
+}
+
 /* Where a mask says what is given, null has a meaning; elsewhere it is the same as nothing. */
 static bool take_ref(struct call *call, const struct take *take, bool has_mask, int64_t *out)
 {
@@ -56,6 +69,7 @@ static bool take_one(struct call *call, const struct take *take, bool has_mask, 
     case TAKE_INT: return param_number(call, take->name, 0, INT64_MAX, at);
     case TAKE_TIME: return param_time(call, take->name, at);
     case TAKE_WORD: return take_word(call, take, at);
+    case TAKE_ACCESS: return take_access(call, take->name, at);
     case TAKE_REF: break;
     }
     impossible("a kind of parameter outside the enum");

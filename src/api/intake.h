@@ -11,15 +11,16 @@
 #include "api/params.h"
 
 enum take_kind {
-    TAKE_TEXT,  /* text; null is an empty one                        */
-    TAKE_BOOL,  /* bool                                              */
-    TAKE_DOC,   /* canonical JSON of an object                       */
-    TAKE_VALUE, /* canonical JSON of anything                        */
-    TAKE_SMALL, /* uint32                                            */
-    TAKE_INT,   /* int64, not negative                               */
-    TAKE_TIME,  /* milliseconds since 1970; null counts as not given */
-    TAKE_REF,   /* id of another object, by its name or id           */
-    TAKE_WORD,  /* uint32: which of some words it is                 */
+    TAKE_TEXT,   /* text; null is an empty one                        */
+    TAKE_BOOL,   /* bool                                              */
+    TAKE_DOC,    /* canonical JSON of an object                       */
+    TAKE_VALUE,  /* canonical JSON of anything                        */
+    TAKE_SMALL,  /* uint32                                            */
+    TAKE_INT,    /* int64, not negative                               */
+    TAKE_TIME,   /* milliseconds since 1970; null counts as not given */
+    TAKE_REF,    /* id of another object, by its name or id           */
+    TAKE_WORD,   /* uint32: which of some words it is                 */
+    TAKE_ACCESS, /* uint32: an enum access by its name              */
 };
 
 struct take {

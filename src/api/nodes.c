@@ -5,6 +5,7 @@
 #include "api/hammers.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/tokens.h"
 
 /* clang-format off */
 static const struct shape_field node_fields[] = {
@@ -241,6 +242,21 @@ static const struct route routes[] = {
      .intake = &power_intake,
      .form = FORM_FREE,
      .does = "order a power action"},
+    {.method = HTTP_POST,
+     .pattern = V "nodes/:id/token",
+     .serve = serve_node_token,
+     .resource = &resource_tokens,
+     .within = &resource_nodes,
+     .intake = &node_token_intake,
+     .does = "make a token for the node itself, told in this answer only; older ones go, unless "
+             "keep=true"},
+    {.method = HTTP_DELETE,
+     .pattern = V "nodes/:id/token",
+     .serve = serve_node_token_delete,
+     .resource = &resource_tokens,
+     .within = &resource_nodes,
+     .form = FORM_MESSAGE,
+     .does = "take its tokens away"},
     {.method = HTTP_GET,
      .pattern = V "nodes/:id/node_roles/:id",
      .serve = serve_show_on_node,

@@ -81,6 +81,8 @@ static const char *schema_of(enum shape_kind kind)
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "
                "committed, active, error\"}";
     case SHAPE_OPTIONAL:
+    case SHAPE_ACCESS:
+    case SHAPE_TOKEN_KIND:
     case SHAPE_UNUSABLE:
     case SHAPE_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";
     case SHAPE_ANY:
@@ -143,6 +145,7 @@ static void put_schemas(struct page *p)
 static const char *taken_as(enum take_kind kind)
 {
     switch (kind) {
+    case TAKE_ACCESS: return "{\"type\":\"string\",\"enum\":[\"viewer\",\"operator\",\"admin\"]}";
     case TAKE_TEXT: return "{\"type\":\"string\"}";
     case TAKE_BOOL: return "{\"type\":\"boolean\"}";
     case TAKE_DOC: return "{\"type\":\"object\"}";
@@ -343,7 +346,7 @@ static void put_operation(struct page *p, const struct route *route, uint32_t ke
     key(p, STR("operationId"));
     json_write_string(&p->b, operation_id(a, route));
     text(p, "summary", route->does);
-    if (route->access == ROUTE_OPEN)
+    if (route->access == ROUTE_OPEN || route->access == ROUTE_LOGIN)
         raw(p, "security", "[]");
     put_parameters(p, route, keys);
     put_body(p, route);

@@ -21,6 +21,7 @@
     X(probes)                                                                                      \
     X(roles)                                                                                       \
     X(runs)                                                                                        \
+    X(session)                                                                                     \
     X(snapshots)                                                                                   \
     X(test_nodes)                                                                                  \
     X(status)                                                                                      \

@@ -16,6 +16,7 @@ enum route_access {
     ROUTE_GUARDED, /* whoever is let in                                      */
     ROUTE_NODE,    /* also a node, where the first key of the path is itself */
     ROUTE_OPEN,    /* anybody                                                */
+    ROUTE_LOGIN,   /* whose body says who comes, with a password             */
 };
 
 /* What a good answer is. */

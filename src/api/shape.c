@@ -81,6 +81,11 @@ static struct shape_value leading_number(struct str text)
                : (struct shape_value){.kind = VALUE_NULL};
 }
 
+static struct str access_text(uint32_t access)
+{
+    return access < ACCESS_COUNT ? str_from(access_name((enum access)access)) : STR("");
+}
+
 struct shape_value shape_value(const struct shape_field *f, const struct core *core,
                                const struct record *record, struct arena *a)
 {
@@ -108,6 +113,10 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_NODE_ERROR:
         return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
     case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
+    case SHAPE_ACCESS: return text_or_null(access_text(*(const uint32_t *)at));
+    case SHAPE_TOKEN_KIND:
+        return text_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
+                                                                   : STR("bearer"));
     case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
     case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
     case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));

@@ -30,6 +30,8 @@ enum shape_kind {
     SHAPE_ANY,            /* document; an empty one is null               */
     SHAPE_DEFAULT,        /* document; an empty one is {"value":null}     */
     SHAPE_LEADING,        /* the whole number a text begins with, or null */
+    SHAPE_ACCESS,         /* enum access by its name, none is null        */
+    SHAPE_TOKEN_KIND,     /* enum token_kind by its name                  */
     SHAPE_HAS,            /* text that is not shown: true unless it is empty */
     /* From here on computed from other records, too. */
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */

@@ -1,3 +1,6 @@
+#include "api/tokens.h"
+
+#include "api/authority.h"
 #include "api/reply.h"
 #include "api/route.h"
 #include "http/credentials.h"
@@ -5,10 +8,14 @@
 /* Without the hash. */
 /* clang-format off */
 static const struct shape_field token_fields[] = {
-    {"id",         SHAPE_INT,  SHAPE_AT(token.id),         0, NULL},
-    {"name",       SHAPE_TEXT, SHAPE_AT(token.name),       0, NULL},
-    {"user_id",    SHAPE_REF,  SHAPE_AT(token.user_id),    0, NULL},
-    {"expires_at", SHAPE_TIME, SHAPE_AT(token.expires_at), 0, NULL},
+    {"id",            SHAPE_INT,        SHAPE_AT(token.id),            0, NULL},
+    {"name",          SHAPE_TEXT,       SHAPE_AT(token.name),          0, NULL},
+    {"user_id",       SHAPE_REF,        SHAPE_AT(token.user_id),       0, NULL},
+    {"expires_at",    SHAPE_TIME,       SHAPE_AT(token.expires_at),    0, NULL},
+    {"kind",          SHAPE_TOKEN_KIND, SHAPE_AT(token.kind),          0, NULL},
+    {"access",        SHAPE_ACCESS,     SHAPE_AT(token.access),        0, NULL},
+    {"deployment_id", SHAPE_REF,        SHAPE_AT(token.deployment_id), 0, NULL},
+    {"node_id",       SHAPE_REF,        SHAPE_AT(token.node_id),       0, NULL},
     SHAPE_TIMES(token)
 };
 /* clang-format on */
@@ -20,10 +27,13 @@ const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_B
 
 /* ---- making and unmaking ---- */
 
+/* Found by its hash: it may have been made by a part of a batch. */
 static void token_told(struct call *call, int64_t id)
 {
     struct record record;
-    if (!call->core || !core_record(call->core, TABLE_TOKEN, id, &record)) {
+    const struct str hash = credentials_token_hash(call->arena, call->secret);
+    id = call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0;
+    if (!id || !core_record(call->core, TABLE_TOKEN, id, &record)) {
         reply_message(call, shape_token.type, STR("it was made, and deleted since"));
         return;
     }
@@ -39,63 +49,197 @@ static void token_told(struct call *call, int64_t id)
     call->reply.body = buf_str(&b);
 }
 
-static const struct take create_takes[] = {
-    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name), .is_required = true},
-    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
-};
-
-static void check_create(struct call *call, struct command *command)
+/* When it ends, if it does. */
+static void check_expiry(struct call *call)
 {
     int64_t expires;
-    (void)command;
     if (param_time(call, "expires_at", &expires) && expires == 0)
         call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
                     STR("expires_at must lie in the future; leave it out for a token that never "
                         "expires"));
 }
 
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name), .is_required = true},
+    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
+    {.name = "access", .kind = TAKE_ACCESS, .at = INTO(token_create.access)},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(token_create.deployment_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+};
+
+/* More than its maker may do it could not do anyway, and should not seem to. */
+static void check_create(struct call *call, struct command *command)
+{
+    const struct token_create_command *p = &command->token_create;
+    check_expiry(call);
+    if (p->access > authority_level(call, p->deployment_id))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
+                    STR("access must not be more than you have yourself"));
+}
+
 static const struct intake create = {
     .kind = COMMAND_TOKEN_CREATE, TAKES(create_takes), .check = check_create};
+
+static void put_secret(struct call *call, struct token_create_command *p)
+{
+    call->secret = credentials_token_new(call->arena);
+    p->hash = credentials_token_hash(call->arena, call->secret);
+}
 
 static enum served serve_token_create(struct call *call)
 {
     struct command command = {0};
-    struct token_create_command *p = &command.token_create;
     if (!params_read(call, shape_token.type))
         return SERVED_REPLY;
     intake_read(call, &create, 0, &command);
-    call->secret = credentials_token_new(call->arena);
-    p->user_id = call->caller.user_id;
-    p->hash = credentials_token_hash(call->arena, call->secret);
+    put_secret(call, &command.token_create);
+    command.token_create.user_id = call->caller.user_id;
     return object_submit(call, &command, token_told);
+}
+
+/* One's own, or anybody's for an admin; what others have does not exist for anybody else. */
+static bool find_token(struct call *call, struct record *out_token)
+{
+    if (!resource_find(call, &resource_tokens, call->keys[0], out_token))
+        return false;
+    if (out_token->token.user_id == call->caller.user_id || authority_is_admin(call))
+        return true;
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                SAY(call, STR("there is no token of yours with id "), call->keys[0]));
+    return false;
+}
+
+static enum served serve_token_show(struct call *call)
+{
+    struct record record;
+    if (find_token(call, &record))
+        reply_record(call, &shape_token, &record);
+    return SERVED_REPLY;
 }
 
 static enum served serve_token_delete(struct call *call)
 {
     struct record record;
-    const bool found = resource_find(call, &resource_tokens, call->keys[0], &record);
-    if (found && record.token.user_id != call->caller.user_id)
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    SAY(call, STR("there is no token of yours with id "), call->keys[0]));
-    if (call->problems || !object_condition(call))
+    if (!find_token(call, &record) || !object_condition(call))
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_TOKEN_DELETE, .token_delete = {.id = record.id}};
     return object_submit(call, &command, object_gone);
 }
 
-/* ---- the caller's own ---- */
+/* ---- lists ---- */
 
-static bool is_own(const struct choice *choice, struct call *call, const struct record *record)
+static bool is_of_owner(const struct choice *choice, struct call *call, const struct record *record)
 {
-    must(call->caller.user_id == choice->owner_id);
+    (void)call;
     return record->token.user_id == choice->owner_id;
+}
+
+/* ?user=NAME and ?all=true are for admins. False after a refusal. */
+static bool choose_owner(struct call *call, struct choice *choice)
+{
+    struct str name, all;
+    struct record user;
+    const bool has_user = http_query(call->request, STR("user"), &name);
+    const bool has_all = http_query(call->request, STR("all"), &all) && str_eq(all, STR("true"));
+    if ((has_user || has_all) && !authority_is_admin(call)) {
+        authority_refuse(call, STR("only an admin sees the tokens of others"));
+        return false;
+    }
+    if (has_user && !resource_find(call, &resource_users, name, &user))
+        return false;
+    if (has_user)
+        choice->owner_id = user.id;
+    if (has_all && !has_user)
+        choice->keeps = NULL;
+    return true;
 }
 
 static enum served serve_tokens(struct call *call)
 {
-    return reply_choice(call, &(struct choice){.resource = &resource_tokens,
-                                               .keeps = is_own,
-                                               .owner_id = call->caller.user_id});
+    static const char *const own[] = {"user", "all", NULL};
+    struct choice choice = {.resource = &resource_tokens,
+                            .keeps = is_of_owner,
+                            .owner_id = call->caller.user_id,
+                            .passes = own};
+    return choose_owner(call, &choice) ? reply_choice(call, &choice) : SERVED_REPLY;
+}
+
+/* ---- of nodes ---- */
+
+static const struct take node_token_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name)},
+    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
+    {.name = "keep", .kind = TAKE_BOOL, .is_aside = true},
+};
+
+static void check_node_token(struct call *call, struct command *command)
+{
+    check_expiry(call);
+    if (command->token_create.name.len == 0)
+        command->token_create.name = STR("node");
+}
+
+const struct intake node_token_intake = {
+    .kind = COMMAND_TOKEN_CREATE, TAKES(node_token_takes), .check = check_node_token};
+
+/* Those the node has; how many. */
+static uint32_t put_deletes(const struct call *call, int64_t node_id, struct buf *parts)
+{
+    struct record token;
+    uint32_t count = 0;
+    for (int64_t id = core_next_id(call->core, TABLE_TOKEN, 0); id;
+         id = core_next_id(call->core, TABLE_TOKEN, id)) {
+        if (!core_record(call->core, TABLE_TOKEN, id, &token) || token.token.node_id != node_id)
+            continue;
+        const struct command command = {
+            .kind = COMMAND_TOKEN_DELETE, .if_turn = IF_THERE, .token_delete = {.id = id}};
+        command_encode(&command, parts);
+        count++;
+    }
+    return count;
+}
+
+enum served serve_node_token(struct call *call)
+{
+    struct command command = {0}, batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    struct record node;
+    bool keep = false;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node) ||
+        !params_read(call, shape_token.type))
+        return SERVED_REPLY;
+    intake_read(call, &node_token_intake, 0, &command);
+    param_bool(call, "keep", &keep);
+    put_secret(call, &command.token_create);
+    command.token_create.node_id = node.id;
+    if (!keep)
+        put_deletes(call, node.id, &parts);
+    command_encode(&command, &parts);
+    batch.batch.commands = buf_str(&parts);
+    return object_submit(call, &batch, token_told);
+}
+
+static void tokens_gone(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_message(call, shape_token.type, STR("the node has no token any more"));
+}
+
+enum served serve_node_token_delete(struct call *call)
+{
+    struct command batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    struct record node;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    if (put_deletes(call, node.id, &parts) == 0)
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("token"),
+                    SAY(call, STR("node "), node.node.name, STR(" has no token")));
+    batch.batch.commands = buf_str(&parts);
+    return object_submit(call, &batch, tokens_gone);
 }
 
 /* ---- routes ---- */
@@ -106,13 +250,18 @@ static const struct route routes[] = {
      .serve = serve_tokens,
      .resource = &resource_tokens,
      .form = FORM_LIST,
-     .does = "list your own"},
+     .does = "list your own; an admin those of ?user=, or ?all=true"},
     {.method = HTTP_POST,
      .pattern = V "tokens",
      .serve = serve_token_create,
      .resource = &resource_tokens,
      .intake = &create,
      .does = "make one for yourself; its text is told in this answer only"},
+    {.method = HTTP_GET,
+     .pattern = V "tokens/:id",
+     .serve = serve_token_show,
+     .resource = &resource_tokens,
+     .does = "show one"},
     {.method = HTTP_DELETE,
      .pattern = V "tokens/:id",
      .serve = serve_token_delete,

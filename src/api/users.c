@@ -3,6 +3,7 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "api/secrets.h"
+#include "api/session.h"
 #include "http/door.h"
 
 /* ---- users as objects ---- */
@@ -16,12 +17,14 @@ static const struct shape_field user_fields[] = {
     {"is_admin",  SHAPE_BOOL, SHAPE_AT(user.is_admin),   0, NULL},
     {"is_locked", SHAPE_BOOL, SHAPE_AT(user.is_locked),  0, NULL},
     SHAPE_TIMES(user)
+    {"access",    SHAPE_ACCESS, SHAPE_AT(user.access),   0, NULL},
+    {"grants",    SHAPE_OBJECT, SHAPE_AT(user.grants),   0, NULL},
     {"digest",    SHAPE_HAS,  SHAPE_AT(user.digest_ha1), 0, NULL},
 };
 /* clang-format on */
 
 static const struct shape shape_user = {
-    .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 1};
+    .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 3};
 
 /* What a new password comes with. */
 #define TAKES_PASSWORD                                                                             \
@@ -34,6 +37,8 @@ static const struct take create_takes[] = {
     {.name = "username", .kind = TAKE_TEXT, .at = INTO(user_create.username), .is_required = true},
     {.name = "email", .kind = TAKE_TEXT, .at = INTO(user_create.email)},
     {.name = "is_admin", .kind = TAKE_BOOL, .at = INTO(user_create.is_admin)},
+    {.name = "access", .kind = TAKE_ACCESS, .at = INTO(user_create.access)},
+    {.name = "grants", .kind = TAKE_DOC, .at = INTO(user_create.grants)},
     {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
     TAKES_PASSWORD,
 };
@@ -51,7 +56,15 @@ static const struct take create_takes[] = {
     {.name = "is_admin",                                                                           \
      .kind = TAKE_BOOL,                                                                            \
      .at = INTO(user_update.is_admin),                                                             \
-     .given = GIVEN_USER_IS_ADMIN}
+     .given = GIVEN_USER_IS_ADMIN},                                                                \
+    {.name = "access",                                                                             \
+     .kind = TAKE_ACCESS,                                                                          \
+     .at = INTO(user_update.access),                                                               \
+     .given = GIVEN_USER_ACCESS},                                                                  \
+    {.name = "grants",                                                                             \
+     .kind = TAKE_DOC,                                                                             \
+     .at = INTO(user_update.grants),                                                               \
+     .given = GIVEN_USER_GRANTS}
 /* clang-format on */
 
 static const struct take update_takes[] = {TAKES_UPDATE};
@@ -188,10 +201,23 @@ static bool find_to_reset(struct call *call, struct record *out_user)
            may_reset(call, out_user->id);
 }
 
-/* Once it is hashed, with what the command changes beside it. `letter` is the token that is used
- * up by it; empty: none. */
+/* Whoever sits in front of a session of that user has to know the new password, too. */
+static enum served submit_password(struct call *call, struct command *command)
+{
+    struct command batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    command->if_turn = call->if_turn;
+    call->if_turn = 0; /* it is about the user, not about all of it */
+    command_encode(command, &parts);
+    session_end_all(call, command->user_update.id, 0, &parts);
+    batch.batch.commands = buf_str(&parts);
+    return object_submit(call, &batch, object_shown);
+}
+
+/* Once it is hashed, with what the command changes beside it. The key of the letter is used up by
+ * it; NULL: it came without one. */
 static enum served set_password(struct call *call, const struct record *user, struct str password,
-                                struct str letter, struct command *command)
+                                const struct sealed *letter, struct command *command)
 {
     struct user_update_command *p = &command->user_update;
     const struct str username = p->given & GIVEN_USER_USERNAME ? p->username : user->user.username;
@@ -203,11 +229,11 @@ static enum served set_password(struct call *call, const struct record *user, st
     if (state != SECRET_HASHED)
         return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
     p->password_hash = str_from(call->made_hash);
-    if (letter.len && !resets_end(call_door(call)->resets, user->id, letter)) {
+    if (letter && !resets_end(call_door(call)->resets, letter)) {
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"), STR("the token was used just now"));
         return SERVED_REPLY;
     }
-    return object_submit(call, command, object_shown);
+    return submit_password(call, command);
 }
 
 /* As any other object is changed, and a new password may come with the rest. */
@@ -224,7 +250,7 @@ static enum served serve_user_update(struct call *call)
         return object_submit(call, &command, object_shown);
     if (!may_reset(call, user.id) || !secret_read(call, &password))
         return SERVED_REPLY;
-    return set_password(call, &user, password, STR(""), &command);
+    return set_password(call, &user, password, NULL, &command);
 }
 
 static struct command nothing_else(const struct record *user)
@@ -233,7 +259,7 @@ static struct command nothing_else(const struct record *user)
 }
 
 static const struct take reset_takes[] = {
-    {.name = "password", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
+    {.name = "password", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
     TAKES_PASSWORD,
 };
 
@@ -248,7 +274,7 @@ static enum served serve_reset(struct call *call)
         !secret_read(call, &password))
         return SERVED_REPLY;
     struct command command = nothing_else(&user);
-    return set_password(call, &user, password, STR(""), &command);
+    return set_password(call, &user, password, NULL, &command);
 }
 
 static enum served serve_start_reset(struct call *call)
@@ -265,10 +291,10 @@ static enum served serve_start_reset(struct call *call)
 }
 
 static const struct take complete_takes[] = {
-    {.name = "token", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
-    {.name = "decoder", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
-    {.name = "nonce", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
-    {.name = "payload", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
+    {.name = "token", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "decoder", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "nonce", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "payload", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
     {.name = "digest", .kind = TAKE_BOOL, .is_aside = true},
 };
 
@@ -299,8 +325,8 @@ static enum served serve_complete_reset(struct call *call)
         !params_read(call, shape_user.type) || !read_letter(call, &letter))
         return SERVED_REPLY;
     call->request->is_secret = true;
-    if (!resets_open(call_door(call)->resets, call->arena, user.id, &letter, call_now_ms(call),
-                     &password)) {
+    letter.user_id = user.id;
+    if (!resets_open(call_door(call)->resets, call->arena, &letter, call_now_ms(call), &password)) {
         call_refuse(call, PROBLEM_NAME_INVALID, STR("token"),
                     STR("the token is unknown or too old, or the payload was not sealed for it"));
         return SERVED_REPLY;
@@ -308,7 +334,7 @@ static enum served serve_complete_reset(struct call *call)
     if (!secret_check(call, password))
         return SERVED_REPLY;
     struct command command = nothing_else(&user);
-    return set_password(call, &user, password, letter.token, &command);
+    return set_password(call, &user, password, &letter, &command);
 }
 
 /* ---- does digest work? ---- */

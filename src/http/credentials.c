@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 
-enum { HEADER_MAX = 4096, TOKEN_BYTES = 32, DIGEST_BYTES = 32 };
+enum { HEADER_MAX = 4096, COOKIE_MAX = 256, TOKEN_BYTES = 32, DIGEST_BYTES = 32, CSRF_BYTES = 24 };
 
 static const struct str TOKEN_PREFIX = {"hlg_", 4};
 
@@ -101,6 +101,43 @@ struct str credentials_token_hash(struct arena *a, struct str token)
     struct buf b = buf_in(a);
     buf_put_hex(&b, digest, sizeof digest);
     return buf_str(&b);
+}
+
+struct str credentials_cookie(struct str header, struct str name)
+{
+    for (uint32_t at = 0; at < header.len;) {
+        const uint32_t end = str_find(header, ';', at);
+        const struct str pair = trim(str_slice(header, at, end));
+        const uint32_t equals = str_find(pair, '=', 0);
+        const struct str value = str_slice(pair, equals + 1, pair.len);
+        if (str_eq(str_slice(pair, 0, equals), name) && value.len <= COOKIE_MAX &&
+            is_token68(value))
+            return value;
+        at = end + 1;
+    }
+    return STR("");
+}
+
+struct str credentials_csrf(struct arena *a, struct str session)
+{
+    static const char about[] = "a page of this session";
+    uint8_t key[DIGEST_BYTES], hash[CSRF_BYTES];
+    struct sha256 s;
+    sha256_init(&s);
+    sha256_add(&s, about, sizeof about);
+    sha256_add(&s, session.at, session.len);
+    sha256_end(&s, key);
+    must(crypto_generichash(hash, sizeof hash, (const uint8_t *)about, sizeof about, key,
+                            sizeof key) == 0);
+    struct buf b = buf_in(a);
+    buf_put_hex(&b, hash, sizeof hash);
+    sodium_memzero(key, sizeof key);
+    return buf_str(&b);
+}
+
+bool credentials_same(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || sodium_memcmp(a.at, b.at, a.len) == 0);
 }
 
 struct str credentials_token_new(struct arena *a)

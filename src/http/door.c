@@ -11,8 +11,10 @@
 struct door door_open(void)
 {
     must(sodium_init() >= 0);
-    return (struct door){
-        .lockout = lockout_new(), .digests = digests_new(), .resets = resets_new()};
+    return (struct door){.lockout = lockout_new(),
+                         .digests = digests_new(),
+                         .resets = resets_new(),
+                         .idle = idle_new()};
 }
 
 void door_close(struct door *door)
@@ -20,6 +22,7 @@ void door_close(struct door *door)
     lockout_free(door->lockout);
     digests_free(door->digests);
     resets_free(door->resets);
+    idle_free(door->idle);
     *door = (struct door){0};
 }
 

@@ -1,12 +1,14 @@
 /* door.h - what is remembered between requests about those who want in.
  *
  * It holds the tables that outlive a request and not the process: who guessed too often, which
- * answers to a digest challenge were given, which keys for sealed passwords are out. It tells the
- * log who was turned away. It does not know users, nor who may do what once inside.
+ * answers to a digest challenge were given, which keys for sealed passwords are out, which sessions
+ * were used lately. It tells the log who was turned away. It does not know users, nor who may do
+ * what once inside.
  */
 #pragma once
 
 #include "http/digest.h"
+#include "http/idle.h"
 #include "http/lockout.h"
 #include "http/resets.h"
 
@@ -14,6 +16,7 @@ struct door {
     struct lockout *lockout;
     struct digests *digests;
     struct resets *resets;
+    struct idle *idle;
 };
 
 struct door door_open(void);

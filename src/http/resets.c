@@ -67,23 +67,23 @@ static bool decode(struct str text, uint8_t *out_bytes, size_t size)
            got == size;
 }
 
-static const struct reset *find(const struct resets *r, int64_t user_id, struct str token)
+static const struct reset *find(const struct resets *r, const struct sealed *letter)
 {
     uint8_t key[crypto_box_PUBLICKEYBYTES];
-    if (!decode(token, key, sizeof key))
+    if (!decode(letter->token, key, sizeof key))
         return NULL;
     for (uint32_t i = 0; i < RESETS_MAX; i++)
-        if (r->list[i].user_id == user_id &&
+        if (r->list[i].user_id == letter->user_id &&
             sodium_memcmp(r->list[i].public_key, key, sizeof key) == 0)
             return &r->list[i];
     return NULL;
 }
 
-bool resets_open(const struct resets *r, struct arena *a, int64_t user_id,
-                 const struct sealed *letter, int64_t now_ms, struct str *out_text)
+bool resets_open(const struct resets *r, struct arena *a, const struct sealed *letter,
+                 int64_t now_ms, struct str *out_text)
 {
     uint8_t sender[crypto_box_PUBLICKEYBYTES], nonce[crypto_box_NONCEBYTES];
-    const struct reset *reset = find(r, user_id, letter->token);
+    const struct reset *reset = find(r, letter);
     if (!reset || now_ms - reset->made_ms > RESET_MS || now_ms < reset->made_ms ||
         !decode(letter->decoder, sender, sizeof sender) ||
         !decode(letter->nonce, nonce, sizeof nonce))
@@ -101,9 +101,9 @@ bool resets_open(const struct resets *r, struct arena *a, int64_t user_id,
     return true;
 }
 
-bool resets_end(struct resets *r, int64_t user_id, struct str token)
+bool resets_end(struct resets *r, const struct sealed *letter)
 {
-    const struct reset *found = find(r, user_id, token);
+    const struct reset *found = find(r, letter);
     if (!found)
         return false;
     sodium_memzero(&r->list[found - r->list], sizeof *found);

@@ -24,8 +24,9 @@ void resets_free(struct resets *r); /* NULL is fine */
 /* A new public key for this user, in base64. The one before it is void. */
 struct str resets_start(struct resets *r, struct arena *a, int64_t user_id, int64_t now_ms);
 
-/* All in base64. */
+/* A letter; all in base64. */
 struct sealed {
+    int64_t user_id;    /* whom it is about                     */
     struct str token;   /* the public key it was sealed for     */
     struct str decoder; /* the public key of who sealed it      */
     struct str nonce;   /* 24 bytes                             */
@@ -34,7 +35,7 @@ struct sealed {
 
 /* What the letter says, in the arena. False: no key of this user's opens it. The key stays good:
  * the letter may have to be read again. */
-bool resets_open(const struct resets *r, struct arena *a, int64_t user_id,
-                 const struct sealed *letter, int64_t now_ms, struct str *out_text);
-/* The letter was used. False: it was before. */
-bool resets_end(struct resets *r, int64_t user_id, struct str token);
+bool resets_open(const struct resets *r, struct arena *a, const struct sealed *letter,
+                 int64_t now_ms, struct str *out_text);
+/* The letter was used. False: its key was used before. */
+bool resets_end(struct resets *r, const struct sealed *letter);

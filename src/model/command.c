@@ -46,7 +46,11 @@ bool command_is_for_batch(enum command_kind kind)
     case COMMAND_NODEROLE_DELETE:
     case COMMAND_ATTRIB_SET:
     case COMMAND_GROUP_ADD:
-    case COMMAND_GROUP_REMOVE: return true;
+    case COMMAND_GROUP_REMOVE:
+    /* and what belongs to a new password, a login, a new token of a node */
+    case COMMAND_USER_UPDATE:
+    case COMMAND_TOKEN_CREATE:
+    case COMMAND_TOKEN_DELETE: return true;
     default: return false;
     }
 }

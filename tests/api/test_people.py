@@ -394,3 +394,257 @@ def test_keep_alive_and_digest(daemon):
         answer.read()
     connection.close()
     daemon.client().delete("users/digester")
+
+
+# ---- levels, grants and tokens for less ----
+
+
+def bearer(daemon, me, **more):
+    made = me.post("tokens", {"name": "t", **more})
+    assert made.status == 200, made
+    return Client(daemon.url, "Bearer " + made.json()["token"])
+
+
+def forbidden(answer):
+    assert answer.status == 403 and answer.json()["code"] == "forbidden", answer
+    return answer.json()["message"]
+
+
+def furnish(me):
+    """Two deployments side by side, one below the first, a node in each."""
+    ids = {}
+    for name, parent in (("levels-lab", None), ("levels-bench", "levels-lab"), ("levels-yard", None)):
+        body = {"name": name, **({"parent": parent} if parent else {})}
+        ids[name] = me.post("deployments", body).json()["id"]
+        node = {"name": name + ".example.com", "deployment": name}
+        assert me.post("nodes", node).status == 200
+    return ids
+
+
+def clear(me):
+    for name in ("levels-bench", "levels-lab", "levels-yard"):
+        assert me.delete(f"nodes/{name}.example.com").status == 200
+        assert me.delete("deployments/" + name).status == 200
+
+
+def describe(client, node, text="changed"):
+    return client.put(f"nodes/{node}.example.com", {"description": text})
+
+
+def test_viewers_change_only_themselves(daemon):
+    me = daemon.client()
+    furnish(me)
+    make(me, "looker", access="viewer")
+    looker = as_user(daemon, "looker")
+    assert me.get("users/looker?view=full").json()["access"] == "viewer"
+    assert looker.get("nodes").status == 200 and looker.get("users").status == 200
+    assert "operator in deployment levels-lab" in forbidden(describe(looker, "levels-lab"))
+    assert "admin" in forbidden(looker.post("users", {"username": "x", "password": "123456"}))
+    forbidden(looker.post("deployments", {"name": "mine"}))
+    forbidden(looker.put("users/looker", {"username": "boss"}))
+    forbidden(looker.put("users/looker", {"access": "operator"}))
+    forbidden(looker.put("users/admin", {"email": "x@y.org"}))
+    forbidden(looker.put("users/admin/reset_password", {"password": "mine-now"}))
+    forbidden(looker.get("users/admin/start_password_reset"))
+    forbidden(looker.delete("users/admin"))
+    for answer in (looker.delete("users/looker/lock"), looker.post("users/looker/admin")):
+        assert answer.status == 409, answer  # nobody's own
+    forbidden(looker.post("users/admin/lock"))
+    assert looker.put("users/looker", {"email": "looker@b.org"}).status == 200
+    assert looker.put("users/looker/reset_password", {"password": "look-again"}).status == 200
+    looker = as_user(daemon, "looker", "look-again")
+    token = bearer(daemon, looker)
+    assert token.get("nodes").status == 200
+    forbidden(token.put("users/looker/reset_password", {"password": "by-a-token"}))
+    assert me.delete("users/looker").status == 200
+    clear(me)
+
+
+def test_grants_raise_inside_a_deployment_and_below(daemon):
+    me = daemon.client()
+    ids = furnish(me)
+    grants = {str(ids["levels-lab"]): "operator"}
+    made = make(me, "grantee", access="viewer", grants=grants)
+    assert set(made) == FIELDS
+    assert me.get("users/grantee?view=full").json()["grants"] == grants
+    grantee = as_user(daemon, "grantee")
+    assert describe(grantee, "levels-lab").status == 200
+    assert describe(grantee, "levels-bench").status == 200
+    forbidden(describe(grantee, "levels-yard"))
+    forbidden(grantee.post("nodes", {"name": "new.example.com"}))
+    assert grantee.post("deployments", {"name": "levels-new", "parent": "levels-lab"}).status == 200
+    assert grantee.delete("deployments/levels-new").status == 200
+    move = grantee.put("nodes/levels-lab.example.com", {"deployment": "levels-yard"})
+    assert "levels-yard" in forbidden(move)
+    forbidden(grantee.put("nodes/levels-yard.example.com", {"deployment": "levels-lab"}))
+    many = [{"name": f"m{i}.example.com", "deployment": d} for i, d in enumerate(ids)]
+    forbidden(grantee.post("nodes", many))
+    assert me.get("nodes/m0.example.com").status == 404
+    for wrong in ({"99999": "operator"}, {str(ids["levels-lab"]): "admin"}, [1], {"x": "viewer"}):
+        answer = me.put("users/grantee", {"grants": wrong})
+        assert answer.status == 400 and answer.json()["field"] == "grants", answer
+    assert me.put("users/grantee", {"grants": {}}).status == 200
+    forbidden(describe(grantee, "levels-lab"))
+    assert me.delete("users/grantee").status == 200
+    clear(me)
+
+
+def test_tokens_for_less(daemon):
+    me = daemon.client()
+    ids = furnish(me)
+    viewer = bearer(daemon, me, access="viewer")
+    operator = bearer(daemon, me, access="operator")
+    lab = bearer(daemon, me, deployment="levels-lab")
+    forbidden(describe(viewer, "levels-lab"))
+    assert describe(operator, "levels-yard").status == 200
+    forbidden(operator.post("users", {"username": "x", "password": "123456"}))
+    assert describe(lab, "levels-bench").status == 200
+    forbidden(describe(lab, "levels-yard"))
+    forbidden(lab.post("groups", {"name": "everywhere"}))
+    for client in (viewer, operator, lab):  # they stay what they are
+        forbidden(client.post("tokens", {"name": "more"}))
+        forbidden(client.put("users/admin", {"email": "x@y.org"}))
+        assert client.get("nodes").status == 200
+    listed = {t["id"]: t for t in me.get("tokens").json()}
+    assert {t["access"] for t in listed.values()} == {None, "viewer", "operator"}
+    assert ids["levels-lab"] in {t["deployment_id"] for t in listed.values()}
+    make(me, "small", access="viewer")
+    answer = as_user(daemon, "small").post("tokens", {"name": "big", "access": "admin"})
+    assert answer.status == 400 and answer.json()["field"] == "access", answer
+    answer = me.post("tokens", {"name": "odd", "access": "root"})
+    assert answer.status == 400 and answer.json()["field"] == "access", answer
+    assert me.delete("users/small").status == 200
+    clear(me)
+    # a token for a deployment that is gone is gone, too
+    assert lab.get("nodes").status == 401
+
+
+# ---- sessions ----
+
+
+class Browser:
+    """Keeps its cookie, and shows the csrf_token where it has one."""
+
+    def __init__(self, daemon, cookie=None):
+        self.daemon = daemon
+        self.cookie = cookie
+        self.csrf = None
+
+    def ask(self, method, path, body=None, csrf=True, **headers):
+        if self.cookie:
+            headers["Cookie"] = "theme=dark; halligan_session=" + self.cookie
+        if self.csrf and csrf:
+            headers["X-CSRF-Token"] = self.csrf
+        answer = Client(self.daemon.url).ask(method, path, body, headers=headers)
+        set_cookie = answer.headers.get("Set-Cookie")
+        if set_cookie:
+            self.set_cookie = set_cookie
+            self.cookie = re.match("halligan_session=([^;]*)", set_cookie).group(1)
+        return answer
+
+    def login(self, username, password):
+        answer = self.ask("POST", "session", {"username": username, "password": password})
+        if answer.status == 200:
+            self.csrf = answer.json()["csrf_token"]
+        return answer
+
+
+def test_browsers_log_in_and_out(daemon):
+    browser = Browser(daemon)
+    answer = browser.login("admin", daemon.password)
+    assert answer.status == 200, answer
+    told = answer.json()
+    assert set(told) == {"username", "is_admin", "access", "csrf_token", "expires_at"}
+    assert (told["username"], told["is_admin"], told["access"]) == ("admin", True, "admin")
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"):
+        assert "; " + part in browser.set_cookie, browser.set_cookie
+    assert "Secure" not in browser.set_cookie  # this is no TLS
+    assert browser.ask("GET", "session").json() == told
+    assert browser.ask("GET", "nodes").status == 200
+    assert browser.ask("POST", "deployments", {"name": "by-browser"}).status == 200
+    assert browser.ask("DELETE", "deployments/by-browser").status == 200
+    # the cookie is no token, and a token is no cookie
+    assert Client(daemon.url, "Bearer " + browser.cookie).get("nodes").status == 401
+    assert Browser(daemon, daemon.token).ask("GET", "nodes").status == 401
+    cookie = browser.cookie
+    goodbye = browser.ask("DELETE", "session")
+    assert goodbye.status == 200 and browser.cookie == "" and "Max-Age=0" in browser.set_cookie
+    assert Browser(daemon, cookie).ask("GET", "nodes").status == 401
+    assert daemon.client().delete("session").status == 404
+    whoami = daemon.client().get("session").json()
+    assert whoami["username"] == "admin" and whoami["csrf_token"] is None
+
+
+def test_logins_are_refused_like_passwords(daemon):
+    me = daemon.client()
+    make(me, "logger")
+    for username, password in (("logger", "wrong"), ("nobody-here", "pass-word"), ("logger", "")):
+        answer = Browser(daemon).login(username, password)
+        assert answer.status == 401 and "Set-Cookie" not in answer.headers, answer
+    assert {p["field"] for p in Browser(daemon).ask("POST", "session", {}).json()["problems"]} == {
+        "username",
+        "password",
+    }
+    long = Client(daemon.url).post("session", {"username": "x" * 20000, "password": "y"})
+    assert long.status == 413, long
+    form = b"username=logger&password=pass-word"
+    answer = Client(daemon.url).ask(
+        "POST", "session", raw=form, headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
+    assert answer.status == 200, answer
+    me.delete("users/logger")
+
+
+def test_a_header_says_more_than_a_cookie(daemon):
+    me = daemon.client()
+    make(me, "second", access="viewer")
+    browser = Browser(daemon)
+    assert browser.login("second", "pass-word").status == 200
+    both = {"Authorization": me.authorization}
+    assert browser.ask("GET", "session", **both).json()["username"] == "admin"
+    assert browser.ask("GET", "session", Authorization="Bearer nonsense").status == 401
+    # and needs no second secret
+    assert browser.ask("POST", "deployments", {"name": "both"}, csrf=False, **both).status == 200
+    me.delete("deployments/both")
+    me.delete("users/second")
+
+
+def test_a_new_password_ends_all_sessions(daemon):
+    me = daemon.client()
+    make(me, "tabs")
+    browsers = [Browser(daemon) for _ in range(3)]
+    for browser in browsers:
+        assert browser.login("tabs", "pass-word").status == 200
+    assert len(me.get("tokens?user=tabs&kind=session").json()) == 3
+    reset = {"password": "pass-again"}
+    assert browsers[0].ask("PUT", "users/tabs/reset_password", reset).status == 200
+    for browser in browsers:
+        assert browser.ask("GET", "nodes").status == 401
+    assert me.get("tokens?user=tabs").json() == []
+    me.delete("users/tabs")
+
+
+def test_a_user_has_twenty_sessions_at_most(daemon):
+    me = daemon.client()
+    make(me, "busy")
+    first = Browser(daemon)
+    assert first.login("busy", "pass-word").status == 200
+    for _ in range(20):
+        assert Browser(daemon).login("busy", "pass-word").status == 200
+    assert len(me.get("tokens?user=busy").json()) == 20
+    assert first.ask("GET", "nodes").status == 401
+    me.delete("users/busy")
+
+
+def test_logins_and_logouts_are_events(daemon):
+    me = daemon.client()
+    make(me, "witness")
+    browser = Browser(daemon)
+    browser.login("witness", "pass-word")
+    cookie = browser.cookie
+    assert browser.ask("DELETE", "session").status == 200
+    seen = me.get("audit?actor=user%20witness")
+    assert [e["verb"] for e in seen.json()] == ["token_create", "token_delete"], seen
+    assert cookie not in seen.text
+    forbidden(as_user(daemon, "witness").get("audit"))
+    me.delete("users/witness")

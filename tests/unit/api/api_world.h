@@ -412,7 +412,7 @@ static inline const char *front_token(struct front *f, int64_t user_id, int64_t 
 static inline int64_t front_user(struct front *f, const char *name)
 {
     return DONE(f->w, CMD(USER_CREATE, user_create, .username = str_from(name),
-                          .password_hash = secret_hash()));
+                          .is_admin = strcmp(name, "admin") == 0, .password_hash = secret_hash()));
 }
 
 static inline struct front *front_open(void)

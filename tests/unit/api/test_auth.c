@@ -100,6 +100,7 @@ TEST(a_user_deleted_during_the_check_is_unknown)
 {
     struct front *f = front_open();
     struct asked *a = knock(f, ANY, ADMIN);
+    DONE(f->w, CMD(USER_CREATE, user_create, .username = STR("boss"), .is_admin = true));
     DONE(f->w, CMD(USER_DELETE, user_delete, .id = 1));
     check_refused(f, a);
     front_close(f);
@@ -222,7 +223,9 @@ TEST(a_token_is_made_and_told_once)
     struct asked *a = ask(f, HTTP_POST, "/api/v2/tokens", "{'name':'ci'}");
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.token.obj+json; version=2.0");
-    SAYS(keys(a, body_of(a)), "created_at,expires_at,id,name,token,updated_at,user_id");
+    SAYS(
+        keys(a, body_of(a)),
+        "access,created_at,deployment_id,expires_at,id,kind,name,node_id,token,updated_at,user_id");
     SAYS(at(f, a, "expires_at"), "null");
     const struct str secret = json_get(body_of(a), STR("token"))->text;
     const char *bearer = str_z(&a->kept, str_join2(&a->kept, STR("Bearer "), secret));
@@ -230,7 +233,8 @@ TEST(a_token_is_made_and_told_once)
     struct asked *list = get(f, "/api/v2/tokens");
     STATUS(list, 200);
     SAYS(list->type, "application/vnd.crowbar.token.list+json; version=2.0");
-    SAYS(keys(list, body_of(list)->first), "created_at,expires_at,id,name,updated_at,user_id");
+    SAYS(keys(list, body_of(list)->first),
+         "access,created_at,deployment_id,expires_at,id,kind,name,node_id,updated_at,user_id");
     SAYS(column(list, "name"), "t,ci");
     CHECK(!strstr(list->body, str_z(&a->kept, secret)));
     front_close(f);
@@ -281,16 +285,34 @@ TEST(a_new_token_can_be_all_that_is_asked_for)
 TEST(everybody_sees_and_deletes_their_own_tokens_only)
 {
     struct front *f = front_open();
-    const int64_t other = front_user(f, "other");
-    front_token(f, other, 0);
-    SAYS(column(get(f, "/api/v2/tokens"), "id"), "1");
-    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/2", ""), 404, "not_found", "id");
+    f->bearer = front_token(f, front_user(f, "other"), 0);
+    SAYS(column(get(f, "/api/v2/tokens"), "id"), "2");
+    PROBLEM(f, get(f, "/api/v2/tokens?all=true"), 403, "forbidden", "absent");
+    PROBLEM(f, get(f, "/api/v2/tokens?user=admin"), 403, "forbidden", "absent");
+    PROBLEM(f, get(f, "/api/v2/tokens/1"), 404, "not_found", "id");
+    STATUS(get(f, "/api/v2/tokens/2"), 200);
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/1", ""), 404, "not_found", "id");
     PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/9", ""), 404, "not_found", "id");
     PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/tokens/t", ""), 404, "not_found", "id");
-    struct asked *a = ask(f, HTTP_DELETE, "/api/v2/tokens/1", "");
+    struct asked *a = ask(f, HTTP_DELETE, "/api/v2/tokens/2", "");
     STATUS(a, 200);
-    SAYS(a->body, "{\"message\":\"token 1 was deleted\"}");
+    SAYS(a->body, "{\"message\":\"token 2 was deleted\"}");
     check_refused(f, knock(f, ANY, f->bearer));
+    front_close(f);
+}
+
+TEST(an_admin_sees_and_deletes_all_tokens)
+{
+    struct front *f = front_open();
+    front_token(f, front_user(f, "other"), 0);
+    SAYS(column(get(f, "/api/v2/tokens"), "id"), "1");
+    SAYS(column(get(f, "/api/v2/tokens?all=true"), "id"), "1,2");
+    SAYS(column(get(f, "/api/v2/tokens?user=other&limit=5"), "id"), "2");
+    SAYS(column(get(f, "/api/v2/tokens?all=false"), "id"), "1");
+    PROBLEM(f, get(f, "/api/v2/tokens?user=nobody"), 404, "not_found", "id");
+    PROBLEM(f, get(f, "/api/v2/tokens?users=other"), 400, "bad_value", "users");
+    STATUS(ask(f, HTTP_DELETE, "/api/v2/tokens/2", ""), 200);
+    SAYS(column(get(f, "/api/v2/tokens?all=true"), "id"), "1");
     front_close(f);
 }
 

@@ -135,6 +135,7 @@ TEST(a_reload_asks_again_who_may_read)
     struct front *f = furnished();
     f->held = 1;
     struct asked *a = get(f, LAB);
+    DONE(f->w, CMD(USER_CREATE, user_create, .username = STR("boss"), .is_admin = true));
     DONE(f->w,
          CMD(USER_UPDATE, user_update, .id = 1, .given = GIVEN_USER_IS_LOCKED, .is_locked = true));
     api_reloaded(f->api);

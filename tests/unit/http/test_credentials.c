@@ -136,3 +136,40 @@ TEST(new_tokens_are_plain_text_and_never_the_same)
     }
     arena_fini(&arena);
 }
+
+TEST(a_cookie_is_found_among_others)
+{
+    const struct str name = STR("halligan_session");
+    static const struct {
+        const char *header, *value;
+    } table[] = {
+        {"halligan_session=hlg_a-b", "hlg_a-b"},
+        {"a=b; halligan_session=x; c=d", "x"},
+        {"a=b;halligan_session=x", "x"},
+        {"  halligan_session=x  ", "x"},
+        {"halligan_session=; halligan_session=y", "y"}, /* the first says nothing */
+        {"my_halligan_session=x", ""},
+        {"halligan_session", ""},
+        {"halligan_session=", ""},
+        {"halligan_session=\"x\"", ""},
+        {"Halligan_Session=x", ""},
+        {"", ""},
+        {";;;=;", ""},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        CHECK(
+            str_eq(credentials_cookie(str_from(table[i].header), name), str_from(table[i].value)));
+}
+
+TEST(what_a_page_shows_belongs_to_one_session)
+{
+    const struct str one = credentials_csrf(&arena, STR("hlg_one"));
+    CHECK(one.len == 48);
+    CHECK(credentials_same(one, credentials_csrf(&arena, STR("hlg_one"))));
+    CHECK(!credentials_same(one, credentials_csrf(&arena, STR("hlg_two"))));
+    CHECK(!credentials_same(one, str_slice(one, 0, one.len - 1)));
+    CHECK(!credentials_same(one, STR("")) && credentials_same(STR(""), STR("")));
+    /* and it does not tell the hash that is kept of the session */
+    CHECK(!str_eq(str_slice(credentials_token_hash(&arena, STR("hlg_one")), 0, 48), one));
+    arena_fini(&arena);
+}

@@ -285,6 +285,14 @@ static struct sealed seal(struct str token, struct str text)
                            .payload = base64(payload, text.len + crypto_box_MACBYTES)};
 }
 
+static bool open_as(const struct resets *r, int64_t user_id, const struct sealed *letter,
+                    int64_t now, struct str *out_text)
+{
+    struct sealed about = *letter;
+    about.user_id = user_id;
+    return resets_open(r, &arena, &about, now, out_text);
+}
+
 TEST(a_sealed_password_is_opened_for_its_user_within_an_hour_and_once)
 {
     CHECK(sodium_init() >= 0);
@@ -292,12 +300,13 @@ TEST(a_sealed_password_is_opened_for_its_user_within_an_hour_and_once)
     const struct str token = resets_start(r, &arena, 7, NOW);
     struct sealed letter = seal(token, STR("new secret"));
     struct str text;
-    CHECK(!resets_open(r, &arena, 8, &letter, NOW, &text));
-    CHECK(!resets_open(r, &arena, 7, &letter, NOW + RESET_MS + 1, &text));
-    CHECK(resets_open(r, &arena, 7, &letter, NOW + RESET_MS, &text));
+    letter.user_id = 7;
+    CHECK(!open_as(r, 8, &letter, NOW, &text));
+    CHECK(!open_as(r, 7, &letter, NOW + RESET_MS + 1, &text));
+    CHECK(open_as(r, 7, &letter, NOW + RESET_MS, &text));
     CHECK(str_eq(text, STR("new secret")));
-    CHECK(resets_end(r, 7, token) && !resets_end(r, 7, token));
-    CHECK(!resets_open(r, &arena, 7, &letter, NOW, &text));
+    CHECK(resets_end(r, &letter) && !resets_end(r, &letter));
+    CHECK(!open_as(r, 7, &letter, NOW, &text));
     resets_free(r);
     arena_fini(&arena);
 }
@@ -315,15 +324,15 @@ TEST(a_letter_that_was_touched_does_not_open)
         char *changed = arena_copy(&arena, which[part]->at, which[part]->len);
         changed[3] = changed[3] == 'A' ? 'B' : 'A';
         which[part]->at = changed;
-        CHECK(!resets_open(r, &arena, 7, &letter, NOW, &text));
+        CHECK(!open_as(r, 7, &letter, NOW, &text));
         which[part]->len = 3;
-        CHECK(!resets_open(r, &arena, 7, &letter, NOW, &text));
+        CHECK(!open_as(r, 7, &letter, NOW, &text));
         which[part]->len = 0;
-        CHECK(!resets_open(r, &arena, 7, &letter, NOW, &text));
+        CHECK(!open_as(r, 7, &letter, NOW, &text));
     }
-    CHECK(resets_open(r, &arena, 7, &good, NOW, &text));
+    CHECK(open_as(r, 7, &good, NOW, &text));
     resets_start(r, &arena, 7, NOW); /* a new key makes the old one void */
-    CHECK(!resets_open(r, &arena, 7, &good, NOW, &text));
+    CHECK(!open_as(r, 7, &good, NOW, &text));
     resets_free(r);
     arena_fini(&arena);
 }
@@ -337,10 +346,10 @@ TEST(keys_are_bounded_and_the_oldest_goes)
     const struct sealed second = seal(resets_start(r, &arena, 2, NOW + 1), STR("two"));
     for (int64_t i = 3; i <= RESETS_MAX; i++)
         resets_start(r, &arena, i, NOW + i);
-    CHECK(resets_open(r, &arena, 1, &first, NOW + 100, &text));
+    CHECK(open_as(r, 1, &first, NOW + 100, &text));
     resets_start(r, &arena, 1000, NOW + 1000);
-    CHECK(!resets_open(r, &arena, 1, &first, NOW + 1000, &text));
-    CHECK(resets_open(r, &arena, 2, &second, NOW + 1000, &text));
+    CHECK(!open_as(r, 1, &first, NOW + 1000, &text));
+    CHECK(open_as(r, 2, &second, NOW + 1000, &text));
     resets_free(r);
     arena_fini(&arena);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "http/idle.h"
 #include "tests/check.h"
 
 static struct lockout *open_lockout(void)
@@ -160,4 +161,28 @@ TEST(even_lock_outs_are_bounded)
     CHECK(left(l, from("user0", 0), LOCKOUT_ENTRIES) == 0);
     CHECK(left(l, from("user4095", 4095), LOCKOUT_ENTRIES) > 0);
     lockout_free(l);
+}
+
+/* ---- sessions that nobody uses ---- */
+
+TEST(a_session_is_over_after_half_an_hour_without_use)
+{
+    struct idle *idle = idle_new();
+    CHECK(idle_touch(idle, 7, 1000));
+    CHECK(idle_touch(idle, 7, 1000 + IDLE_MS));
+    CHECK(idle_touch(idle, 7, 1000 + 2 * IDLE_MS)); /* each use begins it anew */
+    CHECK(!idle_touch(idle, 7, 1001 + 3 * IDLE_MS));
+    CHECK(!idle_touch(idle, 7, 1001 + 3 * IDLE_MS)); /* and that was that */
+    CHECK(idle_touch(idle, 8, 1001 + 3 * IDLE_MS));
+    idle_free(idle);
+}
+
+TEST(sessions_beyond_the_table_begin_anew)
+{
+    struct idle *idle = idle_new();
+    for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)
+        CHECK(idle_touch(idle, id, id));
+    for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)
+        CHECK(idle_touch(idle, id, 20000));
+    idle_free(idle);
 }

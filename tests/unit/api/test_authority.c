@@ -1,0 +1,509 @@
+/* Goal: nobody has anything done that is not his to do.
+ * Method: every kind of command in the name of every kind of caller, against a table drawn by hand:
+ * what each caller may do inside a deployment (lab), outside of it, everywhere, and to whom. */
+#include "tests/unit/api/api_world.h"
+
+#include "api/authority.h"
+#include "api/call.h"
+
+/* ---- a small house ---- */
+
+/* lab hangs below system, bench below lab, yard beside it; in each a node with a noderole. */
+struct house {
+    struct front *f;
+    struct world *w;
+    int64_t lab, bench, yard;
+    int64_t node[4], noderole[4], drole[4], hammer[4]; /* of system, lab, bench, yard */
+    int64_t run;                                       /* in lab */
+    int64_t group;
+    int64_t admin, oper, viewer, granted; /* users; the last is operator in lab */
+    int64_t admin_token, node_token, other_node_token;
+};
+
+enum { IN_SYSTEM, IN_LAB, IN_BENCH, IN_YARD };
+
+static const char barclamp[] = "{'barclamp':{'name':'house','source_path':'/house'},"
+                               "'jigs':[{'name':'script','class':'script'}],"
+                               "'hammers':[{'name':'ssh','type':'ssh','priority':0}],"
+                               "'roles':[{'name':'r','jig':'script'},{'name':'s','jig':'script'}]}";
+
+static int64_t make_user(struct house *h, const char *name, bool is_admin, enum access access,
+                         const char *grants)
+{
+    return DONE(h->w,
+                CMD(USER_CREATE, user_create, .username = str_from(name), .is_admin = is_admin,
+                    .access = access, .grants = world_json(h->w, grants)));
+}
+
+static int64_t make_token(struct house *h, struct token_create_command p)
+{
+    p.name = STR("t");
+    p.hash = credentials_token_hash(&h->w->arena, credentials_token_new(&h->w->arena));
+    return DONE(h->w, ((struct command){.kind = COMMAND_TOKEN_CREATE, .token_create = p}));
+}
+
+static void furnish(struct house *h, int where, int64_t deployment, const char *node)
+{
+    struct world *w = h->w;
+    uint32_t count;
+    h->node[where] = DONE(w, CMD(NODE_CREATE, node_create, .name = str_from(node),
+                                 .deployment_id = deployment, .alive = true, .available = true));
+    h->noderole[where] = DONE(w, CMD(NODEROLE_BIND, noderole_bind, .node_id = h->node[where],
+                                     .role_id = the_role(w, "r")));
+    h->drole[where] = core_deployment_role(w->core, deployment, the_role(w, "r"));
+    CHECK(h->drole[where] != 0);
+    h->hammer[where] = core_hammers_of(w->core, h->node[where], &w->arena, &count)[0];
+}
+
+static struct house house_open(void)
+{
+    struct house h = {.f = front_open()};
+    struct world *w = h.w = h.f->w;
+    char grants[64];
+    DONE(w, cmd_import(w, barclamp));
+    h.lab = DONE(w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("lab")));
+    h.bench = DONE(
+        w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("bench"), .parent_id = h.lab));
+    h.yard = DONE(w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("yard")));
+    furnish(&h, IN_SYSTEM, SYSTEM, "s.example.com");
+    furnish(&h, IN_LAB, h.lab, "l.example.com");
+    furnish(&h, IN_BENCH, h.bench, "b.example.com");
+    furnish(&h, IN_YARD, h.yard, "y.example.com");
+    DONE(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = h.lab));
+    world_anneal(w);
+    h.run = core_next_id(w->core, TABLE_RUN, 0);
+    CHECK(h.run != 0);
+    h.group = DONE(w, CMD(GROUP_CREATE, group_create, .name = STR("g")));
+    h.admin = 1;
+    h.oper = make_user(&h, "op", false, ACCESS_OPERATOR, "{}");
+    h.viewer = make_user(&h, "view", false, ACCESS_VIEWER, "{}");
+    snprintf(grants, sizeof grants, "{'%lld':'operator'}", (long long)h.lab);
+    h.granted = make_user(&h, "grant", false, ACCESS_VIEWER, grants);
+    h.admin_token = make_token(&h, (struct token_create_command){.user_id = h.admin});
+    h.node_token = make_token(&h, (struct token_create_command){.node_id = h.node[IN_LAB]});
+    h.other_node_token = make_token(&h, (struct token_create_command){.node_id = h.node[IN_YARD]});
+    return h;
+}
+
+/* ---- what may be wanted ---- */
+
+/* Where a wish acts. `OWN`: the caller himself, or his token; `ELSE`: somebody else's. */
+enum where_at { LAB, BENCH, YARD, TOP, ANYWHERE, OWN, ELSE, BOTH, WHERE_COUNT };
+
+struct wish {
+    enum where_at where;
+    struct command command;
+};
+
+enum { WISHES_MAX = 256 };
+
+struct wishes {
+    struct wish list[WISHES_MAX];
+    uint32_t count;
+    bool seen[COMMAND_COUNT];
+};
+
+static void add(struct wishes *all, enum where_at where, struct command command)
+{
+    CHECK(all->count < WISHES_MAX);
+    all->list[all->count++] = (struct wish){where, command};
+    all->seen[command.kind] = true;
+}
+
+#define WISH(where, upper, lower, ...) add(all, where, CMD(upper, lower, __VA_ARGS__))
+
+static void wish_about_deployment(struct wishes *all, enum where_at where, int64_t id)
+{
+    WISH(where, DEPLOYMENT_CREATE, deployment_create, .name = STR("new"), .parent_id = id);
+    WISH(where, DEPLOYMENT_UPDATE, deployment_update, .id = id);
+    WISH(where, DEPLOYMENT_DELETE, deployment_delete, .id = id);
+    WISH(where, DEPLOYMENT_COMMIT, deployment_commit, .id = id);
+    WISH(where, DEPLOYMENT_PROPOSE, deployment_propose, .id = id);
+    WISH(where, DEPLOYMENT_RECALL, deployment_recall, .id = id);
+    WISH(where, DEPLOYMENT_REVERT, deployment_revert, .id = id);
+    WISH(where, DEPLOYMENT_ROLE_CREATE, deployment_role_create, .deployment_id = id);
+    WISH(where, NODE_CREATE, node_create, .name = STR("n.example.com"), .deployment_id = id);
+    WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT, .id = id);
+}
+
+static void wish_about_node(struct wishes *all, enum where_at where, const struct house *h, int at)
+{
+    const int64_t node = h->node[at], noderole = h->noderole[at], drole = h->drole[at];
+    WISH(where, NODE_UPDATE, node_update, .id = node, .given = GIVEN_DESCRIPTION);
+    WISH(where, NODE_DELETE, node_delete, .id = node);
+    WISH(where, NODE_PROPOSE, node_propose, .id = node);
+    WISH(where, NODE_COMMIT, node_commit, .id = node);
+    WISH(where, NODE_REDEPLOY, node_redeploy, .id = node);
+    WISH(where, NODE_DEBUG, node_debug, .id = node);
+    WISH(where, NODE_UNDEBUG, node_undebug, .id = node);
+    WISH(where, NODE_POWER, node_power, .id = node, .action = STR("on"));
+    WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_NODE, .id = node);
+    WISH(where, NODEROLE_BIND, noderole_bind, .node_id = node);
+    WISH(where, NODEROLE_DELETE, noderole_delete, .id = noderole);
+    WISH(where, NODEROLE_PROPOSE, noderole_propose, .id = noderole);
+    WISH(where, NODEROLE_COMMIT, noderole_commit, .id = noderole);
+    WISH(where, NODEROLE_RETRY, noderole_retry, .id = noderole);
+    WISH(where, NODEROLE_DATA, noderole_data, .id = noderole);
+    WISH(where, NODEROLE_ENQUEUE, noderole_enqueue, .id = noderole);
+    WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = noderole);
+    WISH(where, HAMMER_CREATE, hammer_create, .node_id = node);
+    WISH(where, HAMMER_UPDATE, hammer_update, .id = h->hammer[at]);
+    WISH(where, HAMMER_DELETE, hammer_delete, .id = h->hammer[at]);
+    WISH(where, DEPLOYMENT_ROLE_DELETE, deployment_role_delete, .id = drole);
+    WISH(where, DEPLOYMENT_ROLE_PROPOSE, deployment_role_propose, .id = drole);
+    WISH(where, DEPLOYMENT_ROLE_COMMIT, deployment_role_commit, .id = drole);
+    WISH(where, DEPLOYMENT_ROLE_DATA, deployment_role_data, .id = drole);
+    WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT_ROLE, .id = drole);
+    WISH(where, TOKEN_CREATE, token_create, .node_id = node);
+}
+
+static void wish_about_two(struct wishes *all, const struct house *h)
+{
+    WISH(BOTH, NODE_UPDATE, node_update, .id = h->node[IN_LAB], .given = GIVEN_NODE_DEPLOYMENT,
+         .deployment_id = h->yard);
+    WISH(BOTH, NODE_UPDATE, node_update, .id = h->node[IN_YARD], .given = GIVEN_NODE_DEPLOYMENT,
+         .deployment_id = h->lab);
+    WISH(BOTH, NODEROLE_BIND, noderole_bind, .node_id = h->node[IN_LAB], .deployment_id = h->yard);
+    WISH(BOTH, NODEROLE_BIND, noderole_bind, .node_id = h->node[IN_YARD], .deployment_id = h->lab);
+}
+
+/* What has no deployment: those of operators, then those of admins. */
+static void wish_about_all(struct wishes *all, const struct house *h)
+{
+    WISH(ANYWHERE, GROUP_CREATE, group_create, .name = STR("x"));
+    WISH(ANYWHERE, GROUP_UPDATE, group_update, .id = h->group);
+    WISH(ANYWHERE, GROUP_DELETE, group_delete, .id = h->group);
+    WISH(ANYWHERE, GROUP_ADD, group_add, .id = h->group, .node_id = h->node[IN_LAB]);
+    WISH(ANYWHERE, GROUP_REMOVE, group_remove, .id = h->group, .node_id = h->node[IN_LAB]);
+    /* gone by now, or never there */
+    WISH(ANYWHERE, NODE_DELETE, node_delete, .id = 99999);
+    WISH(ANYWHERE, NODEROLE_RETRY, noderole_retry, .id = 99999);
+    WISH(ANYWHERE, RUN_CANCEL, run_cancel, .run_id = 99999);
+    WISH(ELSE, SETTINGS_UPDATE, settings_update, .given = 0);
+    WISH(ELSE, IMPORT, import, .barclamp = STR("{}"));
+    WISH(ELSE, JIG_CREATE, jig_create, .name = STR("j"));
+    WISH(ELSE, JIG_UPDATE, jig_update, .id = 1);
+    WISH(ELSE, ROLE_UPDATE, role_update, .id = the_role(h->w, "r"));
+    WISH(ELSE, ATTRIB_CREATE, attrib_create, .name = STR("a"));
+    WISH(ELSE, ATTRIB_DELETE, attrib_delete, .id = 1);
+    WISH(ELSE, ATTRIB_SET, attrib_set, .target = TABLE_ROLE, .id = the_role(h->w, "r"));
+    WISH(ELSE, USER_CREATE, user_create, .username = STR("u"));
+    WISH(ELSE, USER_DELETE, user_delete, .id = h->admin);
+    WISH(ELSE, TOKEN_DELETE, token_delete, .id = 99999);
+}
+
+static void wish_about_lab(struct wishes *all, const struct house *h)
+{
+    WISH(LAB, SNAPSHOT_UPDATE, snapshot_update, .id = read_head(h->w, "lab").id);
+    WISH(YARD, SNAPSHOT_UPDATE, snapshot_update, .id = read_head(h->w, "yard").id);
+    WISH(LAB, RUN_CANCEL, run_cancel, .run_id = h->run);
+    WISH(LAB, RUN_RESUME, run_resume, .run_id = h->run);
+    WISH(LAB, TOKEN_DELETE, token_delete, .id = h->node_token);
+    WISH(YARD, TOKEN_DELETE, token_delete, .id = h->other_node_token);
+    WISH(TOP, NODE_CREATE, node_create, .name = STR("n.example.com"));
+    WISH(TOP, DEPLOYMENT_CREATE, deployment_create, .name = STR("n"));
+}
+
+/* About people: each user once as himself; `self` is the caller. */
+static void wish_about_people(struct wishes *all, const struct house *h, int64_t self,
+                              int64_t own_token)
+{
+    static const uint32_t own[] = {GIVEN_USER_EMAIL, GIVEN_USER_PASSWORD_HASH,
+                                   GIVEN_USER_DIGEST_HA1, GIVEN_USER_SETTINGS};
+    static const uint32_t rank[] = {GIVEN_USER_USERNAME, GIVEN_USER_IS_ADMIN, GIVEN_USER_IS_LOCKED,
+                                    GIVEN_USER_ACCESS, GIVEN_USER_GRANTS};
+    const int64_t other = self == h->oper ? h->viewer : h->oper;
+    for (uint32_t i = 0; i < sizeof own / sizeof *own; i++) {
+        WISH(OWN, USER_UPDATE, user_update, .id = self, .given = own[i]);
+        WISH(ELSE, USER_UPDATE, user_update, .id = other, .given = own[i]);
+    }
+    for (uint32_t i = 0; i < sizeof rank / sizeof *rank; i++) {
+        WISH(ELSE, USER_UPDATE, user_update, .id = self, .given = rank[i]);
+        WISH(ELSE, USER_UPDATE, user_update, .id = self, .given = rank[i] | GIVEN_USER_EMAIL);
+    }
+    WISH(OWN, TOKEN_CREATE, token_create, .user_id = self);
+    WISH(ELSE, TOKEN_CREATE, token_create, .user_id = other);
+    if (own_token)
+        WISH(OWN, TOKEN_DELETE, token_delete, .id = own_token);
+    if (self != h->admin)
+        WISH(ELSE, TOKEN_DELETE, token_delete, .id = h->admin_token);
+}
+
+/* What nobody says from outside. */
+static const enum command_kind unspeakable[] = {
+    COMMAND_NODEROLE_COMPUTED, COMMAND_RUN_BEGUN, COMMAND_RUN_DONE, COMMAND_RUN_STOPPED,
+    COMMAND_OUTBOX_DONE,       COMMAND_ANNEAL,    COMMAND_TICK,     COMMAND_NODE_BOOT_SERVED,
+    COMMAND_OUTBOX_BEGUN,
+};
+
+static void wish_everything(struct wishes *all, const struct house *h, int64_t self, int64_t token)
+{
+    wish_about_deployment(all, LAB, h->lab);
+    wish_about_deployment(all, BENCH, h->bench);
+    wish_about_deployment(all, YARD, h->yard);
+    wish_about_deployment(all, TOP, SYSTEM);
+    wish_about_node(all, LAB, h, IN_LAB);
+    wish_about_node(all, BENCH, h, IN_BENCH);
+    wish_about_node(all, YARD, h, IN_YARD);
+    wish_about_node(all, TOP, h, IN_SYSTEM);
+    wish_about_two(all, h);
+    wish_about_lab(all, h);
+    wish_about_all(all, h);
+    wish_about_people(all, h, self, token);
+}
+
+/* ---- who wants it ---- */
+
+static bool allows(struct house *h, struct caller caller, const struct command *command)
+{
+    struct arena arena = {0};
+    struct call call = {.arena = &arena, .core = h->w->core, .caller = caller};
+    const bool allowed = authority_allows(&call, command);
+    CHECK(allowed == (call.reply.status == 0));
+    CHECK(allowed || call.reply.status == 403);
+    arena_fini(&arena);
+    return allowed;
+}
+
+/* May a caller do what acts there? A letter for each: L B Y T A O E 2 as in enum where_at. */
+static void check_caller(struct house *h, struct caller caller, const char *may, const char *name)
+{
+    static const char letters[WHERE_COUNT + 1] = "LBYTAOE2";
+    struct wishes *all = calloc(1, sizeof *all);
+    CHECK(all != NULL);
+    wish_everything(all, h, caller.user_id, caller.token_id);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct wish *wish = &all->list[i];
+        const bool wanted = strchr(may, letters[wish->where]) != NULL;
+        if (allows(h, caller, &wish->command) != wanted)
+            world_fail(HERE, "%s: %s (%c) is %s", name, command_name(wish->command.kind),
+                       letters[wish->where], wanted ? "refused" : "allowed");
+    }
+    for (uint32_t i = 0; i < sizeof unspeakable / sizeof *unspeakable; i++) {
+        const struct command command = {.kind = unspeakable[i]};
+        CHECK(!allows(h, caller, &command));
+        all->seen[unspeakable[i]] = true;
+    }
+    all->seen[COMMAND_BATCH] = true; /* has a test of its own */
+    for (int kind = 0; kind < COMMAND_COUNT; kind++)
+        if (!all->seen[kind])
+            world_fail(HERE, "nobody asked about %s", command_name((enum command_kind)kind));
+    free(all);
+}
+
+/* ---- the tables ---- */
+
+TEST(users_do_what_their_level_says)
+{
+    struct house h = house_open();
+    const struct {
+        int64_t user;
+        const char *may, *name;
+    } table[] = {
+        /* clang-format off */
+        {h.admin,    "LBYTAOE2", "admin"},
+        {h.oper, "LBYTAO2",  "operator"},
+        {h.viewer,   "O",        "viewer"},
+        {h.granted,  "LBO",      "viewer who is operator in lab"},
+        {0,          "",         "nobody"},
+        {99999,      "",         "somebody who is gone"},
+        /* clang-format on */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        check_caller(&h, (struct caller){.user_id = table[i].user}, table[i].may, table[i].name);
+    front_close(h.f);
+}
+
+TEST(tokens_do_at_most_what_they_are_for)
+{
+    struct house h = house_open();
+    const struct {
+        int64_t user;
+        enum access access;
+        bool in_lab;
+        const char *may, *name;
+    } table[] = {
+        /* clang-format off */
+        {h.admin,    ACCESS_NONE,     false, "LBYTAOE2", "admin"},
+        {h.admin,    ACCESS_ADMIN,    false, "LBYTAOE2", "admin as admin"},
+        {h.admin,    ACCESS_OPERATOR, false, "LBYTA2",   "admin as operator"},
+        {h.admin,    ACCESS_VIEWER,   false, "",         "admin as viewer"},
+        {h.admin,    ACCESS_NONE,     true,  "LB",       "admin in lab"},
+        {h.admin,    ACCESS_ADMIN,    true,  "LB",       "admin as admin in lab"},
+        {h.admin,    ACCESS_OPERATOR, true,  "LB",       "admin as operator in lab"},
+        {h.admin,    ACCESS_VIEWER,   true,  "",         "admin as viewer in lab"},
+        {h.oper, ACCESS_NONE,     false, "LBYTAO2",  "operator"},
+        {h.oper, ACCESS_ADMIN,    false, "LBYTA2",   "operator as admin"},
+        {h.oper, ACCESS_VIEWER,   false, "",         "operator as viewer"},
+        {h.oper, ACCESS_NONE,     true,  "LB",       "operator in lab"},
+        {h.viewer,   ACCESS_NONE,     false, "O",        "viewer"},
+        {h.viewer,   ACCESS_ADMIN,    false, "",         "viewer as admin"},
+        {h.viewer,   ACCESS_OPERATOR, true,  "",         "viewer as operator in lab"},
+        {h.granted,  ACCESS_NONE,     false, "LBO",      "granted"},
+        {h.granted,  ACCESS_OPERATOR, true,  "LB",       "granted as operator in lab"},
+        {h.granted,  ACCESS_VIEWER,   false, "",         "granted as viewer"},
+        /* clang-format on */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const int64_t token = make_token(
+            &h, (struct token_create_command){.user_id = table[i].user,
+                                              .access = table[i].access,
+                                              .deployment_id = table[i].in_lab ? h.lab : 0});
+        const struct caller caller = {.way = BY_TOKEN, .user_id = table[i].user, .token_id = token};
+        check_caller(&h, caller, table[i].may, table[i].name);
+    }
+    front_close(h.f);
+}
+
+TEST(a_session_is_its_user)
+{
+    struct house h = house_open();
+    const int64_t token =
+        make_token(&h, (struct token_create_command){.user_id = h.viewer, .kind = TOKEN_SESSION});
+    check_caller(&h, (struct caller){.way = BY_SESSION, .user_id = h.viewer, .token_id = token},
+                 "O", "viewer in a browser");
+    front_close(h.f);
+}
+
+/* ---- nodes (X13) ---- */
+
+static struct caller node_caller(const struct house *h)
+{
+    return (struct caller){.way = BY_TOKEN, .node_id = h->node[IN_LAB], .token_id = h->node_token};
+}
+
+TEST(x13_a_node_has_nothing_done_by_any_command_but_its_own_update)
+{
+    struct house h = house_open();
+    check_caller(&h, node_caller(&h), "", "node");
+    front_close(h.f);
+}
+
+static bool node_says(struct house *h, int where, uint32_t given, const char *bootenv)
+{
+    const struct command command = CMD(NODE_UPDATE, node_update, .id = h->node[where],
+                                       .given = given, .bootenv = str_from(bootenv), .alive = true);
+    return allows(h, node_caller(h), &command);
+}
+
+TEST(x13_a_node_says_only_how_it_boots)
+{
+    struct house h = house_open();
+    const uint32_t own = GIVEN_NODE_ALIVE | GIVEN_NODE_BOOT_ID | GIVEN_NODE_ENVIRONMENT;
+    CHECK(node_says(&h, IN_LAB, GIVEN_NODE_ALIVE, ""));
+    CHECK(node_says(&h, IN_LAB, own | GIVEN_NODE_BOOT_GENERATION, ""));
+    CHECK(!node_says(&h, IN_YARD, GIVEN_NODE_ALIVE, ""));
+    for (uint32_t bit = 1; bit <= GIVEN_NODE_BOOT_GENERATION; bit <<= 1) {
+        const bool is_own = bit & (own | GIVEN_NODE_BOOT_GENERATION);
+        const bool is_bootenv = bit == GIVEN_NODE_BOOTENV;
+        if (!is_bootenv && node_says(&h, IN_LAB, bit, "") != is_own)
+            world_fail(HERE, "a node and the field with bit %u", bit);
+        if (!is_bootenv && node_says(&h, IN_LAB, bit | GIVEN_NODE_ALIVE, "") != is_own)
+            world_fail(HERE, "a node and the field with bit %u beside its own", bit);
+    }
+    front_close(h.f);
+}
+
+TEST(x13_a_node_leaves_its_bootenv_or_makes_it_local_in_a_generation)
+{
+    struct house h = house_open();
+    const uint32_t env = GIVEN_NODE_BOOTENV, generation = GIVEN_NODE_BOOT_GENERATION;
+    CHECK(node_says(&h, IN_LAB, env, "sledgehammer")); /* what it is */
+    CHECK(!node_says(&h, IN_LAB, env, "local"));
+    CHECK(node_says(&h, IN_LAB, env | generation, "local"));
+    CHECK(!node_says(&h, IN_LAB, env | generation, "debian-12-install"));
+    CHECK(!node_says(&h, IN_LAB, env, ""));
+    CHECK(!node_says(&h, IN_YARD, env | generation, "local"));
+    front_close(h.f);
+}
+
+/* ---- batches ---- */
+
+static struct command batch_of(struct house *h, const struct command *parts, uint32_t count)
+{
+    struct buf b = buf_in(&h->w->arena);
+    for (uint32_t i = 0; i < count; i++)
+        command_encode(&parts[i], &b);
+    return CMD(BATCH, batch, .commands = buf_str(&b));
+}
+
+TEST(a_batch_takes_what_each_of_its_parts_takes)
+{
+    struct house h = house_open();
+    const struct caller granted = {.user_id = h.granted}, admin = {.user_id = h.admin};
+    const struct command parts[] = {
+        CMD(NODE_COMMIT, node_commit, .id = h.node[IN_LAB]),
+        CMD(NODE_COMMIT, node_commit, .id = h.node[IN_BENCH]),
+        CMD(NODE_COMMIT, node_commit, .id = h.node[IN_YARD]),
+    };
+    struct command batch = batch_of(&h, parts, 2);
+    CHECK(allows(&h, granted, &batch) && allows(&h, admin, &batch));
+    CHECK(!allows(&h, node_caller(&h), &batch));
+    batch = batch_of(&h, parts, 3);
+    CHECK(!allows(&h, granted, &batch) && allows(&h, admin, &batch));
+    const struct command tick = {.kind = COMMAND_TICK};
+    batch = batch_of(&h, &tick, 1);
+    CHECK(!allows(&h, admin, &batch));
+    const struct command nested = batch_of(&h, &batch, 1);
+    CHECK(!allows(&h, admin, &nested));
+    const struct command torn =
+        CMD(BATCH, batch, .commands = str_slice(batch.batch.commands, 0, 3));
+    CHECK(!allows(&h, admin, &torn));
+    front_close(h.f);
+}
+
+/* ---- what is said to those who are refused ---- */
+
+TEST(a_refusal_says_what_it_takes_and_where)
+{
+    struct house h = house_open();
+    h.f->bearer = front_token(h.f, h.granted, 0);
+    struct asked *a = ask(h.f, HTTP_PUT, "/api/v2/nodes/y.example.com/commit", "");
+    PROBLEM(h.f, a, 403, "forbidden", "absent");
+    SAYS(at(h.f, a, "message"),
+         "'this takes an operator in deployment yard; you are viewer there'");
+    STATUS(ask(h.f, HTTP_PUT, "/api/v2/nodes/l.example.com/commit", ""), 200);
+    a = ask(h.f, HTTP_PUT, "/api/v2/jigs/test", "{'description':'x'}");
+    SAYS(at(h.f, a, "message"), "'this takes an admin; you are viewer'");
+    front_close(h.f);
+}
+
+TEST(a_node_reads_about_itself_and_nothing_else)
+{
+    struct house h = house_open();
+    struct front *f = h.f;
+    const struct str secret = credentials_token_new(&h.w->arena);
+    DONE(h.w, CMD(TOKEN_CREATE, token_create, .node_id = h.node[IN_LAB], .name = STR("n"),
+                  .hash = credentials_token_hash(&h.w->arena, secret)));
+    f->bearer = str_z(&h.w->arena, str_join2(&h.w->arena, STR("Bearer "), secret));
+    static const char *const own[] = {
+        "/api/v2/nodes/l.example.com", "/api/v2/nodes/l.example.com/node_roles",
+        "/api/v2/nodes/l.example.com/power", "/api/v2/nodes/l.example.com/node_roles/r",
+        "/api/v2/nodes/L.example.com?view=full"};
+    static const char *const others[] = {"/api/v2/nodes",
+                                         "/api/v2/nodes/y.example.com",
+                                         "/api/v2/nodes/y.example.com/node_roles",
+                                         "/api/v2/nodes/nix.example.com",
+                                         "/api/v2/nodes/sample",
+                                         "/api/v2/deployments",
+                                         "/api/v2/deployments/lab",
+                                         "/api/v2/users",
+                                         "/api/v2/users/admin",
+                                         "/api/v2/tokens",
+                                         "/api/v2/session",
+                                         "/api/v2/digest",
+                                         "/api/openapi.json",
+                                         "/api/v2/roles/r"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        STATUS(get(f, own[i]), 200);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        PROBLEM(f, get(f, others[i]), 403, "forbidden", "absent");
+    STATUS(ask(f, HTTP_PUT, "/api/v2/nodes/l.example.com", "{'alive':false}"), 200);
+    PROBLEM(f, ask(f, HTTP_PUT, "/api/v2/nodes/l.example.com", "{'alive':true,'name':'x.y.z'}"),
+            403, "forbidden", "absent");
+    PROBLEM(f, ask(f, HTTP_PATCH, "/api/v2/nodes/l.example.com", "[]"), 403, "forbidden", "absent");
+    PROBLEM(f, ask(f, HTTP_DELETE, "/api/v2/nodes/l.example.com", ""), 403, "forbidden", "absent");
+    PROBLEM(f, ask(f, HTTP_POST, "/api/v2/nodes/l.example.com/token", "{}"), 403, "forbidden",
+            "absent");
+    front_close(f);
+}
