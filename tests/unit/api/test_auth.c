@@ -23,7 +23,7 @@ static void check_refused(struct front *f, struct asked *a)
 {
     front_wait(f, a);
     PROBLEM(f, a, 401, "unauthorized", "absent");
-    SAID(a, "WWW-Authenticate: Basic realm=\"Halligan\"");
+    SAID(a, "WWW-Authenticate: Basic realm=\"Crowbar\"");
 }
 
 TEST(without_credentials_nothing_is_told)
