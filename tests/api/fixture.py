@@ -1,8 +1,9 @@
 """What the numbered cases of the specification start from: its users, and an admin node at work.
 
 Those it names: user crowbar and user developer, both let in by digest; the node ADMIN, alive and
-available, with everything that binds itself to the first admin node done. Its networks are missing
-until there are networks.
+available, with everything that binds itself to the first admin node done, and the server that test
+roles require. Its networks are missing until there are networks. Tests that break something do it
+in a deployment of their own, so that the system deployment stays in order.
 """
 from daemon import eventually
 
@@ -23,6 +24,7 @@ def prepare(daemon):
         made(me.post("users", fields))
     fields = {"name": ADMIN, "admin": True, "bootenv": "local", "ip": "192.168.124.10/24"}
     made(me.post("nodes", fields))
+    made(me.post("node_roles", {"node": ADMIN, "role": "test-server"}))
     made(me.put("nodes/admin/commit"))
     made(me.put("nodes/admin", {"alive": True}))
 

@@ -152,15 +152,15 @@ def test_bind_commit_alive_until_everything_is_active(fixture):
     assert moved["deployment_id"] == home["id"], moved
     bound = me.bind(me.find("roles", "test-client"), node)
     assert bound["state"] == PROPOSED and bound["deployment_id"] == home["id"], bound
-    marker = me.find("attribs", "test-marker")
-    assert me.get_attrib("deployments", home, marker)["value"] == "none"
-    assert me.set_attrib("deployments", home, marker, "seen")["value"] == "seen"
+    delay = me.find("attribs", "test-delay")
+    assert me.get_attrib("deployments", home, delay)["value"] == 0
+    assert me.set_attrib("deployments", home, delay, 1)["value"] == 1
     assert me.tell("deployments", home, "commit")["state"] == 1
     assert me.tell("nodes", node, "commit")["available"] is True
     assert me.update("nodes", node, alive=True)["alive"] is True
     becomes(lambda: me.find("node_roles", bound["id"]), state=ACTIVE)
     assert becomes(lambda: me.find("deployments", "ocb-home"), state=2)["id"] == home["id"]
-    assert me.get_attrib("deployments", home, marker)["value"] == "seen"
+    assert me.get_attrib("nodes", node, delay)["value"] == 1
     names = [n["name"] for n in me.must("GET", f"deployments/{home['id']}/nodes")]
     assert "ocb1.bddtesting.com" in names
     noderoles = me.must("GET", f"nodes/{node['id']}/node_roles")
