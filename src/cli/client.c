@@ -1,24 +1,26 @@
 #include "cli/client.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/buf.h"
+#include "cli/web.h"
 #include "sys/clock.h"
 
 enum { BODY_SIZE_MAX = 1 << 30, RETRY_MS_MAX = 30 * 1000 };
 
 struct client {
     struct settings settings;
+    const struct web *web;
     CURL *easy;
     char why[CURL_ERROR_SIZE];
 };
 
 /* One exchange. */
 struct exchange {
+    const struct web *web;
     CURL *easy;
     struct buf body;
     int64_t retry_after_ms; /* -1: it did not say */
@@ -45,10 +47,10 @@ static bool header_is(struct str line, const char *name, struct str *out_value)
     return true;
 }
 
-static long status_of(CURL *easy)
+static long status_of(const struct web *web, CURL *easy)
 {
     long status = 0;
-    ignore(curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status), "0 will do");
+    ignore(web->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status), "0 will do");
     return status;
 }
 
@@ -63,7 +65,8 @@ static size_t take_header(char *at, size_t size, size_t count, void *self)
     if (header_is(line, "Content-Length", &value) && str_parse_i64(value, &number) &&
         number < BODY_SIZE_MAX)
         buf_room(&x->body, (uint32_t)number);
-    if (x->listener && (line.at[0] == '\r' || line.at[0] == '\n') && status_of(x->easy) == 200) {
+    if (x->listener && (line.at[0] == '\r' || line.at[0] == '\n') &&
+        status_of(x->web, x->easy) == 200) {
         x->is_heard = true;
         x->is_enough = !x->listener->opened(x->listener->self);
     }
@@ -87,9 +90,9 @@ static size_t take_body(char *at, size_t size, size_t count, void *self)
 
 /* ---- what goes ---- */
 
-#define SET(OPTION, value) (curl_easy_setopt(easy, CURLOPT_##OPTION, value) == CURLE_OK)
+#define SET(OPTION, value) (web->easy_setopt(easy, CURLOPT_##OPTION, value) == CURLE_OK)
 
-static bool set_caller(CURL *easy, const struct settings *s)
+static bool set_caller(const struct web *web, CURL *easy, const struct settings *s)
 {
     if (s->token)
         return SET(HTTPAUTH, (long)CURLAUTH_BEARER) && SET(XOAUTH2_BEARER, s->token);
@@ -99,7 +102,7 @@ static bool set_caller(CURL *easy, const struct settings *s)
            SET(PASSWORD, s->password);
 }
 
-static bool set_place(CURL *easy, const struct settings *s, const char *url)
+static bool set_place(const struct web *web, CURL *easy, const struct settings *s, const char *url)
 {
     return SET(URL, url) && SET(PATH_AS_IS, 1L) && SET(PROTOCOLS_STR, "http,https") &&
            SET(TCP_KEEPALIVE, 1L) &&
@@ -108,7 +111,7 @@ static bool set_place(CURL *easy, const struct settings *s, const char *url)
            (!s->ca || SET(CAPATH, NULL));
 }
 
-static bool set_method(CURL *easy, const struct client_call *call)
+static bool set_method(const struct web *web, CURL *easy, const struct client_call *call)
 {
     const bool is_get = strcmp(call->method, "GET") == 0;
     if (is_get)
@@ -119,24 +122,26 @@ static bool set_method(CURL *easy, const struct client_call *call)
            SET(POSTFIELDS, call->body.len ? call->body.at : "");
 }
 
-static bool add(struct curl_slist **list, const char *name, const char *value)
+static bool add(const struct web *web, struct curl_slist **list, const char *name,
+                const char *value)
 {
     char line[4096];
     if (snprintf(line, sizeof line, "%s: %s", name, value) >= (int)sizeof line)
         return false;
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    struct curl_slist *longer = web->slist_append(*list, line);
     if (longer)
         *list = longer;
     return longer;
 }
 
-static bool add_headers(struct curl_slist **list, const struct client_call *call, bool is_stream)
+static bool add_headers(const struct web *web, struct curl_slist **list,
+                        const struct client_call *call, bool is_stream)
 {
-    return add(list, "Accept", is_stream ? "text/event-stream" : "application/json") &&
-           (!call->body.len || add(list, "Content-Type", "application/json")) &&
-           (!call->attributes || add(list, "x-return-attributes", call->attributes)) &&
-           (!call->last_event || add(list, "Last-Event-ID", call->last_event)) &&
-           add(list, "Expect", "");
+    return add(web, list, "Accept", is_stream ? "text/event-stream" : "application/json") &&
+           (!call->body.len || add(web, list, "Content-Type", "application/json")) &&
+           (!call->attributes || add(web, list, "x-return-attributes", call->attributes)) &&
+           (!call->last_event || add(web, list, "Last-Event-ID", call->last_event)) &&
+           add(web, list, "Expect", "");
 }
 
 static const char *url_of(struct arena *a, const struct settings *s, const char *path)
@@ -147,13 +152,15 @@ static const char *url_of(struct arena *a, const struct settings *s, const char 
 static bool set_up(struct client *client, const struct client_call *call, struct exchange *x,
                    struct arena *a, int64_t left_ms)
 {
+    const struct web *web = client->web;
     CURL *easy = client->easy;
     const struct settings *s = &client->settings;
-    curl_easy_reset(easy); /* keeps the connection */
+    web->easy_reset(easy); /* keeps the connection */
     client->why[0] = 0;
-    return SET(ERRORBUFFER, client->why) && set_place(easy, s, url_of(a, s, call->path)) &&
-           set_caller(easy, s) && set_method(easy, call) && SET(HEADERFUNCTION, take_header) &&
-           SET(HEADERDATA, x) && SET(WRITEFUNCTION, take_body) && SET(WRITEDATA, x) &&
+    return SET(ERRORBUFFER, client->why) && set_place(web, easy, s, url_of(a, s, call->path)) &&
+           set_caller(web, easy, s) && set_method(web, easy, call) &&
+           SET(HEADERFUNCTION, take_header) && SET(HEADERDATA, x) &&
+           SET(WRITEFUNCTION, take_body) && SET(WRITEDATA, x) &&
            SET(CONNECTTIMEOUT_MS, (long)CLIENT_CONNECT_MS) &&
            SET(TIMEOUT_MS, x->listener ? 0L : (long)left_ms);
 }
@@ -164,7 +171,7 @@ static const char *trouble_of(struct client *client, const struct exchange *x, C
                               struct arena *a)
 {
     struct buf b = buf_in(a);
-    const char *why = client->why[0] ? client->why : curl_easy_strerror(code);
+    const char *why = client->why[0] ? client->why : client->web->easy_strerror(code);
     if (x->is_too_large)
         why = "the answer is larger than anything we asked for";
     buf_put_z(&b, client->settings.url);
@@ -179,12 +186,13 @@ static err exchange(struct client *client, const struct client_call *call, struc
     struct arena *a = x->body.arena;
     struct curl_slist *headers = NULL;
     CURLcode code = CURLE_OUT_OF_MEMORY;
+    const struct web *web = client->web;
     CURL *easy = client->easy;
-    if (set_up(client, call, x, a, left_ms) && add_headers(&headers, call, x->listener) &&
+    if (set_up(client, call, x, a, left_ms) && add_headers(web, &headers, call, x->listener) &&
         SET(HTTPHEADER, headers))
-        code = curl_easy_perform(easy);
-    curl_slist_free_all(headers);
-    *out = (struct client_answer){.status = (int)status_of(easy), .body = buf_str(&x->body)};
+        code = web->easy_perform(easy);
+    web->slist_free_all(headers);
+    *out = (struct client_answer){.status = (int)status_of(web, easy), .body = buf_str(&x->body)};
     if (code == CURLE_OK || x->is_heard)
         return OK;
     out->trouble = trouble_of(client, x, code, a);
@@ -202,7 +210,8 @@ err client_ask(struct client *client, const struct client_call *call, struct are
 {
     const int64_t end = sys_mono_ms() + CLIENT_TOTAL_MS;
     for (;;) {
-        struct exchange x = {.easy = client->easy, .body = buf_in(a), .retry_after_ms = -1};
+        struct exchange x = {
+            .web = client->web, .easy = client->easy, .body = buf_in(a), .retry_after_ms = -1};
         const int64_t left = end - sys_mono_ms();
         const err e = exchange(client, call, &x, left > 1 ? left : 1, out_answer);
         const bool may_repeat = e == OK && out_answer->status == 503 && x.retry_after_ms >= 0 &&
@@ -218,23 +227,23 @@ err client_follow(struct client *client, const struct client_call *call,
                   const struct client_listener *listener, struct arena *a,
                   struct client_answer *out_answer)
 {
-    struct exchange x = {.easy = client->easy, .body = buf_in(a), .listener = listener};
+    struct exchange x = {
+        .web = client->web, .easy = client->easy, .body = buf_in(a), .listener = listener};
     return exchange(client, call, &x, 0, out_answer);
 }
 
-struct client *client_open(const struct settings *settings)
+struct client *client_open(const struct settings *settings, char *why, size_t why_size)
 {
-    static bool is_awake;
-    if (!is_awake && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return NULL;
-    is_awake = true;
-    struct client *client = calloc(1, sizeof *client);
-    CURL *easy = client ? curl_easy_init() : NULL;
+    const struct web *web = web_open(why, why_size);
+    struct client *client = web ? calloc(1, sizeof *client) : NULL;
+    CURL *easy = client ? web->easy_init() : NULL;
     if (!easy) {
+        if (web)
+            snprintf(why, why_size, "libcurl refuses to work");
         free(client);
         return NULL;
     }
-    *client = (struct client){.settings = *settings, .easy = easy};
+    *client = (struct client){.settings = *settings, .web = web, .easy = easy};
     return client;
 }
 
@@ -242,6 +251,6 @@ void client_close(struct client *client)
 {
     if (!client)
         return;
-    curl_easy_cleanup(client->easy);
+    client->web->easy_cleanup(client->easy);
     free(client);
 }

@@ -3,7 +3,7 @@
  * One connection that is kept, one call at a time. Nothing is known here of nouns, nor of what an
  * answer means. A call that changes something is never made twice: only a GET that meets a 503 with
  * Retry-After is repeated, until CLIENT_TOTAL_MS are over. Redirects are not followed, so that
- * credentials go nowhere else. libcurl wakes up with the first client_open.
+ * credentials go nowhere else. libcurl is fetched by the first client_open.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "cli/settings.h"
 
-enum { CLIENT_TOTAL_MS = 120 * 1000, CLIENT_CONNECT_MS = 10 * 1000 };
+enum { CLIENT_TOTAL_MS = 120 * 1000, CLIENT_CONNECT_MS = 10 * 1000, CLIENT_WHY_SIZE = 256 };
 
 struct client;
 
@@ -40,8 +40,9 @@ struct client_listener {
     void *self;
 };
 
-/* The texts of the settings outlive the client. NULL: libcurl refuses to work. */
-struct client *client_open(const struct settings *settings);
+/* The texts of the settings outlive the client. NULL: libcurl is not there or refuses to work, with
+ * a sentence in `why`. */
+struct client *client_open(const struct settings *settings, char *why, size_t why_size);
 void client_close(struct client *client);
 
 /* ERR_UNAVAILABLE: there was no answer, and `trouble` says why. Any status is an answer. */

@@ -112,9 +112,10 @@ static enum cli_exit wake_client(struct errand *e)
     if (would_be_overheard(&e->settings))
         return errand_complain(e, "a password is not sent in the clear; use https, or a token",
                                e->settings.url);
+    char why[CLIENT_WHY_SIZE];
     if (!e->client)
-        e->client = client_open(&e->settings);
-    return e->client ? CLI_FINE : errand_tell_trouble(e, "libcurl, which does not start");
+        e->client = client_open(&e->settings, why, sizeof why);
+    return e->client ? CLI_FINE : errand_tell_trouble(e, why);
 }
 
 /* Objects have fields that clients of old do not expect; all that did not choose get them too. */

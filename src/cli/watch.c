@@ -121,11 +121,13 @@ static bool follow_once(struct watcher *w, struct client *client)
 
 static enum cli_exit follow(struct watcher *w)
 {
+    char why[CLIENT_WHY_SIZE] = "there is no memory left";
     enum cli_exit status = errand_settle(w->e);
-    struct client *client = status == CLI_FINE ? client_open(&w->e->settings) : NULL;
+    struct client *client =
+        status == CLI_FINE ? client_open(&w->e->settings, why, sizeof why) : NULL;
     struct sse *sse = calloc(1, sizeof *sse);
     if (!client || !sse) {
-        status = status ? status : errand_tell_trouble(w->e, "libcurl, which does not start");
+        status = status ? status : errand_tell_trouble(w->e, why);
     } else {
         *sse = (struct sse){.on_event = on_event, .self = w};
         w->sse = sse;
