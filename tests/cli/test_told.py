@@ -1,0 +1,38 @@
+"""The page about the API is true: every request in it is sent, and answered as it says."""
+import os
+
+import told
+from daemon import Daemon
+
+
+def test_every_request_of_the_page_about_the_api_is_answered_as_it_says(bench):
+    path = os.path.join(bench.root, "docs", "api.md")
+    told.every_call_is_run(path)
+    daemon = Daemon(bench.build, barclamps=os.path.join(bench.root, "packaging", "quickstart"))
+    try:
+        daemon.start()
+        environment = bench.environment(HALLIGAN_URL=daemon.url, HALLIGAN_PASSWORD=daemon.password)
+        assert told.check(path, bench.folder, environment) >= 15
+        assert daemon.stop() == 0, daemon.read("stderr")
+    finally:
+        daemon.close()
+
+
+def test_a_page_that_promises_something_else_is_noticed(bench):
+    bench.write("page.md", "```sh\necho one; echo '{\"a\": 1}'\n```\n```json\n  one {\"a\": ...}\n```\n")
+    assert told.check(bench.path("page.md"), bench.folder, bench.environment()) == 1
+    for said, why in (("```text\ntwo\n```", "and not"), ("```json\none {\"a\": 2}\n```", "and not"), ("```text\none\n```", "and not")):
+        bench.write("page.md", f"```sh\necho one; echo '{{\"a\": 1}}'\n```\n{said}\n")
+        try:
+            told.check(bench.path("page.md"), bench.folder, bench.environment())
+        except AssertionError as noticed:
+            assert why in str(noticed), noticed
+        else:
+            raise AssertionError("nobody noticed")
+    bench.write("page.md", "```sh\necho one\nfalse\n```\n")
+    try:
+        told.check(bench.path("page.md"), bench.folder, bench.environment())
+    except AssertionError as noticed:
+        assert "ends with 1" in str(noticed) and "one" in str(noticed), noticed
+    else:
+        raise AssertionError("nobody noticed")
