@@ -88,7 +88,10 @@ const struct resource resource_hammers = {
     .update = &update,
 };
 
-const struct resource resource_hammer_kinds = {.shape = &shape_hammer_kind, .order = ORDER_BY_ID};
+const struct resource resource_hammer_kinds = {
+    .shape = &shape_hammer_kind,
+    .sorted_by = "priority",
+};
 
 /* ---- power ---- */
 

@@ -331,6 +331,8 @@ static struct walk *walk_new(struct call *call, const struct choice *choice,
     w->choice = *choice;
     w->query = *query;
     w->first_row = UINT64_MAX;
+    if (!w->query.sort && choice->resource->sorted_by)
+        w->query.sort = query_field(choice->resource->shape, str_from(choice->resource->sorted_by));
     w->end = choice->ids ? choice->id_count : core_count(call->core, table);
     w->all.at = arena_array(call->arena, struct chosen, (size_t)w->end + 1);
     return w;

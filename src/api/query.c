@@ -115,7 +115,7 @@ struct query_trouble query_read_object(const struct shape *shape, const struct j
 
 /* ---- addresses ---- */
 
-static const struct shape_field *find_field(const struct shape *shape, struct str name)
+const struct shape_field *query_field(const struct shape *shape, struct str name)
 {
     for (uint32_t i = 0; i < shape->count; i++)
         if (str_eq(name, str_from(shape->fields[i].name)))
@@ -147,7 +147,7 @@ static bool read_op(struct str *name, enum query_op *out_op)
 static const char *read_sort(const struct shape *shape, struct str value, struct query *query)
 {
     query->is_descending = value.len && value.at[0] == '-';
-    query->sort = find_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
+    query->sort = query_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
     return query->sort ? NULL : "must be a field of theirs, with a - before it for the other way";
 }
 
@@ -173,7 +173,7 @@ static const char *read_filter(struct reading *r, const struct shape *shape, str
     struct str name = pair->name;
     enum query_op op;
     const bool reads = read_op(&name, &op);
-    const struct shape_field *field = reads ? find_field(shape, name) : NULL;
+    const struct shape_field *field = reads ? query_field(shape, name) : NULL;
     if (!field)
         return "is neither a field of theirs, nor one with .not, .contains, .min or .max, nor "
                "limit, after, sort or view";

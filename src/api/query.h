@@ -53,6 +53,8 @@ struct query_trouble {
     const char *text;
 };
 
+/* NULL when it has none of that name. */
+const struct shape_field *query_field(const struct shape *shape, struct str name);
 /* From the members of an object that are fields of the shape; others are ignored. A member is a
  * value, or a list of them. */
 struct query_trouble query_read_object(const struct shape *shape, const struct json *object,

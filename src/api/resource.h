@@ -14,6 +14,7 @@ enum resource_order { ORDER_BY_ID, ORDER_NEWEST_FIRST, ORDER_BY_COHORT };
 struct resource {
     const struct shape *shape;
     enum resource_order order;
+    const char *sorted_by;       /* a field, instead of the order; NULL: none */
     const struct intake *create; /* NULL: they come otherwise              */
     const struct intake *update; /* what a PUT, and a PATCH, may change    */
     /* A document that can be edited but is not shown, and its key; NULL: none. */

@@ -91,6 +91,26 @@ static void put_binding(struct buf *b, const struct json *entry)
     safe_put(b, node);
 }
 
+/* "    web/workers: 8 -> 16" */
+static void put_values(struct buf *b, const struct json *entry)
+{
+    const struct json *paths = json_get(entry, STR("paths"));
+    const struct json *values = json_get(entry, STR("values"));
+    const struct json *pair = values ? values->first : NULL;
+    for (const struct json *path = paths ? paths->first : NULL; path && pair; path = path->next) {
+        buf_put_z(b, "    ");
+        safe_put(b, path->text);
+        buf_put_z(b, ": ");
+        for (const struct json *value = pair->first; value; value = value->next) {
+            struct buf text = buf_in(b->arena);
+            json_write_to(&text, value);
+            safe_put(b, buf_str(&text));
+            buf_put_z(b, value->next ? " -> " : "\n");
+        }
+        pair = pair->next;
+    }
+}
+
 static void put_entries(struct buf *b, const struct json *doc, const char *key, const char *says)
 {
     const struct json *list = json_get(doc, str_from(key));
@@ -108,6 +128,7 @@ static void put_entries(struct buf *b, const struct json *doc, const char *key, 
             json_write_to(b, steps);
         }
         buf_put_c(b, '\n');
+        put_values(b, entry);
     }
 }
 

@@ -222,8 +222,18 @@ static struct json *missing_from(struct arena *a, const struct content_list *the
 struct paths {
     struct arena *arena;
     struct json *list;
+    struct json *values; /* [before, after] of each */
     struct buf path;
 };
+
+static void add_path(struct paths *p, const struct json *before, const struct json *after)
+{
+    struct json *pair = json_make(p->arena, JSON_ARRAY);
+    json_append(pair, before ? json_clone(p->arena, before) : json_make(p->arena, JSON_NULL));
+    json_append(pair, after ? json_clone(p->arena, after) : json_make(p->arena, JSON_NULL));
+    json_append(p->values, pair);
+    json_append(p->list, json_make_string(p->arena, str_copy(p->arena, buf_str(&p->path))));
+}
 
 static void compare(struct paths *p, const struct json *before, const struct json *after);
 
@@ -237,7 +247,7 @@ static void compare_member(struct paths *p, const struct json *before, const str
     if (before && after && before->kind == JSON_OBJECT && after->kind == JSON_OBJECT)
         compare(p, before, after);
     else if (!before || !after || !json_eq(before, after))
-        json_append(p->list, json_make_string(p->arena, str_copy(p->arena, buf_str(&p->path))));
+        add_path(p, before, after);
     p->path.len = len;
 }
 
@@ -257,12 +267,16 @@ static void compare(struct paths *p, const struct json *before, const struct jso
 static void add_changed(struct arena *a, struct json *list, const struct content_entry *key,
                         const struct json *before, const struct json *after)
 {
-    struct paths p = {.arena = a, .list = json_make(a, JSON_ARRAY), .path = buf_in(a)};
+    struct paths p = {.arena = a,
+                      .list = json_make(a, JSON_ARRAY),
+                      .values = json_make(a, JSON_ARRAY),
+                      .path = buf_in(a)};
     compare(&p, before, after);
     if (p.list->count == 0)
         return;
     struct json *o = key_of(a, key);
     json_set(o, STR("paths"), p.list);
+    json_set(o, STR("values"), p.values);
     json_append(list, o);
 }
 

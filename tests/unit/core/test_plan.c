@@ -442,7 +442,7 @@ TEST(intervals_of_the_past_count_where_they_held)
     world_close(&s.w);
 }
 
-TEST(a_difference_names_paths)
+TEST(a_difference_names_paths_and_values)
 {
     struct arena a = {0};
     const struct str before =
@@ -457,8 +457,9 @@ TEST(a_difference_names_paths)
         "\"members\":[{\"node\":1,\"role\":1},{\"node\":3,\"role\":1}]}");
     CHECK(str_eq(core_snapshot_diff(before, after, &a),
                  STR("{\"added\":[{\"node\":3,\"role\":1}],\"changed\":["
-                     "{\"node\":0,\"paths\":[\"x\"],\"role\":1},"
-                     "{\"node\":1,\"paths\":[\"a/b\",\"a/c\",\"gone\",\"new\"],\"role\":1}],"
+                     "{\"node\":0,\"paths\":[\"x\"],\"role\":1,\"values\":[[1,null]]},"
+                     "{\"node\":1,\"paths\":[\"a/b\",\"a/c\",\"gone\",\"new\"],\"role\":1,"
+                     "\"values\":[[1,2],[[1],[1,2]],[1,null],[null,{\"n\":1}]]}],"
                      "\"removed\":[{\"node\":2,\"role\":1}]}")));
     CHECK(str_eq(core_snapshot_diff(after, after, &a),
                  STR("{\"added\":[],\"changed\":[],\"removed\":[]}")));
