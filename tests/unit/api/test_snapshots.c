@@ -111,7 +111,7 @@ TEST(a_difference_asks_for_each_side_that_is_history)
     SAYS(at(f, d, "from"), "1");
     SAYS(at(f, d, "to"), "4");
     SAYS(at(f, d, "changed"), "[{'node':3,'node_name':'n1.example.com','paths':['v'],'role':1,"
-                              "'role_name':'a','values':[[1,4]]}]");
+                              "'role_name':'a','values':[[1,3]]}]");
     SAYS(at(f, d, "added"), "[{'node':3,'node_name':'n1.example.com','role':2,'role_name':'b'}]");
     SAYS(at(f, d, "removed"), "[]");
     struct asked *both = get(f, target(f, "snapshots/d/diff/#", 4));
