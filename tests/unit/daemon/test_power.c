@@ -164,7 +164,7 @@ static void open_turn(void)
         .hooks = {NULL, no_hook, no_question},
         .power = power_port(power),
         .reply = {NULL, replied, reply_failed},
-        .watch = {NULL, stepped, durable},
+        .watch = {.stepped = stepped, .durable = durable},
     };
     turn = turn_new(&ports);
     CHECK(turn_start(turn) == TURN_AGAIN);

@@ -106,7 +106,7 @@ static void start_process(struct world *w)
         .hooks = {w, skip_row, NULL}, /* nobody here has hooks that are asked */
         .power = {w, skip_row, skip_row},
         .reply = {w, note_outcome, note_failed},
-        .watch = {w, NULL, note_events},
+        .watch = {.self = w, .durable = note_events},
     };
     w->turn = turn_new(&ports);
     CHECK(turn_start(w->turn) == TURN_AGAIN);

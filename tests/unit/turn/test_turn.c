@@ -187,7 +187,7 @@ static void process_start(struct world *w)
         .hooks = {w, hooks_deliver, hooks_ask},
         .power = {w, power_act, power_probe},
         .reply = {w, reply_outcome, reply_failed},
-        .watch = {w, watch_stepped, watch_durable},
+        .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
         .crash = {w, crash},
     };
     w->ports.store.notice = notices;
