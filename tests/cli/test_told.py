@@ -1,21 +1,46 @@
-"""The page about the API is true: every request in it is sent, and answered as it says."""
+"""Pages are true: what stands in them to be typed is run against a daemon, and says what they say."""
 import os
 
 import told
 from daemon import Daemon
 
 
-def test_every_request_of_the_page_about_the_api_is_answered_as_it_says(bench):
-    path = os.path.join(bench.root, "docs", "api.md")
-    told.every_call_is_run(path)
+def check(bench, page, places=None, more=None):
+    """How many blocks it has. `places` are words of the page that are elsewhere here."""
     daemon = Daemon(bench.build, barclamps=os.path.join(bench.root, "packaging", "quickstart"))
     try:
         daemon.start()
-        environment = bench.environment(HALLIGAN_URL=daemon.url, HALLIGAN_PASSWORD=daemon.password)
-        assert told.check(path, bench.folder, environment) >= 15
+        with open(os.path.join(bench.root, page), encoding="utf-8") as file:
+            text = file.read()
+        for word, place in (places(daemon) if places else {}).items():
+            text = text.replace(word, place)
+        bench.write("page.md", text)
+        environment = bench.environment(HALLIGAN_URL=daemon.url, **(more(daemon) if more else {}))
+        environment["PATH"] = bench.build + ":" + environment["PATH"]
+        count = told.check(bench.path("page.md"), bench.folder, environment)
         assert daemon.stop() == 0, daemon.read("stderr")
+        return count
     finally:
         daemon.close()
+
+
+def test_every_request_of_the_page_about_the_api_is_answered_as_it_says(bench):
+    told.every_call_is_run(os.path.join(bench.root, "docs", "api.md"))
+    assert check(bench, "docs/api.md", more=lambda daemon: {"HALLIGAN_PASSWORD": daemon.password}) >= 15
+
+
+def test_the_first_steps_of_the_readme_lead_where_it_says(bench):
+    def places(daemon):
+        return {"/tmp/halligan": daemon.data, "build/halligan": bench.build + "/halligan"}
+
+    assert check(bench, "README.md", places) >= 1
+
+
+def test_what_operators_are_told_to_type_works(bench):
+    def places(daemon):
+        return {"/var/lib/halligan": daemon.data, "http://127.0.0.1:3000": daemon.url}
+
+    assert check(bench, "docs/operating.md", places) >= 6
 
 
 def test_a_page_that_promises_something_else_is_noticed(bench):
