@@ -54,7 +54,8 @@ static void put_digits(struct buf *b, uint32_t value, uint32_t digits)
 void times_format(struct buf *b, int64_t ms)
 {
     const int64_t day = floor_div(ms, MS_PER_DAY);
-    const uint32_t in_day = (uint32_t)(ms - day * MS_PER_DAY);
+    const int64_t behind = ms % MS_PER_DAY; /* the day times its length may be out of bounds */
+    const uint32_t in_day = (uint32_t)(behind < 0 ? behind + MS_PER_DAY : behind);
     const struct date d = date_of(day);
     if (d.year >= 0 && d.year <= 9999)
         put_digits(b, (uint32_t)d.year, 4);

@@ -16,7 +16,7 @@
 #include "http/credentials.h"
 #include "tests/world/world.h"
 
-enum { ASKED_HEADERS_MAX = 6, QUEUED_MAX = 64 };
+enum { ASKED_HEADERS_MAX = 8, QUEUED_MAX = 64 };
 
 /* A request and what came of it. The request comes first: the API is given its address. */
 struct asked {

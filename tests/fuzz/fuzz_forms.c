@@ -1,0 +1,345 @@
+/* What clients write in small: the first byte says which reader an input is for, the rest is for
+ * the reader. Each is held against something that must give the same: another way to the same
+ * place, or its own result written down and read once more. */
+#include <sodium.h>
+
+#include "api/address.h"
+#include "api/form.h"
+#include "api/origin.h"
+#include "api/params.h"
+#include "api/times.h"
+#include "base/md5.h"
+#include "http/digest.h"
+#include "http/http_private.h"
+#include "tests/fuzz/lone_call.h"
+
+static struct lone_call lone;
+
+/* What stands before the first line break, and *rest behind it. */
+static struct str take_line(struct str *rest)
+{
+    const uint32_t end = str_find(*rest, '\n', 0);
+    const struct str line = str_slice(*rest, 0, end);
+    *rest = str_slice(*rest, end + 1, rest->len);
+    return line;
+}
+
+/* ---- targets ---- */
+
+static bool same_pairs(const struct http_pair *a, const struct http_pair *b)
+{
+    for (; a && b && str_eq(a->name, b->name) && str_eq(a->value, b->value); a = a->next)
+        b = b->next;
+    return !a && !b;
+}
+
+/* Written with every strange byte escaped it is the same target. */
+static struct str target_written(struct arena *a, const struct http_request *request)
+{
+    struct buf b = buf_in(a);
+    for (uint32_t i = 0; i < request->segment_count; i++) {
+        buf_put_c(&b, '/');
+        address_escape(&b, request->segments[i]);
+    }
+    /* One slash more begins no segment, but without it an empty one at the end would be none. */
+    buf_put_c(&b, '/');
+    for (const struct http_pair *pair = request->query; pair; pair = pair->next) {
+        buf_put_c(&b, pair == request->query ? '?' : '&');
+        address_escape(&b, pair->name);
+        buf_put_c(&b, '=');
+        address_escape(&b, pair->value);
+    }
+    return buf_str(&b);
+}
+
+static void try_target(struct arena *a, struct str text)
+{
+    struct http_request *request = &lone.asked.request;
+    struct http_request again = {.method = HTTP_GET};
+    if (target_parse(request, text) != OK)
+        return;
+    CHECK(str_is_clean(request->path) && request->segment_count <= HTTP_SEGMENTS_MAX);
+    for (uint32_t i = 0; i < request->segment_count; i++)
+        CHECK(str_is_clean(request->segments[i]));
+    CHECK(target_parse(&again, target_written(a, request)) == OK);
+    CHECK(again.segment_count == request->segment_count);
+    for (uint32_t i = 0; i < again.segment_count; i++)
+        CHECK(str_eq(again.segments[i], request->segments[i]));
+    CHECK(same_pairs(again.query, request->query));
+    arena_fini(&again.arena);
+}
+
+/* ---- forms ---- */
+
+static bool can_be_a_query(struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] <= ' ' || text.at[i] == '\x7f')
+            return false;
+    return true;
+}
+
+/* A form in a body and the same text in an address say the same. */
+static void try_form(struct arena *a, struct str text)
+{
+    struct http_request *request = &lone.asked.request;
+    struct json *form = json_make(a, JSON_OBJECT), *query = json_make(a, JSON_OBJECT);
+    const char *wrong = form_read(a, text, form);
+    if (!wrong) {
+        check_tree(form, 0);
+        CHECK(json_eq(read_back(a, json_write(a, form)), form));
+    }
+    if (!can_be_a_query(text))
+        return;
+    const bool reads = target_parse(request, str_join2(a, STR("/?"), text)) == OK &&
+                       !form_read_pairs(a, request->query, query);
+    CHECK(reads == !wrong);
+    CHECK(!reads || json_eq(form, query));
+}
+
+/* ---- parameters ---- */
+
+static void get_everything(struct call *call, const char *name)
+{
+    static const struct param_ref ref = {"node", "node_id", TABLE_NODE, .can_be_null = true};
+    struct str text;
+    bool truth;
+    int64_t number = 0;
+    if (param_text(call, name, &text))
+        CHECK(str_is_clean(text));
+    param_bool(call, name, &truth);
+    if (param_doc(call, name, &text))
+        CHECK(read_back(call->arena, text)->kind == JSON_OBJECT);
+    if (param_value(call, name, &text))
+        read_back(call->arena, text);
+    param_time(call, name, &number);
+    if (param_number(call, name, -5, 1000, &number))
+        CHECK(number >= -5 && number <= 1000);
+    param_ref(call, &ref, &number);
+}
+
+/* A media type, a target, and the body. */
+static void try_params(struct arena *a, struct str text)
+{
+    struct call *call = &lone.call;
+    lone_header(&lone, "Content-Type", take_line(&text));
+    if (target_parse(call->request, take_line(&text)) != OK)
+        return;
+    call->request->body = text;
+    if (params_are_many(call))
+        ignore(params_read_many(call), "the reply tells");
+    if (params_read(call, "node")) {
+        check_tree(call->params, 0);
+        CHECK(json_eq(read_back(a, json_write(a, call->params)), call->params));
+        get_everything(call, "name");
+        for (const struct problem *p = call->problems; p; p = p->next)
+            CHECK(p->field.len && p->text.len);
+    } else {
+        CHECK(call->reply.status == 400 || call->reply.status == 415);
+        check_error(a, call->reply.status, call->reply.body);
+    }
+}
+
+/* ---- credentials ---- */
+
+static struct str base64(struct arena *a, struct str bytes)
+{
+    const size_t size = sodium_base64_ENCODED_LEN(bytes.len, sodium_base64_VARIANT_ORIGINAL);
+    char *text = arena_alloc(a, size);
+    sodium_bin2base64(text, size, (const unsigned char *)bytes.at, bytes.len,
+                      sodium_base64_VARIANT_ORIGINAL);
+    return str_from(text);
+}
+
+static void try_credentials(struct arena *a, struct str text)
+{
+    const struct credentials c = credentials_parse(a, text);
+    struct str again = STR("");
+    if (c.kind == CREDENTIALS_BASIC) {
+        CHECK(c.name.len && str_find(c.name, ':', 0) == c.name.len);
+        CHECK(str_is_clean(c.name) && str_is_clean(c.secret));
+        again = str_join2(a, STR("Basic "), base64(a, str_join3(a, c.name, STR(":"), c.secret)));
+    } else if (c.kind == CREDENTIALS_BEARER) {
+        CHECK(c.secret.len && str_is_clean(c.secret));
+        again = str_join2(a, STR("Bearer "), c.secret);
+    } else if (c.kind == CREDENTIALS_DIGEST) {
+        again = str_join2(a, STR("Digest "), c.secret);
+    }
+    const struct credentials back = credentials_parse(a, again);
+    /* What was padded by hand, or not at all, may be longer when it is written well. */
+    if (again.len <= text.len)
+        CHECK(back.kind == c.kind && str_eq(back.name, c.name) && str_eq(back.secret, c.secret));
+}
+
+/* ---- digests ---- */
+
+static void put_quoted(struct buf *b, const char *name, struct str value)
+{
+    buf_put_z(b, b->len ? ", " : "");
+    buf_put_z(b, name);
+    buf_put_z(b, "=\"");
+    for (uint32_t i = 0; i < value.len; i++) {
+        buf_put_z(b, value.at[i] == '"' || value.at[i] == '\\' ? "\\" : "");
+        buf_put_c(b, value.at[i]);
+    }
+    buf_put_c(b, '"');
+}
+
+static struct str claim_written(struct arena *a, const struct digest_claim *c)
+{
+    struct buf b = buf_in(a);
+    put_quoted(&b, "username", c->username);
+    put_quoted(&b, "realm", c->realm);
+    put_quoted(&b, "nonce", c->nonce);
+    put_quoted(&b, "uri", c->uri);
+    put_quoted(&b, "response", c->response);
+    put_quoted(&b, "cnonce", c->cnonce);
+    put_quoted(&b, "nc", c->nc);
+    put_quoted(&b, "qop", c->qop);
+    return buf_str(&b);
+}
+
+static struct str md5_hex(struct arena *a, struct str text)
+{
+    uint8_t bytes[16];
+    struct buf hex = buf_in(a);
+    md5(text, bytes);
+    buf_put_hex(&hex, bytes, sizeof bytes);
+    return buf_str(&hex);
+}
+
+/* The right answer to a nonce of ours, as RFC 7616 says it. */
+static struct str right_response(struct arena *a, const struct digest_claim *c, struct str ha1)
+{
+    struct buf b = buf_in(a);
+    const struct str parts[] = {ha1, c->nonce, c->nc, c->cnonce, c->qop};
+    for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        buf_put_str(&b, parts[i]);
+        buf_put_c(&b, ':');
+    }
+    buf_put_str(&b, md5_hex(a, str_join2(a, STR("GET:"), c->uri)));
+    return md5_hex(a, buf_str(&b));
+}
+
+/* The nonce of a new challenge. */
+static struct str asked_nonce(struct arena *a, const struct digests *digests, int64_t now_ms)
+{
+    const struct str before = STR("nonce=\"");
+    struct str text = digests_challenge(digests, a, now_ms, false);
+    while (!str_starts(text, before))
+        text = str_slice(text, 1, text.len);
+    return str_slice(text, before.len, str_find(text, '"', before.len));
+}
+
+/* Whatever name, address and counter a client has: its right answer counts, and counts once. */
+static void answer_well(struct arena *a, struct digest_claim claim)
+{
+    enum { NOW = 1000000, ANOTHER_DAY = NOW + 24 * 3600 * 1000 };
+    struct digests *digests = digests_new();
+    unsigned char count[4];
+    const bool counts =
+        sodium_hex2bin(count, sizeof count, claim.nc.at, claim.nc.len, NULL, NULL, NULL) == 0 &&
+        !sodium_is_zero(count, sizeof count);
+    struct digest_question q = {.arena = a,
+                                .claim = &claim,
+                                .method = HTTP_GET,
+                                .target = claim.uri,
+                                .ha1 = digest_ha1(a, claim.username, STR("secret"))};
+    CHECK(digests_judge(digests, &q, NOW) == DIGEST_WRONG); /* made for no nonce of ours */
+    claim.nonce = asked_nonce(a, digests, NOW);
+    claim.response = right_response(a, &claim, q.ha1);
+    CHECK(digests_judge(digests, &q, ANOTHER_DAY) == DIGEST_STALE);
+    CHECK(digests_judge(digests, &q, NOW) == (counts ? DIGEST_GOOD : DIGEST_STALE));
+    CHECK(digests_judge(digests, &q, NOW) == DIGEST_STALE);
+    q.method = HTTP_PUT;
+    CHECK(digests_judge(digests, &q, NOW) == DIGEST_WRONG);
+    digests_free(digests);
+}
+
+static void try_digest(struct arena *a, struct str text)
+{
+    struct digest_claim claim, again;
+    if (!digest_parse(a, text, &claim))
+        return;
+    CHECK(str_is_clean(claim.username) && claim.response.len == 32 && claim.nc.len == 8);
+    CHECK(digest_parse(a, claim_written(a, &claim), &again));
+    CHECK(str_eq(again.username, claim.username) && str_eq(again.uri, claim.uri));
+    CHECK(str_eq(again.nonce, claim.nonce) && str_eq(again.cnonce, claim.cnonce));
+    answer_well(a, claim);
+}
+
+/* ---- times ---- */
+
+static struct str time_written(struct arena *a, int64_t ms)
+{
+    struct buf b = buf_in(a);
+    times_format(&b, ms);
+    return buf_str(&b);
+}
+
+/* A text; and its first eight bytes as a moment of their own. */
+static void try_time(struct arena *a, struct str text)
+{
+    enum { USUAL_LEN = 24 }; /* years of four digits */
+    int64_t ms, again;
+    if (times_parse(text, &ms)) {
+        const struct str written = time_written(a, ms);
+        CHECK(written.len == USUAL_LEN && times_parse(written, &again) && again == ms);
+    }
+    if (text.len < sizeof ms)
+        return;
+    memcpy(&ms, text.at, sizeof ms);
+    const struct str written = time_written(a, ms);
+    if (written.len == USUAL_LEN && written.at[0] != '-')
+        CHECK(times_parse(written, &again) && again == ms);
+}
+
+/* ---- origins ---- */
+
+/* An Origin, and a Host. */
+static void try_origin(struct arena *a, struct str text)
+{
+    const struct str origin = take_line(&text), host = take_line(&text);
+    lone_header(&lone, "Host", host);
+    lone_header(&lone, "Origin", origin);
+    lone.asked.request.method = HTTP_PUT;
+    const bool is_foreign = origin_is_foreign(&lone.asked.request);
+    CHECK(origin.len || !is_foreign);
+    lone.asked.request.method = HTTP_GET;
+    CHECK(!origin_is_foreign(&lone.asked.request));
+    lone.asked.request.method = HTTP_POST;
+    lone.asked.headers[1].value = str_join2(a, STR("https://"), host);
+    CHECK(host.len == 0 || !origin_is_foreign(&lone.asked.request));
+}
+
+/* ---- all of them ---- */
+
+static const struct core *some_core(void)
+{
+    static struct core *core;
+    if (!core) {
+        core = core_new();
+        core_found(core, 1000);
+    }
+    return core;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct {
+        char letter;
+        void (*try)(struct arena *a, struct str text);
+    } readers[] = {{'t', try_target}, {'f', try_form}, {'p', try_params}, {'c', try_credentials},
+                   {'d', try_digest}, {'m', try_time}, {'o', try_origin}};
+    if (size == 0)
+        return 0;
+    struct arena *arena = &lone.asked.request.arena;
+    arena_reset(arena);
+    lone.asked = (struct asked){.request = {.arena = *arena}};
+    lone_call(&lone);
+    lone.call.core = some_core();
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if ((char)data[0] == readers[i].letter)
+            readers[i].try(arena, (struct str){(const char *)data + 1, (uint32_t)size - 1});
+    return 0;
+}
