@@ -142,7 +142,6 @@ static const struct route routes[] = {
      .pattern = "/version",
      .serve = serve_version,
      .form = FORM_FREE,
-     .access = ROUTE_OPEN,
      .does = "which halligan this is"},
 };
 

@@ -751,8 +751,9 @@ def test_metrics_can_be_scraped(daemon):
     assert daemon.stranger().get("/metrics").status == 401
 
 
-def test_the_version_needs_no_credentials(daemon):
-    answer = daemon.stranger().get("/version")
+def test_the_version_is_told_to_those_who_are_let_in(daemon):
+    assert daemon.stranger().get("/version").status == 401
+    answer = daemon.client().get("/version")
     assert answer.status == 200 and answer.type == "application/json", answer
     told = answer.json()
     assert set(told) == {"name", "version", "api"} and told["name"] == "halligan", told
