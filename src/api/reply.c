@@ -124,12 +124,18 @@ void reply_error(struct call *call, int status, const char *code, struct str mes
     set_error(call, status, &b);
 }
 
+/* Where the core has another word for what the caller sent. */
+static struct str field_of(const struct problem *p)
+{
+    return str_eq(p->field, STR("hammer_kind_id")) ? STR("available_hammer_id") : p->field;
+}
+
 static void put_problem(struct buf *b, const struct problem *p)
 {
     buf_put_c(b, '{');
     put_member(b, "code", problem_code_name(p->code));
     buf_put_c(b, ',');
-    put_member(b, "field", p->field);
+    put_member(b, "field", field_of(p));
     buf_put_c(b, ',');
     put_member(b, "message", p->text);
     buf_put_c(b, '}');
@@ -147,7 +153,7 @@ void reply_problems(struct call *call, const struct problem *problems)
     put_head(&b, buf_str(&message), status, problem_code_name(problems->code));
     if (problems->field.len) {
         buf_put_c(&b, ',');
-        put_member(&b, "field", problems->field);
+        put_member(&b, "field", field_of(problems));
     }
     if (problems->next) {
         buf_put_z(&b, ",\"problems\":[");

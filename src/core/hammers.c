@@ -61,12 +61,12 @@ static void check_create(struct core *c, const struct hammer_create_command *p, 
     if (!n.v)
         refuse_missing(c, "node_id", "node", p->node_id);
     if (!kind.v)
-        refuse_missing(c, "available_hammer_id", "available hammer", p->hammer_kind_id);
+        refuse_missing(c, "hammer_kind_id", "hammer kind", p->hammer_kind_id);
     if (p->username.len == 0)
         refuse(c, PROBLEM_MISSING, STR("username"), STR("username is required"));
     check_extra(c, p->extra);
     if (n.v && kind.v && has_kind(c, n, kind))
-        refuse(c, PROBLEM_NAME_TAKEN, STR("available_hammer_id"), /* as the API calls it */
+        refuse(c, PROBLEM_NAME_TAKEN, STR("hammer_kind_id"),
                SAY(c, STR("node "), text_of(c, node_at(c, n)->name), STR(" has a hammer "),
                    text_of(c, hammer_kind_at(c, kind)->name), STR(" already")));
 }
