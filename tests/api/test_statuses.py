@@ -290,8 +290,9 @@ def test_a_hammer_is_bound_and_without_one_there_is_no_power(fixture):
     again = me.post("hammers", {**bind, "username": "root"})
     assert again.status == 200 and again.json()["name"] == "ssh", again
     assert again.json()["actions"]["power"] == ["reboot"]
+    twice = me.post("hammers", {**bind, "username": "root"})
+    assert twice.status == 409 and twice.json()["field"] == "available_hammer_id", twice
     check(me, [
-        ("POST", "hammers", {**bind, "username": "root"}, 409),
         ("PUT", "nodes/st501.bddtesting.com/power?poweraction=get_funky", None, 501),
         ("PUT", "nodes/st501.bddtesting.com/power?poweraction=reboot", None, 200),
     ])
