@@ -420,6 +420,17 @@ static void run_parked(struct core *c, run_ix run, noderole_ix nr, const struct 
     serve_machine(c, n, p);
 }
 
+/* Somebody else does the work, and a retry will come. If it came while we were still asking, or
+ * what we asked for changed, it is asked again at once: nobody would come a second time. */
+static void run_left_open(struct core *c, run_ix run, noderole_ix nr,
+                          const struct run_done_command *p)
+{
+    take_wall(c, nr, p);
+    run_remove(c, run);
+    if (noderole_at(c, nr)->rerun)
+        noderole_apply(c, nr, EVENT_DEACTIVATE);
+}
+
 /* The run an answer is about, or none when the answer came too late. */
 static run_ix answered(const struct core *c, int64_t id, uint32_t attempt)
 {
@@ -457,10 +468,7 @@ void do_run_done(struct core *c, const struct run_done_command *p)
     case RESULT_OK: run_succeeded(c, run, nr, p); return;
     case RESULT_FAILED:
     case RESULT_LOST: run_failed(c, run, nr, p); return;
-    case RESULT_ASYNC:
-        take_wall(c, nr, p);
-        run_remove(c, run);
-        return;
+    case RESULT_ASYNC: run_left_open(c, run, nr, p); return;
     case RESULT_PARKED: run_parked(c, run, nr, p); return;
     case RESULT_COUNT: break;
     }

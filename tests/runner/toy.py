@@ -311,4 +311,9 @@ class Place:
                 pass  # it is about to end by itself
         eventually(self.kill_rest, "all are gone")
         self.log.close()
-        shutil.rmtree(self.folder)
+        eventually(self.is_removed, "its folder goes")
+
+    def is_removed(self):
+        """What was killed may still leave a file behind."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return not os.path.exists(self.folder)

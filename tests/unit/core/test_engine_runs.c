@@ -338,6 +338,25 @@ TEST(a_wall_is_kept_and_an_absent_one_leaves_the_old)
     world_close(w);
 }
 
+/* Whoever was to come back came too early, or what was asked for is not wanted any more. */
+TEST(a_retry_that_comes_before_work_is_left_open_is_not_lost)
+{
+    struct world *w = open_a_running("");
+    DONE(w, cmd_retry(w, "a@n1"));
+    IS(w, "a@n1", "transition");
+    world_finish(w, "a@n1", RESULT_ASYNC);
+    IS(w, "a@n1", "todo");
+    world_anneal(w);
+    IS(w, "a@n1", "transition");
+    world_finish(w, "a@n1", RESULT_ASYNC);
+    IS(w, "a@n1", "transition"); /* nobody asked for more this time */
+    DONE(w, cmd_retry(w, "a@n1"));
+    world_anneal(w);
+    world_finish(w, "a@n1", RESULT_OK);
+    IS(w, "a@n1", "active");
+    world_close(w);
+}
+
 TEST(what_a_run_wants_for_its_machine_is_told)
 {
     struct world *w = world_open();
