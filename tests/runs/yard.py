@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
 
 from daemon import Client, basic  # noqa: E402
 
