@@ -141,6 +141,8 @@ static void run_done(struct model *m, const struct run_done_command *done)
         model_ok(m, id);
     } else if (failed) {
         model_failed(m, id);
+    } else if (done->result == RESULT_ASYNC && m->noderoles[id].rerun) {
+        model_settle(m, id); /* whoever was to come back has been here */
     }
 }
 
