@@ -2,6 +2,7 @@
  * the reader. Each is held against something that must give the same: another way to the same
  * place, or its own result written down and read once more. */
 #include <sodium.h>
+#include <time.h>
 
 #include "api/address.h"
 #include "api/form.h"
@@ -171,6 +172,17 @@ static void try_credentials(struct arena *a, struct str text)
         CHECK(back.kind == c.kind && str_eq(back.name, c.name) && str_eq(back.secret, c.secret));
 }
 
+/* A session comes in a cookie, among those of others. */
+static void try_cookie(struct arena *a, struct str text)
+{
+    const struct str name = STR("session"), ours = STR("session=hlg_a; ");
+    const struct str value = credentials_cookie(text, name);
+    CHECK(str_find(value, ';', 0) == value.len && str_find(value, ' ', 0) == value.len);
+    CHECK(str_eq(credentials_cookie(str_join2(a, ours, text), name), STR("hlg_a")));
+    const struct str again = str_join3(a, STR("a=b;session="), value, STR(" ;c"));
+    CHECK(str_eq(credentials_cookie(again, name), value));
+}
+
 /* ---- digests ---- */
 
 static void put_quoted(struct buf *b, const char *name, struct str value)
@@ -277,6 +289,20 @@ static struct str time_written(struct arena *a, int64_t ms)
     return buf_str(&b);
 }
 
+/* The C library knows the calendar, too. */
+static void check_calendar(int64_t ms, struct str written)
+{
+    char text[64];
+    struct tm tm;
+    const int64_t part = ((ms % 1000) + 1000) % 1000;
+    const time_t seconds = (time_t)((ms - part) / 1000);
+    CHECK(gmtime_r(&seconds, &tm) != NULL);
+    snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)part);
+    if (!str_eq(str_from(text), written))
+        world_fail(HERE, "%.*s, and the C library says %s", STR_FMT_ARGS(written), text);
+}
+
 /* A text; and its first eight bytes as a moment of their own. */
 static void try_time(struct arena *a, struct str text)
 {
@@ -285,13 +311,16 @@ static void try_time(struct arena *a, struct str text)
     if (times_parse(text, &ms)) {
         const struct str written = time_written(a, ms);
         CHECK(written.len == USUAL_LEN && times_parse(written, &again) && again == ms);
+        check_calendar(ms, written);
     }
     if (text.len < sizeof ms)
         return;
     memcpy(&ms, text.at, sizeof ms);
     const struct str written = time_written(a, ms);
-    if (written.len == USUAL_LEN && written.at[0] != '-')
-        CHECK(times_parse(written, &again) && again == ms);
+    if (written.len != USUAL_LEN || written.at[0] == '-')
+        return;
+    CHECK(times_parse(written, &again) && again == ms);
+    check_calendar(ms, written);
 }
 
 /* ---- origins ---- */
@@ -330,7 +359,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char letter;
         void (*try)(struct arena *a, struct str text);
     } readers[] = {{'t', try_target}, {'f', try_form}, {'p', try_params}, {'c', try_credentials},
-                   {'d', try_digest}, {'m', try_time}, {'o', try_origin}};
+                   {'d', try_digest}, {'m', try_time}, {'o', try_origin}, {'k', try_cookie}};
     if (size == 0)
         return 0;
     struct arena *arena = &lone.asked.request.arena;

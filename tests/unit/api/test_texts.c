@@ -32,6 +32,8 @@ TEST(moments_are_written_as_iso_8601)
     CHECK(formats(253402300800000, "10000-01-01T00:00:00.000Z"));
     CHECK(formats(-62167219200000, "0000-01-01T00:00:00.000Z"));
     CHECK(formats(-62167219200001, "-1-12-31T23:59:59.999Z"));
+    CHECK(formats(INT64_MIN, "-292275055-05-16T16:47:04.192Z"));
+    CHECK(formats(INT64_MAX, "292278994-08-17T07:12:55.807Z"));
 }
 
 TEST(what_is_written_is_read_back)
