@@ -2,6 +2,7 @@
 
 #include "api/reply.h"
 #include "api/route.h"
+#include "model/hammer_class.h"
 
 #define SYSTEM_DEPLOYMENT 1 /* what 0 means for a new node or deployment */
 
@@ -224,13 +225,39 @@ static void need_of(const struct core *core, enum table table, int64_t id, struc
     }
 }
 
+/* What is set on a node may be kept in a noderole of it, and that may be in another deployment. */
 static void need_of_target(const struct core *core, const struct attrib_set_command *p,
                            struct need *need)
 {
+    const struct subject target = {(enum table)p->target, p->id};
     if (p->target == TABLE_ROLE)
         need->level = ACCESS_ADMIN; /* as for its template */
-    else if (p->target < TABLE_OBJECTS)
-        need_of(core, (enum table)p->target, p->id, need);
+    if (p->target == TABLE_ROLE || p->target >= TABLE_OBJECTS)
+        return;
+    const struct subject place = core_attrib_place(core, target, p->attrib_id);
+    need_of(core, target.table, p->id, need);
+    if (need->count && place.table != TABLE_COUNT && place.table != target.table)
+        need_of(core, place.table, place.id, need);
+}
+
+/* Work on admin and system nodes is done on this machine, which is everybody's, wherever they are
+ * put. */
+static void need_of_new_node(const struct node_create_command *p, struct need *need)
+{
+    need_in(need, p->deployment_id ? p->deployment_id : SYSTEM_DEPLOYMENT);
+    if (p->admin || p->system)
+        need_in(need, SYSTEM_DEPLOYMENT);
+}
+
+/* So is work on a node that has such a hammer. */
+static void need_of_new_hammer(const struct core *core, const struct hammer_create_command *p,
+                               struct need *need)
+{
+    struct record kind;
+    need_of(core, TABLE_NODE, p->node_id, need);
+    if (need->count && core_record(core, TABLE_HAMMER_KIND, p->hammer_kind_id, &kind) &&
+        hammer_class_find(kind.hammer_kind.klass) == hammer_class_find(STR("local")))
+        need_in(need, SYSTEM_DEPLOYMENT);
 }
 
 enum {
@@ -289,10 +316,7 @@ static struct need need_of_command(const struct call *call, const struct command
     case OF_SNAPSHOT: need_of(core, TABLE_SNAPSHOT, id, &need); break;
     case OF_NEW_DROLE: need_in(&need, command->deployment_role_create.deployment_id); break;
     case OF_DROLE: need_of(core, TABLE_DEPLOYMENT_ROLE, id, &need); break;
-    case OF_NEW_NODE:
-        need_in(&need, command->node_create.deployment_id ? command->node_create.deployment_id
-                                                          : SYSTEM_DEPLOYMENT);
-        break;
+    case OF_NEW_NODE: need_of_new_node(&command->node_create, &need); break;
     case OF_NODE: need_of(core, TABLE_NODE, id, &need); break;
     case OF_CHANGED_NODE:
         need_of(core, TABLE_NODE, id, &need);
@@ -306,7 +330,7 @@ static struct need need_of_command(const struct call *call, const struct command
         break;
     case OF_NODEROLE: need_of(core, TABLE_NODEROLE, id, &need); break;
     case OF_RUN: need_of(core, TABLE_RUN, id, &need); break;
-    case OF_NEW_HAMMER: need_of(core, TABLE_NODE, command->hammer_create.node_id, &need); break;
+    case OF_NEW_HAMMER: need_of_new_hammer(core, &command->hammer_create, &need); break;
     case OF_HAMMER: need_of(core, TABLE_HAMMER, id, &need); break;
     case OF_TARGET: need_of_target(core, &command->attrib_set, &need); break;
     case OF_USER:
@@ -342,6 +366,35 @@ static bool has_level(struct call *call, enum access level, int64_t deployment_i
     return false;
 }
 
+static int64_t number_in(const struct json *object, struct str key)
+{
+    int64_t number = 0;
+    return json_as_i64(json_get(object, key), &number) ? number : 0;
+}
+
+/* Going back binds what is missing, as if it were bound by hand: nodes may have moved since. */
+static bool may_go_back(struct call *call, const struct deployment_revert_command *p)
+{
+    struct json *content;
+    uint32_t offset;
+    const char *what;
+    struct record node;
+    int64_t fine = p->id; /* a deployment where it may */
+    if (json_read(call->arena, p->content, &content, &offset, &what) != OK)
+        return true; /* the core says so, too */
+    const struct json *members = json_get(content, STR("members"));
+    for (const struct json *at = members ? members->first : NULL; at; at = at->next) {
+        const int64_t node_id = number_in(at, STR("node")), role_id = number_in(at, STR("role"));
+        if (!core_record(call->core, TABLE_NODE, node_id, &node) ||
+            node.node.deployment_id == fine || core_noderole(call->core, node_id, role_id))
+            continue;
+        if (!has_level(call, ACCESS_OPERATOR, node.node.deployment_id))
+            return false;
+        fine = node.node.deployment_id;
+    }
+    return true;
+}
+
 static bool user_may(struct call *call, const struct command *command)
 {
     const struct need need = need_of_command(call, command);
@@ -354,7 +407,8 @@ static bool user_may(struct call *call, const struct command *command)
     for (uint32_t i = 0; i < need.count; i++)
         if (!has_level(call, need.level, need.deployments[i]))
             return false;
-    return true;
+    return command->kind != COMMAND_DEPLOYMENT_REVERT ||
+           may_go_back(call, &command->deployment_revert);
 }
 
 /* ---- nodes ---- */

@@ -1,3 +1,4 @@
+#include "api/authority.h"
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -94,6 +95,10 @@ static enum served serve_upload(struct call *call)
     struct record record;
     struct command command = {.kind = COMMAND_IMPORT};
     const bool is_change = call->keys[0].len;
+    if (!authority_is_admin(call)) { /* before it is read: that is work */
+        authority_refuse(call, STR("only an admin imports barclamps"));
+        return SERVED_REPLY;
+    }
     if (is_change && (!resource_find(call, &resource_barclamps, call->keys[0], &record) ||
                       !object_condition(call)))
         return SERVED_REPLY;

@@ -11,6 +11,8 @@
 /* What happened, for those who look back and for those who watch. Rows come from the store, so
  * whatever is told here is durable. */
 
+/* Many may watch, and each holds what was found for it until its client takes it. */
+enum { WATCH_MAX = 50 };
 enum { ASK_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, LOOK_MAX = 100000 };
 
 static const char type[] = "event";
@@ -197,7 +199,7 @@ static void found(struct call *call, const struct record *records, uint32_t coun
         w->at = cursor_of(&records[i].event);
         sse_put(&w->text, STR("event"), cursor_text(&w->found, w->at), buf_str(&one));
     }
-    if (count == ASK_MAX)
+    if (count == WATCH_MAX)
         w->looked_turn = 0; /* there may be more of it */
     flow_wake(&w->flow);
 }
@@ -211,7 +213,7 @@ static void ask_for_more(struct call *call, struct watcher *w)
     w->looked_turn = durable;
     w->is_asking = true;
     const int64_t number = flow_await(&w->flow, found);
-    if (engine->events(engine->self, w->at.turn, w->at.n, ASK_MAX, number) != OK) {
+    if (engine->events(engine->self, w->at.turn, w->at.n, WATCH_MAX, number) != OK) {
         flow_await_failed(&w->flow);
         w->is_asking = false;
         w->looked_turn = 0;

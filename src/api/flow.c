@@ -10,6 +10,7 @@ enum { HELD_MAX = 1 << 20 };
 struct flow_piece {
     struct arena arena; /* the text lies here */
     struct str text;
+    uint32_t out;   /* as much of it has left                  */
     int64_t seen;   /* leaves when this turn is durable        */
     uint64_t place; /* where the flow was before it            */
     bool is_last;   /* what comes with it is the end           */
@@ -115,6 +116,19 @@ static void drop_all(struct flow *flow)
         drop_first(flow);
 }
 
+static void drop_behind_first(struct flow *flow)
+{
+    struct flow_piece *piece = flow->first->next;
+    flow->first->next = NULL;
+    flow->last = flow->first;
+    flow->held = flow->first->text.len;
+    while (piece) {
+        struct flow_piece *next = piece->next;
+        piece_free(piece);
+        piece = next;
+    }
+}
+
 /* ---- the end ---- */
 
 /* Out of every list; the call is its own again. */
@@ -162,6 +176,18 @@ static bool open_stream(struct flow *flow)
     return flow->stream != NULL;
 }
 
+/* Some more of the piece, no more than a stream takes that has nothing to send: what is larger than
+ * a stream may hold would wait for ever. */
+static err put_some(struct flow *flow, struct flow_piece *piece)
+{
+    const struct str some =
+        str_slice(piece->text, piece->out, piece->out + (uint32_t)HTTP_STREAM_LOW);
+    const err e = some.len ? http_stream_put(flow->stream, some) : OK;
+    if (e != ERR_LIMIT)
+        piece->out += some.len;
+    return e;
+}
+
 /* Everything that is durable goes out. False: the flow is gone. */
 static bool let_out(struct flow *flow)
 {
@@ -171,13 +197,14 @@ static bool let_out(struct flow *flow)
         struct flow_piece *piece = flow->first;
         if (!flow->stream && !open_stream(flow))
             return false;
-        const err e = piece->text.len ? http_stream_put(flow->stream, piece->text) : OK;
-        if (e == ERR_LIMIT) {
+        if (put_some(flow, piece) == ERR_LIMIT) {
             flow->is_blocked = true;
             count_ready(flow, false);
             http_stream_await(flow->stream);
             return true;
         }
+        if (piece->out < piece->text.len)
+            continue;
         const bool is_last = piece->is_last;
         drop_first(flow); /* also when nobody reads: gone() will say so */
         if (is_last) {
@@ -249,17 +276,27 @@ void flows_durable(struct flows *flows)
     }
 }
 
-/* What was seen and did not leave may never have been. */
+/* What was seen and did not leave may never have been. What left in part is durable, and the rest
+ * of it follows. */
+static void look_again(struct flow *flow)
+{
+    const struct flow_piece *from =
+        flow->first && flow->first->out ? flow->first->next : flow->first;
+    if (flow->is_timeless || !from)
+        return;
+    flow->place = from->place;
+    flow->is_over = false;
+    if (from == flow->first)
+        drop_all(flow);
+    else
+        drop_behind_first(flow);
+    flow_wake(flow);
+}
+
 void flows_reloaded(struct flows *flows)
 {
-    for (struct flow *flow = flows->first; flow; flow = flow->next) {
-        if (flow->is_timeless || !flow->first)
-            continue;
-        flow->place = flow->first->place;
-        flow->is_over = false;
-        drop_all(flow);
-        flow_wake(flow);
-    }
+    for (struct flow *flow = flows->first; flow; flow = flow->next)
+        look_again(flow);
 }
 
 void flows_end(struct flows *flows)

@@ -8,8 +8,16 @@
 #include "api/route.h"
 #include "core/sort.h"
 
-/* A list of fewer objects is one text; a longer one comes in pieces, so many at a time. */
-enum { AT_ONCE_MAX = 1000, LOOK_MAX = 1000, WRITE_MAX = 200, ROW_BYTES_GUESS = 320 };
+/* A list of fewer objects is one text; a longer one comes in pieces. Nobody else is served while
+ * one is made, so what an object costs counts, and not only that it is one more. */
+enum {
+    AT_ONCE_MAX = 1000,
+    AT_ONCE_BYTES_MAX = 1 << 20,
+    LOOK_COST = 1000, /* of each object, in bytes that are looked through meanwhile */
+    LOOK_MAX = 1000 * LOOK_COST,
+    WRITE_BYTES = 64 << 10,
+    ROW_BYTES_GUESS = 320,
+};
 
 /* An object that was chosen, and what it is put in order by. */
 struct chosen {
@@ -27,8 +35,9 @@ struct walk {
     struct flow flow;
     struct choice choice;
     struct query query;
-    int64_t last; /* id, or place in choice.ids, that was looked at last */
-    int64_t end;  /* ids above it came later                             */
+    int64_t last;  /* id, or place in choice.ids, that was looked at last */
+    int64_t end;   /* ids above it came later                             */
+    uint64_t work; /* that was done to choose them */
     bool is_collected;
     struct found all, part;
     uint32_t total;     /* as many there are            */
@@ -41,7 +50,7 @@ struct walk {
 static bool is_kept(struct walk *w, struct call *call, const struct record *record)
 {
     return (!w->choice.keeps || w->choice.keeps(&w->choice, call, record)) &&
-           query_keeps(&w->query, call->core, record, call->arena);
+           query_keeps(&w->query, call->core, record, call->arena, &w->work);
 }
 
 /* All of them, in the order of their ids or the other way round: nothing needs to be read. */
@@ -68,11 +77,11 @@ static void look_at(struct walk *w, struct call *call, int64_t id)
     w->all.count++;
 }
 
-/* Looks at `budget` more objects at most. True: that was the last. */
-static bool collect(struct walk *w, struct call *call, uint32_t budget)
+/* Does as much as `budget` allows, and a little more. True: that was the last. */
+static bool collect(struct walk *w, struct call *call, uint64_t budget)
 {
     const enum table table = w->choice.resource->shape->table;
-    while (budget--) {
+    for (const uint64_t before = w->work; w->work - before < budget; w->work += LOOK_COST) {
         if (w->choice.ids) {
             if (w->last >= w->end)
                 return true;
@@ -212,16 +221,18 @@ static void link_next(struct call *call, int64_t last)
 
 /* ---- writing ---- */
 
-/* Rows from `first` on; what is gone by now is left out. */
-static void write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t max,
-                       struct buf *b)
+/* Rows from `first` on until these are `enough` bytes; what is gone by now is left out. Returns
+ * which row is next. */
+static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t enough,
+                           struct buf *b)
 {
     const struct shape *shape = w->choice.resource->shape;
     const uint64_t mask = reply_mask(call, shape);
     struct record record;
     if (first <= w->first_row)
         w->first_row = UINT64_MAX;
-    for (uint64_t i = first; i < w->part.count && i < first + max; i++) {
+    uint64_t i = first;
+    for (; i < w->part.count && b->len < enough; i++) {
         if (!core_record(call->core, shape->table, w->part.at[i].id, &record))
             continue;
         buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
@@ -229,6 +240,7 @@ static void write_rows(struct walk *w, struct call *call, uint64_t first, uint32
             w->first_row = i;
         shape_write(shape, call->core, &record, mask, b);
     }
+    return i;
 }
 
 static void begin_reply(struct walk *w, struct call *call)
@@ -241,6 +253,14 @@ static void begin_reply(struct walk *w, struct call *call)
         link_next(call, w->part.at[w->part.count - 1].id);
 }
 
+static enum flow_step step(struct call *call, struct buf *out);
+
+static enum served in_pieces(struct walk *w, struct call *call)
+{
+    w->flow = (struct flow){.step = step, .self = w};
+    return flow_begin(call, &w->flow);
+}
+
 static enum served write_part(struct walk *w, struct call *call)
 {
     begin_reply(w, call);
@@ -249,7 +269,10 @@ static enum served write_part(struct walk *w, struct call *call)
     struct buf b = buf_in(call->arena);
     buf_room(&b, w->part.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
     buf_put_c(&b, '[');
-    write_rows(w, call, 0, UINT32_MAX, &b);
+    if (write_rows(w, call, 0, AT_ONCE_BYTES_MAX, &b) < w->part.count) {
+        w->is_collected = true;
+        return in_pieces(w, call);
+    }
     buf_put_c(&b, ']');
     call->reply.body = buf_str(&b);
     return SERVED_REPLY;
@@ -257,7 +280,7 @@ static enum served write_part(struct walk *w, struct call *call)
 
 static enum served reply_at_once(struct walk *w, struct call *call)
 {
-    must(collect(w, call, UINT32_MAX));
+    must(collect(w, call, UINT64_MAX));
     put_in_order(w, call);
     return take_part(w, call) ? write_part(w, call) : SERVED_REPLY;
 }
@@ -274,7 +297,7 @@ static enum served reply_page(struct walk *w, struct call *call)
     w->total = (uint32_t)w->end;
     w->end = w->query.limit;
     w->last = w->query.has_after ? w->query.after : 0;
-    must(collect(w, call, UINT32_MAX));
+    must(collect(w, call, UINT64_MAX));
     w->part = w->all;
     w->has_more = core_next_id(call->core, w->choice.resource->shape->table, w->last) != 0;
     return write_part(w, call);
@@ -301,8 +324,7 @@ static enum flow_step step(struct call *call, struct buf *out)
         return collect(w, call, LOOK_MAX) ? end_collecting(w, call) : FLOW_MORE;
     const uint64_t first = call->flow->place;
     buf_put_z(out, first ? "" : "[");
-    write_rows(w, call, first, WRITE_MAX, out);
-    call->flow->place = first + WRITE_MAX;
+    call->flow->place = write_rows(w, call, first, WRITE_BYTES, out);
     if (call->flow->place < w->part.count)
         return FLOW_MORE;
     buf_put_c(out, ']');
@@ -311,9 +333,8 @@ static enum flow_step step(struct call *call, struct buf *out)
 
 static enum served begin_walk(struct walk *w, struct call *call)
 {
-    w->flow = (struct flow){.step = step, .self = w};
     reply_json(call, w->choice.resource->shape->type, "list", STR(""));
-    return flow_begin(call, &w->flow);
+    return in_pieces(w, call);
 }
 
 static enum served refuse_query(struct call *call, struct query_trouble trouble)
@@ -344,7 +365,8 @@ static enum served reply_query(struct call *call, const struct choice *choice,
     struct walk *w = walk_new(call, choice, query);
     if (is_page(w))
         return reply_page(w, call);
-    return w->end <= AT_ONCE_MAX ? reply_at_once(w, call) : begin_walk(w, call);
+    return w->end <= AT_ONCE_MAX && !query_is_slow(query) ? reply_at_once(w, call)
+                                                          : begin_walk(w, call);
 }
 
 static bool is_passed(const struct choice *choice, struct str name)

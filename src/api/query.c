@@ -9,8 +9,42 @@ struct reading {
     struct arena *arena;
     struct query_wanted *next; /* of QUERY_WANTED_MAX */
     struct query_wanted *end;
+    uint32_t needles;
     const char *what; /* NULL: nothing is wrong */
 };
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Knuth, Morris and Pratt: no text takes longer than it is long, whatever is looked for. */
+static struct query_needle needle_of(struct arena *a, struct str text)
+{
+    const struct str wanted = str_lower(a, text);
+    uint16_t *borders = arena_array(a, uint16_t, wanted.len + (size_t)1);
+    uint16_t border = 0;
+    for (uint32_t i = 1; i < wanted.len; i++) {
+        while (border && wanted.at[i] != wanted.at[border])
+            border = borders[border - 1];
+        if (wanted.at[i] == wanted.at[border])
+            border++;
+        borders[i] = border;
+    }
+    return (struct query_needle){wanted, borders};
+}
+
+static void want_inside(struct reading *r, struct query_wanted *w)
+{
+    struct buf quoted = buf_in(r->arena);
+    if (w->kind != JSON_STRING || w->text.len > QUERY_WANTED_SIZE_MAX)
+        return;
+    if (++r->needles > QUERY_NEEDLES_MAX)
+        r->what = "is one text more than can be looked for inside of others at once";
+    json_write_string(&quoted, w->text);
+    w->inside = needle_of(r->arena, w->text);
+    w->inside_quotes = needle_of(r->arena, buf_str(&quoted));
+}
 
 static struct query_wanted *room_for_one(struct reading *r)
 {
@@ -86,9 +120,12 @@ static const char *read_condition(struct reading *r, struct query *query,
     struct query_condition *c = add_condition(query, field, op);
     if (!c)
         return "is one condition more than a query may have";
-    c->values = r->next;
+    struct query_wanted *first = r->next;
+    c->values = first;
     want(r, field, value);
-    c->count = (uint32_t)(r->next - c->values);
+    c->count = (uint32_t)(r->next - first);
+    for (struct query_wanted *w = first; op == QUERY_CONTAINS && w < r->next && !r->what; w++)
+        want_inside(r, w);
     return r->what;
 }
 
@@ -184,6 +221,8 @@ static const char *read_filter(struct reading *r, const struct shape *shape, str
         return read_condition(r, query, field, op, &value);
     want_one(r, field, &value);
     last->count = (uint32_t)(r->next - last->values);
+    if (op == QUERY_CONTAINS && !r->what)
+        want_inside(r, r->next - 1);
     return r->what;
 }
 
@@ -231,25 +270,29 @@ static bool value_is(const struct shape_value *v, const struct query_wanted *wan
     impossible("a kind of value outside the enum");
 }
 
-static bool has_inside(struct str text, struct str part)
+static bool has_inside(struct str text, const struct query_needle *needle, uint64_t *work)
 {
-    for (uint32_t i = 0; i + part.len <= text.len; i++)
-        if (str_eq_nocase(str_slice(text, i, i + part.len), part))
-            return true;
-    return false;
+    const struct str wanted = needle->text;
+    uint32_t have = 0, i = 0;
+    for (; i < text.len && have < wanted.len; i++) {
+        const char c = lower(text.at[i]);
+        while (have && wanted.at[have] != c)
+            have = needle->borders[have - 1];
+        have += wanted.at[have] == c;
+    }
+    *work += i;
+    return have == wanted.len;
 }
 
 /* A list contains what stands in it as a text. */
 static bool value_contains(const struct shape_value *v, const struct query_wanted *wanted,
-                           struct arena *a)
+                           uint64_t *work)
 {
-    if (v->kind == VALUE_TEXT)
-        return wanted->kind == JSON_STRING && has_inside(v->text, wanted->text);
-    if (v->kind != VALUE_DOC || wanted->kind != JSON_STRING)
+    if (wanted->kind != JSON_STRING)
         return false;
-    struct buf b = buf_in(a);
-    json_write_string(&b, wanted->text);
-    return has_inside(v->text, buf_str(&b));
+    if (v->kind == VALUE_TEXT)
+        return has_inside(v->text, &wanted->inside, work);
+    return v->kind == VALUE_DOC && has_inside(v->text, &wanted->inside_quotes, work);
 }
 
 /* Can they be compared, and how do they? */
@@ -269,13 +312,13 @@ static bool value_order(const struct shape_value *v, const struct query_wanted *
 }
 
 static bool holds_for(enum query_op op, const struct shape_value *v,
-                      const struct query_wanted *wanted, struct arena *a)
+                      const struct query_wanted *wanted, uint64_t *work)
 {
     int order;
     switch (op) {
     case QUERY_IS:
     case QUERY_NOT: return value_is(v, wanted);
-    case QUERY_CONTAINS: return value_contains(v, wanted, a);
+    case QUERY_CONTAINS: return value_contains(v, wanted, work);
     case QUERY_MIN: return value_order(v, wanted, &order) && order >= 0;
     case QUERY_MAX: return value_order(v, wanted, &order) && order <= 0;
     }
@@ -283,21 +326,29 @@ static bool holds_for(enum query_op op, const struct shape_value *v,
 }
 
 static bool condition_holds(const struct query_condition *c, const struct shape_value *v,
-                            struct arena *a)
+                            uint64_t *work)
 {
     uint32_t i = 0;
-    while (i < c->count && !holds_for(c->op, v, &c->values[i], a))
+    while (i < c->count && !holds_for(c->op, v, &c->values[i], work))
         i++;
     return (i < c->count) != (c->op == QUERY_NOT);
 }
 
+bool query_is_slow(const struct query *query)
+{
+    uint32_t i = 0;
+    while (i < query->count && query->conditions[i].op != QUERY_CONTAINS)
+        i++;
+    return i < query->count;
+}
+
 bool query_keeps(const struct query *query, const struct core *core, const struct record *record,
-                 struct arena *a)
+                 struct arena *a, uint64_t *work)
 {
     for (uint32_t i = 0; i < query->count; i++) {
         const struct query_condition *c = &query->conditions[i];
         const struct shape_value v = shape_value(c->field, core, record, a);
-        if (!condition_holds(c, &v, a))
+        if (!condition_holds(c, &v, work))
             return false;
     }
     return true;

@@ -16,18 +16,27 @@
 #define QUERY_WANTED_MAX      1000u /* values in one query     */
 #define QUERY_WANTED_SIZE_MAX 4096u /* bytes of one such value */
 #define QUERY_CONDITIONS_MAX  32u
+#define QUERY_NEEDLES_MAX     16u /* values that are looked for inside of others */
 #define QUERY_LIMIT_MAX       10000u
 
 enum query_op { QUERY_IS, QUERY_NOT, QUERY_CONTAINS, QUERY_MIN, QUERY_MAX };
+
+/* What may stand somewhere in a text, whatever its case, made ready to be looked for. */
+struct query_needle {
+    struct str text;         /* in lower case                                               */
+    const uint16_t *borders; /* by length - 1: how much of the beginning is also the end    */
+};
 
 /* A value that a field may have, read beforehand in every way a field could want it. */
 struct query_wanted {
     enum json_kind kind;
     bool has_number, has_time;
-    int64_t number;  /* also of one written as a text, or of a state that has a name */
-    int64_t time_ms; /* of a text                     */
-    struct str text; /* of a text                     */
-    struct str doc;  /* of an array: canonical        */
+    int64_t number;             /* also of one written as a text, or of a state that has a name */
+    int64_t time_ms;            /* of a text                     */
+    struct str text;            /* of a text                     */
+    struct str doc;             /* of an array: canonical        */
+    struct query_needle inside; /* of a text that has to be contained */
+    struct query_needle inside_quotes; /* the same as a document writes it   */
 };
 
 struct query_condition {
@@ -63,8 +72,11 @@ struct query_trouble query_read_object(const struct shape *shape, const struct j
 struct query_trouble query_read_pairs(const struct shape *shape, const struct http_pair *pairs,
                                       struct arena *a, struct query *out_query);
 
-/* What has to be computed for these lies in the arena. */
+/* Are texts looked through for it? That can take a while, even for few objects. */
+bool query_is_slow(const struct query *query);
+/* What has to be computed for these lies in the arena. Adds to *work how many bytes were looked
+ * through. */
 bool query_keeps(const struct query *query, const struct core *core, const struct record *record,
-                 struct arena *a);
+                 struct arena *a, uint64_t *work);
 /* Below zero when `a` comes first. */
 int query_compare(const struct shape_value *a, const struct shape_value *b);

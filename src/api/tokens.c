@@ -70,7 +70,17 @@ static const struct take create_takes[] = {
      .id_key = "deployment_id"},
 };
 
-/* More than its maker may do it could not do anyway, and should not seem to. */
+/* When the token ends that the caller came with; 0: never, or with none. */
+static int64_t end_of_caller(const struct call *call)
+{
+    struct record token;
+    const bool has_one = call->caller.way == BY_TOKEN &&
+                         core_record(call->core, TABLE_TOKEN, call->caller.token_id, &token);
+    return has_one ? token.token.expires_at : 0;
+}
+
+/* More than its maker may do it could not do anyway, and should not seem to. Whoever got hold of a
+ * token that ends soon must not make one of it that does not. */
 static void check_create(struct call *call, struct command *command)
 {
     const struct token_create_command *p = &command->token_create;
@@ -78,6 +88,10 @@ static void check_create(struct call *call, struct command *command)
     if (p->access > authority_level(call, p->deployment_id))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
                     STR("access must not be more than you have yourself"));
+    const int64_t end = end_of_caller(call);
+    if (end && (!p->expires_at || p->expires_at > end))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
+                    STR("expires_at must not be later than that of the token you came with"));
 }
 
 static const struct intake create = {

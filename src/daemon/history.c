@@ -6,6 +6,8 @@
 #include "store/store.h"
 #include "sys/log.h"
 
+enum { TOLD_AT_ONCE_MAX = 16 };
+
 /* A question belongs to the loop's thread, then to the reader's, then to the loop's again. */
 struct question {
     struct question *next;
@@ -173,14 +175,20 @@ static struct question *take_done(struct history *h)
     return q;
 }
 
+/* A few at a time: the thread may find as fast as we tell, and others wait for the loop. */
 static void on_done(uv_async_t *async)
 {
     struct history *h = async->data;
-    for (struct question *q = take_done(h); q; q = take_done(h)) {
+    for (int i = 0; i < TOLD_AT_ONCE_MAX; i++) {
+        struct question *q = take_done(h);
+        if (!q)
+            return;
         h->count--;
         h->seams.found(h->seams.self, q->number, q->records, q->count, q->why);
         question_free(q);
     }
+    if (!uv_is_closing((uv_handle_t *)async))
+        ignore(uv_async_send(async), "it cannot fail before it is closed");
 }
 
 static void free_all(struct history *h)

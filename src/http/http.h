@@ -155,7 +155,8 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
  * end of the connection, and so is the end of the head where no body may follow. */
 struct http_stream *http_stream_begin(struct http_request *request, const struct http_answer *head);
 /* A copy of `piece` is sent as soon as the client can take it. ERR_LIMIT: too much would wait, in
- * this stream or in all of them, and nothing was taken; ERR_UNAVAILABLE: nobody reads any more. */
+ * this stream or in all of them, and nothing was taken; ERR_UNAVAILABLE: nobody reads any more.
+ * Where nothing waits HTTP_STREAM_LOW bytes are taken, however much waits in others. */
 NODISCARD err http_stream_put(struct http_stream *s, struct str piece);
 /* Bytes that libmicrohttpd has not yet taken from us; 0 when nobody reads any more. */
 size_t http_stream_waiting(const struct http_stream *s);

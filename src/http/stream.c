@@ -58,12 +58,20 @@ static bool bytes_have_room(struct http_stream *s, size_t more)
     return true;
 }
 
+/* Those who read slowly fill what all streams may hold together. Who has nothing waiting gets a
+ * small piece all the same: it would ask again at once, and for ever. */
+static bool has_share(const struct exchange *x, size_t more)
+{
+    const struct http_server *server = x->server;
+    return server->stream_total + more <= server->stream_total_max ||
+           (x->stream.len == 0 && more <= HTTP_STREAM_LOW);
+}
+
 static err bytes_add(struct exchange *x, struct str piece)
 {
     struct http_stream *s = &x->stream;
     struct http_server *server = x->server;
-    if (s->len + piece.len > server->stream_max ||
-        server->stream_total + piece.len > server->stream_total_max ||
+    if (s->len + piece.len > server->stream_max || !has_share(x, piece.len) ||
         !bytes_have_room(s, piece.len))
         return ERR_LIMIT;
     memcpy(s->bytes + s->start + s->len, piece.at, piece.len);

@@ -1,12 +1,15 @@
 """What must not be possible: forged requests, borrowed sessions, tokens that reach further than they
 should, guessing, and words that mean something to somebody behind us."""
+import contextlib
 import http.client
 import json
 import os
 import re
 import threading
+import time
 
-from daemon import Client, Own, basic
+from daemon import Client, Own, basic, eventually
+from stream import stream
 from test_people import Browser, as_user, bearer, forbidden, host_of, make
 
 BAD_LOGINS = int(os.environ.get("HALLIGAN_BAD_LOGINS", "2000"))
@@ -246,6 +249,137 @@ def test_operators_make_tokens_for_the_nodes_of_their_deployment(daemon):
     me.delete("users/keeper")
     me.delete("nodes/far.example.com")
     unsettle(me, ids)
+
+
+# ---- rights that end at a deployment ----
+
+
+def two_deployments(me, name):
+    """Two deployments, and who may do everything in the first and only look at the second."""
+    near = me.post("deployments", {"name": "near"}).json()["id"]
+    assert me.post("deployments", {"name": "far"}).status == 200
+    make(me, name, access="viewer", grants={str(near): "operator"})
+
+
+def no_deployments(me, name):
+    for node in me.get("nodes?name.contains=.near-far.example.com").json():
+        assert me.delete(f"nodes/{node['id']}").status == 200
+    assert me.delete("deployments/near").status == me.delete("deployments/far").status == 200
+    me.delete(f"users/{name}")
+
+
+def test_going_back_binds_nothing_on_nodes_that_moved_away(daemon):
+    me, node = daemon.client(), "moved.near-far.example.com"
+    two_deployments(me, "neighbour")
+    neighbour = as_user(daemon, "neighbour")
+    me.post("nodes", {"name": node, "deployment": "near", "alive": True, "available": True})
+    for role in ("base", "goal"):
+        assert neighbour.post("node_roles", {"node": node, "role": role}).status == 200
+    assert neighbour.put("deployments/near/commit").status == 200
+    active = lambda: all(n["state"] == 0 for n in me.get(f"nodes/{node}/node_roles").json())
+    eventually(active, "what is bound is active")
+    assert neighbour.put("deployments/near/propose").status == 200
+    for noderole in me.get(f"nodes/{node}/node_roles").json():
+        assert neighbour.delete(f"node_roles/{noderole['id']}").status == 200
+    assert neighbour.put("deployments/near/commit").status == 200
+    assert me.put(f"nodes/{node}", {"deployment": "far"}).status == 200
+    forbidden(neighbour.post("node_roles", {"node": node, "role": "base", "deployment": "near"}))
+    forbidden(neighbour.put("deployments/near/revert", {"seq": 1}))
+    assert me.get(f"nodes/{node}/node_roles").json() == []
+    # whoever may bind there may go back
+    assert me.put("deployments/near/revert", {"seq": 1}).status == 200
+    assert len(me.get(f"nodes/{node}/node_roles").json()) == 2
+    no_deployments(me, "neighbour")
+
+
+def test_values_that_are_kept_in_another_deployment_are_that_ones(daemon):
+    me, node = daemon.client(), "kept.near-far.example.com"
+    two_deployments(me, "keeper")
+    keeper = as_user(daemon, "keeper")
+    me.post("nodes", {"name": node, "deployment": "near"})
+    noderole = me.post("node_roles", {"node": node, "role": "base", "deployment": "far"}).json()["id"]
+    fields = {"name": "kept-far", "barclamp": "apitest", "role": "base", "map": "kept", "writable": True}
+    assert me.post("attribs", fields).status == 200
+    path = f"nodes/{node}/attribs/kept-far"
+    forbidden(keeper.put(path, {"value": "mine"}))
+    forbidden(keeper.put(f"node_roles/{noderole}/attribs/kept-far", {"value": "mine"}))
+    assert me.get(path).json()["value"] is None
+    assert me.put(path, {"value": "theirs"}).json()["value"] == "theirs"
+    me.delete("attribs/kept-far")
+    no_deployments(me, "keeper")
+
+
+def test_admin_nodes_are_no_matter_of_one_deployment(daemon):
+    me = daemon.client()
+    two_deployments(me, "climber")
+    climber = as_user(daemon, "climber")
+    for flag in ("admin", "system"):
+        body = {"name": flag + ".near-far.example.com", "deployment": "near", flag: True}
+        forbidden(climber.post("nodes", body))
+        forbidden(climber.post("nodes", [body]))
+        assert climber.post("nodes", {**body, flag: False}).status == 200
+    no_deployments(me, "climber")
+
+
+def test_a_token_makes_none_that_outlives_it(daemon):
+    me = daemon.client()
+    end = int(time.time() * 1000) + 3600 * 1000
+    made = me.post("tokens", {"name": "short", "expires_at": end})
+    short = Client(daemon.url, "Bearer " + made.json()["token"])
+    for more in ({}, {"expires_at": end + 1}, {"expires_at": None}):
+        answer = short.post("tokens", {"name": "long", **more})
+        assert answer.status == 400 and answer.json()["field"] == "expires_at", answer
+    assert short.post("tokens", {"name": "shorter", "expires_at": end}).status == 200
+    for token in me.get("tokens").json():
+        if token["name"] in ("short", "shorter"):
+            me.delete(f"tokens/{token['id']}")
+
+
+def test_what_only_an_admin_may_import_is_not_even_read(daemon):
+    me = daemon.client()
+    weak = bearer(daemon, me, access="operator")
+    for value in ("a: [1, 2", "barclamp: {name: x}", {"barclamp": {"name": "x"}}):
+        forbidden(weak.post("barclamps", {"value": value}))
+        forbidden(weak.put("barclamps/apitest", {"value": value}))
+
+
+# ---- questions that would keep everybody waiting ----
+
+
+def test_long_texts_are_looked_through_and_long_rows_are_told(daemon):
+    me, count = daemon.client(), 1001
+    long = "Long" + "x" * 60000
+    body = [{"name": f"long{i}.example.com", "description": long} for i in range(100)]
+    for at in (0, 50):  # more would be too large for one request
+        assert me.post("nodes", body[at : at + 50]).status == 200
+    body = [{"name": f"brief{i}.example.com"} for i in range(count - len(body))]
+    assert me.post("nodes", body).status == 200
+    # 200 rows of these are more than a stream may hold
+    for path in ("nodes", "nodes?limit=1000&name.contains=.EXAMPLE.com"):
+        listed = me.get(path).json()
+        assert sum(node["description"] == long for node in listed) == 100, path
+    # what almost fits everywhere, and what does so in many ways
+    assert me.get("nodes?description.contains=" + "x" * 4000 + "y").json() == []
+    assert len(me.get("nodes?description.contains=" + "x" * 4000).json()) == 100
+    wanted = "&".join(f"description.contains=y{i}" for i in range(16))
+    assert me.get("nodes?" + wanted).json() == []
+    refused = me.get("nodes?" + wanted + "&name.contains=z")
+    assert refused.status == 400 and refused.json()["field"] == "name.contains", refused
+    for node in me.get("nodes?system=false&sort=id").json():
+        if node["name"].startswith(("long", "brief")):
+            assert me.delete(f"nodes/{node['id']}").status == 200
+
+
+def test_many_watch_from_the_beginning_and_each_hears_everything(daemon):
+    me, names = daemon.client(), [f"seen{i}.example.com" for i in range(130)]
+    assert me.post("nodes", [{"name": name} for name in names]).status == 200
+    with contextlib.ExitStack() as stack:
+        watchers = [stack.enter_context(stream(me, "events?after=0.0")) for _ in range(40)]
+        for watcher in watchers:
+            for name in names:  # more than is looked up for one of them at once
+                watcher.find("node_create", name)
+    for name in names:
+        assert me.delete(f"nodes/{name}").status == 200
 
 
 # ---- guessing ----

@@ -125,10 +125,11 @@ static void check_members(const struct ids *seen, const struct shape *shape,
     const struct core *core = site.f->w->core;
     struct record record;
     uint32_t kept = 0;
+    uint64_t work = 0;
     for (int64_t id = core_next_id(core, shape->table, 0); id;
          id = core_next_id(core, shape->table, id)) {
         CHECK(core_record(core, shape->table, id, &record));
-        const bool keeps = query_keeps(query, core, &record, a);
+        const bool keeps = query_keeps(query, core, &record, a, &work);
         CHECK(keeps == has_id(seen, id));
         kept += keeps;
     }
@@ -199,10 +200,11 @@ static bool keeps(const struct shape *shape, struct http_pair pair, const char *
 {
     struct arena *a = &site.f->w->arena;
     struct query query;
+    uint64_t work = 0;
     pair.name = str_join2(a, pair.name, str_from(op));
     pair.next = NULL;
     CHECK(!query_read_pairs(shape, &pair, a, &query).text);
-    return query_keeps(&query, site.f->w->core, record, a);
+    return query_keeps(&query, site.f->w->core, record, a, &work);
 }
 
 static void check_condition(const struct shape *shape, const struct shape_field *field,

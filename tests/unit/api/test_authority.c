@@ -24,7 +24,8 @@ enum { IN_SYSTEM, IN_LAB, IN_BENCH, IN_YARD };
 
 static const char barclamp[] = "{'barclamp':{'name':'house','source_path':'/house'},"
                                "'jigs':[{'name':'script','class':'script'}],"
-                               "'hammers':[{'name':'ssh','type':'ssh','priority':0}],"
+                               "'hammers':[{'name':'ssh','type':'ssh','priority':0},"
+                               "{'name':'here','type':'local','priority':0}],"
                                "'roles':[{'name':'r','jig':'script'},{'name':'s','jig':'script'}]}";
 
 static int64_t make_user(struct house *h, const char *name, bool is_admin, enum access access,
@@ -414,6 +415,28 @@ TEST(x13_a_node_leaves_its_bootenv_or_makes_it_local_in_a_generation)
     CHECK(!node_says(&h, IN_LAB, env | generation, "debian-12-install"));
     CHECK(!node_says(&h, IN_LAB, env, ""));
     CHECK(!node_says(&h, IN_YARD, env | generation, "local"));
+    front_close(h.f);
+}
+
+/* ---- this machine ---- */
+
+/* Where the work on a node is done on the machine of the daemon, that takes more than the node's
+ * deployment. */
+TEST(work_is_brought_to_this_machine_by_those_who_operate_all_of_it)
+{
+    struct house h = house_open();
+    const struct caller granted = {.user_id = h.granted}, oper = {.user_id = h.oper};
+    const int64_t here = core_find(h.w->core, TABLE_HAMMER_KIND, STR("here"));
+    CHECK(here != 0);
+    const struct command brings[] = {
+        CMD(NODE_CREATE, node_create, .deployment_id = h.lab, .admin = true),
+        CMD(NODE_CREATE, node_create, .deployment_id = h.lab, .system = true),
+        CMD(HAMMER_CREATE, hammer_create, .node_id = h.node[IN_LAB], .hammer_kind_id = here),
+    };
+    for (size_t i = 0; i < sizeof brings / sizeof *brings; i++)
+        CHECK(allows(&h, oper, &brings[i]) && !allows(&h, granted, &brings[i]));
+    const struct command plain = CMD(NODE_CREATE, node_create, .deployment_id = h.lab);
+    CHECK(allows(&h, granted, &plain));
     front_close(h.f);
 }
 

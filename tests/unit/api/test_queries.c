@@ -39,6 +39,10 @@ TEST(a_filter_keeps_what_has_the_value)
     NAMES("target_role_id=null&name=" N(3), N(3));
     NAMES("target_role_id.not=null", "");
     NAMES("description.contains=WEB", N(2) "," N(4));
+    NAMES("description.contains=", N(1) "," N(2) "," N(3) "," N(4) "," N(5));
+    NAMES("name.contains=E.C", N(1) "," N(2) "," N(3) "," N(4) "," N(5));
+    NAMES("name.contains=3.exam&name.contains=5.exam", N(3) "," N(5));
+    NAMES("name.contains=n3.example.com.", "");
     NAMES("name.min=" N(3), N(3) "," N(4) "," N(5));
     NAMES("name.min=" N(2) "&name.max=" N(3), N(2) "," N(3));
     NAMES("created_at.min=2100-01-01T00:00:00Z", "");

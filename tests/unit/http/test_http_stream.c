@@ -471,7 +471,8 @@ TEST(all_streams_together_have_a_bound)
     wait_held(w, 2);
     in_loop(w, begin_held);
     in_loop(w, fill_two);
-    CHECK(last_err == ERR_LIMIT && last_waiting == 0);
+    /* Where nothing waits a small piece is taken all the same, or it would be asked for ever. */
+    CHECK(last_err == ERR_LIMIT && last_waiting == HTTP_STREAM_LOW);
     CHECK(first_waiting <= MAX && first_waiting > MAX - (64 << 10));
     hang_up(&t[0]);
     hang_up(&t[1]);
