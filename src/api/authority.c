@@ -2,7 +2,6 @@
 
 #include "api/reply.h"
 #include "api/route.h"
-#include "model/hammer_class.h"
 
 #define SYSTEM_DEPLOYMENT 1 /* what 0 means for a new node or deployment */
 
@@ -110,8 +109,7 @@ enum place {
     OF_BOUND_NODE,   /* and the one its new noderole is to be in    */
     OF_NODEROLE,     /*                                             */
     OF_RUN,          /* of its noderole                             */
-    OF_NEW_HAMMER,   /* of its node                                 */
-    OF_HAMMER,       /* of its node                                 */
+    IN_SYSTEM,       /* what is everybody's                         */
     OF_TARGET,       /* of what an attrib is set on                 */
     OF_USER,         /* users are nowhere; their own is theirs      */
     OF_NEW_TOKEN,    /* likewise; those of nodes are of their nodes */
@@ -125,6 +123,8 @@ struct rule {
 };
 
 /* clang-format off */
+/* Hammers say where work goes and with whose secrets: whoever points one elsewhere has the key of
+ * the daemon come along. So they are everybody's, whatever node they are of. */
 static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_SETTINGS_UPDATE]         = {ACCESS_ADMIN,    EVERYWHERE},
     [COMMAND_IMPORT]                  = {ACCESS_ADMIN,    EVERYWHERE},
@@ -169,9 +169,9 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_GROUP_DELETE]            = {ACCESS_OPERATOR, EVERYWHERE},
     [COMMAND_GROUP_ADD]               = {ACCESS_OPERATOR, EVERYWHERE},
     [COMMAND_GROUP_REMOVE]            = {ACCESS_OPERATOR, EVERYWHERE},
-    [COMMAND_HAMMER_CREATE]           = {ACCESS_OPERATOR, OF_NEW_HAMMER},
-    [COMMAND_HAMMER_UPDATE]           = {ACCESS_OPERATOR, OF_HAMMER},
-    [COMMAND_HAMMER_DELETE]           = {ACCESS_OPERATOR, OF_HAMMER},
+    [COMMAND_HAMMER_CREATE]           = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_HAMMER_UPDATE]           = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_HAMMER_DELETE]           = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_USER_CREATE]             = {ACCESS_ADMIN,    EVERYWHERE},
     [COMMAND_USER_UPDATE]             = {ACCESS_ADMIN,    OF_USER},
     [COMMAND_USER_DELETE]             = {ACCESS_ADMIN,    EVERYWHERE},
@@ -196,13 +196,13 @@ _Static_assert(COMMAND_COUNT == COMMAND_BATCH + 1, "a new command needs a rule")
 /* What is needed where: of every one of the deployments. None of them: everywhere. */
 struct need {
     enum access level;
-    int64_t deployments[2];
+    int64_t deployments[3];
     uint32_t count;
 };
 
 static void need_in(struct need *need, int64_t deployment_id)
 {
-    if (deployment_id && need->count < 2)
+    if (deployment_id && need->count < 3)
         need->deployments[need->count++] = deployment_id;
 }
 
@@ -220,7 +220,6 @@ static void need_of(const struct core *core, enum table table, int64_t id, struc
     case TABLE_NODE: need_in(need, record.node.deployment_id); return;
     case TABLE_NODEROLE: need_in(need, record.noderole.deployment_id); return;
     case TABLE_RUN: need_of(core, TABLE_NODEROLE, record.run.noderole_id, need); return;
-    case TABLE_HAMMER: need_of(core, TABLE_NODE, record.hammer.node_id, need); return;
     default: return;
     }
 }
@@ -249,14 +248,18 @@ static void need_of_new_node(const struct node_create_command *p, struct need *n
         need_in(need, SYSTEM_DEPLOYMENT);
 }
 
-/* So is work on a node that has such a hammer. */
-static void need_of_new_hammer(const struct core *core, const struct hammer_create_command *p,
-                               struct need *need)
+/* Its deployment's phantom is such a node: it is there for services, not for whatever one likes. */
+static void need_of_bind(const struct core *core, const struct noderole_bind_command *p,
+                         struct need *need)
 {
-    struct record kind;
+    struct record node, role;
     need_of(core, TABLE_NODE, p->node_id, need);
-    if (need->count && core_record(core, TABLE_HAMMER_KIND, p->hammer_kind_id, &kind) &&
-        hammer_class_find(kind.hammer_kind.klass) == hammer_class_find(STR("local")))
+    if (need->count == 0)
+        return;
+    need_in(need, p->deployment_id);
+    const bool is_service =
+        core_record(core, TABLE_ROLE, p->role_id, &role) && role.role.flags & ROLE_SERVICE;
+    if (core_record(core, TABLE_NODE, p->node_id, &node) && node.node.system && !is_service)
         need_in(need, SYSTEM_DEPLOYMENT);
 }
 
@@ -323,15 +326,10 @@ static struct need need_of_command(const struct call *call, const struct command
         if (need.count && update->given & GIVEN_NODE_DEPLOYMENT)
             need_in(&need, update->deployment_id);
         break;
-    case OF_BOUND_NODE:
-        need_of(core, TABLE_NODE, command->noderole_bind.node_id, &need);
-        if (need.count)
-            need_in(&need, command->noderole_bind.deployment_id);
-        break;
+    case OF_BOUND_NODE: need_of_bind(core, &command->noderole_bind, &need); break;
     case OF_NODEROLE: need_of(core, TABLE_NODEROLE, id, &need); break;
     case OF_RUN: need_of(core, TABLE_RUN, id, &need); break;
-    case OF_NEW_HAMMER: need_of_new_hammer(core, &command->hammer_create, &need); break;
-    case OF_HAMMER: need_of(core, TABLE_HAMMER, id, &need); break;
+    case IN_SYSTEM: need_in(&need, SYSTEM_DEPLOYMENT); break;
     case OF_TARGET: need_of_target(core, &command->attrib_set, &need); break;
     case OF_USER:
     case OF_NEW_TOKEN:
@@ -425,10 +423,12 @@ static bool is_own_bootenv(const struct call *call, const struct node_update_com
     struct record node;
     if (!(p->given & GIVEN_NODE_BOOTENV))
         return true;
-    if (str_eq(p->bootenv, STR("local")) && p->given & GIVEN_NODE_BOOT_GENERATION)
-        return true;
-    return core_record(call->core, TABLE_NODE, p->id, &node) &&
-           str_eq(node.node.bootenv, p->bootenv);
+    if (!core_record(call->core, TABLE_NODE, p->id, &node))
+        return false;
+    const bool is_installed = str_ends(node.node.bootenv, STR("-install")) &&
+                              str_eq(p->bootenv, STR("local")) &&
+                              p->given & GIVEN_NODE_BOOT_GENERATION;
+    return is_installed || str_eq(node.node.bootenv, p->bootenv);
 }
 
 static bool node_may(struct call *call, const struct command *command)
@@ -440,8 +440,8 @@ static bool node_may(struct call *call, const struct command *command)
         authority_refuse(call, STR("a node says only alive, bootenv, boot_id, environment and "
                                    "boot_generation of itself"));
     else if (!is_own_bootenv(call, p))
-        authority_refuse(call, STR("a node changes its bootenv only to local, and says which "
-                                   "boot_generation it speaks of"));
+        authority_refuse(call, STR("a node changes its bootenv only to local, when it was "
+                                   "installed, and says which boot_generation it speaks of"));
     return !call->reply.status;
 }
 

@@ -43,12 +43,15 @@ static struct cursor cursor_of(const struct event_record *e)
     return (struct cursor){e->turn, e->n};
 }
 
-static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted)
+/* Who did it is for admins to know. */
+static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted,
+                      bool tells_who)
 {
     struct members m = members_open(b, wanted);
     member_text(&m, "id", cursor_text(b->arena, cursor_of(e)));
     member_time(&m, "at", e->at);
-    member_text(&m, "actor", e->actor);
+    if (tells_who)
+        member_text(&m, "actor", e->actor);
     member_text(&m, "verb", e->verb);
     member_optional(&m, "object", e->object);
     if (e->object_id)
@@ -64,7 +67,7 @@ struct search {
     int64_t limit, since_ms;
     struct str actor, verb, object; /* empty: any */
     uint32_t looked, found;
-    bool is_audit;
+    bool is_audit, tells_who;
     struct buf rows;
 };
 
@@ -119,7 +122,7 @@ static enum served looked(struct call *call, const struct record *records, uint3
         if (!is_wanted(s, e))
             continue;
         buf_put_z(&s->rows, s->found++ ? ",\n" : "");
-        put_event(&s->rows, e, call->wanted);
+        put_event(&s->rows, e, call->wanted, s->tells_who);
     }
     if (count < ASK_MAX && s->found < s->limit)
         return reply_search(call, s, false);
@@ -163,8 +166,13 @@ static enum served begin_search(struct call *call, bool is_audit)
     param_text(call, "actor", &s->actor);
     param_text(call, "verb", &s->verb);
     param_text(call, "object", &s->object);
+    s->tells_who = authority_is_admin(call);
     if (call->problems)
         return SERVED_REPLY;
+    if (s->actor.len && !s->tells_who) {
+        authority_refuse(call, STR("who did what is for admins to read"));
+        return SERVED_REPLY;
+    }
     s->rows = buf_in(call->arena);
     buf_put_c(&s->rows, '[');
     call->own = s;
@@ -178,7 +186,8 @@ struct watcher {
     struct cursor at;
     int64_t looked_turn; /* nothing new up to here   */
     bool is_asking;      /* the store looks for more */
-    int64_t said_ms;     /* when it last said something */
+    bool tells_who;
+    int64_t said_ms; /* when it last said something */
     /* What was found and is not told yet. */
     struct arena found;
     struct buf text;
@@ -195,7 +204,7 @@ static void found(struct call *call, const struct record *records, uint32_t coun
     w->text = buf_in(&w->found);
     for (uint32_t i = 0; i < count; i++) {
         struct buf one = buf_in(&w->found);
-        put_event(&one, &records[i].event, NULL);
+        put_event(&one, &records[i].event, NULL, w->tells_who);
         w->at = cursor_of(&records[i].event);
         sse_put(&w->text, STR("event"), cursor_text(&w->found, w->at), buf_str(&one));
     }
@@ -227,6 +236,7 @@ static enum flow_step watch_on(struct call *call, struct buf *out)
     const int64_t now = engine->now_ms(engine->self);
     if (!auth_holds(call))
         return FLOW_END;
+    w->tells_who = authority_is_admin(call);
     buf_put_str(out, w->text.len ? buf_str(&w->text) : STR(""));
     arena_fini(&w->found);
     w->found = (struct arena){0};

@@ -92,3 +92,20 @@ def test_a_stream_does_not_keep_the_daemon(daemon):
             assert own.stop() == 0
             while watched.next():
                 pass
+
+
+def test_who_did_it_is_told_to_admins_only(daemon):
+    me = daemon.client()
+    made = me.post("users", {"username": "watcher", "password": "watches", "access": "viewer"})
+    assert made.status == 200, made
+    token = me.post("tokens", {"name": "less", "access": "viewer"}).json()["token"]
+    viewer = daemon.client()
+    viewer.authorization = "Bearer " + token
+    assert me.get("events?limit=1").json()[0]["actor"]
+    assert "actor" not in viewer.get("events?limit=1").json()[0]
+    assert viewer.get("events?actor=daemon").status == 403
+    assert viewer.get("audit").status == 403
+    with stream(viewer, "events") as watched:
+        assert me.post("nodes", {"name": "who.events.example.com"}).status == 200
+        assert "actor" not in watched.find("node_create")[1]
+    assert me.delete("users/watcher").status == 200

@@ -215,9 +215,12 @@ def test_x13_a_node_token_reaches_its_node_and_nothing_else(daemon):
     forbidden(put({"name": "other.example.com"}))
     forbidden(put({"alive": True, "available": True}))
     forbidden(put({"deployment": "scoped"}))
+    forbidden(put({"bootenv": "local", "boot_generation": generation}))  # nobody installs it
+    assert me.put("nodes/own.example.com", {"bootenv": "debian-12-install"}).status == 200
+    generation = me.get("nodes/own.example.com?view=full").json()["boot_generation"]
     stale = put({"bootenv": "local", "boot_generation": generation + 1})
     assert stale.status == 409 and stale.json()["field"] == "boot_generation", stale
-    assert me.get("nodes/own.example.com").json()["bootenv"] == "sledgehammer"
+    assert me.get("nodes/own.example.com").json()["bootenv"] == "debian-12-install"
     done = put({"bootenv": "local", "boot_generation": generation})
     assert done.status == 200 and done.json()["bootenv"] == "local", done
     # a new token makes the old one void, unless it is to be kept

@@ -26,7 +26,8 @@ static const char barclamp[] = "{'barclamp':{'name':'house','source_path':'/hous
                                "'jigs':[{'name':'script','class':'script'}],"
                                "'hammers':[{'name':'ssh','type':'ssh','priority':0},"
                                "{'name':'here','type':'local','priority':0}],"
-                               "'roles':[{'name':'r','jig':'script'},{'name':'s','jig':'script'}]}";
+                               "'roles':[{'name':'r','jig':'script'},{'name':'s','jig':'script'},"
+                               "{'name':'serves','jig':'script','flags':['service']}]}";
 
 static int64_t make_user(struct house *h, const char *name, bool is_admin, enum access access,
                          const char *grants)
@@ -147,9 +148,9 @@ static void wish_about_node(struct wishes *all, enum where_at where, const struc
     WISH(where, NODEROLE_DATA, noderole_data, .id = noderole);
     WISH(where, NODEROLE_ENQUEUE, noderole_enqueue, .id = noderole);
     WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = noderole);
-    WISH(where, HAMMER_CREATE, hammer_create, .node_id = node);
-    WISH(where, HAMMER_UPDATE, hammer_update, .id = h->hammer[at]);
-    WISH(where, HAMMER_DELETE, hammer_delete, .id = h->hammer[at]);
+    WISH(TOP, HAMMER_CREATE, hammer_create, .node_id = node);
+    WISH(TOP, HAMMER_UPDATE, hammer_update, .id = h->hammer[at]);
+    WISH(TOP, HAMMER_DELETE, hammer_delete, .id = h->hammer[at]);
     WISH(where, DEPLOYMENT_ROLE_DELETE, deployment_role_delete, .id = drole);
     WISH(where, DEPLOYMENT_ROLE_PROPOSE, deployment_role_propose, .id = drole);
     WISH(where, DEPLOYMENT_ROLE_COMMIT, deployment_role_commit, .id = drole);
@@ -405,14 +406,18 @@ TEST(x13_a_node_says_only_how_it_boots)
     front_close(h.f);
 }
 
-TEST(x13_a_node_leaves_its_bootenv_or_makes_it_local_in_a_generation)
+TEST(x13_a_node_leaves_its_bootenv_or_makes_it_local_when_it_was_installed)
 {
     struct house h = house_open();
     const uint32_t env = GIVEN_NODE_BOOTENV, generation = GIVEN_NODE_BOOT_GENERATION;
-    CHECK(node_says(&h, IN_LAB, env, "sledgehammer")); /* what it is */
+    CHECK(node_says(&h, IN_LAB, env, "sledgehammer"));        /* what it is */
+    CHECK(!node_says(&h, IN_LAB, env | generation, "local")); /* nobody installs it */
+    CHECK(!node_says(&h, IN_LAB, env | generation, "debian-12-install"));
+    DONE(h.w, CMD(NODE_UPDATE, node_update, .id = h.node[IN_LAB], .given = env,
+                  .bootenv = STR("debian-12-install")));
     CHECK(!node_says(&h, IN_LAB, env, "local"));
     CHECK(node_says(&h, IN_LAB, env | generation, "local"));
-    CHECK(!node_says(&h, IN_LAB, env | generation, "debian-12-install"));
+    CHECK(!node_says(&h, IN_LAB, env | generation, "sledgehammer"));
     CHECK(!node_says(&h, IN_LAB, env, ""));
     CHECK(!node_says(&h, IN_YARD, env | generation, "local"));
     front_close(h.f);
@@ -427,16 +432,20 @@ TEST(work_is_brought_to_this_machine_by_those_who_operate_all_of_it)
     struct house h = house_open();
     const struct caller granted = {.user_id = h.granted}, oper = {.user_id = h.oper};
     const int64_t here = core_find(h.w->core, TABLE_HAMMER_KIND, STR("here"));
-    CHECK(here != 0);
+    const int64_t phantom = core_find(h.w->core, TABLE_NODE, STR("lab-phantom.internal.local"));
+    CHECK(here != 0 && phantom != 0);
     const struct command brings[] = {
         CMD(NODE_CREATE, node_create, .deployment_id = h.lab, .admin = true),
         CMD(NODE_CREATE, node_create, .deployment_id = h.lab, .system = true),
         CMD(HAMMER_CREATE, hammer_create, .node_id = h.node[IN_LAB], .hammer_kind_id = here),
+        CMD(NODEROLE_BIND, noderole_bind, .node_id = phantom, .role_id = the_role(h.w, "r")),
     };
     for (size_t i = 0; i < sizeof brings / sizeof *brings; i++)
         CHECK(allows(&h, oper, &brings[i]) && !allows(&h, granted, &brings[i]));
     const struct command plain = CMD(NODE_CREATE, node_create, .deployment_id = h.lab);
-    CHECK(allows(&h, granted, &plain));
+    const struct command service =
+        CMD(NODEROLE_BIND, noderole_bind, .node_id = phantom, .role_id = the_role(h.w, "serves"));
+    CHECK(allows(&h, granted, &plain) && allows(&h, granted, &service));
     front_close(h.f);
 }
 
