@@ -177,7 +177,7 @@ function __halligan_verbs
         printf '%s\t%s\n' list 'Show what happened'
         printf '%s\t%s\n' watch 'Show what happens, until interrupted'
     case audit
-        printf '%s\t%s\n' list 'Show who did what'
+        printf '%s\t%s\n' list 'Show who did what, to administrators'
     case barclamp
         printf '%s\t%s\n' check 'Say what is wrong with barclamps'
         printf '%s\t%s\n' new 'Make a new barclamp'

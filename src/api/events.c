@@ -64,8 +64,8 @@ static void put_event(struct buf *b, const struct event_record *e, const struct 
 
 struct search {
     struct cursor at;
-    int64_t limit, since_ms;
-    struct str actor, verb, object; /* empty: any */
+    int64_t limit, since_ms, object_id; /* 0: any */
+    struct str actor, verb, object;     /* empty: any */
     uint32_t looked, found;
     bool is_audit, tells_who;
     struct buf rows;
@@ -75,7 +75,8 @@ static bool is_wanted(const struct search *s, const struct event_record *e)
 {
     return e->at >= s->since_ms && (!s->actor.len || str_eq(s->actor, e->actor)) &&
            (!s->verb.len || str_eq(s->verb, e->verb)) &&
-           (!s->object.len || str_eq(s->object, e->object));
+           (!s->object.len || str_eq(s->object, e->object)) &&
+           (!s->object_id || s->object_id == e->object_id);
 }
 
 static void link_next(struct call *call, const struct search *s)
@@ -95,8 +96,16 @@ static void link_next(struct call *call, const struct search *s)
         buf_put_c(&b, '=');
         address_escape(&b, filters[i].value);
     }
-    buf_put_z(&b, "&limit=");
-    buf_put_i64(&b, s->limit);
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"&since=", s->since_ms}, {"&object_id=", s->object_id}, {"&limit=", s->limit}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!numbers[i].value)
+            continue;
+        buf_put_z(&b, numbers[i].name);
+        buf_put_i64(&b, numbers[i].value);
+    }
     buf_put_z(&b, ">; rel=\"next\"");
     reply_header(call, "Link", buf_str(&b));
 }
@@ -151,6 +160,32 @@ static void read_after(struct call *call, struct str text, struct cursor *out)
                     STR("after must be the id of an event, such as 17.0"));
 }
 
+/* A condition that is not understood would be told of as if it held. */
+static void refuse_others(struct call *call, const char *const *names, struct str known)
+{
+    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
+        uint32_t i = 0;
+        while (names[i] && !str_eq(pair->name, str_from(names[i])))
+            i++;
+        if (!names[i])
+            call_refuse(call, PROBLEM_BAD_VALUE, pair->name,
+                        SAY(call, pair->name, STR(" means nothing here; what does is "), known));
+    }
+}
+
+static void read_conditions(struct call *call, struct search *s)
+{
+    static const char *const names[] = {"after",  "limit",     "since", "actor", "verb",
+                                        "object", "object_id", "view",  NULL};
+    refuse_others(call, names, STR("actor, verb, object, object_id, since, after and limit"));
+    param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
+    param_number(call, "object_id", 1, INT64_MAX, &s->object_id);
+    param_time(call, "since", &s->since_ms);
+    param_text(call, "actor", &s->actor);
+    param_text(call, "verb", &s->verb);
+    param_text(call, "object", &s->object);
+}
+
 static enum served begin_search(struct call *call, bool is_audit)
 {
     struct search *s = arena_new(call->arena, struct search);
@@ -161,12 +196,8 @@ static enum served begin_search(struct call *call, bool is_audit)
     s->is_audit = is_audit;
     param_text(call, "after", &after);
     read_after(call, after, &s->at);
-    param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
-    param_time(call, "since", &s->since_ms);
-    param_text(call, "actor", &s->actor);
-    param_text(call, "verb", &s->verb);
-    param_text(call, "object", &s->object);
     s->tells_who = authority_is_admin(call);
+    read_conditions(call, s);
     if (call->problems)
         return SERVED_REPLY;
     if (s->actor.len && !s->tells_who) {
@@ -241,7 +272,9 @@ static enum flow_step watch_on(struct call *call, struct buf *out)
     arena_fini(&w->found);
     w->found = (struct arena){0};
     w->text = (struct buf){0};
-    if (!out->len && (now - w->said_ms >= SSE_QUIET_MS || !w->said_ms))
+    if (!w->said_ms) /* or a stream that breaks before its first event could not be taken up */
+        sse_put_place(out, cursor_text(call->arena, w->at));
+    else if (!out->len && now - w->said_ms >= SSE_QUIET_MS)
         sse_breathe(out);
     if (out->len)
         w->said_ms = now;
@@ -269,7 +302,9 @@ static void read_start(struct call *call, struct cursor *out)
 
 static enum served begin_watch(struct call *call)
 {
+    static const char *const names[] = {"after", NULL};
     struct watcher *w = arena_new(call->arena, struct watcher);
+    refuse_others(call, names, STR("after: a stream tells everything"));
     w->flow = (struct flow){
         .step = watch_on, .fini = end_watch, .self = w, .is_endless = true, .is_timeless = true};
     read_start(call, &w->at);
@@ -309,7 +344,7 @@ static const struct route audit_routes[] = {
      .pattern = V "audit",
      .serve = serve_audit,
      .form = FORM_FREE,
-     .does = "who did what: events by actor, verb, object and since"},
+     .does = "who did what: events by actor, verb, object, object_id and since"},
 };
 
 const struct chapter chapter_events = CHAPTER("events", event_routes);

@@ -251,18 +251,29 @@ static void ask(struct flow *flow)
     let_out(flow);
 }
 
+static const struct core *core_of(const struct flow *flow)
+{
+    const struct api_engine *engine = call_engine(flow->call);
+    return engine->core(engine->self);
+}
+
+/* What is held back is let out by the store, which wakes everybody; so does a core that is there
+ * again. */
+static bool can_be_asked(const struct flow *flow)
+{
+    return flow->is_ready && flow->held < HELD_MAX && core_of(flow);
+}
+
 bool flows_pump(struct flows *flows)
 {
     for (struct flow *flow = flows->ready ? flows->first : NULL, *next; flow; flow = next) {
-        const struct api_engine *engine = call_engine(flow->call);
         next = flow->next;
-        flow->call->core = engine->core(engine->self);
-        if (flow->is_ready && flow->call->core && flow->held < HELD_MAX)
+        flow->call->core = core_of(flow);
+        if (can_be_asked(flow))
             ask(flow);
     }
-    /* What is held back is let out by the store, which wakes everybody. */
     for (const struct flow *flow = flows->ready ? flows->first : NULL; flow; flow = flow->next)
-        if (flow->is_ready && flow->held < HELD_MAX)
+        if (can_be_asked(flow))
             return true;
     return false;
 }
@@ -293,37 +304,43 @@ static void look_again(struct flow *flow)
     flow_wake(flow);
 }
 
+static void refuse_unbegun(struct flow *flow, err why)
+{
+    struct call *call = flow->call;
+    leave(flow);
+    reply_failure(call, why);
+    call_answer(call);
+}
+
+/* When there is no core to look again in, those who have heard nothing need not wait for one. */
 void flows_reloaded(struct flows *flows)
 {
-    for (struct flow *flow = flows->first; flow; flow = flow->next)
-        look_again(flow);
+    for (struct flow *flow = flows->first, *next; flow; flow = next) {
+        next = flow->next;
+        if (flow->stream || core_of(flow))
+            look_again(flow);
+        else
+            refuse_unbegun(flow, ERR_UNAVAILABLE);
+    }
 }
 
 void flows_end(struct flows *flows)
 {
     while (flows->first) {
         struct flow *flow = flows->first;
-        struct call *call = flow->call;
-        if (flow->stream) {
+        if (flow->stream)
             finish(flow, false);
-        } else {
-            leave(flow);
-            reply_failure(call, ERR_UNAVAILABLE);
-            call_answer(call);
-        }
+        else
+            refuse_unbegun(flow, ERR_UNAVAILABLE);
     }
 }
 
 void flow_gone(struct flow *flow)
 {
-    if (flow->stream) {
+    if (flow->stream)
         finish(flow, true);
-        return;
-    }
-    struct call *call = flow->call;
-    leave(flow);
-    reply_failure(call, ERR_UNKNOWN);
-    call_answer(call);
+    else
+        refuse_unbegun(flow, ERR_UNKNOWN);
 }
 
 void flow_drained(struct flow *flow)

@@ -102,6 +102,8 @@ static void want(struct reading *r, const struct shape_field *field, const struc
         want_one(r, field, item);
 }
 
+static const char too_many[] = "is one condition more than a query may have";
+
 /* One more condition on that field; NULL when there are too many. */
 static struct query_condition *add_condition(struct query *query, const struct shape_field *field,
                                              enum query_op op)
@@ -119,7 +121,7 @@ static const char *read_condition(struct reading *r, struct query *query,
 {
     struct query_condition *c = add_condition(query, field, op);
     if (!c)
-        return "is one condition more than a query may have";
+        return too_many;
     struct query_wanted *first = r->next;
     c->values = first;
     want(r, field, value);
@@ -203,7 +205,66 @@ static const char *read_after(struct str value, struct query *query)
     return query->has_after ? NULL : "must be the id of the last object that was seen";
 }
 
-/* Values of a condition that is there already are further choices. */
+/* "must be a state: error, active, ..." */
+static const char *say_states(struct arena *a, enum shape_kind kind)
+{
+    struct buf b = buf_in(a);
+    buf_put_z(&b, "must be a state, by its number or name:");
+    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+        buf_put_z(&b, i < 0 ? " " : ", ");
+        buf_put_z(&b, shape_state_name(kind, i));
+    }
+    return str_z(a, buf_str(&b));
+}
+
+/* A value that no such field can have is a mistake, and an empty list would not tell of it. */
+static const char *misfit(struct reading *r, const struct query_condition *c,
+                          const struct query_wanted *w)
+{
+    const enum shape_kind kind = c->field->kind;
+    if (w->kind == JSON_NULL)
+        return NULL;
+    if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_DEPLOYMENT_STATE ||
+        kind == SHAPE_SNAPSHOT_STATE)
+        return w->has_number ? NULL : say_states(r->arena, kind);
+    if (kind == SHAPE_INT || kind == SHAPE_SMALL || kind == SHAPE_REF || kind == SHAPE_LEADING)
+        return w->has_number ? NULL : "must be a number";
+    if (kind == SHAPE_TIME)
+        return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
+    const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_NOT || kind == SHAPE_FLAG ||
+                          kind == SHAPE_HAS || kind == SHAPE_NODE_ERROR;
+    if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
+        return NULL;
+    return "must be true or false";
+}
+
+/* Other pairs of the same name are further choices, wherever they stand. */
+static const char *read_choices(struct reading *r, struct query_condition *c,
+                                const struct http_pair *first)
+{
+    for (const struct http_pair *pair = first; pair && !r->what; pair = pair->next) {
+        if (!str_eq(pair->name, first->name))
+            continue;
+        const bool is_null = str_eq(pair->value, STR("null"));
+        const struct json value = {.kind = is_null ? JSON_NULL : JSON_STRING, .text = pair->value};
+        want_one(r, c->field, &value);
+        if (!r->what)
+            r->what = misfit(r, c, r->next - 1);
+        if (!r->what && c->op == QUERY_CONTAINS)
+            want_inside(r, r->next - 1);
+    }
+    c->count = (uint32_t)(r->next - c->values);
+    return r->what;
+}
+
+static bool was_read(const struct query *query, const struct shape_field *field, enum query_op op)
+{
+    for (uint32_t i = 0; i < query->count; i++)
+        if (query->conditions[i].field == field && query->conditions[i].op == op)
+            return true;
+    return false;
+}
+
 static const char *read_filter(struct reading *r, const struct shape *shape, struct query *query,
                                const struct http_pair *pair)
 {
@@ -214,16 +275,13 @@ static const char *read_filter(struct reading *r, const struct shape *shape, str
     if (!field)
         return "is neither a field of theirs, nor one with .not, .contains, .min or .max, nor "
                "limit, after, sort or view";
-    const bool is_null = str_eq(pair->value, STR("null"));
-    const struct json value = {.kind = is_null ? JSON_NULL : JSON_STRING, .text = pair->value};
-    struct query_condition *last = query->count ? &query->conditions[query->count - 1] : NULL;
-    if (!last || last->field != field || last->op != op)
-        return read_condition(r, query, field, op, &value);
-    want_one(r, field, &value);
-    last->count = (uint32_t)(r->next - last->values);
-    if (op == QUERY_CONTAINS && !r->what)
-        want_inside(r, r->next - 1);
-    return r->what;
+    if (was_read(query, field, op))
+        return NULL;
+    struct query_condition *c = add_condition(query, field, op);
+    if (!c)
+        return too_many;
+    c->values = r->next;
+    return read_choices(r, c, pair);
 }
 
 struct query_trouble query_read_pairs(const struct shape *shape, const struct http_pair *pairs,

@@ -39,6 +39,12 @@ void sse_put(struct buf *out, struct str event, struct str id, struct str data)
     buf_put_c(out, '\n');
 }
 
+void sse_put_place(struct buf *out, struct str id)
+{
+    put_line(out, "id: ", id);
+    buf_put_c(out, '\n');
+}
+
 void sse_breathe(struct buf *out)
 {
     buf_put_z(out, ":\n\n");

@@ -13,5 +13,7 @@ bool sse_is_wanted(const struct call *call);
 void sse_head(struct call *call);
 /* One event; `data` has no line ends. */
 void sse_put(struct buf *out, struct str event, struct str id, struct str data);
+/* Where the client would go on from here, though nothing has happened. */
+void sse_put_place(struct buf *out, struct str id);
 /* Nothing, said aloud. */
 void sse_breathe(struct buf *out);

@@ -150,11 +150,14 @@ static const struct cli_verb token_verbs[] = {
 static const struct cli_column event_columns[] = {
     {"id", NULL},     {"at", NULL},        {"actor", NULL},  {"verb", NULL},
     {"object", NULL}, {"object_id", NULL}, {"changes", NULL}};
+static const char events_help[] =
+    "Oldest first, a hundred unless --limit says how many (1000 at most); --after goes on.\n"
+    "Filters are actor=, verb=, object=, object_id= and since=.\n";
 static const struct cli_verb event_verbs[] = {
     {.name = "list",
      .takes = "",
      .does = "Show what happened",
-     .help = list_help,
+     .help = events_help,
      .ask = objects_list,
      .options = LISTED},
     {.name = "watch",
@@ -167,8 +170,8 @@ static const struct cli_verb event_verbs[] = {
 static const struct cli_verb audit_verbs[] = {
     {.name = "list",
      .takes = "",
-     .does = "Show who did what",
-     .help = "For administrators. Filters: actor, verb, object, since.\n",
+     .does = "Show who did what, to administrators",
+     .help = events_help,
      .ask = objects_list,
      .options = LISTED},
 };
@@ -262,6 +265,7 @@ const struct cli_noun events_noun = {
     .key = "id",
     VERBS(event_verbs),
     COLUMNS(event_columns),
+    .page = 100,
 };
 
 const struct cli_noun audit_noun = {
@@ -271,4 +275,5 @@ const struct cli_noun audit_noun = {
     .key = "id",
     VERBS(audit_verbs),
     COLUMNS(event_columns),
+    .page = 100,
 };

@@ -16,6 +16,17 @@ static enum cli_exit worse(enum cli_exit before, enum cli_exit now)
 
 /* ---- looking ---- */
 
+/* What stops in the middle must not look whole. */
+static void tell_rest(const struct errand *e, const struct json *list)
+{
+    int64_t limit = e->noun->page;
+    const struct json *id = list->last ? json_get(list->last, STR("id")) : NULL;
+    if (e->options.limit || !limit || list->count < limit || !id || id->kind != JSON_STRING)
+        return;
+    fprintf(stderr, "%s: these are the first %u; what follows: --after %.*s\n", e->whose,
+            list->count, STR_FMT_ARGS(id->text));
+}
+
 enum cli_exit objects_list_once(struct errand *e)
 {
     const struct json *list;
@@ -28,10 +39,12 @@ enum cli_exit objects_list_once(struct errand *e)
     status = errand_ask(e, &q, &list);
     if (status != CLI_FINE)
         return status;
-    if (list->kind == JSON_ARRAY)
+    if (list->kind == JSON_ARRAY) {
         output_list(e, list);
-    else
+        tell_rest(e, list);
+    } else {
         output_document(e, list);
+    }
     return CLI_FINE;
 }
 

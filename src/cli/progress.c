@@ -115,7 +115,8 @@ static void draw(struct progress *p)
     if (!p->has_moved && p->is_drawn)
         return;
     if (p->is_terminal) {
-        buf_put_z(&b, "\r\033[K");
+        /* On one line, however narrow it is: one that was wrapped could not be wiped. */
+        buf_put_z(&b, "\r\033[K\033[?7l");
         put_bar(p, &b);
     }
     buf_put_u64(&b, count_of(p, "active"));
@@ -123,7 +124,7 @@ static void draw(struct progress *p)
     buf_put_u64(&b, p->now.total);
     buf_put_z(&b, " active");
     put_counts(p, &b);
-    buf_put_z(&b, p->is_terminal ? "" : "\n");
+    buf_put_z(&b, p->is_terminal ? "\033[?7h" : "\n");
     fprintf(stderr, "%.*s", STR_FMT_ARGS(buf_str(&b)));
     fflush(stderr);
     p->is_drawn = true;

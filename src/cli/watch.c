@@ -173,6 +173,22 @@ static bool is_wanted(const struct wanted *w, struct arena *a, const struct json
     return str_eq(json_write(a, value), w->value);
 }
 
+/* What would be waited for in vain; NULL: it may come. */
+static const char *misfit(const struct wanted *w, const struct json *value)
+{
+    int64_t number;
+    const bool is_truth = value->kind == JSON_TRUE || value->kind == JSON_FALSE;
+    if (is_truth && !str_eq(w->value, STR("true")) && !str_eq(w->value, STR("false")))
+        return "the field is true or false, and never";
+    if (strcmp(w->field, "state") != 0 || !w->noun->state_count || value->kind != JSON_NUMBER ||
+        str_parse_i64(w->value, &number))
+        return NULL;
+    for (uint32_t i = 0; i < w->noun->state_count; i++)
+        if (str_eq(w->value, str_from(w->noun->states[i].name)))
+            return NULL;
+    return "there is no such state";
+}
+
 /* Sets *out_is_so; a field that does not exist would be waited for in vain. */
 static enum cli_exit look(struct errand *e, struct wanted *w, bool *out_is_so)
 {
@@ -186,6 +202,9 @@ static enum cli_exit look(struct errand *e, struct wanted *w, bool *out_is_so)
     const struct json *value = object ? json_at(object, str_from(w->field)) : NULL;
     if (object && !value)
         status = errand_complain(e, "the object has no such field", w->field);
+    const char *wrong = value ? misfit(w, value) : NULL;
+    if (wrong)
+        status = errand_complain(e, wrong, str_z(&scratch, w->value));
     *out_is_so = value && is_wanted(w, &scratch, value);
     arena_fini(&scratch);
     return status;

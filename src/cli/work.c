@@ -156,10 +156,13 @@ enum cli_exit work_retry_all(struct errand *e)
     if (status != CLI_FINE)
         return status;
     e->noun = nouns_of("node_roles");
-    for (const struct json *nr = list->first; nr && status == CLI_FINE; nr = nr->next) {
+    /* One that was refused, as it may be gone by now, does not keep us from the others. */
+    for (const struct json *nr = list->first; nr && status != CLI_NO_SERVER; nr = nr->next) {
         const struct cli_state *state = output_state(e->noun, json_get(nr, STR("state")));
-        if (state && strcmp(state->name, "error") == 0)
-            status = retry_one(e, nr, done);
+        if (!state || strcmp(state->name, "error") != 0)
+            continue;
+        const enum cli_exit now = retry_one(e, nr, done);
+        status = status == CLI_FINE || now == CLI_NO_SERVER ? now : status;
     }
     output_list(e, done);
     return status;

@@ -79,12 +79,26 @@ static void add_node(struct chain *ch, enum cause_code code, node_ix n, int64_t 
 
 /* ---- ends of chains ---- */
 
+/* "sysdata failed" says nothing; the first line of what the hook said does. What a run says is too
+ * long, and its log is kept. */
+static struct str hook_said(const struct chain *ch, const struct noderole *row)
+{
+    const struct str said = text_of(ch->c, row->runlog);
+    const uint32_t colon = str_find(said, ':', 0);
+    const struct str hook = str_slice(said, 0, colon);
+    const struct str status = text_of(ch->c, row->status);
+    const bool is_hook = colon < said.len && str_starts(status, hook) &&
+                         str_eq(str_slice(status, hook.len, status.len), STR(" failed"));
+    return is_hook ? str_slice(said, colon, str_find(said, '\n', 0)) : STR("");
+}
+
 static void why_error(struct chain *ch, noderole_ix nr)
 {
-    const struct str status = text_of(ch->c, noderole_at(ch->c, nr)->status);
-    add_own(
-        ch, CAUSE_ERROR, nr,
-        TELL(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""), status));
+    const struct noderole *row = noderole_at(ch->c, nr);
+    const struct str status = text_of(ch->c, row->status);
+    add_own(ch, CAUSE_ERROR, nr,
+            TELL(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""), status,
+                 hook_said(ch, row)));
 }
 
 static void why_proposed(struct chain *ch, noderole_ix nr)

@@ -24,6 +24,9 @@ class Stream:
             line = line.decode().rstrip("\n")
             if line.startswith(":") or (not line and not found):
                 continue
+            if not line and "data" not in found:
+                found = {}
+                continue
             if not line:
                 return found["event"], found.get("id"), json.loads(found["data"])
             key, value = line.split(": ", 1)
@@ -36,6 +39,12 @@ class Stream:
             assert event == "event" and data["id"] == at
             if data["verb"] == verb and (name is None or name in json.dumps(data["changes"])):
                 return at, data
+
+    def find_place(self):
+        """Where it would go on, as it says before anything else."""
+        line = self.answer.readline().decode().rstrip("\n")
+        assert line.startswith("id: "), line
+        return line[len("id: "):]
 
     def close(self):
         self.connection.close()

@@ -45,9 +45,20 @@ def test_an_audit_finds_who_did_what(daemon):
 def test_what_means_nothing_is_refused(daemon):
     me = daemon.client()
     for path in ("events?after=x", "events?after=1", "events?limit=0", "events?limit=1001",
-                 "audit?since=yesterday"):
+                 "audit?since=yesterday", "events?sort=-at", "events?verb.not=node_create", "audit?objekt=node",
+                 "events?object_id=x"):
         answer = me.get(path)
         assert answer.status == 400 and answer.json()["field"], answer
+
+
+def test_what_happened_to_one_object_is_found(daemon):
+    me = daemon.client()
+    made = me.post("nodes", {"name": "one.events.example.com"}).json()["id"]
+    me.put(f"nodes/{made}", {"description": "told"})
+    told = me.get(f"events?object=node&object_id={made}&limit=1")
+    assert [e["verb"] for e in told.json()] == ["node_create"], told
+    following = told.headers["Link"].split(">")[0].split("/api/v2/")[1]
+    assert [e["verb"] for e in me.get(following).json()] == ["node_update"], following
 
 
 def test_a_stream_tells_what_happens_and_goes_on_where_it_was_left(daemon):
@@ -65,6 +76,24 @@ def test_a_stream_tells_what_happens_and_goes_on_where_it_was_left(daemon):
         assert data["object_id"] == later
     refused = me.get("events", headers={"Accept": "text/event-stream", "Last-Event-ID": "x"})
     assert refused.status == 400, refused
+
+
+def test_a_stream_that_breaks_before_its_first_event_can_be_taken_up(daemon):
+    me = daemon.client()
+    with stream(me, "events") as watched:
+        place = watched.find_place()
+    missed = me.post("nodes", {"name": "place.events.example.com"}).json()["id"]
+    with stream(me, "events", **{"Last-Event-ID": place}) as watched:
+        _, data = watched.find("node_create")
+        assert data["object_id"] == missed
+
+
+def test_the_next_page_keeps_to_the_same_time(daemon):
+    me = daemon.client()
+    first = me.get("audit?since=2015-01-02T03:04:05Z&limit=1")
+    assert "&since=1420167845000" in first.headers["Link"], first.headers
+    following = first.headers["Link"].split(">")[0].split("/api/v2/")[1]
+    assert len(me.get(following).json()) == 1
 
 
 def test_a_stream_can_begin_at_the_beginning(daemon):

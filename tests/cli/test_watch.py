@@ -85,9 +85,19 @@ def test_what_happens_is_shown_as_it_happens(bench):
                    "an event is heard")
         events = [json.loads(line) for line in watcher.text.splitlines()]
         assert any(e["object"] == "node" and e["actor"] == "user admin" for e in events), events
-    made = json.loads(bench.says("events", "list", "-o", "json"))
+    made = json.loads(bench.says("events", "list", "--limit", "1000", "-o", "json"))
     assert any(e["verb"] == "node_create" for e in made), made
     assert json.loads(bench.says("events", "list", "--limit", "1", "-o", "json")) == made[:1]
+
+
+def test_events_that_are_not_all_say_so(bench):
+    bench.write("many.json", json.dumps([{"name": f"wa-many{i}.example.com"} for i in range(101)]))
+    bench.says("nodes", "create", "-f", "many.json", "-q")
+    answer = bench.online("events", "list", "-q")
+    ids = answer.out.split()
+    assert answer.status == 0 and len(ids) == 100 and f"--after {ids[-1]}" in answer.err, answer
+    (following,) = bench.says("events", "list", "-q", "--after", ids[-1], "--limit", "1").split()
+    assert following not in ids, following
 
 
 def test_what_the_server_refuses_ends_the_watching(bench):

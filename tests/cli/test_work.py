@@ -6,6 +6,7 @@ from daemon import eventually
 from odd_server import OddServer
 from test_nouns import FAILED, NOT_FOUND, OK, REFUSED, TIMEOUT, USAGE, node, rows
 
+JSON = {"Content-Type": "application/json"}
 STATES = {-1: "error", 0: "active", 1: "todo", 2: "transition", 3: "blocked", 4: "proposed"}
 
 
@@ -105,6 +106,8 @@ def test_progress_is_drawn_on_a_terminal(bench):
             screen.kill()
         assert "[" + "." * 30 + "] 0/1 active" in screen.shown, screen.shown
         assert ("\x1b[31m1 error" in screen.shown) is colored, screen.shown
+        # However narrow the terminal is, it stays on one line.
+        assert screen.shown.count("\x1b[?7l") == screen.shown.count("\x1b[?7h") > 0, screen.shown
 
 
 def test_states_have_colors_on_a_terminal(bench):
@@ -218,3 +221,22 @@ def test_a_log_is_followed_to_its_end(bench):
     with OddServer(run, *pieces[:2]) as server:
         answer = bench.halligan("runs", "log", "5", env={"HALLIGAN_URL": server.url})
         assert answer.status == OK and answer.out == "one\ntwo\n" and len(server.asked) == 3, answer
+
+
+def test_what_cannot_come_is_not_waited_for(bench):
+    bench.says("nodes", "create", "name=wo-vain.example.com")
+    answer = bench.online("wait", "node", "wo-vain.example.com", "alive", "yes")
+    assert answer.status == USAGE and "true or false" in answer.err and "yes" in answer.err, answer
+    answer = bench.online("wait", "deployment", "system", "state", "actve")
+    assert answer.status == USAGE and "no such state: actve" in answer.err, answer
+
+
+def test_a_retry_that_is_refused_does_not_stop_the_others(bench):
+    errors = b'[{"id":1,"state":-1},{"id":2,"state":0},{"id":3,"state":-1}]'
+    refusal = b'{"status":404,"code":"not_found","message":"it is gone"}'
+    with OddServer((200, JSON, errors), (404, JSON, refusal), (200, JSON, b'{"id":3,"state":1}')) as server:
+        credentials = {"HALLIGAN_URL": server.url, "HALLIGAN_TOKEN": "t"}
+        answer = bench.halligan("deployments", "retry", "7", "-q", env=credentials)
+        assert [path.split("?")[0] for method, path, _, _ in server.asked if method == "PUT"] == [
+            "/api/v2/node_roles/1/retry", "/api/v2/node_roles/3/retry"], server.asked
+    assert answer.status == NOT_FOUND and answer.out == "3\n" and "it is gone" in answer.err, answer

@@ -185,3 +185,35 @@ TEST(a_list_that_is_cut_at_the_end_says_so)
     front_close(f); /* which checks that both were answered */
     (void)b;
 }
+
+TEST(nobody_is_asked_while_there_is_no_core)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
+    CHECK(api_pump(f->api));
+    f->is_down = true;
+    CHECK(!api_pump(f->api));
+    f->is_down = false;
+    CHECK(api_pump(f->api));
+    finish(f, a);
+    CHECK(rows(a) == NODES);
+    front_close(f);
+}
+
+TEST(a_list_that_has_said_nothing_is_refused_when_the_core_stays_away)
+{
+    struct front *f = crowded();
+    struct asked *begun = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
+    while (!begun->is_streamed)
+        CHECK(api_pump(f->api));
+    struct asked *unbegun = begin(f, HTTP_GET, "/api/v2/nodes?system=false");
+    f->is_down = true;
+    api_reloaded(f->api);
+    STATUS(unbegun, 503);
+    CHECK(begun->answers == 0);
+    f->is_down = false;
+    api_reloaded(f->api);
+    finish(f, begun);
+    CHECK(rows(begun) == NODES);
+    front_close(f);
+}

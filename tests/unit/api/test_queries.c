@@ -146,3 +146,29 @@ TEST(heads_count_without_showing)
     SAYS(a->body, "");
     front_close(f);
 }
+
+TEST(values_of_one_field_are_choices_wherever_they_stand)
+{
+    struct front *f = furnished();
+    NAMES("name=" N(2) "&alive=true&name=" N(4), N(2) "," N(4));
+    NAMES("name=" N(2) "&name.not=" N(2) "&name=" N(4), N(4));
+    front_close(f);
+}
+
+TEST(a_value_that_a_field_cannot_have_is_refused)
+{
+    struct front *f = furnished();
+    struct asked *a = get(f, "/api/v2/node_roles?state=eror");
+    STATUS(a, 400);
+    SAYS(at(f, a, "field"), "'state'");
+    SAYS(at(f, a, "message"), "'state must be a state, by its number or name: error, active, todo, "
+                              "transition, blocked, proposed'");
+    STATUS(get(f, "/api/v2/node_roles?state=ERROR"), 200);
+    STATUS(get(f, "/api/v2/node_roles?state=-1&state=0"), 200);
+    STATUS(get(f, "/api/v2/nodes?alive=maybe"), 400);
+    STATUS(get(f, "/api/v2/nodes?alive=true&alive=maybe"), 400);
+    STATUS(get(f, "/api/v2/nodes?deployment_id.not=lab"), 400);
+    STATUS(get(f, "/api/v2/nodes?created_at.min=yesterday"), 400);
+    STATUS(get(f, "/api/v2/nodes?target_role_id=null"), 200);
+    front_close(f);
+}

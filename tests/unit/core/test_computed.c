@@ -251,6 +251,8 @@ TEST(its_failure_before_a_run_is_an_error_with_its_name_and_words)
     IS(w, "a@n1", "error");
     SAYS(shown(w, read_noderole(w, "a@n1").status), "sysdata failed");
     SAYS(shown(w, read_noderole(w, "a@n1").runlog), "sysdata: no luck");
+    const struct cause *why = core_why(w->core, TABLE_NODEROLE, the_noderole(w, "a@n1"), &w->arena);
+    SAYS(shown(w, why->text), "`a` on `n1.example.com` is in error: sysdata failed: no luck");
     CHECK(world_runs(w, NULL) == 0);
     DONE(w, cmd_retry(w, "a@n1"));
     compute(w, "a@n1", "{}");
