@@ -1,5 +1,8 @@
 #include "api/intake.h"
 
+#include "api/query.h"
+#include "api/route.h"
+
 static bool take_small(struct call *call, const char *name, uint32_t *out)
 {
     int64_t number;
@@ -75,6 +78,43 @@ static bool take_one(struct call *call, const struct take *take, bool has_mask, 
     impossible("a kind of parameter outside the enum");
 }
 
+/* ---- what means nothing ---- */
+
+static bool is_taken(const struct intake *intake, struct str key)
+{
+    for (uint32_t i = 0; i < intake->count; i++) {
+        const struct take *take = &intake->takes[i];
+        if (str_eq(key, str_from(take->name)) ||
+            (take->kind == TAKE_REF && str_eq(key, str_from(take->id_key))))
+            return true;
+    }
+    return false;
+}
+
+/* Whoever sends an object back as it was shown means only what can be changed. */
+static bool is_shown(const struct call *call, struct str key)
+{
+    const struct resource *resource = call->route->resource;
+    return resource && query_field(resource->shape, key);
+}
+
+/* Clients of old send what was never looked at. Those who prefer to hear of it say so (RFC 7240);
+ * what stands in the address is not theirs alone. */
+static void refuse_others(struct call *call, const struct intake *intake)
+{
+    struct str ignored;
+    if (!str_eq_nocase(http_header(call->request, "Prefer"), STR("handling=strict")))
+        return;
+    const struct json *first = call->params ? call->params->first : NULL;
+    for (const struct json *member = first; member; member = member->next)
+        if (!is_taken(intake, member->key) && !is_shown(call, member->key) &&
+            !http_query(call->request, member->key, &ignored))
+            call_refuse(call, PROBLEM_BAD_VALUE, member->key,
+                        SAY(call, STR("there is no field "), member->key, STR(" to be set")));
+}
+
+/* ---- reading ---- */
+
 void intake_read(struct call *call, const struct intake *intake, int64_t id,
                  struct command *out_command)
 {
@@ -95,6 +135,7 @@ void intake_read(struct call *call, const struct intake *intake, int64_t id,
         *(uint32_t *)(void *)((char *)out_command + intake->given_at) = given;
     if (intake->check)
         intake->check(call, out_command);
+    refuse_others(call, intake);
 }
 
 bool intake_changes(const struct intake *intake, struct str key)

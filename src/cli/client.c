@@ -138,7 +138,8 @@ static bool add_headers(const struct web *web, struct curl_slist **list,
                         const struct client_call *call, bool is_stream)
 {
     return add(web, list, "Accept", is_stream ? "text/event-stream" : "application/json") &&
-           (!call->body.len || add(web, list, "Content-Type", "application/json")) &&
+           (!call->body.len || (add(web, list, "Content-Type", "application/json") &&
+                                add(web, list, "Prefer", "handling=strict"))) &&
            (!call->attributes || add(web, list, "x-return-attributes", call->attributes)) &&
            (!call->last_event || add(web, list, "Last-Event-ID", call->last_event)) &&
            add(web, list, "Expect", "");

@@ -190,3 +190,17 @@ def test_an_answer_that_cannot_be_written_is_a_failure_online_too(bench):
         for form in ["table", "json", "yaml"]:
             answer = bench.online("roles", "list", "-o", form, stdout=full)
             assert answer.status == NOTHING and "cannot be written" in answer.err, answer
+
+
+def test_a_field_that_does_not_exist_is_not_passed_over(bench):
+    node(bench, "no-typo.example.com")
+    answer = bench.online("nodes", "update", "no-typo.example.com", "alvie=true", "description=x")
+    assert answer.status == REFUSED and "alvie" in answer.err, answer
+    assert json.loads(bench.says("nodes", "show", "no-typo.example.com", "-o", "json"))["description"] == ""
+    bench.write("two.json", json.dumps([{"name": "no-two1.example.com"}, {"name": "no-two2.example.com", "alvie": True}]))
+    answer = bench.online("nodes", "create", "-f", "two.json")
+    assert answer.status == REFUSED and "1.alvie" in answer.err, answer
+    # An object can be given back as it was shown.
+    bench.says("groups", "create", "name=no_typo")
+    bench.write("one.json", bench.says("groups", "show", "no_typo", "-o", "json"))
+    bench.says("groups", "update", "no_typo", "-f", "one.json")

@@ -623,3 +623,23 @@ TEST(a_patch_cannot_grow_without_bounds)
     free(operations);
     front_close(f);
 }
+
+static struct asked *strictly(struct front *f, const char *target, const char *body)
+{
+    return ask_with(f, HTTP_PUT, target, body, "Prefer: handling=strict");
+}
+
+TEST(whoever_prefers_so_hears_of_fields_that_do_not_exist)
+{
+    struct front *f = furnished();
+    const char *n1 = "/api/v2/nodes/n1.example.com";
+    STATUS(ask(f, HTTP_PUT, n1, "{'alvie':true}"), 200);
+    struct asked *a = strictly(f, n1, "{'alvie':true,'description':'x'}");
+    STATUS(a, 400);
+    SAYS(at(f, a, "field"), "'alvie'");
+    SAYS(at(f, get(f, n1), "description"), "''");
+    STATUS(strictly(f, "/api/v2/nodes/n1.example.com?view=full",
+                    "{'id':7,'description':'x','deployment':'system'}"),
+           200);
+    front_close(f);
+}
