@@ -169,9 +169,10 @@ static void on_deadline(uv_timer_t *timer)
 {
     struct work *w = timer->data;
     const struct str doing = w->klass ? w->doing : STR("other orders were served first");
-    work_fail(w, HAMMER_END_TIMEOUT, "%.*s of node \"%.*s\" did not end within %u ms: %.*s",
+    const char *then = w->seen.len && doing.len ? "; since then: " : "";
+    work_fail(w, HAMMER_END_TIMEOUT, "%.*s of node \"%.*s\" did not end within %u ms: %.*s%s%.*s",
               STR_FMT_ARGS(w->order.method), STR_FMT_ARGS(w->order.node_name), w->order.deadline_ms,
-              STR_FMT_ARGS(doing));
+              STR_FMT_ARGS(w->seen), then, STR_FMT_ARGS(doing));
 }
 
 /* ---- serving ---- */
@@ -356,6 +357,20 @@ void work_doing(struct work *w, const char *format, ...)
     va_start(args, format);
     w->doing = say(w, format, args);
     va_end(args);
+}
+
+void work_seen(struct work *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    w->seen = say(w, format, args);
+    va_end(args);
+    w->doing = (struct str){0};
+}
+
+void work_unseen(struct work *w)
+{
+    w->seen = (struct str){0};
 }
 
 /* ---- from open to close ---- */

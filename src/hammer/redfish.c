@@ -19,6 +19,11 @@ enum { REDIRECTS_MAX = 4, TRIES_MAX = 4, PAGES_MAX = 64, BUSY_MS = 1000, FAREWEL
 
 static void answered(void *self, const struct web_answer *answer);
 
+static bool is_reading(const struct redfish *r)
+{
+    return strcmp(r->now.method, "GET") == 0;
+}
+
 static void send_now(struct redfish *r)
 {
     const struct redfish_request *now = &r->now;
@@ -48,6 +53,8 @@ void redfish_ask(struct redfish *r, const struct redfish_request *request)
     must(!r->call);
     r->now = *request;
     r->redirects = r->tries = 0;
+    if (!is_reading(r))
+        work_unseen(W(r));
     send_now(r);
 }
 
@@ -63,11 +70,6 @@ int64_t redfish_lag_ms(const struct redfish *r)
 }
 
 /* ---- what an answer means ---- */
-
-static bool is_reading(const struct redfish *r)
-{
-    return strcmp(r->now.method, "GET") == 0;
-}
 
 __attribute__((format(printf, 3, 4))) static void fail(struct redfish *r, enum hammer_end end,
                                                        const char *format, ...)
@@ -93,7 +95,7 @@ static bool wait_and_retry(struct redfish *r, int64_t retry_after_ms)
     if (wait_ms >= work_left_ms(W(r)) || (retry_after_ms < 0 && r->tries >= TRIES_MAX))
         return false;
     r->tries++;
-    work_doing(W(r), "the service answered %d and asked for patience", r->status);
+    work_seen(W(r), "the service answered %d and asked for patience", r->status);
     work_pause(W(r), wait_ms, ask_again);
     return true;
 }
@@ -255,7 +257,7 @@ static void task_seen(struct redfish *r, const struct json *document)
         fail(r, HAMMER_END_FAILED, "the task ended as %.*s: %.*s",
              STR_FMT_ARGS(redfish_text(document, "TaskState")), STR_FMT_ARGS(text));
     } else if (r->status == 202 || task == REDFISH_TASK_RUNS) {
-        work_doing(W(r), "the task %s of the service still runs", r->now.path);
+        work_seen(W(r), "the task %s of the service still runs", r->now.path);
         work_pause(W(r), redfish_lag_ms(r), ask_for_task);
     } else {
         r->task_done(r, NULL);

@@ -44,7 +44,7 @@ static void power_seen(struct redfish *r, const struct json *document)
         end_with_power(r, seen.power, "is");
         return;
     }
-    work_doing(W(r), "it was asked to be %s and says it is \"%.*s\"", redfish_power_word(r->wanted),
+    work_seen(W(r), "it was asked to be %s and says it is \"%.*s\"", redfish_power_word(r->wanted),
                STR_FMT_ARGS(seen.power_word));
     work_pause(W(r), redfish_lag_ms(r), look_again);
 }
@@ -121,7 +121,7 @@ static void look_whether_moved(struct work *w)
 static void switch_power(struct redfish *r)
 {
     if (r->system.power == REDFISH_POWER_MOVING) {
-        work_doing(W(r), "it is on its way from one power state to the other");
+        work_seen(W(r), "it is on its way from one power state to the other");
         work_pause(W(r), redfish_lag_ms(r), look_whether_moved);
         return;
     }

@@ -48,7 +48,7 @@ static void boot_seen(struct redfish *r, const struct json *document)
     } else if (++r->boot_looks >= LOOKS_MAX) {
         end_with_boot(r, false, "accepted, but does not show, to start from");
     } else {
-        work_doing(W(r), "the service accepted the boot device and still shows \"%.*s\"",
+        work_seen(W(r), "the service accepted the boot device and still shows \"%.*s\"",
                    STR_FMT_ARGS(seen.boot_target));
         work_pause(W(r), redfish_lag_ms(r), look_again);
     }

@@ -33,7 +33,8 @@ struct work {
     const struct json *args;
     const struct work_class *klass; /* NULL: not started */
     void *job;                      /* of the class */
-    struct str doing;               /* for the sentence of the deadline */
+    struct str seen;                /* for the sentence of the deadline: what it said last, */
+    struct str doing;               /* and what is being asked or waited for since */
     int64_t deadline_ms;            /* sys_mono_ms() */
     void (*paused)(struct work *w);
     uv_timer_t deadline;
@@ -53,6 +54,10 @@ int64_t work_left_ms(const struct work *w); /* 0 at the least */
 void work_pause(struct work *w, int64_t ms, void (*then)(struct work *w));
 /* What it is about, for the sentence at its deadline: "waiting for ...". */
 __attribute__((format(printf, 2, 3))) void work_doing(struct work *w, const char *format, ...);
+/* What keeps it from its end: told at the deadline even when something is asked again by then. */
+__attribute__((format(printf, 2, 3))) void work_seen(struct work *w, const char *format, ...);
+/* Something is about to change: what was seen before says nothing any more. */
+void work_unseen(struct work *w);
 
 /* The end. Nothing may touch the work afterwards. `value` NULL: null. */
 __attribute__((format(printf, 3, 4))) void work_end(struct work *w, const struct json *value,

@@ -106,8 +106,22 @@ def test_a_machine_that_never_follows_is_told(yard):
     service = yard.service()
     first(service).lag_reads = 10**9
     text = yard.fails("timeout", "was asked to be on and says it is \"Off\"", yard.redfish(service),
-                      "power", "on", deadline_ms=3000)
+                      "power", "on", deadline_ms=6000)
     assert "n1" in text
+
+
+def test_what_was_seen_last_is_told_when_the_service_falls_silent(yard):
+    service = yard.service()
+    first(service).lag_reads = 10**9
+    key = yard.give(yard.redfish(service), "power", "on", deadline_ms=6000)
+    until(lambda: service.asked("POST"), "the switch is asked for")
+    looks = len(service.asked("GET"))
+    until(lambda: len(service.asked("GET")) > looks + 5, "it is looked at")
+    service.faults.add(path="/Systems/1$", do="delay", seconds=1000, count=100)
+    result = yard.take(key)
+    assert result["end"] == "timeout", result
+    assert 'was asked to be on and says it is "Off"; since then: waiting for the answer to GET' in \
+        result["text"], result
 
 
 def test_who_does_not_want_to_wait_does_not(yard):
@@ -534,7 +548,7 @@ def test_a_task_that_is_gone_is_done(yard):
 def test_a_task_that_never_ends(yard):
     service = yard.service("lenovo")
     service.task_reads = 10**9
-    yard.fails("timeout", "still runs", yard.redfish(service), "power", "on", deadline_ms=3000)
+    yard.fails("timeout", "still runs", yard.redfish(service), "power", "on", deadline_ms=6000)
 
 
 # -- many ------------------------------------------------------------------------------------------------
