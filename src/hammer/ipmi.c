@@ -148,7 +148,7 @@ static void power_seen(struct work *w, const struct command_result *result)
     }
     const uint32_t ours = work_options(w)->poll_ms;
     work_seen(w, "it was asked to be %s and says it is %s", wants_on(w) ? "on" : "off",
-               is_on ? "on" : "off");
+              is_on ? "on" : "off");
     work_pause(w, ours ? ours : POLL_MS, look);
 }
 

@@ -45,7 +45,7 @@ static void power_seen(struct redfish *r, const struct json *document)
         return;
     }
     work_seen(W(r), "it was asked to be %s and says it is \"%.*s\"", redfish_power_word(r->wanted),
-               STR_FMT_ARGS(seen.power_word));
+              STR_FMT_ARGS(seen.power_word));
     work_pause(W(r), redfish_lag_ms(r), look_again);
 }
 

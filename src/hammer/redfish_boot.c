@@ -49,7 +49,7 @@ static void boot_seen(struct redfish *r, const struct json *document)
         end_with_boot(r, false, "accepted, but does not show, to start from");
     } else {
         work_seen(W(r), "the service accepted the boot device and still shows \"%.*s\"",
-                   STR_FMT_ARGS(seen.boot_target));
+                  STR_FMT_ARGS(seen.boot_target));
         work_pause(W(r), redfish_lag_ms(r), look_again);
     }
 }
