@@ -342,6 +342,8 @@ struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks,
 void node_set_alive(struct core *c, node_ix n, bool alive);
 void node_set_available(struct core *c, node_ix n, bool available);
 void node_set_bootenv(struct core *c, node_ix n, struct str bootenv);
+/* The same, and what anybody wished for before is outrun even if it boots that already. */
+void node_order_boot(struct core *c, node_ix n, struct str bootenv);
 /* Work may be possible again anywhere: look, and run what was put off (K3). */
 void nodes_wake(struct core *c);
 void node_changed(struct core *c, node_ix n); /* K17 */

@@ -160,11 +160,21 @@ static void check_turn(struct core *c, const struct command *command)
            STR("it was changed since, or it is not there; read it again"));
 }
 
+/* It was told to boot something else since. */
+static bool is_outrun(const struct core *c, const struct command *command)
+{
+    const struct node_update_command *p = &command->node_update;
+    if (command->kind != COMMAND_NODE_UPDATE || !(p->given & GIVEN_NODE_BOOT_GENERATION))
+        return false;
+    return node_at(c, node_by_id(c, p->id))->boot_generation != p->boot_generation;
+}
+
 /* Somebody wished for it while there was something to wish it for. */
 static bool is_vain(const struct core *c, const struct command *command)
 {
     const struct subject subject = command_subject(command);
-    return command->if_turn == IF_THERE && subject.id && !named_object(c, subject);
+    return command->if_turn == IF_THERE && subject.id &&
+           (!named_object(c, subject) || is_outrun(c, command));
 }
 
 static void dispatch(struct core *c, const struct command *command)

@@ -160,12 +160,24 @@ static int set_attrib(lua_State *lua)
     return wish_end(lua, wish);
 }
 
+static int64_t generation_at(lua_State *lua, int index)
+{
+    int is_whole;
+    const lua_Integer generation = lua_tointegerx(lua, index, &is_whole);
+    luaL_argcheck(lua, is_whole && generation >= 0, index, "a generation is a whole number");
+    return generation;
+}
+
 static int set_bootenv(lua_State *lua)
 {
     struct wish *wish = wish_begin(lua, COMMAND_NODE_UPDATE);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_update, id));
     wish->command.node_update.given = GIVEN_NODE_BOOTENV;
     wish->command.node_update.bootenv = text_at(lua, 2, NAME_LEN_MAX);
+    if (!lua_isnoneornil(lua, 3)) {
+        wish->command.node_update.given |= GIVEN_NODE_BOOT_GENERATION;
+        wish->command.node_update.boot_generation = generation_at(lua, 3);
+    }
     return wish_end(lua, wish);
 }
 
@@ -182,10 +194,7 @@ static int boot_served(lua_State *lua)
     struct wish *wish = wish_begin(lua, COMMAND_NODE_BOOT_SERVED);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_boot_served, id));
     take_id(lua, 2, TABLE_NODEROLE, wish, OFFSET(node_boot_served, noderole_id));
-    int is_whole;
-    const lua_Integer generation = lua_tointegerx(lua, 3, &is_whole);
-    luaL_argcheck(lua, is_whole && generation >= 0, 3, "a generation is a whole number");
-    wish->command.node_boot_served.generation = generation;
+    wish->command.node_boot_served.generation = generation_at(lua, 3);
     return wish_end(lua, wish);
 }
 

@@ -162,7 +162,8 @@ return {
       -- still have to say something about what came between: they are asked anew
       halligan.set_attrib('node', node, 'provisioner-active-bootstate', ASKED)
       halligan.set_attrib('node', node, 'dhcp-active-bootstate', ASKED)
-      halligan.set_bootenv(node, wanted)
+      -- Unless it was redeployed meanwhile: then the run that waited here is no more.
+      halligan.set_bootenv(halligan.maybe(node), wanted, node.boot_generation)
       return
     end
     local boots = at(node.data, 'provisioner-active-bootstate')

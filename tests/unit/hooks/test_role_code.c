@@ -336,6 +336,7 @@ TEST(wrong_arguments_are_named)
         {"halligan.set_bootenv(1, '\\xff')", "text is not UTF-8"},
         {"halligan.set_bootenv(1, ('x'):rep(300))", "text is too long"},
         {"halligan.set_bootenv(('x'):rep(300), 'x')", "text is too long"},
+        {"halligan.set_bootenv(1, 'x', 'y')", "a generation is a whole number"},
         {"halligan.bind(1)", "an id or a name expected"},
         {"halligan.bind(1, 2, 3, 4)", "table expected"},
         {"halligan.enqueue('n1')", "an id expected"},
