@@ -38,7 +38,7 @@ _halligan_tables() {
         nodes/why) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
         nodes/move) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/power) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
-        nodes/redeploy) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/redeploy) options=" --output --quiet --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/debug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/undebug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/get) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=nodes ;;

@@ -43,7 +43,7 @@ function __halligan_verbs
         printf '%s\t%s\n' why 'Say what it is waiting for, down to the root'
         printf '%s\t%s\n' move 'Put it into another deployment'
         printf '%s\t%s\n' power 'Switch it; without an action, say which there are'
-        printf '%s\t%s\n' redeploy 'Begin anew with it'
+        printf '%s\t%s\n' redeploy 'Begin anew with it: reset, discovery, and everything that is bound'
         printf '%s\t%s\n' debug 'Hold it where one can look at it'
         printf '%s\t%s\n' undebug 'Let it go on'
         printf '%s\t%s\n' get 'Show attribs of it'
@@ -228,7 +228,7 @@ function __halligan_others
         set options --output --url --user --token-file --ca --help
         set named nodes
     case nodes/redeploy
-        set options --output --quiet --url --user --token-file --ca --help
+        set options --output --quiet --yes --url --user --token-file --ca --help
         set named nodes
     case nodes/debug
         set options --output --quiet --url --user --token-file --ca --help

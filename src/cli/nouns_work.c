@@ -2,6 +2,7 @@
 
 #include "cli/logs.h"
 #include "cli/people.h"
+#include "cli/redeploy.h"
 
 /* ---- nodes ---- */
 
@@ -53,7 +54,16 @@ static const struct cli_verb node_verbs[] = {
      .options = OPTION_OUTPUT,
      .operands_min = 1,
      .operands_max = 2},
-    ACT("redeploy", "PUT", "redeploy", "Begin anew with it"),
+    {.name = "redeploy",
+     .takes = "NODE...",
+     .does = "Begin anew with it: reset, discovery, and everything that is bound",
+     .help = "Roles that destroy data run again, so it is asked first whether that is meant.\n",
+     .ask = redeploy_ask,
+     .options = SHOWN | OPTION_YES,
+     .operands_min = 1,
+     .operands_max = OPERANDS_ANY,
+     .method = "PUT",
+     .path = "redeploy"},
     ACT("debug", "PUT", "debug", "Hold it where one can look at it"),
     ACT("undebug", "PUT", "undebug", "Let it go on"),
     GET,

@@ -30,13 +30,14 @@ enum option_bit {
     OPTION_HOST = 1u << 14,
     OPTION_AFTER = 1u << 15,
     OPTION_SERVER = 1u << 16,
+    OPTION_YES = 1u << 17,
 };
 
 /* As they were given; NULL and false: not at all. */
 struct options {
     const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after;
     const char *url, *user, *token_file, *ca;
-    bool quiet, watch, wait, follow, list;
+    bool quiet, watch, wait, follow, list, yes;
     struct words_list filters;
 };
 

@@ -107,8 +107,11 @@ enum cli_exit work_commit(struct errand *e)
         return errand_complain(e, "--timeout is for --wait", e->options.timeout);
     if (e->options.plan && e->words->count > 1)
         return errand_complain(e, "a plan is of one deployment", e->words->texts[1]);
-    for (int i = 0; i < e->words->count && status == CLI_FINE; i++)
-        status = commit_one(e, e->words->texts[i], timeout_ms);
+    /* One that was refused does not keep us from the others. */
+    for (int i = 0; i < e->words->count && status != CLI_NO_SERVER; i++) {
+        const enum cli_exit now = commit_one(e, e->words->texts[i], timeout_ms);
+        status = status == CLI_FINE || now == CLI_NO_SERVER ? now : status;
+    }
     return status;
 }
 

@@ -167,6 +167,55 @@ def test_power_says_what_there_is(bench):
     assert answer.status == REFUSED and "explode" in answer.err, answer
 
 
+WIPE = """
+barclamp: {name: wo_wipe, source_path: wo_wipe}
+roles:
+  - {name: wo-wipe, jig: test, flags: [destructive]}
+"""
+
+
+def test_a_redeploy_says_what_it_costs_and_asks(bench):
+    bench.write("wipe.yml", WIPE)
+    bench.says("barclamps", "upload", "wipe.yml")
+    ready(bench, "wo-re1.example.com")
+    ready(bench, "wo-re2.example.com")
+    bench.says("nodes", "bind", "wo-re1.example.com", "wo-wipe")
+    both = ["nodes", "redeploy", "wo-re1.example.com", "wo-re2.example.com"]
+    for typed, end in [("no", "nothing was done"), ("", "nothing was done"), ("yes", "wo-re2.example.com")]:
+        screen = bench.at_terminal(*both, env=bench.credentials())
+        try:
+            screen.shows("Type yes to go on: ")
+            assert "  wo-re1.example.com: wo-wipe\r\n" in screen.shown, screen.shown
+            assert "  wo-re2.example.com: no role that destroys data" in screen.shown, screen.shown
+            assert bench.daemon.client().get("nodes/wo-re1.example.com").json()["alive"] is True
+            screen.type(typed + "\n")
+            status = screen.end()
+        finally:
+            screen.kill()
+        assert status == (OK if typed == "yes" else USAGE) and end in screen.shown, screen.shown
+    assert bench.daemon.client().get("nodes/wo-re1.example.com").json()["alive"] is False
+
+
+def test_a_redeploy_that_nobody_can_be_asked_about_needs_yes(bench):
+    ready(bench, "wo-re3.example.com")
+    answer = bench.online("nodes", "redeploy", "wo-re3.example.com")
+    assert answer.status == USAGE and "say --yes" in answer.err and not answer.out, answer
+    assert bench.daemon.client().get("nodes/wo-re3.example.com").json()["alive"] is True
+    answer = bench.online("nodes", "redeploy", "wo-re3.example.com", "wo-nobody.example.com")
+    assert answer.status == NOT_FOUND and "say --yes" not in answer.err, answer
+    (row,) = rows(bench.says("nodes", "redeploy", "wo-re3.example.com", "--yes"))
+    assert row["ALIVE"] == "false", row
+
+
+def test_a_commit_that_is_refused_does_not_keep_the_others(bench):
+    deployment(bench, "wo-each", "wo-each1.example.com")
+    bench.says("nodes", "bind", "wo-each1.example.com", "base")
+    answer = bench.online("deployments", "commit", "wo-nowhere", "wo-each")
+    assert answer.status == NOT_FOUND and "wo-nowhere" in answer.err, answer
+    (row,) = rows(answer.out)
+    assert row["NAME"] == "wo-each", answer
+
+
 def test_many_at_once_from_stdin_and_file(bench):
     many = [{"name": f"wo-many{i}.example.com", "description": str(i)} for i in range(50)]
     said = bench.says("nodes", "create", "-", "-q", "alive=true", input=json.dumps(many[:20]))
