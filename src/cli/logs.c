@@ -113,17 +113,11 @@ static enum cli_exit fetch_old(struct errand *e, const struct json **out_runs)
     return errand_ask(e, &q, out_runs);
 }
 
-/* The id of the noderole, whatever it was called by. */
-static enum cli_exit find_noderole(struct errand *e, struct str *out_id)
+static enum cli_exit fetch_noderole(struct errand *e, const struct json **out_noderole)
 {
-    struct question q = {.attributes = "[\"id\"]"};
-    const struct json *noderole;
-    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
-    if (status == CLI_FINE)
-        status = errand_ask(e, &q, &noderole);
-    if (status == CLI_FINE)
-        *out_id = number_of(noderole, "id");
-    return status;
+    struct question q = {.attributes = "[\"id\",\"state\",\"runlog\"]"};
+    const enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    return status == CLI_FINE ? errand_ask(e, &q, out_noderole) : status;
 }
 
 static bool is_meant(const struct errand *e, struct str noderole_id, const struct json *run)
@@ -145,18 +139,51 @@ static const struct json *find_run(struct errand *e, struct str noderole_id,
     return NULL;
 }
 
+static bool says(const struct json *object, const char *key, const char *word)
+{
+    const struct json *value = json_get(object, str_from(key));
+    return value && value->kind == JSON_STRING && str_eq(value->text, str_from(word));
+}
+
+/* What a noderole says that failed otherwise than by its newest run: a hook did, and only the
+ * noderole has its traceback. NULL: it is the run that counts. */
+static const struct json *own_words(const struct errand *e, const struct json *noderole,
+                                    const struct json *run)
+{
+    const struct cli_state *state = output_state(e->noun, json_get(noderole, STR("state")));
+    const struct json *log = json_get(noderole, STR("runlog"));
+    const bool has_failed = state && strcmp(state->name, "error") == 0;
+    const bool by_run = run && (says(run, "result", "failed") || says(run, "result", "lost") ||
+                                says(run, "result", "cancelled"));
+    const bool is_asked = !e->options.attempt && has_failed && !by_run;
+    return is_asked && log && log->kind == JSON_STRING && log->text.len ? log : NULL;
+}
+
+static enum cli_exit show_own(struct errand *e, const struct json *log)
+{
+    struct buf b = buf_in(e->arena);
+    safe_put_lines(&b, log->text);
+    if (log->text.at[log->text.len - 1] != '\n')
+        buf_put_c(&b, '\n');
+    output_text(buf_str(&b));
+    return fflush(stdout) == 0 ? CLI_FINE : CLI_NOTHING;
+}
+
 enum cli_exit logs_of_noderole(struct errand *e)
 {
-    const struct json *open, *old;
-    struct str noderole_id;
-    enum cli_exit status = find_noderole(e, &noderole_id);
+    const struct json *noderole, *open, *old;
+    enum cli_exit status = fetch_noderole(e, &noderole);
     if (status == CLI_FINE)
         status = errand_ask(e, &(struct question){.path = STR("runs")}, &open);
     if (status == CLI_FINE)
         status = fetch_old(e, &old);
     if (status != CLI_FINE)
         return status;
+    const struct str noderole_id = number_of(noderole, "id");
     const struct json *run = find_run(e, noderole_id, open, old);
+    const struct json *log = own_words(e, noderole, run);
+    if (log)
+        return show_own(e, log);
     if (!run) {
         words_complain(e->words, "it has never run, or not that often", e->words->texts[0]);
         return CLI_NOT_FOUND;

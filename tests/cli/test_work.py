@@ -2,7 +2,7 @@
 import json
 import threading
 
-from daemon import eventually
+from daemon import Daemon, eventually
 from odd_server import OddServer
 from test_nouns import FAILED, NOT_FOUND, OK, REFUSED, TIMEOUT, USAGE, node, rows
 
@@ -252,6 +252,34 @@ def test_what_was_never_said_cannot_be_shown(bench):
     eventually(lambda: bench.says("noderoles", "runs", "wo10.example.com/base", "-q").strip(), "the run is remembered")
     answer = bench.online("noderoles", "log", "wo10.example.com/base", "--attempt", "7")
     assert answer.status == NOT_FOUND, answer
+
+
+def test_the_log_of_a_hook_that_failed_is_its_traceback(bench):
+    bench.write("shop/hurt/hurt.yml", "barclamp: {name: hurt}\nroles:\n  - {name: hurt, jig: noop}\n"
+                "  - {name: torn, jig: noop}\n")
+    bench.write("shop/hurt/roles/hurt.lua", "return { on_todo = function() error('no disk is free') end }\n")
+    bench.write("shop/hurt/roles/torn.lua", "return { on_active = function() error('no name is free') end }\n")
+    daemon = Daemon(bench.build, barclamps=bench.path("shop"))
+    try:
+        daemon.start()
+        token = daemon.client().authorization.split()[1]
+        env = {"HALLIGAN_URL": daemon.url, "HALLIGAN_TOKEN": token}
+
+        def halligan(*words):
+            return bench.halligan(*words, env=env)
+
+        for role, text in [("hurt", "no disk is free"), ("torn", "no name is free")]:
+            name = f"{role}.example.com"
+            assert halligan("nodes", "create", f"name={name}", "alive=true", "available=true").status == OK
+            assert halligan("nodes", "bind", name, role).status == OK
+            assert halligan("nodes", "commit", name).status == OK
+            assert halligan("noderoles", "wait", f"{name}/{role}", "state", "error", "--timeout", "60").status == OK
+            answer = halligan("noderoles", "log", f"{name}/{role}")
+            assert answer.status == OK and text in answer.out and "traceback" in answer.out, answer
+            assert halligan("noderoles", "log", f"{name}/{role}", "--attempt", "1").status == NOT_FOUND
+    finally:
+        daemon.stop()
+        daemon.close()
 
 
 def test_a_log_is_followed_to_its_end(bench):
