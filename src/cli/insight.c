@@ -183,6 +183,17 @@ enum cli_exit insight_plan(struct errand *e)
 
 /* ---- why ---- */
 
+/* An error is told in full elsewhere. */
+static void put_hint(struct buf *b, const struct json *root)
+{
+    if (!root || !str_eq(text_of(root, "code"), STR("error")) ||
+        !str_eq(text_of(root, "object"), STR("node_role")))
+        return;
+    buf_put_z(b, "what it said: halligan noderoles log ");
+    safe_put(b, text_of(root, "object_id"));
+    buf_put_c(b, '\n');
+}
+
 /* From the thing that was asked about to the root, one step deeper each. */
 enum cli_exit insight_why(struct errand *e)
 {
@@ -210,6 +221,7 @@ enum cli_exit insight_why(struct errand *e)
         buf_put_c(&b, '\n');
         depth++;
     }
+    put_hint(&b, chain->last);
     output_text(buf_str(&b));
     return CLI_FINE;
 }

@@ -145,18 +145,21 @@ static bool says(const struct json *object, const char *key, const char *word)
     return value && value->kind == JSON_STRING && str_eq(value->text, str_from(word));
 }
 
-/* What a noderole says that failed otherwise than by its newest run: a hook did, and only the
- * noderole has its traceback. NULL: it is the run that counts. */
-static const struct json *own_words(const struct errand *e, const struct json *noderole,
-                                    const struct json *run)
+/* Did it fail by this run? Else a hook did, and only the noderole has its traceback. */
+static bool is_of_run(const struct errand *e, const struct json *noderole, const struct json *run)
 {
     const struct cli_state *state = output_state(e->noun, json_get(noderole, STR("state")));
-    const struct json *log = json_get(noderole, STR("runlog"));
-    const bool has_failed = state && strcmp(state->name, "error") == 0;
-    const bool by_run = run && (says(run, "result", "failed") || says(run, "result", "lost") ||
-                                says(run, "result", "cancelled"));
-    const bool is_asked = !e->options.attempt && has_failed && !by_run;
-    return is_asked && log && log->kind == JSON_STRING && log->text.len ? log : NULL;
+    return !state || strcmp(state->name, "error") != 0 || says(run, "result", "failed") ||
+           says(run, "result", "lost") || says(run, "result", "cancelled");
+}
+
+/* Not every jig has something that writes. */
+static bool is_kept(struct errand *e, const struct run *run)
+{
+    const struct json *piece;
+    struct question q = log_question(e, run, 0);
+    q.is_quiet = true;
+    return errand_ask(e, &q, &piece) != CLI_NOT_FOUND;
 }
 
 static enum cli_exit show_own(struct errand *e, const struct json *log)
@@ -180,17 +183,19 @@ enum cli_exit logs_of_noderole(struct errand *e)
     if (status != CLI_FINE)
         return status;
     const struct str noderole_id = number_of(noderole, "id");
-    const struct json *run = find_run(e, noderole_id, open, old);
-    const struct json *log = own_words(e, noderole, run);
-    if (log)
-        return show_own(e, log);
-    if (!run) {
+    const struct json *found = find_run(e, noderole_id, open, old);
+    const struct json *own = json_get(noderole, STR("runlog"));
+    const bool has_own = !e->options.attempt && own && own->kind == JSON_STRING && own->text.len;
+    if (!found && !has_own) {
         words_complain(e->words, "it has never run, or not that often", e->words->texts[0]);
         return CLI_NOT_FOUND;
     }
-    return show(e, &(struct run){.id = number_of(run, "id"),
-                                 .noderole_id = noderole_id,
-                                 .attempt = number_of(run, "attempt")});
+    if (!found || (has_own && !is_of_run(e, noderole, found)))
+        return show_own(e, own);
+    const struct run run = {.id = number_of(found, "id"),
+                            .noderole_id = noderole_id,
+                            .attempt = number_of(found, "attempt")};
+    return has_own && !is_kept(e, &run) ? show_own(e, own) : show(e, &run);
 }
 
 enum cli_exit logs_runs(struct errand *e)
