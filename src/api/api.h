@@ -42,6 +42,12 @@ struct api_barclamp {
     struct problem *problems; /* all that is wrong with it, each with its line where it has one */
 };
 
+/* Behind an event, on the way to newer ones or back to older ones. */
+struct api_place {
+    int64_t turn, n;
+    bool is_backward;
+};
+
 /* What the API needs of the daemon. */
 struct api_engine {
     void *self;
@@ -57,7 +63,7 @@ struct api_engine {
      * that number, and not from within; none does after an error. NULL: nobody keeps them. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
     err (*intervals)(void *self, int64_t deployment_id, int64_t seq, int64_t number);
-    err (*events)(void *self, int64_t turn, int64_t n, uint32_t limit, int64_t number);
+    err (*events)(void *self, struct api_place from, uint32_t limit, int64_t number);
     /* ERR_NOT_FOUND when nothing was kept. NULL: nobody keeps any. */
     err (*run_log)(void *self, struct api_log *log);
     /* Read it as files of barclamps are read. NULL: nobody can. */

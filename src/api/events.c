@@ -17,30 +17,25 @@ enum { ASK_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, LOOK_MAX = 100000 }
 
 static const char type[] = "event";
 
-/* Where one is in the order of events: behind this one. */
-struct cursor {
-    int64_t turn, n;
-};
-
-static bool read_cursor(struct str s, struct cursor *out)
+static bool read_place(struct str s, struct api_place *out)
 {
     const uint32_t dot = str_find(s, '.', 0);
     return dot < s.len && str_parse_i64(str_slice(s, 0, dot), &out->turn) &&
            str_parse_i64(str_slice(s, dot + 1, s.len), &out->n);
 }
 
-static struct str cursor_text(struct arena *a, struct cursor c)
+static struct str place_text(struct arena *a, struct api_place place)
 {
     struct buf b = buf_in(a);
-    buf_put_i64(&b, c.turn);
+    buf_put_i64(&b, place.turn);
     buf_put_c(&b, '.');
-    buf_put_i64(&b, c.n);
+    buf_put_i64(&b, place.n);
     return buf_str(&b);
 }
 
-static struct cursor cursor_of(const struct event_record *e)
+static struct api_place place_of(const struct event_record *e)
 {
-    return (struct cursor){e->turn, e->n};
+    return (struct api_place){e->turn, e->n, false};
 }
 
 /* Who did it is for admins to know. */
@@ -48,7 +43,7 @@ static void put_event(struct buf *b, const struct event_record *e, const struct 
                       bool tells_who)
 {
     struct members m = members_open(b, wanted);
-    member_text(&m, "id", cursor_text(b->arena, cursor_of(e)));
+    member_text(&m, "id", place_text(b->arena, place_of(e)));
     member_time(&m, "at", e->at);
     if (tells_who)
         member_text(&m, "actor", e->actor);
@@ -63,7 +58,7 @@ static void put_event(struct buf *b, const struct event_record *e, const struct 
 /* ---- looking back ---- */
 
 struct search {
-    struct cursor at;
+    struct api_place at;
     int64_t limit, since_ms, object_id; /* 0: any */
     struct str actor, verb, object;     /* empty: any */
     uint32_t looked, found;
@@ -83,7 +78,8 @@ static void link_next(struct call *call, const struct search *s)
 {
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, s->is_audit ? "<" V "audit?after=" : "<" V "events?after=");
-    buf_put_str(&b, cursor_text(call->arena, s->at));
+    buf_put_str(&b, place_text(call->arena, s->at));
+    buf_put_z(&b, s->at.is_backward ? "&sort=-id" : "");
     const struct {
         const char *name;
         struct str value;
@@ -126,7 +122,8 @@ static enum served looked(struct call *call, const struct record *records, uint3
     struct search *s = call->own;
     for (uint32_t i = 0; i < count && s->found < s->limit; i++) {
         const struct event_record *e = &records[i].event;
-        s->at = cursor_of(e);
+        s->at.turn = e->turn;
+        s->at.n = e->n;
         s->looked++;
         if (!is_wanted(s, e))
             continue;
@@ -149,13 +146,13 @@ static enum served look_on(struct call *call)
         return SERVED_REPLY;
     }
     const int64_t number = call_await(call, looked);
-    const err e = engine->events(engine->self, s->at.turn, s->at.n, ASK_MAX, number);
+    const err e = engine->events(engine->self, s->at, ASK_MAX, number);
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
 }
 
-static void read_after(struct call *call, struct str text, struct cursor *out)
+static void read_after(struct call *call, struct str text, struct api_place *out)
 {
-    if (!read_cursor(text, out))
+    if (!read_place(text, out))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
                     STR("after must be the id of an event, such as 17.0"));
 }
@@ -173,11 +170,25 @@ static void refuse_others(struct call *call, const char *const *names, struct st
     }
 }
 
+/* From the first on, or from the last one back. */
+static void read_way(struct call *call, struct api_place *out)
+{
+    struct str sort = STR("id"), after;
+    param_text(call, "sort", &sort);
+    out->is_backward = str_eq(sort, STR("-id"));
+    if (!out->is_backward && !str_eq(sort, STR("id")))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("sort"),
+                    STR("sort must be id, oldest first, or -id, newest first"));
+    out->turn = out->is_backward ? INT64_MAX : 0; /* no event is of either turn */
+    if (param_text(call, "after", &after))
+        read_after(call, after, out);
+}
+
 static void read_conditions(struct call *call, struct search *s)
 {
     static const char *const names[] = {"after",  "limit",     "since", "actor", "verb",
-                                        "object", "object_id", "view",  NULL};
-    refuse_others(call, names, STR("actor, verb, object, object_id, since, after and limit"));
+                                        "object", "object_id", "sort",  "view",  NULL};
+    refuse_others(call, names, STR("actor, verb, object, object_id, since, sort, after and limit"));
     param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
     param_number(call, "object_id", 1, INT64_MAX, &s->object_id);
     param_time(call, "since", &s->since_ms);
@@ -189,13 +200,11 @@ static void read_conditions(struct call *call, struct search *s)
 static enum served begin_search(struct call *call, bool is_audit)
 {
     struct search *s = arena_new(call->arena, struct search);
-    struct str after = STR("0.0"); /* no event is of turn 0 */
     if (!params_read(call, type))
         return SERVED_REPLY;
     s->limit = LIMIT_DEFAULT;
     s->is_audit = is_audit;
-    param_text(call, "after", &after);
-    read_after(call, after, &s->at);
+    read_way(call, &s->at);
     s->tells_who = authority_is_admin(call);
     read_conditions(call, s);
     if (call->problems)
@@ -214,7 +223,7 @@ static enum served begin_search(struct call *call, bool is_audit)
 
 struct watcher {
     struct flow flow;
-    struct cursor at;
+    struct api_place at;
     int64_t looked_turn; /* nothing new up to here   */
     bool is_asking;      /* the store looks for more */
     bool tells_who;
@@ -236,8 +245,8 @@ static void found(struct call *call, const struct record *records, uint32_t coun
     for (uint32_t i = 0; i < count; i++) {
         struct buf one = buf_in(&w->found);
         put_event(&one, &records[i].event, NULL, w->tells_who);
-        w->at = cursor_of(&records[i].event);
-        sse_put(&w->text, STR("event"), cursor_text(&w->found, w->at), buf_str(&one));
+        w->at = place_of(&records[i].event);
+        sse_put(&w->text, STR("event"), place_text(&w->found, w->at), buf_str(&one));
     }
     if (count == WATCH_MAX)
         w->looked_turn = 0; /* there may be more of it */
@@ -253,7 +262,7 @@ static void ask_for_more(struct call *call, struct watcher *w)
     w->looked_turn = durable;
     w->is_asking = true;
     const int64_t number = flow_await(&w->flow, found);
-    if (engine->events(engine->self, w->at.turn, w->at.n, WATCH_MAX, number) != OK) {
+    if (engine->events(engine->self, w->at, WATCH_MAX, number) != OK) {
         flow_await_failed(&w->flow);
         w->is_asking = false;
         w->looked_turn = 0;
@@ -273,7 +282,7 @@ static enum flow_step watch_on(struct call *call, struct buf *out)
     w->found = (struct arena){0};
     w->text = (struct buf){0};
     if (!w->said_ms) /* or a stream that breaks before its first event could not be taken up */
-        sse_put_place(out, cursor_text(call->arena, w->at));
+        sse_put_place(out, place_text(call->arena, w->at));
     else if (!out->len && now - w->said_ms >= SSE_QUIET_MS)
         sse_breathe(out);
     if (out->len)
@@ -289,12 +298,12 @@ static void end_watch(struct flow *flow)
 }
 
 /* Where it left off, as its client says; otherwise from now on. */
-static void read_start(struct call *call, struct cursor *out)
+static void read_start(struct call *call, struct api_place *out)
 {
     const struct api_engine *engine = call_engine(call);
     struct str text = http_header(call->request, "Last-Event-ID");
     if (!text.len && !http_query(call->request, STR("after"), &text)) {
-        *out = (struct cursor){engine->durable(engine->self), INT64_MAX};
+        *out = (struct api_place){engine->durable(engine->self), INT64_MAX, false};
         return;
     }
     read_after(call, text, out);
@@ -336,7 +345,8 @@ static const struct route event_routes[] = {
      .pattern = V "events",
      .serve = serve_events,
      .form = FORM_FREE,
-     .does = "what happened, oldest first; as text/event-stream: what happens from now on"},
+     .does = "what happened, oldest first or by sort=-id newest first; as text/event-stream: what "
+             "happens from now on"},
 };
 
 static const struct route audit_routes[] = {

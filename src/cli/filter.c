@@ -95,8 +95,9 @@ enum cli_exit filter_query(struct errand *e, struct str *out_query)
     }
     if (o->limit && (!str_parse_i64(str_from(o->limit), &limit) || limit == 0))
         return errand_complain(e, "this is no number of objects", o->limit);
-    if (o->sort)
-        put_pair(&b, STR("sort"), "", str_from(o->sort));
+    const char *sort = o->sort ? o->sort : e->noun->sort;
+    if (sort)
+        put_pair(&b, STR("sort"), "", str_from(sort));
     if (o->limit)
         put_pair(&b, STR("limit"), "", str_from(o->limit));
     if (o->after)

@@ -151,7 +151,8 @@ static const struct cli_column event_columns[] = {
     {"id", NULL},     {"at", NULL},        {"actor", NULL},  {"verb", NULL},
     {"object", NULL}, {"object_id", NULL}, {"changes", NULL}};
 static const char events_help[] =
-    "Oldest first, a hundred unless --limit says how many (1000 at most); --after goes on.\n"
+    "Newest first (--sort id: oldest first), a hundred unless --limit says how many (1000 at\n"
+    "most); --after goes on from one.\n"
     "Filters are actor=, verb=, object=, object_id= and since=.\n";
 static const struct cli_verb event_verbs[] = {
     {.name = "list",
@@ -265,6 +266,7 @@ const struct cli_noun events_noun = {
     .key = "id",
     VERBS(event_verbs),
     COLUMNS(event_columns),
+    .sort = "-id",
     .page = 100,
 };
 
@@ -275,5 +277,6 @@ const struct cli_noun audit_noun = {
     .key = "id",
     VERBS(audit_verbs),
     COLUMNS(event_columns),
+    .sort = "-id",
     .page = 100,
 };

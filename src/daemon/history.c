@@ -16,6 +16,7 @@ struct question {
     err (*ask)(const struct question *q, const struct history_port *port,
                struct store_visitor visitor);
     int64_t keys[2];
+    struct history_place from;
     uint32_t limit;
     struct arena arena; /* of what was found */
     struct record *records;
@@ -110,7 +111,7 @@ static err ask_intervals(const struct question *q, const struct history_port *po
 static err ask_events(const struct question *q, const struct history_port *port,
                       struct store_visitor visitor)
 {
-    return port->events(port->self, q->keys[0], q->keys[1], q->limit, visitor);
+    return port->events(port->self, q->from, q->limit, visitor);
 }
 
 static err get_ready(struct history *h)
@@ -294,8 +295,8 @@ err history_intervals(struct history *h, int64_t deployment_id, int64_t seq, int
         h, (struct question){.number = number, .ask = ask_intervals, .keys = {deployment_id, seq}});
 }
 
-err history_events(struct history *h, int64_t turn, int64_t n, uint32_t limit, int64_t number)
+err history_events(struct history *h, struct history_place from, uint32_t limit, int64_t number)
 {
-    return take(h, (struct question){
-                       .number = number, .ask = ask_events, .keys = {turn, n}, .limit = limit});
+    return take(
+        h, (struct question){.number = number, .ask = ask_events, .from = from, .limit = limit});
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "model/record.h"
+#include "port/history.h"
 
 /* Questions that may wait. */
 #define HISTORY_WAITING_MAX 256u
@@ -35,5 +36,5 @@ void history_free(struct history *h);
 NODISCARD err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number);
 NODISCARD err history_intervals(struct history *h, int64_t deployment_id, int64_t seq,
                                 int64_t number);
-NODISCARD err history_events(struct history *h, int64_t turn, int64_t n, uint32_t limit,
+NODISCARD err history_events(struct history *h, struct history_place from, uint32_t limit,
                              int64_t number);

@@ -496,9 +496,10 @@ static err api_intervals(void *self, int64_t deployment_id, int64_t seq, int64_t
     return history_intervals(((struct wires *)self)->history, deployment_id, seq, number);
 }
 
-static err api_events(void *self, int64_t turn, int64_t n, uint32_t limit, int64_t number)
+static err api_events(void *self, struct api_place from, uint32_t limit, int64_t number)
 {
-    return history_events(((struct wires *)self)->history, turn, n, limit, number);
+    const struct history_place place = {from.turn, from.n, from.is_backward};
+    return history_events(((struct wires *)self)->history, place, limit, number);
 }
 
 static err api_run_log(void *self, struct api_log *log)

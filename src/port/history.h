@@ -6,15 +6,22 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "port/store.h"
 
+/* Between two events: behind this one, on the way to newer ones or back to older ones. */
+struct history_place {
+    int64_t turn, n; /* (0, -1) is the beginning, INT64_MAX the end */
+    bool is_backward;
+};
+
 struct history_port {
     void *self;
-    /* Events behind (turn, n), oldest first, `limit` of them at most. (0, -1) is the beginning. */
-    err (*events)(void *self, int64_t turn, int64_t n, uint32_t limit,
+    /* Events from a place on, the nearest first, `limit` of them at most. */
+    err (*events)(void *self, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
     /* The archived intervals (old_member, old_data) that cover snapshot `seq` of a deployment, in
      * the order of their keys. */

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "model/record.h"
 #include "port/batch.h"
+#include "port/history.h"
 #include "port/store.h"
 #include "store/store.h"
 
@@ -52,7 +53,7 @@ struct engine_ops {
     err (*begin)(struct engine *e, struct store_mark *out_mark);
     void (*end)(struct engine *e);
     err (*table)(struct engine *e, enum table table, struct store_visitor visitor);
-    err (*events)(struct engine *e, int64_t turn, int64_t n, uint32_t limit,
+    err (*events)(struct engine *e, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
     err (*intervals)(struct engine *e, int64_t deployment_id, int64_t seq,
                      struct store_visitor visitor);

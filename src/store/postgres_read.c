@@ -232,7 +232,7 @@ static err visit(struct postgres_engine *e, enum statement which, const int64_t 
 {
     char texts[3][POSTGRES_NUMBER_SIZE];
     const char *values[3];
-    const int count = which == STATEMENT_EVENTS ? 3 : 2;
+    const int count = table == TABLE_EVENT ? 3 : 2;
     for (int i = 0; i < count; i++) {
         postgres_number(numbers[i], texts[i]);
         values[i] = texts[i];
@@ -250,11 +250,12 @@ static err visit(struct postgres_engine *e, enum statement which, const int64_t 
     return why;
 }
 
-err postgres_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+err postgres_events(struct engine *engine, struct history_place from, uint32_t limit,
                     struct store_visitor visitor)
 {
-    const int64_t numbers[3] = {turn, n, limit};
-    return visit(postgres_of(engine), STATEMENT_EVENTS, numbers, TABLE_EVENT, visitor);
+    const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
+    const int64_t numbers[3] = {from.turn, from.n, limit};
+    return visit(postgres_of(engine), which, numbers, TABLE_EVENT, visitor);
 }
 
 err postgres_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,

@@ -61,7 +61,7 @@ err sqlite_settle_log(struct sqlite_engine *e);
 err sqlite_begin(struct engine *engine, struct store_mark *out_mark);
 void sqlite_end(struct engine *engine);
 err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor);
-err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+err sqlite_events(struct engine *engine, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
 err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
                      struct store_visitor visitor);

@@ -30,12 +30,13 @@ err sqlite_table(struct engine *engine, enum table table, struct store_visitor v
     return sqlite_visit(e, e->tables[table][OP_LOAD], table, visitor);
 }
 
-err sqlite_events(struct engine *engine, int64_t turn, int64_t n, uint32_t limit,
+err sqlite_events(struct engine *engine, struct history_place from, uint32_t limit,
                   struct store_visitor visitor)
 {
-    sqlite3_stmt *s = sqlite_of(engine)->named[STATEMENT_EVENTS];
-    sqlite3_bind_int64(s, 1, turn);
-    sqlite3_bind_int64(s, 2, n);
+    const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
+    sqlite3_stmt *s = sqlite_of(engine)->named[which];
+    sqlite3_bind_int64(s, 1, from.turn);
+    sqlite3_bind_int64(s, 2, from.n);
     sqlite3_bind_int64(s, 3, limit);
     return sqlite_visit(sqlite_of(engine), s, TABLE_EVENT, visitor);
 }

@@ -22,6 +22,10 @@ UPDATE leadership SET epoch = $1, turn = $2, now_ms = $3, digest = $4;
 SELECT turn, n, at, actor, verb, object, object_id, changes FROM event
 WHERE (turn, n) > ($1, $2) ORDER BY turn, n LIMIT $3;
 
+-- events_back: the other way, newest first
+SELECT turn, n, at, actor, verb, object, object_id, changes FROM event
+WHERE (turn, n) < ($1, $2) ORDER BY turn DESC, n DESC LIMIT $3;
+
 -- members: the closed intervals of membership that cover a snapshot
 SELECT deployment_id, noderole_id, role_id, node_id, from_seq, to_seq FROM old_member
 WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2

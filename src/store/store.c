@@ -441,11 +441,11 @@ err store_reader_verify(struct store_reader *r, struct store_why *out_why)
     return why;
 }
 
-static err reader_events(void *self, int64_t turn, int64_t n, uint32_t limit,
+static err reader_events(void *self, struct history_place from, uint32_t limit,
                          struct store_visitor visitor)
 {
     struct engine *e = ((struct store_reader *)self)->engine;
-    return e->ops->events(e, turn, n, limit, visitor);
+    return e->ops->events(e, from, limit, visitor);
 }
 
 static err reader_intervals(void *self, int64_t deployment_id, int64_t seq,

@@ -24,6 +24,26 @@ def test_what_was_done_is_told_oldest_first(daemon):
     assert order == sorted(order) and len(set(order)) == len(order)
 
 
+def test_what_happened_is_told_newest_first_when_asked_so(daemon):
+    me = daemon.client()
+    ids = [me.post("nodes", {"name": f"back{i}.events.example.com"}).json()["id"] for i in range(3)]
+    found, path = [], "events?sort=-id&limit=4&verb=node_create&object=node"
+    while path and not set(ids) <= {row["object_id"] for row in found}:
+        answer = me.get(path)
+        assert answer.status == 200 and len(answer.json()) <= 4, answer
+        found += answer.json()
+        link = answer.headers.get("Link")
+        path = link[1 : link.index(">")] if link else None
+    assert [row["object_id"] for row in found if row["object_id"] in ids] == ids[::-1]
+    order = [tuple(map(int, row["id"].split("."))) for row in found]
+    assert order == sorted(order, reverse=True) and len(set(order)) == len(order)
+    (last,) = me.get("events?sort=-id&limit=1").json()
+    assert me.get(f"events?after={last['id']}").json() == []
+    assert me.get(f"events?sort=-id&after={last['id']}&limit=1").json()[0]["id"] != last["id"]
+    assert me.get("events?sort=-id&after=1.0").json() == []
+    assert me.get("events?sort=id&limit=2").json() == me.get("events?limit=2").json()
+
+
 def test_an_audit_finds_who_did_what(daemon):
     me = daemon.client()
     node = me.post("nodes", {"name": "audited.events.example.com"}).json()["id"]

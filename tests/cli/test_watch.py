@@ -87,7 +87,10 @@ def test_what_happens_is_shown_as_it_happens(bench):
         assert any(e["object"] == "node" and e["actor"] == "user admin" for e in events), events
     made = json.loads(bench.says("events", "list", "--limit", "1000", "-o", "json"))
     assert any(e["verb"] == "node_create" for e in made), made
-    assert json.loads(bench.says("events", "list", "--limit", "1", "-o", "json")) == made[:1]
+    order = [tuple(map(int, e["id"].split("."))) for e in made]
+    assert order == sorted(order, reverse=True), order
+    oldest = json.loads(bench.says("events", "list", "--sort", "id", "--limit", "2", "-o", "json"))
+    assert len(oldest) == 2 and [e["id"] for e in oldest] == sorted(e["id"] for e in oldest), oldest
 
 
 def test_events_that_are_not_all_say_so(bench):

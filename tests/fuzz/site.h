@@ -79,11 +79,12 @@ static inline err site_intervals(void *self, int64_t deployment_id, int64_t seq,
     return OK;
 }
 
-static inline err site_events(void *self, int64_t turn, int64_t n, uint32_t limit, int64_t number)
+static inline err site_events(void *self, struct api_place from, uint32_t limit, int64_t number)
 {
     (void)self;
     struct question *q = question_new(number);
-    for (int64_t i = 0; i < EVENTS && q->count < limit; i++) {
+    for (int64_t step = 0; step < EVENTS && q->count < limit; step++) {
+        const int64_t i = from.is_backward ? EVENTS - 1 - step : step;
         const struct event_record event = {.turn = 1 + i / 2,
                                            .n = i % 2,
                                            .at = 1700000000000 + i,
@@ -92,7 +93,10 @@ static inline err site_events(void *self, int64_t turn, int64_t n, uint32_t limi
                                            .object = i % 2 ? STR("") : STR("node"),
                                            .object_id = i % 2 ? 0 : 2,
                                            .changes = STR("{\"alive\":[false,true]}")};
-        if (event.turn > turn || (event.turn == turn && event.n > n))
+        const bool is_later =
+            event.turn > from.turn || (event.turn == from.turn && event.n > from.n);
+        const bool is_it = event.turn == from.turn && event.n == from.n;
+        if (!is_it && is_later != from.is_backward)
             q->found[q->count++] = (struct record){.table = TABLE_EVENT, .event = event};
     }
     return OK;

@@ -44,20 +44,27 @@ static void write_events(struct session *s, struct model *m, int64_t turns)
     draft_fini(&d);
 }
 
+static bool lies_behind(const struct event_record *e, struct history_place place)
+{
+    if (place.is_backward)
+        return e->turn < place.turn || (e->turn == place.turn && e->n < place.n);
+    return e->turn > place.turn || (e->turn == place.turn && e->n > place.n);
+}
+
 /* The events that come behind, `limit` of them at most. */
-static struct model expected_behind(const struct model *all, int64_t turn, int64_t n,
+static struct model expected_behind(const struct model *all, struct history_place place,
                                     uint32_t limit)
 {
     struct model behind = {0};
     for (uint32_t i = 0; i < all->count && behind.count < limit; i++) {
-        const struct event_record *e = &all->rows[i].record.event;
-        if (e->turn > turn || (e->turn == turn && e->n > n))
-            model_apply(&behind, &(struct change){.record = all->rows[i].record});
+        const uint32_t at = place.is_backward ? all->count - 1 - i : i;
+        if (lies_behind(&all->rows[at].record.event, place))
+            model_apply(&behind, &(struct change){.record = all->rows[at].record});
     }
     return behind;
 }
 
-TEST(events_come_behind_a_place_oldest_first)
+TEST(events_come_behind_a_place_nearest_first)
 {
     static const uint32_t limits[] = {0, 1, 2, 7, 1000, UINT32_MAX};
     static const int64_t places[][2] = {{0, -1}, {0, 0},   {1, -1}, {3, 0},         {3, 2},
@@ -69,15 +76,55 @@ TEST(events_come_behind_a_place_oldest_first)
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
     for (uint32_t l = 0; l < sizeof limits / sizeof limits[0]; l++)
-        for (uint32_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+        for (uint32_t p = 0; p < 2 * sizeof places / sizeof places[0]; p++) {
+            const struct history_place from = {places[p / 2][0], places[p / 2][1], p % 2};
             struct model found = {0};
-            struct model expected = expected_behind(&all, places[p][0], places[p][1], limits[l]);
-            CHECK(history.events(history.self, places[p][0], places[p][1], limits[l],
-                                 model_visitor(&found)) == OK);
+            struct model expected = expected_behind(&all, from, limits[l]);
+            CHECK(history.events(history.self, from, limits[l], model_visitor(&found)) == OK);
             CHECK(models_eq(&found, &expected, TABLE_EVENT, TABLE_COUNT));
             model_fini(&found);
             model_fini(&expected);
         }
+    store_reader_close(reader);
+    session_close(&s);
+    model_fini(&all);
+    suite_maker.destroy(place);
+}
+
+/* The turn and number of each event, as they came. */
+struct trail {
+    int64_t at[100][2];
+    uint32_t count;
+};
+
+static err leave_trail(void *self, const struct record *record)
+{
+    struct trail *t = self;
+    CHECK(t->count < sizeof t->at / sizeof t->at[0]);
+    t->at[t->count][0] = record->event.turn;
+    t->at[t->count++][1] = record->event.n;
+    return OK;
+}
+
+TEST(events_come_in_order_both_ways)
+{
+    void *place = suite_maker.make();
+    struct session s = session_open(place);
+    struct model all = {0};
+    struct trail on = {0}, back = {0};
+    write_events(&s, &all, 40);
+    struct store_reader *reader = open_reader(place);
+    const struct history_port history = store_reader_history(reader);
+    const struct history_place first = {0, -1, false}, last = {INT64_MAX, INT64_MAX, true};
+    CHECK(history.events(history.self, first, 100, (struct store_visitor){&on, leave_trail}) == OK);
+    CHECK(history.events(history.self, last, 100, (struct store_visitor){&back, leave_trail}) ==
+          OK);
+    CHECK(on.count == all.count && back.count == all.count);
+    for (uint32_t i = 0; i < on.count; i++) {
+        const bool is_later = i == 0 || on.at[i][0] > on.at[i - 1][0] ||
+                              (on.at[i][0] == on.at[i - 1][0] && on.at[i][1] > on.at[i - 1][1]);
+        CHECK(is_later && memcmp(on.at[i], back.at[on.count - 1 - i], sizeof on.at[i]) == 0);
+    }
     store_reader_close(reader);
     session_close(&s);
     model_fini(&all);
@@ -92,14 +139,14 @@ TEST(events_can_be_followed_page_by_page)
     write_events(&s, &all, 40);
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
-    int64_t turn = 0, n = -1;
+    struct history_place at = {0, -1, false};
     uint32_t before;
     do {
         before = found.count;
-        CHECK(history.events(history.self, turn, n, 7, model_visitor(&found)) == OK);
+        CHECK(history.events(history.self, at, 7, model_visitor(&found)) == OK);
         CHECK(found.count - before <= 7);
-        turn = found.rows[found.count - 1].record.event.turn;
-        n = found.rows[found.count - 1].record.event.n;
+        at.turn = found.rows[found.count - 1].record.event.turn;
+        at.n = found.rows[found.count - 1].record.event.n;
     } while (found.count > before);
     CHECK(models_eq(&found, &all, TABLE_EVENT, TABLE_COUNT));
     store_reader_close(reader);
@@ -130,7 +177,7 @@ TEST(whoever_looks_back_may_stop_anywhere)
     const struct history_port history = store_reader_history(reader);
     for (uint32_t stop = 1; stop <= 3; stop++) {
         struct stopping events = {.stop_at = stop}, rows = {.stop_at = stop};
-        CHECK(history.events(history.self, 0, -1, 100,
+        CHECK(history.events(history.self, (struct history_place){0, -1, false}, 100,
                              (struct store_visitor){&events, stop_there}) == ERR_REFUSED);
         struct store_mark mark;
         CHECK(store_reader_begin(reader, &mark) == OK);
@@ -140,7 +187,8 @@ TEST(whoever_looks_back_may_stop_anywhere)
         CHECK(events.seen == stop && rows.seen == stop);
     }
     struct model found = {0};
-    CHECK(history.events(history.self, 0, -1, 100, model_visitor(&found)) == OK);
+    CHECK(history.events(history.self, (struct history_place){0, -1, false}, 100,
+                         model_visitor(&found)) == OK);
     CHECK(models_eq(&found, &all, TABLE_EVENT, TABLE_COUNT));
     store_reader_close(reader);
     session_close(&s);

@@ -151,11 +151,11 @@ TEST(intervals_and_events_are_told_too)
     CHECK(history_intervals(f.history, 8, 2, 2) == OK);
     listen_until(&f, 2);
     CHECK(f.heard.why == OK && f.heard.runs == 0);
-    CHECK(history_events(f.history, 5, 0, 10, 3) == OK);
+    CHECK(history_events(f.history, (struct history_place){5, 0, false}, 10, 3) == OK);
     listen_until(&f, 3);
     CHECK(f.heard.why == OK && f.heard.runs == 10 && f.heard.table == TABLE_EVENT);
     CHECK(f.heard.first_key == 6); /* the turn */
-    CHECK(history_events(f.history, 0, -1, 1000, 4) == OK);
+    CHECK(history_events(f.history, (struct history_place){0, -1, false}, 1000, 4) == OK);
     listen_until(&f, 4);
     CHECK(f.heard.runs == 40 && f.heard.first_key == 1);
     fixture_fini(&f);

@@ -420,9 +420,15 @@ TEST(looking_back_gives_events_and_intervals)
     CHECK(write_changes(&d, changes, 12) == OK);
     struct shelf s = shelf_for(&d.arena, 4);
     const struct store_visitor visitor = {&s, keep_record};
-    CHECK(d.writer->ops->events(d.writer, 0, 1, 3, visitor) == OK && s.count == 3);
+    struct history_place from = {0, 1, false};
+    CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);
     for (uint32_t i = 0; i < 3; i++)
         CHECK(same_record(&s.at[i], &changes[2 + i].record));
+    s.count = 0;
+    from = (struct history_place){2, 1, true};
+    CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(same_record(&s.at[i], &changes[4 - i].record));
     s.count = 0;
     CHECK(d.writer->ops->intervals(d.writer, 4, 2, visitor) == OK && s.count == 4);
     CHECK(same_record(&s.at[0], &changes[7].record) && same_record(&s.at[1], &changes[8].record));
