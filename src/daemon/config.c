@@ -19,6 +19,7 @@
 #endif
 
 enum { FILE_SIZE_MAX = 1 << 20, TEXT_SIZE = 1024, PROBE_WAIT_S_DEFAULT = 30 };
+enum { KEEP_EVENTS_DAYS_MAX = 36500 };
 
 static const char *const key_names[] = {
 #define X(name, key, takes) [CONFIG_##name] = key,
@@ -237,9 +238,11 @@ static void read_settings(struct reading *r)
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         read_setting(r, &all[i]);
-    /* This one is no setting of the store, and has no bit there. */
+    /* These are no settings of the store, and have no bit there. */
     r->config->probe_wait_s = PROBE_WAIT_S_DEFAULT;
     read_setting(r, &(struct setting){CONFIG_PROBE_WAIT, 0, 1, 600, &r->config->probe_wait_s});
+    read_setting(r, &(struct setting){CONFIG_KEEP_EVENTS, 0, 0, KEEP_EVENTS_DAYS_MAX,
+                                      &r->config->keep_events_days});
     s->given |= GIVEN_SETTINGS_TEST_JIG;
     read_flag(r, CONFIG_TEST_JIG, &s->test_jig);
 }

@@ -27,6 +27,7 @@
     X(POOL_HIGH, "pool-high", "N|auto")                                                            \
     X(RUN_DEADLINE, "run-deadline", "SECONDS")                                                     \
     X(KEEP_RUNS, "keep-runs", "N")                                                                 \
+    X(KEEP_EVENTS, "keep-events", "DAYS")                                                          \
     X(BOOT_WAIT, "boot-wait", "SECONDS")                                                           \
     X(PROBE_WAIT, "probe-wait", "SECONDS")                                                         \
     X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \
@@ -61,9 +62,10 @@ struct config {
     const char *store;
     const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
     struct settings_update_command settings; /* what is said of them; test_jig always is */
-    uint32_t probe_wait_s; /* for how long a machine is asked that says it lives */
-    const char *tool_path; /* where programs are looked for that jigs need */
-    const char *tls_cert;  /* both or none (NULL) */
+    uint32_t probe_wait_s;     /* for how long a machine is asked that says it lives */
+    uint32_t keep_events_days; /* 0: for ever */
+    const char *tool_path;     /* where programs are looked for that jigs need */
+    const char *tls_cert;      /* both or none (NULL) */
     const char *tls_key;
     bool tls_auto;       /* without them: serve HTTPS with certificates of our own */
     const char *version; /* of this program; not for anybody to set */

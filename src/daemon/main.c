@@ -172,6 +172,7 @@ static void print_help(void)
          "  --pool-high N|auto      the same for those that hooks asked for (2)\n"
          "  --run-deadline SECONDS  for a run whose role does not say (14400); 0: none\n"
          "  --keep-runs N           ended runs that are remembered of each noderole (10)\n"
+         "  --keep-events DAYS      how long it is remembered what happened (0: for ever)\n"
          "  --boot-wait SECONDS     how long power waits for boot services (600); 0: not at all\n"
          "  --probe-wait SECONDS    how long a machine is asked that says it lives (30)\n"
          "  --tool-path DIR[:DIR]   where the programs of jigs are looked for\n"

@@ -93,6 +93,7 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
         {"tls-key", differs(now->tls_key, wanted->tls_key)},
         {"tls-auto", now->tls_auto != wanted->tls_auto},
         {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
+        {"keep-events", now->keep_events_days != wanted->keep_events_days},
         {"tool-path", differs(now->tool_path, wanted->tool_path)},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)

@@ -409,6 +409,7 @@ enum ending wire_open(struct wires *w, struct config *c)
                   .stepping = watch_stepping,
                   .submitting = watch_submitting},
         .crash = {w, crash},
+        .events_keep_ms = (int64_t)c->keep_events_days * 24 * 3600 * 1000,
     };
     l->turn = turn_new(&ports);
     return ENDING_FINE;

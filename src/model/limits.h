@@ -66,6 +66,10 @@
 #define RUNS_SWEEP_MS   600000     /* so often a batch takes out older ones, if any */
 #define RUNS_SWEEP_ROWS 10000u     /* and so many at most                           */
 
+/* Events are kept for ever, unless the configuration says for how long. */
+#define EVENTS_SWEEP_MS   60000 /* so often a batch takes out older ones, if any */
+#define EVENTS_SWEEP_ROWS 2000u /* and so many at most                           */
+
 /* What the settings of a new installation say of runs and power. */
 #define KEEP_RUNS_DEFAULT      10u
 #define RUN_DEADLINE_S_DEFAULT 14400u /* four hours: nothing is stuck for ever */

@@ -25,6 +25,8 @@ struct batch {
     struct str changes;
     /* Runs that ended before are forgotten with it, RUNS_SWEEP_ROWS of them at most; 0 = none. */
     int64_t runs_before;
+    /* The same of events that happened before, EVENTS_SWEEP_ROWS of them at most. */
+    int64_t events_before;
     struct digest128 digest; /* of all loaded tables once the batch is in (DECISIONS D9) */
 };
 

@@ -188,6 +188,15 @@ static void sweep_runs(struct memory_store *m, int64_t before)
         }
 }
 
+static void sweep_events(struct memory_store *m, int64_t before)
+{
+    struct rows *rows = &m->tables[TABLE_EVENT];
+    const uint32_t oldest = rows->count < EVENTS_SWEEP_ROWS ? rows->count : EVENTS_SWEEP_ROWS;
+    for (uint32_t i = oldest; i-- > 0;)
+        if (decoded(&rows->at[i]).event.at < before)
+            remove_row(rows, i);
+}
+
 static void apply(struct memory_store *m, const struct memory_session *s)
 {
     struct str changes = {s->bytes, s->size};
@@ -214,6 +223,8 @@ static void apply(struct memory_store *m, const struct memory_session *s)
     must(rows == s->rows);
     if (s->runs_before)
         sweep_runs(m, s->runs_before);
+    if (s->events_before)
+        sweep_events(m, s->events_before);
 }
 
 /* ---- the port ---- */
@@ -244,6 +255,7 @@ static err session_submit(void *self, const struct batch *batch)
     s->now_ms = batch->now_ms;
     s->digest = batch->digest;
     s->runs_before = batch->runs_before;
+    s->events_before = batch->events_before;
     s->rows = batch->rows;
     s->size = batch->changes.len;
     s->bytes = grown(NULL, s->size + 1);

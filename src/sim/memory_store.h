@@ -53,6 +53,7 @@ struct memory_session {
     int64_t now_ms;
     struct digest128 digest;
     int64_t runs_before;
+    int64_t events_before;
     uint32_t rows;
     char *bytes; /* of that batch: its writer may die before it is in */
     uint32_t size;

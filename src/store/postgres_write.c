@@ -104,14 +104,14 @@ static err put_rows(struct postgres_engine *e, const struct batch *batch,
     return why == OK ? postgres_flush(e) : why;
 }
 
-static err sweep_runs(struct postgres_engine *e, int64_t before)
+static err sweep(struct postgres_engine *e, enum statement which, int64_t before, uint32_t rows)
 {
     char limit[POSTGRES_NUMBER_SIZE], most[POSTGRES_NUMBER_SIZE];
     PGresult *answer;
     postgres_number(before, limit);
-    postgres_number(RUNS_SWEEP_ROWS, most);
+    postgres_number(rows, most);
     const char *const values[] = {limit, most, NULL};
-    const err why = postgres_call(e, STATEMENT_SWEEP_RUNS, values, "forget old runs", &answer);
+    const err why = postgres_call(e, which, values, "forget what is old", &answer);
     PQclear(answer);
     return why;
 }
@@ -134,7 +134,9 @@ err postgres_write(struct engine *engine, const struct batch *batch)
     }
     postgres_forget_rows(e);
     if (why == OK && batch->runs_before)
-        why = sweep_runs(e, batch->runs_before);
+        why = sweep(e, STATEMENT_SWEEP_RUNS, batch->runs_before, RUNS_SWEEP_ROWS);
+    if (why == OK && batch->events_before)
+        why = sweep(e, STATEMENT_SWEEP_EVENTS, batch->events_before, EVENTS_SWEEP_ROWS);
     if (why == OK)
         why = commit(e);
     if (why == OK) {

@@ -347,12 +347,12 @@ static err put_rows(struct sqlite_engine *e, const struct batch *batch)
     return why;
 }
 
-static err sweep_runs(struct sqlite_engine *e, int64_t before)
+static err sweep(struct sqlite_engine *e, enum statement which, int64_t before, uint32_t rows)
 {
-    sqlite3_stmt *s = e->named[STATEMENT_SWEEP_RUNS];
+    sqlite3_stmt *s = e->named[which];
     sqlite3_bind_int64(s, 1, before);
-    sqlite3_bind_int64(s, 2, RUNS_SWEEP_ROWS);
-    return sqlite_run(e, s, "forget old runs");
+    sqlite3_bind_int64(s, 2, rows);
+    return sqlite_run(e, s, "forget what is old");
 }
 
 err sqlite_commit(struct sqlite_engine *e)
@@ -418,7 +418,9 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
         why = put_rows(e, batch);
     }
     if (why == OK && batch->runs_before)
-        why = sweep_runs(e, batch->runs_before);
+        why = sweep(e, STATEMENT_SWEEP_RUNS, batch->runs_before, RUNS_SWEEP_ROWS);
+    if (why == OK && batch->events_before)
+        why = sweep(e, STATEMENT_SWEEP_EVENTS, batch->events_before, EVENTS_SWEEP_ROWS);
     if (why == OK)
         why = sqlite_commit(e);
     if (why != OK)

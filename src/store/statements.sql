@@ -40,6 +40,11 @@ ORDER BY deployment_id, role_id, node_id, from_seq, to_seq;
 SELECT noderole_id, attempt, run_id, node_id, role_id, started_at, ended_at, result, runlog
 FROM old_run WHERE noderole_id = $1 ORDER BY noderole_id DESC, attempt DESC LIMIT $2;
 
+-- sweep_events: those of before a time, if they are among the oldest
+DELETE FROM event WHERE (turn, n) IN
+(SELECT turn, n FROM (SELECT turn, n, at FROM event ORDER BY turn, n LIMIT $2) AS oldest
+ WHERE at < $1);
+
 -- sweep_runs: those that ended before a time, the oldest first and not too many at once
 DELETE FROM old_run WHERE (noderole_id, attempt) IN
 (SELECT noderole_id, attempt FROM old_run WHERE ended_at < $1 ORDER BY ended_at LIMIT $2);

@@ -95,6 +95,7 @@ struct turn_ports {
     struct watch_port watch;
     struct crash_port crash;
     uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
+    int64_t events_keep_ms;   /* 0: for ever */
 };
 
 enum turn_status {

@@ -34,11 +34,12 @@ struct turn {
     struct debt *last_debt;
     struct batch batch;
     bool in_flight;
-    bool in_doubt;     /* the store did not say whether it is in */
-    bool is_owing;     /* it is in, and nobody was told yet */
-    uint32_t rows_max; /* changed rows that close a batch: fewer after one grew too large */
-    int64_t sweep_ms;  /* when the next batch takes old runs out of the history */
-    bool balked;       /* annealing met a limit; it waits for something to come in */
+    bool in_doubt;           /* the store did not say whether it is in */
+    bool is_owing;           /* it is in, and nobody was told yet */
+    uint32_t rows_max;       /* changed rows that close a batch: fewer after one grew too large */
+    int64_t runs_sweep_ms;   /* when the next batch takes old runs out of the history */
+    int64_t events_sweep_ms; /* and old events */
+    bool balked;             /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
     bool reload;       /* the core must be loaded again */

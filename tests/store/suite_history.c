@@ -2,6 +2,7 @@
  * written meanwhile.
  * Method: readers (store/store.h) beside a session that writes. Only stores that are kept outside
  * of a process have readers; the simulated one is not linked with this. */
+#include "model/limits.h"
 #include "store/store.h"
 #include "tests/store/suite.h"
 
@@ -64,7 +65,14 @@ static struct model expected_behind(const struct model *all, struct history_plac
     return behind;
 }
 
-TEST(events_come_behind_a_place_nearest_first)
+/* In whatever order they come, unlike the visitor of a model. */
+static err gather(void *self, const struct record *record)
+{
+    model_apply(self, &(struct change){.record = *record});
+    return OK;
+}
+
+TEST(events_come_behind_a_place)
 {
     static const uint32_t limits[] = {0, 1, 2, 7, 1000, UINT32_MAX};
     static const int64_t places[][2] = {{0, -1}, {0, 0},   {1, -1}, {3, 0},         {3, 2},
@@ -80,7 +88,8 @@ TEST(events_come_behind_a_place_nearest_first)
             const struct history_place from = {places[p / 2][0], places[p / 2][1], p % 2};
             struct model found = {0};
             struct model expected = expected_behind(&all, from, limits[l]);
-            CHECK(history.events(history.self, from, limits[l], model_visitor(&found)) == OK);
+            CHECK(history.events(history.self, from, limits[l],
+                                 (struct store_visitor){&found, gather}) == OK);
             CHECK(models_eq(&found, &expected, TABLE_EVENT, TABLE_COUNT));
             model_fini(&found);
             model_fini(&expected);
@@ -125,6 +134,64 @@ TEST(events_come_in_order_both_ways)
                               (on.at[i][0] == on.at[i - 1][0] && on.at[i][1] > on.at[i - 1][1]);
         CHECK(is_later && memcmp(on.at[i], back.at[on.count - 1 - i], sizeof on.at[i]) == 0);
     }
+    store_reader_close(reader);
+    session_close(&s);
+    model_fini(&all);
+    suite_maker.destroy(place);
+}
+
+/* An empty batch that forgets. */
+static void forget_events(struct session *s, int64_t before)
+{
+    struct draft d = {0};
+    draft_begin(&d);
+    struct batch batch = *draft_batch(&d, s);
+    batch.events_before = before;
+    CHECK(session_write(s, &batch) == OK);
+    draft_fini(&d);
+}
+
+static uint32_t count_events(const struct history_port *history, int64_t *out_first_turn)
+{
+    struct model found = {0};
+    CHECK(history->events(history->self, (struct history_place){0, -1, false}, UINT32_MAX,
+                          model_visitor(&found)) == OK);
+    const uint32_t count = found.count;
+    *out_first_turn = count ? found.rows[0].record.event.turn : 0;
+    model_fini(&found);
+    return count;
+}
+
+TEST(events_of_before_a_time_are_forgotten)
+{
+    enum { TURNS = 40, MANY = EVENTS_SWEEP_ROWS + 100 };
+    const int64_t epoch_ms = 1700000000000; /* of event() */
+    void *place = suite_maker.make();
+    struct session s = session_open(place);
+    struct model all = {0};
+    struct draft d = {0};
+    int64_t first;
+    write_events(&s, &all, TURNS);
+    struct store_reader *reader = open_reader(place);
+    const struct history_port history = store_reader_history(reader);
+    forget_events(&s, epoch_ms + 1);
+    CHECK(count_events(&history, &first) == all.count && first == 1);
+    forget_events(&s, epoch_ms + 21);
+    CHECK(count_events(&history, &first) == all.count / 2 && first == 21);
+    forget_events(&s, epoch_ms + 1000);
+    CHECK(count_events(&history, &first) == 0);
+    draft_begin(&d);
+    const int64_t turn = draft_batch(&d, &s)->turn;
+    for (int64_t n = 0; n < MANY; n++) {
+        const struct record record = event(turn, n);
+        draft_put(&d, &record);
+    }
+    draft_write(&d, &s, &all);
+    forget_events(&s, epoch_ms + 1000); /* not all at once */
+    CHECK(count_events(&history, &first) == MANY - EVENTS_SWEEP_ROWS);
+    forget_events(&s, epoch_ms + 1000);
+    CHECK(count_events(&history, &first) == 0);
+    draft_fini(&d);
     store_reader_close(reader);
     session_close(&s);
     model_fini(&all);

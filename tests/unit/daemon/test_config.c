@@ -100,7 +100,7 @@ TEST(flags_win_over_the_file)
 TEST(settings_count_where_they_are_said)
 {
     struct config c;
-    begin("pool-normal = 25\nrun-deadline = 0\nkeep-runs = 3\n");
+    begin("pool-normal = 25\nrun-deadline = 0\nkeep-runs = 3\nkeep-events = 90\n");
     struct config_flags flags = {.file = file};
     flags.values[CONFIG_POOL_HIGH] = "auto";
     CHECK(config_read(&flags, &c));
@@ -108,11 +108,11 @@ TEST(settings_count_where_they_are_said)
           (GIVEN_SETTINGS_POOL_NORMAL | GIVEN_SETTINGS_POOL_HIGH | GIVEN_SETTINGS_RUN_DEADLINE |
            GIVEN_SETTINGS_KEEP_RUNS | GIVEN_SETTINGS_TEST_JIG));
     CHECK(c.settings.pool_normal == 25 && c.settings.run_deadline_s == 0);
-    CHECK(c.settings.keep_runs == 3 && c.settings.pool_high >= 1);
+    CHECK(c.settings.keep_runs == 3 && c.settings.pool_high >= 1 && c.keep_events_days == 90);
     end(&c);
     begin("pool-normal = auto\n");
     CHECK(config_read(&(struct config_flags){.file = file}, &c));
-    CHECK(c.settings.pool_normal >= 4 && c.settings.pool_normal <= 1000);
+    CHECK(c.settings.pool_normal >= 4 && c.settings.pool_normal <= 1000 && !c.keep_events_days);
     end(&c);
     begin(
         "pool-normal = 0\npool-high = many\nrun-deadline = -1\nkeep-runs = 1001\nboot-wait = x\n");

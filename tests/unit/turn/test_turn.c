@@ -31,7 +31,8 @@ struct world {
     uint32_t passed[TURN_POINT_COUNT];
     bool done[64]; /* requests that were acknowledged */
     int64_t done_id[64];
-    int64_t runs_before; /* of the last batch */
+    int64_t runs_before, events_before; /* of the last batch */
+    int64_t events_keep_ms;
 };
 
 __attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
@@ -150,6 +151,7 @@ static void watch_durable(void *self, const struct batch *batch)
     struct world *w = self;
     struct change change;
     w->runs_before = batch->runs_before;
+    w->events_before = batch->events_before;
     w->rows = 0;
     for (uint32_t at = 0; at < batch->changes.len;) {
         CHECK(batch_next(batch->changes, &at, &change) == OK);
@@ -192,6 +194,7 @@ static void process_start(struct world *w)
     };
     w->ports.store.notice = notices;
     w->ports.batch_bytes_max = w->bytes_max;
+    w->ports.events_keep_ms = w->events_keep_ms;
     w->turn = turn_new(&w->ports);
 }
 
@@ -339,6 +342,29 @@ TEST(now_and_then_a_batch_forgets_old_runs)
     w.mono_ms++;
     CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
     CHECK(w.runs_before == 8000);
+    CHECK(w.events_before == 0); /* nobody said for how long */
+    world_fini(&w);
+}
+
+TEST(events_are_forgotten_when_that_is_wanted)
+{
+    struct world w = {
+        .store = memory_store_new(), .now_ms = 5000, .mono_ms = 100, .events_keep_ms = 60000};
+    script_load_error = NULL;
+    process_start(&w);
+    CHECK(turn_start(w.turn) == TURN_AGAIN);
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.events_before == 0); /* nothing can be so old */
+    w.now_ms = 67000;
+    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.events_before == 7000);
+    w.now_ms += 1000; /* not every time */
+    w.mono_ms += EVENTS_SWEEP_MS - 1;
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.events_before == 0);
+    w.mono_ms++;
+    CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(w.events_before == 8000);
     world_fini(&w);
 }
 
