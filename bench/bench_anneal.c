@@ -24,7 +24,7 @@
 #include "store/store.h"
 #include "turn/turn.h"
 
-enum { ROUNDS = 3, RETRIES = 20000 };
+enum { ROUNDS = 3, RETRIES_MIN = 500, RETRIES_MAX = 20000 };
 
 static double seconds(void)
 {
@@ -242,16 +242,23 @@ struct figures {
     double bind_s, anneal_s, start_s, bytes_each, retry_us, noderoles;
 };
 
-/* One noderole of the settled graph, retried again and again; each retry is a turn of its own. */
+static int64_t retry_count(int64_t noderoles)
+{
+    const int64_t some = noderoles / 50;
+    return some < RETRIES_MIN ? RETRIES_MIN : some > RETRIES_MAX ? RETRIES_MAX : some;
+}
+
+/* Noderoles of the settled graph are retried; each retry is a turn of its own. */
 static double retry_cost(struct street *s, int64_t noderoles)
 {
+    const int64_t count = retry_count(noderoles);
     const double before = seconds();
-    for (int i = 0; i < RETRIES; i++) {
-        const int64_t id = 2 + (int64_t)i * 7919 % (noderoles - 1);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t id = 2 + i * 7919 % (noderoles - 1);
         submit(s, (struct command){.kind = COMMAND_NODEROLE_RETRY, .noderole_retry = {.id = id}});
         settle(s);
     }
-    return (seconds() - before) / RETRIES * 1e6;
+    return (seconds() - before) / (double)count * 1e6;
 }
 
 /* What a start costs that finds all this in its store. */
