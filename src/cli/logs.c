@@ -195,7 +195,8 @@ enum cli_exit logs_of_noderole(struct errand *e)
     const struct run run = {.id = number_of(found, "id"),
                             .noderole_id = noderole_id,
                             .attempt = number_of(found, "attempt")};
-    return has_own && !is_kept(e, &run) ? show_own(e, own) : show(e, &run);
+    const bool is_mute = has_own && !e->options.follow && !is_kept(e, &run);
+    return is_mute ? show_own(e, own) : show(e, &run);
 }
 
 enum cli_exit logs_runs(struct errand *e)
