@@ -180,6 +180,7 @@ void run_cancel(struct core *c, run_ix run);
 void run_drop_queued(struct core *c, noderole_ix nr);
 /* One that waits for its next start after a failure starts now; false: it is none. */
 bool run_hurry(struct core *c, run_ix run);
+bool run_is_parked(const struct core *c, int64_t id);
 void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
 void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 
@@ -342,8 +343,6 @@ struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks,
 void node_set_alive(struct core *c, node_ix n, bool alive);
 void node_set_available(struct core *c, node_ix n, bool available);
 void node_set_bootenv(struct core *c, node_ix n, struct str bootenv);
-/* The same, and what anybody wished for before is outrun even if it boots that already. */
-void node_order_boot(struct core *c, node_ix n, struct str bootenv);
 /* Work may be possible again anywhere: look, and run what was put off (K3). */
 void nodes_wake(struct core *c);
 void node_changed(struct core *c, node_ix n); /* K17 */

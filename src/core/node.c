@@ -220,14 +220,6 @@ void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
         outbox_power(c, n, str_eq(bootenv, STR("local")) ? STR("boot disk") : STR("boot pxe"));
 }
 
-void node_order_boot(struct core *c, node_ix n, struct str bootenv)
-{
-    if (str_eq(text_of(c, node_at(c, n)->bootenv), bootenv))
-        node_edit(c, n)->boot_generation++;
-    else
-        node_set_bootenv(c, n, bootenv);
-}
-
 void node_changed(struct core *c, node_ix n)
 {
     if (node_at(c, n)->group_count == 0) {

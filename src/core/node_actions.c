@@ -182,7 +182,7 @@ void do_node_redeploy(struct core *c, const struct node_redeploy_command *p)
         return;
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++)
         noderole_reset(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
-    node_order_boot(c, n, STR("sledgehammer"));
+    node_set_bootenv(c, n, STR("sledgehammer"));
     /* Committed while it still counts as alive: a commit switches dead machines on, and this one
      * is about to be reset. */
     commit_node(c, n);

@@ -326,6 +326,9 @@ static void check_boot(struct core *c, const struct update *u)
         refuse(c, PROBLEM_STALE, STR("boot_generation"),
                SAY(c, STR("the boot generation is "), say_i64(c, now), STR(", not "),
                    say_i64(c, u->p->boot_generation)));
+    if (given(u, GIVEN_NODE_PARKED_RUN) && !run_is_parked(c, u->p->parked_run))
+        refuse(c, PROBLEM_STALE, STR("parked_run"),
+               SAY(c, STR("run "), say_i64(c, u->p->parked_run), STR(" does not wait any more")));
 }
 
 static bool check_update(struct core *c, struct update *u)

@@ -111,6 +111,12 @@ void run_cancel(struct core *c, run_ix ix)
     e->noderole_id = run->noderole_id;
 }
 
+bool run_is_parked(const struct core *c, int64_t id)
+{
+    const run_ix ix = run_by_id(c, id);
+    return ix.v && run_at(c, ix)->state == RUN_PARKED;
+}
+
 /* A person does not want to wait for the next start. */
 bool run_hurry(struct core *c, run_ix ix)
 {

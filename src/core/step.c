@@ -160,13 +160,12 @@ static void check_turn(struct core *c, const struct command *command)
            STR("it was changed since, or it is not there; read it again"));
 }
 
-/* It was told to boot something else since. */
+/* The run that it was wished for has gone on, or is over. */
 static bool is_outrun(const struct core *c, const struct command *command)
 {
     const struct node_update_command *p = &command->node_update;
-    if (command->kind != COMMAND_NODE_UPDATE || !(p->given & GIVEN_NODE_BOOT_GENERATION))
-        return false;
-    return node_at(c, node_by_id(c, p->id))->boot_generation != p->boot_generation;
+    return command->kind == COMMAND_NODE_UPDATE && p->given & GIVEN_NODE_PARKED_RUN &&
+           !run_is_parked(c, p->parked_run);
 }
 
 /* Somebody wished for it while there was something to wish it for. */

@@ -160,14 +160,7 @@ static int set_attrib(lua_State *lua)
     return wish_end(lua, wish);
 }
 
-static int64_t generation_at(lua_State *lua, int index)
-{
-    int is_whole;
-    const lua_Integer generation = lua_tointegerx(lua, index, &is_whole);
-    luaL_argcheck(lua, is_whole && generation >= 0, index, "a generation is a whole number");
-    return generation;
-}
-
+/* With a noderole: only while its run waits as the hook saw it. */
 static int set_bootenv(lua_State *lua)
 {
     struct wish *wish = wish_begin(lua, COMMAND_NODE_UPDATE);
@@ -175,8 +168,11 @@ static int set_bootenv(lua_State *lua)
     wish->command.node_update.given = GIVEN_NODE_BOOTENV;
     wish->command.node_update.bootenv = text_at(lua, 2, NAME_LEN_MAX);
     if (!lua_isnoneornil(lua, 3)) {
-        wish->command.node_update.given |= GIVEN_NODE_BOOT_GENERATION;
-        wish->command.node_update.boot_generation = generation_at(lua, 3);
+        luaL_checktype(lua, 3, LUA_TTABLE);
+        luaL_argcheck(lua, lua_getfield(lua, 3, "run") == LUA_TTABLE, 3,
+                      "a noderole without a run");
+        take_id(lua, -1, TABLE_RUN, wish, OFFSET(node_update, parked_run));
+        wish->command.node_update.given |= GIVEN_NODE_PARKED_RUN;
     }
     return wish_end(lua, wish);
 }
@@ -194,7 +190,10 @@ static int boot_served(lua_State *lua)
     struct wish *wish = wish_begin(lua, COMMAND_NODE_BOOT_SERVED);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_boot_served, id));
     take_id(lua, 2, TABLE_NODEROLE, wish, OFFSET(node_boot_served, noderole_id));
-    wish->command.node_boot_served.generation = generation_at(lua, 3);
+    int is_whole;
+    const lua_Integer generation = lua_tointegerx(lua, 3, &is_whole);
+    luaL_argcheck(lua, is_whole && generation >= 0, 3, "a generation is a whole number");
+    wish->command.node_boot_served.generation = generation;
     return wish_end(lua, wish);
 }
 

@@ -128,12 +128,13 @@ enum command_kind {
     F(BOOL, allocated) F(BOOL, alive) F(BOOL, available) F(TEXT, bootenv) F(DOC, hint)             \
     F(DOC, discovery)
 /* boot_id: which boot of the machine speaks; what an earlier one says counts for nothing.
- * environment: where it says it is; boot_generation: which one it was told to boot. */
+ * environment: where it says it is; boot_generation: which one it was told to boot.
+ * parked_run: only while that run waits. */
 #define NODE_UPDATE_FIELDS(F)                                                                      \
     F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(I64, deployment_id)              \
     F(I64, old_deployment_id) F(I64, target_role_id) F(BOOL, allocated) F(BOOL, alive)             \
     F(BOOL, available) F(TEXT, bootenv) F(DOC, quirks) F(TEXT, boot_id) F(TEXT, environment)       \
-    F(I64, boot_generation)
+    F(I64, boot_generation) F(I64, parked_run)
 #define NODE_DELETE_FIELDS(F) ID_ONLY(F)
 #define NODE_PROPOSE_FIELDS(F) ID_ONLY(F)
 #define NODE_COMMIT_FIELDS(F) ID_ONLY(F)
@@ -219,7 +220,7 @@ enum {
     GIVEN_NODE_ALLOCATED = 32,
     GIVEN_NODE_ALIVE = 64, GIVEN_NODE_AVAILABLE = 128, GIVEN_NODE_BOOTENV = 256,
     GIVEN_NODE_QUIRKS = 512, GIVEN_NODE_BOOT_ID = 1024, GIVEN_NODE_ENVIRONMENT = 2048,
-    GIVEN_NODE_BOOT_GENERATION = 4096,
+    GIVEN_NODE_BOOT_GENERATION = 4096, GIVEN_NODE_PARKED_RUN = 8192,
     GIVEN_GROUP_CATEGORY = 4, GIVEN_GROUP_ORDER = 8,
     GIVEN_HAMMER_PRIORITY = 1, GIVEN_HAMMER_ENDPOINT = 2, GIVEN_HAMMER_USERNAME = 4,
     GIVEN_HAMMER_AUTHENTICATOR = 8, GIVEN_HAMMER_EXTRA = 16,

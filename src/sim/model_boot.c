@@ -134,9 +134,7 @@ static const char *follow_node(struct model *m, const struct node_record *node,
     if (trouble)
         return trouble;
     const bool has_wishes = command->kind == COMMAND_OUTBOX_DONE;
-    const bool is_order = command->kind == COMMAND_NODE_REDEPLOY &&
-                          command->node_redeploy.id == node->id; /* even into what it boots now */
-    const bool changed = is_order || before.bootenv != boot->bootenv;
+    const bool changed = before.bootenv != boot->bootenv;
     const int64_t steps = boot->generation - before.generation;
     if (steps < 0 || (changed && steps == 0) || (!has_wishes && steps != (changed ? 1 : 0)))
         return model_trouble(m, "X1: after %s node %lld is at boot generation %lld after %lld",

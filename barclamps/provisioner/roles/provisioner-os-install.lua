@@ -162,8 +162,8 @@ return {
       -- still have to say something about what came between: they are asked anew
       halligan.set_attrib('node', node, 'provisioner-active-bootstate', ASKED)
       halligan.set_attrib('node', node, 'dhcp-active-bootstate', ASKED)
-      -- Unless it was redeployed meanwhile: then the run that waited here is no more.
-      halligan.set_bootenv(halligan.maybe(node), wanted, node.boot_generation)
+      -- Unless its run does not wait any more: it was cancelled meanwhile, or the machine restarted.
+      halligan.set_bootenv(halligan.maybe(node), wanted, noderole)
       return
     end
     local boots = at(node.data, 'provisioner-active-bootstate')

@@ -649,6 +649,51 @@ TEST(a_hook_may_wish_for_a_parked_run_to_go_on)
 
 /* ---- what may be gone ---- */
 
+static struct command install_while(struct world *w, int64_t run, int64_t if_turn)
+{
+    struct command c = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
+                           .given = GIVEN_NODE_BOOTENV | GIVEN_NODE_PARKED_RUN,
+                           .bootenv = STR("debian-12-install"), .parked_run = run);
+    c.if_turn = if_turn;
+    return c;
+}
+
+/* A hook saw a run that waits. What comes between it and its wish ends the waiting (X1). */
+TEST(a_boot_environment_may_be_wished_for_while_a_run_waits)
+{
+    enum { NOTHING, REDEPLOY, DEBUG, RESET, CANCEL, DEATH, RESUME, ENDS };
+    for (int end = NOTHING; end < ENDS; end++) {
+        struct world *w = world_open();
+        world_role(w, "found", "'jig':'noop','flags':['discovery','milestone']");
+        world_role(w, "a", "'flags':['destructive']");
+        world_node(w, "n1", NULL);
+        world_bind(w, "found@n1");
+        world_bind(w, "a@n1");
+        world_bring(w, "a@n1", "transition");
+        world_finish_with(w, "a@n1",
+                          (struct run_done_command){.result = RESULT_PARKED, .park_ms = 5000});
+        const int64_t run = world_run(w, "a@n1", RUN_PARKED), n1 = the_node(w, "n1");
+        if (end == REDEPLOY)
+            DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = n1));
+        else if (end == DEBUG)
+            DONE(w, CMD(NODE_DEBUG, node_debug, .id = n1));
+        else if (end == RESET)
+            DONE(w, CMD(NODE_POWER, node_power, .id = n1, .action = STR("reboot")));
+        else if (end == CANCEL)
+            DONE(w, CMD(RUN_CANCEL, run_cancel, .run_id = run));
+        else if (end == DEATH)
+            world_alive(w, "n1", false);
+        else if (end == RESUME)
+            DONE(w, CMD(RUN_RESUME, run_resume, .run_id = run));
+        if (end != NOTHING)
+            REFUSED(w, install_while(w, run, 0), STALE, "parked_run");
+        DONE(w, install_while(w, run, IF_THERE));
+        const bool is_done = str_eq(read_node(w, "n1").bootenv, STR("debian-12-install"));
+        CHECK(is_done == (end == NOTHING));
+        world_close(w);
+    }
+}
+
 TEST(a_wish_for_what_may_be_gone_is_dropped_when_it_is)
 {
     struct world *w = open_computed();

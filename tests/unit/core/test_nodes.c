@@ -375,35 +375,6 @@ TEST(redeploy_begins_from_the_beginning)
     world_close(&w);
 }
 
-static enum verdict wish_bootenv(struct world *w, int64_t id, int64_t generation, int64_t if_turn)
-{
-    struct command c = updating(id, GIVEN_NODE_BOOTENV | GIVEN_NODE_BOOT_GENERATION);
-    c.node_update.bootenv = STR("debian-12-install");
-    c.node_update.boot_generation = generation;
-    c.if_turn = if_turn;
-    step(w, c);
-    return w->out.verdict;
-}
-
-/* A hook may have looked at the node before, and wish for the installer after (X1). */
-TEST(what_was_wished_before_a_redeploy_does_not_count_after_it)
-{
-    struct world w = open_world();
-    const int64_t id = add_node(&w, "n1.example.com");
-    give_ipmi(&w, id);
-    CHECK(str_eq(node_of(&w, id).bootenv, STR("sledgehammer")));
-    const int64_t seen = node_of(&w, id).boot_generation;
-    must_step(&w, (struct command){.kind = COMMAND_NODE_REDEPLOY, .node_redeploy = {.id = id}});
-    CHECK(node_of(&w, id).boot_generation == seen + 1); /* though it boots what it did before */
-    CHECK(wish_bootenv(&w, id, seen, 0) == VERDICT_REFUSED);
-    CHECK(w.out.problems->code == PROBLEM_STALE);
-    CHECK(wish_bootenv(&w, id, seen, IF_THERE) == VERDICT_DONE);
-    CHECK(str_eq(node_of(&w, id).bootenv, STR("sledgehammer")));
-    CHECK(wish_bootenv(&w, id, seen + 1, IF_THERE) == VERDICT_DONE);
-    CHECK(str_eq(node_of(&w, id).bootenv, STR("debian-12-install")));
-    world_close(&w);
-}
-
 TEST(without_power_nothing_is_redeployed_or_looked_into)
 {
     struct world w = open_world();

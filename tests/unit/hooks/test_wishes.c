@@ -124,9 +124,9 @@ TEST(what_may_be_gone_is_named_as_such)
     c = wish("halligan.set_bootenv(maybe('n1'), 'local')");
     CHECK(c.node_update.id == 11 && c.if_turn == IF_THERE);
     CHECK(c.node_update.given == GIVEN_NODE_BOOTENV);
-    c = wish("halligan.set_bootenv(maybe('n1'), 'local', 3)");
-    CHECK(c.node_update.given == (GIVEN_NODE_BOOTENV | GIVEN_NODE_BOOT_GENERATION));
-    CHECK(c.node_update.boot_generation == 3);
+    c = wish("halligan.set_bootenv(maybe('n1'), 'local', nr)");
+    CHECK(c.node_update.given == (GIVEN_NODE_BOOTENV | GIVEN_NODE_PARKED_RUN));
+    CHECK(c.node_update.parked_run == 70 && c.if_turn == IF_THERE);
     c = wish("halligan.set_bootenv(maybe(99), 'local')");
     CHECK(c.node_update.id == 99 && c.if_turn == IF_THERE);
     c = wish("halligan.set_bootenv(maybe({ id = 98 }), 'local')");
