@@ -125,6 +125,8 @@ static enum served looked(struct call *call, const struct record *records, uint3
         s->at.turn = e->turn;
         s->at.n = e->n;
         s->looked++;
+        if (s->at.is_backward && e->at < s->since_ms)
+            return reply_search(call, s, false); /* what comes now is older still */
         if (!is_wanted(s, e))
             continue;
         buf_put_z(&s->rows, s->found++ ? ",\n" : "");

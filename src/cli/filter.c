@@ -83,6 +83,11 @@ static enum cli_exit put_filter(struct errand *e, struct buf *b, const char *fil
     return CLI_FINE;
 }
 
+const char *filter_sort(const struct errand *e)
+{
+    return e->options.sort || e->options.after ? e->options.sort : e->noun->sort;
+}
+
 enum cli_exit filter_query(struct errand *e, struct str *out_query)
 {
     struct buf b = buf_in(e->arena);
@@ -95,7 +100,7 @@ enum cli_exit filter_query(struct errand *e, struct str *out_query)
     }
     if (o->limit && (!str_parse_i64(str_from(o->limit), &limit) || limit == 0))
         return errand_complain(e, "this is no number of objects", o->limit);
-    const char *sort = o->sort ? o->sort : e->noun->sort;
+    const char *sort = filter_sort(e);
     if (sort)
         put_pair(&b, STR("sort"), "", str_from(sort));
     if (o->limit)

@@ -9,3 +9,5 @@
 #include "cli/errand.h"
 
 enum cli_exit filter_query(struct errand *e, struct str *out_query);
+/* As somebody said, or else as the noun is best read; NULL: as the server likes it. */
+const char *filter_sort(const struct errand *e);

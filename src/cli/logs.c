@@ -115,7 +115,7 @@ static enum cli_exit fetch_old(struct errand *e, const struct json **out_runs)
 
 static enum cli_exit fetch_noderole(struct errand *e, const struct json **out_noderole)
 {
-    struct question q = {.attributes = "[\"id\",\"state\",\"runlog\"]"};
+    struct question q = {.attributes = "[\"id\",\"state\",\"status\",\"runlog\"]"};
     const enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
     return status == CLI_FINE ? errand_ask(e, &q, out_noderole) : status;
 }
@@ -139,18 +139,14 @@ static const struct json *find_run(struct errand *e, struct str noderole_id,
     return NULL;
 }
 
-static bool says(const struct json *object, const char *key, const char *word)
-{
-    const struct json *value = json_get(object, str_from(key));
-    return value && value->kind == JSON_STRING && str_eq(value->text, str_from(word));
-}
-
-/* Did it fail by this run? Else a hook did, and only the noderole has its traceback. */
-static bool is_of_run(const struct errand *e, const struct json *noderole, const struct json *run)
+/* Did it fail by a run? Else a hook or the engine did, and only the noderole has what was said. */
+static bool is_of_run(const struct errand *e, const struct json *noderole)
 {
     const struct cli_state *state = output_state(e->noun, json_get(noderole, STR("state")));
-    return !state || strcmp(state->name, "error") != 0 || says(run, "result", "failed") ||
-           says(run, "result", "lost") || says(run, "result", "cancelled");
+    const struct json *status = json_get(noderole, STR("status"));
+    const struct str word = status && status->kind == JSON_STRING ? status->text : STR("");
+    return !state || strcmp(state->name, "error") != 0 || str_eq(word, STR("run failed")) ||
+           str_eq(word, STR("run lost")) || str_eq(word, STR("cancelled"));
 }
 
 /* Not every jig has something that writes. */
@@ -190,7 +186,7 @@ enum cli_exit logs_of_noderole(struct errand *e)
         words_complain(e->words, "it has never run, or not that often", e->words->texts[0]);
         return CLI_NOT_FOUND;
     }
-    if (!found || (has_own && !is_of_run(e, noderole, found)))
+    if (!found || (has_own && !is_of_run(e, noderole)))
         return show_own(e, own);
     const struct run run = {.id = number_of(found, "id"),
                             .noderole_id = noderole_id,

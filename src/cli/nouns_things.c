@@ -152,7 +152,7 @@ static const struct cli_column event_columns[] = {
     {"object", NULL}, {"object_id", NULL}, {"changes", NULL}};
 static const char events_help[] =
     "Newest first (--sort id: oldest first), a hundred unless --limit says how many (1000 at\n"
-    "most); --after goes on from one.\n"
+    "most). --after shows those that came after one, with --sort -id those before it.\n"
     "Filters are actor=, verb=, object=, object_id= and since=.\n";
 static const struct cli_verb event_verbs[] = {
     {.name = "list",

@@ -23,8 +23,10 @@ static void tell_rest(const struct errand *e, const struct json *list)
     const struct json *id = list->last ? json_get(list->last, STR("id")) : NULL;
     if (e->options.limit || !limit || list->count < limit || !id || id->kind != JSON_STRING)
         return;
-    fprintf(stderr, "%s: these are the first %u; what follows: --after %.*s\n", e->whose,
-            list->count, STR_FMT_ARGS(id->text));
+    const char *sort = filter_sort(e);
+    fprintf(stderr, "%s: these are the first %u; what follows: %s%s%s--after %.*s\n", e->whose,
+            list->count, sort ? "--sort " : "", sort ? sort : "", sort ? " " : "",
+            STR_FMT_ARGS(id->text));
 }
 
 enum cli_exit objects_list_once(struct errand *e)

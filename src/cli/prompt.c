@@ -59,9 +59,22 @@ static const char *ask_muted(struct arena *a, int terminal, const char *question
     return NULL;
 }
 
+static int open_terminal(void)
+{
+    return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+bool prompt_is_possible(void)
+{
+    const int terminal = open_terminal();
+    if (terminal >= 0)
+        ignore(close(terminal), "nothing was kept in it");
+    return terminal >= 0;
+}
+
 static const char *ask(struct arena *a, const char *question, const char *about, bool is_secret)
 {
-    const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int terminal = open_terminal();
     const char *answer = NULL;
     if (terminal < 0)
         return NULL;

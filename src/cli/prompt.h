@@ -5,8 +5,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 
+bool prompt_is_possible(void); /* is there a terminal? */
 /* "QUESTIONabout: ". NULL: there is no terminal, or the answer is empty. */
 const char *prompt_text(struct arena *a, const char *question, const char *about);
 const char *prompt_secret(struct arena *a, const char *question, const char *about);

@@ -73,11 +73,12 @@ static enum cli_exit agree(struct errand *e)
     fprintf(stderr,
             "%s: at once reset, then discovered and set up anew, with what destroys data:\n%.*s",
             e->whose, STR_FMT_ARGS(buf_str(&lines)));
-    const char *answer = prompt_text(e->arena, "Type yes to go on", "");
+    const bool can_ask = prompt_is_possible();
+    const char *answer = can_ask ? prompt_text(e->arena, "Type yes to go on", "") : NULL;
     if (answer && strcmp(answer, "yes") == 0)
         return CLI_FINE;
     fprintf(stderr, "%s: nothing was done%s\n", e->whose,
-            answer ? "" : "; where nobody can be asked, say --yes");
+            can_ask ? "" : "; where nobody can be asked, say --yes");
     return CLI_USAGE;
 }
 

@@ -97,6 +97,13 @@ static enum cli_exit commit_one(struct errand *e, const char *word, int64_t time
     return end != CLI_FINE ? end : status;
 }
 
+/* That does not keep us from the others. Work that failed or was waited for in vain does: what
+ * comes after it may build on it. */
+static bool was_refused(enum cli_exit status)
+{
+    return status == CLI_REFUSED || status == CLI_NOT_FOUND || status == CLI_NOT_ALLOWED;
+}
+
 enum cli_exit work_commit(struct errand *e)
 {
     enum cli_exit status = CLI_FINE;
@@ -107,10 +114,11 @@ enum cli_exit work_commit(struct errand *e)
         return errand_complain(e, "--timeout is for --wait", e->options.timeout);
     if (e->options.plan && e->words->count > 1)
         return errand_complain(e, "a plan is of one deployment", e->words->texts[1]);
-    /* One that was refused does not keep us from the others. */
-    for (int i = 0; i < e->words->count && status != CLI_NO_SERVER; i++) {
+    for (int i = 0; i < e->words->count; i++) {
         const enum cli_exit now = commit_one(e, e->words->texts[i], timeout_ms);
-        status = status == CLI_FINE || now == CLI_NO_SERVER ? now : status;
+        status = status == CLI_FINE ? now : status;
+        if (now != CLI_FINE && !was_refused(now))
+            return now;
     }
     return status;
 }

@@ -53,8 +53,6 @@ void redfish_ask(struct redfish *r, const struct redfish_request *request)
     must(!r->call);
     r->now = *request;
     r->redirects = r->tries = 0;
-    if (!is_reading(r))
-        work_unseen(W(r));
     send_now(r);
 }
 
@@ -95,7 +93,10 @@ static bool wait_and_retry(struct redfish *r, int64_t retry_after_ms)
     if (wait_ms >= work_left_ms(W(r)) || (retry_after_ms < 0 && r->tries >= TRIES_MAX))
         return false;
     r->tries++;
-    work_seen(W(r), "the service answered %d and asked for patience", r->status);
+    if (r->status)
+        work_seen(W(r), "the service answered %d and asked for patience", r->status);
+    else
+        work_seen(W(r), "the connection was lost before an answer came");
     work_pause(W(r), wait_ms, ask_again);
     return true;
 }
@@ -168,10 +169,12 @@ static void take_good(struct redfish *r, const struct web_answer *answer)
     if (answer->body.len || is_reading(r))
         document = read_page(r, answer->body, &why);
     /* What an accepted change is answered with beside the status is nobody's business. */
-    if (!document && is_reading(r))
+    if (!document && is_reading(r)) {
         fail(r, HAMMER_END_BAD_ANSWER, "the answer is no Redfish document: %s", why);
-    else
-        r->now.then(r, document);
+        return;
+    }
+    work_unseen(W(r)); /* there is something newer now */
+    r->now.then(r, document);
 }
 
 static bool is_passing(const struct redfish *r, const struct web_answer *answer)
@@ -269,6 +272,7 @@ static bool task_is_gone(struct redfish *r, int status)
 {
     if (status != 404 && status != 410)
         return false;
+    work_unseen(W(r));
     r->task_done(r, NULL);
     return true;
 }

@@ -56,7 +56,7 @@ void work_pause(struct work *w, int64_t ms, void (*then)(struct work *w));
 __attribute__((format(printf, 2, 3))) void work_doing(struct work *w, const char *format, ...);
 /* What keeps it from its end: told at the deadline even when something is asked again by then. */
 __attribute__((format(printf, 2, 3))) void work_seen(struct work *w, const char *format, ...);
-/* Something is about to change: what was seen before says nothing any more. */
+/* It said something else: what was seen before does not count any more. */
 void work_unseen(struct work *w);
 
 /* The end. Nothing may touch the work afterwards. `value` NULL: null. */

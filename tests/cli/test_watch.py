@@ -104,9 +104,10 @@ def test_events_that_are_not_all_say_so(bench):
     bench.says("nodes", "create", "-f", "many.json", "-q")
     answer = bench.online("events", "list", "-q")
     ids = answer.out.split()
-    assert answer.status == 0 and len(ids) == 100 and f"--after {ids[-1]}" in answer.err, answer
-    (following,) = bench.says("events", "list", "-q", "--after", ids[-1], "--limit", "1").split()
+    assert answer.status == 0 and len(ids) == 100 and f"--sort -id --after {ids[-1]}" in answer.err, answer
+    following = bench.says("events", "list", "-q", "--sort", "-id", "--after", ids[-1], "--limit", "1").strip()
     assert following not in ids, following
+    assert bench.says("events", "list", "-q", "--after", following, "--limit", "1").strip() == ids[-1]
 
 
 def test_what_the_server_refuses_ends_the_watching(bench):

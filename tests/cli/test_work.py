@@ -181,7 +181,7 @@ def test_a_redeploy_says_what_it_costs_and_asks(bench):
     ready(bench, "wo-re2.example.com")
     bench.says("nodes", "bind", "wo-re1.example.com", "wo-wipe")
     both = ["nodes", "redeploy", "wo-re1.example.com", "wo-re2.example.com"]
-    for typed, end in [("no", "nothing was done"), ("", "nothing was done"), ("yes", "wo-re2.example.com")]:
+    for typed, end in [("no", "nothing was done\r\n"), ("", "nothing was done\r\n"), ("yes", "BOOTENV")]:
         screen = bench.at_terminal(*both, env=bench.credentials())
         try:
             screen.shows("Type yes to go on: ")
@@ -256,9 +256,12 @@ def test_what_was_never_said_cannot_be_shown(bench):
 
 def test_the_log_of_a_hook_that_failed_is_its_traceback(bench):
     bench.write("shop/hurt/hurt.yml", "barclamp: {name: hurt}\nroles:\n  - {name: hurt, jig: noop}\n"
-                "  - {name: torn, jig: noop}\n")
+                "  - {name: torn, jig: noop}\n  - {name: late, jig: test}\n")
     bench.write("shop/hurt/roles/hurt.lua", "return { on_todo = function() error('no disk is free') end }\n")
     bench.write("shop/hurt/roles/torn.lua", "return { on_active = function() error('no name is free') end }\n")
+    bench.write("shop/hurt/roles/late.lua", "return { on_todo = function(noderole)\n"
+                "  if noderole.data.late then error('no time is left') end\n"
+                "end }\n")
     daemon = Daemon(bench.build, barclamps=bench.path("shop"))
     try:
         daemon.start()
@@ -277,6 +280,20 @@ def test_the_log_of_a_hook_that_failed_is_its_traceback(bench):
             answer = halligan("noderoles", "log", f"{name}/{role}")
             assert answer.status == OK and text in answer.out and "traceback" in answer.out, answer
             assert halligan("noderoles", "log", f"{name}/{role}", "--attempt", "1").status == NOT_FOUND
+        # A run failed before, and a hook does now: that is what is asked about.
+        assert halligan("nodes", "create", "name=late.example.com", "alive=true", "available=true").status == OK
+        assert halligan("nodes", "bind", "late.example.com", "late", 'data={"fail":true}').status == OK
+        assert halligan("nodes", "commit", "late.example.com").status == OK
+        assert halligan("noderoles", "wait", "late.example.com/late", "state", "error", "--timeout", "60").status == OK
+        answer = halligan("noderoles", "log", "late.example.com/late")
+        assert answer.status == OK and "no time" not in answer.out, answer
+        assert halligan("noderoles", "propose", "late.example.com/late").status == OK
+        assert halligan("noderoles", "update", "late.example.com/late", 'data={"fail":true,"late":1}').status == OK
+        assert halligan("noderoles", "commit", "late.example.com/late").status == OK
+        assert halligan("noderoles", "wait", "late.example.com/late", "status", "on_todo failed",
+                        "--timeout", "60").status == OK
+        answer = halligan("noderoles", "log", "late.example.com/late")
+        assert answer.status == OK and "no time is left" in answer.out, answer
     finally:
         daemon.stop()
         daemon.close()
