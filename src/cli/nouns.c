@@ -21,8 +21,8 @@ const char get_help[] =
 const char set_help[] = "VALUE is JSON where it reads as such, and else a text.\n";
 const char commit_help[] =
     "With --wait, progress is shown on stderr until everything is active; exits with 1 when work\n"
-    "ends in error, and with 8 when the time is over. Of several, one that is refused does not keep\n"
-    "the others; work that fails does.\n";
+    "ends in error, and with 8 when the time is over. Of several, one that is refused does not\n"
+    "keep the others; work that fails does.\n";
 
 const struct cli_noun *const online_nouns[] = {
     &nodes_noun,     &roles_noun, &deployments_noun, &deployment_roles_noun,

@@ -247,6 +247,11 @@ static void read_settings(struct reading *r)
     read_flag(r, CONFIG_TEST_JIG, &s->test_jig);
 }
 
+int64_t config_keep_events_ms(const struct config *c)
+{
+    return (int64_t)c->keep_events_days * 24 * 3600 * 1000;
+}
+
 /* "127.0.0.1:3000" or "[::1]:3000". */
 static bool split_listen(struct config *c, struct str text)
 {

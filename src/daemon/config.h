@@ -80,3 +80,4 @@ void config_fini(struct config *c);
 
 /* "DATA/name", in the config's arena. */
 const char *config_path(struct config *c, const char *name);
+int64_t config_keep_events_ms(const struct config *c); /* 0: for ever */

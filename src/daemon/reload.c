@@ -93,7 +93,6 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
         {"tls-key", differs(now->tls_key, wanted->tls_key)},
         {"tls-auto", now->tls_auto != wanted->tls_auto},
         {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
-        {"keep-events", now->keep_events_days != wanted->keep_events_days},
         {"tool-path", differs(now->tool_path, wanted->tool_path)},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
@@ -119,6 +118,7 @@ void daemon_reload(struct daemon *d)
         warn_of_fixed(d->config, &wanted);
         daemon_reload_certificate(d);
         daemon_apply_settings(d, &wanted.settings);
+        turn_keep_events(d->loop.turn, config_keep_events_ms(&wanted));
         content_import(&d->content, wanted.barclamps);
     }
     for (const struct config_problem *p = wanted.problems; p; p = p->next)

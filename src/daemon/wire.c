@@ -409,9 +409,9 @@ enum ending wire_open(struct wires *w, struct config *c)
                   .stepping = watch_stepping,
                   .submitting = watch_submitting},
         .crash = {w, crash},
-        .events_keep_ms = (int64_t)c->keep_events_days * 24 * 3600 * 1000,
     };
     l->turn = turn_new(&ports);
+    turn_keep_events(l->turn, config_keep_events_ms(c));
     return ENDING_FINE;
 }
 

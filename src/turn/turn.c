@@ -42,6 +42,7 @@ static void look_at_clock(struct turn *t)
         t->now_ms = now;
     if (mono > t->mono_ms)
         t->mono_ms = mono;
+    old_look_at_clock(t, now);
 }
 
 static struct events nothing_to_tell(struct turn *t)
@@ -367,25 +368,6 @@ static uint32_t bytes_max(const struct turn *t)
     return t->ports.batch_bytes_max ? t->ports.batch_bytes_max : BATCH_BYTES_MAX;
 }
 
-/* What is old goes with a batch that is written anyway: where nothing happens, nothing needs
- * room. */
-static int64_t runs_before(struct turn *t)
-{
-    if (t->mono_ms < t->runs_sweep_ms || t->now_ms <= RUNS_KEEP_MS)
-        return 0;
-    t->runs_sweep_ms = t->mono_ms + RUNS_SWEEP_MS;
-    return t->now_ms - RUNS_KEEP_MS;
-}
-
-static int64_t events_before(struct turn *t)
-{
-    const int64_t keep_ms = t->ports.events_keep_ms;
-    if (!keep_ms || t->mono_ms < t->events_sweep_ms || t->now_ms <= keep_ms)
-        return 0;
-    t->events_sweep_ms = t->mono_ms + EVENTS_SWEEP_MS;
-    return t->now_ms - keep_ms;
-}
-
 static void collect(struct turn *t)
 {
     const uint32_t most = bytes_max(t);
@@ -398,8 +380,8 @@ static void collect(struct turn *t)
     t->batch.epoch = t->mark.epoch;
     t->batch.turn = t->mark.turn + 1;
     t->batch.now_ms = t->now_ms;
-    t->batch.runs_before = runs_before(t);
-    t->batch.events_before = events_before(t);
+    t->batch.runs_before = old_runs(t);
+    t->batch.events_before = old_events(t);
     core_collect(t->core, t->batch.turn, collect_change, &collecting);
     t->batch.digest = core_digest(t->core);
     t->batch.events = events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);

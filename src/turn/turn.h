@@ -95,7 +95,6 @@ struct turn_ports {
     struct watch_port watch;
     struct crash_port crash;
     uint32_t batch_bytes_max; /* 0: BATCH_BYTES_MAX */
-    int64_t events_keep_ms;   /* 0: for ever */
 };
 
 enum turn_status {
@@ -144,6 +143,9 @@ uint64_t turn_loads(const struct turn *t);
 /* What imports would come to now (core.h, core_rehearse). ERR_UNAVAILABLE when there is no core. */
 NODISCARD err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count,
                             struct arena *arena, struct outcome *outcomes);
+
+/* Events that are older go with later batches. 0: none do, as it is at first. */
+void turn_keep_events(struct turn *t, int64_t ms);
 
 /* When turn_advance wants to be called even if nothing comes in, in mono_ms; -1 = not at all. */
 int64_t turn_next_ms(const struct turn *t);

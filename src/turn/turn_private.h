@@ -15,6 +15,13 @@ struct debt {
 
 enum phase { PHASE_LIVE, PHASE_DOWN, PHASE_STOPPED, PHASE_CRASHED };
 
+/* When what is old is looked for, and whether the clock can tell (old.c). */
+struct old {
+    int64_t runs_next_ms, events_next_ms;
+    int64_t events_keep_ms; /* 0: for ever */
+    int64_t wall_ms, ahead_ms, even_since_ms;
+};
+
 struct turn {
     struct turn_ports ports;
     enum phase phase;
@@ -34,12 +41,11 @@ struct turn {
     struct debt *last_debt;
     struct batch batch;
     bool in_flight;
-    bool in_doubt;           /* the store did not say whether it is in */
-    bool is_owing;           /* it is in, and nobody was told yet */
-    uint32_t rows_max;       /* changed rows that close a batch: fewer after one grew too large */
-    int64_t runs_sweep_ms;   /* when the next batch takes old runs out of the history */
-    int64_t events_sweep_ms; /* and old events */
-    bool balked;             /* annealing met a limit; it waits for something to come in */
+    bool in_doubt;     /* the store did not say whether it is in */
+    bool is_owing;     /* it is in, and nobody was told yet */
+    uint32_t rows_max; /* changed rows that close a batch: fewer after one grew too large */
+    struct old old;    /* what is forgotten with a batch */
+    bool balked;       /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
     bool reload;       /* the core must be loaded again */
@@ -75,3 +81,10 @@ enum turn_status turn_store_lost(struct turn *t, err why);
 enum turn_status turn_renew(struct turn *t);
 /* recover.c: lead, load, resume; write again when it is time to. */
 enum turn_status turn_recover(struct turn *t);
+
+/* ---- old.c ---- */
+
+void old_look_at_clock(struct turn *t, int64_t wall_ms);
+/* Before when runs and events are old enough to go with this batch; 0: none do. */
+int64_t old_runs(struct turn *t);
+int64_t old_events(struct turn *t);

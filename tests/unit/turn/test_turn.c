@@ -32,7 +32,6 @@ struct world {
     bool done[64]; /* requests that were acknowledged */
     int64_t done_id[64];
     int64_t runs_before, events_before; /* of the last batch */
-    int64_t events_keep_ms;
 };
 
 __attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
@@ -194,7 +193,6 @@ static void process_start(struct world *w)
     };
     w->ports.store.notice = notices;
     w->ports.batch_bytes_max = w->bytes_max;
-    w->ports.events_keep_ms = w->events_keep_ms;
     w->turn = turn_new(&w->ports);
 }
 
@@ -324,47 +322,91 @@ TEST(nothing_leaves_before_its_cause_is_durable)
     world_fini(&w);
 }
 
+/* ---- what is old ---- */
+
+enum { HOUR_MS = 3600000 };
+
+/* Time goes on, and a batch is made. */
+static void pass(struct world *w, int64_t ms)
+{
+    static int64_t request = 100;
+    w->now_ms += ms;
+    w->mono_ms += ms;
+    CHECK(submit_create(w, ++request, STR("")) == OK && run_until_quiet(w) == TURN_QUIET);
+}
+
+static void start_at(struct world *w, int64_t now_ms)
+{
+    *w = (struct world){.store = memory_store_new(), .now_ms = now_ms, .mono_ms = 100};
+    script_load_error = NULL;
+    process_start(w);
+    CHECK(turn_start(w->turn) == TURN_AGAIN && run_until_quiet(w) == TURN_QUIET);
+}
+
 TEST(now_and_then_a_batch_forgets_old_runs)
 {
-    struct world w = {.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
-    script_load_error = NULL;
-    process_start(&w);
-    CHECK(turn_start(w.turn) == TURN_AGAIN);
-    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    struct world w;
+    start_at(&w, 5000);
+    pass(&w, HOUR_MS);
     CHECK(w.runs_before == 0); /* nothing can be so old */
-    w.now_ms = RUNS_KEEP_MS + 7000;
-    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(w.runs_before == 7000);
-    w.now_ms += 1000; /* not every time */
-    w.mono_ms += RUNS_SWEEP_MS - 1;
-    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    pass(&w, RUNS_KEEP_MS - HOUR_MS);
+    CHECK(w.runs_before == 5000);
+    pass(&w, RUNS_SWEEP_MS - 1); /* not every time */
     CHECK(w.runs_before == 0);
-    w.mono_ms++;
-    CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(w.runs_before == 8000);
+    pass(&w, 1);
+    CHECK(w.runs_before == 5000 + RUNS_SWEEP_MS);
     CHECK(w.events_before == 0); /* nobody said for how long */
     world_fini(&w);
 }
 
 TEST(events_are_forgotten_when_that_is_wanted)
 {
-    struct world w = {
-        .store = memory_store_new(), .now_ms = 5000, .mono_ms = 100, .events_keep_ms = 60000};
-    script_load_error = NULL;
-    process_start(&w);
-    CHECK(turn_start(w.turn) == TURN_AGAIN);
-    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    struct world w;
+    start_at(&w, 5000);
+    turn_keep_events(w.turn, 3 * HOUR_MS);
+    pass(&w, 2 * HOUR_MS);
     CHECK(w.events_before == 0); /* nothing can be so old */
-    w.now_ms = 67000;
-    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(w.events_before == 7000);
-    w.now_ms += 1000; /* not every time */
-    w.mono_ms += EVENTS_SWEEP_MS - 1;
-    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    pass(&w, HOUR_MS);
+    CHECK(w.events_before == 5000);
+    pass(&w, EVENTS_SWEEP_MS - 1); /* not every time */
     CHECK(w.events_before == 0);
-    w.mono_ms++;
-    CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(w.events_before == 8000);
+    pass(&w, 1);
+    CHECK(w.events_before == 5000 + EVENTS_SWEEP_MS);
+    turn_keep_events(w.turn, 0);
+    pass(&w, HOUR_MS);
+    CHECK(w.events_before == 0);
+    world_fini(&w);
+}
+
+/* In 2038 for a while, and back: what was written before must not be old by that. */
+TEST(a_clock_that_jumps_makes_nothing_old)
+{
+    const int64_t years_ms = (int64_t)10 * 365 * 24 * HOUR_MS;
+    struct world w;
+    start_at(&w, years_ms);
+    turn_keep_events(w.turn, HOUR_MS);
+    pass(&w, HOUR_MS - 1);
+    CHECK(w.events_before == 0); /* it may have been wrong when we started */
+    pass(&w, 1);
+    CHECK(w.events_before == years_ms);
+    w.now_ms += years_ms;
+    pass(&w, HOUR_MS - 1);
+    CHECK(w.events_before == 0);
+    w.now_ms -= years_ms;
+    pass(&w, 2 * HOUR_MS);
+    CHECK(w.events_before == 0); /* what was said last is still ahead of it */
+    pass(&w, 2 * HOUR_MS);
+    CHECK(w.events_before == 0);
+    world_fini(&w);
+    start_at(&w, years_ms);
+    turn_keep_events(w.turn, HOUR_MS);
+    pass(&w, 2 * HOUR_MS);
+    CHECK(w.events_before == years_ms + HOUR_MS);
+    w.now_ms += years_ms; /* this time it stays */
+    pass(&w, HOUR_MS - 1);
+    CHECK(w.events_before == 0);
+    pass(&w, HOUR_MS);
+    CHECK(w.events_before > 2 * years_ms);
     world_fini(&w);
 }
 
