@@ -21,6 +21,7 @@ enum {
     FAILED_MS = 60 * 1000, /* until it is tried again */
     CROWDED_MS = 1000,
     GRACE_MS = 1000,
+    LEAVE_MS = 10 * 1000, /* to be told that it may go: then it is with the next daemon */
 };
 
 /* The numbers behind those of masters are for what has them leave. */
@@ -162,6 +163,7 @@ static bool order(struct runner *r, struct arena *a, const struct recipe *recipe
                                     .argv = jobs_list(a, recipe->argv, recipe->argv_count),
                                     .env = jobs_list(a, recipe->env, recipe->env_count),
                                     .cwd = recipe->cwd,
+                                    .deadline_ms = as.run_id >= LEAVE_IDS ? LEAVE_MS : 0,
                                     .grace_ms = GRACE_MS};
     return exec_client_spawn(r->client, &spec) == OK;
 }

@@ -284,7 +284,7 @@ def test_ssh_failures_have_their_kind(yard):
     unknown = {**closed, "endpoint": "no-such-name.invalid"}
     yard.fails("unreachable", "name", unknown, *run)
     yard.fails("timeout", "ssh", server.hammer(host_key=pinned), "run", "run",
-               {"command": "sleep 1000"}, deadline_ms=1500)
+               {"command": "sleep 30"}, deadline_ms=1500)
     yard.fails("setting", "address", {**closed, "endpoint": "-oProxyCommand=true"}, *run)
 
 

@@ -23,6 +23,18 @@ def eventually(look, what):
         time.sleep(0.01)
 
 
+def told(pids):
+    """What they are, for a complaint."""
+    lines = []
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                lines.append(f"{pid} {file.read()[:300]}")
+        except OSError:
+            pass
+    return lines
+
+
 def processes_with(mark):
     """Live processes that have this text in their environment or command line."""
     found = []
@@ -281,7 +293,10 @@ class Place:
         eventually(lambda: self.leftovers() == [], "what was durable is forgotten")
         self.stop()
         self.close_things()
-        eventually(self.lock_is_free, "nothing of the supervisor is left")
+        try:
+            eventually(self.lock_is_free, "nothing of the supervisor is left")
+        except AssertionError as trouble:
+            raise AssertionError(f"{trouble}: {told(processes_with(self.folder))}") from None
         assert self.leftovers() == [], self.leftovers()
         eventually(lambda: processes_with(self.folder) == [], "no process is left")
         bad = [line for line in self.said().split("\n")
