@@ -23,6 +23,7 @@ struct visitor {
     struct visitor *next;
     struct link link; /* closed: it is forgotten at the end of the round */
     bool is_watched_for_room;
+    bool is_deaf; /* it hung up; what it said before that still counts */
     bool has_said_hello;
     bool is_daemon; /* of our version, and not fenced when it came */
     int64_t epoch;

@@ -23,13 +23,19 @@ static void dismiss(struct visitor *v)
     link_fini(&v->link);
 }
 
+/* Nothing can be said to it any more. But it may have given orders before it left, to stop what it
+ * began or to go: they are read, up to their end. */
+static void give_up_telling(struct visitor *v)
+{
+    v->is_deaf = true;
+    ignore(shutdown(v->link.fd, SHUT_WR), "it is gone, or goes when it hears of that");
+}
+
 static void flush(const struct supervisor *s, struct visitor *v)
 {
-    if (link_flush(&v->link) != OK) {
-        dismiss(v);
-        return;
-    }
-    const bool wanted = link_is_waiting(&v->link);
+    if (link_flush(&v->link) != OK)
+        give_up_telling(v);
+    const bool wanted = !v->is_deaf && link_is_waiting(&v->link);
     if (wanted != v->is_watched_for_room)
         supervisor_watch(s, v->link.fd, v, EPOLL_CTL_MOD, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
     v->is_watched_for_room = wanted;
@@ -37,7 +43,7 @@ static void flush(const struct supervisor *s, struct visitor *v)
 
 static void say(const struct supervisor *s, struct visitor *v, const struct exec_message *m)
 {
-    if (v->link.fd < 0)
+    if (v->link.fd < 0 || v->is_deaf)
         return;
     if (link_put(&v->link, m) == OK)
         flush(s, v);

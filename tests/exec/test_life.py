@@ -58,6 +58,28 @@ def test_kill_with_a_hundred_children(supervisor):
         connection.close()
 
 
+def test_who_leaves_is_heard_to_the_end(supervisor):
+    """It gives orders and hangs up; before they are read there is something that cannot be told it."""
+    connection = supervisor.connect()
+    connection.spawn(1, f"echo ready; sleep {LONG}")
+    go = os.path.join(supervisor.data, "go")
+    connection.spawn(2, f"echo ready; until [ -e {go} ]; do sleep 0.01; done")
+    eventually(lambda: all_ready(supervisor, 2), "both run")
+    ends = connection.wait_begun(2)
+    os.kill(supervisor.process.pid, signal.SIGSTOP)
+    open(go, "w").close()
+    eventually(lambda: not is_alive(ends), "the second one ends")
+    time.sleep(0.2)  # and its lead has said so, to somebody who does not listen yet
+    connection.of_run(CANCEL, 1)
+    connection.send(BYE)
+    connection.close()
+    os.kill(supervisor.process.pid, signal.SIGCONT)
+    eventually(supervisor.lock_is_free, "it ends what was to be ended, and goes")
+    assert marked(LONG.encode()) == []
+    supervisor.process.wait()
+    supervisor.process = None
+
+
 def test_kill_of_the_supervisor_and_all_leads(supervisor):
     """Then nobody is left to clean up but the next one, which knows them by their mark."""
     connection = supervisor.connect()
