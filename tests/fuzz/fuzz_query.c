@@ -58,7 +58,7 @@ static struct asked *ask_site(enum http_method method, struct str target)
     asked_send(site.f, a);
     site_settle();
     CHECK(a->answers == 1);
-    CHECK(a->status == 200 || a->status == 400);
+    CHECK(a->status == 200 || a->status == 400 || a->status == 404);
     return a;
 }
 
@@ -296,7 +296,9 @@ static void try_list(uint32_t list, struct str sent, struct arena *a)
     *a = parsed.arena;
     const struct str whole = address(a, lists[list].path, parsed.query, STR(""));
     struct asked *all = accepted(ask_site(HTTP_GET, whole));
-    struct asked *part = accepted(ask_site(HTTP_GET, sent));
+    struct asked *answer = ask_site(HTTP_GET, sent), *part = accepted(answer);
+    /* Only a list of a part can be asked for the part of somebody who is not there. */
+    CHECK(!resource || answer->status != 404);
     if (resource) {
         const bool reads = !query_read_pairs(resource->shape, parsed.query, a, &query).text;
         CHECK(reads == (part != NULL) || query.has_after);
