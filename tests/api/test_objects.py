@@ -323,6 +323,29 @@ def test_patches(daemon):
     check_error(me.patch(f"node_roles/{noderole['id']}", state), 409, "read_only", "state")
 
 
+def test_what_is_shown_can_be_sent_back(daemon):
+    """As clients do that read an object, change a field and send all of it."""
+    me = daemon.client()
+    make(me, "nodes", name="back.example.com")
+    make(me, "deployments", name="back")
+    make(me, "groups", name="back", category="ui")
+    make(me, "users", username="back", password="a long secret")
+    for path in (
+        "nodes/back.example.com",
+        "deployments/back",
+        "groups/back",
+        "users/back",
+        "roles/middle",
+        "jigs/test",
+    ):
+        shown = me.get(path).json()
+        answer = me.put(path, shown)
+        assert answer.status == 200, answer
+        again = answer.json()
+        shown.pop("updated_at", None), again.pop("updated_at", None)
+        assert again == shown, (path, again)
+
+
 def test_an_encoded_slash_is_part_of_a_name(daemon):
     answer = daemon.client().get("nodes/patch.example.com%2Fnode_roles")
     check_error(answer, 404, "not_found", "id")
