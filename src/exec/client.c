@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ enum {
     RETRY_MS = 20, /* until we try again; doubled each time, up to */
     RETRY_MS_MAX = 1000,
     COMPLAIN_MS = 5 * 60 * 1000, /* until the same complaint is news again */
+    PARTS_MAX = 64,              /* orders in one call */
 };
 
 /* What is wrong, besides numbers of errno. */
@@ -42,10 +44,13 @@ struct exec_client {
     int64_t epoch;
     int place;
 
-    uv_timer_t timer; /* for the next try, or the end of the starter */
-    uv_poll_t *poll;  /* NULL: no connection */
-    struct link link; /* HELLO and all that is read; orders go by themselves */
-    bool is_welcome;  /* WELCOME was read: the connection is good */
+    uv_timer_t timer;     /* for the next try, or the end of the starter */
+    uv_prepare_t sending; /* at the end of a round in which orders were given */
+    uint32_t handles;     /* of these, not closed */
+    uv_poll_t *poll;      /* NULL: no connection */
+    int events;           /* what it looks for */
+    struct link link;     /* HELLO and all that is read; orders go by themselves */
+    bool is_welcome;      /* WELCOME was read: the connection is good */
     int retry_ms;
     pid_t starter; /* halligan-exec --detach, until it returns; 0: none */
     int complaint; /* the last that was logged */
@@ -81,6 +86,7 @@ static void hang_up(struct exec_client *c)
         return;
     uv_close((uv_handle_t *)c->poll, free_handle);
     c->poll = NULL;
+    c->events = 0;
     link_fini(&c->link);
     c->is_welcome = false;
 }
@@ -106,32 +112,53 @@ static void lose(struct exec_client *c)
     try_later(c);
 }
 
-static bool send_orders(struct exec_client *c)
+/* So many bytes of the orders have gone. */
+static void take_off(struct exec_client *c, size_t sent)
 {
-    while (c->first) {
+    while (sent > 0) {
         struct order *o = c->first;
-        const ssize_t n = send(c->link.fd, o->bytes + o->sent, o->size - o->sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno == EAGAIN;
-        o->sent += (uint32_t)n;
-        if (o->sent < o->size)
-            return true;
+        const size_t left = o->size - o->sent;
+        if (sent < left) {
+            o->sent += (uint32_t)sent;
+            return;
+        }
+        sent -= left;
         c->first = o->next;
         if (!c->first)
             c->last = NULL;
         free(o);
+    }
+}
+
+/* As many as wait in one call: each call wakes the supervisor. */
+static bool send_orders(struct exec_client *c)
+{
+    while (c->first) {
+        struct iovec parts[PARTS_MAX];
+        struct msghdr message = {.msg_iov = parts};
+        for (struct order *o = c->first; o && message.msg_iovlen < PARTS_MAX; o = o->next)
+            parts[message.msg_iovlen++] =
+                (struct iovec){.iov_base = o->bytes + o->sent, .iov_len = o->size - o->sent};
+        const ssize_t n = sendmsg(c->link.fd, &message, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        take_off(c, (size_t)n);
     }
     return true;
 }
 
 static void ready(uv_poll_t *poll, int status, int events);
 
+/* For room only when there was none. */
 static void watch(struct exec_client *c)
 {
     const bool more = link_is_waiting(&c->link) || (c->is_welcome && c->first);
-    must(uv_poll_start(c->poll, more ? UV_READABLE | UV_WRITABLE : UV_READABLE, ready) == 0);
+    const int events = more ? UV_READABLE | UV_WRITABLE : UV_READABLE;
+    if (events != c->events)
+        must(uv_poll_start(c->poll, events, ready) == 0);
+    c->events = events;
 }
 
 static bool write_all(struct exec_client *c)
@@ -206,6 +233,19 @@ static void ready(uv_poll_t *poll, int status, int events)
     if (fine)
         fine = write_all(c);
     if (fine)
+        watch(c);
+    else
+        lose(c);
+}
+
+/* The loop is about to wait: what was given in this round goes now, together. */
+static void round_ends(uv_prepare_t *sending)
+{
+    struct exec_client *c = sending->data;
+    must(uv_prepare_stop(sending) == 0);
+    if (!c->poll || !c->is_welcome)
+        return;
+    if (write_all(c))
         watch(c);
     else
         lose(c);
@@ -317,9 +357,8 @@ static err add_order(struct exec_client *c, const struct exec_message *m)
         c->last = o;
     }
     arena_fini(&arena);
-    /* Sent from the loop, so that orders given in one round go together. */
-    if (e == OK && c->poll && c->is_welcome)
-        watch(c);
+    if (e == OK && c->is_welcome)
+        must(uv_prepare_start(&c->sending, round_ends) == 0);
     return e;
 }
 
@@ -402,7 +441,9 @@ err exec_client_open(const struct exec_client_setup *setup, struct exec_client_s
     if (setup->idle_ms)
         snprintf(c->idle_ms, sizeof c->idle_ms, "%lld", (long long)setup->idle_ms);
     must(uv_timer_init(c->loop, &c->timer) == 0 && uv_timer_start(&c->timer, try_now, 0, 0) == 0);
-    c->timer.data = c;
+    must(uv_prepare_init(c->loop, &c->sending) == 0);
+    c->timer.data = c->sending.data = c;
+    c->handles = 2;
     *out_client = c;
     return OK;
 }
@@ -410,6 +451,8 @@ err exec_client_open(const struct exec_client_setup *setup, struct exec_client_s
 static void free_client(uv_handle_t *handle)
 {
     struct exec_client *c = handle->data;
+    if (--c->handles > 0)
+        return;
     drop_orders(c);
     ignore(close(c->place), "it was only a handle");
     free(c->program);
@@ -426,4 +469,5 @@ void exec_client_close(struct exec_client *c, bool bye)
     /* A starter that is still on its way is nobody's child soon; init takes its end. */
     ignore(starter_is_back(c), "we do not wait for it");
     uv_close((uv_handle_t *)&c->timer, free_client);
+    uv_close((uv_handle_t *)&c->sending, free_client);
 }

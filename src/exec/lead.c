@@ -28,6 +28,7 @@ enum {
     AGAIN_MS = 10,          /* until survivors are looked for again; doubled each time, up to */
     AGAIN_MS_MAX = 1000,
     PATIENCE = 20, /* looks until somebody is told that they do not die */
+    BEGUN_MS = 20, /* until it is told that a run has begun; a shorter one is told as a whole */
 };
 
 struct lead {
@@ -45,12 +46,14 @@ struct lead {
     siginfo_t leader_end;
     int out_fd;
     int log_fd;
+    int held[2]; /* the ends it writes to: that it is over is told by its end, once */
     struct spool spool;
 
     enum exec_how stopped; /* EXEC_NO_HOW, EXEC_DEADLINE or EXEC_CANCELLED */
     bool is_killing;
     uint32_t looks;
     /* Monotonic ms; -1: not set. */
+    int64_t begun_at; /* when its beginning is told */
     int64_t deadline_at;
     int64_t kill_at;
     int64_t again_at;
@@ -58,13 +61,25 @@ struct lead {
 
 /* ---- telling the supervisor ---- */
 
+static void put(struct lead *l, const struct exec_message *message)
+{
+    if (!l->is_left)
+        must(link_put(&l->link, message) == OK);
+}
+
 static void tell(struct lead *l, const struct exec_message *message)
 {
-    if (l->is_left)
-        return;
-    must(link_put(&l->link, message) == OK);
-    if (link_flush(&l->link) != OK)
+    put(l, message);
+    if (!l->is_left && link_flush(&l->link) != OK)
         l->is_left = true;
+}
+
+static struct exec_message beginning(struct lead *l)
+{
+    l->begun_at = -1;
+    return (struct exec_message){
+        .kind = EXEC_BEGUN,
+        .begun = {.run_id = l->spec.run_id, .attempt = l->spec.attempt, .pid = l->leader}};
 }
 
 static void tell_not_started(struct lead *l, const char *reason)
@@ -140,6 +155,8 @@ static void finish(struct lead *l)
     char reason[EXEC_REASON_MAX + 1];
     drain_rest(l, &l->out_fd);
     drain_rest(l, &l->log_fd);
+    ignore(close(l->held[0]), "nothing was written through it");
+    ignore(close(l->held[1]), "nothing was written through it");
     struct exec_ended ended = {.run_id = l->spec.run_id,
                                .attempt = l->spec.attempt,
                                .how = how_it_ended(l),
@@ -151,6 +168,10 @@ static void finish(struct lead *l)
     explain(l, &ended, reason, sizeof reason);
     ended.reason = str_from(reason);
     spool_fini(&l->spool);
+    if (l->begun_at >= 0) {
+        const struct exec_message begun = beginning(l);
+        put(l, &begun);
+    }
     l->leader = 0;
     arena_reset(&l->arena);
     tell(l, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
@@ -218,6 +239,10 @@ static void keep_time(struct lead *l)
     const int64_t now = sys_mono_ms();
     if (!l->leader)
         return;
+    if (l->begun_at >= 0 && now >= l->begun_at) {
+        const struct exec_message begun = beginning(l);
+        tell(l, &begun);
+    }
     if (l->deadline_at >= 0 && now >= l->deadline_at)
         stop(l, EXEC_DEADLINE);
     if ((l->kill_at >= 0 && now >= l->kill_at) || (l->again_at >= 0 && now >= l->again_at))
@@ -286,13 +311,13 @@ static void start(struct lead *l, const struct exec_spawn *spec)
     l->looks = 0;
     l->out_fd = begin.out;
     l->log_fd = begin.log;
+    l->held[0] = begin.held[0];
+    l->held[1] = begin.held[1];
+    l->begun_at = later(sys_mono_ms(), BEGUN_MS);
     l->deadline_at = spec->deadline_ms ? later(sys_mono_ms(), spec->deadline_ms) : -1;
     l->kill_at = l->again_at = -1;
     spool_init(&l->spool, LEAD_PLACE_FD, spec->run_id, spec->attempt);
     spool_limit(&l->spool, spec->out_max, spec->log_max);
-    const struct exec_begun begun = {
-        .run_id = spec->run_id, .attempt = spec->attempt, .pid = l->leader};
-    tell(l, &(struct exec_message){.kind = EXEC_BEGUN, .begun = begun});
 }
 
 /* ---- orders ---- */
@@ -347,7 +372,7 @@ static void take_orders(struct lead *l)
 static int wait_ms(const struct lead *l)
 {
     int64_t next = -1;
-    const int64_t times[] = {l->deadline_at, l->kill_at, l->again_at};
+    const int64_t times[] = {l->begun_at, l->deadline_at, l->kill_at, l->again_at};
     if (!l->leader)
         return -1;
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
@@ -391,10 +416,20 @@ static void go_round(struct lead *l)
 
 /* ---- from start to end ---- */
 
+/* What a run has that was not told where to be and what to read. */
+static bool go_where_runs_begin(void)
+{
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const bool fine = nothing >= 0 && dup2(nothing, STDIN_FILENO) == STDIN_FILENO;
+    return fine && chdir("/") == 0;
+}
+
 static bool prepare(struct lead *l, uint64_t files_max)
 {
     struct rlimit files;
     sigset_t set;
+    if (!go_where_runs_begin())
+        return false;
     closefrom(LEAD_PLACE_FD + 1);
     for (int fd = LEAD_LINK_FD; fd <= LEAD_PLACE_FD; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)

@@ -90,7 +90,7 @@ static bool open_input(const char *path, int *out_fd)
     *out_fd = fd;
     if (fstat(fd, &facts) != 0)
         return false;
-    if (S_ISREG(facts.st_mode) || strcmp(path, "/dev/null") == 0)
+    if (S_ISREG(facts.st_mode))
         return true;
     errno = S_ISDIR(facts.st_mode) ? EISDIR : ENOTSUP;
     return false;
@@ -98,12 +98,14 @@ static bool open_input(const char *path, int *out_fd)
 
 static bool open_all(struct arena *a, const struct exec_spawn *spec, struct start *s, char *reason)
 {
-    const char *folder = spec->cwd.len ? str_z(a, spec->cwd) : "/";
-    const char *input = spec->stdin_path.len ? str_z(a, spec->stdin_path) : "/dev/null";
-    s->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (s->folder < 0)
+    /* Without a word about them it has those of its lead, which are "/" and "/dev/null". */
+    const char *folder = spec->cwd.len ? str_z(a, spec->cwd) : NULL;
+    const char *input = spec->stdin_path.len ? str_z(a, spec->stdin_path) : NULL;
+    if (folder)
+        s->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder && s->folder < 0)
         return fail(reason, "cannot enter \"%s\"", folder);
-    if (!open_input(input, &s->input))
+    if (input && !open_input(input, &s->input))
         return fail(reason, "cannot read \"%s\"", input);
     if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->log, O_CLOEXEC) != 0)
         return fail(reason, "no pipe for its output");
@@ -136,10 +138,12 @@ static int spawn(const struct start *s, const char *program, char *const *argv, 
     posix_spawnattr_t attributes;
     sigset_t all, none;
     must(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attributes) == 0);
-    must(posix_spawn_file_actions_adddup2(&actions, s->input, 0) == 0 &&
-         posix_spawn_file_actions_adddup2(&actions, s->out[1], 1) == 0 &&
-         posix_spawn_file_actions_adddup2(&actions, s->log[1], 2) == 0 &&
-         posix_spawn_file_actions_addfchdir_np(&actions, s->folder) == 0);
+    must(posix_spawn_file_actions_adddup2(&actions, s->out[1], 1) == 0 &&
+         posix_spawn_file_actions_adddup2(&actions, s->log[1], 2) == 0);
+    if (s->input >= 0)
+        must(posix_spawn_file_actions_adddup2(&actions, s->input, 0) == 0);
+    if (s->folder >= 0)
+        must(posix_spawn_file_actions_addfchdir_np(&actions, s->folder) == 0);
     sigfillset(&all);
     sigemptyset(&none);
     must(posix_spawnattr_setsigdefault(&attributes, &all) == 0 &&
@@ -171,7 +175,9 @@ bool lead_spawn(struct arena *a, const struct exec_spawn *spec, const char *toke
     }
     out_start->out = s.out[0];
     out_start->log = s.log[0];
-    s.out[0] = s.log[0] = -1;
+    out_start->held[0] = s.out[1];
+    out_start->held[1] = s.log[1];
+    s.out[0] = s.out[1] = s.log[0] = s.log[1] = -1;
     close_all(&s);
     return true;
 }

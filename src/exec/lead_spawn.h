@@ -16,6 +16,7 @@ struct lead_start {
     pid_t pid;
     int out; /* the ends we read from; non-blocking */
     int log;
+    int held[2]; /* the other ends: as long as they are open, nobody is told of an end of file */
     char reason[EXEC_REASON_MAX + 1]; /* why there is no process */
 };
 

@@ -321,7 +321,8 @@ void spool_remove(int place_fd, int64_t run_id, uint32_t attempt)
 {
     char name[NAME_SIZE];
     name_of(name, run_id, attempt, "out");
-    ignore(unlinkat(place_fd, name, 0), "most runs write nothing; leftovers go at the next start");
+    ignore(unlinkat(place_fd, name, 0),
+           "some write only one of them; leftovers go at the next start");
     name_of(name, run_id, attempt, "log");
     ignore(unlinkat(place_fd, name, 0), "as above");
 }

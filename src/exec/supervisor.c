@@ -114,6 +114,7 @@ static void go_round(struct supervisor *s)
     for (;;) {
         const int64_t now = sys_mono_ms();
         int64_t next = tick(s, now);
+        next = sooner(next, visitors_tell(s, now));
         const int64_t leave = leave_at(s, now);
         if (leave >= 0 && leave <= now)
             return;

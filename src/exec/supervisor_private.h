@@ -47,7 +47,9 @@ struct supervisor {
     int64_t alone_since; /* -1: not alone */
     int64_t stop_at;     /* -1: not stopping */
     bool has_killed;
-    int64_t save_at; /* -1: every end is written */
+    int64_t save_at;       /* -1: every end is written */
+    uint32_t ends_waiting; /* said, not sent */
+    int64_t tell_at;       /* when the first of them must go */
 };
 
 void supervisor_watch(const struct supervisor *s, int fd, void *key, int operation,
@@ -59,5 +61,7 @@ void supervisor_told(void *self, const struct exec_message *message);
 void visitors_let_in(struct supervisor *s);
 /* An event for one of them; a key that is none of theirs is fine. */
 void visitors_ready(struct supervisor *s, void *key, uint32_t events);
+/* The round is over: what was said in it is sent, now or, when that comes back, at that time. */
+int64_t visitors_tell(struct supervisor *s, int64_t now);
 void visitors_forget_gone(struct supervisor *s);
 void visitors_dismiss_all(struct supervisor *s);

@@ -13,7 +13,11 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-enum { VISITORS_MAX = 64 };
+enum {
+    VISITORS_MAX = 64,
+    ENDS_TOGETHER = 4, /* told in one go, when so many are near */
+    END_WAITS_MS = 1,
+};
 
 /* ---- speaking ---- */
 
@@ -41,13 +45,12 @@ static void flush(const struct supervisor *s, struct visitor *v)
     v->is_watched_for_room = wanted;
 }
 
-static void say(const struct supervisor *s, struct visitor *v, const struct exec_message *m)
+/* It goes at the end of the round, with what else is said in it. */
+static void say(struct visitor *v, const struct exec_message *m)
 {
     if (v->link.fd < 0 || v->is_deaf)
         return;
-    if (link_put(&v->link, m) == OK)
-        flush(s, v);
-    else
+    if (link_put(&v->link, m) != OK)
         dismiss(v); /* it does not read; it may come again and ask */
 }
 
@@ -56,14 +59,14 @@ static void say_to_all(struct supervisor *s, const struct exec_message *m)
 {
     for (struct visitor *v = s->visitors; v; v = v->next)
         if (v->is_daemon && v->epoch >= exec_journal_epoch(s->journal))
-            say(s, v, m);
+            say(v, m);
 }
 
-static void say_not_known(struct supervisor *s, struct visitor *v, struct exec_run run, bool begun)
+static void say_not_known(struct visitor *v, struct exec_run run, bool begun)
 {
     const struct exec_not_known not_known = {
         .run_id = run.run_id, .attempt = run.attempt, .begun = begun};
-    say(s, v, &(struct exec_message){.kind = EXEC_NOT_KNOWN, .not_known = not_known});
+    say(v, &(struct exec_message){.kind = EXEC_NOT_KNOWN, .not_known = not_known});
 }
 
 /* What is known of a run; false when nothing is. */
@@ -72,9 +75,9 @@ static bool say_known(struct supervisor *s, struct visitor *v, struct exec_run r
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
     if (!e)
         return false;
-    say(s, v, &(struct exec_message){.kind = EXEC_BEGUN, .begun = e->begun});
+    say(v, &(struct exec_message){.kind = EXEC_BEGUN, .begun = e->begun});
     if (e->is_ended)
-        say(s, v, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended});
+        say(v, &(struct exec_message){.kind = EXEC_ENDED, .ended = e->ended});
     return true;
 }
 
@@ -91,6 +94,8 @@ static void take_end(struct supervisor *s, const struct exec_message *m)
         s->save_at = sys_mono_ms() + SUPERVISOR_SAVE_MS;
     }
     say_to_all(s, m);
+    if (s->ends_waiting++ == 0)
+        s->tell_at = sys_mono_ms() + END_WAITS_MS;
 }
 
 void supervisor_told(void *self, const struct exec_message *m)
@@ -107,8 +112,8 @@ void supervisor_told(void *self, const struct exec_message *m)
 /* ---- orders ---- */
 
 /* There was no process and there is no entry: it may be ordered again. */
-static void say_not_begun(struct supervisor *s, struct visitor *v, const struct exec_spawn *spec,
-                          const char *what, int number)
+static void say_not_begun(struct visitor *v, const struct exec_spawn *spec, const char *what,
+                          int number)
 {
     char reason[EXEC_REASON_MAX];
     snprintf(reason, sizeof reason, "%s: %s", what, strerror(number));
@@ -116,14 +121,14 @@ static void say_not_begun(struct supervisor *s, struct visitor *v, const struct 
                                      .attempt = spec->attempt,
                                      .how = EXEC_NOT_STARTED,
                                      .reason = str_from(reason)};
-    say(s, v, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
+    say(v, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
 static void begin(struct supervisor *s, struct visitor *v, const struct exec_spawn *spec)
 {
     if (exec_journal_raise(s->journal, spec->epoch) != OK ||
         exec_journal_begin(s->journal, spec->run_id, spec->attempt) != OK) {
-        say_not_begun(s, v, spec, "the journal of halligan-exec takes no more", errno);
+        say_not_begun(v, spec, "the journal of halligan-exec takes no more", errno);
         return;
     }
     if (children_start(s->children, spec) == OK)
@@ -142,14 +147,14 @@ static void spawn(struct supervisor *s, struct visitor *v, const struct exec_spa
     const struct exec_run run = {.run_id = spec->run_id, .attempt = spec->attempt};
     const int64_t epoch = exec_journal_epoch(s->journal);
     if (spec->epoch < epoch) {
-        say_not_known(s, v, run, false);
-        say(s, v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
+        say_not_known(v, run, false);
+        say(v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
         return;
     }
     if (say_known(s, v, run))
         return;
     if (s->stop_at >= 0)
-        say_not_known(s, v, run, false);
+        say_not_known(v, run, false);
     else
         begin(s, v, spec);
 }
@@ -160,12 +165,21 @@ static void cancel(struct supervisor *s, struct visitor *v, struct exec_run run)
     if (e && !e->is_ended)
         children_cancel(s->children, run.run_id, run.attempt);
     else if (!say_known(s, v, run))
-        say_not_known(s, v, run, !exec_journal_is_of_this_boot(s->journal));
+        say_not_known(v, run, !exec_journal_is_of_this_boot(s->journal));
+}
+
+/* Most runs write nothing. Of one whose lead died nobody knows. */
+static bool may_have_written(const struct exec_ended *end)
+{
+    return end->how == EXEC_DIED_WITH_SUPERVISOR || end->out_size || end->out_dropped ||
+           end->log_size || end->log_dropped;
 }
 
 static void forget(struct supervisor *s, struct exec_run run)
 {
-    if (exec_journal_forget(s->journal, run.run_id, run.attempt))
+    const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
+    const bool has_files = e && may_have_written(&e->ended);
+    if (exec_journal_forget(s->journal, run.run_id, run.attempt) && has_files)
         spool_remove(s->place, run.run_id, run.attempt);
 }
 
@@ -186,22 +200,16 @@ static void greet(struct supervisor *s, struct visitor *v, const struct exec_hel
         s->is_superseded = true; /* it cannot use us, and starts one of its own when we are gone */
     if (v->is_daemon && exec_journal_raise(s->journal, hello->epoch) != OK)
         log_say(LOG_WARNING, "the epoch cannot be written to the journal: %s", strerror(errno));
-    say(s, v, &(struct exec_message){.kind = EXEC_WELCOME, .welcome = welcome});
+    say(v, &(struct exec_message){.kind = EXEC_WELCOME, .welcome = welcome});
     if (hello->epoch < epoch)
-        say(s, v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
+        say(v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
 }
-
-struct listing {
-    struct supervisor *supervisor;
-    struct visitor *visitor;
-};
 
 static void say_entry(void *self, const struct exec_entry *e)
 {
-    const struct listing *l = self;
     const struct exec_message ended = {.kind = EXEC_ENDED, .ended = e->ended};
     const struct exec_message begun = {.kind = EXEC_BEGUN, .begun = e->begun};
-    say(l->supervisor, l->visitor, e->is_ended ? &ended : &begun);
+    say(self, e->is_ended ? &ended : &begun);
 }
 
 static void settle(struct supervisor *s)
@@ -223,7 +231,7 @@ static void obey(struct supervisor *s, struct visitor *v, const struct exec_mess
         return;
     case EXEC_QUERY:
         if (!say_known(s, v, m->run))
-            say_not_known(s, v, m->run, !exec_journal_is_of_this_boot(s->journal));
+            say_not_known(v, m->run, !exec_journal_is_of_this_boot(s->journal));
         return;
     case EXEC_FORGET:
         if (current)
@@ -231,7 +239,7 @@ static void obey(struct supervisor *s, struct visitor *v, const struct exec_mess
         return;
     case EXEC_LIST:
         if (current)
-            exec_journal_each(s->journal, &(struct listing){s, v}, say_entry);
+            exec_journal_each(s->journal, v, say_entry);
         return;
     case EXEC_SETTLED:
         if (current)
@@ -293,6 +301,25 @@ void visitors_let_in(struct supervisor *s)
     s->visitors = v;
     s->visitor_count++;
     supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* A daemon makes the ends that it hears of together durable together, and that is most of what a
+ * short run costs. So an end waits a moment for others, as long as enough of them can come. */
+static bool can_wait(const struct supervisor *s, int64_t now)
+{
+    return s->ends_waiting > 0 && s->ends_waiting < ENDS_TOGETHER && now < s->tell_at &&
+           s->ends_waiting + children_count(s->children) >= ENDS_TOGETHER;
+}
+
+int64_t visitors_tell(struct supervisor *s, int64_t now)
+{
+    if (can_wait(s, now))
+        return s->tell_at;
+    s->ends_waiting = 0;
+    for (struct visitor *v = s->visitors; v; v = v->next)
+        if (v->link.fd >= 0 && !v->is_deaf && !v->is_watched_for_room && link_is_waiting(&v->link))
+            flush(s, v);
+    return -1;
 }
 
 void visitors_forget_gone(struct supervisor *s)

@@ -180,6 +180,37 @@ TEST(the_client_starts_the_program_and_orders_keep_their_order)
     end(&s);
 }
 
+TEST(orders_that_find_no_room_wait_for_it_in_their_order)
+{
+    enum { RUNS = 40, LARGE = 100 * 1000 };
+    static char script[LARGE + 1];
+    struct side s;
+    char text[32];
+    begin();
+    open_side(&s, 1);
+    wait_for(&s, "connected;");
+    CHECK(kill((pid_t)s.pid, SIGSTOP) == 0);
+    memset(script, '#', LARGE);
+    memcpy(script, "exit 7 ", 7);
+    for (int64_t run = 1; run <= RUNS; run++)
+        spawn(&s, run, script, 1);
+    exec_client_query(s.client, RUNS, 1);
+    exec_client_query(s.client, RUNS + 1, 1);
+    for (int round = 0; round < 10; round++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    CHECK(kill((pid_t)s.pid, SIGCONT) == 0);
+    snprintf(text, sizeof text, "not known %d.1;", RUNS + 1);
+    wait_for(&s, text);
+    snprintf(text, sizeof text, "begun %d.1;", RUNS);
+    CHECK(strstr(s.diary, text)); /* the first question came after the last order */
+    for (int run = 1; run <= RUNS; run++) {
+        snprintf(text, sizeof text, "exited %d.1 7;", run);
+        wait_for(&s, text);
+    }
+    CHECK(s.connections == 1);
+    end(&s);
+}
+
 TEST(a_run_can_be_cancelled)
 {
     struct side s;

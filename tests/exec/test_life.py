@@ -58,6 +58,20 @@ def test_kill_with_a_hundred_children(supervisor):
         connection.close()
 
 
+def test_a_short_run_is_told_from_its_beginning(supervisor):
+    """However short: who it was comes before how it ended, also when nobody was told meanwhile."""
+    connection = supervisor.connect()
+    connection.spawn(1, "exit 3")
+    first, second = connection.receive(), connection.receive()
+    assert (first.kind, first.run_id, second.kind, second.code) == (BEGUN, 1, ENDED, 3)
+    assert first.pid > 0
+    connection.spawn(2, f"sleep {LONG}")
+    assert connection.receive().kind == BEGUN  # of a long one while it runs
+    connection.of_run(CANCEL, 2)
+    assert connection.wait_end(2).how == CANCELLED
+    connection.close()
+
+
 def test_who_leaves_is_heard_to_the_end(supervisor):
     """It gives orders and hangs up; before they are read there is something that cannot be told it."""
     connection = supervisor.connect()
