@@ -8,7 +8,7 @@
 #include "runner/runner_private.h"
 #include "sys/log.h"
 
-enum { REFUSALS_MAX = 2 };
+enum { REFUSALS_MAX = 2, ANSWER_WAITS_MS = 1 };
 
 void answers_say_begun(struct runner *r, struct run *run)
 {
@@ -75,9 +75,12 @@ static void wait_for_word(struct runner *r, struct run *run)
 /* False: no more is taken for now. */
 static bool say(struct runner *r, struct run *run)
 {
-    if (run->begun_due && submit_begun(r, run) == ERR_LIMIT)
+    /* Of one that has ended meanwhile it goes with the answer. */
+    const bool begun_now = run->begun_due && (run->stage == STAGE_RUNNING || run->answer_due);
+    if (begun_now && submit_begun(r, run) == ERR_LIMIT)
         return false;
-    run->begun_due = false; /* what was not taken is asked for after the next load */
+    if (begun_now)
+        run->begun_due = false; /* what was not taken is asked for after the next load */
     if (!run->answer_due)
         return true;
     const err e = submit_answer(r, run);
@@ -91,9 +94,32 @@ static bool say(struct runner *r, struct run *run)
     return true;
 }
 
+static void wait_is_over(uv_timer_t *timer)
+{
+    struct runner *r = timer->data;
+    r->has_waited = true;
+    r->seams.wake(r->seams.self);
+}
+
+/* A batch costs the store nearly as much for one answer as for ten: those of runs that ended
+ * together go together. */
+static bool waits_for_others(struct runner *r)
+{
+    if (r->concluding == 0 || r->has_waited) {
+        must(uv_timer_stop(&r->gathering) == 0);
+        r->has_waited = false;
+        return false;
+    }
+    if (!uv_is_active((const uv_handle_t *)&r->gathering))
+        must(uv_timer_start(&r->gathering, wait_is_over, ANSWER_WAITS_MS, 0) == 0);
+    return true;
+}
+
 bool answers_hand_over(struct runner *r)
 {
     bool any = false;
+    if (!r->saying.first || waits_for_others(r))
+        return false;
     while (r->saying.first) {
         struct run *run = r->saying.first;
         if (!say(r, run)) {

@@ -18,6 +18,7 @@
 
 enum {
     SPARE_MAX = 8,
+    JOBS_A_THREAD = 4,
     GRACE_MS = 5000,
     SWEEP_MS_MAX = 30 * 1000, /* a node that does not answer keeps nobody longer */
     SWEEP_GRACE_MS = 1000,
@@ -245,9 +246,8 @@ static void sweep_data(struct job *j)
 
 /* ---- threads ---- */
 
-static void work(uv_work_t *request)
+static void do_job(struct job *j)
 {
-    struct job *j = request->data;
     switch (j->kind) {
     case JOB_PREPARE: prepare(j); return;
     case JOB_CONCLUDE: conclude(j); return;
@@ -257,12 +257,16 @@ static void work(uv_work_t *request)
     impossible("a job outside the enum");
 }
 
-static void worked(uv_work_t *request, int status)
+static void work(uv_work_t *request)
 {
-    struct job *j = request->data;
-    struct runner *r = j->runner;
-    (void)status; /* nothing is cancelled */
+    for (struct job *j = request->data; j; j = j->next)
+        do_job(j);
+}
+
+static void take_back(struct runner *r, struct job *j)
+{
     r->job_count--;
+    r->concluding -= j->kind == JOB_CONCLUDE;
     if (j->kind == JOB_SWEEP_DATA) {
         r->is_sweeping = false;
         jobs_drop(r, j);
@@ -271,6 +275,17 @@ static void worked(uv_work_t *request, int status)
         jobs_drop(r, j);
     } else {
         steps_job_done(r, j->run, j);
+    }
+}
+
+static void worked(uv_work_t *request, int status)
+{
+    struct job *j = request->data;
+    struct runner *r = j->runner;
+    (void)status; /* nothing is cancelled */
+    for (struct job *next; j; j = next) {
+        next = j->next;
+        take_back(r, j);
     }
     runner_free_if_idle(r);
 }
@@ -319,10 +334,27 @@ void jobs_free_spare(struct runner *r)
     r->spare_count = 0;
 }
 
+void jobs_send_out(struct runner *r)
+{
+    struct job *first = r->leaving.first;
+    r->leaving = (struct job_line){0};
+    if (first)
+        must(uv_queue_work(r->setup.loop, &first->work, work, worked) == 0);
+}
+
+/* Waking a thread costs more than a small job: a few that come together go to one. */
 static void queue(struct runner *r, struct job *j)
 {
+    struct job_line *line = &r->leaving;
     r->job_count++;
-    must(uv_queue_work(r->setup.loop, &j->work, work, worked) == 0);
+    r->concluding += j->kind == JOB_CONCLUDE;
+    if (line->last)
+        line->last->next = j;
+    else
+        line->first = j;
+    line->last = j;
+    if (++line->count == JOBS_A_THREAD)
+        jobs_send_out(r);
 }
 
 struct jig_work jobs_work(const struct runner *r, const struct run *run, struct arena *a)
@@ -373,7 +405,9 @@ void jobs_sweep_data(struct runner *r)
     struct job *j = take_spare(r);
     r->is_sweeping = true;
     j->kind = JOB_SWEEP_DATA;
+    jobs_send_out(r); /* it is long: nobody waits behind it */
     queue(r, j);
+    jobs_send_out(r);
 }
 
 /* Both are small: a file, and a directory that is empty. */

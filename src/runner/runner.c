@@ -219,6 +219,7 @@ bool runner_pump(struct runner *r)
         run->is_due = false;
         steps_take(r, run);
     }
+    jobs_send_out(r);
     list(r);
     settle(r);
     return answers_hand_over(r);
@@ -318,6 +319,7 @@ err runner_open(const struct runner_setup *setup, struct runner_seams seams,
     open_timer(r, &r->retry);
     open_timer(r, &r->upkeep);
     open_timer(r, &r->patience);
+    open_timer(r, &r->gathering);
     must(uv_timer_start(&r->upkeep, upkeep_fired, UPKEEP_MS, UPKEEP_MS) == 0);
     uv_unref((uv_handle_t *)&r->upkeep);
     watch_masters(r);
@@ -374,5 +376,6 @@ void runner_close(struct runner *r, bool bye)
     uv_close((uv_handle_t *)&r->retry, handle_closed);
     uv_close((uv_handle_t *)&r->upkeep, handle_closed);
     uv_close((uv_handle_t *)&r->patience, handle_closed);
+    uv_close((uv_handle_t *)&r->gathering, handle_closed);
     uv_close((uv_handle_t *)&r->masters_watch, handle_closed);
 }

@@ -71,7 +71,7 @@ enum job_kind { JOB_PREPARE, JOB_CONCLUDE, JOB_SWEEP_NODE, JOB_SWEEP_DATA };
 
 struct job {
     uv_work_t work;
-    struct job *next; /* spare ones */
+    struct job *next; /* spare ones; or done by the same thread after it */
     struct runner *runner;
     struct run *run; /* NULL: of none */
     enum job_kind kind;
@@ -93,6 +93,11 @@ struct job {
 
 struct run_line {
     struct run *first, *last;
+};
+
+struct job_line {
+    struct job *first, *last;
+    uint32_t count;
 };
 
 enum master_stage {
@@ -137,12 +142,16 @@ struct runner {
 
     struct job *spare;
     uint32_t spare_count;
-    uint32_t job_count; /* in threads */
-    bool is_sweeping;   /* one of them is JOB_SWEEP_DATA */
-    uv_timer_t retry;   /* what did not work is tried again */
+    struct job_line leaving; /* for a thread, at the end of the round */
+    uint32_t job_count;      /* these, and those in threads */
+    uint32_t concluding;     /* of them JOB_CONCLUDE */
+    bool is_sweeping;        /* one of them is JOB_SWEEP_DATA */
+    uv_timer_t retry;        /* what did not work is tried again */
     uv_timer_t upkeep;
     uv_timer_t patience; /* while runs wait for a connection */
     uv_timer_t masters_watch;
+    uv_timer_t gathering; /* while answers wait for others */
+    bool has_waited;      /* and long enough */
     struct master masters[MASTER_ROWS];
     uint64_t crowded_ms; /* until then nobody asks which of them could go */
     uint32_t handles;
@@ -199,6 +208,8 @@ bool answers_hand_over(struct runner *r);
 extern const struct runner_kitchen jobs_of_jigs;
 
 void jobs_begin(struct runner *r, struct run *run, enum job_kind kind);
+/* The round is over: what was begun in it goes to the threads. */
+void jobs_send_out(struct runner *r);
 void jobs_sweep_data(struct runner *r);
 /* What was made for a process that read nothing of it, or is gone. */
 void jobs_remove_made(struct runner *r, struct run *run);
