@@ -114,8 +114,11 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
 
 void exchange_head(struct exchange *x, struct MHD_Response *response, const struct http_answer *a)
 {
-    if (a->content_type)
+    if (a->content_type) {
         add_header(response, "Content-Type", a->content_type);
+        /* What machines wrote is shown as text: no browser may take it for a page. */
+        add_header(response, "X-Content-Type-Options", "nosniff");
+    }
     for (uint32_t i = 0; i < a->header_count; i++)
         add_header(response, a->headers[i].name, str_z(&x->request.arena, a->headers[i].value));
     if (x->server->is_quiet || x->is_closing)

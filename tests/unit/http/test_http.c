@@ -13,6 +13,7 @@ TEST(a_get_is_answered_at_once)
     CHECK(h.status == 200);
     CHECK(str_is(h.body, "GET /nodes/7||yes|loopback|"));
     CHECK(has_text(h.head, "\r\nContent-Type: text/plain\r\n"));
+    CHECK(has_text(h.head, "\r\nX-Content-Type-Options: nosniff\r\n"));
     CHECK(!has_text(h.head, "Connection: close"));
     hang_up(&t);
     world_close(w);
