@@ -9,6 +9,7 @@
 #include "api/metrics.h"
 #include "api/origin.h"
 #include "api/params.h"
+#include "api/refusals.h"
 #include "api/reply.h"
 #include "api/route.h"
 #include "core/core.h"
@@ -29,6 +30,7 @@ struct api {
     struct flows flows;
     uint64_t reloads; /* of the core */
     struct request_counts counts;
+    struct refusals refusals;
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords)
@@ -45,6 +47,11 @@ struct api *api_new(struct api_engine engine, struct passwords *passwords)
 const struct api_engine *call_engine(const struct call *call)
 {
     return &call->api->engine;
+}
+
+const struct refusals *call_refusals(const struct call *call)
+{
+    return &call->api->refusals;
 }
 
 struct request_counts *call_counts(const struct call *call)
@@ -498,7 +505,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
     if (outcome->verdict == VERDICT_DONE)
         call->finish(call, outcome->id);
     else
-        reply_problems(call, outcome->problems);
+        refusals_reply(&api->refusals, call, outcome->problems);
     call_answer(call);
 }
 

@@ -21,6 +21,7 @@
 struct call;
 struct door;
 struct flow;
+struct refusals;
 struct resource;
 struct route;
 
@@ -151,6 +152,7 @@ int64_t call_now_ms(const struct call *call); /* wall clock */
 int64_t call_take_number(struct call *call);
 void call_drop_number(struct call *call);
 struct request_counts *call_counts(const struct call *call);
+const struct refusals *call_refusals(const struct call *call);
 /* It was answered, with the status of its reply. */
 void call_note(const struct call *call);
 void call_wait(struct call *call, enum call_wait what);

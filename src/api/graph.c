@@ -1,6 +1,7 @@
 #include "api/graph.h"
 
 #include "api/members.h"
+#include "api/refusals.h"
 #include "api/reply.h"
 #include "api/route.h"
 
@@ -70,7 +71,7 @@ static void put_cause(struct call *call, const struct cause *cause, struct buf *
     member_optional(&m, "name",
                     object_name(call->core, cause->object, cause->object_id, call->arena));
     member_time(&m, "since", cause->since);
-    member_text(&m, "text", cause->text);
+    member_text(&m, "text", refusals_explain(call_refusals(call), call, cause));
     members_close(&m);
 }
 

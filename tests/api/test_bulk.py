@@ -85,3 +85,25 @@ def test_x20_a_machine_is_alive_only_where_it_is_expected(daemon):
     assert refused.status == 409 and refused.json()["field"] == "boot_generation", refused
     heard = me.put(node, {**stale, "boot_generation": generation, "environment": "local"})
     assert heard.status == 200 and heard.json()["alive"] and heard.json()["bootenv"] == "local"
+
+
+def test_who_asks_why_is_told_what_the_machine_was_refused(daemon):
+    me = daemon.client()
+    name = "mute.bulk.example.com"
+    node = f"nodes/{fresh(me, name, bootenv='sledgehammer')}"
+    assert me.post("node_roles", {"node": name, "role": "base"}).status == 200
+    assert me.put(f"{node}/commit").status == 200
+
+    def why():
+        return me.get(f"{node}/why").json()["chain"][-1]["text"]
+
+    assert why().endswith(" is not alive"), why()
+    assert me.put(f"nodes/{name}", {"alive": True, "environment": "local"}).status == 409
+    refused = " it said that it is, and was refused: the node is to boot sledgehammer, not local"
+    assert refused in why(), why()
+    assert me.put(f"nodes/{name}", {"alive": False, "description": "quiet"}).status == 200
+    assert refused in why(), why()
+    assert me.put(node, {"available": False}).status == 200
+    assert me.put(node, {"alive": True, "environment": "sledgehammer"}).status == 200
+    assert me.put(node, {"alive": False}).status == 200
+    assert why().endswith(" is not alive"), why()  # that was before it was alive

@@ -1,0 +1,59 @@
+#include "api/refusals.h"
+
+#include <string.h>
+
+#include "api/reply.h"
+#include "api/resource.h"
+#include "api/route.h"
+#include "api/times.h"
+
+/* Only a machine speaks of these. */
+static bool is_of_a_machine(const struct problem *problem)
+{
+    return str_eq(problem->field, STR("alive")) || str_eq(problem->field, STR("environment")) ||
+           str_eq(problem->field, STR("boot_generation"));
+}
+
+static int64_t node_of(const struct call *call)
+{
+    struct record record;
+    int64_t id = 0;
+    const struct str key = call->keys[0];
+    if (!str_is_digits(key))
+        return core_find(call->core, TABLE_NODE, key);
+    return str_parse_i64(key, &id) && core_record(call->core, TABLE_NODE, id, &record) ? id : 0;
+}
+
+static void note(struct refusals *refusals, const struct call *call, const struct problem *problem)
+{
+    const bool is_word =
+        call->route->serve == serve_update && call->route->resource == &resource_nodes;
+    if (!is_word || !is_of_a_machine(problem))
+        return;
+    const int64_t id = node_of(call);
+    if (!id)
+        return;
+    struct refusal *row = &refusals->rows[id % REFUSALS_MAX];
+    *row = (struct refusal){.node_id = id, .at_ms = call_now_ms(call)};
+    row->len = problem->text.len < REFUSAL_TEXT_MAX ? problem->text.len : REFUSAL_TEXT_MAX;
+    memcpy(row->text, problem->text.at, row->len);
+}
+
+void refusals_reply(struct refusals *refusals, struct call *call, const struct problem *problems)
+{
+    note(refusals, call, problems);
+    reply_problems(call, problems);
+}
+
+struct str refusals_explain(const struct refusals *refusals, struct call *call,
+                            const struct cause *cause)
+{
+    const struct refusal *row = &refusals->rows[cause->object_id % REFUSALS_MAX];
+    if (cause->code != CAUSE_NOT_ALIVE || cause->object != TABLE_NODE ||
+        row->node_id != cause->object_id || row->at_ms < cause->since)
+        return cause->text;
+    struct buf when = buf_in(call->arena);
+    times_format(&when, row->at_ms);
+    return SAY(call, cause->text, STR("; at "), buf_str(&when),
+               STR(" it said that it is, and was refused: "), (struct str){row->text, row->len});
+}
