@@ -2,16 +2,22 @@
 
 #include <string.h>
 
+#include "api/params.h"
 #include "api/reply.h"
 #include "api/resource.h"
 #include "api/route.h"
 #include "api/times.h"
 
-/* Only a machine speaks of these. */
-static bool is_of_a_machine(const struct problem *problem)
+/* That it is alive, and the answer is about what only a machine speaks of. */
+static bool is_word_of_life(struct call *call, const struct problem *problem)
 {
-    return str_eq(problem->field, STR("alive")) || str_eq(problem->field, STR("environment")) ||
-           str_eq(problem->field, STR("boot_generation"));
+    bool alive = false;
+    const bool is_update =
+        call->route->serve == serve_update && call->route->resource == &resource_nodes;
+    const bool is_of_a_machine = str_eq(problem->field, STR("alive")) ||
+                                 str_eq(problem->field, STR("environment")) ||
+                                 str_eq(problem->field, STR("boot_generation"));
+    return is_update && is_of_a_machine && param_bool(call, "alive", &alive) && alive;
 }
 
 static int64_t node_of(const struct call *call)
@@ -24,19 +30,18 @@ static int64_t node_of(const struct call *call)
     return str_parse_i64(key, &id) && core_record(call->core, TABLE_NODE, id, &record) ? id : 0;
 }
 
-static void note(struct refusals *refusals, const struct call *call, const struct problem *problem)
+static void note(struct refusals *refusals, struct call *call, const struct problem *problem)
 {
-    const bool is_word =
-        call->route->serve == serve_update && call->route->resource == &resource_nodes;
-    if (!is_word || !is_of_a_machine(problem))
+    if (!is_word_of_life(call, problem))
         return;
     const int64_t id = node_of(call);
     if (!id)
         return;
     struct refusal *row = &refusals->rows[id % REFUSALS_MAX];
     *row = (struct refusal){.node_id = id, .at_ms = call_now_ms(call)};
-    row->len = problem->text.len < REFUSAL_TEXT_MAX ? problem->text.len : REFUSAL_TEXT_MAX;
-    memcpy(row->text, problem->text.at, row->len);
+    const struct str text = str_clip(problem->text, REFUSAL_TEXT_MAX);
+    row->len = text.len;
+    memcpy(row->text, text.at, text.len);
 }
 
 void refusals_reply(struct refusals *refusals, struct call *call, const struct problem *problems)

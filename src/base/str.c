@@ -82,6 +82,13 @@ struct str str_slice(struct str s, uint32_t from, uint32_t to)
     return (struct str){s.at + from, to - from};
 }
 
+struct str str_clip(struct str s, uint32_t max)
+{
+    while (max > 0 && max < s.len && ((unsigned char)s.at[max] & 0xc0) == 0x80)
+        max--;
+    return str_slice(s, 0, max);
+}
+
 struct str str_copy(struct arena *a, struct str s)
 {
     char *copy = arena_alloc(a, s.len);

@@ -32,6 +32,8 @@ bool str_ends(struct str s, struct str suffix);
 uint32_t str_find(struct str s, char c, uint32_t from);
 /* The part [from, to); bounds are clamped. */
 struct str str_slice(struct str s, uint32_t from, uint32_t to);
+/* Its first `max` bytes, or a few less: not in the middle of a character of UTF-8. */
+struct str str_clip(struct str s, uint32_t max);
 struct str str_copy(struct arena *a, struct str s);
 /* ASCII only: A-Z become a-z, all else stays. Copies into the arena. */
 struct str str_lower(struct arena *a, struct str s);

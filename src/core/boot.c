@@ -218,14 +218,6 @@ void outbox_power_once(struct core *c, node_ix n, struct str action)
 
 enum { STATUS_TEXT_MAX = 2000 };
 
-static struct str clip(struct str text)
-{
-    uint32_t len = text.len < STATUS_TEXT_MAX ? text.len : STATUS_TEXT_MAX;
-    while (len && len < text.len && ((unsigned char)text.at[len] & 0xc0) == 0x80)
-        len--; /* not in the middle of a character */
-    return str_slice(text, 0, len);
-}
-
 void node_set_status(struct core *c, node_ix n, struct str status)
 {
     if (!str_eq(text_of(c, node_at(c, n)->status), status))
@@ -312,7 +304,8 @@ void boot_power_done(struct core *c, outbox_ix ix, bool failed, struct str text)
     outbox_remove(c, ix);
     if (n.v && failed)
         node_set_status(c, n,
-                        SAY(c, action, STR(" failed"), text.len ? STR(": ") : STR(""), clip(text)));
+                        SAY(c, action, STR(" failed"), text.len ? STR(": ") : STR(""),
+                            str_clip(text, STATUS_TEXT_MAX)));
     else if (n.v && switches(action) && node_at(c, n)->status) {
         /* What stopped it was its power. A script that asked for nothing more still does. */
         node_set_status(c, n, STR(""));

@@ -95,7 +95,7 @@ static void tell_not_started(struct lead *l, const char *reason)
 
 static char piece[PIECE_SIZE];
 
-/* At most `pieces`; closes the pipe at its end. */
+/* At most `pieces`. There is no end of file while the other end is held; an error is one. */
 static void drain(struct lead *l, int *fd, int pieces)
 {
     for (int i = 0; i < pieces && *fd >= 0; i++) {
@@ -416,21 +416,13 @@ static void go_round(struct lead *l)
 
 /* ---- from start to end ---- */
 
-/* What a run has that was not told where to be and what to read. */
-static bool go_where_runs_begin(void)
-{
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const bool fine = nothing >= 0 && dup2(nothing, STDIN_FILENO) == STDIN_FILENO;
-    return fine && chdir("/") == 0;
-}
-
 static bool prepare(struct lead *l, uint64_t files_max)
 {
     struct rlimit files;
     sigset_t set;
-    if (!go_where_runs_begin())
-        return false;
     closefrom(LEAD_PLACE_FD + 1);
+    if (chdir("/") != 0) /* where a run begins that was not told where */
+        return false;
     for (int fd = LEAD_LINK_FD; fd <= LEAD_PLACE_FD; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
             return false;

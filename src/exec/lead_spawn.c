@@ -98,7 +98,6 @@ static bool open_input(const char *path, int *out_fd)
 
 static bool open_all(struct arena *a, const struct exec_spawn *spec, struct start *s, char *reason)
 {
-    /* Without a word about them it has those of its lead, which are "/" and "/dev/null". */
     const char *folder = spec->cwd.len ? str_z(a, spec->cwd) : NULL;
     const char *input = spec->stdin_path.len ? str_z(a, spec->stdin_path) : NULL;
     if (folder)
@@ -140,8 +139,12 @@ static int spawn(const struct start *s, const char *program, char *const *argv, 
     must(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attributes) == 0);
     must(posix_spawn_file_actions_adddup2(&actions, s->out[1], 1) == 0 &&
          posix_spawn_file_actions_adddup2(&actions, s->log[1], 2) == 0);
+    /* Opened there, not here for all runs: whoever locks what it reads locks nobody else out. */
     if (s->input >= 0)
         must(posix_spawn_file_actions_adddup2(&actions, s->input, 0) == 0);
+    else
+        must(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0);
+    /* Otherwise it begins where its lead is. */
     if (s->folder >= 0)
         must(posix_spawn_file_actions_addfchdir_np(&actions, s->folder) == 0);
     sigfillset(&all);

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "exec/protocol.h"
 
-/* Somebody who lets more than this wait does not read at all. */
+/* So much never waits for somebody who reads: it is more than all runs of a journal together. */
 #define LINK_WAITING_MAX (16u << 20)
 
 struct link_bytes {
@@ -43,5 +43,5 @@ NODISCARD err link_take(struct link *l, struct exec_message *out_message);
 NODISCARD err link_put(struct link *l, const struct exec_message *message);
 /* Write as much as the other side takes. ERR_UNAVAILABLE: it is gone. */
 NODISCARD err link_flush(struct link *l);
-/* Is there something that link_flush could not write? */
+/* Is there something that is not written yet? */
 bool link_is_waiting(const struct link *l);

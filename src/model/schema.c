@@ -78,15 +78,10 @@ static void put_cut(struct buf *b, struct str s)
 {
     if (b->len > VIOLATION_LEN)
         return;
-    uint32_t room = VIOLATION_LEN - b->len;
-    if (s.len <= room) {
-        buf_put_str(b, s);
-        return;
-    }
-    while (room > 0 && ((unsigned char)s.at[room] & 0xc0) == 0x80)
-        room--;
-    buf_put(b, s.at, room);
-    buf_put_z(b, "....");
+    const struct str part = str_clip(s, VIOLATION_LEN - b->len);
+    buf_put_str(b, part);
+    if (part.len < s.len)
+        buf_put_z(b, "....");
 }
 
 static struct str place_format(struct arena *a, const struct place *at)

@@ -75,8 +75,9 @@ static void wait_for_word(struct runner *r, struct run *run)
 /* False: no more is taken for now. */
 static bool say(struct runner *r, struct run *run)
 {
-    /* Of one that has ended meanwhile it goes with the answer. */
-    const bool begun_now = run->begun_due && (run->stage == STAGE_RUNNING || run->answer_due);
+    /* Of one that has ended meanwhile it goes with the answer, if that is near. */
+    const bool is_near = run->stage == STAGE_ENDED || run->stage == STAGE_CONCLUDING;
+    const bool begun_now = run->begun_due && !is_near;
     if (begun_now && submit_begun(r, run) == ERR_LIMIT)
         return false;
     if (begun_now)

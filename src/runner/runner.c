@@ -44,6 +44,8 @@ static void say_again(struct runner *r, struct run *run, bool begun)
     run->store_begun = begun;
     if (!begun && run->pid && run->stage != STAGE_ANSWERED)
         answers_say_begun(r, run);
+    else if (!begun && run->pid)
+        run->begun_due = true; /* with the answer, should that be given again */
     steps_retry(r, run);
     note(r, run);
 }

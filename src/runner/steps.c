@@ -140,6 +140,8 @@ static void close_off(struct runner *r, struct run *run)
     if (has_facts && may_have_left_work(run)) {
         run->stage = STAGE_SWEEPING;
         jobs_begin(r, run, JOB_SWEEP_NODE);
+        if (run->begun_due)
+            runs_set_saying(r, run); /* its answer is not near */
     } else {
         run->stage = STAGE_CONCLUDING;
         jobs_begin(r, run, JOB_CONCLUDE);

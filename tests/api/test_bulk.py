@@ -102,7 +102,12 @@ def test_who_asks_why_is_told_what_the_machine_was_refused(daemon):
     refused = " it said that it is, and was refused: the node is to boot sledgehammer, not local"
     assert refused in why(), why()
     assert me.put(f"nodes/{name}", {"alive": False, "description": "quiet"}).status == 200
+    assert me.put(node, {"boot_generation": 99}).status == 409  # it said nothing of its life
     assert refused in why(), why()
+    for start in ("", "a", "ab", "abc"):  # wherever it is cut, it is cut between characters
+        long = start + "\N{HAMMER}\N{SNOWMAN}\N{LATIN SMALL LETTER E WITH ACUTE}" * 100
+        assert me.put(node, {"alive": True, "environment": long}).status == 409
+        assert "was refused: the node is to boot sledgehammer, not " + start in why(), why()
     assert me.put(node, {"available": False}).status == 200
     assert me.put(node, {"alive": True, "environment": "sledgehammer"}).status == 200
     assert me.put(node, {"alive": False}).status == 200

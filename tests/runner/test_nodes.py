@@ -51,6 +51,20 @@ def test_a_connection_that_breaks_by_itself_is_swept(place):
     assert LEFT not in place.said()
 
 
+def test_that_a_run_had_begun_does_not_wait_for_the_sweep(place):
+    """Whoever loads the store in between must not take it for one that never ran."""
+    toy = place.toy()
+    toy.facts(address="192.0.2.1")
+    go = place.path("go")
+    toy.start(1, "exit 255", stop=f"{swept(place)}; until [ -e {go} ]; do sleep 0.01; done")
+    eventually(lambda: place.entries() == ["swept"], "its node is being swept")
+    toy.wait(said="begun", run=1)
+    assert not toy.find(said="done", run=1)
+    open(go, "w").close()
+    toy.done(1)
+    toy.wait_quiet()
+
+
 def test_what_could_not_be_ended_on_a_node_is_said(place):
     toy = place.toy()
     toy.facts(address="192.0.2.1")

@@ -73,6 +73,15 @@ TEST(find_gives_the_first_at_or_after_from)
     CHECK(str_find(nowhere, 'x', 0) == 0);
 }
 
+TEST(clip_keeps_characters_whole)
+{
+    const struct str s = STR("a\xc3\xa9\xe2\x98\x83z"); /* 1, 2, 3 and 1 bytes */
+    const uint32_t lens[] = {0, 1, 1, 3, 3, 3, 6, 7, 7};
+    for (uint32_t max = 0; max < sizeof lens / sizeof *lens; max++)
+        CHECK(str_clip(s, max).len == lens[max]);
+    CHECK(str_clip(s, UINT32_MAX).len == s.len && str_clip(STR(""), 5).len == 0);
+}
+
 TEST(slice_clamps_its_bounds)
 {
     struct str s = STR("hello");
