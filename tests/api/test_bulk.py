@@ -90,9 +90,10 @@ def test_x20_a_machine_is_alive_only_where_it_is_expected(daemon):
 def test_who_asks_why_is_told_what_the_machine_was_refused(daemon):
     me = daemon.client()
     name = "mute.bulk.example.com"
-    node = f"nodes/{fresh(me, name, bootenv='sledgehammer')}"
-    assert me.post("node_roles", {"node": name, "role": "base"}).status == 200
-    assert me.put(f"{node}/commit").status == 200
+    assert me.post("deployments", {"name": "mute"}).status == 200
+    node = f"nodes/{fresh(me, name, bootenv='sledgehammer', deployment='mute')}"
+    assert me.post("node_roles", {"node": name, "role": "base", "deployment": "mute"}).status == 200
+    assert me.put("deployments/mute/commit").status == 200
 
     def why():
         return me.get(f"{node}/why").json()["chain"][-1]["text"]
