@@ -55,6 +55,7 @@ static void raw(struct page *p, const char *name, const char *json)
 
 /* ---- shapes ---- */
 
+/* NULL: put_states() says it. */
 static const char *schema_of(enum shape_kind kind)
 {
     switch (kind) {
@@ -72,11 +73,7 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_ACTIONS: return "{\"type\":\"object\"}";
     case SHAPE_TIME: return "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}";
     case SHAPE_NODEROLE_STATE:
-        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3,4],\"x-names\":[\"error\","
-               "\"active\",\"todo\",\"transition\",\"blocked\",\"proposed\"]}";
-    case SHAPE_DEPLOYMENT_STATE:
-        return "{\"type\":\"integer\",\"enum\":[-1,0,1,2],\"x-names\":[\"error\",\"proposed\","
-               "\"committed\",\"active\"]}";
+    case SHAPE_DEPLOYMENT_STATE: return NULL;
     case SHAPE_SNAPSHOT_STATE:
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "
                "committed, active, error\"}";
@@ -92,13 +89,39 @@ static const char *schema_of(enum shape_kind kind)
     impossible("a kind of field outside the enum");
 }
 
+/* Numbers from -1 on, and what each is called. */
+static void put_states(struct page *p, const char *name, enum shape_kind kind)
+{
+    begin(p, name);
+    text(p, "type", "integer");
+    key(p, STR("enum"));
+    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+        buf_put_c(&p->b, i < 0 ? '[' : ',');
+        buf_put_i64(&p->b, i);
+    }
+    buf_put_c(&p->b, ']');
+    key(p, STR("x-names"));
+    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+        buf_put_c(&p->b, i < 0 ? '[' : ',');
+        json_write_string(&p->b, str_from(shape_state_name(kind, i)));
+    }
+    buf_put_c(&p->b, ']');
+    end(p);
+}
+
 static void put_shape(struct page *p, const struct shape *shape)
 {
     begin(p, shape->type);
     text(p, "type", "object");
     begin(p, "properties");
-    for (uint32_t i = 0; i < shape->count; i++)
-        raw(p, shape->fields[i].name, schema_of(shape->fields[i].kind));
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const struct shape_field *field = &shape->fields[i];
+        const char *schema = schema_of(field->kind);
+        if (schema)
+            raw(p, field->name, schema);
+        else
+            put_states(p, field->name, field->kind);
+    }
     if (shape->tail)
         raw(p, shape->tail->name, "{}");
     end(p);

@@ -20,25 +20,14 @@ static bool is_word_of_life(struct call *call, const struct problem *problem)
     return is_update && is_of_a_machine && param_bool(call, "alive", &alive) && alive;
 }
 
-static int64_t node_of(const struct call *call)
-{
-    struct record record;
-    int64_t id = 0;
-    const struct str key = call->keys[0];
-    if (!str_is_digits(key))
-        return core_find(call->core, TABLE_NODE, key);
-    return str_parse_i64(key, &id) && core_record(call->core, TABLE_NODE, id, &record) ? id : 0;
-}
-
 static void note(struct refusals *refusals, struct call *call, const struct problem *problem)
 {
-    if (!is_word_of_life(call, problem))
+    struct record node;
+    if (!is_word_of_life(call, problem) ||
+        !resource_find(call, &resource_nodes, call->keys[0], &node))
         return;
-    const int64_t id = node_of(call);
-    if (!id)
-        return;
-    struct refusal *row = &refusals->rows[id % REFUSALS_MAX];
-    *row = (struct refusal){.node_id = id, .at_ms = call_now_ms(call)};
+    struct refusal *row = &refusals->rows[node.id % REFUSALS_MAX];
+    *row = (struct refusal){.node_id = node.id, .at_ms = call_now_ms(call)};
     const struct str text = str_clip(problem->text, REFUSAL_TEXT_MAX);
     row->len = text.len;
     memcpy(row->text, text.at, text.len);
