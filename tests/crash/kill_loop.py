@@ -21,7 +21,7 @@ OPERATORS = ("ann", "bob", "cat", "dan")
 KILLS_PER_WORLD = 200
 SETTLE_EVERY = 20
 IN_FLIGHT_FLOOR = 0.8  # DECISIONS D26
-START_KILLS = 0.1
+START_EVERY = 10
 WORK_S = 0.03  # the longest that operators may work before a kill
 
 
@@ -125,7 +125,7 @@ class Loop:
         self.kills_in_flight += lost > 0
 
     def one_kill(self):
-        if self.chance.random() < START_KILLS:
+        if self.kills % START_EVERY == START_EVERY - 1:
             self.kill_while_starting()
         else:
             self.start_until_ready()
