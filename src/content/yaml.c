@@ -368,7 +368,9 @@ static void read_events(struct reader *r, struct str text)
 {
     bool more = true;
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r->parser, (const unsigned char *)text.at, text.len);
+    /* libyaml asserts that there is a pointer, also to no bytes. */
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)(text.len ? text.at : ""),
+                                 text.len);
     while (more) {
         yaml_event_t event;
         if (!yaml_parser_parse(&r->parser, &event)) {

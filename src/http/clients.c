@@ -78,7 +78,8 @@ bool clients_have_room(const struct http_server *s, const struct sockaddr *addre
 struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address)
 {
     struct client *c = s->free_clients;
-    must(c && fd >= 0);
+    if (!c || fd < 0)
+        return NULL;
     s->free_clients = c->next_free;
     *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms()};
     c->address = address_of(address);
@@ -146,24 +147,31 @@ static bool linger_begin(struct http_server *s, struct client *c)
         free(l);
         return false;
     }
+    l->poll.data = l;
+    if (uv_poll_start(&l->poll, UV_READABLE, on_linger) != 0) {
+        uv_close((uv_handle_t *)&l->poll, on_linger_closed);
+        ignore(close(fd), "the connection goes with the other descriptor");
+        return false;
+    }
     ignore(shutdown(fd, SHUT_WR), "the client may be gone already");
     const uint64_t bodies = 2 * (uint64_t)s->body_max;
     l->left = bodies > HTTP_LINGER_BYTES ? bodies : HTTP_LINGER_BYTES;
     l->server = s;
     l->client = c;
-    l->poll.data = l;
     c->fd = fd;
     c->linger = l;
     client_progress(c);
-    must(uv_poll_start(&l->poll, UV_READABLE, on_linger) == 0);
     return true;
 }
 
 void clients_fini(struct http_server *s)
 {
-    for (uint32_t i = 0; s->clients && i < s->connections_max; i++)
+    for (uint32_t i = 0; s->clients && i < s->connections_max; i++) {
+        if (s->clients[i].exchange)
+            exchange_detach(s->clients[i].exchange);
         if (s->clients[i].linger)
             linger_end(s->clients[i].linger);
+    }
     free(s->clients);
     s->clients = NULL;
 }
@@ -188,12 +196,19 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         const union MHD_ConnectionInfo *peer =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        must(socket);
-        *socket_context = client_take(s, socket->connect_fd, peer ? peer->client_addr : NULL);
+        const int fd = socket ? socket->connect_fd : -1;
+        *socket_context = client_take(s, fd, peer ? peer->client_addr : NULL);
+        /* Without a client no request of the connection begins. */
+        if (!*socket_context && fd >= 0)
+            ignore(shutdown(fd, SHUT_RDWR), "the peer may have closed it already");
         return;
     }
     struct client *c = *socket_context;
-    must(c);
+    *socket_context = NULL;
+    if (!c)
+        return;
+    if (c->exchange)
+        exchange_detach(c->exchange);
     if (s->is_closing || !c->lingers || !linger_begin(s, c))
         client_give_back(s, c);
 }

@@ -24,21 +24,30 @@ static struct exchange *exchange_of(struct http_request *request)
     return (struct exchange *)(void *)request;
 }
 
-void *exchange_begin(void *server, const char *target, struct MHD_Connection *connection)
+/* The client of a connection; NULL where libmicrohttpd has none for it. */
+static struct client *client_of(struct MHD_Connection *connection)
 {
-    struct exchange *x = calloc(1, sizeof *x);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (!x || !info) {
-        free(x);
+    return info ? info->socket_context : NULL;
+}
+
+void *exchange_begin(void *server, const char *target, struct MHD_Connection *connection)
+{
+    struct client *c = client_of(connection);
+    if (!c || !target)
         return NULL;
-    }
+    if (c->exchange)
+        exchange_detach(c->exchange);
+    struct exchange *x = calloc(1, sizeof *x);
+    if (!x)
+        return NULL;
     x->server = server;
     x->connection = connection;
-    x->client = info->socket_context;
+    x->client = c;
     x->target = str_copy(&x->request.arena, str_from(target));
     x->target_sent = target;
-    x->client->exchange = x;
+    c->exchange = x;
     x->server->exchange_count++;
     return x;
 }
@@ -60,8 +69,14 @@ static void arena_wipe(const struct arena *a)
         sodium_memzero(c + 1, c->size);
 }
 
+/* While the handler is being called its request stays, whatever happens to the connection: it is
+ * freed when the handler has returned. */
 void exchange_free(struct exchange *x)
 {
+    if (x->is_being_served) {
+        x->is_over = true;
+        return;
+    }
     body_release(x);
     stream_free(x);
     if (x->request.is_secret)
@@ -70,27 +85,49 @@ void exchange_free(struct exchange *x)
     free(x);
 }
 
-void exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
-                  enum MHD_RequestTerminationCode why)
+static void call_gone(struct exchange *x)
 {
-    (void)connection;
-    (void)why;
-    struct http_server *s = server;
-    struct exchange *x = *exchange;
-    *exchange = NULL;
-    if (!x)
-        return;
-    must(x->state != EXCHANGE_HANDED && x->state != EXCHANGE_SUSPENDED);
+    const struct http_handler *handler = &x->server->handler;
+    if (handler->gone && !x->server->is_closing)
+        handler->gone(handler->self, &x->request);
+}
+
+/* A request that the handler still holds outlives its connection: it stays in the list of pending
+ * requests until it is answered, and that answer is dropped. */
+void exchange_detach(struct exchange *x)
+{
+    struct http_server *s = x->server;
+    const bool was_called_gone = x->client->is_gone;
     x->client->is_waiting = false;
     x->client->exchange = NULL;
     client_progress(x->client);
+    s->exchange_count--;
     if (x->state == EXCHANGE_ANSWERED)
         s->answered_count--;
-    s->exchange_count--;
-    if (x->state == EXCHANGE_STREAMING)
+    if (x->state == EXCHANGE_STREAMING) {
         stream_orphan(x);
-    else
+        return;
+    }
+    x->connection = NULL;
+    x->client = NULL;
+    if (x->state != EXCHANGE_HANDED && x->state != EXCHANGE_SUSPENDED)
         exchange_free(x);
+    else if (x->state == EXCHANGE_SUSPENDED && !was_called_gone)
+        call_gone(x);
+}
+
+/* libmicrohttpd does not call this for every request that it began: with two errors in one head it
+ * closes the connection without it. So the exchange is looked up from the connection, here and in
+ * clients_notify(), and whichever is called first ends it. */
+void exchange_end(void *server, struct MHD_Connection *connection, void **exchange,
+                  enum MHD_RequestTerminationCode why)
+{
+    (void)server;
+    (void)why;
+    const struct client *c = client_of(connection);
+    *exchange = NULL;
+    if (c && c->exchange)
+        exchange_detach(c->exchange);
 }
 
 /* --- answers ----------------------------------------------------------------------------------*/
@@ -188,6 +225,11 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
     const bool is_suspended = x->state == EXCHANGE_SUSPENDED;
     must(is_suspended || x->state == EXCHANGE_HANDED);
     exchange_unlist(x);
+    if (!x->connection) {
+        x->state = EXCHANGE_ANSWERED;
+        exchange_free(x);
+        return;
+    }
     queue(x, answer);
     if (is_suspended) {
         MHD_resume_connection(x->connection);
@@ -254,10 +296,14 @@ static enum http_method method_parse(const char *text)
 }
 
 /* A zero byte ends the target for libmicrohttpd, but not for whoever sent it. Between what was
- * read as the target and the version stand only the blank that it overwrote, and more blanks. */
-static bool target_is_whole(const struct exchange *x, const char *version)
+ * read as the target and the version stand only the blank that it overwrote, and more blanks. All
+ * three have to lie in one buffer, in the order of a request line: head_read() has found the
+ * version there. */
+static bool target_is_whole(const struct exchange *x, const char *method, const char *version)
 {
     const char *at = x->target_sent + x->target.len;
+    if (x->target_sent <= method || at >= version)
+        return false;
     for (uint32_t blanks = 0; at + blanks < version; blanks++)
         if (at[blanks] != (blanks == 0 ? '\0' : ' '))
             return false;
@@ -304,9 +350,9 @@ static void body_expected(struct exchange *x, const struct framing *framing)
         exchange_refuse(x, REFUSE_FULL);
 }
 
-static enum refusal read_target(struct exchange *x, const char *version)
+static enum refusal read_target(struct exchange *x, const char *method, const char *version)
 {
-    if (!target_is_whole(x, version))
+    if (!target_is_whole(x, method, version))
         return REFUSE_TEXT;
     const err e = target_parse(&x->request, x->target);
     return e == OK ? REFUSE_NOT : e == ERR_LIMIT ? REFUSE_DEPTH : REFUSE_TEXT;
@@ -331,7 +377,7 @@ static enum MHD_Result headers_here(struct exchange *x, const char *method, cons
     }
     x->has_body = framing.is_chunked || framing.length > 0;
     x->is_closing = framing.is_chunked;
-    x->refusal = read_target(x, version);
+    x->refusal = read_target(x, method, version);
     if (x->has_body && (x->refusal || !is_turned_away(x)))
         body_expected(x, &framing);
     return MHD_YES;
@@ -427,10 +473,17 @@ static enum MHD_Result hand_over(struct exchange *x)
     FAILPOINT(REQUEST);
     x->state = EXCHANGE_HANDED;
     exchange_list(x, &s->pending);
+    x->is_being_served = true;
     s->handler.serve(s->handler.self, &x->request);
-    if (x->state == EXCHANGE_HANDED) {
+    x->is_being_served = false;
+    if (x->is_over) {
+        exchange_free(x);
+    } else if (x->state == EXCHANGE_HANDED) {
         x->state = EXCHANGE_SUSPENDED;
-        MHD_suspend_connection(x->connection);
+        if (x->connection)
+            MHD_suspend_connection(x->connection);
+        else
+            call_gone(x);
     }
     return MHD_YES;
 }
@@ -439,26 +492,28 @@ enum MHD_Result exchange_access(void *server, struct MHD_Connection *connection,
                                 const char *method, const char *version, const char *upload,
                                 size_t *upload_size, void **out_exchange)
 {
-    (void)connection;
     (void)url; /* decoded without a way to tell what was wrong with it */
-    struct exchange *x = *out_exchange;
+    (void)out_exchange;
+    const struct client *c = client_of(connection);
+    struct exchange *x = c ? c->exchange : NULL;
     ((struct http_server *)server)->was_called = true;
-    if (!x)
-        return MHD_NO;
-    if (x->state == EXCHANGE_NEW)
+    if (x && x->state == EXCHANGE_NEW && method && version)
         return headers_here(x, method, version);
-    if (x->state == EXCHANGE_ANSWERED)
-        return MHD_NO; /* there was no memory for the answer */
-    must(x->state == EXCHANGE_READING);
+    /* Closed: a request that did not begin, an answer for which there was no memory, or a call that
+     * does not belong to this state of the request. */
+    if (!x || x->state != EXCHANGE_READING)
+        return MHD_NO;
     if (*upload_size == 0)
         return hand_over(x);
     const size_t size = *upload_size;
     *upload_size = 0;
-    return body_add(x, upload, size);
+    return upload ? body_add(x, upload, size) : MHD_NO;
 }
 
 struct str http_header(const struct http_request *request, const char *name)
 {
     const struct exchange *x = (const struct exchange *)(const void *)request;
+    if (!x->connection)
+        return STR("");
     return str_from(MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name));
 }

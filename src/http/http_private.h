@@ -79,11 +79,13 @@ struct http_stream {
 struct exchange {
     struct http_request request; /* first, so that one is found from the other */
     struct http_server *server;
-    struct MHD_Connection *connection;
-    struct client *client;
+    struct MHD_Connection *connection; /* NULL: it ended before the answer was given */
+    struct client *client;             /* NULL with it */
     enum exchange_state state;
     enum refusal refusal; /* once the request is whole */
     bool is_closing;      /* nothing more on this connection */
+    bool is_being_served; /* the handler is on the stack with it */
+    bool is_over;         /* to be freed when the handler returns */
     struct str target;
     const char *target_sent; /* where libmicrohttpd keeps it */
     bool has_body;
@@ -150,6 +152,8 @@ void exchange_head(struct exchange *x, struct MHD_Response *response, const stru
 bool exchange_queue(struct exchange *x, int status, struct MHD_Response *response);
 void exchange_answered(struct exchange *x);
 void exchange_free(struct exchange *x);
+/* The connection is over, or busy with another request. */
+void exchange_detach(struct exchange *x);
 
 /* stream.c */
 /* The connection is over, and the owner does not know. */

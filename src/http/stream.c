@@ -136,11 +136,15 @@ static ssize_t fall_silent(struct exchange *x)
 }
 
 /* The owner may put, ask again, end the stream, or begin with others, whenever it is told something
- * here; the exchange stays until libmicrohttpd is done with it. */
+ * here; the exchange stays until libmicrohttpd is done with it. It is found through the client,
+ * which stays for as long as the connection. */
 static ssize_t read_some(void *self, uint64_t position, char *into, size_t max)
 {
     (void)position;
-    struct exchange *x = self;
+    const struct client *c = self;
+    struct exchange *x = c->exchange;
+    if (!x || !x->stream.is_begun)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     struct http_stream *s = &x->stream;
     x->server->was_called = true;
     client_progress(x->client);
@@ -160,10 +164,10 @@ static ssize_t read_some(void *self, uint64_t position, char *into, size_t max)
 
 /* Where no body belongs libmicrohttpd would still send the last chunk, and the client would take it
  * for the beginning of the next answer. Without chunks it says nothing, and closes. */
-static void without_chunks(struct MHD_Response *response)
+static bool without_chunks(struct MHD_Response *response)
 {
-    must(MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) ==
-         MHD_YES);
+    return MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) ==
+           MHD_YES;
 }
 
 static bool begin(struct exchange *x, const struct http_answer *head)
@@ -171,9 +175,12 @@ static bool begin(struct exchange *x, const struct http_answer *head)
     if (x->client->is_gone || (head->body.len && bytes_add(x, head->body) != OK))
         return exchange_queue(x, head->status, NULL);
     struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_some, x, NULL);
-    if (response && (x->request.method == HTTP_HEAD || head->status == 304))
-        without_chunks(response);
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_some, x->client, NULL);
+    const bool has_no_body = x->request.method == HTTP_HEAD || head->status == 304;
+    if (response && has_no_body && !without_chunks(response)) {
+        MHD_destroy_response(response);
+        response = NULL;
+    }
     if (response)
         exchange_head(x, response, head);
     return exchange_queue(x, head->status, response);
@@ -185,6 +192,11 @@ struct http_stream *http_stream_begin(struct http_request *request, const struct
     const bool is_suspended = x->state == EXCHANGE_SUSPENDED;
     must(is_suspended || x->state == EXCHANGE_HANDED);
     exchange_unlist(x);
+    if (!x->connection) {
+        x->state = EXCHANGE_ANSWERED;
+        exchange_free(x);
+        return NULL;
+    }
     const bool is_begun = begin(x, head);
     if (is_begun) {
         x->state = EXCHANGE_STREAMING;

@@ -338,3 +338,34 @@ def test_memory_does_not_grow_with_what_is_refused(daemon):
         refused(daemon, data)
     assert os.path.exists(f"/proc/{daemon.process.pid}")
     assert resident() < before + 20000, (before, resident())
+
+
+# Two errors in one head: libmicrohttpd closes such a connection without saying that the request is
+# over.
+TWO_ERRORS = b'GET /healthz HTTP/1.1\r\nHost: here\r\nCookie: a="\r\nContent-Length: abc\r\n\r\n'
+
+
+def test_two_errors_in_one_head_end_no_more_than_the_connection(daemon):
+    before = daemon.process.pid
+    for _ in range(20):
+        with Wire(daemon) as wire:
+            wire.say(TWO_ERRORS)
+            status = wire.answer()[0]
+            assert status in (0, 400), status
+    is_well(daemon)
+    assert daemon.process.pid == before and daemon.process.poll() is None
+
+
+def test_an_empty_document_is_refused_and_nothing_changes(daemon):
+    before = daemon.client().get("barclamps").json()
+    for body in ({"value": ""}, {"value": " "}, {"value": "\ufeff"}, {"value": "---\n"},
+                 {"value": "# nothing\n"}, {"value": None}, {"value": []}, {"value": {}}, {}):
+        answer = daemon.client().post("barclamps", body)
+        assert 400 <= answer.status < 500, (body, answer)
+        assert answer.json()["code"], (body, answer)
+    for raw in (b"", b" ", b"null", b'""', b"{}", b"[]"):
+        answer = daemon.client().post("barclamps", raw=raw,
+                                      headers={"Content-Type": "application/json"})
+        assert 400 <= answer.status < 500, (raw, answer)
+    assert daemon.client().get("barclamps").json() == before
+    is_well(daemon)

@@ -46,6 +46,17 @@ static bool refuses(const char *text, const char *complaint)
 
 /* ---- what it reads ---- */
 
+TEST(no_text_is_no_value)
+{
+    struct bench b;
+    CHECK(reads("", "null") && reads("\xef\xbb\xbf", "null") && reads(" \n", "null"));
+    CHECK(reads("# a remark", "null") && reads("---\n", "null"));
+    /* As a request hands it over whose text is empty. */
+    const struct json *value = read_text(&b, (struct str){NULL, 0});
+    CHECK(value && value->kind == JSON_NULL && b.report.errors == 0);
+    bench_close(&b);
+}
+
 TEST(maps_lists_and_scalars_become_json)
 {
     CHECK(reads("b: 1\na: [x, 'y', \"z\"]\n", "{'a':['x','y','z'],'b':1}"));

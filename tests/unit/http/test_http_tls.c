@@ -111,6 +111,23 @@ TEST(whoever_sends_far_too_much_over_tls_hears_of_it)
     arena_fini(&a);
 }
 
+TEST(two_errors_in_one_head_over_tls_end_only_their_connection)
+{
+    struct arena a = {0};
+    struct world *w = world_open(make_certificates());
+    over_tls(w, &a, "-tls1_3",
+             "GET /x HTTP/1.1\\r\\nCookie: a=\"\\r\\nContent-Length: abc\\r\\n" CLOSING);
+    over_tls(w, &a, "-tls1_2",
+             "GET /x HTTP/1.1\\r\\nCookie: a=\"\\r\\nContent-Length: abc\\r\\n" CLOSING);
+    CHECK(becomes_pending(w, 0));
+    CHECK(served(w) == 0);
+    CHECK(!str_is_empty(over_tls(w, &a, "", "GET /x HTTP/1.1\\r\\n" CLOSING)));
+    CHECK(served(w) == 1);
+    world_close(w);
+    remove_certificates();
+    arena_fini(&a);
+}
+
 TEST(old_versions_and_plain_text_are_turned_away)
 {
     struct arena a = {0};
