@@ -82,11 +82,6 @@ struct door *call_door(const struct call *call)
     return &call->api->door;
 }
 
-int64_t call_now_ms(const struct call *call)
-{
-    return call->api->engine.now_ms(call->api->engine.self);
-}
-
 /* ---- texts ---- */
 
 void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text)

@@ -54,9 +54,13 @@ struct api_engine {
     const struct core *(*core)(void *self); /* NULL: there is none to read just now              */
     int64_t (*seen)(void *self);            /* turn that core shows                              */
     int64_t (*durable)(void *self);         /* last turn that is in the store                    */
-    int64_t (*now_ms)(void *self);          /* wall clock                                        */
+    int64_t (*now_ms)(void *self);          /* wall clock: expiry of tokens and sessions         */
+    int64_t (*mono_ms)(void *self);         /* monotonic clock: every duration in this process   */
+    int64_t (*stamp_ms)(void *self);        /* what the core stamps with: order (turn_now_ms)    */
     err (*submit)(void *self, const struct command *command);
     bool (*is_ready)(void *self, const char **out_why); /* /readyz: leads, loaded, store writable */
+    /* Lines "NAME: STATE" for /readyz?verbose. NULL: there are none. */
+    void (*conditions)(void *self, struct buf *out);
     /* What is wrong with the store, for the text of a 503; "" when nothing is. */
     const char *(*trouble)(void *self);
     /* Looking back (port/history.h says what each finds): the answer comes as api_found() under

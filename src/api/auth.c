@@ -57,7 +57,7 @@ static struct visitor visitor_of(const struct call *call, const struct core *cor
 static bool is_locked_out(struct call *call, const struct core *core, struct str name)
 {
     const struct visitor v = visitor_of(call, core, name);
-    const int64_t left = lockout_left_ms(call_door(call)->lockout, &v, call_now_ms(call));
+    const int64_t left = lockout_left_ms(call_door(call)->lockout, &v, call_mono_ms(call));
     if (left)
         reply_locked_out(call, left);
     return left != 0;
@@ -66,14 +66,14 @@ static bool is_locked_out(struct call *call, const struct core *core, struct str
 static void turn_away(struct call *call, const struct core *core)
 {
     const struct visitor v = visitor_of(call, core, call->caller.name);
-    door_turned_away(call_door(call), &v, call_now_ms(call));
+    door_turned_away(call_door(call), &v, call_mono_ms(call));
     reply_unauthorized(call, "the user name or the password is wrong");
 }
 
 static void let_in(struct call *call, const struct core *core, const struct user_record *user)
 {
     const struct visitor v = visitor_of(call, core, call->caller.name);
-    lockout_succeeded(call_door(call)->lockout, &v, call_now_ms(call));
+    lockout_succeeded(call_door(call)->lockout, &v, call_mono_ms(call));
     know(call, user);
 }
 
@@ -140,7 +140,7 @@ static void judge_digest(struct call *call, const struct core *core,
                                              .target = call->request->target,
                                              .ha1 = call->caller.hash};
     const enum digest_verdict verdict =
-        digests_judge(call_door(call)->digests, &question, call_now_ms(call));
+        digests_judge(call_door(call)->digests, &question, call_mono_ms(call));
     if (verdict == DIGEST_STALE)
         reply_stale(call);
     else if (verdict == DIGEST_WRONG || user.user.is_locked)
@@ -228,7 +228,7 @@ static bool knows_session(struct call *call, const struct core *core, struct str
         reply_unauthorized(call, "the session is over; log in again");
         return false;
     }
-    if (!idle_touch(call_door(call)->idle, token.id, call_now_ms(call))) {
+    if (!idle_touch(call_door(call)->idle, token.id, call_mono_ms(call))) {
         session_forget(call, token.id); /* or it would be good again after a restart */
         reply_unauthorized(call, "the session was not used for too long; log in again");
         return false;

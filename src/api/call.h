@@ -147,7 +147,9 @@ void call_let_out(struct call *call);
 const struct api_engine *call_engine(const struct call *call);
 struct passwords *call_passwords(const struct call *call);
 struct door *call_door(const struct call *call);
-int64_t call_now_ms(const struct call *call); /* wall clock */
+int64_t call_now_ms(const struct call *call); /* as in struct api_engine */
+int64_t call_mono_ms(const struct call *call);
+int64_t call_stamp_ms(const struct call *call);
 /* A number of its own, for an answer that comes later. call_resume() drops it. */
 int64_t call_take_number(struct call *call);
 void call_drop_number(struct call *call);

@@ -275,7 +275,7 @@ static enum flow_step watch_on(struct call *call, struct buf *out)
 {
     struct watcher *w = call->flow->self;
     const struct api_engine *engine = call_engine(call);
-    const int64_t now = engine->now_ms(engine->self);
+    const int64_t now = engine->mono_ms(engine->self);
     if (!auth_holds(call))
         return FLOW_END;
     w->tells_who = authority_is_admin(call);

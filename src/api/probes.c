@@ -11,12 +11,16 @@ static enum served serve_readyz(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     const char *why = "";
-    if (engine->is_ready(engine->self, &why)) {
-        reply_text(call, 200, STR("ok\n"));
-        return SERVED_REPLY;
-    }
-    reply_text(call, 503, SAY(call, str_from(why), STR("\n")));
-    reply_header(call, "Retry-After", STR("1"));
+    struct str value;
+    struct buf text = buf_in(call->arena);
+    const bool is_ready = engine->is_ready(engine->self, &why);
+    buf_put_z(&text, is_ready ? "ok" : why);
+    buf_put_c(&text, '\n');
+    if (http_query(call->request, STR("verbose"), &value) && engine->conditions)
+        engine->conditions(engine->self, &text);
+    reply_text(call, is_ready ? 200 : 503, buf_str(&text));
+    if (!is_ready)
+        reply_header(call, "Retry-After", STR("1"));
     return SERVED_REPLY;
 }
 

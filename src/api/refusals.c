@@ -27,7 +27,7 @@ static void note(struct refusals *refusals, struct call *call, const struct prob
         !resource_find(call, &resource_nodes, call->keys[0], &node))
         return;
     struct refusal *row = &refusals->rows[node.id % REFUSALS_MAX];
-    *row = (struct refusal){.node_id = node.id, .at_ms = call_now_ms(call)};
+    *row = (struct refusal){.node_id = node.id, .at_ms = call_stamp_ms(call)};
     const struct str text = str_clip(problem->text, REFUSAL_TEXT_MAX);
     row->len = text.len;
     memcpy(row->text, text.at, text.len);

@@ -174,7 +174,7 @@ static void challenge(struct call *call, const char *message, bool is_stale)
     reply_error(call, 401, "unauthorized", str_from(message));
     reply_header(
         call, "WWW-Authenticate",
-        digests_challenge(call_door(call)->digests, call->arena, call_now_ms(call), is_stale));
+        digests_challenge(call_door(call)->digests, call->arena, call_mono_ms(call), is_stale));
     reply_header(call, "WWW-Authenticate", STR("Basic realm=\"" DIGEST_REALM "\""));
 }
 

@@ -236,7 +236,7 @@ static enum flow_step follow(struct call *call, struct buf *out)
 {
     struct follower *f = call->flow->self;
     const struct api_engine *engine = call_engine(call);
-    const int64_t now = engine->now_ms(engine->self);
+    const int64_t now = engine->mono_ms(engine->self);
     struct arena scratch = {0};
     f->log.arena = &scratch;
     f->log.text = STR("");

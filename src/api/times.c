@@ -1,5 +1,8 @@
 #include "api/times.h"
 
+#include "api/api.h"
+#include "api/call.h"
+
 enum { MS_PER_DAY = 86400000, DAYS_TO_1970 = 719468, DAYS_PER_ERA = 146097 };
 
 struct date {
@@ -132,4 +135,24 @@ bool times_parse(struct str text, int64_t *out_ms)
         return false;
     *out_ms = days * MS_PER_DAY + hour * 3600000ll + minute * 60000ll + second * 1000ll + ms;
     return true;
+}
+
+/* ---- the clocks of the daemon ---- */
+
+int64_t call_now_ms(const struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    return engine->now_ms(engine->self);
+}
+
+int64_t call_mono_ms(const struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    return engine->mono_ms(engine->self);
+}
+
+int64_t call_stamp_ms(const struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    return engine->stamp_ms(engine->self);
 }

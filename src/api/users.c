@@ -284,7 +284,7 @@ static enum served serve_start_reset(struct call *call)
         return SERVED_REPLY;
     struct json *reply = json_make(call->arena, JSON_OBJECT);
     const struct str token =
-        resets_start(call_door(call)->resets, call->arena, user.id, call_now_ms(call));
+        resets_start(call_door(call)->resets, call->arena, user.id, call_mono_ms(call));
     json_set(reply, STR("token"), json_make_string(call->arena, token));
     reply_json(call, "password_change_token", "obj", json_write(call->arena, reply));
     return SERVED_REPLY;
@@ -326,7 +326,8 @@ static enum served serve_complete_reset(struct call *call)
         return SERVED_REPLY;
     call->request->is_secret = true;
     letter.user_id = user.id;
-    if (!resets_open(call_door(call)->resets, call->arena, &letter, call_now_ms(call), &password)) {
+    if (!resets_open(call_door(call)->resets, call->arena, &letter, call_mono_ms(call),
+                     &password)) {
         call_refuse(call, PROBLEM_NAME_INVALID, STR("token"),
                     STR("the token is unknown or too old, or the payload was not sealed for it"));
         return SERVED_REPLY;

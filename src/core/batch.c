@@ -47,6 +47,7 @@ static void adopt(const struct core *c, struct command *part)
     part->actor = whole->actor;
     part->now_ms = c->now_ms;
     part->mono_ms = c->mono_ms;
+    part->wall_ms = c->wall_ms;
     part->nonce[0] = whole->nonce[0];
     part->nonce[1] = whole->nonce[1];
     part->depth = whole->depth;

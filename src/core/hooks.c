@@ -357,6 +357,7 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
         }
         wish.now_ms = c->now_ms;
         wish.mono_ms = c->mono_ms;
+        wish.wall_ms = c->wall_ms;
         wish.depth = row->depth + 1;
         wish.request = 0;
         wish.actor = SAY(c, STR("hook "), str_from(hook_name((enum hook)row->hook)));

@@ -252,8 +252,6 @@ static const char *load_object(struct core *c, const struct record *r)
     o->created_at = r->settings.created_at;
     o->updated_at = r->settings.updated_at;
     o->turn = r->settings.turn;
-    if (r->settings.updated_at > c->now_ms)
-        c->now_ms = r->settings.updated_at;
     if (!fill_row(c, o, r))
         return "a row refers to something that is not there";
     if (has_name(r->table) && name_is_taken(c, r->table, ix))

@@ -362,7 +362,7 @@ struct core {
     struct problem *last_problem; /* ends of the lists in `out` */
     struct ask *last_ask;
     uint32_t problem_count;
-    int64_t now_ms, mono_ms;
+    int64_t now_ms, mono_ms, wall_ms;
     uint32_t depth; /* of hooks that caused hooks */
     const struct part_watch *part_watch;
     bool planning; /* a dry commit: ask, but do not compare hashes */

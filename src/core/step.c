@@ -305,6 +305,7 @@ void core_step(struct core *c, const struct command *command, struct arena *aren
         c->now_ms = command->now_ms;
     if (command->mono_ms > c->mono_ms)
         c->mono_ms = command->mono_ms;
+    c->wall_ms = command->wall_ms;
     c->step_number++;
     think(c, command, NULL, false);
     frame_leave(c, outer);

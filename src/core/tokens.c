@@ -114,14 +114,16 @@ static void check_token(struct core *c, const struct token_create_command *p)
         refuse(c, PROBLEM_BAD_VALUE, STR("hash"), STR("hash must be a SHA-256 in lower-case hex"));
     else if (name_find(c, TABLE_TOKEN, p->hash))
         refuse(c, PROBLEM_NAME_TAKEN, STR("hash"), STR("there is such a token already"));
-    if (p->expires_at < 0 || (p->expires_at && p->expires_at <= c->now_ms))
+    if (p->expires_at < 0 || (p->expires_at && p->expires_at <= c->wall_ms))
         refuse(c, PROBLEM_BAD_VALUE, STR("expires_at"), STR("expires_at must lie in the future"));
 }
 
+/* Only what both times call expired is deleted: the stamp does not follow a jump of the wall clock
+ * before that is confirmed, so a clock that is wrong for a moment costs no token. */
 static bool is_over(const struct core *c, token_ix t)
 {
     const int64_t expires_at = token_at(c, t)->expires_at;
-    return expires_at && expires_at <= c->now_ms;
+    return expires_at && expires_at <= c->wall_ms && expires_at <= c->now_ms;
 }
 
 /* Sessions and short-lived tokens would pile up otherwise, for nobody deletes them. */

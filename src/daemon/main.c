@@ -9,6 +9,7 @@
 #include "daemon/config.h"
 #include "daemon/data_dir.h"
 #include "daemon/serve.h"
+#include "daemon/set_clock.h"
 #include "daemon/upkeep.h"
 #include "sys/failpoint.h"
 #include "sys/log.h"
@@ -18,15 +19,27 @@
 #define HALLIGAN_VERSION "unreleased"
 #endif
 
-enum verb { VERB_SERVE, VERB_CHECK, VERB_BACKUP, VERB_RESTORE, VERB_EXPORT, VERB_IMPORT };
+enum verb {
+    VERB_SERVE,
+    VERB_CHECK,
+    VERB_BACKUP,
+    VERB_RESTORE,
+    VERB_EXPORT,
+    VERB_IMPORT,
+    VERB_SET_CLOCK
+};
 
 static const struct {
     const char *name;
     bool takes_file;
 } verbs[] = {
-    [VERB_SERVE] = {"", false},       [VERB_CHECK] = {"check", false},
-    [VERB_BACKUP] = {"backup", true}, [VERB_RESTORE] = {"restore", true},
-    [VERB_EXPORT] = {"export", true}, [VERB_IMPORT] = {"import", true},
+    [VERB_SERVE] = {"", false},
+    [VERB_CHECK] = {"check", false},
+    [VERB_BACKUP] = {"backup", true},
+    [VERB_RESTORE] = {"restore", true},
+    [VERB_EXPORT] = {"export", true},
+    [VERB_IMPORT] = {"import", true},
+    [VERB_SET_CLOCK] = {"set-clock", false},
 };
 
 static const struct {
@@ -161,6 +174,7 @@ static void print_help(void)
          "       halligand restore FILE [OPTIONS]    make the store out of a backup\n"
          "       halligand export FILE [OPTIONS]     as backup, to move to another engine\n"
          "       halligand import FILE [OPTIONS]     fill an empty store from an export\n"
+         "       halligand set-clock [OPTIONS]       lower the stamp to the wall clock\n"
          "\n"
          "  --config FILE           read options from FILE (" CONFIG_FILE_DEFAULT ")\n"
          "  --data DIR              where everything is kept (" CONFIG_DATA_DEFAULT ")\n"
@@ -205,6 +219,7 @@ static enum ending run(struct arguments *a, struct config *config)
     case VERB_EXPORT: return upkeep_backup(config, a->file);
     case VERB_RESTORE: return upkeep_restore(config, a->file, true);
     case VERB_IMPORT: return upkeep_restore(config, a->file, false);
+    case VERB_SET_CLOCK: return set_clock(config);
     }
     impossible("a verb of no kind");
 }

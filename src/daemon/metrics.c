@@ -155,6 +155,10 @@ void metrics_write(const struct metrics *m, struct metrics_state state, struct b
                   state.leads);
     meter_put_one(out, "halligan_turns_total", "counter", "Batches the store has taken, ever.",
                   (uint64_t)state.turn);
+    meter_head(out, "halligan_clock_behind_seconds", "gauge",
+               "How far the wall clock is behind the stamp of earlier changes; 0: not at all.");
+    meter_put_us(out, "halligan_clock_behind_seconds", NULL, 0,
+                 (uint64_t)state.clock_behind_ms * 1000);
     meter_put_one(out, "halligan_store_rows_total", "counter", "Rows written since the start.",
                   m->rows);
     meter_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",

@@ -42,6 +42,7 @@ struct metrics_state {
     const char *version;
     bool store_is_up, leads;
     int64_t turn;
+    int64_t clock_behind_ms; /* of the wall clock, against the stamp; 0: it is not behind */
 };
 
 void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out);

@@ -15,7 +15,7 @@
 #include "sys/log.h"
 #include "sys/notify.h"
 
-enum { DRAIN_MS_MAX = 10 * 1000, WHY_SIZE = 512, URL_SIZE = 128 };
+enum { DRAIN_MS_MAX = 10 * 1000, CLOCK_MS = 5 * 1000, WHY_SIZE = 512, URL_SIZE = 128 };
 
 /* ---- requests of our own ---- */
 
@@ -169,6 +169,15 @@ static void ping_watchdog(uv_timer_t *timer)
     ignore(notify_send("WATCHDOG=1\n"), "the next one comes soon");
 }
 
+static void read_clock(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    if (!d->loop.turn)
+        return; /* it is being closed */
+    turn_read_clock(d->loop.turn);
+    d->clock_state = clock_watch(d->clock_state, sys_now_ms(), turn_now_ms(d->loop.turn));
+}
+
 static enum ending open_loop(struct daemon *d)
 {
     if (loop_open(&d->loop) != OK) {
@@ -185,6 +194,8 @@ static enum ending open_loop(struct daemon *d)
     must(uv_timer_init(&d->loop.uv, &d->patience) == 0);
     must(uv_timer_init(&d->loop.uv, &d->watchdog) == 0);
     must(uv_timer_init(&d->loop.uv, &d->beat) == 0);
+    must(uv_timer_init(&d->loop.uv, &d->clock) == 0);
+    d->clock.data = d;
     d->patience.data = d->beat.data = d;
     const uint64_t watchdog_ms = notify_watchdog_ms();
     if (watchdog_ms)
@@ -206,6 +217,7 @@ static enum ending start_turn(struct daemon *d)
                  LOG_FIELDS(LOG_I64("turn", turn_durable(d->loop.turn)),
                             LOG_I64("epoch", turn_epoch(d->loop.turn))),
                  "leading the store");
+        must(uv_timer_start(&d->clock, read_clock, 0, CLOCK_MS) == 0);
         return ENDING_FINE;
     }
     const err why = turn_trouble(d->loop.turn, &text);

@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include "daemon/clock_watch.h"
 #include "daemon/config.h"
 #include "daemon/content.h"
 #include "daemon/data_dir.h"
@@ -28,7 +29,9 @@ struct daemon {
     uv_timer_t tls_watch; /* certificates end while we run */
     uv_signal_t on_term, on_int, on_hup;
     uv_timer_t watchdog;
-    uv_timer_t beat;     /* for those who watch */
+    uv_timer_t beat;  /* for those who watch */
+    uv_timer_t clock; /* reads the clocks where nothing happens */
+    enum clock_state clock_state;
     uv_timer_t patience; /* how long a drain may take */
     bool is_stopping;    /* a signal came, or we were ousted */
     bool is_hurried;     /* nobody waits for anything any more */

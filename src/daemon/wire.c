@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "core/core.h"
+#include "daemon/clock_watch.h"
 #include "daemon/content.h"
 #include "daemon/power.h"
 #include "daemon/test_data.h"
@@ -152,7 +153,7 @@ static err submit(void *self, const struct command *command)
     struct wires *w = self;
     const err e = turn_submit(w->loop->turn, command);
     if (e == OK)
-        metrics_answered(&w->metrics, core_of(self), command, sys_now_ms());
+        metrics_answered(&w->metrics, core_of(self), command, turn_now_ms(w->loop->turn));
     return e;
 }
 
@@ -463,6 +464,11 @@ static int64_t api_last_durable(void *self)
     return turn_durable(((struct wires *)self)->loop->turn);
 }
 
+static int64_t api_stamp(void *self)
+{
+    return turn_now_ms(((struct wires *)self)->loop->turn);
+}
+
 static err api_submit(void *self, const struct command *command)
 {
     return loop_submit(((struct wires *)self)->loop, command);
@@ -480,6 +486,12 @@ static bool api_is_ready(void *self, const char **out_why)
         text = runner_trouble(w->loop->runner);
     *out_why = text;
     return text[0] == 0;
+}
+
+static void api_conditions(void *self, struct buf *out)
+{
+    const struct wires *w = self;
+    clock_describe(out, sys_now_ms(), turn_now_ms(w->loop->turn));
 }
 
 static const char *api_trouble(void *self)
@@ -545,11 +557,13 @@ static void api_metrics(void *self, struct buf *out)
 {
     const struct wires *w = self;
     const struct loop *l = w->loop;
+    const int64_t behind_ms = turn_now_ms(l->turn) - sys_now_ms();
     metrics_write(&w->metrics,
                   (struct metrics_state){.version = w->version,
                                          .store_is_up = !l->is_down,
                                          .leads = l->status != TURN_STOPPED,
-                                         .turn = turn_durable(l->turn)},
+                                         .turn = turn_durable(l->turn),
+                                         .clock_behind_ms = behind_ms > 0 ? behind_ms : 0},
                   out);
 }
 
@@ -560,8 +574,11 @@ struct api_engine wire_api_engine(struct wires *w)
                                .seen = api_seen,
                                .durable = api_last_durable,
                                .now_ms = clock_now,
+                               .mono_ms = clock_mono,
+                               .stamp_ms = api_stamp,
                                .submit = api_submit,
                                .is_ready = api_is_ready,
+                               .conditions = api_conditions,
                                .trouble = api_trouble,
                                .runs = api_old_runs,
                                .intervals = api_intervals,

@@ -3,7 +3,8 @@
  * It reads what a client claims, makes the nonces it must answer, and judges the answer against the
  * HA1 that is kept for the user. A nonce is its time, a few random bytes and a keyed hash of both,
  * so that handing one out costs no memory. Who answered well is remembered until the nonce is too
- * old: an answer counts once. It does not know users, and is told the time. MD5 is what those
+ * old: an answer counts once. It does not know users, and is told the time by a
+ * monotonic clock. MD5 is what those
  * clients speak; nothing else here rests on it.
  */
 #pragma once

@@ -2,7 +2,8 @@
  *
  * It remembers when each session was seen last, and says no to those that were not seen for half an
  * hour. What it does not know begins now: after a restart every session gets its half hour anew. A
- * bounded table: where there is no room the one seen longest ago is forgotten. It is told the time.
+ * bounded table: where there is no room the one seen longest ago is forgotten. It is told the
+ * time by a monotonic clock: only durations count here.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * It counts failures of a user from an address, and of a user from anywhere. Whoever failed too
  * often is not listened to for a while, right or wrong, and loses the count when that is over; a
  * whole user is closed only to addresses from where it never came in. It knows no password, no
- * clock and no log.
+ * clock and no log; it is told the time by a monotonic clock.
  *
  * It is bounded: when it is full, what was touched longest ago goes. Names that nobody has are
  * counted just like users, but in a half of their own, so that a flood of invented names does not

@@ -3,7 +3,8 @@
  * Whoever cannot send a password in the clear gets a public key made for that one user, seals the
  * password with it and a key of its own (libsodium's crypto_box), and sends the letter. A key is
  * good for an hour and one letter; a user has one at a time; nothing of it is kept beyond this
- * process. A bounded table: when it is full the oldest key goes. It is told the time.
+ * process. A bounded table: when it is full the oldest key goes. It is told the
+ * time by a monotonic clock: only durations count here.
  */
 #pragma once
 

@@ -69,6 +69,7 @@ static const struct layout *header_layout(void)
         FIELD_DESCRIBE(I64, nonce[1])
         FIELD_DESCRIBE(U32, depth)
         FIELD_DESCRIBE(I64, if_turn)
+        FIELD_DESCRIBE(I64, wall_ms)
     };
     /* clang-format on */
     static const struct layout layout = {"header", fields, sizeof fields / sizeof fields[0],

@@ -415,8 +415,7 @@ void idea_token_create(struct world *w, const struct core *core)
     if (create->user_id)
         draw_scope(w, core, create);
     if (prng_chance(&w->chance, 300))
-        create->expires_at =
-            w->mono_ms + w->wall_offset_ms + prng_between(&w->chance, 1, 6 * 3600000);
+        create->expires_at = world_wall_ms(w) + prng_between(&w->chance, 1, 6 * 3600000);
     create->name = STR("script");
     create->hash =
         world_fault(w, FAULT_OPERATOR_WRONG) ? STR("secret") : (struct str){hash, sizeof hash};

@@ -90,7 +90,7 @@ static int64_t step(struct story *s, struct command *command)
 {
     struct effects effects = {0};
     struct outcome outcome = {0};
-    command->now_ms = 1700000000000 + s->ms;
+    command->now_ms = command->wall_ms = 1700000000000 + s->ms;
     command->mono_ms = s->ms + 1;
     command->nonce[0] = command->nonce[1] = ++s->steps;
     core_step(s->core, command, &s->arena, &effects, &outcome);

@@ -90,10 +90,14 @@ static void check(struct world *w, const char *trouble)
 
 /* ---- the clock ---- */
 
+int64_t world_wall_ms(const struct world *w)
+{
+    return BEGIN_WALL_MS + w->mono_ms + w->wall_offset_ms;
+}
+
 static int64_t clock_now(void *self)
 {
-    const struct world *w = self;
-    return BEGIN_WALL_MS + w->mono_ms + w->wall_offset_ms;
+    return world_wall_ms(self);
 }
 
 static int64_t clock_mono(void *self)

@@ -140,6 +140,8 @@ void world_fail(struct world *w, const char *format, ...) __attribute__((format(
 /* True at the rate of that fault, in the phase of faults; counts it then. */
 bool world_fault(struct world *w, enum sim_fault fault);
 
+/* What the wall clock says: it jumps. */
+int64_t world_wall_ms(const struct world *w);
 void world_at(struct world *w, int64_t at_ms, enum event_kind kind, int64_t id, struct str bytes);
 void world_in(struct world *w, int64_t delay_ms, enum event_kind kind, int64_t id);
 /* A command that arrives after `delay_ms`. Nobody waits for it when request is 0. */

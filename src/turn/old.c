@@ -9,20 +9,10 @@
 
 enum { SLACK_MS = 600000, STEADY_MS = 3600000 };
 
-void old_look_at_clock(struct turn *t, int64_t wall_ms)
-{
-    struct old *old = &t->old;
-    const int64_t ahead_ms = wall_ms - t->mono_ms;
-    const bool jumped = ahead_ms > old->ahead_ms + SLACK_MS || ahead_ms < old->ahead_ms - SLACK_MS;
-    if (jumped || !old->wall_ms)
-        old->even_since_ms = t->mono_ms;
-    old->ahead_ms = ahead_ms;
-    old->wall_ms = wall_ms;
-}
-
 static bool is_clock_believed(const struct turn *t)
 {
-    return t->mono_ms - t->old.even_since_ms >= STEADY_MS && t->old.wall_ms >= t->now_ms - SLACK_MS;
+    return t->mono_ms - t->times.even_since_ms >= STEADY_MS &&
+           t->times.wall_ms >= t->now_ms - SLACK_MS;
 }
 
 /* The time before which it is old; 0: it is not looked for now. */

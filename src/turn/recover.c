@@ -246,8 +246,7 @@ static enum turn_status lead(struct turn *t)
     if (!is_where_we_left_it(t, &mark))
         return stop(t, ERR_CORRUPT, "the store is not where we left it: it lost or gained turns");
     t->mark = mark;
-    if (t->now_ms < mark.now_ms)
-        t->now_ms = mark.now_ms;
+    times_anchor(t, mark.now_ms);
     if (turn_dies(t, TURN_POINT_LEAD_AFTER))
         return TURN_CRASHED;
     resolve_doubt(t);
@@ -280,6 +279,7 @@ static enum turn_status read_then_lead(struct turn *t)
         return lead_then_read(t); /* leading mends a connection that broke */
     if (e != OK)
         return load_failed(t, e, "the store could not be read");
+    times_anchor(t, mark.now_ms);
     enum turn_status status = load(t, &mark);
     if (status == TURN_AGAIN)
         status = lead(t);

@@ -33,18 +33,6 @@ bool turn_dies(struct turn *t, enum turn_point point)
     return true;
 }
 
-/* Wall time of the turn never goes back; the core and the store rely on it. */
-static void look_at_clock(struct turn *t)
-{
-    int64_t now = t->ports.clock.now_ms(t->ports.clock.self);
-    int64_t mono = t->ports.clock.mono_ms(t->ports.clock.self);
-    if (now > t->now_ms)
-        t->now_ms = now;
-    if (mono > t->mono_ms)
-        t->mono_ms = mono;
-    old_look_at_clock(t, now);
-}
-
 static struct events nothing_to_tell(struct turn *t)
 {
     return (struct events){.arena = &t->arena, .watch = &t->ports.watch};
@@ -216,7 +204,7 @@ static enum turn_status perform(struct turn *t)
 enum turn_status turn_start(struct turn *t)
 {
     must(t->phase == PHASE_DOWN && t->mark.epoch == 0);
-    look_at_clock(t);
+    times_read(t);
     return turn_recover(t);
 }
 
@@ -226,6 +214,7 @@ static void stamp(struct turn *t, struct command *command)
 {
     command->now_ms = t->now_ms;
     command->mono_ms = t->mono_ms;
+    command->wall_ms = t->times.wall_ms;
     /* A command that was parked keeps its chance, or hooks would be asked about another thing. */
     for (int i = 0; i < 2; i++)
         if (command->nonce[i] == 0)
@@ -445,10 +434,10 @@ enum turn_status turn_advance(struct turn *t)
     switch (t->phase) {
     case PHASE_CRASHED: return TURN_CRASHED;
     case PHASE_STOPPED: return TURN_STOPPED;
-    case PHASE_DOWN: look_at_clock(t); return turn_recover(t);
+    case PHASE_DOWN: times_read(t); return turn_recover(t);
     case PHASE_LIVE: break;
     }
-    look_at_clock(t);
+    times_read(t);
     if (t->in_flight)
         return settle(t);
     const struct store_port *store = &t->ports.store;

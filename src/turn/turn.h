@@ -147,6 +147,13 @@ NODISCARD err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_
 /* Events that are older go with later batches. 0: none do, as it is at first. */
 void turn_keep_events(struct turn *t, int64_t ms);
 
+/* Read the clock between two moves, so that a jump is noticed, and confirmed a minute later, where
+ * nothing happens. */
+void turn_read_clock(struct turn *t);
+/* The stamp: what orders, and never goes back. It is ahead of the wall clock when that was set
+ * back, and behind it while a jump forward is not confirmed. */
+int64_t turn_now_ms(const struct turn *t);
+
 /* When turn_advance wants to be called even if nothing comes in, in mono_ms; -1 = not at all. */
 int64_t turn_next_ms(const struct turn *t);
 /* Commands that wait to be stepped, and those that wait for hooks. */

@@ -15,11 +15,20 @@ struct debt {
 
 enum phase { PHASE_LIVE, PHASE_DOWN, PHASE_STOPPED, PHASE_CRASHED };
 
-/* When what is old is looked for, and whether the clock can tell (old.c). */
+/* When what is old is looked for (old.c). */
 struct old {
     int64_t runs_next_ms, events_next_ms;
     int64_t events_keep_ms; /* 0: for ever */
-    int64_t wall_ms, ahead_ms, even_since_ms;
+};
+
+/* How the stamp follows the wall clock (times.c). Offsets are wall clock minus monotonic clock. */
+struct times {
+    bool is_read;          /* there was a reading                                    */
+    bool is_anchored;      /* the stamp of the last batch is known                   */
+    int64_t wall_ms;       /* of the last reading                                    */
+    int64_t offset_ms;     /* of the last reading                                    */
+    int64_t even_since_ms; /* monotonic time since which there was no jump           */
+    int64_t adopted_ms;    /* the offset that the stamp follows                      */
 };
 
 struct turn {
@@ -28,8 +37,9 @@ struct turn {
     struct core *core; /* NULL before the start and when loading failed */
     uint64_t loads;    /* cores there were */
     struct store_mark mark;
-    int64_t now_ms;
+    int64_t now_ms; /* the stamp */
     int64_t mono_ms;
+    struct times times;
     struct inputs inputs;
     struct parking parking;
 
@@ -82,9 +92,15 @@ enum turn_status turn_renew(struct turn *t);
 /* recover.c: lead, load, resume; write again when it is time to. */
 enum turn_status turn_recover(struct turn *t);
 
+/* ---- times.c ---- */
+
+/* Read both clocks, and let the stamp follow. */
+void times_read(struct turn *t);
+/* The stamp of the last batch in the store; 0: there is none. The stamp does not stay behind it. */
+void times_anchor(struct turn *t, int64_t stored_ms);
+
 /* ---- old.c ---- */
 
-void old_look_at_clock(struct turn *t, int64_t wall_ms);
 /* Before when runs and events are old enough to go with this batch; 0: none do. */
 int64_t old_runs(struct turn *t);
 int64_t old_events(struct turn *t);

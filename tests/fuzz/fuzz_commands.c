@@ -204,7 +204,7 @@ static bool rehearses(struct fuzz *f, const struct command *command)
 /* Step; when hooks are asked, step again with answers: no to those whose bit is set. */
 static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
 {
-    command->now_ms = command->mono_ms = ++f->now_ms;
+    command->now_ms = command->wall_ms = command->mono_ms = ++f->now_ms;
     command->nonce[0] = command->nonce[1] = (uint64_t)f->now_ms;
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
         struct effects effects = {0};

@@ -253,6 +253,7 @@ void world_step(struct world *w, struct command command)
     w->now_ms += 1000;
     command.actor = STR("user tester");
     command.now_ms = w->now_ms;
+    command.wall_ms = w->now_ms + w->wall_ahead_ms;
     command.mono_ms = w->now_ms - 1600000000000;
     command.nonce[0] = (uint64_t)w->now_ms;
     if (w->engine.step)

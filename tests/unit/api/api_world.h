@@ -161,6 +161,18 @@ static int64_t front_seen(void *self)
 static int64_t front_now_ms(void *self)
 {
     struct front *f = self;
+    return f->w->now_ms + f->w->wall_ahead_ms;
+}
+
+static int64_t front_mono_ms(void *self)
+{
+    struct front *f = self;
+    return f->w->now_ms - 1600000000000;
+}
+
+static int64_t front_stamp_ms(void *self)
+{
+    struct front *f = self;
     return f->w->now_ms;
 }
 
@@ -429,6 +441,8 @@ static inline struct front *front_open(void)
                                     .seen = front_seen,
                                     .durable = front_durable,
                                     .now_ms = front_now_ms,
+                                    .mono_ms = front_mono_ms,
+                                    .stamp_ms = front_stamp_ms,
                                     .submit = front_submit,
                                     .is_ready = front_is_ready,
                                     .trouble = front_trouble};

@@ -74,7 +74,7 @@ TEST(parts_are_done_in_order_and_see_each_other)
 static void step_at(struct world *w, struct command command, int64_t now_ms)
 {
     struct effects fx = {0};
-    command.now_ms = command.mono_ms = now_ms;
+    command.now_ms = command.wall_ms = command.mono_ms = now_ms;
     core_step(w->core, &command, &w->arena, &fx, &w->out);
     CHECK(w->out.verdict == VERDICT_DONE);
 }
@@ -126,7 +126,7 @@ TEST(who_asks_is_the_same_for_all)
     struct command part = cmd_commit(w, "base@n1");
     part.actor = STR("user mallory");
     part.depth = 7;
-    part.now_ms = INT64_MAX;
+    part.now_ms = part.wall_ms = INT64_MAX;
     struct command batch = cmd_batch(w, &part, 1);
     batch.actor = STR("user ann");
     step_at(w, batch, w->now_ms + 1000);
@@ -246,7 +246,7 @@ TEST(a_part_may_say_what_it_saw)
 static void step_once(struct world *w, struct command *batch)
 {
     struct effects fx = {0};
-    batch->now_ms = batch->mono_ms = ++w->now_ms;
+    batch->now_ms = batch->wall_ms = batch->mono_ms = ++w->now_ms;
     core_step(w->core, batch, &w->arena, &fx, &w->out);
 }
 

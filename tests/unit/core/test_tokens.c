@@ -162,7 +162,8 @@ TEST(the_moment_itself_is_already_too_late)
     for (uint32_t i = 0; i < 3; i++) {
         struct effects fx = {0};
         struct outcome out;
-        commands[i].now_ms = 5000;
+        commands[i].wall_ms = 5000;
+        commands[i].now_ms = 9000; /* which orders, and does not count */
         core_step(c, &commands[i], &arena, &fx, &out);
         CHECK(out.verdict == verdicts[i]);
         if (out.verdict == VERDICT_REFUSED)
@@ -170,6 +171,39 @@ TEST(the_moment_itself_is_already_too_late)
     }
     core_free(c);
     arena_fini(&arena);
+}
+
+/* The stamp stays ahead for as long as the clock was ahead once. */
+TEST(a_stamp_that_is_ahead_does_not_expire_tokens)
+{
+    enum { HOUR_MS = 3600000 };
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    w->now_ms += 100 * (int64_t)HOUR_MS;
+    w->wall_ahead_ms = -100 * (int64_t)HOUR_MS;
+    const int64_t wall_ms = w->now_ms + w->wall_ahead_ms;
+    const int64_t kept = DONE(w, cmd_token_until(ann, hash_a, wall_ms + HOUR_MS));
+    DONE(w, cmd_token(ann, "t", hash_b));
+    CHECK(find(w, hash_a) == kept);
+    w->now_ms += 2 * HOUR_MS; /* now it is over by both */
+    REFUSED(w, cmd_token_until(ann, hash_c, wall_ms + HOUR_MS), BAD_VALUE, "expires_at");
+    DONE(w, cmd_token(ann, "t", hash_c));
+    CHECK(find(w, hash_a) == 0);
+    world_close(w);
+}
+
+/* The wall clock jumped, and the stamp does not follow before that is confirmed. */
+TEST(a_wall_clock_that_is_ahead_for_a_moment_deletes_no_token)
+{
+    enum { HOUR_MS = 3600000 };
+    struct world *w = world_open();
+    const int64_t ann = add_user(w, "ann");
+    const int64_t kept = DONE(w, cmd_token_until(ann, hash_a, w->now_ms + HOUR_MS));
+    w->wall_ahead_ms = 100 * (int64_t)HOUR_MS;
+    REFUSED(w, cmd_token_until(ann, hash_b, w->now_ms + HOUR_MS), BAD_VALUE, "expires_at");
+    DONE(w, cmd_token(ann, "t", hash_b));
+    CHECK(find(w, hash_a) == kept);
+    world_close(w);
 }
 
 TEST(everything_that_is_wrong_is_told_at_once)

@@ -31,7 +31,6 @@ struct world {
     uint32_t passed[TURN_POINT_COUNT];
     bool done[64]; /* requests that were acknowledged */
     int64_t done_id[64];
-    int64_t runs_before, events_before; /* of the last batch */
 };
 
 __attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
@@ -149,8 +148,6 @@ static void watch_durable(void *self, const struct batch *batch)
 {
     struct world *w = self;
     struct change change;
-    w->runs_before = batch->runs_before;
-    w->events_before = batch->events_before;
     w->rows = 0;
     for (uint32_t at = 0; at < batch->changes.len;) {
         CHECK(batch_next(batch->changes, &at, &change) == OK);
@@ -322,94 +319,6 @@ TEST(nothing_leaves_before_its_cause_is_durable)
     world_fini(&w);
 }
 
-/* ---- what is old ---- */
-
-enum { HOUR_MS = 3600000 };
-
-/* Time goes on, and a batch is made. */
-static void pass(struct world *w, int64_t ms)
-{
-    static int64_t request = 100;
-    w->now_ms += ms;
-    w->mono_ms += ms;
-    CHECK(submit_create(w, ++request, STR("")) == OK && run_until_quiet(w) == TURN_QUIET);
-}
-
-static void start_at(struct world *w, int64_t now_ms)
-{
-    *w = (struct world){.store = memory_store_new(), .now_ms = now_ms, .mono_ms = 100};
-    script_load_error = NULL;
-    process_start(w);
-    CHECK(turn_start(w->turn) == TURN_AGAIN && run_until_quiet(w) == TURN_QUIET);
-}
-
-TEST(now_and_then_a_batch_forgets_old_runs)
-{
-    struct world w;
-    start_at(&w, 5000);
-    pass(&w, HOUR_MS);
-    CHECK(w.runs_before == 0); /* nothing can be so old */
-    pass(&w, RUNS_KEEP_MS - HOUR_MS);
-    CHECK(w.runs_before == 5000);
-    pass(&w, RUNS_SWEEP_MS - 1); /* not every time */
-    CHECK(w.runs_before == 0);
-    pass(&w, 1);
-    CHECK(w.runs_before == 5000 + RUNS_SWEEP_MS);
-    CHECK(w.events_before == 0); /* nobody said for how long */
-    world_fini(&w);
-}
-
-TEST(events_are_forgotten_when_that_is_wanted)
-{
-    struct world w;
-    start_at(&w, 5000);
-    turn_keep_events(w.turn, 3 * HOUR_MS);
-    pass(&w, 2 * HOUR_MS);
-    CHECK(w.events_before == 0); /* nothing can be so old */
-    pass(&w, HOUR_MS);
-    CHECK(w.events_before == 5000);
-    pass(&w, EVENTS_SWEEP_MS - 1); /* not every time */
-    CHECK(w.events_before == 0);
-    pass(&w, 1);
-    CHECK(w.events_before == 5000 + EVENTS_SWEEP_MS);
-    turn_keep_events(w.turn, 0);
-    pass(&w, HOUR_MS);
-    CHECK(w.events_before == 0);
-    world_fini(&w);
-}
-
-/* In 2038 for a while, and back: what was written before must not be old by that. */
-TEST(a_clock_that_jumps_makes_nothing_old)
-{
-    const int64_t years_ms = (int64_t)10 * 365 * 24 * HOUR_MS;
-    struct world w;
-    start_at(&w, years_ms);
-    turn_keep_events(w.turn, HOUR_MS);
-    pass(&w, HOUR_MS - 1);
-    CHECK(w.events_before == 0); /* it may have been wrong when we started */
-    pass(&w, 1);
-    CHECK(w.events_before == years_ms);
-    w.now_ms += years_ms;
-    pass(&w, HOUR_MS - 1);
-    CHECK(w.events_before == 0);
-    w.now_ms -= years_ms;
-    pass(&w, 2 * HOUR_MS);
-    CHECK(w.events_before == 0); /* what was said last is still ahead of it */
-    pass(&w, 2 * HOUR_MS);
-    CHECK(w.events_before == 0);
-    world_fini(&w);
-    start_at(&w, years_ms);
-    turn_keep_events(w.turn, HOUR_MS);
-    pass(&w, 2 * HOUR_MS);
-    CHECK(w.events_before == years_ms + HOUR_MS);
-    w.now_ms += years_ms; /* this time it stays */
-    pass(&w, HOUR_MS - 1);
-    CHECK(w.events_before == 0);
-    pass(&w, HOUR_MS);
-    CHECK(w.events_before > 2 * years_ms);
-    world_fini(&w);
-}
-
 TEST(what_comes_while_a_batch_is_in_flight_makes_one_batch)
 {
     struct world w;
@@ -479,23 +388,6 @@ TEST(a_tick_comes_when_its_time_has_come)
     CHECK(turn_advance(w.turn) == TURN_QUIET && turn_next_ms(w.turn) == 150);
     w.mono_ms = 150;
     CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_next_ms(w.turn) == -1);
-    world_fini(&w);
-}
-
-TEST(time_never_goes_back)
-{
-    struct world w;
-    world_init(&w);
-    w.now_ms = 9000;
-    CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    w.now_ms = 10;
-    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(memory_store_mark(w.store).now_ms == 9000);
-    process_end(&w, false);
-    process_start(&w);
-    CHECK(turn_start(w.turn) == TURN_AGAIN);
-    CHECK(submit_create(&w, 3, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(memory_store_mark(w.store).now_ms == 9000);
     world_fini(&w);
 }
 

@@ -1,0 +1,19 @@
+/* clock_watch.h - whether wall clock and stamp agree, for the log, metrics and /readyz?verbose.
+ *
+ * The stamp orders what happens and never goes back (turn.h). A wall clock more than a minute
+ * behind it was ahead before, or is wrong now; one more than a minute ahead of it has jumped, and
+ * the stamp follows once a second reading confirms the jump.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum clock_state { CLOCK_EVEN, CLOCK_BEHIND, CLOCK_AHEAD };
+
+enum clock_state clock_state(int64_t wall_ms, int64_t stamp_ms);
+/* Log a change of state, once; `before` is what the last call returned. */
+enum clock_state clock_watch(enum clock_state before, int64_t wall_ms, int64_t stamp_ms);
+/* "clock: ok", or which way they differ and by how many seconds. */
+void clock_describe(struct buf *out, int64_t wall_ms, int64_t stamp_ms);

@@ -1,0 +1,180 @@
+"""A wall clock that is wrong: credentials are judged by it, and the stamp only orders."""
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "clock"))
+
+from clock import DAY_S, HOUR_S, YEAR_S, Clock  # noqa: E402
+from daemon import Client, Own, another_store, basic, eventually  # noqa: E402
+
+HELD = 4
+CONFIRM_S = 50  # the daemon believes a jump after sixty
+
+
+class Timed(Own):
+    """A daemon whose wall clock the test sets."""
+
+    def __init__(self, daemon, store=None):
+        super().__init__(daemon)
+        self.store = ["--store", store] if store else []
+        self.clock = Clock(os.path.dirname(self.program), self.path("clock"))
+
+    def start(self, *words):
+        self.launch("--log-format", "json", *self.store, *words, env=self.clock.environment())
+        eventually(lambda: self.read("listen") or self.process.poll() is not None, "it listens")
+        assert self.process.poll() is None, self.read("stderr")
+
+    def set_clock(self):
+        command = [self.program, "set-clock", "--data", self.data, *self.store]
+        return subprocess.run(command, env=self.clock.environment(), capture_output=True,
+                              text=True, timeout=120)
+
+    def condition(self):
+        """The word behind "clock:" in /readyz?verbose, and the seconds behind it, or 0."""
+        answer = self.client.get("/readyz?verbose")
+        assert answer.status == 200, answer
+        found = re.search(r"^clock: (\w+)(?: by (\d+) s)?$", answer.text, re.M)
+        return found[1], int(found[2] or 0)
+
+    def behind_s(self):
+        text = self.client.get("/metrics").text
+        return float(re.search(r"^halligan_clock_behind_seconds ([0-9.]+)$", text, re.M)[1])
+
+    def warnings(self):
+        lines = [json.loads(line) for line in self.read("stderr").splitlines()]
+        return [line for line in lines if line["level"] == "warning" and "seconds" in line]
+
+
+def later(seconds):
+    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def token(client, name, seconds=None):
+    fields = {"name": name} if seconds is None else {"name": name, "expires_at": later(seconds)}
+    answer = client.post("tokens", fields)
+    assert answer.status == 200, answer
+    return answer.json()["token"]
+
+
+def login(own):
+    password = own.read("admin.password").strip()
+    return Client(own.read("listen").strip()).post(
+        "session", {"username": "admin", "password": password})
+
+
+def with_cookie(own, answer):
+    cookie = answer.headers["Set-Cookie"].split(";")[0]
+    return Client(own.read("listen").strip()).get("session", headers={"Cookie": cookie})
+
+
+def bearer(own, secret):
+    return Client(own.read("listen").strip(), "Bearer " + secret).get("deployments").status
+
+
+def test_a_clock_that_is_ahead_for_a_moment_costs_nothing(daemon):
+    with Timed(daemon) as own:
+        own.start()
+        me = own.client
+        assert me.post("users", {"username": "bob", "password": "long enough"}).status == 200
+        short, long = token(me, "short", DAY_S), token(me, "long")
+        session = login(own)
+        assert session.status == 200 and with_cookie(own, session).status == 200
+        began = time.monotonic()
+        own.clock.set(10 * YEAR_S)
+        eventually(lambda: own.condition()[0] == "ahead", "the jump is noticed")
+        assert (bearer(own, short), bearer(own, long)) == (401, 200)
+        assert with_cookie(own, session).status == 401
+        token(own.client, "made meanwhile")
+        wrong = Client(own.read("listen").strip(), basic("bob", "guessed"))
+        for _ in range(6):
+            assert wrong.get("deployments").status == 401
+        assert wrong.get("deployments").status == 429
+        own.clock.set(0)
+        elapsed = time.monotonic() - began
+        # A lock-out is ten minutes long, wherever the clock was when it began.
+        left = int(wrong.get("deployments").headers["Retry-After"])
+        assert 0 < left <= 600, left
+        assert with_cookie(own, session).status == 200
+        assert login(own).status == 200
+        if elapsed < CONFIRM_S:  # later the jump counts, and what it made old may go
+            assert (bearer(own, short), bearer(own, long)) == (200, 200)
+            eventually(lambda: own.condition() == ("ok", 0), "the clock is right again")
+            assert own.behind_s() < 1
+        assert own.stop() == 0
+
+
+def test_a_stamp_that_is_ahead_locks_nobody_out(daemon):
+    with Timed(daemon) as own:
+        own.clock.set(10 * YEAR_S)  # an empty store has no stamp: this one is adopted at once
+        own.start()
+        assert own.condition() == ("ok", 0) and own.warnings() == []
+        own.clock.set(0)
+        eventually(lambda: own.condition()[0] == "behind", "the clock is behind")
+        for _ in range(2):  # and after a restart
+            session = login(own)
+            assert session.status == 200 and with_cookie(own, session).status == 200
+            short = token(own.client, "short", HOUR_S)
+            token(own.client, "another")
+            assert bearer(own, short) == 200
+            state, seconds = own.condition()
+            assert state == "behind" and abs(seconds - 10 * YEAR_S) < HOUR_S
+            assert abs(own.behind_s() - 10 * YEAR_S) < HOUR_S
+            eventually(own.warnings, "it is said")
+            assert len(own.warnings()) == 1, own.warnings()
+            assert own.set_clock().returncode == HELD
+            assert own.stop() == 0
+            os.unlink(own.path("stderr"))
+            own.start()
+        assert own.stop() == 0
+
+
+def test_set_clock_lowers_the_stamp_and_leaves_a_record(daemon):
+    with Timed(daemon, another_store(daemon.store, "set_clock")) as own:
+        own.clock.set(10 * YEAR_S)
+        own.start()
+        assert own.client.post("deployments", {"name": "early"}).status == 200
+        assert own.stop() == 0
+        own.clock.set(0)
+        done = own.set_clock()
+        assert done.returncode == 0, done
+        assert own.run("check", *own.store).returncode == 0
+        os.unlink(own.path("stderr"))
+        own.start()
+        assert own.condition() == ("ok", 0) and own.warnings() == []
+        assert own.client.post("deployments", {"name": "now"}).status == 200
+        events = own.client.get("events?verb=set_clock").json()
+        assert len(events) == 1 and events[0]["actor"] == "halligand set-clock", events
+        before, after = events[0]["changes"]["stamp"]
+        assert before > later(9 * YEAR_S) and after < later(DAY_S), events
+        made = own.client.get("deployments/now").json()
+        assert made["created_at"] < later(DAY_S), made
+        assert own.client.get("deployments/early").json()["created_at"] > later(9 * YEAR_S)
+        assert own.stop() == 0
+        assert own.set_clock().returncode == 0  # nothing is ahead any more
+        own.start()
+        assert len(own.client.get("events?verb=set_clock").json()) == 1
+        assert own.stop() == 0
+
+
+def test_a_start_far_ahead_of_the_stamp_does_not_move_it_at_once(daemon):
+    with Timed(daemon) as own:
+        own.start()
+        assert own.stop() == 0
+        own.clock.set(10 * YEAR_S)
+        began = time.monotonic()
+        own.start()
+        state = own.condition()[0]
+        assert own.client.post("deployments", {"name": "hasty"}).status == 200
+        assert own.stop() == 0
+        if time.monotonic() - began < CONFIRM_S:
+            assert state == "ahead"
+            own.clock.set(0)
+            own.start()
+            assert own.condition() == ("ok", 0), own.condition()
+            assert own.stop() == 0
