@@ -321,8 +321,7 @@ static enum served begin_watch(struct call *call)
     read_start(call, &w->at);
     if (call->problems)
         return SERVED_REPLY;
-    sse_head(call);
-    return flow_begin(call, &w->flow);
+    return sse_begin(call, &w->flow);
 }
 
 /* ---- routes ---- */

@@ -48,6 +48,15 @@ enum served flow_begin(struct call *call, struct flow *flow)
     return SERVED_LATER;
 }
 
+uint32_t flows_endless_of(const struct call *call)
+{
+    uint32_t count = 0;
+    for (const struct flow *flow = call_flows(call)->first; flow; flow = flow->next)
+        count += flow->is_endless && flow->call->caller.user_id == call->caller.user_id &&
+                 flow->call->caller.node_id == call->caller.node_id;
+    return count;
+}
+
 int64_t flow_await(struct flow *flow, void (*found)(struct call *call, const struct record *records,
                                                     uint32_t count, err why))
 {

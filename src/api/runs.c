@@ -267,8 +267,7 @@ static enum served begin_follow(struct call *call, const struct api_log *log)
     f->log = *log;
     if (str_parse_i64(last, &offset) && offset >= 0)
         f->log.offset = offset;
-    sse_head(call);
-    return flow_begin(call, &f->flow);
+    return sse_begin(call, &f->flow);
 }
 
 static enum served serve_run_log(struct call *call)

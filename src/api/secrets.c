@@ -59,7 +59,8 @@ enum secret_state secret_hash(struct call *call, struct str password)
     if (*call->made_hash)
         return SECRET_HASHED;
     call_wait(call, WAITS_PASSWORD);
-    const err e = passwords_hash(call_passwords(call), password, hashed, call);
+    const err e =
+        passwords_hash(call_passwords(call), call->request->address, password, hashed, call);
     if (e == OK)
         return SECRET_LATER;
     call_resume(call);

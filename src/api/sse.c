@@ -15,12 +15,17 @@ bool sse_is_wanted(const struct call *call)
     return false;
 }
 
-void sse_head(struct call *call)
+enum served sse_begin(struct call *call, struct flow *flow)
 {
+    if (flows_endless_of(call) >= SSE_STREAMS_MAX) {
+        reply_failure(call, ERR_LIMIT);
+        return SERVED_REPLY;
+    }
     reply_text(call, 200, STR(""));
     call->reply.content_type = "text/event-stream";
     reply_header(call, "Cache-Control", STR("no-store"));
     reply_header(call, "X-Accel-Buffering", STR("no")); /* or a proxy would gather it */
+    return flow_begin(call, flow);
 }
 
 static void put_line(struct buf *out, const char *name, struct str value)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "http/address.h"
 #include "jig/tools.h"
 #include "model/limits.h"
 #include "store/store.h"
@@ -278,6 +279,35 @@ static void read_listen(struct reading *r)
         complain_about(r, CONFIG_LISTEN, "must be ADDRESS:PORT in numbers");
 }
 
+static bool is_separator(char c)
+{
+    return c == ' ' || c == '\t' || c == ',';
+}
+
+/* Addresses of either family, with blanks or commas between them. */
+static void read_trusted_proxy(struct reading *r)
+{
+    struct config *c = r->config;
+    c->trusted_proxy = r->said[CONFIG_TRUSTED_PROXY].text;
+    const struct str text = str_from(c->trusted_proxy);
+    bool is_bad = false;
+    c->trusted_proxies =
+        arena_alloc(&c->arena, (text.len + (size_t)1) * sizeof *c->trusted_proxies);
+    for (uint32_t from = 0, to; from < text.len; from = to + 1) {
+        struct in6_addr address;
+        for (to = from; to < text.len && !is_separator(text.at[to]);)
+            to++;
+        if (from == to)
+            continue;
+        if (address_parse(str_slice(text, from, to), &address))
+            memcpy(c->trusted_proxies[c->trusted_proxy_count++], &address, sizeof address);
+        else
+            is_bad = true;
+    }
+    if (is_bad || (c->trusted_proxy && c->trusted_proxy_count == 0))
+        complain_about(r, CONFIG_TRUSTED_PROXY, "must be addresses in numbers");
+}
+
 static void read_data(struct reading *r)
 {
     const char *text = r->said[CONFIG_DATA].text;
@@ -347,6 +377,7 @@ bool config_read(const struct config_flags *flags, struct config *out_config)
             r.said[key] = (struct said){flags->values[key], 0};
     read_data(&r);
     read_listen(&r);
+    read_trusted_proxy(&r);
     read_store(&r);
     read_tls(&r);
     read_log(&r);

@@ -20,6 +20,7 @@
 #define CONFIG_KEYS(X)                                                                             \
     X(DATA, "data", "DIR")                                                                         \
     X(LISTEN, "listen", "ADDR:PORT")                                                               \
+    X(TRUSTED_PROXY, "trusted-proxy", "ADDRESS[,ADDRESS]")                                         \
     X(STORE, "store", "URL")                                                                       \
     X(BARCLAMPS, "barclamps", "DIR[:DIR]")                                                         \
     X(TEST_JIG, "test-jig", NULL)                                                                  \
@@ -58,7 +59,10 @@ struct config {
     struct arena arena;
     const char *data;
     const char *address;
-    uint16_t port; /* 0: any */
+    uint16_t port;                  /* 0: any */
+    const char *trusted_proxy;      /* as it is said; NULL: none */
+    uint8_t (*trusted_proxies)[16]; /* the same, as http.h wants them */
+    uint32_t trusted_proxy_count;
     const char *store;
     const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
     struct settings_update_command settings; /* what is said of them; test_jig always is */

@@ -179,6 +179,8 @@ static void print_help(void)
          "  --config FILE           read options from FILE (" CONFIG_FILE_DEFAULT ")\n"
          "  --data DIR              where everything is kept (" CONFIG_DATA_DEFAULT ")\n"
          "  --listen ADDR:PORT      where to serve (127.0.0.1:3000); port 0 is any free one\n"
+         "  --trusted-proxy ADDR[,ADDR]\n"
+         "                          believe these peers when they say who their clients are\n"
          "  --store URL             sqlite:PATH or postgresql://... (sqlite:DIR/halligan.db)\n"
          "  --barclamps DIR[:DIR]   content, read at the start and on SIGHUP (what is installed)\n"
          "  --test-jig              let the test jig pretend all work\n"

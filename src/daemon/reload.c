@@ -88,6 +88,7 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
     } fixed[] = {
         {"data", differs(now->data, wanted->data)},
         {"listen", differs(now->address, wanted->address) || now->port != wanted->port},
+        {"trusted-proxy", differs(now->trusted_proxy, wanted->trusted_proxy)},
         {"store", differs(now->store, wanted->store)},
         {"tls-cert", differs(now->tls_cert, wanted->tls_cert)},
         {"tls-key", differs(now->tls_key, wanted->tls_key)},

@@ -307,7 +307,10 @@ static enum ending begin_listening(struct daemon *d)
     const struct http_options options = {.address = d->config->address,
                                          .port = d->config->port,
                                          .tls_cert = d->tls_cert,
-                                         .tls_key = d->tls_key};
+                                         .tls_key = d->tls_key,
+                                         .proxies =
+                                             (const uint8_t(*)[16])d->config->trusted_proxies,
+                                         .proxy_count = d->config->trusted_proxy_count};
     d->http = http_open(&d->loop.uv, &options, api_handler(d->loop.api), why, sizeof why);
     if (!d->http) {
         log_say(LOG_ERROR, "%s", why);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "http/address.h"
 
 enum { LINGER_READ = 16 << 10, LINGER_READS_MAX = 16 };
 
@@ -42,33 +43,20 @@ bool clients_init(struct http_server *s)
     return true;
 }
 
-/* Both families as one: an IPv4 address mapped, of an IPv6 address the network. */
-static struct in6_addr address_of(const struct sockaddr *address)
+static bool is_proxy(const struct http_server *s, const struct in6_addr *address)
 {
-    struct in6_addr a = {0};
-    if (address && address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
-        a.s6_addr[10] = a.s6_addr[11] = 0xff;
-        memcpy(&a.s6_addr[12], &in->sin_addr, sizeof in->sin_addr);
-    } else if (address && address->sa_family == AF_INET6) {
-        a = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-        if (!IN6_IS_ADDR_V4MAPPED(&a) && !IN6_IS_ADDR_LOOPBACK(&a))
-            memset(&a.s6_addr[8], 0, 8);
-    }
-    return a;
+    for (uint32_t i = 0; i < s->proxy_count; i++)
+        if (IN6_ARE_ADDR_EQUAL(&s->proxies[i], address))
+            return true;
+    return false;
 }
 
-static bool is_loopback(const struct in6_addr *a)
-{
-    return IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == 127);
-}
-
-/* Counted here and not by libmicrohttpd, because a proxy on this machine is one address too. */
+/* Counted here and not by libmicrohttpd, because all clients of a proxy come from its address. */
 bool clients_have_room(const struct http_server *s, const struct sockaddr *address)
 {
-    const struct in6_addr a = address_of(address);
+    const struct in6_addr peer = address_of_socket(address), a = address_network(peer);
     uint32_t count = 0;
-    if (!s->free_clients || is_loopback(&a))
+    if (!s->free_clients || address_is_loopback(&peer) || is_proxy(s, &peer))
         return s->free_clients != NULL;
     for (uint32_t i = 0; i < s->connections_max; i++)
         count += s->clients[i].fd >= 0 && IN6_ARE_ADDR_EQUAL(&s->clients[i].address, &a);
@@ -82,8 +70,10 @@ struct client *client_take(struct http_server *s, int fd, const struct sockaddr 
         return NULL;
     s->free_clients = c->next_free;
     *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms()};
-    c->address = address_of(address);
-    c->is_loopback = is_loopback(&c->address);
+    const struct in6_addr peer = address_of_socket(address);
+    c->address = address_network(peer);
+    c->is_loopback = address_is_loopback(&peer);
+    c->is_proxy = is_proxy(s, &peer);
     return c;
 }
 

@@ -1,11 +1,10 @@
 #include "http/door.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sodium.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "http/address.h"
 #include "sys/log.h"
 
 struct door door_open(void)
@@ -26,20 +25,15 @@ void door_close(struct door *door)
     *door = (struct door){0};
 }
 
-static const char *address_text(const uint8_t address[16], char out[INET6_ADDRSTRLEN])
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    const bool is_v4 = memcmp(address, mapped, sizeof mapped) == 0;
-    return inet_ntop(is_v4 ? AF_INET : AF_INET6, address + (is_v4 ? 12 : 0), out, INET6_ADDRSTRLEN);
-}
-
 void door_turned_away(struct door *door, const struct visitor *v, int64_t now_ms)
 {
     char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    memcpy(&address, v->address, sizeof address);
     const struct str user = v->is_user ? v->user : STR("(no such user)");
     const enum lockout_news news = lockout_failed(door->lockout, v, now_ms);
     const struct log_field *fields =
-        LOG_FIELDS(LOG_S("user", user), LOG_Z("address", address_text(v->address, text)));
+        LOG_FIELDS(LOG_S("user", user), LOG_Z("address", address_text(&address, text)));
     log_with(LOG_INFO, fields, "somebody was not let in: the name or the password was wrong");
     if (news == LOCKOUT_ADDRESS)
         log_with(LOG_NOTICE, fields,
@@ -50,4 +44,9 @@ void door_turned_away(struct door *door, const struct visitor *v, int64_t now_ms
                  "a user is locked out for ten minutes wherever it was never let in before, after "
                  "%u wrong passwords",
                  LOCKOUT_TRIES_USER);
+    if (news == LOCKOUT_NETWORK)
+        log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("address", address_text(&address, text))),
+                 "an address is locked out for ten minutes for every user that never logged in "
+                 "from it, after %u wrong passwords under any name",
+                 LOCKOUT_TRIES_ADDRESS);
 }

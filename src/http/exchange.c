@@ -371,6 +371,8 @@ static enum MHD_Result headers_here(struct exchange *x, const char *method, cons
     memcpy(x->request.address, &x->client->address, sizeof x->request.address);
     x->request.is_loopback = x->client->is_loopback;
     x->request.is_secure = x->server->is_secure;
+    if (x->client->is_proxy)
+        forwarded_take(x);
     if (!head_read(x->connection, method, version, &framing)) {
         exchange_refuse(x, REFUSE_TEXT);
         return MHD_YES;

@@ -196,7 +196,20 @@ static void server_free(struct http_server *s)
         MHD_stop_daemon(s->daemon);
     clients_fini(s);
     tls_fini(s);
+    free(s->proxies);
     free(s);
+}
+
+static bool read_proxies(struct http_server *s, const struct http_options *o)
+{
+    if (o->proxy_count == 0)
+        return true;
+    s->proxies = calloc(o->proxy_count, sizeof *s->proxies);
+    if (!s->proxies)
+        return false;
+    memcpy(s->proxies, o->proxies, o->proxy_count * sizeof *s->proxies);
+    s->proxy_count = o->proxy_count;
+    return true;
 }
 
 static void read_bounds(struct http_server *s, const struct http_options *o)
@@ -225,9 +238,9 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
     }
     s->handler = handler;
     read_bounds(s, options);
-    const bool is_open = (clients_init(s) || http_fail(&o.why, "out of memory")) &&
-                         read_address(&o) && read_tls(s, &o) && start_daemon(s, &o) &&
-                         watch(s, loop, &o);
+    const bool is_open =
+        ((clients_init(s) && read_proxies(s, options)) || http_fail(&o.why, "out of memory")) &&
+        read_address(&o) && read_tls(s, &o) && start_daemon(s, &o) && watch(s, loop, &o);
     if (is_open)
         return s;
     server_free(s);
@@ -270,8 +283,10 @@ static void flush(struct http_server *s)
 static void on_closed(uv_handle_t *handle)
 {
     struct http_server *s = handle->data;
-    if (--s->open_handles == 0)
+    if (--s->open_handles == 0) {
+        free(s->proxies);
         free(s);
+    }
 }
 
 void http_close(struct http_server *s)

@@ -52,9 +52,11 @@ struct http_request {
     uint32_t segment_count;
     struct http_pair *query; /* decoded, in order */
     struct str body;
-    struct str target;   /* as sent, query included                                 */
-    uint8_t address[16]; /* of the peer: IPv4 mapped, of IPv6 the network (a /64)   */
-    bool is_loopback;    /* the peer is on this machine                             */
+    struct str target; /* as sent, query included                                 */
+    /* Of the client: the peer, or whom a trusted proxy asks for. Of a client that the proxy does not
+     * know, the address is the proxy's, and it is not on this machine. */
+    uint8_t address[16]; /* IPv4 mapped, of IPv6 the network (a /64)                */
+    bool is_loopback;    /* on this machine                                         */
     bool is_secure;      /* came over TLS                                           */
     bool is_secret;      /* for the handler to say: its memory is wiped in the end  */
     void *context;       /* for the handler's own use; NULL at first                */
@@ -114,6 +116,10 @@ struct http_options {
     uint32_t idle_s;          /* 0: 30. A client slower than that is cut                */
     uint32_t stream_max;      /* bytes that may wait in one stream; 0: 4 MiB            */
     uint32_t stream_total_max; /* and in all of them; 0: 64 MiB                         */
+    /* Peers that are believed when they say for which client they ask, in Forwarded,
+     * X-Forwarded-For and X-Forwarded-Proto; addresses as IPv6, IPv4 mapped. */
+    const uint8_t (*proxies)[16];
+    uint32_t proxy_count;
 };
 
 /* NULL on failure, with a sentence in `why`. */

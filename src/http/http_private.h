@@ -52,6 +52,7 @@ struct client {
     int fd;                    /* -1: the slot is free                                 */
     struct in6_addr address;   /* of IPv6 only the network: whoever has one has them all */
     bool is_loopback;          /* on this machine                                      */
+    bool is_proxy;             /* trusted to say for which client it asks              */
     bool is_waiting;           /* for us: its request is whole                         */
     bool is_gone;              /* and was told so                                      */
     bool lingers;              /* it may still be sending when its connection closes   */
@@ -122,7 +123,9 @@ struct http_server {
     uint32_t idle_s;
     size_t stream_max;
     size_t stream_total_max;
-    size_t stream_total; /* bytes that wait in all streams */
+    size_t stream_total;      /* bytes that wait in all streams */
+    struct in6_addr *proxies; /* that are trusted; as many as proxy_count */
+    uint32_t proxy_count;
     struct client *clients;
     struct client *free_clients;
     struct exchange *pending; /* with the handler */
@@ -205,6 +208,9 @@ int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, in
 /* target.c: path, segments and query of `raw` into the request. ERR_SYNTAX: no text that we accept;
  * ERR_LIMIT: too many segments. */
 NODISCARD err target_parse(struct http_request *request, struct str raw);
+
+/* target.c: what a trusted proxy says about the client, in the request. */
+void forwarded_take(struct exchange *x);
 
 /* Where the body ends, as the head says. */
 struct framing {

@@ -26,7 +26,7 @@ struct half {
 
 struct lockout {
     uint8_t secret[crypto_generichash_KEYBYTES]; /* so that nobody chooses buckets */
-    struct half users, strangers;
+    struct half users, strangers, addresses;
 };
 
 static void half_init(struct half *h)
@@ -44,6 +44,7 @@ struct lockout *lockout_new(void)
     randombytes_buf(l->secret, sizeof l->secret);
     half_init(&l->users);
     half_init(&l->strangers);
+    half_init(&l->addresses);
     return l;
 }
 
@@ -154,6 +155,12 @@ static bool count(struct entry *e, uint32_t most, int64_t now_ms)
     return true;
 }
 
+static int64_t found_left_ms(const struct half *h, const uint8_t key[KEY_SIZE], int64_t now_ms)
+{
+    const uint32_t at = find(h, key);
+    return at ? left_ms(&h->entries[at - 1], now_ms) : 0;
+}
+
 int64_t lockout_left_ms(const struct lockout *l, const struct visitor *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];
@@ -164,8 +171,10 @@ int64_t lockout_left_ms(const struct lockout *l, const struct visitor *v, int64_
     if (left || (here && h->entries[here - 1].has_succeeded))
         return left;
     key_of(l, v->user, NULL, key);
-    const uint32_t anywhere = find(h, key);
-    return anywhere ? left_ms(&h->entries[anywhere - 1], now_ms) : 0;
+    const int64_t of_user = found_left_ms(h, key, now_ms);
+    key_of(l, STR(""), v->address, key);
+    const int64_t of_address = found_left_ms(&l->addresses, key, now_ms);
+    return of_user > of_address ? of_user : of_address;
 }
 
 enum lockout_news lockout_failed(struct lockout *l, const struct visitor *v, int64_t now_ms)
@@ -176,7 +185,13 @@ enum lockout_news lockout_failed(struct lockout *l, const struct visitor *v, int
     const bool from_there = count(get(h, key, now_ms), LOCKOUT_TRIES, now_ms);
     key_of(l, v->user, NULL, key);
     const bool from_anywhere = count(get(h, key, now_ms), LOCKOUT_TRIES_USER, now_ms);
-    return from_anywhere ? LOCKOUT_USER : from_there ? LOCKOUT_ADDRESS : LOCKOUT_NOTHING;
+    key_of(l, STR(""), v->address, key);
+    const bool under_any_name =
+        count(get(&l->addresses, key, now_ms), LOCKOUT_TRIES_ADDRESS, now_ms);
+    return under_any_name  ? LOCKOUT_NETWORK
+           : from_anywhere ? LOCKOUT_USER
+           : from_there    ? LOCKOUT_ADDRESS
+                           : LOCKOUT_NOTHING;
 }
 
 void lockout_succeeded(struct lockout *l, const struct visitor *v, int64_t now_ms)

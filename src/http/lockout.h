@@ -1,13 +1,15 @@
 /* lockout.h - who guessed too often.
  *
- * It counts failures of a user from an address, and of a user from anywhere. Whoever failed too
- * often is not listened to for a while, right or wrong, and loses the count when that is over; a
- * whole user is closed only to addresses from where it never came in. It knows no password, no
+ * It counts failures of a user from an address, of a user from anywhere, and of an address under
+ * any name. Whoever failed too often is not listened to for a while, right or wrong, and loses the
+ * count when that is over; a whole user is closed only to addresses from where it never came in,
+ * and a whole address only to users that never came in from there. It knows no password, no
  * clock and no log; it is told the time by a monotonic clock.
  *
  * It is bounded: when it is full, what was touched longest ago goes. Names that nobody has are
  * counted just like users, but in a half of their own, so that a flood of invented names does not
- * wash away what is known about guesses at a user. It belongs to one thread.
+ * wash away what is known about guesses at a user. Addresses have a table of their own. It belongs
+ * to one thread.
  */
 #pragma once
 
@@ -16,10 +18,11 @@
 
 #include "base/str.h"
 
-#define LOCKOUT_ENTRIES    4096u /* in both halves */
-#define LOCKOUT_TRIES      6u    /* of a user from one address */
-#define LOCKOUT_TRIES_USER 100u  /* of a user from anywhere    */
-#define LOCKOUT_MS         ((int64_t)10 * 60 * 1000)
+#define LOCKOUT_ENTRIES       4096u /* in both halves */
+#define LOCKOUT_TRIES         6u    /* of a user from one address           */
+#define LOCKOUT_TRIES_USER    100u  /* of a user from anywhere              */
+#define LOCKOUT_TRIES_ADDRESS 60u   /* from one address, whatever the names */
+#define LOCKOUT_MS            ((int64_t)10 * 60 * 1000)
 
 struct lockout;
 
@@ -34,6 +37,7 @@ enum lockout_news {
     LOCKOUT_NOTHING,
     LOCKOUT_ADDRESS, /* from now on the user is not let in from there           */
     LOCKOUT_USER,    /* nor from anywhere, but where it has been let in before  */
+    LOCKOUT_NETWORK, /* nor any other user from there, but those let in before  */
 };
 
 /* libsodium has been started. */

@@ -8,12 +8,15 @@
 
 _Static_assert(PASSWORD_HASH_MAX == crypto_pwhash_STRBYTES, "libsodium writes that many");
 
+enum { ADDRESS_SIZE = 16 };
+
 /* A job belongs to the loop's thread, then to the worker, then to the loop's thread again. */
 struct job {
     struct job *next;
     passwords_checked_fn *checked; /* one of the two */
     passwords_hashed_fn *hashed;
     void *context;
+    uint32_t slot; /* of the queue */
     struct password_digest digest;
     bool is_decoy; /* there is no hash to be right about */
     bool is_right; /* or: there is a hash                */
@@ -30,7 +33,11 @@ struct job_list {
 struct passwords {
     uv_thread_t worker;
     uv_async_t async;
-    uint32_t count; /* jobs not answered yet: the loop's own */
+    /* The addresses of the jobs not answered yet; the loop's thread alone looks at them. */
+    struct {
+        bool is_taken;
+        uint8_t address[ADDRESS_SIZE];
+    } slots[PASSWORDS_QUEUE_MAX];
     struct password_cache cache;
     uv_mutex_t mutex; /* guards what follows */
     uv_cond_t more;
@@ -139,7 +146,7 @@ static void on_done(uv_async_t *async)
 {
     struct passwords *p = async->data;
     for (struct job *job = take_done(p); job; job = take_done(p)) {
-        p->count--;
+        p->slots[job->slot].is_taken = false;
         if (job->hashed) {
             job->hashed(job->context, job->is_right ? job->hash : NULL);
         } else {
@@ -224,11 +231,30 @@ void passwords_free(struct passwords *p)
     uv_close((uv_handle_t *)&p->async, on_closed);
 }
 
-static struct job *job_new(struct str password, void *context)
+/* A free slot of the queue; PASSWORDS_QUEUE_MAX when the address may not have one. */
+static uint32_t find_slot(const struct passwords *p, const uint8_t *address)
 {
-    struct job *job = calloc(1, sizeof *job + password.len);
+    uint32_t found = PASSWORDS_QUEUE_MAX, held = 0;
+    for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++) {
+        if (!p->slots[i].is_taken)
+            found = i;
+        else if (memcmp(p->slots[i].address, address, ADDRESS_SIZE) == 0)
+            held++;
+    }
+    return held < PASSWORDS_SHARE_MAX ? found : PASSWORDS_QUEUE_MAX;
+}
+
+/* NULL: the address may not have one more, or there is no memory. */
+static struct job *job_new(struct passwords *p, const uint8_t *address, struct str password,
+                           void *context)
+{
+    const uint32_t slot = find_slot(p, address);
+    struct job *job = slot < PASSWORDS_QUEUE_MAX ? calloc(1, sizeof *job + password.len) : NULL;
     if (!job)
         return NULL;
+    p->slots[slot].is_taken = true;
+    memcpy(p->slots[slot].address, address, ADDRESS_SIZE);
+    job->slot = slot;
     job->context = context;
     job->password_len = password.len;
     if (password.len)
@@ -238,7 +264,6 @@ static struct job *job_new(struct str password, void *context)
 
 static void submit(struct passwords *p, struct job *job)
 {
-    p->count++;
     uv_mutex_lock(&p->mutex);
     list_add(&p->waiting, job);
     uv_cond_signal(&p->more);
@@ -252,15 +277,15 @@ static bool is_usable(struct str hash)
            str_find(hash, '\0', 0) == hash.len;
 }
 
-err passwords_check(struct passwords *p, struct str hash, struct str password,
-                    passwords_checked_fn *checked, void *context)
+err passwords_check(struct passwords *p, const uint8_t *address, struct str hash,
+                    struct str password, passwords_checked_fn *checked, void *context)
 {
     const struct password_digest digest = password_cache_digest(&p->cache, hash, password);
     if (password_cache_has(&p->cache, &digest, now_ms())) {
         checked(context, true);
         return OK;
     }
-    struct job *job = p->count < PASSWORDS_QUEUE_MAX ? job_new(password, context) : NULL;
+    struct job *job = job_new(p, address, password, context);
     if (!job)
         return ERR_LIMIT;
     job->checked = checked;
@@ -272,10 +297,10 @@ err passwords_check(struct passwords *p, struct str hash, struct str password,
     return OK;
 }
 
-err passwords_hash(struct passwords *p, struct str password, passwords_hashed_fn *hashed,
-                   void *context)
+err passwords_hash(struct passwords *p, const uint8_t *address, struct str password,
+                   passwords_hashed_fn *hashed, void *context)
 {
-    struct job *job = p->count < PASSWORDS_QUEUE_MAX ? job_new(password, context) : NULL;
+    struct job *job = job_new(p, address, password, context);
     if (!job)
         return ERR_LIMIT;
     job->hashed = hashed;

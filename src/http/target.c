@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "http/address.h"
+#include "http/forwarded.h"
 
 /* --- the target -------------------------------------------------------------------------------*/
 
@@ -184,6 +186,41 @@ static enum MHD_Result read_header(void *into, enum MHD_ValueKind kind, const ch
         head->encoding = value;
     }
     return MHD_YES;
+}
+
+static enum MHD_Result read_forwarded(void *into, enum MHD_ValueKind kind, const char *name_z,
+                                      const char *value_z)
+{
+    (void)kind;
+    struct forwarded_headers *headers = into;
+    const struct str name = str_from(name_z);
+    const struct str value = value_z ? str_from(value_z) : STR("");
+    if (str_eq_nocase(name, STR("Forwarded")))
+        headers->forwarded = value;
+    else if (str_eq_nocase(name, STR("X-Forwarded-For")))
+        headers->forwarded_for = value;
+    else if (str_eq_nocase(name, STR("X-Forwarded-Proto")))
+        headers->forwarded_proto = value;
+    return MHD_YES;
+}
+
+/* The loopback address means this machine only when it is said by a proxy on this machine. */
+void forwarded_take(struct exchange *x)
+{
+    struct forwarded_headers headers = {0};
+    struct http_request *request = &x->request;
+    ignore(MHD_get_connection_values(x->connection, MHD_HEADER_KIND, read_forwarded, &headers),
+           "it only counts");
+    const struct forwarded f = forwarded_read(&request->arena, &headers);
+    if (f.has_proto)
+        request->is_secure = f.is_https;
+    if (!f.is_forwarded)
+        return;
+    request->is_loopback = request->is_loopback && f.is_known && address_is_loopback(&f.address);
+    if (f.is_known) {
+        const struct in6_addr network = address_network(f.address);
+        memcpy(request->address, &network, sizeof request->address);
+    }
 }
 
 /* Behind the last line stands only the empty one. The method is the first thing in a head. */

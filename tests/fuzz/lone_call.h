@@ -56,9 +56,10 @@ void passwords_free(struct passwords *p)
     free(p);
 }
 
-err passwords_check(struct passwords *p, struct str hash, struct str password,
-                    passwords_checked_fn *checked, void *context)
+err passwords_check(struct passwords *p, const uint8_t *address, struct str hash,
+                    struct str password, passwords_checked_fn *checked, void *context)
 {
+    (void)address;
     char own[PASSWORD_HASH_MAX];
     if (password_hash_now(password, own) && str_eq(hash, str_from(own))) {
         checked(context, true);
@@ -71,9 +72,10 @@ err passwords_check(struct passwords *p, struct str hash, struct str password,
     return OK;
 }
 
-err passwords_hash(struct passwords *p, struct str password, passwords_hashed_fn *hashed,
-                   void *context)
+err passwords_hash(struct passwords *p, const uint8_t *address, struct str password,
+                   passwords_hashed_fn *hashed, void *context)
 {
+    (void)address;
     if (p->count == PASSWORDS_QUEUE_MAX)
         return ERR_LIMIT;
     CHECK(password_hash_now(password, p->jobs[p->count].hash));

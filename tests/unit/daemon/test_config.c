@@ -126,6 +126,24 @@ TEST(settings_count_where_they_are_said)
     end(&c);
 }
 
+TEST(proxies_are_addresses_with_commas_or_blanks_between_them)
+{
+    static const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 5}, v6[16] = {[15] = 1};
+    struct config c;
+    begin("trusted-proxy = 10.0.0.5,::1, 10.0.0.6\n");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(c.trusted_proxy_count == 3);
+    CHECK(memcmp(c.trusted_proxies[0], v4, 16) == 0 && memcmp(c.trusted_proxies[1], v6, 16) == 0);
+    end(&c);
+    begin("pool-normal = 10\n");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c) && c.trusted_proxy_count == 0);
+    end(&c);
+    begin("trusted-proxy = 10.0.0.5 proxy\n");
+    CHECK(!config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(c.problems && !c.problems->next && strstr(c.problems->text, ":1: trusted-proxy: "));
+    end(&c);
+}
+
 TEST(everything_wrong_is_told_at_once)
 {
     struct config c;

@@ -142,10 +142,43 @@ TEST(a_flood_of_invented_names_washes_nothing_away)
     const struct visitor locked = from("ann", 1), guesser = from("eve", 3);
     CHECK(fail(l, locked, LOCKOUT_TRIES, 0) == LOCKOUT_ADDRESS);
     CHECK(fail(l, guesser, LOCKOUT_TRIES - 1, 0) == LOCKOUT_NOTHING);
-    for (uint32_t i = 0; i < 3 * LOCKOUT_ENTRIES; i++)
-        CHECK(fail(l, stranger(i), 1, 1 + (int64_t)i) == LOCKOUT_NOTHING);
+    for (uint32_t i = 0; i < 3 * LOCKOUT_ENTRIES; i++) {
+        struct visitor v = stranger(i);
+        v.address[14] = (uint8_t)(i >> 5); /* no address guesses often enough to be locked out */
+        v.address[13] = (uint8_t)(1 + (i >> 13));
+        CHECK(fail(l, v, 1, 1 + (int64_t)i) == LOCKOUT_NOTHING);
+    }
     CHECK(left(l, locked, 1) > 0);
     CHECK(fail(l, guesser, 1, 1) == LOCKOUT_ADDRESS);
+    lockout_free(l);
+}
+
+TEST(guesses_under_ever_new_names_lock_out_their_address)
+{
+    struct lockout *l = open_lockout();
+    const struct visitor resident = from("ann", 9), newcomer = from("bob", 9);
+    lockout_succeeded(l, &resident, 0);
+    for (uint32_t i = 1; i < LOCKOUT_TRIES_ADDRESS; i++)
+        CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
+    CHECK(left(l, newcomer, 1) == 0);
+    CHECK(fail(l, stranger(0), 1, 1) == LOCKOUT_NETWORK);
+    CHECK(left(l, stranger(5000), 1) == LOCKOUT_MS); /* a name that was never tried */
+    CHECK(left(l, newcomer, 1) == LOCKOUT_MS);
+    CHECK(left(l, from("bob", 10), 1) == 0); /* from elsewhere */
+    CHECK(left(l, resident, 1) == 0);        /* was let in from there before */
+    CHECK(left(l, newcomer, 1 + LOCKOUT_MS) == 0);
+    lockout_free(l);
+}
+
+TEST(success_under_one_name_does_not_clear_the_count_of_the_address)
+{
+    struct lockout *l = open_lockout();
+    const struct visitor own = from("eve", 9);
+    for (uint32_t i = 1; i < LOCKOUT_TRIES_ADDRESS; i++) {
+        CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
+        lockout_succeeded(l, &own, 1);
+    }
+    CHECK(fail(l, stranger(0), 1, 1) == LOCKOUT_NETWORK);
     lockout_free(l);
 }
 

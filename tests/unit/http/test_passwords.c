@@ -20,6 +20,16 @@ struct answers {
 };
 
 static uv_loop_t loop;
+static const uint8_t HOME[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
+
+/* An address of its own for each share of the queue. */
+static const uint8_t *address_of(uint32_t job)
+{
+    static uint8_t addresses[PASSWORDS_QUEUE_MAX / PASSWORDS_SHARE_MAX + 1][16];
+    uint8_t *address = addresses[job / PASSWORDS_SHARE_MAX];
+    address[15] = (uint8_t)(1 + job / PASSWORDS_SHARE_MAX);
+    return address;
+}
 
 static void on_checked(void *context, bool right)
 {
@@ -61,15 +71,20 @@ static void wait_for(const struct answers *a, uint32_t count)
         CHECK(uv_run(&loop, UV_RUN_ONCE) != 0);
 }
 
+static err ask_from(struct answers *a, const uint8_t *address, const char *password)
+{
+    return passwords_check(a->passwords, address, STR(""), str_from(password), on_checked, a);
+}
+
 static err ask(struct answers *a, const char *hash, const char *password)
 {
-    return passwords_check(a->passwords, str_from(hash), str_from(password), on_checked, a);
+    return passwords_check(a->passwords, HOME, str_from(hash), str_from(password), on_checked, a);
 }
 
 TEST(a_password_is_right_or_wrong)
 {
     struct answers a = begin();
-    CHECK(passwords_hash(a.passwords, STR("open sesame"), on_hashed, &a) == OK);
+    CHECK(passwords_hash(a.passwords, HOME, STR("open sesame"), on_hashed, &a) == OK);
     CHECK(a.hashed == 0);
     wait_for(&a, 1);
     CHECK(strncmp(a.hash, "$argon2id$", 10) == 0);
@@ -115,9 +130,11 @@ TEST(what_is_no_hash_is_never_right)
         CHECK(ask(&a, hashes[i], "secret") == OK);
         CHECK(ask(&a, hashes[i], "") == OK);
     }
+    wait_for(&a, 8); /* a share of the queue holds no more */
     CHECK(ask(&a, long_hash, "secret") == OK);
-    CHECK(passwords_check(a.passwords, (struct str){0}, (struct str){0}, on_checked, &a) == OK);
-    CHECK(a.wrong == 0);
+    CHECK(passwords_check(a.passwords, HOME, (struct str){0}, (struct str){0}, on_checked, &a) ==
+          OK);
+    CHECK(a.wrong == 8);
     wait_for(&a, 10);
     CHECK(a.wrong == 10);
     /* Not even the second time. */
@@ -133,7 +150,7 @@ TEST(a_password_may_hold_anything)
     const struct str odd = {"zero\0inside\xff", 12};
     char hash[PASSWORD_HASH_MAX];
     CHECK(password_hash_now(odd, hash));
-    CHECK(passwords_check(a.passwords, str_from(hash), odd, on_checked, &a) == OK);
+    CHECK(passwords_check(a.passwords, HOME, str_from(hash), odd, on_checked, &a) == OK);
     CHECK(ask(&a, hash, "zero") == OK);
     CHECK(password_hash_now((struct str){0}, hash));
     CHECK(ask(&a, hash, "") == OK);
@@ -146,10 +163,10 @@ TEST(a_full_queue_says_so_and_empties)
 {
     struct answers a = begin();
     for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++)
-        CHECK(i % 2 ? ask(&a, "", "x") == OK
-                    : passwords_hash(a.passwords, STR("x"), on_hashed, &a) == OK);
+        CHECK(i % 2 ? ask_from(&a, address_of(i), "x") == OK
+                    : passwords_hash(a.passwords, address_of(i), STR("x"), on_hashed, &a) == OK);
     CHECK(ask(&a, "", "x") == ERR_LIMIT);
-    CHECK(passwords_hash(a.passwords, STR("x"), on_hashed, &a) == ERR_LIMIT);
+    CHECK(passwords_hash(a.passwords, HOME, STR("x"), on_hashed, &a) == ERR_LIMIT);
     wait_for(&a, 1);
     CHECK(ask(&a, "", "x") == OK);
     wait_for(&a, PASSWORDS_QUEUE_MAX + 1);
@@ -166,16 +183,31 @@ TEST(what_is_remembered_needs_no_place_in_the_queue)
     CHECK(ask(&a, hash, "secret") == OK);
     wait_for(&a, 1);
     for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++)
-        CHECK(ask(&a, "", "x") == OK);
+        CHECK(ask_from(&a, address_of(i), "x") == OK);
     CHECK(ask(&a, hash, "secret") == OK);
     CHECK(a.right == 2);
+    end(&a);
+}
+
+TEST(one_address_holds_a_share_of_the_queue_and_no_more)
+{
+    struct answers a = begin();
+    for (uint32_t i = 0; i < PASSWORDS_SHARE_MAX; i++)
+        CHECK(ask(&a, "", "x") == OK);
+    CHECK(ask(&a, "", "x") == ERR_LIMIT);
+    CHECK(passwords_hash(a.passwords, HOME, STR("x"), on_hashed, &a) == ERR_LIMIT);
+    CHECK(ask_from(&a, address_of(0), "x") == OK); /* another address is served */
+    wait_for(&a, 1);
+    CHECK(ask(&a, "", "x") == OK); /* the share is of jobs that wait */
+    CHECK(ask(&a, "", "x") == ERR_LIMIT);
+    wait_for(&a, PASSWORDS_SHARE_MAX + 2);
     end(&a);
 }
 
 TEST(freeing_drops_jobs_that_wait)
 {
     struct answers a = begin();
-    for (int i = 0; i < 10; i++)
+    for (uint32_t i = 0; i < PASSWORDS_SHARE_MAX; i++)
         CHECK(ask(&a, "", "secret") == OK);
     end(&a);
     CHECK(a.right == 0 && a.wrong == 0);

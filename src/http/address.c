@@ -1,0 +1,55 @@
+#include "http/address.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static void set_mapped(struct in6_addr *out, const struct in_addr *v4)
+{
+    *out = (struct in6_addr){0};
+    out->s6_addr[10] = out->s6_addr[11] = 0xff;
+    memcpy(&out->s6_addr[12], v4, sizeof *v4);
+}
+
+struct in6_addr address_of_socket(const struct sockaddr *address)
+{
+    struct in6_addr a = {0};
+    if (address && address->sa_family == AF_INET)
+        set_mapped(&a, &((const struct sockaddr_in *)(const void *)address)->sin_addr);
+    else if (address && address->sa_family == AF_INET6)
+        a = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return a;
+}
+
+bool address_parse(struct str text, struct in6_addr *out_address)
+{
+    char z[INET6_ADDRSTRLEN];
+    struct in_addr v4;
+    if (text.len == 0 || text.len >= sizeof z)
+        return false;
+    memcpy(z, text.at, text.len);
+    z[text.len] = '\0';
+    if (inet_pton(AF_INET, z, &v4) != 1)
+        return inet_pton(AF_INET6, z, out_address) == 1;
+    set_mapped(out_address, &v4);
+    return true;
+}
+
+struct in6_addr address_network(struct in6_addr address)
+{
+    if (!IN6_IS_ADDR_V4MAPPED(&address) && !IN6_IS_ADDR_LOOPBACK(&address))
+        memset(&address.s6_addr[8], 0, 8);
+    return address;
+}
+
+bool address_is_loopback(const struct in6_addr *address)
+{
+    return IN6_IS_ADDR_LOOPBACK(address) ||
+           (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+}
+
+const char *address_text(const struct in6_addr *address, char out[INET6_ADDRSTRLEN])
+{
+    const bool is_v4 = IN6_IS_ADDR_V4MAPPED(address);
+    return inet_ntop(is_v4 ? AF_INET : AF_INET6, &address->s6_addr[is_v4 ? 12 : 0], out,
+                     INET6_ADDRSTRLEN);
+}

@@ -1,0 +1,176 @@
+/* Goal: the last hop that a proxy wrote is the client, and nothing a client sends passes for it.
+ * Method: header lines as proxies and attackers write them; then a real server that trusts the
+ * loopback, or another address. */
+#include "http/forwarded.h"
+
+#include "http/address.h"
+#include "tests/unit/http/http_world.h"
+
+static struct str line(const char *text)
+{
+    return text ? str_from(text) : (struct str){0};
+}
+
+static struct forwarded read_all(const char *forwarded, const char *for_, const char *proto)
+{
+    struct arena a = {0};
+    const struct forwarded_headers headers = {line(forwarded), line(for_), line(proto)};
+    const struct forwarded f = forwarded_read(&a, &headers);
+    arena_fini(&a);
+    return f;
+}
+
+/* The client's address as text; "unknown", "absent". */
+static bool client_is(struct forwarded f, const char *wanted)
+{
+    char text[INET6_ADDRSTRLEN];
+    const char *is = !f.is_forwarded ? "absent"
+                     : !f.is_known   ? "unknown"
+                                     : address_text(&f.address, text);
+    if (strcmp(is, wanted) != 0)
+        fprintf(stderr, "%s, not %s\n", is, wanted);
+    return strcmp(is, wanted) == 0;
+}
+
+TEST(the_last_hop_of_forwarded_is_the_client)
+{
+    static const struct {
+        const char *line, *client;
+    } cases[] = {
+        {"for=192.0.2.43", "192.0.2.43"},
+        {"For=192.0.2.43", "192.0.2.43"},
+        {"for=192.0.2.43:47011", "192.0.2.43"},
+        {"for=\"192.0.2.43:47011\"", "192.0.2.43"},
+        {"for=\"[2001:db8:cafe::17]:4711\"", "2001:db8:cafe::17"},
+        {"for=\"[2001:db8:cafe::17]\"", "2001:db8:cafe::17"},
+        {"for=\"\\[2001:db8::1\\]\"", "2001:db8::1"},
+        {"for=192.0.2.1;proto=http;by=203.0.113.43", "192.0.2.1"},
+        {"by=203.0.113.43; for = 192.0.2.1", "unknown"},
+        {"by=203.0.113.43 ; for=192.0.2.1 ", "192.0.2.1"},
+        {"for=10.0.0.1, for=192.0.2.7", "192.0.2.7"},
+        {"for=127.0.0.1,for=unknown", "unknown"},
+        {"for=127.0.0.1, for=_hidden", "unknown"},
+        {"for=_hidden", "unknown"},
+        {"for=127.0.0.1, proto=https", "unknown"},
+        {"for=127.0.0.1,", "unknown"},
+        {"", "unknown"},
+        {"for=", "unknown"},
+        {"for=localhost", "unknown"},
+        {"for=[2001:db8::1", "unknown"},
+        {"for=\"[127.0.0.1]\"", "unknown"},
+        {"for=\"[2001:db8::1]x\"", "unknown"},
+        {"for=fe80::1%eth0", "unknown"},
+        {"for=1.2.3.4;for=127.0.0.1", "unknown"},
+        {"for=1.2.3.4567890123456789012345678901234567890123456789012345", "unknown"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(client_is(read_all(cases[i].line, NULL, NULL), cases[i].client));
+}
+
+/* What stands before the last comma is the client's, whatever quotes it holds. */
+TEST(a_client_cannot_write_the_hop_of_its_proxy)
+{
+    static const char *const sent[] = {
+        "for=127.0.0.1",
+        "for=127.0.0.1;x=\"",
+        "for=127.0.0.1, x=\"",
+        "for=\"127.0.0.1",
+        "for=127.0.0.1;x=\"\\",
+        "for=127.0.0.1;x=\"\\\"",
+        "x=\", for=127.0.0.1;y=\"",
+        "\"",
+        "for=127.0.0.1\\",
+    };
+    static const char *const appended[] = {", for=192.0.2.9", ", for=\"[2001:db8::9]:80\"",
+                                           ",for=\"192.0.2.9\";host=\"a,b\""};
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++)
+        for (size_t j = 0; j < sizeof appended / sizeof *appended; j++) {
+            char text[200];
+            snprintf(text, sizeof text, "%s%s", sent[i], appended[j]);
+            const struct forwarded f = read_all(text, NULL, NULL);
+            CHECK(f.is_forwarded);
+            CHECK(!f.is_known || !address_is_loopback(&f.address));
+            CHECK(!f.has_proto);
+        }
+}
+
+TEST(the_last_hop_of_x_forwarded_for_is_the_client)
+{
+    CHECK(client_is(read_all(NULL, "192.0.2.1", NULL), "192.0.2.1"));
+    CHECK(client_is(read_all(NULL, "127.0.0.1, 192.0.2.1", NULL), "192.0.2.1"));
+    CHECK(client_is(read_all(NULL, "127.0.0.1, \"192.0.2.1", NULL), "unknown"));
+    CHECK(client_is(read_all(NULL, "\", 192.0.2.1", NULL), "192.0.2.1"));
+    CHECK(client_is(read_all(NULL, "192.0.2.1:80", NULL), "192.0.2.1"));
+    CHECK(client_is(read_all(NULL, "2001:db8::1", NULL), "2001:db8::1"));
+    CHECK(client_is(read_all(NULL, "[2001:db8::1]:80", NULL), "2001:db8::1"));
+    CHECK(client_is(read_all(NULL, "127.0.0.1, unknown", NULL), "unknown"));
+    CHECK(client_is(read_all(NULL, "127.0.0.1,", NULL), "unknown"));
+    CHECK(client_is(read_all(NULL, "", NULL), "unknown"));
+    CHECK(client_is(read_all(NULL, NULL, NULL), "absent"));
+}
+
+/* A proxy that writes one of them may pass on the other. */
+TEST(two_headers_that_disagree_name_nobody)
+{
+    CHECK(client_is(read_all("for=192.0.2.1", "10.0.0.1, 192.0.2.1", NULL), "192.0.2.1"));
+    CHECK(client_is(read_all("for=127.0.0.1", "192.0.2.1", NULL), "unknown"));
+    CHECK(client_is(read_all("for=192.0.2.1", "127.0.0.1", NULL), "unknown"));
+    CHECK(client_is(read_all("for=unknown", "127.0.0.1", NULL), "unknown"));
+}
+
+TEST(the_scheme_is_https_only_where_nothing_says_otherwise)
+{
+    CHECK(!read_all(NULL, "192.0.2.1", NULL).has_proto);
+    CHECK(read_all(NULL, NULL, "https").is_https && read_all(NULL, NULL, "HTTPS").is_https);
+    CHECK(read_all(NULL, NULL, "http, https").is_https);
+    CHECK(!read_all(NULL, NULL, "https, http").is_https);
+    CHECK(!read_all(NULL, NULL, "").is_https && read_all(NULL, NULL, "").has_proto);
+    CHECK(read_all("for=192.0.2.1;proto=https", NULL, NULL).is_https);
+    CHECK(read_all("for=192.0.2.1;Proto=\"HTTPS\"", NULL, NULL).is_https);
+    CHECK(!read_all("proto=https, for=192.0.2.1", NULL, NULL).has_proto);
+    CHECK(!read_all("for=192.0.2.1;proto=https", NULL, "http").is_https);
+    CHECK(!read_all("for=192.0.2.1;proto=http", NULL, "https").is_https);
+    CHECK(read_all("for=192.0.2.1;proto=https", NULL, "https").is_https);
+}
+
+static const uint8_t LOOPBACK[1][16] = {{[10] = 0xff, 0xff, 127, 0, 0, 1}};
+static const uint8_t ELSEWHERE[1][16] = {{[10] = 0xff, 0xff, 10, 0, 0, 1}};
+
+/* What the handler sees of a request with these header lines. */
+static void sees(struct world *w, const char *lines, const char *seen)
+{
+    char text[400];
+    struct talk t = dial(w);
+    snprintf(text, sizeof text, "GET /x HTTP/1.1\r\n%s" HOST, lines);
+    say(&t, text);
+    const struct heard h = hear(&t);
+    CHECK(h.status == 200);
+    snprintf(text, sizeof text, "GET /x|||%s|", seen);
+    CHECK(str_is(h.body, text));
+    hang_up(&t);
+}
+
+TEST(a_trusted_proxy_is_believed_and_its_client_is_not_on_this_machine)
+{
+    struct world *w = world_open((struct http_options){.proxies = LOOPBACK, .proxy_count = 1});
+    sees(w, "", "loopback");
+    sees(w, "X-Forwarded-For: 192.0.2.1\r\n", "far");
+    sees(w, "X-Forwarded-For: 127.0.0.1\r\n", "loopback");
+    sees(w, "X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.1\r\n", "far");
+    sees(w, "Forwarded: for=unknown\r\n", "far");
+    sees(w, "Forwarded: for=_secret;proto=https\r\n", "far secure");
+    sees(w, "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "far secure");
+    sees(w, "X-Forwarded-Proto: http\r\n", "loopback");
+    world_close(w);
+}
+
+TEST(nobody_else_is_believed)
+{
+    struct world *w = world_open((struct http_options){.proxies = ELSEWHERE, .proxy_count = 1});
+    sees(w, "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "loopback");
+    sees(w, "Forwarded: for=192.0.2.1;proto=https\r\n", "loopback");
+    world_close(w);
+    w = world_open((struct http_options){0});
+    sees(w, "Forwarded: for=192.0.2.1;proto=https\r\n", "loopback");
+    world_close(w);
+}
