@@ -114,8 +114,8 @@ static void begin_basic(struct call *call, const struct core *core, const struct
     call->request->is_secret = true;
     call_wait(call, WAITS_PASSWORD);
     /* The answer may come before this returns: only when there will be none is the call ours. */
-    const err e = passwords_check(call_passwords(call), call->request->address, call->caller.hash,
-                                  given->secret, checked, call);
+    const struct password_claim claim = {call->request->address, call->caller.hash, given->secret};
+    const err e = passwords_check(call_passwords(call), &claim, checked, call);
     if (e != OK) {
         call_resume(call);
         reply_failure(call, e);

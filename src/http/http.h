@@ -53,7 +53,7 @@ struct http_request {
     struct http_pair *query; /* decoded, in order */
     struct str body;
     struct str target; /* as sent, query included                                 */
-    /* Of the client: the peer, or whom a trusted proxy asks for. Of a client that the proxy does not
+    /* Of the client: the peer, or whom a trusted proxy asks for. Of a client that it does not
      * know, the address is the proxy's, and it is not on this machine. */
     uint8_t address[16]; /* IPv4 mapped, of IPv6 the network (a /64)                */
     bool is_loopback;    /* on this machine                                         */

@@ -277,22 +277,23 @@ static bool is_usable(struct str hash)
            str_find(hash, '\0', 0) == hash.len;
 }
 
-err passwords_check(struct passwords *p, const uint8_t *address, struct str hash,
-                    struct str password, passwords_checked_fn *checked, void *context)
+err passwords_check(struct passwords *p, const struct password_claim *claim,
+                    passwords_checked_fn *checked, void *context)
 {
-    const struct password_digest digest = password_cache_digest(&p->cache, hash, password);
+    const struct password_digest digest =
+        password_cache_digest(&p->cache, claim->hash, claim->password);
     if (password_cache_has(&p->cache, &digest, now_ms())) {
         checked(context, true);
         return OK;
     }
-    struct job *job = job_new(p, address, password, context);
+    struct job *job = job_new(p, claim->address, claim->password, context);
     if (!job)
         return ERR_LIMIT;
     job->checked = checked;
     job->digest = digest;
-    job->is_decoy = !is_usable(hash);
+    job->is_decoy = !is_usable(claim->hash);
     if (!job->is_decoy)
-        memcpy(job->hash, hash.at, hash.len);
+        memcpy(job->hash, claim->hash.at, claim->hash.len);
     submit(p, job);
     return OK;
 }

@@ -56,12 +56,11 @@ void passwords_free(struct passwords *p)
     free(p);
 }
 
-err passwords_check(struct passwords *p, const uint8_t *address, struct str hash,
-                    struct str password, passwords_checked_fn *checked, void *context)
+err passwords_check(struct passwords *p, const struct password_claim *claim,
+                    passwords_checked_fn *checked, void *context)
 {
-    (void)address;
     char own[PASSWORD_HASH_MAX];
-    if (password_hash_now(password, own) && str_eq(hash, str_from(own))) {
+    if (password_hash_now(claim->password, own) && str_eq(claim->hash, str_from(own))) {
         checked(context, true);
         return OK;
     }

@@ -73,12 +73,16 @@ static void wait_for(const struct answers *a, uint32_t count)
 
 static err ask_from(struct answers *a, const uint8_t *address, const char *password)
 {
-    return passwords_check(a->passwords, address, STR(""), str_from(password), on_checked, a);
+    return passwords_check(a->passwords,
+                           &(struct password_claim){address, STR(""), str_from(password)},
+                           on_checked, a);
 }
 
 static err ask(struct answers *a, const char *hash, const char *password)
 {
-    return passwords_check(a->passwords, HOME, str_from(hash), str_from(password), on_checked, a);
+    return passwords_check(a->passwords,
+                           &(struct password_claim){HOME, str_from(hash), str_from(password)},
+                           on_checked, a);
 }
 
 TEST(a_password_is_right_or_wrong)
@@ -132,8 +136,9 @@ TEST(what_is_no_hash_is_never_right)
     }
     wait_for(&a, 8); /* a share of the queue holds no more */
     CHECK(ask(&a, long_hash, "secret") == OK);
-    CHECK(passwords_check(a.passwords, HOME, (struct str){0}, (struct str){0}, on_checked, &a) ==
-          OK);
+    CHECK(passwords_check(a.passwords,
+                          &(struct password_claim){HOME, (struct str){0}, (struct str){0}},
+                          on_checked, &a) == OK);
     CHECK(a.wrong == 8);
     wait_for(&a, 10);
     CHECK(a.wrong == 10);
@@ -150,7 +155,8 @@ TEST(a_password_may_hold_anything)
     const struct str odd = {"zero\0inside\xff", 12};
     char hash[PASSWORD_HASH_MAX];
     CHECK(password_hash_now(odd, hash));
-    CHECK(passwords_check(a.passwords, HOME, str_from(hash), odd, on_checked, &a) == OK);
+    CHECK(passwords_check(a.passwords, &(struct password_claim){HOME, str_from(hash), odd},
+                          on_checked, &a) == OK);
     CHECK(ask(&a, hash, "zero") == OK);
     CHECK(password_hash_now((struct str){0}, hash));
     CHECK(ask(&a, hash, "") == OK);
