@@ -28,11 +28,11 @@ _halligan_tables() {
         nodes/show) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/create) options=" --output --quiet --file --url --user --token-file --ca --help"; named= ;;
         nodes/update) options=" --output --quiet --file --url --user --token-file --ca --help"; named=nodes ;;
-        nodes/destroy) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/destroy) options=" --output --quiet --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/wait) options=" --timeout --url --user --token-file --ca --help"; named=nodes ;;
         nodes/watch) options=" --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help"; named= ;;
         nodes/bind) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
-        nodes/commit) options=" --output --quiet --wait --timeout --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/commit) options=" --output --quiet --wait --timeout --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/propose) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/retry) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/why) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
@@ -55,12 +55,12 @@ _halligan_tables() {
         deployments/show) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/create) options=" --output --quiet --file --url --user --token-file --ca --help"; named= ;;
         deployments/update) options=" --output --quiet --file --url --user --token-file --ca --help"; named=deployments ;;
-        deployments/destroy) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
+        deployments/destroy) options=" --output --quiet --yes --url --user --token-file --ca --help"; named=deployments ;;
         deployments/wait) options=" --timeout --url --user --token-file --ca --help"; named=deployments ;;
         deployments/watch) options=" --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help"; named= ;;
         deployments/bind) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/plan) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
-        deployments/commit) options=" --output --quiet --wait --timeout --plan --url --user --token-file --ca --help"; named=deployments ;;
+        deployments/commit) options=" --output --quiet --wait --timeout --plan --yes --url --user --token-file --ca --help"; named=deployments ;;
         deployments/propose) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/recall) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/revert) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
@@ -88,7 +88,7 @@ _halligan_tables() {
         noderoles/wait) options=" --timeout --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/watch) options=" --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help"; named= ;;
         noderoles/bind) options=" --output --quiet --url --user --token-file --ca --help"; named=noderoles ;;
-        noderoles/commit) options=" --output --quiet --wait --timeout --url --user --token-file --ca --help"; named=noderoles ;;
+        noderoles/commit) options=" --output --quiet --wait --timeout --yes --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/propose) options=" --output --quiet --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/retry) options=" --output --quiet --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/why) options=" --output --url --user --token-file --ca --help"; named=noderoles ;;

@@ -33,7 +33,7 @@ function __halligan_verbs
         printf '%s\t%s\n' show 'Show everything about it'
         printf '%s\t%s\n' create 'Make a new one, or many'
         printf '%s\t%s\n' update 'Change fields of it'
-        printf '%s\t%s\n' destroy 'Delete it'
+        printf '%s\t%s\n' destroy 'Delete it, with its noderoles'
         printf '%s\t%s\n' wait 'Wait until a field has a value'
         printf '%s\t%s\n' watch 'Show the list again whenever something changes'
         printf '%s\t%s\n' bind 'Bind roles to it'
@@ -62,7 +62,7 @@ function __halligan_verbs
         printf '%s\t%s\n' show 'Show everything about it'
         printf '%s\t%s\n' create 'Make a new one, or many'
         printf '%s\t%s\n' update 'Change fields of it'
-        printf '%s\t%s\n' destroy 'Delete it'
+        printf '%s\t%s\n' destroy 'Delete it, with its noderoles'
         printf '%s\t%s\n' wait 'Wait until a field has a value'
         printf '%s\t%s\n' watch 'Show the list again whenever something changes'
         printf '%s\t%s\n' bind 'Add roles to it'
@@ -199,7 +199,7 @@ function __halligan_others
         set options --output --quiet --file --url --user --token-file --ca --help
         set named nodes
     case nodes/destroy
-        set options --output --quiet --url --user --token-file --ca --help
+        set options --output --quiet --yes --url --user --token-file --ca --help
         set named nodes
     case nodes/wait
         set options --timeout --url --user --token-file --ca --help
@@ -210,7 +210,7 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes
     case nodes/commit
-        set options --output --quiet --wait --timeout --url --user --token-file --ca --help
+        set options --output --quiet --wait --timeout --yes --url --user --token-file --ca --help
         set named nodes
     case nodes/propose
         set options --output --quiet --url --user --token-file --ca --help
@@ -275,7 +275,7 @@ function __halligan_others
         set options --output --quiet --file --url --user --token-file --ca --help
         set named deployments
     case deployments/destroy
-        set options --output --quiet --url --user --token-file --ca --help
+        set options --output --quiet --yes --url --user --token-file --ca --help
         set named deployments
     case deployments/wait
         set options --timeout --url --user --token-file --ca --help
@@ -289,7 +289,7 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named deployments
     case deployments/commit
-        set options --output --quiet --wait --timeout --plan --url --user --token-file --ca --help
+        set options --output --quiet --wait --timeout --plan --yes --url --user --token-file --ca --help
         set named deployments
     case deployments/propose
         set options --output --quiet --url --user --token-file --ca --help
@@ -367,7 +367,7 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named noderoles
     case noderoles/commit
-        set options --output --quiet --wait --timeout --url --user --token-file --ca --help
+        set options --output --quiet --wait --timeout --yes --url --user --token-file --ca --help
         set named noderoles
     case noderoles/propose
         set options --output --quiet --url --user --token-file --ca --help

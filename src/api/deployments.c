@@ -67,6 +67,7 @@ const struct resource resource_deployments = {
 
 static const struct take commit_takes[] = {
     {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
 };
 static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
 
@@ -84,7 +85,8 @@ static const struct route routes[] = {
      .serve = serve_verb,
      .resource = &resource_deployments,
      .intake = &commit,
-     .does = "commit what is proposed in it; with a plan, only if that is still what would happen"},
+     .does = "commit what is proposed in it; with a plan, only if that would still happen, with a "
+             "consent, only if exactly that would be destroyed"},
     {.method = HTTP_PUT,
      .pattern = V "deployments/:id/propose",
      .serve = serve_verb,
@@ -101,8 +103,10 @@ static const struct route routes[] = {
      .pattern = V "deployments/:id/plan",
      .serve = serve_plan,
      .resource = &resource_deployments,
+     .command = COMMAND_DEPLOYMENT_COMMIT,
      .form = FORM_FREE,
      .does = "what a commit would do, and the hash to commit exactly that"},
+    ROUTE_CONSENT("deployments/:id/consent", resource_deployments, COMMAND_DEPLOYMENT_COMMIT),
     {.method = HTTP_PUT,
      .pattern = V "deployments/:id/revert",
      .serve = serve_revert,

@@ -109,15 +109,33 @@ static void plan_told(struct call *call, int64_t id)
     reply_doc(call, "plan", call->doc);
 }
 
+static void consent_told(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_doc(call, "consent", call->doc);
+}
+
 /* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
  * and everything that was handed over before it is seen. */
+static enum served submit_dry(struct call *call, bool is_brief)
+{
+    const struct route *route = call->route;
+    struct record record;
+    if (!resource_find(call, route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    struct command command = {0};
+    intake_read(call, &(struct intake){.kind = route->command}, record.id, &command);
+    command.is_dry = true;
+    command.is_brief = is_brief;
+    return call_submit(call, &command, is_brief ? consent_told : plan_told);
+}
+
 enum served serve_plan(struct call *call)
 {
-    struct record deployment;
-    if (!resource_find(call, &resource_deployments, call->keys[0], &deployment))
-        return SERVED_REPLY;
-    struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT,
-                              .is_dry = true,
-                              .deployment_commit = {.id = deployment.id}};
-    return call_submit(call, &command, plan_told);
+    return submit_dry(call, false);
+}
+
+enum served serve_consent(struct call *call)
+{
+    return submit_dry(call, true);
 }

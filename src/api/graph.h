@@ -12,3 +12,5 @@ enum served serve_graph(struct call *call);
 enum served serve_why(struct call *call);
 /* GET deployments/:id/plan */
 enum served serve_plan(struct call *call);
+/* GET .../:id/consent, of the route's command */
+enum served serve_consent(struct call *call);

@@ -66,11 +66,22 @@ const struct resource resource_noderoles = {
     .hidden_doc = data_of,
 };
 
+static const struct take commit_takes[] = {
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(noderole_commit.consent)},
+};
+static const struct intake commit = {.kind = COMMAND_NODEROLE_COMMIT, TAKES(commit_takes)};
+
 static const struct route routes[] = {
     ROUTES_READ("node_roles", resource_noderoles),
     ROUTES_EDIT("node_roles", resource_noderoles),
     ROUTES_MAKE("node_roles", resource_noderoles, COMMAND_NODEROLE_DELETE),
-    ROUTE_VERB("node_roles/:id/commit", resource_noderoles, COMMAND_NODEROLE_COMMIT, "commit it"),
+    {.method = HTTP_PUT,
+     .pattern = V "node_roles/:id/commit",
+     .serve = serve_verb,
+     .resource = &resource_noderoles,
+     .intake = &commit,
+     .does = "commit it"},
+    ROUTE_CONSENT("node_roles/:id/consent", resource_noderoles, COMMAND_NODEROLE_COMMIT),
     ROUTE_VERB("node_roles/:id/propose", resource_noderoles, COMMAND_NODEROLE_PROPOSE,
                "take it back into proposal, to edit its data"),
     ROUTE_VERB("node_roles/:id/retry", resource_noderoles, COMMAND_NODEROLE_RETRY,

@@ -211,12 +211,22 @@ static enum served serve_show_on_node(struct call *call)
 
 /* ---- routes ---- */
 
+static const struct take commit_takes[] = {
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(node_commit.consent)},
+};
+static const struct intake commit = {.kind = COMMAND_NODE_COMMIT, TAKES(commit_takes)};
+
 static const struct route routes[] = {
     ROUTES_READ("nodes", resource_nodes),
     ROUTES_EDIT("nodes", resource_nodes),
     ROUTES_MAKE("nodes", resource_nodes, COMMAND_NODE_DELETE),
-    ROUTE_VERB("nodes/:id/commit", resource_nodes, COMMAND_NODE_COMMIT,
-               "commit what is proposed on it, and let it work"),
+    {.method = HTTP_PUT,
+     .pattern = V "nodes/:id/commit",
+     .serve = serve_verb,
+     .resource = &resource_nodes,
+     .intake = &commit,
+     .does = "commit what is proposed on it, and let it work"},
+    ROUTE_CONSENT("nodes/:id/consent", resource_nodes, COMMAND_NODE_COMMIT),
     ROUTE_VERB("nodes/:id/propose", resource_nodes, COMMAND_NODE_PROPOSE,
                "take what is bound to it back into proposal"),
     ROUTE_VERB("nodes/:id/debug", resource_nodes, COMMAND_NODE_DEBUG,

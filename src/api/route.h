@@ -103,6 +103,12 @@ struct chapter {
         .method = HTTP_PUT, .pattern = V path, .serve = serve_verb, .resource = &noun,             \
         .command = COMMAND, .does = says                                                           \
     }
+#define ROUTE_CONSENT(path, noun, COMMIT)                                                          \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = V path, .serve = serve_consent, .resource = &noun,          \
+        .command = COMMIT, .form = FORM_FREE,                                                      \
+        .does = "what a commit would let destroy data, and the hash to agree to exactly that"      \
+    }
 #define ROUTE_NESTED(path, noun, owner, says)                                                      \
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path, .serve = serve_nested, .resource = &noun,           \

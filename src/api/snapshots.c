@@ -172,6 +172,7 @@ static const struct take propose_takes[] = {
 };
 static const struct take commit_takes[] = {
     {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
 };
 static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
 static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};

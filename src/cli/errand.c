@@ -79,6 +79,15 @@ enum cli_exit errand_tell_refusal(const struct errand *e, const struct client_an
     return exit_of(answer->status);
 }
 
+static bool has_code(const struct errand *e, const struct client_answer *answer, const char *code)
+{
+    struct json *body = NULL;
+    uint32_t offset;
+    const char *what;
+    return json_read(e->arena, answer->body, &body, &offset, &what) == OK &&
+           str_eq(text_of(body, "code"), str_from(code));
+}
+
 enum cli_exit errand_tell_trouble(const struct errand *e, const char *trouble)
 {
     fprintf(stderr, "%s: no answer from %s\n", e->whose, trouble);
@@ -169,6 +178,10 @@ enum cli_exit errand_ask(struct errand *e, const struct question *question,
     const bool is_good = asked == OK && answer.status >= 200 && answer.status < 300;
     if (is_good)
         return read_answer(e, answer.body, call.path, out_answer);
+    if (asked == OK && question->expects && has_code(e, &answer, question->expects)) {
+        *question->out_expected = true;
+        return CLI_REFUSED;
+    }
     if (question->is_quiet)
         return asked == OK ? exit_of(answer.status) : CLI_NO_SERVER;
     return asked == OK ? errand_tell_refusal(e, &answer) : errand_tell_trouble(e, answer.trouble);

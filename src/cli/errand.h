@@ -33,6 +33,9 @@ struct question {
     const struct json *body;
     const char *attributes;
     bool is_quiet; /* failing is fine: say nothing */
+    /* A refusal with this code is not told: *out_expected is set, and it is CLI_REFUSED. */
+    const char *expects;
+    bool *out_expected;
 };
 
 enum cli_exit errand_run(const struct cli_noun *noun, const struct cli_verb *verb,

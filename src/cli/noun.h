@@ -20,6 +20,7 @@ enum cli_exit {
     CLI_NOT_ALLOWED = 6, /* no or wrong credentials, or they do not suffice */
     CLI_NO_SERVER = 7,   /* nobody answered, or nothing that makes sense */
     CLI_TIMEOUT = 8,     /* what was waited for has not come */
+    CLI_NOT_AGREED = 9, /* something would be destroyed, and consent was not given; see consent.h */
 };
 
 /* What follows the verb on the command line. */

@@ -22,7 +22,12 @@ const char set_help[] = "VALUE is JSON where it reads as such, and else a text.\
 const char commit_help[] =
     "With --wait, progress is shown on stderr until everything is active; exits with 1 when work\n"
     "ends in error, and with 8 when the time is over. Of several, one that is refused does not\n"
-    "keep the others; work that fails does.\n";
+    "keep the others; work that fails does. If data would be destroyed, the noderoles that do so\n"
+    "are listed and consent is asked for on the terminal; where there is none, --yes (or --plan)\n"
+    "is needed. Without consent nothing is committed, and the exit status is 9.\n";
+const char destroy_help[] =
+    "If it has noderoles, they are listed and consent is asked for on the terminal; where there\n"
+    "is none, --yes is needed. Without consent nothing is destroyed, and the exit status is 9.\n";
 
 const struct cli_noun *const online_nouns[] = {
     &nodes_noun,     &roles_noun, &deployments_noun, &deployment_roles_noun,

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "cli/consent.h"
 #include "cli/insight.h"
 #include "cli/nouns.h"
 #include "cli/objects.h"
@@ -22,6 +23,7 @@ extern const char wait_help[];
 extern const char get_help[];
 extern const char set_help[];
 extern const char commit_help[];
+extern const char destroy_help[];
 
 #define LIST                                                                                       \
     {                                                                                              \
@@ -55,6 +57,13 @@ extern const char commit_help[];
         .name = "destroy", .takes = "NAME...", .does = "Delete it", .help = "",                    \
         .ask = objects_destroy, .options = SHOWN, .operands_min = 1, .operands_max = OPERANDS_ANY, \
     }
+/* Of what may have noderoles. */
+#define DESTROY_ASKING                                                                             \
+    {                                                                                              \
+        .name = "destroy", .takes = "NAME...", .does = "Delete it, with its noderoles",            \
+        .help = destroy_help, .ask = consent_destroy, .options = SHOWN | OPTION_YES,               \
+        .operands_min = 1, .operands_max = OPERANDS_ANY,                                           \
+    }
 #define WAIT                                                                                       \
     {                                                                                              \
         .name = "wait", .takes = "NAME FIELD VALUE", .does = "Wait until a field has a value",     \
@@ -70,8 +79,9 @@ extern const char commit_help[];
 #define COMMIT                                                                                     \
     {                                                                                              \
         .name = "commit", .takes = "NAME...", .does = "Let what is proposed become work",          \
-        .help = commit_help, .ask = work_commit, .options = SHOWN | OPTION_WAIT | OPTION_TIMEOUT,  \
-        .operands_min = 1, .operands_max = OPERANDS_ANY,                                           \
+        .help = commit_help, .ask = work_commit,                                                   \
+        .options = SHOWN | OPTION_WAIT | OPTION_TIMEOUT | OPTION_YES, .operands_min = 1,           \
+        .operands_max = OPERANDS_ANY,                                                              \
     }
 #define WHY                                                                                        \
     {                                                                                              \

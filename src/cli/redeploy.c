@@ -1,11 +1,7 @@
 #include "cli/redeploy.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
+#include "cli/consent.h"
 #include "cli/objects.h"
-#include "cli/prompt.h"
 #include "cli/safe.h"
 
 static bool is_same_id(const struct json *a, const struct json *b)
@@ -39,7 +35,7 @@ static void put_losses(struct buf *b, const struct json *noderoles, const struct
 }
 
 /* A line for each; the first that is not there ends it, and nothing has happened. */
-static enum cli_exit gather(struct errand *e, struct buf *lines)
+static enum cli_exit gather(struct errand *e, struct losses *losses)
 {
     const struct json *roles, *noderoles;
     struct question q = {
@@ -47,6 +43,7 @@ static enum cli_exit gather(struct errand *e, struct buf *lines)
     enum cli_exit status = errand_ask(e, &q, &roles);
     for (int i = 0; i < e->words->count && status == CLI_FINE; i++) {
         struct str path;
+        struct buf line = buf_in(e->arena);
         status = errand_path(e, e->words->texts[i], &path);
         if (status == CLI_FINE)
             status = errand_ask(e,
@@ -55,35 +52,20 @@ static enum cli_exit gather(struct errand *e, struct buf *lines)
                                 &noderoles);
         if (status != CLI_FINE)
             return status;
-        buf_put_z(lines, "  ");
-        safe_put(lines, str_from(e->words->texts[i]));
-        buf_put_z(lines, ": ");
-        put_losses(lines, noderoles, roles);
-        buf_put_c(lines, '\n');
+        safe_put(&line, str_from(e->words->texts[i]));
+        buf_put_z(&line, ": ");
+        put_losses(&line, noderoles, roles);
+        losses_add(losses, buf_str(&line));
     }
     return status;
 }
 
-static enum cli_exit agree(struct errand *e)
-{
-    struct buf lines = buf_in(e->arena);
-    const enum cli_exit status = gather(e, &lines);
-    if (status != CLI_FINE)
-        return status;
-    fprintf(stderr,
-            "%s: at once reset, then discovered and set up anew, with what destroys data:\n%.*s",
-            e->whose, STR_FMT_ARGS(buf_str(&lines)));
-    const bool can_ask = prompt_is_possible();
-    const char *answer = can_ask ? prompt_text(e->arena, "Type yes to go on", "") : NULL;
-    if (answer && strcmp(answer, "yes") == 0)
-        return CLI_FINE;
-    fprintf(stderr, "%s: nothing was done%s\n", e->whose,
-            can_ask ? "" : "; where nobody can be asked, say --yes");
-    return CLI_USAGE;
-}
-
 enum cli_exit redeploy_ask(struct errand *e)
 {
-    const enum cli_exit status = e->options.yes ? CLI_FINE : agree(e);
+    struct losses losses = {.lines = buf_in(e->arena)};
+    enum cli_exit status = e->options.yes ? CLI_FINE : gather(e, &losses);
+    if (status == CLI_FINE)
+        status = consent_ask(
+            e, "at once reset, then discovered and set up anew, with what destroys data", &losses);
     return status == CLI_FINE ? objects_act(e) : status;
 }

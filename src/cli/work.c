@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/consent.h"
 #include "cli/input.h"
 #include "cli/input_text.h"
 #include "cli/insight.h"
@@ -75,33 +76,49 @@ static struct str query_of(struct errand *e, const char *key, const char *value)
     return buf_str(&b);
 }
 
-static enum cli_exit commit_one(struct errand *e, const char *word, int64_t timeout_ms)
+/* Others may change what the deployment has while it is asked about; not for ever. */
+enum { CONSENT_ROUNDS_MAX = 10 };
+
+/* What is sent is what was agreed to. If it is that no more, it is asked about again. */
+static enum cli_exit send_commit(struct errand *e, struct agreement *agreement,
+                                 const struct json **out_answer)
 {
-    struct question q = {.method = "PUT", .query = query_of(e, "plan", e->options.plan)};
-    struct str path;
+    enum cli_exit status = CLI_FINE;
+    for (uint32_t round = 1; status == CLI_FINE; round++) {
+        bool has_changed = false;
+        const bool by_plan = e->options.plan;
+        const struct question q = {
+            .method = "PUT",
+            .path = errand_join(e, agreement->path, "commit"),
+            .query = query_of(e, by_plan ? "plan" : "consent",
+                              by_plan               ? e->options.plan
+                              : agreement->hash.len ? str_z(e->arena, agreement->hash)
+                                                    : NULL),
+            .expects = by_plan || round == CONSENT_ROUNDS_MAX ? NULL : "plan_changed",
+            .out_expected = &has_changed,
+        };
+        status = errand_ask(e, &q, out_answer);
+        if (!has_changed)
+            return status;
+        status = consent_again(e, agreement);
+    }
+    return status;
+}
+
+static enum cli_exit commit_one(struct errand *e, struct agreement *agreement, int64_t timeout_ms)
+{
     const struct json *answer;
-    enum cli_exit status = errand_path(e, word, &path);
-    if (status != CLI_FINE)
-        return status;
-    q.path = errand_join(e, path, "commit");
-    status = errand_ask(e, &q, &answer);
+    enum cli_exit status = send_commit(e, agreement, &answer);
     if (status != CLI_FINE)
         return status;
     enum cli_exit end = CLI_FINE;
     if (e->options.wait) {
-        end = progress_wait(e, path, timeout_ms);
-        status = errand_ask(e, &(struct question){.path = path}, &answer);
+        end = progress_wait(e, agreement->path, timeout_ms);
+        status = errand_ask(e, &(struct question){.path = agreement->path}, &answer);
     }
     if (status == CLI_FINE)
         output_row(e, answer);
     return end != CLI_FINE ? end : status;
-}
-
-/* That does not keep us from the others. Work that failed or was waited for in vain does: what
- * comes after it may build on it. */
-static bool was_refused(enum cli_exit status)
-{
-    return status == CLI_REFUSED || status == CLI_NOT_FOUND || status == CLI_NOT_ALLOWED;
 }
 
 enum cli_exit work_commit(struct errand *e)
@@ -114,10 +131,18 @@ enum cli_exit work_commit(struct errand *e)
         return errand_complain(e, "--timeout is for --wait", e->options.timeout);
     if (e->options.plan && e->words->count > 1)
         return errand_complain(e, "a plan is of one deployment", e->words->texts[1]);
+    struct agreement *agreements =
+        arena_array(e->arena, struct agreement, (uint32_t)e->words->count);
+    if (!consent_to_commits(e, agreements, &status))
+        return status;
     for (int i = 0; i < e->words->count; i++) {
-        const enum cli_exit now = commit_one(e, e->words->texts[i], timeout_ms);
+        enum cli_exit now = agreements[i].status;
+        if (now == CLI_FINE)
+            now = commit_one(e, &agreements[i], timeout_ms);
         status = status == CLI_FINE ? now : status;
-        if (now != CLI_FINE && !was_refused(now))
+        /* Work that failed or was not done in time keeps the others from being committed: they may
+         * build on it. */
+        if (now != CLI_FINE && !consent_is_refusal(now))
             return now;
     }
     return status;

@@ -225,8 +225,10 @@ bool core_hook_facts(const struct core *c, const struct outbox_record *row, stru
 bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
                     struct str *out_argument);
 
-/* What a commit of this deployment would do (DECISIONS D12): out->doc is the plan with its hash.
- * The command is the DEPLOYMENT_COMMIT that would be stepped, with answers if any were asked. */
+/* What a commit of a deployment would do (DECISIONS D12): out->doc is the plan with its hash. Of a
+ * brief one, which may also be of a node or noderole, {"consent":"HASH","destroys":[...],
+ * "destroys_count":N} with the first noderoles it would let destroy data, and how many there are.
+ * The command is the commit that would be stepped, with answers if any were asked. */
 void core_plan(struct core *c, const struct command *commit, struct arena *arena,
                struct outcome *out);
 

@@ -318,10 +318,11 @@ void snapshot_set_state(struct core *c, snapshot_ix s, enum snapshot_state state
 
 /* ---- plan.c and why.c ---- */
 
-/* What a commit of a deployment did, for its plan. */
+/* What a commit did, for its plan. */
 struct commit {
-    deployment_ix d;
+    deployment_ix d;    /* none: noderoles were committed, not a deployment */
     int64_t seq;        /* of the head it began with */
+    bool opens;         /* the head was proposed: what waits in it may start now */
     noderole_ix *items; /* committed, in order */
     uint32_t count;
     noderole_ix *removed; /* dead rows */
@@ -330,9 +331,20 @@ struct commit {
     uint32_t role_count;
 };
 
-/* After the commit: its plan as the outcome's document; PLAN_CHANGED unless its hash is `wanted`
- * (or the step only plans). */
+/* After the commit of a deployment: its plan as the outcome's document; PLAN_CHANGED unless its
+ * hash is `wanted` (or the step only plans). */
 void plan_check(struct core *c, const struct commit *work, struct str wanted);
+/* After each commit: PLAN_CHANGED unless what it destroys has the hash `wanted`, or none is. When
+ * the step only asks for that, the outcome's document says it. */
+void consent_check(struct core *c, const struct commit *work, struct str wanted);
+/* Noderoles of a deployment that wait for their run, by (cohort, id). */
+noderole_ix *deployment_waiting(struct core *c, deployment_ix d, uint32_t *out_count);
+/* {"node":1,"node_name":"n1","role":2,"role_name":"dns-server" without its end, after a comma if
+ * it is not the first of the list. */
+void plan_put_item(const struct core *c, struct buf *list, noderole_ix nr);
+/* "consent":"HASH","destroys":[{...,"steps":[]}], with at most so many noderoles; how many
+ * there are. */
+uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most, struct buf *doc);
 /* core_why, with or without hooks that have not answered. */
 struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a);
 

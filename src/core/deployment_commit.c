@@ -57,6 +57,18 @@ noderole_ix *deployment_pick(struct core *c, deployment_ix d, pick_fn *wanted, u
     return items;
 }
 
+static bool waits_for_a_run(const struct noderole *nr)
+{
+    return nr->state == NODEROLE_TODO || nr->state == NODEROLE_BLOCKED;
+}
+
+noderole_ix *deployment_waiting(struct core *c, deployment_ix d, uint32_t *out_count)
+{
+    const uint32_t *counts = deployment_at(c, d)->counts;
+    return deployment_pick(c, d, waits_for_a_run, counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED],
+                           out_count);
+}
+
 /* ---- the parts of a commit ---- */
 
 static bool is_proposed(const struct noderole *nr)
@@ -181,9 +193,9 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
     }
     c->out->id = p->id;
     struct commit work = {.d = d, .seq = snapshot_at(c, deployment_at(c, d)->head)->seq};
-    const bool opens = !deployment_at(c, d)->committed;
-    const bool some_wait = opens && waiting_count(c, d) > 0;
-    if (opens) {
+    work.opens = !deployment_at(c, d)->committed;
+    const bool some_wait = work.opens && waiting_count(c, d) > 0;
+    if (work.opens) {
         /* First, so that hooks speak; under the number it was proposed with (K18). */
         snapshot_set_state(c, deployment_at(c, d)->head, SNAPSHOT_COMMITTED);
         timeline_hold(c, d);
@@ -193,6 +205,7 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
     open_services(c, d);
     if (some_wait)
         resume(c, d);
-    if (c->planning || p->plan.len)
+    consent_check(c, &work, p->consent);
+    if (c->planning == PLANNING_ALL || p->plan.len)
         plan_check(c, &work, p->plan);
 }

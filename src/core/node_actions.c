@@ -84,22 +84,22 @@ void do_node_propose(struct core *c, const struct node_propose_command *p)
         noderole_propose(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
 }
 
-static void commit_proposed(struct core *c, node_ix n)
+static struct commit commit_proposed(struct core *c, node_ix n)
 {
     const struct vec *all = &node_at(c, n)->noderoles;
-    noderole_ix *items = arena_array(c->arena, noderole_ix, all->count + 1);
-    uint32_t count = 0;
+    struct commit work = {.items = arena_array(c->arena, noderole_ix, all->count + 1)};
     for (uint32_t i = 0; i < all->count; i++) {
         const noderole_ix nr = {vec_at(c, all, i)};
         if (noderole_at(c, nr)->state == NODEROLE_PROPOSED)
-            items[count++] = nr;
+            work.items[work.count++] = nr;
     }
-    if (count)
-        cluster_commit(c, items, count);
+    if (work.count)
+        cluster_commit(c, work.items, work.count);
+    return work;
 }
 
 /* True when the node itself changed by it. */
-static bool commit_node(struct core *c, node_ix n)
+static bool commit_node(struct core *c, node_ix n, struct commit *out_work)
 {
     const bool was_available = node_at(c, n)->available;
     bind_discovery(c, n);
@@ -108,15 +108,18 @@ static bool commit_node(struct core *c, node_ix n)
     if (node_at(c, n)->stopped)
         node_go_on(c, n);
     node_set_available(c, n, true);
-    commit_proposed(c, n);
+    *out_work = commit_proposed(c, n);
     return !was_available;
 }
 
 void do_node_commit(struct core *c, const struct node_commit_command *p)
 {
     const node_ix n = named(c, p->id);
-    if (n.v && commit_node(c, n) && !refused(c))
+    struct commit work = {0};
+    if (n.v && commit_node(c, n, &work) && !refused(c))
         node_changed(c, n);
+    if (!refused(c))
+        consent_check(c, &work, p->consent);
 }
 
 /* ---- power ---- */
@@ -185,7 +188,7 @@ void do_node_redeploy(struct core *c, const struct node_redeploy_command *p)
     node_set_bootenv(c, n, STR("sledgehammer"));
     /* Committed while it still counts as alive: a commit switches dead machines on, and this one
      * is about to be reset. */
-    commit_node(c, n);
+    commit_node(c, n, &(struct commit){0});
     if (refused(c))
         return;
     power(c, n, action);

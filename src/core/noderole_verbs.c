@@ -20,9 +20,9 @@ void do_noderole_propose(struct core *c, const struct noderole_propose_command *
 
 void do_noderole_commit(struct core *c, const struct noderole_commit_command *p)
 {
-    const noderole_ix nr = named(c, p->id);
-    if (nr.v)
-        cluster_commit(c, &nr, 1);
+    noderole_ix nr = named(c, p->id);
+    if (nr.v && cluster_commit(c, &nr, 1))
+        consent_check(c, &(struct commit){.items = &nr, .count = 1}, p->consent);
 }
 
 /* A parent that keeps a retry from making sense, or none. */

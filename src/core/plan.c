@@ -30,11 +30,6 @@ struct plan {
 
 /* ---- who starts, in which wave ---- */
 
-static bool waits_for_a_run(const struct noderole *nr)
-{
-    return nr->state == NODEROLE_TODO || nr->state == NODEROLE_BLOCKED;
-}
-
 /* Somebody on the node waits for an answer that no run will bring. */
 static bool is_closed(const struct core *c, node_ix n)
 {
@@ -173,28 +168,28 @@ static void put_key(struct buf *b, const char *key)
 }
 
 /* "node":1,"node_name":"n1","role":2,"role_name":"dns-server" */
-static void put_noderole(struct plan *p, struct buf *b, noderole_ix nr)
+static void put_noderole(const struct core *c, struct buf *b, noderole_ix nr)
 {
-    const struct noderole *row = noderole_at(p->c, nr);
+    const struct noderole *row = noderole_at(c, nr);
     put_key(b, "node");
-    buf_put_i64(b, node_at(p->c, row->node)->o.id);
+    buf_put_i64(b, node_at(c, row->node)->o.id);
     buf_put_c(b, ',');
     put_key(b, "node_name");
-    json_write_string(b, text_of(p->c, node_at(p->c, row->node)->name));
+    json_write_string(b, text_of(c, node_at(c, row->node)->name));
     buf_put_c(b, ',');
     put_key(b, "role");
-    buf_put_i64(b, role_at(p->c, row->role)->o.id);
+    buf_put_i64(b, role_at(c, row->role)->o.id);
     buf_put_c(b, ',');
     put_key(b, "role_name");
-    json_write_string(b, text_of(p->c, role_at(p->c, row->role)->name));
+    json_write_string(b, text_of(c, role_at(c, row->role)->name));
 }
 
-static void put_item(struct plan *p, struct buf *b, noderole_ix nr)
+void plan_put_item(const struct core *c, struct buf *b, noderole_ix nr)
 {
     if (b->len && b->at[b->len - 1] != '[')
         buf_put_c(b, ',');
     buf_put_c(b, '{');
-    put_noderole(p, b, nr);
+    put_noderole(c, b, nr);
 }
 
 /* A list on its own, so that one walk can fill several. */
@@ -235,7 +230,7 @@ static void tell_commits(struct plan *p, struct lists *l)
     }
     for (uint32_t i = 0; i < p->work->count; i++) {
         hash_with_data(p, 'c', p->work->items[i]);
-        put_item(p, &l->commits, p->work->items[i]);
+        plan_put_item(p->c, &l->commits, p->work->items[i]);
         buf_put_c(&l->commits, '}');
     }
 }
@@ -245,7 +240,7 @@ static void tell_removes(struct plan *p, struct lists *l)
 {
     for (uint32_t i = 0; i < p->work->removed_count; i++) {
         hash_noderole(p, 'r', p->work->removed[i], (struct digest){0});
-        put_item(p, &l->removes, p->work->removed[i]);
+        plan_put_item(p->c, &l->removes, p->work->removed[i]);
         buf_put_c(&l->removes, '}');
     }
 }
@@ -257,7 +252,7 @@ static void tell_announced(struct plan *p, struct lists *l, noderole_ix nr)
     if (!announces || str_eq(text_of(p->c, announces), STR("[]")))
         return;
     hash_noderole(p, 'a', nr, digest_of(text_of(p->c, announces)));
-    put_item(p, &l->announced, nr);
+    plan_put_item(p->c, &l->announced, nr);
     buf_put_c(&l->announced, ',');
     put_key(&l->announced, "steps");
     buf_put_str(&l->announced, text_of(p->c, announces));
@@ -267,14 +262,14 @@ static void tell_announced(struct plan *p, struct lists *l, noderole_ix nr)
 /* A rerun: it ran before, or is asked to run while ACTIVE. */
 static void tell_rerun(struct plan *p, struct lists *l, noderole_ix nr)
 {
-    put_item(p, &l->reruns, nr);
+    plan_put_item(p->c, &l->reruns, nr);
     buf_put_c(&l->reruns, '}');
 }
 
 static void tell_destructive(struct plan *p, struct lists *l, noderole_ix nr)
 {
     hash_noderole(p, 'x', nr, (struct digest){0});
-    put_item(p, &l->destructive, nr);
+    plan_put_item(p->c, &l->destructive, nr);
     buf_put_c(&l->destructive, '}');
 }
 
@@ -298,7 +293,7 @@ static void tell_run(struct plan *p, struct lists *l, noderole_ix nr)
     buf_put_z(&l->runs, l->runs.len > 1 ? ",{\"how\":\"" : "{\"how\":\"");
     buf_put_z(&l->runs, how);
     buf_put_z(&l->runs, "\",");
-    put_noderole(p, &l->runs, nr);
+    put_noderole(p->c, &l->runs, nr);
     buf_put_c(&l->runs, ',');
     put_key(&l->runs, "wave");
     buf_put_u64(&l->runs, p->wave[nr.v]);
@@ -355,7 +350,7 @@ static void tell_held(struct plan *p, struct lists *l, noderole_ix nr)
     buf_put_z(&l->held, l->held.len > 1 ? ",{\"cause\":\"" : "{\"cause\":\"");
     buf_put_z(&l->held, cause_name(cause->code));
     buf_put_z(&l->held, "\",");
-    put_noderole(p, &l->held, nr);
+    put_noderole(p->c, &l->held, nr);
     buf_put_c(&l->held, ',');
     put_key(&l->held, "why");
     json_write_string(&l->held, cause->text);
@@ -391,6 +386,7 @@ static struct str write_plan(struct plan *p, struct lists *l, struct str hash)
     buf_put_c(&doc, '{');
     put_list(&doc, "announced", &l->announced);
     put_list(&doc, "commits", &l->commits);
+    consent_put(p->c, p->work, UINT32_MAX, &doc);
     put_list(&doc, "destructive", &l->destructive);
     put_key(&doc, "hash");
     json_write_string(&doc, hash);
@@ -409,10 +405,8 @@ static struct str write_plan(struct plan *p, struct lists *l, struct str hash)
 void plan_check(struct core *c, const struct commit *work, struct str wanted)
 {
     struct plan p = {.c = c, .work = work};
-    const uint32_t *counts = deployment_at(c, work->d)->counts;
     const uint32_t high = c->tables[TABLE_NODEROLE].pool.high;
-    p.all = deployment_pick(c, work->d, waits_for_a_run,
-                            counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED], &p.count);
+    p.all = deployment_waiting(c, work->d, &p.count);
     p.wave = arena_array(&p.scratch, uint32_t, high + 1);
     p.is_planned = arena_array(&p.scratch, bool, high + 1);
     plan_waves(&p);
@@ -428,12 +422,19 @@ void plan_check(struct core *c, const struct commit *work, struct str wanted)
                STR("committing would do something else than was planned; look at the new plan"));
 }
 
+static bool is_commit(enum command_kind kind)
+{
+    return kind == COMMAND_DEPLOYMENT_COMMIT || kind == COMMAND_NODE_COMMIT ||
+           kind == COMMAND_NODEROLE_COMMIT;
+}
+
 void core_plan(struct core *c, const struct command *commit, struct arena *arena,
                struct outcome *out)
 {
-    must(commit->kind == COMMAND_DEPLOYMENT_COMMIT && c->undo.depth == 0);
-    c->planning = true;
+    must(c->undo.depth == 0);
+    must(commit->is_brief ? is_commit(commit->kind) : commit->kind == COMMAND_DEPLOYMENT_COMMIT);
+    c->planning = commit->is_brief ? PLANNING_CONSENT : PLANNING_ALL;
     c->step_number++; /* a plan is a step as far as guards "once per step" are concerned */
     core_step_dry(c, commit, arena, out);
-    c->planning = false;
+    c->planning = PLANNING_NOT;
 }

@@ -334,6 +334,9 @@ struct list {
     uint32_t cap;
 };
 
+/* What a dry commit is stepped for. */
+enum planning { PLANNING_NOT, PLANNING_CONSENT, PLANNING_ALL };
+
 struct core {
     struct undo undo;
     struct heap heap;
@@ -365,7 +368,7 @@ struct core {
     int64_t now_ms, mono_ms, wall_ms;
     uint32_t depth; /* of hooks that caused hooks */
     const struct part_watch *part_watch;
-    bool planning; /* a dry commit: ask, but do not compare hashes */
+    uint8_t planning; /* PLANNING_...: a dry commit asks, but does not compare hashes */
 };
 
 /* ---- rows.c: tables, names, texts ---- */

@@ -110,8 +110,9 @@ enum command_kind {
 #define DEPLOYMENT_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(I64, parent_id)
 #define DEPLOYMENT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
 #define DEPLOYMENT_DELETE_FIELDS(F) ID_ONLY(F)
-/* plan: hex SHA-256 of the plan that was looked at; empty = whatever it is. */
-#define DEPLOYMENT_COMMIT_FIELDS(F) F(I64, id) F(TEXT, plan)
+/* plan: hex SHA-256 of the plan that was looked at; consent: of what it would destroy, as the
+ * consent of the commit says it. Each empty = whatever it is. */
+#define DEPLOYMENT_COMMIT_FIELDS(F) F(I64, id) F(TEXT, plan) F(TEXT, consent)
 #define DEPLOYMENT_PROPOSE_FIELDS(F) F(I64, id) F(TEXT, name)
 #define DEPLOYMENT_RECALL_FIELDS(F) ID_ONLY(F)
 /* content: what snapshot `seq` held, as core_snapshot_content writes it; read by the caller. It may
@@ -137,7 +138,7 @@ enum command_kind {
     F(I64, boot_generation) F(I64, parked_run)
 #define NODE_DELETE_FIELDS(F) ID_ONLY(F)
 #define NODE_PROPOSE_FIELDS(F) ID_ONLY(F)
-#define NODE_COMMIT_FIELDS(F) ID_ONLY(F)
+#define NODE_COMMIT_FIELDS(F) F(I64, id) F(TEXT, consent)
 #define NODE_REDEPLOY_FIELDS(F) ID_ONLY(F)
 #define NODE_DEBUG_FIELDS(F) ID_ONLY(F)
 #define NODE_UNDEBUG_FIELDS(F) ID_ONLY(F)
@@ -146,7 +147,7 @@ enum command_kind {
 #define NODEROLE_BIND_FIELDS(F) F(I64, node_id) F(I64, role_id) F(I64, deployment_id) F(DOC, data)
 #define NODEROLE_DELETE_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_PROPOSE_FIELDS(F) ID_ONLY(F)
-#define NODEROLE_COMMIT_FIELDS(F) ID_ONLY(F)
+#define NODEROLE_COMMIT_FIELDS(F) F(I64, id) F(TEXT, consent)
 #define NODEROLE_RETRY_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_DATA_FIELDS(F) F(I64, id) F(DOC, data)
 /* What the role's sysdata computed; only its hook may say so. */
@@ -259,7 +260,8 @@ struct command {
     uint64_t nonce[2];
     uint32_t depth;  /* hooks that caused hooks; 0 from outside */
     int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */
-    bool is_dry;     /* a DEPLOYMENT_COMMIT of which only the plan is wanted: nothing changes */
+    bool is_dry;     /* a commit of which only the plan is wanted: nothing changes */
+    bool is_brief;   /* of a dry commit: not the plan, but what consent is needed for */
     const struct answer *answers;
     uint32_t answer_count;
     union {

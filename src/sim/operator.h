@@ -23,6 +23,9 @@ struct str operator_dubious_name(struct world *w, const char *pattern);
 /* A document; sometimes, as a fault, not one. */
 struct str operator_document(struct world *w);
 
+/* The hash of a plan that never was. */
+#define STALE_HASH STR("0000000000000000000000000000000000000000000000000000000000000000")
+
 /* Bind some role somewhere; `ordinary`: from the field or the gallery, where the node belongs. */
 void operator_binds(struct world *w, const struct core *core, bool ordinary);
 

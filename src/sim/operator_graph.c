@@ -75,6 +75,8 @@ void idea_noderole_commit(struct world *w, const struct core *core)
     command.noderole_commit.id = prng_chance(&w->chance, 800)
                                      ? operator_picks_state(w, core, NODEROLE_PROPOSED)
                                      : operator_picks(w, core, TABLE_NODEROLE);
+    if (world_fault(w, FAULT_OPERATOR_WRONG))
+        command.noderole_commit.consent = STALE_HASH;
     operator_sends(w, &command);
 }
 
@@ -174,8 +176,9 @@ void idea_deployment_commit(struct world *w, const struct core *core)
     struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
     command.deployment_commit.id = operator_picks(w, core, TABLE_DEPLOYMENT);
     if (world_fault(w, FAULT_OPERATOR_WRONG))
-        command.deployment_commit.plan =
-            STR("0000000000000000000000000000000000000000000000000000000000000000");
+        command.deployment_commit.plan = STALE_HASH;
+    else if (world_fault(w, FAULT_OPERATOR_WRONG))
+        command.deployment_commit.consent = STALE_HASH;
     operator_sends(w, &command);
 }
 

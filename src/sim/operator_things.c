@@ -213,6 +213,8 @@ void idea_node_commit(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_NODE_COMMIT};
     command.node_commit.id = operator_picks(w, core, TABLE_NODE);
+    if (world_fault(w, FAULT_OPERATOR_WRONG))
+        command.node_commit.consent = STALE_HASH;
     operator_sends(w, &command);
 }
 

@@ -122,7 +122,8 @@ def test_only_reading_is_tried_again(bench):
     with OddServer(busy, busy, LIST) as server:
         answer = bench.halligan("nodes", "list", "-q", env={"HALLIGAN_URL": server.url})
         assert answer.status == OK and len(server.asked) == 3, (answer, server.asked)
-    for words in [["nodes", "create", "name=a.example.com"], ["nodes", "destroy", "x"], ["nodes", "commit", "x"]]:
+    for words in [["nodes", "create", "name=a.example.com"], ["nodes", "destroy", "x", "--yes"],
+                  ["nodes", "commit", "x", "--yes"]]:
         with OddServer(busy) as server:
             answer = bench.halligan(*words, env={"HALLIGAN_URL": server.url})
             assert answer.status == NO_SERVER and "busy [unavailable]" in answer.err, answer

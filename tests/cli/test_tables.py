@@ -74,7 +74,7 @@ def test_the_manual_knows_every_noun_verb_option_and_exit_status(bench):
     with open(os.path.join(bench.root, "src/cli/noun.h"), encoding="utf-8") as file:
         codes = re.findall(r"CLI_\w+ = (\d),", file.read())
     exits = manual.split(".SH EXIT STATUS")[1].split(".SH")[0]
-    assert len(codes) == 9 and re.findall(r"^\.B (\d)$", exits, re.M) == codes, codes
+    assert len(codes) == 10 and re.findall(r"^\.B (\d)$", exits, re.M) == codes, codes
 
 
 def test_the_manual_is_a_manual(bench):

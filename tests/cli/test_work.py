@@ -4,7 +4,7 @@ import threading
 
 from daemon import Daemon, eventually
 from odd_server import OddServer
-from test_nouns import FAILED, NOT_FOUND, OK, REFUSED, TIMEOUT, USAGE, node, rows
+from test_nouns import FAILED, NOT_AGREED, NOT_FOUND, OK, REFUSED, TIMEOUT, USAGE, node, rows
 
 JSON = {"Content-Type": "application/json"}
 STATES = {-1: "error", 0: "active", 1: "todo", 2: "transition", 3: "blocked", 4: "proposed"}
@@ -192,17 +192,17 @@ def test_a_redeploy_says_what_it_costs_and_asks(bench):
             status = screen.end()
         finally:
             screen.kill()
-        assert status == (OK if typed == "yes" else USAGE) and end in screen.shown, screen.shown
+        assert status == (OK if typed == "yes" else NOT_AGREED) and end in screen.shown, screen.shown
     assert bench.daemon.client().get("nodes/wo-re1.example.com").json()["alive"] is False
 
 
 def test_a_redeploy_that_nobody_can_be_asked_about_needs_yes(bench):
     ready(bench, "wo-re3.example.com")
     answer = bench.online("nodes", "redeploy", "wo-re3.example.com")
-    assert answer.status == USAGE and "say --yes" in answer.err and not answer.out, answer
+    assert answer.status == NOT_AGREED and "--yes" in answer.err and not answer.out, answer
     assert bench.daemon.client().get("nodes/wo-re3.example.com").json()["alive"] is True
     answer = bench.online("nodes", "redeploy", "wo-re3.example.com", "wo-nobody.example.com")
-    assert answer.status == NOT_FOUND and "say --yes" not in answer.err, answer
+    assert answer.status == NOT_FOUND and "--yes" not in answer.err, answer
     (row,) = rows(bench.says("nodes", "redeploy", "wo-re3.example.com", "--yes"))
     assert row["ALIVE"] == "false", row
 

@@ -194,6 +194,105 @@ TEST(what_ran_before_is_told_apart)
     world_close(&s.w);
 }
 
+/* ---- consent ---- */
+
+static const struct json *consent(struct setting *s, struct command commit)
+{
+    const struct digest128 before = core_digest_now(s->w.c);
+    commit.is_dry = commit.is_brief = true;
+    core_plan(s->w.c, &commit, &s->w.arena, &s->w.out);
+    const struct digest128 after = core_digest_now(s->w.c);
+    CHECK(s->w.out.verdict == VERDICT_DONE && memcmp(&before, &after, sizeof before) == 0);
+    return doc_tree(&s->w.arena, s->w.out.doc);
+}
+
+static struct str consent_of(const struct json *doc)
+{
+    return json_get(doc, STR("consent"))->text;
+}
+
+static void destroys(struct setting *s, const struct json *doc, const char *wanted, int64_t count)
+{
+    int64_t said;
+    lists(s, doc, "destroys", wanted);
+    CHECK(json_as_i64(json_get(doc, STR("destroys_count")), &said) && said == count);
+}
+
+static struct command agreeing(const struct setting *s, struct str consent)
+{
+    return (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT,
+                            .deployment_commit = {.id = s->d, .consent = consent}};
+}
+
+TEST(a_consent_is_to_what_is_destroyed_and_to_nothing_else)
+{
+    struct setting s = open_setting();
+    bind_in(&s, s.n1, "solo");
+    const struct json *nothing = consent(&s, committing(&s, STR("")));
+    destroys(&s, nothing, "", 0);
+    CHECK(str_eq(consent_of(nothing), consent_of(plan(&s))));
+    const int64_t wipe = bind_in(&s, s.n1, "wipe");
+    must_refuse(&s.w, agreeing(&s, consent_of(nothing)), PROBLEM_PLAN_CHANGED, "consent");
+    const struct json *one = consent(&s, committing(&s, STR("")));
+    destroys(&s, one, "wipe@n1", 1);
+    CHECK(str_eq(
+        json_write(&s.w.arena, json_get(json_get(one, STR("destroys"))->first, STR("steps"))),
+        STR("[\"wipe\",\"reboot\"]")));
+    /* What destroys nothing may come and go. */
+    bind_in(&s, s.n2, "solo");
+    CHECK(str_eq(consent_of(consent(&s, committing(&s, STR("")))), consent_of(one)));
+    /* With other data it is another wipe. */
+    set_data(&s, wipe, "{\"disk\":\"sdb\"}");
+    must_refuse(&s.w, agreeing(&s, consent_of(one)), PROBLEM_PLAN_CHANGED, "consent");
+    const struct str two = consent_of(consent(&s, committing(&s, STR(""))));
+    must_step(&s.w, agreeing(&s, two));
+    world_close(&s.w);
+}
+
+TEST(what_is_off_or_held_back_is_in_the_consent)
+{
+    struct setting s = open_setting();
+    bind_in(&s, s.n1, "wipe");
+    must_step(&s.w, (struct command){.kind = COMMAND_NODE_UPDATE,
+                                     .node_update = {.id = s.n1, .given = GIVEN_NODE_ALIVE}});
+    destroys(&s, consent(&s, committing(&s, STR(""))), "wipe@n1", 1);
+    /* Committed, and taken back with the head before it ran: the next commit lets it start. */
+    commit_d(&s);
+    destroys(&s, consent(&s, committing(&s, STR(""))), "", 0);
+    must_step(&s.w, (struct command){.kind = COMMAND_DEPLOYMENT_RECALL,
+                                     .deployment_recall = {.id = s.d}});
+    destroys(&s, consent(&s, committing(&s, STR(""))), "wipe@n1", 1);
+    world_close(&s.w);
+}
+
+TEST(a_commit_of_a_node_or_noderole_takes_a_consent_too)
+{
+    struct setting s = open_setting();
+    const int64_t wipe = bind_in(&s, s.n1, "wipe"), solo = bind_in(&s, s.n1, "solo");
+    struct command node = {.kind = COMMAND_NODE_COMMIT, .node_commit = {.id = s.n1}};
+    struct command one = {.kind = COMMAND_NODEROLE_COMMIT, .noderole_commit = {.id = wipe}};
+    struct command other = {.kind = COMMAND_NODEROLE_COMMIT, .noderole_commit = {.id = solo}};
+    destroys(&s, consent(&s, node), "wipe@n1", 1);
+    destroys(&s, consent(&s, one), "wipe@n1", 1);
+    const struct json *nothing = consent(&s, other);
+    destroys(&s, nothing, "", 0);
+    node.node_commit.consent = one.noderole_commit.consent = consent_of(nothing);
+    must_refuse(&s.w, node, PROBLEM_PLAN_CHANGED, "consent");
+    must_refuse(&s.w, one, PROBLEM_PLAN_CHANGED, "consent");
+    other.noderole_commit.consent = consent_of(nothing);
+    must_step(&s.w, other);
+    node.node_commit.consent = consent_of(consent(&s, node));
+    must_step(&s.w, node);
+    commit_d(&s);
+    settle(&s.w, NULL);
+    /* It has run: nothing is destroyed by another commit. */
+    must_step(&s.w, (struct command){.kind = COMMAND_NODE_PROPOSE, .node_propose = {.id = s.n1}});
+    destroys(
+        &s, consent(&s, (struct command){.kind = COMMAND_NODE_COMMIT, .node_commit = {.id = s.n1}}),
+        "", 0);
+    world_close(&s.w);
+}
+
 TEST(a_plan_right_after_a_load_counts_from_the_head)
 {
     struct setting s = open_setting();
