@@ -82,27 +82,6 @@ struct door *call_door(const struct call *call)
     return &call->api->door;
 }
 
-/* ---- texts ---- */
-
-void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text)
-{
-    struct problem *problem = arena_new(call->arena, struct problem);
-    *problem = (struct problem){.code = code, .field = field, .text = text};
-    if (call->last_problem)
-        call->last_problem->next = problem;
-    else
-        call->problems = problem;
-    call->last_problem = problem;
-}
-
-struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
-{
-    struct buf b = buf_in(call->arena);
-    for (uint32_t i = 0; i < count; i++)
-        buf_put_str(&b, pieces[i]);
-    return buf_str(&b);
-}
-
 /* ---- waiting ---- */
 
 void call_wait(struct call *call, enum call_wait what)
@@ -255,16 +234,20 @@ static enum served serve_once(struct call *call)
 /* What was seen may leave once it is durable. */
 void call_let_out(struct call *call)
 {
-    if (call_is_durable(call))
+    if (call_is_durable(call) || call->route->is_immediate) {
         call_answer(call);
-    else
+    } else if (call_is_stalled(call)) {
+        reply_failure(call, ERR_UNAVAILABLE);
+        call_answer(call);
+    } else {
         call_wait(call, WAITS_DURABLE);
+    }
 }
 
 static void try(struct call *call)
 {
     const struct api_engine *engine = &call->api->engine;
-    call->core = engine->core(engine->self);
+    call->core = call_core(call);
     call->seen = engine->seen(engine->self);
     call->params = NULL;
     call->wanted = NULL;
@@ -292,14 +275,10 @@ uint64_t call_reloads(const struct call *call)
     return call->api->reloads;
 }
 
-bool call_is_durable(const struct call *call)
-{
-    const struct api_engine *engine = &call->api->engine;
-    return engine->durable(engine->self) >= call->seen;
-}
-
 enum served call_when_durable(struct call *call)
 {
+    if (call_is_stalled(call))
+        return SERVED_REPLY; /* call_let_out() makes the reply */
     call_wait(call, WAITS_DURABLE);
     return SERVED_LATER;
 }

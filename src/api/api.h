@@ -52,15 +52,20 @@ struct api_place {
 struct api_engine {
     void *self;
     const struct core *(*core)(void *self); /* NULL: there is none to read just now              */
-    int64_t (*seen)(void *self);            /* turn that core shows                              */
-    int64_t (*durable)(void *self);         /* last turn that is in the store                    */
-    int64_t (*now_ms)(void *self);          /* wall clock: expiry of tokens and sessions         */
-    int64_t (*mono_ms)(void *self);         /* monotonic clock: every duration in this process   */
-    int64_t (*stamp_ms)(void *self);        /* what the core stamps with: order (turn_now_ms)    */
+    /* The core as it is, even if what it shows will not be durable soon: for answers that never
+     * wait (route.h, is_immediate). NULL: there is none. */
+    const struct core *(*newest_core)(void *self);
+    int64_t (*seen)(void *self);     /* turn that core shows                              */
+    int64_t (*durable)(void *self);  /* last turn that is in the store                    */
+    int64_t (*now_ms)(void *self);   /* wall clock: expiry of tokens and sessions         */
+    int64_t (*mono_ms)(void *self);  /* monotonic clock: every duration in this process   */
+    int64_t (*stamp_ms)(void *self); /* what the core stamps with: order (turn_now_ms)    */
     err (*submit)(void *self, const struct command *command);
     bool (*is_ready)(void *self, const char **out_why); /* /readyz: leads, loaded, store writable */
     /* Lines "NAME: STATE" for /readyz?verbose. NULL: there are none. */
     void (*conditions)(void *self, struct buf *out);
+    /* What is not durable now will not be soon, so no answer waits for it. NULL: never. */
+    bool (*is_stalled)(void *self);
     /* What is wrong with the store, for the text of a 503; "" when nothing is. */
     const char *(*trouble)(void *self);
     /* Looking back (port/history.h says what each finds): the answer comes as api_found() under
@@ -104,6 +109,6 @@ bool api_is_watched(const struct api *api);
 void api_beat(struct api *api);
 /* The store went on: let out the reads that waited for this turn. */
 void api_durable(struct api *api, int64_t turn);
-/* The core was dropped and loaded again: what held reads saw may never have been. They are
- * computed again. */
+/* The core was dropped and loaded again, or the store is stalled: what held reads saw may never
+ * have been, or will not be durable soon. They are computed again. */
 void api_reloaded(struct api *api);

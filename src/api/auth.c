@@ -84,8 +84,7 @@ static void let_in(struct call *call, const struct core *core, const struct user
 static void checked(void *context, bool right)
 {
     struct call *call = context;
-    const struct api_engine *engine = call_engine(call);
-    const struct core *core = engine->core(engine->self);
+    const struct core *core = call_core(call);
     struct record user;
     call_resume(call);
     const bool found = core && find_user(core, call->caller.name, &user);
@@ -333,20 +332,18 @@ static void begin_login(struct call *call, const struct core *core)
 
 bool auth_refuses(struct call *call, bool *out_known)
 {
-    const struct api_engine *engine = call_engine(call);
     struct credentials given;
     *out_known = false;
     if (is_login(call))
         return is_exposed(call) || is_long_login(call);
-    const bool passes = look(call, engine->core(engine->self), &given);
+    const bool passes = look(call, call_core(call), &given);
     *out_known = passes && (given.kind == CREDENTIALS_BEARER || given.kind == CREDENTIALS_COOKIE);
     return !passes;
 }
 
 void auth_begin(struct call *call)
 {
-    const struct api_engine *engine = call_engine(call);
-    const struct core *core = engine->core(engine->self);
+    const struct core *core = call_core(call);
     struct credentials given;
     if (is_login(call))
         begin_login(call, core);

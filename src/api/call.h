@@ -124,10 +124,14 @@ int64_t call_await(struct call *call,
                    enum served (*told)(struct call *call, const struct record *records,
                                        uint32_t count));
 enum served call_await_failed(struct call *call, err why);
+/* The core that answers to this call are read from; NULL: there is none at the moment. */
+const struct core *call_core(const struct call *call);
 /* How often the core was dropped until now. */
 uint64_t call_reloads(const struct call *call);
 /* Is what the core shows in the store? */
 bool call_is_durable(const struct call *call);
+/* The store is stalled: what is not durable is answered 503 and not waited for. */
+bool call_is_stalled(const struct call *call);
 /* Serve it from the beginning: when what the core shows now is durable; or at once, because what it
  * was about to put together came apart meanwhile. That is done a few times, then refused. */
 enum served call_when_durable(struct call *call);

@@ -273,12 +273,30 @@ static bool can_be_asked(const struct flow *flow)
     return flow->is_ready && flow->held < HELD_MAX && core_of(flow);
 }
 
+static void refuse_unbegun(struct flow *flow, err why)
+{
+    struct call *call = flow->call;
+    leave(flow);
+    reply_failure(call, why);
+    call_answer(call);
+}
+
+/* The head has not left, and with a stalled store its first piece would not leave either. */
+static bool is_held_by_stall(const struct flow *flow)
+{
+    const struct api_engine *engine = call_engine(flow->call);
+    return !flow->stream && !flow->is_timeless && call_is_stalled(flow->call) &&
+           engine->seen(engine->self) > engine->durable(engine->self);
+}
+
 bool flows_pump(struct flows *flows)
 {
     for (struct flow *flow = flows->ready ? flows->first : NULL, *next; flow; flow = next) {
         next = flow->next;
         flow->call->core = core_of(flow);
-        if (can_be_asked(flow))
+        if (is_held_by_stall(flow))
+            refuse_unbegun(flow, ERR_UNAVAILABLE);
+        else if (can_be_asked(flow))
             ask(flow);
     }
     for (const struct flow *flow = flows->ready ? flows->first : NULL; flow; flow = flow->next)
@@ -313,20 +331,12 @@ static void look_again(struct flow *flow)
     flow_wake(flow);
 }
 
-static void refuse_unbegun(struct flow *flow, err why)
-{
-    struct call *call = flow->call;
-    leave(flow);
-    reply_failure(call, why);
-    call_answer(call);
-}
-
 /* When there is no core to look again in, those who have heard nothing need not wait for one. */
 void flows_reloaded(struct flows *flows)
 {
     for (struct flow *flow = flows->first, *next; flow; flow = next) {
         next = flow->next;
-        if (flow->stream || core_of(flow))
+        if (!is_held_by_stall(flow) && (flow->stream || core_of(flow)))
             look_again(flow);
         else
             refuse_unbegun(flow, ERR_UNAVAILABLE);

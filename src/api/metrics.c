@@ -137,6 +137,7 @@ static const struct route routes[] = {
      .pattern = "/metrics",
      .serve = serve_metrics,
      .form = FORM_TEXT,
+     .is_immediate = true,
      .does = "numbers for Prometheus"},
     {.method = HTTP_GET,
      .pattern = "/version",

@@ -225,8 +225,8 @@ void reply_failure(struct call *call, err why)
         reply_header(call, "Retry-After", STR("1"));
     } else if (why == ERR_UNKNOWN) {
         reply_error(call, 500, "unknown",
-                    STR("this may or may not have been done: the daemon stopped, or lost the lead, "
-                        "before the store had answered; look before you repeat it"));
+                    STR("this may or may not have been done: the store did not answer in time, or "
+                        "the daemon stopped or lost the lead before; look before you repeat it"));
     } else {
         reply_error(call, 500, "failed", STR("the request failed; nothing was done"));
     }

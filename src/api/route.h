@@ -38,7 +38,8 @@ struct route {
     const struct intake *intake;     /* what it takes, where the resource does not say */
     enum route_form form;
     enum route_access access;
-    const char *does; /* one line */
+    bool is_immediate; /* answered at once from the newest core, durable or not */
+    const char *does;  /* one line */
 };
 
 struct chapter {

@@ -6,7 +6,7 @@
 #include "store/store.h"
 #include "sys/log.h"
 
-enum { TOLD_AT_ONCE_MAX = 16 };
+enum { TOLD_AT_ONCE_MAX = 16, EXPIRE_MS = 500 };
 
 /* A question belongs to the loop's thread, then to the reader's, then to the loop's again. */
 struct question {
@@ -18,10 +18,12 @@ struct question {
     int64_t keys[2];
     struct history_place from;
     uint32_t limit;
+    struct store_progress *progress;
     struct arena arena; /* of what was found */
     struct record *records;
     uint32_t count, cap;
     err why;
+    bool is_answered; /* it took too long, and the answer is dropped; guarded by the mutex */
 };
 
 struct line {
@@ -34,11 +36,15 @@ struct history {
     char *url;
     uv_thread_t thread;
     uv_async_t async;
-    uint32_t count;              /* not answered yet: the loop's own   */
+    uv_timer_t timer;      /* while questions are not answered   */
+    uint32_t open_handles; /* async and timer                    */
+    uint32_t count;        /* not answered yet: the loop's own   */
+    struct store_progress progress;
     struct store_reader *reader; /* the thread's own; NULL: none yet   */
     uv_mutex_t mutex;            /* guards what follows                */
     uv_cond_t more;
     bool is_stopping;
+    struct question *current; /* in the thread's hands; NULL: none */
     struct line waiting;
     struct line done;
 };
@@ -88,6 +94,7 @@ static void make_room(struct question *q)
 static err keep(void *self, const struct record *record)
 {
     struct question *q = self;
+    store_progress_touch(q->progress);
     if (q->count == q->cap)
         make_room(q);
     struct record *kept = &q->records[q->count++];
@@ -122,6 +129,8 @@ static err get_ready(struct history *h)
     const err e = store_reader_open(h->url, &h->reader, &why);
     if (e != OK)
         log_say(LOG_WARNING, "the history cannot be read: %s", why.text);
+    else
+        store_reader_watch(h->reader, &h->progress);
     return e;
 }
 
@@ -149,6 +158,7 @@ static struct question *next_question(struct history *h)
     while (!h->is_stopping && !h->waiting.first)
         uv_cond_wait(&h->more, &h->mutex);
     struct question *q = h->is_stopping ? NULL : line_take(&h->waiting);
+    h->current = q;
     uv_mutex_unlock(&h->mutex);
     return q;
 }
@@ -157,8 +167,11 @@ static void work(void *self)
 {
     struct history *h = self;
     for (struct question *q = next_question(h); q; q = next_question(h)) {
+        store_progress_begin(&h->progress);
         look_up(h, q);
+        store_progress_end(&h->progress);
         uv_mutex_lock(&h->mutex);
+        h->current = NULL;
         line_add(&h->done, q);
         uv_mutex_unlock(&h->mutex);
         ignore(uv_async_send(&h->async), "it cannot fail before it is closed");
@@ -176,6 +189,41 @@ static struct question *take_done(struct history *h)
     return q;
 }
 
+/* `q` NULL: it took too long. */
+static void answer(struct history *h, int64_t number, const struct question *q)
+{
+    if (--h->count == 0)
+        must(uv_timer_stop(&h->timer) == 0);
+    if (q)
+        h->seams.found(h->seams.self, number, q->records, q->count, q->why);
+    else
+        h->seams.found(h->seams.self, number, NULL, 0, ERR_UNAVAILABLE);
+}
+
+/* The store does not answer: so do we. What the thread holds is dropped when it comes back. */
+static void expire(uv_timer_t *timer)
+{
+    struct history *h = timer->data;
+    if (store_progress_silent_ms(&h->progress) < HISTORY_SILENT_MS)
+        return;
+    struct line late;
+    line_init(&late);
+    uv_mutex_lock(&h->mutex);
+    const bool has_current = h->current && !h->current->is_answered;
+    const int64_t number = has_current ? h->current->number : 0;
+    if (has_current)
+        h->current->is_answered = true;
+    for (struct question *q = line_take(&h->waiting); q; q = line_take(&h->waiting))
+        line_add(&late, q);
+    uv_mutex_unlock(&h->mutex);
+    if (has_current)
+        answer(h, number, NULL);
+    for (struct question *q = line_take(&late); q; q = line_take(&late)) {
+        answer(h, q->number, NULL);
+        question_free(q);
+    }
+}
+
 /* A few at a time: the thread may find as fast as we tell, and others wait for the loop. */
 static void on_done(uv_async_t *async)
 {
@@ -184,8 +232,8 @@ static void on_done(uv_async_t *async)
         struct question *q = take_done(h);
         if (!q)
             return;
-        h->count--;
-        h->seams.found(h->seams.self, q->number, q->records, q->count, q->why);
+        if (!q->is_answered)
+            answer(h, q->number, q);
         question_free(q);
     }
     if (!uv_is_closing((uv_handle_t *)async))
@@ -206,6 +254,8 @@ static void on_closed_unstarted(uv_handle_t *handle)
 static void on_closed(uv_handle_t *handle)
 {
     struct history *h = handle->data;
+    if (--h->open_handles)
+        return;
     uv_cond_destroy(&h->more);
     uv_mutex_destroy(&h->mutex);
     free_all(h);
@@ -240,11 +290,13 @@ struct history *history_new(uv_loop_t *loop, const char *url, struct history_sea
         free_all(h);
         return NULL;
     }
-    h->async.data = h;
+    h->async.data = h->timer.data = h;
     if (!start(h)) {
         uv_close((uv_handle_t *)&h->async, on_closed_unstarted);
         return NULL;
     }
+    must(uv_timer_init(loop, &h->timer) == 0);
+    h->open_handles = 2;
     return h;
 }
 
@@ -262,10 +314,12 @@ void history_free(struct history *h)
     h->is_stopping = true;
     uv_cond_signal(&h->more);
     uv_mutex_unlock(&h->mutex);
+    atomic_store(&h->progress.gives_up, true); /* what it reads is not wanted any more */
     must(uv_thread_join(&h->thread) == 0);
     drop_all(&h->waiting);
     drop_all(&h->done);
     uv_close((uv_handle_t *)&h->async, on_closed);
+    uv_close((uv_handle_t *)&h->timer, on_closed);
 }
 
 static err take(struct history *h, struct question asked)
@@ -275,7 +329,9 @@ static err take(struct history *h, struct question asked)
     struct question *q = calloc(1, sizeof *q);
     must(q);
     *q = asked;
-    h->count++;
+    q->progress = &h->progress;
+    if (h->count++ == 0)
+        must(uv_timer_start(&h->timer, expire, EXPIRE_MS, EXPIRE_MS) == 0);
     uv_mutex_lock(&h->mutex);
     line_add(&h->waiting, q);
     uv_cond_signal(&h->more);

@@ -3,6 +3,9 @@
  * A thread with a connection of its own to the store, which can only read: it is asked by the loop,
  * one thing after the other, and reports back to it. The connection is made when somebody asks for
  * the first time, and again when it was lost. It knows nothing of requests but their numbers.
+ *
+ * A store that does not answer for HISTORY_SILENT_MS does not keep anybody waiting: everything that
+ * was asked is answered ERR_UNAVAILABLE then.
  */
 #pragma once
 
@@ -15,6 +18,7 @@
 
 /* Questions that may wait. */
 #define HISTORY_WAITING_MAX 256u
+#define HISTORY_SILENT_MS   5000
 
 struct history;
 

@@ -1,5 +1,7 @@
 #include "daemon/loop.h"
 
+#include <stdio.h>
+
 #include "api/api.h"
 #include "daemon/power.h"
 #include "hooks/hooks.h"
@@ -10,8 +12,11 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-/* How long readers are kept waiting for a store that is gone. */
+/* PATIENCE_MS: how long readers are kept waiting for a store that is gone. STEPPED_WAIT_MS: how
+ * long clients wait for the outcome of a batch whose store does not answer. GAP_MS: judgements that
+ * are further apart mean that this process did not run. */
 enum { ROUND_NS = 2 * 1000 * 1000, WORK_NS = 1000 * 1000, PATIENCE_MS = 1000 };
+enum { JUDGE_MS = 500, GAP_MS = 2000, STEPPED_WAIT_MS = 30 * 1000 };
 
 /* ---- what the turn says ---- */
 
@@ -23,6 +28,8 @@ static void tell_down(struct loop *l)
         return;
     if (!l->is_down)
         l->down_ms = sys_mono_ms();
+    if (!l->is_down && !l->is_stalled)
+        l->trouble_ms = l->down_ms;
     l->is_down = true;
     l->down_why = why;
     log_with(LOG_ERROR,
@@ -32,9 +39,11 @@ static void tell_down(struct loop *l)
              "%s; refusing changes and trying again", text);
 }
 
+/* One line ends a stall, and also what it led to when the connection was given up. */
 static void tell_up(struct loop *l)
 {
-    l->is_down = l->gave_up = false;
+    l->is_down = l->gave_up = l->is_stalled = false;
+    turn_set_stalled(l->turn, false);
     log_with(
         LOG_NOTICE,
         LOG_FIELDS(LOG_I64("turn", turn_durable(l->turn)), LOG_I64("epoch", turn_epoch(l->turn))),
@@ -49,6 +58,54 @@ static void give_up(struct loop *l)
     l->gave_up = true;
     if (l->api)
         api_reloaded(l->api);
+}
+
+static void begin_stall(struct loop *l, int64_t silent_ms)
+{
+    l->is_stalled = true;
+    l->trouble_ms = sys_mono_ms() - silent_ms;
+    turn_set_stalled(l->turn, true);
+    log_with(
+        LOG_WARNING,
+        LOG_FIELDS(LOG_I64("turn", turn_durable(l->turn)), LOG_I64("epoch", turn_epoch(l->turn))),
+        "the store is stalled: it has not answered for %d s; changes are refused until it does",
+        STORE_SILENT_MS / 1000);
+    if (l->api)
+        api_reloaded(l->api); /* reads that wait for this store are answered 503 */
+}
+
+/* The store's thread notes when the engine answers; here it is judged. After a gap the engine's
+ * answer may have waited for this process, so the time before the gap does not count. While the
+ * store is down (TURN_DOWN) its recovery is judged by the turn. */
+static void judge_store(uv_timer_t *timer)
+{
+    struct loop *l = timer->data;
+    const int64_t now = sys_mono_ms();
+    if (now - l->judged_ms > GAP_MS)
+        l->awake_ms = now;
+    l->judged_ms = now;
+    const int64_t awake_ms = now - l->awake_ms, since_answer_ms = store_silent_ms(l->store);
+    const int64_t silent_ms = since_answer_ms < awake_ms ? since_answer_ms : awake_ms;
+    if (!l->is_stalled && !l->is_down && silent_ms >= STORE_SILENT_MS)
+        begin_stall(l, silent_ms);
+    else if (l->is_stalled && !l->is_down && silent_ms < STORE_SILENT_MS)
+        tell_up(l);
+    if (l->is_stalled)
+        snprintf(l->stall_text, sizeof l->stall_text,
+                 "the store is stalled: it has not answered for %lld s",
+                 (long long)(now - l->trouble_ms) / 1000);
+    if ((l->is_stalled || l->is_down) && now - l->trouble_ms >= STEPPED_WAIT_MS)
+        turn_expire_requests(l->turn);
+}
+
+const char *loop_trouble(const struct loop *l)
+{
+    const char *text = "";
+    if (l->status == TURN_DOWN || l->status == TURN_STOPPED)
+        ignore(turn_trouble(l->turn, &text), "the sentence is enough");
+    else if (l->is_stalled)
+        text = l->stall_text;
+    return text;
 }
 
 /* What held reads saw was in a core that is no more. */
@@ -183,7 +240,8 @@ err loop_open(struct loop *l)
     must(uv_check_init(&l->uv, &l->check) == 0);
     must(uv_idle_init(&l->uv, &l->idle) == 0);
     must(uv_timer_init(&l->uv, &l->timer) == 0);
-    l->check.data = l->timer.data = l;
+    must(uv_timer_init(&l->uv, &l->judge) == 0);
+    l->check.data = l->timer.data = l->judge.data = l;
     l->is_open = true;
     return OK;
 }
@@ -211,6 +269,7 @@ enum turn_status loop_start(struct loop *l)
     l->status = turn_start(l->turn);
     l->loads = turn_loads(l->turn);
     must(uv_check_start(&l->check, go_round) == 0);
+    must(uv_timer_start(&l->judge, judge_store, JUDGE_MS, JUDGE_MS) == 0);
     keep_going(l);
     return l->status;
 }

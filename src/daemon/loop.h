@@ -43,7 +43,14 @@ struct loop {
 
     struct api *api; /* NULL: nobody is served yet, or any more */
     enum turn_status status;
-    uint64_t loads;  /* which of the turn's cores readers saw */
+    uint64_t loads; /* which of the turn's cores readers saw */
+    /* Judged twice a second: has the store answered? */
+    uv_timer_t judge;
+    int64_t judged_ms, awake_ms; /* the last time, and since when it is done without a gap */
+    bool is_stalled;
+    int64_t trouble_ms; /* since when the store is stalled or down */
+    char stall_text[96];
+
     bool gave_up;    /* readers were not kept waiting any longer */
     int64_t down_ms; /* since when the store is down */
     bool is_down;
@@ -65,6 +72,9 @@ enum turn_status loop_start(struct loop *l);
 void loop_run(struct loop *l);
 /* One round; waits for something to happen. */
 void loop_once(struct loop *l);
+
+/* Why nothing can be written at the moment; "" when nothing is known to be wrong. */
+const char *loop_trouble(const struct loop *l);
 
 /* turn_submit, and the loop goes round at once. */
 NODISCARD err loop_submit(struct loop *l, const struct command *command);

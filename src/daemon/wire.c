@@ -454,6 +454,11 @@ static const struct core *api_core(void *self)
     return in_doubt ? NULL : turn_core(l->turn);
 }
 
+static bool api_is_stalled(void *self)
+{
+    return ((struct wires *)self)->loop->is_stalled;
+}
+
 static int64_t api_seen(void *self)
 {
     return turn_seen(((struct wires *)self)->loop->turn);
@@ -480,9 +485,9 @@ static bool api_is_ready(void *self, const char **out_why)
     const char *text = "";
     if (w->is_draining)
         text = "stopping";
-    else if (w->loop->status == TURN_DOWN || w->loop->status == TURN_STOPPED)
-        ignore(turn_trouble(w->loop->turn, &text), "the sentence is enough");
     else
+        text = loop_trouble(w->loop);
+    if (!text[0])
         text = runner_trouble(w->loop->runner);
     *out_why = text;
     return text[0] == 0;
@@ -496,7 +501,8 @@ static void api_conditions(void *self, struct buf *out)
 
 static const char *api_trouble(void *self)
 {
-    return store_trouble(((struct wires *)self)->loop->store);
+    const struct loop *l = ((struct wires *)self)->loop;
+    return l->is_stalled && !l->is_down ? loop_trouble(l) : store_trouble(l->store);
 }
 
 static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
@@ -560,7 +566,7 @@ static void api_metrics(void *self, struct buf *out)
     const int64_t behind_ms = turn_now_ms(l->turn) - sys_now_ms();
     metrics_write(&w->metrics,
                   (struct metrics_state){.version = w->version,
-                                         .store_is_up = !l->is_down,
+                                         .store_is_up = !l->is_down && !l->is_stalled,
                                          .leads = l->status != TURN_STOPPED,
                                          .turn = turn_durable(l->turn),
                                          .clock_behind_ms = behind_ms > 0 ? behind_ms : 0},
@@ -571,6 +577,7 @@ struct api_engine wire_api_engine(struct wires *w)
 {
     return (struct api_engine){.self = w,
                                .core = api_core,
+                               .newest_core = core_of,
                                .seen = api_seen,
                                .durable = api_last_durable,
                                .now_ms = clock_now,
@@ -579,6 +586,7 @@ struct api_engine wire_api_engine(struct wires *w)
                                .submit = api_submit,
                                .is_ready = api_is_ready,
                                .conditions = api_conditions,
+                               .is_stalled = api_is_stalled,
                                .trouble = api_trouble,
                                .runs = api_old_runs,
                                .intervals = api_intervals,

@@ -24,10 +24,25 @@ enum engine_mode {
 struct engine {
     const struct engine_ops *ops;
     struct store_why why;
+    struct store_progress *progress; /* where answers are noted; NULL: nowhere */
+    int patience_ms; /* a server that is silent for so long is lost; 0: the engine's own bound */
     bool lost; /* the disk broke a promise (a sync failed): nobody may go on without a restart */
 };
 
 /* ---- what engines have in common ---- */
+
+/* An answer came. */
+static inline void engine_touch(const struct engine *e)
+{
+    if (e->progress)
+        store_progress_touch(e->progress);
+}
+
+/* The caller does not wait for an answer any more. */
+static inline bool engine_gives_up(const struct engine *e)
+{
+    return e->progress && atomic_load(&e->progress->gives_up);
+}
 
 enum { ENGINE_CLAIM_SIZE = 33, ENGINE_DIGEST_SIZE = 33 };
 

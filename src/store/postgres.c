@@ -158,11 +158,14 @@ static err refuse_ousted(struct postgres_engine *e)
 static err connect(struct postgres_engine *e, bool first)
 {
     hang_up(e);
+    engine_touch(&e->engine);
     e->db = dial(e);
     must(e->db);
     if (PQstatus(e->db) != CONNECTION_OK || PQsetnonblocking(e->db, 1) != 0)
         return postgres_trouble(e, NULL, "connect");
     const bool opens = first && e->mode == ENGINE_WRITE;
+    engine_touch(&e->engine);
+    e->is_opening = opens;
     err why = configure(e);
     if (why == OK && opens)
         why = take_lock(e);
@@ -173,6 +176,7 @@ static err connect(struct postgres_engine *e, bool first)
     if (why == OK)
         why = postgres_prepare(e);
     e->ready = why == OK;
+    e->is_opening = false;
     return why;
 }
 

@@ -26,6 +26,7 @@ struct postgres_engine {
     char claim[ENGINE_CLAIM_SIZE];
     PGconn *db;                  /* NULL: there never was one */
     int64_t held;                /* the epoch we led with; 0: none */
+    bool is_opening;             /* a migration may take long */
     bool ready;                  /* this connection has its settings and statements */
     bool locked;                 /* and the lock that keeps a second daemon out */
     int64_t high[TABLE_OBJECTS]; /* no row of that table has a larger id */

@@ -8,8 +8,9 @@
 
 /* A server can stop in the middle of a word without its machine noticing, and libpq would wait for
  * ever. Here every wait has an end: when nothing moves for so long, the connection counts as
- * lost. */
-enum { PATIENCE_MS = 30000, MIGRATION_PATIENCE_MS = 600000 };
+ * lost. That is longer than clients wait for a batch (30 s): a server that answers shortly after
+ * has carried it out, and the connection goes on. */
+enum { PATIENCE_MS = 45000, MIGRATION_PATIENCE_MS = 600000, SLICE_MS = 500 };
 
 static bool give_up(struct postgres_engine *e)
 {
@@ -18,18 +19,30 @@ static bool give_up(struct postgres_engine *e)
     return false;
 }
 
-/* Wait until there is something to read, or (while sending) room to write. */
+static int patience_of(const struct postgres_engine *e)
+{
+    if (e->engine.patience_ms)
+        return e->engine.patience_ms;
+    return e->is_opening ? MIGRATION_PATIENCE_MS : PATIENCE_MS;
+}
+
+/* Wait until there is something to read, or (while sending) room to write. Either is progress. The
+ * wait is cut into slices to notice a caller that gives up. */
 static bool wait_for(struct postgres_engine *e, bool sending)
 {
     struct pollfd socket = {.fd = PQsocket(e->db),
                             .events = (short)(sending ? POLLIN | POLLOUT : POLLIN)};
-    const int patience_ms = e->ready ? PATIENCE_MS : MIGRATION_PATIENCE_MS;
-    int ready;
-    do
-        ready = poll(&socket, 1, patience_ms);
-    while (ready < 0 && errno == EINTR);
+    int ready = 0;
+    for (int left_ms = patience_of(e); left_ms > 0 && !engine_gives_up(&e->engine);) {
+        const int slice_ms = left_ms < SLICE_MS ? left_ms : SLICE_MS;
+        ready = poll(&socket, 1, slice_ms);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            break;
+        left_ms -= slice_ms; /* an interrupted slice counts whole: nothing here interrupts often */
+    }
     if (ready <= 0)
         return give_up(e);
+    engine_touch(&e->engine);
     return !(socket.revents & POLLIN) || PQconsumeInput(e->db) == 1;
 }
 

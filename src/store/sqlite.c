@@ -343,6 +343,7 @@ static err put_rows(struct sqlite_engine *e, const struct batch *batch)
             return why;
         FAILPOINT(ROW);
         why = change.gone ? sqlite_end_row(e, &change.record) : sqlite_put_row(e, &change.record);
+        engine_touch(&e->engine);
     }
     return why;
 }
@@ -421,6 +422,7 @@ static err sqlite_write(struct engine *engine, const struct batch *batch)
         why = sweep(e, STATEMENT_SWEEP_RUNS, batch->runs_before, RUNS_SWEEP_ROWS);
     if (why == OK && batch->events_before)
         why = sweep(e, STATEMENT_SWEEP_EVENTS, batch->events_before, EVENTS_SWEEP_ROWS);
+    engine_touch(&e->engine);
     if (why == OK)
         why = sqlite_commit(e);
     if (why != OK)

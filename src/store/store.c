@@ -9,17 +9,20 @@
 
 #include "base/err.h"
 #include "store/engine.h"
+#include "sys/clock.h"
 #include "sys/failpoint.h"
 
 /* The writer and its thread. The engine belongs to the thread while a job is under way and to the
  * caller otherwise; the lock hands it over. */
 
-enum { LEAD_WAIT_MS = 200, CHECK_MS = 2000 };
+/* READ_WAIT_MS: reads in the caller's thread keep everything else of that thread waiting. */
+enum { LEAD_WAIT_MS = 200, CHECK_MS = 2000, READ_WAIT_MS = 2000 };
 
 enum job { JOB_NONE, JOB_LEAD, JOB_WRITE, JOB_QUIT };
 
 struct store {
     struct engine *engine;
+    struct store_progress progress; /* of the thread's calls */
     void (*wake)(void *context);
     void *wake_context;
     pthread_t thread;
@@ -35,10 +38,41 @@ struct store {
     int64_t epoch; /* JOB_LEAD: in */
     struct store_mark mark;
     bool leads;               /* the last word was that we do */
+    bool has_led;             /* it did once: from then on the caller serves requests */
     err noticed;              /* what a look in between found; OK: nothing, or it was told */
     struct store_why trouble; /* of the last failure */
     struct store_why told;    /* a copy of it, for whoever asked */
 };
+
+/* ---- progress ---- */
+
+void store_progress_begin(struct store_progress *p)
+{
+    atomic_store(&p->since_ms, sys_mono_ms());
+}
+
+void store_progress_touch(struct store_progress *p)
+{
+    if (atomic_load(&p->since_ms))
+        store_progress_begin(p);
+}
+
+void store_progress_end(struct store_progress *p)
+{
+    atomic_store(&p->since_ms, 0);
+}
+
+int64_t store_progress_silent_ms(const struct store_progress *p)
+{
+    const int64_t since = atomic_load(&p->since_ms);
+    const int64_t silent = since ? sys_mono_ms() - since : 0;
+    return silent > 0 ? silent : 0;
+}
+
+int64_t store_silent_ms(const struct store *s)
+{
+    return store_progress_silent_ms(&s->progress);
+}
 
 /* ---- which engine ---- */
 
@@ -75,11 +109,16 @@ static err open_engine(const char *url, enum engine_mode mode, const char *holde
 
 static err do_job(struct store *s, enum job job)
 {
-    if (job == JOB_LEAD)
-        return s->engine->ops->lead(s->engine, s->epoch, &s->mark);
-    FAILPOINT(TAKEN);
-    const err why = s->engine->ops->write(s->engine, s->batch);
-    FAILPOINT(ANSWER_BEFORE);
+    err why;
+    store_progress_begin(&s->progress);
+    if (job == JOB_LEAD) {
+        why = s->engine->ops->lead(s->engine, s->epoch, &s->mark);
+    } else {
+        FAILPOINT(TAKEN);
+        why = s->engine->ops->write(s->engine, s->batch);
+        FAILPOINT(ANSWER_BEFORE);
+    }
+    store_progress_end(&s->progress);
     return why;
 }
 
@@ -125,7 +164,9 @@ static void look_after(struct store *s)
 {
     s->resting = true;
     pthread_mutex_unlock(&s->lock);
+    store_progress_begin(&s->progress);
     const err why = s->engine->ops->check(s->engine, s->mark.epoch);
+    store_progress_end(&s->progress);
     pthread_mutex_lock(&s->lock);
     s->resting = false;
     pthread_cond_signal(&s->taken);
@@ -141,9 +182,9 @@ static void look_after(struct store *s)
 static void rest(struct store *s)
 {
     if (s->rested) {
+        /* A result that was not fetched yet is fetched without a signal, so that wait ends too. */
         const struct timespec until = in_ms(CHECK_MS);
-        const bool waits = !s->leads || s->job != JOB_NONE;
-        if (waits)
+        if (!s->leads)
             pthread_cond_wait(&s->given, &s->lock);
         else if (pthread_cond_timedwait(&s->given, &s->lock, &until) == ETIMEDOUT &&
                  s->job == JOB_NONE && s->leads)
@@ -152,7 +193,9 @@ static void rest(struct store *s)
     }
     s->resting = true;
     pthread_mutex_unlock(&s->lock);
+    store_progress_begin(&s->progress);
     s->engine->ops->rest(s->engine);
+    store_progress_end(&s->progress);
     pthread_mutex_lock(&s->lock);
     s->resting = false;
     s->rested = true;
@@ -217,6 +260,7 @@ static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
     if (wait_done(s, epoch ? &until : NULL)) {
         why = s->result;
         *out_mark = s->mark;
+        s->has_led |= why == OK;
         s->job = JOB_NONE;
         s->done = false;
         s->noticed = OK;
@@ -235,18 +279,33 @@ static err load_tables(struct engine *e, struct store_visitor visitor)
     return why;
 }
 
-/* With the lock held: the engine is ours until the lock is let go; unless an attempt to lead is
- * still under way. What came of one that is not is learned again by the next. */
+/* With the lock held: the engine is ours until the lock is released; unless an attempt to lead is
+ * still in progress, or the thread's housekeeping does not end in time. The result of an attempt
+ * that ended is learned again by the next. After the start a server that stops answering must not
+ * block the caller for longer than READ_WAIT_MS. */
 static bool take_engine(struct store *s)
 {
+    const struct timespec until = in_ms(LEAD_WAIT_MS);
     if (s->job == JOB_LEAD && !s->done)
         return false;
     must(s->job != JOB_WRITE);
     s->job = JOB_NONE;
     s->done = false;
-    while (s->resting)
-        pthread_cond_wait(&s->taken, &s->lock);
+    while (s->resting) {
+        if (!s->has_led)
+            pthread_cond_wait(&s->taken, &s->lock);
+        else if (pthread_cond_timedwait(&s->taken, &s->lock, &until) != 0)
+            return !s->resting;
+    }
+    s->engine->patience_ms = s->has_led ? READ_WAIT_MS : 0;
     return true;
+}
+
+/* With the lock held. */
+static void give_engine_back(struct store *s, err why)
+{
+    s->engine->patience_ms = 0;
+    note_trouble(s, why);
 }
 
 static err port_look(void *self, struct store_mark *out_mark)
@@ -258,7 +317,7 @@ static err port_look(void *self, struct store_mark *out_mark)
         why = s->engine->ops->begin(s->engine, out_mark);
         if (why == OK)
             s->engine->ops->end(s->engine);
-        note_trouble(s, why);
+        give_engine_back(s, why);
     }
     pthread_mutex_unlock(&s->lock);
     return why;
@@ -276,7 +335,7 @@ static err port_load(void *self, struct store_visitor visitor)
             why = load_tables(s->engine, visitor);
             s->engine->ops->end(s->engine);
         }
-        note_trouble(s, why);
+        give_engine_back(s, why);
     }
     pthread_mutex_unlock(&s->lock);
     return why;
@@ -347,6 +406,7 @@ err store_open(const struct store_options *options, struct store **out_store,
     struct store *s = calloc(1, sizeof *s);
     must(s);
     s->engine = engine;
+    engine->progress = &s->progress;
     s->wake = options->wake;
     s->wake_context = options->wake_context;
     start_thread(s);
@@ -359,8 +419,12 @@ void store_close(struct store *s)
     if (!s)
         return;
     pthread_mutex_lock(&s->lock);
-    if (s->job != JOB_NONE)
-        ignore(wait_done(s, NULL), "for ever means until it is");
+    while ((s->job != JOB_NONE && !s->done) || s->resting) {
+        const struct timespec soon = in_ms(LEAD_WAIT_MS);
+        if (store_silent_ms(s) >= STORE_SILENT_MS)
+            atomic_store(&s->progress.gives_up, true);
+        ignore(pthread_cond_timedwait(&s->taken, &s->lock, &soon), "the loop looks again");
+    }
     s->job = JOB_QUIT;
     s->done = false;
     pthread_cond_signal(&s->given);
@@ -411,6 +475,11 @@ void store_reader_close(struct store_reader *r)
         return;
     r->engine->ops->close(r->engine);
     free(r);
+}
+
+void store_reader_watch(struct store_reader *r, struct store_progress *progress)
+{
+    r->engine->progress = progress;
 }
 
 const char *store_reader_trouble(const struct store_reader *r)

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +29,22 @@ struct store_why {
 /* "sqlite:PATH" or "postgresql://...". False, with a sentence, when it is neither. */
 bool store_url_check(const char *url, struct store_why *out_why);
 
+/* ---- progress of an engine ---- */
+
+/* Since when a call of the engine has had no answer. The thread that makes the call writes it: at
+ * the beginning and after each answer, that is each row or chunk of rows and each piece of a
+ * result. Any thread may read it. */
+struct store_progress {
+    _Atomic int64_t since_ms; /* monotonic time; 0: no call is in progress */
+    atomic_bool gives_up;     /* the caller waits no longer: treat the connection as lost */
+};
+
+void store_progress_begin(struct store_progress *p);
+void store_progress_touch(struct store_progress *p); /* nothing while no call is in progress */
+void store_progress_end(struct store_progress *p);
+/* How long the call in progress has had no answer; 0 when there is none. */
+int64_t store_progress_silent_ms(const struct store_progress *p);
+
 /* ---- the writer ---- */
 
 struct store;
@@ -45,7 +62,13 @@ struct store_options {
  * Nothing is created before everything else is known to be right. */
 NODISCARD err store_open(const struct store_options *options, struct store **out_store,
                          struct store_why *out_why);
-void store_close(struct store *s); /* waits for the batch in flight; NULL is fine */
+/* Waits for the batch in flight, unless the engine has been silent for STORE_SILENT_MS: then the
+ * connection is given up. NULL is fine. */
+void store_close(struct store *s);
+/* How long the engine has not answered the call in progress, in milliseconds; 0 when there is no
+ * call. From STORE_SILENT_MS on the store counts as stalled. */
+#define STORE_SILENT_MS 5000
+int64_t store_silent_ms(const struct store *s);
 struct store_port store_port(struct store *s);
 /* The last failure, as a sentence, until it is asked for again; "" when there was none. */
 const char *store_trouble(struct store *s);
@@ -60,6 +83,8 @@ struct store_reader;
 NODISCARD err store_reader_open(const char *url, struct store_reader **out_reader,
                                 struct store_why *out_why);
 void store_reader_close(struct store_reader *r); /* NULL is fine */
+/* From now on the reader's answers are noted there. It outlives the reader. */
+void store_reader_watch(struct store_reader *r, struct store_progress *progress);
 struct history_port store_reader_history(struct store_reader *r);
 const char *store_reader_trouble(const struct store_reader *r);
 

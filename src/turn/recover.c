@@ -29,8 +29,7 @@ static void excuse_one(void *self, int64_t request)
     turn_excuse(excuse->turn, request, excuse->why);
 }
 
-/* Those who wait in the queue. Commands that nobody waits for stay: the store may come back. */
-static void excuse_waiting(struct turn *t, err why)
+void turn_excuse_waiting(struct turn *t, err why)
 {
     struct excuse excuse = {t, why};
     inputs_drop_requests(&t->inputs, excuse_one, &excuse);
@@ -48,13 +47,33 @@ static void excuse_parked(struct turn *t, err why)
     }
 }
 
+/* ---- a store that does not answer ---- */
+
+void turn_set_stalled(struct turn *t, bool is_stalled)
+{
+    t->is_stalled = is_stalled;
+}
+
+void turn_expire_requests(struct turn *t)
+{
+    for (struct debt *d = t->debts; d; d = d->next) {
+        const int64_t request = d->input->command.request;
+        if (request <= 0)
+            continue;
+        d->input->command.request = 0;
+        turn_excuse(t, request, ERR_UNKNOWN);
+    }
+}
+
+/* ---- when the store fails ---- */
+
 static enum turn_status stop(struct turn *t, err why, const char *text)
 {
     t->phase = PHASE_STOPPED;
     t->trouble = why;
     t->trouble_text = text;
     excuse_batch(t, t->in_doubt || t->is_owing ? ERR_UNKNOWN : ERR_FENCED);
-    excuse_waiting(t, ERR_FENCED);
+    turn_excuse_waiting(t, ERR_FENCED);
     excuse_parked(t, ERR_FENCED);
     return TURN_STOPPED;
 }
@@ -123,7 +142,7 @@ static enum turn_status load_failed(struct turn *t, err why, const char *text)
     t->reload_ms = t->mono_ms + retry_delay(t->loads_failed + 1);
     t->trouble = why;
     t->trouble_text = text;
-    excuse_waiting(t, ERR_UNAVAILABLE);
+    turn_excuse_waiting(t, ERR_UNAVAILABLE);
     return TURN_DOWN;
 }
 
@@ -303,7 +322,7 @@ enum turn_status turn_recover(struct turn *t)
             return status;
     }
     if (t->mono_ms < t->write_ms) {
-        excuse_waiting(t, ERR_UNAVAILABLE);
+        turn_excuse_waiting(t, ERR_UNAVAILABLE);
         return TURN_DOWN;
     }
     t->phase = PHASE_LIVE;

@@ -438,12 +438,17 @@ enum turn_status turn_advance(struct turn *t)
     case PHASE_LIVE: break;
     }
     times_read(t);
+    if (t->is_stalled)
+        turn_excuse_waiting(t, ERR_UNAVAILABLE); /* hooks answer meanwhile, too */
     if (t->in_flight)
         return settle(t);
     const struct store_port *store = &t->ports.store;
     const err noticed = store->notice ? store->notice(store->self) : OK;
     if (noticed != OK)
         return turn_store_lost(t, noticed);
+    /* A batch would only wait, and the core would show what is not durable. */
+    if (t->is_stalled)
+        return TURN_WAITING;
     if (core_is_worn(t->core))
         return turn_renew(t);
     return make_batch(t);
@@ -454,7 +459,7 @@ enum turn_status turn_advance(struct turn *t)
 static err can_take(const struct turn *t, int64_t request)
 {
     switch (t->phase) {
-    case PHASE_LIVE: return OK;
+    case PHASE_LIVE: return request && t->is_stalled ? ERR_UNAVAILABLE : OK;
     case PHASE_DOWN: return request ? ERR_UNAVAILABLE : OK;
     case PHASE_STOPPED: return ERR_FENCED;
     case PHASE_CRASHED: return ERR_UNAVAILABLE;
@@ -544,7 +549,7 @@ err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count, s
 int64_t turn_next_ms(const struct turn *t)
 {
     switch (t->phase) {
-    case PHASE_LIVE: return t->in_flight ? -1 : core_next_deadline(t->core);
+    case PHASE_LIVE: return t->in_flight || t->is_stalled ? -1 : core_next_deadline(t->core);
     case PHASE_DOWN: return t->reload ? t->reload_ms : t->write_ms;
     case PHASE_STOPPED:
     case PHASE_CRASHED: return -1;

@@ -100,7 +100,7 @@ struct turn_ports {
 enum turn_status {
     TURN_QUIET,   /* nothing to do until something comes in or turn_next_ms() has come   */
     TURN_AGAIN,   /* something was done; there may be more                               */
-    TURN_WAITING, /* a batch is in flight and the store is busy                          */
+    TURN_WAITING, /* a batch is in flight and the store is busy, or the store is stalled */
     TURN_DOWN,    /* the store failed; writes are refused until it is back               */
     TURN_STOPPED, /* somebody else leads; this one never acts again                      */
     TURN_CRASHED, /* the simulator let it die; it can only be freed                      */
@@ -128,6 +128,17 @@ NODISCARD err turn_submit(struct turn *t, const struct command *command);
  * again. ERR_NOT_FOUND when it does not wait any more; otherwise as turn_submit. */
 NODISCARD err turn_answer(struct turn *t, uint64_t token, const struct answer *answers,
                           uint32_t count);
+
+/* ---- a store that does not answer ---- */
+
+/* The store is stalled, or answers again; the caller measures the time. While it is stalled,
+ * commands with a request are refused with ERR_UNAVAILABLE, and the next turn_advance() refuses
+ * those that wait to be stepped; commands without a request are queued; no batch is begun. */
+void turn_set_stalled(struct turn *t, bool is_stalled);
+/* Answer ERR_UNKNOWN to every client (request above 0) whose command was stepped and whose batch
+ * has no outcome. The batch itself goes on, and what becomes of it is not answered again. Requests
+ * below 0 wait for the outcome. */
+void turn_expire_requests(struct turn *t);
 
 /* ---- reading ---- */
 

@@ -58,6 +58,7 @@ struct turn {
     bool balked;       /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
+    bool is_stalled;   /* the store does not answer */
     bool reload;       /* the core must be loaded again */
     bool is_ahead;     /* it shows what is not in the store */
     int64_t reload_ms; /* when to try */
@@ -81,6 +82,8 @@ void turn_forget_batch(struct turn *t);
 
 /* recover.c: a command will not be done; tell whoever waits, if anybody does. */
 void turn_excuse(struct turn *t, int64_t request, err why);
+/* recover.c: answer those whose commands wait to be stepped; commands without a request stay. */
+void turn_excuse_waiting(struct turn *t, err why);
 /* recover.c: the store did not take the batch, or may not have. */
 enum turn_status turn_commit_failed(struct turn *t, err why, const char *text);
 /* recover.c: the rows of the batch are so large that no store could take it in one piece. */

@@ -135,7 +135,7 @@ class Daemon:
         options = ["--data", str(self.data), "--test-jig", "--barclamps", str(HERE)]
         return options + (["--store", self.store] if self.store else [])
 
-    def start(self, failpoint=None, trace=None):
+    def start(self, failpoint=None, trace=None, extra=None):
         """Start it and return at once. What the one before left would look like its own."""
         assert self.process is None
         self.data.mkdir(parents=True, exist_ok=True)
@@ -146,6 +146,7 @@ class Daemon:
         if trace:
             pathlib.Path(trace).unlink(missing_ok=True)
             environment["HALLIGAN_FAILPOINT_TRACE"] = str(trace)
+        environment.update(extra or {})
         where = ["--listen", "127.0.0.1:0", "--log-level", "notice"]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(

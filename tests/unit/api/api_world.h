@@ -48,6 +48,7 @@ struct front {
     err submits;         /* what submit answers                     */
     bool at_once;        /* the outcome comes from within submit    */
     bool is_down;        /* there is no core to read                */
+    bool is_stalled;     /* the store does not answer               */
     const char *trouble; /* "" = none                               */
     const char *unready; /* NULL = ready                            */
     struct command line[QUEUED_MAX];
@@ -144,6 +145,16 @@ static const struct core *front_core(void *self)
 {
     struct front *f = self;
     return f->is_down ? NULL : f->w->core;
+}
+
+static const struct core *front_newest_core(void *self)
+{
+    return ((struct front *)self)->w->core;
+}
+
+static bool front_is_stalled(void *self)
+{
+    return ((struct front *)self)->is_stalled;
 }
 
 static int64_t front_durable(void *self)
@@ -438,6 +449,7 @@ static inline struct front *front_open(void)
     CHECK(f->passwords != NULL);
     f->engine = (struct api_engine){.self = f,
                                     .core = front_core,
+                                    .newest_core = front_newest_core,
                                     .seen = front_seen,
                                     .durable = front_durable,
                                     .now_ms = front_now_ms,
@@ -445,6 +457,7 @@ static inline struct front *front_open(void)
                                     .stamp_ms = front_stamp_ms,
                                     .submit = front_submit,
                                     .is_ready = front_is_ready,
+                                    .is_stalled = front_is_stalled,
                                     .trouble = front_trouble};
     f->api = api_new(f->engine, f->passwords);
     f->bearer = front_token(f, front_user(f, "admin"), 0);

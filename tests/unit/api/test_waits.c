@@ -130,6 +130,41 @@ TEST(a_reload_without_a_core_answers_503)
     front_close(f);
 }
 
+TEST(a_stalled_store_answers_what_is_durable_and_nothing_waits)
+{
+    struct front *f = furnished();
+    const int64_t id = world_node(f->w, "n1", "system");
+    world_collect(f->w);
+    f->held = 1;
+    struct asked *held = get(f, LAB);
+    f->is_stalled = true;
+    api_reloaded(f->api);
+    PROBLEM(f, held, 503, "unavailable", "absent");
+    PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
+    STATUS(get(f, "/api/v2/nodes/n1.example.com"), 200); /* it did not change */
+    STATUS(get(f, "/metrics"), 200);
+    /* One that changed is not durable. */
+    DONE(f->w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_DESCRIPTION,
+                   .description = STR("later")));
+    PROBLEM(f, get(f, "/api/v2/nodes/n1.example.com"), 503, "unavailable", "absent");
+    f->held = 0;
+    STATUS(get(f, LAB), 200);
+    f->is_stalled = false;
+    front_close(f);
+}
+
+TEST(metrics_never_wait)
+{
+    struct front *f = furnished();
+    f->held = 1;
+    STATUS(get(f, "/metrics"), 200);
+    f->is_down = true; /* the core shows a batch that is in doubt */
+    STATUS(get(f, "/metrics"), 200);
+    PROBLEM(f, get(f, LAB), 503, "unavailable", "absent");
+    f->is_down = false;
+    front_close(f);
+}
+
 TEST(a_reload_asks_again_who_may_read)
 {
     struct front *f = furnished();

@@ -1,0 +1,115 @@
+/* Goal: a store that does not answer delays no request for ever, and the outcome of a batch is what
+ * the store says in the end.
+ * Method: the world of test_turn.c, with batches that are answered late; the test plays the clock
+ * that finds the store stalled. */
+#include "tests/unit/turn/turn_world.h"
+
+/* One batch in flight with request 1, and the store is stalled. */
+static void world_stall(struct world *w)
+{
+    world_init(w);
+    w->session.faults.late = 3;
+    CHECK(submit_create(w, 1, STR("")) == OK);
+    CHECK(turn_advance(w->turn) == TURN_AGAIN && turn_advance(w->turn) == TURN_WAITING);
+    turn_set_stalled(w->turn, true);
+}
+
+TEST(commands_with_a_request_are_refused_before_they_are_stepped)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.late = 2;
+    CHECK(submit_create(&w, 1, STR("")) == OK && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(submit_create(&w, 2, STR("")) == OK && submit_create(&w, 0, STR("")) == OK);
+    turn_set_stalled(w.turn, true);
+    CHECK(submit_create(&w, 3, STR("")) == ERR_UNAVAILABLE);
+    CHECK(submit_create(&w, 0, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_WAITING && says(&w, "2 unavailable; "));
+    CHECK(turn_waiting(w.turn) == 2 && turn_next_ms(w.turn) == -1);
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "1 done 2 @2; "));
+    CHECK(script_nodes(turn_core(w.turn)) == 3 && turn_durable(w.turn) == 3);
+    world_fini(&w);
+}
+
+TEST(a_stall_between_batches_begins_no_batch)
+{
+    struct world w;
+    world_init(&w);
+    turn_set_stalled(w.turn, true);
+    CHECK(submit_create(&w, 0, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_WAITING && turn_advance(w.turn) == TURN_WAITING);
+    CHECK(turn_seen(w.turn) == turn_durable(w.turn) && turn_waiting(w.turn) == 1);
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && turn_durable(w.turn) == 2);
+    world_fini(&w);
+}
+
+/* Hooks do not need the store; what they let through would. */
+TEST(a_command_that_hooks_answer_meanwhile_is_refused)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(submit_create(&w, 1, STR("once")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    turn_set_stalled(w.turn, true);
+    CHECK(answer(&w, false) == OK && turn_advance(w.turn) == TURN_WAITING);
+    CHECK(says(&w, "ask; 1 unavailable; ") && turn_waiting(w.turn) == 0);
+    world_fini(&w);
+}
+
+TEST(a_stepped_command_is_done_when_the_store_answers_in_time)
+{
+    struct world w;
+    world_stall(&w);
+    CHECK(run_until_quiet(&w) == TURN_WAITING || turn_durable(w.turn) == 2);
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "1 done 2 @2; "));
+    world_fini(&w);
+}
+
+/* The client is answered once; the batch goes on and is in. */
+TEST(a_stepped_command_that_waits_too_long_is_unknown_once)
+{
+    struct world w;
+    world_stall(&w);
+    turn_expire_requests(w.turn);
+    CHECK(says(&w, "1 unknown; "));
+    turn_expire_requests(w.turn);
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
+    CHECK(script_nodes(turn_core(w.turn)) == 1 && turn_durable(w.turn) == 2);
+    CHECK(submit_create(&w, 2, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "2 done 3 @3; "));
+    world_fini(&w);
+}
+
+/* Also while the batch is in doubt, whatever becomes of it. */
+TEST(a_batch_in_doubt_expires_too)
+{
+    for (int i = 0; i < 2; i++) {
+        struct world w;
+        world_init(&w);
+        w.session.faults.fate = i ? MEMORY_UNANSWERED_IN : MEMORY_UNANSWERED_OUT;
+        CHECK(submit_create(&w, 1, STR("")) == OK && run_until_quiet(&w) == TURN_DOWN);
+        turn_expire_requests(w.turn);
+        CHECK(says(&w, "1 unknown; "));
+        CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
+        CHECK(turn_durable(w.turn) == 1 + i && script_nodes(turn_core(w.turn)) == (uint32_t)i);
+        world_fini(&w);
+    }
+}
+
+TEST(a_request_of_the_daemon_itself_waits_for_the_outcome)
+{
+    struct world w;
+    world_init(&w);
+    w.session.faults.late = 3;
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, -5, 99) == OK && submit_create(&w, 1, STR("")) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    turn_set_stalled(w.turn, true);
+    turn_expire_requests(w.turn);
+    CHECK(says(&w, "1 unknown; "));
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "-5 not_found @2; "));
+    world_fini(&w);
+}

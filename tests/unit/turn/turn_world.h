@@ -1,0 +1,276 @@
+/* turn_world.h - a turn over the simulated store, with ports that write what they are asked into a
+ * diary. For the unit tests of the turn; each includes it once. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "model/limits.h"
+#include "sim/memory_store.h"
+#include "tests/check.h"
+#include "tests/unit/turn/scripted_core.h"
+#include "turn/turn.h"
+
+struct world {
+    struct memory_store *store;
+    struct memory_session session;
+    struct turn *turn;
+    struct turn_ports ports;
+    int64_t now_ms, mono_ms;
+    uint64_t random;
+    uint64_t token; /* of the last question */
+    uint64_t key;
+    uint32_t answers;   /* that the last stepped command carried */
+    uint32_t rows;      /* of the last durable batch, events not counted */
+    uint32_t bytes_max; /* of a batch; 0 = as usual */
+    err *notice;        /* what the store notices next; NULL = nothing ever */
+    char diary[2000];
+    /* Where to die: at the `die_hit`th time of passing `die_at`. */
+    const char *die_at;
+    uint32_t die_hit;
+    uint32_t passed[TURN_POINT_COUNT];
+    bool done[64]; /* requests that were acknowledged */
+    int64_t done_id[64];
+};
+
+__attribute__((format(printf, 2, 3))) static void note(struct world *w, const char *format, ...)
+{
+    size_t len = strlen(w->diary);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(w->diary + len, sizeof w->diary - len, format, args);
+    va_end(args);
+}
+
+/* Does the diary say exactly this? It is empty afterwards. */
+static bool says(struct world *w, const char *text)
+{
+    bool same = strcmp(w->diary, text) == 0;
+    if (!same)
+        printf("the diary says: %s\n     it should: %s\n", w->diary, text);
+    w->diary[0] = 0;
+    return same;
+}
+
+static int64_t clock_now(void *self)
+{
+    return ((struct world *)self)->now_ms;
+}
+
+static int64_t clock_mono(void *self)
+{
+    return ((struct world *)self)->mono_ms;
+}
+
+static uint64_t clock_random(void *self)
+{
+    return ++((struct world *)self)->random;
+}
+
+static bool run_is_stored(const struct world *w, int64_t id);
+
+static void runner_start(void *self, const struct run_order *o)
+{
+    struct world *w = self;
+    CHECK(run_is_stored(w, o->run_id)); /* nothing leaves before its cause is durable */
+    note(w, "start %d/%u e%d; ", (int)o->run_id, o->attempt, (int)o->epoch);
+}
+
+static void runner_cancel(void *self, const struct run_order *o)
+{
+    note(self, "cancel %d/%u; ", (int)o->run_id, o->attempt);
+}
+
+static void runner_query(void *self, const struct run_order *o)
+{
+    note(self, "query %d/%u%s; ", (int)o->run_id, o->attempt, o->begun ? " begun" : "");
+    CHECK(str_eq(o->data, STR("{}")));
+}
+
+static void hooks_deliver(void *self, const struct outbox_record *row)
+{
+    note(self, "hook %d; ", (int)row->id);
+}
+
+static void hooks_ask(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+{
+    struct world *w = self;
+    CHECK(count == 1 && q->hook == HOOK_NODE_BIND && str_eq(q->argument, STR("{}")));
+    w->token = token;
+    w->key = q->key;
+    note(w, "ask; ");
+}
+
+static void power_act(void *self, const struct outbox_record *row)
+{
+    note(self, "power %d; ", (int)row->id);
+}
+
+static void power_probe(void *self, const struct outbox_record *row)
+{
+    note(self, "probe %d; ", (int)row->id);
+}
+
+static void reply_outcome(void *self, int64_t request, const struct outcome *out, int64_t turn)
+{
+    struct world *w = self;
+    CHECK(memory_store_mark(w->store).turn >= turn);
+    if (out->verdict == VERDICT_DONE) {
+        note(w, "%d done %d @%d; ", (int)request, (int)out->id, (int)turn);
+        if (request < 64) {
+            w->done[request] = true;
+            w->done_id[request] = out->id;
+        }
+        return;
+    }
+    CHECK(out->verdict == VERDICT_REFUSED);
+    struct str code = problem_code_name(out->problems->code);
+    note(w, "%d %.*s @%d; ", (int)request, STR_FMT_ARGS(code), (int)turn);
+}
+
+static void reply_failed(void *self, int64_t request, err why)
+{
+    const char *name = why == ERR_UNAVAILABLE ? "unavailable"
+                       : why == ERR_FENCED    ? "fenced"
+                       : why == ERR_LIMIT     ? "limit"
+                       : why == ERR_UNKNOWN   ? "unknown"
+                                              : "?";
+    note(self, "%d %s; ", (int)request, name);
+}
+
+static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
+{
+    (void)outcome;
+    ((struct world *)self)->answers = command->answer_count;
+}
+
+static void watch_durable(void *self, const struct batch *batch)
+{
+    struct world *w = self;
+    struct change change;
+    w->rows = 0;
+    for (uint32_t at = 0; at < batch->changes.len;) {
+        CHECK(batch_next(batch->changes, &at, &change) == OK);
+        w->rows += change.record.table != TABLE_EVENT;
+    }
+}
+
+static bool crash(void *self, const char *point)
+{
+    struct world *w = self;
+    uint32_t p = 0;
+    while (strcmp(point, turn_point_name((enum turn_point)p)) != 0)
+        p++;
+    w->passed[p]++;
+    return w->die_at && strcmp(w->die_at, point) == 0 && w->die_hit-- == 0;
+}
+
+/* A new process on the old store. */
+static err notices(void *self)
+{
+    struct world *w = (struct world *)(void *)((char *)self - offsetof(struct world, session));
+    const err now = w->notice ? *w->notice : OK;
+    if (w->notice)
+        *w->notice = OK;
+    return now;
+}
+
+static void process_start(struct world *w)
+{
+    memory_session_init(&w->session, w->store);
+    w->ports = (struct turn_ports){
+        .store = memory_session_port(&w->session),
+        .clock = {w, clock_now, clock_mono, clock_random},
+        .runner = {w, runner_start, runner_cancel, runner_query},
+        .hooks = {w, hooks_deliver, hooks_ask},
+        .power = {w, power_act, power_probe},
+        .reply = {w, reply_outcome, reply_failed},
+        .watch = {.self = w, .stepped = watch_stepped, .durable = watch_durable},
+        .crash = {w, crash},
+    };
+    w->ports.store.notice = notices;
+    w->ports.batch_bytes_max = w->bytes_max;
+    w->turn = turn_new(&w->ports);
+}
+
+static void process_end(struct world *w, bool keep_tail)
+{
+    turn_free(w->turn);
+    w->turn = NULL;
+    memory_session_crash(&w->session, keep_tail);
+}
+
+static enum turn_status run_until_quiet(struct world *w)
+{
+    enum turn_status status = TURN_AGAIN;
+    for (int i = 0; i < 1000 && (status == TURN_AGAIN || status == TURN_WAITING); i++)
+        status = turn_advance(w->turn);
+    return status;
+}
+
+static void world_init(struct world *w)
+{
+    *w = (struct world){.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
+    script_load_error = NULL;
+    process_start(w);
+    CHECK(turn_start(w->turn) == TURN_AGAIN);
+    CHECK(run_until_quiet(w) == TURN_QUIET);
+    CHECK(says(w, ""));
+}
+
+static void world_fini(struct world *w)
+{
+    process_end(w, false);
+    memory_store_free(w->store);
+}
+
+struct search {
+    int64_t id;
+    enum table table;
+    bool found;
+};
+
+static err search_record(void *self, const struct record *record)
+{
+    struct search *s = self;
+    s->found |= record->table == s->table && record->id == s->id;
+    return OK;
+}
+
+static bool is_stored(const struct world *w, enum table table, int64_t id)
+{
+    struct search s = {.id = id, .table = table};
+    CHECK(memory_store_load(w->store, (struct store_visitor){&s, search_record}) == OK);
+    return s.found;
+}
+
+static bool run_is_stored(const struct world *w, int64_t id)
+{
+    return is_stored(w, TABLE_RUN, id);
+}
+
+static err submit(struct world *w, struct command command)
+{
+    command.actor = STR("tester");
+    return turn_submit(w->turn, &command);
+}
+
+static err submit_create(struct world *w, int64_t request, struct str description)
+{
+    return submit(w, (struct command){.kind = COMMAND_NODE_CREATE,
+                                      .request = request,
+                                      .node_create = {.description = description}});
+}
+
+static err submit_id(struct world *w, enum command_kind kind, int64_t request, int64_t id)
+{
+    struct command command = {.kind = kind, .request = request};
+    memcpy(command_payload(&command), &id, sizeof id); /* `id` comes first in all that are used */
+    return submit(w, command);
+}
+
+static err answer(struct world *w, bool veto)
+{
+    struct answer answer = {.key = w->key, .veto = veto};
+    return turn_answer(w->turn, w->token, &answer, 1);
+}
