@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct world *w, const ch
 }
 
 /* Does the diary say exactly this? It is empty afterwards. */
-static bool says(struct world *w, const char *text)
+static inline bool says(struct world *w, const char *text)
 {
     bool same = strcmp(w->diary, text) == 0;
     if (!same)
@@ -52,47 +52,48 @@ static bool says(struct world *w, const char *text)
     return same;
 }
 
-static int64_t clock_now(void *self)
+static inline int64_t clock_now(void *self)
 {
     return ((struct world *)self)->now_ms;
 }
 
-static int64_t clock_mono(void *self)
+static inline int64_t clock_mono(void *self)
 {
     return ((struct world *)self)->mono_ms;
 }
 
-static uint64_t clock_random(void *self)
+static inline uint64_t clock_random(void *self)
 {
     return ++((struct world *)self)->random;
 }
 
-static bool run_is_stored(const struct world *w, int64_t id);
+static inline bool run_is_stored(const struct world *w, int64_t id);
 
-static void runner_start(void *self, const struct run_order *o)
+static inline void runner_start(void *self, const struct run_order *o)
 {
     struct world *w = self;
     CHECK(run_is_stored(w, o->run_id)); /* nothing leaves before its cause is durable */
     note(w, "start %d/%u e%d; ", (int)o->run_id, o->attempt, (int)o->epoch);
 }
 
-static void runner_cancel(void *self, const struct run_order *o)
+static inline void runner_cancel(void *self, const struct run_order *o)
 {
     note(self, "cancel %d/%u; ", (int)o->run_id, o->attempt);
 }
 
-static void runner_query(void *self, const struct run_order *o)
+static inline void runner_query(void *self, const struct run_order *o)
 {
     note(self, "query %d/%u%s; ", (int)o->run_id, o->attempt, o->begun ? " begun" : "");
     CHECK(str_eq(o->data, STR("{}")));
 }
 
-static void hooks_deliver(void *self, const struct outbox_record *row)
+static inline void hooks_deliver(void *self, const struct outbox_record *row)
 {
     note(self, "hook %d; ", (int)row->id);
 }
 
-static void hooks_ask(void *self, uint64_t token, const struct hook_question *q, uint32_t count)
+static inline void hooks_ask(void *self, uint64_t token, const struct hook_question *q,
+                             uint32_t count)
 {
     struct world *w = self;
     CHECK(count == 1 && q->hook == HOOK_NODE_BIND && str_eq(q->argument, STR("{}")));
@@ -101,17 +102,18 @@ static void hooks_ask(void *self, uint64_t token, const struct hook_question *q,
     note(w, "ask; ");
 }
 
-static void power_act(void *self, const struct outbox_record *row)
+static inline void power_act(void *self, const struct outbox_record *row)
 {
     note(self, "power %d; ", (int)row->id);
 }
 
-static void power_probe(void *self, const struct outbox_record *row)
+static inline void power_probe(void *self, const struct outbox_record *row)
 {
     note(self, "probe %d; ", (int)row->id);
 }
 
-static void reply_outcome(void *self, int64_t request, const struct outcome *out, int64_t turn)
+static inline void reply_outcome(void *self, int64_t request, const struct outcome *out,
+                                 int64_t turn)
 {
     struct world *w = self;
     CHECK(memory_store_mark(w->store).turn >= turn);
@@ -128,7 +130,7 @@ static void reply_outcome(void *self, int64_t request, const struct outcome *out
     note(w, "%d %.*s @%d; ", (int)request, STR_FMT_ARGS(code), (int)turn);
 }
 
-static void reply_failed(void *self, int64_t request, err why)
+static inline void reply_failed(void *self, int64_t request, err why)
 {
     const char *name = why == ERR_UNAVAILABLE ? "unavailable"
                        : why == ERR_FENCED    ? "fenced"
@@ -138,13 +140,14 @@ static void reply_failed(void *self, int64_t request, err why)
     note(self, "%d %s; ", (int)request, name);
 }
 
-static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
+static inline void watch_stepped(void *self, const struct command *command,
+                                 const struct outcome *outcome)
 {
     (void)outcome;
     ((struct world *)self)->answers = command->answer_count;
 }
 
-static void watch_durable(void *self, const struct batch *batch)
+static inline void watch_durable(void *self, const struct batch *batch)
 {
     struct world *w = self;
     struct change change;
@@ -155,7 +158,7 @@ static void watch_durable(void *self, const struct batch *batch)
     }
 }
 
-static bool crash(void *self, const char *point)
+static inline bool crash(void *self, const char *point)
 {
     struct world *w = self;
     uint32_t p = 0;
@@ -166,7 +169,7 @@ static bool crash(void *self, const char *point)
 }
 
 /* A new process on the old store. */
-static err notices(void *self)
+static inline err notices(void *self)
 {
     struct world *w = (struct world *)(void *)((char *)self - offsetof(struct world, session));
     const err now = w->notice ? *w->notice : OK;
@@ -175,7 +178,7 @@ static err notices(void *self)
     return now;
 }
 
-static void process_start(struct world *w)
+static inline void process_start(struct world *w)
 {
     memory_session_init(&w->session, w->store);
     w->ports = (struct turn_ports){
@@ -193,7 +196,7 @@ static void process_start(struct world *w)
     w->turn = turn_new(&w->ports);
 }
 
-static void process_end(struct world *w, bool keep_tail)
+static inline void process_end(struct world *w, bool keep_tail)
 {
     turn_free(w->turn);
     w->turn = NULL;
@@ -208,7 +211,7 @@ static enum turn_status run_until_quiet(struct world *w)
     return status;
 }
 
-static void world_init(struct world *w)
+static inline void world_init(struct world *w)
 {
     *w = (struct world){.store = memory_store_new(), .now_ms = 5000, .mono_ms = 100};
     script_load_error = NULL;
@@ -218,7 +221,7 @@ static void world_init(struct world *w)
     CHECK(says(w, ""));
 }
 
-static void world_fini(struct world *w)
+static inline void world_fini(struct world *w)
 {
     process_end(w, false);
     memory_store_free(w->store);
@@ -230,46 +233,46 @@ struct search {
     bool found;
 };
 
-static err search_record(void *self, const struct record *record)
+static inline err search_record(void *self, const struct record *record)
 {
     struct search *s = self;
     s->found |= record->table == s->table && record->id == s->id;
     return OK;
 }
 
-static bool is_stored(const struct world *w, enum table table, int64_t id)
+static inline bool is_stored(const struct world *w, enum table table, int64_t id)
 {
     struct search s = {.id = id, .table = table};
     CHECK(memory_store_load(w->store, (struct store_visitor){&s, search_record}) == OK);
     return s.found;
 }
 
-static bool run_is_stored(const struct world *w, int64_t id)
+static inline bool run_is_stored(const struct world *w, int64_t id)
 {
     return is_stored(w, TABLE_RUN, id);
 }
 
-static err submit(struct world *w, struct command command)
+static inline err submit(struct world *w, struct command command)
 {
     command.actor = STR("tester");
     return turn_submit(w->turn, &command);
 }
 
-static err submit_create(struct world *w, int64_t request, struct str description)
+static inline err submit_create(struct world *w, int64_t request, struct str description)
 {
     return submit(w, (struct command){.kind = COMMAND_NODE_CREATE,
                                       .request = request,
                                       .node_create = {.description = description}});
 }
 
-static err submit_id(struct world *w, enum command_kind kind, int64_t request, int64_t id)
+static inline err submit_id(struct world *w, enum command_kind kind, int64_t request, int64_t id)
 {
     struct command command = {.kind = kind, .request = request};
     memcpy(command_payload(&command), &id, sizeof id); /* `id` comes first in all that are used */
     return submit(w, command);
 }
 
-static err answer(struct world *w, bool veto)
+static inline err answer(struct world *w, bool veto)
 {
     struct answer answer = {.key = w->key, .veto = veto};
     return turn_answer(w->turn, w->token, &answer, 1);
