@@ -351,7 +351,7 @@ static void read_barclamps(struct reading *r)
     r->config->barclamps = text;
 }
 
-static void read_tls(struct reading *r)
+static void read_tls(struct reading *r, bool is_restore)
 {
     struct config *c = r->config;
     c->tls_cert = r->said[CONFIG_TLS_CERT].text;
@@ -360,9 +360,9 @@ static void read_tls(struct reading *r)
         complain_about(r, CONFIG_TLS_CERT, "needs tls-key beside it");
     if (c->tls_key && !c->tls_cert)
         complain_about(r, CONFIG_TLS_KEY, "needs tls-cert beside it");
-    if (c->tls_cert && !file_exists(c->tls_cert))
+    if (c->tls_cert && !is_restore && !file_exists(c->tls_cert))
         complain_about(r, CONFIG_TLS_CERT, "must be a file that is there");
-    if (c->tls_key && !file_exists(c->tls_key))
+    if (c->tls_key && !is_restore && !file_exists(c->tls_key))
         complain_about(r, CONFIG_TLS_KEY, "must be a file that is there");
     read_flag(r, CONFIG_TLS_AUTO, &c->tls_auto);
 }
@@ -379,7 +379,7 @@ bool config_read(const struct config_flags *flags, struct config *out_config)
     read_listen(&r);
     read_trusted_proxy(&r);
     read_store(&r);
-    read_tls(&r);
+    read_tls(&r, flags->is_restore);
     read_log(&r);
     read_settings(&r);
     out_config->tool_path = r.said[CONFIG_TOOL_PATH].text;

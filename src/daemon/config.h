@@ -47,6 +47,7 @@ enum config_key {
 
 struct config_flags {
     const char *file; /* NULL: the default, if it is there */
+    bool is_restore;  /* files that it names may not be there yet */
     const char *values[CONFIG_KEY_COUNT];
 };
 

@@ -105,6 +105,13 @@ enum ending data_dir_check_database(struct config *c)
 {
     struct stat facts;
     const char *path = database_of(c);
+    if (file_exists(config_path(c, DATA_DIR_RESTORING))) {
+        log_say(LOG_ERROR,
+                "a restore into the data directory \"%s\" did not end; empty the directory and "
+                "restore the backup again",
+                c->data);
+        return ENDING_TROUBLE;
+    }
     if (!path || !file_exists(config_path(c, "admin.password")))
         return ENDING_FINE;
     if (stat(path, &facts) == 0 ? facts.st_size > 0 : errno != ENOENT)

@@ -31,6 +31,9 @@ struct hold {
  * is refused. What fails is logged, and nothing is held then. */
 enum ending data_dir_take(struct config *c, struct hold *out_hold);
 void data_dir_leave(struct hold *hold);
+/* Of a restore that has not ended. */
+#define DATA_DIR_RESTORING "restoring"
+
 /* Before the store is opened, which would make a new one: where there was a first user there must
- * be a database. */
+ * be a database, and no restore that did not end. */
 enum ending data_dir_check_database(struct config *c);

@@ -6,12 +6,14 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "daemon/backup.h"
 #include "daemon/config.h"
 #include "daemon/data_dir.h"
 #include "daemon/serve.h"
 #include "daemon/set_clock.h"
 #include "daemon/upkeep.h"
 #include "sys/failpoint.h"
+#include "sys/files.h"
 #include "sys/log.h"
 #include "turn/turn.h"
 
@@ -54,8 +56,10 @@ static const struct {
 struct arguments {
     enum verb verb;
     const char *file;
+    const char *config_place; /* where the configuration is, or belongs */
     struct config_flags flags;
     bool check_config, version, help, list_failpoints;
+    bool with_keys, keep_existing;
     uint32_t problems;
 };
 
@@ -78,6 +82,8 @@ static bool take_word(struct arguments *a, const char *name)
         {"version", &a->version},
         {"help", &a->help},
         {"list-failpoints", &a->list_failpoints},
+        {"with-keys", &a->with_keys},
+        {"keep-existing", &a->keep_existing},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(name, words[i].name) == 0)
@@ -161,6 +167,10 @@ static struct arguments read_arguments(int count, char **texts)
     }
     if (verbs[a.verb].takes_file && !a.file && !a.help)
         complain(&a, "this needs a file", verbs[a.verb].name);
+    if (a.with_keys && a.verb != VERB_BACKUP)
+        complain(&a, "this option is for backup", "--with-keys");
+    if (a.keep_existing && a.verb != VERB_RESTORE)
+        complain(&a, "this option is for restore", "--keep-existing");
     return a;
 }
 
@@ -170,9 +180,9 @@ static void print_help(void)
 {
     puts("usage: halligand [OPTIONS]                 serve, in the foreground\n"
          "       halligand check [OPTIONS]           is the store right?\n"
-         "       halligand backup FILE [OPTIONS]     copy the store into a new file\n"
-         "       halligand restore FILE [OPTIONS]    make the store out of a backup\n"
-         "       halligand export FILE [OPTIONS]     as backup, to move to another engine\n"
+         "       halligand backup DIR [OPTIONS]      store, keys, uploads and configuration\n"
+         "       halligand restore DIR [OPTIONS]     put a backup back, on an empty machine too\n"
+         "       halligand export FILE [OPTIONS]     copy the store into a new SQLite file\n"
          "       halligand import FILE [OPTIONS]     fill an empty store from an export\n"
          "       halligand set-clock [OPTIONS]       lower the stamp to the wall clock\n"
          "\n"
@@ -197,6 +207,8 @@ static void print_help(void)
          "  --tls-auto              serve HTTPS with certificates of our own, made in DIR/tls\n"
          "  --log-format FORMAT     text or json\n"
          "  --log-level LEVEL       error, warning, notice, info or debug\n"
+         "  --with-keys             backup: also private keys and the first password\n"
+         "  --keep-existing         restore: files of the data directory that are there stay\n"
          "  --check-config          say what is wrong with the options, and do nothing else\n"
          "  --list-failpoints       the places where HALLIGAN_FAILPOINT can stop it\n"
          "  --version, --help");
@@ -214,22 +226,41 @@ static void print_failpoints(void)
 
 static enum ending run(struct arguments *a, struct config *config)
 {
+    const struct backup_options backup = {.path = a->file,
+                                          .config_file = a->config_place,
+                                          .with_keys = a->with_keys,
+                                          .keeps_existing = a->keep_existing};
     switch (a->verb) {
     case VERB_SERVE: return serve(config, &a->flags);
     case VERB_CHECK: return upkeep_check(config);
-    case VERB_BACKUP:
-    case VERB_EXPORT: return upkeep_backup(config, a->file);
-    case VERB_RESTORE: return upkeep_restore(config, a->file, true);
+    case VERB_BACKUP: return backup_make(config, &backup);
+    case VERB_EXPORT: return upkeep_export(config, a->file);
+    case VERB_RESTORE:
+        return backup_is_directory(a->file) ? backup_restore(config, &backup)
+                                            : upkeep_restore(config, a->file, true);
     case VERB_IMPORT: return upkeep_restore(config, a->file, false);
     case VERB_SET_CLOCK: return set_clock(config);
     }
     impossible("a verb of no kind");
 }
 
+/* On a machine without a configuration the one of the backup says where everything belongs. */
+static void choose_config(struct arguments *a, char *path, size_t size)
+{
+    a->config_place = a->flags.file ? a->flags.file : CONFIG_FILE_DEFAULT;
+    a->flags.is_restore = a->verb == VERB_RESTORE;
+    if (a->verb != VERB_RESTORE || file_exists(a->config_place))
+        return;
+    if (snprintf(path, size, "%s/%s", a->file, BACKUP_CONFIG) < (int)size && file_exists(path))
+        a->flags.file = path;
+}
+
 static enum ending configure_and_run(struct arguments *a)
 {
     struct config config;
+    char backed_up[4096];
     enum ending ending = ENDING_USAGE;
+    choose_config(a, backed_up, sizeof backed_up);
     const bool right = config_read(&a->flags, &config);
     config.version = HALLIGAN_VERSION;
     for (const struct config_problem *p = config.problems; p; p = p->next)

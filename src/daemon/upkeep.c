@@ -201,8 +201,12 @@ static enum ending copy_and_check(const char *from, const char *partial)
     return ending == ENDING_FINE ? remove_beside(partial, false) : ending;
 }
 
-/* The path holds nothing, or a whole copy that was read back. */
-static enum ending copy_to_file(const char *from, const char *path)
+enum ending upkeep_remove_beside(const char *path)
+{
+    return remove_beside(path, false);
+}
+
+enum ending upkeep_copy_to_file(const char *from, const char *path)
 {
     char partial[PATH_MAX];
     if (file_exists(path)) {
@@ -224,9 +228,9 @@ static enum ending copy_to_file(const char *from, const char *path)
     return ending;
 }
 
-enum ending upkeep_backup(const struct config *c, const char *path)
+enum ending upkeep_export(const struct config *c, const char *path)
 {
-    return copy_to_file(c->store, path);
+    return upkeep_copy_to_file(c->store, path);
 }
 
 /* ---- and back ---- */
@@ -243,14 +247,14 @@ static enum ending set_journal_aside(struct config *c)
 
 /* Where there is no database yet the journal belongs to nobody; elsewhere only once the store was
  * filled. */
-static enum ending fill_store(struct config *c, const char *from, bool is_restore)
+enum ending upkeep_fill_store(struct config *c, const char *from, bool is_restore)
 {
     const char *path = c->store + sizeof sqlite_prefix - 1;
     const bool is_file = strncmp(c->store, sqlite_prefix, sizeof sqlite_prefix - 1) == 0;
     enum ending ending;
     if (is_restore && is_file) {
         ending = file_exists(path) ? ENDING_FINE : set_journal_aside(c);
-        return ending == ENDING_FINE ? copy_to_file(from, path) : ending;
+        return ending == ENDING_FINE ? upkeep_copy_to_file(from, path) : ending;
     }
     ending = copy(from, c->store);
     if (ending == ENDING_FINE)
@@ -276,7 +280,7 @@ enum ending upkeep_restore(struct config *c, const char *path, bool is_restore)
         ending = ENDING_TROUBLE;
     }
     if (ending == ENDING_FINE)
-        ending = fill_store(c, url, is_restore);
+        ending = upkeep_fill_store(c, url, is_restore);
     data_dir_leave(&hold);
     return ending;
 }

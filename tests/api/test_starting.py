@@ -84,7 +84,8 @@ def test_a_database_that_is_gone_is_missed(daemon):
         refuses(own, *gone)
         assert own.read("halligan.db") == "" and own.read("admin.password") == password
         os.unlink(own.path("halligan.db"))
-        done = own.run("restore", own.path("backup"))
+        assert own.run("restore", own.path("backup")).returncode == FAILED  # it is not empty
+        done = own.run("restore", own.path("backup"), "--keep-existing")
         assert done.returncode == 0, done
         own.start()
         assert own.client.get("deployments/kept").status == 200

@@ -75,11 +75,10 @@ def backup_of(daemon, path):
 def restored(daemon):
     """A copy of what the running daemon has, as its backup gives it."""
     place = Place(daemon)
-    file = os.path.join(place.data, "backup")
-    backup_of(daemon, file)
-    done = place.run("restore", file)
-    assert done.returncode == 0, done
-    os.unlink(file)
+    with tempfile.TemporaryDirectory() as folder:
+        backup_of(daemon, os.path.join(folder, "backup"))
+        done = place.run("restore", os.path.join(folder, "backup"))
+        assert done.returncode == 0, done
     return place
 
 
@@ -158,6 +157,17 @@ def test_an_export_can_be_imported_elsewhere(daemon):
         assert target.run("check").stdout.splitlines()[-1] == place.run("check").stdout.splitlines()[-1]
         again = target.run("import", file)
         assert again.returncode == FAILED and "not empty" in again.stderr, again
+
+
+def test_a_plain_file_can_be_restored(daemon):
+    """What export writes, and what backup wrote in older versions."""
+    with restored(daemon) as place, Place(daemon) as target:
+        file = os.path.join(place.data, "plain")
+        assert place.run("export", file).returncode == 0
+        assert os.path.isfile(file) and os.stat(file).st_mode & 0o777 == 0o600
+        done = target.run("restore", file)
+        assert done.returncode == 0, done
+        assert target.run("check").stdout.splitlines()[-1] == place.run("check").stdout.splitlines()[-1]
 
 
 def test_a_newer_schema_is_refused(daemon):
