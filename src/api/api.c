@@ -164,6 +164,7 @@ enum served call_submit(struct call *call, struct command *command,
     call->finish = finish;
     command->request = call->number;
     command->actor = call->caller.actor;
+    command->by = authority_principal(call);
     command->if_turn = call->if_turn;
     const err e = api->engine.submit(api->engine.self, command);
     if (e == OK)

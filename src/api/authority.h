@@ -1,20 +1,18 @@
-/* authority.h - who may do what.
+/* authority.h - who may do what, at the edge of the API.
  *
- * Three levels: a viewer reads and changes only himself, an operator changes machines and what runs
- * on them, an admin everything. A user has a level everywhere and may be granted more inside a
- * deployment and those below it. A token may be for less than its owner: at most a level, or only
- * inside a deployment; such a token never changes who its owner is. A node may say how it boots,
- * and read about itself.
- *
- * Everything that changes passes through here as a command, by one total table over their kinds:
- * which level it needs, and in which deployments it acts. Routes do not ask for themselves, but for
- * reads that are not everybody's. It reads the core, and knows nothing of HTTP but the refusal.
+ * The rule is in the core (core_forbids, ADR 0051), which judges each command in the step that
+ * executes it. The API asks the same function before it queues a command, so that what cannot
+ * succeed is refused before it costs anything, and keeps nodes to the routes about themselves.
+ * Routes do not ask for themselves, but for reads that not every user may have.
  */
 #pragma once
 
 #include "api/call.h"
 
-/* May the caller have this done? False after a 403 that says what would be needed. */
+/* The caller as commands carry it. */
+struct principal authority_principal(const struct call *call);
+/* May the caller have this done, as far as can be told before it is stepped? False after a 403 that
+ * names the level and the deployment. */
 bool authority_allows(struct call *call, const struct command *command);
 /* May the caller have the call's route served? Only nodes are kept from some. False after a 403. */
 bool authority_admits(struct call *call);

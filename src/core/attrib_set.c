@@ -240,6 +240,10 @@ static bool write_doc(struct core *c, const struct setting *s, bool *out_changed
     const bool looks =
         s->bucket != BUCKET_NOTE && doc.len <= LARGE_DOC && layers_len(c, s->place) <= LARGE_LAYERS;
     const struct json *before = looks ? effective(c, s) : NULL;
+    if (s->place.table == TABLE_NODEROLE)
+        authority_touch(c, noderole_at(c, (noderole_ix){s->place.ix})->deployment);
+    else if (s->place.table == TABLE_DEPLOYMENT_ROLE)
+        authority_touch(c, deployment_role_at(c, (deployment_role_ix){s->place.ix})->deployment);
     char *open = core_edit_row(c, s->place.table, s->place.ix);
     put_doc(c, (doc_h *)(void *)(open + s->offset), doc);
     *out_changed = s->bucket != BUCKET_NOTE && (!looks || !json_eq(before, effective(c, s)));
@@ -360,6 +364,7 @@ bool noderole_set_data(struct core *c, noderole_ix nr, struct str object)
                           STR("; its data can be edited only while it is proposed")));
     if (str_eq(object.len ? object : STR("{}"), doc_of(c, row->proposed_data)))
         return true;
+    authority_touch(c, row->deployment);
     put_doc(c, &noderole_edit(c, nr)->proposed_data, object);
     hooks_proposed(c, nr);
     return true;

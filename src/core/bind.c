@@ -154,6 +154,7 @@ deployment_role_ix deployment_role_ensure(struct core *c, deployment_ix d, role_
     const deployment_role_ix found = deployment_role_find(c, d, r);
     if (found.v)
         return found;
+    authority_touch(c, d);
     const deployment_role_ix ix = deployment_role_add(c);
     if (!ix.v)
         return ix;
@@ -173,6 +174,7 @@ static noderole_ix create(struct core *c, role_ix r, node_ix n, deployment_ix d)
     const noderole_ix ix = dr.v ? noderole_add(c) : (noderole_ix){0};
     if (!ix.v)
         return ix;
+    authority_touch(c, d);
     struct noderole *nr = noderole_edit(c, ix);
     nr->node = n;
     nr->role = r;

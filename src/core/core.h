@@ -92,6 +92,16 @@ struct outcome {
 void core_step(struct core *c, const struct command *command, struct arena *arena,
                struct effects *fx, struct outcome *out);
 
+/* Why the caller may not have this command done (ADR 0051, rules 1, 3 and 4): problems FORBIDDEN,
+ * in the arena; NULL: it may. A COMMAND_BATCH is judged by its parts. A step judges again, by the
+ * rows as they are then, and refuses what touches a deployment in which the caller lacks the
+ * level (rule 2). */
+const struct problem *core_forbids(const struct core *c, const struct principal *who,
+                                   const struct command *command, struct arena *a);
+/* The caller's level in a deployment; 0: everywhere. */
+enum access core_level(const struct core *c, const struct principal *who, int64_t deployment_id,
+                       struct arena *a);
+
 /* Looks on while a COMMAND_BATCH is stepped: told of each part before and after. The batch may
  * still be refused, or ask, and then none of it was done. */
 struct part_watch {

@@ -36,6 +36,16 @@ bool core_try(struct core *c,
 void core_step_dry(struct core *c, const struct command *command, struct arena *arena,
                    struct outcome *out);
 
+/* ---- authority.c ---- */
+
+/* Before the handler of the command in progress: refused when its caller may not (rules 1, 3, 4).
+ * A part of a batch is judged by the rights of the batch. */
+bool authority_check(struct core *c, bool is_part);
+/* Called before a noderole or deployment role of the deployment is created, deleted, committed,
+ * proposed or moved, before its data change, and before its head is proposed or recalled: refused
+ * when the caller lacks the level there (rule 2). The step goes on and is rolled back. */
+void authority_touch(struct core *c, deployment_ix d);
+
 /* One handler per command kind, each in its chapter. A handler refuses or changes; the step rolls
  * back what a refused handler did. */
 #define C(upper, lower) void do_##lower(struct core *c, const struct lower##_command *p);

@@ -274,6 +274,7 @@ static void recall(struct core *c, deployment_ix d)
 {
     if (!deployment_at(c, d)->committed)
         return;
+    authority_touch(c, d);
     snapshot_set_state(c, deployment_at(c, d)->head, SNAPSHOT_PROPOSED);
     stop_starting(c, d);
 }
@@ -284,6 +285,7 @@ bool deployment_propose(struct core *c, deployment_ix d, struct str name)
         return false;
     const enum deployment_state state = deployment_state(c, d);
     if (state == DEPLOYMENT_ACTIVE || state == DEPLOYMENT_ERROR) {
+        authority_touch(c, d);
         if (!timeline_next(c, d, SNAPSHOT_PROPOSED, name).v)
             return false;
         stop_starting(c, d);

@@ -16,6 +16,7 @@ static deployment_role_ix named(struct core *c, int64_t id)
 
 void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str object)
 {
+    authority_touch(c, deployment_role_at(c, dr)->deployment);
     struct deployment_role *row = deployment_role_edit(c, dr);
     put_doc(c, &row->proposed_data, object);
     if (row->proposed)
@@ -72,6 +73,7 @@ bool deployment_role_commit(struct core *c, deployment_role_ix dr)
     const struct deployment_role *row = deployment_role_at(c, dr);
     if (!row->proposed)
         return true;
+    authority_touch(c, row->deployment);
     if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
         !hooks_ask(c, HOOK_COMMIT, row->role, hooks_deployment_role_argument(c, dr)))
         return false;
@@ -122,6 +124,7 @@ void deployment_role_destroy(struct core *c, deployment_role_ix dr)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
     must(row->noderoles.count == 0);
+    authority_touch(c, row->deployment);
     hooks_deployment_role(c, HOOK_DEPLOYMENT_DELETE, dr);
     timeline_drop_role(c, dr);
     struct deployment *d = deployment_derive(c, row->deployment);

@@ -360,6 +360,7 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
         wish.wall_ms = c->wall_ms;
         wish.depth = row->depth + 1;
         wish.request = 0;
+        wish.by = (struct principal){0};
         wish.actor = SAY(c, STR("hook "), str_from(hook_name((enum hook)row->hook)));
         wish.answers = NULL; /* only those who were asked may answer */
         wish.answer_count = 0;

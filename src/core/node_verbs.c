@@ -175,6 +175,8 @@ static bool may_follow(struct core *c, noderole_ix nr, deployment_ix from)
 
 static void move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
 {
+    authority_touch(c, noderole_at(c, nr)->deployment);
+    authority_touch(c, to);
     const deployment_role_ix dr = deployment_role_ensure(c, to, noderole_at(c, nr)->role);
     if (!dr.v)
         return;

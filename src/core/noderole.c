@@ -194,6 +194,7 @@ void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing)
 {
     if (noderole_at(c, nr)->removing == removing)
         return;
+    authority_touch(c, noderole_at(c, nr)->deployment);
     struct noderole *row = noderole_edit(c, nr);
     row->removing = removing;
     struct deployment *d = deployment_derive(c, row->deployment);
@@ -224,12 +225,15 @@ void noderole_poke(struct core *c, noderole_ix ix)
 
 void noderole_propose(struct core *c, noderole_ix ix)
 {
-    if (noderole_at(c, ix)->state != NODEROLE_PROPOSED)
-        noderole_apply(c, ix, EVENT_PROPOSE);
+    if (noderole_at(c, ix)->state == NODEROLE_PROPOSED)
+        return;
+    authority_touch(c, noderole_at(c, ix)->deployment);
+    noderole_apply(c, ix, EVENT_PROPOSE);
 }
 
 void noderole_reset(struct core *c, noderole_ix ix)
 {
+    authority_touch(c, noderole_at(c, ix)->deployment);
     noderole_edit(c, ix)->run_count = 0;
     if (noderole_at(c, ix)->state != NODEROLE_PROPOSED)
         enter_by(c, ix, NODEROLE_PROPOSED, false, true);
@@ -271,6 +275,7 @@ static void commit(struct core *c, noderole_ix ix)
     if (!may_commit(c, ix))
         return;
     const struct noderole *nr = noderole_at(c, ix);
+    authority_touch(c, nr->deployment);
     const role_ix role = nr->role;
     const uint32_t defines = role_at(c, role)->hooks;
     if (defines & 1u << HOOK_COMMIT &&

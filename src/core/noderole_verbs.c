@@ -88,6 +88,7 @@ static void drop_texts(struct core *c, noderole_ix ix)
 /* Whatever depended on it went before; nothing it still hears may wake it up. */
 static void noderole_destroy(struct core *c, noderole_ix ix)
 {
+    authority_touch(c, noderole_at(c, ix)->deployment);
     timeline_drop_noderole(c, ix);
     outbox_forget_noderole(c, ix);
     run_drop_queued(c, ix);

@@ -114,8 +114,11 @@ static void bind_member(struct core *c, struct revert *r, const struct content_e
         skip(c, r, entry, "the role is no longer in its barclamp");
     else if (role_at(c, role)->flags & ROLE_DESTRUCTIVE)
         skip(c, r, entry, "the role is destructive: bind it by hand");
-    else if (bind_role(c, role, n, r->d, STR("")).v)
-        json_append(r->bound, pair(c, entry->node_id, entry->role_id));
+    else {
+        authority_touch(c, node_at(c, n)->deployment); /* as for a bind of that node */
+        if (bind_role(c, role, n, r->d, STR("")).v)
+            json_append(r->bound, pair(c, entry->node_id, entry->role_id));
+    }
 }
 
 static bool bind_members(struct core *c, struct revert *r)

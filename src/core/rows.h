@@ -337,6 +337,28 @@ struct list {
 /* What a dry commit is stepped for. */
 enum planning { PLANNING_NOT, PLANNING_CONSENT, PLANNING_ALL };
 
+/* What the caller of a command may do, as of the beginning of the step: parts of a batch are judged
+ * by the same rights, also when an earlier part deleted the token they came with. */
+struct rights {
+    enum access access;        /* everywhere; ACCESS_NONE: no such user, or locked */
+    const struct json *grants; /* NULL: none */
+    enum access most;          /* of the token */
+    deployment_ix within;      /* outside of it the token is a viewer's; 0: nowhere */
+    bool is_unrestricted;      /* not a token for less than its owner may do */
+};
+
+enum { AUTHORITY_KEPT = 8 };
+
+/* How the command in progress is judged while it runs. */
+struct authority {
+    bool is_limited; /* by rule 2 */
+    enum access needs;
+    deployment_ix exempt_above; /* rule 3: those above this one are not asked about; 0: none */
+    struct rights rights;
+    deployment_ix judged[AUTHORITY_KEPT]; /* the last ones */
+    uint32_t next;                        /* of them */
+};
+
 struct core {
     struct undo undo;
     struct heap heap;
@@ -368,6 +390,7 @@ struct core {
     int64_t now_ms, mono_ms, wall_ms;
     uint32_t depth; /* of hooks that caused hooks */
     const struct part_watch *part_watch;
+    struct authority authority;
     uint8_t planning; /* PLANNING_...: a dry commit asks, but does not compare hashes */
 };
 

@@ -226,6 +226,7 @@ struct step_frame {
     struct ask *last_ask;
     uint32_t problem_count;
     uint32_t depth;
+    struct authority authority;
 };
 
 static struct step_frame frame_enter(struct core *c, const struct command *command,
@@ -238,7 +239,8 @@ static struct step_frame frame_enter(struct core *c, const struct command *comma
                                .last_problem = c->last_problem,
                                .last_ask = c->last_ask,
                                .problem_count = c->problem_count,
-                               .depth = c->depth};
+                               .depth = c->depth,
+                               .authority = c->authority};
     c->last_problem = NULL;
     c->last_ask = NULL;
     c->problem_count = 0;
@@ -261,6 +263,7 @@ static void frame_leave(struct core *c, struct step_frame outer)
     c->last_ask = outer.last_ask;
     c->problem_count = outer.problem_count;
     c->depth = outer.depth;
+    c->authority = outer.authority;
 }
 
 /* `whole`: what the command is a part of; NULL = it stands alone. */
@@ -281,7 +284,7 @@ static void think(struct core *c, const struct command *command, const struct co
     }
     if (checked->if_turn && checked->if_turn != IF_THERE)
         check_turn(c, checked);
-    if (!refused(c) && !is_vain(c, checked))
+    if (authority_check(c, whole != NULL) && !refused(c) && !is_vain(c, checked))
         dispatch(c, checked);
     if (!refused(c))
         boot_settle(c);

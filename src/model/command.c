@@ -70,6 +70,10 @@ static const struct layout *header_layout(void)
         FIELD_DESCRIBE(U32, depth)
         FIELD_DESCRIBE(I64, if_turn)
         FIELD_DESCRIBE(I64, wall_ms)
+        FIELD_DESCRIBE(BOOL, by.is_external)
+        FIELD_DESCRIBE(I64, by.user_id)
+        FIELD_DESCRIBE(I64, by.token_id)
+        FIELD_DESCRIBE(I64, by.node_id)
     };
     /* clang-format on */
     static const struct layout layout = {"header", fields, sizeof fields / sizeof fields[0],

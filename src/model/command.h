@@ -247,6 +247,16 @@ struct answer {
     struct str text;
 };
 
+/* The caller of a command that came through the API. The core judges what the caller may do in the
+ * step that executes the command (core/authority.c). A command that is not external is the
+ * daemon's own, and is not limited. */
+struct principal {
+    bool is_external;
+    int64_t user_id;
+    int64_t token_id; /* 0: came with a password, not with a token or session */
+    int64_t node_id;  /* the token is that of a node, and there is no user     */
+};
+
 /* As if_turn: the object it names may be gone by now, and then nothing is to be done. */
 #define IF_THERE (-1)
 
@@ -260,8 +270,9 @@ struct command {
     uint64_t nonce[2];
     uint32_t depth;  /* hooks that caused hooks; 0 from outside */
     int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */
-    bool is_dry;     /* a commit of which only the plan is wanted: nothing changes */
-    bool is_brief;   /* of a dry commit: not the plan, but what consent is needed for */
+    struct principal by;
+    bool is_dry;   /* a commit of which only the plan is wanted: nothing changes */
+    bool is_brief; /* of a dry commit: not the plan, but what consent is needed for */
     const struct answer *answers;
     uint32_t answer_count;
     union {

@@ -11,6 +11,7 @@ struct str problem_code_name(enum problem_code code)
         [PROBLEM_BAD_JSON]           = "bad_json",
         [PROBLEM_MISSING]            = "missing",
         [PROBLEM_BAD_VALUE]          = "bad_value",
+        [PROBLEM_FORBIDDEN]          = "forbidden",
         [PROBLEM_NOT_FOUND]          = "not_found",
         [PROBLEM_NOT_SUPPORTED]      = "not_supported",
         [PROBLEM_NAME_INVALID]       = "name_invalid",

@@ -14,6 +14,7 @@
     X(BAD_JSON, 400)            /* not a JSON document, or not of the kind wanted          */      \
     X(MISSING, 400)             /* a required field is absent                              */      \
     X(BAD_VALUE, 400)           /* outside the values the field can take                   */      \
+    X(FORBIDDEN, 403)           /* the caller lacks the level in a deployment              */      \
     X(NOT_FOUND, 404)           /* no such object                                          */      \
     X(NOT_SUPPORTED, 405)       /* that verb does not exist for this object                */      \
     X(NAME_INVALID, 409)        /* breaks the rule for names of this kind                  */      \

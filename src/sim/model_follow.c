@@ -475,6 +475,8 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
     if (outcome->verdict == VERDICT_REFUSED)
         return follow_refusal(m, command, outcome);
     const char *trouble = check_accepted(m, command);
+    if (!trouble)
+        trouble = model_check_rights(m, c, command, scratch);
     if (trouble)
         return trouble;
     const bool two_readings = command->kind == COMMAND_OUTBOX_DONE &&

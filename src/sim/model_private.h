@@ -149,6 +149,9 @@ void model_add_power(struct model *m, struct model_power power);
 /* Say what is wrong; returns the sentence. */
 const char *model_trouble(struct model *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Rule 2 of ADR 0051 (I12): `m` is as before the step, `c` as after it. NULL: it holds. */
+const char *model_check_rights(struct model *m, const struct core *c, const struct command *command,
+                               struct arena *scratch);
 struct model_noderole *model_at(struct model *m, int64_t id); /* NULL = not there */
 const struct model_noderole *model_see(const struct model *m, int64_t id);
 const struct model_run *model_find_run(const struct model *m, int64_t run_id);

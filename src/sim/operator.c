@@ -20,6 +20,26 @@ static int64_t remembered_turn(struct world *w, const struct command *command)
     return record.settings.turn + (prng_chance(&w->chance, 200) ? 1 : 0);
 }
 
+/* Most are sent by a person who may do everything, some by a user of the installation, or by one of
+ * the tokens, whose rights the core judges. */
+static struct principal draw_caller(struct world *w)
+{
+    const struct core *core = world_core(w);
+    struct record token;
+    struct principal by = {0};
+    if (!core || !prng_chance(&w->chance, 60))
+        return by;
+    by.is_external = true;
+    by.user_id = operator_picks(w, core, TABLE_USER);
+    if (prng_chance(&w->chance, 300))
+        by.token_id = operator_picks(w, core, TABLE_TOKEN);
+    if (by.token_id > 0 && core_record(core, TABLE_TOKEN, by.token_id, &token)) {
+        by.user_id = token.token.user_id;
+        by.node_id = token.token.node_id;
+    }
+    return by;
+}
+
 void operator_sends(struct world *w, struct command *command)
 {
     command->if_turn = remembered_turn(w, command);
@@ -29,6 +49,7 @@ void operator_sends(struct world *w, struct command *command)
     }
     command->request = ++w->last_request;
     command->actor = STR("user sim");
+    command->by = draw_caller(w);
     w->operated++;
     world_send(w, (int64_t)prng_below(&w->chance, 3), command);
 }

@@ -320,7 +320,8 @@ def test_admin_nodes_are_no_matter_of_one_deployment(daemon):
         body = {"name": flag + ".near-far.example.com", "deployment": "near", flag: True}
         forbidden(climber.post("nodes", body))
         forbidden(climber.post("nodes", [body]))
-        assert climber.post("nodes", {**body, flag: False}).status == 200
+        forbidden(climber.post("nodes", {**body, flag: False}))
+        assert me.post("nodes", {**body, flag: False}).status == 200
     no_deployments(me, "climber")
 
 
