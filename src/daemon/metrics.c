@@ -131,6 +131,21 @@ static void put_runs(const struct metrics *m, struct buf *out)
                             METER_LABELS({"role", str_from(m->roles[i].name)}), &m->roles[i].took);
 }
 
+static void put_connections(const struct http_stats *http, struct buf *out)
+{
+    meter_put_one(out, "halligan_http_connections", "gauge", "Open connections.",
+                  http->connections);
+    meter_put_one(out, "halligan_http_connections_max", "gauge",
+                  "Connections that may be open at once.", http->connections_max);
+    meter_put_one(out, "halligan_http_connections_evicted_total", "counter",
+                  "Connections without a complete request that were closed for a new one.",
+                  http->evicted);
+    meter_put_one(out, "halligan_http_connections_refused_total", "counter",
+                  "New connections that were closed because no other could be.", http->refused);
+    meter_put_one(out, "halligan_http_accept_failures_total", "counter",
+                  "Errors of accept(), such as too many open files.", http->accept_failures);
+}
+
 static void put_process(const struct metrics *m, struct buf *out)
 {
     const struct sys_process p = sys_process_look();
@@ -170,5 +185,6 @@ void metrics_write(const struct metrics *m, struct metrics_state state, struct b
                "One step of the annealer: what may start is started.");
     meter_put_histogram(out, "halligan_anneal_pass_seconds", NULL, 0, &m->anneal);
     put_runs(m, out);
+    put_connections(&state.http, out);
     put_process(m, out);
 }

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/meter.h"
+#include "http/http.h"
 #include "model/command.h"
 
 struct batch;
@@ -43,6 +44,7 @@ struct metrics_state {
     bool store_is_up, leads;
     int64_t turn;
     int64_t clock_behind_ms; /* of the wall clock, against the stamp; 0: it is not behind */
+    struct http_stats http;
 };
 
 void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out);

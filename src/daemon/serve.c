@@ -316,6 +316,14 @@ static enum ending begin_listening(struct daemon *d)
         log_say(LOG_ERROR, "%s", why);
         return ENDING_TROUBLE;
     }
+    d->wires.http = d->http;
+    const uint32_t connections = http_stats(d->http).connections_max;
+    if (connections < HTTP_CONNECTIONS_MAX)
+        log_with(
+            LOG_NOTICE, LOG_FIELDS(LOG_I64("connections_max", connections)),
+            "fewer than %u connections are served at once, because of the limit of open files; "
+            "raise it (LimitNOFILE, ulimit -n) to %u or more for all",
+            HTTP_CONNECTIONS_MAX, HTTP_CONNECTIONS_MAX + HTTP_DESCRIPTORS_RESERVED);
     daemon_watch_certificate(d);
     FAILPOINT(LISTENING);
     return write_url(d);
@@ -349,6 +357,7 @@ static void go_down(struct daemon *d)
         api_free(api);
     if (d->http)
         http_close(d->http);
+    d->wires.http = NULL;
     if (d->passwords)
         passwords_free(d->passwords);
     wire_close(&d->wires, d->ending == ENDING_FINE);

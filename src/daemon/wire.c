@@ -569,7 +569,8 @@ static void api_metrics(void *self, struct buf *out)
                                          .store_is_up = !l->is_down && !l->is_stalled,
                                          .leads = l->status != TURN_STOPPED,
                                          .turn = turn_durable(l->turn),
-                                         .clock_behind_ms = behind_ms > 0 ? behind_ms : 0},
+                                         .clock_behind_ms = behind_ms > 0 ? behind_ms : 0,
+                                         .http = http_stats(w->http)},
                   out);
 }
 

@@ -32,6 +32,7 @@ struct wires {
     struct history *history; /* NULL: not open */
     struct metrics metrics;
     const char *version;
+    const struct http_server *http; /* NULL: not open */
     struct codes codes;
     struct runners runners;
     struct ssh_home ssh;

@@ -33,10 +33,11 @@ static uint64_t now_ms(void)
 
 bool clients_init(struct http_server *s)
 {
-    s->clients = calloc(s->connections_max, sizeof *s->clients);
+    s->slot_count = s->connections_max + HTTP_SPARE_SLOTS;
+    s->clients = calloc(s->slot_count, sizeof *s->clients);
     if (!s->clients)
         return false;
-    for (uint32_t i = s->connections_max; i-- > 0;) {
+    for (uint32_t i = s->slot_count; i-- > 0;) {
         s->clients[i] = (struct client){.fd = -1, .next_free = s->free_clients};
         s->free_clients = &s->clients[i];
     }
@@ -51,25 +52,14 @@ static bool is_proxy(const struct http_server *s, const struct in6_addr *address
     return false;
 }
 
-/* Counted here and not by libmicrohttpd, because all clients of a proxy come from its address. */
-bool clients_have_room(const struct http_server *s, const struct sockaddr *address)
-{
-    const struct in6_addr peer = address_of_socket(address), a = address_network(peer);
-    uint32_t count = 0;
-    if (!s->free_clients || address_is_loopback(&peer) || is_proxy(s, &peer))
-        return s->free_clients != NULL;
-    for (uint32_t i = 0; i < s->connections_max; i++)
-        count += s->clients[i].fd >= 0 && IN6_ARE_ADDR_EQUAL(&s->clients[i].address, &a);
-    return count < s->per_address_max;
-}
-
 struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address)
 {
     struct client *c = s->free_clients;
     if (!c || fd < 0)
         return NULL;
     s->free_clients = c->next_free;
-    *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms()};
+    *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms(), .serial = ++s->serial};
+    s->client_count++;
     const struct in6_addr peer = address_of_socket(address);
     c->address = address_network(peer);
     c->is_loopback = address_is_loopback(&peer);
@@ -80,6 +70,8 @@ struct client *client_take(struct http_server *s, int fd, const struct sockaddr 
 void client_give_back(struct http_server *s, struct client *c)
 {
     must(c->fd >= 0 && !c->exchange && !c->linger);
+    if (!c->is_evicted)
+        s->client_count--;
     *c = (struct client){.fd = -1, .next_free = s->free_clients};
     s->free_clients = c;
 }
@@ -156,7 +148,7 @@ static bool linger_begin(struct http_server *s, struct client *c)
 
 void clients_fini(struct http_server *s)
 {
-    for (uint32_t i = 0; s->clients && i < s->connections_max; i++) {
+    for (uint32_t i = 0; s->clients && i < s->slot_count; i++) {
         if (s->clients[i].exchange)
             exchange_detach(s->clients[i].exchange);
         if (s->clients[i].linger)
@@ -166,15 +158,56 @@ void clients_fini(struct http_server *s)
     s->clients = NULL;
 }
 
-/* --- callbacks of libmicrohttpd ---------------------------------------------------------------*/
+/* --- making space -----------------------------------------------------------------------------*/
 
-/* libmicrohttpd's own limit lets further clients wait in the backlog, for as long as it takes;
- * closing at once tells them, so its limit is one above ours. */
-enum MHD_Result clients_accept(void *server, const struct sockaddr *address, socklen_t size)
+/* A connection that lingers was refused before its request was complete, and has its answer. */
+static bool can_be_evicted(const struct client *c)
 {
-    (void)size;
-    return clients_have_room(server, address) ? MHD_YES : MHD_NO;
+    return c->fd >= 0 && !c->is_evicted && (c->linger || !c->is_waiting);
 }
+
+static bool is_older(const struct client *a, const struct client *b)
+{
+    return a->since_ms < b->since_ms || (a->since_ms == b->since_ms && a->serial < b->serial);
+}
+
+bool clients_evict(struct http_server *s, const struct in6_addr *only)
+{
+    struct client *oldest = NULL;
+    for (uint32_t i = 0; i < s->slot_count; i++) {
+        struct client *c = &s->clients[i];
+        if (can_be_evicted(c) && (!only || IN6_ARE_ADDR_EQUAL(&c->address, only)) &&
+            (!oldest || is_older(c, oldest)))
+            oldest = c;
+    }
+    if (!oldest)
+        return false;
+    s->stats.evicted++;
+    if (oldest->linger) {
+        linger_end(oldest->linger);
+        return true;
+    }
+    /* libmicrohttpd releases it when it runs next. */
+    ignore(shutdown(oldest->fd, SHUT_RDWR), "the peer may have closed it already");
+    oldest->is_evicted = true;
+    s->client_count--;
+    return true;
+}
+
+/* Counted here and not by libmicrohttpd, because all clients of a proxy come from its address. */
+bool clients_make_space(struct http_server *s, const struct sockaddr *address)
+{
+    const struct in6_addr peer = address_of_socket(address), a = address_network(peer);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        count += s->clients[i].fd >= 0 && !s->clients[i].is_evicted &&
+                 IN6_ARE_ADDR_EQUAL(&s->clients[i].address, &a);
+    if (count >= s->per_address_max && !address_is_loopback(&peer) && !is_proxy(s, &peer))
+        return clients_evict(s, &a);
+    return s->client_count < s->connections_max || clients_evict(s, NULL);
+}
+
+/* --- callbacks of libmicrohttpd ---------------------------------------------------------------*/
 
 void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
                     enum MHD_ConnectionNotificationCode what)
@@ -199,7 +232,7 @@ void clients_notify(void *server, struct MHD_Connection *connection, void **sock
         return;
     if (c->exchange)
         exchange_detach(c->exchange);
-    if (s->is_closing || !c->lingers || !linger_begin(s, c))
+    if (s->is_closing || c->is_evicted || !c->lingers || !linger_begin(s, c))
         client_give_back(s, c);
 }
 
@@ -289,7 +322,8 @@ static void sweep_client(struct http_server *s, struct client *c, uint64_t now)
 void clients_sweep(struct http_server *s)
 {
     const uint64_t now = now_ms();
-    for (uint32_t i = 0; i < s->connections_max; i++)
-        if (s->clients[i].fd >= 0)
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        if (s->clients[i].fd >= 0 && !s->clients[i].is_evicted)
             sweep_client(s, &s->clients[i], now);
+    listener_notice(s, now);
 }

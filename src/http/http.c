@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "http/http_private.h"
@@ -22,7 +21,6 @@
 enum {
     BODY_MAX_DEFAULT = 4 << 20,
     BODY_TOTAL_MAX_DEFAULT = 64 << 20,
-    CONNECTIONS_MAX_DEFAULT = 1000,
     SPARE_CONNECTIONS = 16, /* that no single address can take */
     IDLE_S_DEFAULT = 30,
     STREAM_MAX_DEFAULT = 4 << 20,
@@ -57,7 +55,7 @@ static void run_again(struct http_server *s)
         must(uv_timer_start(&s->timer, on_timer, VAIN_PAUSE_MS, 0) == 0);
 }
 
-static void run(struct http_server *s)
+void http_run(struct http_server *s)
 {
     must(!s->is_running);
     s->is_running = true;
@@ -77,12 +75,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     (void)status; /* whatever it is, libmicrohttpd will meet it */
     (void)events;
-    run(poll->data);
+    http_run(poll->data);
 }
 
 static void on_wake(uv_async_t *wake)
 {
-    run(wake->data);
+    http_run(wake->data);
 }
 
 static void on_sweep(uv_timer_t *timer)
@@ -95,6 +93,7 @@ static void on_sweep(uv_timer_t *timer)
 struct opening {
     const struct http_options *options;
     struct sockaddr_storage address;
+    socklen_t address_size;
     unsigned flags;
     struct http_why why;
 };
@@ -116,12 +115,13 @@ static bool read_address(struct opening *o)
     if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
         in->sin_family = AF_INET;
         in->sin_port = htons(o->options->port);
+        o->address_size = sizeof *in;
         return true;
     }
     if (inet_pton(AF_INET6, text, &in6->sin6_addr) == 1) {
         in6->sin6_family = AF_INET6;
         in6->sin6_port = htons(o->options->port);
-        o->flags |= MHD_USE_IPv6;
+        o->address_size = sizeof *in6;
         return true;
     }
     return http_fail(&o->why, "cannot listen on \"%s\": not an address", text);
@@ -139,12 +139,14 @@ static bool read_tls(struct http_server *s, struct opening *o)
     return tls_init(s, cert, key, &o->why);
 }
 
-static bool start_failed(const struct opening *o, int error)
+static bool start_listening(struct http_server *s, const struct opening *o)
 {
-    return http_fail(&o->why, "cannot listen on \"%s\" port %u: %s", o->options->address,
-                     o->options->port, strerror(error));
+    return listener_open(s, (const struct sockaddr *)&o->address, o->address_size) ||
+           http_fail(&o->why, "cannot listen on \"%s\" port %u: %s", o->options->address,
+                     o->options->port, strerror(errno));
 }
 
+/* Its own limit of connections is above ours, and never reached. */
 static bool start_daemon(struct http_server *s, const struct opening *o)
 {
     const struct MHD_OptionItem no_tls[] = {{MHD_OPTION_END, 0, NULL}};
@@ -156,10 +158,9 @@ static bool start_daemon(struct http_server *s, const struct opening *o)
     errno = 0;
     /* clang-format off */
     s->daemon = MHD_start_daemon(
-        o->flags | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, o->options->port,
-        clients_accept, s, exchange_access, s,
-        MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)&o->address,
-        MHD_OPTION_CONNECTION_LIMIT, s->connections_max + 1,
+        o->flags | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
+        NULL, NULL, exchange_access, s,
+        MHD_OPTION_CONNECTION_LIMIT, s->slot_count + 1,
         MHD_OPTION_CONNECTION_TIMEOUT, s->idle_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY,
         MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, s,
@@ -168,36 +169,61 @@ static bool start_daemon(struct http_server *s, const struct opening *o)
         MHD_OPTION_ARRAY, s->is_secure ? tls : no_tls,
         MHD_OPTION_END);
     /* clang-format on */
-    return s->daemon || start_failed(o, errno);
+    return s->daemon || http_fail(&o->why, "libmicrohttpd cannot be started: %s", strerror(errno));
 }
 
-/* The handles are all made or none: a poll that cannot be made is met before the others. */
+/* One of the server's handles was made, or `failed` says why not. */
+static bool handle_made(struct http_server *s, void *handle, int failed)
+{
+    s->handle_error = failed;
+    if (failed)
+        return false;
+    ((uv_handle_t *)handle)->data = s;
+    s->handles[s->open_handles++] = handle;
+    return true;
+}
+
 static bool watch(struct http_server *s, uv_loop_t *loop, const struct opening *o)
 {
     const union MHD_DaemonInfo *epoll = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    const union MHD_DaemonInfo *port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    must(epoll && port);
-    s->port = port->port;
-    const int failed = uv_poll_init(loop, &s->poll, epoll->epoll_fd);
-    if (failed)
-        return http_fail(&o->why, "cannot watch the connections: %s", uv_strerror(failed));
-    must(uv_timer_init(loop, &s->timer) == 0 && uv_timer_init(loop, &s->sweep) == 0 &&
-         uv_async_init(loop, &s->wake, on_wake) == 0);
-    s->poll.data = s->timer.data = s->sweep.data = s->wake.data = s;
-    s->open_handles = 4;
+    const bool is_made =
+        epoll && handle_made(s, &s->poll, uv_poll_init(loop, &s->poll, epoll->epoll_fd)) &&
+        handle_made(s, &s->accepting, uv_poll_init(loop, &s->accepting, s->listen_fd)) &&
+        handle_made(s, &s->timer, uv_timer_init(loop, &s->timer)) &&
+        handle_made(s, &s->sweep, uv_timer_init(loop, &s->sweep)) &&
+        handle_made(s, &s->accept_pause, uv_timer_init(loop, &s->accept_pause)) &&
+        handle_made(s, &s->wake, uv_async_init(loop, &s->wake, on_wake));
+    if (!is_made)
+        return http_fail(&o->why, "cannot watch the connections: %s",
+                         epoll ? uv_strerror(s->handle_error) : "libmicrohttpd has no epoll");
     must(uv_poll_start(&s->poll, UV_READABLE, on_poll) == 0 &&
+         uv_poll_start(&s->accepting, UV_READABLE, listener_ready) == 0 &&
          uv_timer_start(&s->sweep, on_sweep, HTTP_SWEEP_MS, HTTP_SWEEP_MS) == 0);
     return true;
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_server *s = handle->data;
+    if (--s->open_handles == 0)
+        free(s);
+}
+
+/* The loop lets go of the descriptors before they are closed. The last handle that the loop closes
+ * frees the server. */
 static void server_free(struct http_server *s)
 {
+    const uint32_t handles = s->open_handles;
+    for (uint32_t i = 0; i < handles; i++)
+        uv_close(s->handles[i], on_closed);
+    listener_close(s);
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
     clients_fini(s);
     tls_fini(s);
     free(s->proxies);
-    free(s);
+    if (handles == 0)
+        free(s);
 }
 
 static bool read_proxies(struct http_server *s, const struct http_options *o)
@@ -216,7 +242,7 @@ static void read_bounds(struct http_server *s, const struct http_options *o)
 {
     s->body_max = o->body_max ? o->body_max : BODY_MAX_DEFAULT;
     s->body_total_max = o->body_total_max ? o->body_total_max : BODY_TOTAL_MAX_DEFAULT;
-    s->connections_max = o->connections_max ? o->connections_max : CONNECTIONS_MAX_DEFAULT;
+    s->connections_max = o->connections_max ? o->connections_max : http_connections_default();
     s->per_address_max = o->per_address_max;
     if (s->per_address_max == 0)
         s->per_address_max = s->connections_max < 2 * SPARE_CONNECTIONS
@@ -237,10 +263,12 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
         return NULL;
     }
     s->handler = handler;
+    s->listen_fd = -1;
     read_bounds(s, options);
     const bool is_open =
         ((clients_init(s) && read_proxies(s, options)) || http_fail(&o.why, "out of memory")) &&
-        read_address(&o) && read_tls(s, &o) && start_daemon(s, &o) && watch(s, loop, &o);
+        read_address(&o) && read_tls(s, &o) && start_listening(s, &o) && start_daemon(s, &o) &&
+        watch(s, loop, &o);
     if (is_open)
         return s;
     server_free(s);
@@ -250,6 +278,16 @@ struct http_server *http_open(uv_loop_t *loop, const struct http_options *option
 uint16_t http_port(const struct http_server *s)
 {
     return s->port;
+}
+
+struct http_stats http_stats(const struct http_server *s)
+{
+    if (!s)
+        return (struct http_stats){0};
+    struct http_stats stats = s->stats;
+    stats.connections = s->client_count;
+    stats.connections_max = s->connections_max;
+    return stats;
 }
 
 uint32_t http_pending(const struct http_server *s)
@@ -262,9 +300,7 @@ uint32_t http_pending(const struct http_server *s)
 void http_quiesce(struct http_server *s)
 {
     s->is_quiet = true;
-    const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
-    if (fd != MHD_INVALID_SOCKET)
-        ignore(close(fd), "nothing was written to it");
+    listener_close(s);
     if (!s->is_closing)
         streams_stop(s);
 }
@@ -275,17 +311,8 @@ static void flush(struct http_server *s)
     const uint64_t end = uv_hrtime() + (uint64_t)FLUSH_MS_MAX * 1000000;
     while (s->answered_count > 0 && uv_hrtime() < end) {
         s->is_running = true;
-        ignore(MHD_run_wait(s->daemon, FLUSH_STEP_MS), "as in run()");
+        ignore(MHD_run_wait(s->daemon, FLUSH_STEP_MS), "as in http_run()");
         s->is_running = false;
-    }
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct http_server *s = handle->data;
-    if (--s->open_handles == 0) {
-        free(s->proxies);
-        free(s);
     }
 }
 
@@ -298,12 +325,5 @@ void http_close(struct http_server *s)
         exchange_refuse(s->pending, REFUSE_CLOSING);
     streams_close(s);
     flush(s);
-    /* The loop lets go of the epoll descriptor before it is closed. */
-    uv_close((uv_handle_t *)&s->poll, on_closed);
-    uv_close((uv_handle_t *)&s->timer, on_closed);
-    uv_close((uv_handle_t *)&s->sweep, on_closed);
-    uv_close((uv_handle_t *)&s->wake, on_closed);
-    MHD_stop_daemon(s->daemon);
-    clients_fini(s);
-    tls_fini(s);
+    server_free(s);
 }

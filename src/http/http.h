@@ -109,10 +109,12 @@ struct http_options {
     uint32_t body_max;        /* bytes; 0: 4 MiB. More is answered 413                  */
     uint32_t body_total_max;  /* bytes of all bodies held at once; 0: 64 MiB. Whoever would need
                                * more is answered 503 with Retry-After, and closed     */
-    uint32_t connections_max; /* 0: 1000. More are closed at once                       */
+    uint32_t connections_max; /* 0: http_connections_default(). For one more the oldest connection
+                               * without a complete request is closed, be it in its TLS handshake,
+                               * half read, or idle; if there is none, the new one     */
     uint32_t per_address_max; /* connections from one address (of IPv6: one /64), loopback excepted;
-                               * more are closed at once. 0: all but 16, so that nobody takes the
-                               * last ones; half of them if there are fewer than 32    */
+                               * for one more the oldest of that address is closed, as above.
+                               * 0: all but 16, or half if there are fewer than 32     */
     uint32_t idle_s;          /* 0: 30. A client slower than that is cut                */
     uint32_t stream_max;      /* bytes that may wait in one stream; 0: 4 MiB            */
     uint32_t stream_total_max; /* and in all of them; 0: 64 MiB                         */
@@ -122,10 +124,29 @@ struct http_options {
     uint32_t proxy_count;
 };
 
+#define HTTP_CONNECTIONS_MAX      1000u
+#define HTTP_DESCRIPTORS_RESERVED 256u
+
+/* How many connections a process that may have so many descriptors can serve: the rest is left to
+ * the store, to runs and to probes. That is HTTP_DESCRIPTORS_RESERVED or, where they are few, half
+ * of them. From 1 to HTTP_CONNECTIONS_MAX. */
+uint32_t http_connections_for(uint64_t descriptors);
+/* For this process, by its RLIMIT_NOFILE. */
+uint32_t http_connections_default(void);
+
 /* NULL on failure, with a sentence in `why`. */
 struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,
                               struct http_handler handler, char *why, size_t why_size);
 uint16_t http_port(const struct http_server *s);
+/* Connections. The counters only grow. */
+struct http_stats {
+    uint32_t connections;     /* now                                                    */
+    uint32_t connections_max; /* at once                                                */
+    uint64_t evicted;         /* closed without a complete request, for a new one       */
+    uint64_t refused;         /* closed at once, because all others had one             */
+    uint64_t accept_failures; /* errors of accept(), such as EMFILE; it is called again */
+};
+struct http_stats http_stats(const struct http_server *s); /* of NULL all zero */
 /* Of a server with TLS: read the files again. Whoever connects from now on gets what they say.
  * False: they are of no use, with a sentence in `why`, and everything stays as it was. */
 NODISCARD bool http_reload_tls(struct http_server *s, char *why, size_t why_size);

@@ -24,6 +24,9 @@
 #define HTTP_LINGER_BYTES ((uint64_t)1 << 20) /* or twice the largest body */
 /* How often we look for clients that are slow or gone. */
 #define HTTP_SWEEP_MS ((uint64_t)1000)
+/* Slots above the limit, for connections that were closed to make space and that libmicrohttpd has
+ * not released yet. */
+#define HTTP_SPARE_SLOTS 16
 
 /* What we answer ourselves. */
 enum refusal {
@@ -55,11 +58,13 @@ struct client {
     bool is_proxy;             /* trusted to say for which client it asks              */
     bool is_waiting;           /* for us: its request is whole                         */
     bool is_gone;              /* and was told so                                      */
+    bool is_evicted;           /* closed to make space; libmicrohttpd will release it  */
     bool lingers;              /* it may still be sending when its connection closes   */
     bool was_unread;           /* in the middle of its body, at the last sweep         */
     uint64_t seen;             /* of the body by then                                  */
     uint32_t piece;            /* bytes of the body since `since_ms`                   */
     uint64_t since_ms;         /* when it last got something done                      */
+    uint64_t serial;           /* in the order of their connecting                     */
     struct exchange *exchange; /* NULL: between requests                               */
     struct farewell *linger;   /* libmicrohttpd is done with it; `fd` is ours          */
 };
@@ -100,14 +105,28 @@ struct exchange {
     struct exchange **link; /* what points to us among the pending, or the streams */
 };
 
+/* The state of a counter when it was last logged. */
+struct http_notice {
+    uint64_t count;
+    uint64_t at_ms; /* 0: never */
+};
+
 struct http_server {
     struct http_handler handler;
     struct MHD_Daemon *daemon;
-    uv_poll_t poll;   /* something happened on a connection                      */
-    uv_timer_t timer; /* one of them may have been idle too long                 */
-    uv_async_t wake;  /* answers were given, or a timeout is over                */
-    uv_timer_t sweep; /* for slow clients                                        */
+    int listen_fd;           /* -1: none                                     */
+    uv_poll_t accepting;     /* connections wait to be accepted              */
+    uv_timer_t accept_pause; /* when it fires accepting goes on              */
+    int accept_error;        /* the last one that is in stats                */
+    struct http_stats stats;
+    struct http_notice evicted_said, refused_said, failed_said;
+    uv_poll_t poll;          /* something happened on a connection                      */
+    uv_timer_t timer;        /* one of them may have been idle too long                 */
+    uv_async_t wake;         /* answers were given, or a timeout is over                */
+    uv_timer_t sweep;        /* for slow clients                                        */
+    uv_handle_t *handles[6]; /* those that were made */
     uint32_t open_handles;
+    int handle_error; /* of the one that could not be made */
     uint16_t port;
     bool is_secure;
     bool is_running; /* MHD_run is on the stack */
@@ -120,6 +139,9 @@ struct http_server {
     uint64_t body_total; /* bytes of all bodies that we hold */
     uint32_t connections_max;
     uint32_t per_address_max;
+    uint32_t slot_count;   /* of `clients`: the limit and HTTP_SPARE_SLOTS */
+    uint32_t client_count; /* slots in use, without those that were evicted */
+    uint64_t serial;       /* of the newest client */
     uint32_t idle_s;
     size_t stream_max;
     size_t stream_total_max;
@@ -169,8 +191,17 @@ void streams_stop(struct http_server *s);
 /* No owner is asked or told anything any more. */
 void streams_close(struct http_server *s);
 
-/* http.c: have MHD_run called soon */
+/* http.c: have MHD_run called soon, or call it now; not from within it */
 void http_wake(struct http_server *s);
+void http_run(struct http_server *s);
+
+/* listener.c */
+/* Binds and listens; false with errno. listener_close() is due either way. */
+bool listener_open(struct http_server *s, const struct sockaddr *address, socklen_t size);
+void listener_close(struct http_server *s);
+void listener_ready(uv_poll_t *poll, int status, int events);
+/* Logs what was closed or refused since the last time, at most once a minute each. */
+void listener_notice(struct http_server *s, uint64_t now_ms);
 
 /* Where to say what went wrong. */
 struct http_why {
@@ -183,7 +214,6 @@ __attribute__((format(printf, 2, 3))) bool http_fail(const struct http_why *why,
                                                      ...);
 
 /* clients.c: callbacks of libmicrohttpd, and the sweep */
-enum MHD_Result clients_accept(void *server, const struct sockaddr *address, socklen_t size);
 void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
                     enum MHD_ConnectionNotificationCode what);
 bool clients_init(struct http_server *s);
@@ -192,8 +222,12 @@ void clients_sweep(struct http_server *s);
 /* The client got something done: a request, an answer, a piece of its body. */
 void client_progress(struct client *c);
 
-/* Room for one more from there? */
-bool clients_have_room(const struct http_server *s, const struct sockaddr *address);
+/* Is there a slot for a connection from there, be it by closing another? False: every connection
+ * that could be closed for it has a complete request. */
+bool clients_make_space(struct http_server *s, const struct sockaddr *address);
+/* Closes the connection that has been longest without a complete request, of those from one address
+ * or (NULL) of all. False: there is none. */
+bool clients_evict(struct http_server *s, const struct in6_addr *only);
 struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address);
 void client_give_back(struct http_server *s, struct client *c);
 

@@ -8,20 +8,21 @@
 
 /* --- left out by libmicrohttpd ----------------------------------------------------------------*/
 
-static void ask_free_slots(struct world *w)
+static void ask_used_slots(struct world *w)
 {
-    w->pending = 0;
+    w->pending = w->server->slot_count;
     for (const struct client *c = w->server->free_clients; c; c = c->next_free)
-        w->pending++;
+        w->pending--;
 }
 
-static bool becomes_free(struct world *w, uint32_t slots)
+/* All slots are free. */
+static bool becomes_free(struct world *w)
 {
     const uint64_t end = uv_hrtime() + PATIENCE_S * 1000000000ull;
     do {
-        in_loop(w, ask_free_slots);
-    } while (w->pending != slots && uv_hrtime() < end);
-    return w->pending == slots;
+        in_loop(w, ask_used_slots);
+    } while (w->pending != 0 && uv_hrtime() < end);
+    return w->pending == 0;
 }
 
 /* The value of a cookie with a single quote has a negative length for libmicrohttpd: its first
@@ -45,8 +46,8 @@ TEST(two_errors_in_one_head_end_the_exchange_with_the_connection)
         "GET /x HTTP/9.9\r\n" COOKIE "Content-Length: abc\r\n" HOST,
         "GET \r\n\r\n",
     };
-    enum { SLOTS = 4, ROUNDS = 3 };
-    struct world *w = world_open((struct http_options){.connections_max = SLOTS});
+    enum { ROUNDS = 3 };
+    struct world *w = world_open((struct http_options){.connections_max = 4});
     for (size_t i = 0; i < ROUNDS * sizeof heads / sizeof heads[0]; i++) {
         struct talk t = dial(w);
         say(&t, heads[i / ROUNDS]);
@@ -54,7 +55,7 @@ TEST(two_errors_in_one_head_end_the_exchange_with_the_connection)
         while (hear_more(&t)) {
         }
         hang_up(&t);
-        CHECK(becomes_free(w, SLOTS));
+        CHECK(becomes_free(w));
         CHECK(becomes_pending(w, 0));
     }
     CHECK(served(w) == 0);
@@ -74,7 +75,7 @@ TEST(two_errors_behind_a_good_request_end_only_the_second)
     while (hear_more(&t)) {
     }
     hang_up(&t);
-    CHECK(becomes_free(w, 1));
+    CHECK(becomes_free(w));
     CHECK(served(w) == 1);
     world_close(w);
 }
@@ -122,7 +123,7 @@ TEST(a_request_outlives_its_connection_until_it_is_answered)
     in_loop(w, resume_ended);
     CHECK(hear_end(&t));
     hang_up(&t);
-    CHECK(becomes_free(w, 2));
+    CHECK(becomes_free(w));
     CHECK(gone_count(w) == 1);
     world_close(w);
 }
@@ -145,7 +146,7 @@ TEST(a_stream_does_not_begin_without_a_connection)
     in_loop(w, resume_ended);
     CHECK(hear_end(&t));
     hang_up(&t);
-    CHECK(becomes_free(w, 2));
+    CHECK(becomes_free(w));
     world_close(w);
 }
 
@@ -222,7 +223,7 @@ TEST(a_request_that_ends_inside_of_the_handler_is_freed_behind_it)
         }
         hang_up(&t);
         CHECK(served(w) == (uint32_t)i + 1);
-        CHECK(becomes_free(w, COUNT));
+        CHECK(becomes_free(w));
     }
     CHECK(gone_count(w) == 2); /* of the stream, and of the request that was kept */
     world_close(w);
@@ -269,7 +270,7 @@ TEST(null_and_calls_out_of_turn_are_refused)
     wait_gone(w, 1);
     in_loop(w, answer_held);
     hang_up(&t);
-    CHECK(becomes_free(w, 2));
+    CHECK(becomes_free(w));
     world_close(w);
 }
 
@@ -298,6 +299,6 @@ TEST(a_request_that_begins_early_ends_the_one_before_it)
     in_loop(w, resume_ended);
     CHECK(hear_end(&t));
     hang_up(&t);
-    CHECK(becomes_free(w, 2));
+    CHECK(becomes_free(w));
     world_close(w);
 }

@@ -325,35 +325,6 @@ TEST(a_client_that_sends_its_request_in_crumbs_is_cut)
     world_close(w);
 }
 
-TEST(more_clients_than_allowed_are_closed_at_once)
-{
-    enum { TRIES_MAX = 100000 };
-    struct world *w = world_open((struct http_options){.connections_max = 2});
-    struct talk first = dial(w);
-    struct talk second = dial(w);
-    say(&first, "GET /hold HTTP/1.1\r\n" HOST);
-    wait_held(w, 1);
-    say(&second, "GET /x HTTP/1.1\r\n" HOST);
-    CHECK(hear(&second).status == 200);
-    struct talk third = dial(w);
-    CHECK(hear_end(&third));
-    hang_up(&third);
-    hang_up(&second);
-    /* There is room for another as soon as the server has noticed. */
-    static const char release[] = "GET /release HTTP/1.1\r\n" HOST;
-    int status = 0;
-    for (int i = 0; i < TRIES_MAX && status == 0; i++) {
-        struct talk t = dial(w);
-        if (say_bytes(&t, release, sizeof release - 1))
-            status = hear(&t).status;
-        hang_up(&t);
-    }
-    CHECK(status == 200);
-    CHECK(hear(&first).status == 200);
-    hang_up(&first);
-    world_close(w);
-}
-
 /* --- the end ----------------------------------------------------------------------------------*/
 
 static void quiesce(struct world *w)

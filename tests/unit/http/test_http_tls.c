@@ -149,6 +149,30 @@ TEST(old_versions_and_plain_text_are_turned_away)
     arena_fini(&a);
 }
 
+TEST(handshakes_that_never_end_keep_nobody_out)
+{
+    enum { SLOW = 60 };
+    struct arena a = {0};
+    struct http_options options = make_certificates();
+    options.connections_max = 8;
+    struct world *w = world_open(options);
+    struct talk slow[SLOW];
+    for (int i = 0; i < SLOW; i++) {
+        slow[i] = dial(w);
+        /* The beginning of a ClientHello of 512 bytes; and some send nothing. */
+        if (i % 3)
+            ignore(say_bytes(&slow[i], "\x16\x03\x01\x02\x00\x01\x00\x01", 8), "closed already");
+        if (i % 20 == 19)
+            CHECK(!str_is_empty(over_tls(w, &a, "", "GET /x HTTP/1.1\\r\\n" CLOSING)));
+    }
+    CHECK(served(w) == SLOW / 20);
+    for (int i = 0; i < SLOW; i++)
+        hang_up(&slow[i]);
+    world_close(w);
+    remove_certificates();
+    arena_fini(&a);
+}
+
 TEST(pending_requests_over_tls_are_answered_when_the_server_closes)
 {
     struct world *w = world_open(make_certificates());
