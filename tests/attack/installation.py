@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -25,7 +24,10 @@ BARCLAMP = {
         {"name": "test", "class": "test"},
         {"name": "script", "class": "script"},
     ],
-    "hammers": [{"name": "ssh", "type": "ssh", "priority": 0}],
+    "hammers": [
+        {"name": "ssh", "type": "ssh", "priority": 0},
+        {"name": "redfish", "type": "redfish", "priority": 5},
+    ],
     "roles": [
         {
             "name": "base",
@@ -45,6 +47,7 @@ BARCLAMP = {
         {"name": "lone", "jig": "test"},
         {"name": "service", "jig": "test", "flags": ["service"]},
         {"name": "goal", "jig": "noop", "flags": ["milestone"]},
+        {"name": "found", "jig": "noop", "flags": ["milestone", "discovery"]},
     ],
 }
 
@@ -62,7 +65,7 @@ class Installation(Daemon):
         self.environment = {}
 
     def start(self):
-        """As Daemon.start does, within `limits` ({RLIMIT_X: value}) and with more options."""
+        """As Daemon.start does, within `limits` ({option of prlimit: value}) and with more options."""
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--test-jig"]
         command += ["--barclamps", self.path("barclamps"), "--log-level", "notice"]
         command += ["--store", self.store] if self.store else []
@@ -70,10 +73,11 @@ class Installation(Daemon):
             os.unlink(self.path("listen"))
         checks = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=8:abort_on_error=1"
         environment = {**os.environ, "ASAN_OPTIONS": checks, **self.environment}
+        limited = ["prlimit", *(f"--{name}={value}" for name, value in self.limits.items()), "--"]
         self.log = open(self.path("stderr"), "ab")
         self.process = subprocess.Popen(
-            command + self.options, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            env=environment, preexec_fn=self._limit if self.limits else None,
+            limited + command + self.options, stdin=subprocess.DEVNULL, stdout=self.log,
+            stderr=self.log, env=environment,
         )
         deadline = time.monotonic() + START_S
         while not self.read("listen"):
@@ -82,10 +86,6 @@ class Installation(Daemon):
             time.sleep(0.02)
         self.url = self.read("listen")
         self.password = self.read("admin.password")
-
-    def _limit(self):
-        for limit, value in self.limits.items():
-            resource.setrlimit(limit, (value, value))
 
     @property
     def port(self):
