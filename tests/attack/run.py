@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Attacks on a running halligand, built with sanitizers.
 
-    tests/attack/run.py --build DIR [--size quick|ci|full] [--requests N] [--seed S] [NAME ...]
+    tests/attack/run.py --build DIR [--size quick|ci|full] [--jobs N] [--requests N] [--seed S]
+                        [NAME ...]
 
 Runs every test_* function of every test_*.py here (or those whose names begin with a NAME), each
 with daemons of its own. `--requests` sets the number of mutated requests (in `full` two million); a
@@ -9,9 +10,11 @@ campaign of them alone is
 
     tests/attack/run.py --build build-asan --requests 2000000 test_mutated_requests
 
-Prints PASS or FAIL for each, with its time; the exit status is 0 when all passed.
+N tests run side by side. Prints PASS or FAIL for each, with its time; the exit status is 0 when all
+passed.
 """
 import argparse
+import concurrent.futures
 import importlib
 import os
 import sys
@@ -65,10 +68,10 @@ def run(function, options):
         print(f"PASS {function.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
         return True
     except Exception:
-        print(f"FAIL {function.__name__} ({time.monotonic() - began:.1f} s)")
-        traceback.print_exc(limit=-5, file=sys.stdout)
-        for daemon in attack.daemons:
-            print(daemon.read("stderr")[-2000:], flush=True)
+        said = [f"FAIL {function.__name__} ({time.monotonic() - began:.1f} s)"]
+        said.append(traceback.format_exc(limit=-5))
+        said += [daemon.read("stderr")[-2000:] for daemon in attack.daemons]
+        print("\n".join(said), flush=True)
         return False
     finally:
         attack.close()
@@ -78,13 +81,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build-asan", help="where halligand is")
     parser.add_argument("--size", choices=("quick", "ci", "full"), default="ci")
+    parser.add_argument("--jobs", type=int, default=1, help="tests that run side by side")
     parser.add_argument("--requests", type=int, help="mutated requests, instead of a time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     if options.size == "full" and not options.requests:
         options.requests = 2000000
-    results = [run(function, options) for function in tests(options.names)]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda function: run(function, options), tests(options.names)))
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     return 0 if results and all(results) else 1
 
