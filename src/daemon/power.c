@@ -436,18 +436,18 @@ static void ask_machine(struct power *p, const struct core *core, struct order *
 {
     char occasion[64];
     struct record node;
-    struct probe_order order = {
-        .key = (uint64_t)o->id, .node = o->node, .patience_ms = p->probe_ms};
+    struct probe_order ask = {.key = (uint64_t)o->id, .node = o->node, .patience_ms = p->probe_ms};
     must(core_record(core, TABLE_NODE, o->node_id, &node));
-    must(transport_of(core, o->node_id, &o->arena, &order.transport));
-    if (order.transport.kind == TRANSPORT_LOCAL) {
-        probed(p, order.key, true, STR("it is this machine"));
+    must(transport_of(core, o->node_id, &o->arena, &ask.transport));
+    if (ask.transport.kind == TRANSPORT_LOCAL) {
+        probed(p, ask.key, true, STR("it is this machine"));
         return;
     }
     snprintf(occasion, sizeof occasion, "node-%lld-boot-%lld", (long long)o->node_id,
              (long long)node.node.boot_generation);
-    order.occasion = str_from(occasion);
-    probes_ask(p->probes, &order);
+    ask.occasion = str_from(occasion);
+    ask.may_be_here = node.node.admin || node.node.system;
+    probes_ask(p->probes, &ask);
 }
 
 static void begin(struct power *p, const struct core *core, struct order *o)

@@ -27,6 +27,7 @@ struct probe {
     struct arena arena;
     uint64_t key;
     struct str node, occasion;
+    bool may_be_here;
     struct transport transport;
     uint32_t patience_ms;
     uint64_t until_ms; /* it is asked again; by the loop's clock. 0: it was not asked yet */
@@ -314,6 +315,11 @@ static void on_scanned(void *self, const struct command_result *result)
         fail(one, "what it shows are no ssh host keys");
         return;
     }
+    if (!one->may_be_here && ssh_home_is_own_key(one->owner->home, lines)) {
+        fail(one, "host_key_refused: it shows a host key of this machine, and is neither an admin "
+                  "nor a system node; correct its name or the endpoint of its ssh hammer");
+        return;
+    }
     one->change = ssh_home_pin(one->owner->home, one->node, lines, one->occasion);
     log_with(LOG_NOTICE,
              LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
@@ -386,6 +392,7 @@ void probes_ask(struct probes *p, const struct probe_order *order)
     one->pause_ms = PAUSE_MS;
     one->node = str_copy(&one->arena, order->node);
     one->occasion = str_copy(&one->arena, order->occasion);
+    one->may_be_here = order->may_be_here;
     one->transport = (struct transport){
         .kind = TRANSPORT_SSH, .address = str_copy(&one->arena, t->address), .port = t->port};
     line_add(&p->waiting, one);

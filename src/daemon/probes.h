@@ -43,6 +43,7 @@ struct probe_order {
     uint64_t key;
     struct str node;
     struct str occasion; /* which machine and which boot of it: pins of others do not count */
+    bool may_be_here;    /* an admin or system node: it may have the host keys of this machine */
     struct transport transport; /* ssh */
     uint32_t patience_ms;       /* for how long it is asked again; 0: PROBE_PATIENCE_MS */
 };

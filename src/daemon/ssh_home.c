@@ -12,7 +12,12 @@
 
 #define LIST_SIZE_MAX ((uint32_t)1 << 30)
 
-enum { KEYGEN_MS_MAX = 60 * 1000, HOST_SIZE = 256, NAME_SIZE = HOST_SIZE + 16 };
+enum {
+    PUBLIC_KEY_MAX = 16 << 10,
+    KEYGEN_MS_MAX = 60 * 1000,
+    HOST_SIZE = 256,
+    NAME_SIZE = HOST_SIZE + 16
+};
 
 static const char *in_directory(struct ssh_home *h, const char *directory, const char *name)
 {
@@ -276,6 +281,39 @@ uint64_t ssh_home_pin(struct ssh_home *h, struct str node, struct str lines, str
 bool ssh_home_is_kept(const struct ssh_home *h, uint64_t change)
 {
     return h->kept >= change;
+}
+
+/* "NODE TYPE KEY" without the first word, and "TYPE KEY COMMENT" without the last. */
+static bool lines_have_key(struct str lines, struct str public_key)
+{
+    const uint32_t line_end = str_find(public_key, '\n', 0);
+    const struct str line = str_slice(public_key, 0, line_end);
+    const struct str key = str_slice(line, 0, end_of_key(line));
+    for (uint32_t from = 0; key.len && from < lines.len;) {
+        const uint32_t to = str_find(lines, '\n', from);
+        const struct str words = str_slice(lines, from, to);
+        if (str_eq(str_slice(words, str_find(words, ' ', 0) + 1, words.len), key))
+            return true;
+        from = to + 1;
+    }
+    return false;
+}
+
+bool ssh_home_is_own_key(const struct ssh_home *h, struct str lines)
+{
+    static const char *const names[] = {"ssh_host_ed25519_key.pub", "ssh_host_ecdsa_key.pub",
+                                        "ssh_host_rsa_key.pub"};
+    const struct str folder = str_from(h->host_key_dir ? h->host_key_dir : "/etc/ssh");
+    struct arena arena = {0};
+    bool is_own = false;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names && !is_own; i++) {
+        struct str text;
+        const struct str path = str_join3(&arena, folder, STR("/"), str_from(names[i]));
+        if (file_read(&arena, str_z(&arena, path), PUBLIC_KEY_MAX, &text) == OK)
+            is_own = lines_have_key(lines, text);
+    }
+    arena_fini(&arena);
+    return is_own;
 }
 
 void ssh_home_forget(struct ssh_home *h, struct str node)

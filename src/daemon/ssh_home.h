@@ -28,7 +28,8 @@ struct ssh_home {
     const char *key_path;
     const char *known_hosts_path;
     const char *control_dir;
-    bool has_key; /* without it ssh is not to be had */
+    const char *host_key_dir; /* of the ssh server of this machine; NULL: /etc/ssh */
+    bool has_key;             /* without it ssh is not to be had */
 
     /* Something that was waited for is over. */
     void *self;
@@ -67,5 +68,8 @@ bool ssh_home_is_outdated(struct ssh_home *h, struct str node, struct str occasi
  * for ssh_home_is_kept: are they in the file? */
 uint64_t ssh_home_pin(struct ssh_home *h, struct str node, struct str lines, struct str occasion);
 bool ssh_home_is_kept(const struct ssh_home *h, uint64_t change);
+/* Is one of the lines of ssh_pin() a host key of this machine? A node that shows one is this
+ * machine under another name. */
+bool ssh_home_is_own_key(const struct ssh_home *h, struct str lines);
 /* Whoever answers for the node next is pinned. */
 void ssh_home_forget(struct ssh_home *h, struct str node);

@@ -206,6 +206,23 @@ TEST(what_was_pinned_at_another_boot_or_machine_is_outdated)
     end();
 }
 
+TEST(a_host_key_of_this_machine_is_known)
+{
+    begin_with_key();
+    home.host_key_dir = place;
+    CHECK(!ssh_home_is_own_key(&home, STR("n1 ssh-ed25519 AAAA\n"))); /* no files */
+    CHECK(file_write(path_of("ssh_host_ed25519_key.pub"), STR("ssh-ed25519 AAAA root@here\n"),
+                     0644) == OK);
+    CHECK(file_write(path_of("ssh_host_rsa_key.pub"), STR("ssh-rsa BBBB"), 0644) == OK);
+    CHECK(file_write(path_of("ssh_host_ecdsa_key.pub"), STR(""), 0644) == OK);
+    CHECK(ssh_home_is_own_key(&home, STR("n1 ssh-ed25519 AAAA\n")));
+    CHECK(ssh_home_is_own_key(&home, STR("n1 ecdsa-sha2-nistp256 CCCC\nn1 ssh-rsa BBBB\n")));
+    CHECK(!ssh_home_is_own_key(&home, STR("n1 ssh-ed25519 AAAAA\nn1 ssh-rsa AAAA\n")));
+    CHECK(!ssh_home_is_own_key(&home, STR("")));
+    close_home();
+    end();
+}
+
 TEST(what_is_pinned_during_a_writing_goes_with_the_next)
 {
     begin_with_key();
