@@ -70,6 +70,24 @@ static bool open_cert(struct str text, gnutls_x509_crt_t *out_cert)
     return false;
 }
 
+bool certificate_end(struct str certs, int64_t *out_end_s)
+{
+    gnutls_x509_crt_t *all;
+    unsigned count = 0;
+    const gnutls_datum_t pem = datum(certs);
+    if (!certs.len ||
+        !done(gnutls_x509_crt_list_import2(&all, &count, &pem, GNUTLS_X509_FMT_PEM, 0)))
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        const int64_t end_s = gnutls_x509_crt_get_expiration_time(all[i]);
+        if (i == 0 || end_s < *out_end_s)
+            *out_end_s = end_s;
+        gnutls_x509_crt_deinit(all[i]);
+    }
+    gnutls_free(all);
+    return count > 0;
+}
+
 bool certificate_is_key(struct str text)
 {
     gnutls_x509_privkey_t key;

@@ -48,6 +48,9 @@ bool certificate_new_server(struct arena *a, const struct certificate *authority
                             const struct certificate_names *names, int64_t now_s,
                             struct certificate *out_server);
 
+/* When the first of the certificates in the text ends, in seconds since 1970. False: there is none.
+ */
+bool certificate_end(struct str certs, int64_t *out_end_s);
 /* Is it a key at all? */
 bool certificate_is_key(struct str key);
 /* May it sign? Only the certificate is asked about if there is no key. */

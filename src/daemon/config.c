@@ -365,6 +365,7 @@ static void read_tls(struct reading *r, bool is_restore)
     if (c->tls_key && !is_restore && !file_exists(c->tls_key))
         complain_about(r, CONFIG_TLS_KEY, "must be a file that is there");
     read_flag(r, CONFIG_TLS_AUTO, &c->tls_auto);
+    read_flag(r, CONFIG_CORE_DUMPS, &c->core_dumps);
 }
 
 bool config_read(const struct config_flags *flags, struct config *out_config)

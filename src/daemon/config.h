@@ -35,6 +35,7 @@
     X(TLS_CERT, "tls-cert", "FILE")                                                                \
     X(TLS_KEY, "tls-key", "FILE")                                                                  \
     X(TLS_AUTO, "tls-auto", NULL)                                                                  \
+    X(CORE_DUMPS, "core-dumps", NULL)                                                              \
     X(LOG_FORMAT, "log-format", "text|json")                                                       \
     X(LOG_LEVEL, "log-level", "LEVEL")
 
@@ -73,6 +74,7 @@ struct config {
     const char *tls_cert;      /* both or none (NULL) */
     const char *tls_key;
     bool tls_auto;       /* without them: serve HTTPS with certificates of our own */
+    bool core_dumps;     /* a crash may leave a core file, with every secret in memory in it */
     const char *version; /* of this program; not for anybody to set */
     enum log_format log_format;
     enum log_level log_level;

@@ -144,3 +144,17 @@ void data_dir_leave(struct hold *hold)
     file_unlock(&hold->database);
     file_unlock(&hold->directory);
 }
+
+enum ending data_dir_print_url(struct config *c)
+{
+    enum { URL_MAX = 1024 };
+    struct str url = STR("");
+    const bool is_held = file_is_locked(config_path(c, "lock"));
+    if (is_held && file_read(&c->arena, config_path(c, "listen"), URL_MAX, &url) == OK && url.len) {
+        printf("%.*s", STR_FMT_ARGS(url));
+        return ENDING_FINE;
+    }
+    log_say(LOG_ERROR, "%s \"%s\"; start halligand, or wait until it listens",
+            is_held ? "the daemon does not listen yet in" : "no daemon runs in", c->data);
+    return ENDING_TROUBLE;
+}

@@ -34,6 +34,9 @@ void data_dir_leave(struct hold *hold);
 /* Of a restore that has not ended. */
 #define DATA_DIR_RESTORING "restoring"
 
+/* The URL in the file `listen`, on standard output, if a daemon holds the directory: the file of
+ * one that crashed names a port that may be another program's by now. */
+enum ending data_dir_print_url(struct config *c);
 /* Before the store is opened, which would make a new one: where there was a first user there must
  * be a database, and no restore that did not end. */
 enum ending data_dir_check_database(struct config *c);

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -28,7 +29,8 @@ enum verb {
     VERB_RESTORE,
     VERB_EXPORT,
     VERB_IMPORT,
-    VERB_SET_CLOCK
+    VERB_SET_CLOCK,
+    VERB_URL
 };
 
 static const struct {
@@ -42,6 +44,7 @@ static const struct {
     [VERB_EXPORT] = {"export", true},
     [VERB_IMPORT] = {"import", true},
     [VERB_SET_CLOCK] = {"set-clock", false},
+    [VERB_URL] = {"url", false},
 };
 
 static const struct {
@@ -185,6 +188,7 @@ static void print_help(void)
          "       halligand export FILE [OPTIONS]     copy the store into a new SQLite file\n"
          "       halligand import FILE [OPTIONS]     fill an empty store from an export\n"
          "       halligand set-clock [OPTIONS]       lower the stamp to the wall clock\n"
+         "       halligand url [OPTIONS]             where the running daemon listens\n"
          "\n"
          "  --config FILE           read options from FILE (" CONFIG_FILE_DEFAULT ")\n"
          "  --data DIR              where everything is kept (" CONFIG_DATA_DEFAULT ")\n"
@@ -205,6 +209,7 @@ static void print_help(void)
          "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
          "  --tls-key FILE          ... and this key\n"
          "  --tls-auto              serve HTTPS with certificates of our own, made in DIR/tls\n"
+         "  --core-dumps            leave the limit of core files; one holds every secret\n"
          "  --log-format FORMAT     text or json\n"
          "  --log-level LEVEL       error, warning, notice, info or debug\n"
          "  --with-keys             backup: also private keys and the first password\n"
@@ -240,6 +245,7 @@ static enum ending run(struct arguments *a, struct config *config)
                                             : upkeep_restore(config, a->file, true);
     case VERB_IMPORT: return upkeep_restore(config, a->file, false);
     case VERB_SET_CLOCK: return set_clock(config);
+    case VERB_URL: return data_dir_print_url(config);
     }
     impossible("a verb of no kind");
 }
@@ -253,6 +259,16 @@ static void choose_config(struct arguments *a, char *path, size_t size)
         return;
     if (snprintf(path, size, "%s/%s", a->file, BACKUP_CONFIG) < (int)size && file_exists(path))
         a->flags.file = path;
+}
+
+/* Passwords, tokens and keys are in memory, and a core file would keep them. The hard limit stays:
+ * a role may raise its own. */
+static void forbid_core_dumps(void)
+{
+    struct rlimit core;
+    must(getrlimit(RLIMIT_CORE, &core) == 0);
+    core.rlim_cur = 0;
+    must(setrlimit(RLIMIT_CORE, &core) == 0);
 }
 
 static enum ending configure_and_run(struct arguments *a)
@@ -270,6 +286,8 @@ static enum ending configure_and_run(struct arguments *a)
         ending = ENDING_FINE;
     } else if (right) {
         log_setup(config.log_level, config.log_format);
+        if (!config.core_dumps)
+            forbid_core_dumps();
         ending = run(a, &config);
     }
     config_fini(&config);

@@ -174,6 +174,10 @@ void metrics_write(const struct metrics *m, struct metrics_state state, struct b
                "How far the wall clock is behind the stamp of earlier changes; 0: not at all.");
     meter_put_us(out, "halligan_clock_behind_seconds", NULL, 0,
                  (uint64_t)state.clock_behind_ms * 1000);
+    if (state.certificate_end_s > 0)
+        meter_put_one(out, "halligan_certificate_end_timestamp_seconds", "gauge",
+                      "When the certificate that is served ends, since 1970.",
+                      (uint64_t)state.certificate_end_s);
     meter_put_one(out, "halligan_store_rows_total", "counter", "Rows written since the start.",
                   m->rows);
     meter_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",

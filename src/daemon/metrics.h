@@ -43,7 +43,8 @@ struct metrics_state {
     const char *version;
     bool store_is_up, leads;
     int64_t turn;
-    int64_t clock_behind_ms; /* of the wall clock, against the stamp; 0: it is not behind */
+    int64_t certificate_end_s; /* since 1970; 0: there is none */
+    int64_t clock_behind_ms;   /* of the wall clock, against the stamp; 0: it is not behind */
     struct http_stats http;
 };
 

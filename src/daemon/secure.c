@@ -11,6 +11,8 @@ enum { WHY_SIZE = 512, HOSTS_MAX = 1 << 20 };
 
 #define LOOK_MS ((uint64_t)24 * 3600 * 1000)
 
+enum { CERTS_MAX = 1 << 20, DAY_S = 24 * 3600, WARN_DAYS = 30 };
+
 static bool is_own(const struct config *c)
 {
     return c->tls_auto && !c->tls_cert;
@@ -35,6 +37,34 @@ bool daemon_choose_certificate(struct daemon *d)
     return true;
 }
 
+static void warn_of_end(struct daemon *d, int64_t end_s)
+{
+    const int64_t left_s = end_s - sys_now_ms() / 1000, mono_ms = sys_mono_ms();
+    const bool was_said =
+        d->tls_warned_s == end_s && mono_ms - d->tls_warned_ms < (int64_t)LOOK_MS - 60000;
+    if (left_s >= (int64_t)WARN_DAYS * DAY_S || was_said)
+        return;
+    d->tls_warned_s = end_s;
+    d->tls_warned_ms = mono_ms;
+    log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("cert", d->tls_cert), LOG_I64("days", left_s / DAY_S)),
+             left_s > 0 ? "the certificate ends soon; replace it, then send SIGHUP"
+                        : "the certificate has ended, and clients refuse it; replace it, then send "
+                          "SIGHUP");
+}
+
+/* What is served now, which a file that does not read has not replaced. */
+static void look_at_end(struct daemon *d)
+{
+    struct arena arena = {0};
+    struct str certs;
+    int64_t end_s;
+    if (file_read(&arena, d->tls_cert, CERTS_MAX, &certs) == OK && certificate_end(certs, &end_s)) {
+        d->wires.certificate_end_s = end_s;
+        warn_of_end(d, end_s);
+    }
+    arena_fini(&arena);
+}
+
 void daemon_reload_certificate(struct daemon *d)
 {
     char why[WHY_SIZE] = "";
@@ -46,19 +76,26 @@ void daemon_reload_certificate(struct daemon *d)
     const bool is_kept = !is_own(d->config) || keep_own(d->config, &arena, &home);
     if (is_kept && !http_reload_tls(d->http, why, sizeof why))
         log_say(LOG_ERROR, "%s; the certificate stays as it was", why);
+    else
+        look_at_end(d);
     arena_fini(&arena);
 }
 
+/* Those of others are theirs to renew, and to tell us of. */
 static void look(uv_timer_t *timer)
 {
-    daemon_reload_certificate(timer->data);
+    struct daemon *d = timer->data;
+    if (is_own(d->config))
+        daemon_reload_certificate(d);
+    else
+        look_at_end(d);
 }
 
-/* Those of others are theirs to renew, and to tell us of. */
 void daemon_watch_certificate(struct daemon *d)
 {
-    if (!is_own(d->config))
+    if (!d->tls_cert)
         return;
+    look_at_end(d);
     must(uv_timer_init(&d->loop.uv, &d->tls_watch) == 0);
     d->tls_watch.data = d;
     uv_unref((uv_handle_t *)&d->tls_watch);

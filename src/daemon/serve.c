@@ -378,11 +378,17 @@ enum ending serve(struct config *config, const struct config_flags *flags)
     const enum ending held = data_dir_take(config, &d.hold);
     if (held != ENDING_FINE)
         return held;
+    /* Of a daemon that crashed: from here on the lock says that there is one, and the file would
+     * be believed. */
+    if (file_remove(config_path(config, "listen")) != OK) {
+        log_say(LOG_ERROR, "\"%s/listen\" cannot be removed: %s", config->data, strerror(errno));
+        data_dir_leave(&d.hold);
+        return ENDING_TROUBLE;
+    }
     if (data_dir_check_database(config) != ENDING_FINE) {
         data_dir_leave(&d.hold);
         return ENDING_TROUBLE;
     }
-    ignore(file_remove(config_path(config, "listen")), "a new one is written over it");
     const enum ending ending = come_up(&d);
     if (ending == ENDING_FINE && d.reload_waits && !d.is_stopping)
         daemon_reload(&d);

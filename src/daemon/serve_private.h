@@ -26,7 +26,9 @@ struct daemon {
     struct http_server *http;
     const char *tls_cert; /* of the config, or of our own; NULL: no TLS */
     const char *tls_key;
-    uv_timer_t tls_watch; /* certificates end while we run */
+    uv_timer_t tls_watch;  /* certificates end while we run */
+    int64_t tls_warned_s;  /* the end of the one that was warned of; 0: none was */
+    int64_t tls_warned_ms; /* monotonic time of that warning */
     uv_signal_t on_term, on_int, on_hup;
     uv_timer_t watchdog;
     uv_timer_t beat;  /* for those who watch */
@@ -47,7 +49,8 @@ struct daemon {
 
 /* Which certificate to serve with. False: none can be had, and that is logged. */
 bool daemon_choose_certificate(struct daemon *d);
-/* Certificates of our own are renewed in time. Once we listen. */
+/* Certificates of our own are renewed in time; of one that ends soon, whoever made it, there is a
+ * warning a day. Once we listen. */
 void daemon_watch_certificate(struct daemon *d);
 /* Renew it if it is ours, and read it again. */
 void daemon_reload_certificate(struct daemon *d);

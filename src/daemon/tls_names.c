@@ -2,6 +2,7 @@
 #include "daemon/tls_home.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "sys/log.h"
 
 /* Twice would do no harm, but looks careless. Too many are left out. */
 static void add(struct arena *a, struct certificate_names *names, struct str name)
@@ -97,8 +100,13 @@ static void add_interface(struct arena *a, struct certificate_names *names,
 static void add_interfaces(struct arena *a, struct certificate_names *names)
 {
     struct ifaddrs *all;
-    if (getifaddrs(&all) != 0)
-        return; /* there are other names */
+    if (getifaddrs(&all) != 0) {
+        log_say(LOG_WARNING,
+                "the addresses of this machine cannot be listed: %s; the certificate is for its "
+                "names alone. Under systemd, RestrictAddressFamilies= needs AF_NETLINK",
+                strerror(errno));
+        return;
+    }
     for (const struct ifaddrs *at = all; at; at = at->ifa_next)
         add_interface(a, names, at);
     freeifaddrs(all);

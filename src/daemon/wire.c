@@ -495,8 +495,7 @@ static bool api_is_ready(void *self, const char **out_why)
 
 static void api_conditions(void *self, struct buf *out)
 {
-    const struct wires *w = self;
-    clock_describe(out, sys_now_ms(), turn_now_ms(w->loop->turn));
+    clock_describe(out, sys_now_ms(), api_stamp(self));
 }
 
 static const char *api_trouble(void *self)
@@ -569,6 +568,7 @@ static void api_metrics(void *self, struct buf *out)
                                          .store_is_up = !l->is_down && !l->is_stalled,
                                          .leads = l->status != TURN_STOPPED,
                                          .turn = turn_durable(l->turn),
+                                         .certificate_end_s = w->certificate_end_s,
                                          .clock_behind_ms = behind_ms > 0 ? behind_ms : 0,
                                          .http = http_stats(w->http)},
                   out);

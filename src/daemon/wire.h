@@ -31,6 +31,7 @@ struct wires {
 
     struct history *history; /* NULL: not open */
     struct metrics metrics;
+    int64_t certificate_end_s; /* of the certificate that is served; 0: none is */
     const char *version;
     const struct http_server *http; /* NULL: not open */
     struct codes codes;

@@ -240,3 +240,13 @@ void file_unlock(struct file_lock *lock)
     ignore(close(lock->fd), "closing lets go whatever it answers");
     lock->fd = -1;
 }
+
+bool file_is_locked(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const bool is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ignore(close(fd), "it was only asked about");
+    return is_locked;
+}

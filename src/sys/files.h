@@ -43,3 +43,5 @@ struct file_lock {
  * is not followed. */
 NODISCARD err file_lock(const char *path, struct str who, struct file_lock *out_lock);
 void file_unlock(struct file_lock *lock); /* the file stays, empty */
+/* Does a process hold it? Nothing is changed. */
+bool file_is_locked(const char *path);

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -241,3 +242,45 @@ def test_a_long_answer_is_sent_before_the_end(daemon):
             answer = first + read_all(link)
         assert len(json.loads(body_of(answer))) == 201
         assert own.process.wait(timeout=STOP_S) == 0
+
+
+# ---- what a crash leaves ----
+
+
+def test_the_listen_file_of_one_that_crashed_is_not_believed(daemon):
+    with Own(daemon) as own:
+        assert own.run("url").returncode == FAILED  # there never was one
+        own.start()
+        said = own.run("url")
+        assert said.returncode == 0 and said.stdout == own.read("listen"), said
+        own.process.kill()
+        own.process.wait()
+        assert own.read("listen")  # nobody was there to remove it
+        said = own.run("url")
+        assert said.returncode == FAILED and said.stdout == "", said
+        # The next one removes it before anything else, also when it does not come up.
+        os.rename(own.path("halligan.db"), own.path("away"))
+        assert own.run().returncode == FAILED
+        assert not os.path.exists(own.path("listen"))
+
+
+def core_limit(own):
+    with open(f"/proc/{own.process.pid}/limits") as file:
+        return re.search(r"^Max core file size +(\S+) +(\S+)", file.read(), re.M).groups()
+
+
+def test_a_crash_leaves_no_core_file_unless_that_is_wanted(daemon):
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    wanted = min(1 << 20, hard) if hard != resource.RLIM_INFINITY else 1 << 20
+
+    def allow():
+        resource.setrlimit(resource.RLIMIT_CORE, (wanted, hard))
+
+    for words, limit in (((), "0"), (("--core-dumps",), str(wanted))):
+        with Own(daemon) as own:
+            # A sanitizer has a limit of its own.
+            checks = os.environ.get("ASAN_OPTIONS", "") + ":disable_coredump=0"
+            own.launch(*words, preexec_fn=allow, env={**os.environ, "ASAN_OPTIONS": checks})
+            eventually(lambda: own.read("listen") or own.process.poll() is not None, "it listens")
+            assert core_limit(own)[0] == limit, core_limit(own)
+            assert own.stop() == 0

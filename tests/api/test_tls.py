@@ -1,13 +1,18 @@
 """HTTPS with certificates of our own: made, believed, renewed and reloaded."""
+import json
 import os
+import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import time
 import urllib.parse
 
 from daemon import Own, eventually
+
+HOUR_S, DAY_S = 3600, 24 * 3600
 
 
 def curl(own, ca, path="/healthz", host="localhost"):
@@ -25,11 +30,11 @@ def certificate(own):
     return ssl.get_server_certificate(("127.0.0.1", port))
 
 
-def authority(folder, name):
+def authority(folder, name, days=2):
     """Somebody else's: a certificate and its key."""
     key, cert = os.path.join(folder, name + ".key"), os.path.join(folder, name + ".pem")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt"]
-    command += ["ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["ec_paramgen_curve:prime256v1", "-nodes", "-days", str(days), "-subj", "/CN=localhost"]
     command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     subprocess.run(command + ["-keyout", key, "-out", cert], check=True, capture_output=True)
     return cert, key
@@ -116,3 +121,69 @@ def test_a_reload_mends_certificates_of_our_own(daemon):
         eventually(lambda: certificate(own) != shown, "the new certificate is shown")
         assert curl(own, own.path("tls/ca.pem")) == "200"
         assert own.stop() == 0
+
+
+# ---- its end ----
+
+
+def end_of(own):
+    """When the certificate ends, as the metrics have it."""
+    command = ["curl", "-sSk", "-u", "admin:" + own.read("admin.password").strip(),
+               own.read("listen").strip() + "/metrics"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"^halligan_certificate_end_timestamp_seconds (\d+)$", text, re.M)
+    return int(found[1]) if found else None
+
+
+def warned(own):
+    lines = [json.loads(line) for line in own.read("stderr").splitlines()]
+    return [line["days"] for line in lines if line["level"] == "warning" and "days" in line]
+
+
+def test_a_certificate_that_ends_within_thirty_days_is_told_once_a_day(daemon):
+    with Own(daemon) as own:
+        cert, key = authority(own.data, "short", 29)
+        long_cert, long_key = authority(own.data, "long", 31)
+        words = ("--log-format", "json", "--tls-cert", cert, "--tls-key", key)
+        own.start(*words)
+        assert abs(end_of(own) - time.time() - 29 * DAY_S) < HOUR_S
+        eventually(lambda: warned(own), "it is told")
+        for times in (1, 2):
+            own.process.send_signal(signal.SIGHUP)
+            own.says('"msg":"reloaded"', times)
+        assert warned(own) in ([28], [29]), warned(own)  # the same one is not told twice a day
+        shutil.copy(long_key, key)
+        shutil.copy(long_cert, cert)
+        own.process.send_signal(signal.SIGHUP)
+        own.says('"msg":"reloaded"', 3)
+        assert abs(end_of(own) - time.time() - 31 * DAY_S) < HOUR_S
+        assert warned(own) in ([28], [29]), warned(own)
+        assert own.stop() == 0
+
+
+def test_addresses_that_cannot_be_listed_are_missed_with_a_warning(daemon):
+    with Own(daemon) as own:
+        shim = os.path.join(os.path.dirname(own.program), "tests", "clock", "no_netlink_shim.so")
+        checks = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        own.write("conf", "tls-auto = true\nlog-format = json\n")
+        command = [own.program, "--config", own.path("conf"), "--data", own.data]
+        with open(own.path("stderr"), "ab") as log:
+            own.process = subprocess.Popen(
+                command + ["--listen", "0.0.0.0:0"], stdout=log, stderr=log,
+                env={**os.environ, "LD_PRELOAD": shim, "ASAN_OPTIONS": checks})
+        eventually(lambda: own.read("listen") or own.process.poll() is not None, "it listens")
+        assert curl(own, own.path("tls/ca.pem")) == "200"
+        lines = [json.loads(line) for line in own.read("stderr").splitlines()]
+        told = [l for l in lines if l["level"] == "warning" and "AF_NETLINK" in l["msg"]]
+        assert len(told) == 1, lines
+        assert own.stop() == 0
+
+
+def test_the_unit_allows_addresses_to_be_listed_and_no_core_files():
+    unit = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "systemd",
+                        "halligand.service")
+    with open(unit) as file:
+        lines = file.read().splitlines()
+    families = [line for line in lines if line.startswith("RestrictAddressFamilies=")]
+    assert len(families) == 1 and "AF_NETLINK" in families[0].split(), families
+    assert "LimitCORE=0" in lines
