@@ -17,7 +17,7 @@
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
 
-enum { BUCKETS = 1024, TRIES_MAX = 5 };
+enum { BUCKETS = 1024, TRIES_MAX = 5, DOC_MAX = CALL_MEMORY_MAX / 2 };
 
 struct api {
     struct api_engine engine;
@@ -160,6 +160,12 @@ enum served call_submit(struct call *call, struct command *command,
     struct api *api = call->api;
     if (!authority_allows(call, command))
         return SERVED_REPLY;
+    /* Once it is done its answer cannot be refused any more. */
+    if (!http_may_hold(call->request, call->arena->held)) {
+        reply_full(call);
+        return SERVED_REPLY;
+    }
+    http_hold(call->request, call->arena->held);
     wait_numbered(call, WAITS_OUTCOME);
     call->finish = finish;
     command->request = call->number;
@@ -232,9 +238,21 @@ static enum served serve_once(struct call *call)
     return SERVED_LATER;
 }
 
+/* What is held until the answer is out is counted, and refused where it is too much: alone, or
+ * together with what all others hold. */
+static void bound_reply(struct call *call)
+{
+    if (call_is_over(call))
+        reply_too_large(call);
+    else if (!http_may_hold(call->request, call->arena->held))
+        reply_full(call);
+    http_hold(call->request, call->arena->held);
+}
+
 /* What was seen may leave once it is durable. */
 void call_let_out(struct call *call)
 {
+    bound_reply(call);
     if (call_is_durable(call) || call->route->is_immediate) {
         call_answer(call);
     } else if (call_is_stalled(call)) {
@@ -476,8 +494,12 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
     }
     call->core = api->engine.core(api->engine.self);
     call->seen = turn; /* durable, or we would not have been told */
-    call->doc = str_copy(call->arena, outcome->doc);
-    if (outcome->verdict == VERDICT_DONE)
+    /* A read may be refused because of its length; what was done has to be answered. */
+    const bool is_long = call->request->method == HTTP_GET && outcome->doc.len > DOC_MAX;
+    call->doc = is_long ? STR("") : str_copy(call->arena, outcome->doc);
+    if (is_long)
+        reply_too_large(call);
+    else if (outcome->verdict == VERDICT_DONE)
         call->finish(call, outcome->id);
     else
         refusals_reply(&api->refusals, call, outcome->problems);

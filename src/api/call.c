@@ -41,3 +41,8 @@ struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
         buf_put_str(&b, pieces[i]);
     return buf_str(&b);
 }
+
+bool call_is_over(const struct call *call)
+{
+    return call->arena->held > CALL_MEMORY_MAX;
+}

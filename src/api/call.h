@@ -142,6 +142,12 @@ void call_admit(struct call *call);
 /* What it waited for is here: serve it once more, with a new look at the core. It may be gone
  * afterwards. */
 void call_begin_again(struct call *call);
+/* What one request may take for its answer. What grows with the fleet is streamed (flow.h); what
+ * would take more all the same is refused, 409 `limit_reached`. A handler that builds something of
+ * which neither is sure asks the second while it builds, and stops. */
+#define CALL_MEMORY_MAX ((size_t)64 << 20)
+bool call_is_over(const struct call *call);
+
 /* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
  * durable. */
 void call_answer(struct call *call);

@@ -13,6 +13,7 @@
 
 /* Many may watch, and each holds what was found for it until its client takes it. */
 enum { WATCH_MAX = 50 };
+enum { PAGE_BYTES_MAX = 4 << 20 }; /* a page ends early behind that */
 enum { ASK_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, LOOK_MAX = 100000 };
 
 static const char type[] = "event";
@@ -121,6 +122,8 @@ static enum served looked(struct call *call, const struct record *records, uint3
 {
     struct search *s = call->own;
     for (uint32_t i = 0; i < count && s->found < s->limit; i++) {
+        if (s->rows.len >= PAGE_BYTES_MAX)
+            return reply_search(call, s, true);
         const struct event_record *e = &records[i].event;
         s->at.turn = e->turn;
         s->at.n = e->n;

@@ -4,8 +4,9 @@
 
 #include "api/reply.h"
 
-/* What one flow may hold back before it is asked for more. */
-enum { HELD_MAX = 1 << 20 };
+/* What one flow may hold back before it is asked for more, and what may wait in its stream before
+ * it waits for its client. */
+enum { HELD_MAX = 1 << 20, WAITING_MAX = 256 << 10 };
 
 struct flow_piece {
     struct arena arena; /* the text lies here */
@@ -206,7 +207,8 @@ static bool let_out(struct flow *flow)
         struct flow_piece *piece = flow->first;
         if (!flow->stream && !open_stream(flow))
             return false;
-        if (put_some(flow, piece) == ERR_LIMIT) {
+        if (http_stream_waiting(flow->stream) >= WAITING_MAX ||
+            put_some(flow, piece) == ERR_LIMIT) {
             flow->is_blocked = true;
             count_ready(flow, false);
             http_stream_await(flow->stream);
@@ -234,6 +236,39 @@ static void answer_instead(struct flow *flow)
     call_let_out(call);
 }
 
+static void refuse_unbegun(struct flow *flow, err why)
+{
+    struct call *call = flow->call;
+    leave(flow);
+    reply_failure(call, why);
+    call_answer(call);
+}
+
+/* What the flow keeps is counted with the answers of all others. Where it is too much the flow is
+ * refused, or cut if it has begun. False: the flow is gone. */
+static bool is_bounded(struct flow *flow)
+{
+    struct call *call = flow->call;
+    const size_t bytes = call->arena->held + flow->held;
+    const bool is_over = call_is_over(call);
+    const bool fits = flow->stream || http_may_hold(call->request, bytes);
+    if (!is_over && fits) {
+        http_hold(call->request, bytes);
+        return true;
+    }
+    if (flow->stream) {
+        finish(flow, false);
+        return false;
+    }
+    leave(flow);
+    if (is_over)
+        reply_too_large(call);
+    else
+        reply_full(call);
+    call_answer(call);
+    return false;
+}
+
 static void ask(struct flow *flow)
 {
     struct call *call = flow->call;
@@ -257,7 +292,8 @@ static void ask(struct flow *flow)
     flow->is_over = step == FLOW_END;
     if (step != FLOW_MORE)
         count_ready(flow, false);
-    let_out(flow);
+    if (is_bounded(flow))
+        ignore(let_out(flow), "it is looked at no more here");
 }
 
 static const struct core *core_of(const struct flow *flow)
@@ -267,18 +303,13 @@ static const struct core *core_of(const struct flow *flow)
 }
 
 /* What is held back is let out by the store, which wakes everybody; so does a core that is there
- * again. */
+ * again. While the store does not go on, all flows together hold no more than answers may. */
 static bool can_be_asked(const struct flow *flow)
 {
-    return flow->is_ready && flow->held < HELD_MAX && core_of(flow);
-}
-
-static void refuse_unbegun(struct flow *flow, err why)
-{
-    struct call *call = flow->call;
-    leave(flow);
-    reply_failure(call, why);
-    call_answer(call);
+    const struct call *call = flow->call;
+    return flow->is_ready && core_of(flow) && flow->held < HELD_MAX &&
+           (!flow->held ||
+            http_may_hold(call->request, call->arena->held + flow->held + HTTP_STREAM_LOW));
 }
 
 /* The head has not left, and with a stalled store its first piece would not leave either. */
@@ -331,12 +362,23 @@ static void look_again(struct flow *flow)
     flow_wake(flow);
 }
 
+static void serve_anew(struct flow *flow)
+{
+    struct call *call = flow->call;
+    leave(flow);
+    call_begin_again(call);
+}
+
 /* When there is no core to look again in, those who have heard nothing need not wait for one. */
 void flows_reloaded(struct flows *flows)
 {
     for (struct flow *flow = flows->first, *next; flow; flow = next) {
         next = flow->next;
-        if (!is_held_by_stall(flow) && (flow->stream || core_of(flow)))
+        if (flow->is_of_one_core && flow->stream)
+            finish(flow, false);
+        else if (flow->is_of_one_core && core_of(flow) && !is_held_by_stall(flow))
+            serve_anew(flow);
+        else if (!is_held_by_stall(flow) && (flow->stream || core_of(flow)))
             look_again(flow);
         else
             refuse_unbegun(flow, ERR_UNAVAILABLE);

@@ -26,8 +26,10 @@ struct flow {
     void (*fini)(struct flow *flow); /* may be NULL: free what the arena does not hold */
     void *self;                      /* the step's own                                 */
     uint64_t place;                  /* where the step goes on */
-    bool is_endless;  /* it is cut when the daemon stops, and never says that it is whole */
-    bool is_timeless; /* what it says does not come from the core                         */
+    bool is_endless;     /* it is cut when the daemon stops, and never says that it is whole */
+    bool is_timeless;    /* what it says does not come from the core                         */
+    bool is_of_one_core; /* what it keeps was read from a core that must not be dropped: then it is
+                          * cut, or its call is served anew if nothing was said               */
 
     /* Of flow.c. */
     bool is_ready, is_blocked, is_over;

@@ -4,6 +4,7 @@
 #include "api/refusals.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/rows.h"
 
 /* ---- graph ---- */
 
@@ -22,10 +23,12 @@ static void put_adjacencies(struct call *call, int64_t id, struct buf *b)
     buf_put_c(b, ']');
 }
 
-static void put_vertex(struct call *call, int64_t id, struct buf *b)
+static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, struct buf *b)
 {
+    (void)rows;
     struct record record;
-    must(core_record(call->core, TABLE_NODEROLE, id, &record));
+    if (!core_record(call->core, TABLE_NODEROLE, id, &record))
+        return false;
     struct members m = members_open(b, call->wanted);
     member_number(&m, "id", id);
     member_text(&m, "name",
@@ -35,21 +38,18 @@ static void put_vertex(struct call *call, int64_t id, struct buf *b)
     if (member_key(&m, "adjacencies"))
         put_adjacencies(call, id, b);
     members_close(&m);
+    return true;
 }
 
 enum served reply_graph(struct call *call, int64_t deployment_id)
 {
     uint32_t count;
     const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
-    struct buf b = buf_in(call->arena);
-    buf_put_c(&b, '[');
-    for (uint32_t i = 0; i < count; i++) {
-        buf_put_z(&b, i ? ",\n" : "");
-        put_vertex(call, ids[i], &b);
-    }
-    buf_put_c(&b, ']');
-    reply_json(call, "graph", "list", buf_str(&b));
-    return SERVED_REPLY;
+    reply_json(call, "graph", "list", STR(""));
+    return reply_rows(
+        call,
+        &(struct rows){
+            .head = STR("["), .tail = STR("]"), .ids = ids, .count = count, .put = put_vertex});
 }
 
 enum served serve_graph(struct call *call)

@@ -1,158 +1,109 @@
 #include "api/inventory.h"
 
+#include "api/flow.h"
 #include "api/members.h"
 #include "api/route.h"
-#include "core/sort.h"
 
 /* A dynamic inventory: groups of hosts, and under _meta what is known about each, so that nobody
  * has to ask host by host. Groups are deployments (which hold each other), roles, states and our
- * own groups. Things that belong together are found by sorting pairs, not by searching. */
+ * own groups.
+ *
+ * It grows with the fleet, so it is a flow: first the hosts are collected, a few bytes for each,
+ * then one group after the other is written by looking through them. Names are read when they are
+ * written; a host that is gone by then is left out. What was collected from a core that was dropped
+ * may never have been, so a flow that has begun is cut then. */
+
+enum {
+    WRITE_BYTES = 64 << 10, /* of one step */
+    WORK_MAX = 20000,       /* of one step, in hosts that are looked at in passing */
+    WORK_RECORD = 10,       /* reading an object */
+    WORK_HOSTVARS = 100,    /* all that is known about a host */
+};
 
 struct host {
     int64_t id, deployment_id;
-    struct str name;
     bool alive, available;
     enum noderole_state state;
 };
 
-struct pair {
-    int64_t key;
-    int64_t value;
-};
-
-struct pairs {
-    struct pair *at;
-    uint32_t count, cap;
+enum part {
+    PART_COLLECT,
+    PART_HEAD,
+    PART_DEPLOYMENTS,
+    PART_ROLES,
+    PART_STATES,
+    PART_GROUPS,
+    PART_META,
+    PART_END,
 };
 
 struct inventory {
-    const struct core *core;
-    struct arena *arena;
+    struct flow flow;
+    struct call *call;
+    int64_t root;       /* of what is shown; 0: everything           */
+    int64_t only;       /* whose hostvars are shown; 0: all; -1: none */
     struct host *hosts; /* by id */
-    uint32_t host_count;
-    struct pairs homes;  /* deployment -> host, by its place */
-    struct pairs roles;  /* role -> host                     */
-    struct pairs states; /* state -> host                    */
-    struct pairs offers; /* deployment -> role               */
-    struct pairs below;  /* deployment -> deployment         */
-    int64_t root;        /* of what is shown; 0: everything  */
-    struct buf b;
+    uint32_t host_count, host_max;
+    struct arena scratch; /* of one step, but for `members` */
+    struct arena group;   /* `members`, while the group is written */
+    uint32_t work;        /* done in this step */
+
+    enum part part;
+    int64_t key;   /* of the group: an object's id, or a state; 0: none is begun */
+    uint32_t at;   /* the host, or member, that is next         */
+    bool is_open;  /* the group's head is written               */
+    bool has_host; /* and one of its hosts                      */
+    const int64_t *members;
+    uint32_t member_count;
 };
 
-/* ---- pairs ---- */
-
-static void pairs_add(struct arena *a, struct pairs *p, int64_t key, int64_t value)
-{
-    if (p->count == p->cap) {
-        const uint32_t cap = p->cap ? p->cap * 2 : 64;
-        struct pair *larger = arena_array(a, struct pair, cap);
-        for (uint32_t i = 0; i < p->count; i++)
-            larger[i] = p->at[i];
-        p->at = larger;
-        p->cap = cap;
-    }
-    p->at[p->count++] = (struct pair){key, value};
-}
-
-static int cmp_pairs(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return (x->value > y->value) - (x->value < y->value);
-}
-
-static void pairs_sort(struct arena *a, struct pairs *p)
-{
-    sort_items(p->at, p->count, sizeof *p->at, cmp_pairs, a);
-}
-
-/* Those with that key. */
-static struct pairs pairs_of(const struct pairs *p, int64_t key)
-{
-    uint32_t low = 0, high = p->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (p->at[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t end = low;
-    while (end < p->count && p->at[end].key == key)
-        end++;
-    return (struct pairs){.at = p->at + low, .count = end - low};
-}
-
 /* ---- what is shown ---- */
+
+static const struct core *core_of(const struct inventory *in)
+{
+    return in->call->core;
+}
 
 static bool is_shown(const struct inventory *in, int64_t deployment_id)
 {
     struct record record;
     int64_t id = deployment_id;
     while (id && id != in->root && in->root)
-        id = core_record(in->core, TABLE_DEPLOYMENT, id, &record) ? record.deployment.parent_id : 0;
+        id = core_record(core_of(in), TABLE_DEPLOYMENT, id, &record) ? record.deployment.parent_id
+                                                                     : 0;
     return id != 0;
 }
 
-static void take_roles(struct inventory *in, const struct host *host, uint32_t place)
-{
-    uint32_t count;
-    struct record record;
-    const int64_t *ids = core_noderoles_of(in->core, host->id, in->arena, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (core_record(in->core, TABLE_NODEROLE, ids[i], &record))
-            pairs_add(in->arena, &in->roles, record.noderole.role_id, place);
-}
-
 /* Nodes that only carry the services of a deployment are no hosts. */
-static void take_hosts(struct inventory *in)
+static void collect_host(struct inventory *in, const struct node_record *node)
 {
-    struct record record;
-    in->hosts = arena_array(in->arena, struct host, core_count(in->core, TABLE_NODE) + (size_t)1);
-    for (int64_t id = core_next_id(in->core, TABLE_NODE, 0); id;
-         id = core_next_id(in->core, TABLE_NODE, id)) {
-        must(core_record(in->core, TABLE_NODE, id, &record));
-        const struct node_record *node = &record.node;
-        if (node->system || !is_shown(in, node->deployment_id))
-            continue;
-        const uint32_t place = in->host_count++;
-        in->hosts[place] = (struct host){.id = id,
-                                         .deployment_id = node->deployment_id,
-                                         .name = node->name,
-                                         .alive = node->alive,
-                                         .available = node->available,
-                                         .state = core_node_state(in->core, id)};
-        pairs_add(in->arena, &in->homes, node->deployment_id, place);
-        pairs_add(in->arena, &in->states, in->hosts[place].state, place);
-        take_roles(in, &in->hosts[place], place);
-    }
+    if (node->system || !is_shown(in, node->deployment_id))
+        return;
+    in->hosts[in->host_count++] = (struct host){.id = node->id,
+                                                .deployment_id = node->deployment_id,
+                                                .alive = node->alive,
+                                                .available = node->available,
+                                                .state = core_node_state(core_of(in), node->id)};
 }
 
-static void take_deployments(struct inventory *in)
+static bool is_enough(const struct inventory *in, const struct buf *out)
 {
-    struct record record;
-    for (int64_t id = core_next_id(in->core, TABLE_DEPLOYMENT, 0); id;
-         id = core_next_id(in->core, TABLE_DEPLOYMENT, id)) {
-        must(core_record(in->core, TABLE_DEPLOYMENT, id, &record));
-        if (record.deployment.parent_id && is_shown(in, id))
-            pairs_add(in->arena, &in->below, record.deployment.parent_id, id);
-    }
-    for (int64_t id = core_next_id(in->core, TABLE_DEPLOYMENT_ROLE, 0); id;
-         id = core_next_id(in->core, TABLE_DEPLOYMENT_ROLE, id)) {
-        must(core_record(in->core, TABLE_DEPLOYMENT_ROLE, id, &record));
-        pairs_add(in->arena, &in->offers, record.deployment_role.deployment_id,
-                  record.deployment_role.role_id);
-    }
+    return in->work >= WORK_MAX || out->len >= WRITE_BYTES;
 }
 
-static void take_all(struct inventory *in)
+/* True when there are no more. */
+static bool collect(struct inventory *in, struct buf *out)
 {
-    take_hosts(in);
-    take_deployments(in);
-    struct pairs *const all[] = {&in->homes, &in->roles, &in->states, &in->offers, &in->below};
-    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++)
-        pairs_sort(in->arena, all[i]);
+    struct record record;
+    while (!is_enough(in, out)) {
+        in->key = core_next_id(core_of(in), TABLE_NODE, in->key);
+        if (!in->key || in->host_count == in->host_max)
+            return true;
+        if (core_record(core_of(in), TABLE_NODE, in->key, &record))
+            collect_host(in, &record.node);
+        in->work += 2 * WORK_RECORD;
+    }
+    return false;
 }
 
 /* ---- groups ---- */
@@ -162,78 +113,201 @@ static struct str deployment_group(struct inventory *in, int64_t id)
 {
     static const char *const taken[] = {"deployment_", "role_", "state_", "ui_",
                                         "rack_",       "tag_",  "class_"};
-    const struct str name = object_name(in->core, TABLE_DEPLOYMENT, id, in->arena);
+    const struct str name = object_name(core_of(in), TABLE_DEPLOYMENT, id, &in->scratch);
     bool clashes = str_eq(name, STR("all")) || str_eq(name, STR("ungrouped"));
     for (uint32_t i = 0; i < sizeof taken / sizeof *taken; i++)
         clashes |= str_starts(name, str_from(taken[i]));
-    return clashes ? str_join2(in->arena, STR("deployment_"), name) : name;
+    return clashes ? str_join2(&in->scratch, STR("deployment_"), name) : name;
 }
 
-static void begin_group(struct inventory *in, struct str name)
+static void open_group(struct inventory *in, struct str name, struct buf *out)
 {
-    buf_put_z(&in->b, ",\n"); /* the first group is "all" */
-    json_write_string(&in->b, name);
-    buf_put_z(&in->b, ":{\"hosts\":[");
+    buf_put_z(out, ",\n"); /* the first group is "all" */
+    json_write_string(out, name);
+    buf_put_z(out, ":{\"hosts\":[");
+    in->is_open = true;
 }
 
-static void put_hosts(struct inventory *in, struct pairs places)
+/* The name of the group with that key; and is the host in it? */
+struct kind {
+    struct str (*name)(struct inventory *in);
+    bool (*has)(struct inventory *in, const struct host *host);
+};
+
+/* A group without hosts is not written, but for deployments, which are open already. */
+static void put_host_name(struct inventory *in, const struct kind *kind, int64_t id,
+                          struct buf *out)
 {
-    int64_t last = -1; /* a host is in a group once */
-    for (uint32_t i = 0; i < places.count; i++) {
-        if (places.at[i].value == last)
+    struct record record;
+    in->work += WORK_RECORD;
+    if (!core_record(core_of(in), TABLE_NODE, id, &record))
+        return;
+    if (!in->is_open)
+        open_group(in, kind->name(in), out);
+    buf_put_z(out, in->has_host ? "," : "");
+    in->has_host = true;
+    json_write_string(out, record.node.name);
+}
+
+/* Those hosts of the group that are left. True when that was all. */
+static bool put_hosts(struct inventory *in, const struct kind *kind, struct buf *out)
+{
+    for (; in->at < in->host_count; in->at++) {
+        if (is_enough(in, out))
+            return false;
+        in->work++;
+        if (kind->has(in, &in->hosts[in->at]))
+            put_host_name(in, kind, in->hosts[in->at].id, out);
+    }
+    return true;
+}
+
+static void next_group(struct inventory *in, int64_t key)
+{
+    in->key = key;
+    in->at = 0;
+    in->is_open = in->has_host = false;
+    arena_reset(&in->scratch);
+}
+
+static void close_group(const struct inventory *in, struct buf *out)
+{
+    if (in->is_open)
+        buf_put_z(out, "]}");
+}
+
+/* ---- deployments ---- */
+
+static void put_roles_of(struct inventory *in, struct buf *out)
+{
+    bool is_first = true;
+    for (int64_t id = core_next_id(core_of(in), TABLE_ROLE, 0); id;
+         id = core_next_id(core_of(in), TABLE_ROLE, id)) {
+        in->work += 2;
+        if (!core_deployment_role(core_of(in), in->key, id))
             continue;
-        buf_put_z(&in->b, last >= 0 ? "," : "");
-        last = places.at[i].value;
-        json_write_string(&in->b, in->hosts[last].name);
+        buf_put_z(out, is_first ? "" : ",");
+        is_first = false;
+        json_write_string(out, object_name(core_of(in), TABLE_ROLE, id, &in->scratch));
     }
-    buf_put_c(&in->b, ']');
 }
 
-static void put_deployment(struct inventory *in, int64_t id)
+static void put_deployments_below(struct inventory *in, struct buf *out)
 {
-    const struct pairs roles = pairs_of(&in->offers, id), below = pairs_of(&in->below, id);
-    begin_group(in, deployment_group(in, id));
-    put_hosts(in, pairs_of(&in->homes, id));
-    buf_put_z(&in->b, ",\"vars\":{\"networks\":{},\"roles\":[");
-    for (uint32_t i = 0; i < roles.count; i++) {
-        buf_put_z(&in->b, i ? "," : "");
-        json_write_string(&in->b, object_name(in->core, TABLE_ROLE, roles.at[i].value, in->arena));
-    }
-    buf_put_z(&in->b, "]},\"children\":[");
-    for (uint32_t i = 0; i < below.count; i++) {
-        buf_put_z(&in->b, i ? "," : "");
-        json_write_string(&in->b, deployment_group(in, below.at[i].value));
-    }
-    buf_put_z(&in->b, "]}");
-}
-
-/* One for each key that there is. */
-static void put_groups(struct inventory *in, const struct pairs *pairs, const char *prefix,
-                       struct str (*name)(struct inventory *in, int64_t key))
-{
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        if (i && pairs->at[i].key == pairs->at[i - 1].key)
+    struct record record;
+    bool is_first = true;
+    for (int64_t id = core_next_id(core_of(in), TABLE_DEPLOYMENT, 0); id;
+         id = core_next_id(core_of(in), TABLE_DEPLOYMENT, id)) {
+        in->work += 2;
+        if (!core_record(core_of(in), TABLE_DEPLOYMENT, id, &record) ||
+            record.deployment.parent_id != in->key)
             continue;
-        const int64_t key = pairs->at[i].key;
-        begin_group(in, str_join2(in->arena, str_from(prefix), name(in, key)));
-        put_hosts(in, pairs_of(pairs, key));
-        buf_put_c(&in->b, '}');
+        buf_put_z(out, is_first ? "" : ",");
+        is_first = false;
+        json_write_string(out, deployment_group(in, id));
     }
 }
 
-static struct str role_name(struct inventory *in, int64_t id)
+static bool is_home(struct inventory *in, const struct host *host)
 {
-    return object_name(in->core, TABLE_ROLE, id, in->arena);
+    return host->deployment_id == in->key;
 }
 
-static struct str state_name(struct inventory *in, int64_t state)
+static bool put_deployment(struct inventory *in, struct buf *out)
 {
-    (void)in;
-    return str_from(noderole_state_name((enum noderole_state)state));
+    static const struct kind kind = {.has = is_home};
+    if (!put_hosts(in, &kind, out))
+        return false;
+    buf_put_z(out, "],\"vars\":{\"networks\":{},\"roles\":[");
+    put_roles_of(in, out);
+    buf_put_z(out, "]},\"children\":[");
+    put_deployments_below(in, out);
+    buf_put_z(out, "]}");
+    return true;
 }
 
-/* Where the host stands; host_count when it is not shown. */
-static uint32_t place_of(const struct inventory *in, int64_t node_id)
+static bool put_deployments(struct inventory *in, struct buf *out)
+{
+    for (;;) {
+        if (in->key && !put_deployment(in, out))
+            return false;
+        next_group(in, core_next_id(core_of(in), TABLE_DEPLOYMENT, in->key));
+        while (in->key && !is_shown(in, in->key))
+            in->key = core_next_id(core_of(in), TABLE_DEPLOYMENT, in->key);
+        if (!in->key)
+            return true;
+        open_group(in, deployment_group(in, in->key), out);
+    }
+}
+
+/* ---- roles and states ---- */
+
+static struct str role_group(struct inventory *in)
+{
+    return str_join2(&in->scratch, STR("role_"),
+                     object_name(core_of(in), TABLE_ROLE, in->key, &in->scratch));
+}
+
+static bool has_role(struct inventory *in, const struct host *host)
+{
+    in->work++;
+    return core_noderole(core_of(in), host->id, in->key) != 0;
+}
+
+static bool is_bound(struct inventory *in, int64_t role_id)
+{
+    uint32_t count;
+    core_noderoles_of_role(core_of(in), role_id, 1, &in->scratch, &count);
+    return count > 0;
+}
+
+static bool put_roles(struct inventory *in, struct buf *out)
+{
+    static const struct kind kind = {role_group, has_role};
+    for (;;) {
+        if (in->key && !put_hosts(in, &kind, out))
+            return false;
+        close_group(in, out);
+        next_group(in, core_next_id(core_of(in), TABLE_ROLE, in->key));
+        while (in->key && !is_bound(in, in->key))
+            in->key = core_next_id(core_of(in), TABLE_ROLE, in->key);
+        if (!in->key)
+            return true;
+    }
+}
+
+/* The key of a state is one more than it is. */
+static struct str state_of(int64_t key)
+{
+    return str_from(noderole_state_name((enum noderole_state)(key - 1)));
+}
+
+static struct str state_group(struct inventory *in)
+{
+    return str_join2(&in->scratch, STR("state_"), state_of(in->key));
+}
+
+static bool is_in_state(struct inventory *in, const struct host *host)
+{
+    return (int64_t)host->state == in->key - 1;
+}
+
+static bool put_states(struct inventory *in, struct buf *out)
+{
+    static const struct kind kind = {state_group, is_in_state};
+    for (;;) {
+        if (in->key && !put_hosts(in, &kind, out))
+            return false;
+        close_group(in, out);
+        if (in->key == NODEROLE_STATE_COUNT)
+            return true;
+        next_group(in, in->key + 1);
+    }
+}
+
+/* ---- our own groups ---- */
+
+static bool is_host(const struct inventory *in, int64_t node_id)
 {
     uint32_t low = 0, high = in->host_count;
     while (low < high) {
@@ -243,26 +317,41 @@ static uint32_t place_of(const struct inventory *in, int64_t node_id)
         else
             high = middle;
     }
-    return low < in->host_count && in->hosts[low].id == node_id ? low : in->host_count;
+    return low < in->host_count && in->hosts[low].id == node_id;
 }
 
-static void put_own_groups(struct inventory *in)
+static struct str own_group(struct inventory *in)
 {
     struct record record;
-    for (int64_t id = core_next_id(in->core, TABLE_GROUP, 0); id;
-         id = core_next_id(in->core, TABLE_GROUP, id)) {
-        uint32_t count;
-        struct pairs members = {0};
-        const int64_t *ids = core_nodes_of_group(in->core, id, in->arena, &count);
-        for (uint32_t i = 0; i < count; i++)
-            if (place_of(in, ids[i]) < in->host_count)
-                pairs_add(in->arena, &members, id, place_of(in, ids[i]));
-        if (members.count == 0)
-            continue;
-        must(core_record(in->core, TABLE_GROUP, id, &record));
-        begin_group(in, str_join3(in->arena, record.group.category, STR("_"), record.group.name));
-        put_hosts(in, members);
-        buf_put_c(&in->b, '}');
+    if (!core_record(core_of(in), TABLE_GROUP, in->key, &record))
+        return STR("");
+    return str_join3(&in->scratch, record.group.category, STR("_"), record.group.name);
+}
+
+static bool put_members(struct inventory *in, struct buf *out)
+{
+    static const struct kind kind = {.name = own_group};
+    for (; in->at < in->member_count; in->at++) {
+        if (is_enough(in, out))
+            return false;
+        in->work += WORK_RECORD;
+        if (is_host(in, in->members[in->at]))
+            put_host_name(in, &kind, in->members[in->at], out);
+    }
+    return true;
+}
+
+static bool put_own_groups(struct inventory *in, struct buf *out)
+{
+    for (;;) {
+        if (in->key && !put_members(in, out))
+            return false;
+        close_group(in, out);
+        next_group(in, core_next_id(core_of(in), TABLE_GROUP, in->key));
+        if (!in->key)
+            return true;
+        arena_reset(&in->group);
+        in->members = core_nodes_of_group(core_of(in), in->key, &in->group, &in->member_count);
     }
 }
 
@@ -274,41 +363,91 @@ enum { ATTRIB_COUNT = sizeof attribs / sizeof *attribs };
 static void put_attribs(struct inventory *in, struct members *m, const struct host *host)
 {
     for (uint32_t i = 0; i < ATTRIB_COUNT; i++) {
-        const int64_t id = core_find(in->core, TABLE_ATTRIB, str_from(attribs[i]));
+        const int64_t id = core_find(core_of(in), TABLE_ATTRIB, str_from(attribs[i]));
         struct str value;
         const bool known =
-            id && core_value(in->core, TABLE_NODE, host->id, id, VIEW_ALL, in->arena, &value);
+            id && core_value(core_of(in), TABLE_NODE, host->id, id, VIEW_ALL, &in->scratch, &value);
         member_json(m, attribs[i], known && value.len ? value : STR("null"));
     }
 }
 
-static void put_host(struct inventory *in, const struct host *host)
+static void put_host(struct inventory *in, const struct host *host, struct buf *out)
 {
-    json_write_string(&in->b, host->name);
-    buf_put_c(&in->b, ':');
-    struct members m = members_open(&in->b, NULL);
+    struct record record;
+    in->work += WORK_HOSTVARS;
+    if (!core_record(core_of(in), TABLE_NODE, host->id, &record))
+        return;
+    buf_put_z(out, in->has_host ? ",\n" : "\n");
+    in->has_host = true;
+    json_write_string(out, record.node.name);
+    buf_put_c(out, ':');
+    struct members m = members_open(out, NULL);
     member_bool(&m, "alive", host->alive);
     member_bool(&m, "available", host->available);
-    member_text(&m, "state", state_name(in, host->state));
+    member_text(&m, "state", state_of((int64_t)host->state + 1));
     put_attribs(in, &m, host);
     member_json(&m, "network", STR("{}"));
     member_json(&m, "interface", STR("{}"));
     members_close(&m);
+    arena_reset(&in->scratch);
 }
 
-/* only: the one that is asked about; 0: all; -1: none. */
-static void put_meta(struct inventory *in, int64_t only)
+static bool put_meta(struct inventory *in, struct buf *out)
 {
-    bool is_first = true;
-    buf_put_z(&in->b, ",\n\"_meta\":{\"hostvars\":{");
-    for (uint32_t i = 0; i < in->host_count; i++) {
-        if (only && in->hosts[i].id != only)
-            continue;
-        buf_put_z(&in->b, is_first ? "\n" : ",\n");
-        is_first = false;
-        put_host(in, &in->hosts[i]);
+    if (!in->is_open)
+        buf_put_z(out, ",\n\"_meta\":{\"hostvars\":{");
+    in->is_open = true;
+    for (; in->at < in->host_count; in->at++) {
+        if (is_enough(in, out))
+            return false;
+        in->work++;
+        if (!in->only || in->hosts[in->at].id == in->only)
+            put_host(in, &in->hosts[in->at], out);
     }
-    buf_put_z(&in->b, "}}}");
+    buf_put_z(out, "}}}");
+    return true;
+}
+
+/* ---- one step after the other ---- */
+
+static bool put_head(struct inventory *in, struct buf *out)
+{
+    (void)in;
+    buf_put_z(out, "{\"all\":{\"vars\":{}}");
+    return true;
+}
+
+/* True when that was all. */
+static bool go_on(struct inventory *in, struct buf *out)
+{
+    static bool (*const parts[PART_END])(struct inventory *, struct buf *) = {
+        [PART_COLLECT] = collect, [PART_HEAD] = put_head,     [PART_DEPLOYMENTS] = put_deployments,
+        [PART_ROLES] = put_roles, [PART_STATES] = put_states, [PART_GROUPS] = put_own_groups,
+        [PART_META] = put_meta,
+    };
+    in->work = 0;
+    while (in->part < PART_END && parts[in->part](in, out)) {
+        in->part++;
+        next_group(in, 0);
+    }
+    arena_reset(&in->scratch);
+    return in->part == PART_END;
+}
+
+static enum flow_step step(struct call *call, struct buf *out)
+{
+    return go_on(call->flow->self, out) ? FLOW_END : FLOW_MORE;
+}
+
+static void free_scratch(struct inventory *in)
+{
+    arena_fini(&in->scratch);
+    arena_fini(&in->group);
+}
+
+static void end(struct flow *flow)
+{
+    free_scratch(flow->self);
 }
 
 /* hostvar: none, node (the default, all of them), or the name or id of a node. */
@@ -329,30 +468,38 @@ static bool read_hostvar(struct call *call, int64_t *out_only)
     return true;
 }
 
+/* True when it is short, and is the reply. */
+static bool reply_at_once(struct call *call, struct inventory in)
+{
+    enum { STEPS_MAX = 4 };
+    struct arena text = {0};
+    struct buf b = buf_in(&text);
+    bool is_all = false;
+    for (uint32_t i = 0; i < STEPS_MAX && !is_all && b.len < WRITE_BYTES; i++)
+        is_all = go_on(&in, &b);
+    if (is_all)
+        call->reply.body = str_copy(call->arena, buf_str(&b));
+    arena_fini(&text);
+    free_scratch(&in);
+    return is_all;
+}
+
 enum served serve_inventory(struct call *call)
 {
-    struct inventory in = {.core = call->core, .arena = call->arena, .b = buf_in(call->arena)};
+    struct inventory *in = arena_new(call->arena, struct inventory);
     struct record root;
-    int64_t only;
+    in->call = call;
     if (call->keys[0].len) {
         if (!resource_find(call, &resource_deployments, call->keys[0], &root))
             return SERVED_REPLY;
-        in.root = root.id;
+        in->root = root.id;
     }
-    if (!read_hostvar(call, &only))
+    if (!read_hostvar(call, &in->only))
         return SERVED_REPLY;
-    take_all(&in);
-    buf_put_z(&in.b, "{\"all\":{\"vars\":{}}");
-    for (int64_t id = core_next_id(call->core, TABLE_DEPLOYMENT, 0); id;
-         id = core_next_id(call->core, TABLE_DEPLOYMENT, id))
-        if (is_shown(&in, id))
-            put_deployment(&in, id);
-    put_groups(&in, &in.roles, "role_", role_name);
-    put_groups(&in, &in.states, "state_", state_name);
-    put_own_groups(&in);
-    put_meta(&in, only);
-    call->reply = (struct reply){.status = 200,
-                                 .content_type = "application/vnd.crowbar.inventory+json",
-                                 .body = buf_str(&in.b)};
-    return SERVED_REPLY;
+    in->host_max = core_count(call->core, TABLE_NODE);
+    in->hosts = arena_array(call->arena, struct host, in->host_max + (size_t)1);
+    in->flow = (struct flow){.step = step, .fini = end, .self = in, .is_of_one_core = true};
+    call->reply =
+        (struct reply){.status = 200, .content_type = "application/vnd.crowbar.inventory+json"};
+    return reply_at_once(call, *in) ? SERVED_REPLY : flow_begin(call, &in->flow);
 }

@@ -266,11 +266,14 @@ static enum served write_part(struct walk *w, struct call *call)
     begin_reply(w, call);
     if (call->request->method == HTTP_HEAD)
         return SERVED_REPLY;
+    const struct arena_mark mark = arena_mark(call->arena);
     struct buf b = buf_in(call->arena);
     buf_room(&b, w->part.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
     buf_put_c(&b, '[');
     if (write_rows(w, call, 0, AT_ONCE_BYTES_MAX, &b) < w->part.count) {
         w->is_collected = true;
+        w->first_row = UINT64_MAX;
+        arena_rewind(call->arena, mark);
         return in_pieces(w, call);
     }
     buf_put_c(&b, ']');

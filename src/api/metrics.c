@@ -46,6 +46,15 @@ static void put_requests(struct call *call, struct buf *b)
     meter_put_histogram(b, "halligan_http_request_seconds", NULL, 0, &c->took);
 }
 
+static void put_memory(struct call *call, struct buf *b)
+{
+    meter_put_one(b, "halligan_http_answer_bytes", "gauge",
+                  "Memory of answers that are not out yet.", http_held(call->request));
+    meter_put_one(b, "halligan_http_answers_refused_total", "counter",
+                  "Answers refused because of the memory they or others take.",
+                  call_counts(call)->refused_for_memory);
+}
+
 static void put_states(struct buf *b, const char *name, const uint64_t counts[NODEROLE_STATE_COUNT])
 {
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
@@ -113,6 +122,7 @@ static enum served serve_metrics(struct call *call)
     put_noderoles(call, &b);
     put_runs(call, &b);
     put_requests(call, &b);
+    put_memory(call, &b);
     call->reply = (struct reply){.status = 200,
                                  .content_type = "text/plain; version=0.0.4; charset=utf-8",
                                  .body = buf_str(&b)};

@@ -12,6 +12,7 @@ enum { COUNTED_STATUSES = 24, COUNTED_METHODS = HTTP_OTHER + 1 };
 
 struct request_counts {
     struct histogram took;
+    uint64_t refused_for_memory; /* answers */
     struct {
         int status; /* 0: the rest of the row is free; the last stands for all that is left */
         uint64_t count;

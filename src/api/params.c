@@ -51,11 +51,41 @@ static void refuse_type(struct call *call)
     reply_error(call, 415, "unsupported_media_type", STR("the body must be JSON or form-encoded"));
 }
 
+/* How many values a text has at most, if it is JSON: one more than it has commas and brackets that
+ * open outside of strings. */
+static uint64_t values_at_most(struct str text)
+{
+    uint64_t count = 1;
+    bool is_string = false;
+    for (uint32_t i = 0; i < text.len; i++) {
+        const char c = text.at[i];
+        if (c == '"')
+            is_string = !is_string;
+        else if (is_string)
+            i += c == '\\';
+        else
+            count += c == ',' || c == '[' || c == '{';
+    }
+    return count;
+}
+
+/* A tree takes many times the memory of a text of small values. */
+static bool is_too_large(struct call *call, struct str body)
+{
+    const uint64_t bytes = values_at_most(body) * sizeof(struct json) + 2 * (uint64_t)body.len;
+    if (bytes <= CALL_MEMORY_MAX / 2)
+        return false;
+    reply_error(call, 413, "too_large", STR("the body has too many values; send it in parts"));
+    return true;
+}
+
 static struct json *read_json(struct call *call)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
+    if (is_too_large(call, call->request->body))
+        return NULL;
     if (json_read(call->arena, call->request->body, &tree, &offset, &what) == OK)
         return tree;
     struct buf b = buf_in(call->arena);

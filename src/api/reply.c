@@ -1,5 +1,6 @@
 #include "api/reply.h"
 
+#include "api/metrics.h"
 #include "api/route.h"
 #include "api/shape.h"
 #include "http/door.h"
@@ -230,4 +231,21 @@ void reply_failure(struct call *call, err why)
     } else {
         reply_error(call, 500, "failed", STR("the request failed; nothing was done"));
     }
+}
+
+void reply_full(struct call *call)
+{
+    call_counts(call)->refused_for_memory++;
+    reply_error(call, 503, "limit",
+                STR("answers that clients have not read yet take all memory that there is for "
+                    "answers; nothing was done, try again soon"));
+    reply_header(call, "Retry-After", STR("1"));
+}
+
+void reply_too_large(struct call *call)
+{
+    call_counts(call)->refused_for_memory++;
+    reply_error(call, 409, "limit_reached",
+                STR("the answer would take more memory than one request may (64 MiB); ask for a "
+                    "part of it"));
 }

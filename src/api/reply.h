@@ -13,6 +13,11 @@ void reply_error(struct call *call, int status, const char *code, struct str mes
 void reply_problems(struct call *call, const struct problem *problems);
 /* What an err from below means to the one who asked. */
 void reply_failure(struct call *call, err why);
+/* 503 `limit`: the answers of other requests, which their clients do not read, take all memory that
+ * answers may take. */
+void reply_full(struct call *call);
+/* 409 `limit_reached`: the answer would take more memory than a request may. */
+void reply_too_large(struct call *call);
 /* 401 with the challenges of digest and Basic. */
 void reply_unauthorized(struct call *call, const char *message);
 /* The same, and the client may answer again without asking its user. */

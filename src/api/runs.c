@@ -7,6 +7,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/rows.h"
 #include "api/sse.h"
 #include "model/limits.h"
 
@@ -46,23 +47,27 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
     members_close(&m);
 }
 
+static bool put_run_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+{
+    const int64_t *node_id = rows->self;
+    struct record record;
+    if (!core_record(call->core, TABLE_RUN, id, &record) ||
+        (*node_id && record.run.node_id != *node_id))
+        return false;
+    put_open(call, &record.run, out);
+    return true;
+}
+
 /* node_id 0: of all nodes. */
 static enum served reply_runs(struct call *call, int64_t node_id)
 {
-    struct buf b = buf_in(call->arena);
-    struct record record;
-    buf_put_c(&b, '[');
-    for (int64_t id = core_next_id(call->core, TABLE_RUN, 0); id;
-         id = core_next_id(call->core, TABLE_RUN, id)) {
-        must(core_record(call->core, TABLE_RUN, id, &record));
-        if (node_id && record.run.node_id != node_id)
-            continue;
-        buf_put_z(&b, b.len > 1 ? ",\n" : "");
-        put_open(call, &record.run, &b);
-    }
-    buf_put_c(&b, ']');
-    reply_json(call, type, "list", buf_str(&b));
-    return SERVED_REPLY;
+    reply_json(call, type, "list", STR(""));
+    return reply_rows(call,
+                      &(struct rows){.head = STR("["),
+                                     .tail = STR("]"),
+                                     .table = TABLE_RUN,
+                                     .put = put_run_row,
+                                     .self = arena_copy(call->arena, &node_id, sizeof node_id)});
 }
 
 static enum served serve_runs(struct call *call)

@@ -3,6 +3,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/rows.h"
 #include "base/md5.h"
 
 /* What pages ask for again and again: states in short, without the objects (SEMANTICS 11.4). */
@@ -14,9 +15,15 @@ static enum served reply_status(struct call *call, const struct buf *b)
     return SERVED_REPLY;
 }
 
-static void put_id_key(struct buf *b, int64_t id, bool is_first)
+static enum served reply_status_rows(struct call *call, const struct rows *rows)
 {
-    buf_put_z(b, is_first ? "\"" : ",\n\"");
+    call->reply = (struct reply){.status = 200, .content_type = "application/json"};
+    return reply_rows(call, rows);
+}
+
+static void put_id_key(struct buf *b, int64_t id)
+{
+    buf_put_c(b, '"');
     buf_put_i64(b, id);
     buf_put_z(b, "\":");
 }
@@ -39,19 +46,22 @@ static void put_node(struct call *call, const struct record *record, struct buf 
     members_close(&m);
 }
 
+static bool put_node_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+{
+    (void)rows;
+    struct record record;
+    if (!core_record(call->core, TABLE_NODE, id, &record))
+        return false;
+    put_id_key(out, id);
+    put_node(call, &record, out);
+    return true;
+}
+
 static enum served serve_nodes(struct call *call)
 {
-    struct buf b = buf_in(call->arena);
-    struct record record;
-    buf_put_c(&b, '{');
-    for (int64_t id = core_next_id(call->core, TABLE_NODE, 0); id;
-         id = core_next_id(call->core, TABLE_NODE, id)) {
-        must(core_record(call->core, TABLE_NODE, id, &record));
-        put_id_key(&b, id, b.len == 1);
-        put_node(call, &record, &b);
-    }
-    buf_put_c(&b, '}');
-    return reply_status(call, &b);
+    return reply_status_rows(
+        call, &(struct rows){
+                  .head = STR("{"), .tail = STR("}"), .table = TABLE_NODE, .put = put_node_row});
 }
 
 static enum served serve_node(struct call *call)
@@ -61,7 +71,7 @@ static enum served serve_node(struct call *call)
         return SERVED_REPLY;
     struct buf b = buf_in(call->arena);
     buf_put_c(&b, '{');
-    put_id_key(&b, record.id, true);
+    put_id_key(&b, record.id);
     put_node(call, &record, &b);
     buf_put_c(&b, '}');
     return reply_status(call, &b);
@@ -73,7 +83,8 @@ static enum served serve_node(struct call *call)
 static struct str fingerprint(struct call *call, const int64_t *ids, uint32_t count)
 {
     uint8_t digest[16];
-    struct buf joined = buf_in(call->arena), hex = buf_in(call->arena);
+    struct arena scratch = {0};
+    struct buf joined = buf_in(&scratch), hex = buf_in(call->arena);
     if (count == 0)
         return STR("");
     for (uint32_t i = 0; i < count; i++) {
@@ -81,23 +92,24 @@ static struct str fingerprint(struct call *call, const int64_t *ids, uint32_t co
         buf_put_i64(&joined, ids[i]);
     }
     md5(buf_str(&joined), digest);
+    arena_fini(&scratch);
     buf_put_hex(&hex, digest, sizeof digest);
     return buf_str(&hex);
 }
 
-static void put_noderoles(struct call *call, const int64_t *ids, uint32_t count, struct buf *b)
+static bool put_noderole_row(struct call *call, const struct rows *rows, int64_t id,
+                             struct buf *out)
 {
+    (void)rows;
     struct record record;
-    buf_put_c(b, '{');
-    for (uint32_t i = 0; i < count; i++) {
-        must(core_record(call->core, TABLE_NODEROLE, ids[i], &record));
-        put_id_key(b, ids[i], i == 0);
-        struct members m = members_open(b, NULL);
-        member_number(&m, "state", shape_noderole_state(record.noderole.state));
-        member_text(&m, "status", str_from(noderole_state_name(record.noderole.state)));
-        members_close(&m);
-    }
-    buf_put_c(b, '}');
+    if (!core_record(call->core, TABLE_NODEROLE, id, &record))
+        return false;
+    put_id_key(out, id);
+    struct members m = members_open(out, NULL);
+    member_number(&m, "state", shape_noderole_state(record.noderole.state));
+    member_text(&m, "status", str_from(noderole_state_name(record.noderole.state)));
+    members_close(&m);
+    return true;
 }
 
 /* Of a deployment, or of a snapshot of it. deployment_id 0: it holds none. */
@@ -112,10 +124,16 @@ static enum served reply_states(struct call *call, int64_t id, int64_t state, co
     member_number(&m, "state", state);
     member_text(&m, "status", str_from(status));
     member_text(&m, "md5", fingerprint(call, ids, count));
-    if (member_key(&m, "node_roles"))
-        put_noderoles(call, ids, count, &b);
-    members_close(&m);
-    return reply_status(call, &b);
+    if (!member_key(&m, "node_roles")) {
+        members_close(&m);
+        return reply_status(call, &b);
+    }
+    buf_put_c(&b, '{');
+    return reply_status_rows(call, &(struct rows){.head = buf_str(&b),
+                                                  .tail = STR("}}"),
+                                                  .ids = ids,
+                                                  .count = count,
+                                                  .put = put_noderole_row});
 }
 
 /* Nobody asked for one: an answer of the same form that says nothing. */
@@ -151,53 +169,68 @@ static enum served serve_snapshot(struct call *call)
 static const char *const queue_names[QUEUE_COUNT] = {
     [QUEUE_NORMAL] = "normal", [QUEUE_HIGH] = "high"};
 
-static struct str put_jobs(struct call *call, uint32_t busy[QUEUE_COUNT])
+static bool is_working(const struct run_record *run)
 {
-    struct buf b = buf_in(call->arena);
+    return run->state == RUN_RUNNING || run->state == RUN_STOPPING;
+}
+
+static bool put_job_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+{
+    (void)rows;
     struct record record;
-    buf_put_c(&b, '[');
-    for (int64_t id = core_next_id(call->core, TABLE_RUN, 0); id;
-         id = core_next_id(call->core, TABLE_RUN, id)) {
-        must(core_record(call->core, TABLE_RUN, id, &record));
-        const bool works = record.run.state == RUN_RUNNING || record.run.state == RUN_STOPPING;
-        busy[record.run.queue] += works;
-        buf_put_z(&b, b.len > 1 ? ",\n" : "");
-        struct members m = members_open(&b, NULL);
-        member_number(&m, "id", id);
-        member_number(&m, "node_id", record.run.node_id);
-        member_number(&m, "node_role_id", record.run.noderole_id);
-        member_text(&m, "queue", str_from(queue_names[record.run.queue]));
-        member_bool(&m, "running", works);
-        members_close(&m);
+    if (!core_record(call->core, TABLE_RUN, id, &record))
+        return false;
+    struct members m = members_open(out, NULL);
+    member_number(&m, "id", id);
+    member_number(&m, "node_id", record.run.node_id);
+    member_number(&m, "node_role_id", record.run.noderole_id);
+    member_text(&m, "queue", str_from(queue_names[record.run.queue]));
+    member_bool(&m, "running", is_working(&record.run));
+    members_close(&m);
+    return true;
+}
+
+static void count_busy(const struct core *core, uint32_t busy[QUEUE_COUNT])
+{
+    struct record record;
+    for (int64_t id = core_next_id(core, TABLE_RUN, 0); id; id = core_next_id(core, TABLE_RUN, id))
+        if (core_record(core, TABLE_RUN, id, &record))
+            busy[record.run.queue] += is_working(&record.run);
+}
+
+static void put_workers(struct call *call, struct buf *b)
+{
+    uint32_t busy[QUEUE_COUNT] = {0};
+    struct record settings;
+    must(core_record(call->core, TABLE_SETTINGS, 1, &settings));
+    const uint32_t sizes[QUEUE_COUNT] = {
+        [QUEUE_NORMAL] = settings.settings.pool_normal, [QUEUE_HIGH] = settings.settings.pool_high};
+    count_busy(call->core, busy);
+    for (int q = 0; q < QUEUE_COUNT; q++) {
+        buf_put_z(b, q ? "," : "[");
+        struct members worker = members_open(b, NULL);
+        member_text(&worker, "queue", str_from(queue_names[q]));
+        member_number(&worker, "size", sizes[q]);
+        member_number(&worker, "busy", busy[q]);
+        members_close(&worker);
     }
-    buf_put_c(&b, ']');
-    return buf_str(&b);
+    buf_put_c(b, ']');
 }
 
 static enum served serve_queue(struct call *call)
 {
-    uint32_t busy[QUEUE_COUNT] = {0};
-    struct record settings;
     struct buf b = buf_in(call->arena);
-    must(core_record(call->core, TABLE_SETTINGS, 1, &settings));
-    const uint32_t sizes[QUEUE_COUNT] = {
-        [QUEUE_NORMAL] = settings.settings.pool_normal, [QUEUE_HIGH] = settings.settings.pool_high};
-    const struct str jobs = put_jobs(call, busy);
     struct members m = members_open(&b, call->wanted);
-    if (member_key(&m, "workers")) {
-        for (int q = 0; q < QUEUE_COUNT; q++) {
-            buf_put_z(&b, q ? "," : "[");
-            struct members worker = members_open(&b, NULL);
-            member_text(&worker, "queue", str_from(queue_names[q]));
-            member_number(&worker, "size", sizes[q]);
-            member_number(&worker, "busy", busy[q]);
-            members_close(&worker);
-        }
-        buf_put_c(&b, ']');
+    if (member_key(&m, "workers"))
+        put_workers(call, &b);
+    if (!member_key(&m, "jobs")) {
+        members_close(&m);
+        return reply_status(call, &b);
     }
-    member_json(&m, "jobs", jobs);
-    members_close(&m);
-    return reply_status(call, &b);
+    buf_put_c(&b, '[');
+    return reply_status_rows(
+        call, &(struct rows){
+                  .head = buf_str(&b), .tail = STR("]}"), .table = TABLE_RUN, .put = put_job_row});
 }
 
 /* Of all deployments; those whose head is proposed only when asked for. */

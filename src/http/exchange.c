@@ -79,6 +79,7 @@ void exchange_free(struct exchange *x)
     }
     body_release(x);
     stream_free(x);
+    http_hold(&x->request, 0);
     if (x->request.is_secret)
         arena_wipe(&x->request.arena);
     arena_fini(&x->request.arena);
@@ -162,9 +163,32 @@ void exchange_head(struct exchange *x, struct MHD_Response *response, const stru
         add_header(response, "Connection", "close");
 }
 
+void http_hold(struct http_request *request, size_t bytes)
+{
+    struct exchange *x = exchange_of(request);
+    x->server->held_total = x->server->held_total - x->held + bytes;
+    x->held = bytes;
+}
+
+bool http_may_hold(const struct http_request *request, size_t bytes)
+{
+    const struct exchange *x = (const struct exchange *)(const void *)request;
+    return bytes <= HTTP_HELD_LOW ||
+           x->server->held_total - x->held + bytes <= x->server->held_total_max;
+}
+
+size_t http_held(const struct http_request *request)
+{
+    const struct exchange *x = (const struct exchange *)(const void *)request;
+    return x->server->held_total + x->server->stream_total;
+}
+
 static struct MHD_Response *response_new(struct exchange *x, const struct http_answer *answer)
 {
     const bool stays = arena_holds(&x->request.arena, answer->body.at);
+    const size_t bytes = x->request.arena.held + (stays ? 0 : answer->body.len);
+    if (bytes > x->held)
+        http_hold(&x->request, bytes);
     /* It takes a pointer to bytes that it might change, and does not. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         answer->body.len, answer->body.len ? (void *)(uintptr_t)answer->body.at : NULL,

@@ -25,6 +25,7 @@ enum {
     IDLE_S_DEFAULT = 30,
     STREAM_MAX_DEFAULT = 4 << 20,
     STREAM_TOTAL_MAX_DEFAULT = 64 << 20,
+    HELD_TOTAL_MAX_DEFAULT = 256 << 20,
     FLUSH_MS_MAX = 1000, /* what a closing server gives its last answers */
     FLUSH_STEP_MS = 20,
     VAIN_RUNS_MAX = 64, /* more often than that we do not ask without a pause */
@@ -251,6 +252,7 @@ static void read_bounds(struct http_server *s, const struct http_options *o)
     s->idle_s = o->idle_s ? o->idle_s : IDLE_S_DEFAULT;
     s->stream_max = o->stream_max ? o->stream_max : STREAM_MAX_DEFAULT;
     s->stream_total_max = o->stream_total_max ? o->stream_total_max : STREAM_TOTAL_MAX_DEFAULT;
+    s->held_total_max = o->held_total_max ? o->held_total_max : HELD_TOTAL_MAX_DEFAULT;
 }
 
 struct http_server *http_open(uv_loop_t *loop, const struct http_options *options,

@@ -118,6 +118,8 @@ struct http_options {
     uint32_t idle_s;          /* 0: 30. A client slower than that is cut                */
     uint32_t stream_max;      /* bytes that may wait in one stream; 0: 4 MiB            */
     uint32_t stream_total_max; /* and in all of them; 0: 64 MiB                         */
+    uint32_t held_total_max;   /* bytes that all requests hold for their answers
+                                * (http_hold()); 0: 256 MiB                             */
     /* Peers that are believed when they say for which client they ask, in Forwarded,
      * X-Forwarded-For and X-Forwarded-Proto; addresses as IPv6, IPv4 mapped. */
     const uint8_t (*proxies)[16];
@@ -169,6 +171,20 @@ struct str http_header(const struct http_request *request, const char *name);
 bool http_query(const struct http_request *request, struct str name, struct str *out_value);
 
 void http_answer(struct http_request *request, const struct http_answer *answer);
+
+/* --- the memory of answers --------------------------------------------------------------------*/
+
+/* As much is held for one answer whatever all others hold. */
+#define HTTP_HELD_LOW ((size_t)64 << 10)
+
+/* Clients that do not read keep the memory of their answers taken, so it is counted over all
+ * connections until each answer is out. The first counts `bytes` for this request, instead of what
+ * was counted for it before; an answer that is given counts the request's arena and its copied body
+ * at least. The second: may that many be counted without exceeding the bound? The third: what is
+ * counted for all requests, and what waits in all streams. */
+void http_hold(struct http_request *request, size_t bytes);
+bool http_may_hold(const struct http_request *request, size_t bytes);
+size_t http_held(const struct http_request *request);
 
 /* --- streams ----------------------------------------------------------------------------------*/
 

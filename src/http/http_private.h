@@ -101,6 +101,7 @@ struct exchange {
     uint32_t body_announced; /* 0: in chunks             */
     uint64_t body_seen;      /* what was dropped included */
     struct http_stream stream;
+    size_t held; /* bytes that are counted for its answer */
     struct exchange *next;
     struct exchange **link; /* what points to us among the pending, or the streams */
 };
@@ -145,7 +146,9 @@ struct http_server {
     uint32_t idle_s;
     size_t stream_max;
     size_t stream_total_max;
-    size_t stream_total;      /* bytes that wait in all streams */
+    size_t stream_total; /* bytes that wait in all streams */
+    size_t held_total_max;
+    size_t held_total;        /* bytes counted for the answers of all exchanges */
     struct in6_addr *proxies; /* that are trusted; as many as proxy_count */
     uint32_t proxy_count;
     struct client *clients;
