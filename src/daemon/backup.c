@@ -49,13 +49,25 @@ bool backup_is_private(const char *path)
            (str_starts(p, STR(BACKUP_DATA "tls/")) && str_ends(p, STR(".key")));
 }
 
-/* A password of the database server: "//user:password@" or "password=". */
-static bool has_password(const char *url)
+/* A password of the database server, anywhere in the text: "//user:password@" or "password=". */
+static bool has_password(const char *text)
 {
-    const char *user = strstr(url, "://");
-    const char *at = user ? strchr(user + 3, '@') : NULL;
-    const char *colon = user ? strchr(user + 3, ':') : NULL;
-    return strstr(url, "password=") || (at && colon && colon < at);
+    for (const char *at = strstr(text, "://"); at; at = strstr(at, "://")) {
+        at += strlen("://");
+        const size_t user = strcspn(at, ":@/ \t\r\n");
+        if (at[user] == ':' && at[user + strcspn(at + user, "@/ \t\r\n")] == '@')
+            return true;
+    }
+    return strstr(text, "password=") != NULL;
+}
+
+/* A file that does not read as text is better taken for private. */
+static bool config_is_private(struct making *m)
+{
+    enum { SIZE_MAX_BYTES = 1 << 20 };
+    struct str text;
+    const err e = file_read(&m->manifest.arena, m->options->config_file, SIZE_MAX_BYTES, &text);
+    return e == OK ? has_password(str_z(&m->manifest.arena, text)) : e != ERR_NOT_FOUND;
 }
 
 /* ---- files ---- */
@@ -128,7 +140,7 @@ static enum ending put_files(struct making *m)
     for (size_t i = 0; i < sizeof names / sizeof names[0] && ending == ENDING_FINE; i++)
         ending = put_data(m, names[i]);
     if (ending == ENDING_FINE)
-        ending = put_file(m, m->options->config_file, BACKUP_CONFIG, has_password(c->store));
+        ending = put_file(m, m->options->config_file, BACKUP_CONFIG, config_is_private(m));
     if (ending == ENDING_FINE && c->tls_cert)
         ending = put_file(m, c->tls_cert, BACKUP_TLS_CERT, false);
     if (ending == ENDING_FINE && c->tls_key)

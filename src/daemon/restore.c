@@ -1,8 +1,10 @@
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/backup_files.h"
 #include "daemon/backup_manifest.h"
@@ -130,11 +132,29 @@ static enum ending put_files(struct restoring *r)
     return ending;
 }
 
+/* Directories that are empty then go too, up to the data directory: they were made for the file, or
+ * hold nothing. */
+static void remove_empty_parents(struct restoring *r, const char *path)
+{
+    char parent[PATH_MAX];
+    const size_t data = strlen(r->config->data);
+    snprintf(parent, sizeof parent, "%s", path);
+    for (char *slash = strrchr(parent, '/'); slash && (size_t)(slash - parent) > data;
+         slash = strrchr(parent, '/')) {
+        *slash = '\0';
+        if (rmdir(parent) != 0)
+            return;
+    }
+}
+
 static void take_back(struct restoring *r)
 {
-    for (const struct manifest_text *t = r->made; t; t = t->next)
+    for (const struct manifest_text *t = r->made; t; t = t->next) {
         if (file_remove(t->text) != OK)
             ignore(backup_trouble("removed", t->text), "the others are removed all the same");
+        if (str_starts(str_from(t->text), str_from(r->config->data)))
+            remove_empty_parents(r, t->text);
+    }
 }
 
 /* ---- what is missing ---- */

@@ -286,6 +286,70 @@ def test_a_failed_backup_leaves_nothing(daemon):
         backed_up(machine, "later")
 
 
+def test_a_failed_restore_takes_its_files_back(daemon):
+    with Machine(daemon, "taken") as machine:
+        machine.start()
+        machine.stop()
+        backup = backed_up(machine, "backup", "--with-keys")
+        machine.burn()
+        machine.furnish()
+        # The files fit, the store does not; on a server, the store is not empty.
+        done = machine.run(
+            "restore", backup, restore_signals=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10)))
+        assert done.returncode == FAILED, done
+        assert all(name.endswith("lock") for name in os.listdir(machine.data)), machine.data
+        assert not os.path.exists(machine.config)
+        done = machine.run("restore", backup, *machine.restore_words())
+        assert done.returncode == 0 and not missing_of(done), done
+        assert os.path.exists(machine.config)
+
+
+def test_files_that_the_configuration_names_come_along(daemon):
+    with Machine(daemon, "named") as machine:
+        machine.start()  # certificates of its own, to be given by name then
+        machine.stop()
+        named = {}
+        for key, name in (("tls-cert", "server.pem"), ("tls-key", "server.key")):
+            named[key] = machine.path("etc", name)
+            shutil.copy(os.path.join(machine.data, "tls", name), named[key])
+        with open(machine.config) as file:
+            text = file.read().replace("tls-auto = true\n", "")
+        machine.write(machine.config, text + "".join(f"{k} = {v}\n" for k, v in named.items()))
+        bytes_of = {path: open(path, "rb").read() for path in (*named.values(), machine.config)}
+        bare = backed_up(machine, "bare")
+        full = backed_up(machine, "full", "--with-keys")
+        machine.burn()
+        machine.furnish()
+        done = machine.run("restore", bare, *machine.restore_words())
+        assert done.returncode == 0 and named["tls-key"] in missing_of(done), done
+        assert named["tls-cert"] not in missing_of(done), done
+        if machine.store:
+            return  # there is no third database to restore into
+        machine.burn()
+        machine.furnish()
+        done = machine.run("restore", full)
+        assert done.returncode == 0 and not missing_of(done), done
+        for path, text in bytes_of.items():
+            assert open(path, "rb").read() == text, path
+        assert os.stat(named["tls-key"]).st_mode & 0o777 == 0o600
+
+
+def test_a_configuration_with_a_database_password_is_private(daemon):
+    with Machine(daemon, "url") as machine:
+        machine.start()
+        machine.stop()
+        url = machine.store or f"sqlite:{machine.data}/halligan.db"
+        machine.write(machine.config, f"data = {machine.data}\nbarclamps = {machine.shelf}\n"
+                                      f"store = postgresql://u:geheim@127.0.0.1:1/x\n")
+        bare = backed_up(machine, "bare", "--store", url)
+        assert not os.path.exists(os.path.join(bare, "halligan.conf"))
+        manifest = json.loads(open(os.path.join(bare, "manifest.json")).read())
+        assert "halligan.conf" in manifest["left_out"], manifest
+        full = backed_up(machine, "full", "--with-keys", "--store", url)
+        assert os.path.exists(os.path.join(full, "halligan.conf"))
+
+
 def test_a_restore_that_did_not_end_is_no_installation(daemon):
     with Machine(daemon, "half") as machine:
         machine.write(os.path.join(machine.data, "restoring"), "")
