@@ -263,11 +263,18 @@ def short(scene):
     scene.expect_lines(0, 0)
 
 
+def held_read(scene):
+    """A read behind the batch in flight; None while the command that fills it is not stepped."""
+    later = Later(scene.daemon.client(), "GET", API + "nodes")
+    later.join(1)
+    return None if later.answer and later.answer.status == 200 else later
+
+
 def medium(scene):
     """Some 10 s, with a batch in flight: it is done when the store answers again."""
     scene.stall()
     later = scene.create_later("during")
-    held = Later(scene.daemon.client(), "GET", API + "nodes")
+    held = until(lambda: held_read(scene), JUDGED_S, f"{scene.name}: a read is held")
     scene.await_stalled()
     scene.expect_status("GET", "/healthz", 200)
     expect(held.result(SOON_S).status == 503, f"{scene.name}: a held read: {held.answer.status}")
