@@ -60,7 +60,7 @@ _halligan_tables() {
         deployments/watch) options=" --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help"; named= ;;
         deployments/bind) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/plan) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
-        deployments/commit) options=" --output --quiet --wait --timeout --plan --yes --url --user --token-file --ca --help"; named=deployments ;;
+        deployments/commit) options=" --output --quiet --wait --timeout --plan --rerun-changed --yes --url --user --token-file --ca --help"; named=deployments ;;
         deployments/propose) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/recall) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/revert) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;

@@ -289,7 +289,7 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named deployments
     case deployments/commit
-        set options --output --quiet --wait --timeout --plan --yes --url --user --token-file --ca --help
+        set options --output --quiet --wait --timeout --plan --rerun-changed --yes --url --user --token-file --ca --help
         set named deployments
     case deployments/propose
         set options --output --quiet --url --user --token-file --ca --help

@@ -15,11 +15,13 @@ static const struct shape_field deployment_fields[] = {
     {"system",      SHAPE_BOOL,             SHAPE_AT(deployment.system),      0, "false"},
     {"parent_id",   SHAPE_REF,              SHAPE_AT(deployment.parent_id),   0, NULL},
     SHAPE_TIMES(deployment)
+    {"changed",             SHAPE_CHANGED,       SHAPE_AT(deployment.id), 0, NULL},
+    {"changed_destructive", SHAPE_CHANGED_WIPES, SHAPE_AT(deployment.id), 0, NULL},
 };
 /* clang-format on */
 
 static const struct shape shape_deployment = {
-    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields)};
+    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 2};
 
 static void check_create(struct call *call, struct command *command)
 {
@@ -68,6 +70,7 @@ const struct resource resource_deployments = {
 static const struct take commit_takes[] = {
     {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
     {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
+    {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
 };
 static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
 

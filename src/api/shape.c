@@ -118,6 +118,12 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
         return text_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
                                                                    : STR("bearer"));
     case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
+    case SHAPE_CHANGED:
+    case SHAPE_CHANGED_WIPES: {
+        uint32_t changed, destructive;
+        core_count_changed(core, *(const int64_t *)at, &changed, &destructive);
+        return number(f->kind == SHAPE_CHANGED ? changed : destructive);
+    }
     case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
     case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
     case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);

@@ -39,6 +39,8 @@ enum shape_kind {
     SHAPE_NODE_ERROR,       /* computed: is the noderole's node in error?   */
     SHAPE_UNUSABLE,         /* computed: why nobody can bind the role       */
     SHAPE_INACTIVE,         /* computed: why the jig is not active          */
+    SHAPE_CHANGED,          /* computed: noderoles that ran with other defaults */
+    SHAPE_CHANGED_WIPES,    /* computed: those of destructive roles */
     SHAPE_ACTIONS,          /* computed: what a hammer of that kind can do  */
 };
 

@@ -173,6 +173,7 @@ static const struct take propose_takes[] = {
 static const struct take commit_takes[] = {
     {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
     {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
+    {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
 };
 static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
 static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};

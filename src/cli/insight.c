@@ -156,6 +156,8 @@ static void put_plan(struct buf *b, const struct json *doc)
     put_entries(b, doc, "destructive", "DESTRUCTIVE  ");
     put_entries(b, doc, "announced", "announced    ");
     put_runs(b, doc);
+    put_entries(b, doc, "changed", "new defaults ");
+    put_entries(b, doc, "changed_destructive", "new defaults, never rerun: ");
     put_entries(b, doc, "held", "held         ");
     buf_put_z(b, "plan         ");
     safe_put(b, text_of(doc, "hash"));

@@ -72,8 +72,9 @@ struct cli_noun {
     const char *key;        /* the field by which people and -q name one */
     const struct cli_column *columns;
     uint32_t column_count;
-    const char *sort; /* unless somebody says how; NULL: as the server likes it */
-    uint32_t page;    /* so many are told where nobody says how many; 0: all of them */
+    uint32_t rare_columns; /* so many at the end are left out where they are 0 everywhere */
+    const char *sort;      /* unless somebody says how; NULL: as the server likes it */
+    uint32_t page;         /* so many are told where nobody says how many; 0: all of them */
     const struct cli_state *states; /* of the field "state"; NULL: it is a word already */
     uint32_t state_count;
     /* What stands for "a/b", where an object can be named by two others: its id; 0: told why. */

@@ -93,7 +93,9 @@ static const struct cli_column deployment_columns[] = {{"id", NULL},
                                                        {"name", NULL},
                                                        {"state", NULL},
                                                        {"parent_id", "deployments"},
-                                                       {"description", NULL}};
+                                                       {"description", NULL},
+                                                       {"changed", NULL},
+                                                       {"changed_destructive", NULL}};
 static const struct cli_verb deployment_verbs[] = {
     LIST,
     SHOW,
@@ -123,7 +125,7 @@ static const struct cli_verb deployment_verbs[] = {
      .does = "Let what is proposed become work",
      .help = commit_help,
      .ask = work_commit,
-     .options = SHOWN | OPTION_PLAN | OPTION_WAIT | OPTION_TIMEOUT | OPTION_YES,
+     .options = SHOWN | OPTION_PLAN | OPTION_WAIT | OPTION_TIMEOUT | OPTION_YES | OPTION_RERUN,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY},
     {.name = "propose",
@@ -316,6 +318,7 @@ const struct cli_noun deployments_noun = {
     .key = "name",
     VERBS(deployment_verbs),
     COLUMNS(deployment_columns),
+    .rare_columns = 2,
     STATES(deployment_states),
 };
 

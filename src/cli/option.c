@@ -38,6 +38,8 @@ const struct option option_table[] = {
      "everything, as Ansible asks for it", AT(list), false},
     {OPTION_HOST, "host", 0, "NAME",
      "the variables of one host", AT(host), false},
+    {OPTION_RERUN, "rerun-changed", 0, NULL,
+     "run again what ran with other defaults of its barclamp", AT(rerun_changed), false},
     {OPTION_YES, "yes", 'y', NULL,
      "do not ask whether this is meant", AT(yes), false},
     {OPTION_SERVER, "url", 0, "URL",

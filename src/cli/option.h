@@ -31,13 +31,14 @@ enum option_bit {
     OPTION_AFTER = 1u << 15,
     OPTION_SERVER = 1u << 16,
     OPTION_YES = 1u << 17,
+    OPTION_RERUN = 1u << 18,
 };
 
 /* As they were given; NULL and false: not at all. */
 struct options {
     const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after;
     const char *url, *user, *token_file, *ca;
-    bool quiet, watch, wait, follow, list, yes;
+    bool quiet, watch, wait, follow, list, yes, rerun_changed;
     struct words_list filters;
 };
 

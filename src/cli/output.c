@@ -149,9 +149,27 @@ static void fill_column(struct errand *e, struct table *t, uint32_t c, const str
         table_set(t, row++, c, cell_of(e, column, &names, object));
 }
 
+static bool is_zero_everywhere(const struct json *list, const char *field)
+{
+    int64_t number;
+    for (const struct json *object = list->first; object; object = object->next)
+        if (json_as_i64(json_get(object, str_from(field)), &number) && number != 0)
+            return false;
+    return true;
+}
+
+static uint32_t count_columns(const struct cli_noun *noun, const struct json *list)
+{
+    uint32_t count = noun->column_count;
+    while (count > noun->column_count - noun->rare_columns &&
+           is_zero_everywhere(list, noun->columns[count - 1].field))
+        count--;
+    return count;
+}
+
 static void put_table(struct errand *e, const struct json *list, struct buf *b)
 {
-    struct table t = table_new(e->arena, list->count + 1, e->noun->column_count);
+    struct table t = table_new(e->arena, list->count + 1, count_columns(e->noun, list));
     t.width_max = terminal_width();
     t.has_colors = output_has_colors(STDOUT_FILENO);
     for (uint32_t c = 0; c < t.columns; c++)

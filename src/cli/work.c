@@ -79,6 +79,20 @@ static struct str query_of(struct errand *e, const char *key, const char *value)
 /* Others may change what the deployment has while it is asked about; not for ever. */
 enum { CONSENT_ROUNDS_MAX = 10 };
 
+static struct str commit_query(struct errand *e, const struct agreement *agreement)
+{
+    struct buf b = buf_in(e->arena);
+    if (e->options.plan)
+        buf_put_str(&b, query_of(e, "plan", e->options.plan));
+    else if (agreement->hash.len)
+        buf_put_str(&b, query_of(e, "consent", str_z(e->arena, agreement->hash)));
+    if (e->options.rerun_changed) {
+        buf_put_z(&b, b.len ? "&" : "");
+        buf_put_z(&b, "rerun_changed=true");
+    }
+    return buf_str(&b);
+}
+
 /* What is sent is what was agreed to. If it is that no more, it is asked about again. */
 static enum cli_exit send_commit(struct errand *e, struct agreement *agreement,
                                  const struct json **out_answer)
@@ -90,10 +104,7 @@ static enum cli_exit send_commit(struct errand *e, struct agreement *agreement,
         const struct question q = {
             .method = "PUT",
             .path = errand_join(e, agreement->path, "commit"),
-            .query = query_of(e, by_plan ? "plan" : "consent",
-                              by_plan               ? e->options.plan
-                              : agreement->hash.len ? str_z(e->arena, agreement->hash)
-                                                    : NULL),
+            .query = commit_query(e, agreement),
             .expects = by_plan || round == CONSENT_ROUNDS_MAX ? NULL : "plan_changed",
             .out_expected = &has_changed,
         };

@@ -224,12 +224,25 @@ static void start_waiting(struct core *c, enum queue queue)
     }
 }
 
+static bool can_look_or_start(const struct core *c)
+{
+    if (c->vars.look_first.v)
+        return true;
+    return (worker_free(c, QUEUE_HIGH) && c->waiting[QUEUE_HIGH].count) ||
+           (worker_free(c, QUEUE_NORMAL) && c->waiting[QUEUE_NORMAL].count);
+}
+
 /* In one step: what it may have to take back stays in the processor's cache. */
 enum { LOOKS_MAX = 512 };
 
 void do_anneal(struct core *c, const struct anneal_command *p)
 {
     const uint32_t until = p->budget ? c->dirty.count + p->budget : UINT32_MAX;
+    if (!can_look_or_start(c)) {
+        if (c->vars.rerunning)
+            defaults_step(c, until);
+        return;
+    }
     for (uint32_t i = 0; i < LOOKS_MAX && c->vars.look_first.v && c->dirty.count < until; i++)
         look_at(c, take_looked(c), until);
     start_waiting(c, QUEUE_HIGH);
@@ -238,10 +251,7 @@ void do_anneal(struct core *c, const struct anneal_command *p)
 
 bool core_has_work(const struct core *c)
 {
-    if (c->vars.look_first.v)
-        return true;
-    return (worker_free(c, QUEUE_HIGH) && c->waiting[QUEUE_HIGH].count) ||
-           (worker_free(c, QUEUE_NORMAL) && c->waiting[QUEUE_NORMAL].count);
+    return c->vars.rerunning || can_look_or_start(c);
 }
 
 void anneal_forget_candidates(struct core *c, node_ix n)

@@ -138,6 +138,12 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_facts *given
     if (!ix.v)
         return false;
     struct attrib *a = attrib_edit(c, ix);
+    const role_ix old_role = a->role;
+    const bool moves = a->role.v != facts.role.v ||
+                       !str_eq(text_of(c, a->default_value), facts.default_value) ||
+                       (!fresh && !str_eq(text_of(c, a->map), facts.map));
+    if (moves && !fresh)
+        defaults_attrib_moved(c, ix);
     if (fresh) {
         put_text(c, &a->name, facts.name);
         name_add(c, TABLE_ATTRIB, ix.v);
@@ -153,6 +159,8 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_facts *given
     put_doc(c, &a->schema, facts.schema);
     put_doc(c, &a->default_value, facts.default_value);
     own(c, ix);
+    if (facts.role.v && moves && (fresh ? facts.default_value.len > 0 : old_role.v != facts.role.v))
+        defaults_moved(c, facts.role);
     return true;
 }
 
@@ -253,6 +261,8 @@ static void unlink_everywhere(struct core *c, attrib_ix attrib)
 
 void attrib_remove(struct core *c, attrib_ix ix)
 {
+    if (attrib_at(c, ix)->default_value)
+        defaults_attrib_moved(c, ix);
     unlink_everywhere(c, ix);
     disown(c, ix);
     name_remove(c, TABLE_ATTRIB, ix.v);

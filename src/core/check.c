@@ -280,6 +280,8 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = check_deployments(c, a);
     if (!what)
+        what = defaults_check(c);
+    if (!what)
         what = check_runs(c);
     if (!what)
         what = check_outbox(c, a);

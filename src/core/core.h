@@ -235,6 +235,11 @@ bool core_hook_facts(const struct core *c, const struct outbox_record *row, stru
 bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
                     struct str *out_argument);
 
+/* How many of its noderoles ran with other defaults than their roles have now, without those of
+ * destructive roles, and those. */
+void core_count_changed(const struct core *c, int64_t deployment_id, uint32_t *out_changed,
+                        uint32_t *out_destructive);
+
 /* What a commit of a deployment would do (DECISIONS D12): out->doc is the plan with its hash. Of a
  * brief one, which may also be of a node or noderole, {"consent":"HASH","destroys":[...],
  * "destroys_count":N} with the first noderoles it would let destroy data, and how many there are.

@@ -326,6 +326,24 @@ void timeline_drop_noderole(struct core *c, noderole_ix nr);
 void timeline_drop_role(struct core *c, deployment_role_ix dr);
 void snapshot_set_state(struct core *c, snapshot_ix s, enum snapshot_state state);
 
+/* ---- defaults.c ---- */
+
+/* Around each change of a noderole's state, rerun mark or place: no longer, then again. */
+void defaults_count(struct core *c, noderole_ix nr, bool is_more);
+void defaults_take(struct core *c, noderole_ix nr); /* its run was staged with what is there now */
+void defaults_moved(struct core *c, role_ix r);
+/* The same for its owner and all roles that want it. */
+void defaults_attrib_moved(struct core *c, attrib_ix attrib);
+/* Run again what is changed in the deployment, step by step; it is not to go on. */
+void defaults_rerun(struct core *c, deployment_ix d);
+void defaults_forget(struct core *c, deployment_ix d);
+/* Some of it; only when some deployment is rerunning. The outcome's id is the deployment. */
+void defaults_step(struct core *c, uint32_t until);
+enum { CHANGED_SHOWN_MAX = 1000 };
+/* Those that are changed, destructive or not, as entries of a plan's list: the first of them. */
+void defaults_put(const struct core *c, deployment_ix d, bool destructive, struct buf *list);
+const char *defaults_check(const struct core *c);
+
 /* ---- plan.c and why.c ---- */
 
 /* What a commit did, for its plan. */

@@ -202,6 +202,7 @@ static void send_nodes_home(struct core *c, deployment_ix from)
 static void destroy_deployment(struct core *c, deployment_ix d)
 {
     timeline_destroy(c, d);
+    defaults_forget(c, d);
     name_remove(c, TABLE_DEPLOYMENT, d.v);
     deployment_derive(c, deployment_at(c, d)->parent)->child_count--;
     struct deployment *row = deployment_edit(c, d);

@@ -205,6 +205,8 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
     open_services(c, d);
     if (some_wait)
         resume(c, d);
+    if (p->rerun_changed)
+        defaults_rerun(c, d);
     consent_check(c, &work, p->consent);
     if (c->planning == PLANNING_ALL || p->plan.len)
         plan_check(c, &work, p->plan);

@@ -235,6 +235,8 @@ static void attach(struct import *im, role_ix r, const struct json *names, uint3
 static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
 {
     struct role *r = role_edit(c, ix);
+    if (loses_template(r, f) || !str_eq(text_of(c, r->wants), f->wants))
+        defaults_moved(c, ix);
     r->flags = f->flags;
     r->hooks = f->hooks;
     r->attempts = f->attempts;

@@ -107,7 +107,9 @@ static void poke_all(struct core *c, role_ix r)
     }
 }
 
-static void role_set_template(struct core *c, role_ix ix, struct str template)
+/* What an operator or a hook sets reruns at once (SEMANTICS 6.9). What the code of the role
+ * computes is a default that came with its content: it is shown as changed. */
+static void role_set_template(struct core *c, role_ix ix, struct str template, bool is_computed)
 {
     if (doc_tree(c->arena, template)->kind != JSON_OBJECT) {
         refuse(c, PROBLEM_BAD_JSON, STR("template"), STR("template must be an object"));
@@ -117,7 +119,10 @@ static void role_set_template(struct core *c, role_ix ix, struct str template)
     if (str_eq(doc_of(c, role_at(c, ix)->template), wanted))
         return;
     put_doc(c, &role_edit(c, ix)->template, wanted);
-    poke_all(c, ix);
+    if (is_computed)
+        defaults_moved(c, ix);
+    else
+        poke_all(c, ix);
 }
 
 void do_role_update(struct core *c, const struct role_update_command *p)
@@ -131,7 +136,7 @@ void do_role_update(struct core *c, const struct role_update_command *p)
     if (is_other(c, p->given, GIVEN_ROLE_DESCRIPTION, role_at(c, ix)->description, p->description))
         put_text(c, &role_edit(c, ix)->description, p->description);
     if (p->given & GIVEN_ROLE_TEMPLATE)
-        role_set_template(c, ix, p->template);
+        role_set_template(c, ix, p->template, p->given & GIVEN_ROLE_COMPUTED);
 }
 
 /* ---- settings ---- */

@@ -293,6 +293,7 @@ static void index_noderole(struct core *c, noderole_ix ix)
     d->reruns += nr->rerun;
     d->removing += nr->removing;
     ids_insert(c, &deployment_role_derive(c, nr->dr)->noderoles, TABLE_NODEROLE, ix.v);
+    defaults_count(c, ix, true);
 }
 
 static void index_run(struct core *c, run_ix ix)
@@ -340,6 +341,7 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
         const deployment_ix parent = deployment_at(c, (deployment_ix){ix})->parent;
         if (parent.v)
             deployment_derive(c, parent)->child_count++;
+        vars_edit(c)->rerunning += deployment_at(c, (deployment_ix){ix})->rerunning;
     }
 }
 

@@ -86,7 +86,9 @@ static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, boo
     struct noderole *nr = noderole_edit(c, ix);
     const uint8_t from = nr->state;
     must(from != to);
+    defaults_count(c, ix, false);
     nr->state = (uint8_t)to;
+    defaults_count(c, ix, true);
     nr->since = c->now_ms;
     count_state(c, nr, from, (uint8_t)to);
     settle_runs(c, ix, from, to);
@@ -185,7 +187,9 @@ void noderole_mark_rerun(struct core *c, noderole_ix ix, bool on)
     if (noderole_at(c, ix)->rerun == on)
         return;
     struct noderole *nr = noderole_edit(c, ix);
+    defaults_count(c, ix, false);
     nr->rerun = on;
+    defaults_count(c, ix, true);
     struct deployment *d = deployment_derive(c, nr->deployment);
     d->reruns = on ? d->reruns + 1 : d->reruns - 1;
 }

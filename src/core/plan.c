@@ -384,7 +384,12 @@ static struct str write_plan(struct plan *p, struct lists *l, struct str hash)
 {
     struct buf doc = buf_in(p->c->arena);
     buf_put_c(&doc, '{');
+    struct buf changed = list_in(p), destructive = list_in(p);
+    defaults_put(p->c, p->work->d, false, &changed);
+    defaults_put(p->c, p->work->d, true, &destructive);
     put_list(&doc, "announced", &l->announced);
+    put_list(&doc, "changed", &changed);
+    put_list(&doc, "changed_destructive", &destructive);
     put_list(&doc, "commits", &l->commits);
     consent_put(p->c, p->work, UINT32_MAX, &doc);
     put_list(&doc, "destructive", &l->destructive);

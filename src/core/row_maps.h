@@ -33,7 +33,7 @@
     TEXT(class_name)                                                                               \
     TEXT(jig_name) REF(barclamp, barclamp, barclamp_id) SAME(flags) SAME(hooks) SAME(cohort)       \
         TEXT(requires) TEXT(wants) TEXT(provides) TEXT(conflicts) TEXT(announces) TEXT(template)   \
-            TEXT(notes) SAME(attempts) SAME(backoff_s) SAME(deadline_s)
+            TEXT(notes) SAME(attempts) SAME(backoff_s) SAME(deadline_s) SAME(defaults)
 #define ATTRIB_MAP(TEXT, SAME, REF)                                                                \
     TEXT(name)                                                                                     \
     TEXT(description)                                                                              \
@@ -41,7 +41,8 @@
     REF(role, role, role_id) SAME(writable) SAME(order) TEXT(map) TEXT(ui_renderer) TEXT(schema)   \
         TEXT(default_value)
 #define DEPLOYMENT_MAP(TEXT, SAME, REF)                                                            \
-    TEXT(name) TEXT(description) REF(parent, deployment, parent_id) SAME(system)
+    TEXT(name) TEXT(description) REF(parent, deployment, parent_id) SAME(system) \
+    SAME(rerunning)
 #define SNAPSHOT_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     SAME(seq)                                                                                      \
@@ -68,7 +69,7 @@
     SAME(since) SAME(cohort) SAME(run_count) SAME(attempt) SAME(order) SAME(unavailable)           \
         SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
             TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(computed)      \
-                TEXT(sysdata) TEXT(wall) TEXT(notes)
+                TEXT(sysdata) TEXT(wall) TEXT(notes) SAME(defaults)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
     SAME(noderole_id)                                                                              \

@@ -104,6 +104,7 @@ struct role {
     uint32_t flags, hooks, cohort;
     doc_h requires, wants, provides, conflicts, announces, template, notes;
     uint32_t attempts, backoff_s, deadline_s;
+    uint32_t defaults;
     /* derived */
     jig_ix jig; /* by jig_name; 0 = no such jig */
     struct vec
@@ -140,6 +141,7 @@ struct deployment {
     snapshot_ix head;
     node_ix phantom;
     bool system;
+    bool rerunning;
     /* derived */
     bool committed;          /* the head is */
     uint32_t child_count;    /* deployments below */
@@ -170,6 +172,8 @@ struct deployment_role {
     doc_h proposed_data, committed_data, wall, notes;
     int64_t data_from;
     struct vec noderoles; /* derived: noderole_ix by id */
+    uint32_t settled;     /* derived: those that are ACTIVE and not marked to run again */
+    uint32_t changed;     /* derived: those of them that ran with other defaults */
 };
 
 struct node {
@@ -211,7 +215,7 @@ struct noderole {
     deployment_role_ix dr;
     int64_t since;
     int64_t member_from, data_from;
-    uint32_t cohort, run_count, attempt, order;
+    uint32_t cohort, run_count, attempt, order, defaults;
     uint8_t state; /* enum noderole_state; written by enter() in noderole.c alone */
     bool unavailable, rerun, removing, hook_failed;
     text_h status, runlog;
@@ -295,6 +299,7 @@ struct vars {
     node_ix look_first, look_last;
     uint32_t busy[QUEUE_COUNT]; /* workers in use */
     uint32_t admin_count;       /* admin nodes */
+    uint32_t rerunning;         /* deployments that are */
     uint32_t provider_count;    /* roles that provide another */
     uint32_t server_count;      /* roles whose data are visible on other nodes */
     struct vec

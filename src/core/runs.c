@@ -234,8 +234,10 @@ void run_instant(struct core *c, noderole_ix ix, run_ix queued)
     clear_log(c, nr);
     if (nr->state != NODEROLE_TRANSITION)
         noderole_apply_run(c, ix, EVENT_START, true, skipped);
-    if (!skipped)
+    if (!skipped) {
         noderole_edit(c, ix)->run_count++;
+        defaults_take(c, ix);
+    }
     activate(c, ix, true, skipped);
 }
 
@@ -277,8 +279,10 @@ void run_start(struct core *c, noderole_ix ix, run_ix queued)
     const run_ix run = queued.v ? queued : make_run(c, ix, QUEUE_NORMAL);
     if (!run.v)
         return;
-    if (!frozen)
+    if (!frozen) {
         put_doc(c, &run_edit(c, run)->data, staged);
+        defaults_take(c, ix);
+    }
     begin(c, ix, run);
     struct run *row = run_edit(c, run);
     row->attempt = noderole_at(c, ix)->attempt;

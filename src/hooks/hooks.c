@@ -245,7 +245,7 @@ static void encode_computed(const struct job *job, struct buf *out)
     if (job->hook == HOOK_TEMPLATE) {
         wish.kind = COMMAND_ROLE_UPDATE;
         wish.role_update.id = task->role_id;
-        wish.role_update.given = GIVEN_ROLE_TEMPLATE;
+        wish.role_update.given = GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED;
         wish.role_update.template = task->value;
     } else {
         wish.kind = COMMAND_NODEROLE_COMPUTED;

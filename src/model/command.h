@@ -111,8 +111,10 @@ enum command_kind {
 #define DEPLOYMENT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
 #define DEPLOYMENT_DELETE_FIELDS(F) ID_ONLY(F)
 /* plan: hex SHA-256 of the plan that was looked at; consent: of what it would destroy, as the
- * consent of the commit says it. Each empty = whatever it is. */
-#define DEPLOYMENT_COMMIT_FIELDS(F) F(I64, id) F(TEXT, plan) F(TEXT, consent)
+ * consent of the commit says it. Each empty = whatever it is. rerun_changed: run again what ran
+ * with other defaults than its role has now. */
+#define DEPLOYMENT_COMMIT_FIELDS(F)                                                                \
+    F(I64, id) F(TEXT, plan) F(TEXT, consent) F(BOOL, rerun_changed)
 #define DEPLOYMENT_PROPOSE_FIELDS(F) F(I64, id) F(TEXT, name)
 #define DEPLOYMENT_RECALL_FIELDS(F) ID_ONLY(F)
 /* content: what snapshot `seq` held, as core_snapshot_content writes it; read by the caller. It may
@@ -216,6 +218,7 @@ enum {
     GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
     GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
     GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,
+    GIVEN_ROLE_COMPUTED = 4, /* its code computed the template: that reruns nothing */
     GIVEN_NAME = 1, GIVEN_DESCRIPTION = 2, /* deployment, snapshot, group, node */
     GIVEN_NODE_DEPLOYMENT = 4, GIVEN_NODE_OLD_DEPLOYMENT = 8, GIVEN_NODE_TARGET = 16,
     GIVEN_NODE_ALLOCATED = 32,

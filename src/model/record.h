@@ -124,7 +124,8 @@ enum table {
     F(DOC, notes)                                                                                  \
     F(U32, attempts)   /* starts before a failure counts; 0 = 1 */                                 \
     F(U32, backoff_s)  /* before the second start; doubles with each */                            \
-    F(U32, deadline_s) /* of a run; 0 = what the settings say */
+    F(U32, deadline_s) /* of a run; 0 = what the settings say */                                   \
+    F(U32, defaults)   /* how often content changed what its noderoles are given by default */
 
 #define ATTRIB_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -146,7 +147,8 @@ enum table {
     F(I64, parent_id) /* 0 for system */                                                           \
     F(BOOL, system)                                                                                \
     F(I64, head_id)    /* snapshot */                                                              \
-    F(I64, phantom_id) /* node that carries its services */
+    F(I64, phantom_id) /* node that carries its services */                                        \
+    F(BOOL, rerunning) /* what ran with other defaults is being run again */
 
 #define SNAPSHOT_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -224,7 +226,8 @@ enum table {
     F(DOC, sysdata)                                                                                \
     F(DOC, wall)                                                                                   \
     F(DOC, notes)                                                                                  \
-    F(DOC, computed) /* what its role's sysdata said last; lies below sysdata */
+    F(DOC, computed) /* what its role's sysdata said last; lies below sysdata */                   \
+    F(U32, defaults) /* those of its role that its last run was staged with */
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \

@@ -146,7 +146,7 @@ static struct str draw_computed(struct world *w, const struct outbox_record *row
     if (row->hook == HOOK_TEMPLATE) {
         wish.kind = COMMAND_ROLE_UPDATE;
         wish.role_update.id = row->role_id;
-        wish.role_update.given = GIVEN_ROLE_TEMPLATE;
+        wish.role_update.given = GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED;
         wish.role_update.template = value;
     } else {
         wish.noderole_computed.id = row->object_id;

@@ -287,6 +287,8 @@ static bool run_may_reach(const struct model *m, int64_t run_id, int64_t id)
 static bool may_reach(const struct model *m, const struct command *command, int64_t id)
 {
     const struct model_noderole *nr = &m->noderoles[id];
+    if (command->kind == COMMAND_ANNEAL)
+        return m->rerunning_id && nr->deployment_id == m->rerunning_id;
     if (!changes_values[command->kind])
         return false;
     if (command->kind == COMMAND_RUN_DONE)
@@ -450,6 +452,8 @@ static const char *follow_done(struct model *m, const struct core *c, const stru
     const char *trouble = NULL;
     if (wishes_refused)
         hook_failed(m, waiting_hook(m, command->outbox_done.outbox_id));
+    else if (command->kind == COMMAND_ANNEAL && m->rerunning_id)
+        ; /* nothing started: values of the content changed, and those that ran before start over */
     else if (command->kind == COMMAND_ANNEAL)
         trouble = model_follow_pass(m, c);
     else
@@ -479,6 +483,8 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
         trouble = model_check_rights(m, c, command, scratch);
     if (trouble)
         return trouble;
+    /* An annealing step names the deployment when it reran what changed there, and else nothing. */
+    m->rerunning_id = command->kind == COMMAND_ANNEAL ? outcome->id : 0;
     const bool two_readings = command->kind == COMMAND_OUTBOX_DONE &&
                               !command->outbox_done.failed &&
                               !str_is_empty(command->outbox_done.wishes) &&

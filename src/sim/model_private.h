@@ -105,6 +105,7 @@ struct model_power {
 
 /* `x_count` entries of `x_cap`. For the ones indexed by id, count is the highest id + 1. */
 struct model {
+    int64_t rerunning_id; /* deployment in which this annealing step reran what changed; 0: none */
 #define A(type, name)                                                                              \
     type *name;                                                                                    \
     uint32_t name##_count;                                                                         \

@@ -179,6 +179,7 @@ void idea_deployment_commit(struct world *w, const struct core *core)
         command.deployment_commit.plan = STALE_HASH;
     else if (world_fault(w, FAULT_OPERATOR_WRONG))
         command.deployment_commit.consent = STALE_HASH;
+    command.deployment_commit.rerun_changed = prng_chance(&w->chance, 300);
     operator_sends(w, &command);
 }
 

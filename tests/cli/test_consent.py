@@ -190,3 +190,49 @@ def test_the_answer_is_read_from_the_terminal_not_from_stdin(bench):
 def test_yes_is_no_option_of_what_never_asks(bench):
     for words in [["noderoles", "destroy", "1", "--yes"], ["deployments", "list", "--yes"]]:
         assert bench.online(*words).status == USAGE, words
+
+
+DEFAULTS = """
+barclamp: {{name: co_size, source_path: co_size}}
+roles:
+  - name: co-app
+    jig: test
+    attribs: [{{name: co-app-size, map: co/app/size, default: {0}}}]
+  - name: co-disk
+    jig: test
+    flags: [destructive]
+    attribs: [{{name: co-disk-size, map: co/disk/size, default: {0}}}]
+"""
+
+
+def upload_defaults(bench, size):
+    bench.write("defaults.yml", DEFAULTS.format(size))
+    bench.says("barclamps", "upload", "defaults.yml")
+
+
+def runs_of(bench, role):
+    return bench.daemon.client().get(f"nodes/co-re.example.com/node_roles/{role}").json()["run_count"]
+
+
+def test_new_defaults_are_shown_and_rerun_only_when_asked(bench):
+    upload_defaults(bench, 1)
+    bench.says("deployments", "create", "name=co-re")
+    node(bench, "co-re.example.com", "deployment=co-re", "alive=true", "available=true")
+    bench.says("nodes", "bind", "co-re.example.com", "co-app", "co-disk")
+    wait = ["--wait", "--timeout", "60"]
+    assert bench.online("deployments", "commit", "co-re", "--yes", *wait).status == OK
+    only = ["--filter", "name=co-re"]
+    assert "CHANGED" not in bench.says("deployments", "list", *only)
+    upload_defaults(bench, 2)
+    (row,) = rows(bench.says("deployments", "list", *only))
+    assert row["CHANGED"] == "1" and row["CHANGED DESTRUCTIVE"] == "1", row
+    plan = json.loads(bench.says("deployments", "plan", "co-re", "-o", "json"))
+    assert [x["role_name"] for x in plan["changed"]] == ["co-app"], plan
+    assert [x["role_name"] for x in plan["changed_destructive"]] == ["co-disk"], plan
+    assert "co-disk" in bench.says("deployments", "plan", "co-re")
+    assert bench.online("deployments", "commit", "co-re", *wait).status == OK
+    assert runs_of(bench, "co-app") == runs_of(bench, "co-disk") == 1
+    assert bench.online("deployments", "commit", "co-re", "--rerun-changed", *wait).status == OK
+    bench.says("deployments", "wait", "co-re", "changed", "0", "--timeout", "60")
+    bench.says("noderoles", "wait", "co-re.example.com/co-app", "run_count", "2", "--timeout", "60")
+    assert runs_of(bench, "co-disk") == 1

@@ -233,7 +233,8 @@ TEST(a_plan_is_a_commit_that_is_not_done)
     CHECK(f->line_count == 1 && f->line[0].is_dry);
     front_take(f);
     STATUS(p, 200);
-    SAYS(keys(p, body_of(p)), "announced,commits,consent,destroys,destructive,hash,held,removes,"
+    SAYS(keys(p, body_of(p)), "announced,changed,changed_destructive,commits,consent,destroys,"
+                              "destructive,hash,held,removes,"
                               "reruns,role_commits,runs,seq");
     CHECK(read_head(f->w, "d").state == SNAPSHOT_PROPOSED);
     front_close(f);

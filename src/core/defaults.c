@@ -1,0 +1,201 @@
+#include "core/core_private.h"
+
+/* Which noderoles ran with other defaults than their role has now.
+ *
+ * A role counts how often content changed what its noderoles are given without anybody setting a
+ * value: defaults and maps of its own and of wanted attribs, the list of wanted attribs, and the
+ * template that its code computes. A noderole keeps the count that its last run was staged with.
+ * One that is ACTIVE, not marked to run again, and has another count than its role is *changed*.
+ * Nothing reruns by itself; a commit that asks for it marks the deployment, and annealing steps
+ * with nothing else to do rerun a bounded number of them each. Destructive ones are counted and
+ * never rerun here. A change of content costs the deployment roles of the role, not its noderoles.
+ */
+
+enum { RERUNS_MAX = 256 }; /* in one step */
+
+static bool is_settled(const struct noderole *nr)
+{
+    return nr->state == NODEROLE_ACTIVE && !nr->rerun;
+}
+
+static bool is_changed(const struct core *c, const struct noderole *nr)
+{
+    return is_settled(nr) && nr->defaults != role_at(c, nr->role)->defaults;
+}
+
+void defaults_count(struct core *c, noderole_ix ix, bool is_more)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (!is_settled(nr))
+        return;
+    const bool changed = is_changed(c, nr);
+    struct deployment_role *dr = deployment_role_derive(c, nr->dr);
+    dr->settled = is_more ? dr->settled + 1 : dr->settled - 1;
+    if (changed)
+        dr->changed = is_more ? dr->changed + 1 : dr->changed - 1;
+}
+
+void defaults_take(struct core *c, noderole_ix ix)
+{
+    const uint32_t now = role_at(c, noderole_at(c, ix)->role)->defaults;
+    if (noderole_at(c, ix)->defaults == now)
+        return;
+    defaults_count(c, ix, false);
+    noderole_edit(c, ix)->defaults = now;
+    defaults_count(c, ix, true);
+}
+
+void defaults_moved(struct core *c, role_ix r)
+{
+    const struct vec *deployed = &role_at(c, r)->deployed;
+    if (deployed->count == 0)
+        return;
+    role_edit(c, r)->defaults++;
+    for (uint32_t i = 0; i < deployed->count; i++) {
+        struct deployment_role *dr =
+            deployment_role_derive(c, (deployment_role_ix){vec_at(c, deployed, i)});
+        dr->changed = dr->settled;
+    }
+}
+
+static bool wants(const struct core *c, const struct role *role, attrib_ix attrib)
+{
+    for (uint32_t i = 0; i < role->wanted.count; i += 2)
+        if (vec_at(c, &role->wanted, i) == attrib.v)
+            return true;
+    return false;
+}
+
+void defaults_attrib_moved(struct core *c, attrib_ix attrib)
+{
+    const role_ix owner = attrib_at(c, attrib)->role;
+    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
+         ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
+        if (ix == owner.v || wants(c, role_at(c, (role_ix){ix}), attrib))
+            defaults_moved(c, (role_ix){ix});
+}
+
+/* ---- running again ---- */
+
+void defaults_rerun(struct core *c, deployment_ix d)
+{
+    if (deployment_at(c, d)->rerunning)
+        return;
+    deployment_edit(c, d)->rerunning = true;
+    vars_edit(c)->rerunning++;
+}
+
+void defaults_forget(struct core *c, deployment_ix d)
+{
+    if (!deployment_at(c, d)->rerunning)
+        return;
+    deployment_edit(c, d)->rerunning = false;
+    vars_edit(c)->rerunning--;
+}
+
+static deployment_ix first_rerunning(const struct core *c)
+{
+    uint32_t ix = core_next_row(c, TABLE_DEPLOYMENT, 0);
+    while (ix && !deployment_at(c, (deployment_ix){ix})->rerunning)
+        ix = core_next_row(c, TABLE_DEPLOYMENT, deployment_at(c, (deployment_ix){ix})->o.id);
+    return (deployment_ix){ix};
+}
+
+static bool is_destructive(const struct core *c, deployment_role_ix dr)
+{
+    return role_at(c, deployment_role_at(c, dr)->role)->flags & ROLE_DESTRUCTIVE;
+}
+
+/* A noderole that was poked is not changed any more: it waits for its run, or has the mark. */
+static uint32_t rerun_some(struct core *c, deployment_role_ix ix, uint32_t most, uint32_t until)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < deployment_role_at(c, ix)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &deployment_role_at(c, ix)->noderoles, i)};
+        if (count == most || c->dirty.count >= until || !deployment_role_at(c, ix)->changed)
+            break;
+        if (!is_changed(c, noderole_at(c, nr)))
+            continue;
+        noderole_poke(c, nr);
+        must(!is_changed(c, noderole_at(c, nr)));
+        count++;
+    }
+    return count;
+}
+
+void defaults_step(struct core *c, uint32_t until)
+{
+    const deployment_ix d = first_rerunning(c);
+    uint32_t left = RERUNS_MAX;
+    must(d.v);
+    c->out->id = deployment_at(c, d)->o.id;
+    for (uint32_t i = 0; i < deployment_at(c, d)->roles.count; i++) {
+        const deployment_role_ix dr = {vec_at(c, &deployment_at(c, d)->roles, i)};
+        if (is_destructive(c, dr) || !deployment_role_at(c, dr)->changed)
+            continue;
+        left -= rerun_some(c, dr, left, until);
+        if (deployment_role_at(c, dr)->changed)
+            return; /* the next step goes on */
+    }
+    defaults_forget(c, d);
+}
+
+/* ---- telling ---- */
+
+void core_count_changed(const struct core *c, int64_t deployment_id, uint32_t *out_changed,
+                        uint32_t *out_destructive)
+{
+    const deployment_ix d = deployment_by_id(c, deployment_id);
+    *out_changed = *out_destructive = 0;
+    for (uint32_t i = 0; d.v && i < deployment_at(c, d)->roles.count; i++) {
+        const deployment_role_ix dr = {vec_at(c, &deployment_at(c, d)->roles, i)};
+        const uint32_t changed = deployment_role_at(c, dr)->changed;
+        *out_changed += is_destructive(c, dr) ? 0 : changed;
+        *out_destructive += is_destructive(c, dr) ? changed : 0;
+    }
+}
+
+static void put_changed(const struct core *c, deployment_role_ix dr, uint32_t *left,
+                        struct buf *list)
+{
+    const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+    for (uint32_t i = 0; i < members->count && *left && deployment_role_at(c, dr)->changed; i++) {
+        const noderole_ix nr = {vec_at(c, members, i)};
+        if (!is_changed(c, noderole_at(c, nr)))
+            continue;
+        plan_put_item(c, list, nr);
+        buf_put_c(list, '}');
+        (*left)--;
+    }
+}
+
+void defaults_put(const struct core *c, deployment_ix d, bool destructive, struct buf *list)
+{
+    uint32_t left = CHANGED_SHOWN_MAX;
+    for (uint32_t i = 0; i < deployment_at(c, d)->roles.count; i++) {
+        const deployment_role_ix dr = {vec_at(c, &deployment_at(c, d)->roles, i)};
+        if (is_destructive(c, dr) == destructive)
+            put_changed(c, dr, &left, list);
+    }
+}
+
+const char *defaults_check(const struct core *c)
+{
+    uint32_t rerunning = 0;
+    const struct pool *all = &c->tables[TABLE_DEPLOYMENT_ROLE].pool;
+    for (uint32_t ix = pool_next(all, 0); ix; ix = pool_next(all, ix)) {
+        const struct deployment_role *dr = deployment_role_at(c, (deployment_role_ix){ix});
+        uint32_t settled = 0, changed = 0;
+        for (uint32_t i = 0; i < dr->noderoles.count; i++) {
+            const struct noderole *nr = noderole_at(c, (noderole_ix){vec_at(c, &dr->noderoles, i)});
+            settled += is_settled(nr);
+            changed += is_changed(c, nr);
+        }
+        if (settled != dr->settled || changed != dr->changed)
+            return "C1: a deployment role's counts of changed defaults are wrong";
+    }
+    const struct pool *deployments = &c->tables[TABLE_DEPLOYMENT].pool;
+    for (uint32_t ix = pool_next(deployments, 0); ix; ix = pool_next(deployments, ix))
+        rerunning += deployment_at(c, (deployment_ix){ix})->rerunning;
+    return rerunning == c->vars.rerunning ? NULL : "C1: the count of reruns asked for is wrong";
+}
