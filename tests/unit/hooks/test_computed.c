@@ -50,7 +50,7 @@ TEST(what_template_returns_is_wished_for_its_role)
     run(l, 1);
     const struct command wish = wish_of(l, 0);
     CHECK(wish.kind == COMMAND_ROLE_UPDATE && wish.role_update.id == 3);
-    CHECK(wish.role_update.given == GIVEN_ROLE_TEMPLATE);
+    CHECK(wish.role_update.given == (GIVEN_ROLE_TEMPLATE | GIVEN_ROLE_COMPUTED));
     CHECK(str_eq(wish.role_update.template, STR("{\"list\":[],\"ttl\":60}")));
     CHECK(l->facts_made == 0);
     close_loop(l);
