@@ -49,6 +49,7 @@ struct connection {
     bool is_shaking;
     bool is_sent;
     bool is_half_closed;
+    bool is_broken; /* a write failed: the reset was reported there, and reads see an end */
     struct arena arena;
     struct plan plan;
     struct answer answer;
@@ -150,7 +151,7 @@ static void connection_open(struct flood *f, struct connection *c)
     answer_init(&c->answer);
     c->answer.has_no_body = c->plan.has_head && c->plan.requests == 1;
     c->sent = c->next_cut = 0;
-    c->is_sent = c->is_half_closed = false;
+    c->is_sent = c->is_half_closed = c->is_broken = false;
     c->active_ms = now_ms();
     c->tls = NULL;
     c->is_shaking = f->has_tls;
@@ -228,8 +229,8 @@ static void connection_send(struct flood *f, struct connection *c)
     if (c->sent < end) {
         ssize_t sent = link_send(c, p->bytes.at + c->sent, end - c->sent);
         if (sent < 0) {
-            if (errno !=
-                EAGAIN) { /* refused before its end: what it answered is still to be read */
+            if (errno != EAGAIN) { /* reset by the peer; its answer may still be unread */
+                c->is_broken = true;
                 c->is_sent = true;
                 connection_watch(f, c, EPOLL_CTL_MOD, EPOLLIN);
             }
@@ -273,7 +274,7 @@ static void connection_receive(struct flood *f, struct connection *c)
         if (got < 0 && errno == EAGAIN)
             break;
         if (got <= 0) {
-            connection_ended(f, c, got < 0);
+            connection_ended(f, c, got < 0 || c->is_broken);
             return;
         }
         c->active_ms = now_ms();
