@@ -217,3 +217,20 @@ TEST(a_list_that_has_said_nothing_is_refused_when_the_core_stays_away)
     CHECK(rows(begun) == NODES);
     front_close(f);
 }
+
+TEST(an_inventory_is_refused_where_answers_take_all_memory)
+{
+    struct front *f = crowded();
+    held_max = 0;
+    struct asked *a = begin(f, HTTP_GET, "/api/status/inventory");
+    finish(f, a);
+    PROBLEM(f, a, 503, "limit", "absent");
+    SAID(a, "Retry-After: 1");
+    held_max = SIZE_MAX;
+    a = begin(f, HTTP_GET, "/api/status/inventory");
+    finish(f, a);
+    STATUS(a, 200);
+    CHECK(a->is_streamed && a->pieces > 1 && !a->is_broken);
+    CHECK(json_at(body_of(a), STR("_meta/hostvars"))->count == NODES);
+    front_close(f);
+}
