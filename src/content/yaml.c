@@ -224,7 +224,11 @@ static void take_scalar(struct reader *r, const yaml_event_t *event)
 {
     const struct text_place at = place_of(event->start_mark);
     const size_t length = event->data.scalar.length;
-    must(length <= UINT32_MAX); /* an escape of two bytes stands for four at most */
+    if (length > UINT32_MAX || !event->data.scalar.value) {
+        SAY_ERROR(r, at, "the text is too long");
+        r->stopped = true;
+        return;
+    }
     const struct str raw = {(const char *)event->data.scalar.value, (uint32_t)length};
     const uint32_t errors_before = r->report->errors;
     if (!str_is_clean(raw)) {
@@ -325,8 +329,9 @@ static void take_alias(struct reader *r, const yaml_event_t *event)
 static void say_syntax(struct reader *r, struct str text)
 {
     const yaml_parser_t *p = &r->parser;
-    must(p->error != YAML_MEMORY_ERROR);
-    const char *problem = p->problem ? p->problem : "this is not YAML";
+    const char *problem = p->problem                      ? p->problem
+                          : p->error == YAML_MEMORY_ERROR ? "there is no memory to read it"
+                                                          : "this is not YAML";
     if (p->error == YAML_READER_ERROR) {
         const size_t offset = p->problem_offset < text.len ? p->problem_offset : text.len;
         SAY_ERROR(r, text_place_of(text, (uint32_t)offset), "%s", problem);
@@ -426,7 +431,10 @@ err yaml_read(struct report *report, struct str file, struct str text,
     /* libyaml would count the mark as a column, and the second line would not line up. */
     if (str_starts(text, STR("\xef\xbb\xbf")))
         text = str_slice(text, 3, text.len);
-    must(yaml_parser_initialize(&r->parser));
+    if (!yaml_parser_initialize(&r->parser)) {
+        SAY_ERROR(r, (struct text_place){0}, "there is no memory to read it");
+        return ERR_SYNTAX;
+    }
     read_events(r, text);
     yaml_parser_delete(&r->parser);
     if (r->stopped)

@@ -157,9 +157,9 @@ static void on_signal(uv_signal_t *signal, int number)
 
 static void watch_signal(struct daemon *d, uv_signal_t *signal, int number)
 {
-    must(uv_signal_init(&d->loop.uv, signal) == 0);
+    const int failed = uv_signal_init(&d->loop.uv, signal); /* may need a descriptor */
     signal->data = d;
-    if (uv_signal_start(signal, on_signal, number) != 0)
+    if (failed || uv_signal_start(signal, on_signal, number) != 0)
         log_say(LOG_WARNING, "signal %d cannot be watched; it ends the daemon at once", number);
 }
 

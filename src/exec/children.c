@@ -62,14 +62,18 @@ static int spawn_lead(const struct children *c, int fd, pid_t *out_pid)
     snprintf(files_max, sizeof files_max, "%llu", (unsigned long long)c->setup.files_max);
     snprintf(token, sizeof token, "%s", c->setup.token);
     must(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attributes) == 0);
-    must(posix_spawn_file_actions_adddup2(&actions, fd, LEAD_LINK_FD) == 0 &&
-         posix_spawn_file_actions_adddup2(&actions, c->setup.lock_fd, LEAD_LOCK_FD) == 0 &&
-         posix_spawn_file_actions_adddup2(&actions, c->setup.place_fd, LEAD_PLACE_FD) == 0);
+    /* They fail for a descriptor at or above the limit, and without memory. */
+    int number = posix_spawn_file_actions_adddup2(&actions, fd, LEAD_LINK_FD);
+    if (!number)
+        number = posix_spawn_file_actions_adddup2(&actions, c->setup.lock_fd, LEAD_LOCK_FD);
+    if (!number)
+        number = posix_spawn_file_actions_adddup2(&actions, c->setup.place_fd, LEAD_PLACE_FD);
     sigemptyset(&none);
     /* A session of its own: whoever kills our group leaves the leads to clean up after us. */
     must(posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
          posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK) == 0);
-    const int number = posix_spawn(out_pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    if (!number)
+        number = posix_spawn(out_pid, "/proc/self/exe", &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return number;
@@ -84,10 +88,13 @@ static int out_of_the_way(int fd)
     return moved;
 }
 
-static void watch(const struct children *c, struct lead_ref *l, int operation, uint32_t events)
+/* False with errno: only for EPOLL_CTL_ADD, which needs memory. */
+static bool watch(const struct children *c, struct lead_ref *l, int operation, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = l};
-    must(epoll_ctl(c->setup.epoll_fd, operation, l->link.fd, &event) == 0);
+    const bool is_watched = epoll_ctl(c->setup.epoll_fd, operation, l->link.fd, &event) == 0;
+    must(is_watched || operation == EPOLL_CTL_ADD);
+    return is_watched;
 }
 
 static struct lead_ref *new_lead(struct children *c)
@@ -98,20 +105,25 @@ static struct lead_ref *new_lead(struct children *c)
         return NULL;
     ends[0] = out_of_the_way(ends[0]);
     ends[1] = out_of_the_way(ends[1]);
-    const int number = ends[0] < 0 || ends[1] < 0 ? EMFILE : spawn_lead(c, ends[1], &pid);
+    struct lead_ref *l = calloc(1, sizeof *l);
+    must(l);
+    int number = ends[0] < 0 || ends[1] < 0 ? EMFILE : 0;
+    /* Watched before it is started: a lead that cannot be watched would never be released. Closing
+     * the descriptor ends the watch. */
+    if (!number) {
+        link_init(&l->link, ends[0]);
+        number = watch(c, l, EPOLL_CTL_ADD, EPOLLIN) ? spawn_lead(c, ends[1], &pid) : errno;
+    }
     if (ends[1] >= 0)
         ignore(close(ends[1]), "the lead has it");
     if (number) {
         if (ends[0] >= 0)
             ignore(close(ends[0]), "there is nobody at the other end");
+        free(l);
         errno = number;
         return NULL;
     }
-    struct lead_ref *l = calloc(1, sizeof *l);
-    must(l);
     l->pid = pid;
-    link_init(&l->link, ends[0]);
-    watch(c, l, EPOLL_CTL_ADD, EPOLLIN);
     return l;
 }
 

@@ -264,7 +264,14 @@ static bool call(struct exec_client *c)
         return false;
     }
     c->poll = malloc(sizeof *c->poll);
-    must(c->poll && uv_poll_init(c->loop, c->poll, fd) == 0);
+    const int failed = c->poll ? uv_poll_init(c->loop, c->poll, fd) : UV_ENOMEM;
+    if (failed) {
+        free(c->poll);
+        c->poll = NULL;
+        ignore(close(fd), "nothing was said");
+        errno = -failed;
+        return false;
+    }
     c->poll->data = c;
     link_init(&c->link, fd);
     const struct exec_hello hello = {.version = EXEC_VERSION, .epoch = c->epoch};

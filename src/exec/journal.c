@@ -328,7 +328,13 @@ static err rewrite(struct exec_journal *j, const char *boot)
         errno = number;
         return e;
     }
-    must(fstat(fd, &facts) == 0);
+    if (fstat(fd, &facts) != 0) {
+        const int number = errno;
+        ignore(close(fd), "its size is not known");
+        j->is_broken = true;
+        errno = number;
+        return ERR_IO;
+    }
     if (j->fd >= 0)
         ignore(close(j->fd), "another file has taken its name");
     j->fd = fd;

@@ -109,7 +109,8 @@ static bool open_all(struct arena *a, const struct exec_spawn *spec, struct star
     if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->log, O_CLOEXEC) != 0)
         return fail(reason, "no pipe for its output");
     /* Only our ends: the child may expect its own to wait. */
-    must(fcntl(s->out[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(s->log[0], F_SETFL, O_NONBLOCK) == 0);
+    if (fcntl(s->out[0], F_SETFL, O_NONBLOCK) != 0 || fcntl(s->log[0], F_SETFL, O_NONBLOCK) != 0)
+        return fail(reason, "no pipe for its output");
     return true;
 }
 
@@ -137,23 +138,26 @@ static int spawn(const struct start *s, const char *program, char *const *argv, 
     posix_spawnattr_t attributes;
     sigset_t all, none;
     must(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attributes) == 0);
-    must(posix_spawn_file_actions_adddup2(&actions, s->out[1], 1) == 0 &&
-         posix_spawn_file_actions_adddup2(&actions, s->log[1], 2) == 0);
+    /* They fail for a descriptor at or above the limit, and without memory. */
+    int number = posix_spawn_file_actions_adddup2(&actions, s->out[1], 1);
+    if (!number)
+        number = posix_spawn_file_actions_adddup2(&actions, s->log[1], 2);
     /* Opened there, not here for all runs: whoever locks what it reads locks nobody else out. */
-    if (s->input >= 0)
-        must(posix_spawn_file_actions_adddup2(&actions, s->input, 0) == 0);
-    else
-        must(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0);
+    if (!number)
+        number = s->input >= 0
+                     ? posix_spawn_file_actions_adddup2(&actions, s->input, 0)
+                     : posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     /* Otherwise it begins where its lead is. */
-    if (s->folder >= 0)
-        must(posix_spawn_file_actions_addfchdir_np(&actions, s->folder) == 0);
+    if (!number && s->folder >= 0)
+        number = posix_spawn_file_actions_addfchdir_np(&actions, s->folder);
     sigfillset(&all);
     sigemptyset(&none);
     must(posix_spawnattr_setsigdefault(&attributes, &all) == 0 &&
          posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
          posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
                                                    POSIX_SPAWN_SETSIGMASK) == 0);
-    const int number = posix_spawn(out_pid, program, &actions, &attributes, argv, env);
+    if (!number)
+        number = posix_spawn(out_pid, program, &actions, &attributes, argv, env);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return number;

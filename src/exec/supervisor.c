@@ -29,10 +29,12 @@ enum {
     STOP_MS = 5000, /* what runs still has this long after SIGTERM */
 };
 
-void supervisor_watch(const struct supervisor *s, int fd, void *key, int operation, uint32_t events)
+bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operation, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = key};
-    must(epoll_ctl(s->epoll, operation, fd, &event) == 0);
+    const bool is_watched = epoll_ctl(s->epoll, operation, fd, &event) == 0;
+    must(is_watched || operation == EPOLL_CTL_ADD);
+    return is_watched;
 }
 
 /* ---- going round ---- */
@@ -245,8 +247,9 @@ static int open_events(struct supervisor *s)
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (s->signals < 0 || s->epoll < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         return complain("its events");
-    supervisor_watch(s, s->signals, &s->signals, EPOLL_CTL_ADD, EPOLLIN);
-    supervisor_watch(s, s->listener, &s->listener, EPOLL_CTL_ADD, EPOLLIN);
+    if (!supervisor_watch(s, s->signals, &s->signals, EPOLL_CTL_ADD, EPOLLIN) ||
+        !supervisor_watch(s, s->listener, &s->listener, EPOLL_CTL_ADD, EPOLLIN))
+        return complain("its events");
     return SUPERVISOR_ENDED;
 }
 

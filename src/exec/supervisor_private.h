@@ -52,7 +52,7 @@ struct supervisor {
     int64_t tell_at;       /* when the first of them must go */
 };
 
-void supervisor_watch(const struct supervisor *s, int fd, void *key, int operation,
+bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operation,
                       uint32_t events);
 /* BEGUN and ENDED, from a lead. */
 void supervisor_told(void *self, const struct exec_message *message);

@@ -296,11 +296,15 @@ void visitors_let_in(struct supervisor *s)
     }
     struct visitor *v = calloc(1, sizeof *v);
     must(v);
+    if (!supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN)) {
+        ignore(close(fd), "nothing was said");
+        free(v);
+        return;
+    }
     link_init(&v->link, fd);
     v->next = s->visitors;
     s->visitors = v;
     s->visitor_count++;
-    supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN);
 }
 
 /* A daemon makes the ends that it hears of together durable together, and that is most of what a

@@ -188,10 +188,14 @@ static void collect(struct web *web)
          m = curl_multi_info_read(web->multi, &left)) {
         struct web_call *c = NULL;
         const CURLcode code = m->data.result;
-        must(m->msg == CURLMSG_DONE);
-        must(curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c) == CURLE_OK && c);
-        must(curl_multi_remove_handle(web->multi, c->easy) == CURLM_OK);
-        finish(c, code);
+        CURL *easy = m->easy_handle;
+        /* A transfer that ends in any other way is ended by the deadline of its owner. */
+        if (m->msg != CURLMSG_DONE)
+            continue;
+        const CURLcode found = curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&c);
+        ignore(curl_multi_remove_handle(web->multi, easy), "it has ended");
+        if (found == CURLE_OK && c)
+            finish(c, code);
     }
 }
 
@@ -347,7 +351,8 @@ struct web_call *web_start(struct web *web, const struct web_ask *ask,
 static void act(struct web *web, curl_socket_t fd, int events)
 {
     int running;
-    must(curl_multi_socket_action(web->multi, fd, events, &running) == CURLM_OK);
+    ignore(curl_multi_socket_action(web->multi, fd, events, &running),
+           "a transfer that it cannot go on with is ended by the deadline of its owner");
     collect(web);
 }
 
@@ -395,7 +400,10 @@ static struct watch *watch_new(struct web *web, curl_socket_t fd)
     watch->web = web;
     watch->fd = fd;
     watch->poll.data = watch;
-    must(curl_multi_assign(web->multi, fd, watch) == CURLM_OK);
+    if (curl_multi_assign(web->multi, fd, watch) != CURLM_OK) {
+        uv_close((uv_handle_t *)&watch->poll, watch_closed);
+        return NULL;
+    }
     return watch;
 }
 
@@ -448,6 +456,6 @@ void web_close(struct web *web)
 {
     while (web->calls)
         call_free(web->calls);
-    must(curl_multi_cleanup(web->multi) == CURLM_OK);
+    ignore(curl_multi_cleanup(web->multi), "no transfer is left in it");
     uv_close((uv_handle_t *)&web->timer, timer_closed);
 }

@@ -130,7 +130,18 @@ static bool open_client(struct runner *r)
                                             .dir = r->setup.data,
                                             .epoch = r->epoch,
                                             .idle_ms = r->setup.exec_idle_ms};
-    if (exec_client_open(&setup, steps_seams(r), &r->client) != OK) {
+    bool is_open = exec_client_open(&setup, steps_seams(r), &r->client) == OK;
+    if (is_open) {
+        r->place = fcntl(exec_client_place(r->client), F_DUPFD_CLOEXEC, 0);
+        is_open = r->place >= 0;
+        if (!is_open) {
+            const int number = errno;
+            exec_client_close(r->client, false);
+            r->client = NULL;
+            errno = number;
+        }
+    }
+    if (!is_open) {
         if (!r->has_complained)
             log_with(LOG_ERROR, LOG_FIELDS(LOG_Z("directory", r->setup.data)),
                      "there is no way to halligan-exec (%s), trying again", strerror(errno));
@@ -138,8 +149,6 @@ static bool open_client(struct runner *r)
         return false;
     }
     r->spoken = r->epoch;
-    r->place = fcntl(exec_client_place(r->client), F_DUPFD_CLOEXEC, 0);
-    must(r->place >= 0);
     /* Every run of before our start has been ordered by now: what else lies there is nobody's. */
     files_put_away(r);
     jobs_sweep_data(r);

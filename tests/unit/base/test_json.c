@@ -553,3 +553,16 @@ TEST(a_hundred_thousand_members_are_sorted_in_no_time)
         arena_fini(&a);
     }
 }
+
+/* An empty text may be NULL. */
+TEST(nothing_is_no_document)
+{
+    struct arena a = {0};
+    struct json *value = NULL;
+    uint32_t offset = 0;
+    const char *what = NULL;
+    CHECK(json_read(&a, (struct str){NULL, 0}, &value, &offset, &what) == ERR_SYNTAX);
+    const struct json *empty = json_make_string(&a, (struct str){NULL, 0});
+    CHECK(str_eq(json_write(&a, empty), STR("\"\"")));
+    arena_fini(&a);
+}
