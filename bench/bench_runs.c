@@ -64,7 +64,7 @@ static double cpu_seconds(void)
 /* ---- the kitchen: what a run is made of ---- */
 
 static err cook(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                struct str *out_why)
+                struct reason *out_why)
 {
     (void)self;
     (void)w;

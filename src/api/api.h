@@ -16,6 +16,7 @@
 #include "http/http.h"
 #include "http/passwords.h"
 #include "model/command.h"
+#include "model/reason.h"
 
 struct api;
 struct core;
@@ -47,6 +48,15 @@ struct api_place {
     int64_t turn, n;
     bool is_backward;
 };
+
+/* Something wrong with the installation itself, which keeps work from being done or kept. */
+struct api_fault {
+    enum reason_code code;
+    const char *object; /* the part of the installation: "store", "supervisor", "clock" */
+    struct str text;    /* a sentence; in the arena */
+};
+
+enum { API_FAULTS_MAX = 8 };
 
 /* What the API needs of the daemon. */
 struct api_engine {
@@ -82,6 +92,12 @@ struct api_engine {
     err (*test_discovery)(void *self, struct str source, struct arena *arena, struct str *out_text);
     /* What the daemon counts (base/meter.h). NULL: nothing. */
     void (*metrics)(void *self, struct buf *out);
+    /* Faults of the installation, API_FAULTS_MAX at most; returns how many. NULL: nobody looks. */
+    uint32_t (*faults)(void *self, struct arena *arena, struct api_fault *out_faults);
+    /* A power action of the node that failed and is tried again soon. False: there is none. NULL:
+     * nobody knows. Texts go into the arena. */
+    bool (*power_retry)(void *self, int64_t node_id, struct arena *arena,
+                        struct reason *out_reason);
     const char *version; /* NULL: unknown */
 };
 

@@ -1,7 +1,6 @@
 #include "api/graph.h"
 
 #include "api/members.h"
-#include "api/refusals.h"
 #include "api/reply.h"
 #include "api/route.h"
 #include "api/rows.h"
@@ -58,47 +57,6 @@ enum served serve_graph(struct call *call)
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment))
         return SERVED_REPLY;
     return reply_graph(call, deployment.id);
-}
-
-/* ---- why ---- */
-
-static void put_cause(struct call *call, const struct cause *cause, struct buf *b)
-{
-    struct members m = members_open(b, NULL);
-    member_text(&m, "code", str_from(cause_name(cause->code)));
-    member_text(&m, "object", str_from(object_noun(cause->object)));
-    member_number(&m, "object_id", cause->object_id);
-    member_optional(&m, "name",
-                    object_name(call->core, cause->object, cause->object_id, call->arena));
-    member_time(&m, "since", cause->since);
-    member_text(&m, "text", refusals_explain(call_refusals(call), call, cause));
-    members_close(&m);
-}
-
-enum served serve_why(struct call *call)
-{
-    const struct shape *shape = call->route->resource->shape;
-    struct record record;
-    if (!resource_find(call, call->route->resource, call->keys[0], &record))
-        return SERVED_REPLY;
-    const struct cause *first = core_why(call->core, shape->table, record.id, call->arena);
-    must(first);
-    struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_text(&m, "object", str_from(object_noun(shape->table)));
-    member_number(&m, "id", record.id);
-    member_text(&m, "name", object_name(call->core, shape->table, record.id, call->arena));
-    if (member_key(&m, "chain")) {
-        buf_put_c(&b, '[');
-        for (const struct cause *cause = first; cause; cause = cause->next) {
-            buf_put_z(&b, cause == first ? "" : ",\n");
-            put_cause(call, cause, &b);
-        }
-        buf_put_c(&b, ']');
-    }
-    members_close(&m);
-    reply_json(call, "why", "obj", buf_str(&b));
-    return SERVED_REPLY;
 }
 
 /* ---- plan ---- */

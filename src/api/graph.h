@@ -1,4 +1,4 @@
-/* graph.h - what depends on what, and why something is not done. */
+/* graph.h - what depends on what, and what a commit would do; why.c: why something is not done. */
 #pragma once
 
 #include "api/call.h"

@@ -18,11 +18,14 @@ static const struct shape_field noderole_fields[] = {
     {"order",         SHAPE_SMALL,          SHAPE_AT(noderole.order),         0, "10000"},
     {"node_error",    SHAPE_NODE_ERROR,     SHAPE_AT(noderole.node_id),       0, "false"},
     SHAPE_TIMES(noderole)
+    {"reason",        SHAPE_REASON,         SHAPE_AT(noderole.reason),        0, "null"},
+    {"reason_subject", SHAPE_TEXT,          SHAPE_AT(noderole.reason_subject), 0, "\"\""},
+    {"reason_text",   SHAPE_TEXT,           SHAPE_AT(noderole.reason_text),   0, "\"\""},
 };
 /* clang-format on */
 
 static const struct shape shape_noderole = {
-    .type = "node_role", .table = TABLE_NODEROLE, SHAPE_ROWS(noderole_fields)};
+    .type = "node_role", .table = TABLE_NODEROLE, SHAPE_ROWS(noderole_fields), .extras = 3};
 
 static const struct take create_takes[] = {
     {.name = "node",

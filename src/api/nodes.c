@@ -25,11 +25,13 @@ static const struct shape_field node_fields[] = {
     {"boot_id",        SHAPE_TEXT,  SHAPE_AT(node.boot_id),        0, "\"\""},
     {"boot_generation", SHAPE_INT,  SHAPE_AT(node.boot_generation), 0, "0"},
     {"status",         SHAPE_TEXT,  SHAPE_AT(node.status),         0, "\"\""},
+    {"reason",         SHAPE_REASON, SHAPE_AT(node.reason),        0, "null"},
+    {"reason_subject", SHAPE_TEXT,  SHAPE_AT(node.reason_subject), 0, "\"\""},
 };
 /* clang-format on */
 
 static const struct shape shape_node = {
-    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 3};
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 5};
 
 static const struct take create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},

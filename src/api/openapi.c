@@ -82,6 +82,7 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_OPTIONAL:
     case SHAPE_ACCESS:
     case SHAPE_TOKEN_KIND:
+    case SHAPE_REASON:
     case SHAPE_UNUSABLE:
     case SHAPE_INACTIVE: return "{\"type\":\"string\",\"nullable\":true}";
     case SHAPE_ANY:

@@ -316,6 +316,12 @@ static void put_old(struct call *call, const struct old_run_record *run, struct 
     member_time(&m, "ended_at", run->ended_at);
     member_text(&m, "result", result_name(run->result));
     member_text(&m, "runlog", run->runlog);
+    member_optional(&m, "reason",
+                    run->reason && run->reason < REASON_COUNT
+                        ? str_from(reason_name((enum reason_code)run->reason))
+                        : STR(""));
+    member_text(&m, "reason_subject", run->reason_subject);
+    member_text(&m, "reason_text", run->reason_text);
     members_close(&m);
 }
 

@@ -86,6 +86,12 @@ static struct str access_text(uint32_t access)
     return access < ACCESS_COUNT ? str_from(access_name((enum access)access)) : STR("");
 }
 
+static struct str reason_text(uint32_t reason)
+{
+    return reason && reason < REASON_COUNT ? str_from(reason_name((enum reason_code)reason))
+                                           : STR("");
+}
+
 struct shape_value shape_value(const struct shape_field *f, const struct core *core,
                                const struct record *record, struct arena *a)
 {
@@ -117,6 +123,7 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_TOKEN_KIND:
         return text_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
                                                                    : STR("bearer"));
+    case SHAPE_REASON: return text_or_null(reason_text(*(const uint32_t *)at));
     case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
     case SHAPE_CHANGED:
     case SHAPE_CHANGED_WIPES: {

@@ -32,6 +32,7 @@ enum shape_kind {
     SHAPE_LEADING,        /* the whole number a text begins with, or null */
     SHAPE_ACCESS,         /* enum access by its name, none is null        */
     SHAPE_TOKEN_KIND,     /* enum token_kind by its name                  */
+    SHAPE_REASON,         /* enum reason_code by its name, none is null   */
     SHAPE_HAS,            /* text that is not shown: true unless it is empty */
     /* From here on computed from other records, too. */
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */

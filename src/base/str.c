@@ -70,6 +70,17 @@ uint32_t str_find(struct str s, char c, uint32_t from)
     return s.len;
 }
 
+bool str_has(struct str s, struct str word)
+{
+    if (word.len == 0)
+        return true;
+    for (uint32_t at = str_find(s, word.at[0], 0); at + word.len <= s.len;
+         at = str_find(s, word.at[0], at + 1))
+        if (memcmp(s.at + at, word.at, word.len) == 0)
+            return true;
+    return false;
+}
+
 struct str str_slice(struct str s, uint32_t from, uint32_t to)
 {
     if (to > s.len)

@@ -30,6 +30,8 @@ bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 /* Index of the first `c` at or after `from`, or s.len. */
 uint32_t str_find(struct str s, char c, uint32_t from);
+/* Does `word` occur in it? The empty word does. */
+bool str_has(struct str s, struct str word);
 /* The part [from, to); bounds are clamped. */
 struct str str_slice(struct str s, uint32_t from, uint32_t to);
 /* Its first `max` bytes, or a few less: not in the middle of a character of UTF-8. */

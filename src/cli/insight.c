@@ -147,6 +147,21 @@ static void put_runs(struct buf *b, const struct json *doc)
     }
 }
 
+/* "MISSING      ntp-servers of ntp-client on n1.example.com" */
+static void put_missing(struct buf *b, const struct json *doc)
+{
+    const struct json *missing = json_get(doc, STR("missing"));
+    for (const struct json *entry = missing ? missing->first : NULL; entry; entry = entry->next) {
+        buf_put_z(b, "MISSING      ");
+        safe_put(b, text_of(entry, "attrib"));
+        buf_put_z(b, " of ");
+        put_binding(b, entry);
+        buf_put_z(b, ": ");
+        safe_put(b, text_of(entry, "why"));
+        buf_put_c(b, '\n');
+    }
+}
+
 static void put_plan(struct buf *b, const struct json *doc)
 {
     put_entries(b, doc, "role_commits", "commit role  ");
@@ -159,6 +174,7 @@ static void put_plan(struct buf *b, const struct json *doc)
     put_entries(b, doc, "changed", "new defaults ");
     put_entries(b, doc, "changed_destructive", "new defaults, never rerun: ");
     put_entries(b, doc, "held", "held         ");
+    put_missing(b, doc);
     buf_put_z(b, "plan         ");
     safe_put(b, text_of(doc, "hash"));
     buf_put_c(b, '\n');
@@ -179,51 +195,6 @@ enum cli_exit insight_plan(struct errand *e)
     } else {
         output_document(e, plan);
     }
-    output_text(buf_str(&b));
-    return CLI_FINE;
-}
-
-/* ---- why ---- */
-
-/* An error is told in full elsewhere. */
-static void put_hint(struct buf *b, const struct json *root)
-{
-    if (!root || !str_eq(text_of(root, "code"), STR("error")) ||
-        !str_eq(text_of(root, "object"), STR("node_role")))
-        return;
-    buf_put_z(b, "what it said: halligan noderoles log ");
-    safe_put(b, text_of(root, "object_id"));
-    buf_put_c(b, '\n');
-}
-
-/* From the thing that was asked about to the root, one step deeper each. */
-enum cli_exit insight_why(struct errand *e)
-{
-    const struct json *why;
-    struct buf b = buf_in(e->arena);
-    uint32_t depth = 0;
-    const enum cli_exit status = look_below(e, "why", &why);
-    if (status != CLI_FINE)
-        return status;
-    const struct json *chain = json_get(why, STR("chain"));
-    if (output_form(e) != OUTPUT_TABLE || !chain) {
-        output_document(e, why);
-        return CLI_FINE;
-    }
-    for (const struct json *cause = chain->first; cause; cause = cause->next) {
-        const struct str since = text_of(cause, "since");
-        for (uint32_t i = 0; i < depth; i++)
-            buf_put_z(&b, "  ");
-        safe_put(&b, text_of(cause, "text"));
-        if (since.len) {
-            buf_put_z(&b, " (since ");
-            safe_put(&b, since);
-            buf_put_c(&b, ')');
-        }
-        buf_put_c(&b, '\n');
-        depth++;
-    }
-    put_hint(&b, chain->last);
     output_text(buf_str(&b));
     return CLI_FINE;
 }

@@ -1,10 +1,9 @@
-/* insight.h - the verbs that explain: plan, why, diff, log, inventory. */
+/* insight.h - the verbs that explain: plan, diff, log, inventory. */
 #pragma once
 
 #include "cli/errand.h"
 
 enum cli_exit insight_plan(struct errand *e);
-enum cli_exit insight_why(struct errand *e);
 enum cli_exit insight_diff(struct errand *e);            /* SNAPSHOT SNAPSHOT */
 enum cli_exit insight_deployment_diff(struct errand *e); /* DEPLOYMENT [SNAPSHOT [SNAPSHOT]] */
 enum cli_exit insight_inventory(struct errand *e);

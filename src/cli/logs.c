@@ -115,7 +115,8 @@ static enum cli_exit fetch_old(struct errand *e, const struct json **out_runs)
 
 static enum cli_exit fetch_noderole(struct errand *e, const struct json **out_noderole)
 {
-    struct question q = {.attributes = "[\"id\",\"state\",\"status\",\"runlog\"]"};
+    struct question q = {.attributes =
+                             "[\"id\",\"state\",\"status\",\"runlog\",\"reason\",\"reason_text\"]"};
     const enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
     return status == CLI_FINE ? errand_ask(e, &q, out_noderole) : status;
 }
@@ -168,6 +169,34 @@ static enum cli_exit show_own(struct errand *e, const struct json *log)
     return fflush(stdout) == 0 ? CLI_FINE : CLI_NOTHING;
 }
 
+/* Why it failed, behind what it wrote: a log seldom ends with that. On standard error, so that the
+ * log alone can be kept. */
+static void tell_reason(struct errand *e, const struct json *failed)
+{
+    const struct json *code = json_get(failed, STR("reason"));
+    const struct json *text = json_get(failed, STR("reason_text"));
+    struct buf b = buf_in(e->arena);
+    if (!code || code->kind != JSON_STRING)
+        return;
+    safe_put(&b, code->text);
+    buf_put_z(&b, ": ");
+    if (text && text->kind == JSON_STRING)
+        safe_put(&b, text->text);
+    fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)));
+}
+
+static enum cli_exit show_found(struct errand *e, const struct json *noderole,
+                                const struct json *found)
+{
+    const struct json *own = json_get(noderole, STR("runlog"));
+    const bool has_own = !e->options.attempt && own && own->kind == JSON_STRING && own->text.len;
+    const struct run run = {.id = number_of(found, "id"),
+                            .noderole_id = number_of(noderole, "id"),
+                            .attempt = number_of(found, "attempt")};
+    const bool is_mute = has_own && !e->options.follow && !is_kept(e, &run);
+    return is_mute ? show_own(e, own) : show(e, &run);
+}
+
 enum cli_exit logs_of_noderole(struct errand *e)
 {
     const struct json *noderole, *open, *old;
@@ -186,20 +215,18 @@ enum cli_exit logs_of_noderole(struct errand *e)
         words_complain(e->words, "it has never run, or not that often", e->words->texts[0]);
         return CLI_NOT_FOUND;
     }
-    if (!found || (has_own && !is_of_run(e, noderole)))
-        return show_own(e, own);
-    const struct run run = {.id = number_of(found, "id"),
-                            .noderole_id = noderole_id,
-                            .attempt = number_of(found, "attempt")};
-    const bool is_mute = has_own && !e->options.follow && !is_kept(e, &run);
-    return is_mute ? show_own(e, own) : show(e, &run);
+    const bool is_own = !found || (has_own && !is_of_run(e, noderole));
+    status = is_own ? show_own(e, own) : show_found(e, noderole, found);
+    if (status == CLI_FINE)
+        tell_reason(e, is_own || !json_get(found, STR("reason")) ? noderole : found);
+    return status;
 }
 
 enum cli_exit logs_runs(struct errand *e)
 {
-    static const struct cli_column columns[] = {{"id", NULL},         {"attempt", NULL},
-                                                {"role", NULL},       {"result", NULL},
-                                                {"started_at", NULL}, {"ended_at", NULL}};
+    static const struct cli_column columns[] = {
+        {"id", NULL},     {"attempt", NULL},    {"role", NULL},    {"result", NULL},
+        {"reason", NULL}, {"started_at", NULL}, {"ended_at", NULL}};
     struct cli_noun over = *nouns_of("runs");
     const struct cli_noun *noun = e->noun;
     const struct json *old;

@@ -9,6 +9,7 @@
 #include "cli/objects.h"
 #include "cli/option.h"
 #include "cli/watch.h"
+#include "cli/why.h"
 #include "cli/work.h"
 
 enum {
@@ -86,7 +87,7 @@ extern const char destroy_help[];
 #define WHY                                                                                        \
     {                                                                                              \
         .name = "why", .takes = "NAME", .does = "Say what it is waiting for, down to the root",    \
-        .help = "", .ask = insight_why, .options = OPTION_OUTPUT, .operands_min = 1,               \
+        .help = "", .ask = why_show, .options = OPTION_OUTPUT, .operands_min = 1,                  \
         .operands_max = 1,                                                                         \
     }
 #define GET                                                                                        \

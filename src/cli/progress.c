@@ -6,8 +6,8 @@
 
 #include "cli/nouns.h"
 #include "cli/output.h"
-#include "cli/safe.h"
 #include "cli/watch.h"
+#include "cli/why.h"
 #include "sys/clock.h"
 
 enum { BAR_WIDTH = 30, LOOK_MS_MIN = 250, LOOK_MS_MAX = 5000, COST_FACTOR = 10 };
@@ -144,60 +144,33 @@ static bool is_stuck(const struct progress *p)
     return !p->is_lost && count_of(p, "error") && !count_of(p, "transition") && !p->has_moved;
 }
 
-static void tell_one(struct errand *e, const struct json *nr)
-{
-    const struct json *id = json_get(nr, STR("id")), *status = json_get(nr, STR("status"));
-    struct buf b = buf_in(e->arena);
-    buf_put_z(&b, "noderole ");
-    if (id)
-        json_write_to(&b, id);
-    buf_put_z(&b, " is in error: ");
-    if (status && status->kind == JSON_STRING)
-        safe_put(&b, status->text);
-    fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)));
-}
-
+/* Those in error, each with its reason; of a deployment the daemon counts them together. */
 static void tell_errors(struct progress *p)
 {
     const struct json *list;
-    const bool is_one = str_starts(p->path, STR("node_roles/"));
-    const struct question q = {.path = is_one ? p->path : errand_join(p->e, p->path, "node_roles"),
-                               .is_quiet = true};
+    const bool is_list = !str_starts(p->path, STR("node_roles/"));
+    const struct question q = {.path = errand_join(p->e, p->path, "node_roles"), .is_quiet = true};
     uint32_t shown = 0;
+    if (!is_list || str_starts(p->path, STR("deployments/"))) {
+        why_tell(p->e, p->path);
+        return;
+    }
     if (errand_ask(p->e, &q, &list) != CLI_FINE)
         return;
-    if (list->kind == JSON_OBJECT) {
-        tell_one(p->e, list);
-        return;
-    }
     for (const struct json *nr = list->first; nr && shown < ERRORS_SHOWN_MAX; nr = nr->next) {
         const struct cli_state *state = output_state(p->noderoles, json_get(nr, STR("state")));
-        if (state && strcmp(state->name, "error") == 0 && ++shown)
-            tell_one(p->e, nr);
+        const struct json *id = json_get(nr, STR("id"));
+        if (!state || strcmp(state->name, "error") != 0 || !id || id->kind != JSON_NUMBER)
+            continue;
+        shown++;
+        why_tell(p->e, errand_join(p->e, STR("node_roles"), str_z(p->e->arena, id->text)));
     }
-}
-
-/* The root of it, in the words of the daemon. */
-static void tell_why(struct progress *p)
-{
-    const struct json *why;
-    struct buf b = buf_in(p->e->arena);
-    const struct question q = {.path = errand_join(p->e, p->path, "why"), .is_quiet = true};
-    if (errand_ask(p->e, &q, &why) != CLI_FINE)
-        return;
-    const struct json *chain = json_get(why, STR("chain"));
-    const struct json *root = chain && chain->kind == JSON_ARRAY ? chain->last : NULL;
-    const struct json *text = json_get(root, STR("text"));
-    if (!text || text->kind != JSON_STRING)
-        return;
-    safe_put(&b, text->text);
-    fprintf(stderr, "%s: %.*s\n", p->e->whose, STR_FMT_ARGS(buf_str(&b)));
 }
 
 static enum cli_exit tell_timeout(struct progress *p)
 {
     fprintf(stderr, "%s: the work is not done after %s s\n", p->e->whose, p->e->options.timeout);
-    tell_why(p);
+    why_tell(p->e, p->path);
     return CLI_TIMEOUT;
 }
 

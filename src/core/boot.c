@@ -218,10 +218,18 @@ void outbox_power_once(struct core *c, node_ix n, struct str action)
 
 enum { STATUS_TEXT_MAX = 2000 };
 
-void node_set_status(struct core *c, node_ix n, struct str status)
+void node_set_status(struct core *c, node_ix n, const struct reason *why)
 {
-    if (!str_eq(text_of(c, node_at(c, n)->status), status))
-        put_text(c, &node_edit(c, n)->status, status);
+    static const struct reason none = {.code = REASON_NONE};
+    const struct node *node = node_at(c, n);
+    const struct reason *to = why ? why : &none;
+    if (str_eq(text_of(c, node->status), to->text) && node->reason == to->code &&
+        str_eq(text_of(c, node->reason_subject), to->subject))
+        return;
+    struct node *row = node_edit(c, n);
+    row->reason = to->code;
+    put_text(c, &row->reason_subject, to->subject);
+    put_text(c, &row->status, to->text);
 }
 
 /* "reboot was not done: dhcp-database on admin.x has not served boot generation 7 within 600 s" */
@@ -242,7 +250,10 @@ static struct str why_given_up(struct core *c, outbox_ix ix, struct laggards lat
  * it had, so its node stays not alive, and stopped should the machine say that it lives. */
 static void give_up(struct core *c, node_ix n, outbox_ix ix, struct laggards late)
 {
-    node_set_status(c, n, why_given_up(c, ix, late));
+    const struct reason why = {.code = REASON_BOOT_NOT_SERVED,
+                               .subject = SAY(c, text_of(c, outbox_at(c, ix)->detail)),
+                               .text = why_given_up(c, ix, late)};
+    node_set_status(c, n, &why);
     if (restarts(text_of(c, outbox_at(c, ix)->detail)))
         node_edit(c, n)->stopped = true;
     step_out(c, ix);
@@ -295,20 +306,27 @@ void boot_forget_node(struct core *c, node_ix n)
     }
 }
 
-void boot_power_done(struct core *c, outbox_ix ix, bool failed, struct str text)
+static void power_failed(struct core *c, node_ix n, struct str action,
+                         const struct outbox_done_command *p)
+{
+    struct reason why = reason_taken(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
+    why.text = SAY(c, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
+                   str_clip(p->text, STATUS_TEXT_MAX));
+    node_set_status(c, n, &why);
+}
+
+void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p)
 {
     if (boot_waits(c, ix))
         return; /* nobody was told of it: whoever answers means something else */
     const struct str action = SAY(c, text_of(c, outbox_at(c, ix)->detail));
     const node_ix n = node_of(c, ix);
     outbox_remove(c, ix);
-    if (n.v && failed)
-        node_set_status(c, n,
-                        SAY(c, action, STR(" failed"), text.len ? STR(": ") : STR(""),
-                            str_clip(text, STATUS_TEXT_MAX)));
+    if (n.v && p->failed)
+        power_failed(c, n, action, p);
     else if (n.v && switches(action) && node_at(c, n)->status) {
         /* What stopped it was its power. A script that asked for nothing more still does. */
-        node_set_status(c, n, STR(""));
+        node_set_status(c, n, NULL);
         node_go_on(c, n);
     }
 }

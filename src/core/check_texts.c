@@ -73,8 +73,11 @@ const char *check_texts(const struct core *c, struct arena *a)
              ix = pool_next(&c->tables[t].pool, ix))
             hold_row(c, (enum table)t, ix, &h);
     const struct archived *archives = c->archives.items;
-    for (uint32_t i = 0; i < c->archives.count; i++)
+    for (uint32_t i = 0; i < c->archives.count; i++) {
         hold(&h, archives[i].data);
+        hold(&h, archives[i].reason_subject);
+        hold(&h, archives[i].reason_text);
+    }
     for (uint32_t ix = pool_next(&c->blobs.rows, 0); ix; ix = pool_next(&c->blobs.rows, ix))
         if (blob_holders(&c->blobs, ix) != h.count[ix])
             return "I9: a text is not held by as many as it counts";

@@ -153,8 +153,10 @@ static void collect_archives(struct core *c, struct collecting *to)
             run_collect(c, &items[i], to->visit, to->context);
         else
             visit_interval(c, &items[i], to);
-        if (items[i].data)
-            blob_drop(&c->blobs, items[i].data);
+        const uint32_t texts[] = {items[i].data, items[i].reason_subject, items[i].reason_text};
+        for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            if (texts[k])
+                blob_drop(&c->blobs, texts[k]);
     }
 }
 

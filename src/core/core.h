@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "model/command.h"
 #include "model/problem.h"
+#include "model/reason.h"
 #include "model/record.h"
 #include "model/subject.h"
 
@@ -281,12 +282,16 @@ enum cause_code {
     CAUSE_ASYNC,            /* waits for whoever it asked to come back           */
     CAUSE_BOOT_NOT_SERVED,  /* its power waits until what it boots is served     */
     CAUSE_POWER_FAILED,     /* the last power action was not done, or failed     */
-    CAUSE_COUNT
+    CAUSE_COUNT,
+    CAUSE_REASON = CAUSE_COUNT /* why the cause before it failed: see `reason` */
 };
 
 struct cause {
     enum cause_code code;
-    enum table object; /* what it is about */
+    enum reason_code reason; /* of CAUSE_REASON */
+    struct str subject;      /* what the reason is about: model/reason.h */
+    int64_t noderole_id;     /* the noderole in question; 0 = it is about none */
+    enum table object;       /* what it is about */
     int64_t object_id;
     int64_t since;      /* ms; 0 = not known */
     struct str text;    /* a sentence */
@@ -296,6 +301,34 @@ struct cause {
 /* Of a noderole, a node or a deployment. NULL when there is no such object. */
 struct cause *core_why(const struct core *c, enum table table, int64_t id, struct arena *a);
 const char *cause_name(enum cause_code code);
+/* The same, and the name of the reason where the cause is one. */
+const char *cause_code_name(const struct cause *cause);
+
+/* What keeps the noderoles of a deployment from being active, each followed to its root and the
+ * roots counted together. Roots are one group when they have the same code and role, and the same
+ * subject unless they are about nodes. */
+enum { WHY_EXAMPLES = 3, WHY_GROUPS = 20, WHY_NODEROLES_MAX = 100000 };
+
+struct cause_group {
+    struct cause cause; /* the first root that was met; without texts of its chain */
+    int64_t role_id;    /* of the noderoles it is about; 0 = it is not about one */
+    uint32_t noderoles; /* of the deployment that wait for such a root, or are one */
+    uint32_t roots;     /* different objects it is about */
+    uint32_t example_count;
+    int64_t examples[WHY_EXAMPLES]; /* ids of noderoles that are, or are nearest to, such a root */
+};
+
+struct cause_groups {
+    struct cause_group *groups; /* failures first, then what waits for people, then work in hand */
+    uint32_t count;             /* WHY_GROUPS at most */
+    uint32_t left_off;          /* noderoles in groups that are not among them */
+    uint32_t looked_at; /* noderoles, of those that are not active; WHY_NODEROLES_MAX at most */
+    uint32_t waiting;   /* all that are not active */
+};
+
+/* False when there is no such deployment. */
+bool core_why_groups(const struct core *c, int64_t deployment_id, struct arena *a,
+                     struct cause_groups *out_groups);
 
 /* ---- trusting ---- */
 

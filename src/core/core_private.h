@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/rows.h"
+#include "model/reason.h"
 
 /* ---- step.c: saying no, saying what else ---- */
 
@@ -74,10 +75,33 @@ bool noderole_apply(struct core *c, noderole_ix nr, enum noderole_event event);
  * whether it was a destructive role's start that runs nothing (K1) decide about hooks. */
 bool noderole_apply_run(struct core *c, noderole_ix nr, enum noderole_event event,
                         bool committed_run, bool silent);
-void noderole_note_failure(struct core *c, noderole_ix nr, struct str status, struct str runlog);
-/* ERROR (where the table lets it fail) with a short status and the end of `runlog`, RUNLOG_MAX
- * bytes of it. */
-void noderole_fail(struct core *c, noderole_ix nr, struct str status, struct str runlog);
+/* A failure as a noderole keeps it: a short status, the end of `runlog` (RUNLOG_MAX bytes of it),
+ * and the reason. */
+struct failure {
+    struct str status, runlog;
+    struct reason why;
+};
+void noderole_note_failure(struct core *c, noderole_ix nr, const struct failure *failure);
+/* As it was before the first failure: no reason. */
+void noderole_clear_reason(struct core *c, noderole_ix nr);
+/* ERROR, where the table lets it fail. */
+void noderole_fail(struct core *c, noderole_ix nr, const struct failure *failure);
+/* The same because whoever gave the command cancelled its run. */
+void noderole_fail_cancelled(struct core *c, noderole_ix nr);
+/* Texts and code of a reason that came from outside, cut to what is kept. */
+struct reason reason_taken(uint32_t code, struct str subject, struct str text);
+/* A required attrib of the noderole's own role that people set, and that has neither a value nor a
+ * default in what a run of it would be given; none when nothing is missing. */
+attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a);
+/* Which one it is and who can set it. */
+struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                             struct arena *a);
+/* Put the noderole into ERROR when its run cannot be started: what it would be given is too large,
+ * or lacks a required attrib. True when it was. */
+bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged);
+bool run_lacks_attrib(struct core *c, noderole_ix nr);
+/* Why the run failed, as its answer says. */
+struct reason run_reason(const struct run_done_command *p);
 /* poke (SEMANTICS 6.9): rerun what has run, if it may run. */
 void noderole_poke(struct core *c, noderole_ix nr);
 void noderole_mark_rerun(struct core *c, noderole_ix nr, bool on);
@@ -200,7 +224,8 @@ void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
 struct str runlog_tail(struct str runlog);
 /* A start that was ordered is over; once for each. Of one that is being stopped the result does
  * not count. */
-void run_archive(struct core *c, run_ix run, uint32_t result, struct str runlog);
+void run_archive(struct core *c, run_ix run, uint32_t result, struct str runlog,
+                 const struct reason *why);
 /* The end of a batch: hand out the run, and before it the one that goes for it. */
 void run_collect(const struct core *c, const struct archived *old,
                  void (*visit)(void *context, const struct change *change), void *context);
@@ -243,9 +268,9 @@ void outbox_power(struct core *c, node_ix n, struct str action);
 /* The same unless this command has asked so already. */
 void outbox_power_once(struct core *c, node_ix n, struct str action);
 /* It has been done, or could not be. */
-void boot_power_done(struct core *c, outbox_ix ix, bool failed, struct str text);
-/* What went wrong with its power last; empty = nothing. */
-void node_set_status(struct core *c, node_ix n, struct str status);
+void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p);
+/* What went wrong with its power last, or why it does not answer; NULL = nothing. */
+void node_set_status(struct core *c, node_ix n, const struct reason *why);
 /* Somebody saw to it: what went wrong is over, and the node is not stopped any more. */
 void node_go_on(struct core *c, node_ix n);
 /* A restart of the machine waits: what it says of itself is about to be over. */
@@ -373,6 +398,10 @@ void plan_put_item(const struct core *c, struct buf *list, noderole_ix nr);
 /* "consent":"HASH","destroys":[{...,"steps":[]}], with at most so many noderoles; how many
  * there are. */
 uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most, struct buf *doc);
+/* The last cause of the chain of one noderole, without texts; returns the noderole that is to be
+ * explained next, or none when this cause is the root. */
+noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a,
+                     struct cause *out_cause);
 /* core_why, with or without hooks that have not answered. */
 struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a);
 

@@ -378,41 +378,57 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
     return true;
 }
 
+/* What is only proposed has no run: its status is all that a hook says. */
+static void note_proposed(struct core *c, noderole_ix ix, const struct failure *failure)
+{
+    const struct str runlog = SAY(c, text_of(c, noderole_at(c, ix)->runlog));
+    noderole_note_failure(
+        c, ix, &(struct failure){.status = failure->runlog, .runlog = runlog, .why = failure->why});
+}
+
 /* on_proposed speaks of what was to be committed. When the commit was quicker it is taken back:
  * nothing has started, for a noderole does not start before its hooks have answered. */
-static void proposed_failed(struct core *c, noderole_ix ix, struct str log)
+static void proposed_failed(struct core *c, noderole_ix ix, const struct failure *failure)
 {
     const uint8_t state = noderole_at(c, ix)->state;
     if (state == NODEROLE_TODO || state == NODEROLE_BLOCKED)
         noderole_propose(c, ix);
-    struct noderole *nr = noderole_edit(c, ix);
-    nr->hook_failed = true;
-    put_text(c, &nr->status, log);
+    noderole_edit(c, ix)->hook_failed = true;
+    note_proposed(c, ix, failure);
 }
 
 /* No state says it worse: what it is in stays, and so does the first reason of an error. */
-static void note_beside(struct core *c, noderole_ix ix, struct str status, struct str log)
+static void note_beside(struct core *c, noderole_ix ix, const struct failure *failure)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const bool is_error = nr->state == NODEROLE_ERROR;
     const struct str first = text_of(c, nr->runlog);
-    noderole_note_failure(c, ix, is_error ? SAY(c, text_of(c, nr->status)) : status,
-                          first.len ? SAY(c, first, STR("\n"), log) : log);
+    struct failure noted = *failure;
+    if (nr->state == NODEROLE_ERROR) {
+        noted.status = SAY(c, text_of(c, nr->status));
+        noted.why = (struct reason){.code = (enum reason_code)nr->reason,
+                                    .subject = SAY(c, text_of(c, nr->reason_subject)),
+                                    .text = SAY(c, text_of(c, nr->reason_text))};
+    }
+    if (first.len)
+        noted.runlog = SAY(c, first, STR("\n"), failure->runlog);
+    noderole_note_failure(c, ix, &noted);
 }
 
-static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, struct str text)
+static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, const struct reason *why)
 {
     const struct str name = str_from(hook_name(hook));
-    const struct str log = SAY(c, name, STR(": "), text);
+    const struct failure failure = {.status = SAY(c, name, STR(" failed")),
+                                    .runlog = SAY(c, name, STR(": "), why->text),
+                                    .why = reason_taken(why->code, why->subject, why->text)};
     const uint8_t state = noderole_at(c, ix)->state;
     if (hook == HOOK_PROPOSED)
-        proposed_failed(c, ix, log);
+        proposed_failed(c, ix, &failure);
     else if (state == NODEROLE_PROPOSED)
-        put_text(c, &noderole_edit(c, ix)->status, log);
+        note_proposed(c, ix, &failure);
     else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR)
-        note_beside(c, ix, SAY(c, name, STR(" failed")), log);
+        note_beside(c, ix, &failure);
     else
-        noderole_fail(c, ix, SAY(c, name, STR(" failed")), log);
+        noderole_fail(c, ix, &failure);
 }
 
 /* What an earlier failure of the same hook left behind. */
@@ -427,6 +443,7 @@ static void hook_succeeded(struct core *c, enum hook hook, noderole_ix ix)
     if (hook == HOOK_PROPOSED)
         row->hook_failed = false;
     put_text(c, &row->status, STR(""));
+    noderole_clear_reason(c, ix);
 }
 
 /* Hooks of nodes and deployments have no runlog; whoever looks on can tell. */
@@ -443,7 +460,7 @@ static void tell_failure(struct core *c, outbox_ix ix, struct str text)
     c->out->doc = json_write(c->arena, doc);
 }
 
-static void hook_done(struct core *c, outbox_ix ix, bool failed, struct str text)
+static void hook_done(struct core *c, outbox_ix ix, bool failed, const struct reason *why)
 {
     const enum hook hook = (enum hook)outbox_at(c, ix)->hook;
     const noderole_ix nr = outbox_at(c, ix)->object == TABLE_NODEROLE
@@ -457,12 +474,12 @@ static void hook_done(struct core *c, outbox_ix ix, bool failed, struct str text
     row->hooks_waiting--;
     anneal_look(c, row->node);
     if (failed)
-        hook_failed(c, hook, nr, text);
+        hook_failed(c, hook, nr, why);
     else
         hook_succeeded(c, hook, nr);
 }
 
-static void probe_done(struct core *c, outbox_ix ix, bool failed, struct str text)
+static void probe_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p)
 {
     const node_ix n = node_by_id(c, outbox_at(c, ix)->object_id);
     const bool is_current = n.v && node_at(c, n)->probe.v == ix.v;
@@ -470,10 +487,12 @@ static void probe_done(struct core *c, outbox_ix ix, bool failed, struct str tex
         outbox_forget_probe(c, n);
     else
         outbox_remove(c, ix); /* its node is gone, or it was asked before there was one at a time */
-    if (!is_current || !failed)
+    if (!is_current || !p->failed)
         return;
+    struct reason why = reason_taken(p->reason, p->reason_subject, STR(""));
+    why.text = SAY(c, STR("does not answer"), p->text.len ? STR(": ") : STR(""), p->text);
     node_set_alive(c, n, false);
-    node_set_status(c, n, SAY(c, STR("does not answer"), text.len ? STR(": ") : STR(""), text));
+    node_set_status(c, n, &why);
     node_changed(c, n);
 }
 
@@ -490,24 +509,36 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
     if (!ix.v)
         return; /* answered before */
     bool failed = p->failed;
-    struct str text = p->text;
+    struct reason why = {
+        .code = (enum reason_code)p->reason, .subject = p->reason_subject, .text = p->text};
+    if (p->reason >= REASON_COUNT) {
+        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason something can fail for"));
+        return;
+    }
     switch ((enum outbox_kind)outbox_at(c, ix)->kind) {
     case OUTBOX_HOOK:
         if (!failed && outbox_at(c, ix)->depth >= CHAIN_MAX && p->wishes.len) {
             failed = true;
-            text = STR("hooks keep causing hooks");
+            why.code = REASON_HOOK_LIMIT;
+            why.text = STR("hooks keep causing hooks");
         }
-        if (!failed && p->wishes.len)
-            failed = !core_try(c, apply_wishes, outbox_at(c, ix), p->wishes, &text);
+        if (!failed && p->wishes.len) {
+            failed = !core_try(c, apply_wishes, outbox_at(c, ix), p->wishes, &why.text);
+            why.code = REASON_HOOK_REFUSED;
+        }
+        if (failed && why.code == REASON_NONE)
+            why.code = REASON_HOOK_ERROR;
+        if (!why.subject.len)
+            why.subject = str_from(hook_name((enum hook)outbox_at(c, ix)->hook));
         /* A wish may have removed the object, and this row with it. */
         if (!outbox_by_id(c, p->outbox_id).v)
             return;
         if (failed)
-            tell_failure(c, ix, text);
-        hook_done(c, ix, failed, text);
+            tell_failure(c, ix, why.text);
+        hook_done(c, ix, failed, &why);
         return;
-    case OUTBOX_PROBE: probe_done(c, ix, failed, text); return;
-    case OUTBOX_POWER: boot_power_done(c, ix, failed, text); return;
+    case OUTBOX_PROBE: probe_done(c, ix, p); return;
+    case OUTBOX_POWER: boot_power_done(c, ix, p); return;
     }
     impossible("an outbox row of no kind");
 }

@@ -53,7 +53,7 @@ static void drop_texts(struct core *c, node_ix n)
     text_h *const slots[] = {&node->name,    &node->description, &node->bootenv,
                              &node->quirks,  &node->discovery,   &node->hint,
                              &node->notes,   &node->boot_seen,   &node->status,
-                             &node->boot_id, &node->old_boots};
+                             &node->boot_id, &node->old_boots,   &node->reason_subject};
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
 }
@@ -193,7 +193,7 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
         return;
     }
     if (!node->stopped)
-        node_set_status(c, n, STR("")); /* whatever its power did, it came */
+        node_set_status(c, n, NULL); /* whatever its power did, it came */
     if (!node->system && !core_settings(c)->test_jig)
         outbox_probe(c, n);
     wake(c, n);

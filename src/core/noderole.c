@@ -166,20 +166,49 @@ bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event even
 
 /* ---- what people and the engine ask of one noderole ---- */
 
-void noderole_note_failure(struct core *c, noderole_ix ix, struct str status, struct str runlog)
+struct reason reason_taken(uint32_t code, struct str subject, struct str text)
 {
-    struct noderole *nr = noderole_edit(c, ix);
-    put_text(c, &nr->status, status);
-    put_text(c, &nr->runlog, runlog_tail(runlog));
+    return (struct reason){.code = code < REASON_COUNT ? (enum reason_code)code : REASON_NONE,
+                           .subject = str_clip(subject, REASON_SUBJECT_MAX),
+                           .text = str_clip(text, REASON_TEXT_MAX)};
 }
 
-void noderole_fail(struct core *c, noderole_ix ix, struct str status, struct str runlog)
+void noderole_note_failure(struct core *c, noderole_ix ix, const struct failure *failure)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    put_text(c, &nr->status, failure->status);
+    put_text(c, &nr->runlog, runlog_tail(failure->runlog));
+    nr->reason = failure->why.code;
+    put_text(c, &nr->reason_subject, failure->why.subject);
+    put_text(c, &nr->reason_text, failure->why.text);
+}
+
+void noderole_clear_reason(struct core *c, noderole_ix ix)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    nr->reason = REASON_NONE;
+    put_text(c, &nr->reason_subject, STR(""));
+    put_text(c, &nr->reason_text, STR(""));
+}
+
+void noderole_fail(struct core *c, noderole_ix ix, const struct failure *failure)
 {
     const uint8_t state = noderole_at(c, ix)->state;
     if (moves[state][EVENT_FAILED] != 'e')
         return;
-    noderole_note_failure(c, ix, status, runlog);
+    noderole_note_failure(c, ix, failure);
     noderole_apply(c, ix, EVENT_FAILED);
+}
+
+void noderole_fail_cancelled(struct core *c, noderole_ix nr)
+{
+    const struct str text = SAY(c, STR("cancelled by "), c->command->actor);
+    noderole_fail(
+        c, nr,
+        &(struct failure){
+            .status = STR("cancelled"),
+            .runlog = text,
+            .why = {.code = REASON_CANCELLED, .subject = SAY(c, c->command->actor), .text = text}});
 }
 
 void noderole_mark_rerun(struct core *c, noderole_ix ix, bool on)

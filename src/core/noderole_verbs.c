@@ -79,8 +79,9 @@ void do_noderole_enqueue(struct core *c, const struct noderole_enqueue_command *
 static void drop_texts(struct core *c, noderole_ix ix)
 {
     struct noderole *nr = noderole_edit(c, ix);
-    text_h *const slots[] = {&nr->status,   &nr->runlog,  &nr->proposed_data, &nr->committed_data,
-                             &nr->computed, &nr->sysdata, &nr->wall,          &nr->notes};
+    text_h *const slots[] = {
+        &nr->status,  &nr->runlog, &nr->proposed_data, &nr->committed_data, &nr->computed,
+        &nr->sysdata, &nr->wall,   &nr->notes,         &nr->reason_subject, &nr->reason_text};
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
 }

@@ -71,6 +71,12 @@ static noderole_ix parent_in_the_way(const struct plan *p, noderole_ix nr, uint3
     return first;
 }
 
+/* A required attrib of its role that has no value: its run would be ERROR at once. */
+static attrib_ix lacks_attrib(struct plan *p, noderole_ix nr)
+{
+    return required_missing(p->c, nr, &p->scratch);
+}
+
 /* Parents lie at lower cohorts, so one pass in that order decides about everybody. */
 static void plan_waves(struct plan *p)
 {
@@ -80,7 +86,7 @@ static void plan_waves(struct plan *p)
         uint32_t done;
         const noderole_ix nr = p->all[i];
         if (parent_in_the_way(p, nr, &done).v || !noderole_is_runnable(p->c, nr) ||
-            is_closed(p->c, noderole_at(p->c, nr)->node))
+            is_closed(p->c, noderole_at(p->c, nr)->node) || lacks_attrib(p, nr).v)
             continue;
         p->wave[nr.v] = done + 1;
         p->last_wave = done + 1 > p->last_wave ? done + 1 : p->last_wave;
@@ -211,7 +217,7 @@ static void put_list(struct buf *doc, const char *key, struct buf *list)
 /* ---- its chapters ---- */
 
 struct lists {
-    struct buf announced, commits, destructive, held, removes, reruns, role_commits, runs;
+    struct buf announced, commits, destructive, held, missing, removes, reruns, role_commits, runs;
 };
 
 static void tell_commits(struct plan *p, struct lists *l)
@@ -343,12 +349,17 @@ static void tell_held(struct plan *p, struct lists *l, noderole_ix nr)
 {
     struct arena words = {0};
     const noderole_ix root = held_by(p, nr);
-    const struct cause *cause = why_noderole(p->c, root, true, &words);
+    const attrib_ix missing = lacks_attrib(p, root);
+    const struct cause lacks = {.code = CAUSE_REASON,
+                                .reason = REASON_ATTRIB_MISSING,
+                                .text = missing.v ? required_sentence(p->c, root, missing, &words)
+                                                  : STR("")};
+    const struct cause *cause = missing.v ? &lacks : why_noderole(p->c, root, true, &words);
     while (cause->next)
         cause = cause->next;
     /* {"cause":"not_alive","node":1,...,"why":"node `n1` is not alive"} */
     buf_put_z(&l->held, l->held.len > 1 ? ",{\"cause\":\"" : "{\"cause\":\"");
-    buf_put_z(&l->held, cause_name(cause->code));
+    buf_put_z(&l->held, cause_code_name(cause));
     buf_put_z(&l->held, "\",");
     put_noderole(p->c, &l->held, nr);
     buf_put_c(&l->held, ',');
@@ -358,16 +369,36 @@ static void tell_held(struct plan *p, struct lists *l, noderole_ix nr)
     arena_fini(&words);
 }
 
+/* {"attrib":"ntp-servers","node":1,...,"why":"..."}: to be set before the commit, not after it. */
+static void tell_missing(struct plan *p, struct lists *l, noderole_ix nr)
+{
+    struct arena words = {0};
+    const attrib_ix missing = lacks_attrib(p, nr);
+    if (!missing.v)
+        return;
+    buf_put_z(&l->missing, l->missing.len > 1 ? ",{\"attrib\":" : "{\"attrib\":");
+    json_write_string(&l->missing, text_of(p->c, attrib_at(p->c, missing)->name));
+    buf_put_c(&l->missing, ',');
+    put_noderole(p->c, &l->missing, nr);
+    buf_put_c(&l->missing, ',');
+    put_key(&l->missing, "why");
+    json_write_string(&l->missing, required_sentence(p->c, nr, missing, &words));
+    buf_put_c(&l->missing, '}');
+    arena_fini(&words);
+}
+
 static struct lists tell(struct plan *p)
 {
-    struct lists l = {list_in(p), list_in(p), list_in(p), list_in(p),
+    struct lists l = {list_in(p), list_in(p), list_in(p), list_in(p), list_in(p),
                       list_in(p), list_in(p), list_in(p), list_in(p)};
     tell_commits(p, &l);
     tell_removes(p, &l);
     tell_runs(p, &l);
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->wave[p->all[i].v] == WAVE_HELD)
+        if (p->wave[p->all[i].v] == WAVE_HELD) {
             tell_held(p, &l, p->all[i]);
+            tell_missing(p, &l, p->all[i]);
+        }
     return l;
 }
 
@@ -397,6 +428,7 @@ static struct str write_plan(struct plan *p, struct lists *l, struct str hash)
     json_write_string(&doc, hash);
     buf_put_c(&doc, ',');
     put_list(&doc, "held", &l->held);
+    put_list(&doc, "missing", &l->missing);
     put_list(&doc, "removes", &l->removes);
     put_list(&doc, "reruns", &l->reruns);
     put_list(&doc, "role_commits", &l->role_commits);

@@ -61,7 +61,7 @@
         SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
             SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
                 TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)     \
-                TEXT(boot_id) TEXT(old_boots)
+                TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     REF(role, role, role_id)                                                                       \
@@ -69,7 +69,8 @@
     SAME(since) SAME(cohort) SAME(run_count) SAME(attempt) SAME(order) SAME(unavailable)           \
         SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
             TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(computed)      \
-                TEXT(sysdata) TEXT(wall) TEXT(notes) SAME(defaults)
+                TEXT(sysdata) TEXT(wall) TEXT(notes) SAME(defaults) SAME(reason)                   \
+                    TEXT(reason_subject) TEXT(reason_text)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
     SAME(noderole_id)                                                                              \

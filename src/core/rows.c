@@ -295,9 +295,11 @@ void relation_note(struct core *c, enum table table, bool gone, int64_t a, int64
 
 void archive_note(struct core *c, struct archived closed)
 {
+    const uint32_t texts[] = {closed.data, closed.reason_subject, closed.reason_text};
     c->edits++;
-    if (closed.data)
-        blob_hold(&c->blobs, closed.data);
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i])
+            blob_hold(&c->blobs, texts[i]);
     *(struct archived *)list_push(&c->archives, sizeof closed) = closed;
 }
 

@@ -190,6 +190,8 @@ struct node {
     doc_h boot_seen;
     text_h status, boot_id;
     doc_h old_boots;
+    uint32_t reason; /* enum reason_code, of the status */
+    text_h reason_subject;
     /* derived */
     uint32_t group_count;
     uint32_t counts[NODEROLE_STATE_COUNT];
@@ -219,6 +221,8 @@ struct noderole {
     uint8_t state; /* enum noderole_state; written by enter() in noderole.c alone */
     bool unavailable, rerun, removing, hook_failed;
     text_h status, runlog;
+    uint32_t reason; /* enum reason_code */
+    text_h reason_subject, reason_text;
     doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
     /* derived */
     uint32_t missing;       /* parents that are not ACTIVE */
@@ -323,7 +327,9 @@ struct archived {
     int64_t deployment_id, from_seq, to_seq;       /* of an interval */
     int64_t attempt, run_id, started_at, ended_at; /* of a run       */
     uint32_t result;
-    doc_h data; /* or what the runner said; held until collected */
+    uint32_t reason;
+    text_h reason_subject, reason_text; /* held until collected, as `data` is */
+    doc_h data;                         /* or what the runner said; held until collected */
 };
 
 struct table_rows {

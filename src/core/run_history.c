@@ -14,14 +14,17 @@ struct str runlog_tail(struct str runlog)
     return str_slice(runlog, from, runlog.len);
 }
 
-void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog)
+void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog,
+                 const struct reason *why)
 {
     const struct run *run = run_at(c, ix);
     must(run->state == RUN_RUNNING || run->state == RUN_STOPPING);
     /* One that is being stopped may have outlived its noderole. */
     const noderole_ix nr = noderole_by_id(c, run->noderole_id);
-    text_h log = 0;
+    text_h log = 0, subject = 0, text = 0;
     put_text(c, &log, runlog_tail(runlog));
+    put_text(c, &subject, why->subject);
+    put_text(c, &text, why->text);
     archive_note(c, (struct archived){
                         .table = TABLE_OLD_RUN,
                         .noderole_id = run->noderole_id,
@@ -32,9 +35,14 @@ void run_archive(struct core *c, run_ix ix, uint32_t result, struct str runlog)
                         .started_at = run->started_at,
                         .ended_at = c->now_ms,
                         .result = run->state == RUN_STOPPING ? RESULT_CANCELLED : result,
+                        .reason = why->code,
+                        .reason_subject = subject,
+                        .reason_text = text,
                         .data = log,
                     });
     put_text(c, &log, STR(""));
+    put_text(c, &subject, STR(""));
+    put_text(c, &text, STR(""));
 }
 
 /* A start is durable before it can end, so of one noderole no two end in one batch: what goes first
@@ -51,15 +59,19 @@ void run_collect(const struct core *c, const struct archived *old,
     change.gone = true;
     if (last_gone > 0)
         visit(context, &change);
-    change.record.old_run = (struct old_run_record){.noderole_id = old->noderole_id,
-                                                    .attempt = old->attempt,
-                                                    .run_id = old->run_id,
-                                                    .node_id = old->node_id,
-                                                    .role_id = old->role_id,
-                                                    .started_at = old->started_at,
-                                                    .ended_at = old->ended_at,
-                                                    .result = old->result,
-                                                    .runlog = text_of(c, old->data)};
+    change.record.old_run =
+        (struct old_run_record){.noderole_id = old->noderole_id,
+                                .attempt = old->attempt,
+                                .run_id = old->run_id,
+                                .node_id = old->node_id,
+                                .role_id = old->role_id,
+                                .started_at = old->started_at,
+                                .ended_at = old->ended_at,
+                                .result = old->result,
+                                .runlog = text_of(c, old->data),
+                                .reason = old->reason,
+                                .reason_subject = text_of(c, old->reason_subject),
+                                .reason_text = text_of(c, old->reason_text)};
     change.gone = false;
     visit(context, &change);
 }

@@ -169,16 +169,6 @@ static bool wants_queue(const struct core *c, noderole_ix nr)
            (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_TRANSITION);
 }
 
-/* Every document was small enough when it came; all that a run would be given may not be. */
-static bool too_large(struct core *c, noderole_ix nr, struct str staged)
-{
-    if (staged.len <= STAGED_MAX)
-        return false;
-    noderole_fail(c, nr, STR("staged data too large"),
-                  STR("what its ancestors tell it is more than a run can be given"));
-    return true;
-}
-
 void run_enqueue(struct core *c, noderole_ix nr)
 {
     run_ix ix = noderole_at(c, nr)->queued;
@@ -186,8 +176,10 @@ void run_enqueue(struct core *c, noderole_ix nr)
         noderole_mark_rerun(c, nr, true); /* X8: not dropped, remembered */
         return;
     }
+    if (run_lacks_attrib(c, nr))
+        return;
     const struct str staged = stage_noderole(c, nr, c->arena);
-    if (too_large(c, nr, staged))
+    if (run_is_too_large(c, nr, staged))
         return;
     if (!ix.v) {
         ix = make_run(c, nr, QUEUE_HIGH);
@@ -212,12 +204,15 @@ bool run_is_instant(const struct core *c, noderole_ix ix)
     return done_once || role_is_noop(c, nr->role);
 }
 
-static void clear_log(struct core *c, struct noderole *nr)
+static void clear_log(struct core *c, noderole_ix ix)
 {
+    struct noderole *nr = noderole_edit(c, ix);
     if (nr->runlog)
         put_text(c, &nr->runlog, STR(""));
     if (nr->status)
         put_text(c, &nr->status, STR(""));
+    if (nr->reason)
+        noderole_clear_reason(c, ix);
 }
 
 static void activate(struct core *c, noderole_ix nr, bool committed_run, bool skipped);
@@ -230,9 +225,8 @@ void run_instant(struct core *c, noderole_ix ix, run_ix queued)
     if (queued.v)
         run_remove(c, queued);
     noderole_mark_rerun(c, ix, false);
-    struct noderole *nr = noderole_edit(c, ix);
-    clear_log(c, nr);
-    if (nr->state != NODEROLE_TRANSITION)
+    clear_log(c, ix);
+    if (noderole_at(c, ix)->state != NODEROLE_TRANSITION)
         noderole_apply_run(c, ix, EVENT_START, true, skipped);
     if (!skipped) {
         noderole_edit(c, ix)->run_count++;
@@ -252,7 +246,7 @@ static void begin(struct core *c, noderole_ix ix, run_ix run)
     noderole_mark_rerun(c, ix, false); /* it is given what is true now */
     if (again)
         return;
-    clear_log(c, nr);
+    clear_log(c, ix);
     if (nr->queued.v == run.v)
         nr->queued = (run_ix){0};
     noderole_apply_run(c, ix, EVENT_START, true, false);
@@ -273,8 +267,10 @@ static void order_start(struct core *c, run_ix ix)
 void run_start(struct core *c, noderole_ix ix, run_ix queued)
 {
     const bool frozen = queued.v && run_at(c, queued)->frozen;
+    if (!frozen && run_lacks_attrib(c, ix))
+        return;
     const struct str staged = frozen ? STR("") : stage_noderole(c, ix, c->arena);
-    if (too_large(c, ix, staged))
+    if (run_is_too_large(c, ix, staged))
         return;
     const run_ix run = queued.v ? queued : make_run(c, ix, QUEUE_NORMAL);
     if (!run.v)
@@ -357,7 +353,7 @@ static void run_succeeded(struct core *c, run_ix run, noderole_ix nr,
     run_remove(c, run);
     take_wall(c, nr, p);
     noderole_edit(c, nr)->run_count++;
-    clear_log(c, noderole_edit(c, nr)); /* of starts that failed before */
+    clear_log(c, nr); /* of starts that failed before */
     activate(c, nr, committed, false);
     serve_machine(c, n, p);
 }
@@ -392,16 +388,15 @@ static void park(struct core *c, run_ix run, int64_t ms)
     set_state(c, run, RUN_PARKED);
 }
 
-static void try_again(struct core *c, run_ix run, noderole_ix nr, struct str log)
+static void try_again(struct core *c, run_ix run, noderole_ix nr, struct failure failure)
 {
     const struct role *role = role_at(c, noderole_at(c, nr)->role);
     const uint32_t tries = ++run_edit(c, run)->tries;
     const int64_t wait_ms = backoff_ms(role, tries - 1);
-    noderole_note_failure(c, nr,
-                          SAY(c, STR("start "), say_i64(c, tries), STR(" of "),
-                              say_i64(c, role->attempts), STR(" failed; the next comes in "),
-                              say_i64(c, wait_ms / 1000), STR(" s")),
-                          log);
+    failure.status =
+        SAY(c, STR("start "), say_i64(c, tries), STR(" of "), say_i64(c, role->attempts),
+            STR(" failed; the next comes in "), say_i64(c, wait_ms / 1000), STR(" s"));
+    noderole_note_failure(c, nr, &failure);
     park(c, run, wait_ms);
 }
 
@@ -409,13 +404,15 @@ static void run_failed(struct core *c, run_ix run, noderole_ix nr, const struct 
 {
     const bool committed = run_at(c, run)->committed;
     const bool lost = p->result == RESULT_LOST;
-    const struct str log = p->runlog.len ? p->runlog : lost ? STR("run lost") : STR("run failed");
+    const struct str status = lost ? STR("run lost") : STR("run failed");
+    const struct failure failure = {
+        .status = status, .runlog = p->runlog.len ? p->runlog : status, .why = run_reason(p)};
     if (may_try_again(c, run, nr, p->result)) {
-        try_again(c, run, nr, log);
+        try_again(c, run, nr, failure);
         return;
     }
     run_remove(c, run);
-    noderole_note_failure(c, nr, lost ? STR("run lost") : STR("run failed"), log);
+    noderole_note_failure(c, nr, &failure);
     noderole_apply_run(c, nr, EVENT_FAILED, committed, false);
 }
 
@@ -465,10 +462,15 @@ void do_run_done(struct core *c, const struct run_done_command *p)
         refuse(c, PROBLEM_BAD_VALUE, STR("park_ms"), STR("is not a time a run can be parked for"));
         return;
     }
+    if (p->reason >= REASON_COUNT) {
+        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason a run can fail for"));
+        return;
+    }
     const run_ix run = answered(c, p->run_id, p->attempt);
     if (!run.v)
         return;
-    run_archive(c, run, p->result, p->runlog);
+    const struct reason why = run_reason(p);
+    run_archive(c, run, p->result, p->runlog, &why);
     if (run_at(c, run)->state == RUN_STOPPING) {
         run_remove(c, run); /* it has stopped; what it says no longer matters */
         return;
@@ -500,7 +502,7 @@ void do_run_stopped(struct core *c, const struct run_stopped_command *p)
     const run_ix run = answered(c, p->run_id, p->attempt);
     if (!run.v || run_at(c, run)->state != RUN_STOPPING)
         return;
-    run_archive(c, run, RESULT_CANCELLED, STR(""));
+    run_archive(c, run, RESULT_CANCELLED, STR(""), &(struct reason){.code = REASON_NONE});
     run_remove(c, run);
 }
 
@@ -527,7 +529,7 @@ void do_run_cancel(struct core *c, const struct run_cancel_command *p)
     if (noderole_at(c, nr)->queued.v == ix.v)
         run_remove(c, ix);
     else
-        noderole_fail(c, nr, STR("cancelled"), SAY(c, STR("cancelled by "), c->command->actor));
+        noderole_fail_cancelled(c, nr);
 }
 
 /* ---- time ---- */

@@ -166,21 +166,12 @@ static void stage_own(struct stage *s)
     }
 }
 
-static bool mentions(struct str text, struct str word)
-{
-    for (uint32_t at = str_find(text, word.at[0], 0); at + word.len <= text.len;
-         at = str_find(text, word.at[0], at + 1))
-        if (memcmp(text.at + at, word.at, word.len) == 0)
-            return true;
-    return false;
-}
-
 /* 6: reservations of the node. Discovery can be long, so it is read only when they are in it. */
 static void stage_reservations(struct stage *s)
 {
     const struct node *node = node_at(s->c, s->nr->node);
     const struct str key = STR("\"reservations\":");
-    if (!mentions(doc_of(s->c, node->hint), key) && !mentions(doc_of(s->c, node->discovery), key))
+    if (!str_has(doc_of(s->c, node->hint), key) && !str_has(doc_of(s->c, node->discovery), key))
         return;
     const struct json *tree = data_node(s->c, s->nr->node, s->arena);
     const struct json *found = json_get(tree, STR("reservations"));

@@ -8,11 +8,16 @@ struct chain {
     const struct core *c;
     struct arena *arena;
     struct cause *first, *last;
-    bool but_hooks; /* do not count hooks that have not answered */
+    bool but_hooks;      /* do not count hooks that have not answered */
+    struct cause *brief; /* only the last cause is wanted, here and without texts; NULL: all */
 };
 
 static void add(struct chain *ch, struct cause cause)
 {
+    if (ch->brief) {
+        *ch->brief = cause;
+        return;
+    }
     struct cause *made = arena_copy(ch->arena, &cause, sizeof cause);
     if (ch->last)
         ch->last->next = made;
@@ -24,7 +29,7 @@ static void add(struct chain *ch, struct cause cause)
 static struct str tell_pieces(struct chain *ch, const struct str *pieces, uint32_t count)
 {
     struct buf b = buf_in(ch->arena);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count && !ch->brief; i++)
         buf_put_str(&b, pieces[i]);
     return buf_str(&b);
 }
@@ -63,6 +68,7 @@ static void add_own(struct chain *ch, enum cause_code code, noderole_ix nr, stru
     add(ch, (struct cause){.code = code,
                            .object = TABLE_NODEROLE,
                            .object_id = row->o.id,
+                           .noderole_id = row->o.id,
                            .since = row->since,
                            .text = text});
 }
@@ -78,6 +84,59 @@ static void add_node(struct chain *ch, enum cause_code code, node_ix n, int64_t 
 }
 
 /* ---- ends of chains ---- */
+
+/* Why the cause before it failed, if that is known. */
+static void add_reason(struct chain *ch, const struct reason *why, noderole_ix nr, node_ix n)
+{
+    const struct noderole *row = nr.v ? noderole_at(ch->c, nr) : NULL;
+    struct cause cause = {.code = CAUSE_REASON,
+                          .reason = why->code,
+                          .subject = why->subject,
+                          .noderole_id = row ? row->o.id : 0,
+                          .since = row ? row->since : 0,
+                          .text = why->text,
+                          .object = TABLE_NODE,
+                          .object_id = node_at(ch->c, n)->o.id};
+    const uint32_t attrib = name_find(ch->c, TABLE_ATTRIB, why->subject);
+    if (why->code == REASON_NONE)
+        return;
+    const enum reason_object about = reason_object(why->code);
+    if (row && (about == REASON_OF_NODEROLE || (about == REASON_OF_ATTRIB && !attrib))) {
+        cause.object = TABLE_NODEROLE;
+        cause.object_id = row->o.id;
+    } else if (row && about == REASON_OF_ROLE) {
+        cause.object = TABLE_ROLE;
+        cause.object_id = role_at(ch->c, row->role)->o.id;
+    } else if (row && about == REASON_OF_ATTRIB) {
+        cause.object = TABLE_ATTRIB;
+        cause.object_id = attrib_at(ch->c, (attrib_ix){attrib})->o.id;
+    }
+    add(ch, cause);
+}
+
+static void add_noderole_reason(struct chain *ch, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(ch->c, nr);
+    const struct reason why = {.code = (enum reason_code)row->reason,
+                               .subject = text_of(ch->c, row->reason_subject),
+                               .text = text_of(ch->c, row->reason_text)};
+    add_reason(ch, &why, nr, row->node);
+}
+
+static void add_node_reason(struct chain *ch, node_ix n)
+{
+    const struct node *row = node_at(ch->c, n);
+    const struct reason why = {.code = (enum reason_code)row->reason,
+                               .subject = text_of(ch->c, row->reason_subject),
+                               .text = text_of(ch->c, row->status)};
+    add_reason(ch, &why, (noderole_ix){0}, n);
+}
+
+/* Whether what the status of a node says is about its power, not about reaching it. */
+static bool is_about_power(const struct node *node)
+{
+    return node->reason < REASON_SSH_KEY_REFUSED || node->reason > REASON_SSH_FAILED;
+}
 
 /* "sysdata failed" says nothing; the first line of what the hook said does. What a run says is too
  * long, and its log is kept. */
@@ -99,6 +158,7 @@ static void why_error(struct chain *ch, noderole_ix nr)
     add_own(ch, CAUSE_ERROR, nr,
             TELL(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""), status,
                  hook_said(ch, row)));
+    add_noderole_reason(ch, nr);
 }
 
 static void why_proposed(struct chain *ch, noderole_ix nr)
@@ -108,6 +168,8 @@ static void why_proposed(struct chain *ch, noderole_ix nr)
     add_own(ch, CAUSE_PROPOSED, nr,
             TELL(ch, name_of(ch, nr), STR(" has not been committed"),
                  status.len ? STR(": ") : STR(""), status));
+    if (row->hook_failed)
+        add_noderole_reason(ch, nr);
 }
 
 static void why_run(struct chain *ch, run_ix ix)
@@ -131,10 +193,13 @@ static void why_run(struct chain *ch, run_ix ix)
     add(ch, (struct cause){.code = codes[run->state],
                            .object = TABLE_RUN,
                            .object_id = run->o.id,
+                           .noderole_id = run->noderole_id,
                            .since = run->started_at ? run->started_at : run->o.created_at,
                            .text = TELL(ch, STR("run "), buf_str(&number), whose,
                                         failed ? STR(" failed and waits for its next start")
                                                : str_from(phrases[run->state]))});
+    if (failed && run->noderole.v)
+        add_noderole_reason(ch, run->noderole);
 }
 
 static void why_transition(struct chain *ch, noderole_ix nr)
@@ -159,8 +224,10 @@ static bool why_power(struct chain *ch, node_ix n)
         add_own(ch, CAUSE_BOOT_NOT_SERVED, server,
                 TELL(ch, node_name(ch, n), STR(" is waiting for "), name_of(ch, server),
                      STR(" to serve boot generation "), buf_str(&number)));
-    else if (status.len)
+    else if (status.len && is_about_power(node_at(ch->c, n)))
         add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
+    if (!server.v && status.len)
+        add_node_reason(ch, n);
     return server.v || status.len;
 }
 
@@ -181,6 +248,10 @@ static outbox_ix own_hook(const struct core *c, noderole_ix nr)
 
 static void why_hook(struct chain *ch, noderole_ix nr)
 {
+    if (ch->brief) {
+        add_own(ch, CAUSE_WAITING_FOR_HOOK, nr, STR("")); /* finding its row is a walk over all */
+        return;
+    }
     const outbox_ix ix = own_hook(ch->c, nr);
     must(ix.v); /* hooks_waiting counts these rows */
     const struct outbox *row = outbox_at(ch->c, ix);
@@ -277,6 +348,7 @@ static bool why_node(struct chain *ch, node_ix n)
                  node->status
                      ? text_of(ch->c, node->status)
                      : TELL(ch, STR("a script asked for nothing more on "), node_name(ch, n)));
+        add_node_reason(ch, n);
     } else if (node->probe.v) {
         add_node(ch, CAUSE_PROBING, n, node->alive_since,
                  TELL(ch, STR("nobody knows yet whether "), node_name(ch, n), STR(" answers")));
@@ -386,6 +458,12 @@ static noderole_ix why_one(struct chain *ch, noderole_ix nr)
     impossible("a noderole in no state");
 }
 
+noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a, struct cause *out_cause)
+{
+    struct chain ch = {.c = c, .arena = a, .brief = out_cause};
+    return why_one(&ch, nr);
+}
+
 struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a)
 {
     struct chain ch = {.c = c, .arena = a, .but_hooks = but_hooks};
@@ -481,7 +559,7 @@ struct cause *core_why(const struct core *c, enum table table, int64_t id, struc
 
 const char *cause_name(enum cause_code code)
 {
-    static const char *const names[CAUSE_COUNT] = {
+    static const char *const names[CAUSE_COUNT + 1] = {
         [CAUSE_NONE] = "none",
         [CAUSE_PROPOSED] = "proposed",
         [CAUSE_HEAD_PROPOSED] = "head_proposed",
@@ -504,7 +582,13 @@ const char *cause_name(enum cause_code code)
         [CAUSE_ASYNC] = "async",
         [CAUSE_BOOT_NOT_SERVED] = "boot_not_served",
         [CAUSE_POWER_FAILED] = "power_failed",
+        [CAUSE_REASON] = "reason",
     };
-    must(code < CAUSE_COUNT);
+    must(code <= CAUSE_REASON);
     return names[code];
+}
+
+const char *cause_code_name(const struct cause *cause)
+{
+    return cause->code == CAUSE_REASON ? reason_name(cause->reason) : cause_name(cause->code);
 }

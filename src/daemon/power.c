@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "core/core.h"
-#include "daemon/id_map.h"
 #include "daemon/node_hammers.h"
+#include "daemon/power_private.h"
 #include "daemon/probes.h"
 #include "daemon/ssh_home.h"
 #include "daemon/transport.h"
@@ -17,63 +17,6 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "turn/turn.h"
-
-enum {
-    TRIES_MAX = 3,
-    TRYING_MS_MAX = 3 * 60 * 1000,
-    TRY_MS_MAX = 60 * 1000, /* of one that may be tried again */
-    TEXT_SIZE = 1024
-};
-/* A row on its way: noted, waiting for its mark, under way (or asleep until the next try),
- * answered, told. It is known by its id all the time, and a power order stands in the line of its
- * node until it is answered. */
-enum stage { NOTED, MARKING, UNDER_WAY, ANSWERED, TOLD };
-
-struct order {
-    struct arena arena;
-    int64_t id;
-    int64_t node_id;
-    bool is_probe;
-    bool was_begun; /* by a process that ended */
-    bool is_marked; /* as begun by this one, and that is durable */
-    enum stage stage;
-    struct str action;
-    struct str node;   /* names, when they are known */
-    struct str hammer; /* the one that was chosen */
-    uint32_t tries;
-    int64_t begun_ms; /* when it was tried first; sys_mono_ms() */
-    int64_t wake_ms;  /* when it is tried again */
-    bool failed;
-    struct str text;
-    int64_t gone_turn; /* in which its row was seen to be gone; 0: it was not */
-    uint64_t loads;    /* of the turn, by then */
-
-    struct order *next;          /* in the list of its stage */
-    struct order *behind, *last; /* in the line of its node; `last` counts at its head */
-};
-
-struct list {
-    struct order *first, *last;
-};
-
-struct power {
-    uv_loop_t *loop;
-    uv_timer_t timer; /* when the first of the sleepers wakes */
-    void *self;
-    void (*wake)(void *self);
-    struct ssh_home *ssh;
-    uint32_t probe_ms;
-    struct hammers *hammers;
-    struct probes *probes;
-    struct id_map by_row;
-    struct id_map by_node; /* the head of each node's line */
-    int64_t request_first;
-    struct list noted;
-    struct list marking;    /* whose marks the turn has not taken yet */
-    struct order *sleepers; /* soonest first */
-    struct list answered;
-    struct list told;
-};
 
 /* ---- lists ---- */
 
@@ -166,6 +109,8 @@ static err hand_over(const struct order *o, struct turn *turn)
     command.outbox_done.outbox_id = o->id;
     command.outbox_done.failed = o->failed;
     command.outbox_done.text = o->text;
+    command.outbox_done.reason = o->failed ? o->reason : REASON_NONE;
+    command.outbox_done.reason_subject = o->failed ? o->subject : STR("");
     return turn_submit(turn, &command);
 }
 
@@ -347,6 +292,7 @@ static void tell_log(const struct order *o)
 static void finish(struct power *p, struct order *o, const struct hammer_result *result)
 {
     const bool failed = result->end != HAMMER_END_DONE;
+    o->reason = hammer_end_reason(result->end);
     char tries[48] = "";
     if (o->tries > 1)
         snprintf(tries, sizeof tries, " (tried %u times)", o->tries);
@@ -368,6 +314,7 @@ static void hammered(void *self, uint64_t key, const struct hammer_result *resul
         log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", o->node), LOG_S("action", o->action)),
                  "%.*s, trying again in %lld s", STR_FMT_ARGS(result->text),
                  (long long)pause_ms / 1000);
+        o->text = str_copy(&o->arena, str_clip(result->text, TEXT_SIZE));
         sleep_until(p, o, sys_mono_ms() + pause_ms);
         return;
     }
@@ -380,6 +327,7 @@ static void refuse(struct power *p, struct order *o, const struct node_hammers *
 {
     const struct str all =
         bound->count ? hammers_methods(&o->arena, bound->at, bound->count) : STR("");
+    o->reason = REASON_POWER_NOT_OFFERED;
     answer(p, o, true, "%.*s of node \"%.*s\" is not possible: %s%.*s", STR_FMT_ARGS(o->action),
            STR_FMT_ARGS(o->node), bound->count ? "its hammers offer " : "it has no hammer",
            STR_FMT_ARGS(all));
@@ -421,15 +369,17 @@ static void lift_hammer(struct power *p, const struct core *core, struct order *
 
 /* ---- what was noted ---- */
 
-static void probed(void *self, uint64_t key, bool answers, struct str text)
+static void probed(void *self, uint64_t key, bool answers, const struct reason *said)
 {
     struct power *p = self;
     struct order *o = id_map_find(&p->by_row, (int64_t)key);
     must(o && o->stage == UNDER_WAY);
     log_with(answers ? LOG_INFO : LOG_WARNING, LOG_FIELDS(LOG_S("node", o->node)),
              "node \"%.*s\" %s: %.*s", STR_FMT_ARGS(o->node),
-             answers ? "answers" : "does not answer", STR_FMT_ARGS(text));
-    answer(p, o, !answers, "%.*s", STR_FMT_ARGS(text));
+             answers ? "answers" : "does not answer", STR_FMT_ARGS(said->text));
+    o->reason = said->code;
+    o->subject = str_copy(&o->arena, said->subject);
+    answer(p, o, !answers, "%.*s", STR_FMT_ARGS(said->text));
 }
 
 static void ask_machine(struct power *p, const struct core *core, struct order *o)
@@ -440,7 +390,7 @@ static void ask_machine(struct power *p, const struct core *core, struct order *
     must(core_record(core, TABLE_NODE, o->node_id, &node));
     must(transport_of(core, o->node_id, &o->arena, &ask.transport));
     if (ask.transport.kind == TRANSPORT_LOCAL) {
-        probed(p, ask.key, true, STR("it is this machine"));
+        probed(p, ask.key, true, &(struct reason){.text = STR("it is this machine")});
         return;
     }
     snprintf(occasion, sizeof occasion, "node-%lld-boot-%lld", (long long)o->node_id,
@@ -464,6 +414,7 @@ static void begin(struct power *p, const struct core *core, struct order *o)
     }
     o->node = str_copy(&o->arena, node.node.name);
     if (o->was_begun) {
+        o->reason = REASON_POWER_INTERRUPTED;
         answer(p, o, true,
                "the daemon ended while it was under way; whether %.*s was done is not known",
                STR_FMT_ARGS(o->action));

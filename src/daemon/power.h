@@ -17,7 +17,9 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "model/reason.h"
 #include "port/power.h"
 
 struct power;
@@ -44,6 +46,10 @@ void power_close(struct power *p);
 struct power_port power_port(struct power *p);
 /* Begin what was noted, and hand over what the turn will take. True when that was anything. */
 bool power_pump(struct power *p, struct turn *turn);
+/* An action of the node that failed and is tried again: which one, and why and when. False: there
+ * is none. The text goes into the arena. */
+bool power_retry(const struct power *p, int64_t node_id, struct arena *arena,
+                 struct reason *out_reason);
 /* What became of a request: OK, it is done and durable; ERR_REFUSED, its row is gone; anything
  * else, nothing of it is in the store. */
 void power_told(struct power *p, int64_t request, err why);

@@ -43,8 +43,8 @@ struct probe {
     uint32_t uses;            /* by libuv, and by its owner */
     bool is_over;             /* how it ended is known */
     bool answers;
-    uint64_t change; /* of the list of known hosts, which has to be kept first */
-    struct str text;
+    uint64_t change;    /* of the list of known hosts, which has to be kept first */
+    struct reason said; /* without a code when it answers */
     struct probe *next, *before;
 };
 
@@ -119,7 +119,7 @@ static void stop(struct probe *one)
         ignore(uv_cancel((uv_req_t *)&one->resolving), "a thread may be at it: its end is awaited");
 }
 
-__attribute__((format(printf, 3, 4))) static void end(struct probe *one, bool answers,
+__attribute__((format(printf, 3, 4))) static void end(struct probe *one, enum reason_code code,
                                                       const char *format, ...)
 {
     char text[512];
@@ -129,17 +129,19 @@ __attribute__((format(printf, 3, 4))) static void end(struct probe *one, bool an
     va_end(args);
     must(len >= 0);
     const uint32_t kept = (uint32_t)len < sizeof text ? (uint32_t)len : (uint32_t)sizeof text - 1;
-    one->answers = answers;
-    one->text = str_copy(&one->arena, (struct str){text, kept});
+    one->answers = code == REASON_NONE;
+    one->said = (struct reason){.code = code,
+                                .subject = one->transport.address,
+                                .text = str_copy(&one->arena, (struct str){text, kept})};
     stop(one);
     line_remove(&one->owner->asked, one);
     line_add(&one->owner->over, one);
     one->owner->seams.wake(one->owner->seams.self);
 }
 
-static void fail(struct probe *one, const char *why)
+static void fail(struct probe *one, enum reason_code code, const char *why)
 {
-    end(one, false, "%.*s port %u: %s", STR_FMT_ARGS(one->transport.address), one->transport.port,
+    end(one, code, "%.*s port %u: %s", STR_FMT_ARGS(one->transport.address), one->transport.port,
         why);
 }
 
@@ -155,11 +157,11 @@ static void on_rested(uv_timer_t *timer)
 }
 
 /* It could not be reached, which may pass. Nothing goes on for it, and others have its place. */
-static void rest_or_fail(struct probe *one, const char *why)
+static void rest_or_fail(struct probe *one, enum reason_code code, const char *why)
 {
     struct probes *p = one->owner;
     if (uv_now(p->loop) + one->pause_ms >= one->until_ms) {
-        fail(one, why);
+        fail(one, code, why);
         return;
     }
     if (one->pause_ms == PAUSE_MS)
@@ -193,6 +195,15 @@ static const char *sentence(struct probe *one, int why)
     return str_z(&one->arena, str_from(text));
 }
 
+static enum reason_code code_of(int why)
+{
+    return why == UV_ECONNREFUSED ? REASON_CONNECTION_REFUSED
+           : why == UV_ETIMEDOUT  ? REASON_CONNECTION_TIMEOUT
+           : why == UV_EAI_NONAME || why == UV_EAI_NODATA || why == UV_EAI_AGAIN
+               ? REASON_NAME_UNRESOLVED
+               : REASON_UNREACHABLE;
+}
+
 static void connect_next(struct probe *one, int why);
 
 static void address_failed(uv_handle_t *handle)
@@ -209,7 +220,7 @@ static void on_deadline(uv_timer_t *timer)
 {
     struct probe *one = timer->data;
     if (!one->tcp.data) {
-        fail(one, "it takes too long to look its address up");
+        fail(one, REASON_NAME_UNRESOLVED, "it takes too long to look its address up");
     } else if (!uv_is_closing((uv_handle_t *)&one->tcp)) {
         one->connecting.data = (void *)(intptr_t)UV_ETIMEDOUT;
         uv_close((uv_handle_t *)&one->tcp, address_failed);
@@ -222,7 +233,7 @@ static void on_connect(uv_connect_t *connecting, int status)
     if (one->is_over || uv_is_closing((uv_handle_t *)&one->tcp))
         return;
     if (status == 0) {
-        end(one, true, "it accepts connections");
+        end(one, REASON_NONE, "it accepts connections");
         return;
     }
     connecting->data = (void *)(intptr_t)status;
@@ -234,7 +245,7 @@ static void connect_next(struct probe *one, int why)
 {
     struct addrinfo *address = one->next_address;
     if (!address) {
-        rest_or_fail(one, sentence(one, why));
+        rest_or_fail(one, code_of(why), sentence(one, why));
         return;
     }
     one->next_address = address->ai_next;
@@ -255,7 +266,7 @@ static void on_resolved(uv_getaddrinfo_t *resolving, int status, struct addrinfo
     resolving->data = NULL;
     one->addresses = one->next_address = addresses;
     if (!one->is_over && status != 0)
-        rest_or_fail(one, sentence(one, status));
+        rest_or_fail(one, code_of(status), sentence(one, status));
     else if (!one->is_over)
         connect_next(one, UV_EADDRNOTAVAIL);
     let_go(one);
@@ -273,7 +284,7 @@ static void begin_connection(struct probe *one)
         uv_getaddrinfo(one->owner->loop, &one->resolving, on_resolved, host, port, &hints);
     if (failed) {
         one->resolving.data = NULL;
-        fail(one, sentence(one, failed));
+        fail(one, code_of(failed), sentence(one, failed));
         return;
     }
     one->uses++;
@@ -301,30 +312,32 @@ static void on_scanned(void *self, const struct command_result *result)
     struct str lines;
     one->scan = NULL;
     if (result->why || result->is_late) {
-        fail(one, result->why ? result->why : "nobody answered in time");
+        fail(one, result->why ? REASON_SSH_FAILED : REASON_CONNECTION_TIMEOUT,
+             result->why ? result->why : "nobody answered in time");
         return;
     }
     const err e = ssh_pin(&one->arena, one->node, result->out, &lines);
     if (e == ERR_NOT_FOUND) {
         const struct str said = str_join3(&one->arena, STR("it shows no ssh host key ("),
                                           complaint(result->err), STR(")"));
-        rest_or_fail(one, str_z(&one->arena, said));
+        rest_or_fail(one, REASON_SSH_FAILED, str_z(&one->arena, said));
         return;
     }
     if (e != OK) {
-        fail(one, "what it shows are no ssh host keys");
+        fail(one, REASON_SSH_FAILED, "what it shows are no ssh host keys");
         return;
     }
     if (!one->may_be_here && ssh_home_is_own_key(one->owner->home, lines)) {
-        fail(one, "host_key_refused: it shows a host key of this machine, and is neither an admin "
-                  "nor a system node; correct its name or the endpoint of its ssh hammer");
+        fail(one, REASON_HOST_KEY_REFUSED,
+             "host_key_refused: it shows a host key of this machine, and is neither an admin "
+             "nor a system node; correct its name or the endpoint of its ssh hammer");
         return;
     }
     one->change = ssh_home_pin(one->owner->home, one->node, lines, one->occasion);
     log_with(LOG_NOTICE,
              LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
              "the host keys of a node are pinned");
-    end(one, true, "its host keys are pinned");
+    end(one, REASON_NONE, "its host keys are pinned");
 }
 
 static const char **as_argv(struct arena *a, const struct recipe *r)
@@ -347,7 +360,7 @@ static void begin_scan(struct probe *one, const char *program)
     const struct command_seam *commands = &one->owner->commands;
     one->scan = commands->start(commands->self, &order);
     if (!one->scan)
-        fail(one, "no memory for another program");
+        fail(one, REASON_SSH_FAILED, "no memory for another program");
 }
 
 /* ---- all of them ---- */
@@ -407,7 +420,7 @@ bool probes_pump(struct probes *p)
         if (!ssh_home_is_kept(p->home, one->change))
             continue;
         line_remove(&p->over, one);
-        p->seams.done(p->seams.self, one->key, one->answers, one->text);
+        p->seams.done(p->seams.self, one->key, one->answers, &one->said);
         let_go(one);
         any = true;
     }

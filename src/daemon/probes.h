@@ -29,7 +29,7 @@ struct probes_seams {
     /* Have probes_pump() called. */
     void (*wake)(void *self);
     /* Texts live for the call. */
-    void (*done)(void *self, uint64_t key, bool answers, struct str text);
+    void (*done)(void *self, uint64_t key, bool answers, const struct reason *said);
 };
 
 struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct probes_seams seams);

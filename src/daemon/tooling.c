@@ -14,14 +14,14 @@ static bool needs_nothing(const struct jig_class *klass)
 
 static struct str why_not(struct arena *a, const char *path, const struct jig_class *klass)
 {
-    struct str why = STR("");
+    struct reason why = {.code = REASON_NONE};
     const struct str name = str_from(klass->name);
     if (needs_nothing(klass))
-        return why;
+        return STR("");
     if (!recipe_is_known(name))
         return STR("this build cannot run it");
     ignore(tools_check(a, path, name, &why), "the sentence says it");
-    return why;
+    return why.text;
 }
 
 static void change(const struct jig_record *jig, struct str why, struct tooling_seams seams)

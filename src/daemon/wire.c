@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "core/core.h"
 #include "daemon/clock_watch.h"
 #include "daemon/content.h"
+#include "daemon/faults.h"
 #include "daemon/power.h"
 #include "daemon/test_data.h"
 #include "daemon/upload.h"
@@ -74,27 +74,17 @@ static void reply_failed(void *self, int64_t request, err why)
         api_failed(w->loop->api, request, why);
 }
 
-/* The code was fine, and the core would not do what it wished. Of hooks about nodes nothing else
- * tells that. */
-static void tell_refused_wishes(const struct outcome *outcome)
+static const struct core *core_of(void *self)
 {
-    struct arena arena = {0};
-    struct json *doc;
-    uint32_t offset;
-    const char *what;
-    must(json_read(&arena, outcome->doc, &doc, &offset, &what) == OK);
-    log_with(LOG_WARNING,
-             LOG_FIELDS(LOG_S("role", json_get(doc, STR("role"))->text),
-                        LOG_S("hook", json_get(doc, STR("hook"))->text),
-                        LOG_S("object", json_get(doc, STR("object"))->text),
-                        LOG_S("id", json_get(doc, STR("object_id"))->text)),
-             "a hook failed: %.*s", STR_FMT_ARGS(json_get(doc, STR("text"))->text));
-    arena_fini(&arena);
+    const struct wires *w = self;
+    return turn_core(w->loop->turn);
 }
 
 static void watch_stepping(void *self, const struct command *command)
 {
-    metrics_stepping(&((struct wires *)self)->metrics, command);
+    struct wires *w = self;
+    metrics_stepping(&w->metrics, command);
+    failures_stepping(&w->failures, core_of(w), command);
 }
 
 static void watch_submitting(void *self, const struct batch *batch)
@@ -105,9 +95,11 @@ static void watch_submitting(void *self, const struct batch *batch)
 
 static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
 {
-    metrics_stepped(&((struct wires *)self)->metrics, command);
+    struct wires *w = self;
+    metrics_stepped(&w->metrics, command);
+    failures_stepped(&w->failures, core_of(w), command, outcome, sys_mono_ms());
     if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
-        tell_refused_wishes(outcome);
+        failures_of_hook(outcome);
     if (!log_wants(LOG_DEBUG))
         return;
     static const char *const verdicts[] = {
@@ -141,12 +133,6 @@ static bool crash(void *self, const char *point)
 }
 
 /* ---- whoever answers with commands ---- */
-
-static const struct core *core_of(void *self)
-{
-    const struct wires *w = self;
-    return turn_core(w->loop->turn);
-}
 
 static err submit(void *self, const struct command *command)
 {
@@ -589,6 +575,8 @@ struct api_engine wire_api_engine(struct wires *w)
                                .conditions = api_conditions,
                                .is_stalled = api_is_stalled,
                                .trouble = api_trouble,
+                               .faults = faults_find,
+                               .power_retry = faults_power_retry,
                                .runs = api_old_runs,
                                .intervals = api_intervals,
                                .events = api_events,

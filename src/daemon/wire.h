@@ -8,6 +8,7 @@
 #include "daemon/codes.h"
 #include "daemon/config.h"
 #include "daemon/data_dir.h"
+#include "daemon/failures.h"
 #include "daemon/history.h"
 #include "daemon/loop.h"
 #include "daemon/metrics.h"
@@ -32,6 +33,7 @@ struct wires {
     struct history *history; /* NULL: not open */
     struct metrics metrics;
     int64_t certificate_end_s; /* of the certificate that is served; 0: none is */
+    struct failures failures;
     const char *version;
     const struct http_server *http; /* NULL: not open */
     struct codes codes;

@@ -33,6 +33,25 @@ struct hammers {
     bool is_closing;
 };
 
+enum reason_code hammer_end_reason(enum hammer_end end)
+{
+    static const enum reason_code codes[HAMMER_END_COUNT] = {
+        [HAMMER_END_REFUSED] = REASON_POWER_REFUSED,
+        [HAMMER_END_UNREACHABLE] = REASON_POWER_UNREACHABLE,
+        [HAMMER_END_TIMEOUT] = REASON_POWER_TIMEOUT,
+        [HAMMER_END_TLS] = REASON_POWER_TLS,
+        [HAMMER_END_AUTH] = REASON_POWER_AUTH,
+        [HAMMER_END_NOT_FOUND] = REASON_POWER_SETTING,
+        [HAMMER_END_NOT_OFFERED] = REASON_POWER_NOT_OFFERED,
+        [HAMMER_END_BUSY] = REASON_POWER_BUSY,
+        [HAMMER_END_BAD_ANSWER] = REASON_POWER_FAILED,
+        [HAMMER_END_LOST] = REASON_POWER_LOST,
+        [HAMMER_END_FAILED] = REASON_POWER_FAILED,
+        [HAMMER_END_SETTING] = REASON_POWER_SETTING,
+    };
+    return codes[end];
+}
+
 const char *hammer_end_word(enum hammer_end end)
 {
     static const char *const words[] = {

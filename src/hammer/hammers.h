@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "hammer/command.h"
 #include "model/hammer_class.h"
+#include "model/reason.h"
 
 struct hammers;
 
@@ -45,6 +46,8 @@ enum hammer_end {
 };
 
 const char *hammer_end_word(enum hammer_end end);
+/* The code of a power action that ended so; REASON_NONE when it was done. */
+enum reason_code hammer_end_reason(enum hammer_end end);
 
 /* A hammer as it is bound to a node. */
 struct hammer_bound {

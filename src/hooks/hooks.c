@@ -267,8 +267,10 @@ static void encode_wishes(struct hooks *h, struct job *job)
         encode_computed(job, &b);
     if (wishes_encode(&task->wishes, finder, &b, &task->text))
         job->wishes = buf_str(&b);
-    else
+    else {
         task->failed = true;
+        task->reason = REASON_HOOK_REFUSED;
+    }
     if (!task->failed)
         return;
     task->text = sandbox_clean_text(&job->arena, task->text, RUNLOG_MAX);
@@ -290,6 +292,8 @@ static err hand_over_delivery(struct hooks *h, struct job *job)
         if (job->answered == job->rows.count - 1) {
             command.outbox_done.failed = task->failed;
             command.outbox_done.text = task->failed ? task->text : STR("");
+            command.outbox_done.reason = task->failed ? task->reason : REASON_NONE;
+            command.outbox_done.reason_subject = str_from(task->function);
             command.outbox_done.wishes = job->wishes;
         }
         e = h->seams.submit(h->seams.self, &command);
@@ -313,6 +317,11 @@ static err hand_over_result(struct hooks *h, struct job *job)
     const struct task *task = job->tasks;
     struct hooks_result result = {.failed = task->failed, .text = task->text, .done = task->done};
     result.done.runlog = task->failed ? task->text : task->log;
+    if (result.done.result == RESULT_FAILED) {
+        result.done.reason = task->failed ? task->reason : REASON_ROLE_FAILED;
+        result.done.reason_subject = str_from(task->function);
+        result.done.reason_text = task->failed ? task->text : task->log;
+    }
     h->seams.called(h->seams.self, job->key, &result);
     return OK;
 }

@@ -318,7 +318,7 @@ static int call(lua_State *lua)
     return 0;
 }
 
-static void note_failure(struct task *task, struct str text)
+static void note_failure(struct task *task, enum reason_code code, struct str text)
 {
     struct buf b = buf_in(task->arena);
     buf_put_str(&b, text);
@@ -328,6 +328,7 @@ static void note_failure(struct task *task, struct str text)
     task->veto = task->kind == TASK_ASK;
     task->wishes = (struct wishes){0};
     task->done = (struct run_done_command){.result = RESULT_FAILED};
+    task->reason = code;
     task->text = buf_str(&b);
 }
 
@@ -338,8 +339,9 @@ void role_code_call(struct role_code *code, struct task *task)
     if (sandbox_run(code->sandbox, call, task, task->arena, &text))
         return;
     task->ran_out = code->sandbox->end == SANDBOX_TOO_SLOW;
-    if (code->sandbox->end != SANDBOX_LEFT)
-        note_failure(task, text);
+    const enum sandbox_end end = code->sandbox->end;
+    if (end != SANDBOX_LEFT)
+        note_failure(task, end == SANDBOX_GOES_ON ? REASON_HOOK_ERROR : REASON_HOOK_LIMIT, text);
 }
 
 /* ---- from new to free ---- */

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "hooks/wishes.h"
 #include "model/command.h"
+#include "model/reason.h"
 #include "sys/log.h"
 
 enum task_kind {
@@ -36,7 +37,8 @@ struct task {
     bool failed;
     bool ran_out; /* of processor time */
     bool veto;
-    struct str text; /* of the failure, with a traceback; or of the veto */
+    enum reason_code reason; /* of the failure */
+    struct str text;         /* of the failure, with a traceback; or of the veto */
     struct wishes wishes;
     struct str value;             /* TASK_COMPUTE: an object; empty before the call */
     struct run_done_command done; /* TASK_TRANSITION; ids are left to the asker */

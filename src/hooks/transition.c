@@ -266,6 +266,7 @@ static void call(struct transitions *t, struct transition *one, struct arena *ar
     if (!t->seams.facts(t->seams.self, one->noderole_id, arena, &facts.argument, &role_id)) {
         say_done(t, one,
                  &(struct run_done_command){.result = RESULT_FAILED,
+                                            .reason = REASON_NOT_STARTED,
                                             .runlog = STR("its noderole does not exist any more")});
         return;
     }

@@ -181,6 +181,7 @@ static void refuse(struct task *task, struct str why)
     task->failed = true;
     task->veto = task->kind == TASK_ASK;
     task->done.result = RESULT_FAILED;
+    task->reason = REASON_HOOK_MISSING;
     task->text = buf_str(&b);
 }
 

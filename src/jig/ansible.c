@@ -95,7 +95,7 @@ static void put_value(struct buf *out, const struct json *value)
 }
 
 static err data_as_yaml(const struct jig_work *w, struct arena *a, struct str *out_text,
-                        struct str *out_why)
+                        struct reason *out_why)
 {
     struct json *tree;
     uint32_t offset;
@@ -189,7 +189,7 @@ static void set_env(const struct jig_work *w, struct arena *a, struct recipe *r)
 /* ---- the recipe ---- */
 
 static err find_playbook(const struct jig_work *w, struct arena *a, struct str *out_path,
-                         struct str *out_why)
+                         struct reason *out_why)
 {
     if (names_check_role(w->role))
         return recipe_refuse(a, out_why, "\"%.*s\" is no name of a role", STR_FMT_ARGS(w->role));
@@ -213,7 +213,7 @@ static err find_playbook(const struct jig_work *w, struct arena *a, struct str *
 }
 
 static err add_files(const struct jig_work *w, struct arena *a, struct recipe *r,
-                     struct str *out_why)
+                     struct reason *out_why)
 {
     struct archive archive = archive_begin(a);
     struct str data;
@@ -226,13 +226,13 @@ static err add_files(const struct jig_work *w, struct arena *a, struct recipe *r
         archive_add_folder(&archive, STR("callbacks"), 0755) != OK ||
         archive_add_file(&archive, STR("callbacks/halligan.py"), 0644, far_end_callback) != OK ||
         archive_add_file(&archive, STR("data.yml"), 0600, data) != OK)
-        return recipe_refuse(a, out_why, "the staged data of role %.*s are too much",
-                             STR_FMT_ARGS(w->role));
+        return recipe_too_much(w, a, out_why);
     r->stdin_bytes = archive_end(&archive);
     return OK;
 }
 
-static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r, struct str *out_why)
+static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+                   struct reason *out_why)
 {
     const char *path = w->path ? w->path : TOOLS_PATH;
     const char *shell = tools_find(a, path, "sh");
@@ -277,42 +277,54 @@ static const struct json *find_trouble(const struct json *hosts, const char *kin
     return NULL;
 }
 
-static struct str failure(const struct json *hosts, int code, struct arena *a)
+/* ansible hands on what ssh wrote, so its words say which trouble it is. */
+static struct reason unreachable(const struct jig_work *w, const struct json *host, struct arena *a)
+{
+    const struct str message = text_of(host, "message");
+    const enum reason_code code = ssh_trouble_code(ssh_trouble_in(message));
+    return recipe_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
+                         w->transport.address, "ansible could not reach %.*s: %.*s",
+                         STR_FMT_ARGS(host->key), STR_FMT_ARGS(message));
+}
+
+static struct reason failure(const struct jig_work *w, const struct json *hosts,
+                             const struct jig_end *end, struct arena *a)
 {
     const struct json *host = find_trouble(hosts, "unreachable");
     if (host)
-        return recipe_say(a, "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
-                          STR_FMT_ARGS(text_of(host, "message")));
+        return unreachable(w, host, a);
     host = find_trouble(hosts, "failed");
     if (host)
-        return recipe_say(a, "task \"%.*s\" failed on %.*s: %.*s",
-                          STR_FMT_ARGS(text_of(host, "task")), STR_FMT_ARGS(host->key),
-                          STR_FMT_ARGS(text_of(host, "message")));
-    if (code == HOST_FAILED || code == UNREACHABLE)
-        return STR("the playbook failed");
-    return recipe_say(a, "ansible-playbook ended with status %d", code);
+        return recipe_reason(a, REASON_PLAYBOOK_TASK, text_of(host, "task"),
+                             "task \"%.*s\" failed on %.*s: %.*s",
+                             STR_FMT_ARGS(text_of(host, "task")), STR_FMT_ARGS(host->key),
+                             STR_FMT_ARGS(text_of(host, "message")));
+    if (end->code == HOST_FAILED || end->code == UNREACHABLE)
+        return recipe_reason(a, REASON_PLAYBOOK_TASK, STR(""), "the playbook failed");
+    return recipe_status(w, end, a, STR("ansible-playbook"));
 }
 
-static struct str conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                           struct run_done_command *done)
+static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                              struct run_done_command *done)
 {
     struct json *hosts, *wall = json_make(a, JSON_OBJECT);
     uint32_t offset;
     const char *what;
     const err e = json_read(a, end->out, &hosts, &offset, &what);
     if (e != OK || hosts->kind != JSON_OBJECT)
-        return end->code ? recipe_say(a, "ansible-playbook ended with status %d", end->code)
-                         : STR("ansible left no result that can be read");
+        return end->code ? recipe_status(w, end, a, STR("ansible-playbook"))
+                         : recipe_reason(a, REASON_RESULT_INVALID, STR(""),
+                                         "ansible left no result that can be read");
     if (hosts->count == 0 && end->code == 0)
-        return recipe_say(a,
-                          "the playbook of role %.*s has nothing for node %.*s: its plays name "
-                          "other hosts",
-                          STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->node));
+        return recipe_reason(a, REASON_ROLE_FILES, w->role,
+                             "the playbook of role %.*s has nothing for node %.*s: its plays name "
+                             "other hosts",
+                             STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->node));
     json_set(wall, STR("ansible"), hosts);
-    const struct str trouble = recipe_set_wall(a, wall, done);
+    const struct reason trouble = recipe_set_wall(a, wall, done);
     if (end->code)
-        return failure(hosts, end->code, a);
-    if (trouble.len == 0)
+        return failure(w, hosts, end, a);
+    if (!trouble.code)
         done->result = RESULT_OK;
     return trouble;
 }

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/reason.h"
 
 #define ARCHIVE_SIZE_MAX  (64u << 20)
 #define ARCHIVE_FILES_MAX 10000u /* of one folder on the disk, with all below it */
@@ -34,7 +35,7 @@ NODISCARD err archive_add_folder(struct archive *archive, struct str name, unsig
  * link to a file is that file, as long as it lies below `root`. ERR_REFUSED: *out_why says what
  * cannot be taken. */
 NODISCARD err archive_add_tree(struct archive *archive, struct str name, const char *path,
-                               const char *root, struct str *out_why);
+                               const char *root, struct reason *out_why);
 struct str archive_end(struct archive *archive);
 
 enum archive_kind { ARCHIVE_FILE, ARCHIVE_LINK, ARCHIVE_OTHER };

@@ -16,7 +16,7 @@ struct walk {
     struct arena *arena;
     struct str root; /* without links, with a slash behind */
     uint32_t count;
-    struct str *out_why;
+    struct reason *out_why;
 };
 
 static int is_shown(const struct dirent *entry)
@@ -107,7 +107,7 @@ static err add_folder(struct walk *w, struct str name, const char *path, uint32_
 }
 
 err archive_add_tree(struct archive *archive, struct str name, const char *path, const char *root,
-                     struct str *out_why)
+                     struct reason *out_why)
 {
     char real[PATH_MAX];
     struct arena *a = archive->bytes.arena;

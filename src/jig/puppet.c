@@ -62,7 +62,7 @@ static bool has_manifest(const char *folder)
 }
 
 static err find_folder(const struct jig_work *w, struct arena *a, const char **out_folder,
-                       struct str *out_why)
+                       struct reason *out_why)
 {
     const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_PUPPET, out_folder);
     if (e == OK && has_manifest(*out_folder))
@@ -75,7 +75,7 @@ static err find_folder(const struct jig_work *w, struct arena *a, const char **o
 }
 
 static err add_data(const struct jig_work *w, struct arena *a, struct archive *archive,
-                    struct str *out_why)
+                    struct reason *out_why)
 {
     const struct str facts = str_join3(a, STR("{\"halligan\":"), w->data, STR("}"));
     if (archive_add_file(archive, STR("run.sh"), 0755, far_end_puppet) != OK ||
@@ -84,12 +84,12 @@ static err add_data(const struct jig_work *w, struct arena *a, struct archive *a
         archive_add_file(archive, STR("facts/halligan.json"), 0644, facts) != OK ||
         archive_add_file(archive, STR("data/halligan.json"), 0644, for_hiera(a, w->data)) != OK ||
         archive_add_file(archive, STR("hiera.yaml"), 0644, str_from(hiera)) != OK)
-        return recipe_refuse(a, out_why, "all that role %.*s sends is too much",
-                             STR_FMT_ARGS(w->role));
+        return recipe_too_much(w, a, out_why);
     return OK;
 }
 
-static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r, struct str *out_why)
+static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+                   struct reason *out_why)
 {
     const char *folder;
     const char *root = str_z(a, w->source_path);
@@ -107,39 +107,42 @@ static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r, 
 
 /* ---- what comes back ---- */
 
-static struct str take_summary(struct arena *a, struct str text, struct run_done_command *done)
+static struct reason take_summary(struct arena *a, struct str text, struct run_done_command *done)
 {
     struct report report = report_begin(a);
     const struct json *summary;
     struct json *wall = json_make(a, JSON_OBJECT);
     if (text.len == 0 || yaml_read(&report, STR("last_run_summary.yaml"), text, &summary) != OK ||
         summary->kind != JSON_OBJECT)
-        return STR("puppet left no summary of its run that can be read");
+        return recipe_reason(a, REASON_RESULT_INVALID, STR("last_run_summary.yaml"),
+                             "puppet left no summary of its run that can be read");
     json_set(wall, STR("puppet"), json_clone(a, summary));
     return recipe_set_wall(a, wall, done);
 }
 
-static struct str failure(const struct jig_work *w, int code, struct arena *a)
+static struct reason failure(const struct jig_work *w, const struct jig_end *end, struct arena *a)
 {
-    switch (code) {
+    switch (end->code) {
     case 1:
-        return recipe_say(a, "puppet could not apply the manifests of role %.*s",
-                          STR_FMT_ARGS(w->role));
+        return recipe_reason(a, REASON_EXIT_STATUS, STR("1"),
+                             "puppet could not apply the manifests of role %.*s",
+                             STR_FMT_ARGS(w->role));
     case 4:
     case 6:
-        return recipe_say(a, "resources in the manifests of role %.*s failed",
-                          STR_FMT_ARGS(w->role));
-    default: return recipe_say(a, "puppet apply ended with status %d", code);
+        return recipe_reason(a, REASON_PUPPET_RESOURCES, w->role,
+                             "resources in the manifests of role %.*s failed",
+                             STR_FMT_ARGS(w->role));
+    default: return recipe_status(w, end, a, STR("puppet apply"));
     }
 }
 
-static struct str conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                           struct run_done_command *done)
+static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                              struct run_done_command *done)
 {
-    const struct str trouble = take_summary(a, end->out, done);
+    const struct reason trouble = take_summary(a, end->out, done);
     if (end->code != UNCHANGED && end->code != CHANGED)
-        return failure(w, end->code, a);
-    if (trouble.len == 0)
+        return failure(w, end, a);
+    if (!trouble.code)
         done->result = RESULT_OK;
     return trouble;
 }

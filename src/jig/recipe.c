@@ -46,11 +46,11 @@ struct str recipe_say(struct arena *a, const char *format, ...)
     return text;
 }
 
-err recipe_refuse(struct arena *a, struct str *out_why, const char *format, ...)
+err recipe_refuse(struct arena *a, struct reason *out_why, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    *out_why = say_list(a, format, args);
+    out_why->text = say_list(a, format, args);
     va_end(args);
     return ERR_REFUSED;
 }
@@ -102,13 +102,29 @@ bool recipe_is_known(struct str jig_class)
     return find_jig(jig_class) != NULL;
 }
 
+/* As it may be stored: clean text. */
+static struct reason reason_shown(struct arena *a, struct reason why)
+{
+    why.subject = shown(a, str_clip(why.subject, REASON_SUBJECT_MAX));
+    why.text = shown(a, why.text);
+    return why;
+}
+
 static const char *path_of(const struct jig_work *w)
 {
     return w->path ? w->path : TOOLS_PATH;
 }
 
-err recipe_missing(const struct jig_work *w, struct arena *a, struct str *out_why)
+err recipe_too_much(const struct jig_work *w, struct arena *a, struct reason *out_why)
 {
+    *out_why = (struct reason){.code = REASON_DATA_TOO_LARGE, .subject = w->role};
+    return recipe_refuse(a, out_why, "all that role %.*s sends is too much", STR_FMT_ARGS(w->role));
+}
+
+err recipe_missing(const struct jig_work *w, struct arena *a, struct reason *out_why)
+{
+    out_why->code = REASON_ROLE_FILES;
+    out_why->subject = w->source_path;
     if (file_exists(str_z(a, w->source_path)))
         return ERR_NOT_FOUND;
     return recipe_refuse(a, out_why, "the files of barclamp %.*s are gone: there is no %.*s",
@@ -165,16 +181,17 @@ static void set_remote(const struct jig_work *w, struct arena *a, const char *ss
 }
 
 err recipe_on_node(const struct jig_work *w, struct arena *a, struct archive *archive,
-                   struct recipe *r, struct str *out_why)
+                   struct recipe *r, struct reason *out_why)
 {
     const bool is_local = w->transport.kind == TRANSPORT_LOCAL;
     const char *name = is_local ? "sh" : "ssh";
     const char *program = tools_find(a, path_of(w), name);
-    if (!program)
+    if (!program) {
+        *out_why = (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(name)};
         return recipe_refuse(a, out_why, "%s is not installed here", name);
+    }
     if (archive_add_file(archive, STR("sweep.sh"), 0755, far_end_recipe) != OK)
-        return recipe_refuse(a, out_why, "all that role %.*s sends is too much",
-                             STR_FMT_ARGS(w->role));
+        return recipe_too_much(w, a, out_why);
     if (is_local)
         set_local(w, a, program, r);
     else
@@ -185,10 +202,11 @@ err recipe_on_node(const struct jig_work *w, struct arena *a, struct archive *ar
 }
 
 err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                   struct str *out_why)
+                   struct reason *out_why)
 {
     const struct jig_recipe *jig = find_jig(w->jig_class);
     struct recipe r = {.cwd = STR("/"), .out_max = OUT_MAX, .log_max = LOG_MAX};
+    *out_why = (struct reason){.code = REASON_ROLE_FILES, .subject = w->role};
     if (!jig)
         return recipe_refuse(a, out_why, "this build has no runner for jigs of class %.*s",
                              STR_FMT_ARGS(w->jig_class));
@@ -196,7 +214,7 @@ err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out
     if (e == OK)
         *out_recipe = r;
     else
-        *out_why = shown(a, *out_why);
+        *out_why = reason_shown(a, *out_why);
     return e;
 }
 
@@ -216,55 +234,138 @@ bool recipe_stop(const struct jig_work *w, struct arena *a, struct recipe *out_r
 
 /* ---- what came of it ---- */
 
-struct str recipe_set_wall(struct arena *a, const struct json *wall, struct run_done_command *done)
+struct reason recipe_reason(struct arena *a, enum reason_code code, struct str subject,
+                            const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const struct str text = say_list(a, format, args);
+    va_end(args);
+    return (struct reason){.code = code, .subject = subject, .text = text};
+}
+
+struct reason recipe_set_wall(struct arena *a, const struct json *wall,
+                              struct run_done_command *done)
 {
     if (json_depth(wall) > DOC_DEPTH_MAX)
-        return recipe_say(a, "what the run wrote has more than %u levels", DOC_DEPTH_MAX);
+        return recipe_reason(a, REASON_WALL_INVALID, STR(""),
+                             "what the run wrote has more than %u levels", DOC_DEPTH_MAX);
     const struct str text = json_write(a, wall);
     if (text.len > DOC_MAX)
-        return recipe_say(a, "what the run wrote is too much: %u bytes, and at most %u can be kept",
-                          text.len, DOC_MAX);
+        return recipe_reason(a, REASON_WALL_INVALID, STR(""),
+                             "what the run wrote is too much: %u bytes, and at most %u can be kept",
+                             text.len, DOC_MAX);
     done->has_wall = true;
     done->wall = text;
-    return STR("");
+    return (struct reason){.code = REASON_NONE};
 }
 
-static struct str ssh_sentence(const struct jig_work *w, const struct jig_end *end, struct arena *a)
+/* What programs write to standard error when the machine runs short of something, as strerror(3)
+ * and common runtimes say it; ours run with LANG=C.UTF-8. */
+static const struct shortage {
+    const char *words;
+    enum reason_code code;
+} shortages[] = {
+    {"No space left on device", REASON_DISK_FULL},
+    {"Disk quota exceeded", REASON_DISK_FULL},
+    {"Read-only file system", REASON_DISK_ERROR},
+    {"Input/output error", REASON_DISK_ERROR},
+    {"Cannot allocate memory", REASON_MEMORY_LIMIT},
+    {"cannot allocate memory", REASON_MEMORY_LIMIT},
+    {"emory exhausted", REASON_MEMORY_LIMIT},
+    {"Out of memory", REASON_MEMORY_LIMIT},
+    {"out of memory", REASON_MEMORY_LIMIT},
+    {"MemoryError", REASON_MEMORY_LIMIT},
+    {"std::bad_alloc", REASON_MEMORY_LIMIT},
+};
+
+enum { SHORTAGE_TAIL = 4096 };
+
+/* NULL: the end of the log names none. */
+static const struct shortage *find_shortage(struct str log)
+{
+    const struct str end =
+        str_slice(log, log.len > SHORTAGE_TAIL ? log.len - SHORTAGE_TAIL : 0, log.len);
+    for (uint32_t i = 0; i < sizeof shortages / sizeof *shortages; i++)
+        if (str_has(end, str_from(shortages[i].words)))
+            return &shortages[i];
+    return NULL;
+}
+
+struct reason recipe_status(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                            struct str what)
+{
+    const struct shortage *shortage = end->log_tail.len ? find_shortage(end->log_tail) : NULL;
+    if (shortage)
+        return recipe_reason(a, shortage->code,
+                             shortage->code == REASON_MEMORY_LIMIT ? str_from(shortage->words)
+                                                                   : w->node,
+                             "%.*s ended with status %d on node %.*s, and its log says: %s",
+                             STR_FMT_ARGS(what), end->code, STR_FMT_ARGS(w->node), shortage->words);
+    return recipe_reason(a, REASON_EXIT_STATUS, recipe_say(a, "%d", end->code),
+                         "%.*s ended with status %d", STR_FMT_ARGS(what), end->code);
+}
+
+static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *end,
+                                struct arena *a)
 {
     const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
-    return recipe_say(a, "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
-                      STR_FMT_ARGS(w->transport.address),
-                      w->transport.port ? w->transport.port : 22u, ssh_trouble_text(trouble));
+    const unsigned port = w->transport.port ? w->transport.port : 22u;
+    return recipe_reason(a, ssh_trouble_code(trouble),
+                         recipe_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port),
+                         "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
+                         STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
 }
 
-static struct str exited(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                         struct run_done_command *done)
+static struct reason exited(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                            struct run_done_command *done)
 {
     const struct jig_recipe *jig = find_jig(w->jig_class);
     if (!jig)
-        return STR("this build has no runner for it");
+        return recipe_reason(a, REASON_TOOL_MISSING, w->jig_class,
+                             "this build has no runner for jigs of class %.*s",
+                             STR_FMT_ARGS(w->jig_class));
     if (jig != &jig_ansible && w->transport.kind == TRANSPORT_SSH && end->code == SSH_FAILED)
-        return ssh_sentence(w, end, a);
+        return ssh_reason(w, end, a);
     if (end->out_dropped)
-        return recipe_say(a, "what the run wrote is too much: more than %u bytes", OUT_MAX);
+        return recipe_reason(a, REASON_RESULT_INVALID, recipe_say(a, "%u", OUT_MAX),
+                             "what the run wrote is too much: more than %u bytes", OUT_MAX);
     return jig->conclude(w, end, a, done);
 }
 
-static struct str sentence(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                           struct run_done_command *done)
+static struct reason deadline_reason(const struct jig_work *w, struct arena *a)
+{
+    const long long seconds = (long long)(w->deadline_ms / 1000);
+    return recipe_reason(a, REASON_DEADLINE, recipe_say(a, "%lld", seconds),
+                         "the run took longer than the %lld s it may take, and was stopped",
+                         seconds);
+}
+
+/* What the supervisor could not start, and the kind of failure that the text of errno names. */
+static struct reason not_started(const struct jig_end *end, struct arena *a)
+{
+    const struct shortage *shortage = end->reason.len ? find_shortage(end->reason) : NULL;
+    return recipe_reason(a, shortage ? shortage->code : REASON_NOT_STARTED, STR(""),
+                         "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
+}
+
+static struct reason reason_of(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                               struct run_done_command *done)
 {
     switch (end->how) {
     case JIG_END_EXITED: return exited(w, end, a, done);
     case JIG_END_SIGNALLED:
-        return recipe_say(a, "the run was ended by signal %d (%s)", end->code,
-                          strsignal(end->code));
-    case JIG_END_DEADLINE: return STR("the run took longer than it may, and was stopped");
-    case JIG_END_CANCELLED: return STR("the run was cancelled");
-    case JIG_END_NOT_STARTED:
-        return recipe_say(a, "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
+        return recipe_reason(a, REASON_SIGNAL, recipe_say(a, "%d", end->code),
+                             "the run was ended by signal %d (%s)", end->code,
+                             strsignal(end->code));
+    case JIG_END_DEADLINE: return deadline_reason(w, a);
+    case JIG_END_CANCELLED:
+        return recipe_reason(a, REASON_CANCELLED, STR(""), "the run was cancelled");
+    case JIG_END_NOT_STARTED: return not_started(end, a);
     case JIG_END_DIED_WITH_SUPERVISOR:
-        return recipe_say(
-            a, "%.*s, and the run with it; how far it came is not known",
+        return recipe_reason(
+            a, REASON_SUPERVISOR_LOST, STR(""),
+            "%.*s, and the run with it; how far it came is not known",
             STR_FMT_ARGS(end->reason.len ? end->reason : STR("the supervisor of runs ended")));
     }
     impossible("an end outside the enum");
@@ -285,7 +386,7 @@ static struct str runlog(const struct jig_end *end, struct str said, struct aren
 {
     enum { NOTE_MAX = 64 };
     struct buf out = buf_in(a);
-    said = tail(shown(a, said), RUNLOG_MAX / 2);
+    said = tail(said, RUNLOG_MAX / 2);
     const struct str log = shown(a, end->log_tail);
     const struct str kept = tail(log, RUNLOG_MAX - NOTE_MAX - said.len);
     const uint64_t left_out = end->log_dropped + (log.len - kept.len);
@@ -306,5 +407,9 @@ void recipe_conclude(const struct jig_work *w, const struct jig_end *end, struct
 {
     *out_done = (struct run_done_command){
         .run_id = w->run_id, .attempt = w->attempt, .result = RESULT_FAILED};
-    out_done->runlog = runlog(end, sentence(w, end, a, out_done), a);
+    const struct reason why = reason_shown(a, reason_of(w, end, a, out_done));
+    out_done->reason = why.code;
+    out_done->reason_subject = why.subject;
+    out_done->reason_text = why.text;
+    out_done->runlog = runlog(end, why.text, a);
 }

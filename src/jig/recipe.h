@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "model/command.h"
+#include "model/reason.h"
 
 enum transport_kind { TRANSPORT_LOCAL, TRANSPORT_SSH };
 
@@ -40,6 +41,7 @@ struct jig_work {
     struct str role, node, source_path, barclamp;
     struct str data;      /* staged, canonical JSON */
     struct str jig_class; /* as model/jig_class.h knows it */
+    int64_t deadline_ms;  /* of the run; 0: none */
     struct transport transport;
     const char *scratch; /* a directory for this run alone, 0700, made and removed by the caller */
     const char *path;    /* where programs are looked for on this machine; NULL: the usual places */
@@ -79,9 +81,9 @@ struct jig_end {
 
 /* Is there a jig of that class here? */
 bool recipe_is_known(struct str jig_class);
-/* ERR_REFUSED: it cannot be done, and *out_why is the sentence that the run fails with. */
+/* ERR_REFUSED: it cannot be done, and *out_why is the reason the run fails for. */
 NODISCARD err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                             struct str *out_why);
+                             struct reason *out_why);
 /* What came of it. The wall is canonical JSON. */
 void recipe_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
                      struct run_done_command *out_done);

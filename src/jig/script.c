@@ -45,7 +45,7 @@ static bool is_taken(const char *name)
 }
 
 static err check_folder(const struct jig_work *w, struct arena *a, const char *folder,
-                        struct str *out_why)
+                        struct reason *out_why)
 {
     struct dirent **entries;
     const char *taken = NULL;
@@ -70,7 +70,7 @@ static err check_folder(const struct jig_work *w, struct arena *a, const char *f
 }
 
 static err find_folder(const struct jig_work *w, struct arena *a, const char **out_folder,
-                       struct str *out_why)
+                       struct reason *out_why)
 {
     const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_SCRIPTS, out_folder);
     if (e == OK)
@@ -145,7 +145,8 @@ static void add_all_values(struct arena *a, struct archive *archive, struct str 
 
 /* ---- the recipe ---- */
 
-static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r, struct str *out_why)
+static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+                   struct reason *out_why)
 {
     const char *folder;
     struct archive archive = archive_begin(a);
@@ -157,8 +158,7 @@ static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r, 
     if (archive_add_file(&archive, STR("run.sh"), 0755, far_end_script) != OK ||
         archive_add_file(&archive, STR("runner.sh"), 0755, far_end_runner) != OK ||
         archive_add_file(&archive, STR("scripts/attrs.json"), 0644, w->data) != OK)
-        return recipe_refuse(a, out_why, "all that role %.*s sends is too much",
-                             STR_FMT_ARGS(w->role));
+        return recipe_too_much(w, a, out_why);
     add_all_values(a, &archive, w->data);
     return recipe_on_node(w, a, &archive, r, out_why);
 }
@@ -172,23 +172,23 @@ static void ask_for_machine(int code, struct run_done_command *done)
     done->park_ms = code & UNFINISHED ? JIG_PARK_MS : 0;
 }
 
-static struct str conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                           struct run_done_command *done)
+static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                              struct run_done_command *done)
 {
     const int asks = STOP | SHUT_DOWN | REBOOT | UNFINISHED;
     struct json *wall;
-    struct str why;
+    struct reason why = {.code = REASON_WALL_INVALID};
     if (end->code & ~asks)
-        return recipe_say(a, "a script of role %.*s ended with status %d", STR_FMT_ARGS(w->role),
-                          end->code);
+        return recipe_status(w, end, a,
+                             recipe_say(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
     if (wall_read(a, end->out, &wall, &why) != OK)
         return why;
     why = recipe_set_wall(a, wall, done);
-    if (why.len)
+    if (why.code)
         return why;
     done->result = end->code & UNFINISHED ? RESULT_PARKED : RESULT_OK;
     ask_for_machine(end->code, done);
-    return STR("");
+    return why;
 }
 
 const struct jig_recipe jig_script = {.name = "script", .prepare = prepare, .conclude = conclude};

@@ -47,17 +47,9 @@ static const struct trouble troubles[] = {
     {"mux_client_", "", SSH_LOST},
 };
 
-static bool has_words(struct str line, struct str words)
-{
-    for (uint32_t i = 0; words.len <= line.len && i <= line.len - words.len; i++)
-        if (str_starts(str_slice(line, i, line.len), words))
-            return true;
-    return false;
-}
-
 static bool line_says(struct str line, const struct trouble *t)
 {
-    return str_starts(line, str_from(t->begin)) && has_words(line, str_from(t->words));
+    return str_starts(line, str_from(t->begin)) && str_has(line, str_from(t->words));
 }
 
 static bool log_says(struct str log, const struct trouble *t)
@@ -79,14 +71,33 @@ enum ssh_trouble ssh_trouble_of(struct str log)
     return SSH_OTHER;
 }
 
+enum ssh_trouble ssh_trouble_in(struct str message)
+{
+    for (uint32_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
+        if (str_has(message, str_from(troubles[i].begin)) &&
+            str_has(message, str_from(troubles[i].words)))
+            return troubles[i].trouble;
+    return SSH_OTHER;
+}
+
 const char *ssh_trouble_text(enum ssh_trouble trouble)
 {
     static const char *const texts[] = {
-#define X(name, text) [SSH_##name] = text,
+#define X(name, code, text) [SSH_##name] = text,
         SSH_TROUBLES(X)
 #undef X
     };
     return texts[trouble];
+}
+
+enum reason_code ssh_trouble_code(enum ssh_trouble trouble)
+{
+    static const enum reason_code codes[] = {
+#define X(name, code, text) [SSH_##name] = REASON_##code,
+        SSH_TROUBLES(X)
+#undef X
+    };
+    return codes[trouble];
 }
 
 /* ---- command lines ---- */

@@ -16,31 +16,37 @@
 
 #define SSH_FAILED 255 /* the status with which ssh says that it failed itself */
 
+/* name, code, sentence */
 #define SSH_TROUBLES(X)                                                                            \
-    X(KEY_CHANGED,                                                                                 \
+    X(KEY_CHANGED, HOST_KEY_CHANGED,                                                               \
       "its host key is not the one that was pinned at first contact: it is another machine, was "  \
       "installed anew, or somebody stands between; if that is right, forget the pinned key")       \
-    X(KEY_UNKNOWN, "its host key was never pinned: the node has to be discovered first")           \
-    X(AUTH, "it does not accept the key of this installation for that user")                       \
-    X(REFUSED, "nothing listens there: it is up, but its ssh server is not")                       \
-    X(TIMEOUT, "it does not answer: it is off, or something between drops what is sent")           \
-    X(NO_ROUTE, "there is no way to that address from here")                                       \
-    X(NAME, "its name has no address")                                                             \
-    X(LOST, "the connection broke, and how far the work came is not known")                        \
-    X(OUR_KEY, "the private key of this installation cannot be used")                              \
-    X(OTHER,                                                                                       \
+    X(KEY_UNKNOWN, HOST_KEY_UNKNOWN,                                                               \
+      "its host key was never pinned: the node has to be discovered first")                        \
+    X(AUTH, SSH_KEY_REFUSED, "it does not accept the key of this installation for that user")      \
+    X(REFUSED, CONNECTION_REFUSED, "nothing listens there: it is up, but its ssh server is not")   \
+    X(TIMEOUT, CONNECTION_TIMEOUT,                                                                 \
+      "it does not answer: it is off, or something between drops what is sent")                    \
+    X(NO_ROUTE, UNREACHABLE, "there is no way to that address from here")                          \
+    X(NAME, NAME_UNRESOLVED, "its name has no address")                                            \
+    X(LOST, CONNECTION_LOST, "the connection broke, and how far the work came is not known")       \
+    X(OUR_KEY, SSH_KEY_UNUSABLE, "the private key of this installation cannot be used")            \
+    X(OTHER, SSH_FAILED,                                                                           \
       "ssh failed without saying why; the connection may have broken, and how far the work came "  \
       "is not known")
 
 enum ssh_trouble {
-#define X(name, text) SSH_##name,
+#define X(name, code, text) SSH_##name,
     SSH_TROUBLES(X)
 #undef X
 };
 
 /* What ssh said on standard error when it ended with SSH_FAILED. */
 enum ssh_trouble ssh_trouble_of(struct str log);
+/* What a message says that quotes ssh somewhere in it, as those of ansible do. */
+enum ssh_trouble ssh_trouble_in(struct str message);
 const char *ssh_trouble_text(enum ssh_trouble trouble);
+enum reason_code ssh_trouble_code(enum ssh_trouble trouble);
 
 /* Options of ssh for that node, each "-o" a word of its own; they go for every program of its
  * family. */

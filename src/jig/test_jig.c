@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "jig/journal.h"
 #include "jig/works.h"
+#include "model/reason.h"
 #include "sys/failpoint.h"
 #include "sys/log.h"
 
@@ -184,6 +185,10 @@ static struct command command_of(const struct reply *r)
         command.run_done.attempt = r->attempt;
         command.run_done.result = r->result;
         command.run_done.runlog = str_from(r->text);
+        if (r->result == RESULT_FAILED) {
+            command.run_done.reason = REASON_TEST_FAILED;
+            command.run_done.reason_text = str_from(r->text);
+        }
     }
     return command;
 }

@@ -45,13 +45,15 @@ const char *tools_find(struct arena *a, const char *path, const char *program)
     return NULL;
 }
 
-err tools_check(struct arena *a, const char *path, struct str jig_class, struct str *out_why)
+err tools_check(struct arena *a, const char *path, struct str jig_class, struct reason *out_why)
 {
     const struct jig_class *klass = jig_class_find(jig_class);
     const struct str name = klass ? str_from(klass->name) : jig_class;
     for (uint32_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         if (!str_eq(name, str_from(needs[i].class_name)) || tools_find(a, path, needs[i].program))
             continue;
+        *out_why =
+            (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(needs[i].program)};
         return recipe_refuse(a, out_why, "%s is not installed here (package %s)", needs[i].program,
                              needs[i].package);
     }

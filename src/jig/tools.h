@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/reason.h"
 
 #define TOOLS_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -15,4 +16,4 @@
 const char *tools_find(struct arena *a, const char *path, const char *program);
 /* Has the class what it needs here? ERR_REFUSED, with a sentence that names the first it lacks. */
 NODISCARD err tools_check(struct arena *a, const char *path, struct str jig_class,
-                          struct str *out_why);
+                          struct reason *out_why);

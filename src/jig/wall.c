@@ -17,7 +17,7 @@ struct wall {
     struct arena *arena;
     struct value *values;
     uint32_t count, cap;
-    struct str *out_why;
+    struct reason *out_why;
 };
 
 /* ---- one value ---- */
@@ -86,6 +86,7 @@ static struct str next_step(struct arena *a, struct str *path)
 
 static err refuse(struct wall *w, struct str path, const char *what)
 {
+    w->out_why->subject = report_brief(path);
     return recipe_refuse(w->arena, w->out_why, "the scripts wrote attribute \"%.*s\": %s",
                          STR_FMT_ARGS(report_brief(path)), what);
 }
@@ -212,9 +213,10 @@ static err take_root(struct wall *w, struct json **root, uint32_t *out_first)
     return OK;
 }
 
-err wall_read(struct arena *a, struct str archive, struct json **out_wall, struct str *out_why)
+err wall_read(struct arena *a, struct str archive, struct json **out_wall, struct reason *out_why)
 {
     struct wall w = {.arena = a, .out_why = out_why};
+    *out_why = (struct reason){.code = REASON_WALL_INVALID};
     struct json *root = json_make(a, JSON_OBJECT);
     uint32_t first = 0;
     err e = collect(&w, archive);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "model/reason.h"
 
 /* true and false in any case are booleans; decimal integers as JSON writes them are numbers; JSON
  * objects and arrays are what they say; everything else is text, without the line end of its file.
@@ -18,4 +19,4 @@ struct json *wall_value(struct arena *a, struct str bytes);
 
 /* The tree of them all, an object. ERR_REFUSED: *out_why says what is wrong. */
 NODISCARD err wall_read(struct arena *a, struct str archive, struct json **out_wall,
-                        struct str *out_why);
+                        struct reason *out_why);

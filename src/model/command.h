@@ -185,16 +185,19 @@ enum command_kind {
 #define TOKEN_DELETE_FIELDS(F) ID_ONLY(F)
 #define RUN_BEGUN_FIELDS(F) F(I64, run_id) F(U32, attempt) F(TEXT, job)
 /* result: RESULT_...; wall replaces the noderole's wall when has_wall; node_dead, stop and power
- * are what the work asked for its machine (DECISIONS D21). */
+ * are what the work asked for its machine (DECISIONS D21). reason: of a failure, REASON_... */
 #define RUN_DONE_FIELDS(F)                                                                         \
     F(I64, run_id) F(U32, attempt) F(U32, result) F(TEXT, runlog) F(BOOL, has_wall) F(DOC, wall)   \
-    F(BOOL, node_dead) F(BOOL, stop) F(TEXT, power) F(I64, park_ms)
+    F(BOOL, node_dead) F(BOOL, stop) F(TEXT, power) F(I64, park_ms) F(U32, reason)                 \
+    F(TEXT, reason_subject) F(TEXT, reason_text)
 #define RUN_STOPPED_FIELDS(F) F(I64, run_id) F(U32, attempt)
 #define RUN_RESUME_FIELDS(F) F(I64, run_id)
 #define RUN_CANCEL_FIELDS(F) F(I64, run_id)
 /* wishes: commands as written by command_encode, one after the other. For a probe, failed means
- * that the node did not answer. */
-#define OUTBOX_DONE_FIELDS(F) F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes)
+ * that the node did not answer. reason: of a failure, REASON_... */
+#define OUTBOX_DONE_FIELDS(F)                                                                      \
+    F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes) F(U32, reason)                  \
+    F(TEXT, reason_subject)
 /* Power is about to be switched: what nobody answers is not ordered again. */
 #define OUTBOX_BEGUN_FIELDS(F) F(I64, outbox_id)
 /* budget: stop after about so many changed rows; 0 = no bound. */

@@ -200,7 +200,9 @@ enum table {
     F(DOC, boot_seen)       /* {"noderole id":generation}: what those who serve it have served */  \
     F(TEXT, status)         /* what went wrong with its power last; empty = nothing */             \
     F(TEXT, boot_id)        /* which boot spoke last; empty = none gave its id */                  \
-    F(DOC, old_boots)       /* array of those before, newest first; empty = [] */
+    F(DOC, old_boots)       /* array of those before, newest first; empty = [] */                  \
+    F(U32, reason)          /* of that status: REASON_..., model/reason.h */                       \
+    F(TEXT, reason_subject)
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -227,7 +229,10 @@ enum table {
     F(DOC, wall)                                                                                   \
     F(DOC, notes)                                                                                  \
     F(DOC, computed) /* what its role's sysdata said last; lies below sysdata */                   \
-    F(U32, defaults) /* those of its role that its last run was staged with */
+    F(U32, defaults) /* those of its role that its last run was staged with */                     \
+    F(U32, reason)   /* why its last run or hook failed: REASON_..., model/reason.h */             \
+    F(TEXT, reason_subject)                                                                        \
+    F(TEXT, reason_text)
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \
@@ -355,7 +360,10 @@ enum table {
     F(I64, started_at)                                                                             \
     F(I64, ended_at)                                                                               \
     F(U32, result) /* RESULT_... */                                                                \
-    F(TEXT, runlog)
+    F(TEXT, runlog)                                                                                \
+    F(U32, reason) /* REASON_..., model/reason.h */                                                \
+    F(TEXT, reason_subject)                                                                        \
+    F(TEXT, reason_text)
 
 /* clang-format off */
 struct settings_record { SETTINGS_FIELDS(FIELD_MEMBER) };

@@ -26,9 +26,15 @@ void answers_give(struct runner *r, struct run *run, const struct run_done_comma
     runs_set_saying(r, run);
 }
 
-void answers_fail(struct runner *r, struct run *run, enum run_result result, struct str text)
+void answers_fail(struct runner *r, struct run *run, enum run_result result,
+                  const struct reason *why)
 {
-    answers_give(r, run, &(struct run_done_command){.result = result, .runlog = text});
+    answers_give(r, run,
+                 &(struct run_done_command){.result = result,
+                                            .runlog = why->text,
+                                            .reason = why->code,
+                                            .reason_subject = why->subject,
+                                            .reason_text = why->text});
 }
 
 /* ---- handing over ---- */
@@ -159,9 +165,11 @@ static void mend(struct runner *r, struct run *run)
     log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("run", run->run_id), LOG_I64("attempt", run->attempt)),
              "the answer of a run was refused; %s", is_last ? "it is lost" : "it has failed");
     if (is_last)
-        answers_fail(r, run, RESULT_LOST, STR(""));
+        answers_fail(r, run, RESULT_LOST, &(struct reason){.code = REASON_NONE});
     else
-        answers_fail(r, run, RESULT_FAILED, STR("what came of the run was not understood"));
+        answers_fail(r, run, RESULT_FAILED,
+                     &(struct reason){.code = REASON_RESULT_INVALID,
+                                      .text = STR("what came of the run was not understood")});
     r->seams.wake(r->seams.self);
 }
 

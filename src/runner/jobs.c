@@ -28,7 +28,7 @@ enum {
 /* ---- the kitchen of the jigs ---- */
 
 static err jigs_prepare(void *self, const struct jig_work *w, struct arena *a,
-                        struct recipe *out_recipe, struct str *out_why)
+                        struct recipe *out_recipe, struct reason *out_why)
 {
     (void)self;
     return recipe_prepare(w, a, out_recipe, out_why);
@@ -72,9 +72,18 @@ static struct str complain(struct arena *a, const char *what, int number)
     return (struct str){at, (uint32_t)snprintf(at, size, "%s: %s", what, why)};
 }
 
-static err refuse(struct job *j, const char *what, int number)
+static enum reason_code code_of(int number)
 {
-    j->why = complain(&j->arena, what, number);
+    const bool is_full = number == ENOSPC || number == EDQUOT;
+    return is_full ? REASON_DISK_FULL : REASON_DISK_ERROR;
+}
+
+/* A file or directory of ours, at that path, could not be made. */
+static err refuse(struct job *j, const char *what, const char *path, int number)
+{
+    j->why = (struct reason){.code = code_of(number),
+                             .subject = str_from(path),
+                             .text = complain(&j->arena, what, number)};
     return ERR_REFUSED;
 }
 
@@ -87,14 +96,14 @@ static err make_files(struct job *j, int64_t id)
         ignore(files_remove_tree(j->jig.scratch), "mkdir says it");
         j->has_scratch = true;
         if (mkdir(j->jig.scratch, 0700) != 0)
-            return refuse(j, "no directory can be made for the run", errno);
+            return refuse(j, "no directory can be made for the run", j->jig.scratch, errno);
     }
     if (j->recipe.stdin_bytes.len == 0)
         return OK;
     j->has_input = true;
     j->input_path = files_path(&j->arena, j->runner, "in", id, j->jig.attempt);
     if (files_write(j->input_path, j->recipe.stdin_bytes) != OK)
-        return refuse(j, "what the run is to read cannot be written", errno);
+        return refuse(j, "what the run is to read cannot be written", j->input_path, errno);
     j->recipe.stdin_bytes.len = 0;
     return OK;
 }
@@ -179,9 +188,10 @@ static err read_out(struct job *j, struct jig_end *end)
     return e;
 }
 
-static void fail(struct job *j, struct str text)
+static void fail(struct job *j, enum reason_code code, struct str text)
 {
-    j->done = (struct run_done_command){.result = RESULT_FAILED, .runlog = text};
+    j->done = (struct run_done_command){
+        .result = RESULT_FAILED, .runlog = text, .reason = code, .reason_text = text};
 }
 
 /* Whoever was not let in, or found nobody, has left nothing. This only spares people a sentence. */
@@ -218,9 +228,9 @@ static void conclude(struct job *j)
         .how = how_of(j->end.how), .code = (int)j->end.code, .reason = j->end.reason};
     read_log(j, &end);
     if (!j->has_facts)
-        fail(j, STR("its noderole does not exist any more"));
+        fail(j, REASON_NOT_STARTED, STR("its noderole does not exist any more"));
     else if (read_out(j, &end) != OK)
-        fail(j, complain(&j->arena, "what the run wrote cannot be read", errno));
+        fail(j, code_of(errno), complain(&j->arena, "what the run wrote cannot be read", errno));
     else
         r->kitchen.conclude(r->kitchen.self, &j->jig, &end, &j->arena, &j->done);
     say_what_is_left(j, end.log_tail);
@@ -372,6 +382,7 @@ struct jig_work jobs_work(const struct runner *r, const struct run *run, struct 
     w.source_path = f->source_path;
     w.jig_class = f->jig_class;
     w.transport = f->transport;
+    w.deadline_ms = f->deadline_ms;
     w.transport.key_path = r->setup.ssh_key;
     w.transport.known_hosts_path = r->setup.known_hosts;
     w.transport.control_path = masters_path(r, run, a);

@@ -43,7 +43,7 @@ struct runner_kitchen {
     void *self;
     /* As in jig/recipe.h. */
     err (*prepare)(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                   struct str *out_why);
+                   struct reason *out_why);
     void (*conclude)(void *self, const struct jig_work *w, const struct jig_end *end,
                      struct arena *a, struct run_done_command *out_done);
     bool (*stop)(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe);

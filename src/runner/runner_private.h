@@ -85,7 +85,7 @@ struct job {
     uint32_t keep_runs;
     /* What came of it. */
     err result;
-    struct str why;
+    struct reason why;
     struct recipe recipe;
     const char *input_path; /* NULL: it reads nothing */
     struct run_done_command done;
@@ -191,8 +191,9 @@ void steps_give_up(struct runner *r, struct run *run);
 void answers_say_begun(struct runner *r, struct run *run);
 /* The run is at its end; `done` is what is said unless it was cancelled. */
 void answers_give(struct runner *r, struct run *run, const struct run_done_command *done);
-/* With this sentence, which outlives the run. */
-void answers_fail(struct runner *r, struct run *run, enum run_result result, struct str text);
+/* For this reason, whose texts outlive the run. */
+void answers_fail(struct runner *r, struct run *run, enum run_result result,
+                  const struct reason *why);
 bool answers_hand_over(struct runner *r);
 
 /* ---- jobs.c ---- */

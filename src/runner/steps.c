@@ -47,7 +47,8 @@ static void ask(struct runner *r, struct run *run)
 
 static void stop_unbegun(struct runner *r, struct run *run)
 {
-    answers_fail(r, run, RESULT_FAILED, STR("")); /* it is told as stopped */
+    answers_fail(r, run, RESULT_FAILED,
+                 &(struct reason){.code = REASON_CANCELLED}); /* as stopped */
     jobs_remove_made(r, run);
 }
 
@@ -62,7 +63,9 @@ static void begin(struct runner *r, struct run *run)
     else if (r->is_fenced)
         return;
     else if (!ask_for_facts(r, run)) {
-        answers_fail(r, run, RESULT_FAILED, STR("its noderole does not exist any more"));
+        answers_fail(r, run, RESULT_FAILED,
+                     &(struct reason){.code = REASON_NOT_STARTED,
+                                      .text = STR("its noderole does not exist any more")});
         jobs_remove_made(r, run);
     } else {
         run->stage = STAGE_PREPARING;
@@ -74,7 +77,7 @@ static void begin(struct runner *r, struct run *run)
 static void drop_recipe(struct runner *r, struct run *run)
 {
     if (run->is_cancelled || run->job->result != OK)
-        answers_fail(r, run, RESULT_FAILED, run->job->why);
+        answers_fail(r, run, RESULT_FAILED, &run->job->why);
     jobs_remove_made(r, run);
 }
 
@@ -89,7 +92,9 @@ static void order(struct runner *r, struct run *run)
     const struct exec_spawn spec = jobs_spawn(r, run);
     if (exec_client_spawn(r->client, &spec) != OK) {
         run->job->result = ERR_LIMIT;
-        run->job->why = STR("the command line of the run is longer than a message may be");
+        run->job->why = (struct reason){
+            .code = REASON_DATA_TOO_LARGE,
+            .text = STR("the command line of the run is longer than a message may be")};
         drop_recipe(r, run);
         return;
     }
@@ -101,11 +106,11 @@ static void order(struct runner *r, struct run *run)
 
 void steps_give_up(struct runner *r, struct run *run)
 {
-    const struct str why = STR(RUNNER_TROUBLE);
+    const struct reason why = {.code = REASON_SUPERVISOR_DOWN, .text = STR(RUNNER_TROUBLE)};
     if (!run->is_ours_alone || run->is_cancelled)
         return;
     if (run->stage == STAGE_NOTED) {
-        answers_fail(r, run, RESULT_FAILED, why);
+        answers_fail(r, run, RESULT_FAILED, &why);
     } else if (run->stage == STAGE_PREPARED && run->job->result == OK) {
         run->job->result = ERR_UNAVAILABLE;
         run->job->why = why;
@@ -216,8 +221,10 @@ static void conclude(struct runner *r, struct run *run)
     run->has_input = run->has_scratch = false;
     if (run->is_lost)
         answers_fail(r, run, RESULT_LOST,
-                     run->may_have_left ? STR(LOST_SENTENCE "\n" LEFT_SENTENCE)
-                                        : STR(LOST_SENTENCE));
+                     &(struct reason){.code = REASON_RUN_LOST,
+                                      .text = run->may_have_left
+                                                  ? STR(LOST_SENTENCE "\n" LEFT_SENTENCE)
+                                                  : STR(LOST_SENTENCE)});
     else
         answers_give(r, run, &run->job->done);
 }

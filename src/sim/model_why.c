@@ -161,7 +161,7 @@ const char *model_check_why(struct model *m, const struct core *c, struct arena 
         const struct cause *last = core_why(c, TABLE_NODEROLE, id, scratch);
         if (!last)
             return model_trouble(m, "I10: why has no answer for noderole %lld", (long long)id);
-        while (last->next)
+        while (last->next && last->next->code != CAUSE_REASON)
             last = last->next;
         const struct model_cause ours = root_of(m, id);
         m->counts.causes[ours.code]++;

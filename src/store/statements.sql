@@ -37,7 +37,8 @@ WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2
 ORDER BY deployment_id, role_id, node_id, from_seq, to_seq;
 
 -- runs: of a noderole that are over, newest first
-SELECT noderole_id, attempt, run_id, node_id, role_id, started_at, ended_at, result, runlog
+SELECT noderole_id, attempt, run_id, node_id, role_id, started_at, ended_at, result, runlog, reason,
+    reason_subject, reason_text
 FROM old_run WHERE noderole_id = $1 ORDER BY noderole_id DESC, attempt DESC LIMIT $2;
 
 -- sweep_events: those of before a time, if they are among the oldest

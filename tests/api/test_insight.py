@@ -359,23 +359,38 @@ def test_why_leads_to_the_root(daemon):
     assert me.put(f"node_roles/{ids['base']}", {"data": {"fail": True}}).status == 200
     told = me.get(f"node_roles/{top}/why")
     assert told.status == 200 and told.type == vnd("why", "obj"), told
-    assert set(told.json()) == {"object", "id", "name", "chain"}
+    assert set(told.json()) == {"object", "id", "name", "chain", "installation"}
     assert told.json()["object"] == "node_role" and told.json()["id"] == top
     assert told.json()["name"] == "why: why1.example.com: top"
     assert told.json()["chain"][0]["code"] == "proposed", told
     assert me.put("deployments/why/commit").status == 200
     reaches(me, ids["base"], ERROR)
     chain = me.get(f"node_roles/{top}/why").json()["chain"]
-    assert [c["code"] for c in chain] == ["parent", "parent", "error"], chain
-    assert [c["object_id"] for c in chain] == [ids["middle"], ids["base"], ids["base"]]
+    assert [c["code"] for c in chain] == ["parent", "parent", "error", "test_failed"], chain
+    assert [c["object_id"] for c in chain] == [ids["middle"]] + [ids["base"]] * 3
     root = chain[-1]
-    assert set(root) == {"code", "object", "object_id", "name", "since", "text"}
+    assert set(root) == {"code", "object", "object_id", "name", "subject", "since", "text",
+                         "node_role_id", "node", "role"}
+    assert root["node"] == "why1.example.com" and root["role"] == "base"
     assert root["object"] == "node_role" and root["name"] == "why: why1.example.com: base"
-    assert TIME.match(root["since"]) and "is in error" in root["text"]
-    assert me.get("nodes/why1.example.com/why").json()["chain"] == [root]
+    assert TIME.match(root["since"])
+    failed = me.get(f"node_roles/{ids['base']}?view=full").json()
+    assert failed["reason"] == "test_failed" and failed["reason_text"] == root["text"], failed
+    assert "reason" not in me.get(f"node_roles/{ids['base']}").json()
+    found = me.get("node_roles?reason=test_failed").json()
+    assert ids["base"] in [n["id"] for n in found], found
+    over = me.get(f"node_roles/{ids['base']}/runs").json()
+    assert over[0]["reason"] == "test_failed", over
+    assert me.get("nodes/why1.example.com/why").json()["chain"] == chain[-2:]
     deployment = me.get("deployments/why/why").json()
     assert deployment["object"] == "deployment" and deployment["name"] == "why"
-    assert deployment["chain"] == [root], deployment
+    assert deployment["chain"] == chain[-2:], deployment
+    assert deployment["waiting"] == deployment["looked_at"] == 3 and deployment["left_off"] == 0
+    group, = deployment["groups"]
+    assert group["code"] == "test_failed" and group["role"] == "base", group
+    assert group["node_roles"] == 3 and group["roots"] == 1, group
+    assert group["examples"] == [{"node_role_id": ids["base"], "node": "why1.example.com",
+                                  "role": "base"}], group
     assert me.put("nodes/why1.example.com", {"alive": False}).status == 200
     assert me.put(f"node_roles/{ids['base']}/retry").status == 200
     dead = me.get("nodes/why1.example.com/why").json()["chain"][0]

@@ -53,7 +53,7 @@ def test_work_that_fails_is_a_failure(bench):
     bench.says("nodes", "bind", "wo4.example.com", "base", 'data={"fail":true}')
     bench.says("nodes", "bind", "wo4.example.com", "middle")
     answer = bench.online("deployments", "commit", "wo-fails", "--wait", "--timeout", "60")
-    assert answer.status == FAILED and "1 error" in answer.err and "is in error" in answer.err, answer
+    assert answer.status == FAILED and "1 error" in answer.err and "test_failed" in answer.err and "base on wo4.example.com" in answer.err, answer
     (row,) = rows(answer.out)
     assert row["STATE"] == "error", row
     # A failure that is retried fails again, until what it goes by has changed.

@@ -238,7 +238,7 @@ static struct world *open_with_schemas(void)
         "'attribs':[{'name':'mode','map':'mode','schema':{'type':'str','enum':['on','off']}},"
         "{'name':'host','map':'host','schema':{'type':'str','pattern':'/^[a-z]+$/'}},"
         "{'name':'count','map':'count','schema':{'type':'int'}},"
-        "{'name':'must','map':'must','schema':{'type':'str','required':true}},"
+        "{'name':'must','map':'must','schema':{'type':'str','required':true},'default':'set'},"
         "{'name':'disk','map':'disk','schema':{'type':'map','mapping':{"
         "'path':{'type':'str','required':true},'size':{'type':'int'}}}},"
         "{'name':'free','map':'free','schema':{'type':'map','mapping':{'=':{'type':'int'}}}},"

@@ -83,7 +83,7 @@ static struct run_done_command run_scripts(struct world *w)
                                   .jig_class = STR("script")};
     struct recipe recipe;
     struct run_done_command done;
-    struct str why;
+    struct reason why;
     struct jig_end end = {.how = JIG_END_EXITED};
     CHECK(recipe_prepare(&work, &w->arena, &recipe, &why) == OK);
     end.code = spawn(w, &recipe);

@@ -111,10 +111,10 @@ static int print(const struct json *value)
     return printf("%.*s\n", STR_FMT_ARGS(text)) < 0;
 }
 
-static int refused(struct str why)
+static int refused(const struct reason *why)
 {
     struct json *answer = json_make(&arena, JSON_OBJECT);
-    set(answer, "refused", json_make_string(&arena, why));
+    set(answer, "refused", json_make_string(&arena, why->text));
     return print(answer);
 }
 
@@ -135,9 +135,9 @@ static int prepare(char **args)
 {
     const struct jig_work w = read_job(args[0]);
     struct recipe r;
-    struct str why;
+    struct reason why;
     const err e = recipe_prepare(&w, &arena, &r, &why);
-    return e == OK ? print_recipe(&r, args[1]) : refused(why);
+    return e == OK ? print_recipe(&r, args[1]) : refused(&why);
 }
 
 static int stop(char **args)
@@ -186,9 +186,9 @@ static int pin(char **args)
 
 static int tools(char **args)
 {
-    struct str why;
+    struct reason why;
     const err e = tools_check(&arena, args[1], str_from(args[0]), &why);
-    return e == OK ? print(json_make(&arena, JSON_OBJECT)) : refused(why);
+    return e == OK ? print(json_make(&arena, JSON_OBJECT)) : refused(&why);
 }
 
 static enum jig_end_how how_of(struct str name)

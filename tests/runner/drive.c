@@ -112,13 +112,13 @@ static void print(struct arena *a, const struct json *value)
 /* ---- the kitchen "shell" ---- */
 
 static err shell_prepare(void *self, const struct jig_work *w, struct arena *a,
-                         struct recipe *out_recipe, struct str *out_why)
+                         struct recipe *out_recipe, struct reason *out_why)
 {
     const struct json *data = read_json(a, w->data);
     struct recipe r = {.cwd = STR("/"), .out_max = 1 << 20, .log_max = 4096};
     (void)self;
     if (text_at(data, "refuse").len) {
-        *out_why = text_at(data, "refuse");
+        *out_why = (struct reason){.code = REASON_ROLE_FILES, .text = text_at(data, "refuse")};
         return ERR_REFUSED;
     }
     r.argv = arena_array(a, struct str, 4);

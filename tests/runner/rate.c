@@ -22,7 +22,7 @@ static int64_t debts[DEBTS_MAX];
 static uint32_t debt_count;
 
 static err prepare(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                   struct str *out_why)
+                   struct reason *out_why)
 {
     static struct str argv[] = {{"/bin/true", 9}};
     (void)self;

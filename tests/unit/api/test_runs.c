@@ -282,7 +282,8 @@ TEST(runs_that_are_over_are_looked_up_elsewhere)
     SAYS(column(a, "result"), "cancelled,ok,failed,lost,parked,async,unknown");
     SAYS(column(a, "attempt"), "9,8,7,6,5,4,3");
     SAYS(keys(a, body_of(a)->first),
-         "attempt,ended_at,id,node_id,node_role_id,result,role,runlog,started_at");
+         "attempt,ended_at,id,node_id,node_role_id,reason,reason_subject,"
+         "reason_text,result,role,runlog,started_at");
     SAYS(column(a, "role"), "a,a,a,a,a,a,a");
     HAS(column(a, "started_at"), "1970-01-01T00:00:01.000Z,");
     HAS(column(a, "runlog"), "said,said,");

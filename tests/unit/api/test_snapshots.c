@@ -234,7 +234,7 @@ TEST(a_plan_is_a_commit_that_is_not_done)
     front_take(f);
     STATUS(p, 200);
     SAYS(keys(p, body_of(p)), "announced,changed,changed_destructive,commits,consent,destroys,"
-                              "destructive,hash,held,removes,"
+                              "destructive,hash,held,missing,removes,"
                               "reruns,role_commits,runs,seq");
     CHECK(read_head(f->w, "d").state == SNAPSHOT_PROPOSED);
     front_close(f);

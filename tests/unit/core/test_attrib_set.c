@@ -14,7 +14,7 @@ static const char shop[] =
     "\"roles\":[{\"name\":\"db\",\"jig\":\"script\",\"attribs\":["
     "{\"name\":\"port\",\"map\":\"db/port\",\"default\":1,\"schema\":{\"type\":\"int\"}},"
     "{\"name\":\"mode\",\"map\":\"db/mode\",\"schema\":{\"type\":\"str\","
-    "\"enum\":[\"on\",\"off\"],\"required\":true}},"
+    "\"enum\":[\"on\",\"off\"],\"required\":true},\"default\":\"off\"},"
     "{\"name\":\"table\",\"map\":\"db/table\",\"schema\":{\"type\":\"map\",\"mapping\":{"
     "\"name\":{\"type\":\"str\",\"required\":true},\"rows\":{\"type\":\"int\"}}}},"
     "{\"name\":\"fixed\",\"map\":\"db/fixed\",\"default\":\"f\"}]},"

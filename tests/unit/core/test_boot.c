@@ -141,7 +141,7 @@ static void why_is(struct world *w, enum table table, int64_t id, enum cause_cod
 {
     const struct cause *cause = core_why(w->core, table, id, &w->arena);
     CHECK(cause);
-    while (cause->next)
+    while (cause->next && cause->next->code != CAUSE_REASON)
         cause = cause->next;
     CHECK(cause->code == code);
     SAYS(str_z(&w->arena, cause->text), text);

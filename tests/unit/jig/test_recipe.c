@@ -14,6 +14,7 @@ static struct jig_work work_of(const char *jig_class)
 {
     return (struct jig_work){.run_id = 9,
                              .attempt = 3,
+                             .deadline_ms = 90000,
                              .role = STR("web"),
                              .node = STR("n1"),
                              .source_path = STR("/nowhere"),
@@ -67,7 +68,8 @@ TEST(every_other_end_is_a_failure_with_its_sentence)
         const char *text;
     } ends[] = {
         {{.how = JIG_END_SIGNALLED, .code = 9}, "the run was ended by signal 9 (Killed)"},
-        {{.how = JIG_END_DEADLINE}, "the run took longer than it may, and was stopped"},
+        {{.how = JIG_END_DEADLINE},
+         "the run took longer than the 90 s it may take, and was stopped"},
         {{.how = JIG_END_CANCELLED}, "the run was cancelled"},
         {{.how = JIG_END_NOT_STARTED, .reason = {"/bin/sh: no such file", 21}},
          "the run could not be started: /bin/sh: no such file"},

@@ -81,13 +81,13 @@ static bool makes(const struct file *files, uint32_t count, const char *wanted)
 {
     struct archive archive = archive_begin(&arena);
     struct json *wall;
-    struct str why;
+    struct reason why;
     for (uint32_t i = 0; i < count; i++)
         CHECK(archive_add_file(&archive, str_from(files[i].name), 0644,
                                str_from(files[i].content)) == OK);
     const err e = wall_read(&arena, archive_end(&archive), &wall, &why);
     CHECK(e == OK || e == ERR_REFUSED);
-    const struct str seen = e == OK ? json_write(&arena, wall) : why;
+    const struct str seen = e == OK ? json_write(&arena, wall) : why.text;
     if (str_eq(seen, str_from(wanted)))
         return true;
     printf("  seen: %.*s\nwanted: %s\n", STR_FMT_ARGS(seen), wanted);
@@ -150,10 +150,10 @@ TEST(a_wall_is_as_deep_as_a_document_may_be)
     memcpy(name + 1 + 2 * DOC_DEPTH_MAX, "/d/wall", 8);
     struct archive archive = archive_begin(&arena);
     struct json *wall;
-    struct str why;
+    struct reason why;
     CHECK(archive_add_file(&archive, str_from(name), 0644, STR("1")) == OK);
     CHECK(wall_read(&arena, archive_end(&archive), &wall, &why) == ERR_REFUSED);
-    CHECK(str_ends(why, STR(": it lies too deep")));
+    CHECK(str_ends(why.text, STR(": it lies too deep")));
     arena_fini(&arena);
 }
 
@@ -161,14 +161,14 @@ TEST(archives_one_behind_the_other_are_one_and_a_torn_one_is_none)
 {
     struct archive one = archive_begin(&arena), two = archive_begin(&arena);
     struct json *wall;
-    struct str why;
+    struct reason why;
     CHECK(archive_add_file(&one, STR("a/wall"), 0644, STR("1")) == OK);
     CHECK(archive_add_file(&two, STR("b/wall"), 0644, STR("2")) == OK);
     const struct str both = str_join2(&arena, archive_end(&one), archive_end(&two));
     CHECK(wall_read(&arena, both, &wall, &why) == OK);
     CHECK(str_eq(json_write(&arena, wall), STR("{\"a\":1,\"b\":2}")));
     CHECK(wall_read(&arena, str_slice(both, 0, 700), &wall, &why) == ERR_REFUSED);
-    CHECK(str_eq(why, STR("what the scripts wrote did not arrive whole")));
+    CHECK(str_eq(why.text, STR("what the scripts wrote did not arrive whole")));
     CHECK(wall_read(&arena, STR("garbage"), &wall, &why) == ERR_REFUSED);
     arena_fini(&arena);
 }
@@ -186,7 +186,7 @@ TEST(whatever_comes_is_a_document_or_a_sentence)
     for (uint32_t i = 0; i < 20000; i++) {
         struct arena own = {0};
         struct json *wall;
-        struct str why;
+        struct reason why;
         char *bytes = arena_copy(&own, good.at, good.len);
         /* in the content: the sums of the heads notice everything else */
         for (uint32_t k = 0; k < 3; k++)
@@ -196,7 +196,7 @@ TEST(whatever_comes_is_a_document_or_a_sentence)
             CHECK(wall->kind == JSON_OBJECT && json_depth(wall) <= DOC_DEPTH_MAX + 3);
             taken++;
         } else {
-            CHECK(why.len > 0);
+            CHECK(why.text.len > 0 && why.code == REASON_WALL_INVALID);
             refused++;
         }
         arena_fini(&own);

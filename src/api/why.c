@@ -1,0 +1,167 @@
+#include "api/graph.h"
+
+#include "api/members.h"
+#include "api/refusals.h"
+#include "api/reply.h"
+#include "api/route.h"
+
+/* Why something is not done: the chain down to the root, for a deployment all roots counted, and
+ * what is wrong with the installation itself. */
+
+/* ---- one cause ---- */
+
+/* Which noderole is meant, by the names of its node and its role. */
+static void put_noderole(struct call *call, struct members *m, int64_t id)
+{
+    struct record noderole;
+    if (!id || !core_record(call->core, TABLE_NODEROLE, id, &noderole))
+        return;
+    member_number(m, "node_role_id", id);
+    member_optional(m, "node",
+                    object_name(call->core, TABLE_NODE, noderole.noderole.node_id, call->arena));
+    member_optional(m, "role",
+                    object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena));
+}
+
+static void put_members(struct call *call, struct members *m, const struct cause *cause)
+{
+    member_text(m, "code", str_from(cause_code_name(cause)));
+    member_text(m, "object", str_from(object_noun(cause->object)));
+    member_number(m, "object_id", cause->object_id);
+    member_optional(m, "name",
+                    object_name(call->core, cause->object, cause->object_id, call->arena));
+    member_optional(m, "subject", cause->subject);
+    member_time(m, "since", cause->since);
+    member_text(m, "text", refusals_explain(call_refusals(call), call, cause));
+}
+
+static void put_cause(struct call *call, const struct cause *cause, struct buf *b)
+{
+    struct members m = members_open(b, NULL);
+    put_members(call, &m, cause);
+    put_noderole(call, &m, cause->noderole_id);
+    members_close(&m);
+}
+
+/* ---- power between two tries ---- */
+
+/* The core knows that the action was ordered; that it failed once and is tried again, only the
+ * daemon. */
+static void put_retry(struct call *call, const struct cause *last, struct buf *b)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct reason why;
+    struct record noderole;
+    int64_t node_id = last->object == TABLE_NODE ? last->object_id : 0;
+    if (!node_id && last->noderole_id &&
+        core_record(call->core, TABLE_NODEROLE, last->noderole_id, &noderole))
+        node_id = noderole.noderole.node_id;
+    if (!node_id || !engine->power_retry ||
+        !engine->power_retry(engine->self, node_id, call->arena, &why))
+        return;
+    buf_put_z(b, ",\n");
+    put_cause(call,
+              &(struct cause){.code = CAUSE_REASON,
+                              .reason = REASON_POWER_RETRYING,
+                              .subject = why.subject,
+                              .object = TABLE_NODE,
+                              .object_id = node_id,
+                              .text = why.text},
+              b);
+}
+
+static void put_chain(struct call *call, const struct cause *first, struct buf *b)
+{
+    const struct cause *last = first;
+    buf_put_c(b, '[');
+    for (const struct cause *cause = first; cause; cause = cause->next) {
+        buf_put_z(b, cause == first ? "" : ",\n");
+        put_cause(call, cause, b);
+        last = cause;
+    }
+    put_retry(call, last, b);
+    buf_put_c(b, ']');
+}
+
+/* ---- all roots of a deployment ---- */
+
+static void put_group(struct call *call, const struct cause_group *group, struct buf *b)
+{
+    struct members m = members_open(b, NULL);
+    put_members(call, &m, &group->cause);
+    member_optional(&m, "role", object_name(call->core, TABLE_ROLE, group->role_id, call->arena));
+    member_number(&m, "node_roles", group->noderoles);
+    member_number(&m, "roots", group->roots);
+    if (member_key(&m, "examples")) {
+        buf_put_c(b, '[');
+        for (uint32_t i = 0; i < group->example_count; i++) {
+            buf_put_z(b, i ? "," : "");
+            struct members example = members_open(b, NULL);
+            put_noderole(call, &example, group->examples[i]);
+            members_close(&example);
+        }
+        buf_put_c(b, ']');
+    }
+    members_close(&m);
+}
+
+static void put_groups(struct call *call, int64_t deployment_id, struct members *m, struct buf *b)
+{
+    struct cause_groups found;
+    if (!core_why_groups(call->core, deployment_id, call->arena, &found))
+        return;
+    member_number(m, "waiting", found.waiting);
+    member_number(m, "looked_at", found.looked_at);
+    member_number(m, "left_off", found.left_off);
+    if (!member_key(m, "groups"))
+        return;
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < found.count; i++) {
+        buf_put_z(b, i ? ",\n" : "");
+        put_group(call, &found.groups[i], b);
+    }
+    buf_put_c(b, ']');
+}
+
+/* ---- the installation itself ---- */
+
+static void put_faults(struct call *call, struct buf *b)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct api_fault faults[API_FAULTS_MAX];
+    const uint32_t count = engine->faults ? engine->faults(engine->self, call->arena, faults) : 0;
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(b, i ? "," : "");
+        struct members m = members_open(b, NULL);
+        member_text(&m, "code", str_from(reason_name(faults[i].code)));
+        member_text(&m, "object", str_from(faults[i].object));
+        member_text(&m, "text", faults[i].text);
+        members_close(&m);
+    }
+    buf_put_c(b, ']');
+}
+
+enum served serve_why(struct call *call)
+{
+    const struct shape *shape = call->route->resource->shape;
+    struct record record;
+    if (!resource_find(call, call->route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    const struct cause *first = core_why(call->core, shape->table, record.id, call->arena);
+    must(first);
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_text(&m, "object", str_from(object_noun(shape->table)));
+    member_number(&m, "id", record.id);
+    member_text(&m, "name", object_name(call->core, shape->table, record.id, call->arena));
+    if (member_key(&m, "chain"))
+        put_chain(call, first, &b);
+    if (shape->table == TABLE_DEPLOYMENT)
+        put_groups(call, record.id, &m, &b);
+    if (member_key(&m, "installation"))
+        put_faults(call, &b);
+    members_close(&m);
+    reply_json(call, "why", "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
