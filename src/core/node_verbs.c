@@ -112,7 +112,6 @@ void do_node_create(struct core *c, const struct node_create_command *p)
 {
     struct node_create_command wanted = *p;
     wanted.name = str_lower(c->arena, p->name);
-    wanted.alive = false; /* set below, since that asks for a probe */
     if (is_there(c, wanted.name, p->hint))
         return;
     node_check_name(c, wanted.name, (node_ix){0});
@@ -128,7 +127,6 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     c->out->id = node_at(c, n)->o.id;
     if (!p->system)
         add_ssh_hammer(c, n);
-    node_set_alive(c, n, p->alive);
     if (p->admin && c->vars.admin_count == 1)
         node_bind_flagged(c, n, ROLE_BOOTSTRAP);
     hooks_node(c, HOOK_NODE_CREATE, n);
