@@ -333,11 +333,12 @@ static struct reason exited(const struct jig_work *w, const struct jig_end *end,
     return jig->conclude(w, end, a, done);
 }
 
+/* The subject is in seconds, as roles and settings give it. */
 static struct reason deadline_reason(const struct jig_work *w, struct arena *a)
 {
-    const long long seconds = (long long)(w->deadline_ms / 1000);
+    const long long seconds = (long long)((w->deadline_ms + 999) / 1000);
     return recipe_reason(a, REASON_DEADLINE, recipe_say(a, "%lld", seconds),
-                         "the run took longer than the %lld s it may take, and was stopped",
+                         "deadline of %lld s: the run took longer than it may, and was stopped",
                          seconds);
 }
 

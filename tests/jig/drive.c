@@ -179,7 +179,7 @@ static int pin(char **args)
     struct json *answer = json_make(&arena, JSON_OBJECT);
     const err e = ssh_pin(&arena, str_from(args[0]), read_whole(args[1]), &lines);
     if (e != OK)
-        return refused(e == ERR_NOT_FOUND ? STR("none") : STR("syntax"));
+        return refused(&(struct reason){.text = e == ERR_NOT_FOUND ? STR("none") : STR("syntax")});
     set(answer, "lines", json_make_string(&arena, lines));
     return print(answer);
 }

@@ -159,7 +159,7 @@ static bool shell_stop(void *self, const struct jig_work *w, struct arena *a,
                        struct recipe *out_recipe)
 {
     const struct json *data = read_json(a, w->data);
-    struct str why;
+    struct reason why;
     struct jig_work stop = *w;
     (void)self;
     if (!text_at(data, "stop").len)

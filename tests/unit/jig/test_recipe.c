@@ -66,15 +66,21 @@ TEST(every_other_end_is_a_failure_with_its_sentence)
     static const struct {
         struct jig_end end;
         const char *text;
+        enum reason_code reason;
     } ends[] = {
-        {{.how = JIG_END_SIGNALLED, .code = 9}, "the run was ended by signal 9 (Killed)"},
+        {{.how = JIG_END_SIGNALLED, .code = 9},
+         "the run was ended by signal 9 (Killed)",
+         REASON_SIGNAL},
         {{.how = JIG_END_DEADLINE},
-         "the run took longer than the 90 s it may take, and was stopped"},
-        {{.how = JIG_END_CANCELLED}, "the run was cancelled"},
+         "deadline of 90 s: the run took longer than it may, and was stopped",
+         REASON_DEADLINE},
+        {{.how = JIG_END_CANCELLED}, "the run was cancelled", REASON_CANCELLED},
         {{.how = JIG_END_NOT_STARTED, .reason = {"/bin/sh: no such file", 21}},
-         "the run could not be started: /bin/sh: no such file"},
+         "the run could not be started: /bin/sh: no such file",
+         REASON_NOT_STARTED},
         {{.how = JIG_END_DIED_WITH_SUPERVISOR},
-         "the supervisor of runs ended, and the run with it; how far it came is not known"},
+         "the supervisor of runs ended, and the run with it; how far it came is not known",
+         REASON_SUPERVISOR_LOST},
     };
     static const char *const classes[] = {"script", "puppet", "ansible", "chef"};
     for (uint32_t c = 0; c < sizeof classes / sizeof *classes; c++)
@@ -82,6 +88,7 @@ TEST(every_other_end_is_a_failure_with_its_sentence)
             const struct run_done_command done = ended(classes[c], &ends[i].end);
             CHECK(done.result == RESULT_FAILED && !done.has_wall && !done.node_dead);
             CHECK(says(&done, ends[i].text));
+            CHECK(done.reason == ends[i].reason);
         }
     arena_fini(&arena);
 }
