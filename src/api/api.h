@@ -92,10 +92,10 @@ struct api_engine {
     err (*test_discovery)(void *self, struct str source, struct arena *arena, struct str *out_text);
     /* What the daemon counts (base/meter.h). NULL: nothing. */
     void (*metrics)(void *self, struct buf *out);
-    /* Faults of the installation, API_FAULTS_MAX at most; returns how many. NULL: nobody looks. */
+    /* Faults of the installation, API_FAULTS_MAX at most; returns how many. NULL: none. */
     uint32_t (*faults)(void *self, struct arena *arena, struct api_fault *out_faults);
-    /* A power action of the node that failed and is tried again soon. False: there is none. NULL:
-     * nobody knows. Texts go into the arena. */
+    /* A power action of the node that failed and is tried again soon. False, or no
+     * function: there is none. Texts go into the arena. */
     bool (*power_retry)(void *self, int64_t node_id, struct arena *arena,
                         struct reason *out_reason);
     const char *version; /* NULL: unknown */

@@ -11,7 +11,7 @@
 
 /* The caller as commands carry it. */
 struct principal authority_principal(const struct call *call);
-/* May the caller have this done, as far as can be told before it is stepped? False after a 403 that
+/* May the caller have this done, as far as is known before it is stepped? False after a 403 that
  * names the level and the deployment. */
 bool authority_allows(struct call *call, const struct command *command);
 /* May the caller have the call's route served? Only nodes are kept from some. False after a 403. */

@@ -119,7 +119,7 @@ struct doomed {
     uint32_t count;
 };
 
-/* A name that is not there is told when it is to be destroyed. */
+/* An unknown name is reported by the delete request that follows. */
 static enum cli_exit look_at_object(struct errand *e, const char *word, struct doomed *doomed)
 {
     const struct json *list;

@@ -29,7 +29,7 @@ enum cli_exit consent_ask(struct errand *e, const char *what, const struct losse
 struct agreement {
     struct str path;
     struct str hash; /* what was agreed to; empty: to whatever it does, as --yes and --plan say */
-    enum cli_exit status; /* other than CLI_FINE: it cannot be committed, which has been told */
+    enum cli_exit status; /* other than CLI_FINE: it cannot be committed, reported already */
 };
 
 /* Ask for all of the operands. False: *out_status says why nothing is to be done. */

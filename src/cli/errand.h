@@ -33,7 +33,7 @@ struct question {
     const struct json *body;
     const char *attributes;
     bool is_quiet; /* failing is fine: say nothing */
-    /* A refusal with this code is not told: *out_expected is set, and it is CLI_REFUSED. */
+    /* A refusal with this code is not reported: *out_expected is set, and it is CLI_REFUSED. */
     const char *expects;
     bool *out_expected;
 };

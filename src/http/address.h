@@ -1,6 +1,6 @@
 /* address.h - addresses of clients, both families in one form.
  *
- * An IPv4 address is kept mapped into IPv6. Whoever has one IPv6 address has the whole /64, so what
+ * An IPv4 address is kept mapped into IPv6. A host with one IPv6 address has the whole /64, so what
  * is counted per address is counted per network of an IPv6 address.
  */
 #pragma once

@@ -123,7 +123,7 @@ static void add_connection(struct http_server *s, int fd, const struct sockaddr 
         ignore(close(fd), "nothing was written to it");
         return;
     }
-    /* It closes the socket when it fails; what it began is told to clients_notify(). */
+    /* It closes the socket when it fails; a connection it began is reported to clients_notify(). */
     ignore(MHD_add_connection(s->daemon, fd, address, size), "the client sees it closed");
 }
 

@@ -1,9 +1,9 @@
 /* reason.h - why something failed, as a code that programs compare.
  *
- * Whoever notices a failure (a jig, the runner, a hook, a hammer, the engine itself) names its code
- * and the subject the code is about: the exit status, the task of a playbook, the attrib without a
- * value. Both are stored with the noderole, its ended run or the node, beside a sentence for
- * people. docs/runbook.md lists the codes, what the subject of each is, and what to do.
+ * The module that detects a failure (a jig, the runner, a hook, a hammer, the engine itself) names
+ * its code and the subject the code is about: the exit status, the task of a playbook, the attrib
+ * without a value. Both are stored with the noderole, its ended run or the node, beside a sentence
+ * for people. docs/runbook.md lists the codes, what the subject of each is, and what to do.
  *
  * The numbers are stored: a new code is added at the end of its list, and none is removed.
  */

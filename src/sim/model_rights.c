@@ -70,7 +70,7 @@ static const char *check_touch(struct model *m, const struct core *c, const stru
                                int64_t deployment_id, struct arena *scratch)
 {
     struct record gone;
-    /* Where a deployment was before it was deleted cannot be told any more. */
+    /* Where a deployment was before it was deleted is not known any more. */
     if (!core_record(c, TABLE_DEPLOYMENT, deployment_id, &gone) ||
         is_exempt(c, command, deployment_id) ||
         is_operator(c, &command->by, deployment_id, scratch))
