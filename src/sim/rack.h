@@ -97,6 +97,7 @@ struct rack_draw {
     X(OPERATOR_RETRIED, "operator retried after an error")                                         \
     X(POWER_WAITED, "power waited for the databases")                                              \
     X(POWER_AGAIN, "operator asked again for power that was given up")                             \
+    X(REFUSED_REBOOTED, "operator rebooted a machine that is in another environment")              \
     X(SERVED_BY_SECOND, "booted what the second databases served")
 
 enum rack_reached {

@@ -163,14 +163,19 @@ static bool make_update(struct rack *r, uint32_t machine, int64_t letter, struct
     if (call != CALL_INSTALLED)
         update->given = GIVEN_NODE_ALIVE;
     update->alive = call == CALL_ALIVE || call == CALL_JOINED;
-    if (call == CALL_BOOTING || call == CALL_INSTALLED || call == CALL_JOINED)
+    /* The discovery image reports its environment and does not set bootenv. A machine that loses
+     * its power while its installation waits for a database boots that image once more; setting
+     * bootenv would replace the installer by the image, and since the wiping run has already
+     * succeeded, the roles above it would run without an operating system. */
+    if (call == CALL_INSTALLED || call == CALL_JOINED)
         update->given |= GIVEN_NODE_BOOTENV;
-    update->bootenv = call == CALL_BOOTING ? STR("sledgehammer") : STR("local");
+    update->bootenv = STR("local");
     update->given |= GIVEN_NODE_BOOT_ID;
     update->boot_id = boot_id(r, letter_boot(letter));
-    if (update->alive)
+    if (update->alive || call == CALL_BOOTING)
         update->given |= GIVEN_NODE_ENVIRONMENT;
-    update->environment = call == CALL_ALIVE ? STR("sledgehammer") : STR("local");
+    update->environment =
+        call == CALL_ALIVE || call == CALL_BOOTING ? STR("sledgehammer") : STR("local");
     return true;
 }
 

@@ -395,8 +395,7 @@ static void debug(struct rack *r, uint32_t machine)
     order(r, &command);
 }
 
-/* And back, once the image he looked in has said all it has to say: what it says of itself while it
- * starts would win over him. */
+/* And back, once the image has reported that it is alive. */
 static void undebug(struct rack *r, uint32_t machine)
 {
     struct node_record node;
@@ -421,19 +420,6 @@ static bool waits(const struct rack *r, int64_t node_id)
     return false;
 }
 
-/* Installed, and yet to boot the discovery image though nobody looks inside: it came there itself
- * while the way back waited, and said so. */
-static bool is_astray(const struct rack *r, uint32_t machine, const struct node_record *node)
-{
-    struct noderole_record install;
-    const struct rack_machine *m = &r->machines[machine];
-    bool has_os = false;
-    for (uint32_t i = 0; i < m->disk_count; i++)
-        has_os = has_os || m->disks[i].has_os;
-    return has_os && !node->target_role_id && str_eq(node->bootenv, STR("sledgehammer")) &&
-           rack_noderole(r, machine, "provisioner-os-install", &install) && install.run_count;
-}
-
 /* What was given up is asked for again, as the status of the node says. */
 static void power_again(struct rack *r, uint32_t machine)
 {
@@ -445,10 +431,27 @@ static void power_again(struct rack *r, uint32_t machine)
     struct command command = {.kind = COMMAND_NODE_POWER};
     command.node_power.id = node.id;
     command.node_power.action = STR("reboot");
-    if (is_astray(r, machine, &node))
-        command = verb_of(r, machine, COMMAND_NODE_UNDEBUG);
     r->machines[machine].boots_allowed++;
     rack_reach(r, RACK_REACHED_POWER_AGAIN);
+    order(r, &command);
+}
+
+/* The machine is in the discovery image and reports that it is alive, which is refused because its
+ * node is to boot something else: its power failed before the databases had published that. The
+ * remedy of the runbook is to boot it into the right environment. */
+static void reboot_refused(struct rack *r, uint32_t machine)
+{
+    struct node_record node;
+    struct rack_machine *m = &r->machines[machine];
+    if (m->place != PLACE_SLEDGEHAMMER || m->step == 0 || !rack_node(r, machine, &node) ||
+        node.alive || node.stopped || waits(r, node.id) ||
+        str_eq(node.bootenv, STR("sledgehammer")))
+        return;
+    struct command command = {.kind = COMMAND_NODE_POWER};
+    command.node_power.id = node.id;
+    command.node_power.action = STR("reboot");
+    m->boots_allowed += BOOTS_WANTED;
+    rack_reach(r, RACK_REACHED_REFUSED_REBOOTED);
     order(r, &command);
 }
 
@@ -503,6 +506,7 @@ static void look_at_all(struct rack *r)
         wants_installed(r, i);
         undebug(r, i);
         power_again(r, i);
+        reboot_refused(r, i);
         power_cycle_lost(r, i);
     }
     commit_drawn(r);
