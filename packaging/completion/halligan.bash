@@ -24,13 +24,13 @@ _halligan_tables() {
         barclamp) verbs="check new --help" ;;
     esac
     case "$1/$2" in
-        nodes/list) options=" --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help"; named= ;;
+        nodes/list) options=" --output --quiet --filter --sort --limit --after --watch --all --state --group --url --user --token-file --ca --help"; named= ;;
         nodes/show) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/create) options=" --output --quiet --file --url --user --token-file --ca --help"; named= ;;
         nodes/update) options=" --output --quiet --file --url --user --token-file --ca --help"; named=nodes ;;
         nodes/destroy) options=" --output --quiet --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/wait) options=" --timeout --url --user --token-file --ca --help"; named=nodes ;;
-        nodes/watch) options=" --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help"; named= ;;
+        nodes/watch) options=" --output --quiet --filter --sort --limit --after --all --state --group --url --user --token-file --ca --help"; named= ;;
         nodes/bind) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/commit) options=" --output --quiet --wait --timeout --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/propose) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;

@@ -189,7 +189,7 @@ function __halligan_others
     set -l named
     switch "$argv[1]/$argv[2]"
     case nodes/list
-        set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
+        set options --output --quiet --filter --sort --limit --after --watch --all --state --group --url --user --token-file --ca --help
     case nodes/show
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes
@@ -205,7 +205,7 @@ function __halligan_others
         set options --timeout --url --user --token-file --ca --help
         set named nodes
     case nodes/watch
-        set options --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help
+        set options --output --quiet --filter --sort --limit --after --all --state --group --url --user --token-file --ca --help
     case nodes/bind
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes

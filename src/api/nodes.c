@@ -27,11 +27,12 @@ static const struct shape_field node_fields[] = {
     {"status",         SHAPE_TEXT,  SHAPE_AT(node.status),         0, "\"\""},
     {"reason",         SHAPE_REASON, SHAPE_AT(node.reason),        0, "null"},
     {"reason_subject", SHAPE_TEXT,  SHAPE_AT(node.reason_subject), 0, "\"\""},
+    {"state",          SHAPE_NODE_STATE, SHAPE_AT(node.id),        0, "0"},
 };
 /* clang-format on */
 
 static const struct shape shape_node = {
-    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 5};
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 6};
 
 static const struct take create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},

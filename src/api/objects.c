@@ -34,7 +34,7 @@ enum served serve_show(struct call *call)
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
     reply_record(call, shape, &record);
-    if (shape_is_plain(shape))
+    if (shape_is_plain(shape, reply_mask(call, shape)))
         see_only(call, shape->table, record.id);
     return SERVED_REPLY;
 }

@@ -75,6 +75,7 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_ACTIONS: return "{\"type\":\"object\"}";
     case SHAPE_TIME: return "{\"type\":\"string\",\"format\":\"date-time\",\"nullable\":true}";
     case SHAPE_NODEROLE_STATE:
+    case SHAPE_NODE_STATE:
     case SHAPE_DEPLOYMENT_STATE: return NULL;
     case SHAPE_SNAPSHOT_STATE:
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "

@@ -225,7 +225,7 @@ static const char *misfit(struct reading *r, const struct query_condition *c,
     if (w->kind == JSON_NULL)
         return NULL;
     if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_DEPLOYMENT_STATE ||
-        kind == SHAPE_SNAPSHOT_STATE)
+        kind == SHAPE_SNAPSHOT_STATE || kind == SHAPE_NODE_STATE)
         return w->has_number ? NULL : say_states(r->arena, kind);
     if (kind == SHAPE_INT || kind == SHAPE_SMALL || kind == SHAPE_REF || kind == SHAPE_LEADING)
         return w->has_number ? NULL : "must be a number";

@@ -78,14 +78,15 @@ uint64_t reply_mask(const struct call *call, const struct shape *shape)
 void reply_record(struct call *call, const struct shape *shape, const struct record *record)
 {
     struct buf b = buf_in(call->arena);
-    shape_write(shape, call->core, record, reply_mask(call, shape), &b);
+    const uint64_t mask = reply_mask(call, shape);
+    shape_write(shape, call->core, record, mask, &b);
     reply_json(call, shape->type, "obj", buf_str(&b));
     struct buf tag = buf_in(call->arena);
     buf_put_c(&tag, '"');
     buf_put_i64(&tag, record->settings.turn); /* every object has it in the same place */
     buf_put_c(&tag, '"');
     /* A tag tells when the record changed, not when something did that is computed from others. */
-    if (call->request->method == HTTP_GET && shape_is_plain(shape) &&
+    if (call->request->method == HTTP_GET && shape_is_plain(shape, mask) &&
         str_eq(http_header(call->request, "If-None-Match"), buf_str(&tag)))
         call->reply = (struct reply){.status = 304};
     reply_header(call, "ETag", buf_str(&tag));

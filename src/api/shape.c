@@ -118,6 +118,8 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_SNAPSHOT_STATE: return number(shape_snapshot_state(core, &record->snapshot));
     case SHAPE_NODE_ERROR:
         return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
+    case SHAPE_NODE_STATE:
+        return number(shape_noderole_state(core_node_state(core, *(const int64_t *)at)));
     case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
     case SHAPE_ACCESS: return text_or_null(access_text(*(const uint32_t *)at));
     case SHAPE_TOKEN_KIND:
@@ -150,7 +152,7 @@ static const char *const *state_names(enum shape_kind kind)
     static const char *const snapshot[] = {"archived", "proposed", "committed",
                                            "active",   "error",    NULL};
     static const char *const none[] = {NULL};
-    if (kind == SHAPE_NODEROLE_STATE)
+    if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_NODE_STATE)
         return noderole;
     if (kind == SHAPE_SNAPSHOT_STATE)
         return snapshot;
@@ -231,10 +233,10 @@ bool shape_wants(const struct json *names, const char *key)
     return false;
 }
 
-bool shape_is_plain(const struct shape *shape)
+bool shape_is_plain(const struct shape *shape, uint64_t mask)
 {
     for (uint32_t i = 0; i < shape->count; i++)
-        if (shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
+        if (mask >> i & 1 && shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
             return false;
     return true;
 }

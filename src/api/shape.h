@@ -38,6 +38,7 @@ enum shape_kind {
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */
     SHAPE_SNAPSHOT_STATE,   /* computed                                     */
     SHAPE_NODE_ERROR,       /* computed: is the noderole's node in error?   */
+    SHAPE_NODE_STATE,       /* computed: the state of a node's noderoles together */
     SHAPE_UNUSABLE,         /* computed: why nobody can bind the role       */
     SHAPE_INACTIVE,         /* computed: why the jig is not active          */
     SHAPE_CHANGED,          /* computed: noderoles that ran with other defaults */
@@ -81,8 +82,8 @@ struct shape {
 /* The fields named in an array of texts, as bits; when it is NULL, those of the specification. */
 uint64_t shape_mask(const struct shape *shape, const struct json *names);
 #define SHAPE_ALL UINT64_MAX
-/* Does all of it come from the record itself? */
-bool shape_is_plain(const struct shape *shape);
+/* Do all fields of the mask come from the record itself? */
+bool shape_is_plain(const struct shape *shape, uint64_t mask);
 /* Is that key among the names, or are there no names? */
 bool shape_wants(const struct json *names, const char *key);
 

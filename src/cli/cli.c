@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/barclamp.h"
@@ -12,6 +13,7 @@
 #include "cli/nearest.h"
 #include "cli/noun.h"
 #include "cli/nouns.h"
+#include "cli/option.h"
 #include "cli/people.h"
 #include "cli/watch.h"
 
@@ -114,7 +116,9 @@ static void tell_nouns(FILE *out)
     fputs("\n"
           "  halligan NOUN --help       what can be done with it\n"
           "  halligan NOUN VERB --help  how\n"
-          "  halligan --version, --help\n",
+          "  halligan --version, --help\n"
+          "\n"
+          "Options may stand in front of the noun, between noun and verb, and behind them.\n",
           out);
 }
 
@@ -183,14 +187,21 @@ static struct words behind(struct words words)
     return (struct words){.count = words.count - 1, .texts = words.texts + 1};
 }
 
+/* An option that was moved behind the operands comes first where an operand is missing. */
+static bool is_missing(const char *word)
+{
+    bool has_value;
+    return !word || option_find(word, &has_value);
+}
+
 static enum cli_exit run_noun(const struct cli_noun *noun, struct words words)
 {
     char whose[100];
     struct nearest nearest = {0};
     const char *word = words.count ? words.texts[0] : NULL;
-    if (!word || is_help(word)) {
-        tell_verbs(word ? stdout : stderr, noun);
-        return word ? CLI_FINE : CLI_USAGE;
+    if (is_missing(word) || is_help(word)) {
+        tell_verbs(is_missing(word) ? stderr : stdout, noun);
+        return is_missing(word) ? CLI_USAGE : CLI_FINE;
     }
     for (uint32_t i = 0; i < noun->verb_count; i++) {
         if (strcmp(word, noun->verbs[i].name) == 0)
@@ -226,9 +237,9 @@ static enum cli_exit run_known(const char *word, struct words words)
 static enum cli_exit run(const char *version, struct words words)
 {
     const char *word = words.count ? words.texts[0] : NULL;
-    if (!word || is_help(word)) {
-        tell_nouns(word ? stdout : stderr);
-        return word ? CLI_FINE : CLI_USAGE;
+    if (is_missing(word) || is_help(word)) {
+        tell_nouns(is_missing(word) ? stderr : stdout);
+        return is_missing(word) ? CLI_USAGE : CLI_FINE;
     }
     if (strcmp(word, "--version") == 0) {
         printf("halligan %s\n", version);
@@ -237,11 +248,47 @@ static enum cli_exit run(const char *version, struct words words)
     return run_known(word, words);
 }
 
+/* ---- options in front of the noun and the verb ---- */
+
+/* Options may stand in front of the noun and between it and the verb. They are moved behind the
+ * first two operands, in their order, so that the noun and the verb come first. "--help" and "
+ * --version" are no options of a verb and stay where they are. The value of an option goes with
+ * it. */
+static void move_options_behind(struct words *words, char **moved)
+{
+    int operands = 0, kept = 0, count = 0, at = 0;
+    while (at < words->count && operands < 2) {
+        char *word = words->texts[at];
+        bool has_value = false;
+        const bool is_plain = word[0] != '-' || word[1] == 0 || is_help(word) ||
+                              strcmp(word, "--version") == 0 || strcmp(word, "--") == 0;
+        const struct option *option = is_plain ? NULL : option_find(word, &has_value);
+        at++;
+        if (is_plain || !option) {
+            words->texts[kept++] = word;
+            /* What is unknown in front of the noun is complained about there. */
+            operands = option || word[0] != '-' ? operands + 1 : 2;
+            continue;
+        }
+        moved[count++] = word;
+        if (option->value && !has_value && at < words->count)
+            moved[count++] = words->texts[at++];
+    }
+    memcpy(words->texts + kept, moved, (size_t)count * sizeof *moved);
+}
+
 /* An answer that did not get out was not given. */
 int cli_main(const char *version, int argc, char **argv)
 {
-    const enum cli_exit status =
-        run(version, (struct words){.count = argc > 1 ? argc - 1 : 0, .texts = argv + 1});
+    struct words words = {.count = argc > 1 ? argc - 1 : 0, .texts = argv + 1};
+    char **moved = calloc((size_t)argc + 1, sizeof *moved);
+    if (!moved) {
+        fputs("halligan: there is no memory left\n", stderr);
+        return CLI_NOTHING;
+    }
+    move_options_behind(&words, moved);
+    const enum cli_exit status = run(version, words);
+    free(moved);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return (int)status;
     fprintf(stderr, "halligan: the answer cannot be written: %s\n", strerror(errno));

@@ -88,6 +88,18 @@ const char *filter_sort(const struct errand *e)
     return e->options.sort || e->options.after ? e->options.sort : e->noun->sort;
 }
 
+static bool names_system(const struct options *o)
+{
+    for (uint32_t i = 0; i < o->filters.count; i++) {
+        const char *at;
+        const struct str filter = str_from(o->filters.texts[i]);
+        if (find_sign(filter.at, &at) &&
+            str_eq(str_slice(filter, 0, (uint32_t)(at - filter.at)), STR("system")))
+            return true;
+    }
+    return false;
+}
+
 enum cli_exit filter_query(struct errand *e, struct str *out_query)
 {
     struct buf b = buf_in(e->arena);
@@ -98,6 +110,10 @@ enum cli_exit filter_query(struct errand *e, struct str *out_query)
         if (status != CLI_FINE)
             return status;
     }
+    for (uint32_t i = 0; i < o->states.count; i++)
+        put_pair(&b, STR("state"), "", str_from(o->states.texts[i]));
+    if (e->noun->hides_system && !o->all && !names_system(o))
+        put_pair(&b, STR("system"), "", STR("false"));
     if (o->limit && (!str_parse_i64(str_from(o->limit), &limit) || limit == 0))
         return errand_complain(e, "this is no number of objects", o->limit);
     const char *sort = filter_sort(e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/nouns.h"
+#include "cli/output.h"
 
 /* Beyond that the whole collection is quicker, and the server's bound on a question not far. */
 enum { IDS_MAX = 200 };
@@ -106,4 +107,74 @@ struct str names_find(const struct names *names, const struct json *id)
         return STR("");
     const struct json *name = json_get(names->objects[low], str_from(names->key));
     return name && name->kind == JSON_STRING ? name->text : STR("");
+}
+
+/* ---- documents ---- */
+
+/* Fields of objects of several nouns that hold an id of a collection whose objects have names. */
+static const struct cli_column id_fields[] = {
+    {"available_hammer_id", "available_hammers"},
+    {"barclamp_id", "barclamps"},
+    {"deployment_id", "deployments"},
+    {"node_id", "nodes"},
+    {"role_id", "roles"},
+    {"target_role_id", "roles"},
+    {"user_id", "users"},
+};
+
+/* Which collection the ids of a field are of; NULL: its values are no ids with names. */
+static const char *collection_of(const struct cli_noun *noun, struct str field)
+{
+    for (uint32_t i = 0; i < noun->column_count; i++)
+        if (str_eq(field, str_from(noun->columns[i].field)))
+            return noun->columns[i].names_in;
+    for (uint32_t i = 0; i < sizeof id_fields / sizeof id_fields[0]; i++)
+        if (str_eq(field, str_from(id_fields[i].field)))
+            return id_fields[i].names_in;
+    return NULL;
+}
+
+static void put_beside(struct errand *e, struct json *list, const char *field, struct str key,
+                       const char *collection)
+{
+    const struct names names = names_fetch(e, collection, list, field);
+    for (struct json *object = list->first; object; object = object->next) {
+        const struct json *id = json_get(object, str_from(field));
+        if (!id || json_get(object, key))
+            continue;
+        const struct str name = names_find(&names, id);
+        json_set(object, key,
+                 name.len ? json_make_string(e->arena, name) : json_make(e->arena, JSON_NULL));
+    }
+}
+
+static void put_state_names(struct errand *e, struct json *list)
+{
+    for (struct json *object = list->first; object; object = object->next) {
+        const struct json *state = json_get(object, STR("state"));
+        const struct cli_state *word = output_state(e->noun, state);
+        if (!state || state->kind != JSON_NUMBER || json_get(object, STR("state_name")))
+            continue;
+        json_set(object, STR("state_name"),
+                 word ? json_make_string(e->arena, str_from(word->name))
+                      : json_make(e->arena, JSON_NULL));
+    }
+}
+
+struct json *names_beside(struct errand *e, const struct json *list)
+{
+    struct json *copy = json_clone(e->arena, list);
+    /* Objects of one list have the same fields. */
+    const struct json *sample =
+        list->first && list->first->kind == JSON_OBJECT ? list->first : NULL;
+    for (const struct json *m = sample ? sample->first : NULL; m; m = m->next) {
+        const char *collection =
+            str_ends(m->key, STR("_id")) ? collection_of(e->noun, m->key) : NULL;
+        if (collection)
+            put_beside(e, copy, str_z(e->arena, m->key), str_slice(m->key, 0, m->key.len - 3),
+                       collection);
+    }
+    if (sample && e->noun->state_count)
+        put_state_names(e, copy);
+    return copy;
 }

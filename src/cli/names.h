@@ -18,5 +18,9 @@ struct names {
 /* Of those whose ids the objects of a list have in a field. */
 struct names names_fetch(struct errand *e, const char *collection, const struct json *list,
                          const char *field);
+/* A copy of a list of objects of the noun in which the name is put beside each id, under the
+ * key without "_id", and the word beside the number of a state, under state_name; null: not
+ * known. A key that is there already stays as it is. */
+struct json *names_beside(struct errand *e, const struct json *list);
 /* Empty: not known. */
 struct str names_find(const struct names *names, const struct json *id);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The same for all verbs, and documented in halligan(1). */
@@ -73,6 +74,8 @@ struct cli_noun {
     const struct cli_column *columns;
     uint32_t column_count;
     uint32_t rare_columns; /* so many at the end are left out where they are 0 everywhere */
+    const char *age_field; /* the column that is shown as the time since then, under AGE */
+    bool hides_system;     /* a list leaves out objects whose field `system` is true */
     const char *sort;      /* unless somebody says how; NULL: as the server likes it */
     uint32_t page;         /* so many are told where nobody says how many; 0: all of them */
     const struct cli_state *states; /* of the field "state"; NULL: it is a word already */

@@ -6,19 +6,37 @@
 
 /* ---- nodes ---- */
 
+/* The power state of a node is shown behind its state as soon as the API has such a field. */
 static const struct cli_column node_columns[] = {
-    {"id", NULL},    {"name", NULL},      {"deployment_id", "deployments"},
-    {"alive", NULL}, {"available", NULL}, {"bootenv", NULL},
-    {"status", NULL}};
+    {"id", NULL},      {"name", NULL},       {"deployment_id", "deployments"},
+    {"state", NULL},   {"alive", NULL},      {"available", NULL},
+    {"bootenv", NULL}, {"created_at", NULL}, {"status", NULL}};
+/* The state of a node is that of its noderoles together. */
+static const struct cli_state noderole_states[] = {{-1, "error", RED},      {0, "active", GREEN},
+                                                   {1, "todo", YELLOW},     {2, "transition", BLUE},
+                                                   {3, "blocked", MAGENTA}, {4, "proposed", GREY}};
+static const char nodes_help[] =
+    "Nodes of the system itself are shown with --all, or where a filter names `system`. --state\n"
+    "and --group choose; of several states one is enough. A group is a name or an id.\n";
 
 static const struct cli_verb node_verbs[] = {
-    LIST,
+    {.name = "list",
+     .takes = "",
+     .does = "Show all of them, or those that are wanted",
+     .help = nodes_help,
+     .ask = objects_list,
+     .options = LISTED | OPTION_WATCH | OPTION_NODES},
     SHOW,
     CREATE,
     UPDATE,
     DESTROY_ASKING,
     WAIT,
-    WATCH,
+    {.name = "watch",
+     .takes = "",
+     .does = "Show the list again whenever something changes",
+     .help = nodes_help,
+     .ask = watch_list,
+     .options = LISTED | OPTION_NODES},
     {.name = "bind",
      .takes = "NODE ROLE... [FIELD=VALUE...]",
      .does = "Bind roles to it",
@@ -194,9 +212,6 @@ static const struct cli_verb deployment_role_verbs[] = {
 
 /* ---- noderoles ---- */
 
-static const struct cli_state noderole_states[] = {{-1, "error", RED},      {0, "active", GREEN},
-                                                   {1, "todo", YELLOW},     {2, "transition", BLUE},
-                                                   {3, "blocked", MAGENTA}, {4, "proposed", GREY}};
 static const struct cli_column noderole_columns[] = {
     {"id", NULL},         {"deployment_id", "deployments"},
     {"node_id", "nodes"}, {"role_id", "roles"},
@@ -298,6 +313,9 @@ const struct cli_noun nodes_noun = {
     .key = "name",
     VERBS(node_verbs),
     COLUMNS(node_columns),
+    .age_field = "created_at",
+    .hides_system = true,
+    STATES(noderole_states),
 };
 
 const struct cli_noun roles_noun = {

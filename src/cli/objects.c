@@ -5,6 +5,7 @@
 
 #include "cli/filter.h"
 #include "cli/input.h"
+#include "cli/nouns.h"
 #include "cli/output.h"
 #include "cli/watch.h"
 
@@ -36,9 +37,14 @@ enum cli_exit objects_list_once(struct errand *e)
     enum cli_exit status = filter_query(e, &query);
     if (status != CLI_FINE)
         return status;
-    const struct question q = {
+    struct question q = {
         .path = str_from(e->noun->collection), .query = query, .attributes = output_attributes(e)};
-    status = errand_ask(e, &q, &list);
+    if (e->options.group) {
+        status = errand_path_of(e, nouns_of("groups"), e->options.group, &q.path);
+        q.path = errand_join(e, q.path, e->noun->collection);
+    }
+    if (status == CLI_FINE)
+        status = errand_ask(e, &q, &list);
     if (status != CLI_FINE)
         return status;
     if (list->kind == JSON_ARRAY) {
@@ -87,7 +93,7 @@ enum cli_exit objects_show(struct errand *e)
         output_object(e, object);
     }
     if (is_list)
-        output_document(e, list);
+        output_list(e, list);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/option.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define AT(member) (uint16_t) offsetof(struct options, member)
 
@@ -42,6 +43,12 @@ const struct option option_table[] = {
      "run again what ran with other defaults of its barclamp", AT(rerun_changed), false},
     {OPTION_YES, "yes", 'y', NULL,
      "do not ask whether this is meant", AT(yes), false},
+    {OPTION_NODES, "all", 'a', NULL,
+     "nodes of the system itself too", AT(all), false},
+    {OPTION_NODES, "state", 0, "STATE",
+     "only those in this state; may be repeated", AT(states), true},
+    {OPTION_NODES, "group", 0, "GROUP",
+     "only those in this group", AT(group), false},
     {OPTION_SERVER, "url", 0, "URL",
      "where the daemon is (HALLIGAN_URL)", AT(url), false},
     {OPTION_SERVER, "user", 0, "NAME",
@@ -54,6 +61,22 @@ const struct option option_table[] = {
 /* clang-format on */
 
 const uint32_t option_count = sizeof option_table / sizeof option_table[0];
+
+const struct option *option_find(const char *word, bool *out_has_value)
+{
+    const bool is_long = word[0] == '-' && word[1] == '-';
+    const size_t len = is_long ? strcspn(word + 2, "=") : 0;
+    for (uint32_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+        const bool is_it = is_long ? strlen(o->name) == len && memcmp(o->name, word + 2, len) == 0
+                                   : word[0] == '-' && o->letter && o->letter == word[1];
+        if (!is_it)
+            continue;
+        *out_has_value = is_long ? word[2 + len] == '=' : word[2] != 0;
+        return o;
+    }
+    return NULL;
+}
 
 bool options_take(struct words *words, uint32_t allowed, struct options *out_options)
 {

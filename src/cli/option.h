@@ -32,14 +32,16 @@ enum option_bit {
     OPTION_SERVER = 1u << 16,
     OPTION_YES = 1u << 17,
     OPTION_RERUN = 1u << 18,
+    OPTION_NODES = 1u << 19, /* which nodes: --all, --state, --group */
 };
 
 /* As they were given; NULL and false: not at all. */
 struct options {
-    const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after;
+    const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after,
+        *group;
     const char *url, *user, *token_file, *ca;
-    bool quiet, watch, wait, follow, list, yes, rerun_changed;
-    struct words_list filters;
+    bool quiet, watch, wait, follow, list, yes, rerun_changed, all;
+    struct words_list filters, states;
 };
 
 struct option {
@@ -57,5 +59,8 @@ extern const uint32_t option_count;
 
 /* Takes them out of the words. False when something was wrong, which has been told. */
 bool options_take(struct words *words, uint32_t allowed, struct options *out_options);
+/* The option that a word such as "--url=x" or "-qx" names; NULL: none. *out_has_value: the value is
+ * part of the word. */
+const struct option *option_find(const char *word, bool *out_has_value);
 /* One line each. */
 void options_tell(FILE *out, uint32_t allowed);

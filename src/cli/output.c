@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/document.h"
 #include "cli/names.h"
 #include "cli/safe.h"
 #include "cli/table.h"
+#include "sys/clock.h"
 
 /* ---- which form ---- */
 
@@ -101,6 +103,38 @@ static struct str value_text(struct arena *a, const struct json *value)
     return value->kind == JSON_NUMBER ? value->text : json_write(a, value);
 }
 
+/* "45s", "12m", "7h", "30d" since a time such as 2015-01-02T03:04:05Z; a clock that is behind
+ * that of the daemon makes it 0s. */
+static struct str age_text(struct arena *a, const struct json *value)
+{
+    static const struct {
+        int64_t seconds, below;
+        char unit;
+    } steps[] = {{1, 120, 's'}, {60, 120, 'm'}, {3600, 48, 'h'}, {86400, INT64_MAX, 'd'}};
+    struct tm time = {0};
+    struct buf b = buf_in(a);
+    if (!value || value->kind != JSON_STRING ||
+        sscanf(str_z(a, value->text), "%4d-%2d-%2dT%2d:%2d:%2d", &time.tm_year, &time.tm_mon,
+               &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec) != 6)
+        return value_text(a, value);
+    time.tm_year -= 1900;
+    time.tm_mon -= 1;
+    int64_t age = sys_now_ms() / 1000 - (int64_t)timegm(&time);
+    age = age < 0 ? 0 : age;
+    for (uint32_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if (age / steps[i].seconds < steps[i].below) {
+            buf_put_i64(&b, age / steps[i].seconds);
+            buf_put_c(&b, steps[i].unit);
+            break;
+        }
+    return buf_str(&b);
+}
+
+static bool is_age(const struct cli_noun *noun, const struct cli_column *column)
+{
+    return noun->age_field && strcmp(noun->age_field, column->field) == 0;
+}
+
 static struct table_cell cell_of(struct errand *e, const struct cli_column *column,
                                  const struct names *names, const struct json *object)
 {
@@ -109,6 +143,8 @@ static struct table_cell cell_of(struct errand *e, const struct cli_column *colu
     const struct cli_state *state = is_state ? output_state(e->noun, value) : NULL;
     if (state)
         return (struct table_cell){str_from(state->name), state->color};
+    if (is_age(e->noun, column))
+        return (struct table_cell){.text = age_text(e->arena, value)};
     const struct str name = column->names_in ? names_find(names, value) : STR("");
     return (struct table_cell){.text = name.len ? name : value_text(e->arena, value)};
 }
@@ -116,9 +152,10 @@ static struct table_cell cell_of(struct errand *e, const struct cli_column *colu
 /* ---- tables ---- */
 
 /* "DEPLOYMENT" of "deployment_id", where its name is shown. */
-static struct str title_of(struct arena *a, const struct cli_column *column)
+static struct str title_of(struct arena *a, const struct cli_noun *noun,
+                           const struct cli_column *column)
 {
-    struct str title = str_from(column->field);
+    struct str title = str_from(is_age(noun, column) ? "age" : column->field);
     if (column->names_in && str_ends(title, STR("_id")))
         title.len -= 3;
     char *upper = arena_copy(a, title.at, title.len);
@@ -144,7 +181,7 @@ static void fill_column(struct errand *e, struct table *t, uint32_t c, const str
     uint32_t row = 0;
     if (column->names_in)
         names = names_fetch(e, column->names_in, list, column->field);
-    table_set(t, row++, c, (struct table_cell){.text = title_of(e->arena, column)});
+    table_set(t, row++, c, (struct table_cell){.text = title_of(e->arena, e->noun, column)});
     for (const struct json *object = list->first; object; object = object->next)
         table_set(t, row++, c, cell_of(e, column, &names, object));
 }
@@ -204,7 +241,7 @@ void output_list(struct errand *e, const struct json *list)
     if (e->options.quiet)
         put_keys(e, list, &b);
     else if (output_form(e) != OUTPUT_TABLE)
-        put_document(e, list, &b);
+        put_document(e, names_beside(e, list), &b);
     else
         put_table(e, list, &b);
     output_text(buf_str(&b));
@@ -212,12 +249,13 @@ void output_list(struct errand *e, const struct json *list)
 
 void output_row(struct errand *e, const struct json *object)
 {
-    if (!e->options.quiet && output_form(e) != OUTPUT_TABLE) {
-        output_document(e, object);
-        return;
-    }
+    const bool is_object = object->kind == JSON_OBJECT;
     struct json *list = json_make(e->arena, JSON_ARRAY);
     json_append(list, json_clone(e->arena, object));
+    if (!e->options.quiet && output_form(e) != OUTPUT_TABLE) {
+        output_document(e, is_object ? names_beside(e, list)->first : object);
+        return;
+    }
     output_list(e, list);
 }
 

@@ -1,8 +1,9 @@
 /* output.h - answers of the daemon in the form that was asked for: a table, JSON or YAML.
  *
  * Tables are for people: they show the columns of the noun, names for ids and words for states.
- * JSON and YAML are what the server said. With -q there are names only (ids, where there are none),
- * one a line.
+ * JSON and YAML are what the server said, with names beside ids (deployment_id, deployment) and
+ * words beside numbers of states (state, state_name). With -q there are names only (ids, where
+ * there are none), one a line.
  */
 #pragma once
 

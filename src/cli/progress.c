@@ -4,14 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/names.h"
 #include "cli/nouns.h"
 #include "cli/output.h"
+#include "cli/safe.h"
 #include "cli/watch.h"
 #include "cli/why.h"
 #include "sys/clock.h"
 
 enum { BAR_WIDTH = 30, LOOK_MS_MIN = 250, LOOK_MS_MAX = 5000, COST_FACTOR = 10 };
-enum { ERRORS_SHOWN_MAX = 10, STATES_MAX = 8 };
+enum { ERRORS_COUNTED_MIN = 10, STATES_MAX = 8 };
 
 /* By the noun's table of states. */
 struct counts {
@@ -144,33 +146,66 @@ static bool is_stuck(const struct progress *p)
     return !p->is_lost && count_of(p, "error") && !count_of(p, "transition") && !p->has_moved;
 }
 
-/* Those in error, each with its reason; of a deployment the daemon counts them together. */
+/* "base on n1.example.com: test_failed: the test jig was told to fail; log: halligan noderoles
+ * log 7" */
+static void tell_error(struct progress *p, const struct json *nr, const struct names *nodes,
+                       const struct names *roles)
+{
+    struct arena scratch = {0};
+    struct buf b = buf_in(&scratch);
+    const struct json *id = json_get(nr, STR("id")), *reason = json_get(nr, STR("reason")),
+                      *status = json_get(nr, STR("status"));
+    const bool is_named = reason && reason->kind == JSON_STRING;
+    safe_put(&b, names_find(roles, json_get(nr, STR("role_id"))));
+    buf_put_z(&b, " on ");
+    safe_put(&b, names_find(nodes, json_get(nr, STR("node_id"))));
+    buf_put_z(&b, ": ");
+    safe_put(&b, is_named ? reason->text : STR("error"));
+    buf_put_z(&b, ": ");
+    safe_put(&b, status && status->kind == JSON_STRING ? status->text : STR(""));
+    if (id && id->kind == JSON_NUMBER) {
+        buf_put_z(&b, "; log: halligan noderoles log ");
+        safe_put(&b, id->text);
+    }
+    fprintf(stderr, "%s: %.*s\n", p->e->whose, STR_FMT_ARGS(buf_str(&b)));
+    arena_fini(&scratch);
+}
+
+/* Every noderole in error with its node, its role and its reason. */
 static void tell_errors(struct progress *p)
 {
-    const struct json *list;
-    const bool is_list = !str_starts(p->path, STR("node_roles/"));
-    const struct question q = {.path = errand_join(p->e, p->path, "node_roles"), .is_quiet = true};
-    uint32_t shown = 0;
-    if (!is_list || str_starts(p->path, STR("deployments/"))) {
-        why_tell(p->e, p->path);
+    const struct json *answer;
+    const bool is_one = str_starts(p->path, STR("node_roles/"));
+    const struct question q = {
+        .path = is_one ? p->path : errand_join(p->e, p->path, "node_roles"),
+        .query = is_one ? STR("") : STR("state=error"),
+        .attributes = "[\"id\",\"node_id\",\"role_id\",\"state\",\"status\",\"reason\"]",
+        .is_quiet = true};
+    if (errand_ask(p->e, &q, &answer) != CLI_FINE)
         return;
-    }
-    if (errand_ask(p->e, &q, &list) != CLI_FINE)
-        return;
-    for (const struct json *nr = list->first; nr && shown < ERRORS_SHOWN_MAX; nr = nr->next) {
+    struct json *list = json_make(p->e->arena, JSON_ARRAY);
+    if (answer->kind == JSON_OBJECT)
+        json_append(list, json_clone(p->e->arena, answer));
+    const struct json *all = answer->kind == JSON_OBJECT ? list : answer;
+    const struct names nodes = names_fetch(p->e, "nodes", all, "node_id");
+    const struct names roles = names_fetch(p->e, "roles", all, "role_id");
+    for (const struct json *nr = all->first; nr; nr = nr->next) {
         const struct cli_state *state = output_state(p->noderoles, json_get(nr, STR("state")));
-        const struct json *id = json_get(nr, STR("id"));
-        if (!state || strcmp(state->name, "error") != 0 || !id || id->kind != JSON_NUMBER)
-            continue;
-        shown++;
-        why_tell(p->e, errand_join(p->e, STR("node_roles"), str_z(p->e->arena, id->text)));
+        if (state && strcmp(state->name, "error") == 0)
+            tell_error(p, nr, &nodes, &roles);
     }
+    /* The causes counted together, and faults of the installation. */
+    if (all->count > ERRORS_COUNTED_MIN || all->count == 0)
+        why_tell(p->e, p->path);
 }
 
 static enum cli_exit tell_timeout(struct progress *p)
 {
     fprintf(stderr, "%s: the work is not done after %s s\n", p->e->whose, p->e->options.timeout);
-    why_tell(p->e, p->path);
+    if (count_of(p, "error"))
+        tell_errors(p);
+    else
+        why_tell(p->e, p->path);
     return CLI_TIMEOUT;
 }
 

@@ -31,11 +31,21 @@ def test_a_list_is_a_table_for_people(bench):
 
 
 def test_json_and_yaml_are_what_the_server_says(bench):
+    deployments = {d["id"]: d["name"] for d in bench.daemon.client().get("deployments").json()}
+
+    def with_words(host):
+        """Names beside ids, a word beside the state; test_lists.py has more of them."""
+        states = {-1: "error", 0: "active", 1: "todo", 2: "transition", 3: "blocked", 4: "proposed"}
+        return dict(host, deployment=deployments[host["deployment_id"]], target_role=None,
+                    state_name=states[host["state"]])
+
     node(bench, "ob2.example.com", 'description=a "b": \n\u00e9 # no')
     said = bench.daemon.client().get("nodes?view=full").json()
-    assert json.loads(bench.says("nodes", "list", "-o", "json")) == said
-    assert yaml.safe_load(bench.says("nodes", "list", "--output=yaml")) == said
+    said = [with_words(n) for n in said]
+    assert json.loads(bench.says("nodes", "list", "--all", "-o", "json")) == said
+    assert yaml.safe_load(bench.says("nodes", "list", "-a", "--output=yaml")) == said
     one = bench.daemon.client().get("nodes/ob2.example.com?view=full").json()
+    one = with_words(one)
     assert json.loads(bench.says("nodes", "show", "ob2.example.com", "-ojson")) == one
     assert yaml.safe_load(bench.says("nodes", "show", "ob2.example.com", "-oyaml")) == one
     both = json.loads(bench.says("nodes", "show", "ob2.example.com", str(one["id"]), "-ojson"))
@@ -54,7 +64,7 @@ def test_one_object_shows_all_of_its_fields(bench):
     made = node(bench, "ob4.example.com", "description=first\nsecond")
     lines = bench.says("nodes", "show", "ob4.example.com").rstrip("\n").split("\n")
     fields = [line.split()[0] for line in lines if not line.startswith(" ")]
-    assert sorted(fields) == sorted(made) and fields[:2] == ["id", "name"], fields
+    assert sorted(fields + ["deployment", "state_name", "target_role"]) == sorted(made) and fields[:2] == ["id", "name"], fields
     assert any(line.endswith("1 (system)") for line in lines), lines
     first = next(line for line in lines if line.startswith("description"))
     assert lines[lines.index(first) + 1] == " " * first.index("first") + "second", lines
