@@ -531,10 +531,28 @@ void rack_operator_acts(struct rack *r)
         choose_system(r, machine);
 }
 
+/* A machine whose disk has no system, though its node boots from it, needs a new installation: its
+ * power failed after the installer had finished and before the databases had published that, so it
+ * booted the installer a second time and lost its power in that. */
+static void redeploy_empty(struct rack *r, uint32_t machine)
+{
+    struct node_record node;
+    struct rack_machine *m = &r->machines[machine];
+    if (m->place != PLACE_NOWHERE || !rack_node(r, machine, &node) || waits(r, node.id) ||
+        !str_eq(node.bootenv, STR("local")))
+        return;
+    const struct command command = verb_of(r, machine, COMMAND_NODE_REDEPLOY);
+    m->permits++;
+    m->boots_allowed += BOOTS_WANTED;
+    order(r, &command);
+}
+
 void rack_operator_mends(struct rack *r)
 {
     r->is_admin_up = true;
     set_admin(r, GIVEN_NODE_ALIVE | GIVEN_NODE_AVAILABLE, true);
     look_at_all(r);
+    for (uint32_t i = 0; i < r->draw.machines; i++)
+        redeploy_empty(r, i);
     retry_errors(r, 1000);
 }
