@@ -103,7 +103,7 @@ static bool is_shown(const struct call *call, struct str key)
 static void refuse_others(struct call *call, const struct intake *intake)
 {
     struct str ignored;
-    if (!str_eq_nocase(http_header(call->request, "Prefer"), STR("handling=strict")))
+    if (!params_are_strict(call))
         return;
     const struct json *first = call->params ? call->params->first : NULL;
     for (const struct json *member = first; member; member = member->next)

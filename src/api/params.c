@@ -3,6 +3,7 @@
 #include "api/form.h"
 #include "api/reply.h"
 #include "api/times.h"
+#include "http/request_log.h"
 
 /* ---- reading ---- */
 
@@ -79,20 +80,38 @@ static bool is_too_large(struct call *call, struct str body)
     return true;
 }
 
+bool params_are_strict(const struct call *call)
+{
+    return str_eq_nocase(http_header(call->request, "Prefer"), STR("handling=strict"));
+}
+
+/* Parsers of 2015 took the last value of a repeated key, and clients came to rely on it. A client
+ * that asks for strict handling, and every stored document, is refused for it. */
+static err read_text(struct call *call, struct str text, struct json **out_tree,
+                     struct json_remarks *out_remarks)
+{
+    *out_remarks = (struct json_remarks){0};
+    if (params_are_strict(call))
+        return json_read(call->arena, text, out_tree, &out_remarks->offset, &out_remarks->what);
+    const err e = json_read_last(call->arena, text, out_tree, out_remarks);
+    if (out_remarks->repeated.at)
+        request_log_repeated_key(call->request, out_remarks->repeated);
+    return e;
+}
+
 static struct json *read_json(struct call *call)
 {
     struct json *tree;
-    uint32_t offset;
-    const char *what;
+    struct json_remarks remarks;
     if (is_too_large(call, call->request->body))
         return NULL;
-    if (json_read(call->arena, call->request->body, &tree, &offset, &what) == OK)
+    if (read_text(call, call->request->body, &tree, &remarks) == OK)
         return tree;
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, "the body is not a JSON document: ");
-    buf_put_z(&b, what);
+    buf_put_z(&b, remarks.what);
     buf_put_z(&b, " at byte ");
-    buf_put_u64(&b, offset);
+    buf_put_u64(&b, remarks.offset);
     reply_error(call, 400, "bad_json", buf_str(&b));
     return NULL;
 }
@@ -233,14 +252,12 @@ bool param_doc(struct call *call, const char *name, struct str *out_value)
     if (!value)
         return false;
     struct json *read;
-    uint32_t offset;
-    const char *what;
+    struct json_remarks remarks;
     if (value->kind == JSON_NULL) {
         *out_value = STR("{}");
         return true;
     }
-    if (value->kind == JSON_STRING &&
-        json_read(call->arena, value->text, &read, &offset, &what) == OK)
+    if (value->kind == JSON_STRING && read_text(call, value->text, &read, &remarks) == OK)
         value = read;
     if (value->kind != JSON_OBJECT)
         return wrong_type(call, name, "a JSON object");

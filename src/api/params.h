@@ -2,8 +2,10 @@
  *
  * JSON bodies, form-encoded bodies and the query are equivalent; the body wins over the query, and
  * what is wrapped in the object's type ({"node":{...}}) over what stands beside it. Everything
- * ends as one JSON object in the call. The getters look a parameter up, accept its type or the
- * text of it, and turn anything else into a problem that names the parameter.
+ * ends as one JSON object in the call. Of a key that is repeated in one JSON object the last value
+ * counts, which is logged, unless strict handling is asked for. The getters look a parameter up,
+ * accept its type or the text of it, and turn anything else into a problem that names the
+ * parameter.
  */
 #pragma once
 
@@ -11,6 +13,9 @@
 
 /* False when it does not read; the reply is made then. `type` may wrap the parameters. */
 bool params_read(struct call *call, const char *type);
+/* Does the client ask to be refused, where old clients are not, for what it may not have meant:
+ * repeated keys, fields that are ignored (RFC 7240, handling=strict)? */
+bool params_are_strict(const struct call *call);
 /* Is the body a JSON array? Then this reads it; NULL when it does not, and the reply is made. */
 bool params_are_many(struct call *call);
 struct json *params_read_many(struct call *call);

@@ -23,6 +23,8 @@ struct reader {
     struct json *root;
     uint32_t bad_at;
     const char *bad_what;
+    bool keeps_last;     /* of a repeated key the last value is kept; else it is refused */
+    struct str repeated; /* the first such key that was found                            */
     struct frame open[JSON_DEPTH_MAX];
 };
 
@@ -311,20 +313,28 @@ static struct json *sort_members(struct json *member)
     return all;
 }
 
+/* The sort is stable: the second of two members with one key is the one that came later. */
 static bool close_object(struct reader *r, struct frame *frame)
 {
     if (frame->sorted)
         return true;
     struct json *object = frame->container;
     object->first = sort_members(object->first);
-    struct json *member = object->first;
-    for (; member->next; member = member->next)
-        if (str_eq(member->key, member->next->key)) {
-            /* The sort is stable: the second of two is the one that came later. */
-            uint32_t key_at = (uint32_t)(member->next->key.at - r->text);
-            return refuse(r, key_at - 1, "this key is in the object twice");
+    for (struct json **at = &object->first; *at;) {
+        struct json *member = *at, *next = member->next;
+        object->last = member;
+        if (!next || !str_eq(member->key, next->key)) {
+            at = &member->next;
+            continue;
         }
-    object->last = member;
+        if (!r->keeps_last)
+            return refuse(r, (uint32_t)(next->key.at - r->text) - 1,
+                          "this key is in the object twice");
+        if (!r->repeated.at)
+            r->repeated = next->key;
+        *at = next;
+        object->count--;
+    }
     return true;
 }
 
@@ -463,25 +473,47 @@ static bool read_document(struct reader *r)
     return r->at == r->len || refuse(r, r->at, "something follows the document");
 }
 
+static err read_text(struct arena *a, struct str text, struct reader *r, struct json **out_value,
+                     struct json_remarks *out_remarks)
+{
+    struct arena_mark mark = arena_mark(a);
+    r->arena = a;
+    r->text = arena_alloc(a, text.len);
+    r->len = text.len;
+    r->at = 0;
+    r->depth = 0;
+    r->root = NULL;
+    r->repeated = (struct str){0};
+    if (text.len)
+        memcpy(r->text, text.at, text.len);
+    if (!read_document(r)) {
+        arena_rewind(a, mark);
+        *out_remarks = (struct json_remarks){.offset = r->bad_at, .what = r->bad_what};
+        return ERR_SYNTAX;
+    }
+    *out_value = r->root;
+    *out_remarks = (struct json_remarks){.repeated = r->repeated};
+    return OK;
+}
+
 err json_read(struct arena *a, struct str text, struct json **out_value, uint32_t *out_offset,
               const char **out_what)
 {
-    struct arena_mark mark = arena_mark(a);
-    struct reader r;
-    r.arena = a;
-    r.text = arena_alloc(a, text.len);
-    r.len = text.len;
-    r.at = 0;
-    r.depth = 0;
-    r.root = NULL;
-    if (text.len)
-        memcpy(r.text, text.at, text.len);
-    if (!read_document(&r)) {
-        arena_rewind(a, mark);
-        *out_offset = r.bad_at;
-        *out_what = r.bad_what;
-        return ERR_SYNTAX;
+    struct json_remarks remarks;
+    struct reader r; /* its frames need no zeroes */
+    r.keeps_last = false;
+    const err e = read_text(a, text, &r, out_value, &remarks);
+    if (e != OK) {
+        *out_offset = remarks.offset;
+        *out_what = remarks.what;
     }
-    *out_value = r.root;
-    return OK;
+    return e;
+}
+
+err json_read_last(struct arena *a, struct str text, struct json **out_value,
+                   struct json_remarks *out_remarks)
+{
+    struct reader r;
+    r.keeps_last = true;
+    return read_text(a, text, &r, out_value, out_remarks);
 }

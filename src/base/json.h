@@ -6,7 +6,8 @@
  * canonical text of a tree. Functions on paths take slash paths ("a/b/c").
  *
  * Refused: bad UTF-8, U+0000 (also as \u0000), lone surrogates, a key twice in one object, more
- * than JSON_DEPTH_MAX levels, anything after the value.
+ * than JSON_DEPTH_MAX levels, anything after the value. json_read_last(), for requests of clients
+ * that repeat keys, takes the last value of such a key instead of refusing it.
  */
 #pragma once
 
@@ -44,6 +45,16 @@ struct json {
  * *out_what a short English reason. */
 NODISCARD err json_read(struct arena *a, struct str text, struct json **out_value,
                         uint32_t *out_offset, const char **out_what);
+
+struct json_remarks {
+    uint32_t offset;     /* of an error */
+    const char *what;    /* of an error */
+    struct str repeated; /* a key that was repeated in one object; its `at` is NULL if none was */
+};
+
+/* As json_read, but a repeated key keeps its last value and is remarked. */
+NODISCARD err json_read_last(struct arena *a, struct str text, struct json **out_value,
+                             struct json_remarks *out_remarks);
 /* Canonical text. A tree of more than JSON_DEPTH_MAX levels is our mistake: ask json_depth()
  * before writing what was wrapped under a path from outside. */
 struct str json_write(struct arena *a, const struct json *value);

@@ -3,10 +3,11 @@
  * Reads one document through libyaml. Plain scalars mean what scalar.h says; quoted ones are texts.
  * Keys are texts as written, whatever they look like. Anchors, aliases and merge keys ("<<") are
  * resolved: a key of the map itself wins over a merged one, an earlier map of a list over a later.
- * A second document is left aside with a warning.
+ * A second document is left aside with a warning. Of a key that is repeated in one map the last
+ * value is used, with a warning that names both lines.
  *
- * Wrong, each with line and column: what libyaml cannot read; bad UTF-8 and U+0000; a key twice
- * in one map; keys that are no scalars; tags beyond the core ones (!!str, !!int, ...); unknown and
+ * Wrong, each with line and column: what libyaml cannot read; bad UTF-8 and U+0000; "<<" twice in
+ * one map; keys that are no scalars; tags beyond the core ones (!!str, !!int, ...); unknown and
  * circular aliases; JSON_DEPTH_MAX levels, YAML_SIZE_MAX bytes, and aliases that add up to more
  * than the bounds below.
  *

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
-/* A member on its way into a sorted map; rank 0 is the map's own, the others came by "<<". */
+/* A member on its way into a sorted map; rank 0 is the map's own, the others came by "<<". Of equal
+ * keys the first in this order is kept: of the map's own the last that was written, of merged ones
+ * that of the first map. */
 struct entrant {
     struct json *member;
     uint32_t rank;
@@ -17,7 +19,8 @@ static int by_key(const void *a, const void *b)
         return keys;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
+    const bool is_earlier = x->order < y->order;
+    return is_earlier == (x->rank > 0) ? -1 : 1;
 }
 
 /* The maps that "<<" names, one or a list of them; the first of `count`. NULL: there are none. */
@@ -62,11 +65,14 @@ static uint32_t take_merged(struct reader *r, const struct json *source, uint32_
     return count;
 }
 
-static void say_twice(struct reader *r, const struct json *first, const struct json *again)
+/* Ruby's parser, for which such files were written, takes the last value without a word. */
+static void warn_repeated(struct reader *r, const struct json *used, const struct json *ignored)
 {
-    const struct str key = report_brief(again->key);
-    SAY_ERROR(r, yaml_place(again), "the key %.*s comes twice in one map, first in line %u",
-              STR_FMT_ARGS(key), yaml_place(first).line);
+    const struct str key = report_brief(used->key);
+    report_warning(r->report, r->file, yaml_place(used),
+                   "the key %.*s is repeated in one map: the value in line %u is used, the value in"
+                   " line %u is ignored",
+                   STR_FMT_ARGS(key), yaml_place(used).line, yaml_place(ignored).line);
 }
 
 /* The sorted entrants become the map's members; of those with one key the first. */
@@ -79,7 +85,7 @@ static void settle_map(struct reader *r, struct json *map, struct entrant *list,
         list[i].member->next = NULL;
         if (kept && str_eq(kept->member->key, list[i].member->key)) {
             if (list[i].rank == 0)
-                say_twice(r, kept->member, list[i].member);
+                warn_repeated(r, kept->member, list[i].member);
             continue;
         }
         kept = &list[i];

@@ -2,7 +2,7 @@
  *
  * The reader follows the events of libyaml with a stack of its own, so that a deep text costs no
  * deep calls. A map's members hang on it as they came until the map ends; then yaml_map.c sorts
- * them, brings in what "<<" names, and finds keys that come twice.
+ * them, brings in what "<<" names, and drops the earlier values of repeated keys.
  */
 #pragma once
 

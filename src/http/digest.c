@@ -8,16 +8,18 @@
 #include "base/err.h"
 #include "base/md5.h"
 
-enum { TIME_SIZE = 8, RANDOM_SIZE = 8, MAC_SIZE = 16, MD5_SIZE = 16, NC_LEN = 8 };
+enum { TIME_SIZE = 8, RANDOM_SIZE = 8, MAC_SIZE = 16, MD5_SIZE = 16 };
 enum { NONCE_SIZE = TIME_SIZE + RANDOM_SIZE + MAC_SIZE, WINDOW = 64 };
+/* RFC 7616 has eight hex digits; clients that never start a new count come to more. */
+enum { NC_LEN_MIN = 8, NC_LEN_MAX = 16 };
 
 /* A nonce that somebody answered well, and which counts it was answered with: `highest`, and of the
  * 63 below it those whose bit is set. Clients with several connections do not keep the order. */
 struct used {
     uint8_t random[RANDOM_SIZE];
     int64_t made_ms;
-    uint32_t highest; /* 0: free */
-    uint64_t window;
+    uint64_t highest;
+    uint64_t window; /* 0: the entry is free; the bit of `highest` is set otherwise */
 };
 
 struct digests {
@@ -156,7 +158,8 @@ bool digest_parse(struct arena *a, struct str text, struct digest_claim *out_cla
     const bool is_md5 = str_is_empty(claim.algorithm) || str_eq_nocase(claim.algorithm, STR("MD5"));
     const bool is_whole = claim.username.len && claim.nonce.len && claim.uri.len &&
                           claim.response.len == 2 * MD5_SIZE && claim.cnonce.len &&
-                          claim.nc.len == NC_LEN && str_is_clean(claim.username);
+                          claim.nc.len >= NC_LEN_MIN && claim.nc.len <= NC_LEN_MAX &&
+                          str_is_clean(claim.username);
     if (!is_whole || !is_md5 || !str_eq_nocase(claim.qop, STR("auth")) ||
         !str_eq(claim.realm, STR(DIGEST_REALM)))
         return false;
@@ -226,7 +229,7 @@ struct str digests_challenge(const struct digests *d, struct arena *a, int64_t n
 static struct used *find_used(struct digests *d, const uint8_t random[RANDOM_SIZE])
 {
     for (uint32_t i = 0; i < DIGEST_USED_MAX; i++)
-        if (d->used[i].highest && memcmp(d->used[i].random, random, RANDOM_SIZE) == 0)
+        if (d->used[i].window && memcmp(d->used[i].random, random, RANDOM_SIZE) == 0)
             return &d->used[i];
     return NULL;
 }
@@ -237,7 +240,7 @@ static struct used *make_used(struct digests *d, int64_t now_ms)
     struct used *oldest = &d->used[0];
     for (uint32_t i = 0; i < DIGEST_USED_MAX; i++) {
         struct used *u = &d->used[i];
-        if (!u->highest || !is_fresh(u->made_ms, now_ms))
+        if (!u->window || !is_fresh(u->made_ms, now_ms))
             return u;
         if (u->made_ms < oldest->made_ms)
             oldest = u;
@@ -247,38 +250,43 @@ static struct used *make_used(struct digests *d, int64_t now_ms)
 }
 
 /* False: this count was seen, or is too far back to tell. */
-static bool use_count(struct used *u, uint32_t count)
+static bool use_count(struct used *u, uint64_t count)
 {
     if (count > u->highest) {
-        const uint32_t ahead = count - u->highest;
+        const uint64_t ahead = count - u->highest;
         u->window = ahead < WINDOW ? u->window << ahead | 1 : 1;
         u->highest = count;
         return true;
     }
-    const uint32_t behind = u->highest - count;
+    const uint64_t behind = u->highest - count;
     if (behind >= WINDOW || (u->window >> behind & 1))
         return false;
     u->window |= (uint64_t)1 << behind;
     return true;
 }
 
-static bool read_count(struct str nc, uint32_t *out_count)
+/* Hex digits of either case. Clients written in Ruby count from 0. */
+static bool read_count(struct str nc, uint64_t *out_count)
 {
-    uint8_t bytes[NC_LEN / 2];
-    size_t size = 0;
-    if (sodium_hex2bin(bytes, sizeof bytes, nc.at, nc.len, NULL, &size, NULL) != 0 ||
-        size != sizeof bytes)
+    uint64_t count = 0;
+    if (nc.len > NC_LEN_MAX)
         return false;
-    *out_count =
-        (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-    return *out_count > 0;
+    for (uint32_t i = 0; i < nc.len; i++) {
+        const char c = nc.at[i] >= 'A' && nc.at[i] <= 'F' ? (char)(nc.at[i] - 'A' + 'a') : nc.at[i];
+        const bool is_letter = c >= 'a' && c <= 'f';
+        if (!is_letter && !char_is_digit(c))
+            return false;
+        count = count << 4 | (uint64_t)(is_letter ? c - 'a' + 10 : c - '0');
+    }
+    *out_count = count;
+    return nc.len > 0;
 }
 
 static bool use(struct digests *d, const struct digest_claim *claim, int64_t now_ms)
 {
     int64_t made_ms;
     uint8_t random[RANDOM_SIZE];
-    uint32_t count;
+    uint64_t count;
     if (!nonce_read(d, claim->nonce, &made_ms, random) || !is_fresh(made_ms, now_ms) ||
         !read_count(claim->nc, &count))
         return false;

@@ -709,7 +709,7 @@ TROUBLES = {
     "roles:\n"
     "  - {name: taken, jig: noop}\n"
     "  - {name: first, jig: noop, requires: [second]}\n",
-    "two/two.yml": "barclamp: {name: two, parent: nobody, name: two}\n"
+    "two/two.yml": "barclamp: {name: two, parent: nobody}\n"
     "roles:\n"
     "  - {name: second, jig: noop, requires: [third]}\n"
     "  - {name: second, jig: noop, flags: *none}\n",
@@ -734,7 +734,6 @@ def test_everything_is_told_of_files_that_do_not_read(daemon):
             "three/roles/coded.lua:2: unexpected symbol near <eof>",
             "three/three.yml:3: roles/0: third -> third",
             "two/two.yml:1: barclamp/parent: there is no barclamp called nobody",
-            "two/two.yml:1: the key name comes twice in one map, first in line 1",
             "two/two.yml:4: roles/1/name: role second comes twice",
             "two/two.yml:4: there is no anchor &none",
         ]
@@ -782,6 +781,36 @@ def test_a_checkout_of_the_older_layout_loads(daemon):
         reaches(me, database, ACTIVE)
         assert own.stop() == 0
         assert "level=warning" not in own.read("stderr"), own.read("stderr")
+
+
+def test_a_repository_root_with_a_repeated_key_loads_as_it_is_laid_out(daemon):
+    """As published in 2015: the root lists packages, one key of which is there twice."""
+    with Own(daemon) as own:
+        os.makedirs(own.path("core/barclamps"))
+        own.write(
+            "core/crowbar.yml",
+            "barclamp:\n  name: core\n  version: \"2.0\"\n"
+            "jigs:\n  - name: noop\n    class: NoopJig\n"
+            "rpms:\n  fedora-20:\n    raw_pkgs:\n      - first.rpm\n"
+            "    pkgs:\n      - vim\n    raw_pkgs:\n      - second.rpm\n",
+        )
+        for child in ("dns", "ntp"):
+            own.write(
+                f"core/barclamps/{child}.yml",
+                f"barclamp:\n  name: {child}\n  parent: core\n"
+                f"roles:\n  - name: {child}-server\n    jig: noop\n",
+            )
+        own.start("--barclamps", own.path("core"), "--log-level", "warning")
+        me = own.client
+        assert {b["name"] for b in me.get("barclamps").json()} == {"core", "dns", "ntp"}
+        assert {r["name"] for r in me.get("roles").json()} == {"dns-server", "ntp-server"}
+        assert all(b["source_path"] == own.path("core") for b in me.get("barclamps").json())
+        core = me.get("barclamps/core").json()
+        assert core["cfg_data"]["rpms"]["fedora-20"]["raw_pkgs"] == ["second.rpm"], core
+        assert own.stop() == 0
+        said = [line for line in own.read("stderr").splitlines() if "level=warning" in line]
+        assert len(said) == 1, said
+        assert all(word in said[0] for word in ("crowbar.yml:13", "raw_pkgs", "line 13", "line 9"))
 
 
 def test_what_is_shipped_loads_without_a_word(daemon):

@@ -34,16 +34,24 @@ def test_bad_yaml_has_its_line(bench):
     assert lines(answer)[1] == "0 barclamps, 0 roles, 1 error, 0 warnings", answer
 
 
-def test_a_tab_a_second_key_and_bad_utf_8(bench):
+def test_a_tab_and_bad_utf_8(bench):
     good(bench, "tab", "barclamp:\n\tname: tab\n")
-    good(bench, "twice", "barclamp:\n  name: twice\n  name: again\n")
     bench.write("latin/latin.yml", "")
     with open(bench.path("latin/latin.yml"), "wb") as file:
         file.write(b"barclamp:\n  name: latin\n  description: caf\xe9\n")
     answer = check(bench, ".")
-    assert answer.status == 1 and lines(answer)[-1].startswith("0 barclamps, 0 roles, 3 errors"), answer
-    for name, line in [("tab", 2), ("twice", 3), ("latin", 3)]:
+    assert answer.status == 1 and lines(answer)[-1].startswith("0 barclamps, 0 roles, 2 errors"), answer
+    for name, line in [("tab", 2), ("latin", 3)]:
         assert f"\n{name}/{name}.yml:{line}: error: " in "\n" + answer.out, (name, answer)
+
+
+def test_a_repeated_key_is_a_warning_that_names_both_lines(bench):
+    good(bench, "again", "barclamp:\n  name: first\n  name: NAME\n")
+    answer = check(bench, "again")
+    assert answer.status == 0, answer
+    assert lines(answer)[-1] == "1 barclamp, 0 roles, 0 errors, 1 warning", answer
+    said = lines(answer)[0]
+    assert said.startswith("again/again.yml:3: warning: ") and "line 2" in said, answer
 
 
 def test_a_circle_across_files_is_told(bench):

@@ -248,10 +248,9 @@ static void answer_well(struct arena *a, struct digest_claim claim)
 {
     enum { NOW = 1000000, ANOTHER_DAY = NOW + 24 * 3600 * 1000 };
     struct digests *digests = digests_new();
-    unsigned char count[4];
-    const bool counts =
-        sodium_hex2bin(count, sizeof count, claim.nc.at, claim.nc.len, NULL, NULL, NULL) == 0 &&
-        !sodium_is_zero(count, sizeof count);
+    bool counts = true;
+    for (uint32_t i = 0; i < claim.nc.len; i++)
+        counts = counts && memchr("0123456789abcdefABCDEF", claim.nc.at[i], 22) != NULL;
     struct digest_question q = {.arena = a,
                                 .claim = &claim,
                                 .method = HTTP_GET,
@@ -273,7 +272,8 @@ static void try_digest(struct arena *a, struct str text)
     struct digest_claim claim, again;
     if (!digest_parse(a, text, &claim))
         return;
-    CHECK(str_is_clean(claim.username) && claim.response.len == 32 && claim.nc.len == 8);
+    CHECK(str_is_clean(claim.username) && claim.response.len == 32);
+    CHECK(claim.nc.len >= 8 && claim.nc.len <= 16);
     CHECK(digest_parse(a, claim_written(a, &claim), &again));
     CHECK(str_eq(again.username, claim.username) && str_eq(again.uri, claim.uri));
     CHECK(str_eq(again.nonce, claim.nonce) && str_eq(again.cnonce, claim.cnonce));

@@ -160,6 +160,17 @@ static const struct json *model_apply(const struct json *root, const struct json
 
 /* ---- holding one against the other ---- */
 
+/* The operations as the patch reads them: of a repeated key the last value. */
+static const struct json *read_operations(struct str body)
+{
+    struct json *tree;
+    struct json_remarks remarks;
+    if (json_read_last(&model, body, &tree, &remarks) != OK)
+        world_fail(HERE, "not JSON (%s at %u): %.*s", remarks.what, remarks.offset,
+                   STR_FMT_ARGS(body));
+    return tree;
+}
+
 static bool is_limit(struct str body)
 {
     const struct str code = json_get(read_back(&model, body), STR("code"))->text;
@@ -168,7 +179,7 @@ static bool is_limit(struct str body)
 
 static void check_done(struct call *call, struct json *before, struct json *after)
 {
-    const struct json *operations = read_back(&model, call->request->body);
+    const struct json *operations = read_operations(call->request->body);
     CHECK(call->reply.status == 0);
     CHECK(json_depth(after) <= JSON_DEPTH_MAX);
     check_tree(after, 0);
@@ -189,7 +200,7 @@ static void check_refused(struct call *call, const struct json *before)
     CHECK(status == 400 || status == 409);
     check_error(&model, status, call->reply.body);
     if (status == 409 && !is_limit(call->reply.body) &&
-        model_apply(before, read_back(&model, call->request->body)))
+        model_apply(before, read_operations(call->request->body)))
         world_fail(HERE, "the model can do it: %.*s", STR_FMT_ARGS(call->reply.body));
 }
 

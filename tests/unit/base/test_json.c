@@ -426,6 +426,39 @@ TEST(reasons_are_to_the_point)
 
 /* A few wrong bytes anywhere: either still a document, then with a stable canonical text, or
  * refused within the text. */
+/* For requests: what is refused elsewhere keeps the value that came last. */
+TEST(a_reader_of_requests_keeps_the_last_value_of_a_repeated_key)
+{
+    static const struct {
+        const char *text, *canonical, *repeated;
+    } cases[] = {
+        {"{\"a\":1,\"a\":2}", "{\"a\":2}", "a"},
+        {"{\"a\":1,\"b\":0,\"a\":{\"x\":1},\"a\":[]}", "{\"a\":[],\"b\":0}", "a"},
+        {"[{\"c\":1,\"b\":2,\"b\":3,\"a\":4}]", "[{\"a\":4,\"b\":3,\"c\":1}]", "b"},
+        {"{\"\":1,\"\":2}", "{\"\":2}", ""},
+        {"{\"k\\n\":1,\"k\\u000a\":2}", "{\"k\\n\":2}", "k\n"},
+        {"{\"a\":{\"a\":1}}", "{\"a\":{\"a\":1}}", NULL},
+    };
+    struct arena a = {0};
+    struct json_remarks remarks;
+    struct json *value;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CHECK(json_read_last(&a, str_from(cases[i].text), &value, &remarks) == OK);
+        CHECK(str_eq(json_write(&a, value), str_from(cases[i].canonical)));
+        CHECK((remarks.repeated.at != NULL) == (cases[i].repeated != NULL));
+        if (cases[i].repeated)
+            CHECK(str_eq(remarks.repeated, str_from(cases[i].repeated)));
+    }
+    /* The object is consistent: its count, its last member, and what is put behind it. */
+    CHECK(json_read_last(&a, STR("{\"b\":1,\"a\":1,\"b\":2}"), &value, &remarks) == OK);
+    CHECK(value->count == 2 && value->last == value->first->next && !value->last->next);
+    json_set(value, STR("c"), json_make_i64(&a, 3));
+    CHECK(str_eq(json_write(&a, value), STR("{\"a\":1,\"b\":2,\"c\":3}")));
+    CHECK(json_read_last(&a, STR("{\"a\":1,\"a\":}"), &value, &remarks) == ERR_SYNTAX);
+    CHECK(remarks.offset == 11 && !remarks.repeated.at);
+    arena_fini(&a);
+}
+
 TEST(damaged_documents_are_refused_or_still_make_sense)
 {
     struct prng r;

@@ -511,23 +511,25 @@ TEST(a_draft_has_the_bounds_of_a_document)
 
 TEST(a_value_that_the_reader_broke_is_not_told_twice)
 {
-    CHECK(complains("barclamp: {name: *a}\n"
-                    "roles:\n"
-                    "  - {name: r, jig: !x j}\n"
-                    "  - !y {name: s}\n"
-                    "  - !z t\n"
-                    "  - {<<: 7, name: u}\n"
-                    "  - {name: v, jig: j, flags: [!f one], wants-attribs: [!w two]}\n"
-                    "  - {name: w, jig: j, jig: k, type: [1]}\n",
-                    "1:18 error there is no anchor &a\n"
-                    "3:20 error the tag !x means nothing here\n"
-                    "4:5 error the tag !y means nothing here\n"
-                    "5:5 error the tag !z means nothing here\n"
-                    "6:6 error << must name a map or a list of maps\n"
-                    "7:31 error the tag !f means nothing here\n"
-                    "7:56 error the tag !w means nothing here\n"
-                    "8:23 error the key jig comes twice in one map, first in line 8\n"
-                    "8:31 error type must be a text, not a list\n"));
+    CHECK(complains(
+        "barclamp: {name: *a}\n"
+        "roles:\n"
+        "  - {name: r, jig: !x j}\n"
+        "  - !y {name: s}\n"
+        "  - !z t\n"
+        "  - {<<: 7, name: u}\n"
+        "  - {name: v, jig: j, flags: [!f one], wants-attribs: [!w two]}\n"
+        "  - {name: w, jig: j, jig: k, type: [1]}\n",
+        "1:18 error there is no anchor &a\n"
+        "3:20 error the tag !x means nothing here\n"
+        "4:5 error the tag !y means nothing here\n"
+        "5:5 error the tag !z means nothing here\n"
+        "6:6 error << must name a map or a list of maps\n"
+        "7:31 error the tag !f means nothing here\n"
+        "7:56 error the tag !w means nothing here\n"
+        "8:23 warning the key jig is repeated in one map: the value in line 8 is used, the"
+        " value in line 8 is ignored\n"
+        "8:31 error type must be a text, not a list\n"));
     CHECK(complains("!x a\n", "1:1 error the tag !x means nothing here\n"));
 }
 

@@ -2,6 +2,7 @@
  * Method: claims made by hand against a table with a clock of ours; the example of RFC 2617. */
 #include "http/digest.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,10 +41,11 @@ static bool parses(const char *text)
 struct client {
     const char *user, *password, *uri, *method;
     struct str nonce;
-    uint32_t count;
+    uint64_t count;
 };
 
-static struct digest_claim answer(const struct client *c)
+/* `nc` as it is written; the client's count is not used. */
+static struct digest_claim answer_written(const struct client *c, const char *nc)
 {
     char text[512];
     struct digest_claim claim = {.username = str_from(c->user),
@@ -52,8 +54,7 @@ static struct digest_claim answer(const struct client *c)
                                  .uri = str_from(c->uri),
                                  .cnonce = STR("0a4f113b"),
                                  .qop = STR("auth")};
-    snprintf(text, sizeof text, "%08x", c->count);
-    claim.nc = joined(text);
+    claim.nc = joined(nc);
     snprintf(text, sizeof text, "%s:%s", c->method, c->uri);
     const struct str ha2 = hex(joined(text));
     const struct str ha1 = digest_ha1(&arena, claim.username, str_from(c->password));
@@ -61,6 +62,13 @@ static struct digest_claim answer(const struct client *c)
              STR_FMT_ARGS(c->nonce), STR_FMT_ARGS(claim.nc), STR_FMT_ARGS(ha2));
     claim.response = hex(joined(text));
     return claim;
+}
+
+static struct digest_claim answer(const struct client *c)
+{
+    char nc[32];
+    snprintf(nc, sizeof nc, "%08" PRIx64, c->count);
+    return answer_written(c, nc);
 }
 
 static struct str nonce_of(struct digests *d, int64_t now)
@@ -85,6 +93,12 @@ static enum digest_verdict judge_client(struct digests *d, const struct client *
 {
     const struct digest_claim claim = answer(c);
     return judge(d, &claim, now);
+}
+
+static enum digest_verdict judge_written(struct digests *d, const struct client *c, const char *nc)
+{
+    const struct digest_claim claim = answer_written(c, nc);
+    return judge(d, &claim, NOW);
 }
 
 static struct client ann(struct digests *d)
@@ -154,6 +168,8 @@ TEST(a_claim_that_is_not_whole_is_none)
         "username=\"a\", realm=\"Crowbar\", nonce=n, uri=/, username=b, " REST,
         "username=\"a\", realm=\"Crowbar\", nonce=n, uri=/, cnonce=c, nc=1, qop=auth, "
         "response=0123456789abcdef0123456789abcdef",
+        "username=\"a\", realm=\"Crowbar\", nonce=n, uri=/, cnonce=c, nc=0000000100000001f, "
+        "qop=auth, response=0123456789abcdef0123456789abcdef",
         "username=\"a\", realm=\"Crowbar\", nonce=n, uri=/, cnonce=c, nc=00000001, qop=auth-int, "
         "response=0123456789abcdef0123456789abcdef",
         "username=\"a\", realm=\"Crowbar\", nonce=n, uri=/, "
@@ -216,10 +232,37 @@ TEST(a_right_answer_counts_once)
     }
     c.count = 36; /* too far back to tell */
     CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
-    c.count = 0;
+    c.count = 0; /* so is this */
     CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
     c.count = UINT32_MAX;
     CHECK(judge_client(d, &c, NOW) == DIGEST_GOOD);
+    close_digests(d);
+}
+
+/* Ruby's net-http-digest_auth counts from 0, and never starts again with a new nonce. */
+TEST(counts_begin_at_zero_and_may_have_more_than_eight_digits)
+{
+    struct digests *d = open_digests();
+    struct client c = ann(d);
+    static const uint64_t order[] = {0, 2, 1, UINT32_MAX, (uint64_t)UINT32_MAX + 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        c.count = order[i];
+        CHECK(judge_client(d, &c, NOW) == DIGEST_GOOD);
+        CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
+    }
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        c.count = order[i];
+        CHECK(judge_client(d, &c, NOW) == DIGEST_STALE);
+    }
+    /* Another way to write a number that was used is no new number. */
+    struct client other = ann(d);
+    CHECK(judge_client(d, &other, NOW) == DIGEST_GOOD);
+    CHECK(judge_written(d, &other, "0000000001") == DIGEST_STALE);
+    CHECK(judge_written(d, &other, "0000000002") == DIGEST_GOOD);
+    CHECK(judge_written(d, &other, "00000002") == DIGEST_STALE);
+    CHECK(judge_written(d, &other, "0000000A") == DIGEST_GOOD);
+    CHECK(judge_written(d, &other, "0000000a") == DIGEST_STALE);
+    CHECK(judge_written(d, &other, "0000000g") == DIGEST_STALE);
     close_digests(d);
 }
 
