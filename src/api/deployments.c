@@ -17,11 +17,12 @@ static const struct shape_field deployment_fields[] = {
     SHAPE_TIMES(deployment)
     {"changed",             SHAPE_CHANGED,       SHAPE_AT(deployment.id), 0, NULL},
     {"changed_destructive", SHAPE_CHANGED_WIPES, SHAPE_AT(deployment.id), 0, NULL},
+    {"unproposed",          SHAPE_UNPROPOSED,    SHAPE_AT(deployment.id), 0, NULL},
 };
 /* clang-format on */
 
 static const struct shape shape_deployment = {
-    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 2};
+    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 3};
 
 static void check_create(struct call *call, struct command *command)
 {

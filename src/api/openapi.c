@@ -61,6 +61,7 @@ static const char *schema_of(enum shape_kind kind)
     switch (kind) {
     case SHAPE_CHANGED:
     case SHAPE_CHANGED_WIPES:
+    case SHAPE_UNPROPOSED:
     case SHAPE_INT:
     case SHAPE_SMALL: return "{\"type\":\"integer\",\"format\":\"int64\"}";
     case SHAPE_REF: return "{\"type\":\"integer\",\"format\":\"int64\",\"nullable\":true}";

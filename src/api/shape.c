@@ -133,6 +133,7 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
         core_count_changed(core, *(const int64_t *)at, &changed, &destructive);
         return number(f->kind == SHAPE_CHANGED ? changed : destructive);
     }
+    case SHAPE_UNPROPOSED: return number(core_count_unproposed(core, *(const int64_t *)at));
     case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
     case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
     case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);

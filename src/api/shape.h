@@ -43,6 +43,7 @@ enum shape_kind {
     SHAPE_INACTIVE,         /* computed: why the jig is not active          */
     SHAPE_CHANGED,          /* computed: noderoles that ran with other defaults */
     SHAPE_CHANGED_WIPES,    /* computed: those of destructive roles */
+    SHAPE_UNPROPOSED,       /* computed: noderoles with values that no commit publishes */
     SHAPE_ACTIONS,          /* computed: what a hammer of that kind can do  */
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/insight.h"
 #include "cli/names.h"
 #include "cli/objects.h"
 #include "cli/prompt.h"
@@ -110,6 +111,31 @@ enum cli_exit consent_again(struct errand *e, struct agreement *agreement)
     if (status != CLI_FINE || losses.count == 0)
         return status;
     return consent_ask(e, "it changed meanwhile; these destroy data on their machines", &losses);
+}
+
+void consent_warn_unproposed(struct errand *e, const struct agreement *agreement)
+{
+    const struct json *answer;
+    const struct question q = {.path = errand_join(e, agreement->path, "consent"),
+                               .is_quiet = true};
+    struct losses losses = {.lines = buf_in(e->arena)};
+    if (errand_ask(e, &q, &answer) != CLI_FINE)
+        return;
+    const struct json *list = json_get(answer, STR("unproposed"));
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        struct buf b = buf_in(e->arena);
+        insight_put_unproposed(&b, entry);
+        losses_add(&losses, buf_str(&b));
+    }
+    if (!losses.count)
+        return;
+    int64_t count = losses.count;
+    ignore(json_as_i64(json_get(answer, STR("unproposed_count")), &count), "as many as are listed");
+    losses.count = (uint32_t)count;
+    fprintf(stderr, "%s: values stored but not proposed, so not committed:\n%.*s", e->whose,
+            STR_FMT_ARGS(buf_str(&losses.lines)));
+    if (losses.count > LOSSES_SHOWN_MAX)
+        fprintf(stderr, "  and %u more\n", losses.count - LOSSES_SHOWN_MAX);
 }
 
 /* ---- destroy ---- */

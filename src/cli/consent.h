@@ -39,5 +39,9 @@ bool consent_is_refusal(enum cli_exit status);
 /* What would be destroyed is not what was agreed to any more: ask again. */
 enum cli_exit consent_again(struct errand *e, struct agreement *agreement);
 
+/* After a commit: list on stderr the values that are stored on noderoles that are not proposed,
+ * which the commit did not publish. */
+void consent_warn_unproposed(struct errand *e, const struct agreement *agreement);
+
 /* The verb destroy, of nouns that may have noderoles. */
 enum cli_exit consent_destroy(struct errand *e);

@@ -111,6 +111,27 @@ static void put_values(struct buf *b, const struct json *entry)
     }
 }
 
+/* "web on n1.example.com: web/workers 8 -> 16, web/port null -> 80" */
+void insight_put_unproposed(struct buf *b, const struct json *entry)
+{
+    const struct json *paths = json_get(entry, STR("paths"));
+    const struct json *values = json_get(entry, STR("values"));
+    const struct json *pair = values ? values->first : NULL;
+    put_binding(b, entry);
+    for (const struct json *path = paths ? paths->first : NULL; path && pair; path = path->next) {
+        buf_put_z(b, path == paths->first ? ": " : ", ");
+        safe_put(b, path->text);
+        buf_put_c(b, ' ');
+        for (const struct json *value = pair->first; value; value = value->next) {
+            struct buf text = buf_in(b->arena);
+            json_write_to(&text, value);
+            safe_put(b, buf_str(&text));
+            buf_put_z(b, value->next ? " -> " : "");
+        }
+        pair = pair->next;
+    }
+}
+
 static void put_entries(struct buf *b, const struct json *doc, const char *key, const char *says)
 {
     const struct json *list = json_get(doc, str_from(key));
@@ -175,6 +196,7 @@ static void put_plan(struct buf *b, const struct json *doc)
     put_entries(b, doc, "changed_destructive", "new defaults, never rerun: ");
     put_entries(b, doc, "held", "held         ");
     put_missing(b, doc);
+    put_entries(b, doc, "unproposed", "stored but not proposed: ");
     buf_put_z(b, "plan         ");
     safe_put(b, text_of(doc, "hash"));
     buf_put_c(b, '\n');

@@ -19,12 +19,17 @@ const char wait_help[] =
 const char get_help[] =
     "Of one attrib the value alone, a text without quotes; without a name, of all of them.\n";
 const char set_help[] = "VALUE is JSON where it reads as such, and else a text.\n";
+const char set_proposing_help[] =
+    "VALUE is JSON where it reads as such, and else a text. A value of a noderole that is not\n"
+    "proposed is stored, and no commit publishes it until the noderole is proposed: --propose\n"
+    "does that, and without it a warning says so.\n";
 const char commit_help[] =
     "With --wait, progress is shown on stderr until everything is active; exits with 1 when work\n"
     "ends in error, and with 8 when the time is over. Of several, one that is refused does not\n"
     "keep the others; work that fails does. If data would be destroyed, the noderoles that do so\n"
     "are listed and consent is asked for on the terminal; where there is none, --yes (or --plan)\n"
-    "is needed. Without consent nothing is committed, and the exit status is 9.\n";
+    "is needed. Without consent nothing is committed, and the exit status is 9. Values that are\n"
+    "stored on noderoles that are not proposed are not committed; they are listed on stderr.\n";
 const char destroy_help[] =
     "If it has noderoles, they are listed and consent is asked for on the terminal; where there\n"
     "is none, --yes is needed. Without consent nothing is destroyed, and the exit status is 9.\n";

@@ -23,6 +23,7 @@ extern const char update_help[];
 extern const char wait_help[];
 extern const char get_help[];
 extern const char set_help[];
+extern const char set_proposing_help[];
 extern const char commit_help[];
 extern const char destroy_help[];
 
@@ -100,6 +101,13 @@ extern const char destroy_help[];
         .name = "set", .takes = "NAME ATTRIB VALUE", .does = "Give an attrib of it a value",       \
         .help = set_help, .ask = work_set, .options = SHOWN | OPTION_BUCKET, .operands_min = 3,    \
         .operands_max = 3,                                                                         \
+    }
+/* The same where the value may be stored on a noderole. */
+#define SET_PROPOSING                                                                              \
+    {                                                                                              \
+        .name = "set", .takes = "NAME ATTRIB VALUE", .does = "Give an attrib of it a value",       \
+        .help = set_proposing_help, .ask = work_set,                                               \
+        .options = SHOWN | OPTION_BUCKET | OPTION_PROPOSE, .operands_min = 3, .operands_max = 3,   \
     }
 #define VERBS(table)   .verbs = table, .verb_count = sizeof table / sizeof table[0]
 #define COLUMNS(table) .columns = table, .column_count = sizeof table / sizeof table[0]

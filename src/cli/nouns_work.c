@@ -85,7 +85,7 @@ static const struct cli_verb node_verbs[] = {
     ACT("debug", "PUT", "debug", "Hold it where one can look at it"),
     ACT("undebug", "PUT", "undebug", "Let it go on"),
     GET,
-    SET,
+    SET_PROPOSING,
     {.name = "token",
      .takes = "NODE [FIELD=VALUE...]",
      .does = "Make a token that can touch this node alone",
@@ -254,7 +254,7 @@ static const struct cli_verb noderole_verbs[] = {
      .operands_min = 1,
      .operands_max = 1},
     GET,
-    SET,
+    SET_PROPOSING,
 };
 
 /* ---- runs, snapshots ---- */

@@ -33,6 +33,8 @@ enum option_bit {
     OPTION_YES = 1u << 17,
     OPTION_RERUN = 1u << 18,
     OPTION_NODES = 1u << 19, /* which nodes: --all, --state, --group */
+    OPTION_PROPOSE = 1u << 20,
+    OPTION_DETAIL = 1u << 21,
 };
 
 /* As they were given; NULL and false: not at all. */
@@ -40,7 +42,7 @@ struct options {
     const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after,
         *group;
     const char *url, *user, *token_file, *ca;
-    bool quiet, watch, wait, follow, list, yes, rerun_changed, all;
+    bool quiet, watch, wait, follow, list, yes, rerun_changed, all, propose, detail;
     struct words_list filters, states;
 };
 

@@ -116,12 +116,22 @@ static enum cli_exit send_commit(struct errand *e, struct agreement *agreement,
     return status;
 }
 
+/* Deployments count the noderoles with values that a commit does not publish, nodes do not. */
+static bool has_unproposed(const struct errand *e, const struct json *object)
+{
+    int64_t count = 0;
+    ignore(json_as_i64(json_get(object, STR("unproposed")), &count), "0 of other objects");
+    return count > 0 || e->noun == nouns_of("nodes");
+}
+
 static enum cli_exit commit_one(struct errand *e, struct agreement *agreement, int64_t timeout_ms)
 {
     const struct json *answer;
     enum cli_exit status = send_commit(e, agreement, &answer);
     if (status != CLI_FINE)
         return status;
+    if (has_unproposed(e, answer))
+        consent_warn_unproposed(e, agreement);
     enum cli_exit end = CLI_FINE;
     if (e->options.wait) {
         end = progress_wait(e, agreement->path, timeout_ms);
@@ -377,6 +387,61 @@ enum cli_exit work_get(struct errand *e)
     return CLI_FINE;
 }
 
+/* The noderole that a value was stored on; NULL: it was stored elsewhere. A value of a node belongs
+ * to its noderole of the role that owns the attrib, if it has one. */
+static enum cli_exit find_noderole(struct errand *e, const struct json *attrib,
+                                   const struct json **out_noderole)
+{
+    const struct json *answer, *role = json_get(attrib, STR("role_id"));
+    const bool is_of_node = e->noun == nouns_of("nodes");
+    struct question q = {0};
+    *out_noderole = NULL;
+    if ((e->options.bucket && strcmp(e->options.bucket, "user") != 0) ||
+        (!is_of_node && e->noun != nouns_of("node_roles")) ||
+        (is_of_node && (!role || role->kind != JSON_NUMBER)))
+        return CLI_FINE;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status == CLI_FINE && is_of_node)
+        q.path = errand_join(e, q.path, "node_roles");
+    if (status == CLI_FINE)
+        status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE)
+        return status;
+    const struct json *found = is_of_node ? answer->first : answer;
+    while (is_of_node && found && !json_eq(json_get(found, STR("role_id")), role))
+        found = found->next;
+    *out_noderole = found;
+    return CLI_FINE;
+}
+
+static enum cli_exit propose_noderole(struct errand *e, struct str path)
+{
+    const struct json *answer;
+    const struct question q = {.method = "PUT", .path = errand_join(e, path, "propose")};
+    return errand_ask(e, &q, &answer);
+}
+
+/* The value is stored. No commit publishes it unless the noderole is proposed: do that, or warn. */
+static enum cli_exit settle_proposal(struct errand *e, const struct json *attrib)
+{
+    const struct json *noderole;
+    const enum cli_exit status = find_noderole(e, attrib, &noderole);
+    const struct json *id = noderole ? json_get(noderole, STR("id")) : NULL;
+    const struct cli_noun *noun = nouns_of("node_roles");
+    const struct cli_state *state =
+        noderole ? output_state(noun, json_get(noderole, STR("state"))) : NULL;
+    if (status != CLI_FINE || !id || id->kind != JSON_NUMBER || !state ||
+        strcmp(state->name, "proposed") == 0)
+        return status;
+    if (e->options.propose)
+        return propose_noderole(e, errand_join(e, STR("node_roles"), str_z(e->arena, id->text)));
+    fprintf(stderr,
+            "%s: the value is stored, but noderole %.*s is %s, not proposed: no commit publishes "
+            "it before it is proposed (--propose, or halligan noderoles propose %.*s)\n",
+            e->whose, STR_FMT_ARGS(id->text), state->name, STR_FMT_ARGS(id->text));
+    return CLI_FINE;
+}
+
 enum cli_exit work_set(struct errand *e)
 {
     struct question q = {.method = "PUT"};
@@ -390,6 +455,8 @@ enum cli_exit work_set(struct errand *e)
         set_text(e, body, "bucket", e->options.bucket);
     q.body = body;
     status = errand_ask(e, &q, &answer);
+    if (status == CLI_FINE)
+        status = settle_proposal(e, answer);
     if (status != CLI_FINE || e->options.quiet)
         return status;
     if (output_form(e) == OUTPUT_TABLE)

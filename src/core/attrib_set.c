@@ -244,8 +244,13 @@ static bool write_doc(struct core *c, const struct setting *s, bool *out_changed
         authority_touch(c, noderole_at(c, (noderole_ix){s->place.ix})->deployment);
     else if (s->place.table == TABLE_DEPLOYMENT_ROLE)
         authority_touch(c, deployment_role_at(c, (deployment_role_ix){s->place.ix})->deployment);
+    const bool is_noderole = s->place.table == TABLE_NODEROLE;
+    if (is_noderole)
+        unproposed_count(c, (noderole_ix){s->place.ix}, false);
     char *open = core_edit_row(c, s->place.table, s->place.ix);
     put_doc(c, (doc_h *)(void *)(open + s->offset), doc);
+    if (is_noderole)
+        unproposed_count(c, (noderole_ix){s->place.ix}, true);
     *out_changed = s->bucket != BUCKET_NOTE && (!looks || !json_eq(before, effective(c, s)));
     return true;
 }

@@ -116,7 +116,7 @@ static const char *check_node(const struct core *c, node_ix ix)
 
 struct tally {
     uint32_t counts[NODEROLE_STATE_COUNT];
-    uint32_t reruns, removing;
+    uint32_t reruns, removing, unproposed;
 };
 
 static const char *check_deployments(const struct core *c, struct arena *a)
@@ -129,6 +129,7 @@ static const char *check_deployments(const struct core *c, struct arena *a)
         t->counts[row->state]++;
         t->reruns += row->rerun;
         t->removing += row->removing;
+        t->unproposed += unproposed_is(row);
     }
     EACH(c, TABLE_DEPLOYMENT, deployment, ix)
     {
@@ -139,7 +140,8 @@ static const char *check_deployments(const struct core *c, struct arena *a)
             proposed +=
                 deployment_role_at(c, (deployment_role_ix){vec_at(c, &d->roles, i)})->proposed;
         if (memcmp(t->counts, d->counts, sizeof t->counts) != 0 || t->reruns != d->reruns ||
-            t->removing != d->removing || proposed != d->proposed_roles)
+            t->removing != d->removing || t->unproposed != d->unproposed ||
+            proposed != d->proposed_roles)
             return "C1: a deployment's counts are wrong";
         if (d->committed != (snapshot_at(c, d->head)->state == SNAPSHOT_COMMITTED))
             return "C7: a deployment and its head disagree";

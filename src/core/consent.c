@@ -88,6 +88,12 @@ void consent_check(struct core *c, const struct commit *work, struct str wanted)
         count = consent_put(c, work, SHOWN_MAX, &doc);
         buf_put_z(&doc, "\"destroys_count\":");
         buf_put_u64(&doc, count);
+        buf_put_z(&doc, ",\"unproposed\":[");
+        count = work->d.v      ? unproposed_put(c, work->d, SHOWN_MAX, &doc)
+                : work->node.v ? unproposed_put_node(c, work->node, SHOWN_MAX, &doc)
+                               : 0;
+        buf_put_z(&doc, "],\"unproposed_count\":");
+        buf_put_u64(&doc, count);
         buf_put_c(&doc, '}');
         c->out->doc = buf_str(&doc);
         return;

@@ -224,10 +224,13 @@ struct paths {
     struct json *list;
     struct json *values; /* [before, after] of each */
     struct buf path;
+    uint32_t most; /* the first of them */
 };
 
 static void add_path(struct paths *p, const struct json *before, const struct json *after)
 {
+    if (p->list->count >= p->most)
+        return;
     struct json *pair = json_make(p->arena, JSON_ARRAY);
     json_append(pair, before ? json_clone(p->arena, before) : json_make(p->arena, JSON_NULL));
     json_append(pair, after ? json_clone(p->arena, after) : json_make(p->arena, JSON_NULL));
@@ -264,14 +267,29 @@ static void compare(struct paths *p, const struct json *before, const struct jso
     }
 }
 
-static void add_changed(struct arena *a, struct json *list, const struct content_entry *key,
-                        const struct json *before, const struct json *after)
+static struct paths paths_between(struct arena *a, const struct json *before,
+                                  const struct json *after, uint32_t most)
 {
     struct paths p = {.arena = a,
                       .list = json_make(a, JSON_ARRAY),
                       .values = json_make(a, JSON_ARRAY),
-                      .path = buf_in(a)};
+                      .path = buf_in(a),
+                      .most = most};
     compare(&p, before, after);
+    return p;
+}
+
+struct content_changes content_compare(struct arena *a, struct str before, struct str after,
+                                       uint32_t most)
+{
+    const struct paths p = paths_between(a, doc_tree(a, before), doc_tree(a, after), most);
+    return (struct content_changes){p.list, p.values};
+}
+
+static void add_changed(struct arena *a, struct json *list, const struct content_entry *key,
+                        const struct json *before, const struct json *after)
+{
+    const struct paths p = paths_between(a, before, after, UINT32_MAX);
     if (p.list->count == 0)
         return;
     struct json *o = key_of(a, key);

@@ -27,3 +27,13 @@ bool content_read(struct arena *a, struct str text, struct content *out_content)
 /* NULL when it is not there. */
 const struct content_entry *content_find(const struct content_list *list, int64_t node_id,
                                          int64_t role_id);
+
+/* Where two documents differ. */
+struct content_changes {
+    struct json *paths;
+    struct json *values; /* [before, after] of each */
+};
+
+/* The first `most` of the differences between two objects. */
+struct content_changes content_compare(struct arena *a, struct str before, struct str after,
+                                       uint32_t most);

@@ -241,9 +241,14 @@ bool core_run_facts(const struct core *c, int64_t noderole_id, struct arena *a,
 void core_count_changed(const struct core *c, int64_t deployment_id, uint32_t *out_changed,
                         uint32_t *out_destructive);
 
+/* How many of its noderoles have values that were stored while they were not proposed: a commit
+ * does not publish them. */
+uint32_t core_count_unproposed(const struct core *c, int64_t deployment_id);
+
 /* What a commit of a deployment would do (DECISIONS D12): out->doc is the plan with its hash. Of a
  * brief one, which may also be of a node or noderole, {"consent":"HASH","destroys":[...],
- * "destroys_count":N} with the first noderoles it would let destroy data, and how many there are.
+ * "destroys_count":N,"unproposed":[...],"unproposed_count":N} with the first noderoles it would let
+ * destroy data, those with values that it would not publish, and how many there are.
  * The command is the commit that would be stepped, with answers if any were asked. */
 void core_plan(struct core *c, const struct command *commit, struct arena *arena,
                struct outcome *out);

@@ -369,11 +369,22 @@ enum { CHANGED_SHOWN_MAX = 1000 };
 void defaults_put(const struct core *c, deployment_ix d, bool destructive, struct buf *list);
 const char *defaults_check(const struct core *c);
 
+/* ---- unproposed.c ---- */
+
+/* Values were stored on it while it was not proposed: a commit does not publish them. */
+bool unproposed_is(const struct noderole *nr);
+/* Around each change of a noderole's state, user data or deployment: no longer, then again. */
+void unproposed_count(struct core *c, noderole_ix nr, bool is_more);
+/* The first of them as entries of a plan's list; how many there are. */
+uint32_t unproposed_put(const struct core *c, deployment_ix d, uint32_t most, struct buf *list);
+uint32_t unproposed_put_node(const struct core *c, node_ix n, uint32_t most, struct buf *list);
+
 /* ---- plan.c and why.c ---- */
 
 /* What a commit did, for its plan. */
 struct commit {
     deployment_ix d;    /* none: noderoles were committed, not a deployment */
+    node_ix node;       /* all that was proposed on it was committed; none: something else was */
     int64_t seq;        /* of the head it began with */
     bool opens;         /* the head was proposed: what waits in it may start now */
     noderole_ix *items; /* committed, in order */
@@ -395,6 +406,9 @@ noderole_ix *deployment_waiting(struct core *c, deployment_ix d, uint32_t *out_c
 /* {"node":1,"node_name":"n1","role":2,"role_name":"dns-server" without its end, after a comma if
  * it is not the first of the list. */
 void plan_put_item(const struct core *c, struct buf *list, noderole_ix nr);
+/* "node":1,"node_name":"n1" and "role":2,"role_name":"dns-server" */
+void plan_put_node(const struct core *c, struct buf *b, node_ix n);
+void plan_put_role(const struct core *c, struct buf *b, role_ix r);
 /* "consent":"HASH","destroys":[{...,"steps":[]}], with at most so many noderoles; how many
  * there are. */
 uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most, struct buf *doc);

@@ -293,6 +293,7 @@ static void index_noderole(struct core *c, noderole_ix ix)
     d->reruns += nr->rerun;
     d->removing += nr->removing;
     ids_insert(c, &deployment_role_derive(c, nr->dr)->noderoles, TABLE_NODEROLE, ix.v);
+    d->unproposed += unproposed_is(nr);
     defaults_count(c, ix, true);
 }
 

@@ -109,6 +109,7 @@ static bool commit_node(struct core *c, node_ix n, struct commit *out_work)
         node_go_on(c, n);
     node_set_available(c, n, true);
     *out_work = commit_proposed(c, n);
+    out_work->node = n;
     return !was_available;
 }
 

@@ -183,6 +183,7 @@ static void move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
     timeline_drop_noderole(c, nr);
     const bool rerun = noderole_at(c, nr)->rerun;
     noderole_mark_rerun(c, nr, false);
+    unproposed_count(c, nr, false);
 
     struct noderole *row = noderole_edit(c, nr);
     struct deployment *old = deployment_derive(c, row->deployment);
@@ -198,6 +199,7 @@ static void move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
     ids_insert(c, &deployment_role_derive(c, dr)->noderoles, TABLE_NODEROLE, nr.v);
 
     noderole_mark_rerun(c, nr, rerun);
+    unproposed_count(c, nr, true);
     hooks_proposed(c, nr);
 }
 

@@ -87,8 +87,10 @@ static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, boo
     const uint8_t from = nr->state;
     must(from != to);
     defaults_count(c, ix, false);
+    unproposed_count(c, ix, false);
     nr->state = (uint8_t)to;
     defaults_count(c, ix, true);
+    unproposed_count(c, ix, true);
     nr->since = c->now_ms;
     count_state(c, nr, from, (uint8_t)to);
     settle_runs(c, ix, from, to);

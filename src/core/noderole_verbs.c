@@ -112,6 +112,7 @@ static void noderole_destroy(struct core *c, noderole_ix ix)
     if (nr->removing)
         d->removing--;
     defaults_count(c, ix, false);
+    unproposed_count(c, ix, false);
     struct deployment_role *dr = deployment_role_derive(c, nr->dr);
     ids_remove(c, &dr->noderoles, TABLE_NODEROLE, ix.v);
 

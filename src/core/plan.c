@@ -7,6 +7,7 @@
  * taken back; in between, the annealing that would follow is walked with every run succeeding. A
  * commit that carries the hash of a plan makes its own plan the same way and compares. */
 
+enum { UNPROPOSED_SHOWN_MAX = 1000 };
 enum { WAVE_HELD = 0 }; /* of a noderole that will not start; waves count from 1 */
 
 struct digest {
@@ -173,21 +174,30 @@ static void put_key(struct buf *b, const char *key)
     buf_put_z(b, "\":");
 }
 
+void plan_put_node(const struct core *c, struct buf *b, node_ix n)
+{
+    put_key(b, "node");
+    buf_put_i64(b, node_at(c, n)->o.id);
+    buf_put_c(b, ',');
+    put_key(b, "node_name");
+    json_write_string(b, text_of(c, node_at(c, n)->name));
+}
+
+void plan_put_role(const struct core *c, struct buf *b, role_ix r)
+{
+    put_key(b, "role");
+    buf_put_i64(b, role_at(c, r)->o.id);
+    buf_put_c(b, ',');
+    put_key(b, "role_name");
+    json_write_string(b, text_of(c, role_at(c, r)->name));
+}
+
 /* "node":1,"node_name":"n1","role":2,"role_name":"dns-server" */
 static void put_noderole(const struct core *c, struct buf *b, noderole_ix nr)
 {
-    const struct noderole *row = noderole_at(c, nr);
-    put_key(b, "node");
-    buf_put_i64(b, node_at(c, row->node)->o.id);
+    plan_put_node(c, b, noderole_at(c, nr)->node);
     buf_put_c(b, ',');
-    put_key(b, "node_name");
-    json_write_string(b, text_of(c, node_at(c, row->node)->name));
-    buf_put_c(b, ',');
-    put_key(b, "role");
-    buf_put_i64(b, role_at(c, row->role)->o.id);
-    buf_put_c(b, ',');
-    put_key(b, "role_name");
-    json_write_string(b, text_of(c, role_at(c, row->role)->name));
+    plan_put_role(c, b, noderole_at(c, nr)->role);
 }
 
 void plan_put_item(const struct core *c, struct buf *b, noderole_ix nr)
@@ -227,11 +237,7 @@ static void tell_commits(struct plan *p, struct lists *l)
         const struct deployment_role *dr = deployment_role_at(c, p->work->roles[i]);
         hash_line(p, 'd', role_at(c, dr->role)->o.id, 0, digest_of(doc_of(c, dr->committed_data)));
         buf_put_z(&l->role_commits, i ? ",{" : "{");
-        put_key(&l->role_commits, "role");
-        buf_put_i64(&l->role_commits, role_at(c, dr->role)->o.id);
-        buf_put_c(&l->role_commits, ',');
-        put_key(&l->role_commits, "role_name");
-        json_write_string(&l->role_commits, text_of(c, role_at(c, dr->role)->name));
+        plan_put_role(c, &l->role_commits, dr->role);
         buf_put_c(&l->role_commits, '}');
     }
     for (uint32_t i = 0; i < p->work->count; i++) {
@@ -415,9 +421,10 @@ static struct str write_plan(struct plan *p, struct lists *l, struct str hash)
 {
     struct buf doc = buf_in(p->c->arena);
     buf_put_c(&doc, '{');
-    struct buf changed = list_in(p), destructive = list_in(p);
+    struct buf changed = list_in(p), destructive = list_in(p), unproposed = list_in(p);
     defaults_put(p->c, p->work->d, false, &changed);
     defaults_put(p->c, p->work->d, true, &destructive);
+    unproposed_put(p->c, p->work->d, UNPROPOSED_SHOWN_MAX, &unproposed);
     put_list(&doc, "announced", &l->announced);
     put_list(&doc, "changed", &changed);
     put_list(&doc, "changed_destructive", &destructive);
@@ -435,7 +442,9 @@ static struct str write_plan(struct plan *p, struct lists *l, struct str hash)
     put_list(&doc, "runs", &l->runs);
     put_key(&doc, "seq");
     buf_put_i64(&doc, p->work->seq);
-    buf_put_c(&doc, '}');
+    buf_put_c(&doc, ',');
+    put_list(&doc, "unproposed", &unproposed);
+    doc.at[doc.len - 1] = '}';
     return buf_str(&doc);
 }
 

@@ -149,6 +149,7 @@ struct deployment {
     uint32_t removing;       /* noderoles the next commit removes */
     uint32_t reruns;         /* noderoles with the rerun mark */
     uint32_t counts[NODEROLE_STATE_COUNT];
+    uint32_t unproposed;                   /* noderoles with values that no commit publishes */
     struct vec roles;                      /* deployment_role_ix, by id */
     uint32_t opened;                       /* step number that opened the newest seq (scratch) */
     int64_t load_head_id, load_phantom_id; /* between load and load_end (scratch) */

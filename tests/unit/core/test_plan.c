@@ -293,6 +293,68 @@ TEST(a_commit_of_a_node_or_noderole_takes_a_consent_too)
     world_close(&s.w);
 }
 
+/* ---- values stored but not proposed ---- */
+
+static int64_t unproposed(struct setting *s)
+{
+    const uint32_t count = core_count_unproposed(s->w.c, s->d);
+    int64_t said = -1;
+    const struct json *doc = consent(s, committing(s, STR("")));
+    CHECK(core_check(s->w.c, &s->w.arena) == NULL);
+    CHECK(json_as_i64(json_get(doc, STR("unproposed_count")), &said) && said == count);
+    CHECK(json_get(doc, STR("unproposed"))->count == count);
+    return count;
+}
+
+TEST(values_stored_on_what_is_not_proposed_are_counted_and_listed)
+{
+    struct setting s = open_setting();
+    import(&s.w, "{\"barclamp\":{\"name\":\"sized\",\"source_path\":\"p\"},\"roles\":["
+                 "{\"name\":\"sized\",\"jig\":\"script\",\"attribs\":["
+                 "{\"name\":\"size\",\"map\":\"size\",\"writable\":true}]}]}");
+    const int64_t nr = bind_in(&s, s.n1, "sized"), other = bind_in(&s, s.n2, "sized");
+    struct command set = set_command(TABLE_NODEROLE, nr, attrib_id(&s.w, "size"), BUCKET_USER, "1");
+    must_step(&s.w, set);
+    CHECK(unproposed(&s) == 0); /* part of the proposal */
+    commit_d(&s);
+    settle(&s.w, NULL);
+    CHECK(unproposed(&s) == 0);
+    set.attrib_set.value = STR("2");
+    must_step(&s.w, set);
+    CHECK(unproposed(&s) == 1);
+    const struct json *doc = plan(&s);
+    lists(&s, doc, "commits", "");
+    lists(&s, doc, "unproposed", "sized@n1");
+    CHECK(str_eq(
+        json_write(&s.w.arena, json_get(json_get(doc, STR("unproposed"))->first, STR("values"))),
+        STR("[[1,2]]")));
+    commit_d(&s); /* publishes nothing of it */
+    CHECK(unproposed(&s) == 1);
+    const struct json *of_node =
+        consent(&s, (struct command){.kind = COMMAND_NODE_COMMIT, .node_commit = {.id = s.n1}});
+    lists(&s, of_node, "unproposed", "sized@n1");
+    must_step(&s.w,
+              (struct command){.kind = COMMAND_NODEROLE_PROPOSE, .noderole_propose = {.id = nr}});
+    CHECK(unproposed(&s) == 0);
+    commit_d(&s);
+    settle(&s.w, NULL);
+    CHECK(unproposed(&s) == 0);
+    /* Taken back by the value that is published, or gone with the noderole. */
+    set.attrib_set.value = STR("3");
+    must_step(&s.w, set);
+    set.attrib_set.id = other;
+    must_step(&s.w, set);
+    CHECK(unproposed(&s) == 2);
+    set.attrib_set.id = nr;
+    set.attrib_set.value = STR("2");
+    must_step(&s.w, set);
+    CHECK(unproposed(&s) == 1);
+    must_step(&s.w,
+              (struct command){.kind = COMMAND_NODEROLE_DELETE, .noderole_delete = {.id = other}});
+    CHECK(unproposed(&s) == 0);
+    world_close(&s.w);
+}
+
 TEST(a_plan_right_after_a_load_counts_from_the_head)
 {
     struct setting s = open_setting();
