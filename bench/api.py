@@ -86,7 +86,7 @@ def daemon(build, folder):
         file.write(CONTENT)
     with open(f"{folder}/log", "w") as log:
         words = [f"{build}/halligand", "--data", f"{folder}/data", "--listen", "127.0.0.1:0",
-                 "--test-jig", "--barclamps", f"{folder}/content"]
+                 "--test-jig", "--barclamps", f"{folder}/content", "--admin-node", "none"]
         with started(*words, stderr=log, stdout=log):
             listen = f"{folder}/data/listen"
             eventually(lambda: os.path.exists(listen) and open(listen).read(), "it listens")

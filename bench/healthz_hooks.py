@@ -116,7 +116,7 @@ class Unruly:
             self.write_crowd(0)
         data = self.path("data")
         command = [os.path.join(build, "halligand"), "--data", data, "--listen", "127.0.0.1:0"]
-        command += ["--barclamps", self.path("shelf")]
+        command += ["--barclamps", self.path("shelf"), "--admin-node", "none"]
         self.log = open(self.path("log"), "wb")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
         eventually(lambda: self.read("data/listen") or self.ended(), "it listens")

@@ -28,11 +28,12 @@ static const struct shape_field node_fields[] = {
     {"reason",         SHAPE_REASON, SHAPE_AT(node.reason),        0, "null"},
     {"reason_subject", SHAPE_TEXT,  SHAPE_AT(node.reason_subject), 0, "\"\""},
     {"state",          SHAPE_NODE_STATE, SHAPE_AT(node.id),        0, "0"},
+    {"automatic",      SHAPE_BOOL,  SHAPE_AT(node.automatic),      0, "false"},
 };
 /* clang-format on */
 
 static const struct shape shape_node = {
-    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 6};
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 7};
 
 static const struct take create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},

@@ -260,6 +260,23 @@ static const char *check_tables(const struct core *c)
     return NULL;
 }
 
+/* ---- the admin node of this host ---- */
+
+static const char *check_automatic(const struct core *c)
+{
+    uint32_t admins = 0, automatic = 0;
+    EACH(c, TABLE_NODE, node, n)
+    {
+        admins += node_at(c, n)->admin;
+        automatic += node_at(c, n)->automatic;
+        if (node_at(c, n)->automatic && !node_at(c, n)->admin)
+            return "I13: an automatic node is no admin node";
+    }
+    if (automatic > 1)
+        return "I13: there are two automatic nodes";
+    return automatic && admins > 1 ? "I13: an automatic node is beside another admin node" : NULL;
+}
+
 /* A node may be held by one run at most, and the graph must be whole: cheap facts first. */
 const char *core_check(const struct core *c, struct arena *a)
 {
@@ -279,6 +296,8 @@ const char *core_check(const struct core *c, struct arena *a)
             if (what)
                 break;
         }
+    if (!what)
+        what = check_automatic(c);
     if (!what)
         what = check_deployments(c, a);
     if (!what)

@@ -26,6 +26,7 @@ node_ix node_make(struct core *c, const struct node_create_command *p, deploymen
                               : STR("sledgehammer"));
     node->deployment = d;
     node->admin = p->admin;
+    node->automatic = p->automatic;
     node->system = phantom || p->system;
     node->allocated = p->allocated;
     node->alive = phantom || p->alive;

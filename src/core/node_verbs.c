@@ -108,12 +108,99 @@ static bool is_there(struct core *c, struct str name, struct str hint)
     return true;
 }
 
+/* ---- create: the admin node of this host (ADR 0070) ---- */
+
+static bool is_phantom(const struct core *c, node_ix n)
+{
+    return deployment_at(c, node_at(c, n)->deployment)->phantom.v == n.v;
+}
+
+/* At most one node is automatic, and none beside another admin node (I13): where there are several
+ * admin nodes, or none, nothing is looked through. */
+static node_ix find_automatic(const struct core *c)
+{
+    if (c->vars.admin_count != 1)
+        return (node_ix){0};
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        if (node_at(c, (node_ix){ix})->automatic)
+            return (node_ix){ix};
+    return (node_ix){0};
+}
+
+static bool has_only_phantoms(const struct core *c)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        if (!is_phantom(c, (node_ix){ix}))
+            return false;
+    return true;
+}
+
+/* Is it bound for bootstrap alone, and has done nothing yet? It is a bootstrap role, or one of them
+ * requires it; what depends on it is on the same node; it is PROPOSED or has never started. */
+static bool is_bootstrap_only(struct core *c, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    if (row->state != NODEROLE_PROPOSED && (row->attempt > 0 || row->run_count > 0))
+        return false;
+    bool has_flag = role_at(c, row->role)->flags & ROLE_BOOTSTRAP;
+    uint32_t count;
+    const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct noderole *other = noderole_at(c, below[i]);
+        if (other->node.v != row->node.v)
+            return false;
+        has_flag |= (role_at(c, other->role)->flags & ROLE_BOOTSTRAP) != 0;
+    }
+    return has_flag;
+}
+
+/* An operator makes an admin node: the automatic one goes, so that the new one is the first and
+ * gets the bootstrap roles. If it is in use it stays, as an admin node like any other. */
+static void replace_automatic(struct core *c)
+{
+    const node_ix n = find_automatic(c);
+    if (!n.v)
+        return;
+    bool is_unused = node_at(c, n)->deployment.v == deployment_system(c).v;
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count && is_unused; i++)
+        is_unused = is_bootstrap_only(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
+    if (is_unused)
+        node_remove(c, n);
+    else
+        node_edit(c, n)->automatic = false;
+}
+
+/* The daemon asks for the automatic node at each start. One that is there gets the bootstrap roles
+ * if it has no noderole, since content may have come after it. False: nothing is to be made. */
+static bool wants_automatic(struct core *c)
+{
+    const node_ix n = find_automatic(c);
+    if (n.v) {
+        c->out->id = node_at(c, n)->o.id;
+        if (node_at(c, n)->noderoles.count == 0)
+            node_bind_flagged(c, n, ROLE_BOOTSTRAP);
+        return false;
+    }
+    if (has_only_phantoms(c))
+        return true;
+    refuse(c, PROBLEM_WRONG_STATE, STR("automatic"),
+           STR("the admin node of this host is made only where there is no other node"));
+    return false;
+}
+
 void do_node_create(struct core *c, const struct node_create_command *p)
 {
     struct node_create_command wanted = *p;
     wanted.name = str_lower(c->arena, p->name);
+    wanted.admin = p->admin || p->automatic;
+    if (p->automatic && !wants_automatic(c))
+        return;
     if (is_there(c, wanted.name, p->hint))
         return;
+    if (wanted.admin)
+        replace_automatic(c); /* before its name is looked at: the new one may have the same */
     node_check_name(c, wanted.name, (node_ix){0});
     const deployment_ix d =
         p->deployment_id ? deployment_by_id(c, p->deployment_id) : deployment_system(c);
@@ -127,17 +214,12 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     c->out->id = node_at(c, n)->o.id;
     if (!p->system)
         add_ssh_hammer(c, n);
-    if (p->admin && c->vars.admin_count == 1)
+    if (wanted.admin && c->vars.admin_count == 1)
         node_bind_flagged(c, n, ROLE_BOOTSTRAP);
     hooks_node(c, HOOK_NODE_CREATE, n);
 }
 
 /* ---- delete ---- */
-
-static bool is_phantom(const struct core *c, node_ix n)
-{
-    return deployment_at(c, node_at(c, n)->deployment)->phantom.v == n.v;
-}
 
 void do_node_delete(struct core *c, const struct node_delete_command *p)
 {

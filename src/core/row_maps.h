@@ -61,7 +61,8 @@
         SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
             SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
                 TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)     \
-                TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)
+                TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)               \
+                SAME(automatic)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     REF(role, role, role_id)                                                                       \

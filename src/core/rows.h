@@ -193,6 +193,7 @@ struct node {
     doc_h old_boots;
     uint32_t reason; /* enum reason_code, of the status */
     text_h reason_subject;
+    bool automatic; /* made by the first start; replaced by the first admin node of an operator */
     /* derived */
     uint32_t group_count;
     uint32_t counts[NODEROLE_STATE_COUNT];

@@ -12,6 +12,7 @@
 #include "http/address.h"
 #include "jig/tools.h"
 #include "model/limits.h"
+#include "model/names.h"
 #include "store/store.h"
 #include "sys/files.h"
 
@@ -351,6 +352,38 @@ static void read_barclamps(struct reading *r)
     r->config->barclamps = text;
 }
 
+/* "192.168.124.10" or "192.168.124.10/24". */
+static bool is_admin_address(struct config *c, struct str text)
+{
+    struct in_addr address;
+    int64_t prefix = 1;
+    const uint32_t slash = str_find(text, '/', 0);
+    const char *host = str_z(&c->arena, str_slice(text, 0, slash));
+    if (slash < text.len && !str_parse_i64(str_slice(text, slash + 1, text.len), &prefix))
+        return false;
+    return inet_pton(AF_INET, host, &address) == 1 && address.s_addr != 0 && prefix >= 1 &&
+           prefix <= 32;
+}
+
+static void read_admin_node(struct reading *r)
+{
+    struct config *c = r->config;
+    const char *name = r->said[CONFIG_ADMIN_NODE].text;
+    char what[128];
+    c->has_no_admin_node = name && strcmp(name, "none") == 0;
+    c->admin_node = c->has_no_admin_node ? NULL : name;
+    c->admin_address = r->said[CONFIG_ADMIN_ADDRESS].text;
+    const char *wrong =
+        c->admin_node ? names_check_node(str_lower(&c->arena, str_from(c->admin_node))) : NULL;
+    if (wrong) {
+        snprintf(what, sizeof what, "must be none or the name of a node, which %s", wrong);
+        complain_about(r, CONFIG_ADMIN_NODE, what);
+    }
+    if (c->admin_address && !is_admin_address(c, str_from(c->admin_address)))
+        complain_about(r, CONFIG_ADMIN_ADDRESS,
+                       "must be an IPv4 address such as 192.168.124.10/24 or 192.168.124.10");
+}
+
 static void read_tls(struct reading *r, bool is_restore)
 {
     struct config *c = r->config;
@@ -382,6 +415,7 @@ bool config_read(const struct config_flags *flags, struct config *out_config)
     read_store(&r);
     read_tls(&r, flags->is_restore);
     read_log(&r);
+    read_admin_node(&r);
     read_settings(&r);
     out_config->tool_path = r.said[CONFIG_TOOL_PATH].text;
     if (!out_config->tool_path)

@@ -37,7 +37,9 @@
     X(TLS_AUTO, "tls-auto", NULL)                                                                  \
     X(CORE_DUMPS, "core-dumps", NULL)                                                              \
     X(LOG_FORMAT, "log-format", "text|json")                                                       \
-    X(LOG_LEVEL, "log-level", "LEVEL")
+    X(LOG_LEVEL, "log-level", "LEVEL")                                                             \
+    X(ADMIN_NODE, "admin-node", "NAME|none")                                                       \
+    X(ADMIN_ADDRESS, "admin-address", "ADDRESS[/PREFIX]")
 
 enum config_key {
 #define X(name, key, takes) CONFIG_##name,
@@ -78,6 +80,9 @@ struct config {
     const char *version; /* of this program; not for anybody to set */
     enum log_format log_format;
     enum log_level log_level;
+    const char *admin_node;    /* name of the admin node that the first start makes; NULL: found */
+    const char *admin_address; /* its address, with or without "/PREFIX"; NULL: found */
+    bool has_no_admin_node;    /* none is made */
     struct config_problem *problems;
 };
 

@@ -95,6 +95,9 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
         {"tls-auto", now->tls_auto != wanted->tls_auto},
         {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
         {"tool-path", differs(now->tool_path, wanted->tool_path)},
+        {"admin-node", differs(now->admin_node, wanted->admin_node) ||
+                           now->has_no_admin_node != wanted->has_no_admin_node},
+        {"admin-address", differs(now->admin_address, wanted->admin_address)},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         if (fixed[i].differs)

@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 #include "daemon/admin.h"
+#include "daemon/admin_node.h"
 #include "daemon/serve_private.h"
 #include "http/passwords.h"
 #include "store/store.h"
@@ -28,6 +29,43 @@ static void admin_told(struct daemon *d, const struct outcome *outcome)
                 STR_FMT_ARGS(outcome->problems->text));
 }
 
+static void admin_node_told(struct daemon *d, const struct outcome *outcome)
+{
+    d->admin_node_waits--;
+    if (!outcome)
+        log_say(LOG_WARNING, "the admin node of this host is not made: the store failed meanwhile; "
+                             "the next start tries again");
+    else if (outcome->problems)
+        log_say(LOG_WARNING, "the admin node of this host is refused: %.*s",
+                STR_FMT_ARGS(outcome->problems->text));
+}
+
+/* Content is in, and with it the roles that an admin node is given: ask for the admin node of this
+ * host, or for what it lacks. */
+static void make_admin_node(struct daemon *d)
+{
+    struct command commands[ADMIN_NODE_COMMANDS_MAX];
+    struct arena arena = {0};
+    const struct core *core = turn_core(d->loop.turn);
+    const uint32_t count =
+        core && !d->admin_node_waits ? admin_node_commands(&arena, core, d->config, commands) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_new = commands[i].kind == COMMAND_NODE_CREATE &&
+                            core_count(core, TABLE_NODE) == core_count(core, TABLE_DEPLOYMENT);
+        commands[i].request = OWN_ADMIN_NODE;
+        if (loop_submit(&d->loop, &commands[i]) != OK)
+            continue;
+        d->admin_node_waits++;
+        if (is_new)
+            log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("node", commands[i].node_create.name)),
+                     "a new installation: an admin node is made for this host%s",
+                     commands[i].node_create.hint.len
+                         ? ""
+                         : "; it has no address, set admin-address and restart");
+    }
+    arena_fini(&arena);
+}
+
 static void told(void *self, int64_t request, const struct outcome *outcome, err why)
 {
     struct daemon *d = self;
@@ -35,6 +73,8 @@ static void told(void *self, int64_t request, const struct outcome *outcome, err
         admin_told(d, outcome);
     else if (request == OWN_SETTINGS)
         daemon_settings_told(d, outcome);
+    else if (request == OWN_ADMIN_NODE)
+        admin_node_told(d, outcome);
     else
         content_told(&d->content, request, outcome, why);
 }
@@ -67,6 +107,7 @@ static bool content_load(void *self, struct str role, bool is_same)
 static void content_done(void *self)
 {
     daemon_check_tools(self);
+    make_admin_node(self);
     daemon_reloaded(self);
 }
 
@@ -231,7 +272,7 @@ static enum ending start_turn(struct daemon *d)
 /* Go round until our own requests are answered and our key is made, or a signal comes. */
 static void wait_for_own(struct daemon *d)
 {
-    while (!d->is_stopping && (d->admin_waits || d->settings_wait ||
+    while (!d->is_stopping && (d->admin_waits || d->settings_wait || d->admin_node_waits ||
                                ssh_home_is_busy(&d->wires.ssh) || !content_is_idle(&d->content)))
         loop_once(&d->loop);
 }

@@ -13,7 +13,7 @@
 #include "http/http.h"
 
 /* Requests of our own are below zero; barclamps count down from the last of these. */
-enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_CONTENT = -100 };
+enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_ADMIN_NODE = -3, OWN_CONTENT = -100 };
 
 struct daemon {
     struct config *config;
@@ -41,6 +41,7 @@ struct daemon {
     bool is_reloading;   /* and nobody was told yet that it is through */
     bool admin_waits;
     bool settings_wait;
+    uint32_t admin_node_waits; /* commands about the admin node without an outcome yet */
     struct settings_update_command settings;      /* what the config says of them */
     struct settings_update_command settings_sent; /* what is under way */
     bool admin_made;

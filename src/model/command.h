@@ -129,7 +129,7 @@ enum command_kind {
 #define NODE_CREATE_FIELDS(F)                                                                      \
     F(TEXT, name) F(TEXT, description) F(BOOL, admin) F(BOOL, system) F(I64, deployment_id)        \
     F(BOOL, allocated) F(BOOL, alive) F(BOOL, available) F(TEXT, bootenv) F(DOC, hint)             \
-    F(DOC, discovery)
+    F(DOC, discovery) F(BOOL, automatic)
 /* boot_id: which boot of the machine speaks; what an earlier one says counts for nothing.
  * environment: where it says it is; boot_generation: which one it was told to boot.
  * parked_run: only while that run waits. */

@@ -202,7 +202,8 @@ enum table {
     F(TEXT, boot_id)        /* which boot spoke last; empty = none gave its id */                  \
     F(DOC, old_boots)       /* array of those before, newest first; empty = [] */                  \
     F(U32, reason)          /* of that status: REASON_..., model/reason.h */                       \
-    F(TEXT, reason_subject)
+    F(TEXT, reason_subject)                                                                        \
+    F(BOOL, automatic) /* the admin node that the first start made for its own host */
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \

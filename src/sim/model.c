@@ -226,6 +226,9 @@ static void read_nodes(struct model *m, const struct core *c)
                                                    .available = node->available,
                                                    .stopped = node->stopped,
                                                    .system = node->system,
+                                                   .admin = node->admin,
+                                                   .automatic = node->automatic,
+                                                   .deployment_id = node->deployment_id,
                                                    .target_role_id = node->target_role_id};
     }
 }

@@ -344,6 +344,7 @@ static const char *compare_one(struct model *m, int64_t id, const struct noderol
                              command_name(command->kind), (long long)id);
     nr->rerun = seen->rerun;
     nr->unavailable = seen->unavailable;
+    nr->attempt = seen->attempt;
     return NULL;
 }
 
@@ -403,6 +404,8 @@ static const char *follow_refusal(struct model *m, const struct command *command
             return model_trouble(m, "I10: commit of noderole %lld was refused", (long long)id);
         model_count(m, id, MODEL_COMMIT);
     }
+    if (command->kind == COMMAND_NODE_CREATE && command->node_create.automatic && wrong_state)
+        return model_check_no_automatic(m);
     return NULL;
 }
 
@@ -494,10 +497,13 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
             m->spare = model_new();
         model_become(m->spare, m);
     }
+    const struct model_admin admin = model_foresee_admin(m, command);
     trouble = follow_done(m, c, command, false, scratch);
     if (trouble && two_readings) {
         model_become(m, m->spare);
         trouble = follow_done(m, c, command, true, scratch);
     }
+    if (!trouble)
+        trouble = model_check_admin(m, &admin, command, outcome);
     return trouble ? trouble : model_follow_boots(m, c, command, scratch);
 }

@@ -16,6 +16,7 @@ struct model_noderole {
     bool started;              /* in this step, by a run */
     enum noderole_state state; /* our own opinion */
     uint32_t run_count;        /* our own opinion */
+    uint32_t attempt;          /* as the record says */
     uint32_t cohort;
     int64_t node_id;
     int64_t role_id;
@@ -31,6 +32,9 @@ struct model_node {
     bool available;
     bool stopped;
     bool system;
+    bool admin;
+    bool automatic;
+    int64_t deployment_id;
     int64_t target_role_id;
 };
 
@@ -150,6 +154,21 @@ void model_add_power(struct model *m, struct model_power power);
 /* Say what is wrong; returns the sentence. */
 const char *model_trouble(struct model *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What becomes of the automatic admin node (ADR 0070): judged before a step, compared after it. */
+struct model_admin {
+    bool is_judged;       /* the command may concern it */
+    int64_t automatic_id; /* 0: there is none */
+    bool is_unused;
+    bool has_others; /* nodes that are no phantoms */
+    uint32_t nodes_count;
+};
+struct model_admin model_foresee_admin(const struct model *m, const struct command *command);
+const char *model_check_admin(struct model *m, const struct model_admin *before,
+                              const struct command *command, const struct outcome *outcome);
+/* It was refused because there are other nodes. */
+const char *model_check_no_automatic(struct model *m);
+/* I13 */
+const char *model_check_automatic(struct model *m);
 /* Rule 2 of ADR 0051 (I12): `m` is as before the step, `c` as after it. NULL: it holds. */
 const char *model_check_rights(struct model *m, const struct core *c, const struct command *command,
                                struct arena *scratch);

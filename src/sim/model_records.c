@@ -126,5 +126,7 @@ const char *model_check_records(struct model *m, const struct core *c, struct ar
         trouble = check_sums(m, c);
     if (!trouble)
         trouble = check_targets(m);
+    if (!trouble)
+        trouble = model_check_automatic(m);
     return trouble;
 }

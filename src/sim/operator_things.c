@@ -125,6 +125,7 @@ void idea_node_create(struct world *w, const struct core *core)
     create->alive = prng_chance(&w->chance, 300);
     create->available = prng_chance(&w->chance, 500);
     create->admin = prng_chance(&w->chance, 100);
+    create->automatic = prng_chance(&w->chance, 50);
     create->hint = prng_chance(&w->chance, 200) ? operator_document(w) : STR("");
     if (prng_chance(&w->chance, 300))
         create->hint = STR("{\"admin_macs\":[\"52:54:00:00:00:0a\"]}");

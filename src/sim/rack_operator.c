@@ -175,6 +175,20 @@ static bool is_settled(struct rack *r, int64_t machine)
     return count > 0 && core_count(core, TABLE_OUTBOX) == 0 && core_count(core, TABLE_RUN) == 0;
 }
 
+/* As the first start of a daemon does; the admin node of the operator replaces it. */
+static bool make_automatic(struct rack *r)
+{
+    struct command make = {.kind = COMMAND_NODE_CREATE};
+    make.node_create.name = str_from(admin_name);
+    make.node_create.alive = true;
+    make.node_create.bootenv = STR("local");
+    make.node_create.automatic = true;
+    const struct rack_word word = rack_send(r, &make);
+    if (!word.is_done)
+        rack_fail(r, "the automatic node is refused: %s", word.problem);
+    return word.is_done;
+}
+
 static bool make_admin(struct rack *r, uint32_t admin)
 {
     struct command make = {.kind = COMMAND_NODE_CREATE};
@@ -217,7 +231,7 @@ bool rack_add_databases(struct rack *r)
 
 bool rack_set_up(struct rack *r)
 {
-    if (!import_all(r) || !make_admin(r, RACK_ADMIN))
+    if (!import_all(r) || !make_automatic(r) || !make_admin(r, RACK_ADMIN))
         return false;
     for (uint32_t i = 0; i < sizeof deployments / sizeof *deployments; i++) {
         struct command command = {.kind = COMMAND_DEPLOYMENT_CREATE};

@@ -252,10 +252,28 @@ static void create_deployment(struct world *w, const struct core *core)
     operator_sends(w, &command);
 }
 
+/* What the first start of a daemon asks for. */
+static void create_automatic(struct world *w)
+{
+    struct command command = {.kind = COMMAND_NODE_CREATE};
+    command.node_create.name = STR("admin.sim.local");
+    command.node_create.alive = true;
+    command.node_create.bootenv = STR("local");
+    command.node_create.automatic = true;
+    operator_sends(w, &command);
+}
+
+/* Half the worlds begin with the automatic admin node. In half of these it is the only admin node
+ * while the world is set up; operators come upon it later. */
 static void create_node(struct world *w, const struct core *core)
 {
     struct command command = {.kind = COMMAND_NODE_CREATE};
-    const bool first = core_find(core, TABLE_NODE, STR("admin")) == 0;
+    const bool is_automatic = w->draw.seed % 2 == 0;
+    if (is_automatic && core_count(core, TABLE_NODE) == DEPLOYMENTS) {
+        create_automatic(w);
+        return;
+    }
+    const bool first = !is_automatic || w->draw.seed % 4 == 0;
     command.node_create.name = operator_name(w, first ? "admin-%u.sim.local" : "d%u.sim.local");
     command.node_create.admin = first;
     command.node_create.deployment_id = operator_picks(w, core, TABLE_DEPLOYMENT);

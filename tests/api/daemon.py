@@ -168,6 +168,7 @@ class Daemon:
 
     def start(self):
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--test-jig"]
+        command += ["--admin-node", "none"]  # tests count nodes; see test_admin_node.py
         command += ["--barclamps", self.barclamps or self.path("barclamps")]
         command += ["--log-level", "warning"]
         if self.store:
@@ -217,8 +218,9 @@ class Daemon:
 class Own:
     """A daemon on a SQLite store, started as a test wants it."""
 
-    def __init__(self, daemon):
+    def __init__(self, daemon, has_admin_node=False):
         self.program = daemon.program
+        self.has_admin_node = has_admin_node
         self.data = tempfile.mkdtemp(prefix="halligan-start-")
         self.process = None
 
@@ -246,13 +248,18 @@ class Own:
             file.write(text)
         os.chmod(self.path(name), mode)
 
+    def command(self, words):
+        """Without an admin node of its own, unless the test names one or asks for the default."""
+        own = [] if "--admin-node" in words or self.has_admin_node else ["--admin-node", "none"]
+        return [self.program, "--data", self.data, "--listen", "127.0.0.1:0", *own, *words]
+
     def run(self, *words):
         """One that is expected to end by itself."""
-        command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", *words]
+        command = self.command(words)
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
     def launch(self, *words, **more):
-        command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", *words]
+        command = self.command(words)
         with open(self.path("stderr"), "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, **more)
 

@@ -67,7 +67,8 @@ class Installation(Daemon):
     def start(self):
         """As Daemon.start does, within `limits` ({option of prlimit: value}) and with more options."""
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--test-jig"]
-        command += ["--barclamps", self.path("barclamps"), "--log-level", "notice"]
+        command += ["--barclamps", self.path("barclamps"), "--log-level", "notice",
+                    "--admin-node", "none"]
         command += ["--store", self.store] if self.store else []
         if os.path.exists(self.path("listen")):
             os.unlink(self.path("listen"))

@@ -759,6 +759,106 @@ TEST(c047_bootstrap_roles_go_to_the_first_admin_node_only)
     world_close(w);
 }
 
+static struct command cmd_automatic(struct world *w, const char *name)
+{
+    struct command command = cmd_node(w, name);
+    command.node_create.automatic = true;
+    return command;
+}
+
+TEST(c047_bootstrap_roles_go_to_the_automatic_node_and_to_the_admin_node_that_replaces_it)
+{
+    struct world *w = world_open();
+    world_role(w, "below", "'flags':['implicit']");
+    world_role(w, "boot", "'flags':['bootstrap'],'requires':['below']");
+    const int64_t old = DONE(w, cmd_automatic(w, "n1"));
+    CHECK(read_node(w, "n1").admin && read_node(w, "n1").automatic);
+    IS(w, "boot@n1", "proposed");
+    CHECK(DONE(w, cmd_automatic(w, "other")) == old); /* a restart */
+    world_reload(w);
+    CHECK(read_node(w, "n1").automatic);
+    DONE(w, cmd_node(w, "plain"));
+    CHECK(read_node(w, "n1").id == old); /* no admin node, nothing is replaced */
+    make_admin_node(w, "n1");            /* of the same name */
+    CHECK(read_node(w, "n1").id != old && !read_node(w, "n1").automatic);
+    IS(w, "boot@n1", "proposed");
+    make_admin_node(w, "n2");
+    CHECK(world_bound(w, "boot@n2") == 0 && world_bound(w, "boot@n1") != 0);
+    world_close(w);
+}
+
+TEST(c047_an_automatic_node_that_failed_before_it_ran_is_replaced)
+{
+    struct world *w = world_open();
+    world_role(w, "boot", "'flags':['bootstrap']");
+    struct command command = cmd_automatic(w, "n1");
+    command.node_create.available = true; /* not alive: its noderole waits */
+    DONE(w, command);
+    world_commit(w, "boot@n1");
+    IS(w, "boot@n1", "todo");
+    make_admin_node(w, "n2");
+    CHECK(core_find(w->core, TABLE_NODE, STR("n1.example.com")) == 0);
+    CHECK(world_bound(w, "boot@n2") != 0);
+    world_close(w);
+}
+
+/* What keeps it: a role that no bootstrap role requires, a run, something elsewhere that depends on
+ * it, another deployment. */
+TEST(c047_an_automatic_node_in_use_stays_as_an_admin_node)
+{
+    for (int use = 0; use < 4; use++) {
+        struct world *w = world_open();
+        world_role(w, "boot", "'flags':['bootstrap']");
+        world_role(w, "plain", "");
+        world_role(w, "child", "'requires':['boot']");
+        struct command command = cmd_automatic(w, "n1");
+        command.node_create.alive = command.node_create.available = true;
+        const int64_t id = DONE(w, command);
+        if (use == 0)
+            world_bind(w, "plain@n1");
+        if (use == 1) {
+            world_commit(w, "boot@n1");
+            world_run_all(w);
+            IS(w, "boot@n1", "active");
+        }
+        if (use == 2) {
+            DONE(w, cmd_node(w, "m"));
+            world_bind(w, "child@m");
+            CHECK(world_has_edge(w, "boot@n1", "child@m"));
+        }
+        if (use == 3)
+            DONE(w, CMD(NODE_UPDATE, node_update, .id = id, .given = GIVEN_NODE_DEPLOYMENT,
+                        .deployment_id = world_deployment(w, "d")));
+        make_admin_node(w, "n2");
+        CHECK(read_node(w, "n1").id == id && read_node(w, "n1").admin);
+        CHECK(!read_node(w, "n1").automatic && world_bound(w, "boot@n2") == 0);
+        REFUSED(w, cmd_automatic(w, "n3"), WRONG_STATE, "automatic");
+        world_close(w);
+    }
+}
+
+TEST(c047_an_automatic_node_is_made_only_where_there_is_no_other)
+{
+    struct world *w = world_open();
+    world_role(w, "boot", "'flags':['bootstrap']");
+    world_deployment(w, "d"); /* with its phantom */
+    DONE(w, cmd_node(w, "plain"));
+    REFUSED(w, cmd_automatic(w, "n1"), WRONG_STATE, "automatic");
+    CHECK(core_find(w->core, TABLE_NODE, STR("n1.example.com")) == 0);
+    world_close(w);
+}
+
+TEST(c047_an_automatic_node_without_noderoles_gets_its_roles_later)
+{
+    struct world *w = world_open();
+    const int64_t id = DONE(w, cmd_automatic(w, "n1"));
+    world_role(w, "boot", "'flags':['bootstrap']");
+    CHECK(world_bound(w, "boot@n1") == 0);
+    CHECK(DONE(w, cmd_automatic(w, "n1")) == id);
+    IS(w, "boot@n1", "proposed");
+    world_close(w);
+}
+
 TEST(c047_discovery_roles_are_bound_when_a_plain_node_is_committed)
 {
     struct world *w = world_open();

@@ -133,6 +133,7 @@ class Daemon:
 
     def options(self):
         options = ["--data", str(self.data), "--test-jig", "--barclamps", str(HERE)]
+        options += ["--admin-node", "none"]
         return options + (["--store", self.store] if self.store else [])
 
     def start(self, failpoint=None, trace=None, extra=None):

@@ -52,7 +52,8 @@ class Plant:
 
     def start(self, *words):
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--barclamps",
-                   self.path("barclamps"), "--probe-wait", "2", *words]
+                   self.path("barclamps"), "--probe-wait", "2", "--admin-node", "none",
+                   *words]
         if os.path.exists(self.path("listen")):
             os.unlink(self.path("listen"))  # of one that was killed
         with open(self.path("stderr"), "ab") as log:

@@ -221,7 +221,8 @@ class Yard:
 
     def launch(self, *flags):
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0"]
-        command += ["--barclamps", self.path("barclamps"), "--log-level", "info", *flags]
+        command += ["--barclamps", self.path("barclamps"), "--log-level", "info", "--admin-node",
+                    "none", *flags]
         if not os.path.exists(os.path.join(self.folder, "yard.yml")):
             self.write_barclamp()
         if os.path.exists(self.path("listen")):

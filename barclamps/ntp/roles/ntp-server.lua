@@ -8,7 +8,8 @@ return {
     local hinted = noderole.host.hint['admin-v4addr']
     if type(hinted) ~= 'string' or hinted == '' then
       error('node ' .. noderole.node .. ' has no address in the admin network: set its attrib '
-        .. 'hint-admin-v4addr (like 192.168.124.10/24) and retry', 0)
+        .. 'hint-admin-v4addr (like 192.168.124.10/24), or set admin-address and restart halligand '
+        .. 'if the node was made for its host; then retry', 0)
     end
     return { ntp = { service_address = halligan.split(hinted, '/')[1] } }
   end,

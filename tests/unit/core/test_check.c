@@ -269,6 +269,20 @@ TEST(a_node_lists_its_own_noderoles_in_order)
     world_close(&s.w);
 }
 
+TEST(an_automatic_node_is_the_only_admin_node)
+{
+    struct scene s = open_scene();
+    struct node *n1 = NODE(&s, s.n1), *n2 = NODE(&s, s.n2);
+    BREAKS(&s, n1->automatic, true, "I13: an automatic node is no admin node");
+    n1->admin = n1->automatic = true;
+    n2->admin = true;
+    says(&s, __LINE__, "I13: an automatic node is beside another admin node");
+    n2->automatic = true;
+    says(&s, __LINE__, "I13: there are two automatic nodes");
+    n1->admin = n1->automatic = n2->admin = n2->automatic = false;
+    world_close(&s.w);
+}
+
 TEST(the_annealer_begins_no_later_than_the_first_todo)
 {
     struct scene s = open_scene();

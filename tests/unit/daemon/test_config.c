@@ -81,6 +81,27 @@ TEST(every_key_of_the_file_counts)
     end(&c);
 }
 
+TEST(the_admin_node_is_named_found_or_none)
+{
+    struct config c;
+    begin("");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(!c.admin_node && !c.admin_address && !c.has_no_admin_node);
+    end(&c);
+    begin("admin-node = none\nadmin-address = 10.0.0.1\n");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(!c.admin_node && c.has_no_admin_node && strcmp(c.admin_address, "10.0.0.1") == 0);
+    end(&c);
+    begin("admin-node = Admin.Example.com\nadmin-address = 10.0.0.1/8\n");
+    CHECK(config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(c.admin_node && !c.has_no_admin_node && strcmp(c.admin_address, "10.0.0.1/8") == 0);
+    end(&c);
+    begin("admin-node = admin\nadmin-address = 10.0.0.1/64\n");
+    CHECK(!config_read(&(struct config_flags){.file = file}, &c));
+    CHECK(c.problems && c.problems->next && !c.problems->next->next);
+    end(&c);
+}
+
 TEST(flags_win_over_the_file)
 {
     struct config c;
