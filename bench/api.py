@@ -87,7 +87,7 @@ def daemon(build, folder):
     with open(f"{folder}/log", "w") as log:
         words = [f"{build}/halligand", "--data", f"{folder}/data", "--listen", "127.0.0.1:0",
                  "--test-jig", "--barclamps", f"{folder}/content", "--admin-node", "none"]
-        with started(*words, stderr=log, stdout=log):
+        with started(*words, stderr=log, stdout=log) as process:
             listen = f"{folder}/data/listen"
             eventually(lambda: os.path.exists(listen) and open(listen).read(), "it listens")
             url = open(listen).read().strip()
@@ -95,6 +95,7 @@ def daemon(build, folder):
                 client = Client(url, basic("admin", file.read().strip()))
             token = client.post("tokens", {"name": "bench"}).json()["token"]
             client.authorization = "Bearer " + token
+            client.pid = process.pid
             yield client, url, token
 
 

@@ -28,7 +28,6 @@ struct api {
     struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
     int64_t last_number;            /* positive: the others are the daemon's own */
     struct flows flows;
-    uint64_t reloads; /* of the core */
     struct request_counts counts;
     struct refusals refusals;
 };
@@ -238,6 +237,21 @@ static enum served serve_once(struct call *call)
     return SERVED_LATER;
 }
 
+bool call_may_take(struct call *call, size_t more)
+{
+    const size_t bytes = call->arena->held + more;
+    const bool is_over = bytes > CALL_MEMORY_MAX;
+    if (!is_over && http_may_hold(call->request, bytes)) {
+        http_hold(call->request, bytes);
+        return true;
+    }
+    if (is_over)
+        reply_too_large(call);
+    else
+        reply_full(call);
+    return false;
+}
+
 /* What is held until the answer is out is counted, and refused where it is too much: alone, or
  * together with what all others hold. */
 static void bound_reply(struct call *call)
@@ -289,28 +303,11 @@ void call_begin_again(struct call *call)
     try(call);
 }
 
-uint64_t call_reloads(const struct call *call)
-{
-    return call->api->reloads;
-}
-
 enum served call_when_durable(struct call *call)
 {
     if (call_is_stalled(call))
         return SERVED_REPLY; /* call_let_out() makes the reply */
     call_wait(call, WAITS_DURABLE);
-    return SERVED_LATER;
-}
-
-enum served call_again(struct call *call)
-{
-    if (call->tries_left == 0) {
-        reply_error(call, 503, "busy", STR("it changes faster than it can be read; try again"));
-        reply_header(call, "Retry-After", STR("1"));
-        return SERVED_REPLY;
-    }
-    call->tries_left--;
-    call_begin_again(call);
     return SERVED_LATER;
 }
 
@@ -571,7 +568,6 @@ void api_durable(struct api *api, int64_t turn)
 void api_reloaded(struct api *api)
 {
     flows_reloaded(&api->flows);
-    api->reloads++;
     for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
         next = call->next;
         call_begin_again(call);

@@ -17,6 +17,7 @@
 #include "http/passwords.h"
 #include "model/command.h"
 #include "model/reason.h"
+#include "model/record.h"
 
 struct api;
 struct core;
@@ -79,9 +80,10 @@ struct api_engine {
     /* What is wrong with the store, for the text of a 503; "" when nothing is. */
     const char *(*trouble)(void *self);
     /* Looking back (port/history.h says what each finds): the answer comes as api_found() under
-     * that number, and not from within; none does after an error. NULL: nobody keeps them. */
+     * that number, and not from within; none does after an error. An answer may have fewer records
+     * than asked for; it is empty only if there are no more. NULL: nobody keeps them. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
-    err (*intervals)(void *self, int64_t deployment_id, int64_t seq, int64_t number);
+    err (*intervals)(void *self, const struct interval_page *page, int64_t number);
     err (*events)(void *self, struct api_place from, uint32_t limit, int64_t number);
     /* ERR_NOT_FOUND when nothing was kept. NULL: nobody keeps any. */
     err (*run_log)(void *self, struct api_log *log);

@@ -5,83 +5,129 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/rows.h"
 #include "api/snapshots.h"
+#include "core/content.h"
 #include "core/sort.h"
 
 /* ---- reading ---- */
 
-/* Which snapshot; what is needed of it while the core goes on. */
-struct place {
+/* Records in one page: a member has no text, a document may have DOC_MAX bytes. */
+enum { PAGE_MEMBERS = 4000, PAGE_DATA = 100 };
+
+/* One snapshot and what it held. */
+struct side {
     int64_t deployment_id, seq;
     bool is_head; /* nothing of it is archived */
+    struct snapshot_parts parts;
 };
 
-/* `content` is as core_snapshot_content writes it, in the call's arena. */
-typedef enum served then_fn(struct call *call, void *context, struct str content);
-
+/* It lies in the call's arena, as everything that was read does. */
 struct reading {
-    struct place place;
-    uint64_t closed, reloads; /* by these it is told whether what was read is still all of it */
-    then_fn *then;
-    void *context;
+    struct side sides[2];
+    uint32_t side_count;
+    uint32_t at; /* the side that is read from the archive */
+    struct interval_page page;
+    enum served (*then)(struct call *call, struct reading *r);
 };
 
-static struct place place_of(const struct snapshot_record *snapshot)
+static struct side side_of(struct call *call, const struct snapshot_record *snapshot)
 {
-    return (struct place){.deployment_id = snapshot->deployment_id,
-                          .seq = snapshot->seq,
-                          .is_head = snapshot->state != SNAPSHOT_ARCHIVED};
+    return (struct side){.deployment_id = snapshot->deployment_id,
+                         .seq = snapshot->seq,
+                         .is_head = snapshot->state != SNAPSHOT_ARCHIVED,
+                         .parts = {.arena = call->arena}};
 }
 
-static bool still_holds(const struct call *call, const struct reading *r)
+static enum served page_read(struct call *call, const struct record *records, uint32_t count);
+
+static void begin_page(struct reading *r, enum table table)
 {
-    return r->closed == core_intervals_closed(call->core) && r->reloads == call_reloads(call);
+    const struct side *side = &r->sides[r->at];
+    r->page = (struct interval_page){.deployment_id = side->deployment_id,
+                                     .seq = side->seq,
+                                     .table = table,
+                                     .after = {0, -1},
+                                     .limit = table == TABLE_OLD_DATA ? PAGE_DATA : PAGE_MEMBERS};
 }
 
-static enum served intervals_told(struct call *call, const struct record *records, uint32_t count)
-{
-    const struct reading *r = call->own;
-    if (!still_holds(call, r))
-        return call_again(call);
-    const struct str content = core_snapshot_content(call->core, r->place.deployment_id,
-                                                     r->place.seq, records, count, call->arena);
-    return r->then(call, r->context, content);
-}
-
-/* The first time, everything that was closed must be in the store for the reader to find. For what
- * is read next nothing was closed since, so it is. */
-static struct reading *begin_reading(struct call *call)
-{
-    if (call->own || !call_is_durable(call))
-        return call->own;
-    struct reading *r = arena_new(call->arena, struct reading);
-    r->closed = core_intervals_closed(call->core);
-    r->reloads = call_reloads(call);
-    call->own = r;
-    return r;
-}
-
-/* Go on with what the snapshot held, now or later. The context lies in the call's arena. */
-static enum served read_content(struct call *call, struct place place, then_fn *then, void *context)
+static enum served ask_page(struct call *call, const struct reading *r)
 {
     const struct api_engine *engine = call_engine(call);
-    if (place.is_head)
-        return then(call, context,
-                    core_snapshot_content(call->core, place.deployment_id, place.seq, NULL, 0,
-                                          call->arena));
-    if (!engine->intervals) {
-        reply_error(call, 404, "not_found", STR("what snapshots held is not kept here"));
-        return SERVED_REPLY;
-    }
-    struct reading *r = begin_reading(call);
-    if (!r)
-        return call_when_durable(call);
-    r->place = place;
-    r->then = then;
-    r->context = context;
-    const err e = engine->intervals(engine->self, place.deployment_id, place.seq,
-                                    call_await(call, intervals_told));
+    const err e = engine->intervals(engine->self, &r->page, call_await(call, page_read));
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
+}
+
+/* The next side that is in the archive; then everything was read. */
+static enum served read_side(struct call *call, struct reading *r)
+{
+    while (r->at < r->side_count && r->sides[r->at].is_head)
+        r->at++;
+    if (r->at < r->side_count) {
+        begin_page(r, TABLE_OLD_MEMBER);
+        return ask_page(call, r);
+    }
+    for (uint32_t i = 0; i < r->side_count; i++)
+        snapshot_sort(&r->sides[i].parts);
+    return r->then(call, r);
+}
+
+static enum served page_read(struct call *call, const struct record *records, uint32_t count)
+{
+    struct reading *r = call->own;
+    struct side *side = &r->sides[r->at];
+    for (uint32_t i = 0; i < count; i++)
+        snapshot_add_old(&side->parts, &records[i], side->deployment_id, side->seq);
+    if (!call_may_take(call, 0))
+        return SERVED_REPLY;
+    if (count && r->page.table == TABLE_OLD_DATA) {
+        r->page.after[0] = records[count - 1].old_data.role_id;
+        r->page.after[1] = records[count - 1].old_data.node_id;
+    } else if (count) {
+        r->page.after[0] = records[count - 1].old_member.noderole_id;
+    } else if (r->page.table == TABLE_OLD_MEMBER) {
+        begin_page(r, TABLE_OLD_DATA);
+    } else {
+        r->at++;
+        return read_side(call, r);
+    }
+    return ask_page(call, r);
+}
+
+/* Reads what the sides held, then goes on with `then`. What is live is counted, then copied for all
+ * sides at one moment at which everything closed before is in the store; the archive is read page by
+ * page after that. An interval that is closed meanwhile was copied, and may be read once more. */
+static enum served read_sides(struct call *call, struct reading *r)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < r->side_count; i++) {
+        const struct side *side = &r->sides[i];
+        if (!side->is_head && !call_engine(call)->intervals) {
+            reply_error(call, 404, "not_found", STR("what snapshots held is not kept here"));
+            return SERVED_REPLY;
+        }
+        if (!side->is_head && !call_is_durable(call))
+            return call_when_durable(call);
+        bytes += snapshot_size_bytes(
+            core_snapshot_live_size(call->core, side->deployment_id, side->seq));
+    }
+    if (!call_may_take(call, bytes))
+        return SERVED_REPLY;
+    for (uint32_t i = 0; i < r->side_count; i++)
+        core_snapshot_add_live(call->core, r->sides[i].deployment_id, r->sides[i].seq,
+                               &r->sides[i].parts);
+    call->own = r;
+    return read_side(call, r);
+}
+
+static enum served read_one(struct call *call, const struct snapshot_record *snapshot,
+                            enum served (*then)(struct call *call, struct reading *r))
+{
+    struct reading *r = arena_new(call->arena, struct reading);
+    r->sides[0] = side_of(call, snapshot);
+    r->side_count = 1;
+    r->then = then;
+    return read_sides(call, r);
 }
 
 /* ---- lists of nodes and roles ---- */
@@ -108,19 +154,24 @@ static struct json *name_or_null(struct call *call, enum table table, int64_t id
     return name.len ? json_make_string(call->arena, name) : json_make(call->arena, JSON_NULL);
 }
 
-/* [{"node":1,"role":2,...}] with what the two are called; no node is null, not 0. */
+/* {"node":1,"role":2,...} with what the two are called; no node is null, not 0. */
+static void put_with_names(struct call *call, struct json *item, struct buf *out)
+{
+    const int64_t node_id = number_in(item, "node");
+    json_set(item, STR("node_name"), name_or_null(call, TABLE_NODE, node_id));
+    json_set(item, STR("role_name"), name_or_null(call, TABLE_ROLE, number_in(item, "role")));
+    if (!node_id)
+        json_set(item, STR("node"), json_make(call->arena, JSON_NULL));
+    json_write_to(out, item);
+}
+
 static struct str with_names(struct call *call, const struct json *list)
 {
     struct buf b = buf_in(call->arena);
     buf_put_c(&b, '[');
     for (struct json *item = list ? list->first : NULL; item; item = item->next) {
-        const int64_t node_id = number_in(item, "node");
-        json_set(item, STR("node_name"), name_or_null(call, TABLE_NODE, node_id));
-        json_set(item, STR("role_name"), name_or_null(call, TABLE_ROLE, number_in(item, "role")));
-        if (!node_id)
-            json_set(item, STR("node"), json_make(call->arena, JSON_NULL));
         buf_put_z(&b, item == list->first ? "" : ",\n");
-        json_write_to(&b, item);
+        put_with_names(call, item, &b);
     }
     buf_put_c(&b, ']');
     return buf_str(&b);
@@ -128,32 +179,139 @@ static struct str with_names(struct call *call, const struct json *list)
 
 /* ---- diff ---- */
 
+enum diff_list { DIFF_ADDED, DIFF_CHANGED, DIFF_REMOVED, DIFF_LISTS };
+
+/* The pairs of all lists, one list behind the other. */
 struct diff {
-    struct place from, to;
-    struct str before;
+    const struct snapshot_parts *before, *after;
+    struct snapshot_pair *pairs;
+    uint32_t count;
+    uint32_t begins[DIFF_LISTS + 1]; /* list i has the pairs from begins[i] to begins[i + 1] */
+    struct rows_section sections[DIFF_LISTS];
 };
 
-static enum served diff_whole(struct call *call, void *context, struct str content)
+/* Counts a pair, and keeps it once there is space for all. */
+static void diff_add(struct diff *d, struct snapshot_pair pair)
 {
-    const struct diff *d = context;
-    const struct json *diff = read_doc(call, core_snapshot_diff(d->before, content, call->arena));
-    struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_number(&m, "from", d->from.seq);
-    member_number(&m, "to", d->to.seq);
-    member_json(&m, "added", with_names(call, json_get(diff, STR("added"))));
-    member_json(&m, "changed", with_names(call, json_get(diff, STR("changed"))));
-    member_json(&m, "removed", with_names(call, json_get(diff, STR("removed"))));
-    members_close(&m);
-    reply_json(call, "diff", "obj", buf_str(&b));
-    return SERVED_REPLY;
+    if (d->pairs)
+        d->pairs[d->count] = pair;
+    d->count++;
 }
 
-static enum served diff_half(struct call *call, void *context, struct str content)
+static void add_missing(struct diff *d, const struct snapshot_parts *these,
+                        const struct snapshot_parts *others)
 {
-    struct diff *d = context;
-    d->before = content;
-    return read_content(call, d->to, diff_whole, d);
+    for (uint32_t i = 0; i < these->member_count; i++)
+        if (!snapshot_has(others, these->members[i]))
+            diff_add(d, these->members[i]);
+}
+
+/* Data of the deployment's roles (node 0), and of what belongs to both: the rest came or went
+ * whole. */
+static void add_if_changed(struct diff *d, struct snapshot_pair pair)
+{
+    const bool is_in_both =
+        pair.node_id == 0 || (snapshot_has(d->before, pair) && snapshot_has(d->after, pair));
+    if (is_in_both && !str_eq(snapshot_data_of(d->before, pair), snapshot_data_of(d->after, pair)))
+        diff_add(d, pair);
+}
+
+static void add_changed(struct diff *d)
+{
+    const struct snapshot_parts *before = d->before, *after = d->after;
+    uint32_t l = 0, r = 0;
+    while (l < before->data_count && r < after->data_count) {
+        const struct snapshot_pair *x = &before->data[l].pair, *y = &after->data[r].pair;
+        const int order = snapshot_pair_cmp(x, y);
+        add_if_changed(d, order <= 0 ? *x : *y);
+        l += order <= 0;
+        r += order >= 0;
+    }
+    while (l < before->data_count)
+        add_if_changed(d, before->data[l++].pair);
+    while (r < after->data_count)
+        add_if_changed(d, after->data[r++].pair);
+}
+
+static void add_lists(struct call *call, struct diff *d)
+{
+    d->count = 0;
+    if (shape_wants(call->wanted, "added"))
+        add_missing(d, d->after, d->before);
+    d->begins[DIFF_CHANGED] = d->count;
+    if (shape_wants(call->wanted, "changed"))
+        add_changed(d);
+    d->begins[DIFF_REMOVED] = d->count;
+    if (shape_wants(call->wanted, "removed"))
+        add_missing(d, d->before, d->after);
+    d->begins[DIFF_LISTS] = d->count;
+}
+
+/* A changed row is put together in memory of its own: the trees of two documents may take more than
+ * the answer may keep. */
+static bool put_diff_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
+{
+    const struct diff *d = rows->self;
+    const struct snapshot_pair pair = d->pairs[key];
+    const bool is_changed =
+        key >= d->begins[DIFF_CHANGED] && key < (int64_t)d->begins[DIFF_REMOVED];
+    struct arena scratch = {0};
+    struct json *item = is_changed ? snapshot_changes(snapshot_data_of(d->before, pair),
+                                                      snapshot_data_of(d->after, pair), &scratch)
+                                   : json_make(&scratch, JSON_OBJECT);
+    if (item) {
+        json_set(item, STR("node"), json_make_i64(&scratch, pair.node_id));
+        json_set(item, STR("role"), json_make_i64(&scratch, pair.role_id));
+        put_with_names(call, item, out);
+    }
+    arena_fini(&scratch);
+    return item != NULL;
+}
+
+/* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]} without what is not wanted. */
+static enum served reply_diff(struct call *call, struct reading *r, struct diff *d)
+{
+    static const char *const names[DIFF_LISTS] = {"added", "changed", "removed"};
+    struct buf head = buf_in(call->arena);
+    struct members m = members_open(&head, call->wanted);
+    uint32_t count = 0;
+    member_number(&m, "from", r->sides[0].seq);
+    member_number(&m, "to", r->sides[1].seq);
+    for (int i = 0; i < DIFF_LISTS; i++) {
+        struct buf b = buf_in(call->arena);
+        struct members list = {count ? &b : &head, call->wanted, m.is_first};
+        if (count)
+            buf_put_c(&b, ']');
+        if (!member_key(&list, names[i]))
+            continue;
+        m.is_first = false;
+        buf_put_c(list.b, '[');
+        if (count)
+            d->sections[count - 1] = (struct rows_section){buf_str(&b), d->begins[i]};
+        count++;
+    }
+    reply_json(call, "diff", "obj", STR(""));
+    return reply_rows(call, &(struct rows){.head = buf_str(&head),
+                                           .tail = count ? STR("]}") : STR("}"),
+                                           .table = TABLE_COUNT,
+                                           .count = d->count,
+                                           .put = put_diff_row,
+                                           .self = d,
+                                           .sections = d->sections,
+                                           .section_count = count ? count - 1 : 0});
+}
+
+static enum served diff_read(struct call *call, struct reading *r)
+{
+    struct diff *d = arena_new(call->arena, struct diff);
+    d->before = &r->sides[0].parts;
+    d->after = &r->sides[1].parts;
+    add_lists(call, d);
+    if (!call_may_take(call, d->count * sizeof *d->pairs))
+        return SERVED_REPLY;
+    d->pairs = arena_array(call->arena, struct snapshot_pair, d->count + (size_t)1);
+    add_lists(call, d);
+    return reply_diff(call, r, d);
 }
 
 enum served serve_diff(struct call *call)
@@ -167,10 +325,12 @@ enum served serve_diff(struct call *call)
                     STR("both must be snapshots of the same deployment"));
         return SERVED_REPLY;
     }
-    struct diff *d = arena_new(call->arena, struct diff);
-    d->from = place_of(&from.snapshot);
-    d->to = place_of(&to.snapshot);
-    return read_content(call, d->from, diff_half, d);
+    struct reading *r = arena_new(call->arena, struct reading);
+    r->sides[0] = side_of(call, &from.snapshot);
+    r->sides[1] = side_of(call, &to.snapshot);
+    r->side_count = 2;
+    r->then = diff_read;
+    return read_sides(call, r);
 }
 
 /* ---- revert ---- */
@@ -202,12 +362,18 @@ static void reverted(struct call *call, int64_t deployment_id)
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
-static enum served revert_to(struct call *call, void *context, struct str content)
+/* The command carries the content as one text, so that is refused before it is written where it
+ * would be too long. */
+static enum served revert_to(struct call *call, struct reading *r)
 {
-    const struct place *place = context;
+    const struct side *side = &r->sides[0];
+    if (!call_may_take(call, snapshot_text_bytes(&side->parts)))
+        return SERVED_REPLY;
     struct command command = {
         .kind = COMMAND_DEPLOYMENT_REVERT,
-        .deployment_revert = {.id = place->deployment_id, .seq = place->seq, .content = content}};
+        .deployment_revert = {.id = side->deployment_id,
+                              .seq = side->seq,
+                              .content = snapshot_write(&side->parts, call->arena)}};
     return call_submit(call, &command, reverted);
 }
 
@@ -245,9 +411,7 @@ enum served serve_revert(struct call *call)
         !object_condition(call) || !params_read(call, resource_deployments.shape->type) ||
         !find_wanted(call, deployment.id, &snapshot))
         return SERVED_REPLY;
-    struct place *place = arena_new(call->arena, struct place);
-    *place = place_of(&snapshot.snapshot);
-    return read_content(call, *place, revert_to, place);
+    return read_one(call, &snapshot.snapshot, revert_to);
 }
 
 /* ---- what is left of an archived one ---- */
@@ -259,101 +423,86 @@ static int cmp_ids(const void *a, const void *b)
 }
 
 /* The nodes or roles of its members that there still are, as they are now. */
-static enum served reply_those_left(struct call *call, const struct json *members, const char *key)
+static enum served reply_those_left(struct call *call, const struct snapshot_parts *parts,
+                                    bool is_of_nodes)
 {
     const struct resource *resource = call->route->resource;
     struct record record;
-    int64_t *ids = arena_array(call->arena, int64_t, members->count + (size_t)1);
-    uint32_t count = 0, kept = 0;
-    for (const struct json *item = members->first; item; item = item->next)
-        ids[count++] = number_in(item, key);
-    sort_items(ids, count, sizeof *ids, cmp_ids, call->arena);
-    for (uint32_t i = 0; i < count; i++)
+    uint32_t kept = 0;
+    if (!call_may_take(call, (parts->member_count + (size_t)1) * sizeof(int64_t)))
+        return SERVED_REPLY;
+    int64_t *ids = arena_array(call->arena, int64_t, parts->member_count + (size_t)1);
+    struct arena scratch = {0};
+    for (uint32_t i = 0; i < parts->member_count; i++)
+        ids[i] = is_of_nodes ? parts->members[i].node_id : parts->members[i].role_id;
+    sort_items(ids, parts->member_count, sizeof *ids, cmp_ids, &scratch);
+    arena_fini(&scratch);
+    for (uint32_t i = 0; i < parts->member_count; i++)
         if ((!kept || ids[kept - 1] != ids[i]) &&
             core_record(call->core, resource->shape->table, ids[i], &record))
             ids[kept++] = ids[i];
     return reply_choice(call, &(struct choice){.resource = resource, .ids = ids, .id_count = kept});
 }
 
-static int cmp_pairs(const struct json *x, const struct json *y)
+static void put_role_data(struct call *call, struct members *m, const struct side *side,
+                          int64_t role_id)
 {
-    const int64_t nodes = number_in(x, "node") - number_in(y, "node");
-    const int64_t roles = number_in(x, "role") - number_in(y, "role");
-    return nodes ? (nodes > 0) - (nodes < 0) : (roles > 0) - (roles < 0);
+    member_number(m, "deployment_id", side->deployment_id);
+    member_number(m, "role_id", role_id);
+    member_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
-static void put_member(struct call *call, struct buf *b, const struct json *pair,
-                       const struct json *data)
+/* A noderole as far as it is kept. */
+static bool put_member(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
 {
-    const struct reading *r = call->own;
-    const int64_t node_id = number_in(pair, "node"), role_id = number_in(pair, "role");
-    struct members m = members_open(b, call->wanted);
-    member_number(&m, "deployment_id", r->place.deployment_id);
-    member_number(&m, "role_id", role_id);
-    member_optional(&m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
-    member_number(&m, "node_id", node_id);
-    member_optional(&m, "node", object_name(call->core, TABLE_NODE, node_id, call->arena));
-    member_json(&m, "data", data ? json_write(call->arena, data) : STR("{}"));
+    const struct side *side = rows->self;
+    const struct snapshot_pair pair = side->parts.members[key];
+    struct members m = members_open(out, call->wanted);
+    put_role_data(call, &m, side, pair.role_id);
+    member_number(&m, "node_id", pair.node_id);
+    member_optional(&m, "node", object_name(call->core, TABLE_NODE, pair.node_id, call->arena));
+    member_json(&m, "data", snapshot_data_of(&side->parts, pair));
     members_close(&m);
+    return true;
 }
 
-/* Its noderoles as far as they are kept: both lists come by node and role. */
-static enum served reply_members(struct call *call, const struct json *content)
+/* Of a deployment role only the data are kept. */
+static bool put_deployment_role(struct call *call, const struct rows *rows, int64_t key,
+                                struct buf *out)
 {
-    const struct json *data = json_get(content, STR("data"))->first;
-    const struct json *members = json_get(content, STR("members"));
-    struct buf b = buf_in(call->arena);
-    buf_put_c(&b, '[');
-    for (const struct json *item = members->first; item; item = item->next) {
-        while (data && cmp_pairs(data, item) < 0)
-            data = data->next;
-        const bool has_data = data && cmp_pairs(data, item) == 0;
-        buf_put_z(&b, item == members->first ? "" : ",\n");
-        put_member(call, &b, item, has_data ? json_get(data, STR("data")) : NULL);
-    }
-    buf_put_c(&b, ']');
-    reply_json(call, "node_role", "list", buf_str(&b));
-    return SERVED_REPLY;
+    const struct side *side = rows->self;
+    const struct snapshot_data *item = &side->parts.data[key];
+    struct members m = members_open(out, call->wanted);
+    put_role_data(call, &m, side, item->pair.role_id);
+    member_json(&m, "data", item->data);
+    members_close(&m);
+    return true;
 }
 
-/* Of its deployment roles only the data are kept. */
-static enum served reply_role_data(struct call *call, const struct json *content)
+static enum served archived_read(struct call *call, struct reading *r)
 {
-    const struct reading *r = call->own;
-    struct buf b = buf_in(call->arena);
-    buf_put_c(&b, '[');
-    for (const struct json *item = json_get(content, STR("data"))->first; item; item = item->next) {
-        const int64_t role_id = number_in(item, "role");
-        if (number_in(item, "node") != 0)
-            continue;
-        buf_put_z(&b, b.len > 1 ? ",\n" : "");
-        struct members m = members_open(&b, call->wanted);
-        member_number(&m, "deployment_id", r->place.deployment_id);
-        member_number(&m, "role_id", role_id);
-        member_optional(&m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
-        member_json(&m, "data", json_write(call->arena, json_get(item, STR("data"))));
-        members_close(&m);
-    }
-    buf_put_c(&b, ']');
-    reply_json(call, "deployment_role", "list", buf_str(&b));
-    return SERVED_REPLY;
-}
-
-static enum served archived_told(struct call *call, void *context, struct str content)
-{
-    (void)context;
-    const struct json *tree = read_doc(call, content);
-    const struct json *members = json_get(tree, STR("members"));
     const struct resource *resource = call->route->resource;
-    if (resource == &resource_noderoles)
-        return reply_members(call, tree);
-    if (resource == &resource_deployment_roles)
-        return reply_role_data(call, tree);
+    const struct snapshot_parts *parts = &r->sides[0].parts;
+    struct rows rows = {
+        .head = STR("["), .tail = STR("]"), .table = TABLE_COUNT, .self = &r->sides[0]};
+    if (resource == &resource_noderoles) {
+        rows.put = put_member;
+        rows.count = parts->member_count;
+        reply_json(call, "node_role", "list", STR(""));
+        return reply_rows(call, &rows);
+    }
+    if (resource == &resource_deployment_roles) {
+        rows.put = put_deployment_role;
+        while (rows.count < parts->data_count && !parts->data[rows.count].pair.node_id)
+            rows.count++; /* they are sorted: those without a node come first */
+        reply_json(call, "deployment_role", "list", STR(""));
+        return reply_rows(call, &rows);
+    }
     must(resource == &resource_nodes || resource == &resource_roles);
-    return reply_those_left(call, members, resource == &resource_nodes ? "node" : "role");
+    return reply_those_left(call, parts, resource == &resource_nodes);
 }
 
 enum served serve_archived(struct call *call, const struct snapshot_record *snapshot)
 {
-    return read_content(call, place_of(snapshot), archived_told, NULL);
+    return read_one(call, snapshot, archived_read);
 }

@@ -1,8 +1,9 @@
 /* archive.h - what snapshots held, and what can be done with that (DECISIONS D11).
  *
- * A snapshot is not kept whole: what still holds is in the core, what does not hold any more is
- * with whoever keeps closed intervals, and a call that needs both waits. What the two say belongs
- * together only if no interval was closed meanwhile; otherwise the call begins again.
+ * A snapshot is not kept whole: what still holds is in the core, what does not hold any more is in
+ * the store as closed intervals. A call copies the first at a moment at which everything closed is
+ * durable, then reads the second page by page. Both are counted against the memory of the request
+ * before they are kept, and the answer is written row by row.
  */
 #pragma once
 

@@ -126,16 +126,12 @@ int64_t call_await(struct call *call,
 enum served call_await_failed(struct call *call, err why);
 /* The core that answers to this call are read from; NULL: there is none at the moment. */
 const struct core *call_core(const struct call *call);
-/* How often the core was dropped until now. */
-uint64_t call_reloads(const struct call *call);
 /* Is what the core shows in the store? */
 bool call_is_durable(const struct call *call);
 /* The store is stalled: what is not durable is answered 503 and not waited for. */
 bool call_is_stalled(const struct call *call);
-/* Serve it from the beginning: when what the core shows now is durable; or at once, because what it
- * was about to put together came apart meanwhile. That is done a few times, then refused. */
+/* Serve it from the beginning when what the core shows now is durable. */
 enum served call_when_durable(struct call *call);
-enum served call_again(struct call *call);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);
@@ -147,6 +143,10 @@ void call_begin_again(struct call *call);
  * which neither is sure asks the second while it builds, and stops. */
 #define CALL_MEMORY_MAX ((size_t)64 << 20)
 bool call_is_over(const struct call *call);
+/* May the call take so many more bytes, by its own bound and by that of all answers? They are counted
+ * then, until its answer is counted. False: the reply says which bound forbids it, and nothing should
+ * be built. */
+bool call_may_take(struct call *call, size_t more);
 
 /* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
  * durable. */

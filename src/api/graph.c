@@ -4,6 +4,7 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "api/rows.h"
+#include "model/limits.h"
 
 /* ---- graph ---- */
 
@@ -73,6 +74,20 @@ static void consent_told(struct call *call, int64_t id)
     reply_doc(call, "consent", call->doc);
 }
 
+/* {"node":1,"node_name":"n","role":1,"role_name":"r"}, the shortest that is said of a noderole. */
+enum { PLAN_ITEM_BYTES = 50 };
+
+/* A plan lists each noderole that would run or wait, so what cannot fit into a document is known
+ * before the plan is computed. */
+static bool plan_may_fit(const struct call *call, int64_t deployment_id)
+{
+    uint32_t counts[NODEROLE_STATE_COUNT];
+    core_count_noderoles(call->core, deployment_id, counts);
+    const uint64_t listed =
+        (uint64_t)counts[NODEROLE_PROPOSED] + counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED];
+    return listed * PLAN_ITEM_BYTES <= DOC_MAX;
+}
+
 /* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
  * and everything that was handed over before it is seen. */
 static enum served submit_dry(struct call *call, bool is_brief)
@@ -81,6 +96,10 @@ static enum served submit_dry(struct call *call, bool is_brief)
     struct record record;
     if (!resource_find(call, route->resource, call->keys[0], &record))
         return SERVED_REPLY;
+    if (!is_brief && !plan_may_fit(call, record.id)) {
+        reply_too_large(call);
+        return SERVED_REPLY;
+    }
     struct command command = {0};
     intake_read(call, &(struct intake){.kind = route->command}, record.id, &command);
     command.is_dry = true;

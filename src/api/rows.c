@@ -20,17 +20,34 @@ static bool next_key(const struct call *call, const struct rows *rows, uint64_t 
     return true;
 }
 
+/* The list that the row at that place belongs to. */
+static uint64_t *first_of(struct rows *rows, uint64_t place)
+{
+    uint32_t list = 0;
+    while (list < rows->section_count && rows->sections[list].begin <= place)
+        list++;
+    return &rows->first[list];
+}
+
 static void put_row(struct call *call, struct rows *rows, uint64_t place, int64_t key,
                     struct buf *out)
 {
     const uint32_t before = out->len;
+    uint64_t *first = first_of(rows, place);
     const struct arena_mark mark = arena_mark(call->arena);
-    buf_put_z(out, rows->first == UINT64_MAX ? "" : ",\n");
+    buf_put_z(out, *first == UINT64_MAX ? "" : ",\n");
     if (!rows->put(call, rows, key, out))
         out->len = before;
-    else if (rows->first == UINT64_MAX)
-        rows->first = place;
+    else if (*first == UINT64_MAX)
+        *first = place;
     arena_rewind(call->arena, mark);
+}
+
+static void forget_rows_from(struct rows *rows, uint64_t place)
+{
+    for (uint32_t i = 0; i <= ROWS_SECTIONS_MAX; i++)
+        if (place <= rows->first[i])
+            rows->first[i] = UINT64_MAX;
 }
 
 /* The rows from *place on, which moves behind them. True: that was all. */
@@ -39,10 +56,12 @@ static bool put_some(struct call *call, struct rows *rows, uint64_t *place, stru
     int64_t key;
     if (*place == 0)
         buf_put_str(out, rows->head);
-    if (*place <= rows->first)
-        rows->first = UINT64_MAX; /* those that were written are written again */
+    forget_rows_from(rows, *place); /* those that were written are written again */
     for (uint32_t looked = 0; looked < LOOK_MAX && out->len < WRITE_BYTES; looked++) {
         const uint64_t at = *place;
+        for (uint32_t i = 0; i < rows->section_count; i++)
+            if (rows->sections[i].begin == at)
+                buf_put_str(out, rows->sections[i].head);
         if (!next_key(call, rows, place, &key)) {
             buf_put_str(out, rows->tail);
             return true;
@@ -63,14 +82,15 @@ enum served reply_rows(struct call *call, const struct rows *rows)
     struct arena text = {0}; /* the call's own is rewound behind each row */
     struct buf b = buf_in(&text);
     uint64_t place = 0;
-    own->first = UINT64_MAX;
+    must(own->section_count <= ROWS_SECTIONS_MAX);
+    forget_rows_from(own, 0);
     const bool is_all = put_some(call, own, &place, &b);
     if (is_all)
         call->reply.body = str_copy(call->arena, buf_str(&b));
     arena_fini(&text);
     if (is_all)
         return SERVED_REPLY;
-    own->first = UINT64_MAX;
+    forget_rows_from(own, 0);
     own->flow = (struct flow){.step = step, .self = own};
     return flow_begin(call, &own->flow);
 }

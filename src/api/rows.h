@@ -9,6 +9,15 @@
 
 #include "api/flow.h"
 
+/* A further list in the same answer. */
+struct rows_section {
+    struct str
+        head; /* what ends the list before it and begins it; written before the row `begin` */
+    uint64_t begin;
+};
+
+enum { ROWS_SECTIONS_MAX = 2 };
+
 struct rows {
     struct str head, tail; /* before the first row and behind the last; they live with the call */
     /* The rows' keys: `ids`, as many as `count`; or the ids of all objects of the table; or, where
@@ -19,10 +28,14 @@ struct rows {
     /* Writes the row. False: there is none for that key, and nothing was written. */
     bool (*put)(struct call *call, const struct rows *rows, int64_t key, struct buf *out);
     void *self; /* the put's own */
+    /* Behind the first list, in their order; only with numbers for keys. They live with the call. */
+    const struct rows_section *sections;
+    uint32_t section_count;
 
     /* Of rows.c. */
     struct flow flow;
-    uint64_t first; /* the place at which the first row was written */
+    /* Of each list the place at which its first row was written; UINT64_MAX: none was. */
+    uint64_t first[ROWS_SECTIONS_MAX + 1];
 };
 
 /* The call's reply has its status and content type, and no body. The rows are copied. */

@@ -325,20 +325,36 @@ static void put_old(struct call *call, const struct old_run_record *run, struct 
     members_close(&m);
 }
 
+static bool put_old_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
+{
+    const struct old_run_record *runs = rows->self;
+    put_old(call, &runs[key], out);
+    return true;
+}
+
+/* The records live for this call of ours only, and the rows are written later. */
 static enum served old_runs_told(struct call *call, const struct record *runs, uint32_t count)
 {
     struct record noderole;
-    struct buf b = buf_in(call->arena);
+    size_t bytes = (count + (size_t)1) * sizeof(struct old_run_record);
     if (!count && !resource_find(call, &resource_noderoles, call->keys[0], &noderole))
         return SERVED_REPLY;
-    buf_put_c(&b, '[');
-    for (uint32_t i = 0; i < count; i++) {
-        buf_put_z(&b, i ? ",\n" : "");
-        put_old(call, &runs[i].old_run, &b);
-    }
-    buf_put_c(&b, ']');
-    reply_json(call, type, "list", buf_str(&b));
-    return SERVED_REPLY;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += runs[i].old_run.runlog.len + runs[i].old_run.reason_subject.len +
+                 runs[i].old_run.reason_text.len + (size_t)48; /* each begins at 16 bytes */
+    if (!call_may_take(call, bytes))
+        return SERVED_REPLY;
+    struct old_run_record *kept =
+        arena_array(call->arena, struct old_run_record, count + (size_t)1);
+    for (uint32_t i = 0; i < count; i++)
+        fields_copy(call->arena, record_layout(TABLE_OLD_RUN), &runs[i].old_run, &kept[i]);
+    reply_json(call, type, "list", STR(""));
+    return reply_rows(call, &(struct rows){.head = STR("["),
+                                           .tail = STR("]"),
+                                           .table = TABLE_COUNT,
+                                           .count = count,
+                                           .put = put_old_row,
+                                           .self = kept});
 }
 
 /* A noderole that is gone may still be asked about, by its id: that is what history is for. */

@@ -83,58 +83,53 @@ bool content_read(struct arena *a, struct str text, struct content *out)
            read_list(a, json_get(tree, STR("data")), true, &out->data);
 }
 
-/* ---- writing ---- */
+/* ---- the parts of a snapshot ---- */
 
-/* Entries on their way out carry the text itself: a million of them need no trees. */
-struct line {
-    struct content_entry key; /* first, for the order */
-    struct str data;          /* empty for members */
-};
-
-struct lines {
-    struct arena *arena;
-    struct line *items;
-    uint32_t count, cap;
-};
-
-static void lines_add(struct lines *l, int64_t node_id, int64_t role_id, struct str data)
+int snapshot_pair_cmp(const struct snapshot_pair *x, const struct snapshot_pair *y)
 {
-    if (l->count == l->cap) {
-        const uint32_t cap = l->cap ? l->cap * 2 : 64;
-        struct line *items = arena_alloc(l->arena, cap * sizeof *items);
-        if (l->count)
-            memcpy(items, l->items, l->count * sizeof *items);
-        l->items = items;
-        l->cap = cap;
-    }
-    l->items[l->count++] =
-        (struct line){.key = {.node_id = node_id, .role_id = role_id}, .data = data};
+    if (x->node_id != y->node_id)
+        return x->node_id < y->node_id ? -1 : 1;
+    return (x->role_id > y->role_id) - (x->role_id < y->role_id);
 }
 
-static int cmp_lines(const void *a, const void *b)
+/* Both kinds of items begin with their pair. */
+static int cmp_items(const void *a, const void *b)
 {
-    return cmp_keys(&((const struct line *)a)->key, &((const struct line *)b)->key);
+    return snapshot_pair_cmp(a, b);
 }
 
-static void lines_write(struct lines *l, struct buf *b)
+/* `items` with space for `count + more` elements of `size` bytes. */
+static void *items_reserve(struct arena *a, void *items, size_t size, uint32_t count, uint32_t more,
+                           uint32_t *cap)
 {
-    sort_items(l->items, l->count, sizeof *l->items, cmp_lines, l->arena);
-    buf_put_c(b, '[');
-    for (uint32_t i = 0; i < l->count; i++) {
-        const struct line *line = &l->items[i];
-        buf_put_z(b, i ? ",{" : "{");
-        if (line->data.len) {
-            buf_put_z(b, "\"data\":");
-            buf_put_str(b, line->data);
-            buf_put_c(b, ',');
-        }
-        buf_put_z(b, "\"node\":");
-        buf_put_i64(b, line->key.node_id);
-        buf_put_z(b, ",\"role\":");
-        buf_put_i64(b, line->key.role_id);
-        buf_put_c(b, '}');
-    }
-    buf_put_c(b, ']');
+    if (more <= *cap - count)
+        return items;
+    const uint32_t doubled = *cap ? *cap * 2 : 64;
+    *cap = count + more > doubled ? count + more : doubled;
+    void *larger = arena_alloc(a, *cap * size);
+    if (count)
+        memcpy(larger, items, count * size);
+    return larger;
+}
+
+static void parts_reserve(struct snapshot_parts *p, uint32_t members, uint32_t data)
+{
+    p->members = items_reserve(p->arena, p->members, sizeof *p->members, p->member_count, members,
+                               &p->member_cap);
+    p->data = items_reserve(p->arena, p->data, sizeof *p->data, p->data_count, data, &p->data_cap);
+}
+
+static void add_member(struct snapshot_parts *p, int64_t node_id, int64_t role_id)
+{
+    parts_reserve(p, 1, 0);
+    p->members[p->member_count++] = (struct snapshot_pair){node_id, role_id};
+}
+
+static void add_data(struct snapshot_parts *p, int64_t node_id, int64_t role_id, struct str data)
+{
+    parts_reserve(p, 0, 1);
+    p->data[p->data_count++] =
+        (struct snapshot_data){.pair = {node_id, role_id}, .data = str_copy(p->arena, data)};
 }
 
 static bool holds_at(int64_t from, int64_t seq)
@@ -142,21 +137,67 @@ static bool holds_at(int64_t from, int64_t seq)
     return from && from <= seq;
 }
 
-static void add_live(const struct core *c, deployment_role_ix dr_ix, int64_t seq,
-                     struct lines *members, struct lines *data)
+/* The parts of a deployment role and its noderoles that hold since `seq` or before are counted, and
+ * added if `out` is not NULL. */
+static void walk_live(const struct core *c, deployment_role_ix dr_ix, int64_t seq,
+                      struct snapshot_size *size, struct snapshot_parts *out)
 {
     const struct deployment_role *dr = deployment_role_at(c, dr_ix);
     const int64_t role_id = role_at(c, dr->role)->o.id;
-    if (dr->committed_data && holds_at(dr->data_from, seq))
-        lines_add(data, 0, role_id, doc_of(c, dr->committed_data));
+    if (dr->committed_data && holds_at(dr->data_from, seq)) {
+        const struct str doc = doc_of(c, dr->committed_data);
+        size->data++;
+        size->text += doc.len;
+        if (out)
+            add_data(out, 0, role_id, doc);
+    }
     for (uint32_t i = 0; i < dr->noderoles.count; i++) {
         const struct noderole *nr = noderole_at(c, (noderole_ix){vec_at(c, &dr->noderoles, i)});
         const int64_t node_id = node_at(c, nr->node)->o.id;
-        if (holds_at(nr->member_from, seq))
-            lines_add(members, node_id, role_id, STR(""));
-        if (nr->committed_data && holds_at(nr->data_from, seq))
-            lines_add(data, node_id, role_id, doc_of(c, nr->committed_data));
+        if (holds_at(nr->member_from, seq)) {
+            size->members++;
+            if (out)
+                add_member(out, node_id, role_id);
+        }
+        if (nr->committed_data && holds_at(nr->data_from, seq)) {
+            const struct str doc = doc_of(c, nr->committed_data);
+            size->data++;
+            size->text += doc.len;
+            if (out)
+                add_data(out, node_id, role_id, doc);
+        }
     }
+}
+
+static struct snapshot_size walk_deployment(const struct core *c, int64_t deployment_id,
+                                            int64_t seq, struct snapshot_parts *out)
+{
+    struct snapshot_size size = {0};
+    const deployment_ix d = deployment_by_id(c, deployment_id);
+    for (uint32_t i = 0; d.v && i < deployment_at(c, d)->roles.count; i++)
+        walk_live(c, (deployment_role_ix){vec_at(c, &deployment_at(c, d)->roles, i)}, seq, &size,
+                  out);
+    return size;
+}
+
+struct snapshot_size core_snapshot_live_size(const struct core *c, int64_t deployment_id,
+                                             int64_t seq)
+{
+    return walk_deployment(c, deployment_id, seq, NULL);
+}
+
+size_t snapshot_size_bytes(struct snapshot_size size)
+{
+    return size.members * sizeof(struct snapshot_pair) +
+           size.data * (sizeof(struct snapshot_data) + 16) + size.text;
+}
+
+void core_snapshot_add_live(const struct core *c, int64_t deployment_id, int64_t seq,
+                            struct snapshot_parts *parts)
+{
+    const struct snapshot_size size = core_snapshot_live_size(c, deployment_id, seq);
+    parts_reserve(parts, size.members, size.data);
+    walk_deployment(c, deployment_id, seq, parts);
 }
 
 static bool covers(int64_t from, int64_t to, int64_t seq)
@@ -164,38 +205,129 @@ static bool covers(int64_t from, int64_t to, int64_t seq)
     return from <= seq && seq < to;
 }
 
-static void add_old(const struct record *record, int64_t deployment_id, int64_t seq,
-                    struct lines *members, struct lines *data)
+void snapshot_add_old(struct snapshot_parts *parts, const struct record *record,
+                      int64_t deployment_id, int64_t seq)
 {
     const struct old_member_record *m = &record->old_member;
     const struct old_data_record *d = &record->old_data;
     if (record->table == TABLE_OLD_MEMBER && m->deployment_id == deployment_id &&
         covers(m->from_seq, m->to_seq, seq))
-        lines_add(members, m->node_id, m->role_id, STR(""));
+        add_member(parts, m->node_id, m->role_id);
     if (record->table == TABLE_OLD_DATA && d->deployment_id == deployment_id &&
         covers(d->from_seq, d->to_seq, seq) && d->data.len && !str_eq(d->data, STR("{}")))
-        lines_add(data, d->node_id, d->role_id, d->data);
+        add_data(parts, d->node_id, d->role_id, d->data);
+}
+
+void snapshot_sort(struct snapshot_parts *p)
+{
+    struct arena scratch = {0};
+    uint32_t members = 0, data = 0;
+    sort_items(p->members, p->member_count, sizeof *p->members, cmp_items, &scratch);
+    sort_items(p->data, p->data_count, sizeof *p->data, cmp_items, &scratch);
+    arena_fini(&scratch);
+    for (uint32_t i = 0; i < p->member_count; i++)
+        if (!members || snapshot_pair_cmp(&p->members[members - 1], &p->members[i]) != 0)
+            p->members[members++] = p->members[i];
+    for (uint32_t i = 0; i < p->data_count; i++)
+        if (!data || snapshot_pair_cmp(&p->data[data - 1].pair, &p->data[i].pair) != 0)
+            p->data[data++] = p->data[i];
+    p->member_count = members;
+    p->data_count = data;
+}
+
+/* The item with that pair, of `count` items of `size` bytes; NULL when there is none. */
+static const void *find_item(const void *items, uint32_t count, size_t size,
+                             struct snapshot_pair pair)
+{
+    const char *at = items;
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (cmp_items(at + mid * size, &pair) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < count && cmp_items(at + low * size, &pair) == 0 ? at + low * size : NULL;
+}
+
+bool snapshot_has(const struct snapshot_parts *p, struct snapshot_pair pair)
+{
+    return find_item(p->members, p->member_count, sizeof *p->members, pair) != NULL;
+}
+
+struct str snapshot_data_of(const struct snapshot_parts *p, struct snapshot_pair pair)
+{
+    const struct snapshot_data *found = find_item(p->data, p->data_count, sizeof *p->data, pair);
+    return found ? found->data : STR("{}");
+}
+
+/* ---- writing ---- */
+
+/* ,{"data":,"node":,"role":} */
+enum { ITEM_BYTES = 27 };
+
+static size_t pair_bytes(struct snapshot_pair pair)
+{
+    size_t digits = 2;
+    for (int64_t n = pair.node_id; n >= 10; n /= 10)
+        digits++;
+    for (int64_t n = pair.role_id; n >= 10; n /= 10)
+        digits++;
+    return ITEM_BYTES + digits;
+}
+
+size_t snapshot_text_bytes(const struct snapshot_parts *p)
+{
+    size_t bytes = ITEM_BYTES; /* of what is around the lists */
+    for (uint32_t i = 0; i < p->data_count; i++)
+        bytes += p->data[i].data.len + pair_bytes(p->data[i].pair);
+    for (uint32_t i = 0; i < p->member_count; i++)
+        bytes += pair_bytes(p->members[i]);
+    return bytes;
+}
+
+static void put_pair(struct buf *b, struct snapshot_pair pair)
+{
+    buf_put_z(b, "\"node\":");
+    buf_put_i64(b, pair.node_id);
+    buf_put_z(b, ",\"role\":");
+    buf_put_i64(b, pair.role_id);
+    buf_put_c(b, '}');
+}
+
+struct str snapshot_write(const struct snapshot_parts *p, struct arena *a)
+{
+    struct buf b = buf_in(a);
+    buf_room(&b, (uint32_t)snapshot_text_bytes(p));
+    buf_put_z(&b, "{\"data\":[");
+    for (uint32_t i = 0; i < p->data_count; i++) {
+        buf_put_z(&b, i ? ",{\"data\":" : "{\"data\":");
+        buf_put_str(&b, p->data[i].data);
+        buf_put_c(&b, ',');
+        put_pair(&b, p->data[i].pair);
+    }
+    buf_put_z(&b, "],\"members\":[");
+    for (uint32_t i = 0; i < p->member_count; i++) {
+        buf_put_z(&b, i ? ",{" : "{");
+        put_pair(&b, p->members[i]);
+    }
+    buf_put_z(&b, "]}");
+    return buf_str(&b);
 }
 
 struct str core_snapshot_content(const struct core *c, int64_t deployment_id, int64_t seq,
                                  const struct record *old, uint32_t old_count, struct arena *a)
 {
     struct arena scratch = {0};
-    struct lines members = {.arena = &scratch}, data = {.arena = &scratch};
-    const deployment_ix d = deployment_by_id(c, deployment_id);
-    for (uint32_t i = 0; d.v && i < deployment_at(c, d)->roles.count; i++)
-        add_live(c, (deployment_role_ix){vec_at(c, &deployment_at(c, d)->roles, i)}, seq, &members,
-                 &data);
+    struct snapshot_parts parts = {.arena = &scratch};
+    core_snapshot_add_live(c, deployment_id, seq, &parts);
     for (uint32_t i = 0; i < old_count; i++)
-        add_old(&old[i], deployment_id, seq, &members, &data);
-    struct buf b = buf_in(a);
-    buf_put_z(&b, "{\"data\":");
-    lines_write(&data, &b);
-    buf_put_z(&b, ",\"members\":");
-    lines_write(&members, &b);
-    buf_put_c(&b, '}');
+        snapshot_add_old(&parts, &old[i], deployment_id, seq);
+    snapshot_sort(&parts);
+    const struct str text = snapshot_write(&parts, a);
     arena_fini(&scratch);
-    return buf_str(&b);
+    return text;
 }
 
 /* ---- the difference of two ---- */
@@ -286,15 +418,38 @@ struct content_changes content_compare(struct arena *a, struct str before, struc
     return (struct content_changes){p.list, p.values};
 }
 
-static void add_changed(struct arena *a, struct json *list, const struct content_entry *key,
-                        const struct json *before, const struct json *after)
+static struct json *changes_between(struct arena *a, const struct json *before,
+                                    const struct json *after)
 {
     const struct paths p = paths_between(a, before, after, UINT32_MAX);
     if (p.list->count == 0)
-        return;
-    struct json *o = key_of(a, key);
+        return NULL;
+    struct json *o = json_make(a, JSON_OBJECT);
     json_set(o, STR("paths"), p.list);
     json_set(o, STR("values"), p.values);
+    return o;
+}
+
+struct json *snapshot_changes(struct str before, struct str after, struct arena *a)
+{
+    struct json *x, *y;
+    uint32_t offset;
+    const char *what;
+    if (str_eq(before, after))
+        return NULL;
+    must(json_read(a, before, &x, &offset, &what) == OK &&
+         json_read(a, after, &y, &offset, &what) == OK);
+    return changes_between(a, x, y);
+}
+
+static void add_changed(struct arena *a, struct json *list, const struct content_entry *key,
+                        const struct json *before, const struct json *after)
+{
+    struct json *o = changes_between(a, before, after);
+    if (!o)
+        return;
+    json_set(o, STR("node"), json_make_i64(a, key->node_id));
+    json_set(o, STR("role"), json_make_i64(a, key->role_id));
     json_append(list, o);
 }
 

@@ -6,7 +6,11 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/json.h"
+#include "model/record.h"
+
+struct core;
 
 struct content_entry {
     int64_t node_id, role_id;
@@ -37,3 +41,51 @@ struct content_changes {
 /* The first `most` of the differences between two objects. */
 struct content_changes content_compare(struct arena *a, struct str before, struct str after,
                                        uint32_t most);
+/* What a snapshot held as arrays: 16 bytes for each member, and the documents as texts. The API
+ * collects them, since the text above and its tree take many times as much. Everything lies in the
+ * arena. The live part comes from the core, the rest from records of closed intervals; both may
+ * name the same pair, with the same data. Sorted, each pair is there once, by node and role. */
+struct snapshot_pair {
+    int64_t node_id, role_id;
+};
+
+/* By node, then role. */
+int snapshot_pair_cmp(const struct snapshot_pair *x, const struct snapshot_pair *y);
+
+struct snapshot_data {
+    struct snapshot_pair pair; /* first: both kinds of items are compared by it */
+    struct str data;
+};
+
+struct snapshot_parts {
+    struct arena *arena;
+    struct snapshot_pair *members;
+    struct snapshot_data *data;
+    uint32_t member_count, member_cap;
+    uint32_t data_count, data_cap;
+};
+
+struct snapshot_size {
+    uint32_t members, data;
+    size_t text; /* bytes of all documents */
+};
+
+/* How much the live part of snapshot `seq` is, and how many bytes parts of that size take. */
+struct snapshot_size core_snapshot_live_size(const struct core *c, int64_t deployment_id,
+                                             int64_t seq);
+size_t snapshot_size_bytes(struct snapshot_size size);
+void core_snapshot_add_live(const struct core *c, int64_t deployment_id, int64_t seq,
+                            struct snapshot_parts *parts);
+/* A record of a closed interval; one that does not cover the snapshot adds nothing. */
+void snapshot_add_old(struct snapshot_parts *parts, const struct record *record,
+                      int64_t deployment_id, int64_t seq);
+void snapshot_sort(struct snapshot_parts *parts);
+/* Of sorted parts. */
+bool snapshot_has(const struct snapshot_parts *parts, struct snapshot_pair pair);
+struct str snapshot_data_of(const struct snapshot_parts *parts, struct snapshot_pair pair);
+/* The document above, and no fewer bytes than it has. */
+size_t snapshot_text_bytes(const struct snapshot_parts *parts);
+struct str snapshot_write(const struct snapshot_parts *parts, struct arena *a);
+/* {"paths":[...],"values":[[before,after],...]} of two documents that are objects; NULL when they
+ * are equal. */
+struct json *snapshot_changes(struct str before, struct str after, struct arena *a);

@@ -385,7 +385,6 @@ struct core {
     struct omap attachers;    /* handle of a role's name and who attaches to it -> role_ix */
     struct list dirty;        /* uint64: table << 32 | index */
     uint64_t edits;           /* of rows, relations and archives */
-    uint64_t closed;          /* intervals of timelines */
     struct list relations;    /* struct relation_change */
     struct list archives;     /* struct archived */
     uint32_t visit;           /* stamps of walks over the graph (scratch) */

@@ -158,12 +158,6 @@ static void close_interval(struct core *c, struct archived interval)
     if (!interval.from_seq || interval.from_seq >= interval.to_seq)
         return;
     archive_note(c, interval);
-    c->closed++;
-}
-
-uint64_t core_intervals_closed(const struct core *c)
-{
-    return c->closed;
 }
 
 static struct archived interval_of(const struct core *c, noderole_ix nr, enum table table,

@@ -15,7 +15,8 @@ struct question {
     /* Asks the port for what the keys say. */
     err (*ask)(const struct question *q, const struct history_port *port,
                struct store_visitor visitor);
-    int64_t keys[2];
+    int64_t noderole_id;
+    struct interval_page page;
     struct history_place from;
     uint32_t limit;
     struct store_progress *progress;
@@ -23,6 +24,7 @@ struct question {
     struct record *records;
     uint32_t count, cap;
     err why;
+    bool is_full;     /* the answer ends early: it takes HISTORY_BYTES_MAX */
     bool is_answered; /* it took too long, and the answer is dropped; guarded by the mutex */
 };
 
@@ -91,34 +93,37 @@ static void make_room(struct question *q)
     q->cap = cap;
 }
 
-static err keep(void *self, const struct record *record)
-{
-    struct question *q = self;
-    store_progress_touch(q->progress);
-    if (q->count == q->cap)
-        make_room(q);
-    struct record *kept = &q->records[q->count++];
-    kept->table = record->table;
-    fields_copy(&q->arena, record_layout(record->table), &record->id, &kept->id);
-    return OK;
-}
-
 static err ask_runs(const struct question *q, const struct history_port *port,
                     struct store_visitor visitor)
 {
-    return port->runs(port->self, q->keys[0], q->limit, visitor);
+    return port->runs(port->self, q->noderole_id, q->limit, visitor);
 }
 
 static err ask_intervals(const struct question *q, const struct history_port *port,
                          struct store_visitor visitor)
 {
-    return port->intervals(port->self, q->keys[0], q->keys[1], visitor);
+    return port->intervals(port->self, &q->page, visitor);
 }
 
 static err ask_events(const struct question *q, const struct history_port *port,
                       struct store_visitor visitor)
 {
     return port->events(port->self, q->from, q->limit, visitor);
+}
+
+static err keep(void *self, const struct record *record)
+{
+    struct question *q = self;
+    store_progress_touch(q->progress);
+    if (q->is_full)
+        return ERR_LIMIT;
+    if (q->count == q->cap)
+        make_room(q);
+    struct record *kept = &q->records[q->count++];
+    kept->table = record->table;
+    fields_copy(&q->arena, record_layout(record->table), &record->id, &kept->id);
+    q->is_full = q->ask == ask_intervals && q->arena.held >= HISTORY_BYTES_MAX;
+    return OK;
 }
 
 static err get_ready(struct history *h)
@@ -143,8 +148,10 @@ static void look_up(struct history *h, struct question *q)
     }
     const struct history_port port = store_reader_history(h->reader);
     q->why = q->ask(q, &port, (struct store_visitor){q, keep});
-    if (q->why == OK)
+    if (q->why == OK || q->is_full) {
+        q->why = OK;
         return;
+    }
     log_say(LOG_WARNING, "the history cannot be read: %s", store_reader_trouble(h->reader));
     store_reader_close(h->reader);
     h->reader = NULL;
@@ -341,14 +348,14 @@ static err take(struct history *h, struct question asked)
 
 err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number)
 {
-    return take(h, (struct question){
-                       .number = number, .ask = ask_runs, .keys = {noderole_id}, .limit = limit});
+    return take(h,
+                (struct question){
+                    .number = number, .ask = ask_runs, .noderole_id = noderole_id, .limit = limit});
 }
 
-err history_intervals(struct history *h, int64_t deployment_id, int64_t seq, int64_t number)
+err history_intervals(struct history *h, const struct interval_page *page, int64_t number)
 {
-    return take(
-        h, (struct question){.number = number, .ask = ask_intervals, .keys = {deployment_id, seq}});
+    return take(h, (struct question){.number = number, .ask = ask_intervals, .page = *page});
 }
 
 err history_events(struct history *h, struct history_place from, uint32_t limit, int64_t number)

@@ -19,6 +19,8 @@
 /* Questions that may wait. */
 #define HISTORY_WAITING_MAX 256u
 #define HISTORY_SILENT_MS   5000
+/* What the records of one answer may take, and one more. */
+#define HISTORY_BYTES_MAX ((size_t)4 << 20)
 
 struct history;
 
@@ -36,9 +38,11 @@ struct history *history_new(uv_loop_t *loop, const char *url, struct history_sea
  * fine. */
 void history_free(struct history *h);
 
-/* As in history_port. ERR_LIMIT when too many wait. */
+/* As in history_port. ERR_LIMIT when too many wait. A page of intervals ends early when its records
+ * take HISTORY_BYTES_MAX, but not before the first one: a caller that needs all of them asks again
+ * from the last record on until nothing is found. */
 NODISCARD err history_runs(struct history *h, int64_t noderole_id, uint32_t limit, int64_t number);
-NODISCARD err history_intervals(struct history *h, int64_t deployment_id, int64_t seq,
+NODISCARD err history_intervals(struct history *h, const struct interval_page *page,
                                 int64_t number);
 NODISCARD err history_events(struct history *h, struct history_place from, uint32_t limit,
                              int64_t number);

@@ -495,9 +495,9 @@ static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t
     return history_runs(((struct wires *)self)->history, noderole_id, limit, number);
 }
 
-static err api_intervals(void *self, int64_t deployment_id, int64_t seq, int64_t number)
+static err api_intervals(void *self, const struct interval_page *page, int64_t number)
 {
-    return history_intervals(((struct wires *)self)->history, deployment_id, seq, number);
+    return history_intervals(((struct wires *)self)->history, page, number);
 }
 
 static err api_events(void *self, struct api_place from, uint32_t limit, int64_t number)

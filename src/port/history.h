@@ -23,9 +23,8 @@ struct history_port {
     /* Events from a place on, the nearest first, `limit` of them at most. */
     err (*events)(void *self, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
-    /* The archived intervals (old_member, old_data) that cover snapshot `seq` of a deployment, in
-     * the order of their keys. */
-    err (*intervals)(void *self, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+    /* One page of the closed intervals that cover a snapshot. */
+    err (*intervals)(void *self, const struct interval_page *page, struct store_visitor visitor);
     /* The runs of a noderole that are over, newest first, `limit` of them at most. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 };

@@ -70,7 +70,7 @@ struct engine_ops {
     err (*table)(struct engine *e, enum table table, struct store_visitor visitor);
     err (*events)(struct engine *e, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
-    err (*intervals)(struct engine *e, int64_t deployment_id, int64_t seq,
+    err (*intervals)(struct engine *e, const struct interval_page *page,
                      struct store_visitor visitor);
     err (*runs)(struct engine *e, int64_t noderole_id, uint32_t limit,
                 struct store_visitor visitor);

@@ -227,12 +227,12 @@ static err visit_answer(struct postgres_engine *e, const PGresult *answer, enum 
     return why;
 }
 
-static err visit(struct postgres_engine *e, enum statement which, const int64_t numbers[3],
+static err visit(struct postgres_engine *e, enum statement which, const int64_t *numbers, int count,
                  enum table table, struct store_visitor visitor)
 {
-    char texts[3][POSTGRES_NUMBER_SIZE];
-    const char *values[3];
-    const int count = table == TABLE_EVENT ? 3 : 2;
+    char texts[5][POSTGRES_NUMBER_SIZE];
+    const char *values[5];
+    must(count <= 5);
     for (int i = 0; i < count; i++) {
         postgres_number(numbers[i], texts[i]);
         values[i] = texts[i];
@@ -254,24 +254,25 @@ err postgres_events(struct engine *engine, struct history_place from, uint32_t l
                     struct store_visitor visitor)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
-    const int64_t numbers[3] = {from.turn, from.n, limit};
-    return visit(postgres_of(engine), which, numbers, TABLE_EVENT, visitor);
+    const int64_t numbers[] = {from.turn, from.n, limit};
+    return visit(postgres_of(engine), which, numbers, 3, TABLE_EVENT, visitor);
 }
 
-err postgres_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+err postgres_intervals(struct engine *engine, const struct interval_page *page,
                        struct store_visitor visitor)
 {
-    struct postgres_engine *e = postgres_of(engine);
-    const int64_t numbers[3] = {deployment_id, seq};
-    const err why = visit(e, STATEMENT_MEMBERS, numbers, TABLE_OLD_MEMBER, visitor);
-    return why == OK ? visit(e, STATEMENT_DATA, numbers, TABLE_OLD_DATA, visitor) : why;
+    const bool is_data = page->table == TABLE_OLD_DATA;
+    const int64_t numbers[] = {page->deployment_id, page->seq, page->limit, page->after[0],
+                               page->after[1]};
+    return visit(postgres_of(engine), is_data ? STATEMENT_DATA : STATEMENT_MEMBERS, numbers,
+                 is_data ? 5 : 4, page->table, visitor);
 }
 
 err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
                   struct store_visitor visitor)
 {
-    const int64_t numbers[3] = {noderole_id, limit};
-    return visit(postgres_of(engine), STATEMENT_RUNS, numbers, TABLE_OLD_RUN, visitor);
+    const int64_t numbers[] = {noderole_id, limit};
+    return visit(postgres_of(engine), STATEMENT_RUNS, numbers, 2, TABLE_OLD_RUN, visitor);
 }
 
 /* ---- does everything read? ---- */

@@ -63,7 +63,7 @@ void sqlite_end(struct engine *engine);
 err sqlite_table(struct engine *engine, enum table table, struct store_visitor visitor);
 err sqlite_events(struct engine *engine, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
-err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+err sqlite_intervals(struct engine *engine, const struct interval_page *page,
                      struct store_visitor visitor);
 err sqlite_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
                 struct store_visitor visitor);

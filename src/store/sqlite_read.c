@@ -41,19 +41,19 @@ err sqlite_events(struct engine *engine, struct history_place from, uint32_t lim
     return sqlite_visit(sqlite_of(engine), s, TABLE_EVENT, visitor);
 }
 
-err sqlite_intervals(struct engine *engine, int64_t deployment_id, int64_t seq,
+err sqlite_intervals(struct engine *engine, const struct interval_page *page,
                      struct store_visitor visitor)
 {
     struct sqlite_engine *e = sqlite_of(engine);
-    const enum statement which[] = {STATEMENT_MEMBERS, STATEMENT_DATA};
-    const enum table tables[] = {TABLE_OLD_MEMBER, TABLE_OLD_DATA};
-    err why = OK;
-    for (int i = 0; i < 2 && why == OK; i++) {
-        sqlite3_bind_int64(e->named[which[i]], 1, deployment_id);
-        sqlite3_bind_int64(e->named[which[i]], 2, seq);
-        why = sqlite_visit(e, e->named[which[i]], tables[i], visitor);
-    }
-    return why;
+    const bool is_data = page->table == TABLE_OLD_DATA;
+    sqlite3_stmt *s = e->named[is_data ? STATEMENT_DATA : STATEMENT_MEMBERS];
+    sqlite3_bind_int64(s, 1, page->deployment_id);
+    sqlite3_bind_int64(s, 2, page->seq);
+    sqlite3_bind_int64(s, 3, page->limit);
+    sqlite3_bind_int64(s, 4, page->after[0]);
+    if (is_data)
+        sqlite3_bind_int64(s, 5, page->after[1]);
+    return sqlite_visit(e, s, page->table, visitor);
 }
 
 err sqlite_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,

@@ -26,15 +26,15 @@ WHERE (turn, n) > ($1, $2) ORDER BY turn, n LIMIT $3;
 SELECT turn, n, at, actor, verb, object, object_id, changes FROM event
 WHERE (turn, n) < ($1, $2) ORDER BY turn DESC, n DESC LIMIT $3;
 
--- members: the closed intervals of membership that cover a snapshot
+-- members: a page of the closed intervals of membership that cover a snapshot
 SELECT deployment_id, noderole_id, role_id, node_id, from_seq, to_seq FROM old_member
-WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2
-ORDER BY deployment_id, noderole_id, role_id, node_id, from_seq, to_seq;
+WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2 AND noderole_id > $4
+ORDER BY deployment_id, noderole_id, role_id, node_id, from_seq, to_seq LIMIT $3;
 
 -- data: the same of committed user data
 SELECT deployment_id, role_id, node_id, from_seq, to_seq, data FROM old_data
-WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2
-ORDER BY deployment_id, role_id, node_id, from_seq, to_seq;
+WHERE deployment_id = $1 AND from_seq <= $2 AND to_seq > $2 AND (role_id, node_id) > ($4, $5)
+ORDER BY deployment_id, role_id, node_id, from_seq, to_seq LIMIT $3;
 
 -- runs: of a noderole that are over, newest first
 SELECT noderole_id, attempt, run_id, node_id, role_id, started_at, ended_at, result, runlog, reason,

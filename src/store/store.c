@@ -517,11 +517,11 @@ static err reader_events(void *self, struct history_place from, uint32_t limit,
     return e->ops->events(e, from, limit, visitor);
 }
 
-static err reader_intervals(void *self, int64_t deployment_id, int64_t seq,
+static err reader_intervals(void *self, const struct interval_page *page,
                             struct store_visitor visitor)
 {
     struct engine *e = ((struct store_reader *)self)->engine;
-    return e->ops->intervals(e, deployment_id, seq, visitor);
+    return e->ops->intervals(e, page, visitor);
 }
 
 static err reader_runs(void *self, int64_t noderole_id, uint32_t limit,

@@ -69,12 +69,21 @@ static inline bool covers(const struct record *r, int64_t deployment_id, int64_t
            r->old_data.from_seq <= seq && seq < r->old_data.to_seq;
 }
 
-static inline err site_intervals(void *self, int64_t deployment_id, int64_t seq, int64_t number)
+static inline bool is_behind(const struct record *r, const struct interval_page *page)
+{
+    if (r->table == TABLE_OLD_MEMBER)
+        return r->old_member.noderole_id > page->after[0];
+    return r->old_data.role_id > page->after[0] ||
+           (r->old_data.role_id == page->after[0] && r->old_data.node_id > page->after[1]);
+}
+
+static inline err site_intervals(void *self, const struct interval_page *page, int64_t number)
 {
     struct question *q = question_new(number);
     const struct world *w = ((struct front *)self)->w;
     for (size_t i = 0; i < w->kept_count && q->count < FOUND_MAX; i++)
-        if (covers(&w->kept[i], deployment_id, seq))
+        if (w->kept[i].table == page->table &&
+            covers(&w->kept[i], page->deployment_id, page->seq) && is_behind(&w->kept[i], page))
             q->found[q->count++] = w->kept[i];
     return OK;
 }

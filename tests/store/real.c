@@ -78,11 +78,11 @@ static struct store_reader *open_reader(const char *url)
     return reader;
 }
 
-err real_intervals(void *place, int64_t deployment_id, int64_t seq, struct store_visitor visitor)
+err real_intervals(void *place, const struct interval_page *page, struct store_visitor visitor)
 {
     struct store_reader *reader = open_reader(place);
     const struct history_port history = store_reader_history(reader);
-    const err e = history.intervals(history.self, deployment_id, seq, visitor);
+    const err e = history.intervals(history.self, page, visitor);
     store_reader_close(reader);
     return e;
 }

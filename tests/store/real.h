@@ -13,7 +13,7 @@ void real_close(struct session *s);
 void real_wait(struct session *s);
 const char *real_trouble(const struct session *s);
 bool real_die(void *place, bool (*life)(struct session *s));
-err real_intervals(void *place, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+err real_intervals(void *place, const struct interval_page *page, struct store_visitor visitor);
 err real_runs(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 
 /* Everything the store holds, archives included, as of one instant; and where it stands. */

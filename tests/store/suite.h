@@ -41,7 +41,7 @@ struct store_maker {
      * `life` said so. */
     bool (*die)(void *place, bool (*life)(struct session *s));
     /* What is archived about a snapshot, as history_port.intervals. */
-    err (*intervals)(void *place, int64_t deployment_id, int64_t seq, struct store_visitor visitor);
+    err (*intervals)(void *place, const struct interval_page *page, struct store_visitor visitor);
     /* As history_port.runs. */
     err (*runs)(void *place, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 };

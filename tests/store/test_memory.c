@@ -39,15 +39,28 @@ static bool memory_die(void *place, bool (*life)(struct session *s))
     return said;
 }
 
-static err memory_intervals(void *place, int64_t deployment_id, int64_t seq,
+static bool is_behind(const struct record *r, const int64_t after[2])
+{
+    if (r->table == TABLE_OLD_MEMBER)
+        return r->old_member.noderole_id > after[0];
+    return r->old_data.role_id > after[0] ||
+           (r->old_data.role_id == after[0] && r->old_data.node_id > after[1]);
+}
+
+/* The simulated store has no pages of its own. */
+static err memory_intervals(void *place, const struct interval_page *page,
                             struct store_visitor visitor)
 {
     struct arena arena = {0};
-    uint32_t count;
-    const struct record *old = memory_store_old(place, deployment_id, seq, &arena, &count);
+    uint32_t count, found = 0;
+    const struct record *old =
+        memory_store_old(place, page->deployment_id, page->seq, &arena, &count);
     err e = OK;
-    for (uint32_t i = 0; i < count && e == OK; i++)
-        e = visitor.record(visitor.self, &old[i]);
+    for (uint32_t i = 0; i < count && found < page->limit && e == OK; i++)
+        if (old[i].table == page->table && is_behind(&old[i], page->after)) {
+            e = visitor.record(visitor.self, &old[i]);
+            found++;
+        }
     arena_fini(&arena);
     return e;
 }

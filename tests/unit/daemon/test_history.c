@@ -145,10 +145,12 @@ TEST(intervals_and_events_are_told_too)
                                                    .verb = STR("node_create"),
                                                    .changes = STR("{}")}});
     }
-    CHECK(history_intervals(f.history, 7, 2, 1) == OK);
+    struct interval_page page = {7, 2, TABLE_OLD_MEMBER, {0, -1}, 100};
+    CHECK(history_intervals(f.history, &page, 1) == OK);
     listen_until(&f, 1);
     CHECK(f.heard.why == OK && f.heard.runs == 30 && f.heard.table == TABLE_OLD_MEMBER);
-    CHECK(history_intervals(f.history, 8, 2, 2) == OK);
+    page.deployment_id = 8;
+    CHECK(history_intervals(f.history, &page, 2) == OK);
     listen_until(&f, 2);
     CHECK(f.heard.why == OK && f.heard.runs == 0);
     CHECK(history_events(f.history, (struct history_place){5, 0, false}, 10, 3) == OK);
@@ -200,4 +202,40 @@ TEST(what_was_asked_last_may_never_be_answered)
     for (int64_t i = 0; i < 20; i++)
         CHECK(history_runs(f.history, 5, 1, i) == OK);
     fixture_fini(&f); /* and nothing is left of it */
+}
+
+/* Documents of 512 KiB: a page of 100 would take 50 MiB. */
+TEST(a_page_of_intervals_ends_early_when_its_records_are_large)
+{
+    enum { DOCUMENTS = 40, DOCUMENT = 512 << 10 };
+    struct fixture f;
+    static char text[DOCUMENT];
+    fixture_init(&f);
+    open_store(&f);
+    memset(text, 'x', sizeof text);
+    memcpy(text, "{\"a\":\"", 6);
+    memcpy(text + sizeof text - 2, "\"}", 2);
+    for (int64_t node = 1; node <= DOCUMENTS; node++)
+        write_record(&f, (struct record){.table = TABLE_OLD_DATA,
+                                         .old_data = {.deployment_id = 7,
+                                                      .role_id = 1,
+                                                      .node_id = node,
+                                                      .from_seq = 1,
+                                                      .to_seq = 3,
+                                                      .data = {text, sizeof text}}});
+    struct interval_page page = {7, 2, TABLE_OLD_DATA, {0, -1}, 100};
+    uint32_t seen = 0, pages = 0;
+    do {
+        CHECK(history_intervals(f.history, &page, pages) == OK);
+        listen_until(&f, ++pages);
+        CHECK(f.heard.why == OK && f.heard.runs <= HISTORY_BYTES_MAX / DOCUMENT + 1);
+        seen += f.heard.runs;
+        page.after[0] = 1;
+        page.after[1] = seen; /* the nodes are 1, 2, ... */
+    } while (f.heard.runs);
+    CHECK(seen == DOCUMENTS && pages >= 4);
+    CHECK(history_runs(f.history, 5, 3, 1) == OK); /* the connection is the same */
+    listen_until(&f, pages + 1);
+    CHECK(f.heard.why == OK);
+    fixture_fini(&f);
 }

@@ -430,7 +430,10 @@ TEST(looking_back_gives_events_and_intervals)
     for (uint32_t i = 0; i < 3; i++)
         CHECK(same_record(&s.at[i], &changes[4 - i].record));
     s.count = 0;
-    CHECK(d.writer->ops->intervals(d.writer, 4, 2, visitor) == OK && s.count == 4);
+    struct interval_page page = {4, 2, TABLE_OLD_MEMBER, {0, -1}, 10};
+    CHECK(d.writer->ops->intervals(d.writer, &page, visitor) == OK && s.count == 2);
+    page.table = TABLE_OLD_DATA;
+    CHECK(d.writer->ops->intervals(d.writer, &page, visitor) == OK && s.count == 4);
     CHECK(same_record(&s.at[0], &changes[7].record) && same_record(&s.at[1], &changes[8].record));
     CHECK(same_record(&s.at[2], &changes[9].record) && same_record(&s.at[3], &changes[10].record));
     database_fini(&d);
