@@ -243,6 +243,7 @@ static int64_t make_node(struct street *s, int number, int64_t deployment)
     submit(s, (struct command){.kind = COMMAND_NODE_CREATE,
                                .node_create = {.name = str_from(name),
                                                .deployment_id = deployment,
+                                               .system = true, /* is not probed */
                                                .alive = true,
                                                .available = true,
                                                .bootenv = STR("local")}});

@@ -353,6 +353,7 @@ static void make_nodes(struct street *s, int nodes, int64_t deployment)
         give(s, (struct command){.kind = COMMAND_NODE_CREATE,
                                  .node_create = {.name = str_from(name),
                                                  .deployment_id = deployment,
+                                                 .system = true, /* is not probed */
                                                  .alive = true,
                                                  .available = true,
                                                  .bootenv = STR("local")}});

@@ -173,7 +173,7 @@ def make_nodes(unruly):
     """One has much data, one a wisher with a large document, and the others have nothing."""
     names = [f"n{number}.example.com" for number in range(NODES)]
     for name in [*names, "big.example.com"]:
-        node = {"name": name, "alive": True, "available": True}
+        node = {"name": name, "alive": True, "available": True, "system": True}  # not probed
         assert unruly.me.post("nodes", node).status == 200
     body = {"node": names[0], "role": "wisher"}
     assert unruly.me.post("node_roles", body).status == 200

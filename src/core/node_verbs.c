@@ -197,6 +197,7 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     wanted.admin = p->admin || p->automatic;
     if (p->automatic && !wants_automatic(c))
         return;
+    wanted.alive = false; /* set below, since that asks for a probe */
     if (is_there(c, wanted.name, p->hint))
         return;
     if (wanted.admin)
@@ -214,6 +215,7 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     c->out->id = node_at(c, n)->o.id;
     if (!p->system)
         add_ssh_hammer(c, n);
+    node_set_alive(c, n, p->alive);
     if (wanted.admin && c->vars.admin_count == 1)
         node_bind_flagged(c, n, ROLE_BOOTSTRAP);
     hooks_node(c, HOOK_NODE_CREATE, n);

@@ -175,12 +175,12 @@ static bool is_settled(struct rack *r, int64_t machine)
     return count > 0 && core_count(core, TABLE_OUTBOX) == 0 && core_count(core, TABLE_RUN) == 0;
 }
 
-/* As the first start of a daemon does; the admin node of the operator replaces it. */
+/* As the first start of a daemon does; the admin node of the operator replaces it. It is not alive:
+ * that would ask for a probe, and it is gone before one is answered. */
 static bool make_automatic(struct rack *r)
 {
     struct command make = {.kind = COMMAND_NODE_CREATE};
     make.node_create.name = str_from(admin_name);
-    make.node_create.alive = true;
     make.node_create.bootenv = STR("local");
     make.node_create.automatic = true;
     const struct rack_word word = rack_send(r, &make);

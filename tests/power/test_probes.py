@@ -107,6 +107,18 @@ def test_a_name_that_leads_nowhere_is_nobody(plant):
     plant.says("does not answer: no-such-name.example.invalid port 22: ")
 
 
+def test_a_node_created_alive_is_probed(plant):
+    plant.start("--log-level", "info")
+    made = plant.node("no-such-name.example.invalid", alive=True, available=True)
+    assert made["alive"]
+    is_dead(plant, "no-such-name.example.invalid")
+    plant.says("does not answer: no-such-name.example.invalid port 22: ")
+    # The machine of an admin node without an endpoint is this host, which answers.
+    plant.node("here.example.com", admin=True, alive=True, available=True)
+    answers(plant, "here.example.com")
+    assert plant.shows("here.example.com")["alive"]
+
+
 def test_one_that_listens_and_shows_no_key_is_nobody(plant):
     plant.start().node(NODE)
     with socket.socket() as other:

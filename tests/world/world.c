@@ -248,6 +248,35 @@ static void step_core(struct world *w, struct command command)
         hear(w);
 }
 
+static void step_engine(struct world *w, struct command command)
+{
+    if (w->engine.step)
+        w->engine.step(w->engine.self, command);
+    else
+        step_core(w, command);
+}
+
+/* A machine that is made alive answers at once, so that tests of other things need not wait for its
+ * probe; what the create came to, and what it was heard to do, stays as it was. */
+static void answer_first_probe(struct world *w, struct command command)
+{
+    struct record record;
+    const struct outcome out = w->out;
+    const struct effects fx = w->fx;
+    for (int64_t id = core_next_id(w->core, TABLE_OUTBOX, 0); id;
+         id = core_next_id(w->core, TABLE_OUTBOX, id)) {
+        if (!core_record(w->core, TABLE_OUTBOX, id, &record) ||
+            record.outbox.kind != OUTBOX_PROBE || record.outbox.object_id != out.id)
+            continue;
+        command.kind = COMMAND_OUTBOX_DONE;
+        command.outbox_done = (struct outbox_done_command){.outbox_id = id};
+        step_engine(w, command);
+        break;
+    }
+    w->out = out;
+    w->fx = fx;
+}
+
 void world_step(struct world *w, struct command command)
 {
     w->now_ms += 1000;
@@ -256,10 +285,10 @@ void world_step(struct world *w, struct command command)
     command.wall_ms = w->now_ms + w->wall_ahead_ms;
     command.mono_ms = w->now_ms - 1600000000000;
     command.nonce[0] = (uint64_t)w->now_ms;
-    if (w->engine.step)
-        w->engine.step(w->engine.self, command);
-    else
-        step_core(w, command);
+    step_engine(w, command);
+    if (command.kind == COMMAND_NODE_CREATE && command.node_create.alive && !w->keeps_probes &&
+        w->out.verdict == VERDICT_DONE)
+        answer_first_probe(w, command);
     if (command.kind == COMMAND_IMPORT && w->unread && w->out.verdict == VERDICT_DONE)
         world_fail(HERE, "the engine takes what the reader refuses: %s", w->unread);
     const char *wrong = core_check(w->core, &w->arena);

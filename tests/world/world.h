@@ -45,6 +45,7 @@ struct world {
     struct effects fx;  /* of the last step */
     struct outcome out; /* of the last step */
     int64_t now_ms;
+    bool keeps_probes;     /* nodes that are made alive are asked, and the test answers */
     int64_t wall_ahead_ms; /* of the wall clock, against now_ms */
     int64_t turn;
     struct buf story;

@@ -100,7 +100,17 @@ static inline int64_t add_node(struct world *w, const char *name)
                                                   .deployment_id = 1,
                                                   .alive = true,
                                                   .available = true}});
-    return w->out.id;
+    const int64_t node_id = w->out.id;
+    struct record row;
+    for (int64_t id = core_next_id(w->c, TABLE_OUTBOX, 0); id;
+         id = core_next_id(w->c, TABLE_OUTBOX, id))
+        if (core_record(w->c, TABLE_OUTBOX, id, &row) && row.outbox.kind == OUTBOX_PROBE &&
+            row.outbox.object_id == node_id) { /* it answers */
+            must_step(
+                w, (struct command){.kind = COMMAND_OUTBOX_DONE, .outbox_done = {.outbox_id = id}});
+            break;
+        }
+    return node_id;
 }
 
 static inline int64_t bind(struct world *w, int64_t node_id, const char *role)

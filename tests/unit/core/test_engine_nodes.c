@@ -270,6 +270,21 @@ TEST(a_refused_update_says_what_is_wrong_with_it)
     world_close(w);
 }
 
+TEST(a_node_that_is_made_alive_is_probed_like_one_that_wakes)
+{
+    struct world *w = world_open();
+    w->keeps_probes = true;
+    world_node(w, "n1", NULL);
+    CHECK(probes(w) == 1 && read_node(w, "n1").alive);
+    world_answer(w, "probe n1", true, STR(""));
+    CHECK(probes(w) == 0 && !read_node(w, "n1").alive);
+    struct command c = cmd_node(w, "s");
+    c.node_create.system = c.node_create.alive = true;
+    DONE(w, c);
+    CHECK(probes(w) == 0 && read_node(w, "s").alive);
+    world_close(w);
+}
+
 TEST(a_node_that_wakes_is_probed_and_one_that_dies_stays_stopped)
 {
     struct world *w = world_open();

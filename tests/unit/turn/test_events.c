@@ -192,8 +192,18 @@ static void heard(struct world *w, const char *story)
 
 static int64_t add_node(struct world *w, const char *name)
 {
-    return done(w, CMD(NODE_CREATE, node_create, .name = str_from(name), .deployment_id = 1,
-                       .alive = true, .available = true));
+    const int64_t node_id = done(w, CMD(NODE_CREATE, node_create, .name = str_from(name),
+                                        .deployment_id = 1, .alive = true, .available = true));
+    struct record row;
+    const struct core *core = turn_core(w->turn);
+    for (int64_t id = core_next_id(core, TABLE_OUTBOX, 0); id;
+         id = core_next_id(core, TABLE_OUTBOX, id))
+        if (core_record(core, TABLE_OUTBOX, id, &row) && row.outbox.kind == OUTBOX_PROBE &&
+            row.outbox.object_id == node_id) { /* it answers */
+            done(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = id));
+            break;
+        }
+    return node_id;
 }
 
 static void import(struct world *w, const char *document)
