@@ -113,6 +113,14 @@ enum cli_exit consent_again(struct errand *e, struct agreement *agreement)
     return consent_ask(e, "it changed meanwhile; these destroy data on their machines", &losses);
 }
 
+/* What a commit left out, on stderr: a heading, the first of them, and how many more there are. */
+static void show_left_out(const struct errand *e, const char *heading, const struct losses *losses)
+{
+    fprintf(stderr, "%s: %s:\n%.*s", e->whose, heading, STR_FMT_ARGS(buf_str(&losses->lines)));
+    if (losses->count > LOSSES_SHOWN_MAX)
+        fprintf(stderr, "  and %u more\n", losses->count - LOSSES_SHOWN_MAX);
+}
+
 void consent_warn_unproposed(struct errand *e, const struct agreement *agreement)
 {
     const struct json *answer;
@@ -132,10 +140,25 @@ void consent_warn_unproposed(struct errand *e, const struct agreement *agreement
     int64_t count = losses.count;
     ignore(json_as_i64(json_get(answer, STR("unproposed_count")), &count), "as many as are listed");
     losses.count = (uint32_t)count;
-    fprintf(stderr, "%s: values stored but not proposed, so not committed:\n%.*s", e->whose,
-            STR_FMT_ARGS(buf_str(&losses.lines)));
-    if (losses.count > LOSSES_SHOWN_MAX)
-        fprintf(stderr, "  and %u more\n", losses.count - LOSSES_SHOWN_MAX);
+    show_left_out(e, "values stored but not proposed, so not committed", &losses);
+}
+
+enum cli_exit consent_show_left_out(struct errand *e, const struct agreement *agreement)
+{
+    const struct json *plan;
+    struct losses losses = {.lines = buf_in(e->arena)};
+    const struct question q = {.path = errand_join(e, agreement->path, "plan")};
+    const enum cli_exit status = errand_ask(e, &q, &plan);
+    if (status != CLI_FINE)
+        return status;
+    const struct json *list = json_get(plan, STR("changed_destructive"));
+    const struct json *first = list && list->kind == JSON_ARRAY ? list->first : NULL;
+    for (const struct json *noderole = first; noderole; noderole = noderole->next)
+        losses_add(&losses, put_noderole(e, noderole));
+    if (losses.count)
+        show_left_out(e, "these have other defaults now and are not rerun, since they destroy data",
+                      &losses);
+    return CLI_FINE;
 }
 
 /* ---- destroy ---- */

@@ -43,5 +43,9 @@ enum cli_exit consent_again(struct errand *e, struct agreement *agreement);
  * which the commit did not publish. */
 void consent_warn_unproposed(struct errand *e, const struct agreement *agreement);
 
+/* After a commit that reruns what ran with other defaults: print the noderoles that it leaves out
+ * because their roles destroy data. */
+enum cli_exit consent_show_left_out(struct errand *e, const struct agreement *agreement);
+
 /* The verb destroy, of nouns that may have noderoles. */
 enum cli_exit consent_destroy(struct errand *e);

@@ -132,7 +132,9 @@ static enum cli_exit commit_one(struct errand *e, struct agreement *agreement, i
         return status;
     if (has_unproposed(e, answer))
         consent_warn_unproposed(e, agreement);
-    enum cli_exit end = CLI_FINE;
+    enum cli_exit end = e->options.rerun_changed ? consent_show_left_out(e, agreement) : CLI_FINE;
+    if (end != CLI_FINE)
+        return end;
     if (e->options.wait) {
         end = progress_wait(e, agreement->path, timeout_ms);
         status = errand_ask(e, &(struct question){.path = agreement->path}, &answer);

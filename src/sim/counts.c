@@ -168,6 +168,8 @@ void counts_print(const struct counts *counts, FILE *out)
     fprintf(out, "power: %llu waited for a boot to be served, %llu went on, %llu in vain\n",
             (unsigned long long)counts->model.waited, (unsigned long long)counts->model.went,
             (unsigned long long)counts->model.given_up);
+    fprintf(out, "changed defaults: %llu noderoles rerun by commits that asked for it\n",
+            (unsigned long long)counts->model.rerun);
     fprintf(out, "automatic admin nodes: %llu replaced, %llu kept\n",
             (unsigned long long)counts->model.replaced, (unsigned long long)counts->model.kept);
     fprintf(out, "faults\n");
@@ -243,6 +245,7 @@ uint32_t counts_missing(const struct counts *counts, const struct options *optio
     count += missing(out, !counts->model.waited, "power", "that waits for a boot to be served");
     count += missing(out, !counts->model.went, "power", "that waited and went on");
     count += missing(out, !counts->model.given_up, "power", "that waited in vain");
+    count += missing(out, !counts->model.rerun, "commit", "that reruns what has other defaults");
     count += missing(out, !counts->model.replaced, "automatic node", "that is replaced");
     count += missing(out, !counts->model.kept, "automatic node", "that is kept");
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {

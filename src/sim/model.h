@@ -47,6 +47,7 @@ struct model_counts {
     uint64_t instant;
     uint64_t causes[CAUSE_COUNT];
     uint64_t waited, went, given_up; /* power before the barrier */
+    uint64_t rerun;                  /* noderoles that ran with other defaults and start over */
     uint64_t replaced, kept;         /* automatic nodes when an operator made an admin node */
 };
 

@@ -321,6 +321,7 @@ static void follow_pokes(struct model *m, const struct core *c, const struct com
             continue;
         model_settle(m, id);
         m->counts.pokes++;
+        m->counts.rerun += command->kind == COMMAND_ANNEAL;
     }
 }
 

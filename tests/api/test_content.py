@@ -339,6 +339,43 @@ def test_a_reload_takes_in_edited_code_and_new_roles(daemon):
         assert "level=warning" not in shop.read("stderr"), shop.read("stderr")
 
 
+def test_a_changed_script_is_no_changed_default_and_is_used_by_the_next_run(daemon):
+    """ADR 0074: scripts are read when a run starts, and do not mark what ran with the old ones."""
+    yaml = "{{name: worker, jig: script, attribs: [{{name: shop-size, map: shop/size, default: {}}}]}}"
+    with Shop(daemon, [yaml.format(1)], {}) as shop:
+        os.makedirs(shop.path("barclamps/shop/scripts/worker"))
+
+        def write_script(name):
+            text = f"#!/bin/sh\necho {name} >>{shop.path('done')}\n"
+            shop.write("barclamps/shop/scripts/worker/10-say.sh", text, 0o755)
+
+        write_script("first")
+        me = shop.open("--log-level", "notice")
+        add_node(me, "n1.example.com")
+        worker = bind(me, "n1.example.com", "worker")
+        assert me.put("nodes/n1.example.com/commit").status == 200
+        reaches(me, worker, ACTIVE)
+        assert shop.read("done").split() == ["first"]
+
+        def changed():
+            return me.get("deployments/system?view=full").json()["changed"]
+
+        write_script("second")
+        shop.reload()
+        shop.says("reloaded")
+        assert changed() == 0
+        assert me.put("deployments/system/commit?rerun_changed=true").status == 200
+        assert me.get(f"node_roles/{worker}").json()["run_count"] == 1
+        # A default that changed counts, and its rerun uses the script as it is then.
+        shop.write_yaml([yaml.format(2)])
+        shop.reload()
+        shop.says("reloaded", 2)
+        assert changed() == 1
+        assert me.put("deployments/system/commit?rerun_changed=true").status == 200
+        eventually(lambda: me.get(f"node_roles/{worker}").json()["run_count"] == 2, "it is rerun")
+        assert shop.read("done").split() == ["first", "second"] and changed() == 0
+
+
 def test_a_broken_file_is_named_with_its_line_and_changes_nothing(daemon):
     with Shop(daemon, ["{name: one, jig: noop}"], {"one": setting_bootenv("first")}) as shop:
         me = shop.open("--log-level", "notice")

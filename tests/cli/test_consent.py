@@ -232,7 +232,13 @@ def test_new_defaults_are_shown_and_rerun_only_when_asked(bench):
     assert "co-disk" in bench.says("deployments", "plan", "co-re")
     assert bench.online("deployments", "commit", "co-re", *wait).status == OK
     assert runs_of(bench, "co-app") == runs_of(bench, "co-disk") == 1
-    assert bench.online("deployments", "commit", "co-re", "--rerun-changed", *wait).status == OK
+    done = bench.online("deployments", "commit", "co-re", "--rerun-changed", *wait)
+    assert done.status == OK and "co-re.example.com: co-disk" in done.err, done
+    assert "co-app" not in done.err, done
     bench.says("deployments", "wait", "co-re", "changed", "0", "--timeout", "60")
     bench.says("noderoles", "wait", "co-re.example.com/co-app", "run_count", "2", "--timeout", "60")
     assert runs_of(bench, "co-disk") == 1
+    # A deployment that leaves nothing out names nothing.
+    bench.says("deployments", "create", "name=co-re-none")
+    done = bench.online("deployments", "commit", "co-re-none", "--rerun-changed")
+    assert done.status == OK and done.err == "", done
