@@ -313,7 +313,7 @@ static void begin_login(struct call *call, const struct core *core)
     call->request->is_secret = true;
     if (!core)
         reply_failure(call, ERR_UNAVAILABLE);
-    else if (!is_exposed(call) && params_read(call, "session")) {
+    else if (!is_exposed(call) && params_read(call, session_wraps(call))) {
         if (param_required(call, "username"))
             param_text(call, "username", &given.name);
         if (param_required(call, "password"))

@@ -3,6 +3,7 @@
 #include "api/attribs.h"
 #include "api/belongs.h"
 #include "api/deployment_roles.h"
+#include "api/nested.h"
 #include "api/route.h"
 #include "api/snapshots.h"
 
@@ -154,6 +155,22 @@ static const struct route routes[] = {
      .does = "use a role in it"},
     ROUTE_BELONGING("deployments/:id/deployment_roles", resource_deployment_roles,
                     resource_deployments, "what its roles are told in it"),
+    ROUTE_NESTED_SHOW("deployments/:id/deployment_roles", resource_deployment_roles,
+                      resource_deployments, ROUTE_GUARDED, "what one of its roles is told in it"),
+    ROUTE_NESTED_UPDATE("deployments/:id/deployment_roles", resource_deployment_roles,
+                        resource_deployments),
+    ROUTE_NESTED_CREATE("deployments/:id/deployment_roles", resource_deployment_roles,
+                        resource_deployments, "use a role in it"),
+    ROUTE_NESTED_SHOW("deployments/:id/node_roles", resource_noderoles, resource_deployments,
+                      ROUTE_GUARDED, "one of its noderoles"),
+    ROUTE_NESTED_UPDATE("deployments/:id/node_roles", resource_noderoles, resource_deployments),
+    ROUTE_NESTED_CREATE("deployments/:id/node_roles", resource_noderoles, resource_deployments,
+                        "bind a role to a node in it"),
+    ROUTE_NESTED_SHOW("deployments/:id/nodes", resource_nodes, resource_deployments, ROUTE_GUARDED,
+                      "one of its nodes"),
+    ROUTE_NESTED_UPDATE("deployments/:id/nodes", resource_nodes, resource_deployments),
+    ROUTE_NESTED_CREATE("deployments/:id/nodes", resource_nodes, resource_deployments,
+                        "make a node in it"),
     ROUTES_ATTRIBS("deployments", resource_deployments, ROUTE_GUARDED),
 };
 

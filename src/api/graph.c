@@ -18,7 +18,7 @@ static void put_adjacencies(struct call *call, int64_t id, struct buf *b)
         buf_put_i64(b, children[i]);
         buf_put_z(b, ",\"nodeFrom\":");
         buf_put_i64(b, id);
-        buf_put_c(b, '}');
+        buf_put_z(b, ",\"data\":{\"$color\":\"#557EAA\"}}");
     }
     buf_put_c(b, ']');
 }
@@ -35,6 +35,10 @@ static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, s
                 SAY(call, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
                     STR(": "),
                     object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
+    /* How the old pages draw a vertex. */
+    member_json(&m, "data", STR("{\"$color\":\"#83548B\"}"));
+    member_text(&m, "$type", STR("square"));
+    member_number(&m, "$dim", 15);
     if (member_key(&m, "adjacencies"))
         put_adjacencies(call, id, b);
     members_close(&m);

@@ -81,11 +81,40 @@ static const struct intake create = {.kind = COMMAND_HAMMER_CREATE, TAKES(create
 static const struct intake update = {
     .kind = COMMAND_HAMMER_UPDATE, TAKES(update_takes), GIVEN_IN(hammer_update)};
 
+/* Every node has a hammer "ssh", so a name means the first of them, as it did in OpenCrowbar. Where
+ * something is changed or ordered that could hit a machine that was not meant: there the name must
+ * be of one hammer only. A hammer has the name of its kind, so unknown names cost no search. */
+static int64_t find_by_name(struct call *call, struct str name)
+{
+    struct record hammer;
+    int64_t first = 0;
+    const bool is_read = call->route->method == HTTP_GET;
+    if (!core_find(call->core, TABLE_HAMMER_KIND, name))
+        return 0;
+    for (int64_t id = core_next_id(call->core, TABLE_HAMMER, 0); id;
+         id = core_next_id(call->core, TABLE_HAMMER, id)) {
+        if (!core_record(call->core, TABLE_HAMMER, id, &hammer) ||
+            !str_eq(hammer.hammer.name, name))
+            continue;
+        if (is_read)
+            return id;
+        if (first) {
+            call_refuse(call, PROBLEM_BAD_VALUE, STR("id"),
+                        SAY(call, STR("several hammers are called "), name,
+                            STR(": name one by its id, or use nodes/NODE/hammers/"), name));
+            return 0;
+        }
+        first = id;
+    }
+    return first;
+}
+
 const struct resource resource_hammers = {
     .shape = &shape_hammer,
     .order = ORDER_BY_ID,
     .create = &create,
     .update = &update,
+    .find = find_by_name,
 };
 
 const struct resource resource_hammer_kinds = {
@@ -122,7 +151,7 @@ enum served serve_power_actions(struct call *call)
             if (!have)
                 json_append(all, json_make_string(call->arena, word));
         }
-    reply_json(call, resource_nodes.shape->type, "list", json_write(call->arena, all));
+    reply_json(call, "json", "array", json_write(call->arena, all));
     return SERVED_REPLY;
 }
 
@@ -134,7 +163,7 @@ static void power_ordered(struct call *call, int64_t id)
     json_set(reply, STR("id"), json_make_i64(call->arena, id));
     json_set(reply, STR("action"), json_make_string(call->arena, action));
     json_set(reply, STR("result"), json_make_string(call->arena, STR("ordered")));
-    reply_json(call, resource_nodes.shape->type, "obj", json_write(call->arena, reply));
+    reply_json(call, "json", "result", json_write(call->arena, reply));
 }
 
 static const struct take power_takes[] = {
@@ -166,6 +195,21 @@ static const struct take perform_takes[] = {
 
 static const struct intake perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
 
+/* The name of its class in OpenCrowbar, which is in the type of the answer. */
+static const char *old_class(const struct call *call, const struct record *hammer)
+{
+    struct record kind;
+    if (!core_record(call->core, TABLE_HAMMER_KIND, hammer->hammer.hammer_kind_id, &kind))
+        return shape_hammer.type;
+    const struct hammer_class *klass = hammer_class_find(kind.hammer_kind.klass);
+    if (!klass)
+        return shape_hammer.type;
+    const struct str name = str_from(klass->name);
+    if (str_eq(name, STR("ssh")))
+        return "secure_shell_hammer";
+    return str_z(call->arena, str_join2(call->arena, name, STR("_hammer")));
+}
+
 static void reply_performed(struct call *call, const struct record *hammer, const char *type,
                             struct str results)
 {
@@ -183,7 +227,7 @@ static void reply_performed(struct call *call, const struct record *hammer, cons
              args ? json_clone(call->arena, args) : json_make(call->arena, JSON_ARRAY));
     json_set(reply, STR("result_type"), json_make_string(call->arena, str_from(type)));
     json_set(reply, STR("results"), json_make_string(call->arena, results));
-    reply_json(call, shape_hammer.type, "result", json_write(call->arena, reply));
+    reply_json(call, old_class(call, hammer), "action", json_write(call->arena, reply));
 }
 
 static void performed(struct call *call, int64_t node_id)

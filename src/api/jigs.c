@@ -6,7 +6,7 @@ static const struct shape_field jig_fields[] = {
     {"name",             SHAPE_TEXT,     SHAPE_AT(jig.name),             0, "null"},
     {"description",      SHAPE_TEXT,     SHAPE_AT(jig.description),      0, "\"\""},
     {"order",            SHAPE_SMALL,    SHAPE_AT(jig.order),            0, "10000"},
-    {"active",           SHAPE_BOOL,     SHAPE_AT(jig.active),           0, "false"},
+    {"active",           SHAPE_JIG_ACTIVE, SHAPE_AT(jig.id),             0, "false"},
     {"client_role_name", SHAPE_OPTIONAL, SHAPE_AT(jig.client_role_name), 0, "null"},
     {"server",           SHAPE_OPTIONAL, SHAPE_AT(jig.server),           0, "null"},
     {"client_name",      SHAPE_OPTIONAL, SHAPE_AT(jig.client_name),      0, "null"},

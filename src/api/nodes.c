@@ -3,6 +3,7 @@
 #include "api/graph.h"
 #include "api/attribs.h"
 #include "api/hammers.h"
+#include "api/nested.h"
 #include "api/reply.h"
 #include "api/route.h"
 #include "api/tokens.h"
@@ -184,33 +185,31 @@ const struct resource resource_nodes = {
     .update = &update,
 };
 
-/* ---- one role of a node ---- */
+/* ---- debug ---- */
 
-/* Digits are the id of a noderole, as everywhere; anything else is the name of its role. */
-static int64_t noderole_on(struct call *call, int64_t node_id, struct str key)
+/* The node, and what the core remarks (RFC 7234, 5.5: 299 is a warning that persists). */
+static void debug_ordered(struct call *call, int64_t id)
 {
-    struct record record;
-    int64_t id;
-    if (!str_is_digits(key))
-        return core_noderole(call->core, node_id, core_find(call->core, TABLE_ROLE, key));
-    const bool is_there =
-        str_parse_i64(key, &id) && core_record(call->core, TABLE_NODEROLE, id, &record);
-    return is_there && record.noderole.node_id == node_id ? id : 0;
+    struct json *doc;
+    uint32_t offset;
+    const char *what;
+    object_shown(call, id);
+    if (call->doc.len == 0 || json_read(call->arena, call->doc, &doc, &offset, &what) != OK)
+        return;
+    const struct json *warnings = json_get(doc, STR("warnings"));
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
+        reply_header(call, "Warning", SAY(call, STR("299 halligan "), json_write(call->arena, w)));
 }
 
-static enum served serve_show_on_node(struct call *call)
+static enum served serve_debug(struct call *call)
 {
-    struct record node, record;
-    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+    struct command command = {0};
+    struct record node;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
+        !params_read(call, shape_node.type))
         return SERVED_REPLY;
-    const int64_t id = noderole_on(call, node.id, call->keys[1]);
-    if (id && core_record(call->core, TABLE_NODEROLE, id, &record))
-        reply_record(call, resource_noderoles.shape, &record);
-    else
-        call_refuse(
-            call, PROBLEM_NOT_FOUND, STR("id"),
-            SAY(call, STR("node "), node.node.name, STR(" has no node_role "), call->keys[1]));
-    return SERVED_REPLY;
+    intake_read(call, &(struct intake){.kind = COMMAND_NODE_DEBUG}, node.id, &command);
+    return object_submit(call, &command, debug_ordered);
 }
 
 /* ---- routes ---- */
@@ -233,8 +232,12 @@ static const struct route routes[] = {
     ROUTE_CONSENT("nodes/:id/consent", resource_nodes, COMMAND_NODE_COMMIT),
     ROUTE_VERB("nodes/:id/propose", resource_nodes, COMMAND_NODE_PROPOSE,
                "take what is bound to it back into proposal"),
-    ROUTE_VERB("nodes/:id/debug", resource_nodes, COMMAND_NODE_DEBUG,
-               "boot it into the discovery image and hold it there"),
+    {.method = HTTP_PUT,
+     .pattern = V "nodes/:id/debug",
+     .serve = serve_debug,
+     .resource = &resource_nodes,
+     .command = COMMAND_NODE_DEBUG,
+     .does = "boot it into the discovery image and hold it there, if there is a discovery role"},
     ROUTE_VERB("nodes/:id/undebug", resource_nodes, COMMAND_NODE_UNDEBUG,
                "boot it as it was before debug"),
     ROUTE_VERB("nodes/:id/redeploy", resource_nodes, COMMAND_NODE_REDEPLOY,
@@ -271,13 +274,15 @@ static const struct route routes[] = {
      .within = &resource_nodes,
      .form = FORM_MESSAGE,
      .does = "take its tokens away"},
-    {.method = HTTP_GET,
-     .pattern = V "nodes/:id/node_roles/:id",
-     .serve = serve_show_on_node,
-     .resource = &resource_noderoles,
-     .within = &resource_nodes,
-     .access = ROUTE_NODE,
-     .does = "its noderole of that role"},
+    ROUTE_NESTED_SHOW("nodes/:id/node_roles", resource_noderoles, resource_nodes, ROUTE_NODE,
+                      "its noderole of that role"),
+    ROUTE_NESTED_UPDATE("nodes/:id/node_roles", resource_noderoles, resource_nodes),
+    ROUTE_NESTED_CREATE("nodes/:id/node_roles", resource_noderoles, resource_nodes,
+                        "bind a role to it"),
+    ROUTE_NESTED_SHOW("nodes/:id/hammers", resource_hammers, resource_nodes, ROUTE_NODE,
+                      "its hammer of that name"),
+    ROUTE_NESTED_UPDATE("nodes/:id/hammers", resource_hammers, resource_nodes),
+    ROUTE_NESTED_CREATE("nodes/:id/hammers", resource_hammers, resource_nodes, "give it a hammer"),
     {.method = HTTP_GET,
      .pattern = V "nodes/:id/why",
      .serve = serve_why,

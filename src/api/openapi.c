@@ -1,3 +1,4 @@
+#include "api/nested.h"
 #include "api/reply.h"
 #include "api/route.h"
 
@@ -69,6 +70,7 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_NOT:
     case SHAPE_FLAG:
     case SHAPE_HAS:
+    case SHAPE_JIG_ACTIVE:
     case SHAPE_NODE_ERROR: return "{\"type\":\"boolean\"}";
     case SHAPE_TEXT: return "{\"type\":\"string\"}";
     case SHAPE_ARRAY: return "{\"type\":\"array\",\"items\":{}}";
@@ -191,9 +193,10 @@ static const struct intake *intake_of(const struct route *route)
 {
     if (route->intake)
         return route->intake;
-    if (route->serve == serve_create)
+    if (route->serve == serve_create || route->serve == serve_nested_create)
         return route->resource->create;
-    return route->serve == serve_update ? route->resource->update : NULL;
+    const bool updates = route->serve == serve_update || route->serve == serve_nested_update;
+    return updates ? route->resource->update : NULL;
 }
 
 static void put_required(struct page *p, const struct intake *intake)

@@ -314,6 +314,15 @@ static int64_t id_of(const struct call *call, enum table table, const struct jso
     return reads && id > 0 && core_record(call->core, table, id, &record) ? id : 0;
 }
 
+/* Null, or 0, which clients of OpenCrowbar send for it. */
+static bool is_none(const struct json *value)
+{
+    int64_t id = 1;
+    if (value->kind == JSON_STRING)
+        return str_parse_i64(value->text, &id) && id == 0;
+    return value->kind == JSON_NULL || (json_as_i64(value, &id) && id == 0);
+}
+
 static const struct json *get_ref(const struct call *call, const struct param_ref *ref,
                                   const char **out_name)
 {
@@ -328,7 +337,7 @@ bool param_ref(struct call *call, const struct param_ref *ref, int64_t *out_id)
     const struct json *value = get_ref(call, ref, &name);
     if (!value)
         return false;
-    if (value->kind == JSON_NULL && ref->can_be_null) {
+    if (ref->can_be_null && is_none(value)) {
         *out_id = 0;
         return true;
     }

@@ -232,7 +232,7 @@ static const char *misfit(struct reading *r, const struct query_condition *c,
     if (kind == SHAPE_TIME)
         return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
     const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_NOT || kind == SHAPE_FLAG ||
-                          kind == SHAPE_HAS || kind == SHAPE_NODE_ERROR;
+                          kind == SHAPE_HAS || kind == SHAPE_NODE_ERROR || kind == SHAPE_JIG_ACTIVE;
     if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
         return NULL;
     return "must be true or false";

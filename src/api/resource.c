@@ -17,6 +17,8 @@ bool resource_find(struct call *call, const struct resource *resource, struct st
         id = find_named(call, resource, key);
     if (id && core_record(call->core, shape->table, id, out_record))
         return true;
+    if (call->problems) /* the name was ambiguous, and the problem says so */
+        return false;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 SAY(call, STR("there is no "), str_from(shape->type),
                     str_is_digits(key) ? STR(" with id ") : STR(" called "), key));

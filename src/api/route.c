@@ -22,6 +22,7 @@
     X(roles)                                                                                       \
     X(runs)                                                                                        \
     X(session)                                                                                     \
+    X(sign_in)                                                                                     \
     X(snapshots)                                                                                   \
     X(test_nodes)                                                                                  \
     X(status)                                                                                      \

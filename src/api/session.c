@@ -89,6 +89,11 @@ static struct str cookie_of(const struct call *call)
 
 /* ---- login ---- */
 
+static bool is_sign_in(const struct call *call)
+{
+    return str_eq(str_from(call->route->pattern), STR(SESSION_SIGN_IN));
+}
+
 static void logged_in(struct call *call, int64_t id)
 {
     const struct str hash = credentials_token_hash(call->arena, call->secret);
@@ -96,6 +101,22 @@ static void logged_in(struct call *call, int64_t id)
     reply_who(call, call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0, call->secret);
     if (call->reply.status == 200)
         put_cookie(call, call->secret, SESSION_MS / 1000);
+}
+
+const char *session_wraps(const struct call *call)
+{
+    return is_sign_in(call) ? "user" : "session";
+}
+
+/* As the old pages did: a redirect with the cookie. Their clients follow it, or look at the status
+ * and keep the cookie. */
+static void signed_in(struct call *call, int64_t id)
+{
+    logged_in(call, id);
+    if (call->reply.status != 200)
+        return;
+    call->reply.status = 302;
+    reply_header(call, "Location", STR("/"));
 }
 
 /* What came along is over, whose ever it was: whoever gave it to this browser must not find the new
@@ -134,7 +155,7 @@ static enum served serve_login(struct call *call)
     end_old_session(call);
     command_encode(&create, &parts);
     batch.batch.commands = buf_str(&parts);
-    return call_submit(call, &batch, logged_in);
+    return call_submit(call, &batch, is_sign_in(call) ? signed_in : logged_in);
 }
 
 /* ---- who am I, and goodbye ---- */
@@ -185,3 +206,15 @@ static const struct route routes[] = {
 };
 
 const struct chapter chapter_session = CHAPTER("session", routes);
+
+static const struct route sign_in_routes[] = {
+    {.method = HTTP_POST,
+     .pattern = SESSION_SIGN_IN,
+     .serve = serve_login,
+     .intake = &login,
+     .form = FORM_FREE,
+     .access = ROUTE_LOGIN,
+     .does = "log in by the form of the old pages, user[username] and user[password]"},
+};
+
+const struct chapter chapter_sign_in = CHAPTER(NULL, sign_in_routes);

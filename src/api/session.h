@@ -12,8 +12,11 @@
 
 #define SESSION_COOKIE    "halligan_session"
 #define SESSION_MS        ((int64_t)12 * 60 * 60 * 1000)
-#define SESSIONS_PER_USER 20u /* a login beyond that ends the oldest */
+#define SESSION_SIGN_IN   "/my/users/sign_in" /* where the pages of OpenCrowbar sent a form */
+#define SESSIONS_PER_USER 20u                 /* a login beyond that ends the oldest */
 
+/* What may wrap the parameters of a login at this path. */
+const char *session_wraps(const struct call *call);
 /* End one, whose ever it is, without waiting for it. */
 void session_forget(struct call *call, int64_t token_id);
 /* Commands that end the sessions of this user but for the newest ones, encoded into `parts`. */

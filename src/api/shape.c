@@ -136,6 +136,7 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_UNPROPOSED: return number(core_count_unproposed(core, *(const int64_t *)at));
     case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
     case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
+    case SHAPE_JIG_ACTIVE: return truth(core_jig_inactive(core, *(const int64_t *)at).len == 0);
     case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);
     case SHAPE_ANY: return document(*(const struct str *)at, STR("null"));
     case SHAPE_DEFAULT: return document(*(const struct str *)at, STR("{\"value\":null}"));

@@ -41,6 +41,7 @@ enum shape_kind {
     SHAPE_NODE_STATE,       /* computed: the state of a node's noderoles together */
     SHAPE_UNUSABLE,         /* computed: why nobody can bind the role       */
     SHAPE_INACTIVE,         /* computed: why the jig is not active          */
+    SHAPE_JIG_ACTIVE,       /* computed: the test jig also with --test-jig  */
     SHAPE_CHANGED,          /* computed: noderoles that ran with other defaults */
     SHAPE_CHANGED_WIPES,    /* computed: those of destructive roles */
     SHAPE_UNPROPOSED,       /* computed: noderoles with values that no commit publishes */

@@ -21,6 +21,19 @@ static enum served reply_status_rows(struct call *call, const struct rows *rows)
     return reply_rows(call, rows);
 }
 
+/* The states of nodes and deployments have the type that OpenCrowbar gave to what is no model. */
+static enum served reply_array(struct call *call, const struct buf *b)
+{
+    reply_json(call, "json", "array", buf_str(b));
+    return SERVED_REPLY;
+}
+
+static enum served reply_array_rows(struct call *call, const struct rows *rows)
+{
+    reply_json(call, "json", "array", STR(""));
+    return reply_rows(call, rows);
+}
+
 static void put_id_key(struct buf *b, int64_t id)
 {
     buf_put_c(b, '"');
@@ -59,7 +72,7 @@ static bool put_node_row(struct call *call, const struct rows *rows, int64_t id,
 
 static enum served serve_nodes(struct call *call)
 {
-    return reply_status_rows(
+    return reply_array_rows(
         call, &(struct rows){
                   .head = STR("{"), .tail = STR("}"), .table = TABLE_NODE, .put = put_node_row});
 }
@@ -74,7 +87,7 @@ static enum served serve_node(struct call *call)
     put_id_key(&b, record.id);
     put_node(call, &record, &b);
     buf_put_c(&b, '}');
-    return reply_status(call, &b);
+    return reply_array(call, &b);
 }
 
 /* ---- deployments and snapshots ---- */
@@ -126,14 +139,14 @@ static enum served reply_states(struct call *call, int64_t id, int64_t state, co
     member_text(&m, "md5", fingerprint(call, ids, count));
     if (!member_key(&m, "node_roles")) {
         members_close(&m);
-        return reply_status(call, &b);
+        return reply_array(call, &b);
     }
     buf_put_c(&b, '{');
-    return reply_status_rows(call, &(struct rows){.head = buf_str(&b),
-                                                  .tail = STR("}}"),
-                                                  .ids = ids,
-                                                  .count = count,
-                                                  .put = put_noderole_row});
+    return reply_array_rows(call, &(struct rows){.head = buf_str(&b),
+                                                 .tail = STR("}}"),
+                                                 .ids = ids,
+                                                 .count = count,
+                                                 .put = put_noderole_row});
 }
 
 /* Nobody asked for one: an answer of the same form that says nothing. */

@@ -5,9 +5,6 @@
 /* PUT /api/test/nodes/:id?source=: a machine is discovered without one being there. Only where
  * machines are pretended anyway: the daemon must run with the test jig. */
 
-/* The barclamp of the test files brings it; it has no map, so it takes a whole document. */
-#define DISCOVERY_ATTRIB STR("test-discovery_data")
-
 static bool is_pretending(const struct call *call)
 {
     struct record settings;
@@ -61,10 +58,6 @@ static enum served serve_discover(struct call *call)
         !object_condition(call) || !params_read(call, resource_nodes.shape->type))
         return SERVED_REPLY;
     read_source(call, &source);
-    const int64_t attrib_id = core_find(call->core, TABLE_ATTRIB, DISCOVERY_ATTRIB);
-    if (!attrib_id)
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("source"),
-                    STR("the barclamp with the test files is not imported"));
     if (call->problems)
         return SERVED_REPLY;
     struct command command = {.kind = COMMAND_ATTRIB_SET,
@@ -72,7 +65,7 @@ static enum served serve_discover(struct call *call)
                                   1, /* speaks for the hook that would tell what was discovered */
                               .attrib_set = {.target = TABLE_NODE,
                                              .id = node.id,
-                                             .attrib_id = attrib_id,
+                                             .attrib_id = 0, /* all that discovery knows */
                                              .bucket = BUCKET_DISCOVERY,
                                              .value = read_discovery(call, source)}};
     return object_submit(call, &command, object_shown);

@@ -24,6 +24,7 @@ struct exchange {
     CURL *easy;
     struct buf body;
     int64_t retry_after_ms; /* -1: it did not say */
+    struct str warning;
     const struct client_listener *listener;
     bool is_heard; /* the listener has it */
     bool is_enough;
@@ -62,6 +63,8 @@ static size_t take_header(char *at, size_t size, size_t count, void *self)
     int64_t number;
     if (header_is(line, "Retry-After", &value) && str_parse_i64(value, &number) && number < 3600)
         x->retry_after_ms = number * 1000;
+    if (header_is(line, "Warning", &value)) /* 299 halligan "text" (RFC 7234, 5.5) */
+        x->warning = str_copy(x->body.arena, str_slice(value, str_find(value, '"', 0), value.len));
     if (header_is(line, "Content-Length", &value) && str_parse_i64(value, &number) &&
         number < BODY_SIZE_MAX)
         buf_room(&x->body, (uint32_t)number);
@@ -193,7 +196,8 @@ static err exchange(struct client *client, const struct client_call *call, struc
         SET(HTTPHEADER, headers))
         code = web->easy_perform(easy);
     web->slist_free_all(headers);
-    *out = (struct client_answer){.status = (int)status_of(web, easy), .body = buf_str(&x->body)};
+    *out = (struct client_answer){
+        .status = (int)status_of(web, easy), .body = buf_str(&x->body), .warning = x->warning};
     if (code == CURLE_OK || x->is_heard)
         return OK;
     out->trouble = trouble_of(client, x, code, a);

@@ -31,6 +31,7 @@ struct client_answer {
     int status;
     struct str body;     /* in the arena of the call */
     const char *trouble; /* in that too: why there is no answer */
+    struct str warning;  /* in that too: text of a Warning header; empty: there was none */
 };
 
 /* Takes what is said as it comes; false ends the call. `opened` hears that the stream stands. */

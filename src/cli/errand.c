@@ -39,6 +39,13 @@ static void tell_problem(const struct errand *e, const struct json *problem)
     fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&line)));
 }
 
+static void tell_warning(const struct errand *e, struct str warning)
+{
+    struct buf line = buf_in(e->arena);
+    safe_put(&line, warning);
+    fprintf(stderr, "%s: warning: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&line)));
+}
+
 static void tell_plain(const struct errand *e, const struct client_answer *answer)
 {
     struct buf line = buf_in(e->arena);
@@ -176,6 +183,8 @@ enum cli_exit errand_ask(struct errand *e, const struct question *question,
     };
     const err asked = client_ask(e->client, &call, e->arena, &answer);
     const bool is_good = asked == OK && answer.status >= 200 && answer.status < 300;
+    if (is_good && answer.warning.len)
+        tell_warning(e, answer.warning);
     if (is_good)
         return read_answer(e, answer.body, call.path, out_answer);
     if (asked == OK && question->expects && has_code(e, &answer, question->expects)) {

@@ -304,9 +304,41 @@ static void set_on_role(struct core *c, const struct setting *s)
     }
 }
 
+/* The whole of what discovery knows of a node, merged into what it knew. Of attrib 0, and only from
+ * inside: content need not define an attrib for it. Everything on the node may have used a value
+ * that is another one now. */
+static void set_discovery(struct core *c, const struct attrib_set_command *p)
+{
+    const node_ix n = node_by_id(c, p->id);
+    if (!n.v)
+        refuse_missing(c, "id", "node", p->id);
+    else if (p->value.len == 0 || !is_object(p->value))
+        refuse(c, PROBLEM_BAD_VALUE, STR("value"), STR("must be an object"));
+    if (refused(c))
+        return;
+    const struct str old = doc_of(c, node_at(c, n)->discovery);
+    const struct str doc = json_text_put(c->arena, old, p->value, false);
+    if (doc.len > DOC_MAX || json_text_depth(doc) > JSON_DEPTH_MAX - STAGED_LEVELS) {
+        refuse(c, PROBLEM_BAD_TEXT, STR("value"),
+               STR("would make the document longer or deeper than one may be"));
+        return;
+    }
+    c->out->id = p->id;
+    if (str_eq(doc, old))
+        return;
+    put_doc(c, &node_edit(c, n)->discovery, doc);
+    data_poke_all(c, &node_at(c, n)->noderoles);
+    node_changed(c, n);
+}
+
 void do_attrib_set(struct core *c, const struct attrib_set_command *p)
 {
     struct setting s;
+    if (p->attrib_id == 0 && c->depth > 0 && p->target == TABLE_NODE &&
+        p->bucket == BUCKET_DISCOVERY) {
+        set_discovery(c, p);
+        return;
+    }
     if (!read_setting(c, p, &s) || !may_write(c, &s))
         return;
     c->out->id = p->id;

@@ -323,7 +323,8 @@ static void judge_target(struct judge *j, const struct attrib_set_command *p)
     case TABLE_NODEROLE: judge_of_noderole(j, noderole_by_id(j->c, p->id)); break;
     default: return;
     }
-    if (place.table == TABLE_NODE && p->bucket != BUCKET_NOTE)
+    const bool is_whole = p->target == TABLE_NODE && p->attrib_id == 0; /* all of discovery */
+    if ((place.table == TABLE_NODE || is_whole) && p->bucket != BUCKET_NOTE)
         judge_in(j, deployment_system(j->c));
     else if (place.table == TABLE_NODEROLE && p->target != TABLE_NODEROLE)
         judge_of_noderole(j, noderole_by_id(j->c, place.id));

@@ -1,5 +1,7 @@
 #include "core/core_private.h"
 
+#include "model/hammer_class.h"
+
 /* ---- rows ---- */
 
 hammer_ix hammer_make(struct core *c, node_ix n, hammer_kind_ix kind, struct str username)
@@ -55,6 +57,14 @@ static void check_extra(struct core *c, struct str extra)
         refuse(c, PROBLEM_BAD_JSON, STR("extra"), STR("must be a JSON object"));
 }
 
+/* What acts on this machine itself logs in nowhere. */
+static bool needs_username(const struct core *c, hammer_kind_ix kind)
+{
+    const struct hammer_class *klass =
+        kind.v ? hammer_class_find(text_of(c, hammer_kind_at(c, kind)->klass)) : NULL;
+    return !klass || !klass->is_local;
+}
+
 static void check_create(struct core *c, const struct hammer_create_command *p, node_ix n,
                          hammer_kind_ix kind)
 {
@@ -62,7 +72,7 @@ static void check_create(struct core *c, const struct hammer_create_command *p, 
         refuse_missing(c, "node_id", "node", p->node_id);
     if (!kind.v)
         refuse_missing(c, "hammer_kind_id", "hammer kind", p->hammer_kind_id);
-    if (p->username.len == 0)
+    if (p->username.len == 0 && needs_username(c, kind))
         refuse(c, PROBLEM_MISSING, STR("username"), STR("username is required"));
     check_extra(c, p->extra);
     if (n.v && kind.v && has_kind(c, n, kind))
@@ -106,7 +116,8 @@ void do_hammer_update(struct core *c, const struct hammer_update_command *p)
     const hammer_ix h = find_hammer(c, p->id);
     if (!h.v)
         return;
-    if ((p->given & GIVEN_HAMMER_USERNAME) && p->username.len == 0) {
+    if ((p->given & GIVEN_HAMMER_USERNAME) && p->username.len == 0 &&
+        needs_username(c, hammer_at(c, h)->kind)) {
         refuse(c, PROBLEM_MISSING, STR("username"), STR("username is required"));
         return;
     }

@@ -211,6 +211,19 @@ static role_ix resting_role(const struct core *c, node_ix n)
     return (role_ix){0};
 }
 
+/* Is there one that a node could be held at? */
+static bool has_discovery_role(const struct core *c)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
+         ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id)) {
+        const role_ix r = {ix};
+        const bool discovers = role_at(c, r)->flags & ROLE_DISCOVERY || provides_discovery(c, r);
+        if (discovers && node_is_target(c, r))
+            return true;
+    }
+    return false;
+}
+
 static void restart_into(struct core *c, node_ix n, struct str bootenv, role_ix target,
                          struct str action)
 {
@@ -227,11 +240,21 @@ void do_node_debug(struct core *c, const struct node_debug_command *p)
         return;
     const struct str action = either_action(c, n, STR("reboot"), STR("reset"));
     const role_ix target = resting_role(c, n);
-    if (!target.v)
+    if (!target.v && has_discovery_role(c))
         refuse(c, PROBLEM_TARGET_INVALID, STR("id"),
                STR("no discovery role the node could be held at is bound to it"));
-    if (!refused(c))
+    if (refused(c))
+        return;
+    if (target.v) {
         restart_into(c, n, STR("sledgehammer"), target, action);
+        return;
+    }
+    node_set_bootenv(c, n, STR("sledgehammer"));
+    c->out->doc =
+        STR("{\"warnings\":[\"no target role was set, since no imported barclamp has a "
+            "discovery role: only the boot environment was set and a restart ordered\"]}");
+    power(c, n, action);
+    node_changed(c, n);
 }
 
 void do_node_undebug(struct core *c, const struct node_undebug_command *p)

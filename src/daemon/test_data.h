@@ -7,8 +7,8 @@
 
 struct core;
 
-/* SOURCE_PATH/discovery/NAME.json of barclamp "test", with a hardware address by chance in the
- * place of 00:00:00:00:00:00. `source` must be a plain word. ERR_NOT_FOUND: no such file, or no
- * such barclamp. */
+/* SOURCE_PATH/discovery/NAME.json of barclamp "test", with a random hardware address in the place
+ * of 00:00:00:00:00:00. Without that file or barclamp "node_discovery" is a small machine that is
+ * built in. `source` must be a plain word. ERR_NOT_FOUND: there is none of that name. */
 NODISCARD err test_data_discovery(const struct core *core, struct str source, struct arena *a,
                                   struct str *out_text);

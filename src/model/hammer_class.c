@@ -4,14 +4,16 @@
 
 /* clang-format off */
 static const struct hammer_class classes[] = {
-    {"ssh",     "reboot", NULL, "run", "copy_from copy_to"},
-    {"ipmi",    "status on off cycle reset halt pxeboot identify", "pxe disk", "invoke", NULL},
+    {"ssh",     "reboot", NULL, "run", "copy_from copy_to", false},
+    {"ipmi",    "status on off cycle reset halt pxeboot identify", "pxe disk", "invoke", NULL,
+                false},
     {"wsman",   "status on off cycle reset halt", NULL,
-                "identify enumerate enumerate_epr invoke", NULL},
-    {"amt",     "status on off cycle", NULL, "invoke", NULL},
-    {"redfish", "status on off cycle reset halt pxeboot identify", "pxe disk", NULL, NULL},
-    {"wol",     "on", NULL, NULL, NULL},
-    {"local",   NULL, NULL, "run", "copy_from copy_to"}, /* nobody restarts the admin by mistake */
+                "identify enumerate enumerate_epr invoke", NULL, false},
+    {"amt",     "status on off cycle", NULL, "invoke", NULL, false},
+    {"redfish", "status on off cycle reset halt pxeboot identify", "pxe disk", NULL, NULL, false},
+    {"wol",     "on", NULL, NULL, NULL, false},
+    /* nobody restarts the admin by mistake */
+    {"local",   NULL, NULL, "run", "copy_from copy_to", true},
 };
 
 static const struct {

@@ -32,6 +32,7 @@ struct hammer_class {
     const char *boot;
     const char *run;
     const char *xfer;
+    bool is_local; /* it acts on the daemon's own machine, without logging in */
 };
 
 /* By our name or by an ancestor's; NULL when it is not known. */

@@ -233,8 +233,8 @@ const char *names_check_username(struct str username)
     return NULL;
 }
 
-/* A dotted name with two labels or more; the last one is not a number, so that no bare IPv4
- * address passes for a domain. */
+/* A dotted name with two labels or more, or localhost; the last one is not a number, so that no
+ * bare IPv4 address passes for a domain. */
 static bool is_mail_domain(struct str domain)
 {
     struct str label = {0};
@@ -246,7 +246,9 @@ static bool is_mail_domain(struct str domain)
         if (label.at[0] == '-' || label.at[label.len - 1] == '-')
             return false;
     }
-    return labels >= 2 && label.len >= 2 && !str_is_digits(label);
+    if (labels == 1)
+        return str_eq(domain, STR("localhost"));
+    return label.len >= 2 && !str_is_digits(label);
 }
 
 const char *names_check_email(struct str email)

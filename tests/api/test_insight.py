@@ -522,7 +522,7 @@ def test_the_states_of_nodes_in_four_keys(daemon):
     me = daemon.client()
     node = make(me, "nodes", name="st1.example.com")
     answer = me.get("/api/status/nodes")
-    assert answer.status == 200 and answer.type == "application/json", answer
+    assert answer.status == 200 and answer.type == "application/vnd.crowbar.json.array+json; version=2.0", answer
     one = answer.json()[str(node["id"])]
     assert list(one) == ["name", "state", "status", "strStatus"], one
     assert one == {

@@ -91,3 +91,38 @@ def test_the_last_value_of_a_repeated_key_counts(daemon):
         form = {"name": "c.example.com", "hint": '{"a": 1, "a": 2}'}
         assert me.post("nodes", form=form).status == 200
         assert own.stop() == 0
+
+
+# ---- the form of the old pages ----
+
+
+def sign_in(daemon, username, password, **more):
+    form = {"utf8": "\u2713", "authenticity_token": "x", "user[username]": username,
+            "user[password]": password, "commit": "Sign in", **more}
+    return daemon.stranger().post("/my/users/sign_in", form=form)
+
+
+def test_the_form_of_the_old_pages_opens_a_session(fixture):
+    answer = sign_in(fixture, "developer", USERS["developer"])
+    assert answer.status == 302 and answer.headers["Location"] == "/", (answer, answer.headers)
+    cookie = answer.headers["Set-Cookie"].split(";")[0]
+    assert "HttpOnly" in answer.headers["Set-Cookie"]
+    me = fixture.stranger()
+    assert me.get("nodes/admin", headers={"Cookie": cookie}).status == 200
+    session = me.get("session", headers={"Cookie": cookie}).json()
+    assert session["username"] == "developer", session
+    # A change by cookie needs the second secret, as for every session.
+    refused = me.put("nodes/admin", {"description": "x"}, headers={"Cookie": cookie})
+    assert refused.status == 403, refused
+    headers = {"Cookie": cookie, "X-CSRF-Token": session["csrf_token"]}
+    assert me.put("nodes/admin", {"description": "x"}, headers=headers).status == 200
+    assert me.delete("session", headers=headers).status == 200
+    assert me.get("nodes/admin", headers={"Cookie": cookie}).status == 401
+
+
+def test_a_wrong_password_in_the_form_opens_none(fixture):
+    answer = sign_in(fixture, "developer", "wrong")
+    assert answer.status == 401 and "Set-Cookie" not in answer.headers, answer
+    answer = fixture.stranger().post("/my/users/sign_in", form={"user[username]": "developer"})
+    assert answer.status == 400 and answer.json()["field"] == "password", answer
+    assert fixture.stranger().get("/my/users/sign_in").status in (401, 405)

@@ -7,7 +7,7 @@ a refusal for another reason than rights (409, 501) is listed where the request 
 `refusals` are the answers to those who may not, where they are others than 403: 404 where the API does
 not say whether the object exists.
 """
-from rights_world import MACHINE
+from rights_world import MACHINE, made
 
 # -- sets of principals: who has the level ... ---------------------------------------------------
 EVERYONE = frozenset("anonymous locked viewer here elsewhere system operator admin node "
@@ -118,6 +118,12 @@ for below in ("", "/node_roles", "/roles", "/hammers", "/power", "/attribs"):
         lambda w, p, below=below: (f"nodes/{w.node('elsewhere')}{below}", None))
 reads(V + "nodes/{id}/why", "nodes/" + MACHINE + "/why")  # names other machines
 reads(V + "nodes/{id}/node_roles/{id2}", "nodes/" + MACHINE + "/node_roles/lone", READ_AND_NODE)
+reads(V + "nodes/{id}/hammers/{id2}", "nodes/" + MACHINE + "/hammers/ssh", READ_AND_NODE)
+reads(V + "deployments/{id}/nodes/{id2}", "deployments/here/nodes/" + MACHINE)
+reads(V + "deployments/{id}/node_roles/{id2}", "deployments/elsewhere/node_roles/{noderole}")
+# It is in a deployment below that one.
+reads(V + "deployments/{id}/deployment_roles/{id2}",
+      "deployments/elsewhere/deployment_roles/{deployment_role}", statuses=(404,))
 reads(V + "nodes/{id}/attribs/{id2}", "nodes/" + MACHINE + "/attribs/attack-size", READ_AND_NODE,
       statuses=(200, 404))
 
@@ -184,6 +190,9 @@ row(f"DELETE {V}tokens/{{id}}", "another's", ADMIN,
     lambda w, p: (f"tokens/{w.token('other')}", None), refusals=(403, 404))
 row(f"POST {V}session", "any", EVERYONE,
     lambda w, p: ("session", {"username": "p-viewer", "password": "a long secret"}))
+row("POST /my/users/sign_in", "any", EVERYONE,
+    lambda w, p: ("/my/users/sign_in", {"username": "p-viewer", "password": "a long secret"}),
+    statuses=(302,))
 row(f"DELETE {V}session", "without a session", READ, lambda w, p: ("session", None),
     statuses=(200, 400, 404, 409))
 
@@ -341,9 +350,9 @@ row(f"POST {V}nodes", "in here", SYSTEM,
     lambda w, p: ("nodes", {"name": w.fresh("n") + ".example.com", "deployment": "here"}))
 row(f"POST {V}nodes", "several", SYSTEM,
     lambda w, p: ("nodes", [{"name": w.fresh("n") + ".example.com", "deployment": "here"}]))
-# Without the shipped barclamp `test` there is nothing to set, which is found before the rights.
-row("PUT /api/test/nodes/{id}", "any", SYSTEM,
-    lambda w, p: (f"/api/test/nodes/{w.node('here')}", {}), statuses=(404,), refusals=(403, 404))
+for where in ("here", "elsewhere"):
+    row("PUT /api/test/nodes/{id}", f"in {where}", SYSTEM,
+        lambda w, p, where=where: (f"/api/test/nodes/{w.node(where)}", {}))
 
 NODE = f"{V}nodes/{{id}}"
 in_both(f"PUT {NODE}", lambda w, where: (f"nodes/{w.node(where)}", {"description": "words"}))
@@ -473,6 +482,56 @@ in_both(f"PUT {NODEROLE}/attribs/{{id2}}",
 in_both(f"PATCH {NODEROLE}/attribs/{{id2}}",
         lambda w, where: (f"node_roles/{w.noderole(where, role='base')}/attribs/attack-size",
                           [{"op": "replace", "path": "/value", "value": 6}]))
+
+# -- below their owner: the rights are those of the object -----------------------------------------
+
+
+def on_node(world, where):
+    """The path of a noderole by node and role."""
+    node = world.node(where)
+    world.noderole(where, node=node, role="lone")
+    return f"nodes/{node}/node_roles/lone"
+
+
+def hammer_on_node(world, where):
+    node = world.node(where)
+    return f"nodes/{node}/hammers/{world.hammer(where, node=node)}"
+
+
+in_both(f"PUT {NODE}/node_roles/{{id2}}", lambda w, where: (on_node(w, where), {"data": {"a": 1}}))
+in_both(f"POST {NODE}/node_roles",
+        lambda w, where: (f"nodes/{w.node(where)}/node_roles", {"role": "top", "deployment": where}))
+row(f"POST {NODE}/node_roles", "own node, deployment elsewhere", BOTH,
+    lambda w, p: (f"nodes/{w.node('here')}/node_roles", {"role": "lone", "deployment": "elsewhere"}))
+for where in ("here", "elsewhere"):
+    row(f"PUT {NODE}/hammers/{{id2}}", f"node in {where}", SYSTEM,
+        lambda w, p, where=where: (hammer_on_node(w, where), {"priority": 3}))
+    row(f"POST {NODE}/hammers", f"node in {where}", SYSTEM,
+        lambda w, p, where=where: (f"nodes/{w.node(where)}/hammers",
+                                   {"username": "root", "available_hammer": "redfish",
+                                    "authenticator": "secret", "endpoint": "https://127.0.0.1:1"}))
+    row(f"POST {V}deployments/{{id}}/nodes", f"in {where}", SYSTEM,
+        lambda w, p, where=where: (f"deployments/{where}/nodes",
+                                   {"name": w.fresh("n") + ".example.com"}))
+in_both(f"PUT {V}deployments/{{id}}/nodes/{{id2}}",
+        lambda w, where: (f"deployments/{where}/nodes/{w.node(where)}", {"description": "words"}))
+in_both(f"PUT {V}deployments/{{id}}/node_roles/{{id2}}",
+        lambda w, where: (f"deployments/{where}/node_roles/{w.noderole(where)}", {"data": {"a": 1}}))
+in_both(f"POST {V}deployments/{{id}}/node_roles",
+        lambda w, where: (f"deployments/{where}/node_roles", {"node": w.node(where), "role": "top"}))
+
+
+def with_role(world, where):
+    """The path of a deployment role in a new deployment."""
+    name = world.deployment(where)
+    made(world.me.post(f"deployments/{name}/deployment_roles", {"role": "base"}))
+    return f"deployments/{name}/deployment_roles/base"
+
+
+in_both(f"PUT {V}deployments/{{id}}/deployment_roles/{{id2}}",
+        lambda w, where: (with_role(w, where), {"data": {"a": 1}}))
+in_both(f"POST {V}deployments/{{id}}/deployment_roles",
+        lambda w, where: (f"deployments/{w.deployment(where)}/deployment_roles", {"role": "base"}))
 
 # -- runs ------------------------------------------------------------------------------------------
 in_both(f"PUT {V}runs/{{id}}/cancel", lambda w, where: (f"runs/{w.run(where)}/cancel", None))

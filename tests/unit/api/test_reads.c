@@ -274,10 +274,10 @@ TEST(under_a_node_a_noderole_goes_by_its_role)
     struct front *f = furnished();
     char target[96];
     snprintf(target, sizeof target, "/api/v2/nodes/n1.example.com/node_roles/%lld",
-             (long long)the_noderole(f->w, "c@n1"));
+             (long long)the_role(f->w, "c"));
     SAYS(at(f, get(f, target), "cohort"), "2");
     snprintf(target, sizeof target, "/api/v2/nodes/n2.example.com/node_roles/%lld",
-             (long long)the_noderole(f->w, "c@n1"));
+             (long long)the_role(f->w, "c"));
     PROBLEM(f, get(f, target), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/nodes/n2.example.com/node_roles/c"), 404, "not_found", "id");
     PROBLEM(f, get(f, "/api/v2/nodes/n2.example.com/node_roles/nix"), 404, "not_found", "id");

@@ -518,6 +518,48 @@ TEST(the_verbs_of_a_node_tell_of_its_change)
     world_close(w);
 }
 
+TEST(debug_without_any_discovery_role_sets_no_target)
+{
+    struct world *w = world_open();
+    world_role(w, "goal", "'jig':'noop','flags':['milestone']");
+    world_node(w, "n1", NULL);
+    const int64_t n1 = the_node(w, "n1");
+    world_alive(w, "n1", true);
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = n1, .given = GIVEN_NODE_BOOTENV,
+                .bootenv = STR("local")));
+    DONE(w, CMD(NODE_DEBUG, node_debug, .id = n1));
+    CHECK(str_eq(read_node(w, "n1").bootenv, STR("sledgehammer")));
+    CHECK(read_node(w, "n1").target_role_id == 0 && !read_node(w, "n1").alive);
+    /* One that is not bound to the node: now the node could be held, and is not. */
+    world_role(w, "found", "'jig':'noop','flags':['discovery','milestone']");
+    REFUSED(w, CMD(NODE_DEBUG, node_debug, .id = n1), TARGET_INVALID, "id");
+    world_close(w);
+}
+
+TEST(discovery_as_a_whole_is_set_from_inside_only)
+{
+    struct world *w = world_open();
+    world_node(w, "n1", NULL);
+    const int64_t n1 = the_node(w, "n1");
+    struct command command = CMD(ATTRIB_SET, attrib_set, .target = TABLE_NODE, .id = n1,
+                                 .bucket = BUCKET_DISCOVERY, .value = STR("{\"a\":{\"b\":1}}"));
+    REFUSED(w, command, NOT_FOUND, "attrib_id");
+    command.depth = 1;
+    DONE(w, command);
+    command.attrib_set.value = STR("{\"a\":{\"c\":2}}");
+    DONE(w, command);
+    CHECK(str_eq(read_node(w, "n1").discovery, STR("{\"a\":{\"b\":1,\"c\":2}}")));
+    command.attrib_set.value = STR("[1]");
+    REFUSED(w, command, BAD_VALUE, "value");
+    command.attrib_set.value = STR("{}");
+    command.attrib_set.id = 99;
+    REFUSED(w, command, NOT_FOUND, "id");
+    command.attrib_set.id = n1;
+    command.attrib_set.bucket = BUCKET_HINT;
+    REFUSED(w, command, NOT_FOUND, "attrib_id");
+    world_close(w);
+}
+
 TEST(discovery_comes_to_plain_nodes_in_order_and_to_no_others)
 {
     struct world *w = world_open();
