@@ -13,13 +13,14 @@ static struct api_fault store_fault(const struct loop *l, struct arena *arena)
 {
     const struct str said = str_from(store_trouble(l->store));
     const bool is_down = l->status == TURN_DOWN || l->status == TURN_STOPPED;
-    const bool is_full = str_has(said, STR("full")) || str_has(said, STR("No space"));
+    const bool is_full = store_is_full(l->store);
     return (struct api_fault){
-        .code = !is_down  ? REASON_STORE_STALLED
-                : is_full ? REASON_STORE_FULL
-                          : REASON_STORE_DOWN,
+        .code = is_full    ? REASON_STORE_FULL
+                : !is_down ? REASON_STORE_STALLED
+                           : REASON_STORE_DOWN,
         .object = "store",
-        .text = str_copy(arena, is_down && said.len ? said : str_from(loop_trouble(l)))};
+        .text =
+            str_copy(arena, (is_full || is_down) && said.len ? said : str_from(loop_trouble(l)))};
 }
 
 /* What keeps work from being done or kept, whatever it is about. */
@@ -32,11 +33,12 @@ uint32_t faults_find(void *self, struct arena *arena, struct api_fault *out_faul
     if (w->is_draining)
         out_faults[count++] =
             (struct api_fault){REASON_STOPPING, "daemon", STR("the daemon is stopping")};
-    if (*loop_trouble(l))
+    /* A full disk may take the single row of a new leader while it takes no batch. */
+    if (*loop_trouble(l) || store_is_full(l->store))
         out_faults[count++] = store_fault(l, arena);
-    if (*runner_trouble(l->runner))
+    if (*runner_waits_for(l->runner))
         out_faults[count++] = (struct api_fault){REASON_SUPERVISOR_DOWN, "supervisor",
-                                                 str_from(runner_trouble(l->runner))};
+                                                 str_from(runner_waits_for(l->runner))};
     const enum clock_state clock = clock_state(wall_ms, stamp_ms);
     if (clock != CLOCK_EVEN) {
         struct buf text = buf_in(arena);

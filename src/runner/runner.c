@@ -15,6 +15,7 @@ enum {
     RETRY_MS = 250,
     UPKEEP_MS = 60 * 60 * 1000,
     PATIENCE_MS = 30 * 1000,
+    WAITING_MS = 2000, /* without an answer, until that is reported */
     SHARE_IDLE_MS = 60 * 1000,
     SHARE_MAX = 64,
 };
@@ -119,6 +120,17 @@ void runner_set_keep(struct runner *r, uint32_t keep_runs)
 const char *runner_trouble(const struct runner *r)
 {
     return r->is_in_trouble ? RUNNER_TROUBLE : "";
+}
+
+const char *runner_waits_for(const struct runner *r)
+{
+    const int64_t ms = r->setup.patience_ms ? r->setup.patience_ms : PATIENCE_MS;
+    if (r->is_in_trouble)
+        return RUNNER_TROUBLE;
+    if (!uv_is_active((const uv_handle_t *)&r->patience) ||
+        ms - (int64_t)uv_timer_get_due_in(&r->patience) < WAITING_MS)
+        return "";
+    return "halligan-exec does not answer; runs wait for it";
 }
 
 /* ---- going round ---- */

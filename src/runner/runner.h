@@ -96,6 +96,9 @@ void runner_set_keep(struct runner *r, uint32_t keep_runs);
 /* A sentence when runs have waited for a supervisor in vain, until there is one; else "". Those
  * that had certainly not begun have failed with it. */
 const char *runner_trouble(const struct runner *r);
+/* The same, or that runs have waited for the supervisor for two seconds, which is no trouble yet: a
+ * sentence, empty when nothing is wrong. */
+const char *runner_waits_for(const struct runner *r);
 
 /* Do what was ordered and what came, and hand answers over. What is not taken waits for the next
  * time. True when an answer was handed over. Must not be called without a core to ask for facts,

@@ -41,6 +41,7 @@ struct store {
     bool has_led;             /* it did once: from then on the caller serves requests */
     err noticed;              /* what a look in between found; OK: nothing, or it was told */
     struct store_why trouble; /* of the last failure */
+    bool is_full;             /* the last write had no space, and none succeeded since */
     struct store_why told;    /* a copy of it, for whoever asked */
 };
 
@@ -95,8 +96,8 @@ bool store_url_check(const char *url, struct store_why *out_why)
     return false;
 }
 
-static err open_engine(const char *url, enum engine_mode mode, const char *holder,
-                       struct engine **out, struct store_why *out_why)
+err engine_open(const char *url, enum engine_mode mode, const char *holder, struct engine **out,
+                struct store_why *out_why)
 {
     if (!store_url_check(url, out_why))
         return ERR_SYNTAX;
@@ -127,6 +128,8 @@ static void note_trouble(struct store *s, err why)
 {
     if (why != OK)
         s->trouble = s->engine->why;
+    if (why == ERR_NO_SPACE)
+        s->is_full = true;
 }
 
 static void wake(struct store *s)
@@ -139,6 +142,9 @@ static void finish_job(struct store *s, err result)
 {
     pthread_mutex_lock(&s->lock);
     note_trouble(s, result);
+    /* To lead changes one row, which may fit on a disk where no batch does. */
+    if (result == OK && s->job == JOB_WRITE)
+        s->is_full = false;
     s->result = result;
     s->leads = result == OK;
     s->done = true;
@@ -400,7 +406,7 @@ err store_open(const struct store_options *options, struct store **out_store,
                struct store_why *out_why)
 {
     struct engine *engine;
-    const err why = open_engine(options->url, ENGINE_WRITE, options->holder, &engine, out_why);
+    const err why = engine_open(options->url, ENGINE_WRITE, options->holder, &engine, out_why);
     if (why != OK)
         return why;
     struct store *s = calloc(1, sizeof *s);
@@ -445,6 +451,14 @@ const char *store_trouble(struct store *s)
     return s->told.text;
 }
 
+bool store_is_full(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool is_full = s->is_full;
+    pthread_mutex_unlock(&s->lock);
+    return is_full;
+}
+
 bool store_is_lost(const struct store *s)
 {
     return s->engine->lost;
@@ -459,7 +473,7 @@ struct store_reader {
 err store_reader_open(const char *url, struct store_reader **out_reader, struct store_why *out_why)
 {
     struct engine *engine;
-    const err why = open_engine(url, ENGINE_READ, "reader", &engine, out_why);
+    const err why = engine_open(url, ENGINE_READ, "reader", &engine, out_why);
     if (why != OK)
         return why;
     struct store_reader *r = calloc(1, sizeof *r);
@@ -534,67 +548,4 @@ static err reader_runs(void *self, int64_t noderole_id, uint32_t limit,
 struct history_port store_reader_history(struct store_reader *r)
 {
     return (struct history_port){r, reader_events, reader_intervals, reader_runs};
-}
-
-/* ---- whole stores ---- */
-
-/* Above anything the original, and any copy made before, will reach while they exist. */
-static int64_t epoch_of_copy(int64_t epoch)
-{
-    enum { ABOVE = 1 << 20, PER_MS = 1 << 12 };
-    struct timespec now;
-    must(clock_gettime(CLOCK_REALTIME, &now) == 0);
-    const int64_t by_time = ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) * PER_MS;
-    return by_time > epoch + ABOVE ? by_time : epoch + ABOVE;
-}
-
-static err fill_record(void *self, const struct record *record)
-{
-    struct engine *to = self;
-    return to->ops->fill_put(to, record);
-}
-
-static err copy_tables(struct engine *from, struct engine *to, const struct store_mark *mark)
-{
-    const struct store_visitor visitor = {to, fill_record};
-    err why = to->ops->fill_begin(to);
-    if (why != OK)
-        return why;
-    for (uint32_t t = 0; t < TABLE_COUNT && why == OK; t++)
-        why = from->ops->table(from, (enum table)t, visitor);
-    struct store_mark raised = *mark;
-    raised.epoch = epoch_of_copy(mark->epoch);
-    if (why == OK)
-        return to->ops->fill_end(to, &raised);
-    ignore(to->ops->fill_end(to, NULL), "what went wrong first is what is told");
-    return why;
-}
-
-static err copy_into(struct engine *from, const char *to_url, struct store_why *out_why)
-{
-    struct engine *to;
-    struct store_mark mark;
-    err why = open_engine(to_url, ENGINE_WRITE, "copy", &to, out_why);
-    if (why != OK)
-        return why;
-    why = from->ops->begin(from, &mark);
-    if (why == OK) {
-        why = copy_tables(from, to, &mark);
-        from->ops->end(from);
-    }
-    if (why != OK)
-        *out_why = to->why.text[0] ? to->why : from->why;
-    to->ops->close(to);
-    return why;
-}
-
-err store_copy(const char *from_url, const char *to_url, struct store_why *out_why)
-{
-    struct engine *from;
-    err why = open_engine(from_url, ENGINE_READ, "copy", &from, out_why);
-    if (why != OK)
-        return why;
-    why = copy_into(from, to_url, out_why);
-    from->ops->close(from);
-    return why;
 }

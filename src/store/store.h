@@ -72,6 +72,9 @@ int64_t store_silent_ms(const struct store *s);
 struct store_port store_port(struct store *s);
 /* The last failure, as a sentence, until it is asked for again; "" when there was none. */
 const char *store_trouble(struct store *s);
+/* The engine reported that its disk is full (SQLITE_FULL, SQLSTATE 53100), and no batch was written
+ * since. */
+bool store_is_full(struct store *s);
 /* The disk broke a promise (a sync failed): nothing will work any more; exit and start again. */
 bool store_is_lost(const struct store *s);
 
