@@ -91,6 +91,8 @@ struct str object_name(const struct core *core, enum table table, int64_t id, st
         return record.role.name;
     if (table == TABLE_DEPLOYMENT)
         return record.deployment.name;
+    if (table == TABLE_ATTRIB)
+        return record.attrib.name;
     return table == TABLE_NODEROLE ? noderole_name(core, &record.noderole, a) : STR("");
 }
 

@@ -142,10 +142,29 @@ static void put_faults(struct call *call, struct buf *b)
     buf_put_c(b, ']');
 }
 
+/* While the store is stalled and something in the core is not durable, nothing of the core may be
+ * shown. What is wrong with the installation is not in the core, and is what there is to know. */
+static enum served reply_with_faults_alone(struct call *call, enum table table)
+{
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_text(&m, "object", str_from(object_noun(table)));
+    if (member_key(&m, "chain"))
+        buf_put_z(&b, "[]");
+    if (member_key(&m, "installation"))
+        put_faults(call, &b);
+    members_close(&m);
+    call->seen = 0;
+    reply_json(call, "why", "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
 enum served serve_why(struct call *call)
 {
     const struct shape *shape = call->route->resource->shape;
     struct record record;
+    if (call_is_stalled(call) && !call_is_durable(call))
+        return reply_with_faults_alone(call, shape->table);
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
     const struct cause *first = core_why(call->core, shape->table, record.id, call->arena);

@@ -88,8 +88,11 @@ extern const char destroy_help[];
 #define WHY                                                                                        \
     {                                                                                              \
         .name = "why", .takes = "NAME", .does = "Say what it is waiting for, down to the root",    \
-        .help = "", .ask = why_show, .options = OPTION_OUTPUT, .operands_min = 1,                  \
-        .operands_max = 1,                                                                         \
+        .help =                                                                                    \
+            "Each cause begins with its code. The last is the reason of a failure, if one is\n"    \
+            "known: exit status, deadline, refused key, full disk, missing attrib. Of a\n"         \
+            "deployment all of them are counted. docs/runbook.md lists the codes.\n",              \
+        .ask = why_show, .options = OPTION_OUTPUT, .operands_min = 1, .operands_max = 1,           \
     }
 #define GET                                                                                        \
     {                                                                                              \

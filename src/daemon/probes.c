@@ -40,6 +40,7 @@ struct probe {
     struct addrinfo *addresses; /* all of them */
     struct addrinfo *next_address;
     struct command_run *scan; /* NULL: none runs */
+    const char *no_key;       /* why a scan found no host key; the connection tells more */
     uint32_t uses;            /* by libuv, and by its owner */
     bool is_over;             /* how it ended is known */
     bool answers;
@@ -232,10 +233,12 @@ static void on_connect(uv_connect_t *connecting, int status)
     struct probe *one = connecting->handle->data;
     if (one->is_over || uv_is_closing((uv_handle_t *)&one->tcp))
         return;
-    if (status == 0) {
+    if (status == 0 && !one->no_key) {
         end(one, REASON_NONE, "it accepts connections");
         return;
     }
+    if (status == 0) /* it listens and is no ssh server: the other addresses are the same machine */
+        one->next_address = NULL;
     connecting->data = (void *)(intptr_t)status;
     uv_close((uv_handle_t *)&one->tcp, address_failed);
 }
@@ -244,6 +247,10 @@ static void on_connect(uv_connect_t *connecting, int status)
 static void connect_next(struct probe *one, int why)
 {
     struct addrinfo *address = one->next_address;
+    if (!address && why == 0) {
+        rest_or_fail(one, REASON_SSH_FAILED, one->no_key);
+        return;
+    }
     if (!address) {
         rest_or_fail(one, code_of(why), sentence(one, why));
         return;
@@ -320,7 +327,9 @@ static void on_scanned(void *self, const struct command_result *result)
     if (e == ERR_NOT_FOUND) {
         const struct str said = str_join3(&one->arena, STR("it shows no ssh host key ("),
                                           complaint(result->err), STR(")"));
-        rest_or_fail(one, REASON_SSH_FAILED, str_z(&one->arena, said));
+        /* ssh-keyscan does not say by its exit status why it got no key; connect(2) does. */
+        one->no_key = str_z(&one->arena, said);
+        begin_connection(one);
         return;
     }
     if (e != OK) {
@@ -368,6 +377,7 @@ static void begin_scan(struct probe *one, const char *program)
 /* Where nobody can ask for keys a machine is not dead for that. */
 static void begin(struct probe *one)
 {
+    one->no_key = NULL;
     const char *program = tools_find(&one->arena, TOOLS_PATH, "ssh-keyscan");
     if (!one->until_ms) {
         one->until_ms = uv_now(one->owner->loop) + one->patience_ms;
