@@ -122,6 +122,9 @@ static struct reason take_summary(struct arena *a, struct str text, struct run_d
 
 static struct reason failure(const struct jig_work *w, const struct jig_end *end, struct arena *a)
 {
+    struct reason why;
+    if (recipe_lack(w, end, a, STR("puppet apply"), &why))
+        return why;
     switch (end->code) {
     case 1:
         return recipe_reason(a, REASON_EXIT_STATUS, STR("1"),

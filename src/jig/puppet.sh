@@ -4,7 +4,7 @@
 #   sh puppet.sh PLACE NODE
 #
 # PLACE holds what came in the archive. What puppet says goes to the log; standard output is for
-# the summary alone.
+# the summary, and after a failure for what was measured.
 set -u
 
 place=$1
@@ -25,4 +25,8 @@ puppet apply --detailed-exitcodes --color=false --certname="$node" \
     --pluginfactdest="$place/facts" --lastrunfile="$place/summary.yaml" \
     "$place/manifests" >&2 || code=$?
 [ ! -f "$place/summary.yaml" ] || cat "$place/summary.yaml"
+if [ "$code" -ne 0 ] && [ "$code" -ne 2 ]; then
+    . "$place/measure.sh"
+    measure_end "$place" # comments, to a reader of YAML
+fi
 exit "$code"

@@ -150,12 +150,17 @@ void recipe_set_env(const struct jig_work *w, struct arena *a, struct recipe *r,
 }
 
 /* Makes a directory, unpacks standard input there, and runs what came. One line without anything
- * that shells disagree about: over there a login shell reads it first. */
+ * that shells disagree about: over there a login shell reads it first. Where there is no space for
+ * that, there is none for measure.sh either, so that this one file system is measured here: the
+ * bytes that are left, and 0 without a free inode. */
 #define ON_NODE                                                                                    \
-    "umask 077; place=$(mktemp -d \"${TMPDIR:-/tmp}/halligan-$1.XXXXXX\") || exit 1; "             \
+    "umask 077; dir=${TMPDIR:-/tmp}; "                                                             \
+    "lacks() { left=$(stat -f -c '(%c==0||%d>0)*%a*%S' \"$dir\" || echo 65536); "                  \
+    "[ $(($left)) -ge 65536 ] || echo \"#halligan-measured full $dir\"; exit 1; }; "               \
+    "place=$(mktemp -d \"$dir/halligan-$1.XXXXXX\") || lacks; "                                    \
     "trap 'rm -rf \"$place\"' EXIT; trap 'exit 143' HUP INT TERM; "                                \
     "echo $$ > \"$place/pid\"; HALLIGAN_PLACE=$place; export HALLIGAN_PLACE; "                     \
-    "tar -xf - -C \"$place\" && sh \"$place/sweep.sh\" \"$1\" \"$place\" < /dev/null && "          \
+    "tar -xf - -C \"$place\" || lacks; sh \"$place/sweep.sh\" \"$1\" \"$place\" < /dev/null && "   \
     "sh \"$place/run.sh\" \"$place\" \"$1\" < /dev/null"
 
 static void set_local(const struct jig_work *w, struct arena *a, const char *shell,
@@ -190,7 +195,8 @@ err recipe_on_node(const struct jig_work *w, struct arena *a, struct archive *ar
         *out_why = (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(name)};
         return recipe_refuse(a, out_why, "%s is not installed here", name);
     }
-    if (archive_add_file(archive, STR("sweep.sh"), 0755, far_end_recipe) != OK)
+    if (archive_add_file(archive, STR("sweep.sh"), 0755, far_end_recipe) != OK ||
+        archive_add_file(archive, STR("measure.sh"), 0644, far_end_measure) != OK)
         return recipe_too_much(w, a, out_why);
     if (is_local)
         set_local(w, a, program, r);
@@ -261,7 +267,8 @@ struct reason recipe_set_wall(struct arena *a, const struct json *wall,
 }
 
 /* What programs write to standard error when the machine runs short of something, as strerror(3)
- * and common runtimes say it; ours run with LANG=C.UTF-8. */
+ * and common runtimes say it; ours run with LANG=C.UTF-8. A program may write them for any reason,
+ * so they are only repeated to people; the code of a failed run comes from what was measured. */
 static const struct shortage {
     const char *words;
     enum reason_code code;
@@ -292,18 +299,61 @@ static const struct shortage *find_shortage(struct str log)
     return NULL;
 }
 
+/* What measure.sh prints on the result channel, the first of which that is found counts: a process
+ * that was killed explains a status better than a disk does. */
+static const struct lack {
+    const char *word;
+    enum reason_code code;
+    const char *subject;         /* NULL: what follows the word, which is a path */
+    const char *before, *behind; /* of the sentence; what follows the word is between them */
+} lacks[] = {
+    {"#halligan-measured oom ", REASON_MEMORY_LIMIT, "oom_kill",
+     "the number of processes that the kernel killed for their memory during the run is ", ""},
+    {"#halligan-measured full ", REASON_DISK_FULL, NULL, "the file system ",
+     " of that machine is full"},
+    {"#halligan-measured readonly ", REASON_DISK_ERROR, NULL, "the file system ",
+     " of that machine was turned read-only during the run"},
+};
+
+/* What follows the word at the beginning of a line; empty: there is no such line. */
+static struct str find_measured(struct str out, struct str word)
+{
+    for (uint32_t from = 0; from < out.len;) {
+        const uint32_t to = str_find(out, '\n', from);
+        const struct str text = str_slice(out, from, to);
+        if (str_starts(text, word))
+            return str_slice(text, word.len, text.len);
+        from = to + 1;
+    }
+    return STR("");
+}
+
+bool recipe_lack(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                 struct str what, struct reason *out_why)
+{
+    for (uint32_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+        const struct str found = find_measured(end->out, str_from(lacks[i].word));
+        if (!found.len)
+            continue;
+        *out_why = recipe_reason(
+            a, lacks[i].code, lacks[i].subject ? str_from(lacks[i].subject) : found,
+            "%.*s ended with status %d on node %.*s, and %s%.*s%s", STR_FMT_ARGS(what), end->code,
+            STR_FMT_ARGS(w->node), lacks[i].before, STR_FMT_ARGS(found), lacks[i].behind);
+        return true;
+    }
+    return false;
+}
+
 struct reason recipe_status(const struct jig_work *w, const struct jig_end *end, struct arena *a,
                             struct str what)
 {
+    struct reason why;
+    if (recipe_lack(w, end, a, what, &why))
+        return why;
     const struct shortage *shortage = end->log_tail.len ? find_shortage(end->log_tail) : NULL;
-    if (shortage)
-        return recipe_reason(a, shortage->code,
-                             shortage->code == REASON_MEMORY_LIMIT ? str_from(shortage->words)
-                                                                   : w->node,
-                             "%.*s ended with status %d on node %.*s, and its log says: %s",
-                             STR_FMT_ARGS(what), end->code, STR_FMT_ARGS(w->node), shortage->words);
     return recipe_reason(a, REASON_EXIT_STATUS, recipe_say(a, "%d", end->code),
-                         "%.*s ended with status %d", STR_FMT_ARGS(what), end->code);
+                         "%.*s ended with status %d%s%s", STR_FMT_ARGS(what), end->code,
+                         shortage ? ", and its log says: " : "", shortage ? shortage->words : "");
 }
 
 static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *end,

@@ -40,3 +40,7 @@ for place in "${TMPDIR:-/tmp}/halligan-$1".??????; do
     done
     rm -rf "$place"
 done
+if [ -n "${2-}" ]; then
+    . "$2/measure.sh"
+    measure_begin "$2"
+fi

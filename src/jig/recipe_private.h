@@ -46,8 +46,11 @@ __attribute__((format(printf, 4, 5))) struct reason recipe_reason(struct arena *
                                                                   enum reason_code code,
                                                                   struct str subject,
                                                                   const char *format, ...);
-/* A program ended with that status. What its log ends with may say that a disk or the memory was
- * full, which is then the reason; `what` begins the sentence: "a script of role x". */
+/* What the machine lacked at the end of a run that failed, as measured there (measure.sh). False:
+ * nothing. `what` begins the sentence: "a script of role x". */
+bool recipe_lack(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                 struct str what, struct reason *out_why);
+/* A program ended with that status: what the machine lacked, or the status. */
 struct reason recipe_status(const struct jig_work *w, const struct jig_end *end, struct arena *a,
                             struct str what);
 /* Takes a wall when it is one the engine can hold. What is wrong with it; REASON_NONE: nothing. */

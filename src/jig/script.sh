@@ -4,7 +4,7 @@
 #   sh script.sh PLACE NODE
 #
 # PLACE holds what came in the archive. What scripts write goes to the log; standard output is for
-# the values alone, as archives one behind the other.
+# the values alone, as archives one behind the other; after a failure, for what was measured.
 set -u
 
 place=$1
@@ -12,9 +12,11 @@ code=0
 sh "$place/runner.sh" "$place/scripts" >&2 || code=$?
 if [ "$code" -eq 255 ]; then # the way ssh says that it failed itself
     echo "a script ended with status 255, which is told as 254" >&2
-    exit 254
+    code=254
 fi
 if [ $((code & 15)) -ne 0 ]; then
+    . "$place/measure.sh"
+    measure_end "$place"
     exit "$code"
 fi
 cd "$place/scripts" || exit 1

@@ -78,12 +78,15 @@ static enum reason_code code_of(int number)
     return is_full ? REASON_DISK_FULL : REASON_DISK_ERROR;
 }
 
-/* A file or directory of ours, at that path, could not be made. */
+/* A file or directory of ours, at that path, could not be made. The subject is the directory above
+ * it, which is the same for all runs, so that they are counted together. */
 static err refuse(struct job *j, const char *what, const char *path, int number)
 {
-    j->why = (struct reason){.code = code_of(number),
-                             .subject = str_from(path),
-                             .text = complain(&j->arena, what, number)};
+    const char *name = strrchr(path, '/');
+    j->why = (struct reason){
+        .code = code_of(number),
+        .subject = {path, (uint32_t)(name && name > path ? (size_t)(name - path) : strlen(path))},
+        .text = complain(&j->arena, what, number)};
     return ERR_REFUSED;
 }
 

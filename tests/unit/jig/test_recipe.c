@@ -93,6 +93,38 @@ TEST(every_other_end_is_a_failure_with_its_sentence)
     arena_fini(&arena);
 }
 
+TEST(what_a_machine_lacks_is_what_was_measured_and_not_what_the_log_says)
+{
+    static const struct {
+        const char *out, *log;
+        enum reason_code reason;
+        const char *subject;
+    } ends[] = {
+        {"", "x: No space left on device\n", REASON_EXIT_STATUS, "1"},
+        {"", "MemoryError\n", REASON_EXIT_STATUS, "1"},
+        {"#halligan-measured full /var\n", "", REASON_DISK_FULL, "/var"},
+        {"#halligan-measured readonly /data\n", "", REASON_DISK_ERROR, "/data"},
+        {"#halligan-measured oom 2\n", "", REASON_MEMORY_LIMIT, "oom_kill"},
+        {"#halligan-measured full /\n#halligan-measured oom 1\n", "", REASON_MEMORY_LIMIT,
+         "oom_kill"},
+        {"a: 1\n#halligan-measured full /srv/a b\n", "", REASON_DISK_FULL, "/srv/a b"},
+        {"#halligan-measured full ", "", REASON_EXIT_STATUS, "1"},
+        {"x #halligan-measured full /\n", "", REASON_EXIT_STATUS, "1"},
+    };
+    static const char *const classes[] = {"script", "puppet"};
+    for (uint32_t c = 0; c < sizeof classes / sizeof *classes; c++)
+        for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            const struct jig_end end = {.how = JIG_END_EXITED,
+                                        .code = 1,
+                                        .out = str_from(ends[i].out),
+                                        .log_tail = str_from(ends[i].log)};
+            const struct run_done_command done = ended(classes[c], &end);
+            CHECK(done.result == RESULT_FAILED && done.reason == ends[i].reason);
+            CHECK(str_eq(done.reason_subject, str_from(ends[i].subject)));
+        }
+    arena_fini(&arena);
+}
+
 TEST(puppet_ends_as_its_detailed_statuses_say)
 {
     const struct str summary = STR("---\nresources:\n  changed: 2\ntime:\n  total: 1.5\n");
