@@ -139,6 +139,8 @@ class Yard:
         self.gates = {}
         self.things = []  # to be closed in the end
         self.process = None
+        self.environment = None  # of the daemon; None: ours
+        self.wrapper = []  # the command that starts the daemon's command
         self.token = None
         self.lever_node = None
         self.pulls = 0
@@ -220,7 +222,7 @@ class Yard:
     # -- the daemon -----------------------------------------------------------------------------
 
     def launch(self, *flags):
-        command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0"]
+        command = [*self.wrapper, self.program, "--data", self.data, "--listen", "127.0.0.1:0"]
         command += ["--barclamps", self.path("barclamps"), "--log-level", "info", "--admin-node",
                     "none", *flags]
         if not os.path.exists(os.path.join(self.folder, "yard.yml")):
@@ -229,7 +231,7 @@ class Yard:
             os.unlink(self.path("listen"))  # of one that was killed
         with open(self.path("stderr"), "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL)
+                                            stdin=subprocess.DEVNULL, env=self.environment)
 
     def start(self, *flags):
         self.launch(*flags)
