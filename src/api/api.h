@@ -42,6 +42,8 @@ struct api_barclamp {
     bool is_json;             /* it is an object, not a text          */
     struct str document;      /* to import; empty: there are problems */
     struct problem *problems; /* all that is wrong with it, each with its line where it has one */
+    struct json
+        *warnings; /* of [{"code","line"?,"text"}]: what is odd, or missing beside it; NULL: none */
 };
 
 /* Behind an event, on the way to newer ones or back to older ones. */

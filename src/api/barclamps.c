@@ -72,6 +72,7 @@ static bool read_document(struct call *call, struct str *out_document)
     for (const struct problem *p = sent.problems; p; p = p->next)
         call_refuse(call, p->code, p->field, p->text);
     *out_document = sent.document;
+    call->own = sent.warnings;
     return !call->problems;
 }
 
@@ -88,6 +89,23 @@ static bool is_named(struct call *call, struct str document, const struct record
     call_refuse(call, PROBLEM_NAME_INVALID, STR("value"),
                 SAY(call, STR("this is barclamp "), name, STR(", not "), record->barclamp.name));
     return false;
+}
+
+/* As an object of the noun is shown, with what is odd about it or missing beside it. */
+static void shown_with_warnings(struct call *call, int64_t id)
+{
+    const struct json *warnings = call->own;
+    object_shown(call, id);
+    const struct str body = call->reply.body;
+    if (!warnings || call->reply.status != 200 || body.len < 2 ||
+        !shape_wants(call->wanted, "warnings"))
+        return;
+    struct buf b = buf_in(call->arena);
+    buf_put_str(&b, str_slice(body, 0, body.len - 1));
+    buf_put_z(&b, body.len > 2 ? ",\"warnings\":" : "\"warnings\":");
+    json_write_to(&b, warnings);
+    buf_put_c(&b, '}');
+    call->reply.body = buf_str(&b);
 }
 
 static enum served serve_upload(struct call *call)
@@ -111,7 +129,7 @@ static enum served serve_upload(struct call *call)
         !read_document(call, &command.import.barclamp) ||
         (is_change && !is_named(call, command.import.barclamp, &record)))
         return SERVED_REPLY;
-    return object_submit(call, &command, object_shown);
+    return object_submit(call, &command, shown_with_warnings);
 }
 
 /* ---- routes ---- */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "cli/check.h"
+#include "check/check.h"
 #include "cli/skeleton.h"
 #include "cli/words.h"
 
@@ -119,6 +119,7 @@ static struct json *entry_as_json(struct arena *a, const struct report_entry *en
     set_number(a, object, "line", entry->at.line);
     set_number(a, object, "column", entry->at.column);
     json_set(object, STR("severity"), json_make_string(a, str_from(severity_name(entry))));
+    json_set(object, STR("code"), json_make_string(a, str_from(entry->code)));
     json_set(object, STR("text"), json_make_string(a, entry->text));
     return object;
 }

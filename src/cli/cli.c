@@ -10,7 +10,7 @@
 #include "cli/completion.h"
 #include "cli/errand.h"
 #include "cli/insight.h"
-#include "cli/nearest.h"
+#include "base/nearest.h"
 #include "cli/noun.h"
 #include "cli/nouns.h"
 #include "cli/option.h"

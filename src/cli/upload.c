@@ -1,7 +1,48 @@
 #include "cli/upload.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/safe.h"
+
+/* What roles do (code, scripts, manifests, templates) is not part of a document. */
+static enum cli_exit complain_directory(struct errand *e, const char *path)
+{
+    struct str folder = str_from(path);
+    while (folder.len > 1 && folder.at[folder.len - 1] == '/')
+        folder.len--;
+    uint32_t from = folder.len;
+    while (from > 0 && folder.at[from - 1] != '/')
+        from--;
+    const struct str name = str_slice(folder, from, folder.len);
+    fprintf(stderr,
+            "%s: %.*s is a directory, and upload sends one file: %.*s/%.*s.yml.\n"
+            "%s: code and scripts of roles are not sent; copy the directory below one of the "
+            "directories of --barclamps on the daemon's machine, and reload the daemon (SIGHUP)\n",
+            e->whose, STR_FMT_ARGS(folder), STR_FMT_ARGS(folder), STR_FMT_ARGS(name), e->whose);
+    return CLI_USAGE;
+}
+
+static void tell_warnings(struct errand *e, const char *path, const struct json *answer)
+{
+    const struct json *warnings = json_get(answer, STR("warnings"));
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next) {
+        const struct json *text = json_get(w, STR("text")), *line = json_get(w, STR("line")),
+                          *code = json_get(w, STR("code"));
+        struct buf b = buf_in(e->arena);
+        if (line && line->kind == JSON_NUMBER) {
+            buf_put_str(&b, line->text);
+            buf_put_z(&b, ": ");
+        }
+        safe_put(&b, text && text->kind == JSON_STRING ? text->text : STR(""));
+        buf_put_z(&b, " [");
+        safe_put(&b, code && code->kind == JSON_STRING ? code->text : STR(""));
+        buf_put_c(&b, ']');
+        fprintf(stderr, "%s: warning: %s:%.*s\n", e->whose, path, STR_FMT_ARGS(buf_str(&b)));
+    }
+}
 
 /* The text goes as it is: what is wrong with it the daemon says, with lines. */
 static enum cli_exit upload(struct errand *e, const char *path)
@@ -9,6 +50,9 @@ static enum cli_exit upload(struct errand *e, const char *path)
     struct str text;
     const struct json *answer;
     struct json *body = json_make(e->arena, JSON_OBJECT);
+    struct stat facts;
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        return complain_directory(e, path);
     enum cli_exit status = input_read_file(e, path, &text);
     if (status != CLI_FINE)
         return status;
@@ -19,9 +63,11 @@ static enum cli_exit upload(struct errand *e, const char *path)
     json_set(body, STR("value"), json_make_string(e->arena, text));
     const struct question q = {.method = "POST", .path = STR("barclamps"), .body = body};
     status = errand_ask(e, &q, &answer);
-    if (status == CLI_FINE)
-        output_row(e, answer);
-    return status;
+    if (status != CLI_FINE)
+        return status;
+    output_row(e, answer);
+    tell_warnings(e, path, answer);
+    return CLI_FINE;
 }
 
 enum cli_exit upload_barclamps(struct errand *e)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/nearest.h"
+#include "base/nearest.h"
 
 void words_complain(const struct words *words, const char *what, const char *about)
 {

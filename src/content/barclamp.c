@@ -38,7 +38,7 @@ static void say_bad_lua(struct report *r, const struct barclamp_file *file, stru
                       : e == ERR_EXISTS ? "is no file"
                                         : "cannot be read";
     const struct str path = content_lua_path(r->arena, file->source_path, role);
-    report_error(r, file_name(file), barclamp_place(file, field),
+    report_error(report_as(r, "lua_invalid"), file_name(file), barclamp_place(file, field),
                  "the Lua file of role %.*s %s: %.*s", STR_FMT_ARGS(report_brief(role)), why,
                  STR_FMT_ARGS(path));
 }
@@ -51,7 +51,7 @@ static void add_hooks(struct report *r, const struct barclamp_file *file,
     const struct str name = text_at(role, STR("name"));
     const err e = content_role_file(r->arena, file->source_path, name, ROLE_FILE_LUA, &lua);
     if (json_unset(role, STR("hooks")))
-        report_warning(r, file_name(file), barclamp_place(file, field),
+        report_warning(report_as(r, "not_used"), file_name(file), barclamp_place(file, field),
                        "hooks are what the Lua file of the role defines; this list is not used");
     if (e == ERR_NOT_FOUND)
         return;
@@ -91,7 +91,8 @@ static void put_source_path(struct report *r, const struct barclamp_file *file,
         return;
     struct json *copy = json_clone(r->arena, section);
     if (json_unset(copy, STR("source_path")))
-        report_warning(r, file_name(file), barclamp_place(file, STR("barclamp/source_path")),
+        report_warning(report_as(r, "not_used"), file_name(file),
+                       barclamp_place(file, STR("barclamp/source_path")),
                        "source_path is where the barclamp lies; this one is not used");
     json_set(copy, STR("source_path"), json_make_string(r->arena, file->source_path));
     json_set(document, STR("barclamp"), copy);
@@ -102,14 +103,14 @@ static void write_document(struct report *r, struct barclamp_file *file,
                            const struct json *document)
 {
     if (json_depth(document) > DOC_DEPTH_MAX) {
-        report_error(r, file_name(file), nowhere, "the barclamp is nested more than %u levels deep",
-                     DOC_DEPTH_MAX);
+        report_error(report_as(r, "limit_reached"), file_name(file), nowhere,
+                     "the barclamp is nested more than %u levels deep", DOC_DEPTH_MAX);
         return;
     }
     const struct str text = json_write(r->arena, document);
     if (text.len > DOC_MAX)
-        report_error(r, file_name(file), nowhere, "the barclamp is larger than %u KiB",
-                     DOC_MAX >> 10);
+        report_error(report_as(r, "limit_reached"), file_name(file), nowhere,
+                     "the barclamp is larger than %u KiB", DOC_MAX >> 10);
     else
         file->document = text;
 }
@@ -129,7 +130,10 @@ void barclamp_from_yaml(struct report *r, struct str text, const struct hook_fin
 {
     const uint32_t errors_before = r->errors;
     const struct json *tree;
-    if (yaml_read(r, file_name(file), text, &tree) != OK && !tree)
+    r->code = "bad_yaml";
+    const err e = yaml_read(r, file_name(file), text, &tree);
+    r->code = NULL;
+    if (e != OK && !tree)
         return;
     take_tree(file, tree);
     shape_check(r, file_name(file), tree);
@@ -149,7 +153,8 @@ void barclamp_from_json(struct report *r, struct str text, struct barclamp_file 
     uint32_t offset;
     const char *what;
     if (json_read(r->arena, text, &tree, &offset, &what) != OK) {
-        report_error(r, file_name(file), text_place_of(text, offset), "this is not JSON: %s", what);
+        report_error(report_as(r, "bad_json"), file_name(file), text_place_of(text, offset),
+                     "this is not JSON: %s", what);
         return;
     }
     take_tree(file, tree);

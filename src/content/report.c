@@ -44,15 +44,26 @@ static void add(struct report *r, struct report_entry entry)
     r->count++;
 }
 
+static void add_said(struct report *r, struct report_entry entry, const char *format,
+                     va_list arguments)
+{
+    const bool is_error = entry.severity == REPORT_ERROR;
+    r->errors += is_error;
+    r->warnings += !is_error;
+    entry.code = r->next_code ? r->next_code : r->code;
+    if (!entry.code)
+        entry.code = is_error ? "bad_value" : "odd";
+    r->next_code = NULL;
+    entry.text = say(r->arena, format, arguments);
+    add(r, entry);
+}
+
 void report_error(struct report *r, struct str file, struct text_place at, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    r->errors++;
-    add(r, (struct report_entry){.file = file,
-                                 .at = at,
-                                 .severity = REPORT_ERROR,
-                                 .text = say(r->arena, format, arguments)});
+    add_said(r, (struct report_entry){.file = file, .at = at, .severity = REPORT_ERROR}, format,
+             arguments);
     va_end(arguments);
 }
 
@@ -61,12 +72,15 @@ void report_warning(struct report *r, struct str file, struct text_place at, con
 {
     va_list arguments;
     va_start(arguments, format);
-    r->warnings++;
-    add(r, (struct report_entry){.file = file,
-                                 .at = at,
-                                 .severity = REPORT_WARNING,
-                                 .text = say(r->arena, format, arguments)});
+    add_said(r, (struct report_entry){.file = file, .at = at, .severity = REPORT_WARNING}, format,
+             arguments);
     va_end(arguments);
+}
+
+struct report *report_as(struct report *r, const char *code)
+{
+    r->next_code = code;
+    return r;
 }
 
 struct str report_brief(struct str text)

@@ -31,12 +31,15 @@ struct report_entry {
     struct str file;
     struct text_place at;
     enum report_severity severity;
+    const char *code; /* stable, for programs; docs/runbook.md lists them */
     struct str text;
     struct report_entry *next;
 };
 
 struct report {
     struct arena *arena;
+    const char *code;      /* of entries that are added without one; NULL: bad_value, or odd */
+    const char *next_code; /* of the next entry; NULL: it has none of its own */
     struct report_entry *first, *last;
     uint32_t count;            /* in the list */
     uint32_t errors, warnings; /* also those that were left out */
@@ -51,6 +54,9 @@ __attribute__((format(printf, 4, 5))) void report_error(struct report *r, struct
 __attribute__((format(printf, 4, 5))) void report_warning(struct report *r, struct str file,
                                                           struct text_place at, const char *format,
                                                           ...);
+
+/* The report, whose next entry has this code: report_error(report_as(r, "missing"), ...). */
+struct report *report_as(struct report *r, const char *code);
 
 /* The beginning of a text, short enough for a sentence; whole characters. For "%.*s" and
  * STR_FMT_ARGS. */

@@ -1,5 +1,6 @@
 #include "content/shape.h"
 
+#include "base/nearest.h"
 #include "content/yaml.h"
 #include "model/limits.h"
 #include "model/names.h"
@@ -9,7 +10,7 @@ enum shape {
     SHAPE_ANY,  /* kept, and looked at by nobody here */
     SHAPE_TEXT, /* a text, or a number as it is written */
     SHAPE_BOOL,
-    SHAPE_PRIORITY, /* a whole number, not below 0 */
+    SHAPE_NUMBER,   /* a whole number, not below 0 */
     SHAPE_WORDS,    /* a list of texts */
     SHAPE_WANTS,    /* a list of names, or of maps with a name and an at */
     SHAPE_MAP,      /* with the keys of `inner` */
@@ -77,9 +78,9 @@ static const struct key_rule role_keys[] = {
     {"flags",         SHAPE_WORDS,    false, check_word,           NULL},
     {"announces",     SHAPE_WORDS,    false, check_word,           NULL},
     {"hooks",         SHAPE_WORDS,    false, check_word,           NULL},
-    {"attempts",      SHAPE_PRIORITY, false, NULL,                 NULL},
-    {"backoff",       SHAPE_PRIORITY, false, NULL,                 NULL},
-    {"deadline",      SHAPE_PRIORITY, false, NULL,                 NULL},
+    {"attempts",      SHAPE_NUMBER,   false, NULL,                 NULL},
+    {"backoff",       SHAPE_NUMBER,   false, NULL,                 NULL},
+    {"deadline",      SHAPE_NUMBER,   false, NULL,                 NULL},
     {"wants-attribs", SHAPE_WANTS,    false, names_check_attrib,   &want_rule},
     {"attribs",       SHAPE_MAPS,     false, NULL,                 &attrib_rule},
 };
@@ -96,7 +97,7 @@ static const struct map_rule jig_rule = MAP("a jig", jig_keys);
 static const struct key_rule hammer_keys[] = {
     {"name",          SHAPE_TEXT,     true,  names_check_hammer,   NULL},
     {"type",          SHAPE_TEXT,     true,  names_check_text,     NULL},
-    {"priority",      SHAPE_PRIORITY, false, NULL,                 NULL},
+    {"priority",      SHAPE_NUMBER,   false, NULL,                 NULL},
 };
 static const struct map_rule hammer_rule = MAP("a hammer", hammer_keys);
 
@@ -146,10 +147,13 @@ static const struct map_rule file_rule = MAP("a barclamp's file", file_keys);
 struct checker {
     struct report *report;
     struct str file;
+    const struct json *map; /* whose values are looked at */
 };
 
-#define ERROR_AT(c, value, ...)                                                                    \
-    (yaml_mark_broken(value), report_error((c)->report, (c)->file, yaml_place(value), __VA_ARGS__))
+#define ERROR_AT(c, value, ...) ERROR_AS(c, "bad_value", value, __VA_ARGS__)
+#define ERROR_AS(c, code, value, ...)                                                              \
+    (yaml_mark_broken(value),                                                                      \
+     report_error(report_as((c)->report, code), (c)->file, yaml_place(value), __VA_ARGS__))
 #define WARN_AT(c, value, ...)                                                                     \
     report_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
 
@@ -179,10 +183,11 @@ static void check_text(struct checker *c, const struct json *value, const struct
         return;
     }
     const char *wrong = rule->check ? rule->check(value->text) : NULL;
+    const char *code = rule->check == names_check_text ? "bad_text" : "name_invalid";
     if (wrong && value->text.len == 0)
-        ERROR_AT(c, value, "%s %s", rule->key, wrong);
+        ERROR_AS(c, code, value, "%s %s", rule->key, wrong);
     else if (wrong)
-        ERROR_AT(c, value, "%s %s: \"%.*s\"", rule->key, wrong,
+        ERROR_AS(c, code, value, "%s %s: \"%.*s\"", rule->key, wrong,
                  STR_FMT_ARGS(report_brief(value->text)));
 }
 
@@ -194,7 +199,7 @@ static void check_word_of(struct checker *c, const struct json *word, const stru
     }
     const char *wrong = rule->check(word->text);
     if (wrong)
-        ERROR_AT(c, word, "a name in %s %s: \"%.*s\"", rule->key, wrong,
+        ERROR_AS(c, "name_invalid", word, "a name in %s %s: \"%.*s\"", rule->key, wrong,
                  STR_FMT_ARGS(report_brief(word->text)));
 }
 
@@ -237,22 +242,31 @@ static void check_maps(struct checker *c, const struct json *value, const struct
             ERROR_AT(c, item, "%s must be a list of maps, this is %s", rule->key, kind_name(item));
 }
 
-static void check_priority(struct checker *c, const struct json *value)
+static void check_number(struct checker *c, const struct json *value, const struct key_rule *rule)
 {
-    int64_t priority;
-    if (!json_as_i64(value, &priority) || priority < 0 || priority > UINT32_MAX)
-        ERROR_AT(c, value, "priority must be a whole number, not below 0");
+    int64_t number;
+    if (json_as_i64(value, &number) && number >= 0 && number <= UINT32_MAX)
+        return;
+    const bool is_time =
+        str_eq(str_from(rule->key), STR("deadline")) || str_eq(str_from(rule->key), STR("backoff"));
+    ERROR_AT(c, value, "%s must be a whole number%s, not below 0", rule->key,
+             is_time ? " of seconds" : "");
 }
 
 /* Each fault has its own line: its path leads there. What is odd but kept, the import tells. */
 static void check_schema(struct checker *c, const struct json *value)
 {
     struct violations errors = {0}, odd = {0};
+    const struct json *name = json_get(c->map, STR("name"));
+    const struct str attrib =
+        name && name->kind == JSON_STRING ? report_brief(name->text) : STR("?");
     if (!schema_check(c->report->arena, value, &errors, &odd))
         yaml_mark_broken(value);
     for (const struct violation *v = errors.first; v; v = v->next)
-        report_error(c->report, c->file, yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
-                     "in the schema, %.*s %.*s", STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
+        report_error(report_as(c->report, "schema_invalid"), c->file,
+                     yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
+                     "in the schema of attrib %.*s, %.*s %.*s", STR_FMT_ARGS(attrib),
+                     STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
 }
 
 /* {pkgs: [...]}, or {centos-6.5: {pkgs: [...]}}. It does not matter to the engine, so it does not
@@ -285,7 +299,7 @@ static void check_value(struct checker *c, const struct json *value, const struc
         if (value->kind != JSON_TRUE && value->kind != JSON_FALSE)
             ERROR_AT(c, value, "%s must be true or false", rule->key);
         return;
-    case SHAPE_PRIORITY: check_priority(c, value); return;
+    case SHAPE_NUMBER: check_number(c, value, rule); return;
     case SHAPE_WORDS: check_words(c, value, rule); return;
     case SHAPE_WANTS: check_wants(c, value, rule); return;
     case SHAPE_MAP:
@@ -314,6 +328,19 @@ static const struct key_rule *find_rule(const struct map_rule *rule, struct str 
     return NULL;
 }
 
+static void warn_unknown_key(struct checker *c, const struct json *value,
+                             const struct map_rule *rule)
+{
+    struct nearest nearest = {0};
+    for (uint32_t i = 0; i < rule->count; i++)
+        nearest_offer_str(&nearest, value->key, str_from(rule->keys[i].key));
+    const struct str meant = nearest_str(&nearest);
+    report_warning(report_as(c->report, "unknown_key"), c->file, yaml_place(value),
+                   "the key %.*s of %s means nothing here; it is kept%s%.*s%s",
+                   STR_FMT_ARGS(report_brief(value->key)), rule->noun,
+                   meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant), meant.len ? "?" : "");
+}
+
 /* Calls itself through check_value; bounded by the tables, which are three maps deep. A key
  * without a value is as good as none, and an empty text does not name anything. Of a broken map
  * nobody knows what it lacks. */
@@ -323,15 +350,15 @@ static void check_map(struct checker *c, const struct json *map, const struct ma
         const struct json *value = json_get(map, str_from(rule->keys[i].key));
         const bool is_absent = !value || (value->kind == JSON_NULL && !yaml_is_broken(value));
         if (rule->keys[i].required && is_absent && !yaml_is_broken(map))
-            report_error(c->report, c->file, yaml_place(value ? value : map), "%s must have a %s",
-                         rule->noun, rule->keys[i].key);
+            report_error(report_as(c->report, "missing"), c->file, yaml_place(value ? value : map),
+                         "%s must have a %s", rule->noun, rule->keys[i].key);
     }
     for (const struct json *value = map->first; value; value = value->next) {
         const struct key_rule *known = find_rule(rule, value->key);
         if (!known)
-            WARN_AT(c, value, "the key %.*s of %s means nothing here; it is kept",
-                    STR_FMT_ARGS(report_brief(value->key)), rule->noun);
-        else if (value->kind != JSON_NULL && !yaml_is_broken(value))
+            warn_unknown_key(c, value, rule);
+        c->map = map;
+        if (known && value->kind != JSON_NULL && !yaml_is_broken(value))
             check_value(c, value, known);
     }
 }

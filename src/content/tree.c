@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "content/order.h"
 #include "content/yaml.h"
+#include "model/names.h"
 #include "sys/files.h"
 
 static const struct text_place nowhere;
@@ -32,8 +34,8 @@ __attribute__((format(printf, 3, 4))) static bool make_path(struct reading *r, c
     va_end(arguments);
     if (length >= 0 && length < PATH_MAX)
         return true;
-    report_error(r->report, str_copy(r->report->arena, str_from(path)), nowhere,
-                 "the path goes on, and is too long");
+    report_error(report_as(r->report, "limit_reached"), str_copy(r->report->arena, str_from(path)),
+                 nowhere, "the path goes on, and is too long");
     return false;
 }
 
@@ -46,10 +48,11 @@ static void read_text(struct reading *r, struct barclamp_file *file)
     struct str text;
     const err e = file_read(report->arena, file->path, CONTENT_FILE_SIZE_MAX, &text);
     if (e == ERR_LIMIT)
-        report_error(report, name, nowhere, "the file is larger than %u MiB",
-                     CONTENT_FILE_SIZE_MAX >> 20);
+        report_error(report_as(report, "limit_reached"), name, nowhere,
+                     "the file is larger than %u MiB", CONTENT_FILE_SIZE_MAX >> 20);
     else if (e != OK)
-        report_error(report, name, nowhere, "the file cannot be read: %s", strerror(errno));
+        report_error(report_as(report, "unreadable"), name, nowhere, "the file cannot be read: %s",
+                     strerror(errno));
     else if (file->is_yaml)
         barclamp_from_yaml(report, text, r->finder, file);
     else
@@ -62,8 +65,8 @@ static struct barclamp_file *add_file(struct reading *r, const char *path, struc
     struct arena *a = r->report->arena;
     const struct str name = str_copy(a, str_from(path));
     if (r->count == CONTENT_FILES_MAX) {
-        report_error(r->report, name, nowhere, "there are more than %u barclamps",
-                     CONTENT_FILES_MAX);
+        report_error(report_as(r->report, "limit_reached"), name, nowhere,
+                     "there are more than %u barclamps", CONTENT_FILES_MAX);
         return NULL;
     }
     struct barclamp_file *file = &r->files[r->count++];
@@ -109,15 +112,16 @@ static void each_entry(struct reading *r, const char *folder,
     const struct str where = str_copy(r->report->arena, str_from(folder));
     const int count = scandir(folder, &entries, is_visible, by_name);
     if (count < 0) {
-        report_error(r->report, where, nowhere, "the directory cannot be read: %s",
-                     strerror(errno));
+        report_error(report_as(r->report, "unreadable"), where, nowhere,
+                     "the directory cannot be read: %s", strerror(errno));
         return;
     }
     for (int i = 0; i < count; i++) {
         if (str_is_clean(str_from(entries[i]->d_name)))
             look(r, folder, entries[i]->d_name);
         else
-            report_error(r->report, where, nowhere, "a name in here is not UTF-8");
+            report_error(report_as(r->report, "unreadable"), where, nowhere,
+                         "a name in here is not UTF-8");
         free(entries[i]);
     }
     free(entries);
@@ -176,11 +180,41 @@ static bool read_barclamp(struct reading *r, const char *folder)
     }
     if (!make_path(r, path, "%s/%s.yml", folder, name) || !is_file(path))
         return false;
-    add_file(r, path, str_from(folder));
+    const struct barclamp_file *file = add_file(r, path, str_from(folder));
+    if (file && !names_check_barclamp(file->name) && !str_eq(file->name, str_from(name)))
+        report_warning(report_as(r->report, "name_differs"), str_from(file->path),
+                       barclamp_place(file, STR("barclamp/name")),
+                       "the barclamp is called %.*s, and its directory and file %s",
+                       STR_FMT_ARGS(report_brief(file->name)), name);
     if (make_path(r, path, "%s/%s.json", folder, name) && is_file(path))
-        report_warning(r->report, str_copy(r->report->arena, str_from(path)), nowhere,
-                       "is not read, since there is a %s.yml beside it", name);
+        report_warning(report_as(r->report, "not_used"), str_copy(r->report->arena, str_from(path)),
+                       nowhere, "is not read, since there is a %s.yml beside it", name);
     return true;
+}
+
+/* Does the file look like a barclamp: does a line begin with its first section? */
+static bool looks_like_barclamp(const char *path)
+{
+    struct arena scratch = {0};
+    struct str text;
+    bool is_one = false;
+    if (file_read(&scratch, path, CONTENT_FILE_SIZE_MAX, &text) == OK)
+        for (uint32_t at = 0; at < text.len && !is_one; at = str_find(text, '\n', at) + 1)
+            is_one = str_starts(str_slice(text, at, text.len), STR("barclamp:"));
+    arena_fini(&scratch);
+    return is_one;
+}
+
+/* A directory without a file of its name is no barclamp; a barclamp under another name is told. */
+static void look_for_misnamed(struct reading *r, const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    if (str_ends(str_from(name), STR(".yml")) && make_path(r, path, "%s/%s", folder, name) &&
+        is_file(path) && looks_like_barclamp(path))
+        report_warning(report_as(r->report, "name_differs"),
+                       str_copy(r->report->arena, str_from(path)), nowhere,
+                       "is not read: the file of a barclamp is called like its directory, %s.yml",
+                       last_name(folder));
 }
 
 static void look_at_entry(struct reading *r, const char *folder, const char *name)
@@ -196,6 +230,8 @@ static void look_at_entry(struct reading *r, const char *folder, const char *nam
         return;
     if (make_path(r, document, "%s/%s.json", path, name) && is_file(document))
         add_file(r, document, str_from(path));
+    else if (access(path, R_OK | X_OK) == 0)
+        each_entry(r, path, look_for_misnamed);
 }
 
 static void read_directory(struct reading *r, struct str given)
@@ -203,18 +239,23 @@ static void read_directory(struct reading *r, struct str given)
     char path[PATH_MAX];
     const uint32_t before = r->count, errors_before = r->report->errors;
     if (!realpath(str_z(r->report->arena, given), path)) {
-        report_error(r->report, given, nowhere, "the directory cannot be read: %s",
-                     strerror(errno));
+        report_error(report_as(r->report, "unreadable"), given, nowhere,
+                     "the directory cannot be read: %s", strerror(errno));
         return;
     }
     if (!str_is_clean(str_from(path))) {
-        report_error(r->report, given, nowhere, "the path of this directory is not UTF-8");
+        report_error(report_as(r->report, "unreadable"), given, nowhere,
+                     "the path of this directory is not UTF-8");
         return;
     }
-    if (!read_barclamp(r, path))
+    if (!read_barclamp(r, path)) {
         each_entry(r, path, look_at_entry);
+        if (r->count == before && r->report->errors == errors_before)
+            each_entry(r, path, look_for_misnamed);
+    }
     if (r->count == before && r->report->errors == errors_before)
-        report_warning(r->report, given, nowhere, "there is no barclamp in this directory");
+        report_warning(report_as(r->report, "empty_directory"), given, nowhere,
+                       "there is no barclamp in this directory");
 }
 
 /* ---- all of them ---- */
@@ -240,7 +281,7 @@ static void leave_out_doubles(struct reading *r)
             kept = list[i];
             continue;
         }
-        report_warning(r->report, str_from(list[i]->path),
+        report_warning(report_as(r->report, "not_used"), str_from(list[i]->path),
                        barclamp_place(list[i], STR("barclamp/name")),
                        "is not read, since barclamp %.*s is also in %s",
                        STR_FMT_ARGS(report_brief(kept->name)), kept->path);
@@ -289,8 +330,9 @@ struct content_tree content_read_tree(struct report *report, const char *directo
 static void report_problem(struct report *r, const struct barclamp_file *file,
                            const struct problem *p)
 {
-    report_error(r, str_from(file->path), barclamp_place(file, p->field), "%.*s: %.*s",
-                 STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
+    const char *code = str_z(r->arena, problem_code_name(p->code));
+    report_error(report_as(r, code), str_from(file->path), barclamp_place(file, p->field),
+                 "%.*s: %.*s", STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
 }
 
 void content_report_problems(struct report *r, const struct barclamp_file *file,
@@ -339,9 +381,11 @@ void content_report_warnings(struct report *r, const struct barclamp_file *file,
         return;
     const struct json *warnings = json_get(tree, STR("warnings"));
     for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next) {
-        const struct json *field = json_get(w, STR("field")), *text = json_get(w, STR("text"));
-        if (field && text)
-            report_warning(r, str_from(file->path), barclamp_place(file, field->text), "%.*s: %.*s",
+        const struct json *field = json_get(w, STR("field")), *text = json_get(w, STR("text")),
+                          *code = json_get(w, STR("code"));
+        if (field && text && code)
+            report_warning(report_as(r, str_z(r->arena, code->text)), str_from(file->path),
+                           barclamp_place(file, field->text), "%.*s: %.*s",
                            STR_FMT_ARGS(field->text), STR_FMT_ARGS(text->text));
     }
 }

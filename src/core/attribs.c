@@ -46,10 +46,11 @@ static bool check_schema(struct core *c, const struct attrib_facts *facts, struc
     const struct json *schema = doc_tree(c->arena, facts->schema);
     if (schema->kind != JSON_OBJECT && schema->kind != JSON_NULL)
         return refuse(c, PROBLEM_SCHEMA_INVALID, field_in(c, place, "schema"),
-                      STR("schema must be an object"));
+                      SAY(c, STR("the schema of attrib "), facts->name, STR(" must be an object")));
     return schema_check(c->arena, schema, &errors, warnings) ||
            refuse(c, PROBLEM_SCHEMA_INVALID, field_in(c, place, "schema"),
-                  SAY(c, STR("schema: "), violations_format(c->arena, &errors)));
+                  SAY(c, STR("in the schema of attrib "), facts->name, STR(", "),
+                      violations_format(c->arena, &errors)));
 }
 
 bool attrib_check(struct core *c, const struct attrib_facts *facts, struct str place,

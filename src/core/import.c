@@ -19,15 +19,22 @@ void import_refuse(struct import *im, enum problem_code code, struct str field, 
     refuse(im->c, code, field, text);
 }
 
-void import_warn(struct import *im, struct str field, struct str text)
+void import_warn(struct import *im, const char *code, struct str field, struct str text)
 {
     struct arena *a = im->c->arena;
     if (im->warnings->count >= PROBLEMS_MAX)
         return;
     struct json *warning = json_make(a, JSON_OBJECT);
+    json_set(warning, STR("code"), json_make_string(a, str_from(code)));
     json_set(warning, STR("field"), json_make_string(a, field));
     json_set(warning, STR("text"), json_make_string(a, text));
     json_append(im->warnings, warning);
+}
+
+struct str import_meant(struct import *im, const struct nearest *nearest)
+{
+    const struct str word = nearest_str(nearest);
+    return word.len ? SAY(im->c, STR("; did you mean "), word, STR("?")) : STR("");
 }
 
 struct str place_of(struct import *im, struct str place, const char *key)
@@ -328,7 +335,7 @@ static void import_jig(struct import *im, const struct json *entry, struct str p
     if (facts.class_name.len && !jig_class_find(facts.class_name)) {
         facts.inactive_reason =
             SAY(c, STR("jig class "), facts.class_name, STR(" is not known here"));
-        import_warn(im, place_of(im, place, "class"), facts.inactive_reason);
+        import_warn(im, "class_unknown", place_of(im, place, "class"), facts.inactive_reason);
     }
     facts.active = jig_is_active(c, jig_at(c, ix), fresh, facts.class_name);
     jig_write(im, ix, &facts);
@@ -381,7 +388,7 @@ static void import_hammer(struct import *im, const struct json *entry, struct st
     const uint32_t priority = read_priority(im, entry, place);
     const struct str field = place_of(im, place, "name");
     if (klass.len && !hammer_class_find(klass))
-        import_warn(im, place_of(im, place, "type"),
+        import_warn(im, "class_unknown", place_of(im, place, "type"),
                     SAY(c, STR("hammer class "), klass, STR(" is not known here")));
     if (!import_name(im, name, field, names_check_hammer))
         return;
@@ -439,9 +446,10 @@ static void warn_attrib(struct import *im, const struct attrib_facts *facts, str
 {
     struct violations misfits = {0};
     for (const struct violation *v = odd->first; v; v = v->next)
-        import_warn(im, place_of(im, place, "schema"), SAY(im->c, v->path, STR(" "), v->text));
+        import_warn(im, "schema_unchecked", place_of(im, place, "schema"),
+                    SAY(im->c, v->path, STR(" "), v->text));
     if (!attrib_default_fits(im->c, facts, &misfits))
-        import_warn(im, place_of(im, place, "default"),
+        import_warn(im, "default_misfit", place_of(im, place, "default"),
                     SAY(im->c, STR("the default does not fit the schema: "),
                         violations_format(im->c->arena, &misfits)));
 }
@@ -467,7 +475,7 @@ static bool may_define(struct import *im, attrib_ix ix, const struct attrib_fact
         return false;
     }
     if (im->attribs_seen[ix.v])
-        import_warn(im, field,
+        import_warn(im, "attrib_twice", field,
                     SAY(c, STR("attrib "), facts->name, STR(" comes twice; the last one counts")));
     return true;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "core/roles_private.h"
 
 struct import {
@@ -38,7 +39,10 @@ enum role_mark {
 /* Enough is enough: a document with so many mistakes is not read any further. */
 bool import_is_hopeless(const struct import *im);
 void import_refuse(struct import *im, enum problem_code code, struct str field, struct str text);
-void import_warn(struct import *im, struct str field, struct str text);
+/* The code is stable, for programs; docs/runbook.md lists them. */
+void import_warn(struct import *im, const char *code, struct str field, struct str text);
+/* "; did you mean x?", or nothing. */
+struct str import_meant(struct import *im, const struct nearest *nearest);
 
 /* "place/key", "place/3". */
 struct str place_of(struct import *im, struct str place, const char *key);

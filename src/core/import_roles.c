@@ -89,9 +89,14 @@ static uint32_t read_flags(struct import *im, const struct json *entry, struct s
     const struct json *words = read_words(im, entry, "flags", place, check_step);
     for (const struct json *word = words->first; word; word = word->next) {
         const uint32_t flag = flag_named(word->text);
-        if (!flag)
-            import_warn(im, place_of(im, place, "flags"),
-                        SAY(im->c, STR("flag "), word->text, STR(" means nothing here")));
+        if (!flag) {
+            struct nearest nearest = {0};
+            for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+                nearest_offer_str(&nearest, word->text, str_from(flags[i].name));
+            import_warn(im, "flag_unknown", place_of(im, place, "flags"),
+                        SAY(im->c, STR("flag "), word->text, STR(" means nothing here"),
+                            import_meant(im, &nearest)));
+        }
         mask |= flag;
     }
     return mask;
@@ -297,11 +302,24 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
 {
     const struct str field = place_of(im, place, "jig");
     const struct str jig = import_text(im, entry, "jig", place, STR(""));
-    if (import_name(im, jig, field, names_check_jig) && !name_find(im->c, TABLE_JIG, jig))
+    if (import_name(im, jig, field, names_check_jig) && !name_find(im->c, TABLE_JIG, jig)) {
+        struct nearest nearest = {0};
+        int64_t after = 0;
+        for (uint32_t ix = core_next_row(im->c, TABLE_JIG, 0); ix;
+             ix = core_next_row(im->c, TABLE_JIG, after)) {
+            const struct jig *known = jig_at(im->c, (jig_ix){ix});
+            after = known->o.id;
+            nearest_offer_str(&nearest, jig, text_of(im->c, known->name));
+            if (str_eq(jig, text_of(im->c, known->class_name))) /* puppet: puppet-sa */
+                nearest_offer_str(&nearest, text_of(im->c, known->name),
+                                  text_of(im->c, known->name));
+        }
         import_warn(
-            im, field,
+            im, "jig_unknown", field,
             SAY(im->c, STR("jig "), jig, STR(" is not known here; the role "),
-                core_settings(im->c)->test_jig ? STR("runs on the test jig") : STR("cannot run")));
+                core_settings(im->c)->test_jig ? STR("runs on the test jig") : STR("cannot run"),
+                import_meant(im, &nearest)));
+    }
     return jig;
 }
 
@@ -391,7 +409,7 @@ static void warn_unattached(struct import *im, const struct json *entry, uint32_
     const struct json *to = import_get(entry, key);
     for (const struct json *item = to ? to->first : NULL; item; item = item->next)
         if (item->kind == JSON_STRING && !stays(im, item->text))
-            import_warn(im, place_of(im, place_at(im, STR("roles"), i), key),
+            import_warn(im, "attach_unresolved", place_of(im, place_at(im, STR("roles"), i), key),
                         SAY(im->c, STR("there is no role "), item->text, STR(" to attach to yet")));
 }
 
@@ -425,7 +443,7 @@ static void warn_withdrawn(struct import *im, role_ix r)
     const struct str where =
         nodes ? SAY(c, STR("bound on "), count_of(im, nodes, "node"))
               : SAY(c, STR("part of "), count_of(im, role_at(c, r)->deployed.count, "deployment"));
-    import_warn(im, STR("roles"),
+    import_warn(im, "role_withdrawn", STR("roles"),
                 SAY(c, STR("role "), text_of(c, role_at(c, r)->name),
                     STR(" is no longer in barclamp "),
                     text_of(c, barclamp_at(c, im->barclamp)->name), STR(" and is still "), where,

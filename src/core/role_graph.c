@@ -37,6 +37,8 @@ struct str role_field(struct core *c, const struct roles_touched *touched, role_
 static struct str chain_text(const struct search *s)
 {
     struct buf b = buf_in(s->c->arena);
+    buf_put_z(&b, s->length == 1 ? "the role requires itself: "
+                                 : "the roles require each other in a cycle: ");
     for (uint32_t i = 0; i < s->length; i++) {
         if (i == CHAIN_NAMES_MAX) {
             buf_put_z(&b, "(");
@@ -48,6 +50,8 @@ static struct str chain_text(const struct search *s)
         buf_put_z(&b, " -> ");
     }
     buf_put_str(&b, text_of(s->c, role_of(s->c, s->path[0])->name));
+    buf_put_z(&b, "; each waits for the one behind the arrow, by its `requires` or by `attaches` "
+                  "of that one: remove one of them");
     return buf_str(&b);
 }
 

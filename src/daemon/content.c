@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "check/beside.h"
+#include "check/check.h"
 #include "core/core.h"
 #include "sys/log.h"
 
@@ -28,7 +30,10 @@ static void log_entry(const struct report_entry *entry, const char *what)
     struct arena arena = {0};
     struct buf line = buf_in(&arena);
     report_format(entry, &line);
-    log_say(LOG_WARNING, "%s: %.*s", what, STR_FMT_ARGS(buf_str(&line)));
+    log_with(LOG_WARNING,
+             LOG_FIELDS(LOG_Z("severity", entry->severity == REPORT_ERROR ? "error" : "warning"),
+                        LOG_Z("code", entry->code), LOG_S("path", entry->file)),
+             "%s: %.*s", what, STR_FMT_ARGS(buf_str(&line)));
     arena_fini(&arena);
 }
 
@@ -41,8 +46,8 @@ static void log_left_out(const struct report *r)
 static void log_report(const struct report *r)
 {
     for (const struct report_entry *entry = r->first; entry; entry = entry->next)
-        log_entry(entry,
-                  entry->severity == REPORT_ERROR ? "a barclamp is refused" : "an import warns");
+        log_entry(entry, entry->severity == REPORT_ERROR ? "a barclamp is refused"
+                                                         : "a barclamp was imported, but");
     log_left_out(r);
 }
 
@@ -118,7 +123,9 @@ void content_read_ahead(struct content *c, const char *directories)
 static void enter(struct content *c, enum content_stage stage)
 {
     c->stage = stage;
-    c->next = 0;
+    c->next = c->next_role = 0;
+    c->role = NULL;
+    c->is_document_checked = false;
     c->entry = stage == CONTENT_TELLING ? c->reading.report.first : NULL;
 }
 
@@ -274,7 +281,9 @@ static uint32_t take_drafts(const struct content *c, struct str *out_texts)
 static void log_draft(struct report *r)
 {
     for (const struct report_entry *entry = r->first; entry; entry = entry->next)
-        log_entry(entry, "a barclamp does not read and would be refused, too");
+        log_entry(entry, entry->severity == REPORT_ERROR
+                             ? "a barclamp does not read and would be refused, too"
+                             : "a barclamp does not read, and");
     log_left_out(r);
 }
 
@@ -290,12 +299,54 @@ static bool rehearse_next(struct content *c)
         count && c->seams.rehearse(c->seams.self, texts, count, &arena, outcomes) == OK;
     for (uint32_t i = 0; is_heard && i < count; i++) {
         struct report report = report_begin(&arena);
-        content_report_draft(&report, &c->reading.tree, c->next + i, outcomes[i].problems);
+        check_draft(&report, c->seams.core(c->seams.self), &c->reading.tree, c->next + i,
+                    &outcomes[i]);
         log_draft(&report);
     }
     c->next += count;
     arena_fini(&arena);
     return count != 0;
+}
+
+static const struct json *first_role(const struct barclamp_file *file)
+{
+    const struct json *roles = json_get(file->tree, STR("roles"));
+    return roles && roles->kind == JSON_ARRAY ? roles->first : NULL;
+}
+
+/* What is odd about a file in force, now that everything is imported: first the document, then role
+ * by role what lies beside it. What the engine warns of is told of a new document only. */
+static bool check_next(struct content *c)
+{
+    const struct core *core = c->seams.core(c->seams.self);
+    while (c->next < c->reading.tree.count && !c->tries[c->next].is_in_force)
+        c->next++;
+    if (c->next >= c->reading.tree.count || !core)
+        return false;
+    struct arena arena = {0};
+    struct report report = report_begin(&arena);
+    const struct barclamp_file *file = &c->reading.tree.files[c->next];
+    const struct beside beside = {core, &c->reading.code, &report};
+    struct outcome outcome = {0};
+    if (!c->is_document_checked) {
+        const bool is_heard =
+            c->tries[c->next].is_new &&
+            c->seams.rehearse(c->seams.self, &file->document, 1, &arena, &outcome) == OK &&
+            outcome.verdict == VERDICT_DONE;
+        check_imported(&report, core, &c->reading.tree, file, is_heard ? outcome.doc : STR(""));
+        c->is_document_checked = true;
+        c->role = first_role(file);
+    } else if (c->role) {
+        beside_check_role(&beside, file, c->role, c->next_role++);
+        c->role = c->role->next;
+    } else {
+        c->is_document_checked = false;
+        c->next_role = 0;
+        c->next++;
+    }
+    log_report(&report);
+    arena_fini(&arena);
+    return true;
 }
 
 static bool load_next(struct content *c)
@@ -320,6 +371,7 @@ static bool take_step(struct content *c)
     case CONTENT_IMPORTING: return import_next(c);
     case CONTENT_LAMENTING: return lament_next(c);
     case CONTENT_REHEARSING: return rehearse_next(c);
+    case CONTENT_CHECKING: return check_next(c);
     case CONTENT_LOADING: return load_next(c);
     }
     impossible("a stage outside the enum");
@@ -356,7 +408,8 @@ static bool go_on(struct content *c)
         enter(c, CONTENT_LAMENTING);
         return true;
     case CONTENT_LAMENTING: enter(c, CONTENT_REHEARSING); return true;
-    case CONTENT_REHEARSING: enter(c, CONTENT_LOADING); return true;
+    case CONTENT_REHEARSING: enter(c, CONTENT_CHECKING); return true;
+    case CONTENT_CHECKING: enter(c, CONTENT_LOADING); return true;
     case CONTENT_LOADING: end(c); return true;
     }
     impossible("a stage outside the enum");
@@ -372,14 +425,12 @@ bool content_pump(struct content *c, uint64_t until_ns)
 
 /* ---- what became of it ---- */
 
-static void take_in(struct content *c, uint32_t i, struct str doc)
+/* What it warns of is told when everything is imported: a jig or a role may come later. */
+static void take_in(struct content *c, uint32_t i)
 {
     const struct barclamp_file *file = &c->reading.tree.files[i];
-    struct report warnings = report_begin(&c->reading.arena);
     log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
              "barclamp imported");
-    content_report_warnings(&warnings, file, doc);
-    log_report(&warnings);
     c->tries[i].is_in_force = c->tries[i].is_new = true;
     rounds_tell(&c->rounds, i, ROUNDS_TAKEN);
 }
@@ -399,7 +450,7 @@ void content_told(struct content *c, int64_t request, const struct outcome *outc
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path), LOG_I64("error", why)),
                  "a barclamp could not be imported: the store failed meanwhile");
     } else if (outcome->verdict == VERDICT_DONE) {
-        take_in(c, i, outcome->doc);
+        take_in(c, i);
     } else {
         content_report_problems(&c->tries[i].refusals, file, outcome->problems);
         rounds_tell(&c->rounds, i, ROUNDS_REFUSED);

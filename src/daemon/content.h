@@ -52,6 +52,7 @@ enum content_stage {
     CONTENT_IMPORTING,
     CONTENT_LAMENTING,  /* what is refused for good */
     CONTENT_REHEARSING, /* what does not read as it is */
+    CONTENT_CHECKING,   /* what is odd, when everything is in */
     CONTENT_LOADING,    /* code */
 };
 
@@ -70,6 +71,9 @@ struct content {
     struct rounds rounds;
     const struct report_entry *entry; /* to be told next */
     uint32_t next;                    /* file or mark that the stage comes to */
+    const struct json *role;          /* of that file, to be checked next */
+    uint32_t next_role;               /* its number */
+    bool is_document_checked;         /* of that file; its roles follow */
     uint64_t bytes_waiting;           /* of documents whose outcomes are to come */
     char *again;                      /* directories to read once this is through; NULL: none */
 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "check/check.h"
 #include "content/role_file.h"
-#include "hooks/code_finder.h"
 #include "hooks/role_code.h"
 #include "sys/files.h"
 
@@ -33,11 +33,11 @@ static void find_unless_stopped(void *self, const char *lua_path, struct report 
 
 static void read_tree(struct reading *r)
 {
-    struct code_finder code = {0};
-    struct patient_finder patient = {.stop = &r->stop, .finder = code_finder_seam(&code)};
+    r->code = (struct code_finder){0};
+    struct patient_finder patient = {.stop = &r->stop, .finder = code_finder_seam(&r->code)};
     const struct hook_finder finder = {.self = &patient, .find = find_unless_stopped};
     r->report = report_begin(&r->arena);
-    r->tree = content_read_tree(&r->report, r->directories, &finder);
+    r->tree = check_read(&r->report, r->directories, &finder, &r->stop);
 }
 
 /* ---- marks ---- */

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "content/tree.h"
+#include "hooks/code_finder.h"
 
 /* What the Lua file of a role was when it was read. */
 struct code_mark {
@@ -36,6 +37,7 @@ struct reading {
     atomic_bool stop;   /* from any thread: what comes of it will not be used */
     struct report report;
     struct content_tree tree;
+    struct code_finder code; /* what the Lua files define */
     struct code_marks marks;
 };
 

@@ -1,6 +1,10 @@
 #include "daemon/upload.h"
 
+#include <string.h>
+
 #include "base/json.h"
+#include "check/beside.h"
+#include "check/check.h"
 #include "content/barclamp.h"
 #include "content/tree.h"
 #include "core/core.h"
@@ -28,6 +32,15 @@ static void tell(struct telling *t, struct text_place at, struct problem problem
     t->end = &(*t->end)->next;
 }
 
+/* The reader's codes are those of problems where there is one of that name. */
+static enum problem_code problem_of(const char *code)
+{
+    for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++)
+        if (str_eq(problem_code_name((enum problem_code)i), str_from(code)))
+            return (enum problem_code)i;
+    return PROBLEM_BAD_VALUE;
+}
+
 static void tell_report(struct telling *t, struct report *r)
 {
     report_sort(r);
@@ -35,7 +48,25 @@ static void tell_report(struct telling *t, struct report *r)
         if (entry->severity == REPORT_ERROR)
             tell(t, entry->at,
                  (struct problem){
-                     .code = PROBLEM_BAD_VALUE, .field = STR("value"), .text = entry->text});
+                     .code = problem_of(entry->code), .field = STR("value"), .text = entry->text});
+}
+
+static void tell_warnings(struct api_barclamp *sent, const struct report *r)
+{
+    struct arena *a = sent->arena;
+    for (const struct report_entry *entry = r->first; entry; entry = entry->next) {
+        /* A document that was exported here names its source path; that is no fault of it. */
+        if (entry->severity == REPORT_ERROR || strcmp(entry->code, "not_used") == 0)
+            continue;
+        struct json *warning = json_make(a, JSON_OBJECT);
+        json_set(warning, STR("code"), json_make_string(a, str_from(entry->code)));
+        json_set(warning, STR("text"), json_make_string(a, entry->text));
+        if (entry->at.line)
+            json_set(warning, STR("line"), json_make_i64(a, entry->at.line));
+        if (!sent->warnings)
+            sent->warnings = json_make(a, JSON_ARRAY);
+        json_append(sent->warnings, warning);
+    }
 }
 
 /* ---- what does not come with it ---- */
@@ -125,6 +156,23 @@ static void tell_draft(struct telling *t, struct barclamp_file *file,
     tell_report(t, &report);
 }
 
+/* What is odd about it, and what it needs that did not come with it: code and scripts lie below its
+ * source path on this machine, or are missing. */
+static void look_beside(const struct core *core, struct report *report, struct barclamp_file file,
+                        struct str document, struct str doc)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    must(json_read(report->arena, document, &tree, &offset, &what) == OK);
+    const struct content_tree none = {0};
+    const struct beside beside = {.core = core, .report = report};
+    file.source_path = text_of(json_get(tree, STR("barclamp")), STR("source_path"));
+    file.tree = file.is_yaml ? file.tree : tree;
+    check_imported(report, core, &none, &file, doc);
+    beside_check_roles(&beside, &file);
+}
+
 err upload_read(const struct upload_seams *seams, struct api_barclamp *sent)
 {
     const struct core *core = seams->core(seams->self);
@@ -151,7 +199,10 @@ err upload_read(const struct upload_seams *seams, struct api_barclamp *sent)
         tell_engine(&t, &file, outcome.problems);
     else
         tell_draft(&t, &file, outcome.problems);
-    if (!sent->problems)
-        sent->document = document;
+    if (sent->problems)
+        return OK;
+    sent->document = document;
+    look_beside(core, &report, file, document, outcome.doc);
+    tell_warnings(sent, &report);
     return OK;
 }

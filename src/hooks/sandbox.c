@@ -265,13 +265,34 @@ static void push_message(lua_State *lua, int index)
     lua_concat(lua, is_whole ? 1 : 2);
 }
 
+/* "attempt to index a nil value (global 'os')": the library or function of Lua that hooks do not
+ * have, or NULL if the message is about something else. */
+static const char *unavailable_in(const char *message)
+{
+    static const char *const names[] = {"os",     "io",       "require", "package",   "debug",
+                                        "dofile", "loadfile", "load",    "coroutine", "print"};
+    const char *at = strstr(message, "(global '");
+    for (size_t i = 0; at && i < sizeof names / sizeof names[0]; i++) {
+        const size_t len = strlen(names[i]);
+        if (strncmp(at + 9, names[i], len) == 0 && at[9 + len] == '\'')
+            return names[i];
+    }
+    return NULL;
+}
+
 /* Called where the error happened, when nobody caught it: the bounds are of no use any more. */
 static int explain(lua_State *lua)
 {
     struct sandbox *s = sandbox_of(lua);
     s->is_running = false;
     lua_sethook(lua, NULL, 0, 0);
-    if (lua_isstring(lua, 1))
+    const char *message = lua_isstring(lua, 1) ? lua_tostring(lua, 1) : NULL;
+    const char *unavailable = message ? unavailable_in(message) : NULL;
+    if (unavailable) {
+        push_message(lua, 1);
+        lua_pushfstring(lua, "; %s is not available in hooks", unavailable);
+        lua_concat(lua, 2);
+    } else if (message)
         push_message(lua, 1);
     else
         lua_pushfstring(lua, "the error is a %s and no text", luaL_typename(lua, 1));

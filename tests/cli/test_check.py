@@ -389,3 +389,67 @@ def test_nothing_is_changed(bench):
 def test_the_shipped_barclamps_have_no_errors(bench):
     answer = check(bench, bench.root + "/barclamps")
     assert answer.status == 0, answer
+
+
+def test_an_error_names_the_field_that_is_wrong(bench):
+    good(bench, "a", "barclamp: {name: NAME}\nroles:\n"
+         "  - {name: r1, jig: noop, deadline: 30s}\n"
+         "  - {name: r2, jig: noop, attempts: few}\n"
+         "attribs:\n"
+         "  - {name: a-size, schema: {type: blue}}\n"
+         "  - {name: a-kind, schema: {type: green}}\n")
+    answer = check(bench, "a")
+    for line, word in [(3, "deadline"), (4, "attempts"), (6, "a-size"), (7, "a-kind")]:
+        (said,) = [x for x in lines(answer) if x.startswith(f"a/a.yml:{line}: error: ")]
+        assert word in said and "priority" not in said, said
+
+
+def test_what_was_meant_is_named(bench):
+    good(bench, "a", "barclamp: {name: NAME}\nroles:\n"
+         "  - {name: a-server, jig: scrpt, requries: [x]}\n"
+         "  - {name: a-client, jig: puppet, requires: [a-servr], wants-attribs: [a-sise], flags: [implict]}\n"
+         "attribs:\n  - {name: a-size}\n")
+    bench.write("a/roles/a-client.lua", "return { on_activ = function() end }\n")
+    answer = check(bench, "a")
+    for meant in ["script", "requires", "a-server", "a-size", "implicit", "on_active", "puppet-sa"]:
+        assert f"did you mean {meant}?" in answer.out, (meant, answer)
+
+
+def test_a_cycle_says_who_waits_for_whom_and_what_to_do(bench):
+    good(bench, "a", "barclamp: {name: NAME}\nroles:\n  - {name: r1, jig: noop, requires: [r2]}\n"
+         "  - {name: r2, jig: noop, requires: [r1]}\n")
+    answer = check(bench, "a")
+    assert answer.status == 1 and "r1 -> r2 -> r1" in answer.out, answer
+    assert "requires" in answer.out and "remove one" in answer.out, answer
+
+
+def test_what_lua_does_not_have_in_hooks(bench):
+    for name in ["os", "io"]:
+        good(bench, name)
+        bench.write(f"{name}/roles/{name}-server.lua", f"{name}.exit()\nreturn {{}}\n")
+        answer = check(bench, name)
+        assert answer.status == 1 and f"{name} is not available in hooks" in answer.out, answer
+
+
+def test_a_barclamp_under_another_name_is_told(bench):
+    bench.write("shelf/motd/modt.yml", "barclamp: {name: motd}\n")
+    bench.write("shelf/docs/notes.yml", "some: words\n")
+    good(bench, "good")
+    answer = check(bench, "shelf", "good", "-o", "json")
+    entries = json.loads(answer.out)["entries"]
+    assert [(e["code"], os.path.basename(e["file"])) for e in entries if e["code"] == "name_differs"] == \
+        [("name_differs", "modt.yml")], entries
+
+
+def test_uploads_say_what_is_missing(bench):
+    good(bench, "up_a", "barclamp: {name: NAME}\nroles:\n  - {name: NAME-1, jig: script}\n  - {name: NAME-2, jig: noop}\n")
+    answer = bench.online("barclamps", "upload", bench.path("up_a"))
+    assert answer.status == 2 and "up_a/up_a.yml" in answer.err and "--barclamps" in answer.err, answer
+    bench.daemon.client().post("barclamps", {"value": "barclamp: {name: up_jigs}\njigs: [{name: script, class: script}]\n"})
+    answer = bench.online("barclamps", "upload", bench.path("up_a/up_a.yml"))
+    assert answer.status == 0 and "[script_missing]" in answer.err and "up_a-1" in answer.err, answer
+    assert "up_a-2" not in answer.err, answer
+    answer = bench.daemon.client().post("barclamps", {"value": "barclamp: {name: up_b}\nroles: [{name: up_b-1, jig: noop, colour: red}]\n"})
+    assert [w["code"] for w in answer.json()["warnings"]] == ["unknown_key"], answer
+    answer = bench.daemon.client().post("barclamps", {"value": "barclamp: {name: up_c}\n"})
+    assert answer.status == 200 and "warnings" not in answer.json(), answer

@@ -414,10 +414,10 @@ TEST(faults_of_a_schema_stand_where_they_are)
         "            host:\n"
         "              type: str\n"
         "              length: 3\n",
-        "4:5 error in the schema, / must be a rule, which is a map\n"
-        "14:15 error in the schema, /mapping/port/type must be one of str, int, bool, seq,"
-        " map, any, scalar, float, number, text\n"
-        "17:15 error in the schema, /mapping/host/length is not a keyword of the schema"
+        "4:5 error in the schema of attrib x, / must be a rule, which is a map\n"
+        "14:15 error in the schema of attrib y, /mapping/port/type must be one of str, int, bool,"
+        " seq, map, any, scalar, float, number, text\n"
+        "17:15 error in the schema of attrib y, /mapping/host/length is not a keyword of the schema"
         " language\n"));
 }
 

@@ -8,6 +8,13 @@
 
 #include <time.h>
 
+/* How the chain of a cycle is told. */
+#define CYCLE      "the roles require each other in a cycle: "
+#define CYCLE_SELF "the role requires itself: "
+#define CYCLE_END                                                                                  \
+    "; each waits for the one behind the arrow, by its `requires` or by `attaches` of that one: "  \
+    "remove one of them"
+
 /* The test's Lua: each line is the name of a hook. */
 static void find_hooks(void *self, const char *lua_path, struct report *r, struct json *names)
 {
@@ -313,12 +320,12 @@ TEST(the_engine_has_its_say_on_files_with_errors)
         "error /s/a/a.yml:3: attribs/1/map: map must not begin or end with a slash\n"
         "error /s/a/a.yml:3: attribs must be a list of maps, this is a number\n"
         "error /s/a/a.yml:5: roles/0/name: role taken belongs to barclamp base\n"
-        "error /s/a/a.yml:6: roles/1: taken -> first -> taken\n"
+        "error /s/a/a.yml:6: roles/1: " CYCLE "taken -> first -> taken" CYCLE_END "\n"
         "error /s/a/a.yml:6: a name in requires may contain only letters, digits, dashes and "
         "underscores: \"x y\"\n"
         "error /s/a/a.yml:6: flags must be a list, not the value no\n"
         "error /s/a/a.yml:7: a role must have a jig\n"
-        "error /s/a/a.yml:7: roles/2: lone -> lone\n"
+        "error /s/a/a.yml:7: roles/2: " CYCLE_SELF "lone -> lone" CYCLE_END "\n"
         "error /s/a/a.yml:7: roles/2/attribs/0/map: map must not begin or end with a slash\n"
         "error /s/a/a.yml:8: a role must have a name\n"
         "error /s/a/a.yml:8: a wanted attrib must have a name\n"
@@ -342,13 +349,15 @@ TEST(files_with_errors_see_each_other)
     disk_write("s/c/c.yml", "barclamp: {name: c, parent: b, version: *v}\n"
                             "attribs: [{name: size}]\n"
                             "roles: [{name: ra, jig: noop}]\n");
-    CHECK(both_say(&b, "error /s/a/a.yml:1: version must be a text, not a list\n"
-                       "error /s/a/a.yml:3: requires must be a list of names, this is a number\n"
-                       "error /s/b/b.yml:2: in the schema, /type must be one of str, int, bool, "
-                       "seq, map, any, scalar, float, number, text\n"
-                       "error /s/b/b.yml:3: roles/0: ra -> rb -> ra\n"
-                       "error /s/c/c.yml:1: there is no anchor &v\n"
-                       "error /s/c/c.yml:3: roles/0/name: role ra belongs to barclamp a\n"));
+    CHECK(both_say(
+        &b,
+        "error /s/a/a.yml:1: version must be a text, not a list\n"
+        "error /s/a/a.yml:3: requires must be a list of names, this is a number\n"
+        "error /s/b/b.yml:2: in the schema of attrib size, /type must be one of str, int, bool, "
+        "seq, map, any, scalar, float, number, text\n"
+        "error /s/b/b.yml:3: roles/0: " CYCLE "ra -> rb -> ra" CYCLE_END "\n"
+        "error /s/c/c.yml:1: there is no anchor &v\n"
+        "error /s/c/c.yml:3: roles/0/name: role ra belongs to barclamp a\n"));
     disk_close();
 }
 

@@ -60,8 +60,12 @@ TEST(a_shelf_holds_barclamps_by_name)
     disk_write("web/web.json", "{\"barclamp\":{\"name\":\"web\"}}");
     disk_write("web/other.json", "{\"barclamp\":{\"name\":\"other\"}}");
     disk_write(".dot.json", "{");
-    CHECK(finds("@", "dns(/dns) ntp(/ntp) old() web(/web) ", ""));
-    CHECK(finds("@/", "dns(/dns) ntp(/ntp) old() web(/web) ", ""));
+    disk_write("notes/notes.txt", "barclamp: none");
+    disk_write("notes/other.yml", "not: a barclamp");
+    const char *warning = "warning /docs/readme.yml: is not read: the file of a barclamp is called "
+                          "like its directory, docs.yml\n";
+    CHECK(finds("@", "dns(/dns) ntp(/ntp) old() web(/web) ", warning));
+    CHECK(finds("@/", "dns(/dns) ntp(/ntp) old() web(/web) ", warning));
     disk_close();
 }
 
@@ -366,9 +370,11 @@ TEST(problems_and_warnings_of_an_import_get_their_lines)
     struct problem first = {.field = STR("roles/0/name"), .text = STR("is taken"), .next = &second};
     content_report_problems(&b.report, &tree.files[0], &first);
     content_report_problems(&b.report, &tree.files[1], &first);
-    content_report_warnings(&b.report, &tree.files[0],
-                            STR("{\"warnings\":[{\"field\":\"roles/0/jig\",\"text\":\"odd\"},"
-                                "{\"field\":1},{\"text\":\"x\"}]}"));
+    content_report_warnings(
+        &b.report, &tree.files[0],
+        STR("{\"warnings\":[{\"code\":\"jig_unknown\",\"field\":\"roles/0/jig\","
+            "\"text\":\"odd\"},"
+            "{\"field\":1},{\"text\":\"x\"}]}"));
     content_report_warnings(&b.report, &tree.files[0], STR(""));
     content_report_warnings(&b.report, &tree.files[0], STR("{\"id\":1}"));
     content_report_problems(&b.report, &tree.files[0], NULL);

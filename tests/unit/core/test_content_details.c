@@ -328,7 +328,7 @@ TEST(a_map_has_so_many_bytes_and_so_many_steps_and_not_one_more)
     p.map = STR("b");
     p.schema = STR("[]");
     must_refuse(&w, making_attrib(p), PROBLEM_SCHEMA_INVALID, "schema");
-    CHECK(says(&w, "schema must be an object"));
+    CHECK(says(&w, "the schema of attrib one must be an object"));
     world_close(&w);
 }
 

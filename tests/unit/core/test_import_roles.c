@@ -62,7 +62,9 @@ TEST(a_cycle_through_an_attachment_that_waited_is_refused_with_its_chain)
                 importing(ROLES("two", "{\"name\":\"o\",\"jig\":\"noop\"},"
                                        "{\"name\":\"x\",\"jig\":\"noop\"}")),
                 PROBLEM_ROLE_CYCLE, "roles/1");
-    CHECK(says(&w, "a -> x -> a"));
+    CHECK(says(
+        &w, "the roles require each other in a cycle: a -> x -> a; each waits for the one behind "
+            "the arrow, by its `requires` or by `attaches` of that one: remove one of them"));
     import(&w, ROLES("one", "{\"name\":\"a\",\"jig\":\"noop\",\"requires\":[\"x\"]}"));
     import(&w, ROLES("two", "{\"name\":\"x\",\"jig\":\"noop\"}"));
     CHECK(is(parents_of(&w, "a"), "x") && is(parents_of(&w, "x"), ""));

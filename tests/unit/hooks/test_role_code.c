@@ -103,7 +103,12 @@ TEST(a_wrong_file_is_named_with_its_line)
              "dns.lua: the file must return functions by name, but there is a number");
     is_wrong("while true do end", "dns.lua:1: it took more than 2000000 instructions");
     is_wrong("error('no\\nway')", "dns.lua:1: no\nway");
-    is_wrong("require 'os'", "dns.lua:1: attempt to call a nil value (global 'require')");
+    is_wrong("require 'os'",
+             "dns.lua:1: attempt to call a nil value (global 'require'); require is not "
+             "available in hooks");
+    is_wrong("os.exit()", "dns.lua:1: attempt to index a nil value (global 'os'); os is not "
+                          "available in hooks");
+    is_wrong("osx.exit()", "dns.lua:1: attempt to index a nil value (global 'osx')");
     is_wrong("halligan.enqueue(1) return {}",
              "dns.lua:1: only hooks can wish for something, not the file around them");
     is_wrong("halligan.veto('x') return {}",

@@ -37,6 +37,3 @@ void rehearsal_fini(struct rehearsal *r);
  * refused is told, and what the engine says to drafts, which nobody imports; then, since everybody
  * is there now, what the engine warns of and which names lead nowhere. */
 struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files);
-
-/* The class behind a jig ("script"); "" when it is not known. */
-const char *rehearsal_jig_class(const struct rehearsal *r, struct str jig);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/nearest.h"
+#include "base/nearest.h"
 #include "tests/check.h"
 
 static const char *const known[] = {"barclamp", "node", "deployment", "noderole", "run"};
@@ -77,14 +77,14 @@ TEST(what_is_far_off_has_no_nearest)
 
 TEST(words_as_long_as_it_looks_at)
 {
-    char meant[33] = {0}, exact[33] = {0};
+    char meant[65] = {0}, exact[65] = {0};
     struct nearest nearest = {0};
-    memset(meant, 'a', 31);
-    memset(exact, 'a', 31);
-    meant[30] = 'b';
+    memset(meant, 'a', 63);
+    memset(exact, 'a', 63);
+    meant[62] = 'b';
     nearest_offer(&nearest, meant, exact);
     CHECK(nearest.word == exact && nearest.slips == 1);
-    exact[31] = 'a';
+    exact[63] = 'a';
     nearest = (struct nearest){0};
     nearest_offer(&nearest, meant, exact);
     CHECK(!nearest.word);

@@ -1,8 +1,6 @@
-#include "cli/nearest.h"
+#include "base/nearest.h"
 
-#include <string.h>
-
-enum { WORD_LEN_MAX = 31 };
+enum { WORD_LEN_MAX = 63 };
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -30,16 +28,26 @@ static uint32_t count_slips(const char *a, uint32_t a_len, const char *b, uint32
     return lines[a_len % 3][b_len];
 }
 
-void nearest_offer(struct nearest *n, const char *meant, const char *known)
+void nearest_offer_str(struct nearest *n, struct str meant, struct str known)
 {
-    const size_t meant_len = strlen(meant), known_len = strlen(known);
-    if (meant_len == 0 || meant_len > WORD_LEN_MAX || known_len > WORD_LEN_MAX)
+    if (meant.len == 0 || meant.len > WORD_LEN_MAX || known.len > WORD_LEN_MAX)
         return;
-    const uint32_t slips = count_slips(meant, (uint32_t)meant_len, known, (uint32_t)known_len);
+    const uint32_t slips = count_slips(meant.at, meant.len, known.at, known.len);
     /* A third of the letters may be wrong; one of a short word may. */
-    const uint32_t tolerated = known_len < 6 ? 1 : (uint32_t)known_len / 3;
+    const uint32_t tolerated = known.len < 6 ? 1 : known.len / 3;
     if (slips > tolerated || (n->word && slips >= n->slips))
         return;
-    n->word = known;
+    n->word = known.at;
+    n->len = known.len;
     n->slips = slips;
+}
+
+void nearest_offer(struct nearest *n, const char *meant, const char *known)
+{
+    nearest_offer_str(n, str_from(meant), str_from(known));
+}
+
+struct str nearest_str(const struct nearest *n)
+{
+    return n->word ? (struct str){n->word, n->len} : STR("");
 }

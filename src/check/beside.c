@@ -1,4 +1,4 @@
-#include "cli/beside.h"
+#include "check/beside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "content/role_file.h"
+#include "core/core.h"
+#include "model/jig_class.h"
 
 static const struct text_place nowhere;
 
@@ -64,7 +66,7 @@ static int read_names(struct report *r, const char *folder, struct dirent ***out
     if (count >= 0)
         return count;
     if (errno != ENOENT && errno != ENOTDIR)
-        report_error(r, str_copy(r->arena, str_from(folder)), nowhere,
+        report_error(report_as(r, "unreadable"), str_copy(r->arena, str_from(folder)), nowhere,
                      "the directory cannot be read: %s", strerror(errno));
     *out_names = NULL;
     return 0;
@@ -84,14 +86,15 @@ static bool is_script(struct report *r, const char *path)
 {
     struct stat facts;
     if (stat(path, &facts) != 0 || (S_ISREG(facts.st_mode) && access(path, R_OK) != 0)) {
-        report_error(r, str_from(path), nowhere, "the script cannot be read: %s", strerror(errno));
+        report_error(report_as(r, "unreadable"), str_from(path), nowhere,
+                     "the script cannot be read: %s", strerror(errno));
         return false;
     }
     if (!S_ISREG(facts.st_mode))
         return false;
     if (facts.st_mode & 0111 || str_ends(str_from(path), STR(".sh")))
         return true;
-    report_warning(r, str_from(path), nowhere,
+    report_warning(report_as(r, "not_used"), str_from(path), nowhere,
                    "is never run: it does not end in .sh, and may not be executed");
     return false;
 }
@@ -115,11 +118,11 @@ static void check_scripts(const struct beside *b, const struct barclamp_file *fi
     const err e =
         content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_SCRIPTS, &folder);
     if (e != OK)
-        report_warning(b->report, str_from(file->path), at,
+        report_warning(report_as(b->report, "script_missing"), str_from(file->path), at,
                        "role %.*s runs scripts, and there is no directory scripts/%.*s",
                        STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
     else if (!has_script(b->report, folder) && b->report->errors == errors_before)
-        report_warning(b->report, str_from(file->path), at,
+        report_warning(report_as(b->report, "script_missing"), str_from(file->path), at,
                        "role %.*s runs scripts, and there is none in %s",
                        STR_FMT_ARGS(report_brief(role)), folder);
 }
@@ -131,33 +134,43 @@ static void check_code(const struct beside *b, const struct barclamp_file *file,
 {
     const char *lua = NULL;
     const err e = content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_LUA, &lua);
-    if (e != OK || !code_finder_has_transition(b->code, lua))
-        report_warning(b->report, str_from(file->path), at,
+    if (e != OK || (b->code && !code_finder_has_transition(b->code, lua)))
+        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
                        "role %.*s brings its own work, and roles/%.*s.lua has no do_transition",
                        STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
 }
 
-static void check_role(const struct beside *b, const struct barclamp_file *file,
+/* The class behind a jig ("script"); "" when it is not known. */
+static const char *jig_class_of(const struct core *core, struct str jig)
+{
+    struct record record;
+    const int64_t id = core_find(core, TABLE_JIG, jig);
+    if (id == 0 || !core_record(core, TABLE_JIG, id, &record))
+        return "";
+    const struct jig_class *class = jig_class_find(record.jig.class_name);
+    return class ? class->name : "";
+}
+
+void beside_check_role(const struct beside *b, const struct barclamp_file *file,
                        const struct json *role, uint32_t i)
 {
     char field[64];
     const struct str name = text_of(role, "name");
-    const char *class = rehearsal_jig_class(b->rehearsal, text_of(role, "jig"));
+    const char *class = jig_class_of(b->core, text_of(role, "jig"));
     snprintf(field, sizeof field, "roles/%u/jig", i);
     const struct text_place at = barclamp_place(file, str_from(field));
     if (strcmp(class, "script") == 0)
         check_scripts(b, file, name, at);
-    else if (strcmp(class, "role-provided") == 0 && file->is_yaml)
+    else if (strcmp(class, "role-provided") == 0 &&
+             (file->is_yaml || !b->code)) /* what JSON brings, it lists itself */
         check_code(b, file, name, at);
 }
 
-void beside_check_roles(const struct beside *b, const struct content_tree *tree)
+void beside_check_roles(const struct beside *b, const struct barclamp_file *file)
 {
-    for (uint32_t i = 0; i < tree->count; i++) {
-        uint32_t k = 0;
-        for (const struct json *role = first_role(&tree->files[i]); role; role = role->next, k++)
-            check_role(b, &tree->files[i], role, k);
-    }
+    uint32_t k = 0;
+    for (const struct json *role = first_role(file); role; role = role->next, k++)
+        beside_check_role(b, file, role, k);
 }
 
 /* ---- what belongs to nobody ---- */
@@ -195,8 +208,8 @@ static void check_folder(struct report *r, const struct content_tree *tree, stru
         const struct str name = str_from(names[i]->d_name);
         const struct str role = str_slice(name, 0, name.len - end.len);
         if (str_ends(name, end) && !is_role(tree, source, role))
-            report_warning(r, str_from(path_in(r, folder, names[i]->d_name)), nowhere,
-                           "there is no role %.*s in this barclamp; nobody uses this",
+            report_warning(report_as(r, "not_used"), str_from(path_in(r, folder, names[i]->d_name)),
+                           nowhere, "there is no role %.*s in this barclamp; nobody uses this",
                            STR_FMT_ARGS(report_brief(role)));
     }
     free_names(names, count);

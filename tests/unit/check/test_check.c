@@ -1,8 +1,15 @@
 /* Goal: what is said of barclamps without a daemon is what the engine would say.
  * Method: trees on the disk; the report is compared as one text, paths below the directory. */
-#include "cli/check.h"
+#include "check/check.h"
 #include "base/buf.h"
 #include "tests/unit/cli/cli_disk.h"
+
+/* How the chain of a cycle is told. */
+#define CYCLE      "the roles require each other in a cycle: "
+#define CYCLE_SELF "the role requires itself: "
+#define CYCLE_END                                                                                  \
+    "; each waits for the one behind the arrow, by its `requires` or by `attaches` of that one: "  \
+    "remove one of them"
 
 /* "error /a/a.yml:3: text", a line each. */
 static struct str told(const struct check *check)
@@ -101,7 +108,7 @@ TEST(the_jigs_of_the_engine_are_there_without_any_barclamp)
                           "roles:\n"
                           "  - {name: r1, jig: noop}\n"
                           "  - {name: r2, jig: test}\n"
-                          "  - {name: r3, jig: puppet}\n"
+                          "  - {name: r3, jig: puppet-sa}\n"
                           "  - {name: r4, jig: perl}\n");
     const struct check check = look_at("a");
     CHECK(tells(&check, "warning /a/a.yml:6: roles/3/jig: jig perl is not known here; the role "
@@ -226,23 +233,24 @@ TEST(everything_is_told_of_a_file_with_errors)
     CHECK(tells(
         &check,
         "error /s/a/a.yml:2: implementor must be a text, not a list\n"
-        "error /s/a/a.yml:3: in the schema, /type must be one of str, int, bool, seq, map, any, "
+        "error /s/a/a.yml:3: in the schema of attrib size, /type must be one of str, int, bool, "
+        "seq, map, any, "
         "scalar, float, number, text\n"
-        "error /s/a/a.yml:5: roles/0: one -> two -> one\n"
+        "error /s/a/a.yml:5: roles/0: " CYCLE "one -> two -> one" CYCLE_END "\n"
         "warning /s/a/a.yml:5: role one requires role gone, which is not here; it cannot be "
         "bound\n"
         "error /s/a/a.yml:5: a name in requires may contain only letters, digits, dashes and "
         "underscores: \"x y\"\n"
         "error /s/a/a.yml:5: flags must be a list, not a number\n"
-        "error /s/a/a.yml:6: roles/1: three -> two -> three\n"
+        "error /s/a/a.yml:6: roles/1: " CYCLE "three -> two -> three" CYCLE_END "\n"
         "error /s/a/a.yml:6: roles/1: two is the client role of jig k and must be implicit\n"
-        "error /s/a/a.yml:7: roles/2: three -> four -> three\n"
+        "error /s/a/a.yml:7: roles/2: " CYCLE "three -> four -> three" CYCLE_END "\n"
         "warning /s/a/a.yml:7: role four wants attrib width, which is not here; it cannot be "
         "bound\n"
         "error /s/a/a.yml:7: wants-attribs must be a list of names, this is a number\n"
         "error /s/a/roles/four.lua:2: unexpected symbol near <eof>\n"
         "warning /s/b/b.yml:7: role three wants attrib height, which is not here; it cannot be "
-        "bound\n"
+        "bound; did you mean weight?\n"
         "error /s/c/c.yml:1: barclamp/parent: there is no barclamp called a\n"));
     CHECK(check.barclamps == 1 && check.roles == 1);
     disk_close();
@@ -273,7 +281,7 @@ TEST(drafts_of_with_are_silent_too)
                           "roles: [{name: r, jig: noop, requires: [base, r]}]\n");
     const struct check check = check_barclamps(&arena, on_disk("a"), on_disk("with"));
     CHECK(tells(&check, "error /a/a.yml:1: version must be a text, not a list\n"
-                        "error /a/a.yml:2: roles/0: r -> r\n"));
+                        "error /a/a.yml:2: roles/0: " CYCLE_SELF "r -> r" CYCLE_END "\n"));
     CHECK(check.barclamps == 0 && check.roles == 0);
     disk_close();
 }
