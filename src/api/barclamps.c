@@ -17,11 +17,12 @@ static const struct shape_field barclamp_fields[] = {
     {"build_on",      SHAPE_TEXT,     SHAPE_AT(barclamp.build_on),      0, "\"unknown\""},
     {"cfg_data",      SHAPE_OBJECT,   SHAPE_AT(barclamp.cfg_data),      0, "{}"},
     SHAPE_TIMES(barclamp)
+    {"full_version",  SHAPE_TEXT,     SHAPE_AT(barclamp.version),       0, "\"0.0\""},
 };
 /* clang-format on */
 
 static const struct shape shape_barclamp = {
-    .type = "barclamp", .table = TABLE_BARCLAMP, SHAPE_ROWS(barclamp_fields)};
+    .type = "barclamp", .table = TABLE_BARCLAMP, SHAPE_ROWS(barclamp_fields), .extras = 1};
 
 const struct resource resource_barclamps = {.shape = &shape_barclamp, .order = ORDER_BY_ID};
 

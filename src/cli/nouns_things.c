@@ -12,7 +12,7 @@ static const struct cli_column attrib_columns[] = {
 static const struct cli_verb attrib_verbs[] = {LIST, SHOW, CREATE, DESTROY, WATCH};
 
 static const struct cli_column barclamp_columns[] = {
-    {"id", NULL}, {"name", NULL}, {"version", NULL}, {"description", NULL}};
+    {"id", NULL}, {"name", NULL}, {"full_version", NULL}, {"description", NULL}};
 static const struct cli_verb barclamp_verbs[] = {
     LIST,
     SHOW,

@@ -156,6 +156,8 @@ static struct str title_of(struct arena *a, const struct cli_noun *noun,
                            const struct cli_column *column)
 {
     struct str title = str_from(is_age(noun, column) ? "age" : column->field);
+    if (str_starts(title, STR("full_"))) /* full_version: the whole of what `version` begins with */
+        title = str_slice(title, 5, title.len);
     if (column->names_in && str_ends(title, STR("_id")))
         title.len -= 3;
     char *upper = arena_copy(a, title.at, title.len);

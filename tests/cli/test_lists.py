@@ -101,6 +101,14 @@ def test_documents_have_names_beside_ids_and_words_beside_numbers(bench):
     assert {k: host[k] for k in said} == said
 
 
+def test_the_version_of_a_barclamp_is_shown_as_it_is_written(bench):
+    bench.daemon.client().post("barclamps", {"value": "barclamp: {name: li_version, version: 1.1}\n"})
+    (row,) = [r for r in rows(bench.says("barclamps", "list")) if r["NAME"] == "li_version"]
+    assert row["VERSION"] == "1.1", row
+    shown = json.loads(bench.says("barclamps", "show", "li_version", "-o", "json"))
+    assert shown["full_version"] == "1.1" and shown["version"] == 1, shown
+
+
 def test_options_of_all_verbs_may_stand_anywhere(bench):
     ready(bench, "li8.example.com")
     env = bench.credentials()

@@ -36,13 +36,6 @@ def test_the_first_steps_of_the_readme_lead_where_it_says(bench):
     assert check(bench, "README.md", places) >= 1
 
 
-def test_what_operators_are_told_to_type_works(bench):
-    def places(daemon):
-        return {"/var/lib/halligan": daemon.data, "http://127.0.0.1:3000": daemon.url}
-
-    assert check(bench, "docs/operating.md", places) >= 6
-
-
 def test_a_page_that_promises_something_else_is_noticed(bench):
     bench.write("page.md", "```sh\necho one; echo '{\"a\": 1}'\n```\n```json\n  one {\"a\": ...}\n```\n")
     assert told.check(bench.path("page.md"), bench.folder, bench.environment()) == 1

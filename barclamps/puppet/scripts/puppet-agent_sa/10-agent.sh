@@ -7,8 +7,17 @@ conf_dir=${HALLIGAN_PUPPET_DIR:-/etc/puppet}
 command -v puppet > /dev/null || die "puppet is not installed here (package puppet-agent)"
 
 mkdir -p "$conf_dir"
+mark="# Written by the role puppet-agent_sa; changes are lost."
+# A file that the role did not write is kept beside it, once.
+kept=$conf_dir/puppet.conf.before-halligan
+if [ -f "$conf_dir/puppet.conf" ] && [ ! -e "$kept" ] &&
+    [ "$(head -n 1 "$conf_dir/puppet.conf")" != "$mark" ]; then
+    cp -p "$conf_dir/puppet.conf" "$kept.new"
+    mv "$kept.new" "$kept"
+    echo "the puppet.conf that was there is kept as $kept"
+fi
 {
-    echo "# Written by the role puppet-agent_sa; changes are lost."
+    echo "$mark"
     echo "[main]"
     echo "certname = $name"
 } > "$conf_dir/puppet.conf.new"
