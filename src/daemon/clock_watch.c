@@ -11,6 +11,11 @@ enum clock_state clock_state(int64_t wall_ms, int64_t stamp_ms)
     return wall_ms - stamp_ms > APART_MS ? CLOCK_AHEAD : CLOCK_EVEN;
 }
 
+int64_t clock_for_age(int64_t wall_ms, int64_t stamp_ms)
+{
+    return wall_ms < stamp_ms ? wall_ms : stamp_ms;
+}
+
 enum clock_state clock_watch(enum clock_state before, int64_t wall_ms, int64_t stamp_ms)
 {
     const enum clock_state now = clock_state(wall_ms, stamp_ms);

@@ -18,19 +18,26 @@ static bool is_own(const struct config *c)
     return c->tls_auto && !c->tls_cert;
 }
 
-static bool keep_own(struct config *c, struct arena *a, struct tls_home *out_home)
+/* Certificates are renewed by the age they have according to wall clock and stamp. */
+static int64_t age_now_s(const struct daemon *d)
 {
+    return clock_for_age(sys_now_ms(), turn_now_ms(d->loop.turn)) / 1000;
+}
+
+static bool keep_own(const struct daemon *d, struct arena *a, struct tls_home *out_home)
+{
+    struct config *c = d->config;
     struct certificate_names names;
     struct str hosts = STR("");
     ignore(file_read(a, "/etc/hosts", HOSTS_MAX, &hosts), "then it says nothing of us");
     tls_home_names(a, c->address, hosts, &names);
-    return tls_home_keep(a, config_path(c, "tls"), &names, sys_now_ms() / 1000, out_home);
+    return tls_home_keep(a, config_path(c, "tls"), &names, age_now_s(d), out_home);
 }
 
 bool daemon_choose_certificate(struct daemon *d)
 {
     struct tls_home home = {d->config->tls_cert, d->config->tls_key};
-    if (is_own(d->config) && !keep_own(d->config, &d->config->arena, &home))
+    if (is_own(d->config) && !keep_own(d, &d->config->arena, &home))
         return false;
     d->tls_cert = home.cert;
     d->tls_key = home.key;
@@ -39,7 +46,7 @@ bool daemon_choose_certificate(struct daemon *d)
 
 static void warn_of_end(struct daemon *d, int64_t end_s)
 {
-    const int64_t left_s = end_s - sys_now_ms() / 1000, mono_ms = sys_mono_ms();
+    const int64_t left_s = end_s - age_now_s(d), mono_ms = sys_mono_ms();
     const bool was_said =
         d->tls_warned_s == end_s && mono_ms - d->tls_warned_ms < (int64_t)LOOK_MS - 60000;
     if (left_s >= (int64_t)WARN_DAYS * DAY_S || was_said)
@@ -73,7 +80,7 @@ void daemon_reload_certificate(struct daemon *d)
     if (!d->http || !d->tls_cert || d->is_stopping)
         return;
     /* What went wrong is logged; what we have still stands. */
-    const bool is_kept = !is_own(d->config) || keep_own(d->config, &arena, &home);
+    const bool is_kept = !is_own(d->config) || keep_own(d, &arena, &home);
     if (is_kept && !http_reload_tls(d->http, why, sizeof why))
         log_say(LOG_ERROR, "%s; the certificate stays as it was", why);
     else
@@ -82,13 +89,19 @@ void daemon_reload_certificate(struct daemon *d)
 }
 
 /* Those of others are theirs to renew, and to tell us of. */
-static void look(uv_timer_t *timer)
+void daemon_look_at_certificate(struct daemon *d)
 {
-    struct daemon *d = timer->data;
+    if (!d->http || !d->tls_cert)
+        return;
     if (is_own(d->config))
         daemon_reload_certificate(d);
     else
         look_at_end(d);
+}
+
+static void look(uv_timer_t *timer)
+{
+    daemon_look_at_certificate(timer->data);
 }
 
 void daemon_watch_certificate(struct daemon *d)

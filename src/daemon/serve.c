@@ -216,7 +216,11 @@ static void read_clock(uv_timer_t *timer)
     if (!d->loop.turn)
         return; /* it is being closed */
     turn_read_clock(d->loop.turn);
-    d->clock_state = clock_watch(d->clock_state, sys_now_ms(), turn_now_ms(d->loop.turn));
+    const enum clock_state before = d->clock_state;
+    d->clock_state = clock_watch(before, sys_now_ms(), turn_now_ms(d->loop.turn));
+    /* A jump forward that was adopted may have made our certificate old. */
+    if (before == CLOCK_AHEAD && d->clock_state == CLOCK_EVEN)
+        daemon_look_at_certificate(d);
 }
 
 static enum ending open_loop(struct daemon *d)

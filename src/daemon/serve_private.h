@@ -53,6 +53,9 @@ bool daemon_choose_certificate(struct daemon *d);
 /* Certificates of our own are renewed in time; of one that ends soon, whoever made it, there is a
  * warning a day. Once we listen. */
 void daemon_watch_certificate(struct daemon *d);
+/* Renew it if it is ours and old; of one that ends soon there is a warning. Nothing before we
+ * listen. */
+void daemon_look_at_certificate(struct daemon *d);
 /* Renew it if it is ours, and read it again. */
 void daemon_reload_certificate(struct daemon *d);
 /* What jigs need: is it here? */

@@ -185,6 +185,13 @@ static const char *exec_program(struct config *c)
     return str_z(&c->arena, str_join2(&c->arena, (struct str){path, end}, STR("halligan-exec")));
 }
 
+/* Before the store is loaded the stamp is 0, and nothing is old. */
+static int64_t age_now(void *self)
+{
+    const struct wires *w = self;
+    return w->loop->turn ? clock_for_age(sys_now_ms(), turn_now_ms(w->loop->turn)) : 0;
+}
+
 static enum ending open_runner(struct wires *w, struct config *c)
 {
     const struct runner_setup setup = {.loop = &w->loop->uv,
@@ -197,7 +204,7 @@ static enum ending open_runner(struct wires *w, struct config *c)
                                        .request_first = OWN_RUNS,
                                        .keep_ms = RUNS_KEEP_MS};
     const struct runner_seams seams = {
-        .self = w, .facts = facts_of_run, .submit = submit, .wake = wake};
+        .self = w, .facts = facts_of_run, .submit = submit, .wake = wake, .now_ms = age_now};
     if (runner_open(&setup, seams, &w->loop->runner) == OK)
         return ENDING_FINE;
     log_say(LOG_ERROR, "\"%s\" cannot be used for runs: %s", c->data, strerror(errno));

@@ -14,6 +14,7 @@
 #include "jig/ssh.h"
 #include "model/jig_class.h"
 #include "runner/runner_private.h"
+#include "sys/clock.h"
 #include "sys/log.h"
 
 enum {
@@ -237,7 +238,8 @@ static void conclude(struct job *j)
     else
         r->kitchen.conclude(r->kitchen.self, &j->jig, &end, &j->arena, &j->done);
     say_what_is_left(j, end.log_tail);
-    const struct log_of of = {j->noderole_id, j->jig.run_id, j->jig.attempt, j->keep_runs};
+    const struct log_of of = {j->noderole_id, j->jig.run_id, j->jig.attempt, j->keep_runs,
+                              j->now_ms};
     if (end.log_tail.len || end.log_dropped)
         logs_keep(r, &j->arena, &of, end.log_tail, end.log_dropped);
     remove_files(j, j->jig.run_id);
@@ -254,7 +256,7 @@ static void sweep_node(struct job *j)
 static void sweep_data(struct job *j)
 {
     files_empty_trash(j->runner);
-    logs_prune_all(j->runner, &j->arena, j->keep_runs);
+    logs_prune_all(j->runner, &j->arena, j->keep_runs, j->now_ms);
 }
 
 /* ---- threads ---- */
@@ -316,6 +318,7 @@ static struct job *take_spare(struct runner *r)
         must(j);
     }
     *j = (struct job){.runner = r, .arena = arena, .keep_runs = r->keep_runs};
+    j->now_ms = r->seams.now_ms ? r->seams.now_ms(r->seams.self) : sys_now_ms();
     j->work.data = j;
     return j;
 }

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "runner/runner_private.h"
-#include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/log.h"
 
@@ -81,15 +80,16 @@ static uint32_t list(DIR *listing, struct arena *a, uint32_t **out_attempts)
     return count;
 }
 
-static bool is_too_old(const struct runner *r, int folder, const char *name)
+static bool is_too_old(const struct runner *r, int folder, const char *name, int64_t now_ms)
 {
     struct stat facts;
     if (r->setup.keep_ms == 0 || fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
         return false;
-    return (int64_t)facts.st_mtim.tv_sec * 1000 + r->setup.keep_ms < sys_now_ms();
+    return (int64_t)facts.st_mtim.tv_sec * 1000 + r->setup.keep_ms < now_ms;
 }
 
-static void prune(const struct runner *r, struct arena *a, const char *folder, uint32_t keep_runs)
+static void prune(const struct runner *r, struct arena *a, const char *folder, uint32_t keep_runs,
+                  int64_t now_ms)
 {
     DIR *listing = opendir(folder);
     uint32_t *attempts;
@@ -100,13 +100,13 @@ static void prune(const struct runner *r, struct arena *a, const char *folder, u
     for (uint32_t i = 0; i < count; i++) {
         char name[32];
         snprintf(name, sizeof name, "%" PRIu32 ".log", attempts[i]);
-        if (keep < count - i || is_too_old(r, dirfd(listing), name))
+        if (keep < count - i || is_too_old(r, dirfd(listing), name, now_ms))
             ignore(unlinkat(dirfd(listing), name, 0), "the next one kept tries again");
     }
     ignore(closedir(listing), "it was only read");
 }
 
-void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs)
+void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs, int64_t now_ms)
 {
     const size_t size = strlen(r->setup.data) + PATH_SIZE;
     char *path = arena_alloc(a, size);
@@ -120,7 +120,7 @@ void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs)
             continue;
         const struct arena_mark mark = arena_mark(a);
         const char *folder = path_of(a, r, noderole_id, 0);
-        prune(r, a, folder, keep_runs);
+        prune(r, a, folder, keep_runs, now_ms);
         ignore(rmdir(folder), "mostly something is left in it");
         arena_rewind(a, mark);
     }
@@ -153,7 +153,7 @@ void logs_keep(const struct runner *r, struct arena *a, const struct log_of *of,
         log_with(LOG_WARNING,
                  LOG_FIELDS(LOG_I64("run", of->run_id), LOG_I64("attempt", of->attempt)),
                  "the log of a run cannot be kept: %s", strerror(errno));
-    prune(r, a, folder, of->keep_runs);
+    prune(r, a, folder, of->keep_runs, of->now_ms);
 }
 
 /* ---- reading ---- */

@@ -62,6 +62,9 @@ struct runner_seams {
     /* Have runner_pump() called soon. */
     void (*wake)(void *self);
     const struct runner_kitchen *kitchen; /* NULL: that of the jigs */
+    /* The time that the age of a log is judged by. NULL: the wall clock. Called by the thread of
+     * the loop. */
+    int64_t (*now_ms)(void *self);
 };
 
 /* The texts are copied. */

@@ -83,6 +83,7 @@ struct job {
     bool has_input, has_scratch; /* to be removed; or made */
     bool may_have_left;
     uint32_t keep_runs;
+    int64_t now_ms; /* by which the age of logs is judged */
     /* What came of it. */
     err result;
     struct reason why;
@@ -266,6 +267,7 @@ struct log_of {
     int64_t noderole_id, run_id;
     uint32_t attempt;
     uint32_t keep_runs; /* for logs_keep(): of its noderole; 0: the usual number */
+    int64_t now_ms;     /* for logs_keep() */
 };
 
 /* Keeps the file, and no more of them than are to be kept. */
@@ -273,4 +275,4 @@ void logs_keep(const struct runner *r, struct arena *a, const struct log_of *of,
                uint64_t dropped);
 NODISCARD err logs_read(const struct runner *r, const struct log_of *of, struct runner_log *log);
 /* Those that are too old or too many, of all noderoles. */
-void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs);
+void logs_prune_all(const struct runner *r, struct arena *a, uint32_t keep_runs, int64_t now_ms);

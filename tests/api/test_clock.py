@@ -3,6 +3,7 @@ import datetime
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -178,3 +179,94 @@ def test_a_start_far_ahead_of_the_stamp_does_not_move_it_at_once(daemon):
             own.start()
             assert own.condition() == ("ok", 0), own.condition()
             assert own.stop() == 0
+
+
+SAYING = """
+barclamp: {name: saying, source_path: SOURCE}
+jigs: [{name: script, class: script}]
+roles: [{name: say, jig: script}]
+"""
+
+
+class Saying(Timed):
+    """A daemon with a role whose run says something, on this host."""
+
+    def __init__(self, daemon):
+        super().__init__(daemon)
+        os.makedirs(self.path("shelf/saying/scripts/say"))
+        self.write("shelf/saying/saying.yml", SAYING.replace("SOURCE", self.path("shelf/saying")))
+        self.write("shelf/saying/scripts/say/10-say.sh", "#!/bin/sh\necho said\n", 0o755)
+
+    def begin(self):
+        self.start("--barclamps", self.path("shelf"))
+
+    def bind(self):
+        me = self.client
+        node = {"name": "here.example.com", "admin": True, "alive": True, "available": True}
+        assert me.post("nodes", node).status == 200
+        bound = me.post("node_roles", {"node": node["name"], "role": "say"})
+        assert bound.status == 200, bound
+        assert me.put("nodes/here.example.com/commit").status == 200
+        return bound.json()["id"]
+
+    def runs(self, noderole, count):
+        """When so many runs have ended well: the names of the logs that are kept."""
+
+        def is_done():
+            row = self.client.get(f"node_roles/{noderole}").json()
+            return row["state"] == 0 and row["run_count"] == count
+
+        eventually(is_done, f"run {count} has ended")
+        return sorted(os.listdir(self.path(f"logs/{noderole}")))
+
+
+def test_a_clock_that_is_ahead_for_a_moment_deletes_no_log_of_a_run(daemon):
+    with Saying(daemon) as own:
+        own.begin()
+        noderole = own.bind()
+        assert own.runs(noderole, 1) == ["1.log"]
+        began = time.monotonic()
+        own.clock.set(10 * YEAR_S)
+        eventually(lambda: own.condition()[0] == "ahead", "the jump is noticed")
+        assert own.client.put(f"node_roles/{noderole}/retry").status == 200
+        kept = own.runs(noderole, 2)
+        if time.monotonic() - began < CONFIRM_S:  # later the jump counts
+            assert kept == ["1.log", "2.log"], kept
+        assert own.stop() == 0
+        # A clock that a start adopts counts: these logs are older than thirty days then.
+        own.clock.set(100 * DAY_S)
+        own.begin()
+        assert own.client.put(f"node_roles/{noderole}/retry").status == 200
+        assert "1.log" not in own.runs(noderole, 3)
+        assert own.stop() == 0
+
+
+def test_a_clock_that_is_ahead_for_a_moment_renews_no_certificate(daemon):
+    with Timed(daemon) as own:
+
+        def certificates():
+            names = sorted(os.listdir(own.path("tls")))
+            return {name: own.read(f"tls/{name}") for name in names}
+
+        own.start("--tls-auto")
+        made = certificates()
+        began = time.monotonic()
+        own.clock.set(10 * YEAR_S)
+        eventually(lambda: own.condition()[0] == "ahead", "the jump is noticed")
+        own.process.send_signal(signal.SIGHUP)
+        own.says("reloaded")
+        if time.monotonic() - began < CONFIRM_S:
+            assert certificates() == made
+            assert "certificate has ended" not in own.read("stderr")
+        assert own.stop() == 0
+        own.clock.set(310 * DAY_S)  # adopted by a start; sixty days before its end it is renewed
+        own.start("--tls-auto")
+        renewed = certificates()
+        assert renewed["ca.pem"] == made["ca.pem"] and renewed != made
+        # A jump that stays is adopted after a minute, and the certificate is looked at then.
+        own.clock.set((310 + 320) * DAY_S)
+        deadline = time.monotonic() + 150
+        while certificates() == renewed:
+            assert time.monotonic() < deadline, "the certificate is not renewed"
+            time.sleep(0.5)
+        assert own.stop() == 0
