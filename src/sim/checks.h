@@ -5,6 +5,7 @@
  *   I4  what was acknowledged is there after any crash, and nothing is there by halves
  *   I10 the naive model agrees: every state after every step, every root cause after every turn
  *   I11 every start that ends has its row in the history (run_book.h)
+ *   I13 at most one automatic admin node, and none beside another admin node
  *
  * Used by living worlds and by replays: whoever drives a core tells what it does, and gets NULL or
  * a sentence that begins with the number of the broken invariant. I3 and I5 are watched by the

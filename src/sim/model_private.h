@@ -2,7 +2,7 @@
  *
  * model.c reads the records, model_events.c is the table, model_follow.c turns commands into
  * events, model_anneal.c follows a pass of the annealer, model_boot.c watches the barrier before
- * power, model_why.c explains.
+ * power, model_admin.c the automatic admin node, model_why.c explains.
  */
 #pragma once
 
