@@ -17,6 +17,7 @@ import socket
 import subprocess
 import time
 
+import guide
 import told
 from bench import WAIT_S
 
@@ -146,6 +147,44 @@ def test_operating_from_the_first_start_to_the_move_to_postgresql(bench):
     finally:
         stop(bench.path("daemon.pid"))
         subprocess.run([postgres, "stop", cluster], capture_output=True, timeout=120, check=True)
+
+
+GUIDE_PRELUDE = """
+halligand() {
+    command halligand --listen 127.0.0.1:$PORT --log-level warning "$@" >daemon.log 2>&1 &
+    echo $! >daemon.pid
+    n=0
+    until [ -s "$DATA/listen" ]; do
+        n=$((n + 1))
+        [ $n -lt 600 ] || return 1
+        sleep 0.1
+    done
+}
+"""
+
+
+def test_the_barclamp_of_the_guide_is_loaded_as_it_says(bench):
+    """The blocks of docs/barclamp-guide.md that need a daemon; test_guide.py has the others."""
+    port, data = free_port(), bench.path("data")
+    guide.write_barclamp(bench.path("content"), "motd")
+    with open(os.path.join(bench.root, "docs/barclamp-guide.md"), encoding="utf-8") as file:
+        lines = without_exceptions(file.read()).split("\n")
+    # A fence behind a path is a file, not a command.
+    text = "".join(f"```sh\n{body}```\n" for path, language, body in guide.fences(lines) if language == "sh" and not path)
+    for word, place in [("/tmp/halligan", data), ("127.0.0.1:3000", f"127.0.0.1:{port}")]:
+        text = text.replace(word, place)
+    first = text.index("```sh\n") + len("```sh\n")
+    bench.write("page.md", text[:first] + GUIDE_PRELUDE + text[first:])
+    environment = bench.environment(HALLIGAN=bench.root, PORT=str(port), DATA=data)
+    environment["PATH"] = f"{bench.build}:" + environment["PATH"]
+    try:
+        said = dict((block.number, text) for block, text in
+                    told.tell(bench.path("page.md"), bench.path("content"), environment))
+        assert len(said) >= 2 and '"motd-banner"' not in said[0], said
+        # What the last request of the page answers: both noderoles, one of them the banner's.
+        assert said[1].count('"node_id"') >= 3 and '"message"' not in said[1], said[1]
+    finally:
+        stop(bench.path("content/daemon.pid"))
 
 
 def stop(pid_file):

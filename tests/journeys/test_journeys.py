@@ -1,0 +1,275 @@
+"""The journeys: an own barclamp, a machine over ssh, Puppet and Ansible, stores, backup, power, many nodes."""
+import json
+import os
+import re
+import signal
+import tempfile
+import threading
+import time
+
+from harness import SHIPPED, Plant, Yard, eventually, guide
+from test_puppet import puppet_path
+from test_ssh import machines
+
+
+def rows(text):
+    return [line.split() for line in text.splitlines()[1:]]
+
+
+# -- an own barclamp -----------------------------------------------------------------------------
+
+
+def test_an_own_barclamp_from_the_guide(j):
+    """Written as the guide says, checked, loaded, committed, broken, mended."""
+    shelf = j.yard.path("barclamps")
+    guide.write_barclamp(shelf, "motd")
+    j.yard.start("--test-jig")
+    h = j.shell()
+    answer = h.run("barclamp", "check", "--strict", "--with", SHIPPED, os.path.join(shelf, "motd"))
+    assert answer.returncode == 0, answer
+    h.says("nodes", "create", "name=n1.example.com", "alive=true", "available=true")
+    h.says("nodes", "bind", "n1.example.com", "motd-banner")
+    h.says("noderoles", "commit", *h.says("noderoles", "list", "-q", "--filter", "node=n1.example.com").split(), "--wait",
+           "--timeout", "60")
+    states = {(r["node"], r["role"]): r["state_name"] for r in json.loads(h.says("noderoles", "list", "-o", "json"))}
+    assert states["n1.example.com", "motd-banner"] == "active", states
+    # A change that is wrong is refused with the same line by both; what was there stays in force.
+    path = os.path.join(shelf, "motd/motd.yml")
+    with open(path, encoding="utf-8") as file:
+        good = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(good.replace("jig: script", "jig: script\n    deadline: soon"))
+    answer = h.run("barclamp", "check", shelf)
+    (line,) = [x for x in answer.stdout.splitlines() if ": error: " in x]
+    where = re.match(r"(.*?):(\d+): error: (.*)", line)
+    j.yard.process.send_signal(signal.SIGHUP)
+    eventually(lambda: f"motd.yml:{where.group(2)}: {where.group(3)}" in j.yard.read("stderr"), "the daemon says the same")
+    assert h.says("roles", "show", "-q", "motd-banner") == "motd-banner\n"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(good.replace("version:", "version: 9.9 #", 1) if "version:" in good
+                   else good.replace("barclamp:\n", "barclamp:\n  version: 9.9\n", 1))
+    j.yard.process.send_signal(signal.SIGHUP)
+    eventually(lambda: "9.9" in h.says("barclamps", "list"), "the new version is in")
+    j.yard.stop()
+
+
+# -- a machine over ssh --------------------------------------------------------------------------
+
+
+def test_a_machine_over_ssh_with_a_live_log_a_cancel_and_a_deadline(j):
+    y = j.yard
+    y.role("talks", 'echo "first line"; say begin; gate one; echo "last line"')
+    y.role("slow", f"echo slow; say begin; sleep {y.long}")
+    y.role("late", f"say begin; sleep {y.long}", deadline=2)
+    y.start()
+    h = j.shell()
+    far, (node,) = machines(y, 1)
+    # The log is there while the run still works.
+    y.shut("one")
+    talks = y.run(node, "talks")
+    y.wait_for("begin", role="talks")
+    follow = h.popen("noderoles", "log", str(talks), "--follow")
+    said = []
+    reader = threading.Thread(target=lambda: said.extend(follow.stdout), daemon=True)
+    reader.start()
+    eventually(lambda: any("first line" in line for line in said), "the log is live")
+    assert not any("last line" in line for line in said), said
+    y.open("one")
+    assert follow.wait(timeout=60) == 0
+    reader.join(timeout=10)
+    assert any("last line" in line for line in said), said
+    y.settles(talks)
+    # A cancel ends the work over there.
+    slow = y.run(node, "slow")
+    y.wait_for("begin", role="slow")
+    (run,) = h.says("runs", "list", "-q").split()
+    h.says("runs", "cancel", run)
+    eventually(lambda: not y.runs(), "it has stopped")
+    assert y.strays() == [] and far.left() == []
+    # A deadline does so, too, and why says it.
+    h.says("noderoles", "destroy", str(slow))
+    late = y.bind(node, "late")
+    answer = h.run("noderoles", "commit", str(late), "--wait", "--timeout", "60")
+    assert answer.returncode == 1, answer
+    assert re.search(rf"late on {re.escape(node)}: (\w*deadline\w*): ", answer.stderr), answer.stderr
+    why = json.loads(h.says("noderoles", "why", str(late), "-o", "json"))
+    assert "deadline" in json.dumps(why), why
+    y.finish()
+
+
+# -- Puppet and Ansible --------------------------------------------------------------------------
+
+
+class Place:
+    """What the helpers of tests/jig want of their bench."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+
+def test_roles_of_puppet_and_of_ansible(j):
+    y = j.yard
+    out = y.path("out")
+    j.write("barclamps/tools/tools.yml", """
+barclamp: {name: tools, version: 1.1}
+jigs:
+  - {name: puppet-sa, class: puppet}
+  - {name: ansible, class: ansible}
+roles:
+  - name: by-puppet
+    jig: puppet-sa
+    attribs: [{name: tools-text, map: tools/text, default: from halligan, schema: {type: str}}]
+  - name: by-ansible
+    jig: ansible
+    requires: [by-puppet]
+    wants-attribs: [tools-text]
+""")
+    j.write("barclamps/tools/puppet/roles/by-puppet/init.pp",
+            f"file {{ '{out}.puppet': content => $facts['halligan']['tools']['text'] }}\n")
+    j.write("barclamps/tools/ansible/roles/by-ansible.yml", json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [
+        {"name": "write", "ansible.builtin.copy": {"dest": out + ".ansible", "content": "{{ halligan.tools.text }}", "mode": "0600"}}]}]))
+    tools = y.path("tools")
+    os.mkdir(tools)
+    before = os.environ["PATH"]
+    os.environ["PATH"] = puppet_path(Place(tools))
+    try:
+        y.start()
+    finally:
+        os.environ["PATH"] = before
+    h = j.shell()
+    checked = h.run("barclamp", "check", "--strict", y.path("barclamps/tools"))
+    assert checked.returncode == 0, checked
+    node = y.node("tools")
+    h.says("nodes", "bind", node, "by-ansible")
+    h.says("noderoles", "set", f"{node}/by-puppet", "tools-text", "set by hand")
+    answer = h.run("nodes", "commit", node, "--wait", "--timeout", "110")
+    assert answer.returncode == 0, (answer.stdout, answer.stderr)
+    for name in ["puppet", "ansible"]:
+        with open(f"{out}.{name}", encoding="utf-8") as file:
+            assert file.read() == "set by hand", name
+    y.finish()
+
+
+# -- stores and backups --------------------------------------------------------------------------
+
+
+def state_of(h):
+    nodes = json.loads(h.says("nodes", "list", "--all", "-o", "json"))
+    noderoles = json.loads(h.says("noderoles", "list", "-o", "json"))
+    return ([(n["id"], n["name"], n["state_name"]) for n in nodes],
+            [(r["id"], r["node"], r["role"], r["state_name"], r["run_count"]) for r in noderoles])
+
+
+def test_from_sqlite_to_postgresql_and_through_a_backup_back(j):
+    y = j.yard
+    y.role("works", "echo done")
+    y.start()
+    h = j.shell()
+    for name in ["a", "b"]:
+        y.settles(y.run(y.node(name), "works"))
+    before = state_of(h)
+    assert len(before[1]) == 2, before
+    y.stop()
+    url = j.postgres()
+    j.daemon_verb("export", y.path("move.db"), "--data", y.data)
+    j.daemon_verb("import", y.path("move.db"), "--data", y.data, "--store", url)
+    os.rename(y.path("halligan.db"), y.path("halligan.db.old"))
+    y.start("--store", url)
+    assert state_of(j.shell()) == before
+    # It works on: one more machine, then a backup beside the running daemon.
+    third = y.node("c")
+    h = j.shell()
+    h.says("nodes", "bind", third, "works")
+    h.says("nodes", "commit", third, "--wait", "--timeout", "60")
+    after = state_of(h)
+    assert len(after[1]) == 3 and not os.path.exists(y.path("halligan.db")), after
+    copy = tempfile.mkdtemp(prefix="halligan-backup-", dir=y.data)
+    j.daemon_verb("backup", os.path.join(copy, "monday"), "--with-keys", "--data", y.data, "--store", url)
+    h.says("nodes", "create", "name=later.example.com")
+    y.stop()
+    # What the machine was is gone; a new one gets the backup, on SQLite.
+    new = Yard(j.build)
+    j.closing.append(new.close)
+    for name in os.listdir(new.data):
+        os.rename(new.path(name), os.path.join(copy, "new-" + name))
+    j.daemon_verb("restore", os.path.join(copy, "monday"), "--data", new.data, "--store", "sqlite:" + new.path("halligan.db"))
+    assert "ok: " in j.daemon_verb("check", "--data", new.data)
+    os.makedirs(new.folder)
+    new.token = y.token  # tokens are part of the backup
+    new.roles = y.roles
+    os.symlink(os.path.join(y.folder, "scripts"), os.path.join(new.folder, "scripts"))
+    os.makedirs(os.path.join(new.folder, "roles"), exist_ok=True)
+    new.start()
+    j.yard, old = new, j.yard
+    try:
+        h = j.shell()
+        assert state_of(h) == after, state_of(h)
+        h.says("nodes", "create", "name=after.example.com", "alive=true", "available=true", "admin=true")
+        h.says("nodes", "bind", "after.example.com", "works")
+        h.says("nodes", "commit", "after.example.com", "--wait", "--timeout", "60")
+    finally:
+        j.yard = old
+    new.finish()
+
+
+# -- power ---------------------------------------------------------------------------------------
+
+
+def test_a_machine_behind_redfish_is_switched_from_the_command_line(j):
+    plant = Plant(j.build, j.yard.path("home"))
+    try:
+        plant.start().node("n1.example.com")
+        _, machine = plant.redfish("n1.example.com")
+        j.yard.token = plant.client.post("tokens", {"name": "journey"}).json()["token"]
+        with open(j.yard.path("listen"), "w", encoding="ascii") as file:
+            file.write(plant.read("listen"))
+        h = j.shell()
+        assert {"on", "off", "reset"} <= set(h.says("nodes", "power", "n1.example.com").split())
+        for action, power in [("on", "On"), ("off", "Off"), ("on", "On")]:
+            h.says("nodes", "power", "n1.example.com", action)
+            eventually(lambda: machine.real_power == power, f"it is {power}")
+        h.says("nodes", "power", "n1.example.com", "reset")
+        eventually(lambda: "ForceRestart" in machine.resets, "it is reset")
+        plant.close()
+    except BaseException:
+        print(plant.abandon())
+        raise
+
+
+# -- many ----------------------------------------------------------------------------------------
+
+NODES, ROLES = 5000, 10
+
+
+def test_five_thousand_nodes_with_ten_roles_each(j):
+    y = j.yard
+    for i in range(ROLES):
+        y.role(f"step{i}", requires=[f"step{i - 1}"] if i else [])
+    y.start()
+    h = j.shell()
+    began = time.monotonic()
+    h.says("deployments", "create", "name=fleet")
+    fleet = y.me.get("deployments/fleet").json()["id"]
+    for first in range(0, NODES, 1000):
+        many = [{"name": f"n{i}.example.com", "deployment_id": fleet, "alive": True, "available": True}
+                for i in range(first, first + 1000)]
+        answer = y.me.post("nodes", many)
+        assert answer.status == 200, answer
+    for first in range(0, NODES, 1000):
+        many = [{"node": f"n{i}.example.com", "role": f"step{k}"} for i in range(first, first + 1000) for k in range(ROLES)]
+        answer = y.me.post("node_roles", many)
+        assert answer.status == 200, answer
+    bound = time.monotonic()
+    answer = h.run("deployments", "commit", "fleet", "--wait", "--timeout", "110", "-q")
+    assert answer.returncode == 0, (answer.stdout, answer.stderr[-2000:])
+    done = time.monotonic()
+    assert answer.stderr.splitlines()[-1] == f"{NODES * ROLES}/{NODES * ROLES} active", answer.stderr[-500:]
+    listed = h.says("nodes", "list", "-q", "--state", "active", "--filter", "deployment=fleet").split()
+    assert len(listed) == NODES, len(listed)
+    assert h.says("nodes", "list", "-q", "--state", "error") == ""
+    first = json.loads(h.says("noderoles", "list", "--filter", "node=n17.example.com", "-o", "json"))
+    assert sorted(r["role"] for r in first) == sorted(f"step{i}" for i in range(ROLES))
+    assert {r["node"] for r in first} == {"n17.example.com"} and {r["state_name"] for r in first} == {"active"}
+    print(f"    {NODES} nodes x {ROLES} roles: bound in {bound - began:.1f} s, active in {done - bound:.1f} s, "
+          f"listed in {time.monotonic() - done:.1f} s")
+    y.finish()
