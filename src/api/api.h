@@ -61,6 +61,11 @@ struct api_fault {
 
 enum { API_FAULTS_MAX = 8 };
 
+struct api_ssh_address {
+    struct str host, user;
+    uint16_t port;
+};
+
 /* What the API needs of the daemon. */
 struct api_engine {
     void *self;
@@ -94,6 +99,10 @@ struct api_engine {
     /* What the discovery of a machine tells, from a test file of that name; JSON. ERR_NOT_FOUND
      * when there is none. NULL: there are no test files. */
     err (*test_discovery)(void *self, struct str source, struct arena *arena, struct str *out_text);
+    /* Where the ssh driver reaches a node, texts in the arena; false, or no function: not by
+     * ssh. */
+    bool (*ssh_address)(void *self, int64_t node_id, struct arena *arena,
+                        struct api_ssh_address *out_address);
     /* What the daemon counts (base/meter.h). NULL: nothing. */
     void (*metrics)(void *self, struct buf *out);
     /* Faults of the installation, API_FAULTS_MAX at most; returns how many. NULL: none. */

@@ -1,6 +1,8 @@
 #include "api/inventory.h"
 
+#include "api/api.h"
 #include "api/flow.h"
+#include "api/inventory_names.h"
 #include "api/members.h"
 #include "api/route.h"
 
@@ -28,6 +30,7 @@ struct host {
 
 enum part {
     PART_COLLECT,
+    PART_NAMES,
     PART_HEAD,
     PART_DEPLOYMENTS,
     PART_ROLES,
@@ -41,9 +44,10 @@ struct inventory {
     struct flow flow;
     struct call *call;
     int64_t root;       /* of what is shown; 0: everything           */
-    int64_t only;       /* whose hostvars are shown; 0: all; -1: none */
+    bool has_no_vars;   /* _meta is left out                         */
     struct host *hosts; /* by id */
     uint32_t host_count, host_max;
+    struct inventory_names names;
     struct arena scratch; /* of one step, but for `members` */
     struct arena group;   /* `members`, while the group is written */
     uint32_t work;        /* done in this step */
@@ -108,16 +112,37 @@ static bool collect(struct inventory *in, struct buf *out)
 
 /* ---- groups ---- */
 
-/* A deployment goes by its name, unless that could be a group of another kind. */
+static bool collect_names(struct inventory *in, struct buf *out)
+{
+    while (!is_enough(in, out)) {
+        in->work += WORK_RECORD;
+        if (!inventory_names_add(&in->names, core_of(in), &in->scratch))
+            return true;
+    }
+    return false;
+}
+
+static struct str group_name(struct inventory *in, enum inventory_kind kind, int64_t id)
+{
+    return inventory_names_get(&in->names, core_of(in), (struct inventory_object){kind, id},
+                               &in->scratch);
+}
+
 static struct str deployment_group(struct inventory *in, int64_t id)
 {
-    static const char *const taken[] = {"deployment_", "role_", "state_", "ui_",
-                                        "rack_",       "tag_",  "class_"};
-    const struct str name = object_name(core_of(in), TABLE_DEPLOYMENT, id, &in->scratch);
-    bool clashes = str_eq(name, STR("all")) || str_eq(name, STR("ungrouped"));
-    for (uint32_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        clashes |= str_starts(name, str_from(taken[i]));
-    return clashes ? str_join2(&in->scratch, STR("deployment_"), name) : name;
+    return group_name(in, INVENTORY_DEPLOYMENT, id);
+}
+
+/* `"halligan_name":"true name"` where the group's name shows another; else nothing. */
+static bool put_true_name(struct inventory *in, enum inventory_kind kind, struct buf *out)
+{
+    struct str name;
+    const struct inventory_object object = {kind, in->key};
+    if (!inventory_names_differs(&in->names, core_of(in), object, &in->scratch, &name))
+        return false;
+    buf_put_z(out, "\"halligan_name\":");
+    json_write_string(out, name);
+    return true;
 }
 
 static void open_group(struct inventory *in, struct str name, struct buf *out)
@@ -170,10 +195,19 @@ static void next_group(struct inventory *in, int64_t key)
     arena_reset(&in->scratch);
 }
 
-static void close_group(const struct inventory *in, struct buf *out)
+/* Of a role, a state or one of our own groups; of states the names are plain. */
+static void close_group(struct inventory *in, enum inventory_kind kind, struct buf *out)
 {
-    if (in->is_open)
-        buf_put_z(out, "]}");
+    if (!in->is_open)
+        return;
+    buf_put_c(out, ']');
+    const uint32_t before = out->len;
+    buf_put_z(out, ",\"vars\":{");
+    if (kind != INVENTORY_KINDS && put_true_name(in, kind, out))
+        buf_put_c(out, '}');
+    else
+        out->len = before;
+    buf_put_c(out, '}');
 }
 
 /* ---- deployments ---- */
@@ -218,7 +252,10 @@ static bool put_deployment(struct inventory *in, struct buf *out)
     static const struct kind kind = {.has = is_home};
     if (!put_hosts(in, &kind, out))
         return false;
-    buf_put_z(out, "],\"vars\":{\"networks\":{},\"roles\":[");
+    buf_put_z(out, "],\"vars\":{");
+    if (put_true_name(in, INVENTORY_DEPLOYMENT, out))
+        buf_put_c(out, ',');
+    buf_put_z(out, "\"networks\":{},\"roles\":[");
     put_roles_of(in, out);
     buf_put_z(out, "]},\"children\":[");
     put_deployments_below(in, out);
@@ -244,8 +281,7 @@ static bool put_deployments(struct inventory *in, struct buf *out)
 
 static struct str role_group(struct inventory *in)
 {
-    return str_join2(&in->scratch, STR("role_"),
-                     object_name(core_of(in), TABLE_ROLE, in->key, &in->scratch));
+    return group_name(in, INVENTORY_ROLE, in->key);
 }
 
 static bool has_role(struct inventory *in, const struct host *host)
@@ -267,7 +303,7 @@ static bool put_roles(struct inventory *in, struct buf *out)
     for (;;) {
         if (in->key && !put_hosts(in, &kind, out))
             return false;
-        close_group(in, out);
+        close_group(in, INVENTORY_ROLE, out);
         next_group(in, core_next_id(core_of(in), TABLE_ROLE, in->key));
         while (in->key && !is_bound(in, in->key))
             in->key = core_next_id(core_of(in), TABLE_ROLE, in->key);
@@ -276,9 +312,14 @@ static bool put_roles(struct inventory *in, struct buf *out)
     }
 }
 
-/* The key of a state is one more than it is. */
+/* The key of a state is one more than it is. Behind them is a group of hosts that are not alive:
+ * those are not in state_active, whatever was done on them before. */
+enum { KEY_DEAD = NODEROLE_STATE_COUNT + 1 };
+
 static struct str state_of(int64_t key)
 {
+    if (key == KEY_DEAD)
+        return STR("dead");
     return str_from(noderole_state_name((enum noderole_state)(key - 1)));
 }
 
@@ -289,7 +330,9 @@ static struct str state_group(struct inventory *in)
 
 static bool is_in_state(struct inventory *in, const struct host *host)
 {
-    return (int64_t)host->state == in->key - 1;
+    if (in->key == KEY_DEAD)
+        return !host->alive;
+    return (int64_t)host->state == in->key - 1 && (host->alive || host->state != NODEROLE_ACTIVE);
 }
 
 static bool put_states(struct inventory *in, struct buf *out)
@@ -298,8 +341,8 @@ static bool put_states(struct inventory *in, struct buf *out)
     for (;;) {
         if (in->key && !put_hosts(in, &kind, out))
             return false;
-        close_group(in, out);
-        if (in->key == NODEROLE_STATE_COUNT)
+        close_group(in, INVENTORY_KINDS, out);
+        if (in->key == KEY_DEAD)
             return true;
         next_group(in, in->key + 1);
     }
@@ -322,10 +365,7 @@ static bool is_host(const struct inventory *in, int64_t node_id)
 
 static struct str own_group(struct inventory *in)
 {
-    struct record record;
-    if (!core_record(core_of(in), TABLE_GROUP, in->key, &record))
-        return STR("");
-    return str_join3(&in->scratch, record.group.category, STR("_"), record.group.name);
+    return group_name(in, INVENTORY_GROUP, in->key);
 }
 
 static bool put_members(struct inventory *in, struct buf *out)
@@ -346,7 +386,7 @@ static bool put_own_groups(struct inventory *in, struct buf *out)
     for (;;) {
         if (in->key && !put_members(in, out))
             return false;
-        close_group(in, out);
+        close_group(in, INVENTORY_GROUP, out);
         next_group(in, core_next_id(core_of(in), TABLE_GROUP, in->key));
         if (!in->key)
             return true;
@@ -371,17 +411,23 @@ static void put_attribs(struct inventory *in, struct members *m, const struct ho
     }
 }
 
-static void put_host(struct inventory *in, const struct host *host, struct buf *out)
+/* How Ansible reaches the host: as our own ssh driver does. A host that is reached otherwise, such
+ * as the daemon's own machine, has no such variables: Ansible may run somewhere else. */
+static void put_address(struct inventory *in, struct members *m, int64_t node_id)
 {
-    struct record record;
-    in->work += WORK_HOSTVARS;
-    if (!core_record(core_of(in), TABLE_NODE, host->id, &record))
+    const struct api_engine *engine = call_engine(in->call);
+    struct api_ssh_address at;
+    if (!engine->ssh_address || !engine->ssh_address(engine->self, node_id, &in->scratch, &at))
         return;
-    buf_put_z(out, in->has_host ? ",\n" : "\n");
-    in->has_host = true;
-    json_write_string(out, record.node.name);
-    buf_put_c(out, ':');
+    member_text(m, "ansible_host", at.host);
+    member_number(m, "ansible_port", at.port);
+    member_text(m, "ansible_user", at.user);
+}
+
+static void put_vars(struct inventory *in, const struct host *host, struct buf *out)
+{
     struct members m = members_open(out, NULL);
+    put_address(in, &m, host->id);
     member_bool(&m, "alive", host->alive);
     member_bool(&m, "available", host->available);
     member_text(&m, "state", state_of((int64_t)host->state + 1));
@@ -392,17 +438,32 @@ static void put_host(struct inventory *in, const struct host *host, struct buf *
     arena_reset(&in->scratch);
 }
 
+static void put_host(struct inventory *in, const struct host *host, struct buf *out)
+{
+    struct record record;
+    in->work += WORK_HOSTVARS;
+    if (!core_record(core_of(in), TABLE_NODE, host->id, &record))
+        return;
+    buf_put_z(out, in->has_host ? ",\n" : "\n");
+    in->has_host = true;
+    json_write_string(out, record.node.name);
+    buf_put_c(out, ':');
+    put_vars(in, host, out);
+}
+
 static bool put_meta(struct inventory *in, struct buf *out)
 {
+    if (in->has_no_vars) {
+        buf_put_c(out, '}');
+        return true;
+    }
     if (!in->is_open)
         buf_put_z(out, ",\n\"_meta\":{\"hostvars\":{");
     in->is_open = true;
     for (; in->at < in->host_count; in->at++) {
         if (is_enough(in, out))
             return false;
-        in->work++;
-        if (!in->only || in->hosts[in->at].id == in->only)
-            put_host(in, &in->hosts[in->at], out);
+        put_host(in, &in->hosts[in->at], out);
     }
     buf_put_z(out, "}}}");
     return true;
@@ -421,9 +482,10 @@ static bool put_head(struct inventory *in, struct buf *out)
 static bool go_on(struct inventory *in, struct buf *out)
 {
     static bool (*const parts[PART_END])(struct inventory *, struct buf *) = {
-        [PART_COLLECT] = collect, [PART_HEAD] = put_head,     [PART_DEPLOYMENTS] = put_deployments,
-        [PART_ROLES] = put_roles, [PART_STATES] = put_states, [PART_GROUPS] = put_own_groups,
-        [PART_META] = put_meta,
+        [PART_COLLECT] = collect,       [PART_NAMES] = collect_names,
+        [PART_HEAD] = put_head,         [PART_DEPLOYMENTS] = put_deployments,
+        [PART_ROLES] = put_roles,       [PART_STATES] = put_states,
+        [PART_GROUPS] = put_own_groups, [PART_META] = put_meta,
     };
     in->work = 0;
     while (in->part < PART_END && parts[in->part](in, out)) {
@@ -450,22 +512,24 @@ static void end(struct flow *flow)
     free_scratch(flow->self);
 }
 
-/* hostvar: none, node (the default, all of them), or the name or id of a node. */
-static bool read_hostvar(struct call *call, int64_t *out_only)
+/* The variables of one host and nothing else, as Ansible asks a script with --host. */
+static void reply_vars(struct inventory *in, struct str key)
 {
-    struct str wanted;
+    struct call *call = in->call;
     struct record node;
-    *out_only = 0;
-    if (!http_query(call->request, STR("hostvar"), &wanted) || str_eq(wanted, STR("node")))
-        return true;
-    if (str_eq(wanted, STR("none"))) {
-        *out_only = -1;
-        return true;
+    struct buf b = buf_in(call->arena);
+    if (!resource_find(call, &resource_nodes, key, &node))
+        return;
+    struct host host[1];
+    in->hosts = host;
+    collect_host(in, &node.node);
+    if (in->host_count == 0) {
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("hostvar"),
+                    SAY(call, node.node.name, STR(" is not a host of this inventory")));
+        return;
     }
-    if (!resource_find(call, &resource_nodes, wanted, &node))
-        return false;
-    *out_only = node.id;
-    return true;
+    put_vars(in, &host[0], &b);
+    call->reply.body = buf_str(&b);
 }
 
 /* True when it is short, and is the reply. */
@@ -494,12 +558,20 @@ enum served serve_inventory(struct call *call)
             return SERVED_REPLY;
         in->root = root.id;
     }
-    if (!read_hostvar(call, &in->only))
+    call->reply =
+        (struct reply){.status = 200, .content_type = "application/vnd.crowbar.inventory+json"};
+    /* hostvar: none, node (the default, all of them), or the name or id of a node. */
+    struct str wanted = STR("node");
+    http_query(call->request, STR("hostvar"), &wanted);
+    in->has_no_vars = str_eq(wanted, STR("none"));
+    if (!in->has_no_vars && !str_eq(wanted, STR("node"))) {
+        reply_vars(in, wanted);
+        free_scratch(in);
         return SERVED_REPLY;
+    }
+    in->names = inventory_names_new(call->core, call->arena);
     in->host_max = core_count(call->core, TABLE_NODE);
     in->hosts = arena_array(call->arena, struct host, in->host_max + (size_t)1);
     in->flow = (struct flow){.step = step, .fini = end, .self = in, .is_of_one_core = true};
-    call->reply =
-        (struct reply){.status = 200, .content_type = "application/vnd.crowbar.inventory+json"};
     return reply_at_once(call, *in) ? SERVED_REPLY : flow_begin(call, &in->flow);
 }

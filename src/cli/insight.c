@@ -290,22 +290,23 @@ enum cli_exit insight_deployment_diff(struct errand *e)
 /* Ansible wants JSON whatever else was said. */
 enum cli_exit insight_inventory(struct errand *e)
 {
-    const struct json *all;
-    const bool wants_all = !e->options.host;
-    const struct question q = {.path = STR("/api/status/inventory")};
+    const struct json *answer;
+    bool is_unknown = false;
+    struct question q = {.path = STR("/api/status/inventory")};
     if (e->options.list && e->options.host)
         return errand_complain(e, "either --list or --host, not both", e->options.host);
-    const enum cli_exit status = errand_ask(e, &q, &all);
-    if (status != CLI_FINE)
+    if (e->options.host) { /* of a host that is not known Ansible expects no variables */
+        struct buf b = buf_in(e->arena);
+        buf_put_z(&b, "hostvar=");
+        errand_encode(&b, str_from(e->options.host));
+        q.query = buf_str(&b);
+        q.expects = "not_found";
+        q.out_expected = &is_unknown;
+    }
+    const enum cli_exit status = errand_ask(e, &q, &answer);
+    if (status != CLI_FINE && !is_unknown)
         return status;
     e->options.output = e->options.output ? e->options.output : "json";
-    if (wants_all) {
-        output_document(e, all);
-        return CLI_FINE;
-    }
-    const struct json *meta = json_get(all, STR("_meta"));
-    const struct json *vars =
-        json_get(meta ? json_get(meta, STR("hostvars")) : NULL, str_from(e->options.host));
-    output_document(e, vars ? vars : json_make(e->arena, JSON_OBJECT));
+    output_document(e, is_unknown ? json_make(e->arena, JSON_OBJECT) : answer);
     return CLI_FINE;
 }

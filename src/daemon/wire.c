@@ -10,6 +10,7 @@
 #include "daemon/faults.h"
 #include "daemon/power.h"
 #include "daemon/test_data.h"
+#include "daemon/transport.h"
 #include "daemon/upload.h"
 #include "daemon/work_facts.h"
 #include "hooks/hooks.h"
@@ -551,6 +552,12 @@ static err api_test_discovery(void *self, struct str source, struct arena *arena
     return core ? test_data_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
 }
 
+static bool api_ssh_address(void *self, int64_t node_id, struct arena *arena,
+                            struct api_ssh_address *out)
+{
+    return transport_ssh_address(api_core(self), node_id, arena, out);
+}
+
 static void api_metrics(void *self, struct buf *out)
 {
     const struct wires *w = self;
@@ -590,6 +597,7 @@ struct api_engine wire_api_engine(struct wires *w)
                                .run_log = api_run_log,
                                .read_barclamp = api_read_barclamp,
                                .test_discovery = api_test_discovery,
+                               .ssh_address = api_ssh_address,
                                .metrics = api_metrics,
                                .version = w->version};
 }

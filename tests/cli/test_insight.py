@@ -197,7 +197,7 @@ def test_hammers_perform(bench):
 def test_ansible_is_told_what_there_is(bench):
     deployment(bench, "in-ansible", "in10.example.com")
     every = json.loads(bench.says("inventory", "--list"))
-    assert "in10.example.com" in every["in-ansible"]["hosts"], every["in-ansible"]
+    assert "in10.example.com" in every["in_ansible"]["hosts"], every["in_ansible"]
     assert json.loads(bench.says("inventory")) == every
     one = json.loads(bench.says("inventory", "--host", "in10.example.com"))
     assert one == every["_meta"]["hostvars"]["in10.example.com"] and one["alive"] is True, one
