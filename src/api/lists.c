@@ -30,7 +30,8 @@ struct found {
     uint32_t count;
 };
 
-/* A list on its way. Objects may come and go meanwhile: it is not a snapshot (DECISIONS D17). */
+/* A list on its way. Objects may come and go meanwhile: it is not a snapshot. But each row that is
+ * shown matches what was asked for at the moment it is written. */
 struct walk {
     struct flow flow;
     struct choice choice;
@@ -39,6 +40,7 @@ struct walk {
     int64_t end;   /* ids above it came later                             */
     uint64_t work; /* that was done to choose them */
     bool is_collected;
+    bool is_in_pieces; /* it is written in other steps than it was collected in */
     struct found all, part;
     uint32_t total;     /* as many there are            */
     uint64_t first_row; /* of the part that was written */
@@ -221,8 +223,22 @@ static void link_next(struct call *call, int64_t last)
 
 /* ---- writing ---- */
 
-/* Rows from `first` on until these are `enough` bytes; what is gone by now is left out. Returns
- * which row is next. */
+/* Is it one that the list shows, as it is now? A row that was chosen in an earlier step may have
+ * changed since, and a list that was asked for with a filter must not show it then. Rows that were
+ * chosen in this very step need not be judged again. */
+static bool is_still_kept(struct walk *w, struct call *call, const struct record *record)
+{
+    if (!w->is_in_pieces || is_plain(w))
+        return true;
+    const struct arena_mark mark = arena_mark(call->arena);
+    const bool kept = is_kept(w, call, record);
+    arena_rewind(call->arena, mark);
+    w->work += LOOK_COST;
+    return kept;
+}
+
+/* Rows from `first` on until these are `enough` bytes, or a step's work is done; what is gone or
+ * does not match by now is left out. Returns which row is next. */
 static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t enough,
                            struct buf *b)
 {
@@ -231,9 +247,11 @@ static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, ui
     struct record record;
     if (first <= w->first_row)
         w->first_row = UINT64_MAX;
+    const uint64_t work_before = w->work;
     uint64_t i = first;
-    for (; i < w->part.count && b->len < enough; i++) {
-        if (!core_record(call->core, shape->table, w->part.at[i].id, &record))
+    for (; i < w->part.count && b->len < enough && w->work - work_before < LOOK_MAX; i++) {
+        if (!core_record(call->core, shape->table, w->part.at[i].id, &record) ||
+            !is_still_kept(w, call, &record))
             continue;
         buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
         if (w->first_row == UINT64_MAX)
@@ -258,6 +276,7 @@ static enum flow_step step(struct call *call, struct buf *out);
 static enum served in_pieces(struct walk *w, struct call *call)
 {
     w->flow = (struct flow){.step = step, .self = w};
+    w->is_in_pieces = true;
     return flow_begin(call, &w->flow);
 }
 

@@ -98,6 +98,64 @@ TEST(what_is_deleted_while_a_list_is_told_leaves_it_well_formed)
     front_close(f);
 }
 
+/* Rows are chosen in one step and written in another: what does not match any more is left out. */
+TEST(a_filtered_list_has_no_row_that_does_not_match_when_it_is_written)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false&description=");
+    ignore(api_pump(f->api), "the first thousand are chosen");
+    CHECK(!a->is_streamed && a->answers == 0);
+    STATUS(ask(f, HTTP_PUT, "/api/v2/nodes/n0000.example.com", "{'description':'changed'}"), 200);
+    STATUS(ask(f, HTTP_PUT, "/api/v2/nodes/n0500.example.com", "{'description':'changed'}"), 200);
+    while (!a->is_streamed)
+        ignore(api_pump(f->api), "until the first piece left");
+    STATUS(ask(f, HTTP_PUT, "/api/v2/nodes/n1499.example.com", "{'description':'changed'}"), 200);
+    finish(f, a);
+    STATUS(a, 200);
+    CHECK(!a->is_broken && rows(a) == NODES - 3);
+    for (const struct json *row = body_of(a)->first; row; row = row->next)
+        CHECK(json_get(row, STR("description"))->text.len == 0);
+    SAID(a, "X-Total-Count: 1500");
+    front_close(f);
+}
+
+/* The list of an owner, whose rows may move to another one. */
+TEST(a_nested_list_has_no_row_that_moved_away)
+{
+    struct front *f = crowded();
+    STATUS(ask(f, HTTP_POST, "/api/v2/deployments", "{'name':'lab'}"), 200);
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/deployments/system/nodes");
+    ignore(api_pump(f->api), "the first thousand are chosen");
+    CHECK(!a->is_streamed && a->answers == 0);
+    STATUS(ask(f, HTTP_PUT, "/api/v2/nodes/n0001.example.com", "{'deployment':'lab'}"), 200);
+    finish(f, a);
+    for (const struct json *row = body_of(a)->first; row; row = row->next)
+        CHECK(!str_eq(json_get(row, STR("name"))->text, STR("n0001.example.com")));
+    front_close(f);
+}
+
+/* When nothing matches any more, that is found out in steps as well. */
+TEST(rows_that_are_left_out_count_as_work)
+{
+    struct front *f = crowded();
+    struct asked *a = begin(f, HTTP_GET, "/api/v2/nodes?system=false&sort=name&alive=true");
+    for (int i = 0; i < 2; i++)
+        ignore(api_pump(f->api), "all are chosen");
+    CHECK(!a->is_streamed && a->answers == 0);
+    for (int i = 0; i < NODES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%04d", i);
+        world_alive(f->w, name, false);
+    }
+    world_collect(f->w);
+    uint32_t steps = 0;
+    for (; !a->answers && steps < 100; steps++)
+        ignore(api_pump(f->api), "it says when it is over by answering");
+    STATUS(a, 200);
+    CHECK(rows(a) == 0 && steps >= 2);
+    front_close(f);
+}
+
 TEST(pieces_wait_until_what_they_tell_is_durable)
 {
     struct front *f = crowded();
