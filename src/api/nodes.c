@@ -240,6 +240,9 @@ static const struct route routes[] = {
      .does = "boot it into the discovery image and hold it there, if there is a discovery role"},
     ROUTE_VERB("nodes/:id/undebug", resource_nodes, COMMAND_NODE_UNDEBUG,
                "boot it as it was before debug"),
+    ROUTE_VERB(
+        "nodes/:id/forget_key", resource_nodes, COMMAND_NODE_FORGET_KEY,
+        "forget the ssh host keys that are pinned for it: the next contact pins what it sees"),
     ROUTE_VERB("nodes/:id/redeploy", resource_nodes, COMMAND_NODE_REDEPLOY,
                "begin with it from scratch: everything runs again, destructive roles too"),
     ROUTE_NESTED("nodes/:id/node_roles", resource_noderoles, resource_nodes, "its noderoles"),

@@ -168,6 +168,8 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_TICK]                    = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODE_BOOT_SERVED]        = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_OUTBOX_BEGUN]            = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_NODE_PIN_KEYS]           = {ACCESS_NONE,     EVERYWHERE},
+    [COMMAND_NODE_FORGET_KEY]         = {ACCESS_OPERATOR, IN_SYSTEM},
     [COMMAND_BATCH]                   = {ACCESS_VIEWER,   OF_PARTS},
 };
 /* clang-format on */

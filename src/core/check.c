@@ -309,6 +309,8 @@ const char *core_check(const struct core *c, struct arena *a)
     if (!what)
         what = boot_check(c);
     if (!what)
+        what = host_keys_check(c);
+    if (!what)
         what = check_lines(c);
     if (!what)
         what = attachments_check(c);

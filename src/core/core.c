@@ -27,6 +27,7 @@ static const struct table_plan plans[TABLE_OBJECTS] = {
     [TABLE_USER] = {sizeof(struct user), USERS_MAX},
     [TABLE_TOKEN] = {sizeof(struct token), TOKENS_MAX},
     [TABLE_OUTBOX] = {sizeof(struct outbox), OUTBOX_MAX},
+    [TABLE_HOST_KEY] = {sizeof(struct host_key), HOST_KEYS_MAX},
 };
 
 struct core *core_new(void)
@@ -91,6 +92,7 @@ void core_found(struct core *c, int64_t now_ms)
     const settings_ix s = settings_add(c);
     struct settings *settings = settings_edit(c, s);
     settings->pool_size[QUEUE_NORMAL] = POOL_NORMAL_DEFAULT;
+    settings->host_keys_imported = true; /* there is no node that an old file could name */
     settings->pool_size[QUEUE_HIGH] = POOL_HIGH_DEFAULT;
     settings->keep_runs = KEEP_RUNS_DEFAULT;
     settings->run_deadline_s = RUN_DEADLINE_S_DEFAULT;

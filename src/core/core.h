@@ -175,6 +175,11 @@ int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *
 /* The node's noderoles by (cohort, id). */
 int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *a,
                            uint32_t *out_count);
+/* The ssh host keys that are pinned for the node, by id. */
+int64_t *core_host_keys_of(const struct core *c, int64_t node_id, struct arena *a,
+                           uint32_t *out_count);
+/* The node that an ssh host key ("TYPE BASE64") is pinned for; 0 = none. */
+int64_t core_host_key_node(const struct core *c, struct str key);
 /* The node's hammers by id. */
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
                          uint32_t *out_count);

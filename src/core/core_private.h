@@ -460,7 +460,7 @@ bool boots_is_over(struct core *c, node_ix n, struct str boot_id);
 /* This one speaks from now on. */
 void boots_begin(struct core *c, node_ix n, struct str boot_id);
 
-/* ---- objects: import.c, roles.c, groups.c, users.c, tokens.c, hammers.c ---- */
+/* ---- objects: import.c, roles.c, groups.c, users.c, tokens.c, hammers.c, host_keys.c ---- */
 
 /* Rebuild every derived list of all roles (parents, provided, wanted, jig ...) and cohorts. */
 void roles_resolve(struct core *c);
@@ -478,6 +478,11 @@ void token_index(struct core *c, token_ix t); /* its owner knows of it */
 void tokens_forget_user(struct core *c, user_ix u);
 void tokens_forget_node(struct core *c, node_ix n);
 void tokens_forget_deployment(struct core *c, deployment_ix d);
+void host_keys_forget_node(struct core *c, node_ix n);
+/* Is the record a pin, and of a key that no loaded row has? */
+bool host_key_can_load(const struct core *c, const struct host_key_record *r);
+void host_key_index(struct core *c, host_key_ix k); /* found by its key, and its node lists it */
+const char *host_keys_check(const struct core *c);
 
 /* ---- check_texts.c ---- */
 

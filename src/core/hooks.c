@@ -317,6 +317,8 @@ static bool may_be_wished(enum command_kind kind)
     case COMMAND_RUN_STOPPED:
     case COMMAND_OUTBOX_DONE:
     case COMMAND_OUTBOX_BEGUN:
+    case COMMAND_NODE_PIN_KEYS:
+    case COMMAND_NODE_FORGET_KEY:
     case COMMAND_ANNEAL:
     case COMMAND_TICK:
     case COMMAND_BATCH: return false;

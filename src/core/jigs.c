@@ -184,6 +184,8 @@ static void take_settings(struct settings *s, const struct settings_update_comma
         s->run_deadline_s = p->run_deadline_s;
     if (p->given & GIVEN_SETTINGS_BARRIER)
         s->barrier_s = p->barrier_s;
+    if (p->given & GIVEN_SETTINGS_HOST_KEYS_IMPORTED)
+        s->host_keys_imported = p->host_keys_imported;
 }
 
 static bool same_pools(const struct settings *a, const struct settings *b)
@@ -196,7 +198,7 @@ static bool same_settings(const struct settings *a, const struct settings *b)
 {
     return same_pools(a, b) && a->max_depth == b->max_depth && a->test_jig == b->test_jig &&
            a->keep_runs == b->keep_runs && a->run_deadline_s == b->run_deadline_s &&
-           a->barrier_s == b->barrier_s;
+           a->barrier_s == b->barrier_s && a->host_keys_imported == b->host_keys_imported;
 }
 
 void do_settings_update(struct core *c, const struct settings_update_command *p)

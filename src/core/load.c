@@ -118,6 +118,7 @@ static bool fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_USER: return user_by_hand(&r->user);
     case TABLE_TOKEN: return token_by_hand(&r->token);
     case TABLE_OUTBOX: return outbox_by_hand(c, &r->outbox);
+    case TABLE_HOST_KEY: return host_key_can_load(c, &r->host_key);
     default: return true;
     }
 }
@@ -330,6 +331,8 @@ static void index_object(struct core *c, enum table table, uint32_t ix)
         ids_insert(c, &node_derive(c, n)->hammers, TABLE_HAMMER, ix);
     } else if (table == TABLE_TOKEN) {
         token_index(c, (token_ix){ix});
+    } else if (table == TABLE_HOST_KEY) {
+        host_key_index(c, (host_key_ix){ix});
     } else if (table == TABLE_NODE) {
         vars_edit(c)->admin_count += node_at(c, (node_ix){ix})->admin;
     } else if (table == TABLE_OUTBOX) {

@@ -67,6 +67,7 @@ static void destroy(struct core *c, node_ix n)
     groups_forget_node(c, n);
     hammers_forget_node(c, n);
     tokens_forget_node(c, n);
+    host_keys_forget_node(c, n);
     run_forget_node(c, n);
     boot_forget_node(c, n);
     anneal_forget_node(c, n);

@@ -13,7 +13,8 @@
 /* clang-format off */
 
 #define SETTINGS_MAP(TEXT, SAME, REF)                                                              \
-    SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s)
+    SAME(max_depth) SAME(test_jig) SAME(keep_runs) SAME(run_deadline_s) SAME(barrier_s) \
+    SAME(host_keys_imported)
 #define COUNTER_MAP(TEXT, SAME, REF)  SAME(last)
 #define BARCLAMP_MAP(TEXT, SAME, REF)                                                              \
     TEXT(name)                                                                                     \
@@ -94,6 +95,8 @@
     SAME(kind) SAME(hook) SAME(role_id) SAME(object) SAME(object_id) SAME(depth) TEXT(detail)  \
         SAME(generation) SAME(left_ms) SAME(begun)
 
+#define HOST_KEY_MAP(TEXT, SAME, REF) REF(node, node, node_id) TEXT(key) SAME(since_ms) SAME(boot)
+
 /* Every table of objects: OBJECTS(X) gives X(UPPER, lower) for each. */
 #define OBJECTS(X)                                                                                 \
     X(SETTINGS, settings)                                                                          \
@@ -113,6 +116,7 @@
     X(GROUP, group)                                                                                \
     X(USER, user)                                                                                  \
     X(TOKEN, token)                                                                                \
-    X(OUTBOX, outbox)
+    X(OUTBOX, outbox)                                                                              \
+    X(HOST_KEY, host_key)
 
 /* clang-format on */

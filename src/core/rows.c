@@ -215,6 +215,7 @@ static struct str row_key(const struct core *c, enum table table, uint32_t ix, c
     case TABLE_RUN:
     case TABLE_HAMMER:
     case TABLE_OUTBOX:
+    case TABLE_HOST_KEY:
     case TABLE_EDGE:
     case TABLE_LINK:
     case TABLE_MEMBERSHIP:

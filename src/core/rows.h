@@ -41,6 +41,7 @@ INDEX(group);
 INDEX(user);
 INDEX(token);
 INDEX(outbox);
+INDEX(host_key);
 
 typedef uint32_t text_h; /* blob handle of a text; 0 = "" */
 typedef uint32_t doc_h;  /* blob handle of a document; 0 = {} (or none) */
@@ -62,6 +63,7 @@ struct settings {
     uint32_t max_depth;
     bool test_jig;
     uint32_t keep_runs, run_deadline_s, barrier_s;
+    bool host_keys_imported;
 };
 
 struct counter {
@@ -200,6 +202,7 @@ struct node {
     struct vec noderoles;          /* noderole_ix by (cohort, id) */
     struct vec hammers;            /* hammer_ix by id */
     struct vec tokens;             /* token_ix by id */
+    struct vec host_keys;          /* host_key_ix by id */
     struct vec queued;             /* run_ix in RUN_QUEUED, by id */
     outbox_ix probe;               /* asks whether it answers; 0 = nobody does */
     struct vec barrier;            /* outbox_ix of power that waits to be told, by id */
@@ -297,6 +300,14 @@ struct outbox {
     int64_t generation, left_ms;
     bool begun;
     int64_t deadline; /* derived: mono_ms */
+};
+
+struct host_key {
+    struct object o;
+    uint32_t key_next; /* derived: the next row whose key has the same hash, in by_name */
+    node_ix node;
+    text_h key;
+    int64_t since_ms, boot;
 };
 
 /* What changes in the core itself; noted as one row. */
@@ -462,6 +473,7 @@ ACCESS(TABLE_GROUP, group)
 ACCESS(TABLE_USER, user)
 ACCESS(TABLE_TOKEN, token)
 ACCESS(TABLE_OUTBOX, outbox)
+ACCESS(TABLE_HOST_KEY, host_key)
 
 /* A row that will be needed in a moment: long walks over cold rows wait for memory otherwise. */
 static inline void row_soon(const struct core *c, enum table table, uint32_t ix)

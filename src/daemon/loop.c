@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "daemon/known_hosts.h"
 #include "daemon/power.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
@@ -140,7 +141,9 @@ static bool pump_with_core(struct loop *l)
     if (!turn_core(l->turn))
         return false;
     const bool answered = hooks_pump(l->hooks);
-    const bool ended = runner_pump(l->runner);
+    /* Processes start after the host keys that ssh may accept were written from this core. */
+    const bool can_start = !l->known_hosts || known_hosts_is_ready(l->known_hosts);
+    const bool ended = can_start && runner_pump(l->runner);
     return transitions_pump(l->transitions) || answered || ended;
 }
 
@@ -148,8 +151,9 @@ static bool pump_with_core(struct loop *l)
 static bool hand_over(struct loop *l)
 {
     const bool worked = test_jig_pump(l->jig, sys_mono_ms());
+    const bool pinned = l->known_hosts && known_hosts_pump(l->known_hosts, l->turn);
     const bool powered = l->power && power_pump(l->power, l->turn);
-    return pump_with_core(l) || worked || powered;
+    return pump_with_core(l) || worked || powered || pinned;
 }
 
 static int64_t sooner(int64_t a, int64_t b)

@@ -17,6 +17,7 @@
 
 struct api;
 struct hooks;
+struct known_hosts;
 struct outcome;
 struct power;
 struct store;
@@ -40,6 +41,7 @@ struct loop {
     struct transitions *transitions;
     struct power *power; /* NULL: there are no machines to switch */
     struct runner *runner;
+    struct known_hosts *known_hosts; /* NULL: no file of host keys is written */
 
     struct api *api; /* NULL: nobody is served yet, or any more */
     enum turn_status status;

@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "core/core.h"
-#include "daemon/ssh_home.h"
+#include "daemon/known_hosts.h"
 #include "daemon/transport.h"
 
 /* `extra` with a host key, unless it has one. What does not read is for the hammer to refuse. */
@@ -19,17 +19,16 @@ static struct str with_host_key(struct str extra, struct str key, struct arena *
     return json_write(a, object);
 }
 
-static void complete_ssh(const struct core *core, const struct node_record *node,
-                         struct ssh_home *ssh, struct arena *a, struct hammer_bound *hammer)
+static void complete_ssh(const struct core *core, const struct node_record *node, struct arena *a,
+                         struct hammer_bound *hammer)
 {
     struct transport t;
     if (hammer->endpoint.len == 0 && transport_of(core, node->id, a, &t) && t.kind == TRANSPORT_SSH)
         hammer->endpoint = node->name;
-    hammer->extra = with_host_key(hammer->extra, ssh_home_host_key(ssh, node->name, a), a);
+    hammer->extra = with_host_key(hammer->extra, known_hosts_best_key(core, node->id, a), a);
 }
 
-struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct ssh_home *ssh,
-                                    struct arena *a)
+struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct arena *a)
 {
     uint32_t count;
     struct record node, hammer, kind;
@@ -49,7 +48,7 @@ struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, st
                                      .authenticator = hammer.hammer.authenticator,
                                      .extra = hammer.hammer.extra};
         if (hammer_class_find(one->klass) == ssh_class)
-            complete_ssh(core, &node.node, ssh, a, one);
+            complete_ssh(core, &node.node, a, one);
         all.names[all.count++] = hammer.hammer.name;
     }
     return all;

@@ -12,7 +12,6 @@
 #include "hammer/hammers.h"
 
 struct core;
-struct ssh_home;
 
 struct node_hammers {
     struct hammer_bound *at;
@@ -21,5 +20,4 @@ struct node_hammers {
 };
 
 /* None when there is no such node. */
-struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct ssh_home *ssh,
-                                    struct arena *a);
+struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct arena *a);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "core/core.h"
+#include "daemon/known_hosts.h"
 #include "daemon/node_hammers.h"
 #include "daemon/power_private.h"
 #include "daemon/probes.h"
@@ -209,9 +210,13 @@ static bool submit_marks(struct power *p, struct turn *turn)
     return any;
 }
 
-void power_told(struct power *p, int64_t request, err why)
+void power_told(struct power *p, int64_t request, const struct outcome *outcome, err why)
 {
     struct order *o = id_map_find(&p->by_row, p->request_first - request);
+    if (o && o->is_probe) {
+        probes_told(p->probes, (uint64_t)o->id, p->turn ? turn_core(p->turn) : NULL, outcome, why);
+        return;
+    }
     must(o && o->stage == MARKING);
     p->wake(p->self);
     if (why == ERR_REFUSED) {
@@ -338,7 +343,7 @@ static void lift_hammer(struct power *p, const struct core *core, struct order *
 {
     struct arena arena = {0};
     const bool boots = str_starts(o->action, STR("boot "));
-    const struct node_hammers bound = node_hammers_of(core, o->node_id, p->ssh, &arena);
+    const struct node_hammers bound = node_hammers_of(core, o->node_id, &arena);
     struct hammer_order order = {
         .key = (uint64_t)o->id,
         .node_id = o->node_id,
@@ -382,9 +387,23 @@ static void probed(void *self, uint64_t key, bool answers, const struct reason *
     answer(p, o, !answers, "%.*s", STR_FMT_ARGS(said->text));
 }
 
+/* The boot generation that the keys hold for is that of the moment when the machine was asked. */
+static err pin(void *self, uint64_t key, struct str keys, bool is_own)
+{
+    struct power *p = self;
+    const struct order *o = id_map_find(&p->by_row, (int64_t)key);
+    must(o && o->stage == UNDER_WAY && o->is_probe && p->turn);
+    struct command command = {.kind = COMMAND_NODE_PIN_KEYS, .actor = STR("daemon")};
+    command.request = p->request_first - o->id;
+    command.node_pin_keys.id = o->node_id;
+    command.node_pin_keys.keys = keys;
+    command.node_pin_keys.boot = o->boot;
+    command.node_pin_keys.is_own = is_own;
+    return turn_submit(p->turn, &command);
+}
+
 static void ask_machine(struct power *p, const struct core *core, struct order *o)
 {
-    char occasion[64];
     struct record node;
     struct probe_order ask = {.key = (uint64_t)o->id, .node = o->node, .patience_ms = p->probe_ms};
     must(core_record(core, TABLE_NODE, o->node_id, &node));
@@ -393,10 +412,8 @@ static void ask_machine(struct power *p, const struct core *core, struct order *
         probed(p, ask.key, true, &(struct reason){.text = STR("it is this machine")});
         return;
     }
-    snprintf(occasion, sizeof occasion, "node-%lld-boot-%lld", (long long)o->node_id,
-             (long long)node.node.boot_generation);
-    ask.occasion = str_from(occasion);
-    ask.may_be_here = node.node.admin || node.node.system;
+    o->boot = node.node.boot_generation;
+    ask.is_pinned = known_hosts_has_pins(core, o->node_id, o->boot, &o->arena);
     probes_ask(p->probes, &ask);
 }
 
@@ -440,13 +457,15 @@ bool power_pump(struct power *p, struct turn *turn)
 {
     const struct core *core = turn_core(turn);
     bool any = false;
-    if (core && !ssh_home_is_busy(p->ssh)) {
+    p->turn = turn;
+    const bool is_ready = !p->known_hosts || known_hosts_is_ready(p->known_hosts);
+    if (core && !ssh_home_is_busy(p->ssh) && is_ready) {
         begin_noted(p, core);
-        ignore(probes_pump(p->probes), "their answers are handed over below");
+        any = probes_pump(p->probes);
     }
     if (core) {
         forget_settled(p, turn);
-        any = submit_marks(p, turn);
+        any |= submit_marks(p, turn);
     }
     return tell(p, turn) || any;
 }
@@ -524,13 +543,15 @@ struct power *power_open(const struct power_setup *setup)
                         .self = setup->self,
                         .wake = setup->wake,
                         .ssh = setup->ssh,
+                        .known_hosts = setup->known_hosts,
                         .probe_ms = setup->probe_ms,
                         .request_first = setup->request_first};
     if (!open_hammers(p, setup)) {
         free(p);
         return NULL;
     }
-    p->probes = probes_open(setup->loop, setup->ssh, (struct probes_seams){p, wake_pump, probed});
+    p->probes = probes_open(setup->loop, setup->ssh, setup->known_hosts,
+                            (struct probes_seams){p, wake_pump, pin, probed});
     must(uv_timer_init(setup->loop, &p->timer) == 0);
     p->timer.data = p;
     return p;

@@ -22,14 +22,17 @@
 #include "model/reason.h"
 #include "port/power.h"
 
+struct known_hosts;
+struct outcome;
 struct power;
 struct ssh_home;
 struct turn;
 
 struct power_setup {
     uv_loop_t *loop;
-    const char *scratch;  /* a directory of its own; made when it is not there */
-    struct ssh_home *ssh; /* outlives it */
+    const char *scratch;             /* a directory of its own; made when it is not there */
+    struct ssh_home *ssh;            /* outlives it */
+    struct known_hosts *known_hosts; /* outlives it; NULL: no file of host keys is written */
     /* Its requests to the turn are below this one; their answers go to power_told(). */
     int64_t request_first;
     uint32_t probe_ms; /* for how long a machine is asked; 0: what probes.h says */
@@ -50,6 +53,6 @@ bool power_pump(struct power *p, struct turn *turn);
  * is none. The text goes into the arena. */
 bool power_retry(const struct power *p, int64_t node_id, struct arena *arena,
                  struct reason *out_reason);
-/* What became of a request: OK, it is done and durable; ERR_REFUSED, its row is gone; anything
- * else, nothing of it is in the store. */
-void power_told(struct power *p, int64_t request, err why);
+/* What became of a request: OK, it is done and durable; ERR_REFUSED, its row is gone or `outcome`
+ * says why; anything else, nothing of it is in the store. */
+void power_told(struct power *p, int64_t request, const struct outcome *outcome, err why);

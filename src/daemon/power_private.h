@@ -30,6 +30,7 @@ struct order {
     bool was_begun; /* by a process that ended */
     bool is_marked; /* as begun by this one, and that is durable */
     enum stage stage;
+    int64_t boot; /* of a probe: the boot generation of the node when it was asked */
     struct str action;
     struct str node;   /* names, when they are known */
     struct str hammer; /* the one that was chosen */
@@ -57,6 +58,8 @@ struct power {
     void *self;
     void (*wake)(void *self);
     struct ssh_home *ssh;
+    struct known_hosts *known_hosts; /* NULL: no file is written */
+    struct turn *turn;               /* of the last pump */
     uint32_t probe_ms;
     struct hammers *hammers;
     struct probes *probes;

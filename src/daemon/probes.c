@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "core/core.h"
+#include "daemon/known_hosts.h"
 #include "daemon/ssh_home.h"
 #include "hammer/command.h"
 #include "jig/ssh.h"
@@ -26,8 +28,8 @@ struct probe {
     struct probes *owner; /* NULL: that is closed */
     struct arena arena;
     uint64_t key;
-    struct str node, occasion;
-    bool may_be_here;
+    struct str node;
+    bool is_pinned; /* it has pins that hold, as far as was known when it was asked */
     struct transport transport;
     uint32_t patience_ms;
     uint64_t until_ms; /* it is asked again; by the loop's clock. 0: it was not asked yet */
@@ -44,7 +46,9 @@ struct probe {
     uint32_t uses;            /* by libuv, and by its owner */
     bool is_over;             /* how it ended is known */
     bool answers;
-    uint64_t change;    /* of the list of known hosts, which has to be kept first */
+    struct str keys;    /* that it showed; empty: none yet */
+    bool wants_pin;     /* the command that pins them is to be submitted */
+    uint64_t change;    /* of the rows of host keys, which has to be written first */
     struct reason said; /* without a code when it answers */
     struct probe *next, *before;
 };
@@ -57,6 +61,7 @@ struct line {
 struct probes {
     uv_loop_t *loop;
     struct ssh_home *home;
+    struct known_hosts *known_hosts; /* NULL: no file is written */
     struct probes_seams seams;
     struct command_seam commands;
     struct line waiting, asked, resting, over;
@@ -228,13 +233,40 @@ static void on_deadline(uv_timer_t *timer)
     }
 }
 
+static void begin_scan(struct probe *one, const char *program);
+
+static const char *scan_program(struct probe *one)
+{
+    return tools_find(&one->arena, TOOLS_PATH, "ssh-keyscan");
+}
+
+static void connection_closed(uv_handle_t *handle)
+{
+    struct probe *one = handle->data;
+    const char *program = scan_program(one);
+    one->tcp.data = NULL;
+    /* Without ssh-keyscan a changed key is noticed by ssh itself, when something is run there. */
+    if (!one->is_over && program)
+        begin_scan(one, program);
+    else if (!one->is_over)
+        end(one, REASON_NONE, "it accepts connections");
+    let_go(one);
+}
+
+/* It listens; whether it is still the machine whose keys are pinned, a scan of its keys shows. */
+static void accepted(struct probe *one)
+{
+    must(uv_timer_stop(&one->timer) == 0);
+    uv_close((uv_handle_t *)&one->tcp, connection_closed);
+}
+
 static void on_connect(uv_connect_t *connecting, int status)
 {
     struct probe *one = connecting->handle->data;
     if (one->is_over || uv_is_closing((uv_handle_t *)&one->tcp))
         return;
     if (status == 0 && !one->no_key) {
-        end(one, REASON_NONE, "it accepts connections");
+        accepted(one);
         return;
     }
     if (status == 0) /* it listens and is no ssh server: the other addresses are the same machine */
@@ -297,7 +329,7 @@ static void begin_connection(struct probe *one)
     one->uses++;
 }
 
-/* ---- first contact ---- */
+/* ---- host keys ---- */
 
 /* What it complained about last; it also tells there whom it asked. */
 static struct str complaint(struct str said)
@@ -316,19 +348,22 @@ static struct str complaint(struct str said)
 static void on_scanned(void *self, const struct command_result *result)
 {
     struct probe *one = self;
-    struct str lines;
+    struct str keys;
     one->scan = NULL;
     if (result->why || result->is_late) {
         fail(one, result->why ? REASON_SSH_FAILED : REASON_CONNECTION_TIMEOUT,
              result->why ? result->why : "nobody answered in time");
         return;
     }
-    const err e = ssh_pin(&one->arena, one->node, result->out, &lines);
+    const err e = ssh_scanned_keys(&one->arena, result->out, &keys);
     if (e == ERR_NOT_FOUND) {
         const struct str said = str_join3(&one->arena, STR("it shows no ssh host key ("),
                                           complaint(result->err), STR(")"));
         /* ssh-keyscan does not say by its exit status why it got no key; connect(2) does. */
         one->no_key = str_z(&one->arena, said);
+        if (one->addresses)
+            uv_freeaddrinfo(one->addresses);
+        one->addresses = one->next_address = NULL;
         begin_connection(one);
         return;
     }
@@ -336,17 +371,95 @@ static void on_scanned(void *self, const struct command_result *result)
         fail(one, REASON_SSH_FAILED, "what it shows are no ssh host keys");
         return;
     }
-    if (!one->may_be_here && ssh_home_is_own_key(one->owner->home, lines)) {
-        fail(one, REASON_HOST_KEY_REFUSED,
-             "host_key_refused: it shows a host key of this machine, and is neither an admin "
-             "nor a system node; correct its name or the endpoint of its ssh hammer");
-        return;
+    one->keys = keys;
+    one->wants_pin = true;
+    one->owner->seams.wake(one->owner->seams.self);
+}
+
+/* The core compares them with the pins of all nodes. What the turn does not take now is taken
+ * later; there are at most PARALLEL_MAX of them. */
+static bool submit_pins(struct probes *p)
+{
+    bool any = false;
+    for (struct probe *one = p->asked.first; one; one = one->next) {
+        if (!one->wants_pin)
+            continue;
+        if (p->seams.pin(p->seams.self, one->key, one->keys,
+                         ssh_home_is_own_key(p->home, one->keys)) != OK)
+            break;
+        one->wants_pin = false;
+        any = true;
     }
-    one->change = ssh_home_pin(one->owner->home, one->node, lines, one->occasion);
-    log_with(LOG_NOTICE,
-             LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
-             "the host keys of a node are pinned");
-    end(one, REASON_NONE, "its host keys are pinned");
+    return any;
+}
+
+static struct probe *find_asked(struct probes *p, uint64_t key)
+{
+    struct probe *one = p->asked.first;
+    while (one && one->key != key)
+        one = one->next;
+    must(one && one->keys.len);
+    return one;
+}
+
+static enum reason_code code_of_problem(const struct problem *problem)
+{
+    switch (problem ? (int)problem->code : 0) {
+    case PROBLEM_HOST_KEY_TAKEN: return REASON_HOST_KEY_TAKEN;
+    case PROBLEM_HOST_KEY_CHANGED: return REASON_HOST_KEY_CHANGED;
+    case PROBLEM_HOST_KEY_REFUSED: return REASON_HOST_KEY_REFUSED;
+    default: return REASON_SSH_FAILED;
+    }
+}
+
+/* The name of another node that one of the keys is pinned for. */
+static struct str taken_by(const struct probe *one, const struct core *core)
+{
+    for (uint32_t from = 0; core && from < one->keys.len;) {
+        const uint32_t to = str_find(one->keys, '\n', from);
+        const int64_t id = core_host_key_node(core, str_slice(one->keys, from, to));
+        struct record other;
+        if (id && core_record(core, TABLE_NODE, id, &other) && !str_eq(other.node.name, one->node))
+            return other.node.name;
+        from = to + 1;
+    }
+    return STR("");
+}
+
+static void end_refused(struct probe *one, const struct core *core, const struct problem *problem)
+{
+    const enum reason_code code = code_of_problem(problem);
+    const struct str text = problem ? problem->text : STR("its host keys were refused");
+    struct str subject = one->transport.address;
+    if (code == REASON_HOST_KEY_CHANGED)
+        subject = one->node;
+    else if (code == REASON_HOST_KEY_TAKEN)
+        subject = taken_by(one, core);
+    subject = str_copy(&one->arena, subject);
+    end(one, code, "%.*s port %u: %s: %.*s", STR_FMT_ARGS(one->transport.address),
+        one->transport.port, reason_name(code), STR_FMT_ARGS(text));
+    one->said.subject = subject;
+}
+
+void probes_told(struct probes *p, uint64_t key, const struct core *core,
+                 const struct outcome *outcome, err why)
+{
+    struct probe *one = find_asked(p, key);
+    if (why == ERR_REFUSED && outcome) {
+        end_refused(one, core, outcome->problems);
+    } else if (why != OK) {
+        one->wants_pin = true; /* the store lost it */
+        p->seams.wake(p->seams.self);
+    } else {
+        one->change = p->known_hosts ? known_hosts_changes(p->known_hosts) : 0;
+        if (!one->is_pinned)
+            log_with(LOG_NOTICE,
+                     LOG_FIELDS(LOG_S("node", one->node), LOG_S("address", one->transport.address)),
+                     "the host keys of a node are pinned");
+        end(one, REASON_NONE, "%s",
+            one->is_pinned ? "it shows the host keys that are pinned for it"
+                           : "its host keys are pinned");
+    }
 }
 
 static const char **as_argv(struct arena *a, const struct recipe *r)
@@ -378,16 +491,14 @@ static void begin_scan(struct probe *one, const char *program)
 static void begin(struct probe *one)
 {
     one->no_key = NULL;
-    const char *program = tools_find(&one->arena, TOOLS_PATH, "ssh-keyscan");
+    const char *program = scan_program(one);
     if (!one->until_ms) {
         one->until_ms = uv_now(one->owner->loop) + one->patience_ms;
         must(uv_timer_init(one->owner->loop, &one->timer) == 0);
         one->timer.data = one;
         one->uses++;
     }
-    if (program && ssh_home_is_outdated(one->owner->home, one->node, one->occasion))
-        ssh_home_forget(one->owner->home, one->node);
-    if (program && !ssh_home_has(one->owner->home, one->node))
+    if (program && !one->is_pinned)
         begin_scan(one, program);
     else
         begin_connection(one);
@@ -414,8 +525,7 @@ void probes_ask(struct probes *p, const struct probe_order *order)
     one->patience_ms = order->patience_ms ? order->patience_ms : PROBE_PATIENCE_MS;
     one->pause_ms = PAUSE_MS;
     one->node = str_copy(&one->arena, order->node);
-    one->occasion = str_copy(&one->arena, order->occasion);
-    one->may_be_here = order->may_be_here;
+    one->is_pinned = order->is_pinned;
     one->transport = (struct transport){
         .kind = TRANSPORT_SSH, .address = str_copy(&one->arena, t->address), .port = t->port};
     line_add(&p->waiting, one);
@@ -423,11 +533,11 @@ void probes_ask(struct probes *p, const struct probe_order *order)
 
 bool probes_pump(struct probes *p)
 {
-    bool any = false;
+    bool any = submit_pins(p);
     struct probe *next = p->over.first;
     for (struct probe *one = next; one; one = next) {
         next = one->next;
-        if (!ssh_home_is_kept(p->home, one->change))
+        if (p->known_hosts && !known_hosts_is_written(p->known_hosts, one->change))
             continue;
         line_remove(&p->over, one);
         p->seams.done(p->seams.self, one->key, one->answers, &one->said);
@@ -438,12 +548,14 @@ bool probes_pump(struct probes *p)
     return any;
 }
 
-struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct probes_seams seams)
+struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct known_hosts *known_hosts,
+                           struct probes_seams seams)
 {
     struct probes *p = calloc(1, sizeof *p);
     must(p);
     p->loop = loop;
     p->home = home;
+    p->known_hosts = known_hosts;
     p->seams = seams;
     p->commands = command_seam_own(loop);
     return p;

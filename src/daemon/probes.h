@@ -1,9 +1,9 @@
 /* probes.h - does a machine answer?
  *
- * One that is known by its host keys answers when it accepts a connection to its ssh port; nobody
- * logs in. One that is not is asked for them, and answers by telling: they are pinned (ssh_home.h)
- * before that counts. Whether it is the machine it was before is not asked here: whoever logs in
- * will see.
+ * It is asked for its ssh host keys, and nobody logs in. The core pins them at first contact, or
+ * compares them with those that are pinned; it answers after that is durable and the file that ssh
+ * reads shows it (known_hosts.h). One that has pins has to accept a connection before, which tells
+ * a machine that is off from one that shows no keys.
  *
  * A machine that has just started may tell of itself before it listens. So one that cannot be
  * reached is asked again, with pauses, until the patience for it is at its end.
@@ -17,9 +17,13 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/err.h"
 #include "base/str.h"
 #include "jig/recipe.h"
 
+struct core;
+struct known_hosts;
+struct outcome;
 struct probe;
 struct probes;
 struct ssh_home;
@@ -28,11 +32,16 @@ struct probes_seams {
     void *self;
     /* Have probes_pump() called. */
     void (*wake)(void *self);
+    /* Submit the command that pins these keys for the node of the order; the outcome comes to
+     * probes_told(). Not OK: later. */
+    err (*pin)(void *self, uint64_t key, struct str keys, bool is_own);
     /* Texts live for the call. */
     void (*done)(void *self, uint64_t key, bool answers, const struct reason *said);
 };
 
-struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct probes_seams seams);
+/* known_hosts NULL: no file is written. Both outlive it. */
+struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct known_hosts *known_hosts,
+                           struct probes_seams seams);
 /* The loop must run until it has nothing left to close. NULL is fine. */
 void probes_close(struct probes *p);
 
@@ -42,12 +51,15 @@ void probes_close(struct probes *p);
 struct probe_order {
     uint64_t key;
     struct str node;
-    struct str occasion; /* which machine and which boot of it: pins of others do not count */
-    bool may_be_here;    /* an admin or system node: it may have the host keys of this machine */
+    bool is_pinned;             /* it has pins that hold for its boot */
     struct transport transport; /* ssh */
     uint32_t patience_ms;       /* for how long it is asked again; 0: PROBE_PATIENCE_MS */
 };
 
 void probes_ask(struct probes *p, const struct probe_order *order);
-/* True when something was answered. */
+/* True when something was answered or submitted. */
 bool probes_pump(struct probes *p);
+/* What became of a command that pins: OK, it is done and durable; ERR_REFUSED, `outcome` says why;
+ * anything else, nothing of it is in the store. */
+void probes_told(struct probes *p, uint64_t key, const struct core *core,
+                 const struct outcome *outcome, err why);

@@ -80,6 +80,7 @@ bool transport_of(const struct core *core, int64_t node_id, struct arena *a,
         *out_transport = (struct transport){.kind = TRANSPORT_LOCAL};
     else
         reach_by_ssh(&ways, node->name, a, out_transport);
+    out_transport->node_id = node_id;
     return true;
 }
 

@@ -53,8 +53,10 @@ static void own_told(struct wires *w, int64_t request, const struct outcome *out
         w->own.told(w->own.self, request, outcome, why);
     else if (request > OWN_POWER)
         runner_told(w->loop->runner, request, e);
+    else if (request > OWN_HOST_KEYS)
+        power_told(w->loop->power, request, outcome, e);
     else
-        power_told(w->loop->power, request, e);
+        known_hosts_told(&w->known_hosts, outcome, why);
 }
 
 static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
@@ -116,6 +118,7 @@ static void watch_durable(void *self, const struct batch *batch)
 {
     struct wires *w = self;
     metrics_durable(&w->metrics, batch);
+    known_hosts_durable(&w->known_hosts, batch);
     if (log_wants(LOG_DEBUG))
         log_with(LOG_DEBUG,
                  LOG_FIELDS(LOG_I64("turn", batch->turn), LOG_I64("epoch", batch->epoch),
@@ -324,13 +327,19 @@ static enum ending open_power(struct wires *w, struct config *c)
     const struct power_setup setup = {.loop = &l->uv,
                                       .scratch = config_path(c, "hammer"),
                                       .ssh = &w->ssh,
+                                      .known_hosts = &w->known_hosts,
                                       .request_first = OWN_POWER,
                                       .probe_ms = c->probe_wait_s * 1000,
                                       .self = l,
                                       .wake = loop_wake};
     w->ssh = (struct ssh_home){.self = l, .wake = loop_wake};
-    if (ssh_home_open(&w->ssh, &l->uv, config_path(c, "ssh")))
-        l->power = power_open(&setup);
+    if (!ssh_home_open(&w->ssh, &l->uv, config_path(c, "ssh")))
+        return ENDING_TROUBLE;
+    w->known_hosts =
+        (struct known_hosts){.request_first = OWN_HOST_KEYS, .self = l, .wake = loop_wake};
+    known_hosts_open(&w->known_hosts, &l->uv, &w->ssh);
+    l->known_hosts = &w->known_hosts;
+    l->power = power_open(&setup);
     return l->power ? ENDING_FINE : ENDING_TROUBLE;
 }
 
@@ -426,6 +435,7 @@ void wire_close(struct wires *w, bool for_good)
     turn_free(l->turn);
     test_jig_close(l->jig);
     power_close(l->power);
+    known_hosts_close(&w->known_hosts);
     ssh_home_close(&w->ssh);
     metrics_fini(&w->metrics);
     l->store = NULL;
@@ -434,6 +444,7 @@ void wire_close(struct wires *w, bool for_good)
     l->turn = NULL;
     l->jig = NULL;
     l->power = NULL;
+    l->known_hosts = NULL;
     l->runner = NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/data_dir.h"
 #include "daemon/failures.h"
 #include "daemon/history.h"
+#include "daemon/known_hosts.h"
 #include "daemon/loop.h"
 #include "daemon/metrics.h"
 #include "daemon/runners.h"
@@ -39,12 +40,15 @@ struct wires {
     struct codes codes;
     struct runners runners;
     struct ssh_home ssh;
+    struct known_hosts known_hosts;
 };
 
 /* Requests of power are this one and those below it, those of the runner its own and those between;
  * the rest below zero are the daemon's. */
 #define OWN_RUNS  (-(INT64_C(1) << 40))
 #define OWN_POWER (OWN_RUNS * 2)
+/* Those of the import of host keys; power's are above it. */
+#define OWN_HOST_KEYS (OWN_POWER * 2)
 
 /* Open test jig, hooks, power and store and make the turn over them. The wires outlive the loop.
  * What fails is logged; what is open by then is closed by wire_close. */

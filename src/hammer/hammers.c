@@ -404,7 +404,6 @@ static void turn_closed(uv_handle_t *handle)
     struct hammers *h = handle->data;
     free((void *)(uintptr_t)h->options.scratch);
     free((void *)(uintptr_t)h->options.ssh_key);
-    free((void *)(uintptr_t)h->options.known_hosts);
     free(h);
 }
 
@@ -425,7 +424,6 @@ struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *opti
     h->options = *options;
     h->options.scratch = copy_path(options->scratch);
     h->options.ssh_key = copy_path(options->ssh_key);
-    h->options.known_hosts = copy_path(options->known_hosts);
     if (h->options.parallel_max == 0)
         h->options.parallel_max = PARALLEL_MAX_DEFAULT;
     h->seams = seams;

@@ -65,7 +65,7 @@ struct hammer_bound {
  *            | wait (false: do not wait for the power state), once (of boot), on (of identify)
  *   ipmi     port cipher level interface (lanplus, lan) efi
  *            | wait once on seconds, argv (of invoke)
- *   ssh      port host_key accept_new | command (of run), from to (of copy_from, copy_to)
+ *   ssh      port host_key | command (of run), from to (of copy_from, copy_to)
  *   local    | command, from to
  *   wol      mac (one, or a list) port
  */
@@ -96,12 +96,11 @@ struct hammers_seams {
 };
 
 struct hammers_options {
-    const char *scratch;     /* a directory of ours alone: files with secrets live there for the
+    const char *scratch;   /* a directory of ours alone: files with secrets live there for the
                               * length of a command, and what is left of an earlier life goes  */
-    const char *ssh_key;     /* NULL: an ssh hammer brings its own */
-    const char *known_hosts; /* NULL: in `scratch` */
-    uint32_t parallel_max;   /* 0: 128 */
-    uint32_t poll_ms;        /* 0: what is usual for the vendor */
+    const char *ssh_key;   /* NULL: an ssh hammer brings its own */
+    uint32_t parallel_max; /* 0: 128 */
+    uint32_t poll_ms;      /* 0: what is usual for the vendor */
 };
 
 /* NULL when memory, libcurl or the scratch directory is not to be had. */

@@ -1,8 +1,8 @@
 /* ssh.c - machines that run, reached by OpenSSH.
  *
- * Never asks anybody anything. The host key must be known: extra.host_key pins it, else the file of
- * known hosts decides; extra.accept_new lets a host that is not in there yet be written down, which
- * is for the first contact. The key is the hammer's own or the one of the installation.
+ * Never asks anybody anything. The host key must be extra.host_key, which the daemon fills in from
+ * the pins of the node; without it no host is accepted. The key is the hammer's own or the one of
+ * the installation.
  */
 #include "hammer/program.h"
 #include "hammer/scratch.h"
@@ -61,15 +61,11 @@ static void add_option(struct work *w, struct program_argv *argv, const char *na
 static void add_host_key(struct work *w, struct program_argv *argv)
 {
     const struct ssh *s = w->job;
-    const struct hammers_options *options = work_options(w);
-    const bool accept_new = json_is_true(json_get(w->extra, STR("accept_new")));
-    const char *known = s->pinned ? s->pinned : options->known_hosts;
-    if (!known)
-        known = work_z(w, work_say(w, "%s/known_hosts", options->scratch));
+    const char *known = s->pinned ? s->pinned : "/dev/null";
     /* quoted: a path may hold spaces */
     add_option(w, argv, "UserKnownHostsFile", work_z(w, work_say(w, "\"%s\"", known)));
     add_option(w, argv, "GlobalKnownHostsFile", "/dev/null");
-    add_option(w, argv, "StrictHostKeyChecking", accept_new && !s->pinned ? "accept-new" : "yes");
+    add_option(w, argv, "StrictHostKeyChecking", "yes");
     add_option(w, argv, "UpdateHostKeys", "no");
     if (s->pinned)
         add_option(w, argv, "HostKeyAlias", "pinned");

@@ -283,8 +283,9 @@ static struct reason unreachable(const struct jig_work *w, const struct json *ho
     const struct str message = text_of(host, "message");
     const enum reason_code code = ssh_trouble_code(ssh_trouble_in(message));
     return recipe_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
-                         w->transport.address, "ansible could not reach %.*s: %.*s",
-                         STR_FMT_ARGS(host->key), STR_FMT_ARGS(message));
+                         code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
+                         "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
+                         STR_FMT_ARGS(message));
 }
 
 static struct reason failure(const struct jig_work *w, const struct json *hosts,

@@ -361,8 +361,10 @@ static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *
 {
     const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
     const unsigned port = w->transport.port ? w->transport.port : 22u;
+    const struct str address =
+        recipe_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
     return recipe_reason(a, ssh_trouble_code(trouble),
-                         recipe_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port),
+                         trouble == SSH_KEY_CHANGED ? w->node : address,
                          "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
                          STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
 }

@@ -30,8 +30,9 @@ struct transport {
     struct str address;
     struct str user;              /* empty: root */
     uint16_t port;                /* 0: 22 */
+    int64_t node_id;              /* its pins are those of "node-ID"; 0: of the node's name */
     const char *key_path;         /* NULL: whatever ssh finds */
-    const char *known_hosts_path; /* node names and the keys they are pinned to */
+    const char *known_hosts_path; /* the keys that nodes are pinned to */
     const char *control_path;     /* where a shared connection has its socket; NULL: nowhere */
 };
 

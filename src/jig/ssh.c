@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "jig/recipe_private.h"
+#include "model/host_key.h"
+#include "model/limits.h"
 
 enum {
     CONNECT_S = 20,
     OPTIONS_MAX = 48,
     /* A socket's path has 107 bytes; while it is made, ssh puts 17 behind it. */
     CONTROL_PATH_MAX = 107 - 17,
-    HOST_KEYS_MAX = 8,
-    HOST_KEY_LEN_MAX = 4096,
 };
 
 /* ---- what failures mean ---- */
@@ -166,7 +166,8 @@ uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a
     add(&w, STR("none"));
     option(&w, "BatchMode", STR("yes"));
     option(&w, "StrictHostKeyChecking", STR("yes"));
-    option(&w, "HostKeyAlias", node);
+    option(&w, "HostKeyAlias",
+           t->node_id ? recipe_say(a, "node-%lld", (long long)t->node_id) : node);
     option(&w, "CheckHostIP", STR("no"));
     option(&w, "UpdateHostKeys", STR("no"));
     option(&w, "GlobalKnownHostsFile", STR("/dev/null"));
@@ -293,54 +294,25 @@ void ssh_first_contact(const struct jig_work *w, const char *program, struct are
     recipe_set_env(w, a, r, NULL, 0);
 }
 
-static struct str next_word(struct str *line)
-{
-    const uint32_t end = str_find(*line, ' ', 0);
-    const struct str word = str_slice(*line, 0, end);
-    *line = str_slice(*line, end + 1, line->len);
-    return word;
-}
-
-static bool is_key_type(struct str type)
-{
-    static const char *const types[] = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
-                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
-    for (uint32_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (str_eq(type, str_from(types[i])))
-            return true;
-    return false;
-}
-
-static bool is_base64(struct str s)
-{
-    for (uint32_t i = 0; i < s.len; i++) {
-        const char c = s.at[i];
-        const bool pads = c == '=' && i + 2 >= s.len;
-        if (!char_is_letter(c) && !char_is_digit(c) && c != '+' && c != '/' && !pads)
-            return false;
-    }
-    return s.len > 0 && s.len <= HOST_KEY_LEN_MAX && s.len % 4 == 0;
-}
-
-err ssh_pin(struct arena *a, struct str node, struct str scanned, struct str *out_lines)
+err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys)
 {
     struct buf out = buf_in(a);
     uint32_t count = 0;
     for (uint32_t from = 0; from < scanned.len;) {
         const uint32_t to = str_find(scanned, '\n', from);
-        struct str line = str_slice(scanned, from, to);
+        const struct str line = str_slice(scanned, from, to);
         from = to + 1;
         if (line.len == 0 || line.at[0] == '#')
             continue;
-        const struct str host = next_word(&line), type = next_word(&line), key = line;
-        if (host.len == 0 || !is_key_type(type) || !is_base64(key) || ++count > HOST_KEYS_MAX)
+        const uint32_t host = str_find(line, ' ', 0);
+        const struct str key = str_slice(line, host + 1, line.len);
+        if (host == 0 || !host_key_is_valid(key) || ++count > HOST_KEYS_OWN_MAX)
             return ERR_SYNTAX;
-        const struct str pinned = recipe_say(a, "%.*s %.*s %.*s\n", STR_FMT_ARGS(node),
-                                             STR_FMT_ARGS(type), STR_FMT_ARGS(key));
-        buf_put_str(&out, pinned);
+        buf_put_str(&out, key);
+        buf_put_c(&out, '\n');
     }
     if (count == 0)
         return ERR_NOT_FOUND;
-    *out_lines = buf_str(&out);
+    *out_keys = buf_str(&out);
     return OK;
 }

@@ -20,7 +20,8 @@
 #define SSH_TROUBLES(X)                                                                            \
     X(KEY_CHANGED, HOST_KEY_CHANGED,                                                               \
       "its host key is not the one that was pinned at first contact: it is another machine, was "  \
-      "installed anew, or somebody stands between; if that is right, forget the pinned key")       \
+      "installed anew, or somebody stands between; if that is right, remove the pin: halligan "    \
+      "nodes forget-key")                                                                          \
     X(KEY_UNKNOWN, HOST_KEY_UNKNOWN,                                                               \
       "its host key was never pinned: the node has to be discovered first")                        \
     X(AUTH, SSH_KEY_REFUSED, "it does not accept the key of this installation for that user")      \
@@ -72,6 +73,6 @@ struct str ssh_quoted(struct arena *a, struct str word);
  * ssh-keyscan. */
 void ssh_first_contact(const struct jig_work *w, const char *program, struct arena *a,
                        struct recipe *r);
-/* What it wrote on standard output, as lines for the list of known hosts: pinned to the node.
- * ERR_NOT_FOUND: no key in it. ERR_SYNTAX: it is not what ssh-keyscan writes. */
-NODISCARD err ssh_pin(struct arena *a, struct str node, struct str scanned, struct str *out_lines);
+/* The keys that it wrote on standard output, a line "TYPE BASE64" for each. ERR_NOT_FOUND: no key
+ * in it. ERR_SYNTAX: it is not what ssh-keyscan writes. */
+NODISCARD err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys);

@@ -75,6 +75,8 @@
     C(TICK, tick)                                                                                  \
     C(NODE_BOOT_SERVED, node_boot_served)                                                          \
     C(OUTBOX_BEGUN, outbox_begun)                                                                  \
+    C(NODE_PIN_KEYS, node_pin_keys)                                                                \
+    C(NODE_FORGET_KEY, node_forget_key)                                                            \
     C(BATCH, batch)
 
 enum command_kind {
@@ -87,7 +89,7 @@ enum command_kind {
 /* clang-format off */
 #define SETTINGS_UPDATE_FIELDS(F)                                                                  \
     F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig) \
-    F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s)
+    F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s) F(BOOL, host_keys_imported)
 /* A whole barclamp: the parsed yml as JSON, with barclamp.source_path; and per role `hooks`, the
  * names of the hooks its code defines. */
 #define IMPORT_FIELDS(F) F(DOC, barclamp)
@@ -205,6 +207,12 @@ enum command_kind {
 #define TICK_FIELDS(F) F(U32, unused)
 /* A noderole that serves boots has served this boot generation to the node; only hooks say so. */
 #define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
+/* keys: what the ssh server of the node showed, a line "TYPE BASE64" for each key, all keys of the
+ * machine at once. boot: the boot generation of the node when it was asked; HOST_KEY_ANY_BOOT: the
+ * pins hold for all. is_own: one of them is a host key of the machine this daemon runs on. */
+#define NODE_PIN_KEYS_FIELDS(F) F(I64, id) F(TEXT, keys) F(I64, boot) F(BOOL, is_own)
+/* All keys of the node are forgotten; the next first contact pins what it sees. */
+#define NODE_FORGET_KEY_FIELDS(F) ID_ONLY(F)
 /* commands: as written by command_encode, one after the other; all of them or none, in order, each
  * seeing what those before it did. Who asks, and when, is the batch's for all of them. */
 #define BATCH_FIELDS(F) F(RAW, commands)
@@ -217,7 +225,7 @@ enum run_result {
 enum {
     GIVEN_SETTINGS_POOL_NORMAL = 1, GIVEN_SETTINGS_POOL_HIGH = 2, GIVEN_SETTINGS_MAX_DEPTH = 4,
     GIVEN_SETTINGS_TEST_JIG = 8, GIVEN_SETTINGS_KEEP_RUNS = 16, GIVEN_SETTINGS_RUN_DEADLINE = 32,
-    GIVEN_SETTINGS_BARRIER = 64,
+    GIVEN_SETTINGS_BARRIER = 64, GIVEN_SETTINGS_HOST_KEYS_IMPORTED = 128,
     GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
     GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
     GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,

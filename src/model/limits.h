@@ -26,6 +26,8 @@
 #define TOKENS_OWN_MAX       200u        /* of one user, of one node                             */
 #define RUNS_MAX             (1u << 20)  /* queued, running or parked; one slot per node         */
 #define OUTBOX_MAX           (1u << 22)  /* hooks that wait to be delivered                      */
+#define HOST_KEYS_MAX        (1u << 23)  /* pinned ssh host keys; HOST_KEYS_OWN_MAX on each node  */
+#define HOST_KEYS_OWN_MAX    8u          /* of one node                                          */
 #define BLOBS_MAX            (1u << 25)  /* distinct documents, interned                         */
 
 /* How long a text may be, in bytes. */
@@ -34,6 +36,7 @@
 #define DEPLOYMENT_NAME_LEN_MAX 55u           /* "<name>-phantom" has to be one label           */
 #define MAP_LEN_MAX             255u          /* the slash path where an attrib keeps its value */
 #define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
+#define HOST_KEY_LEN_MAX        4096u         /* type and base64 of an ssh host key             */
 #define BOOT_ID_LEN_MAX         64u           /* what a machine calls one of its boots          */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
 #define DOC_MAX                 (1u << 20)    /* one JSON document in canonical form            */

@@ -51,6 +51,9 @@ struct str problem_code_name(enum problem_code code)
         [PROBLEM_PRECONDITION_FAILED] = "precondition_failed",
         [PROBLEM_CHAIN_TOO_LONG]     = "chain_too_long",
         [PROBLEM_NO_POWER_ACTION]    = "no_power_action",
+        [PROBLEM_HOST_KEY_TAKEN]     = "host_key_taken",
+        [PROBLEM_HOST_KEY_CHANGED]   = "host_key_changed",
+        [PROBLEM_HOST_KEY_REFUSED]   = "host_key_refused",
     };
     /* clang-format on */
     must(code < PROBLEM_COUNT);

@@ -53,7 +53,10 @@
     X(STALE, 409)               /* somebody changed it first                               */      \
     X(PRECONDITION_FAILED, 412) /* it is not as the request says it must be               */       \
     X(CHAIN_TOO_LONG, 409)      /* hooks keep causing hooks                                */      \
-    X(NO_POWER_ACTION, 501)     /* no hammer of the node offers it                         */
+    X(NO_POWER_ACTION, 501)     /* no hammer of the node offers it                         */      \
+    X(HOST_KEY_TAKEN, 409)      /* the ssh host key is pinned for another node             */      \
+    X(HOST_KEY_CHANGED, 409)    /* the ssh host key is not the one pinned for the node     */      \
+    X(HOST_KEY_REFUSED, 409)    /* the ssh host key is one of the machine of the daemon    */
 
 enum problem_code {
     PROBLEM_NONE,

@@ -77,7 +77,9 @@
     X(STORE_FULL, "store_full", NONE)                                                              \
     X(CLOCK_BEHIND, "clock_behind", NONE)                                                          \
     X(CLOCK_AHEAD, "clock_ahead", NONE)                                                            \
-    X(STOPPING, "stopping", NONE)
+    X(STOPPING, "stopping", NONE)                                                                  \
+    /* ssh again; the subject is the node that the key is pinned for */                            \
+    X(HOST_KEY_TAKEN, "host_key_taken", NODE)
 
 enum reason_code {
 #define X(name, text, object) REASON_##name,

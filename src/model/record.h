@@ -31,6 +31,7 @@
     T(USER, user)                                                                                  \
     T(TOKEN, token)                                                                                \
     T(OUTBOX, outbox)                                                                              \
+    T(HOST_KEY, host_key)                                                                          \
     /* relations */                                                                                \
     T(EDGE, edge)                                                                                  \
     T(LINK, link)                                                                                  \
@@ -66,7 +67,8 @@ enum table {
     F(BOOL, test_jig)      /* roles on real jigs run on the test jig (DECISIONS D23) */            \
     F(U32, keep_runs)      /* so many ended runs of a noderole are remembered */                   \
     F(U32, run_deadline_s) /* of a run whose role does not say; 0 = none */                        \
-    F(U32, barrier_s)      /* how long power waits for those who serve boots; 0 = not at all */
+    F(U32, barrier_s)      /* how long power waits for those who serve boots; 0 = not at all */    \
+    F(BOOL, host_keys_imported) /* the pins of a known_hosts file of an older version are rows */
 
 /* id = table number + 1; the last id handed out in that table. */
 #define COUNTER_FIELDS(F)                                                                          \
@@ -308,6 +310,16 @@ enum table {
     F(I64, left_ms)    /* how long it may wait for that */                                         \
     F(BOOL, begun)     /* power: somebody set about it; it is not done twice */
 
+/* A key that the ssh server of a node showed at first contact. No key is pinned for two nodes. */
+#define HOST_KEY_FIELDS(F)                                                                         \
+    OBJECT_FIELDS(F)                                                                               \
+    F(I64, node_id)                                                                                \
+    F(TEXT, key) /* type and base64, with one space between */                                     \
+    F(I64, since_ms)                                                                               \
+    F(I64, boot) /* boot generation of the node that showed it; HOST_KEY_ANY_BOOT = holds for all */
+
+#define HOST_KEY_ANY_BOOT (-1)
+
 #define EDGE_FIELDS(F)                                                                             \
     F(I64, parent_id)                                                                              \
     F(I64, child_id)
@@ -385,6 +397,7 @@ struct group_record { GROUP_FIELDS(FIELD_MEMBER) };
 struct user_record { USER_FIELDS(FIELD_MEMBER) };
 struct token_record { TOKEN_FIELDS(FIELD_MEMBER) };
 struct outbox_record { OUTBOX_FIELDS(FIELD_MEMBER) };
+struct host_key_record { HOST_KEY_FIELDS(FIELD_MEMBER) };
 struct edge_record { EDGE_FIELDS(FIELD_MEMBER) };
 struct link_record { LINK_FIELDS(FIELD_MEMBER) };
 struct membership_record { MEMBERSHIP_FIELDS(FIELD_MEMBER) };

@@ -26,6 +26,7 @@ void checks_fini(struct checks *c)
     model_free(c->whole);
     ledger_fini(&c->ledger);
     run_book_fini(&c->book);
+    key_book_fini(&c->keys);
     arena_fini(&c->scratch);
 }
 

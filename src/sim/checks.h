@@ -4,6 +4,7 @@
  *   I2  readiness at the end of every turn
  *   I4  what was acknowledged is there after any crash, and nothing is there by halves
  *   I10 the naive model agrees: every state after every step, every root cause after every turn
+ *   I14 no host key is pinned for two nodes, and those of a deleted node are gone (key_book.h)
  *   I11 every start that ends has its row in the history (run_book.h)
  *   I13 at most one automatic admin node, and none beside another admin node
  *
@@ -20,6 +21,7 @@
 #include "base/hash.h"
 #include "core/core.h"
 #include "sim/counts.h"
+#include "sim/key_book.h"
 #include "sim/ledger.h"
 #include "sim/memory_store.h"
 #include "sim/model.h"
@@ -38,6 +40,7 @@ struct checks {
     struct moment pending; /* collected, not known to be in */
     struct ledger ledger;
     struct run_book book;
+    struct key_book keys;
     struct arena scratch;
     int64_t acknowledged; /* the highest turn somebody was told about */
     uint32_t reload_every;

@@ -188,6 +188,8 @@ static const struct {
     {idea_user_delete, 2},
     {idea_token_create, 4},
     {idea_token_delete, 2},
+    {idea_pin_keys, 16},
+    {idea_forget_key, 3},
     {idea_batch, 12},
 };
 

@@ -335,6 +335,37 @@ void idea_hammer_delete(struct world *w, const struct core *core)
     operator_sends(w, &command);
 }
 
+/* ---- host keys ---- */
+
+/* A machine of few: it may be one that another node is pinned to, or another than before. Its
+ * second key is of another type. */
+void idea_pin_keys(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_NODE_PIN_KEYS};
+    struct node_pin_keys_command *pin = &command.node_pin_keys;
+    struct record node;
+    const uint64_t machine = 1000 + prng_below(&w->chance, 24);
+    const bool has_two = prng_chance(&w->chance, 500);
+    pin->id = operator_picks(w, core, TABLE_NODE);
+    pin->keys = operator_keeps(
+        w, has_two ? "ssh-ed25519 AAAA%u\nssh-rsa AAAAB3Nz%u" : "ssh-ed25519 AAAA%u", machine);
+    if (core_record(core, TABLE_NODE, pin->id, &node))
+        pin->boot = node.node.boot_generation;
+    if (prng_chance(&w->chance, 50))
+        pin->boot = HOST_KEY_ANY_BOOT;
+    pin->is_own = prng_chance(&w->chance, 50);
+    if (world_fault(w, FAULT_OPERATOR_WRONG))
+        pin->keys = prng_chance(&w->chance, 500) ? STR("") : STR("ssh-ed25519 no base64");
+    operator_sends(w, &command);
+}
+
+void idea_forget_key(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_NODE_FORGET_KEY};
+    command.node_forget_key.id = operator_picks(w, core, TABLE_NODE);
+    operator_sends(w, &command);
+}
+
 /* ---- users ---- */
 
 static uint32_t access_of(struct world *w)

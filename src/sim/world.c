@@ -161,6 +161,7 @@ static void watch_durable(void *self, const struct batch *batch)
     ledger_batch(&w->checks->ledger, batch);
     const struct arena_mark mark = arena_mark(&w->scratch);
     check(w, run_book_batch(&w->checks->book, batch, w->store, &w->scratch));
+    check(w, key_book_batch(&w->checks->keys, batch));
     arena_rewind(&w->scratch, mark);
     if (!has_failed(w))
         check(w, checks_durable(w->checks, turn_core(w->turn), batch->turn, w->store, w->mono_ms));
@@ -261,6 +262,7 @@ static bool crash_point(void *self, const char *name)
         transcript_add(w->transcript, MARK_RELOAD, turn, buf_str(&now));
         ledger_reload(&w->checks->ledger, w->store);
         run_book_reload(&w->checks->book, w->store);
+        key_book_reload(&w->checks->keys, w->store);
         check(w, checks_begun(w->checks, core, turn));
     }
     if (point == TURN_POINT_SUBMIT_BEFORE)

@@ -412,6 +412,9 @@ for verb in ("redeploy", "debug", "undebug"):
         lambda w, p, verb=verb: (f"nodes/{w.committed('here', 'elsewhere')}/{verb}", None))
     row(f"PUT {NODE}/{verb}", "a noderole in system", HERE,
         lambda w, p, verb=verb: (f"nodes/{w.committed('here', 'system')}/{verb}", None))
+for where in ("here", "elsewhere"):
+    row(f"PUT {NODE}/forget_key", f"node in {where}", SYSTEM,
+        lambda w, p, where=where: (f"nodes/{w.node(where)}/forget_key", None))
 POWER = (200, 202, 409, 501)
 in_both(f"PUT {NODE}/power",
         lambda w, where: (f"nodes/{w.node(where)}/power", {"poweraction": "reboot"}), POWER)

@@ -170,7 +170,7 @@ class Yard:
             assert status == 0, f"hammer-drive left with {status}: {self.stderr()}"
             assert not rest, f"results that nobody waited for: {rest}"
             self.process = None
-        left = [n for n in os.listdir(self.scratch) if n != "known_hosts"]
+        left = os.listdir(self.scratch)
         assert not left, f"left in scratch: {left}"
         self.abandon()
 

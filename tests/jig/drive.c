@@ -175,12 +175,21 @@ static int leave(char **args)
 
 static int pin(char **args)
 {
-    struct str lines;
+    struct str keys = STR("");
+    struct buf lines = buf_in(&arena);
     struct json *answer = json_make(&arena, JSON_OBJECT);
-    const err e = ssh_pin(&arena, str_from(args[0]), read_whole(args[1]), &lines);
+    const err e = ssh_scanned_keys(&arena, read_whole(args[1]), &keys);
     if (e != OK)
         return refused(&(struct reason){.text = e == ERR_NOT_FOUND ? STR("none") : STR("syntax")});
-    set(answer, "lines", json_make_string(&arena, lines));
+    for (uint32_t from = 0; from < keys.len;) {
+        const uint32_t to = str_find(keys, '\n', from);
+        buf_put_z(&lines, args[0]);
+        buf_put_c(&lines, ' ');
+        buf_put_str(&lines, str_slice(keys, from, to));
+        buf_put_c(&lines, '\n');
+        from = to + 1;
+    }
+    set(answer, "lines", json_make_string(&arena, buf_str(&lines)));
     return print(answer);
 }
 

@@ -137,9 +137,10 @@ class Plant:
                     username=server.user)
 
     def pinned(self, node):
-        """Type and key; what follows says which machine and boot they were seen at."""
-        return [" ".join(line.split(" ")[1:3]) for line in self.read("ssh/known_hosts").splitlines()
-                if line.startswith(node + " ")]
+        """Type and base64 of its host keys, in the file that ssh reads."""
+        name = f"node-{self.shows(node)['id']} "
+        return [line[len(name):] for line in self.read("ssh/known_hosts").splitlines()
+                if line.startswith(name)]
 
     # -- the end -------------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Plant:
         if self.process:
             self.stop()
         left = os.listdir(self.path("hammer"))
-        assert left in ([], ["known_hosts"]), f"left in the hammers' directory: {left}"
+        assert left == [], f"left in the hammers' directory: {left}"
         assert not [n for n in os.listdir(self.path("ssh")) if ".new" in n or ".tmp" in n]
         self.abandon()
 

@@ -161,6 +161,7 @@ static void wish_about_node(struct wishes *all, enum where_at where, const struc
     WISH(where, NODEROLE_ENQUEUE, noderole_enqueue, .id = noderole);
     WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_NODEROLE, .id = noderole);
     WISH(TOP, HAMMER_CREATE, hammer_create, .node_id = node);
+    WISH(TOP, NODE_FORGET_KEY, node_forget_key, .id = node);
     WISH(TOP, HAMMER_UPDATE, hammer_update, .id = h->hammer[at]);
     WISH(TOP, HAMMER_DELETE, hammer_delete, .id = h->hammer[at]);
     WISH(where, DEPLOYMENT_ROLE_DELETE, deployment_role_delete, .id = drole);
@@ -245,9 +246,9 @@ static void wish_about_people(struct wishes *all, const struct house *h, int64_t
 
 /* What nobody says from outside. */
 static const enum command_kind unspeakable[] = {
-    COMMAND_NODEROLE_COMPUTED, COMMAND_RUN_BEGUN, COMMAND_RUN_DONE, COMMAND_RUN_STOPPED,
-    COMMAND_OUTBOX_DONE,       COMMAND_ANNEAL,    COMMAND_TICK,     COMMAND_NODE_BOOT_SERVED,
-    COMMAND_OUTBOX_BEGUN,
+    COMMAND_NODEROLE_COMPUTED, COMMAND_RUN_BEGUN,     COMMAND_RUN_DONE, COMMAND_RUN_STOPPED,
+    COMMAND_OUTBOX_DONE,       COMMAND_ANNEAL,        COMMAND_TICK,     COMMAND_NODE_BOOT_SERVED,
+    COMMAND_OUTBOX_BEGUN,      COMMAND_NODE_PIN_KEYS,
 };
 
 static void wish_everything(struct wishes *all, const struct house *h, int64_t self, int64_t token)

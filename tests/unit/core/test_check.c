@@ -524,6 +524,7 @@ TEST(every_table_holds_as_much_as_the_limits_say)
         [TABLE_USER] = USERS_MAX,
         [TABLE_TOKEN] = TOKENS_MAX,
         [TABLE_OUTBOX] = OUTBOX_MAX,
+        [TABLE_HOST_KEY] = HOST_KEYS_MAX,
     };
     struct core *c = core_new();
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)

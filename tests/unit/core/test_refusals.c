@@ -208,6 +208,7 @@ static struct command sample_node(struct world *w, enum command_kind kind)
     case COMMAND_NODE_COMMIT: return CMD(NODE_COMMIT, node_commit, .id = n1);
     case COMMAND_NODE_REDEPLOY: return CMD(NODE_REDEPLOY, node_redeploy, .id = n1);
     case COMMAND_NODE_DEBUG: return CMD(NODE_DEBUG, node_debug, .id = n1);
+    case COMMAND_NODE_FORGET_KEY: return CMD(NODE_FORGET_KEY, node_forget_key, .id = n1);
     case COMMAND_NODE_UNDEBUG: return CMD(NODE_UNDEBUG, node_undebug, .id = n1);
     case COMMAND_NODE_POWER: return CMD(NODE_POWER, node_power, .id = n1, .action = STR("reboot"));
     case COMMAND_NODEROLE_BIND: {
@@ -274,6 +275,9 @@ static struct command sample(struct world *w, enum command_kind kind)
         command.depth = 1; /* its hook says so */
         return command;
     }
+    case COMMAND_NODE_PIN_KEYS:
+        return CMD(NODE_PIN_KEYS, node_pin_keys, .id = the_node(w, "n1"),
+                   .keys = STR("ssh-ed25519 AAAA"));
     case COMMAND_BATCH: return sample_batch(w);
     default: return sample_node(w, kind);
     }

@@ -78,7 +78,7 @@ static void replied(void *self, int64_t request, const struct outcome *outcome, 
         node_id = outcome->id;
     if (request < 0) {
         marks++;
-        power_told(power, request, OK);
+        power_told(power, request, outcome, OK);
     }
 }
 
@@ -87,7 +87,7 @@ static void reply_failed(void *self, int64_t request, err why)
     (void)self;
     CHECK(why != OK);
     if (request < 0)
-        power_told(power, request, why);
+        power_told(power, request, NULL, why);
 }
 
 static void stepped(void *self, const struct command *command, const struct outcome *outcome)

@@ -2,7 +2,6 @@
  * Method: nodes and hammers made by commands in a real core; every rule, and the order of rules. */
 #include "daemon/transport.h"
 #include "daemon/node_hammers.h"
-#include "daemon/ssh_home.h"
 #include "tests/world/world.h"
 
 #include <stdio.h>
@@ -164,13 +163,11 @@ static const struct hammer_bound *told(const struct node_hammers *all, const cha
     return &all->at[i];
 }
 
-static struct node_hammers hammers_with(int64_t node, const char *known)
+static struct node_hammers hammers_with(int64_t node, const char *keys)
 {
-    char path[] = "/tmp/halligan-none-known_hosts"; /* is not there */
-    char text[200];
-    snprintf(text, sizeof text, "%s", known);
-    struct ssh_home home = {.known_hosts_path = path, .text = text, .len = (uint32_t)strlen(text)};
-    return node_hammers_of(w->core, node, &home, &w->arena);
+    if (keys[0])
+        DONE(w, CMD(NODE_PIN_KEYS, node_pin_keys, .id = node, .keys = str_from(keys)));
+    return node_hammers_of(w->core, node, &w->arena);
 }
 
 TEST(an_ssh_hammer_learns_where_its_node_is_and_what_it_is_pinned_to)
@@ -179,9 +176,7 @@ TEST(an_ssh_hammer_learns_where_its_node_is_and_what_it_is_pinned_to)
     const int64_t n = world_node(w, "n1", NULL);
     hammer(n, "backdoor", "10.0.0.2:2222", "me", "{'host_key':'ssh-rsa OWN'}");
     hammer(n, "bmc", "10.0.0.3", "admin", "{'cipher':3}");
-    const struct node_hammers all = hammers_with(n, "n1.example.com ssh-rsa RRRR\n"
-                                                    "n1.example.com ssh-ed25519 EEEE\n"
-                                                    "n1.example.co ssh-ed25519 FFFF\n");
+    const struct node_hammers all = hammers_with(n, "ssh-rsa RRRR\nssh-ed25519 EEEE\n");
     CHECK(all.count == 3);
     CHECK(str_eq(told(&all, "ssh")->endpoint, STR("n1.example.com")));
     CHECK(str_eq(told(&all, "ssh")->extra, STR("{\"host_key\":\"ssh-ed25519 EEEE\"}")));
@@ -197,7 +192,7 @@ TEST(an_ssh_hammer_of_a_node_that_nobody_pinned_stays_as_it_is)
 {
     begin();
     const int64_t n = world_node(w, "n1", NULL);
-    const struct node_hammers all = hammers_with(n, "n1.example.com.evil ssh-rsa RRRR\n");
+    const struct node_hammers all = hammers_with(n, "");
     CHECK(str_eq(told(&all, "ssh")->endpoint, STR("n1.example.com")));
     CHECK(told(&all, "ssh")->extra.len == 0);
 
