@@ -84,6 +84,8 @@ static const struct cli_verb node_verbs[] = {
      .path = "redeploy"},
     ACT("debug", "PUT", "debug", "Hold it where one can look at it"),
     ACT("undebug", "PUT", "undebug", "Let it go on"),
+    ACT("forget-key", "PUT", "forget_key",
+        "Forget its ssh host keys; the next contact pins them anew"),
     GET,
     SET_PROPOSING,
     {.name = "token",
