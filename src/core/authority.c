@@ -170,6 +170,7 @@ static const struct rule rules[COMMAND_COUNT] = {
     [COMMAND_OUTBOX_BEGUN]            = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODE_PIN_KEYS]           = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_NODE_FORGET_KEY]         = {ACCESS_OPERATOR, IN_SYSTEM},
+    [COMMAND_NODE_POWER_READ]         = {ACCESS_NONE,     EVERYWHERE},
     [COMMAND_BATCH]                   = {ACCESS_VIEWER,   OF_PARTS},
 };
 /* clang-format on */

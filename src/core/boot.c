@@ -166,6 +166,12 @@ static void supersede(struct core *c, node_ix n, struct str action)
     const outbox_ix last = {rows->count ? vec_at(c, rows, rows->count - 1) : 0};
     if (!last.v || !restarts(action) || !restarts(text_of(c, outbox_at(c, last)->detail)))
         return;
+    power_order_ended(
+        c, n,
+        &(struct power_end){.order = outbox_at(c, last)->o.id,
+                            .action = SAY(c, text_of(c, outbox_at(c, last)->detail)),
+                            .failed = true,
+                            .text = STR("not done: a later restart of the machine replaced it")});
     step_out(c, last);
     outbox_remove(c, last);
 }
@@ -180,21 +186,23 @@ static void ask_to_serve(struct core *c, node_ix n, struct laggards late)
         hooks_node_of(c, HOOK_NODE_CHANGE, n, ROLE_SERVES_BOOT);
 }
 
-void outbox_power(struct core *c, node_ix n, struct str action)
+int64_t outbox_power(struct core *c, node_ix n, struct str action)
 {
     supersede(c, n, action);
     const outbox_ix ix = outbox_make(c, OUTBOX_POWER, TABLE_NODE, node_at(c, n)->o.id);
     if (!ix.v)
-        return;
+        return 0;
+    const int64_t id = outbox_at(c, ix)->o.id;
     const struct node *node = node_at(c, n);
     const int64_t left_ms = boots(action) ? (int64_t)core_settings(c)->barrier_s * 1000 : 0;
     const struct laggards late =
         left_ms ? laggards(c, n, node->boot_generation, c->arena) : (struct laggards){0};
     struct outbox *row = outbox_edit(c, ix);
     put_text(c, &row->detail, action);
-    if (!late.first.v && !node->barrier.count) {
+    /* A reading tells how the machine is now: it waits for no restart that waits. */
+    if (power_is_reading(action) || (!late.first.v && !node->barrier.count)) {
         outbox_tell(c, ix);
-        return;
+        return id;
     }
     row->generation = node->boot_generation;
     row->left_ms =
@@ -202,6 +210,7 @@ void outbox_power(struct core *c, node_ix n, struct str action)
     line_up(c, ix);
     if (late.first.v)
         ask_to_serve(c, n, late);
+    return id;
 }
 
 void outbox_power_once(struct core *c, node_ix n, struct str action)
@@ -254,6 +263,12 @@ static void give_up(struct core *c, node_ix n, outbox_ix ix, struct laggards lat
                                .subject = SAY(c, text_of(c, outbox_at(c, ix)->detail)),
                                .text = why_given_up(c, ix, late)};
     node_set_status(c, n, &why);
+    power_order_ended(c, n,
+                      &(struct power_end){.order = outbox_at(c, ix)->o.id,
+                                          .action = why.subject,
+                                          .failed = true,
+                                          .reason = why.code,
+                                          .text = why.text});
     if (restarts(text_of(c, outbox_at(c, ix)->detail)))
         node_edit(c, n)->stopped = true;
     step_out(c, ix);
@@ -315,20 +330,48 @@ static void power_failed(struct core *c, node_ix n, struct str action,
     node_set_status(c, n, &why);
 }
 
+/* What the machine answered, unless an order that came later has ended before this one. */
+static void power_answered(struct core *c, node_ix n, int64_t order, struct str action,
+                           const struct outbox_done_command *p)
+{
+    const enum reason_code reason = p->reason ? (enum reason_code)p->reason : REASON_POWER_FAILED;
+    const bool is_old = node_at(c, n)->power_order > order;
+    power_order_ended(c, n,
+                      &(struct power_end){.order = order,
+                                          .action = action,
+                                          .driver = p->power_driver,
+                                          .failed = p->failed,
+                                          .reason = p->failed ? reason : REASON_NONE,
+                                          .text = p->text});
+    if (is_old)
+        return;
+    if (!p->failed && (p->power_state || power_is_reading(action)))
+        power_was_read(c, n, (enum power_state)p->power_state, p->power_driver, true);
+    else if (p->failed && power_is_reading(action))
+        power_was_not_read(c, n, reason, p->text);
+}
+
 void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_command *p)
 {
     if (boot_waits(c, ix))
         return; /* nobody was told of it: whoever answers means something else */
     const struct str action = SAY(c, text_of(c, outbox_at(c, ix)->detail));
+    const int64_t order = outbox_at(c, ix)->o.id;
     const node_ix n = node_of(c, ix);
     outbox_remove(c, ix);
-    if (n.v && p->failed)
+    if (!n.v)
+        return;
+    if (p->failed && !power_is_reading(action)) {
         power_failed(c, n, action, p);
-    else if (n.v && switches(action) && node_at(c, n)->status) {
+    } else if (!p->failed && switches(action) && node_at(c, n)->status) {
         /* What stopped it was its power. A script that asked for nothing more still does. */
         node_set_status(c, n, NULL);
         node_go_on(c, n);
     }
+    /* What it starts from is set with every change of the boot environment, and is no result that
+     * an operator waits for. */
+    if (!str_starts(action, STR("boot ")))
+        power_answered(c, n, order, action, p);
 }
 
 void node_go_on(struct core *c, node_ix n)

@@ -263,8 +263,9 @@ void hooks_index(struct core *c);
 
 /* ---- boot.c: what machines boot, and the barrier before it ---- */
 
-/* Have it done, once everybody who serves boots has served what the node is to boot. */
-void outbox_power(struct core *c, node_ix n, struct str action);
+/* Have it done, once everybody who serves boots has served what the node is to boot. Returns the id
+ * of its row; 0 = there is none, and that is refused. */
+int64_t outbox_power(struct core *c, node_ix n, struct str action);
 /* The same unless this command has asked so already. */
 void outbox_power_once(struct core *c, node_ix n, struct str action);
 /* It has been done, or could not be. */
@@ -293,6 +294,26 @@ noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
 /* Everybody who serves boots has served what the node boots now. */
 bool boot_is_served(const struct core *c, node_ix n, struct arena *a);
 const char *boot_check(const struct core *c);
+
+/* ---- power.c: what is known of the power of machines ---- */
+
+/* How a power order ended. */
+struct power_end {
+    int64_t order; /* id of its outbox row */
+    struct str action, driver, text;
+    bool failed;
+    enum reason_code reason; /* of a failure */
+};
+
+/* Does the action only read the power state? */
+bool power_is_reading(struct str action);
+/* Keep the result with the node. */
+void power_order_ended(struct core *c, node_ix n, const struct power_end *end);
+/* The machine answered. is_ordered: it was asked for, so the time is stored in any case. */
+void power_was_read(struct core *c, node_ix n, enum power_state state, struct str driver,
+                    bool is_ordered);
+/* It did not: the state stays as it was, with the reason beside it. */
+void power_was_not_read(struct core *c, node_ix n, enum reason_code reason, struct str text);
 
 /* ---- data.c and stage.c: documents and attribs ---- */
 

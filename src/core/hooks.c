@@ -319,6 +319,7 @@ static bool may_be_wished(enum command_kind kind)
     case COMMAND_OUTBOX_BEGUN:
     case COMMAND_NODE_PIN_KEYS:
     case COMMAND_NODE_FORGET_KEY:
+    case COMMAND_NODE_POWER_READ:
     case COMMAND_ANNEAL:
     case COMMAND_TICK:
     case COMMAND_BATCH: return false;
@@ -515,6 +516,10 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
         .code = (enum reason_code)p->reason, .subject = p->reason_subject, .text = p->text};
     if (p->reason >= REASON_COUNT) {
         refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason something can fail for"));
+        return;
+    }
+    if (p->power_state >= POWER_STATE_COUNT) {
+        refuse(c, PROBLEM_BAD_VALUE, STR("power_state"), STR("is not a power state"));
         return;
     }
     switch ((enum outbox_kind)outbox_at(c, ix)->kind) {

@@ -78,6 +78,12 @@ static bool run_by_hand(struct core *c, struct run *row, const struct run_record
            r->park_left_ms <= PARK_MS_MAX;
 }
 
+static bool node_by_hand(const struct node_record *r)
+{
+    return r->deployment_id != 0 && r->boot_generation >= 0 && r->power_state < POWER_STATE_COUNT &&
+           r->power_reason < REASON_COUNT && r->power_order >= 0;
+}
+
 static bool user_by_hand(const struct user_record *r)
 {
     return r->access == ACCESS_VIEWER || r->access == ACCESS_OPERATOR;
@@ -111,7 +117,7 @@ static bool fill_by_hand(struct core *c, void *row, const struct record *r)
     case TABLE_SNAPSHOT: return r->snapshot.deployment_id && r->snapshot.state <= SNAPSHOT_ARCHIVED;
     case TABLE_DEPLOYMENT_ROLE:
         return r->deployment_role.deployment_id && r->deployment_role.role_id;
-    case TABLE_NODE: return r->node.deployment_id != 0 && r->node.boot_generation >= 0;
+    case TABLE_NODE: return node_by_hand(&r->node);
     case TABLE_NODEROLE: return noderole_by_hand(c, row, &r->noderole);
     case TABLE_RUN: return run_by_hand(c, row, &r->run);
     case TABLE_HAMMER: return r->hammer.node_id && r->hammer.hammer_kind_id;

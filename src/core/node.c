@@ -51,10 +51,11 @@ void node_rename(struct core *c, node_ix n, struct str name)
 static void drop_texts(struct core *c, node_ix n)
 {
     struct node *node = node_edit(c, n);
-    text_h *const slots[] = {&node->name,    &node->description, &node->bootenv,
-                             &node->quirks,  &node->discovery,   &node->hint,
-                             &node->notes,   &node->boot_seen,   &node->status,
-                             &node->boot_id, &node->old_boots,   &node->reason_subject};
+    text_h *const slots[] = {&node->name,         &node->description, &node->bootenv,
+                             &node->quirks,       &node->discovery,   &node->hint,
+                             &node->notes,        &node->boot_seen,   &node->status,
+                             &node->boot_id,      &node->old_boots,   &node->reason_subject,
+                             &node->power_driver, &node->power_error, &node->power_results};
     for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
         put_text(c, slots[i], STR(""));
 }

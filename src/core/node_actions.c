@@ -1,5 +1,7 @@
 #include "core/core_private.h"
 
+#include "base/json.h"
+
 /* What an operator can have done to a whole node: its noderoles together, its power, a fresh
  * start, a look inside (SEMANTICS 3.11, 8.7). */
 
@@ -143,11 +145,12 @@ static bool takes_down(struct str action)
     return false;
 }
 
-static void power(struct core *c, node_ix n, struct str action)
+static int64_t power(struct core *c, node_ix n, struct str action)
 {
-    outbox_power(c, n, action);
+    const int64_t order = outbox_power(c, n, action);
     if (takes_down(action))
         node_set_alive(c, n, false);
+    return order;
 }
 
 void do_node_power(struct core *c, const struct node_power_command *p)
@@ -160,7 +163,10 @@ void do_node_power(struct core *c, const struct node_power_command *p)
         return;
     }
     const bool was_alive = node_at(c, n)->alive;
-    power(c, n, p->action);
+    const int64_t order = power(c, n, p->action);
+    struct json *doc = json_make(c->arena, JSON_OBJECT);
+    json_set(doc, STR("order"), json_make_i64(c->arena, order));
+    c->out->doc = json_write(c->arena, doc);
     if (was_alive != node_at(c, n)->alive)
         node_changed(c, n);
 }

@@ -62,8 +62,9 @@
         SAME(allocated) SAME(alive) SAME(available) SAME(stopped) SAME(alive_since)                \
             SAME(available_since) TEXT(bootenv) SAME(order) TEXT(quirks) TEXT(discovery)           \
                 TEXT(hint) TEXT(notes) SAME(boot_generation) TEXT(boot_seen) TEXT(status)     \
-                TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)               \
-                SAME(automatic)
+                TEXT(boot_id) TEXT(old_boots) SAME(reason) TEXT(reason_subject)             \
+                SAME(automatic) SAME(power_state) SAME(power_read_at) TEXT(power_driver)    \
+                SAME(power_reason) TEXT(power_error) SAME(power_order) TEXT(power_results)
 #define NODEROLE_MAP(TEXT, SAME, REF)                                                              \
     REF(deployment, deployment, deployment_id)                                                     \
     REF(role, role, role_id)                                                                       \

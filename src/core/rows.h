@@ -196,6 +196,13 @@ struct node {
     uint32_t reason; /* enum reason_code, of the status */
     text_h reason_subject;
     bool automatic; /* made by the first start; replaced by the first admin node of an operator */
+    uint32_t power_state; /* enum power_state */
+    int64_t power_read_at;
+    text_h power_driver;
+    uint32_t power_reason; /* enum reason_code, of power_error */
+    text_h power_error;
+    int64_t power_order;
+    doc_h power_results;
     /* derived */
     uint32_t group_count;
     uint32_t counts[NODEROLE_STATE_COUNT];

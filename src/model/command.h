@@ -77,6 +77,7 @@
     C(OUTBOX_BEGUN, outbox_begun)                                                                  \
     C(NODE_PIN_KEYS, node_pin_keys)                                                                \
     C(NODE_FORGET_KEY, node_forget_key)                                                            \
+    C(NODE_POWER_READ, node_power_read)                                                            \
     C(BATCH, batch)
 
 enum command_kind {
@@ -196,10 +197,11 @@ enum command_kind {
 #define RUN_RESUME_FIELDS(F) F(I64, run_id)
 #define RUN_CANCEL_FIELDS(F) F(I64, run_id)
 /* wishes: commands as written by command_encode, one after the other. For a probe, failed means
- * that the node did not answer. reason: of a failure, REASON_... */
+ * that the node did not answer. reason: of a failure, REASON_... power_state: of a power action, as
+ * the machine answered after it, POWER_STATE_...; power_driver: the hammer that did it. */
 #define OUTBOX_DONE_FIELDS(F)                                                                      \
     F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes) F(U32, reason)                  \
-    F(TEXT, reason_subject)
+    F(TEXT, reason_subject) F(U32, power_state) F(TEXT, power_driver)
 /* Power is about to be switched: what nobody answers is not ordered again. */
 #define OUTBOX_BEGUN_FIELDS(F) F(I64, outbox_id)
 /* budget: stop after about so many changed rows; 0 = no bound. */
@@ -216,6 +218,11 @@ enum command_kind {
 /* commands: as written by command_encode, one after the other; all of them or none, in order, each
  * seeing what those before it did. Who asks, and when, is the batch's for all of them. */
 #define BATCH_FIELDS(F) F(RAW, commands)
+/* The power state of the node was read without an order. order: node.power_order when the reading
+ * began; an answer that names another one is old and changes nothing. reason: why it failed, then
+ * state is not looked at; REASON_NONE = it did not. text: the sentence of a failure. */
+#define NODE_POWER_READ_FIELDS(F)                                                                  \
+    F(I64, id) F(I64, order) F(U32, state) F(TEXT, driver) F(U32, reason) F(TEXT, text)
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,

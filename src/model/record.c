@@ -148,3 +148,23 @@ enum access access_find(struct str name)
             return (enum access)i;
     return ACCESS_NONE;
 }
+
+static const char *const power_states[POWER_STATE_COUNT] = {
+#define X(name, text) [POWER_STATE_##name] = text,
+    POWER_STATES(X)
+#undef X
+};
+
+const char *power_state_name(enum power_state state)
+{
+    must(state < POWER_STATE_COUNT);
+    return power_states[state];
+}
+
+enum power_state power_state_find(struct str name)
+{
+    for (uint32_t i = 0; i < POWER_STATE_COUNT; i++)
+        if (str_eq(name, str_from(power_states[i])))
+            return (enum power_state)i;
+    return POWER_STATE_UNKNOWN;
+}

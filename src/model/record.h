@@ -205,7 +205,14 @@ enum table {
     F(DOC, old_boots)       /* array of those before, newest first; empty = [] */                  \
     F(U32, reason)          /* of that status: REASON_..., model/reason.h */                       \
     F(TEXT, reason_subject)                                                                        \
-    F(BOOL, automatic) /* the admin node that the first start made for its own host */
+    F(BOOL, automatic)      /* the admin node that the first start made for its own host */        \
+    F(U32, power_state)   /* as it was read last: POWER_STATE_... */                               \
+    F(I64, power_read_at) /* when; 0 = never */                                                    \
+    F(TEXT, power_driver) /* by which hammer */                                                    \
+    F(U32, power_reason)  /* why a reading failed since: REASON_...; REASON_NONE = none did */     \
+    F(TEXT, power_error)  /* the same as a sentence */                                             \
+    F(I64, power_order)   /* the newest power order that ended; a reading begun before is old */   \
+    F(DOC, power_results) /* array of the last orders and their results; empty = [] */
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -526,6 +533,24 @@ enum hook {
 const char *hook_name(enum hook hook);
 
 enum outbox_kind { OUTBOX_HOOK, OUTBOX_POWER, OUTBOX_PROBE };
+
+/* Whether a machine is on, as far as it could be read. The numbers are stored. */
+#define POWER_STATES(X)                                                                            \
+    X(UNKNOWN, "unknown")                                                                          \
+    X(ON, "on")                                                                                    \
+    X(OFF, "off")                                                                                  \
+    X(CHANGING, "changing") /* the service processor reports a transition */
+
+enum power_state {
+#define X(name, text) POWER_STATE_##name,
+    POWER_STATES(X)
+#undef X
+        POWER_STATE_COUNT
+};
+
+const char *power_state_name(enum power_state state);
+/* POWER_STATE_UNKNOWN for a word that is none of the names. */
+enum power_state power_state_find(struct str name);
 
 /* How much somebody may do. Each includes those before it. */
 #define ACCESSES(X)                                                                                \

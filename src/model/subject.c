@@ -58,6 +58,7 @@ static const uint8_t subjects[COMMAND_COUNT] = {
     [COMMAND_NODE_BOOT_SERVED] = TABLE_NODE,
     [COMMAND_NODE_PIN_KEYS] = TABLE_NODE,
     [COMMAND_NODE_FORGET_KEY] = TABLE_NODE,
+    [COMMAND_NODE_POWER_READ] = TABLE_NODE,
 };
 
 /* Answers of the world, the engine's own moves, and what has parts instead. */

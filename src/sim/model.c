@@ -326,6 +326,11 @@ struct model_boot *model_boot_of(struct model *m, int64_t node_id)
     return ENTRY(m, boots, node_id);
 }
 
+struct model_reading *model_reading_of(struct model *m, int64_t node_id)
+{
+    return ENTRY(m, readings, node_id);
+}
+
 void model_add_power(struct model *m, struct model_power power)
 {
     GROW(m, powers, m->powers_count + 1);
@@ -393,4 +398,5 @@ void model_adopt(struct model *m, const struct core *c, struct arena *scratch)
         m->noderoles[id].unavailable = record.noderole.unavailable;
     }
     ignore(model_follow_boots(m, c, NULL, scratch), "whatever there is, is believed");
+    ignore(model_follow_readings(m, c, NULL), "whatever there is, is believed");
 }

@@ -28,6 +28,7 @@ static const uint8_t some_parts[COMMAND_COUNT] = {
     [COMMAND_NODE_UPDATE] = MODEL_STRUCTURE | MODEL_NODES | MODEL_MOMENT,
     [COMMAND_NODE_PROPOSE] = MODEL_MOMENT,
     [COMMAND_NODE_POWER] = MODEL_NODES | MODEL_MOMENT,
+    [COMMAND_NODE_POWER_READ] = MODEL_MOMENT,
     [COMMAND_DEPLOYMENT_ROLE_DATA] = MODEL_MOMENT,
     [COMMAND_DEPLOYMENT_ROLE_PROPOSE] = MODEL_MOMENT,
     [COMMAND_ATTRIB_CREATE] = MODEL_MOMENT,
@@ -508,5 +509,7 @@ const char *model_follow(struct model *m, const struct core *c, const struct com
     }
     if (!trouble)
         trouble = model_check_admin(m, &admin, command, outcome);
-    return trouble ? trouble : model_follow_boots(m, c, command, scratch);
+    if (!trouble)
+        trouble = model_follow_boots(m, c, command, scratch);
+    return trouble ? trouble : model_follow_readings(m, c, command);
 }

@@ -94,6 +94,15 @@ struct model_power {
     int64_t server;   /* whom it waits for: the smallest id; 0 = nobody */
 };
 
+/* What is known of a node's power, as its record said after the last step. */
+struct model_reading {
+    bool here;
+    uint32_t state, reason;
+    int64_t read_at;
+    int64_t order;
+    uint64_t driver; /* hash */
+};
+
 #define MODEL_ARRAYS(A)                                                                            \
     A(struct model_noderole, noderoles)                                                            \
     A(struct model_node, nodes)                                                                    \
@@ -102,6 +111,7 @@ struct model_power {
     A(struct model_run, runs)                                                                      \
     A(struct model_hook, hooks)                                                                    \
     A(struct model_boot, boots)                                                                    \
+    A(struct model_reading, readings)                                                              \
     A(struct model_power, powers) /* by id */                                                      \
     A(int64_t, by_cohort)         /* every noderole that is there, by (cohort, id) */              \
     A(int64_t, run_owner)         /* by run id: whose it was, also when the run is gone */         \
@@ -147,7 +157,8 @@ void model_read(struct model *m, const struct core *c, uint32_t parts, struct ar
 void model_read_fresh_hooks(struct model *m, const struct core *c);
 void model_add_run(struct model *m, struct model_run run);
 void model_drop_run(struct model *m, int64_t run_id);
-struct model_boot *model_boot_of(struct model *m, int64_t node_id); /* makes room */
+struct model_boot *model_boot_of(struct model *m, int64_t node_id);       /* makes room */
+struct model_reading *model_reading_of(struct model *m, int64_t node_id); /* the same */
 /* The node has heard of a later one (X12). */
 bool model_boot_is_over(const struct model *m, int64_t node_id, struct str boot_id);
 void model_add_power(struct model *m, struct model_power power);
@@ -214,6 +225,12 @@ bool model_has_worker(const struct model *m, enum queue queue);
 bool model_has_state(const struct model *m, int64_t node_id, enum noderole_state state,
                      int64_t *out_id);
 bool model_is_instant(const struct model *m, int64_t id);
+
+/* ---- model_readings.c ---- */
+
+/* After a step: who read the power of a node. `command` NULL: believe. */
+const char *model_follow_readings(struct model *m, const struct core *c,
+                                  const struct command *command);
 
 /* ---- model_boot.c ---- */
 

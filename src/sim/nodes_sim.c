@@ -95,6 +95,26 @@ void nodes_sim_meet(struct world *w)
     }
 }
 
+/* The power of a machine is read, and the answer arrives some time later: by then an order may have
+ * ended, or the node may be gone. */
+static void power_read(struct world *w, const struct node_record *node)
+{
+    struct command command = {.kind = COMMAND_NODE_POWER_READ, .actor = STR("power")};
+    struct node_power_read_command *read = &command.node_power_read;
+    read->id = node->id;
+    read->order = node->power_order;
+    read->driver = prng_chance(&w->chance, 900) ? STR("redfish") : STR("ipmi");
+    if (world_fault(w, FAULT_POWER_FAILED)) {
+        read->reason = REASON_POWER_TIMEOUT;
+        read->text = STR("no answer");
+    } else {
+        read->state = machine(w, node->id)->up ? POWER_STATE_ON : POWER_STATE_OFF;
+    }
+    world_send(w, prng_between(&w->chance, 1, 2 * MINUTE), &command);
+    if (prng_chance(&w->chance, 300)) /* polled again before the time alone is worth a write */
+        world_send(w, prng_between(&w->chance, 1, 3 * MINUTE), &command);
+}
+
 /* From time to time a machine falls, flaps, or reminds the core of the truth. */
 void nodes_sim_reports(struct world *w, int64_t node_id)
 {
@@ -104,6 +124,7 @@ void nodes_sim_reports(struct world *w, int64_t node_id)
     draw_fate_of(w, node_id);
     if (!core || !core_record(core, TABLE_NODE, node_id, &record))
         return;
+    power_read(w, &record.node);
     if (m->up && world_fault(w, FAULT_NODE_DEATH))
         world_in(w, 1, EVENT_NODE_FALLS, node_id);
     else if (m->up && world_fault(w, FAULT_NODE_FLAP)) {
@@ -145,6 +166,12 @@ static void answer(struct world *w, const struct outbox_record *row, bool failed
     command.outbox_done.failed = failed;
     if (failed)
         command.outbox_done.text = STR("no answer");
+    if (!failed && row->kind == OUTBOX_POWER && prng_chance(&w->chance, 700)) {
+        command.outbox_done.power_state = str_eq(row->detail, STR("off"))      ? POWER_STATE_OFF
+                                          : nodes_sim_is_up(w, row->object_id) ? POWER_STATE_ON
+                                                                               : POWER_STATE_OFF;
+        command.outbox_done.power_driver = STR("redfish");
+    }
     world_send(w, prng_between(&w->chance, 1, MINUTE), &command);
 }
 
@@ -177,7 +204,7 @@ static void act(void *self, const struct outbox_record *row)
         return;
     if (str_eq(row->detail, STR("on")))
         world_in(w, 2 * MINUTE, EVENT_NODE_RISES, row->object_id);
-    else
+    else if (!str_eq(row->detail, STR("status")))
         world_in(w, SECOND, EVENT_NODE_FALLS, row->object_id);
 }
 

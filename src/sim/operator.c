@@ -175,6 +175,7 @@ static const struct {
     {idea_node_debug, 4},
     {idea_node_undebug, 4},
     {idea_node_power, 6},
+    {idea_power_read, 2},
     {idea_group_create, 4},
     {idea_group_update, 4},
     {idea_group_delete, 2},

@@ -49,7 +49,7 @@ operator_idea idea_bind, idea_cycle, idea_noderole_delete, idea_noderole_propose
 operator_idea idea_settings, idea_import, idea_jig_create, idea_jig_update, idea_role_update,
     idea_attrib_create, idea_attrib_delete, idea_attrib_set, idea_node_create, idea_node_update,
     idea_node_move, idea_node_target, idea_node_delete, idea_node_propose, idea_node_commit,
-    idea_node_redeploy, idea_node_debug, idea_node_undebug, idea_node_power, idea_group_create,
-    idea_group_update, idea_group_delete, idea_group_add, idea_group_remove, idea_pin_keys,
-    idea_forget_key, idea_hammer_create, idea_hammer_update, idea_hammer_delete, idea_user_create,
-    idea_user_update, idea_user_delete, idea_token_create, idea_token_delete;
+    idea_node_redeploy, idea_node_debug, idea_node_undebug, idea_node_power, idea_power_read,
+    idea_group_create, idea_group_update, idea_group_delete, idea_group_add, idea_group_remove,
+    idea_pin_keys, idea_forget_key, idea_hammer_create, idea_hammer_update, idea_hammer_delete,
+    idea_user_create, idea_user_update, idea_user_delete, idea_token_create, idea_token_delete;

@@ -242,11 +242,23 @@ void idea_node_undebug(struct world *w, const struct core *core)
 
 void idea_node_power(struct world *w, const struct core *core)
 {
-    static const char *const actions[] = {"on", "off", "reset", "reboot", "explode"};
+    static const char *const actions[] = {"on", "off", "reset", "reboot", "status", "explode"};
     struct command command = {.kind = COMMAND_NODE_POWER};
     command.node_power.id = operator_picks(w, core, TABLE_NODE);
-    command.node_power.action = str_from(actions[prng_below(&w->chance, 5)]);
+    command.node_power.action = str_from(actions[prng_below(&w->chance, 6)]);
     operator_sends(w, &command);
+}
+
+/* Only the daemon may say this, and a state must be one. */
+void idea_power_read(struct world *w, const struct core *core)
+{
+    struct command command = {.kind = COMMAND_NODE_POWER_READ, .actor = STR("daemon")};
+    command.node_power_read.id = operator_picks(w, core, TABLE_NODE);
+    command.node_power_read.state = (uint32_t)prng_below(&w->chance, POWER_STATE_COUNT + 2);
+    if (prng_chance(&w->chance, 500))
+        operator_sends(w, &command);
+    else
+        world_send(w, 1, &command);
 }
 
 /* ---- groups ---- */

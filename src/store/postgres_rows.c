@@ -15,7 +15,7 @@
  * and its bytes. Most columns of most rows are zero or empty, so a column ends with the last value
  * that is not, and one without any costs nothing (tools/gen/statements has the other half). */
 
-enum { CHUNK_ROWS = 5000, CHUNK_TEXT = 4 << 20, COLUMNS_MAX = 32, HEAD_SIZE = 20 };
+enum { CHUNK_ROWS = 5000, CHUNK_TEXT = 4 << 20, COLUMNS_MAX = 64, HEAD_SIZE = 20 };
 
 /* The types of the server's catalog, which never change. */
 enum { OID_BOOL = 16, OID_INT8 = 20, OID_TEXT = 25 };

@@ -14,15 +14,34 @@ enum { TOLD_LEN_MAX = 1024 };
 struct event_watch {
     uint64_t edits;
     bool known;
+    struct str action; /* of the power order that the command ends; empty: it ends none */
     struct record before;
 };
+
+/* The end of a power order is about its node, and an event of its own: who looks back wants to see
+ * each action with its result. */
+static struct subject subject_of(const struct core *core, const struct command *command,
+                                 struct str *out_action)
+{
+    struct record row;
+    *out_action = STR("");
+    if (command->kind != COMMAND_OUTBOX_DONE ||
+        !core_record(core, TABLE_OUTBOX, command->outbox_done.outbox_id, &row) ||
+        row.outbox.kind != OUTBOX_POWER || row.outbox.generation ||
+        str_starts(row.outbox.detail, STR("boot ")))
+        return command_subject(command);
+    *out_action = row.outbox.detail;
+    return (struct subject){TABLE_NODE, row.outbox.object_id};
+}
 
 static struct event_watch look_before(const struct core *core, const struct command *command,
                                       struct arena *arena)
 {
     struct event_watch watch = {.edits = core_edits(core)};
-    const struct subject subject = command_subject(command);
     struct record record;
+    struct str action;
+    const struct subject subject = subject_of(core, command, &action);
+    watch.action = str_copy(arena, action);
     if (subject.table >= TABLE_OBJECTS || !core_record(core, subject.table, subject.id, &record))
         return watch;
     watch.known = true;
@@ -43,7 +62,9 @@ static bool is_secret(struct str name)
 static bool is_bookkeeping(struct str name)
 {
     return str_eq(name, STR("id")) || str_eq(name, STR("created_at")) ||
-           str_eq(name, STR("updated_at")) || str_eq(name, STR("turn"));
+           str_eq(name, STR("updated_at")) || str_eq(name, STR("turn")) ||
+           str_eq(name, STR("power_read_at")) || str_eq(name, STR("power_order")) ||
+           str_eq(name, STR("power_results"));
 }
 
 static struct json *told_text(struct arena *a, const struct field *field, struct str text)
@@ -87,9 +108,34 @@ static bool is_same(const struct field *field, const struct record *a, const str
     return fields_eq(&one, &a->id, &b->id);
 }
 
+static void add_said(struct arena *a, struct json *changes, const char *key, struct json *said)
+{
+    struct json *pair = json_make(a, JSON_ARRAY);
+    json_append(pair, json_make(a, JSON_NULL));
+    json_append(pair, said);
+    json_set(changes, str_from(key), pair);
+}
+
+/* What a command about power says beside the fields that changed: the action, its order and its
+ * result. */
+static void add_power(struct arena *a, struct json *changes, const struct command *command,
+                      const struct event_watch *watch)
+{
+    const struct outbox_done_command *done = &command->outbox_done;
+    if (command->kind == COMMAND_NODE_POWER) {
+        add_said(a, changes, "action", json_make_string(a, command->node_power.action));
+    } else if (watch->action.len) {
+        add_said(a, changes, "action", json_make_string(a, watch->action));
+        add_said(a, changes, "order", json_make_i64(a, done->outbox_id));
+        add_said(a, changes, "result",
+                 json_make_string(a, done->failed ? STR("failed") : STR("done")));
+        add_said(a, changes, "text", json_make_string(a, str_clip(done->text, TOLD_LEN_MAX)));
+    }
+}
+
 /* {"field":[before,after]}; NULL stands for "was not there". */
-static struct str difference(struct arena *a, enum table table, const struct record *before,
-                             const struct record *after)
+static struct json *difference(struct arena *a, enum table table, const struct record *before,
+                               const struct record *after)
 {
     static const struct record nothing;
     const struct layout *layout = record_layout(table);
@@ -104,7 +150,7 @@ static struct str difference(struct arena *a, enum table table, const struct rec
         json_append(pair, told(a, field, after));
         json_set(changes, str_from(field->name), pair);
     }
-    return json_write(a, changes);
+    return changes;
 }
 
 static struct event_note *note(struct events *events)
@@ -124,7 +170,8 @@ static void look_after(struct events *events, const struct event_watch *watch,
                        const struct outcome *outcome)
 {
     const bool changed = core_edits(core) > watch->edits;
-    const enum table table = command_subject(command).table;
+    const bool ends_power = watch->action.len && watch->known;
+    const enum table table = ends_power ? TABLE_NODE : command_subject(command).table;
     if (table == TABLE_COUNT) {
         events->engine |= changed;
         return;
@@ -132,19 +179,23 @@ static void look_after(struct events *events, const struct event_watch *watch,
     const int64_t id = watch->known ? watch->before.id : outcome->id;
     struct record record;
     const bool there = table < TABLE_OBJECTS && core_record(core, table, id, &record);
-    struct str changes = STR("{}");
+    struct json *changes = json_make(events->arena, JSON_OBJECT);
     if (there || watch->known)
         changes = difference(events->arena, table, watch->known ? &watch->before : NULL,
                              there ? &record : NULL);
     /* A create may find that what it was to make is there. */
-    if (!changed && (!watch->known || str_eq(changes, STR("{}"))))
+    if (!changed && (!watch->known || !changes->count))
         return;
+    /* A reading that brought only a later time is no news. */
+    if (command->kind == COMMAND_NODE_POWER_READ && !changes->count)
+        return;
+    add_power(events->arena, changes, command, watch);
     note(events)->event = (struct event_record){
         .actor = str_copy(events->arena, command->actor),
-        .verb = str_from(command_name(command->kind)),
+        .verb = ends_power ? STR("node_power_done") : str_from(command_name(command->kind)),
         .object = str_from(table_name(table)),
         .object_id = id,
-        .changes = changes,
+        .changes = json_write(events->arena, changes),
     };
 }
 

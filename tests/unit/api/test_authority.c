@@ -246,9 +246,17 @@ static void wish_about_people(struct wishes *all, const struct house *h, int64_t
 
 /* What nobody says from outside. */
 static const enum command_kind unspeakable[] = {
-    COMMAND_NODEROLE_COMPUTED, COMMAND_RUN_BEGUN,     COMMAND_RUN_DONE, COMMAND_RUN_STOPPED,
-    COMMAND_OUTBOX_DONE,       COMMAND_ANNEAL,        COMMAND_TICK,     COMMAND_NODE_BOOT_SERVED,
-    COMMAND_OUTBOX_BEGUN,      COMMAND_NODE_PIN_KEYS,
+    COMMAND_NODEROLE_COMPUTED,
+    COMMAND_RUN_BEGUN,
+    COMMAND_RUN_DONE,
+    COMMAND_RUN_STOPPED,
+    COMMAND_OUTBOX_DONE,
+    COMMAND_ANNEAL,
+    COMMAND_TICK,
+    COMMAND_NODE_BOOT_SERVED,
+    COMMAND_OUTBOX_BEGUN,
+    COMMAND_NODE_PIN_KEYS,
+    COMMAND_NODE_POWER_READ,
 };
 
 static void wish_everything(struct wishes *all, const struct house *h, int64_t self, int64_t token)

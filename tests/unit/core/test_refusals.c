@@ -210,6 +210,9 @@ static struct command sample_node(struct world *w, enum command_kind kind)
     case COMMAND_NODE_DEBUG: return CMD(NODE_DEBUG, node_debug, .id = n1);
     case COMMAND_NODE_FORGET_KEY: return CMD(NODE_FORGET_KEY, node_forget_key, .id = n1);
     case COMMAND_NODE_UNDEBUG: return CMD(NODE_UNDEBUG, node_undebug, .id = n1);
+    case COMMAND_NODE_POWER_READ:
+        return CMD(NODE_POWER_READ, node_power_read, .id = n1, .state = POWER_STATE_ON,
+                   .driver = STR("redfish"), .text = text);
     case COMMAND_NODE_POWER: return CMD(NODE_POWER, node_power, .id = n1, .action = STR("reboot"));
     case COMMAND_NODEROLE_BIND: {
         struct command command = cmd_bind(w, "v@n1", "d");
@@ -289,7 +292,7 @@ static bool is_answer(enum command_kind kind)
     return kind == COMMAND_RUN_BEGUN || kind == COMMAND_RUN_DONE || kind == COMMAND_RUN_STOPPED ||
            kind == COMMAND_RUN_RESUME || kind == COMMAND_RUN_CANCEL ||
            kind == COMMAND_OUTBOX_DONE || kind == COMMAND_OUTBOX_BEGUN || kind == COMMAND_ANNEAL ||
-           kind == COMMAND_TICK;
+           kind == COMMAND_TICK || kind == COMMAND_NODE_POWER_READ;
 }
 
 static bool is_id(const struct field *field)
