@@ -243,6 +243,8 @@ static void read_settings(struct reading *r)
     /* These are no settings of the store, and have no bit there. */
     r->config->probe_wait_s = PROBE_WAIT_S_DEFAULT;
     read_setting(r, &(struct setting){CONFIG_PROBE_WAIT, 0, 1, 600, &r->config->probe_wait_s});
+    read_setting(r,
+                 &(struct setting){CONFIG_POWER_POLL, 0, 0, 24 * 3600, &r->config->power_poll_s});
     read_setting(r, &(struct setting){CONFIG_KEEP_EVENTS, 0, 0, KEEP_EVENTS_DAYS_MAX,
                                       &r->config->keep_events_days});
     s->given |= GIVEN_SETTINGS_TEST_JIG;

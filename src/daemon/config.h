@@ -31,6 +31,7 @@
     X(KEEP_EVENTS, "keep-events", "DAYS")                                                          \
     X(BOOT_WAIT, "boot-wait", "SECONDS")                                                           \
     X(PROBE_WAIT, "probe-wait", "SECONDS")                                                         \
+    X(POWER_POLL, "power-poll", "SECONDS")                                                         \
     X(TOOL_PATH, "tool-path", "DIR[:DIR]")                                                         \
     X(TLS_CERT, "tls-cert", "FILE")                                                                \
     X(TLS_KEY, "tls-key", "FILE")                                                                  \
@@ -71,6 +72,7 @@ struct config {
     const char *barclamps; /* "DIR[:DIR]"; "": none. What is shipped, if that is installed */
     struct settings_update_command settings; /* what is said of them; test_jig always is */
     uint32_t probe_wait_s;     /* for how long a machine is asked that says it lives */
+    uint32_t power_poll_s;     /* how often power states are read; 0: only on request */
     uint32_t keep_events_days; /* 0: for ever */
     const char *tool_path;     /* where programs are looked for that jigs need */
     const char *tls_cert;      /* both or none (NULL) */

@@ -205,6 +205,7 @@ static void print_help(void)
          "  --keep-events DAYS      how long it is remembered what happened (0: for ever)\n"
          "  --boot-wait SECONDS     how long power waits for boot services (600); 0: not at all\n"
          "  --probe-wait SECONDS    how long a machine is asked that says it lives (30)\n"
+         "  --power-poll SECONDS    how often power states are read (0: only on request)\n"
          "  --tool-path DIR[:DIR]   where the programs of jigs are looked for\n"
          "  --tls-cert FILE         serve HTTPS with this certificate ...\n"
          "  --tls-key FILE          ... and this key\n"

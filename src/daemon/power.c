@@ -99,7 +99,7 @@ __attribute__((format(printf, 4, 5))) static void answer(struct power *p, struct
     o->failed = failed;
     o->stage = ANSWERED;
     list_add(&p->answered, o);
-    if (!o->is_probe)
+    if (!o->is_probe && !o->is_out_of_line)
         leave_line(p, o);
     p->wake(p->self);
 }
@@ -112,6 +112,8 @@ static err hand_over(const struct order *o, struct turn *turn)
     command.outbox_done.text = o->text;
     command.outbox_done.reason = o->failed ? o->reason : REASON_NONE;
     command.outbox_done.reason_subject = o->failed ? o->subject : STR("");
+    command.outbox_done.power_state = o->state;
+    command.outbox_done.power_driver = o->hammer;
     return turn_submit(turn, &command);
 }
 
@@ -151,6 +153,8 @@ static bool is_settled(struct order *o, const struct turn *turn)
 static void forget(struct power *p, struct order *o)
 {
     id_map_remove(&p->by_row, o->id);
+    if (o->wants_reading)
+        power_poll_want(p, o->node_id);
     order_free(o);
 }
 
@@ -175,6 +179,11 @@ static bool is_harmless(const struct order *o)
 {
     return hammer_words_have(STR("on off status"), o->action) ||
            str_starts(o->action, STR("boot "));
+}
+
+static bool is_reading(const struct order *o)
+{
+    return str_eq(o->action, STR("status"));
 }
 
 /* Nobody wants it any more, and nothing was done. */
@@ -231,9 +240,12 @@ void power_told(struct power *p, int64_t request, const struct outcome *outcome,
 
 /* ---- trying ---- */
 
-/* May it pass? After some ends nobody knows whether it happened. */
+/* May it pass? After some ends it is not known whether it happened. A reading is not tried again:
+ * its failure is an answer, and the one who asked can ask again. */
 static bool is_worth_a_try(const struct order *o, enum hammer_end end)
 {
+    if (is_reading(o))
+        return false;
     if (end == HAMMER_END_TIMEOUT || end == HAMMER_END_LOST)
         return is_harmless(o);
     return end == HAMMER_END_BUSY || end == HAMMER_END_REFUSED || end == HAMMER_END_UNREACHABLE;
@@ -297,7 +309,10 @@ static void tell_log(const struct order *o)
 static void finish(struct power *p, struct order *o, const struct hammer_result *result)
 {
     const bool failed = result->end != HAMMER_END_DONE;
+    const bool is_boot = str_starts(o->action, STR("boot "));
     o->reason = hammer_end_reason(result->end);
+    o->state = failed ? POWER_STATE_UNKNOWN : power_state_of(result->value);
+    o->wants_reading = !o->state && !is_boot && !is_reading(o);
     char tries[48] = "";
     if (o->tries > 1)
         snprintf(tries, sizeof tries, " (tried %u times)", o->tries);
@@ -312,6 +327,8 @@ static void hammered(void *self, uint64_t key, const struct hammer_result *resul
 {
     static const int64_t pauses_ms[TRIES_MAX] = {2000, 10 * 1000, 0};
     struct power *p = self;
+    if (power_poll_answered(p, key, result))
+        return;
     struct order *o = id_map_find(&p->by_row, (int64_t)key);
     must(o && o->stage == UNDER_WAY && o->tries > 0);
     const int64_t pause_ms = pauses_ms[o->tries - 1];
@@ -368,6 +385,14 @@ static void lift_hammer(struct power *p, const struct core *core, struct order *
     const int64_t whole_ms = left_ms(o) > 1 ? left_ms(o) : 1;
     order.deadline_ms = (uint32_t)(is_harmless(o) && whole_ms > TRY_MS_MAX ? TRY_MS_MAX : whole_ms);
     o->hammer = str_copy(&o->arena, bound.names[chosen]);
+    power_poll_stop(p, o->node_id);
+    /* A reading holds up no order that comes after it, however long its answer takes. */
+    if (is_reading(o)) {
+        order.is_reading = true;
+        order.deadline_ms = READING_MS_MAX;
+        o->is_out_of_line = true;
+        leave_line(p, o);
+    }
     hammers_do(p->hammers, &order);
     arena_fini(&arena);
 }
@@ -467,6 +492,7 @@ bool power_pump(struct power *p, struct turn *turn)
         forget_settled(p, turn);
         any |= submit_marks(p, turn);
     }
+    any = power_poll_pump(p, turn) || any;
     return tell(p, turn) || any;
 }
 
@@ -515,7 +541,9 @@ struct power_port power_port(struct power *p)
 
 static void timer_closed(uv_handle_t *handle)
 {
-    free(handle->data);
+    struct power *p = handle->data;
+    if (--p->open_timers == 0)
+        free(p);
 }
 
 static bool open_hammers(struct power *p, const struct power_setup *setup)
@@ -554,6 +582,8 @@ struct power *power_open(const struct power_setup *setup)
                             (struct probes_seams){p, wake_pump, pin, probed});
     must(uv_timer_init(setup->loop, &p->timer) == 0);
     p->timer.data = p;
+    power_poll_open(p, setup->poll_s);
+    p->open_timers = 2;
     return p;
 }
 
@@ -568,5 +598,6 @@ void power_close(struct power *p)
             order_free(p->by_row.slots[i].thing);
     id_map_fini(&p->by_row);
     id_map_fini(&p->by_node);
+    power_poll_close(p, timer_closed);
     uv_close((uv_handle_t *)&p->timer, timer_closed);
 }

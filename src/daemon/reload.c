@@ -94,6 +94,7 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
         {"tls-key", differs(now->tls_key, wanted->tls_key)},
         {"tls-auto", now->tls_auto != wanted->tls_auto},
         {"probe-wait", now->probe_wait_s != wanted->probe_wait_s},
+        {"power-poll", now->power_poll_s != wanted->power_poll_s},
         {"tool-path", differs(now->tool_path, wanted->tool_path)},
         {"admin-node", differs(now->admin_node, wanted->admin_node) ||
                            now->has_no_admin_node != wanted->has_no_admin_node},

@@ -330,6 +330,7 @@ static enum ending open_power(struct wires *w, struct config *c)
                                       .known_hosts = &w->known_hosts,
                                       .request_first = OWN_POWER,
                                       .probe_ms = c->probe_wait_s * 1000,
+                                      .poll_s = c->power_poll_s,
                                       .self = l,
                                       .wake = loop_wake};
     w->ssh = (struct ssh_home){.self = l, .wake = loop_wake};

@@ -14,7 +14,7 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-enum { PARALLEL_MAX_DEFAULT = 128, DEADLINE_MS_DEFAULT = 60 * 1000 };
+enum { PARALLEL_MAX_DEFAULT = 128, READINGS_MAX_DEFAULT = 64, DEADLINE_MS_DEFAULT = 60 * 1000 };
 
 struct line {
     struct work *first;
@@ -28,6 +28,7 @@ struct hammers {
     struct hammers_seams seams;
     struct web *web;
     struct line served;
+    uint32_t readings; /* among those */
     struct line waiting;
     uv_timer_t turn; /* orders start, and some of them end, in a round of their own */
     bool is_closing;
@@ -87,7 +88,7 @@ static void line_remove(struct line *l, struct work *w)
 static bool is_served(const struct hammers *h, int64_t node_id)
 {
     for (const struct work *w = h->served.first; w; w = w->next)
-        if (w->order.node_id == node_id)
+        if (w->order.node_id == node_id && !w->order.is_reading)
             return true;
     return false;
 }
@@ -114,6 +115,8 @@ static void work_close(struct work *w)
 {
     w->has_ended = true;
     line_remove(w->klass ? &w->hammers->served : &w->hammers->waiting, w);
+    if (w->klass && w->order.is_reading)
+        w->hammers->readings--;
     if (w->klass)
         w->klass->stop(w);
     for (uint32_t i = 0; i < w->order.hammer_count; i++)
@@ -267,10 +270,19 @@ static void serve(struct work *w)
     klass->start(w);
 }
 
+static bool may_be_served(const struct hammers *h, const struct work *w)
+{
+    if (w->order.is_reading)
+        return h->readings < h->options.readings_max;
+    return h->served.count - h->readings < h->options.parallel_max &&
+           !is_served(h, w->order.node_id);
+}
+
 static struct work *next_in_line(struct hammers *h)
 {
-    for (struct work *w = h->waiting.first; w; w = w->next)
-        if (!is_served(h, w->order.node_id))
+    const bool is_full = h->served.count == h->options.parallel_max + h->options.readings_max;
+    for (struct work *w = is_full ? NULL : h->waiting.first; w; w = w->next)
+        if (may_be_served(h, w))
             return w;
     return NULL;
 }
@@ -278,12 +290,10 @@ static struct work *next_in_line(struct hammers *h)
 static void on_turn(uv_timer_t *timer)
 {
     struct hammers *h = timer->data;
-    while (h->served.count < h->options.parallel_max) {
-        struct work *w = next_in_line(h);
-        if (!w)
-            return;
+    for (struct work *w = next_in_line(h); w; w = next_in_line(h)) {
         line_remove(&h->waiting, w);
         line_add(&h->served, w);
+        h->readings += w->order.is_reading;
         serve(w);
     }
 }
@@ -326,6 +336,23 @@ void hammers_do(struct hammers *h, const struct hammer_order *order)
     w->deadline.data = w->pause.data = w;
     must(uv_timer_start(&w->deadline, on_deadline, w->order.deadline_ms, 0) == 0);
     line_add(&h->waiting, w);
+    have_turn(h);
+}
+
+static struct work *find_work(struct work *first, uint64_t key)
+{
+    while (first && first->order.key != key)
+        first = first->next;
+    return first;
+}
+
+void hammers_cancel(struct hammers *h, uint64_t key)
+{
+    struct work *w = find_work(h->served.first, key);
+    if (!w)
+        w = find_work(h->waiting.first, key);
+    must(w);
+    work_close(w);
     have_turn(h);
 }
 
@@ -426,6 +453,8 @@ struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *opti
     h->options.ssh_key = copy_path(options->ssh_key);
     if (h->options.parallel_max == 0)
         h->options.parallel_max = PARALLEL_MAX_DEFAULT;
+    if (h->options.readings_max == 0)
+        h->options.readings_max = READINGS_MAX_DEFAULT;
     h->seams = seams;
     if (!h->seams.commands.start)
         h->seams.commands = command_seam_own(loop);

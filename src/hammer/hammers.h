@@ -4,7 +4,8 @@
  * method, by descending priority, carries it out (SEMANTICS 8.7). It is done in the daemon's loop
  * and never waits there; its result comes by hammers_seams.done, once, not from inside
  * hammers_do(). At most one order is carried out per node at a time, and a bounded number in all;
- * the rest wait, and their deadlines run meanwhile.
+ * the rest wait, and their deadlines run meanwhile. Readings have a bound of their own and keep no
+ * order waiting.
  *
  * It knows no core and no store: whoever gives an order brings everything it needs. Texts of an
  * order are copied. What has not ended when it closes gets no result.
@@ -80,6 +81,8 @@ struct hammer_order {
     struct str method;
     struct str args;      /* a JSON object, or empty */
     uint32_t deadline_ms; /* from now; 0 = a minute */
+    bool is_reading; /* changes nothing: it is served beside other orders of its node, and counts
+                           * against readings_max and not against parallel_max */
 };
 
 struct hammer_result {
@@ -100,6 +103,7 @@ struct hammers_options {
                               * length of a command, and what is left of an earlier life goes  */
     const char *ssh_key;   /* NULL: an ssh hammer brings its own */
     uint32_t parallel_max; /* 0: 128 */
+    uint32_t readings_max; /* 0: 64; beside those above, so that no order waits for a reading */
     uint32_t poll_ms;      /* 0: what is usual for the vendor */
 };
 
@@ -110,6 +114,8 @@ struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *opti
 void hammers_close(struct hammers *h);
 
 void hammers_do(struct hammers *h, const struct hammer_order *order);
+/* End it without a result. The key must be that of an order without one. */
+void hammers_cancel(struct hammers *h, uint64_t key);
 /* Orders without a result. */
 uint32_t hammers_pending(const struct hammers *h);
 

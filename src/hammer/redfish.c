@@ -505,7 +505,7 @@ static void start(struct work *w)
     if (w->hammer.authenticator.len)
         memcpy(r->password, w->hammer.authenticator.at, w->hammer.authenticator.len);
     if (r->insecure)
-        log_with(LOG_WARNING,
+        log_with(w->order.is_reading ? LOG_DEBUG : LOG_WARNING,
                  LOG_FIELDS(LOG_S("node", w->order.node_name), LOG_Z("endpoint", r->base)),
                  "the certificate of the service is not checked, because extra.insecure is set");
     redfish_ask(

@@ -118,6 +118,18 @@ static void rebooted(struct work *w, const struct command_result *result)
         fail(w, "ssh", result);
 }
 
+/* Whatever the command ended with, a machine that ran it is on. */
+static void answered(struct work *w, const struct command_result *result)
+{
+    if (result->status == FAILED_STATUS) {
+        fail(w, "ssh", result);
+        return;
+    }
+    struct json *value = json_make(&w->arena, JSON_OBJECT);
+    json_set(value, STR("power"), json_make_string(&w->arena, STR("on")));
+    work_end(w, value, "node \"%.*s\" is on: it answers by ssh", STR_FMT_ARGS(w->order.node_name));
+}
+
 static void run(struct work *w, struct str command,
                 void (*done)(struct work *w, const struct command_result *result))
 {
@@ -215,7 +227,9 @@ static void start(struct work *w)
     if (!work_address(w, &s->address) || !write_key(w) || !pin_host(w) ||
         !work_text(w, w->args, "command", &command))
         return;
-    if (w->order.category == HAMMER_POWER)
+    if (w->order.category == HAMMER_POWER && str_eq(w->order.method, STR("status")))
+        run(w, STR("true"), answered);
+    else if (w->order.category == HAMMER_POWER)
         run(w, STR("(sleep 1; reboot) </dev/null >/dev/null 2>&1 &"), rebooted);
     else if (w->order.category == HAMMER_XFER)
         copy(w, str_eq(w->order.method, STR("copy_to")));

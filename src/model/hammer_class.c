@@ -4,7 +4,7 @@
 
 /* clang-format off */
 static const struct hammer_class classes[] = {
-    {"ssh",     "reboot", NULL, "run", "copy_from copy_to", false},
+    {"ssh",     "reboot status", NULL, "run", "copy_from copy_to", false},
     {"ipmi",    "status on off cycle reset halt pxeboot identify", "pxe disk", "invoke", NULL,
                 false},
     {"wsman",   "status on off cycle reset halt", NULL,

@@ -289,7 +289,7 @@ def test_a_hammer_is_bound_and_without_one_there_is_no_power(fixture):
     bind = {"node_id": node["id"], "available_hammer_id": hammer["available_hammer_id"]}
     again = me.post("hammers", {**bind, "username": "root"})
     assert again.status == 200 and again.json()["name"] == "ssh", again
-    assert again.json()["actions"]["power"] == ["reboot"]
+    assert again.json()["actions"]["power"] == ["reboot", "status"]
     twice = me.post("hammers", {**bind, "username": "root"})
     assert twice.status == 409 and twice.json()["field"] == "available_hammer_id", twice
     check(me, [

@@ -438,7 +438,7 @@ TEST(what_hammers_offer_is_listed_once_each)
     world_node(w, "n1", NULL);
     struct command c = CMD(NODE_POWER, node_power, .id = the_node(w, "n1"), .action = STR("sing"));
     SAYS(REFUSED(w, c, NO_POWER_ACTION, "action"),
-         "no hammer of the node offers sing; valid actions: reboot");
+         "no hammer of the node offers sing; valid actions: reboot, status");
     give_hammer(w, "n1", "fish");
     give_hammer(w, "n1", "ipmi");
     const char *text = REFUSED(w, c, NO_POWER_ACTION, "action");

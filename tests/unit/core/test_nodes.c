@@ -321,7 +321,7 @@ TEST(power_does_only_what_a_hammer_offers)
     const int64_t id = add_node(&w, "n1.example.com");
     must_refuse(&w, powering(id, "get_funky"), PROBLEM_NO_POWER_ACTION, "action");
     step(&w, powering(id, "on"));
-    CHECK(str_ends(w.out.problems->text, STR("valid actions: reboot")));
+    CHECK(str_ends(w.out.problems->text, STR("valid actions: reboot, status")));
     must_step(&w, powering(id, "reboot"));
     CHECK(!node_of(&w, id).alive);
     power_is(&w, 1, "reboot");

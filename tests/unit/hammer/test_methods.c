@@ -33,7 +33,7 @@ TEST(the_better_hammer_comes_first_and_each_method_once)
                       "\"run\":[\"run\"],\"xfer\":[\"copy_from\",\"copy_to\"]}"));
     const struct hammer_bound other[] = {bound("wol", 5), bound("ssh", 9)};
     CHECK(methods_are(other, COUNT(other),
-                      "{\"power\":[\"reboot\",\"on\"],\"run\":[\"run\"],"
+                      "{\"power\":[\"reboot\",\"status\",\"on\"],\"run\":[\"run\"],"
                       "\"xfer\":[\"copy_from\",\"copy_to\"]}"));
 }
 

@@ -228,6 +228,47 @@ TEST(no_more_are_served_at_once_than_is_allowed)
     close_yard();
 }
 
+static void give_reading(uint64_t key, int64_t node)
+{
+    struct hammer_order o = order_of(key, node, &ipmi, HAMMER_POWER, "status");
+    o.is_reading = true;
+    hammers_do(yard.hammers, &o);
+}
+
+TEST(a_reading_keeps_no_order_waiting)
+{
+    open_yard(true, 1);
+    give_reading(1, 1);
+    give_reading(2, 2);
+    give(3, 1, "on"); /* of a node that is being read, with one order at a time */
+    go_round();
+    CHECK(yard.program_count == 3 && yard.result_count == 0);
+    end_program(2, 0, "Chassis Power is on\n", "");
+    CHECK(yard.result_count == 1 && yard.results[0].key == 3);
+    end_program(0, 0, "Chassis Power is off\n", "");
+    end_program(1, 0, "Chassis Power is off\n", "");
+    CHECK(yard.result_count == 3 && hammers_pending(yard.hammers) == 0);
+    close_yard();
+}
+
+TEST(an_order_that_is_cancelled_gets_no_result_and_leaves_its_place)
+{
+    open_yard(true, 1);
+    give(1, 1, "status");
+    give(2, 2, "status");
+    give(3, 3, "status");
+    go_round();
+    CHECK(yard.program_count == 1);
+    hammers_cancel(yard.hammers, 3); /* it waits */
+    hammers_cancel(yard.hammers, 1); /* it is under way */
+    CHECK(!yard.programs[0].is_open);
+    go_round();
+    CHECK(yard.program_count == 2 && hammers_pending(yard.hammers) == 1);
+    end_program(1, 0, "Chassis Power is on\n", "");
+    CHECK(yard.result_count == 1 && yard.results[0].key == 2);
+    close_yard();
+}
+
 TEST(whoever_waits_too_long_is_told)
 {
     open_yard(true, 1);

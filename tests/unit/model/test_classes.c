@@ -63,7 +63,7 @@ TEST(hammers_offer_what_their_table_says)
         const char *klass;
         const char *row; /* one mark per action */
     } drawn[] = {
-        {"ssh", "........x"},   {"ipmi", "xxxxxxxx."}, {"wsman", "xxxxxx..."},
+        {"ssh", "x.......x"},   {"ipmi", "xxxxxxxx."}, {"wsman", "xxxxxx..."},
         {"amt", "xxxx....."},   {"wol", ".x......."},  {"redfish", "xxxxxxxx."},
         {"local", "........."}, {"none", "........."},
     };
@@ -93,7 +93,7 @@ TEST(some_hammers_say_what_a_machine_boots_from)
 TEST(a_class_lists_its_methods_by_category)
 {
     const struct hammer_class *ssh = hammer_class_find(STR("ssh"));
-    CHECK(str_eq(hammer_class_words(ssh, HAMMER_POWER), STR("reboot")));
+    CHECK(str_eq(hammer_class_words(ssh, HAMMER_POWER), STR("reboot status")));
     CHECK(hammer_class_words(ssh, HAMMER_BOOT).len == 0);
     CHECK(str_eq(hammer_class_words(ssh, HAMMER_RUN), STR("run")));
     CHECK(str_eq(hammer_class_words(ssh, HAMMER_XFER), STR("copy_from copy_to")));
