@@ -2,6 +2,7 @@
 
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/times.h"
 #include "model/hammer_class.h"
 
 /* ---- hammers as objects ---- */
@@ -163,6 +164,11 @@ static void power_ordered(struct call *call, int64_t id)
     json_set(reply, STR("id"), json_make_i64(call->arena, id));
     json_set(reply, STR("action"), json_make_string(call->arena, action));
     json_set(reply, STR("result"), json_make_string(call->arena, STR("ordered")));
+    struct json *doc;
+    uint32_t at;
+    const char *what;
+    if (json_read(call->arena, call->doc, &doc, &at, &what) == OK && json_get(doc, STR("order")))
+        json_set(reply, STR("order"), json_clone(call->arena, json_get(doc, STR("order"))));
     reply_json(call, "json", "result", json_write(call->arena, reply));
 }
 
@@ -184,6 +190,80 @@ enum served serve_power(struct call *call)
         return SERVED_REPLY;
     call->resource = &resource_nodes;
     return call_submit(call, &command, power_ordered);
+}
+
+/* ---- what became of an order ---- */
+
+/* entry: of the node's results; NULL: the order has not ended. */
+static void reply_order(struct call *call, const struct node_record *node,
+                        const struct outbox_record *row, const struct json *entry)
+{
+    struct arena *a = call->arena;
+    struct json *reply = json_make(a, JSON_OBJECT);
+    const char *state = row->generation ? "waiting" : "ordered";
+    if (entry)
+        state = json_is_true(json_get(entry, STR("failed"))) ? "failed" : "done";
+    json_set(reply, STR("id"), json_make_i64(a, node->id));
+    json_set(reply, STR("order"), json_make_i64(a, row->id));
+    json_set(reply, STR("action"), json_make_string(a, row->detail));
+    json_set(reply, STR("state"), json_make_string(a, str_from(state)));
+    json_set(reply, STR("result"), json_make_string(a, str_from(state)));
+    if (entry) {
+        struct buf at = buf_in(a);
+        int64_t at_ms = 0;
+        if (json_as_i64(json_get(entry, STR("at_ms")), &at_ms))
+            times_format(&at, at_ms);
+        json_set(reply, STR("result"), json_clone(a, json_get(entry, STR("text"))));
+        json_set(reply, STR("reason"), json_clone(a, json_get(entry, STR("reason"))));
+        json_set(reply, STR("driver"), json_clone(a, json_get(entry, STR("driver"))));
+        json_set(reply, STR("at"), json_make_string(a, buf_str(&at)));
+    }
+    json_set(reply, STR("power_state"),
+             json_make_string(a, str_from(power_state_name((enum power_state)node->power_state))));
+    reply_json(call, resource_nodes.shape->type, "obj", json_write(a, reply));
+}
+
+/* The entry of the node's results with that order; NULL: there is none. */
+static const struct json *find_result(struct call *call, const struct node_record *node,
+                                      int64_t order)
+{
+    struct json *all;
+    uint32_t at;
+    const char *what;
+    int64_t number;
+    if (!node->power_results.len ||
+        json_read(call->arena, node->power_results, &all, &at, &what) != OK)
+        return NULL;
+    for (const struct json *entry = all->first; entry; entry = entry->next) {
+        const struct json *have = json_get(entry, STR("order"));
+        if (have && json_as_i64(have, &number) && number == order)
+            return entry;
+    }
+    return NULL;
+}
+
+enum served serve_power_order(struct call *call)
+{
+    struct record node, row;
+    int64_t order;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    const bool is_number = str_parse_i64(call->keys[1], &order);
+    const struct json *entry = is_number ? find_result(call, &node.node, order) : NULL;
+    const bool is_row = is_number && core_record(call->core, TABLE_OUTBOX, order, &row) &&
+                        row.outbox.kind == OUTBOX_POWER && row.outbox.object_id == node.id;
+    if (entry)
+        row.outbox =
+            (struct outbox_record){.id = order, .detail = json_get(entry, STR("action"))->text};
+    if (entry || is_row) {
+        reply_order(call, &node.node, &row.outbox, entry);
+    } else {
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    SAY(call, STR("node "), node.node.name, STR(" has no power order "),
+                        call->keys[1],
+                        STR(" whose result is kept; GET events?object=node has the older ones")));
+    }
+    return SERVED_REPLY;
 }
 
 /* ---- anything a hammer can do ---- */

@@ -8,3 +8,5 @@ enum served serve_power_actions(struct call *call);
 /* PUT nodes/:id/power?poweraction=NAME: it is ordered when this is answered; done later. */
 enum served serve_power(struct call *call);
 extern const struct intake power_intake;
+/* GET nodes/:id/power/:order: whether it waits, is under way, or how it ended. */
+enum served serve_power_order(struct call *call);

@@ -30,11 +30,17 @@ static const struct shape_field node_fields[] = {
     {"reason_subject", SHAPE_TEXT,  SHAPE_AT(node.reason_subject), 0, "\"\""},
     {"state",          SHAPE_NODE_STATE, SHAPE_AT(node.id),        0, "0"},
     {"automatic",      SHAPE_BOOL,  SHAPE_AT(node.automatic),      0, "false"},
+    {"power_state",    SHAPE_POWER_STATE, SHAPE_AT(node.power_state), 0, "\"unknown\""},
+    {"power_read_at",  SHAPE_TIME,  SHAPE_AT(node.power_read_at),  0, "null"},
+    {"power_driver",   SHAPE_OPTIONAL, SHAPE_AT(node.power_driver), 0, "null"},
+    {"power_reason",   SHAPE_REASON, SHAPE_AT(node.power_reason),  0, "null"},
+    {"power_error",    SHAPE_TEXT,  SHAPE_AT(node.power_error),    0, "\"\""},
+    {"power_results",  SHAPE_ARRAY, SHAPE_AT(node.power_results),  0, "[]"},
 };
 /* clang-format on */
 
 static const struct shape shape_node = {
-    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 7};
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 13};
 
 static const struct take create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},
@@ -262,6 +268,13 @@ static const struct route routes[] = {
      .intake = &power_intake,
      .form = FORM_FREE,
      .does = "order a power action"},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/power/:id",
+     .serve = serve_power_order,
+     .resource = &resource_nodes,
+     .form = FORM_FREE,
+     .access = ROUTE_NODE,
+     .does = "what became of a power order, by the number its answer gave"},
     {.method = HTTP_POST,
      .pattern = V "nodes/:id/token",
      .serve = serve_node_token,

@@ -83,6 +83,8 @@ static const char *schema_of(enum shape_kind kind)
     case SHAPE_SNAPSHOT_STATE:
         return "{\"type\":\"integer\",\"enum\":[-1,0,1,2,3],\"description\":\"archived, proposed, "
                "committed, active, error\"}";
+    case SHAPE_POWER_STATE:
+        return "{\"type\":\"string\",\"enum\":[\"unknown\",\"on\",\"off\",\"changing\"]}";
     case SHAPE_OPTIONAL:
     case SHAPE_ACCESS:
     case SHAPE_TOKEN_KIND:

@@ -229,6 +229,11 @@ static const char *misfit(struct reading *r, const struct query_condition *c,
         return w->has_number ? NULL : say_states(r->arena, kind);
     if (kind == SHAPE_INT || kind == SHAPE_SMALL || kind == SHAPE_REF || kind == SHAPE_LEADING)
         return w->has_number ? NULL : "must be a number";
+    if (kind == SHAPE_POWER_STATE) {
+        const bool is_state =
+            power_state_find(w->text) != POWER_STATE_UNKNOWN || str_eq(w->text, STR("unknown"));
+        return is_state ? NULL : "must be unknown, on, off or changing";
+    }
     if (kind == SHAPE_TIME)
         return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
     const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_NOT || kind == SHAPE_FLAG ||

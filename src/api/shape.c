@@ -92,6 +92,12 @@ static struct str reason_text(uint32_t reason)
                                            : STR("");
 }
 
+static struct str power_text(uint32_t state)
+{
+    return state < POWER_STATE_COUNT ? str_from(power_state_name((enum power_state)state))
+                                     : STR("");
+}
+
 struct shape_value shape_value(const struct shape_field *f, const struct core *core,
                                const struct record *record, struct arena *a)
 {
@@ -126,6 +132,7 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
         return text_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
                                                                    : STR("bearer"));
     case SHAPE_REASON: return text_or_null(reason_text(*(const uint32_t *)at));
+    case SHAPE_POWER_STATE: return text_or_null(power_text(*(const uint32_t *)at));
     case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
     case SHAPE_CHANGED:
     case SHAPE_CHANGED_WIPES: {

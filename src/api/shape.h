@@ -33,6 +33,7 @@ enum shape_kind {
     SHAPE_ACCESS,         /* enum access by its name, none is null        */
     SHAPE_TOKEN_KIND,     /* enum token_kind by its name                  */
     SHAPE_REASON,         /* enum reason_code by its name, none is null   */
+    SHAPE_POWER_STATE,    /* enum power_state by its name                 */
     SHAPE_HAS,            /* text that is not shown: true unless it is empty */
     /* From here on computed from other records, too. */
     SHAPE_DEPLOYMENT_STATE, /* computed                                     */

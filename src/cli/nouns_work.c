@@ -6,11 +6,11 @@
 
 /* ---- nodes ---- */
 
-/* The power state of a node is shown behind its state as soon as the API has such a field. */
 static const struct cli_column node_columns[] = {
-    {"id", NULL},      {"name", NULL},       {"deployment_id", "deployments"},
-    {"state", NULL},   {"alive", NULL},      {"available", NULL},
-    {"bootenv", NULL}, {"created_at", NULL}, {"status", NULL}};
+    {"id", NULL},          {"name", NULL},    {"deployment_id", "deployments"},
+    {"state", NULL},       {"alive", NULL},   {"available", NULL},
+    {"power_state", NULL}, {"bootenv", NULL}, {"created_at", NULL},
+    {"status", NULL}};
 /* The state of a node is that of its noderoles together. */
 static const struct cli_state noderole_states[] = {{-1, "error", RED},      {0, "active", GREEN},
                                                    {1, "todo", YELLOW},     {2, "transition", BLUE},
@@ -66,10 +66,12 @@ static const struct cli_verb node_verbs[] = {
      .operands_max = 2},
     {.name = "power",
      .takes = "NODE [ACTION]",
-     .does = "Switch it; without an action, say which there are",
-     .help = "",
+     .does = "Switch it or read its power; without an action, say which there are",
+     .help = "status reads the power state and waits for the answer; the other actions are only\n"
+             "ordered, unless --wait is given: then the answer of the machine is shown, and the\n"
+             "exit status is 1 when it failed.\n",
      .ask = work_power,
-     .options = OPTION_OUTPUT,
+     .options = OPTION_OUTPUT | OPTION_WAIT | OPTION_TIMEOUT,
      .operands_min = 1,
      .operands_max = 2},
     {.name = "redeploy",

@@ -151,7 +151,7 @@ static struct table_cell cell_of(struct errand *e, const struct cli_column *colu
 
 /* ---- tables ---- */
 
-/* "DEPLOYMENT" of "deployment_id", where its name is shown. */
+/* "DEPLOYMENT" of "deployment_id", where its name is shown; "POWER" of "power_state". */
 static struct str title_of(struct arena *a, const struct cli_noun *noun,
                            const struct cli_column *column)
 {
@@ -160,6 +160,10 @@ static struct str title_of(struct arena *a, const struct cli_noun *noun,
         title = str_slice(title, 5, title.len);
     if (column->names_in && str_ends(title, STR("_id")))
         title.len -= 3;
+    if (str_ends(title, STR("_state")))
+        title.len -= 6;
+    if (str_ends(title, STR("_state")))
+        title.len -= (uint32_t)strlen("_state"); /* POWER */
     char *upper = arena_copy(a, title.at, title.len);
     for (uint32_t i = 0; i < title.len; i++) {
         if (upper[i] >= 'a' && upper[i] <= 'z')

@@ -11,6 +11,8 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/safe.h"
+#include "cli/watch.h"
+#include "sys/clock.h"
 
 static void set_text(struct errand *e, struct json *object, const char *key, const char *text)
 {
@@ -256,11 +258,56 @@ static void output_words(struct errand *e, const struct json *words)
     output_text(buf_str(&b));
 }
 
+enum { POWER_LOOK_MS = 250 };
+
+static bool has_state(const struct json *answer, const char *state)
+{
+    const struct json *have = json_get(answer, STR("state"));
+    return have && have->kind == JSON_STRING && str_eq(have->text, str_from(state));
+}
+
+/* Ask what became of the order until it has ended; *io_answer is the last answer. */
+static enum cli_exit await_power(struct errand *e, struct str path, int64_t timeout_ms,
+                                 const struct json **io_answer)
+{
+    const struct json *order = json_get(*io_answer, STR("order"));
+    const int64_t start_ms = sys_mono_ms();
+    struct patience patience = {0};
+    if (!order || order->kind != JSON_NUMBER)
+        return CLI_FINE; /* a server that gives no number has no more to tell */
+    const struct question q = {.path = errand_join(e, path, str_z(e->arena, order->text))};
+    for (;;) {
+        const struct json *answer;
+        const enum cli_exit status = errand_ask_again(e, &q, &patience, &answer);
+        if (status != CLI_FINE)
+            return status;
+        if (answer)
+            *io_answer = answer;
+        if (answer && has_state(answer, "done"))
+            return CLI_FINE;
+        if (answer && has_state(answer, "failed"))
+            return CLI_FAILED;
+        const int64_t left_ms = timeout_ms - (sys_mono_ms() - start_ms);
+        if (left_ms <= 0) {
+            fprintf(stderr, "%s: the machine has not answered after %s s; the order goes on\n",
+                    e->whose, e->options.timeout);
+            return CLI_TIMEOUT;
+        }
+        watch_pause(left_ms < POWER_LOOK_MS ? left_ms : POWER_LOOK_MS);
+    }
+}
+
 enum cli_exit work_power(struct errand *e)
 {
     const bool is_order = e->words->count > 1;
+    const bool waits = is_order && (e->options.wait || strcmp(e->words->texts[1], "status") == 0);
     struct question q = {.method = is_order ? "PUT" : "GET"};
     const struct json *answer;
+    int64_t timeout_ms;
+    if (!errand_timeout(e, &timeout_ms))
+        return CLI_USAGE;
+    if (e->options.timeout && !waits)
+        return errand_complain(e, "--timeout is for --wait", e->options.timeout);
     enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
     if (status != CLI_FINE)
         return status;
@@ -269,11 +316,13 @@ enum cli_exit work_power(struct errand *e)
     status = errand_ask(e, &q, &answer);
     if (status != CLI_FINE)
         return status;
+    if (waits)
+        status = await_power(e, q.path, timeout_ms, &answer);
     if (!is_order && output_form(e) == OUTPUT_TABLE && answer->kind == JSON_ARRAY)
         output_words(e, answer);
     else
         output_document(e, answer);
-    return CLI_FINE;
+    return status;
 }
 
 enum cli_exit work_perform(struct errand *e)

@@ -116,6 +116,10 @@ for below in ("", "/node_roles", "/roles", "/hammers", "/power", "/attribs"):
     reads(operation, f"nodes/{MACHINE}{below}", READ_AND_NODE, case="own node")
     row("GET " + operation, "foreign node", READ,
         lambda w, p, below=below: (f"nodes/{w.node('elsewhere')}{below}", None))
+reads(V + "nodes/{id}/power/{id2}", f"nodes/{MACHINE}/power/1", READ_AND_NODE, case="own node",
+      statuses=(200, 404))
+row(f"GET {V}nodes/{{id}}/power/{{id2}}", "foreign node", READ,
+    lambda w, p: (f"nodes/{w.node('elsewhere')}/power/1", None), statuses=(200, 404))
 reads(V + "nodes/{id}/why", "nodes/" + MACHINE + "/why")  # names other machines
 reads(V + "nodes/{id}/node_roles/{id2}", "nodes/" + MACHINE + "/node_roles/lone", READ_AND_NODE)
 reads(V + "nodes/{id}/hammers/{id2}", "nodes/" + MACHINE + "/hammers/ssh", READ_AND_NODE)
