@@ -95,8 +95,8 @@ static enum served page_read(struct call *call, const struct record *records, ui
 }
 
 /* Reads what the sides held, then goes on with `then`. What is live is counted, then copied for all
- * sides at one moment at which everything closed before is in the store; the archive is read page by
- * page after that. An interval that is closed meanwhile was copied, and may be read once more. */
+ * sides at one moment at which everything closed before is in the store; the archive is read page
+ * by page after that. An interval that is closed meanwhile was copied; it may be read once more. */
 static enum served read_sides(struct call *call, struct reading *r)
 {
     size_t bytes = 0;
@@ -179,82 +179,21 @@ static struct str with_names(struct call *call, const struct json *list)
 
 /* ---- diff ---- */
 
-enum diff_list { DIFF_ADDED, DIFF_CHANGED, DIFF_REMOVED, DIFF_LISTS };
-
-/* The pairs of all lists, one list behind the other. */
 struct diff {
-    const struct snapshot_parts *before, *after;
-    struct snapshot_pair *pairs;
-    uint32_t count;
-    uint32_t begins[DIFF_LISTS + 1]; /* list i has the pairs from begins[i] to begins[i + 1] */
-    struct rows_section sections[DIFF_LISTS];
+    struct snapshot_diff lists;
+    struct rows_section sections[SNAPSHOT_LISTS];
 };
 
-/* Counts a pair, and keeps it once there is space for all. */
-static void diff_add(struct diff *d, struct snapshot_pair pair)
-{
-    if (d->pairs)
-        d->pairs[d->count] = pair;
-    d->count++;
-}
-
-static void add_missing(struct diff *d, const struct snapshot_parts *these,
-                        const struct snapshot_parts *others)
-{
-    for (uint32_t i = 0; i < these->member_count; i++)
-        if (!snapshot_has(others, these->members[i]))
-            diff_add(d, these->members[i]);
-}
-
-/* Data of the deployment's roles (node 0), and of what belongs to both: the rest came or went
- * whole. */
-static void add_if_changed(struct diff *d, struct snapshot_pair pair)
-{
-    const bool is_in_both =
-        pair.node_id == 0 || (snapshot_has(d->before, pair) && snapshot_has(d->after, pair));
-    if (is_in_both && !str_eq(snapshot_data_of(d->before, pair), snapshot_data_of(d->after, pair)))
-        diff_add(d, pair);
-}
-
-static void add_changed(struct diff *d)
-{
-    const struct snapshot_parts *before = d->before, *after = d->after;
-    uint32_t l = 0, r = 0;
-    while (l < before->data_count && r < after->data_count) {
-        const struct snapshot_pair *x = &before->data[l].pair, *y = &after->data[r].pair;
-        const int order = snapshot_pair_cmp(x, y);
-        add_if_changed(d, order <= 0 ? *x : *y);
-        l += order <= 0;
-        r += order >= 0;
-    }
-    while (l < before->data_count)
-        add_if_changed(d, before->data[l++].pair);
-    while (r < after->data_count)
-        add_if_changed(d, after->data[r++].pair);
-}
-
-static void add_lists(struct call *call, struct diff *d)
-{
-    d->count = 0;
-    if (shape_wants(call->wanted, "added"))
-        add_missing(d, d->after, d->before);
-    d->begins[DIFF_CHANGED] = d->count;
-    if (shape_wants(call->wanted, "changed"))
-        add_changed(d);
-    d->begins[DIFF_REMOVED] = d->count;
-    if (shape_wants(call->wanted, "removed"))
-        add_missing(d, d->before, d->after);
-    d->begins[DIFF_LISTS] = d->count;
-}
+static const char *const diff_names[SNAPSHOT_LISTS] = {"added", "changed", "removed"};
 
 /* A changed row is put together in memory of its own: the trees of two documents may take more than
  * the answer may keep. */
 static bool put_diff_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
 {
-    const struct diff *d = rows->self;
+    const struct snapshot_diff *d = &((const struct diff *)rows->self)->lists;
     const struct snapshot_pair pair = d->pairs[key];
     const bool is_changed =
-        key >= d->begins[DIFF_CHANGED] && key < (int64_t)d->begins[DIFF_REMOVED];
+        key >= d->begins[SNAPSHOT_CHANGED] && key < (int64_t)d->begins[SNAPSHOT_REMOVED];
     struct arena scratch = {0};
     struct json *item = is_changed ? snapshot_changes(snapshot_data_of(d->before, pair),
                                                       snapshot_data_of(d->after, pair), &scratch)
@@ -271,30 +210,29 @@ static bool put_diff_row(struct call *call, const struct rows *rows, int64_t key
 /* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]} without what is not wanted. */
 static enum served reply_diff(struct call *call, struct reading *r, struct diff *d)
 {
-    static const char *const names[DIFF_LISTS] = {"added", "changed", "removed"};
     struct buf head = buf_in(call->arena);
     struct members m = members_open(&head, call->wanted);
     uint32_t count = 0;
     member_number(&m, "from", r->sides[0].seq);
     member_number(&m, "to", r->sides[1].seq);
-    for (int i = 0; i < DIFF_LISTS; i++) {
+    for (int i = 0; i < SNAPSHOT_LISTS; i++) {
         struct buf b = buf_in(call->arena);
         struct members list = {count ? &b : &head, call->wanted, m.is_first};
         if (count)
             buf_put_c(&b, ']');
-        if (!member_key(&list, names[i]))
+        if (!member_key(&list, diff_names[i]))
             continue;
         m.is_first = false;
         buf_put_c(list.b, '[');
         if (count)
-            d->sections[count - 1] = (struct rows_section){buf_str(&b), d->begins[i]};
+            d->sections[count - 1] = (struct rows_section){buf_str(&b), d->lists.begins[i]};
         count++;
     }
     reply_json(call, "diff", "obj", STR(""));
     return reply_rows(call, &(struct rows){.head = buf_str(&head),
                                            .tail = count ? STR("]}") : STR("}"),
                                            .table = TABLE_COUNT,
-                                           .count = d->count,
+                                           .count = d->lists.count,
                                            .put = put_diff_row,
                                            .self = d,
                                            .sections = d->sections,
@@ -304,13 +242,18 @@ static enum served reply_diff(struct call *call, struct reading *r, struct diff 
 static enum served diff_read(struct call *call, struct reading *r)
 {
     struct diff *d = arena_new(call->arena, struct diff);
-    d->before = &r->sides[0].parts;
-    d->after = &r->sides[1].parts;
-    add_lists(call, d);
-    if (!call_may_take(call, d->count * sizeof *d->pairs))
+    struct snapshot_diff *lists = &d->lists;
+    uint32_t wanted = 0;
+    lists->before = &r->sides[0].parts;
+    lists->after = &r->sides[1].parts;
+    for (int i = 0; i < SNAPSHOT_LISTS; i++)
+        if (shape_wants(call->wanted, diff_names[i]))
+            wanted |= 1u << i;
+    snapshot_diff_list(lists, wanted);
+    if (!call_may_take(call, lists->count * sizeof *lists->pairs))
         return SERVED_REPLY;
-    d->pairs = arena_array(call->arena, struct snapshot_pair, d->count + (size_t)1);
-    add_lists(call, d);
+    lists->pairs = arena_array(call->arena, struct snapshot_pair, lists->count + (size_t)1);
+    snapshot_diff_list(lists, wanted);
     return reply_diff(call, r, d);
 }
 

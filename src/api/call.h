@@ -143,9 +143,9 @@ void call_begin_again(struct call *call);
  * which neither is sure asks the second while it builds, and stops. */
 #define CALL_MEMORY_MAX ((size_t)64 << 20)
 bool call_is_over(const struct call *call);
-/* May the call take so many more bytes, by its own bound and by that of all answers? They are counted
- * then, until its answer is counted. False: the reply says which bound forbids it, and nothing should
- * be built. */
+/* May the call take so many more bytes, by its own bound and by that of all answers? They are
+ * counted then, until its answer is counted. False: the reply says which bound forbids it, and
+ * nothing should be built. */
 bool call_may_take(struct call *call, size_t more);
 
 /* Give the reply; the call is gone afterwards. The second waits until what the reply tells is

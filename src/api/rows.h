@@ -28,7 +28,7 @@ struct rows {
     /* Writes the row. False: there is none for that key, and nothing was written. */
     bool (*put)(struct call *call, const struct rows *rows, int64_t key, struct buf *out);
     void *self; /* the put's own */
-    /* Behind the first list, in their order; only with numbers for keys. They live with the call. */
+    /* Behind the first list, in order; only with numbers for keys. They live with the call. */
     const struct rows_section *sections;
     uint32_t section_count;
 

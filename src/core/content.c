@@ -85,7 +85,7 @@ bool content_read(struct arena *a, struct str text, struct content *out)
 
 /* ---- the parts of a snapshot ---- */
 
-int snapshot_pair_cmp(const struct snapshot_pair *x, const struct snapshot_pair *y)
+static int cmp_pairs(const struct snapshot_pair *x, const struct snapshot_pair *y)
 {
     if (x->node_id != y->node_id)
         return x->node_id < y->node_id ? -1 : 1;
@@ -95,28 +95,32 @@ int snapshot_pair_cmp(const struct snapshot_pair *x, const struct snapshot_pair 
 /* Both kinds of items begin with their pair. */
 static int cmp_items(const void *a, const void *b)
 {
-    return snapshot_pair_cmp(a, b);
+    return cmp_pairs(a, b);
 }
 
-/* `items` with space for `count + more` elements of `size` bytes. */
-static void *items_reserve(struct arena *a, void *items, size_t size, uint32_t count, uint32_t more,
-                           uint32_t *cap)
+/* At least twice as much as before, so that adding one at a time stays linear. */
+static uint32_t larger_cap(uint32_t cap, uint32_t wanted)
 {
-    if (more <= *cap - count)
-        return items;
-    const uint32_t doubled = *cap ? *cap * 2 : 64;
-    *cap = count + more > doubled ? count + more : doubled;
-    void *larger = arena_alloc(a, *cap * size);
-    if (count)
-        memcpy(larger, items, count * size);
-    return larger;
+    const uint32_t doubled = cap ? cap * 2 : 64;
+    return wanted > doubled ? wanted : doubled;
 }
 
 static void parts_reserve(struct snapshot_parts *p, uint32_t members, uint32_t data)
 {
-    p->members = items_reserve(p->arena, p->members, sizeof *p->members, p->member_count, members,
-                               &p->member_cap);
-    p->data = items_reserve(p->arena, p->data, sizeof *p->data, p->data_count, data, &p->data_cap);
+    if (members > p->member_cap - p->member_count) {
+        p->member_cap = larger_cap(p->member_cap, p->member_count + members);
+        struct snapshot_pair *larger = arena_alloc(p->arena, p->member_cap * sizeof *larger);
+        if (p->member_count)
+            memcpy(larger, p->members, p->member_count * sizeof *larger);
+        p->members = larger;
+    }
+    if (data > p->data_cap - p->data_count) {
+        p->data_cap = larger_cap(p->data_cap, p->data_count + data);
+        struct snapshot_data *larger = arena_alloc(p->arena, p->data_cap * sizeof *larger);
+        if (p->data_count)
+            memcpy(larger, p->data, p->data_count * sizeof *larger);
+        p->data = larger;
+    }
 }
 
 static void add_member(struct snapshot_parts *p, int64_t node_id, int64_t role_id)
@@ -226,10 +230,10 @@ void snapshot_sort(struct snapshot_parts *p)
     sort_items(p->data, p->data_count, sizeof *p->data, cmp_items, &scratch);
     arena_fini(&scratch);
     for (uint32_t i = 0; i < p->member_count; i++)
-        if (!members || snapshot_pair_cmp(&p->members[members - 1], &p->members[i]) != 0)
+        if (!members || cmp_pairs(&p->members[members - 1], &p->members[i]) != 0)
             p->members[members++] = p->members[i];
     for (uint32_t i = 0; i < p->data_count; i++)
-        if (!data || snapshot_pair_cmp(&p->data[data - 1].pair, &p->data[i].pair) != 0)
+        if (!data || cmp_pairs(&p->data[data - 1].pair, &p->data[i].pair) != 0)
             p->data[data++] = p->data[i];
     p->member_count = members;
     p->data_count = data;
@@ -251,7 +255,7 @@ static const void *find_item(const void *items, uint32_t count, size_t size,
     return low < count && cmp_items(at + low * size, &pair) == 0 ? at + low * size : NULL;
 }
 
-bool snapshot_has(const struct snapshot_parts *p, struct snapshot_pair pair)
+static bool snapshot_has(const struct snapshot_parts *p, struct snapshot_pair pair)
 {
     return find_item(p->members, p->member_count, sizeof *p->members, pair) != NULL;
 }
@@ -331,25 +335,6 @@ struct str core_snapshot_content(const struct core *c, int64_t deployment_id, in
 }
 
 /* ---- the difference of two ---- */
-
-static struct json *key_of(struct arena *a, const struct content_entry *entry)
-{
-    struct json *o = json_make(a, JSON_OBJECT);
-    json_set(o, STR("node"), json_make_i64(a, entry->node_id));
-    json_set(o, STR("role"), json_make_i64(a, entry->role_id));
-    return o;
-}
-
-/* Those of `these` that are not among `others`. */
-static struct json *missing_from(struct arena *a, const struct content_list *these,
-                                 const struct content_list *others)
-{
-    struct json *list = json_make(a, JSON_ARRAY);
-    for (uint32_t i = 0; i < these->count; i++)
-        if (!content_find(others, these->items[i].node_id, these->items[i].role_id))
-            json_append(list, key_of(a, &these->items[i]));
-    return list;
-}
 
 struct paths {
     struct arena *arena;
@@ -442,55 +427,59 @@ struct json *snapshot_changes(struct str before, struct str after, struct arena 
     return changes_between(a, x, y);
 }
 
-static void add_changed(struct arena *a, struct json *list, const struct content_entry *key,
-                        const struct json *before, const struct json *after)
+/* Counts a pair, and keeps it once there is space for all. */
+static void diff_add(struct snapshot_diff *d, struct snapshot_pair pair)
 {
-    struct json *o = changes_between(a, before, after);
-    if (!o)
-        return;
-    json_set(o, STR("node"), json_make_i64(a, key->node_id));
-    json_set(o, STR("role"), json_make_i64(a, key->role_id));
-    json_append(list, o);
+    if (d->pairs)
+        d->pairs[d->count] = pair;
+    d->count++;
 }
 
-/* Data of the deployment's roles, and of what belongs to both: the rest came or went whole. */
-static bool is_in_both(const struct content *x, const struct content *y, int64_t node_id,
-                       int64_t role_id)
+static void add_missing(struct snapshot_diff *d, const struct snapshot_parts *these,
+                        const struct snapshot_parts *others)
 {
-    return node_id == 0 || (content_find(&x->members, node_id, role_id) &&
-                            content_find(&y->members, node_id, role_id));
+    for (uint32_t i = 0; i < these->member_count; i++)
+        if (!snapshot_has(others, these->members[i]))
+            diff_add(d, these->members[i]);
 }
 
-static struct json *changed_between(struct arena *a, const struct content *before,
-                                    const struct content *after)
+/* Data of the deployment's roles (node 0), and of what belongs to both: the rest came or went
+ * whole. */
+static void add_if_changed(struct snapshot_diff *d, struct snapshot_pair pair)
 {
-    struct json *list = json_make(a, JSON_ARRAY);
-    const struct json *none = json_make(a, JSON_OBJECT);
+    const bool is_in_both =
+        pair.node_id == 0 || (snapshot_has(d->before, pair) && snapshot_has(d->after, pair));
+    if (is_in_both && !str_eq(snapshot_data_of(d->before, pair), snapshot_data_of(d->after, pair)))
+        diff_add(d, pair);
+}
+
+static void add_changed(struct snapshot_diff *d)
+{
+    const struct snapshot_parts *before = d->before, *after = d->after;
     uint32_t l = 0, r = 0;
-    while (l < before->data.count || r < after->data.count) {
-        const struct content_entry *x = l < before->data.count ? &before->data.items[l] : NULL;
-        const struct content_entry *y = r < after->data.count ? &after->data.items[r] : NULL;
-        const int order = !x ? 1 : !y ? -1 : cmp_keys(x, y);
-        const struct content_entry *key = x && order <= 0 ? x : y;
-        if (key && is_in_both(before, after, key->node_id, key->role_id))
-            add_changed(a, list, key, x && order <= 0 ? x->data : none,
-                        y && order >= 0 ? y->data : none);
+    while (l < before->data_count && r < after->data_count) {
+        const struct snapshot_pair *x = &before->data[l].pair, *y = &after->data[r].pair;
+        const int order = cmp_pairs(x, y);
+        add_if_changed(d, order <= 0 ? *x : *y);
         l += order <= 0;
         r += order >= 0;
     }
-    return list;
+    while (l < before->data_count)
+        add_if_changed(d, before->data[l++].pair);
+    while (r < after->data_count)
+        add_if_changed(d, after->data[r++].pair);
 }
 
-struct str core_snapshot_diff(struct str before, struct str after, struct arena *a)
+void snapshot_diff_list(struct snapshot_diff *d, uint32_t lists)
 {
-    struct arena scratch = {0};
-    struct content old, now;
-    must(content_read(&scratch, before, &old) && content_read(&scratch, after, &now));
-    struct json *diff = json_make(&scratch, JSON_OBJECT);
-    json_set(diff, STR("added"), missing_from(&scratch, &now.members, &old.members));
-    json_set(diff, STR("changed"), changed_between(&scratch, &old, &now));
-    json_set(diff, STR("removed"), missing_from(&scratch, &old.members, &now.members));
-    const struct str text = json_write(a, diff);
-    arena_fini(&scratch);
-    return text;
+    d->count = 0;
+    if (lists >> SNAPSHOT_ADDED & 1)
+        add_missing(d, d->after, d->before);
+    d->begins[SNAPSHOT_CHANGED] = d->count;
+    if (lists >> SNAPSHOT_CHANGED & 1)
+        add_changed(d);
+    d->begins[SNAPSHOT_REMOVED] = d->count;
+    if (lists >> SNAPSHOT_REMOVED & 1)
+        add_missing(d, d->before, d->after);
+    d->begins[SNAPSHOT_LISTS] = d->count;
 }

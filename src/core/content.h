@@ -49,9 +49,6 @@ struct snapshot_pair {
     int64_t node_id, role_id;
 };
 
-/* By node, then role. */
-int snapshot_pair_cmp(const struct snapshot_pair *x, const struct snapshot_pair *y);
-
 struct snapshot_data {
     struct snapshot_pair pair; /* first: both kinds of items are compared by it */
     struct str data;
@@ -80,8 +77,7 @@ void core_snapshot_add_live(const struct core *c, int64_t deployment_id, int64_t
 void snapshot_add_old(struct snapshot_parts *parts, const struct record *record,
                       int64_t deployment_id, int64_t seq);
 void snapshot_sort(struct snapshot_parts *parts);
-/* Of sorted parts. */
-bool snapshot_has(const struct snapshot_parts *parts, struct snapshot_pair pair);
+/* Of sorted parts; {} when it had none. */
 struct str snapshot_data_of(const struct snapshot_parts *parts, struct snapshot_pair pair);
 /* The document above, and no fewer bytes than it has. */
 size_t snapshot_text_bytes(const struct snapshot_parts *parts);
@@ -89,3 +85,17 @@ struct str snapshot_write(const struct snapshot_parts *parts, struct arena *a);
 /* {"paths":[...],"values":[[before,after],...]} of two documents that are objects; NULL when they
  * are equal. */
 struct json *snapshot_changes(struct str before, struct str after, struct arena *a);
+
+enum snapshot_list { SNAPSHOT_ADDED, SNAPSHOT_CHANGED, SNAPSHOT_REMOVED, SNAPSHOT_LISTS };
+
+/* What came, what has other data, what went: the pairs of all lists, one list behind the other. */
+struct snapshot_diff {
+    const struct snapshot_parts *before, *after; /* sorted */
+    struct snapshot_pair *pairs;                 /* NULL: they are only counted */
+    uint32_t count;
+    uint32_t begins[SNAPSHOT_LISTS + 1]; /* list i has the pairs from begins[i] to begins[i + 1] */
+};
+
+/* Makes the lists of which `lists` has the bit 1 << SNAPSHOT_...; there must be space for as many
+ * pairs as were counted before. */
+void snapshot_diff_list(struct snapshot_diff *d, uint32_t lists);

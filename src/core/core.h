@@ -262,8 +262,6 @@ void core_plan(struct core *c, const struct command *commit, struct arena *arena
  * from the core; closed intervals (old_member, old_data records that cover seq) from the caller. */
 struct str core_snapshot_content(const struct core *c, int64_t deployment_id, int64_t seq,
                                  const struct record *old, uint32_t old_count, struct arena *a);
-/* {"added":[...],"changed":[...],"removed":[...]} between two contents. */
-struct str core_snapshot_diff(struct str before, struct str after, struct arena *a);
 
 /* Why a thing is not where one would like it: the chain of unmet conditions down to the root. */
 enum cause_code {

@@ -433,10 +433,10 @@ struct change {
     struct record record;
 };
 
-/* One page of the closed intervals that cover snapshot `seq` of a deployment, of the table old_member
- * or old_data, in the order of their keys: at most `limit` of those behind `after`, which is
- * {noderole_id, 0} of a member and {role_id, node_id} of data. {0, -1} is before the first of either.
- * No two intervals that cover the same snapshot have the same such key. */
+/* One page of the closed intervals that cover snapshot `seq` of a deployment, of the table
+ * old_member or old_data, in the order of their keys: at most `limit` of those behind `after`,
+ * which is {noderole_id, 0} of a member and {role_id, node_id} of data. {0, -1} is before the first
+ * of either. No two intervals that cover the same snapshot have the same such key. */
 struct interval_page {
     int64_t deployment_id, seq;
     enum table table;

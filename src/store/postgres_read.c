@@ -227,25 +227,31 @@ static err visit_answer(struct postgres_engine *e, const PGresult *answer, enum 
     return why;
 }
 
-static err visit(struct postgres_engine *e, enum statement which, const int64_t *numbers, int count,
-                 enum table table, struct store_visitor visitor)
+/* A statement and its parameters. */
+struct look_back {
+    enum statement which;
+    enum table table;
+    int count;
+    int64_t numbers[5];
+};
+
+static err visit(struct postgres_engine *e, const struct look_back *l, struct store_visitor visitor)
 {
     char texts[5][POSTGRES_NUMBER_SIZE];
     const char *values[5];
-    must(count <= 5);
-    for (int i = 0; i < count; i++) {
-        postgres_number(numbers[i], texts[i]);
+    for (int i = 0; i < l->count; i++) {
+        postgres_number(l->numbers[i], texts[i]);
         values[i] = texts[i];
     }
     err why = postgres_get_ready(e);
     if (why != OK)
         return why;
     PGresult *answer = postgres_query_prepared(
-        e, statement_texts[which].name,
-        &(struct postgres_values){.count = count, .at = values, .binary_answer = 1});
+        e, statement_texts[l->which].name,
+        &(struct postgres_values){.count = l->count, .at = values, .binary_answer = 1});
     why = postgres_expect(e, answer, PGRES_TUPLES_OK, "look back");
     if (why == OK)
-        why = visit_answer(e, answer, table, visitor);
+        why = visit_answer(e, answer, l->table, visitor);
     PQclear(answer);
     return why;
 }
@@ -254,25 +260,27 @@ err postgres_events(struct engine *engine, struct history_place from, uint32_t l
                     struct store_visitor visitor)
 {
     const enum statement which = from.is_backward ? STATEMENT_EVENTS_BACK : STATEMENT_EVENTS;
-    const int64_t numbers[] = {from.turn, from.n, limit};
-    return visit(postgres_of(engine), which, numbers, 3, TABLE_EVENT, visitor);
+    const struct look_back l = {which, TABLE_EVENT, 3, {from.turn, from.n, limit}};
+    return visit(postgres_of(engine), &l, visitor);
 }
 
 err postgres_intervals(struct engine *engine, const struct interval_page *page,
                        struct store_visitor visitor)
 {
     const bool is_data = page->table == TABLE_OLD_DATA;
-    const int64_t numbers[] = {page->deployment_id, page->seq, page->limit, page->after[0],
-                               page->after[1]};
-    return visit(postgres_of(engine), is_data ? STATEMENT_DATA : STATEMENT_MEMBERS, numbers,
-                 is_data ? 5 : 4, page->table, visitor);
+    const struct look_back l = {
+        .which = is_data ? STATEMENT_DATA : STATEMENT_MEMBERS,
+        .table = page->table,
+        .count = is_data ? 5 : 4,
+        .numbers = {page->deployment_id, page->seq, page->limit, page->after[0], page->after[1]}};
+    return visit(postgres_of(engine), &l, visitor);
 }
 
 err postgres_runs(struct engine *engine, int64_t noderole_id, uint32_t limit,
                   struct store_visitor visitor)
 {
-    const int64_t numbers[] = {noderole_id, limit};
-    return visit(postgres_of(engine), STATEMENT_RUNS, numbers, 2, TABLE_OLD_RUN, visitor);
+    const struct look_back l = {STATEMENT_RUNS, TABLE_OLD_RUN, 2, {noderole_id, limit}};
+    return visit(postgres_of(engine), &l, visitor);
 }
 
 /* ---- does everything read? ---- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tests/world/world.h"
+#include "tests/world/snapshot_diff.h"
 
 static int64_t propose_deployment(struct world *w, const char *name)
 {
@@ -279,11 +280,11 @@ TEST(c183_the_difference_of_two_snapshots_is_what_was_done)
     world_commit_deployment(w, "d");
     const struct str before = world_snapshot(w, "d", first);
     const struct str after = world_snapshot(w, "d", first + 1);
-    const struct str diff = core_snapshot_diff(before, after, &w->arena);
+    const struct str diff = snapshot_diff_text(before, after, &w->arena);
     CHECK(strcmp(world_path(w, diff, "added"), "[]") != 0);
     SAYS(world_path(w, diff, "removed"), "[]");
     SAYS(world_path(w, diff, "changed"), "[]");
-    const struct str back = core_snapshot_diff(after, before, &w->arena);
+    const struct str back = snapshot_diff_text(after, before, &w->arena);
     SAYS(world_path(w, back, "added"), "[]");
     CHECK(strcmp(world_path(w, back, "removed"), "[]") != 0);
     world_close(w);

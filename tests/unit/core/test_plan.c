@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "tests/unit/core/data_world.h"
+#include "tests/world/snapshot_diff.h"
 
 /* Plans, explanations and ways back. */
 
@@ -616,13 +617,13 @@ TEST(a_difference_names_paths_and_values)
         "{\"data\":[{\"data\":{\"a\":{\"b\":2,\"c\":[1,2]},\"new\":{\"n\":1},\"same\":{\"k\":0}},"
         "\"node\":1,\"role\":1},{\"data\":{\"v\":1},\"node\":3,\"role\":1}],"
         "\"members\":[{\"node\":1,\"role\":1},{\"node\":3,\"role\":1}]}");
-    CHECK(str_eq(core_snapshot_diff(before, after, &a),
+    CHECK(str_eq(snapshot_diff_text(before, after, &a),
                  STR("{\"added\":[{\"node\":3,\"role\":1}],\"changed\":["
                      "{\"node\":0,\"paths\":[\"x\"],\"role\":1,\"values\":[[1,null]]},"
                      "{\"node\":1,\"paths\":[\"a/b\",\"a/c\",\"gone\",\"new\"],\"role\":1,"
                      "\"values\":[[1,2],[[1],[1,2]],[1,null],[null,{\"n\":1}]]}],"
                      "\"removed\":[{\"node\":2,\"role\":1}]}")));
-    CHECK(str_eq(core_snapshot_diff(after, after, &a),
+    CHECK(str_eq(snapshot_diff_text(after, after, &a),
                  STR("{\"added\":[],\"changed\":[],\"removed\":[]}")));
     arena_fini(&a);
 }
