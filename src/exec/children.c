@@ -111,8 +111,8 @@ static struct lead_ref *new_lead(struct children *c)
     /* Watched before it is started: a lead that cannot be watched would never be released. Closing
      * the descriptor ends the watch. */
     if (!number) {
-        link_init(&l->link, ends[0]);
-        number = watch(c, l, EPOLL_CTL_ADD, EPOLLIN) ? spawn_lead(c, ends[1], &pid) : errno;
+        const bool is_watched = link_init(&l->link, ends[0]) && watch(c, l, EPOLL_CTL_ADD, EPOLLIN);
+        number = is_watched ? spawn_lead(c, ends[1], &pid) : errno;
     }
     if (ends[1] >= 0)
         ignore(close(ends[1]), "the lead has it");

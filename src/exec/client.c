@@ -152,13 +152,15 @@ static bool send_orders(struct exec_client *c)
 static void ready(uv_poll_t *poll, int status, int events);
 
 /* For room only when there was none. */
-static void watch(struct exec_client *c)
+static bool watch(struct exec_client *c)
 {
     const bool more = link_is_waiting(&c->link) || (c->is_welcome && c->first);
     const int events = more ? UV_READABLE | UV_WRITABLE : UV_READABLE;
-    if (events != c->events)
-        must(uv_poll_start(c->poll, events, ready) == 0);
+    const int failed = events != c->events ? uv_poll_start(c->poll, events, ready) : 0;
     c->events = events;
+    if (failed)
+        errno = -failed;
+    return !failed;
 }
 
 static bool write_all(struct exec_client *c)
@@ -231,10 +233,8 @@ static void ready(uv_poll_t *poll, int status, int events)
     if (fine && events & UV_READABLE)
         fine = read_all(c);
     if (fine)
-        fine = write_all(c);
-    if (fine)
-        watch(c);
-    else
+        fine = write_all(c) && watch(c);
+    if (!fine)
         lose(c);
 }
 
@@ -245,9 +245,7 @@ static void round_ends(uv_prepare_t *sending)
     must(uv_prepare_stop(sending) == 0);
     if (!c->poll || !c->is_welcome)
         return;
-    if (write_all(c))
-        watch(c);
-    else
+    if (!write_all(c) || !watch(c))
         lose(c);
 }
 
@@ -273,11 +271,15 @@ static bool call(struct exec_client *c)
         return false;
     }
     c->poll->data = c;
-    link_init(&c->link, fd);
+    const bool is_open = link_init(&c->link, fd);
     const struct exec_hello hello = {.version = EXEC_VERSION, .epoch = c->epoch};
     must(link_put(&c->link, &(struct exec_message){.kind = EXEC_HELLO, .hello = hello}) == OK);
-    watch(c);
-    return true;
+    if (is_open && watch(c))
+        return true;
+    const int number = errno;
+    hang_up(c);
+    errno = number;
+    return false;
 }
 
 /* ---- starting it ---- */

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -28,6 +29,7 @@ enum {
     AGAIN_MS = 10,          /* until survivors are looked for again; doubled each time, up to */
     AGAIN_MS_MAX = 1000,
     PATIENCE = 20, /* looks until somebody is told that they do not die */
+    FAILURE_PAUSE_MS = 100,
     BEGUN_MS = 20, /* until it is told that a run has begun; a shorter one is told as a whole */
 };
 
@@ -61,10 +63,11 @@ struct lead {
 
 /* ---- telling the supervisor ---- */
 
+/* A supervisor that does not read until the link is full is treated as one that is gone. */
 static void put(struct lead *l, const struct exec_message *message)
 {
-    if (!l->is_left)
-        must(link_put(&l->link, message) == OK);
+    if (!l->is_left && link_put(&l->link, message) != OK)
+        l->is_left = true;
 }
 
 static void tell(struct lead *l, const struct exec_message *message)
@@ -364,7 +367,8 @@ static void take_orders(struct lead *l)
     err e;
     while ((e = link_take(&l->link, &m)) == OK)
         obey(l, &m);
-    must(e == ERR_NOT_FOUND);
+    if (e != ERR_NOT_FOUND)
+        l->is_left = true; /* what it sends cannot be decoded */
 }
 
 /* ---- going round ---- */
@@ -384,6 +388,12 @@ static int wait_ms(const struct lead *l)
     return left <= 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
+static void pause_after_failure(void)
+{
+    const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
+    ignore(nanosleep(&pause, NULL), "a signal ends it early");
+}
+
 static void go_round(struct lead *l)
 {
     struct pollfd fds[] = {
@@ -395,7 +405,8 @@ static void go_round(struct lead *l)
     if (link_is_waiting(&l->link))
         fds[0].events |= POLLOUT;
     if (poll(fds, sizeof fds / sizeof fds[0], wait_ms(l)) < 0) {
-        must(errno == EINTR);
+        if (errno != EINTR)
+            pause_after_failure(); /* the kernel has no memory for it at the moment */
         return;
     }
     if (fds[2].revents)
@@ -450,7 +461,7 @@ int lead_main(const char *token, uint64_t files_max)
         log_say(LOG_ERROR, "halligan-exec --lead is started by halligan-exec only");
         return 2;
     }
-    link_init(&l.link, LEAD_LINK_FD);
+    l.is_left = !link_init(&l.link, LEAD_LINK_FD);
     while (!l.is_left || l.leader) {
         if (l.is_left && !l.is_killing)
             kill_all(&l);

@@ -43,11 +43,11 @@ static void settle(struct link_bytes *b)
     *b = (struct link_bytes){0};
 }
 
-void link_init(struct link *l, int fd)
+bool link_init(struct link *l, int fd)
 {
     *l = (struct link){.fd = fd};
     const int flags = fcntl(fd, F_GETFL);
-    must(flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
 void link_fini(struct link *l)

@@ -29,8 +29,9 @@ struct link {
     struct link_bytes out;
 };
 
-/* `fd` becomes ours, and non-blocking. */
-void link_init(struct link *l, int fd);
+/* `fd` belongs to the link then, and is non-blocking. False with errno when it cannot be made so;
+ * link_fini() closes it all the same. */
+NODISCARD bool link_init(struct link *l, int fd);
 void link_fini(struct link *l);
 
 /* Read what is there, 64 KiB at most. ERR_UNAVAILABLE: the other side is gone. */

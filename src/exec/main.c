@@ -99,7 +99,8 @@ static int detach(struct supervisor_setup *setup)
         return wait_for(pid, ends[0]);
     }
     ignore(close(ends[0]), "only its end there counts");
-    must(setsid() > 0);
+    if (setsid() < 0)
+        return SUPERVISOR_FAILED;
     ignore(chdir("/"), "then it keeps a directory busy");
     setup->ready_fd = ends[1];
     return supervisor_run(setup);

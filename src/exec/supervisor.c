@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exec/family.h"
@@ -26,6 +27,7 @@
 enum {
     EVENTS_A_ROUND = 64,
     BACKLOG = 16,
+    FAILURE_PAUSE_MS = 100,
     STOP_MS = 5000, /* what runs still has this long after SIGTERM */
 };
 
@@ -124,7 +126,11 @@ static void go_round(struct supervisor *s)
         const int64_t wait_ms = next < 0 ? -1 : next > now ? next - now : 0;
         const int count =
             epoll_wait(s->epoll, events, EVENTS_A_ROUND, wait_ms > 60000 ? 60000 : (int)wait_ms);
-        must(count >= 0 || errno == EINTR);
+        if (count < 0 && errno != EINTR) {
+            log_say(LOG_ERROR, "epoll_wait failed: %s; trying again", strerror(errno));
+            const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
+            ignore(nanosleep(&pause, NULL), "a signal ends it early");
+        }
         for (int i = 0; i < count; i++)
             dispatch(s, &events[i]);
         visitors_forget_gone(s);

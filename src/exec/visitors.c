@@ -296,12 +296,11 @@ void visitors_let_in(struct supervisor *s)
     }
     struct visitor *v = calloc(1, sizeof *v);
     must(v);
-    if (!supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN)) {
-        ignore(close(fd), "nothing was said");
+    if (!link_init(&v->link, fd) || !supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN)) {
+        link_fini(&v->link);
         free(v);
         return;
     }
-    link_init(&v->link, fd);
     v->next = s->visitors;
     s->visitors = v;
     s->visitor_count++;

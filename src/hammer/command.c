@@ -221,6 +221,7 @@ static struct command_run *run_new(uv_loop_t *loop, const struct command_order *
         memcpy(input, order->input.at, order->input.len);
     run->order = *order;
     run->input_copy = input;
+    /* They set fields of the handle and do nothing else. */
     must(uv_timer_init(loop, &run->timer) == 0 && uv_pipe_init(loop, &run->input, 0) == 0 &&
          uv_pipe_init(loop, &run->out.pipe, 0) == 0 && uv_pipe_init(loop, &run->err.pipe, 0) == 0);
     run->open_handles = 5;
@@ -240,10 +241,11 @@ static struct command_run *start(void *self, const struct command_order *order)
         must(uv_timer_start(&run->timer, on_not_started, 0, 0) == 0);
         return run;
     }
-    run->out.is_open = run->err.is_open = true;
-    must(uv_read_start((uv_stream_t *)&run->out.pipe, give_piece, on_read) == 0 &&
-         uv_read_start((uv_stream_t *)&run->err.pipe, give_piece, on_read) == 0 &&
-         uv_timer_start(&run->timer, on_deadline, order->deadline_ms, 0) == 0);
+    /* Output that cannot be read is treated as closed: the end of the program is still waited for,
+     * and its result has no output. */
+    run->out.is_open = uv_read_start((uv_stream_t *)&run->out.pipe, give_piece, on_read) == 0;
+    run->err.is_open = uv_read_start((uv_stream_t *)&run->err.pipe, give_piece, on_read) == 0;
+    must(uv_timer_start(&run->timer, on_deadline, order->deadline_ms, 0) == 0);
     feed(run);
     return run;
 }

@@ -29,6 +29,7 @@ struct web_call {
     uint32_t body_cap;
     uint32_t head_len;
     bool is_too_large;
+    bool is_failed; /* it ends with those that libcurl gave up */
     bool is_secure;
     int64_t retry_after_ms;
     char etag[WEB_TEXT_MAX];
@@ -116,6 +117,9 @@ static enum hammer_end sort_failure(const struct web_call *c, CURLcode code, con
     }
     switch ((int)code) {
     case CURLE_COULDNT_RESOLVE_HOST: return HAMMER_END_UNREACHABLE;
+    case CURLE_ABORTED_BY_CALLBACK:
+        *out_why = "a socket could not be watched; see the limits on descriptors and memory";
+        return HAMMER_END_UNREACHABLE;
     case CURLE_COULDNT_CONNECT: return sort_unconnected(c, out_why);
     case CURLE_OPERATION_TIMEDOUT: *out_why = timeout_place(c); return HAMMER_END_TIMEOUT;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -348,12 +352,29 @@ struct web_call *web_start(struct web *web, const struct web_ask *ask,
 
 /* ---- in the loop ---- */
 
+/* When a socket cannot be watched libcurl goes on with none of its transfers until all of them are
+ * removed. What a callback starts meanwhile is not among those that fail. */
+static void fail_all(struct web *web)
+{
+    struct web_call *failed;
+    for (struct web_call *c = web->calls; c; c = c->next)
+        c->is_failed = true;
+    do {
+        failed = web->calls;
+        while (failed && !failed->is_failed)
+            failed = failed->next;
+        if (failed)
+            finish(failed, CURLE_ABORTED_BY_CALLBACK);
+    } while (failed);
+}
+
 static void act(struct web *web, curl_socket_t fd, int events)
 {
     int running;
-    ignore(curl_multi_socket_action(web->multi, fd, events, &running),
-           "a transfer that it cannot go on with is ended by the deadline of its owner");
+    const CURLMcode code = curl_multi_socket_action(web->multi, fd, events, &running);
     collect(web);
+    if (code != CURLM_OK && code != CURLM_BAD_SOCKET)
+        fail_all(web);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -437,13 +458,19 @@ struct web *web_open(uv_loop_t *loop)
     }
     web->loop = loop;
     web->multi = multi;
+    const bool is_set =
+        curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, set_socket) == CURLM_OK &&
+        curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, web) == CURLM_OK &&
+        curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer) == CURLM_OK &&
+        curl_multi_setopt(multi, CURLMOPT_TIMERDATA, web) == CURLM_OK &&
+        curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT) == CURLM_OK;
+    if (!is_set) {
+        ignore(curl_multi_cleanup(multi), "no transfer is in it");
+        free(web);
+        return NULL;
+    }
     must(uv_timer_init(loop, &web->timer) == 0);
     web->timer.data = web;
-    must(curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, set_socket) == CURLM_OK &&
-         curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, web) == CURLM_OK &&
-         curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer) == CURLM_OK &&
-         curl_multi_setopt(multi, CURLMOPT_TIMERDATA, web) == CURLM_OK &&
-         curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT) == CURLM_OK);
     return web;
 }
 

@@ -130,7 +130,13 @@ static void start(struct work *w)
     struct sockaddr_storage target = {0};
     const struct sockaddr *to = (const struct sockaddr *)(const void *)&target;
     struct wol *wol = calloc(1, sizeof *wol);
-    must(wol && uv_udp_init(w->deadline.loop, &wol->socket) == 0);
+    must(wol);
+    const int unmade = uv_udp_init(w->deadline.loop, &wol->socket);
+    if (unmade) {
+        free(wol);
+        work_fail(w, HAMMER_END_UNREACHABLE, "no socket can be opened: %s", uv_strerror(unmade));
+        return;
+    }
     wol->work = w;
     wol->socket.data = wol;
     w->job = wol;
@@ -147,6 +153,8 @@ static void start(struct work *w)
 static void stop(struct work *w)
 {
     struct wol *wol = w->job;
+    if (!wol)
+        return;
     wol->work = NULL;
     uv_close((uv_handle_t *)&wol->socket, closed);
 }

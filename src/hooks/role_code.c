@@ -377,7 +377,11 @@ err role_code_new(const struct role_source *source, struct arena *arena,
     struct role_code *code = calloc(1, sizeof *code);
     must(code);
     code->sandbox = sandbox_new(source->limits, source->stop);
-    must(code->sandbox);
+    if (!code->sandbox) {
+        *out_text = complaint(arena, source->chunk, STR("there is no memory for an interpreter"));
+        free(code);
+        return ERR_LIMIT;
+    }
     if (!sandbox_run(code->sandbox, open_libraries, NULL, arena, &text) ||
         !sandbox_run(code->sandbox, compile, &loading, arena, &text) ||
         !sandbox_run(code->sandbox, inspect, &loading, arena, &text)) {

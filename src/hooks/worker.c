@@ -395,8 +395,10 @@ static int start_thread(struct worker *w)
     sigset_t all, before;
     pthread_attr_t attributes;
     sigfillset(&all);
+    const int failed = pthread_attr_init(&attributes);
+    if (failed)
+        return failed;
     must(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-    must(pthread_attr_init(&attributes) == 0);
     must(pthread_attr_setstacksize(&attributes, STACK_SIZE) == 0);
     const int result = pthread_create(&w->thread, &attributes, work, w);
     must(pthread_attr_destroy(&attributes) == 0);
@@ -415,12 +417,19 @@ bool worker_start(struct worker *w, struct worker_seams seams, struct sandbox_li
 {
     *w = (struct worker){.seams = seams, .limits = limits, .order_kept = true};
     atomic_init(&w->stop, false);
-    must(pthread_mutex_init(&w->mutex, NULL) == 0);
-    must(pthread_cond_init(&w->more, NULL) == 0);
-    must(pthread_cond_init(&w->idle, NULL) == 0);
+    if (pthread_mutex_init(&w->mutex, NULL) != 0)
+        return false;
+    if (pthread_cond_init(&w->more, NULL) != 0)
+        goto no_more;
+    if (pthread_cond_init(&w->idle, NULL) != 0)
+        goto no_idle;
     if (start_thread(w) == 0)
         return true;
-    fini(w);
+    must(pthread_cond_destroy(&w->idle) == 0);
+no_idle:
+    must(pthread_cond_destroy(&w->more) == 0);
+no_more:
+    must(pthread_mutex_destroy(&w->mutex) == 0);
     return false;
 }
 

@@ -197,9 +197,12 @@ static bool watch(struct http_server *s, uv_loop_t *loop, const struct opening *
     if (!is_made)
         return http_fail(&o->why, "cannot watch the connections: %s",
                          epoll ? uv_strerror(s->handle_error) : "libmicrohttpd has no epoll");
-    must(uv_poll_start(&s->poll, UV_READABLE, on_poll) == 0 &&
-         uv_poll_start(&s->accepting, UV_READABLE, listener_ready) == 0 &&
-         uv_timer_start(&s->sweep, on_sweep, HTTP_SWEEP_MS, HTTP_SWEEP_MS) == 0);
+    int failed = uv_poll_start(&s->poll, UV_READABLE, on_poll);
+    if (!failed)
+        failed = uv_poll_start(&s->accepting, UV_READABLE, listener_ready);
+    if (failed)
+        return http_fail(&o->why, "cannot watch the connections: %s", uv_strerror(failed));
+    must(uv_timer_start(&s->sweep, on_sweep, HTTP_SWEEP_MS, HTTP_SWEEP_MS) == 0);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include <time.h>
 
 #include "store/engine.h"
+#include "store/store.h"
 
 /* A whole store, copied record by record into an empty one of either engine. */
 

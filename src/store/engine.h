@@ -83,9 +83,9 @@ struct engine_ops {
     err (*fill_end)(struct engine *e, const struct store_mark *mark);
 };
 
-/* The engine that the URL names; ERR_SYNTAX when it names none. */
-err engine_open(const char *url, enum engine_mode mode, const char *holder, struct engine **out,
-                struct store_why *out_why);
+/* The engine that the scheme of the URL names. ERR_SYNTAX when it names none. */
+NODISCARD err engine_open(const char *url, enum engine_mode mode, const char *holder,
+                          struct engine **out_engine, struct store_why *out_why);
 /* `location` is what follows "sqlite:", or the whole URL. `holder` as in struct store_options. */
 err sqlite_open(const char *location, enum engine_mode mode, const char *holder,
                 struct engine **out_engine, struct store_why *out_why);

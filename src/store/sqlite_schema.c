@@ -61,16 +61,17 @@ static err read_log(struct sqlite_engine *e, uint32_t *out_count)
 
 /* ---- is it as our migrations make it? ---- */
 
-/* A database in memory with the first `count` migrations. */
-static sqlite3 *expected_schema(uint32_t count)
+/* A database in memory with the first `count` migrations; *out_db is closed by the caller in any
+ * case, and may be NULL. */
+static err expected_schema(struct sqlite_engine *e, uint32_t count, sqlite3 **out_db)
 {
-    sqlite3 *db;
-    must(sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY,
-                         "unix-none") == SQLITE_OK);
-    must(sqlite3_exec(db, create_log, NULL, NULL, NULL) == SQLITE_OK);
-    for (uint32_t i = 0; i < count; i++)
-        must(sqlite3_exec(db, sqlite_migrations.at[i].text, NULL, NULL, NULL) == SQLITE_OK);
-    return db;
+    int result = sqlite3_open_v2(":memory:", out_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY,
+                                 "unix-none");
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(*out_db, create_log, NULL, NULL, NULL);
+    for (uint32_t i = 0; i < count && result == SQLITE_OK; i++)
+        result = sqlite3_exec(*out_db, sqlite_migrations.at[i].text, NULL, NULL, NULL);
+    return result == SQLITE_OK ? OK : sqlite_trouble(e, result, "make its schema");
 }
 
 static const char list_schema[] = "SELECT name, coalesce(sql, '') FROM sqlite_schema "
@@ -80,13 +81,16 @@ static err compare_item(struct sqlite_engine *e, sqlite3_stmt *is, sqlite3_stmt 
 {
     const char *name = (const char *)sqlite3_column_text(is, 0);
     const char *expected = (const char *)sqlite3_column_text(wanted, 0);
+    const char *sql = (const char *)sqlite3_column_text(is, 1);
+    const char *expected_sql = (const char *)sqlite3_column_text(wanted, 1);
     char text[256];
+    if (!name || !expected || !sql || !expected_sql)
+        return sqlite_trouble(e, SQLITE_NOMEM, "read its schema");
     if (strcmp(name, expected) != 0)
         snprintf(text, sizeof text,
                  "the schema of the store was altered: \"%.60s\" is where \"%.60s\" should be",
                  name, expected);
-    else if (strcmp((const char *)sqlite3_column_text(is, 1),
-                    (const char *)sqlite3_column_text(wanted, 1)) != 0)
+    else if (strcmp(sql, expected_sql) != 0)
         snprintf(text, sizeof text,
                  "the schema of the store was altered: \"%.60s\" is not as it was made", name);
     else
@@ -100,6 +104,8 @@ static err compare_lists(struct sqlite_engine *e, sqlite3_stmt *is, sqlite3_stmt
         const int left = sqlite3_step(is), right = sqlite3_step(wanted);
         if (left != SQLITE_ROW && left != SQLITE_DONE)
             return sqlite_trouble(e, left, "read its schema");
+        if (right != SQLITE_ROW && right != SQLITE_DONE)
+            return sqlite_trouble(e, right, "read the schema to compare it with");
         if (left == SQLITE_DONE && right == SQLITE_DONE)
             return OK;
         if (left != right)
@@ -114,12 +120,16 @@ static err compare_lists(struct sqlite_engine *e, sqlite3_stmt *is, sqlite3_stmt
 
 static err compare_schema(struct sqlite_engine *e, uint32_t count)
 {
-    sqlite3 *db = expected_schema(count);
+    sqlite3 *db = NULL;
     sqlite3_stmt *is = NULL, *wanted = NULL;
-    must(sqlite3_prepare_v2(db, list_schema, -1, &wanted, NULL) == SQLITE_OK);
-    const int result = sqlite3_prepare_v2(e->db, list_schema, -1, &is, NULL);
-    const err why = result == SQLITE_OK ? compare_lists(e, is, wanted)
-                                        : sqlite_trouble(e, result, "read its schema");
+    err why = expected_schema(e, count, &db);
+    if (why == OK) {
+        int result = sqlite3_prepare_v2(db, list_schema, -1, &wanted, NULL);
+        if (result == SQLITE_OK)
+            result = sqlite3_prepare_v2(e->db, list_schema, -1, &is, NULL);
+        why = result == SQLITE_OK ? compare_lists(e, is, wanted)
+                                  : sqlite_trouble(e, result, "read its schema");
+    }
     sqlite3_finalize(is);
     sqlite3_finalize(wanted);
     sqlite3_close(db);

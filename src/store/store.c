@@ -391,15 +391,34 @@ struct store_port store_port(struct store *s)
 
 /* ---- opening and closing ---- */
 
-static void start_thread(struct store *s)
+/* 0, or the number of the error. Nothing is left of it then. */
+static int start_thread(struct store *s)
 {
     pthread_condattr_t monotonic;
-    must(pthread_condattr_init(&monotonic) == 0 &&
-         pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
-    must(pthread_mutex_init(&s->lock, NULL) == 0 && pthread_cond_init(&s->given, &monotonic) == 0 &&
-         pthread_cond_init(&s->taken, &monotonic) == 0);
+    int failed = pthread_condattr_init(&monotonic);
+    if (failed)
+        return failed;
+    must(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
+    failed = pthread_mutex_init(&s->lock, NULL);
+    if (failed)
+        goto no_lock;
+    failed = pthread_cond_init(&s->given, &monotonic);
+    if (failed)
+        goto no_given;
+    failed = pthread_cond_init(&s->taken, &monotonic);
+    if (failed)
+        goto no_taken;
+    failed = pthread_create(&s->thread, NULL, work, s);
+    if (!failed)
+        goto no_lock;
+    pthread_cond_destroy(&s->taken);
+no_taken:
+    pthread_cond_destroy(&s->given);
+no_given:
+    pthread_mutex_destroy(&s->lock);
+no_lock:
     pthread_condattr_destroy(&monotonic);
-    must(pthread_create(&s->thread, NULL, work, s) == 0);
+    return failed;
 }
 
 err store_open(const struct store_options *options, struct store **out_store,
@@ -415,7 +434,16 @@ err store_open(const struct store_options *options, struct store **out_store,
     engine->progress = &s->progress;
     s->wake = options->wake;
     s->wake_context = options->wake_context;
-    start_thread(s);
+    const int failed = start_thread(s);
+    if (failed) {
+        snprintf(out_why->text, sizeof out_why->text,
+                 "the thread of the store cannot be started: %s; see the limits on threads and "
+                 "memory of this service",
+                 strerror(failed));
+        engine->ops->close(engine);
+        free(s);
+        return ERR_UNAVAILABLE;
+    }
     *out_store = s;
     return OK;
 }

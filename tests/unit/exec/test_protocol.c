@@ -228,7 +228,7 @@ static void open_link(void)
 {
     int ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    link_init(&ours, ends[0]);
+    CHECK(link_init(&ours, ends[0]));
     theirs = ends[1];
 }
 
@@ -284,7 +284,7 @@ TEST(a_large_message_passes_and_its_room_is_given_back)
     m.spawn.env = (struct str){text, size};
     open_link();
     struct link other;
-    link_init(&other, dup(theirs));
+    CHECK(link_init(&other, dup(theirs)));
     CHECK(link_put(&ours, &m) == OK);
     err e;
     do {

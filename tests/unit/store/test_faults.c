@@ -1,0 +1,163 @@
+/* Goal: a call of SQLite or of threads that fails while a store is opened or read is an error with
+ * a sentence, and the store opens the next time. Method: calls fail on purpose (tests/faults.h),
+ * each one that opening makes. */
+#include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/store.h"
+#include "tests/faults.h"
+
+FAULT(int, pthread_create, (pthread_t * t, const pthread_attr_t *a, void *(*f)(void *), void *x),
+      (t, a, f, x), EAGAIN)
+FAULT(int, pthread_mutex_init, (pthread_mutex_t * m, const pthread_mutexattr_t *a), (m, a), ENOMEM)
+FAULT(int, pthread_cond_init, (pthread_cond_t * c, const pthread_condattr_t *a), (c, a), ENOMEM)
+FAULT(int, pthread_condattr_init, (pthread_condattr_t * a), (a), ENOMEM)
+FAULT(int, sqlite3_open_v2, (const char *path, sqlite3 **db, int flags, const char *vfs),
+      (path, db, flags, vfs), (*db = NULL, SQLITE_NOMEM))
+FAULT(int, sqlite3_prepare_v2,
+      (sqlite3 * db, const char *sql, int len, sqlite3_stmt **s, const char **tail),
+      (db, sql, len, s, tail), (*s = NULL, SQLITE_NOMEM))
+FAULT(int, sqlite3_prepare_v3,
+      (sqlite3 * db, const char *sql, int len, unsigned flags, sqlite3_stmt **s, const char **tail),
+      (db, sql, len, flags, s, tail), (*s = NULL, SQLITE_NOMEM))
+FAULT(int, sqlite3_exec,
+      (sqlite3 * db, const char *sql, int (*f)(void *, int, char **, char **), void *x, char **why),
+      (db, sql, f, x, why), SQLITE_NOMEM)
+FAULT(int, sqlite3_step, (sqlite3_stmt * s), (s), SQLITE_IOERR)
+
+struct place {
+    char folder[40];
+    char url[64];
+};
+
+static void place_init(struct place *p)
+{
+    *p = (struct place){.folder = "/tmp/halligan-faults-XXXXXX"};
+    CHECK(mkdtemp(p->folder) != NULL);
+    snprintf(p->url, sizeof p->url, "sqlite:%s/s.db", p->folder);
+}
+
+static void place_fini(struct place *p)
+{
+    char command[80];
+    snprintf(command, sizeof command, "rm -r %s", p->folder);
+    CHECK(system(command) == 0);
+}
+
+/* Opens it and takes the lead. */
+static err place_open(struct place *p, struct store_why *out_why)
+{
+    struct store *s = NULL;
+    struct store_mark mark;
+    const struct store_options options = {.url = p->url, .holder = "test"};
+    err e = store_open(&options, &s, out_why);
+    if (e != OK)
+        return e;
+    const struct store_port port = store_port(s);
+    e = port.lead(port.self, 0, &mark);
+    if (e != OK)
+        snprintf(out_why->text, sizeof out_why->text, "%s", store_trouble(s));
+    store_close(s);
+    return e;
+}
+
+static void check_thread(const char *call, unsigned nth)
+{
+    struct place p;
+    struct store_why why = {""};
+    place_init(&p);
+    fault_set(call, nth);
+    CHECK(place_open(&p, &why) == ERR_UNAVAILABLE && fault_was_hit() && why.text[0]);
+    CHECK(place_open(&p, &why) == OK); /* no lock is left, nor a half-made file */
+    place_fini(&p);
+}
+
+TEST(the_thread_of_a_store_may_not_start)
+{
+    check_thread("pthread_create", 1);
+}
+
+TEST(the_lock_of_a_store_may_not_be_made)
+{
+    check_thread("pthread_mutex_init", 1);
+}
+
+TEST(the_conditions_of_a_store_may_not_be_made)
+{
+    check_thread("pthread_condattr_init", 1);
+    check_thread("pthread_cond_init", 1);
+    check_thread("pthread_cond_init", 2);
+}
+
+/* Each call in turn fails while a store is opened that is new (or was made before), until opening
+ * makes no more of them. */
+static unsigned check_each(const char *call, bool is_new)
+{
+    for (unsigned nth = 1;; nth++) {
+        struct place p;
+        struct store_why why = {""};
+        place_init(&p);
+        CHECK(is_new || place_open(&p, &why) == OK);
+        fault_set(call, nth);
+        const err e = place_open(&p, &why);
+        const bool was_hit = fault_was_hit();
+        CHECK(e == OK || why.text[0]);
+        CHECK(was_hit || e == OK);
+        CHECK(place_open(&p, &why) == OK);
+        place_fini(&p);
+        if (!was_hit)
+            return nth - 1;
+    }
+}
+
+TEST(each_database_that_is_opened_may_fail)
+{
+    CHECK(check_each("sqlite3_open_v2", true) >= 1);
+    CHECK(check_each("sqlite3_open_v2", false) >= 2); /* and the schema to compare with */
+}
+
+TEST(each_statement_may_fail_to_be_prepared)
+{
+    CHECK(check_each("sqlite3_prepare_v2", true) >= 2);
+    CHECK(check_each("sqlite3_prepare_v2", false) >= 2);
+}
+
+TEST(each_statement_that_is_kept_may_fail_to_be_prepared)
+{
+    CHECK(check_each("sqlite3_prepare_v3", true) >= 50);
+}
+
+TEST(each_direct_statement_may_fail)
+{
+    CHECK(check_each("sqlite3_exec", true) >= 5);
+    CHECK(check_each("sqlite3_exec", false) >= 5);
+}
+
+static err count_one(void *self, const struct record *record)
+{
+    (void)record;
+    ++*(uint32_t *)self;
+    return OK;
+}
+
+TEST(a_read_that_fails_is_an_error_and_the_reader_reads_on)
+{
+    struct place p;
+    struct store_why why = {""};
+    struct store_reader *reader;
+    uint32_t count = 0;
+    place_init(&p);
+    CHECK(place_open(&p, &why) == OK && store_reader_open(p.url, &reader, &why) == OK);
+    const struct history_port history = store_reader_history(reader);
+    const struct interval_page page = {1, 1, TABLE_OLD_MEMBER, {0, -1}, 10};
+    fault_set("sqlite3_step", 1);
+    CHECK(history.intervals(history.self, &page, (struct store_visitor){&count, count_one}) != OK);
+    CHECK(fault_was_hit() && store_reader_trouble(reader)[0]);
+    CHECK(history.intervals(history.self, &page, (struct store_visitor){&count, count_one}) == OK);
+    CHECK(count == 0);
+    store_reader_close(reader);
+    place_fini(&p);
+}
