@@ -1,0 +1,105 @@
+/* Goal: no call of libcurl or libuv is reached with NULL in a way that it does not take. Method:
+ * texts of NULL and 0, and empty ones, given to each function that hands text to them. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "hammer/command.h"
+#include "hammer/hammers.h"
+#include "hammer/web.h"
+#include "tests/check.h"
+
+struct ends {
+    uint32_t count;
+    enum hammer_end end;
+    bool has_why;
+};
+
+static void answered(void *self, const struct web_answer *answer)
+{
+    struct ends *e = self;
+    e->count++;
+    e->end = answer->end;
+    e->has_why = answer->why && answer->why[0];
+}
+
+TEST(requests_of_nothing_end_with_a_reason)
+{
+    static const char *const empty[] = {NULL, ""};
+    uv_loop_t loop;
+    CHECK(uv_loop_init(&loop) == 0);
+    struct web *web = web_open(&loop);
+    for (int i = 0; i < 2; i++) {
+        struct ends e = {0};
+        const struct web_ask ask = {.method = "GET",
+                                    .url = "",
+                                    .username = empty[i],
+                                    .password = empty[i],
+                                    .token = empty[i],
+                                    .if_match = empty[i],
+                                    .timeout_ms = 1000};
+        if (!web_start(web, &ask, answered, &e))
+            continue; /* refused at once */
+        while (!e.count)
+            CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
+        CHECK(e.count == 1 && e.end != HAMMER_END_DONE && e.has_why);
+    }
+    web_close(web);
+    CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
+}
+
+static void ended(void *self, const struct command_result *result)
+{
+    struct ends *e = self;
+    e->count++;
+    e->has_why = result->why && result->why[0];
+    CHECK(result->out.len == 0 && result->err.len == 0);
+}
+
+TEST(a_program_without_a_name_ends_with_a_reason)
+{
+    const char *const argv[] = {"", NULL};
+    struct ends e = {0};
+    uv_loop_t loop;
+    CHECK(uv_loop_init(&loop) == 0);
+    const struct command_seam seam = command_seam_own(&loop);
+    const struct command_order order = {
+        .argv = argv, .deadline_ms = 60000, .self = &e, .done = ended};
+    CHECK(seam.start(seam.self, &order));
+    CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
+    CHECK(e.count == 1 && e.has_why);
+}
+
+static void order_done(void *self, uint64_t key, const struct hammer_result *result)
+{
+    struct ends *e = self;
+    (void)key;
+    e->count++;
+    e->end = result->end;
+    e->has_why = result->text.len > 0;
+}
+
+/* Each class with no endpoint, user, secret, options, method or arguments. */
+TEST(orders_of_nothing_end_with_a_reason)
+{
+    static const char *const classes[] = {"", "redfish", "ipmi", "ssh", "wol", "local"};
+    char scratch[] = "/tmp/halligan-empty-XXXXXX";
+    uv_loop_t loop;
+    CHECK(mkdtemp(scratch) && uv_loop_init(&loop) == 0);
+    struct ends e = {0};
+    const struct hammers_options options = {.scratch = scratch, .poll_ms = 1};
+    struct hammers *h =
+        hammers_open(&loop, &options, (struct hammers_seams){.self = &e, .done = order_done});
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        const struct hammer_bound hammer = {.klass = str_from(classes[i])};
+        const struct hammer_order order = {
+            .key = i + 1, .node_id = 1, .hammers = &hammer, .hammer_count = 1, .deadline_ms = 2000};
+        hammers_do(h, &order);
+        while (e.count == i)
+            CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
+        CHECK(e.count == i + 1 && e.end != HAMMER_END_DONE && e.has_why);
+    }
+    hammers_close(h);
+    CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
+    CHECK(rmdir(scratch) == 0);
+}
