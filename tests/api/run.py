@@ -11,31 +11,17 @@ A test is given the daemon it names: `daemon` has a few roles of its own, `shipp
 barclamps that come with the program, and a database of its own beside the one given. `fixture` has
 those too, and what the numbered cases of the specification start from (fixture.py).
 """
-import argparse
-import importlib
 import inspect
 import os
 import sys
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 sys.dont_write_bytecode = True
 
 import fixture  # noqa: E402
+import harness  # noqa: E402
 from daemon import SHIPPED, Daemon, another_store  # noqa: E402
-
-
-def tests(prefixes):
-    """By file, then as written: some look at what earlier ones of their file made."""
-    for name in sorted(os.listdir(HERE)):
-        if not name.startswith("test_") or not name.endswith(".py"):
-            continue
-        module = importlib.import_module(name[:-3])
-        functions = [f for n, f in vars(module).items() if n.startswith("test_") and callable(f)]
-        for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
-            if not prefixes or any(function.__name__.startswith(p) for p in prefixes):
-                yield function
 
 
 class Daemons:
@@ -80,43 +66,33 @@ class Daemons:
 
 
 def run(function, daemons):
-    try:
+    def body():
         function(*[daemons.get(name) for name in inspect.signature(function).parameters])
-        print("PASS", function.__name__, flush=True)
-        return True
-    except Exception:
-        print("FAIL", function.__name__)
-        traceback.print_exc(limit=-3, file=sys.stdout)
-        sys.stdout.flush()
-        return False
+
+    return harness.attempt(function, body, frames=3)
 
 
 def run_all(daemons, names):
-    passed = failed = 0
-    for function in tests(names):
-        if run(function, daemons):
-            passed += 1
-        else:
-            failed += 1
+    """The results of the tests, and how many daemons died or did not leave well."""
+    results = []
+    for function in harness.tests(harness.modules(HERE), names):
+        results.append(run(function, daemons))
         gone = daemons.are_gone()
         if gone:
-            return passed, failed + gone
-    return passed, failed + daemons.stop()
+            return results, gone
+    return results, daemons.stop()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build", help="where halligand is")
+    parser = harness.parser(__doc__, "where halligand is")
     parser.add_argument("--store", help="URL of an empty store; a new SQLite file otherwise")
-    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     daemons = Daemons(options.build, options.store)
     try:
-        passed, failed = run_all(daemons, options.names)
+        results, failures = run_all(daemons, options.names)
     finally:
         daemons.close()
-    print(f"{passed} passed, {failed} failed")
-    return 0 if failed == 0 and passed > 0 else 1
+    return harness.finish(results, failures)
 
 
 if __name__ == "__main__":

@@ -13,18 +13,15 @@ campaign of them alone is
 N tests run side by side. Prints PASS or FAIL for each, with its time; the exit status is 0 when all
 passed.
 """
-import argparse
 import concurrent.futures
-import importlib
 import os
 import sys
-import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 sys.dont_write_bytecode = True
 
+import harness  # noqa: E402
 from installation import Installation  # noqa: E402
 
 
@@ -49,49 +46,29 @@ class Attack:
             daemon.close()
 
 
-def tests(prefixes):
-    for name in sorted(os.listdir(HERE)):
-        if not name.startswith("test_") or not name.endswith(".py"):
-            continue
-        module = importlib.import_module(name[:-3])
-        functions = [f for n, f in vars(module).items() if n.startswith("test_") and callable(f)]
-        for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
-            if not prefixes or any(function.__name__.startswith(p) for p in prefixes):
-                yield function
-
-
 def run(function, options):
     attack = Attack(options)
-    began = time.monotonic()
     try:
-        function(attack)
-        print(f"PASS {function.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
-        return True
-    except Exception:
-        said = [f"FAIL {function.__name__} ({time.monotonic() - began:.1f} s)"]
-        said.append(traceback.format_exc(limit=-5))
-        said += [daemon.read("stderr")[-2000:] for daemon in attack.daemons]
-        print("\n".join(said), flush=True)
-        return False
+        return harness.attempt(
+            function, lambda: function(attack),
+            lambda: "\n".join(daemon.read("stderr")[-2000:] for daemon in attack.daemons), frames=5,
+            is_timed=True)
     finally:
         attack.close()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build-asan", help="where halligand is")
+    parser = harness.parser(__doc__, "where halligand is", build="build-asan")
     parser.add_argument("--size", choices=("quick", "ci", "full"), default="ci")
     parser.add_argument("--jobs", type=int, default=1, help="tests that run side by side")
     parser.add_argument("--requests", type=int, help="mutated requests, instead of a time")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     if options.size == "full" and not options.requests:
         options.requests = 2000000
+    found = harness.tests(harness.modules(HERE), options.names)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda function: run(function, options), tests(options.names)))
-    print(f"{results.count(True)} passed, {results.count(False)} failed")
-    return 0 if results and all(results) else 1
+        return harness.finish(list(pool.map(lambda function: run(function, options), found)))
 
 
 if __name__ == "__main__":

@@ -8,60 +8,33 @@ Every test_* function of every test_*.py here (or those whose names begin with a
 Drive: DIR/tests/hammer/hammer-drive with a scratch directory of its own. Prints PASS or FAIL for
 each; the exit status is 0 when all passed.
 """
-import argparse
-import importlib
 import os
 import sys
 import tempfile
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "redfish"))
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), "redfish"), HERE, os.path.dirname(HERE)]
 sys.dont_write_bytecode = True
 
+import harness  # noqa: E402
 from yard import Yard  # noqa: E402
-
-
-def tests(prefixes):
-    for name in sorted(os.listdir(HERE)):
-        if not name.startswith("test_") or not name.endswith(".py"):
-            continue
-        module = importlib.import_module(name[:-3])
-        functions = [f for n, f in vars(module).items() if n.startswith("test_") and callable(f)]
-        for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
-            if not prefixes or any(function.__name__.startswith(p) for p in prefixes):
-                yield function
 
 
 def run(function, build, folder):
     yard = Yard(build, folder)
-    try:
+
+    def body():
         function(yard)
         yard.close()
-        print("PASS", function.__name__, flush=True)
-        return True
-    except Exception:
-        print("FAIL", function.__name__)
-        traceback.print_exc(limit=-4, file=sys.stdout)
-        print(yard.abandon(), flush=True)
-        return False
+
+    return harness.attempt(function, body, yard.abandon)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build", help="where the programs are")
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    passed = failed = 0
+    options = harness.parser(__doc__, "where the programs are").parse_args()
     with tempfile.TemporaryDirectory(prefix="halligan-hammer-") as folder:
-        for function in tests(options.names):
-            if run(function, os.path.abspath(options.build), folder):
-                passed += 1
-            else:
-                failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 0 if failed == 0 and passed > 0 else 1
+        return harness.finish([run(function, os.path.abspath(options.build), folder)
+                               for function in harness.tests(harness.modules(HERE), options.names)])
 
 
 if __name__ == "__main__":
