@@ -167,7 +167,8 @@ static void power_ordered(struct call *call, int64_t id)
     struct json *doc;
     uint32_t at;
     const char *what;
-    if (json_read(call->arena, call->doc, &doc, &at, &what) == OK && json_get(doc, STR("order")))
+    if (call->wants_extras && json_read(call->arena, call->doc, &doc, &at, &what) == OK &&
+        json_get(doc, STR("order")))
         json_set(reply, STR("order"), json_clone(call->arena, json_get(doc, STR("order"))));
     reply_json(call, "json", "result", json_write(call->arena, reply));
 }

@@ -217,9 +217,12 @@ def test_one_that_is_in_use_stays_as_an_admin_node_like_any_other(daemon):
 
 
 def test_automatic_cannot_be_asked_for(daemon):
-    me = daemon.client()
-    answer = me.post("nodes", {"name": f"{uuid.uuid4()}.example.com", "automatic": True})
-    assert answer.status == 400 or not answer.json().get("automatic"), answer
+    with Host(daemon) as host:
+        me = host.begin("--admin-node", "none")  # without nodes, where the core would make one
+        answer = me.post("nodes", {"name": "n1.example.com", "automatic": True})
+        made = machines(me)  # with the fields of view=full, which has automatic
+        assert [node["automatic"] for node in made] == [False] * len(made), made
+        assert answer.status == 400 or [node["admin"] for node in made] == [False], answer
 
 
 def test_content_that_comes_later_gives_it_its_roles_and_address(daemon):

@@ -228,7 +228,7 @@ def test_power(fixture):
     me = daily(fixture)
     good(me.ask("POST", "/api/v2/nodes", {"name": "ocb3.bddtesting.com", "alive": True}))
     path = "/api/v2/nodes/ocb3.bddtesting.com/power"
-    assert good(me.ask("GET", path)) == ["reboot"]
+    assert good(me.ask("GET", path)) == ["reboot", "status"]
     funky = me.ask("PUT", path + "?poweraction=get_funky")
     assert funky.status == 501 and "reboot" in funky.json()["message"], funky
     assert good(me.ask("GET", "/api/v2/nodes/ocb3.bddtesting.com"))["alive"] is True

@@ -33,7 +33,7 @@ def status(plant, node):
 
 def ended(plant, node, action):
     """Order it and wait for its result by the API."""
-    order = plant.ask("PUT", f"nodes/{node}/power?poweraction={action}")["order"]
+    order = plant.ask("PUT", f"nodes/{node}/power?poweraction={action}&view=full")["order"]
 
     def look():
         answer = plant.ask("GET", f"nodes/{node}/power/{order}")
