@@ -1,5 +1,6 @@
 #include "api/graph.h"
 
+#include "api/flow.h"
 #include "api/members.h"
 #include "api/refusals.h"
 #include "api/reply.h"
@@ -105,11 +106,10 @@ static void put_group(struct call *call, const struct cause_group *group, struct
     members_close(&m);
 }
 
-static void put_groups(struct call *call, int64_t deployment_id, struct members *m, struct buf *b)
+static void put_groups(struct call *call, struct why_walk *walk, struct members *m, struct buf *b)
 {
     struct cause_groups found;
-    if (!core_why_groups(call->core, deployment_id, call->arena, &found))
-        return;
+    core_why_result(walk, call->core, call->arena, &found);
     member_number(m, "waiting", found.waiting);
     member_number(m, "looked_at", found.looked_at);
     member_number(m, "left_off", found.left_off);
@@ -159,6 +159,74 @@ static enum served reply_with_faults_alone(struct call *call, enum table table)
     return SERVED_REPLY;
 }
 
+static void reply_why(struct call *call, enum table table, int64_t id, const struct cause *first,
+                      struct why_walk *walk)
+{
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    must(first);
+    member_text(&m, "object", str_from(object_noun(table)));
+    member_number(&m, "id", id);
+    member_text(&m, "name", object_name(call->core, table, id, call->arena));
+    if (member_key(&m, "chain"))
+        put_chain(call, first, &b);
+    if (walk)
+        put_groups(call, walk, &m, &b);
+    if (member_key(&m, "installation"))
+        put_faults(call, &b);
+    members_close(&m);
+    reply_json(call, "why", "obj", buf_str(&b));
+}
+
+/* ---- deployments, some noderoles at a time ---- */
+
+enum { NODEROLES_A_STEP = 1000 }; /* of 0.3 us each, most of them */
+
+struct long_why {
+    struct flow flow;
+    struct why_walk *walk;
+    int64_t deployment_id;
+};
+
+static void long_why_fini(struct flow *flow)
+{
+    core_why_close(((struct long_why *)flow->self)->walk);
+}
+
+static enum flow_step long_why_step(struct call *call, struct buf *out)
+{
+    struct long_why *l = call->flow->self;
+    struct record record;
+    (void)out;
+    if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP))
+        return FLOW_MORE;
+    if (core_record(call->core, TABLE_DEPLOYMENT, l->deployment_id, &record))
+        reply_why(call, TABLE_DEPLOYMENT, l->deployment_id,
+                  core_why_chain(l->walk, call->core, call->arena), l->walk);
+    else
+        reply_error(call, 404, "not_found", STR("the deployment was deleted meanwhile"));
+    return FLOW_REPLY;
+}
+
+/* A walk that ends within one step is answered at once. */
+static enum served serve_why_of_deployment(struct call *call, int64_t id)
+{
+    struct long_why *l = arena_new(call->arena, struct long_why);
+    *l = (struct long_why){
+        .flow = {.step = long_why_step, .fini = long_why_fini, .self = l, .is_of_one_core = true},
+        .walk = core_why_open(call->core, id, call->arena),
+        .deployment_id = id};
+    must(l->walk);
+    if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP)) {
+        reply_json(call, "why", "obj", STR("")); /* the last step makes the whole reply */
+        return flow_begin(call, &l->flow);
+    }
+    reply_why(call, TABLE_DEPLOYMENT, id, core_why_chain(l->walk, call->core, call->arena),
+              l->walk);
+    core_why_close(l->walk);
+    return SERVED_REPLY;
+}
+
 enum served serve_why(struct call *call)
 {
     const struct shape *shape = call->route->resource->shape;
@@ -167,20 +235,9 @@ enum served serve_why(struct call *call)
         return reply_with_faults_alone(call, shape->table);
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
-    const struct cause *first = core_why(call->core, shape->table, record.id, call->arena);
-    must(first);
-    struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_text(&m, "object", str_from(object_noun(shape->table)));
-    member_number(&m, "id", record.id);
-    member_text(&m, "name", object_name(call->core, shape->table, record.id, call->arena));
-    if (member_key(&m, "chain"))
-        put_chain(call, first, &b);
     if (shape->table == TABLE_DEPLOYMENT)
-        put_groups(call, record.id, &m, &b);
-    if (member_key(&m, "installation"))
-        put_faults(call, &b);
-    members_close(&m);
-    reply_json(call, "why", "obj", buf_str(&b));
+        return serve_why_of_deployment(call, record.id);
+    reply_why(call, shape->table, record.id,
+              core_why(call->core, shape->table, record.id, call->arena), NULL);
     return SERVED_REPLY;
 }

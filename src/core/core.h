@@ -331,9 +331,18 @@ struct cause_groups {
     uint32_t waiting;   /* all that are not active */
 };
 
-/* False when there is no such deployment. */
-bool core_why_groups(const struct core *c, int64_t deployment_id, struct arena *a,
+/* Counted in pieces, for a caller that must not be blocked for long: open (NULL: no such
+ * deployment), walk over `budget` noderoles at a time while it returns true, then ask for the chain
+ * that core_why() gives and, once, for the groups. The core may change in between, and the answer
+ * is then that of no single instant; it must be the same core. The walk and what is returned lie
+ * in `a`. */
+struct why_walk;
+struct why_walk *core_why_open(const struct core *c, int64_t deployment_id, struct arena *a);
+bool core_why_walk(struct why_walk *walk, const struct core *c, uint32_t budget);
+struct cause *core_why_chain(struct why_walk *walk, const struct core *c, struct arena *a);
+void core_why_result(struct why_walk *walk, const struct core *c, struct arena *a,
                      struct cause_groups *out_groups);
+void core_why_close(struct why_walk *walk);
 
 /* ---- trusting ---- */
 

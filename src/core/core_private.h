@@ -437,6 +437,9 @@ uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most, s
  * explained next, or none when this cause is the root. */
 noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a,
                      struct cause *out_cause);
+/* Of a deployment with these counts, the state whose first noderole explains it; STATE_COUNT when
+ * all are active. */
+uint8_t why_telling_state(const uint32_t counts[NODEROLE_STATE_COUNT]);
 /* core_why, with or without hooks that have not answered. */
 struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a);
 

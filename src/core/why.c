@@ -506,13 +506,21 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
 
 /* ---- deployments ---- */
 
+uint8_t why_telling_state(const uint32_t counts[NODEROLE_STATE_COUNT])
+{
+    for (uint32_t i = 0; i < TELLING_COUNT; i++)
+        if (counts[telling_order[i]])
+            return (uint8_t)telling_order[i];
+    return NODEROLE_STATE_COUNT;
+}
+
 /* The first by (cohort, id) in that state, or none. */
 static noderole_ix first_of_deployment(const struct core *c, deployment_ix d,
                                        enum noderole_state state)
 {
     const struct vec *roles = &deployment_at(c, d)->roles;
     noderole_ix first = {0};
-    for (uint32_t i = 0; deployment_at(c, d)->counts[state] && i < roles->count; i++) {
+    for (uint32_t i = 0; i < roles->count; i++) {
         const deployment_role_ix dr = {vec_at(c, roles, i)};
         const struct vec *members = &deployment_role_at(c, dr)->noderoles;
         for (uint32_t k = 0; k < members->count; k++) {
@@ -528,11 +536,9 @@ static struct cause *why_of_deployment(const struct core *c, deployment_ix d, st
 {
     struct chain ch = {.c = c, .arena = a};
     const struct deployment *row = deployment_at(c, d);
-    noderole_ix nr = {0};
-    for (uint32_t i = 0; row->committed && i < TELLING_COUNT && !nr.v; i++)
-        nr = first_of_deployment(c, d, telling_order[i]);
-    if (nr.v)
-        return why_noderole(c, nr, false, a);
+    const uint8_t telling = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
+    if (telling < NODEROLE_STATE_COUNT)
+        return why_noderole(c, first_of_deployment(c, d, (enum noderole_state)telling), false, a);
     if (row->committed)
         add(&ch, (struct cause){.code = CAUSE_NONE,
                                 .object = TABLE_DEPLOYMENT,

@@ -1,22 +1,34 @@
+#include <string.h>
+
 #include "core/core_private.h"
 
 /* What keeps a whole deployment, counted. Each noderole that is not ACTIVE is followed to its root
  * once: the group of a noderole on the way is noted for all that come later by the same way, so the
- * cost is a step per noderole and per edge, whatever the depth of the graph. */
+ * cost is a step per noderole and per edge, whatever the depth of the graph.
+ *
+ * The walk goes over all noderoles of the deployment, some at a time, and the core may change
+ * between two calls. Then noderoles may be counted that are done by now, and new ones may not be;
+ * nothing that is kept is used without a check that it still exists. */
 
-enum { KEPT_MAX = 256 }; /* kept while counting; what does not fit is counted as left off */
+enum { PATH_KEPT = 1024 }; /* on a longer way, those further on are noted by a later look */
+enum { KEPT_MAX = 256 };   /* kept while counting; what does not fit is counted as left off */
 
-struct grouping {
-    const struct core *c;
-    struct arena *arena;
-    struct arena steps; /* for one step at a time */
+struct why_walk {
+    const struct core *c; /* of this call */
+    struct arena steps;   /* for one step at a time */
+    int64_t deployment_id;
+    uint32_t role_at, member_at; /* where it goes on */
+    uint32_t looked_at;
+    uint8_t telling;    /* the state whose first noderole is the chain's; STATE_COUNT: none is */
+    int64_t first_id;   /* of those met in that state the first by (cohort, id); 0 = none yet */
+    uint32_t size;      /* of group_of; noderoles that are made later are beyond it */
     uint32_t *group_of; /* by index of noderoles: 1 + its group; 0 = not known yet */
-    uint32_t *path;     /* indices of the noderoles between the one looked at and its root */
+    uint32_t path[PATH_KEPT]; /* indices of the noderoles between the one looked at and its root */
     struct cause_group *groups;
     text_h *subjects; /* of the groups; texts are interned, so equal ones have one handle */
     uint32_t count;
-    uint64_t *roots; /* a set, by open addressing; 0 = free */
-    uint32_t roots_mask;
+    uint64_t *roots; /* a set, by open addressing; 0 = free, and one always is */
+    uint32_t roots_mask, root_count;
     uint32_t left_off;
 };
 
@@ -27,7 +39,7 @@ enum { LEFT_OFF = KEPT_MAX + 1 };
 _Static_assert(REASON_COUNT <= 1 << 7 && CAUSE_REASON < 1 << 5, "both must fit below the id");
 
 /* True when it was not in it before. Of what is about a role or an attrib the noderoles count. */
-static bool add_root(struct grouping *g, const struct cause *root, noderole_ix nearest)
+static bool add_root(struct why_walk *g, const struct cause *root, noderole_ix nearest)
 {
     const bool is_node = root->object == TABLE_NODE;
     const int64_t id = is_node ? root->object_id : noderole_at(g->c, nearest)->o.id;
@@ -40,6 +52,9 @@ static bool add_root(struct grouping *g, const struct cause *root, noderole_ix n
             return false;
         if (*slot)
             continue;
+        if (g->root_count == g->roots_mask)
+            return false;
+        g->root_count++;
         *slot = key;
         return true;
     }
@@ -62,7 +77,7 @@ static text_h subject_of(const struct core *c, const struct cause *root, noderol
 }
 
 /* 1 + the group; LEFT_OFF when there are too many. */
-static uint32_t find_group(struct grouping *g, const struct cause *root, noderole_ix nearest)
+static uint32_t find_group(struct why_walk *g, const struct cause *root, noderole_ix nearest)
 {
     const int64_t role_id = role_of(g->c, root, nearest);
     const text_h subject = subject_of(g->c, root, nearest);
@@ -80,7 +95,7 @@ static uint32_t find_group(struct grouping *g, const struct cause *root, noderol
     return ++g->count;
 }
 
-static void count_root(struct grouping *g, uint32_t group, const struct cause *root,
+static void count_root(struct why_walk *g, uint32_t group, const struct cause *root,
                        noderole_ix nearest)
 {
     if (group == LEFT_OFF || !add_root(g, root, nearest))
@@ -93,12 +108,19 @@ static void count_root(struct grouping *g, uint32_t group, const struct cause *r
 
 /* ---- one noderole ---- */
 
-static void look_at(struct grouping *g, noderole_ix nr)
+static uint32_t known_group(const struct why_walk *g, noderole_ix nr)
+{
+    return nr.v < g->size ? g->group_of[nr.v] : 0;
+}
+
+/* 1 + the group of the noderole, which is noted for all on the way to its root. */
+static uint32_t look_at(struct why_walk *g, noderole_ix nr)
 {
     struct cause root = {0};
     uint32_t length = 0, group = 0;
     while (!group) {
-        g->path[length++] = nr.v;
+        if (nr.v < g->size && length < PATH_KEPT)
+            g->path[length++] = nr.v;
         const noderole_ix next = why_step(g->c, nr, &g->steps, &root);
         arena_reset(&g->steps);
         if (!next.v) {
@@ -107,19 +129,20 @@ static void look_at(struct grouping *g, noderole_ix nr)
             group = find_group(g, &root, nearest);
             count_root(g, group, &root, nearest);
         } else {
-            group = g->group_of[next.v];
+            group = known_group(g, next);
         }
         nr = next;
     }
     for (uint32_t i = 0; i < length; i++)
         g->group_of[g->path[i]] = group;
+    return group;
 }
 
-static void count_noderole(struct grouping *g, noderole_ix nr)
+static void count_noderole(struct why_walk *g, noderole_ix nr)
 {
-    if (!g->group_of[nr.v])
-        look_at(g, nr);
-    const uint32_t group = g->group_of[nr.v];
+    const uint32_t known = known_group(g, nr);
+    const uint32_t group = known ? known : look_at(g, nr);
+    g->looked_at++;
     if (group == LEFT_OFF)
         g->left_off++;
     else
@@ -177,7 +200,7 @@ static bool goes_before(const struct cause_group *a, const struct cause_group *b
 }
 
 /* By insertion: there are KEPT_MAX of them at most. */
-static void sort_groups(struct grouping *g)
+static void sort_groups(struct why_walk *g)
 {
     for (uint32_t i = 1; i < g->count; i++) {
         const struct cause_group moved = g->groups[i];
@@ -188,65 +211,103 @@ static void sort_groups(struct grouping *g)
     }
 }
 
-/* The texts of what is shown, from the chain of its first example. */
-static void give_texts(struct grouping *g)
+/* The texts of what is shown, from the chain of its first example. If that is gone, or waits for
+ * something else by now, the group has its code and its counts. */
+static void give_texts(struct why_walk *g, struct cause_group *groups, uint32_t count,
+                       struct arena *a)
 {
-    for (uint32_t i = 0; i < g->count; i++) {
-        struct cause_group *group = &g->groups[i];
+    for (uint32_t i = 0; i < count; i++) {
+        struct cause_group *group = &groups[i];
         const noderole_ix nr = noderole_by_id(g->c, group->examples[0]);
-        const struct cause *last = why_noderole(g->c, nr, false, g->arena);
-        while (last->next)
+        const struct cause *last = nr.v ? why_noderole(g->c, nr, false, a) : NULL;
+        while (last && last->next)
             last = last->next;
-        group->cause = *last;
+        if (last && last->code == group->cause.code && last->reason == group->cause.reason)
+            group->cause = *last;
+        else
+            group->cause.subject = STR("");
     }
 }
 
-static void count_all(struct grouping *g, const struct deployment *d, struct cause_groups *out)
-{
-    for (uint32_t i = 0; i < d->roles.count && out->looked_at < out->waiting; i++) {
-        const deployment_role_ix dr = {vec_at(g->c, &d->roles, i)};
-        const struct vec *members = &deployment_role_at(g->c, dr)->noderoles;
-        for (uint32_t k = 0; k < members->count && out->looked_at < WHY_NODEROLES_MAX; k++) {
-            const noderole_ix nr = {vec_at(g->c, members, k)};
-            if (noderole_at(g->c, nr)->state == NODEROLE_ACTIVE)
-                continue;
-            count_noderole(g, nr);
-            out->looked_at++;
-        }
-    }
-}
+/* ---- the walk ---- */
 
-bool core_why_groups(const struct core *c, int64_t deployment_id, struct arena *a,
-                     struct cause_groups *out_groups)
+struct why_walk *core_why_open(const struct core *c, int64_t deployment_id, struct arena *a)
 {
     const deployment_ix d = deployment_by_id(c, deployment_id);
-    *out_groups = (struct cause_groups){0};
     if (!d.v)
-        return false;
+        return NULL;
     const struct deployment *row = deployment_at(c, d);
-    const uint32_t high = c->tables[TABLE_NODEROLE].pool.high;
-    struct grouping g = {.c = c, .arena = a};
-    struct arena scratch = {0};
-    out_groups->waiting = waiting_in(row);
-    uint32_t size = 16;
-    while (size < out_groups->waiting * 2 && size < WHY_NODEROLES_MAX * 2)
-        size *= 2;
-    g.group_of = arena_array(&scratch, uint32_t, high + 1);
-    g.path = arena_array(&scratch, uint32_t, high + 1);
-    g.roots = arena_array(&scratch, uint64_t, size);
-    g.roots_mask = size - 1;
-    g.subjects = arena_array(&scratch, text_h, KEPT_MAX);
-    g.groups = arena_array(a, struct cause_group, KEPT_MAX);
-    count_all(&g, row, out_groups);
-    sort_groups(&g);
-    for (uint32_t i = WHY_GROUPS; i < g.count; i++)
-        g.left_off += g.groups[i].noderoles;
-    g.count = g.count < WHY_GROUPS ? g.count : WHY_GROUPS;
-    give_texts(&g);
-    out_groups->groups = g.groups;
-    out_groups->count = g.count;
-    out_groups->left_off = g.left_off;
-    arena_fini(&g.steps);
-    arena_fini(&scratch);
-    return true;
+    const uint32_t waiting = waiting_in(row);
+    struct why_walk *g = arena_new(a, struct why_walk);
+    uint32_t slots = 16;
+    while (slots < waiting * 2 && slots < WHY_NODEROLES_MAX * 2)
+        slots *= 2;
+    g->deployment_id = deployment_id;
+    g->telling = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
+    g->size = c->tables[TABLE_NODEROLE].pool.high + 1;
+    g->group_of = arena_array(a, uint32_t, g->size);
+    g->roots = arena_array(a, uint64_t, slots);
+    g->roots_mask = slots - 1;
+    g->subjects = arena_array(a, text_h, KEPT_MAX);
+    g->groups = arena_array(a, struct cause_group, KEPT_MAX);
+    return g;
+}
+
+void core_why_close(struct why_walk *g)
+{
+    arena_fini(&g->steps);
+}
+
+static void meet_noderole(struct why_walk *g, noderole_ix nr)
+{
+    const uint8_t state = noderole_at(g->c, nr)->state;
+    const noderole_ix first = noderole_by_id(g->c, g->first_id);
+    if (state == g->telling && (!first.v || noderole_cmp(g->c, nr, first) < 0))
+        g->first_id = noderole_at(g->c, nr)->o.id;
+    if (state != NODEROLE_ACTIVE && g->looked_at < WHY_NODEROLES_MAX)
+        count_noderole(g, nr);
+}
+
+bool core_why_walk(struct why_walk *g, const struct core *c, uint32_t budget)
+{
+    const deployment_ix d = deployment_by_id(c, g->deployment_id);
+    const struct vec *roles = d.v ? &deployment_at(c, d)->roles : NULL;
+    g->c = c;
+    for (; roles && g->role_at < roles->count; g->role_at++, g->member_at = 0) {
+        const deployment_role_ix dr = {vec_at(c, roles, g->role_at)};
+        const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+        for (; g->member_at < members->count; g->member_at++) {
+            if (budget-- == 0)
+                return true;
+            meet_noderole(g, (noderole_ix){vec_at(c, members, g->member_at)});
+        }
+    }
+    return false;
+}
+
+struct cause *core_why_chain(struct why_walk *g, const struct core *c, struct arena *a)
+{
+    const noderole_ix first = noderole_by_id(c, g->first_id);
+    if (first.v && noderole_at(c, first)->state == g->telling)
+        return why_noderole(c, first, false, a);
+    return core_why(c, TABLE_DEPLOYMENT, g->deployment_id, a);
+}
+
+void core_why_result(struct why_walk *g, const struct core *c, struct arena *a,
+                     struct cause_groups *out_groups)
+{
+    const deployment_ix d = deployment_by_id(c, g->deployment_id);
+    g->c = c;
+    sort_groups(g);
+    for (uint32_t i = WHY_GROUPS; i < g->count; i++)
+        g->left_off += g->groups[i].noderoles;
+    const uint32_t count = g->count < WHY_GROUPS ? g->count : WHY_GROUPS;
+    struct cause_group *groups = arena_array(a, struct cause_group, WHY_GROUPS);
+    memcpy(groups, g->groups, count * sizeof *groups);
+    give_texts(g, groups, count, a);
+    *out_groups = (struct cause_groups){.groups = groups,
+                                        .count = count,
+                                        .left_off = g->left_off,
+                                        .looked_at = g->looked_at,
+                                        .waiting = d.v ? waiting_in(deployment_at(c, d)) : 0};
 }

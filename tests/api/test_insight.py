@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 
 from daemon import eventually
 from test_content import Shop
@@ -775,3 +776,50 @@ def test_the_version_is_told_to_those_who_are_let_in(daemon):
     told = answer.json()
     assert set(told) == {"name", "version", "api"} and told["name"] == "halligan", told
     assert told["api"] == "2.0" and told["version"]
+
+
+NODES = 500  # three noderoles each: more than why of a deployment looks at in one piece
+
+
+def rack_that_waits(me, name):
+    """A committed deployment of nodes that are not alive."""
+    assert me.post("deployments", {"name": name}).status == 200
+    nodes = [{"name": f"{name}{i}.example.com", "deployment": name, "available": True}
+             for i in range(NODES)]
+    assert me.post("nodes", nodes).status == 200
+    bound = me.post("node_roles", [{"node": node["name"], "role": "top", "deployment": name}
+                                   for node in nodes])
+    assert bound.status == 200, bound
+    assert me.put(f"deployments/{name}/commit").status == 200
+    return nodes
+
+
+def test_why_of_a_large_deployment_counts_all_of_it(daemon):
+    me = daemon.client()
+    nodes = rack_that_waits(me, "largewhy")
+    why = me.get("deployments/largewhy/why").json()
+    assert why["waiting"] == why["looked_at"] == 3 * NODES and why["left_off"] == 0, why
+    assert [(g["code"], g["node_roles"], g["roots"]) for g in why["groups"]] == [
+        ("not_alive", 3 * NODES, NODES)], why["groups"]
+    assert why["chain"][-1]["code"] == "not_alive" and why["chain"][-1]["object"] == "node", why
+    # The same while its nodes are deleted: counts are those of some instant, and nothing is lost.
+    asked = []
+
+    def ask():
+        while len(asked) < 20:
+            asked.append(me.get("deployments/largewhy/why"))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    for node in nodes[: NODES // 2]:
+        assert me.delete(f"nodes/{node['name']}").status == 200
+    asking.join()
+    for answer in asked:
+        assert answer.status == 200, answer
+        told = answer.json()
+        counted = sum(group["node_roles"] for group in told["groups"]) + told["left_off"]
+        assert counted == told["looked_at"] and 0 < counted <= 3 * NODES, told
+    last = me.get("deployments/largewhy/why").json()
+    assert last["waiting"] == last["looked_at"] == 3 * (NODES - NODES // 2), last
+    for node in nodes[NODES // 2 :]:
+        assert me.delete(f"nodes/{node['name']}").status == 200
