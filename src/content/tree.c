@@ -205,7 +205,7 @@ static bool looks_like_barclamp(const char *path)
     return is_one;
 }
 
-/* A directory without a file of its name is no barclamp; a barclamp under another name is told. */
+/* A directory without a file of its name is no barclamp; one under another name is reported. */
 static void look_for_misnamed(struct reading *r, const char *folder, const char *name)
 {
     char path[PATH_MAX];

@@ -315,7 +315,7 @@ static const struct json *first_role(const struct barclamp_file *file)
 }
 
 /* What is odd about a file in force, now that everything is imported: first the document, then role
- * by role what lies beside it. What the engine warns of is told of a new document only. */
+ * by role what lies beside it. Warnings of the engine are logged for a new document only. */
 static bool check_next(struct content *c)
 {
     const struct core *core = c->seams.core(c->seams.self);
@@ -425,7 +425,7 @@ bool content_pump(struct content *c, uint64_t until_ns)
 
 /* ---- what became of it ---- */
 
-/* What it warns of is told when everything is imported: a jig or a role may come later. */
+/* Its warnings are logged when everything is imported: a jig or a role may come later. */
 static void take_in(struct content *c, uint32_t i)
 {
     const struct barclamp_file *file = &c->reading.tree.files[i];
