@@ -32,9 +32,11 @@ void nearest_offer_str(struct nearest *n, struct str meant, struct str known)
 {
     if (meant.len == 0 || meant.len > WORD_LEN_MAX || known.len > WORD_LEN_MAX)
         return;
-    const uint32_t slips = count_slips(meant.at, meant.len, known.at, known.len);
     /* A third of the letters may be wrong; one of a short word may. */
     const uint32_t tolerated = known.len < 6 ? 1 : known.len / 3;
+    if (meant.len > known.len + tolerated || known.len > meant.len + tolerated)
+        return; /* each byte of the difference is an edit */
+    const uint32_t slips = count_slips(meant.at, meant.len, known.at, known.len);
     if (slips > tolerated || (n->word && slips >= n->slips))
         return;
     n->word = known.at;

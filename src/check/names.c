@@ -12,8 +12,13 @@ struct looking {
     const struct barclamp_file *file;
     struct report *report;
     const struct json *role;
-    uint32_t role_ix; /* in its list */
+    uint32_t role_ix;     /* in its list */
+    uint32_t *meant_left; /* names that are still compared with all others */
 };
+
+/* A name is compared with every role or attrib there is, on the daemon's loop: of one file so many
+ * are, and a person who corrects these checks again. */
+enum { MEANT_MAX = 5 };
 
 /* The first of a list; NULL when it has none. In a draft it may be anything. */
 static const struct json *first_of(const struct json *object, const char *key)
@@ -69,6 +74,9 @@ static struct str meant(const struct looking *l, enum table table, struct str na
 {
     struct nearest nearest = {0};
     struct record record;
+    if (*l->meant_left == 0)
+        return STR("");
+    --*l->meant_left;
     for (int64_t id = core_next_id(l->core, table, 0); id; id = core_next_id(l->core, table, id))
         if (core_record(l->core, table, id, &record))
             nearest_offer_str(&nearest, name,
@@ -125,7 +133,9 @@ static void look_at_jigs(const struct looking *l)
 void names_look(struct report *report, const struct core *core, const struct content_tree *tree,
                 const struct barclamp_file *file)
 {
-    struct looking l = {.core = core, .tree = tree, .file = file, .report = report};
+    uint32_t meant_left = MEANT_MAX;
+    struct looking l = {
+        .core = core, .tree = tree, .file = file, .report = report, .meant_left = &meant_left};
     look_at_jigs(&l);
     for (l.role = first_of(file->tree, "roles"); l.role; l.role = l.role->next, l.role_ix++) {
         look_at_requires(&l);
