@@ -44,8 +44,9 @@ static void add(struct report *r, struct report_entry entry)
     r->count++;
 }
 
-static void add_said(struct report *r, struct report_entry entry, const char *format,
-                     va_list arguments)
+__attribute__((format(printf, 3, 0))) static void add_said(struct report *r,
+                                                           struct report_entry entry,
+                                                           const char *format, va_list arguments)
 {
     const bool is_error = entry.severity == REPORT_ERROR;
     r->errors += is_error;
