@@ -1,6 +1,7 @@
 """A node that says it is alive is asked, and known by its host keys from the first contact on."""
 import os
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -245,6 +246,39 @@ def test_pins_outlive_the_daemon_and_what_is_written_into_the_file(plant):
     eventually(lambda: plant.read("ssh/known_hosts") == before, "it is written again")
     plant.ask("DELETE", f"nodes/{NODE}")
     eventually(lambda: "node-" not in plant.read("ssh/known_hosts"), "its pins go with it")
+
+
+def make_older(plant):
+    """The store as its migration leaves it: nothing was taken over yet, and no digest is known."""
+    store = sqlite3.connect(plant.path("halligan.db"))
+    store.execute("UPDATE settings SET host_keys_imported = 0")
+    store.execute("UPDATE leadership SET digest = ''")
+    store.commit()
+    store.close()
+
+
+def test_the_file_of_an_older_version_is_taken_over_once(plant):
+    plant.start("--log-level", "info").node(NODE)
+    node = plant.shows(NODE)
+    server = Server(plant)
+    plant.reach(NODE, server)
+    plant.stop()
+    make_older(plant)
+    with open(plant.path("ssh/known_hosts"), "w", encoding="ascii") as file:
+        file.write(f"{NODE} {own_key(server)} node-{node['id']}-boot-{node['boot_generation']}\n"
+                   "gone.example.com ssh-ed25519 AAAA\n")
+    plant.start("--log-level", "info")
+    eventually(lambda: plant.pinned(NODE) == [own_key(server)], "it is taken over")
+    plant.says("known_hosts", "line 2 is not taken over")
+    plant.alive(NODE)
+    answers(plant)
+    assert plant.said("the host keys of a node are pinned") == 0
+    plant.ask("PUT", f"nodes/{NODE}/forget_key")
+    plant.says("the host keys of a node are pinned")
+    plant.ask("DELETE", f"nodes/{NODE}")
+    plant.stop()
+    plant.start("--log-level", "info")
+    assert plant.said("were taken over") == 1
 
 
 def test_a_probe_outlives_the_daemon(plant):
