@@ -372,7 +372,7 @@ def test_a_hammer_performs_what_it_can(shipped):
     node = make(me, "nodes", name="nail.example.com", alive=True)
     hammer = me.get("nodes/nail.example.com/hammers").json()[0]
     done = me.post(f"hammers/{hammer['id']}/perform", {"method": "reboot"})
-    assert done.status == 200 and done.type == vnd("hammer", "result"), done
+    assert done.status == 200 and done.type == vnd("secure_shell_hammer", "action"), done
     assert done.json() == {
         "node": node["name"],
         "name": "ssh",

@@ -409,11 +409,13 @@ def test_a_graph_tells_what_depends_on_what(daemon):
     answer = me.get("deployments/graph/graph")
     assert answer.status == 200 and answer.type == vnd("graph", "list"), answer
     graph = {v["name"].split(": ")[1]: v for v in answer.json()}
-    assert all(set(v) == {"id", "name", "adjacencies"} for v in graph.values()), answer
-    assert graph["top"] == {"id": top, "name": "graph1.example.com: top", "adjacencies": []}
+    drawn = {"data": {"$color": "#83548B"}, "$type": "square", "$dim": 15}
+    assert graph["top"] == {"id": top, "name": "graph1.example.com: top", "adjacencies": [], **drawn}
+    line = {"data": {"$color": "#557EAA"}}
     middle = graph["middle"]
-    assert middle["adjacencies"] == [{"nodeTo": top, "nodeFrom": middle["id"]}], middle
-    assert {"nodeTo": middle["id"], "nodeFrom": graph["base"]["id"]} in graph["base"]["adjacencies"]
+    assert middle["adjacencies"] == [{"nodeTo": top, "nodeFrom": middle["id"], **line}], middle
+    below = {"nodeTo": middle["id"], "nodeFrom": graph["base"]["id"], **line}
+    assert below in graph["base"]["adjacencies"]
     assert me.get("snapshots/graph/graph").json() == answer.json()
     check_error(me.get("deployments/nowhere/graph"), 404, "not_found", "id")
 
