@@ -42,7 +42,7 @@ _halligan_tables() {
         nodes/debug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/undebug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/get) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=nodes ;;
-        nodes/set) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/set) options=" --output --quiet --bucket --propose --url --user --token-file --ca --help"; named=nodes ;;
         nodes/token) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         roles/list) options=" --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help"; named= ;;
         roles/show) options=" --output --quiet --url --user --token-file --ca --help"; named=roles ;;
@@ -95,7 +95,7 @@ _halligan_tables() {
         noderoles/log) options=" --follow --attempt --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/runs) options=" --output --quiet --url --user --token-file --ca --help"; named=noderoles ;;
         noderoles/get) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=noderoles ;;
-        noderoles/set) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=noderoles ;;
+        noderoles/set) options=" --output --quiet --bucket --propose --url --user --token-file --ca --help"; named=noderoles ;;
         runs/list) options=" --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help"; named= ;;
         runs/show) options=" --output --quiet --url --user --token-file --ca --help"; named=runs ;;
         runs/wait) options=" --timeout --url --user --token-file --ca --help"; named=runs ;;

@@ -240,7 +240,7 @@ function __halligan_others
         set options --output --quiet --bucket --url --user --token-file --ca --help
         set named nodes
     case nodes/set
-        set options --output --quiet --bucket --url --user --token-file --ca --help
+        set options --output --quiet --bucket --propose --url --user --token-file --ca --help
         set named nodes
     case nodes/token
         set options --output --quiet --url --user --token-file --ca --help
@@ -388,7 +388,7 @@ function __halligan_others
         set options --output --quiet --bucket --url --user --token-file --ca --help
         set named noderoles
     case noderoles/set
-        set options --output --quiet --bucket --url --user --token-file --ca --help
+        set options --output --quiet --bucket --propose --url --user --token-file --ca --help
         set named noderoles
     case runs/list
         set options --output --quiet --filter --sort --limit --after --watch --url --user --token-file --ca --help
