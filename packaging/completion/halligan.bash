@@ -59,7 +59,7 @@ _halligan_tables() {
         deployments/wait) options=" --timeout --url --user --token-file --ca --help"; named=deployments ;;
         deployments/watch) options=" --output --quiet --filter --sort --limit --after --url --user --token-file --ca --help"; named= ;;
         deployments/bind) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
-        deployments/plan) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
+        deployments/plan) options=" --output --quiet --detail --url --user --token-file --ca --help"; named=deployments ;;
         deployments/commit) options=" --output --quiet --wait --timeout --plan --rerun-changed --yes --url --user --token-file --ca --help"; named=deployments ;;
         deployments/propose) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;
         deployments/recall) options=" --output --quiet --url --user --token-file --ca --help"; named=deployments ;;

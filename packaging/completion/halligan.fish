@@ -286,7 +286,7 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named deployments
     case deployments/plan
-        set options --output --quiet --url --user --token-file --ca --help
+        set options --output --quiet --detail --url --user --token-file --ca --help
         set named deployments
     case deployments/commit
         set options --output --quiet --wait --timeout --plan --rerun-changed --yes --url --user --token-file --ca --help

@@ -92,6 +92,17 @@ static bool plan_may_fit(const struct call *call, int64_t deployment_id)
     return listed * PLAN_ITEM_BYTES <= DOC_MAX;
 }
 
+/* ?summary=true: of a plan the totals alone. */
+static bool wants_summary(struct call *call)
+{
+    struct str text = STR("false");
+    http_query(call->request, STR("summary"), &text);
+    const bool is_true = str_eq(text, STR("true"));
+    if (!is_true && !str_eq(text, STR("false")))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("summary"), STR("summary must be true or false"));
+    return is_true;
+}
+
 /* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
  * and everything that was handed over before it is seen. */
 static enum served submit_dry(struct call *call, bool is_brief)
@@ -100,7 +111,8 @@ static enum served submit_dry(struct call *call, bool is_brief)
     struct record record;
     if (!resource_find(call, route->resource, call->keys[0], &record))
         return SERVED_REPLY;
-    if (!is_brief && !plan_may_fit(call, record.id)) {
+    const bool is_summary = !is_brief && wants_summary(call);
+    if (!is_brief && !is_summary && !plan_may_fit(call, record.id)) {
         reply_too_large(call);
         return SERVED_REPLY;
     }
@@ -108,6 +120,9 @@ static enum served submit_dry(struct call *call, bool is_brief)
     intake_read(call, &(struct intake){.kind = route->command}, record.id, &command);
     command.is_dry = true;
     command.is_brief = is_brief;
+    command.is_summary = is_summary;
+    if (call->problems)
+        return SERVED_REPLY;
     return call_submit(call, &command, is_brief ? consent_told : plan_told);
 }
 

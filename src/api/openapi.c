@@ -1,3 +1,4 @@
+#include "api/graph.h"
 #include "api/nested.h"
 #include "api/reply.h"
 #include "api/route.h"
@@ -267,6 +268,9 @@ static void put_parameters(struct page *p, const struct route *route, uint32_t k
         "filter: FIELD, FIELD.not, FIELD.contains, FIELD.min, FIELD.max\",\"schema\":{\"type\":"
         "\"string\"}},{\"name\":\"view\",\"in\":\"query\",\"schema\":{\"type\":\"string\","
         "\"enum\":[\"full\"]}}";
+    static const char plan_parameter[] =
+        ",{\"name\":\"summary\",\"in\":\"query\",\"description\":\"the totals alone\","
+        "\"schema\":{\"type\":\"boolean\"}}";
     const bool is_list = route->form == FORM_LIST && route->method == HTTP_GET;
     if (!keys && !is_list)
         return;
@@ -279,6 +283,7 @@ static void put_parameters(struct page *p, const struct route *route, uint32_t k
     }
     buf_put_z(&p->b, keys && is_list ? "," : "");
     buf_put_z(&p->b, is_list ? list_parameters : "");
+    buf_put_z(&p->b, route->serve == serve_plan ? plan_parameter : "");
     buf_put_c(&p->b, ']');
 }
 

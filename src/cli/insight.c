@@ -183,7 +183,210 @@ static void put_missing(struct buf *b, const struct json *doc)
     }
 }
 
-static void put_plan(struct buf *b, const struct json *doc)
+/* ---- the summary of a plan ---- */
+
+static int64_t count_in(const struct json *object, const char *key)
+{
+    int64_t count = 0;
+    if (object)
+        ignore(json_as_i64(json_get(object, str_from(key)), &count), "0 where it is not said");
+    return count;
+}
+
+/* "run          12: middle 8, base 4", or nothing where nothing is to be done. */
+static void put_action(struct buf *b, const struct json *summary, const char *key,
+                       const char *label)
+{
+    const int64_t count = count_in(json_get(summary, STR("actions")), key);
+    const struct json *roles = json_get(summary, STR("roles"));
+    const char *before = ": ";
+    if (!count)
+        return;
+    buf_put_z(b, label);
+    buf_put_i64(b, count);
+    for (const struct json *role = roles ? roles->first : NULL; role; role = role->next) {
+        if (!count_in(role, key))
+            continue;
+        buf_put_z(b, before);
+        safe_put(b, text_of(role, "role_name"));
+        buf_put_c(b, ' ');
+        buf_put_i64(b, count_in(role, key));
+        before = ", ";
+    }
+    buf_put_c(b, '\n');
+}
+
+/* "wave 2       8 run, 4 noop" */
+static void put_waves(struct buf *b, const struct json *summary)
+{
+    static const char *const ways[] = {"run", "again", "noop", "skip"};
+    const struct json *waves = json_get(summary, STR("waves"));
+    for (const struct json *wave = waves ? waves->first : NULL; wave; wave = wave->next) {
+        const char *before = "       ";
+        buf_put_z(b, "wave ");
+        safe_put(b, text_of(wave, "wave"));
+        for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            if (!count_in(wave, ways[i]))
+                continue;
+            buf_put_z(b, before);
+            buf_put_i64(b, count_in(wave, ways[i]));
+            buf_put_c(b, ' ');
+            buf_put_z(b, ways[i]);
+            before = ", ";
+        }
+        buf_put_c(b, '\n');
+    }
+    const int64_t more = count_in(summary, "waves_count") - (waves ? (int64_t)waves->count : 0);
+    if (more > 0) {
+        buf_put_z(b, "and ");
+        buf_put_i64(b, more);
+        buf_put_z(b, " more waves\n");
+    }
+}
+
+/* "DESTRUCTIVE  12 os-install: wipe, boot" */
+static void put_destructive(struct buf *b, const struct json *summary)
+{
+    const struct json *list = json_get(summary, STR("destructive"));
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const struct json *steps = json_get(entry, STR("steps"));
+        buf_put_z(b, "DESTRUCTIVE  ");
+        buf_put_i64(b, count_in(entry, "count"));
+        buf_put_c(b, ' ');
+        safe_put(b, text_of(entry, "role_name"));
+        for (const struct json *s = steps ? steps->first : NULL; s; s = s->next) {
+            buf_put_z(b, s == steps->first ? ": " : ", ");
+            safe_put(b, s->text);
+        }
+        buf_put_c(b, '\n');
+    }
+}
+
+/* "run again    8 web: values of the role in the deployment change" */
+static void put_reruns(struct buf *b, const struct json *summary)
+{
+    static const struct {
+        const char *reason, *says;
+    } reasons[] = {{"asked", "a run of it is enqueued"},
+                   {"cluster", "its cluster, or one it builds on, grows"},
+                   {"committed", "it was proposed, and is committed again"},
+                   {"role_data", "values of its role in the deployment change"},
+                   {"waiting", "it was waiting for its run already"}};
+    const struct json *list = json_get(summary, STR("reruns"));
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const struct str reason = text_of(entry, "reason");
+        buf_put_z(b, "run again    ");
+        buf_put_i64(b, count_in(entry, "count"));
+        buf_put_c(b, ' ');
+        safe_put(b, text_of(entry, "role_name"));
+        buf_put_z(b, ": ");
+        uint32_t i = 0;
+        while (i < sizeof reasons / sizeof *reasons && !str_eq(reason, str_from(reasons[i].reason)))
+            i++;
+        if (i < sizeof reasons / sizeof *reasons)
+            buf_put_z(b, reasons[i].says);
+        else
+            safe_put(b, reason);
+        buf_put_c(b, '\n');
+    }
+}
+
+/* "values       web, in the deployment" and, below it, path by path, old and new */
+static void put_new_values(struct buf *b, const struct json *summary)
+{
+    const struct json *list = json_get(summary, STR("values"));
+    int64_t shown = 0;
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        const bool is_of_deployment = str_eq(text_of(entry, "scope"), STR("deployment"));
+        shown += count_in(entry, "count");
+        buf_put_z(b, "values       ");
+        safe_put(b, text_of(entry, "role_name"));
+        if (is_of_deployment) {
+            buf_put_z(b, ", in the deployment");
+        } else {
+            buf_put_z(b, ", noderoles: ");
+            buf_put_i64(b, count_in(entry, "count"));
+        }
+        buf_put_c(b, '\n');
+        put_values(b, entry);
+    }
+    if (count_in(summary, "values_count") > shown) {
+        buf_put_z(b, "values       of ");
+        buf_put_i64(b, count_in(summary, "values_count") - shown);
+        buf_put_z(b, " more change\n");
+    }
+}
+
+/* "held         12: not_alive 8, error 4" */
+static void put_held(struct buf *b, const struct json *summary)
+{
+    const struct json *list = json_get(summary, STR("held"));
+    const int64_t count = count_in(json_get(summary, STR("actions")), "hold");
+    if (!count)
+        return;
+    buf_put_z(b, "held         ");
+    buf_put_i64(b, count);
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        buf_put_z(b, entry == list->first ? ": " : ", ");
+        safe_put(b, text_of(entry, "cause"));
+        buf_put_c(b, ' ');
+        buf_put_i64(b, count_in(entry, "count"));
+    }
+    buf_put_c(b, '\n');
+}
+
+static void put_total(struct buf *b, const struct json *summary, const char *key, const char *label)
+{
+    if (!count_in(summary, key))
+        return;
+    buf_put_z(b, label);
+    buf_put_i64(b, count_in(summary, key));
+    buf_put_c(b, '\n');
+}
+
+static void put_summary(struct buf *b, const struct json *doc)
+{
+    const struct json *summary = json_get(doc, STR("summary"));
+    if (!summary)
+        return;
+    buf_put_z(b, "machines     ");
+    buf_put_i64(b, count_in(summary, "machines"));
+    buf_put_c(b, '\n');
+    put_action(b, summary, "commit_role", "commit roles ");
+    put_action(b, summary, "commit", "commit       ");
+    put_action(b, summary, "remove", "remove       ");
+    put_action(b, summary, "run", "run          ");
+    put_action(b, summary, "again", "again        ");
+    put_action(b, summary, "noop", "no-op        ");
+    put_action(b, summary, "skip", "skip         ");
+    put_waves(b, summary);
+    put_destructive(b, summary);
+    put_reruns(b, summary);
+    put_new_values(b, summary);
+    put_total(b, summary, "changed", "new defaults ");
+    put_total(b, summary, "changed_destructive", "new defaults, never rerun: ");
+    put_held(b, summary);
+    put_total(b, summary, "missing", "MISSING      ");
+}
+
+static void put_unproposed(struct buf *b, const struct json *doc)
+{
+    const struct json *list = json_get(doc, STR("unproposed"));
+    for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
+        buf_put_z(b, "stored but not proposed: ");
+        insight_put_unproposed(b, entry);
+        buf_put_c(b, '\n');
+    }
+    const int64_t more =
+        count_in(json_get(doc, STR("summary")), "unproposed") - (list ? (int64_t)list->count : 0);
+    if (more > 0) {
+        buf_put_z(b, "stored but not proposed: ");
+        buf_put_i64(b, more);
+        buf_put_z(b, " more\n");
+    }
+}
+
+static void put_detail(struct buf *b, const struct json *doc)
 {
     put_entries(b, doc, "role_commits", "commit role  ");
     put_entries(b, doc, "commits", "commit       ");
@@ -196,24 +399,40 @@ static void put_plan(struct buf *b, const struct json *doc)
     put_entries(b, doc, "changed_destructive", "new defaults, never rerun: ");
     put_entries(b, doc, "held", "held         ");
     put_missing(b, doc);
-    put_entries(b, doc, "unproposed", "stored but not proposed: ");
+}
+
+static void put_plan(const struct errand *e, struct buf *b, const struct json *doc)
+{
+    put_summary(b, doc);
+    if (e->options.detail)
+        put_detail(b, doc);
+    put_unproposed(b, doc);
     buf_put_z(b, "plan         ");
     safe_put(b, text_of(doc, "hash"));
     buf_put_c(b, '\n');
 }
 
+/* People get the totals, and all of it with --detail; programs get all of it. */
 enum cli_exit insight_plan(struct errand *e)
 {
     const struct json *plan;
     struct buf b = buf_in(e->arena);
-    const enum cli_exit status = look_below(e, "plan", &plan);
+    struct question q = {0};
+    const bool is_table = output_form(e) == OUTPUT_TABLE;
+    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_FINE)
+        return status;
+    q.path = errand_join(e, q.path, "plan");
+    if (e->options.quiet || (is_table && !e->options.detail))
+        q.query = STR("summary=true");
+    status = errand_ask(e, &q, &plan);
     if (status != CLI_FINE)
         return status;
     if (e->options.quiet) {
         safe_put(&b, text_of(plan, "hash"));
         buf_put_c(&b, '\n');
-    } else if (output_form(e) == OUTPUT_TABLE) {
-        put_plan(&b, plan);
+    } else if (is_table) {
+        put_plan(e, &b, plan);
     } else {
         output_document(e, plan);
     }

@@ -137,9 +137,11 @@ static const struct cli_verb deployment_verbs[] = {
     {.name = "plan",
      .takes = "DEPLOYMENT",
      .does = "Say what a commit would do; changes nothing",
-     .help = "The last line is the hash for commit --plan; -q shows it alone.\n",
+     .help =
+         "Totals by action, role and wave; --detail lists each noderole as well. The last line is\n"
+         "the hash for commit --plan; -q shows it alone. -o json and yaml show all of it.\n",
      .ask = insight_plan,
-     .options = SHOWN,
+     .options = SHOWN | OPTION_DETAIL,
      .operands_min = 1,
      .operands_max = 1},
     {.name = "commit",

@@ -43,6 +43,8 @@ const struct option option_table[] = {
      "run again what ran with other defaults of its barclamp", AT(rerun_changed), false},
     {OPTION_PROPOSE, "propose", 0, NULL,
      "also propose the noderole that the value is stored on", AT(propose), false},
+    {OPTION_DETAIL, "detail", 0, NULL,
+     "each noderole, not the totals alone", AT(detail), false},
     {OPTION_YES, "yes", 'y', NULL,
      "do not ask whether this is meant", AT(yes), false},
     {OPTION_NODES, "all", 'a', NULL,

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/view.h"
 
 #include "base/json.h"
 
@@ -102,7 +102,8 @@ static struct laggards laggards(const struct core *c, node_ix n, int64_t generat
                 &deployment_role_at(c, (deployment_role_ix){vec_at(c, drs, k)})->noderoles;
             for (uint32_t j = 0; j < all->count; j++) {
                 const noderole_ix nr = {vec_at(c, all, j)};
-                if (noderole_at(c, nr)->state != NODEROLE_PROPOSED &&
+                const uint8_t state = view_state(c, nr);
+                if (state != NODEROLE_PROPOSED && state != STATE_GONE &&
                     served_by(c, seen, nr, a) < generation)
                     lag(c, &late, nr);
             }
@@ -466,6 +467,12 @@ noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
                            int64_t *out_generation)
 {
     const struct vec *rows = &node_at(c, n)->barrier;
+    if (view_node_flags(c, n) & SEEN_NODE_POWER && core_settings(c)->barrier_s) {
+        *out_generation = node_at(c, n)->boot_generation;
+        const noderole_ix first = laggards(c, n, *out_generation, a).first;
+        if (first.v)
+            return first;
+    }
     for (uint32_t i = 0; i < rows->count; i++) {
         const outbox_ix ix = {vec_at(c, rows, i)};
         *out_generation = outbox_at(c, ix)->generation;

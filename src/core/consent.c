@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/view.h"
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -13,7 +13,7 @@
 
 enum { SHOWN_MAX = 100 }; /* in the answer to a client that only asks for consent */
 
-static bool destroys(const struct core *c, noderole_ix nr)
+bool consent_is_needed(const struct core *c, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(c, nr);
     return row->run_count == 0 && role_at(c, row->role)->flags & ROLE_DESTRUCTIVE;
@@ -25,18 +25,18 @@ static noderole_ix *find(struct core *c, const struct commit *work, uint32_t *ou
     const noderole_ix *all = work->opens ? deployment_waiting(c, work->d, &count) : work->items;
     noderole_ix *found = arena_array(c->arena, noderole_ix, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        if (destroys(c, all[i]))
+        if (consent_is_needed(c, all[i]))
             found[kept++] = all[i];
     *out_count = kept;
     return found;
 }
 
 /* Role, node and the data that the user gave it. */
-static void hash_one(struct core *c, struct sha256 *hash, noderole_ix nr)
+void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(c, nr);
-    const struct str docs[] = {doc_of(c, deployment_role_at(c, row->dr)->committed_data),
-                               doc_of(c, row->committed_data)};
+    const struct str docs[] = {doc_of(c, view_role_data(c, deployment_role_at(c, row->dr))),
+                               doc_of(c, view_noderole_data(c, row))};
     const int64_t numbers[] = {role_at(c, row->role)->o.id, node_at(c, row->node)->o.id,
                                docs[0].len, docs[1].len};
     for (uint32_t i = 0; i < 4; i++)
@@ -55,26 +55,31 @@ static struct str hash_all(struct core *c, const noderole_ix *items, uint32_t co
     struct buf hex = buf_in(c->arena);
     sha256_init(&hash);
     for (uint32_t i = 0; i < count; i++)
-        hash_one(c, &hash, items[i]);
+        consent_hash(c, &hash, items[i]);
     sha256_end(&hash, digest);
     buf_put_hex(&hex, digest, sizeof digest);
     return buf_str(&hex);
 }
 
-uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most, struct buf *doc)
+void consent_put_entry(const struct core *c, noderole_ix nr, struct buf *list)
+{
+    const doc_h announces = role_at(c, noderole_at(c, nr)->role)->announces;
+    plan_put_item(c, list, nr);
+    buf_put_z(list, ",\"steps\":");
+    buf_put_str(list, announces ? text_of(c, announces) : STR("[]"));
+    buf_put_c(list, '}');
+}
+
+static uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most,
+                            struct buf *doc)
 {
     uint32_t count;
     const noderole_ix *items = find(c, work, &count);
     buf_put_z(doc, "\"consent\":\"");
     buf_put_str(doc, hash_all(c, items, count));
     buf_put_z(doc, "\",\"destroys\":[");
-    for (uint32_t i = 0; i < count && i < most; i++) {
-        const doc_h announces = role_at(c, noderole_at(c, items[i])->role)->announces;
-        plan_put_item(c, doc, items[i]);
-        buf_put_z(doc, ",\"steps\":");
-        buf_put_str(doc, announces ? text_of(c, announces) : STR("[]"));
-        buf_put_c(doc, '}');
-    }
+    for (uint32_t i = 0; i < count && i < most; i++)
+        consent_put_entry(c, items[i], doc);
     buf_put_z(doc, "],");
     return count;
 }

@@ -257,6 +257,31 @@ uint32_t core_count_unproposed(const struct core *c, int64_t deployment_id);
  * The command is the commit that would be stepped, with answers if any were asked. */
 void core_plan(struct core *c, const struct command *commit, struct arena *arena,
                struct outcome *out);
+/* The same by stepping the commit and taking it back, in one piece and without a summary: what
+ * tests compare plans with, and the only way for a brief one. */
+void core_plan_whole(struct core *c, const struct command *commit, struct arena *arena,
+                     struct outcome *out);
+
+/* ---- a plan in slices ----
+ *
+ * The core stays as it is; what the commit would write is kept beside it. Other steps may come
+ * between two slices: if one changes what the plan has read, the plan is stale and has to be ended.
+ * It must be ended before its core is freed. */
+struct plan;
+
+/* Of a commit of a deployment, with the answers that hooks gave; with its lists, or totals alone.
+ * At most PLANS_MAX exist at a time. */
+struct plan *core_plan_begin(struct core *c, const struct command *commit, bool is_detailed);
+/* About so many rows are read; true when it is done. Not of a stale one. */
+bool core_plan_advance(struct plan *p, uint32_t units);
+bool core_plan_is_done(const struct plan *p);
+bool core_plan_is_stale(const struct plan *p);
+/* What the caller is answered when it is done: refused when the caller lacks the rights for the
+ * commit. It lies in memory of the plan. */
+void core_plan_outcome(struct plan *p, const struct command *caller, struct outcome *out);
+/* Memory that it holds. */
+size_t core_plan_bytes(const struct plan *p);
+void core_plan_end(struct plan *p); /* NULL is fine */
 
 /* What snapshot `seq` of a deployment held: {"data":[...],"members":[...]}. The live part comes
  * from the core; closed intervals (old_member, old_data records that cover seq) from the caller. */

@@ -37,6 +37,9 @@ bool core_try(struct core *c,
 void core_step_dry(struct core *c, const struct command *command, struct arena *arena,
                    struct outcome *out);
 
+/* Sorted, so that each question finds its answer at once; and checked. */
+void command_sort_answers(struct core *c, struct command *command);
+
 /* ---- authority.c ---- */
 
 /* Before the handler of the command in progress: refused when its caller may not (rules 1, 3, 4).
@@ -69,6 +72,8 @@ enum noderole_event {
     NODEROLE_EVENT_COUNT
 };
 
+/* What the event means in that state: a letter of the table of noderole.c. */
+char noderole_cell(uint8_t state, enum noderole_event event);
 /* Apply an event by the table. False when the cell refuses; no problem is recorded. */
 bool noderole_apply(struct core *c, noderole_ix nr, enum noderole_event event);
 /* The same for what a run did: whether it began while its deployment was COMMITTED (D15), and
@@ -93,6 +98,8 @@ struct reason reason_taken(uint32_t code, struct str subject, struct str text);
 /* A required attrib of the noderole's own role that people set, and that has neither a value nor a
  * default in what a run of it would be given; none when nothing is missing. */
 attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a);
+/* Whether the role has such an attrib at all. */
+bool required_any(const struct core *c, role_ix role, struct arena *a);
 /* Which one it is and who can set it. */
 struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix attrib,
                              struct arena *a);
@@ -386,8 +393,8 @@ void defaults_forget(struct core *c, deployment_ix d);
 /* Some of it; only when some deployment is rerunning. The outcome's id is the deployment. */
 void defaults_step(struct core *c, uint32_t until);
 enum { CHANGED_SHOWN_MAX = 1000 };
-/* Those that are changed, destructive or not, as entries of a plan's list: the first of them. */
-void defaults_put(const struct core *c, deployment_ix d, bool destructive, struct buf *list);
+/* Its last run was staged with other defaults than its role has now. */
+bool defaults_are_other(const struct core *c, const struct noderole *nr);
 const char *defaults_check(const struct core *c);
 
 /* ---- unproposed.c ---- */
@@ -396,6 +403,8 @@ const char *defaults_check(const struct core *c);
 bool unproposed_is(const struct noderole *nr);
 /* Around each change of a noderole's state, user data or deployment: no longer, then again. */
 void unproposed_count(struct core *c, noderole_ix nr, bool is_more);
+/* One of them as an entry of a plan's list. */
+void unproposed_put_entry(const struct core *c, noderole_ix nr, struct buf *list);
 /* The first of them as entries of a plan's list; how many there are. */
 uint32_t unproposed_put(const struct core *c, deployment_ix d, uint32_t most, struct buf *list);
 uint32_t unproposed_put_node(const struct core *c, node_ix n, uint32_t most, struct buf *list);
@@ -430,9 +439,12 @@ void plan_put_item(const struct core *c, struct buf *list, noderole_ix nr);
 /* "node":1,"node_name":"n1" and "role":2,"role_name":"dns-server" */
 void plan_put_node(const struct core *c, struct buf *b, node_ix n);
 void plan_put_role(const struct core *c, struct buf *b, role_ix r);
-/* "consent":"HASH","destroys":[{...,"steps":[]}], with at most so many noderoles; how many
- * there are. */
-uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most, struct buf *doc);
+/* It destroys data when it runs: its role does so, and it has not run. */
+bool consent_is_needed(const struct core *c, noderole_ix nr);
+struct sha256;
+void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr);
+/* {...,"steps":["wipe"]} */
+void consent_put_entry(const struct core *c, noderole_ix nr, struct buf *list);
 /* The last cause of the chain of one noderole, without texts; returns the noderole that is to be
  * explained next, or none when this cause is the root. */
 noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a,

@@ -1,5 +1,7 @@
 #include "core/data.h"
 
+#include "core/view.h"
+
 /* Where values live (SEMANTICS 6.1 to 6.5 and 6.7). A value is never stored under its attrib: an
  * attrib is a name for a path through documents that lie in layers. */
 
@@ -88,7 +90,7 @@ struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, b
     const struct deployment_role *row = deployment_role_at(c, dr);
     struct json *tree = data_object(a, doc_of(c, role_at(c, row->role)->template));
     tree = data_over(a, tree, doc_of(c, row->wall));
-    tree = data_over(a, tree, doc_of(c, row->committed_data));
+    tree = data_over(a, tree, doc_of(c, view_role_data(c, row)));
     if (!committed_only && row->proposed)
         tree = data_over(a, tree, doc_of(c, row->proposed_data));
     return tree;
@@ -104,10 +106,10 @@ static struct json *over_own(const struct core *c, const struct noderole *row, s
 }
 
 /* What the user wants of it: seen by everybody once committed, by those who look ahead before. */
-static doc_h user_data(const struct noderole *row, bool committed_only)
+static doc_h user_data(const struct core *c, const struct noderole *row, bool committed_only)
 {
     return row->state == NODEROLE_PROPOSED && !committed_only ? row->proposed_data
-                                                              : row->committed_data;
+                                                              : view_noderole_data(c, row);
 }
 
 struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_only,
@@ -115,21 +117,21 @@ struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_
 {
     const struct noderole *row = noderole_at(c, nr);
     struct json *tree = data_deployment_role(c, row->dr, committed_only, a);
-    return over_own(c, row, tree, doc_of(c, row->wall), user_data(row, committed_only), a);
+    return over_own(c, row, tree, doc_of(c, row->wall), user_data(c, row, committed_only), a);
 }
 
 struct json *data_own(const struct core *c, noderole_ix nr, struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
     struct json *tree = json_make(a, JSON_OBJECT);
-    return over_own(c, row, tree, doc_of(c, row->wall), row->committed_data, a);
+    return over_own(c, row, tree, doc_of(c, row->wall), view_noderole_data(c, row), a);
 }
 
 struct json *data_with_wall(const struct core *c, noderole_ix nr, struct str wall, struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
     struct json *tree = data_deployment_role(c, row->dr, true, a);
-    return over_own(c, row, tree, wall, row->committed_data, a);
+    return over_own(c, row, tree, wall, view_noderole_data(c, row), a);
 }
 
 struct json *data_node(const struct core *c, node_ix n, struct arena *a)
@@ -280,7 +282,7 @@ static struct json *view_noderole(const struct core *c, noderole_ix nr, enum vie
     case VIEW_PROPOSED:
         return over_own(c, row, data_deployment_role(c, row->dr, false, a), doc_of(c, row->wall),
                         row->proposed_data, a);
-    case VIEW_USER: return data_object(a, doc_of(c, user_data(row, false)));
+    case VIEW_USER: return data_object(a, doc_of(c, user_data(c, row, false)));
     case VIEW_SYSTEM:
         return data_over(a, data_object(a, doc_of(c, row->computed)), doc_of(c, row->sysdata));
     case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));

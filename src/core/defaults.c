@@ -18,6 +18,11 @@ static bool is_settled(const struct noderole *nr)
     return nr->state == NODEROLE_ACTIVE && !nr->rerun;
 }
 
+bool defaults_are_other(const struct core *c, const struct noderole *nr)
+{
+    return nr->defaults != role_at(c, nr->role)->defaults;
+}
+
 static bool is_changed(const struct core *c, const struct noderole *nr)
 {
     return is_settled(nr) && nr->defaults != role_at(c, nr->role)->defaults;
@@ -152,30 +157,6 @@ void core_count_changed(const struct core *c, int64_t deployment_id, uint32_t *o
         const uint32_t changed = deployment_role_at(c, dr)->changed;
         *out_changed += is_destructive(c, dr) ? 0 : changed;
         *out_destructive += is_destructive(c, dr) ? changed : 0;
-    }
-}
-
-static void put_changed(const struct core *c, deployment_role_ix dr, uint32_t *left,
-                        struct buf *list)
-{
-    const struct vec *members = &deployment_role_at(c, dr)->noderoles;
-    for (uint32_t i = 0; i < members->count && *left && deployment_role_at(c, dr)->changed; i++) {
-        const noderole_ix nr = {vec_at(c, members, i)};
-        if (!is_changed(c, noderole_at(c, nr)))
-            continue;
-        plan_put_item(c, list, nr);
-        buf_put_c(list, '}');
-        (*left)--;
-    }
-}
-
-void defaults_put(const struct core *c, deployment_ix d, bool destructive, struct buf *list)
-{
-    uint32_t left = CHANGED_SHOWN_MAX;
-    for (uint32_t i = 0; i < deployment_at(c, d)->roles.count; i++) {
-        const deployment_role_ix dr = {vec_at(c, &deployment_at(c, d)->roles, i)};
-        if (is_destructive(c, dr) == destructive)
-            put_changed(c, dr, &left, list);
     }
 }
 

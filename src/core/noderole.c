@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/view.h"
 
 /* The life of one noderole. One total table says what each event means in each state; one function
  * writes the state; the consequences for neighbours follow from there. The test that drives every
@@ -153,6 +153,12 @@ static bool move(struct core *c, noderole_ix ix, char cell, bool committed_run, 
     }
 }
 
+char noderole_cell(uint8_t state, enum noderole_event event)
+{
+    must(state < NODEROLE_STATE_COUNT && event < NODEROLE_EVENT_COUNT);
+    return moves[state][event];
+}
+
 bool noderole_apply(struct core *c, noderole_ix ix, enum noderole_event event)
 {
     const uint8_t state = noderole_at(c, ix)->state;
@@ -239,10 +245,10 @@ void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing)
 bool noderole_is_runnable(const struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const struct node *node = node_at(c, nr->node);
-    return node->alive && node->available && !nr->unavailable &&
-           deployment_at(c, nr->deployment)->committed && nr->state != NODEROLE_PROPOSED &&
-           nr->state != NODEROLE_ERROR && role_can_run(c, nr->role);
+    const uint8_t state = view_state(c, ix);
+    return node_at(c, nr->node)->alive && view_is_available(c, nr->node) &&
+           !view_is_held_back(c, ix) && view_is_committed(c, nr->deployment) &&
+           state != NODEROLE_PROPOSED && state != NODEROLE_ERROR && role_can_run(c, nr->role);
 }
 
 void noderole_poke(struct core *c, noderole_ix ix)

@@ -19,6 +19,17 @@ static bool is_staged(const struct core *c, noderole_ix nr, attrib_ix attrib, st
     return value && value->kind != JSON_NULL;
 }
 
+bool required_any(const struct core *c, role_ix role, struct arena *a)
+{
+    const struct vec *attribs = &role_at(c, role)->attribs;
+    const struct arena_mark mark = arena_mark(a);
+    bool any = false;
+    for (uint32_t i = 0; i < attribs->count && !any; i++)
+        any = is_required(c, (attrib_ix){vec_at(c, attribs, i)}, a);
+    arena_rewind(a, mark);
+    return any;
+}
+
 attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a)
 {
     const struct vec *attribs = &role_at(c, noderole_at(c, nr)->role)->attribs;

@@ -42,12 +42,16 @@ void list_trim(struct list *l, size_t item_size, uint32_t keep)
 
 void *core_derive_row(struct core *c, enum table table, uint32_t ix)
 {
+    if (c->plans)
+        plans_row_changed(c, table, ix, false);
     return pool_edit(&c->tables[table].pool, ix);
 }
 
 void *core_edit_row(struct core *c, enum table table, uint32_t ix)
 {
     struct object *o = pool_edit(&c->tables[table].pool, ix);
+    if (c->plans)
+        plans_row_changed(c, table, ix, true);
     if (!(o->row.flags & ROW_DIRTY)) {
         o->row.flags |= ROW_DIRTY;
         *(uint64_t *)list_push(&c->dirty, sizeof(uint64_t)) = (uint64_t)table << 32 | ix;
@@ -63,6 +67,11 @@ static int64_t next_id(struct core *c, enum table table)
     must(counter.v);
     struct counter *row = counter_edit(c, counter);
     return ++row->last;
+}
+
+int64_t core_last_id(const struct core *c, enum table table)
+{
+    return counter_at(c, counter_by_id(c, (int64_t)table + 1))->last;
 }
 
 static uint32_t add_row_with_id(struct core *c, enum table table, int64_t id)

@@ -421,7 +421,9 @@ struct core {
     uint32_t depth; /* of hooks that caused hooks */
     const struct part_watch *part_watch;
     struct authority authority;
-    uint8_t planning; /* PLANNING_...: a dry commit asks, but does not compare hashes */
+    uint8_t planning;        /* PLANNING_...: a dry commit asks, but does not compare hashes */
+    struct projection *view; /* while a slice of a plan is computed: what its commit would write */
+    struct plan *plans;      /* that must be notified of rows that change */
 };
 
 /* ---- rows.c: tables, names, texts ---- */
@@ -430,6 +432,12 @@ void *list_push(struct list *l, size_t item_size);
 void list_fini(struct list *l, size_t item_size);
 /* Empty it; give the pages back when it grew beyond `keep` items. */
 void list_trim(struct list *l, size_t item_size, uint32_t keep);
+
+/* plan_job.c: a row was written; plans that read it are stale. Which of them are, as bits, so that
+ * a step that is taken back can restore it. */
+void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit);
+uint32_t plans_stale(const struct core *c);
+void plans_set_stale(struct core *c, uint32_t bits);
 
 void *core_edit_row(struct core *c, enum table table, uint32_t ix);
 void *core_derive_row(struct core *c, enum table table, uint32_t ix);
@@ -494,6 +502,9 @@ static inline void row_soon(const struct core *c, enum table table, uint32_t ix)
 
 struct vars *vars_edit(struct core *c);
 const struct settings *core_settings(const struct core *c);
+
+/* The id that was given out last in the table; 0 = none was. */
+int64_t core_last_id(const struct core *c, enum table table);
 
 /* Walk a table by id: the row with the smallest id above `after`; 0 = none. */
 uint32_t core_next_row(const struct core *c, enum table table, int64_t after);

@@ -1,5 +1,7 @@
 #include "core/data.h"
 
+#include "core/view.h"
+
 /* What a run is given (SEMANTICS 6.6): everything its noderole may know, merged into one document,
  * later parts winning. It is made for every run, and most noderoles of a large installation know
  * nothing, so there is a short way that looks at rows and builds no tree. */
@@ -8,15 +10,15 @@
 
 /* ---- who holds anything ---- */
 
-static bool holds_own(const struct noderole *nr)
+static bool holds_own(const struct core *c, const struct noderole *nr)
 {
-    return nr->wall || nr->computed || nr->sysdata || nr->committed_data;
+    return nr->wall || nr->computed || nr->sysdata || view_noderole_data(c, nr);
 }
 
 static bool holds_anything(const struct core *c, const struct noderole *nr)
 {
     const struct deployment_role *dr = deployment_role_at(c, nr->dr);
-    return holds_own(nr) || dr->wall || dr->committed_data || role_at(c, nr->role)->template;
+    return holds_own(c, nr) || dr->wall || view_role_data(c, dr) || role_at(c, nr->role)->template;
 }
 
 /* An ancestor lies in a smaller cohort, and the node's list is sorted by it. */
@@ -130,7 +132,7 @@ static bool is_of_use(const struct stage *s, const struct noderole *ancestor)
 {
     if (is_neighbour(s, ancestor))
         return holds_anything(s->c, ancestor);
-    return role_at(s->c, ancestor->role)->flags & ROLE_SERVER && holds_own(ancestor);
+    return role_at(s->c, ancestor->role)->flags & ROLE_SERVER && holds_own(s->c, ancestor);
 }
 
 /* 3: ancestors on the same node with all their layers, and servers elsewhere with what is their

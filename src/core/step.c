@@ -108,7 +108,7 @@ static int cmp_answers(const void *a, const void *b)
 }
 
 /* Answers are sorted, so that each question finds its own at once. */
-static void check_answers(struct core *c, struct command *command)
+void command_sort_answers(struct core *c, struct command *command)
 {
     if (command->answer_count == 0)
         return;
@@ -130,7 +130,7 @@ static struct command *check_command(struct core *c, const struct command *comma
     char *payload = command_payload(checked);
     if (!str_is_clean(command->actor) || command->actor.len > NAME_LEN_MAX)
         refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be a short UTF-8 text"));
-    check_answers(c, checked);
+    command_sort_answers(c, checked);
     for (uint32_t i = 0; i < layout->count; i++) {
         struct str *s = (void *)(payload + layout->fields[i].offset);
         if (layout->fields[i].kind == FIELD_TEXT)
@@ -192,7 +192,7 @@ static void dispatch(struct core *c, const struct command *command)
 
 struct step_mark {
     struct undo_mark undo;
-    uint32_t dirty, relations, archives;
+    uint32_t dirty, relations, archives, stale_plans;
     struct effects fx;
 };
 
@@ -202,6 +202,7 @@ static struct step_mark step_begin(struct core *c)
                               .dirty = c->dirty.count,
                               .relations = c->relations.count,
                               .archives = c->archives.count,
+                              .stale_plans = plans_stale(c),
                               .fx = *c->fx};
 }
 
@@ -211,6 +212,7 @@ static void step_rollback(struct core *c, struct step_mark mark)
     c->dirty.count = mark.dirty;
     c->relations.count = mark.relations;
     c->archives.count = mark.archives;
+    plans_set_stale(c, mark.stale_plans);
     *c->fx = mark.fx;
     if (c->fx->last)
         c->fx->last->next = NULL;

@@ -33,7 +33,7 @@ uint32_t core_count_unproposed(const struct core *c, int64_t deployment_id)
 }
 
 /* {"node":1,...,"paths":["a/b"],"role":2,...,"values":[[1,2]]} */
-static void put_entry(const struct core *c, noderole_ix ix, struct buf *list)
+void unproposed_put_entry(const struct core *c, noderole_ix ix, struct buf *list)
 {
     struct arena scratch = {0};
     const struct noderole *nr = noderole_at(c, ix);
@@ -60,7 +60,7 @@ static uint32_t put_members(const struct core *c, const struct vec *members, uin
         if (!unproposed_is(noderole_at(c, nr)))
             continue;
         if (count++ < most)
-            put_entry(c, nr, list);
+            unproposed_put_entry(c, nr, list);
     }
     return count;
 }

@@ -1,4 +1,4 @@
-#include "core/core_private.h"
+#include "core/view.h"
 
 /* Why a thing is not where one would like it: the first unmet condition, then why that one is
  * unmet, down to the root. Each further noderole stands earlier by (cohort, id) than the one it
@@ -184,20 +184,24 @@ static void why_run(struct chain *ch, run_ix ix)
                                           [RUN_STOPPING] =
                                               " was cancelled and has not stopped yet"};
     const struct run *run = run_at(ch->c, ix);
-    must(run->state <= RUN_STOPPING);
-    const bool failed = run->state == RUN_PARKED && run->tries;
+    /* One whose noderole the commit in view removes is cancelled by it. */
+    const bool is_cancelled = run->noderole.v && view_state(ch->c, run->noderole) == STATE_GONE;
+    const uint32_t state = is_cancelled ? RUN_STOPPING : run->state;
+    must(state <= RUN_STOPPING);
+    const bool failed = state == RUN_PARKED && run->tries;
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, run->o.id);
-    const struct str whose =
-        run->noderole.v ? TELL(ch, STR(" of "), name_of(ch, run->noderole)) : STR("");
-    add(ch, (struct cause){.code = codes[run->state],
+    const struct str whose = run->noderole.v && !is_cancelled
+                                 ? TELL(ch, STR(" of "), name_of(ch, run->noderole))
+                                 : STR("");
+    add(ch, (struct cause){.code = codes[state],
                            .object = TABLE_RUN,
                            .object_id = run->o.id,
                            .noderole_id = run->noderole_id,
                            .since = run->started_at ? run->started_at : run->o.created_at,
                            .text = TELL(ch, STR("run "), buf_str(&number), whose,
                                         failed ? STR(" failed and waits for its next start")
-                                               : str_from(phrases[run->state]))});
+                                               : str_from(phrases[state]))});
     if (failed && run->noderole.v)
         add_noderole_reason(ch, run->noderole);
 }
@@ -301,16 +305,16 @@ static bool why_own(struct chain *ch, noderole_ix ix)
     const struct node *node = node_at(c, nr->node);
     if (nr->hooks_waiting && !ch->but_hooks)
         why_hook(ch, ix);
-    else if (nr->unavailable)
+    else if (view_is_held_back(c, ix))
         add_node(ch, CAUSE_HELD_BY_TARGET, nr->node, 0,
                  TELL(ch, node_name(ch, nr->node), STR(" is held at role `"),
                       node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
                       STR("`")));
-    else if (!deployment_at(c, nr->deployment)->committed)
+    else if (!view_is_committed(c, nr->deployment))
         why_head(ch, nr->deployment);
     else if (!node->alive)
         why_dead(ch, nr->node);
-    else if (!node->available)
+    else if (!view_is_available(c, nr->node))
         add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
                  TELL(ch, node_name(ch, nr->node), STR(" is not available")));
     else if (!role_can_run(c, nr->role))
@@ -325,9 +329,9 @@ static bool why_own(struct chain *ch, noderole_ix ix)
 static noderole_ix first_in_state(const struct core *c, node_ix n, enum noderole_state state)
 {
     const struct node *node = node_at(c, n);
-    for (uint32_t i = 0; node->counts[state] && i < node->noderoles.count; i++) {
+    for (uint32_t i = 0; view_may_have(c, n, state) && i < node->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node->noderoles, i)};
-        if (noderole_at(c, nr)->state == state)
+        if (view_state(c, nr) == state)
             return nr;
     }
     return (noderole_ix){0};
@@ -336,6 +340,38 @@ static noderole_ix first_in_state(const struct core *c, node_ix n, enum noderole
 static void why_busy(struct chain *ch, noderole_ix other)
 {
     add_own(ch, CAUSE_NODE_BUSY, other, TELL(ch, name_of(ch, other), STR(" has the node")));
+}
+
+/* The first run that is enqueued on the node. Of one that only the commit in view enqueues the id
+ * is the one that it would get. */
+static bool why_queued(struct chain *ch, node_ix n)
+{
+    const struct core *c = ch->c;
+    const struct vec *queued = &node_at(c, n)->queued;
+    for (uint32_t i = 0; i < queued->count; i++) {
+        const run_ix run = {vec_at(c, queued, i)};
+        const noderole_ix nr = run_at(c, run)->noderole;
+        const bool is_dropped =
+            nr.v && (view_state(c, nr) == STATE_GONE ||
+                     (view_flags(c, nr) & SEEN_DROPPED && noderole_at(c, nr)->queued.v == run.v));
+        if (is_dropped)
+            continue;
+        why_run(ch, run);
+        return true;
+    }
+    for (uint32_t i = 0; view_node_flags(c, n) & SEEN_NODE_QUEUED && i < c->view->enqueued_count;
+         i++) {
+        const noderole_ix nr = c->view->enqueued[i];
+        if (noderole_at(c, nr)->node.v != n.v || !(view_flags(c, nr) & SEEN_ENQUEUED))
+            continue;
+        struct buf number = buf_in(ch->arena);
+        buf_put_i64(&number, core_last_id(c, TABLE_RUN) + 1 + i);
+        add_own(ch, CAUSE_NODE_BUSY, nr,
+                TELL(ch, STR("run "), buf_str(&number), STR(" of "), name_of(ch, nr),
+                     STR(" waits for its turn on the node")));
+        return true;
+    }
+    return false;
 }
 
 static bool why_node(struct chain *ch, node_ix n)
@@ -364,10 +400,8 @@ static bool why_node(struct chain *ch, node_ix n)
         add_node(ch, CAUSE_NODE_BUSY, n, run_at(ch->c, node->run)->started_at,
                  TELL(ch, STR("another run has "), node_name(ch, n)));
         why_run(ch, node->run);
-    } else if (node->queued.count) {
-        why_run(ch, (run_ix){vec_at(ch->c, &node->queued, 0)});
     } else {
-        return false;
+        return why_queued(ch, n);
     }
     return true;
 }
@@ -381,8 +415,8 @@ static noderole_ix earlier_todo(struct chain *ch, noderole_ix nr)
         const struct noderole *row = noderole_at(ch->c, other);
         if (other.v == nr.v)
             break;
-        if (row->state == NODEROLE_TODO && (ch->but_hooks || row->hooks_waiting == 0) &&
-            noderole_is_runnable(ch->c, other))
+        if (view_state(ch->c, other) == NODEROLE_TODO &&
+            (ch->but_hooks || row->hooks_waiting == 0) && noderole_is_runnable(ch->c, other))
             return other;
     }
     return (noderole_ix){0};
@@ -424,7 +458,7 @@ static noderole_ix waiting_parent(const struct core *c, noderole_ix nr)
     noderole_ix first = {0};
     for (uint32_t i = 0; i < parents->count; i++) {
         const noderole_ix parent = {vec_at(c, parents, i)};
-        if (noderole_at(c, parent)->state != NODEROLE_ACTIVE &&
+        if (view_state(c, parent) != NODEROLE_ACTIVE &&
             (!first.v || noderole_cmp(c, parent, first) < 0))
             first = parent;
     }
@@ -437,14 +471,14 @@ static noderole_ix why_blocked(struct chain *ch, noderole_ix nr)
     must(parent.v); /* I2 */
     add_own(ch, CAUSE_PARENT, parent,
             TELL(ch, STR("waits for "), name_of(ch, parent), STR(" which "),
-                 state_phrase(noderole_at(ch->c, parent)->state)));
+                 state_phrase(view_state(ch->c, parent))));
     return parent;
 }
 
 static noderole_ix why_one(struct chain *ch, noderole_ix nr)
 {
     const noderole_ix none = {0};
-    switch ((enum noderole_state)noderole_at(ch->c, nr)->state) {
+    switch ((enum noderole_state)view_state(ch->c, nr)) {
     case NODEROLE_PROPOSED: why_proposed(ch, nr); return none;
     case NODEROLE_BLOCKED: return why_blocked(ch, nr);
     case NODEROLE_TODO: return why_todo(ch, nr);
@@ -561,40 +595,4 @@ struct cause *core_why(const struct core *c, enum table table, int64_t id, struc
     if (d.v)
         return why_of_deployment(c, d, a);
     return n.v ? why_of_node(c, n, a) : NULL;
-}
-
-const char *cause_name(enum cause_code code)
-{
-    static const char *const names[CAUSE_COUNT + 1] = {
-        [CAUSE_NONE] = "none",
-        [CAUSE_PROPOSED] = "proposed",
-        [CAUSE_HEAD_PROPOSED] = "head_proposed",
-        [CAUSE_PARENT] = "parent",
-        [CAUSE_ERROR] = "error",
-        [CAUSE_NOT_ALIVE] = "not_alive",
-        [CAUSE_NOT_AVAILABLE] = "not_available",
-        [CAUSE_HELD_BY_TARGET] = "held_by_target",
-        [CAUSE_JIG_INACTIVE] = "jig_inactive",
-        [CAUSE_NODE_CLOSED] = "node_closed",
-        [CAUSE_NODE_BUSY] = "node_busy",
-        [CAUSE_NODE_STOPPED] = "node_stopped",
-        [CAUSE_PROBING] = "probing",
-        [CAUSE_WAITING_FOR_HOOK] = "waiting_for_hook",
-        [CAUSE_NO_WORKER] = "no_worker",
-        [CAUSE_READY] = "ready",
-        [CAUSE_RUNNING] = "running",
-        [CAUSE_STOPPING] = "stopping",
-        [CAUSE_PARKED] = "parked",
-        [CAUSE_ASYNC] = "async",
-        [CAUSE_BOOT_NOT_SERVED] = "boot_not_served",
-        [CAUSE_POWER_FAILED] = "power_failed",
-        [CAUSE_REASON] = "reason",
-    };
-    must(code <= CAUSE_REASON);
-    return names[code];
-}
-
-const char *cause_code_name(const struct cause *cause)
-{
-    return cause->code == CAUSE_REASON ? reason_name(cause->reason) : cause_name(cause->code);
 }

@@ -206,8 +206,9 @@ static void go_round(uv_check_t *check)
         more = l->status == TURN_AGAIN || (l->status == TURN_QUIET && submitted);
     } while (more && uv_hrtime() < until);
     must(uv_idle_stop(&l->idle) == 0);
+    const bool is_planning = turn_slice(l->turn);
     /* What is submitted in there keeps us going by itself. */
-    if (l->work(l->self, uv_hrtime() + WORK_NS) || more)
+    if (l->work(l->self, uv_hrtime() + WORK_NS) || more || is_planning)
         keep_going(l);
     set_timer(l);
 }

@@ -160,6 +160,22 @@ static void put_process(const struct metrics *m, struct buf *out)
     meter_put_us(out, "process_start_time_seconds", NULL, 0, (uint64_t)m->started_ms * 1000);
 }
 
+static void put_plans(const struct turn_plan_counts *plans, struct buf *out)
+{
+    const struct {
+        const char *result;
+        uint64_t count;
+    } rows[] = {{"busy", plans->busy},
+                {"computed", plans->computed},
+                {"restarted", plans->restarted},
+                {"reused", plans->reused}};
+    meter_head(out, "halligan_plans_total", "counter",
+               "Plans begun, answered with one that existed, begun again, and refused as busy.");
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        meter_put(out, "halligan_plans_total", METER_LABELS({"result", str_from(rows[i].result)}),
+                  rows[i].count);
+}
+
 void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out)
 {
     meter_head(out, "halligan_build_info", "gauge", "Which halligand this is.");
@@ -182,6 +198,7 @@ void metrics_write(const struct metrics *m, struct metrics_state state, struct b
                   m->rows);
     meter_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",
                   m->events);
+    put_plans(&state.plans, out);
     meter_head(out, "halligan_store_commit_seconds", "histogram",
                "From handing a batch to the store to its being durable.");
     meter_put_histogram(out, "halligan_store_commit_seconds", NULL, 0, &m->commit);

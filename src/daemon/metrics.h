@@ -12,6 +12,7 @@
 #include "base/meter.h"
 #include "http/http.h"
 #include "model/command.h"
+#include "turn/turn.h"
 
 struct batch;
 struct core;
@@ -46,6 +47,7 @@ struct metrics_state {
     int64_t certificate_end_s; /* since 1970; 0: there is none */
     int64_t clock_behind_ms;   /* of the wall clock, against the stamp; 0: it is not behind */
     struct http_stats http;
+    struct turn_plan_counts plans;
 };
 
 void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out);

@@ -582,7 +582,8 @@ static void api_metrics(void *self, struct buf *out)
                                          .turn = turn_durable(l->turn),
                                          .certificate_end_s = w->certificate_end_s,
                                          .clock_behind_ms = behind_ms > 0 ? behind_ms : 0,
-                                         .http = http_stats(w->http)},
+                                         .http = http_stats(w->http),
+                                         .plans = turn_plan_counts(l->turn)},
                   out);
 }
 

@@ -292,8 +292,9 @@ struct command {
     uint32_t depth;  /* hooks that caused hooks; 0 from outside */
     int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */
     struct principal by;
-    bool is_dry;   /* a commit of which only the plan is wanted: nothing changes */
-    bool is_brief; /* of a dry commit: not the plan, but what consent is needed for */
+    bool is_dry;     /* a commit of which only the plan is wanted: nothing changes */
+    bool is_brief;   /* of a dry commit: not the plan, but what consent is needed for */
+    bool is_summary; /* of a plan: the totals, not the lists */
     const struct answer *answers;
     uint32_t answer_count;
     union {

@@ -49,6 +49,7 @@
 #define CHAIN_MAX       16u     /* hooks that cause hooks; a deeper chain is an ERROR            */
 #define PARTS_MAX       10000u  /* commands in one COMMAND_BATCH                                 */
 #define PARTS_WORK_MAX  (256u << 20) /* bytes thought over for it: nobody else is served         */
+#define PLANS_MAX       16u     /* plans in the making, or kept for the next request              */
 #define PROBLEMS_MAX    1000u   /* told in one refusal                                           */
 #define ASKS_ROUNDS_MAX 3u      /* times a changed list of vetoes is asked again before the 409  */
 #define PARK_MS_MAX     604800000 /* a run may be parked for a week at most, in ms               */

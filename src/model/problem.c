@@ -54,6 +54,7 @@ struct str problem_code_name(enum problem_code code)
         [PROBLEM_HOST_KEY_TAKEN]     = "host_key_taken",
         [PROBLEM_HOST_KEY_CHANGED]   = "host_key_changed",
         [PROBLEM_HOST_KEY_REFUSED]   = "host_key_refused",
+        [PROBLEM_BUSY]               = "busy",
     };
     /* clang-format on */
     must(code < PROBLEM_COUNT);

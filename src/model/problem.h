@@ -56,7 +56,8 @@
     X(NO_POWER_ACTION, 501)     /* no hammer of the node offers it                         */      \
     X(HOST_KEY_TAKEN, 409)      /* the ssh host key is pinned for another node             */      \
     X(HOST_KEY_CHANGED, 409)    /* the ssh host key is not the one pinned for the node     */      \
-    X(HOST_KEY_REFUSED, 409)    /* the ssh host key is one of the machine of the daemon    */
+    X(HOST_KEY_REFUSED, 409)    /* the ssh host key is one of the machine of the daemon    */      \
+    X(BUSY, 409)                /* it changed each time before the answer was computed     */
 
 enum problem_code {
     PROBLEM_NONE,

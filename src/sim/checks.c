@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/json.h"
 
 void checks_init(struct checks *c, const struct draw *draw, struct counts *counts)
 {
@@ -209,6 +210,50 @@ static err load_record(void *self, const struct record *record)
     return core_load(loading->core, record, &loading->what);
 }
 
+/* Everything but the summary, which only a plan beside the core has. */
+static struct str without_summary(struct arena *a, struct str doc)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    must(json_read(a, doc, &tree, &offset, &what) == OK);
+    struct json *rest = json_make(a, JSON_OBJECT);
+    for (const struct json *member = tree->first; member; member = member->next)
+        if (!str_eq(member->key, STR("summary")))
+            json_set(rest, member->key, json_clone(a, member));
+    return json_write(a, rest);
+}
+
+/* The plan that is computed beside the core is the one of the commit stepped and taken back. */
+static const char *check_plan(struct checks *c, struct core *core, int64_t deployment_id)
+{
+    struct outcome beside, whole;
+    const struct command commit = {.kind = COMMAND_DEPLOYMENT_COMMIT,
+                                   .actor = STR("checks"),
+                                   .deployment_commit = {.id = deployment_id}};
+    core_plan(core, &commit, &c->scratch, &beside);
+    core_plan_whole(core, &commit, &c->scratch, &whole);
+    if (beside.verdict != whole.verdict || beside.ask_count != whole.ask_count)
+        return trouble(c, "the plan of deployment %lld is answered otherwise than its dry commit",
+                       (long long)deployment_id);
+    if (whole.verdict == VERDICT_DONE &&
+        !str_eq(without_summary(&c->scratch, beside.doc), whole.doc))
+        return trouble(c, "the plan of deployment %lld is not that of its dry commit",
+                       (long long)deployment_id);
+    return NULL;
+}
+
+static const char *check_plans(struct checks *c, struct core *core)
+{
+    const char *said = NULL;
+    for (int64_t id = core_next_id(core, TABLE_DEPLOYMENT, 0); id && !said;
+         id = core_next_id(core, TABLE_DEPLOYMENT, id)) {
+        said = check_plan(c, core, id);
+        arena_reset(&c->scratch);
+    }
+    return said;
+}
+
 static const char *check_reload(struct checks *c, const struct memory_store *store, int64_t mono_ms)
 {
     c->counts->reloads++;
@@ -224,6 +269,8 @@ static const char *check_reload(struct checks *c, const struct memory_store *sto
                        (long long)c->durable.turn);
     else
         said = check_self(c, loading.core, "of a core loaded beside");
+    if (!said)
+        said = check_plans(c, loading.core);
     core_free(loading.core);
     return said;
 }

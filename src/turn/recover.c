@@ -33,6 +33,7 @@ void turn_excuse_waiting(struct turn *t, err why)
 {
     struct excuse excuse = {t, why};
     inputs_drop_requests(&t->inputs, excuse_one, &excuse);
+    plans_excuse(t, why);
 }
 
 static void excuse_parked(struct turn *t, err why)
@@ -201,6 +202,7 @@ static err finish_load(struct turn *t, struct loading *loading)
 static err load_all(struct turn *t, struct loading *loading)
 {
     const struct store_port *store = &t->ports.store;
+    plans_forget(t);
     core_free(t->core);
     t->core = core_new();
     err e = store->load(store->self, (struct store_visitor){loading, load_record});
@@ -226,6 +228,7 @@ static enum turn_status load(struct turn *t, const struct store_mark *mark)
     if (t->phase == PHASE_CRASHED)
         return TURN_CRASHED;
     if (e != OK) {
+        plans_forget(t);
         core_free(t->core);
         t->core = NULL;
         return load_failed(t, e, loading.what);

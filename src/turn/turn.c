@@ -55,6 +55,7 @@ void turn_free(struct turn *t)
 {
     if (!t)
         return;
+    plans_fini(t);
     core_free(t->core);
     inputs_fini(&t->inputs);
     parking_fini(&t->parking);
@@ -150,12 +151,11 @@ bool turn_perform_effects(struct turn *t, const struct effects *effects)
     return true;
 }
 
-static bool park(struct turn *t, const struct debt *debt)
+bool turn_park(struct turn *t, const struct input *input, const struct outcome *outcome)
 {
-    const struct outcome *outcome = &debt->outcome;
-    uint64_t token = parking_add(&t->parking, t->mark.epoch, debt->input);
+    uint64_t token = parking_add(&t->parking, t->mark.epoch, input);
     if (!token) {
-        turn_excuse(t, debt->input->command.request, ERR_LIMIT);
+        turn_excuse(t, input->command.request, ERR_LIMIT);
         return true;
     }
     struct hook_question *questions =
@@ -177,7 +177,7 @@ bool turn_pay_debts(struct turn *t)
     const struct reply_port *reply = &t->ports.reply;
     for (const struct debt *d = t->debts; d; d = d->next) {
         if (d->outcome.verdict == VERDICT_ASKING) {
-            if (!park(t, d))
+            if (!turn_park(t, d->input, &d->outcome))
                 return false;
             continue;
         }
@@ -235,9 +235,9 @@ static void step(struct turn *t, const struct command *command, struct outcome *
 }
 
 /* The questions changed each time the answers came. */
-static struct outcome unsettled(struct turn *t)
+struct outcome turn_unsettled(struct arena *a)
 {
-    struct problem *problem = arena_new(&t->arena, struct problem);
+    struct problem *problem = arena_new(a, struct problem);
     problem->code = PROBLEM_HOOKS_UNSETTLED;
     problem->text = STR("what the hooks were asked changed each time they had answered; try again");
     return (struct outcome){.verdict = VERDICT_REFUSED, .problems = problem};
@@ -245,12 +245,16 @@ static struct outcome unsettled(struct turn *t)
 
 static void step_input(struct turn *t, struct input *input)
 {
+    stamp(t, &input->command);
+    if (input->command.is_dry && !input->command.is_brief) {
+        plans_take(t, input);
+        return;
+    }
     struct debt *debt = arena_new(&t->arena, struct debt);
     debt->input = input;
-    stamp(t, &input->command);
     step(t, &input->command, &debt->outcome);
     if (debt->outcome.verdict == VERDICT_ASKING && input->rounds >= ASKS_ROUNDS_MAX)
-        debt->outcome = unsettled(t);
+        debt->outcome = turn_unsettled(&t->arena);
     if (t->last_debt)
         t->last_debt->next = debt;
     else

@@ -118,6 +118,11 @@ enum turn_status turn_start(struct turn *t);
  * store's lead() and load(). */
 enum turn_status turn_advance(struct turn *t);
 
+/* Between two moves: one slice of the plan that a dry command waits for (plans.h), a millisecond or
+ * so of reading the core; and the answers that are ready. True: there is more to do. The caller
+ * lets others be served before it calls again. */
+bool turn_slice(struct turn *t);
+
 /* Queue a copy of the command; time and chance are stamped when it is taken. Of one that is dry
  * (command.h) the plan is answered, once the hooks that may veto were asked. ERR_LIMIT when too
  * many wait, ERR_UNAVAILABLE when the store is down (commands nobody waits for are still taken),
@@ -170,5 +175,10 @@ int64_t turn_next_ms(const struct turn *t);
 /* Commands that wait to be stepped, and those that wait for hooks. */
 uint32_t turn_waiting(const struct turn *t);
 uint32_t turn_parked(const struct turn *t);
+/* Plans since the start: made, answered with one that existed, begun again, refused as busy. */
+struct turn_plan_counts {
+    uint64_t computed, reused, restarted, busy;
+};
+struct turn_plan_counts turn_plan_counts(const struct turn *t);
 /* Why it is down: the error, and a sentence for the log. OK and "" when it is not. */
 err turn_trouble(const struct turn *t, const char **out_text);

@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "turn/events.h"
 #include "turn/inputs.h"
+#include "turn/plans.h"
 #include "turn/turn.h"
 
 /* What a stepped command is owed. */
@@ -42,6 +43,7 @@ struct turn {
     struct times times;
     struct inputs inputs;
     struct parking parking;
+    struct plans plans;
 
     /* The batch: from the first step until everything it owes is paid. */
     struct arena arena;
@@ -94,6 +96,21 @@ enum turn_status turn_store_lost(struct turn *t, err why);
 enum turn_status turn_renew(struct turn *t);
 /* recover.c: lead, load, resume; write again when it is time to. */
 enum turn_status turn_recover(struct turn *t);
+
+/* turn.c: keep the command until its hooks have answered. False: we died in between. */
+bool turn_park(struct turn *t, const struct input *input, const struct outcome *outcome);
+/* turn.c: what is answered when the questions changed each time the answers came. */
+struct outcome turn_unsettled(struct arena *a);
+
+/* ---- plans.c ---- */
+
+/* A copy of the request waits for a plan. */
+void plans_take(struct turn *t, const struct input *input);
+/* Answer all requests that wait. */
+void plans_excuse(struct turn *t, err why);
+/* The core goes: plans of it are given up, and requests wait for new ones. */
+void plans_forget(struct turn *t);
+void plans_fini(struct turn *t);
 
 /* ---- times.c ---- */
 

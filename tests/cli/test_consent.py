@@ -229,7 +229,7 @@ def test_new_defaults_are_shown_and_rerun_only_when_asked(bench):
     plan = json.loads(bench.says("deployments", "plan", "co-re", "-o", "json"))
     assert [x["role_name"] for x in plan["changed"]] == ["co-app"], plan
     assert [x["role_name"] for x in plan["changed_destructive"]] == ["co-disk"], plan
-    assert "co-disk" in bench.says("deployments", "plan", "co-re")
+    assert "co-disk" in bench.says("deployments", "plan", "co-re", "--detail")
     assert bench.online("deployments", "commit", "co-re", *wait).status == OK
     assert runs_of(bench, "co-app") == runs_of(bench, "co-disk") == 1
     done = bench.online("deployments", "commit", "co-re", "--rerun-changed", *wait)

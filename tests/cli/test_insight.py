@@ -11,13 +11,22 @@ def test_a_plan_is_what_a_commit_does(bench):
     node(bench, "in2.example.com", "deployment=in-plan", "available=true")
     for name in ["in1.example.com", "in2.example.com"]:
         bench.says("nodes", "bind", name, "middle")
-    lines = bench.says("deployments", "plan", "in-plan").splitlines()
+    brief = bench.says("deployments", "plan", "in-plan").splitlines()
+    assert brief[0].split() == ["machines", "1"] and "held         2: not_alive 2" in brief, brief
+    assert "commit       4: base 2, middle 2" in brief and "run          2: base 1, middle 1" in brief, brief
+    assert "wave 1       1 run" in brief and "wave 2       1 run" in brief, brief
+    assert not any("in1.example.com" in line for line in brief), brief
+    lines = bench.says("deployments", "plan", "in-plan", "--detail").splitlines()
+    assert lines[: len(brief) - 1] == brief[:-1] and lines[-1] == brief[-1], (brief, lines)
     assert "commit       base on in1.example.com" in lines, lines
     assert "wave 1       run base on in1.example.com" in lines and "wave 2       run middle on in1.example.com" in lines, lines
     assert any(line.startswith("held         base on in2.example.com: ") and "not alive" in line for line in lines), lines
     digest = bench.says("deployments", "plan", "in-plan", "-q").strip()
     assert lines[-1].split() == ["plan", digest] and len(digest) == 64, lines
-    assert json.loads(bench.says("deployments", "plan", "in-plan", "-o", "json"))["hash"] == digest
+    plan = json.loads(bench.says("deployments", "plan", "in-plan", "-o", "json"))
+    assert plan["hash"] == digest and len(plan["commits"]) == 4, plan
+    assert plan["summary"]["actions"]["commit"] == 4 and plan["summary"]["machines"] == 1, plan
+    assert plan["summary"]["held"] == [{"cause": "not_alive", "count": 2}], plan
     answer = bench.online("deployments", "commit", "in-plan", "--plan", "0" * 64)
     assert answer.status == REFUSED and "[plan_changed: plan]" in answer.err, answer
     assert bench.online("deployments", "commit", "in-plan", "--plan", digest).status == OK

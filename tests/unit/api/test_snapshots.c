@@ -138,7 +138,7 @@ TEST(a_plan_is_a_commit_that_is_not_done)
     STATUS(p, 200);
     SAYS(keys(p, body_of(p)), "announced,changed,changed_destructive,commits,consent,destroys,"
                               "destructive,hash,held,missing,removes,"
-                              "reruns,role_commits,runs,seq,unproposed");
+                              "reruns,role_commits,runs,seq,summary,unproposed");
     CHECK(read_head(f->w, "d").state == SNAPSHOT_PROPOSED);
     front_close(f);
 }

@@ -311,6 +311,67 @@ void core_plan(struct core *c, const struct command *commit, struct arena *a, st
     out->doc = str_copy(a, STR("{\"plan\":1}"));
 }
 
+/* A plan of a script takes PLAN_SLICES slices, and is stale when a node came or went since. */
+enum { PLAN_SLICES = 3 };
+
+struct plan {
+    struct core *core;
+    struct command command;
+    uint32_t slices, nodes;
+};
+
+static uint32_t script_plans_alive;
+
+static uint32_t plan_nodes(const struct core *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        n += c->rows[i].record.table == TABLE_NODE;
+    return n;
+}
+
+struct plan *core_plan_begin(struct core *c, const struct command *commit, bool is_detailed)
+{
+    struct plan *p = calloc(1, sizeof *p);
+    must(p && is_detailed == !commit->is_summary);
+    *p = (struct plan){.core = c, .command = *commit, .nodes = plan_nodes(c)};
+    script_plans_alive++;
+    return p;
+}
+
+bool core_plan_is_done(const struct plan *p)
+{
+    return p->slices == PLAN_SLICES;
+}
+
+bool core_plan_is_stale(const struct plan *p)
+{
+    return p->nodes != plan_nodes(p->core);
+}
+
+bool core_plan_advance(struct plan *p, uint32_t units)
+{
+    must(units && !core_plan_is_stale(p) && !core_plan_is_done(p));
+    return ++p->slices == PLAN_SLICES;
+}
+
+size_t core_plan_bytes(const struct plan *p)
+{
+    return sizeof *p;
+}
+
+void core_plan_outcome(struct plan *p, const struct command *caller, struct outcome *out)
+{
+    must(core_plan_is_done(p));
+    *out = (struct outcome){.id = caller->now_ms, .doc = STR("{\"plan\":1}")};
+}
+
+void core_plan_end(struct plan *p)
+{
+    script_plans_alive -= p != NULL;
+    free(p);
+}
+
 /* No script has a batch. */
 void core_watch_parts(struct core *c, const struct part_watch *watch)
 {

@@ -4,6 +4,7 @@
  * every named point in turn. */
 #include "turn/turn.h"
 #include "tests/unit/turn/turn_world.h"
+#include "turn/plans.h"
 
 static err submit_rows(struct world *w, int64_t request, uint32_t rows)
 {
@@ -162,6 +163,113 @@ TEST(of_a_dry_command_the_plan_is_told_in_its_turn)
     CHECK(run_until_quiet(&w) == TURN_QUIET);
     CHECK(says(&w, "3 done 7777 @2; ") && turn_durable(w.turn) == 2);
     world_fini(&w);
+}
+
+/* ---- plans ---- */
+
+static err submit_plan(struct world *w, int64_t request, bool is_summary)
+{
+    return submit(w, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT,
+                                      .request = request,
+                                      .is_dry = true,
+                                      .is_summary = is_summary,
+                                      .deployment_commit = {.id = 7}});
+}
+
+TEST(a_plan_takes_slices_between_turns_and_others_go_first)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 7777;
+    CHECK(submit_plan(&w, 1, false) == OK && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(turn_slice(w.turn) && turn_slice(w.turn) && says(&w, ""));
+    CHECK(submit_id(&w, COMMAND_NODE_DELETE, 2, 99) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && script_plans_alive == 1);
+    CHECK(says(&w, "2 not_found @1; "));
+    CHECK(!turn_slice(w.turn) && says(&w, "1 done 7777 @1; "));
+    CHECK(turn_plan_counts(w.turn).computed == 1);
+    world_fini(&w);
+    CHECK(script_plans_alive == 0);
+}
+
+TEST(a_plan_is_used_again_while_nothing_changed)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 7777;
+    CHECK(submit_plan(&w, 1, false) == OK && submit_plan(&w, 2, true) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "1 done 7777 @1; 2 done 7777 @1; "));
+    CHECK(submit_plan(&w, 3, true) == OK && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(!turn_slice(w.turn) && says(&w, "3 done 7777 @1; "));
+    struct turn_plan_counts counts = turn_plan_counts(w.turn);
+    CHECK(counts.computed == 1 && counts.reused == 2 && counts.restarted == 0);
+    /* Something it read has changed: it is made anew. */
+    CHECK(submit_create(&w, 4, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "4 done 2 @2; ") && submit_plan(&w, 5, true) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "5 done 7777 @2; "));
+    /* Totals alone do not answer a request for the lists. */
+    CHECK(submit_plan(&w, 6, false) == OK);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "6 done 7777 @2; "));
+    counts = turn_plan_counts(w.turn);
+    CHECK(counts.computed == 3 && counts.reused == 2 && counts.restarted == 0 && counts.busy == 0);
+    world_fini(&w);
+    CHECK(script_plans_alive == 0);
+}
+
+TEST(a_plan_that_is_overtaken_is_begun_again_three_times)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 7777;
+    CHECK(submit_plan(&w, 1, false) == OK && submit_plan(&w, 2, false) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN);
+    for (int64_t i = 0; i < 4; i++) {
+        CHECK(turn_slice(w.turn) && turn_slice(w.turn));
+        CHECK(submit_create(&w, 0, STR("")) == OK);
+        CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_AGAIN);
+        CHECK(turn_plan_counts(w.turn).restarted == (uint64_t)i && says(&w, ""));
+    }
+    CHECK(!turn_slice(w.turn) && says(&w, "1 busy @5; 2 busy @5; "));
+    CHECK(turn_plan_counts(w.turn).restarted == 3 && turn_plan_counts(w.turn).busy == 2);
+    /* The next request begins anew, and nothing comes in between. */
+    CHECK(submit_plan(&w, 3, false) == OK && run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "3 done 7777 @5; "));
+    world_fini(&w);
+    CHECK(script_plans_alive == 0);
+}
+
+TEST(a_plan_is_answered_when_what_it_shows_is_durable)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 7777;
+    w.session.faults.late = 3;
+    CHECK(submit_create(&w, 1, STR("")) == OK && submit_plan(&w, 2, false) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_WAITING);
+    for (int i = 0; i < 5; i++)
+        turn_slice(w.turn);
+    CHECK(says(&w, "") && turn_seen(w.turn) == 2 && turn_durable(w.turn) == 1);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "1 done 2 @2; 2 done 7777 @2; "));
+    world_fini(&w);
+}
+
+TEST(requests_for_plans_are_bounded_and_excused_with_the_others)
+{
+    struct world w;
+    world_init(&w);
+    for (int64_t i = 1; i <= PLAN_REQUESTS_MAX + 1; i++)
+        CHECK(submit_plan(&w, i, false) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && says(&w, "65 limit; "));
+    CHECK(turn_slice(w.turn) && script_plans_alive == 1);
+    turn_set_stalled(w.turn, true);
+    CHECK(!turn_slice(w.turn));
+    CHECK(turn_advance(w.turn) == TURN_WAITING && strlen(w.diary) > 64);
+    CHECK(strncmp(w.diary, "1 unavailable; 2 unavailable; ", 30) == 0);
+    w.diary[0] = 0;
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
+    world_fini(&w);
+    CHECK(script_plans_alive == 0);
 }
 
 TEST(a_rehearsal_is_the_core_as_it_is)

@@ -206,8 +206,12 @@ static inline void process_end(struct world *w, bool keep_tail)
 static enum turn_status run_until_quiet(struct world *w)
 {
     enum turn_status status = TURN_AGAIN;
-    for (int i = 0; i < 1000 && (status == TURN_AGAIN || status == TURN_WAITING); i++)
+    bool is_planning = true;
+    for (int i = 0; i < 1000 && (status == TURN_AGAIN || status == TURN_WAITING || is_planning);
+         i++) {
         status = turn_advance(w->turn);
+        is_planning = turn_slice(w->turn);
+    }
     return status;
 }
 

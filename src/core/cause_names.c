@@ -1,0 +1,41 @@
+#include "core/core.h"
+
+#include "model/reason.h"
+
+/* What the causes of core_why() are called. */
+
+const char *cause_name(enum cause_code code)
+{
+    static const char *const names[CAUSE_COUNT + 1] = {
+        [CAUSE_NONE] = "none",
+        [CAUSE_PROPOSED] = "proposed",
+        [CAUSE_HEAD_PROPOSED] = "head_proposed",
+        [CAUSE_PARENT] = "parent",
+        [CAUSE_ERROR] = "error",
+        [CAUSE_NOT_ALIVE] = "not_alive",
+        [CAUSE_NOT_AVAILABLE] = "not_available",
+        [CAUSE_HELD_BY_TARGET] = "held_by_target",
+        [CAUSE_JIG_INACTIVE] = "jig_inactive",
+        [CAUSE_NODE_CLOSED] = "node_closed",
+        [CAUSE_NODE_BUSY] = "node_busy",
+        [CAUSE_NODE_STOPPED] = "node_stopped",
+        [CAUSE_PROBING] = "probing",
+        [CAUSE_WAITING_FOR_HOOK] = "waiting_for_hook",
+        [CAUSE_NO_WORKER] = "no_worker",
+        [CAUSE_READY] = "ready",
+        [CAUSE_RUNNING] = "running",
+        [CAUSE_STOPPING] = "stopping",
+        [CAUSE_PARKED] = "parked",
+        [CAUSE_ASYNC] = "async",
+        [CAUSE_BOOT_NOT_SERVED] = "boot_not_served",
+        [CAUSE_POWER_FAILED] = "power_failed",
+        [CAUSE_REASON] = "reason",
+    };
+    must(code <= CAUSE_REASON);
+    return names[code];
+}
+
+const char *cause_code_name(const struct cause *cause)
+{
+    return cause->code == CAUSE_REASON ? reason_name(cause->reason) : cause_name(cause->code);
+}

@@ -1,0 +1,518 @@
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/prng.h"
+#include "tests/unit/core/data_world.h"
+
+/* Plans that are made in slices are compared with the commit that is stepped and taken back, over
+ * random installations; and what changes between two slices makes them stale. */
+
+/* clang-format off */
+static const char content[] =
+    "{\"barclamp\":{\"name\":\"tools\",\"source_path\":\"p\"},"
+    "\"hammers\":[{\"name\":\"power\",\"type\":\"ipmi\"}],"
+    "\"jigs\":[{\"name\":\"noop\",\"class\":\"noop\"},{\"name\":\"test\",\"class\":\"test\"},"
+    "{\"name\":\"script\",\"class\":\"script\"}],"
+    "\"roles\":["
+    "{\"name\":\"base\",\"jig\":\"noop\",\"flags\":[\"implicit\"]},"
+    "{\"name\":\"wipe\",\"jig\":\"script\",\"flags\":[\"destructive\",\"implicit\"],"
+    "\"requires\":[\"base\"],\"announces\":[\"wipe\",\"reboot\"]},"
+    "{\"name\":\"db\",\"jig\":\"script\",\"flags\":[\"server\"],"
+    "\"attribs\":[{\"name\":\"size\",\"map\":\"db/size\",\"writable\":true}]},"
+    "{\"name\":\"app\",\"jig\":\"script\",\"requires\":[\"base\",\"db\"],"
+    "\"attribs\":[{\"name\":\"port\",\"map\":\"app/port\",\"writable\":true}]},"
+    "{\"name\":\"needy\",\"jig\":\"script\",\"requires\":[\"base\"],"
+    "\"attribs\":[{\"name\":\"must\",\"map\":\"must\",\"writable\":true,"
+    "\"schema\":{\"type\":\"int\",\"required\":true}}]},"
+    "{\"name\":\"ring\",\"jig\":\"script\",\"flags\":[\"cluster\"],\"requires\":[\"base\"],"
+    "\"wants-attribs\":[\"size\"],"
+    "\"attribs\":[{\"name\":\"members\",\"map\":\"ring/members\",\"writable\":true}]},"
+    "{\"name\":\"user\",\"jig\":\"script\",\"requires\":[\"ring\"]},"
+    "{\"name\":\"gate\",\"jig\":\"noop\",\"flags\":[\"milestone\",\"implicit\"],"
+    "\"requires\":[\"app\"]},"
+    "{\"name\":\"asker\",\"jig\":\"script\",\"hooks\":[\"on_commit\"]},"
+    "{\"name\":\"end\",\"jig\":\"script\",\"requires\":[\"wipe\",\"app\"]}]}";
+/* clang-format on */
+
+static const char *const roles[] = {"base", "wipe", "db",   "app",   "needy",
+                                    "ring", "user", "gate", "asker", "end"};
+enum { ROLES = sizeof roles / sizeof *roles, NODES = 5, DEPLOYMENTS = 2, CONTENTS = 8 };
+
+struct play {
+    struct world w;
+    struct prng r;
+    int64_t d[DEPLOYMENTS], n[NODES];
+    struct str contents[CONTENTS];
+    int64_t content_of[CONTENTS];
+    struct arena kept;
+    uint32_t compared, asked, refused, with_removals, with_reruns, with_held, with_clusters;
+};
+
+static uint32_t pick(struct play *p, uint32_t count)
+{
+    return (uint32_t)prng_below(&p->r, count);
+}
+
+/* ---- the comparison ---- */
+
+static struct command committing(int64_t d)
+{
+    return (struct command){
+        .kind = COMMAND_DEPLOYMENT_COMMIT, .actor = STR("test"), .deployment_commit = {.id = d}};
+}
+
+static void same_problems(const struct problem *x, const struct problem *y)
+{
+    for (; x && y; x = x->next, y = y->next)
+        CHECK(x->code == y->code && str_eq(x->field, y->field) && str_eq(x->text, y->text));
+    CHECK(!x && !y);
+}
+
+static void same_asks(const struct ask *x, const struct ask *y)
+{
+    for (; x && y; x = x->next, y = y->next)
+        CHECK(x->key == y->key && x->hook == y->hook && x->role_id == y->role_id &&
+              str_eq(x->argument, y->argument));
+    CHECK(!x && !y);
+}
+
+static int64_t number_at(const struct json *o, const char *a, const char *b)
+{
+    int64_t value = -1;
+    const struct json *inner = json_get(o, str_from(a));
+    CHECK(inner && json_as_i64(b ? json_get(inner, str_from(b)) : inner, &value));
+    return value;
+}
+
+static uint32_t length(const struct json *doc, const char *list)
+{
+    return json_get(doc, str_from(list))->count;
+}
+
+/* The totals are those of the lists. */
+static void fits_summary(const struct json *doc)
+{
+    const struct json *s = json_get(doc, STR("summary"));
+    CHECK(number_at(s, "actions", "commit") == length(doc, "commits"));
+    CHECK(number_at(s, "actions", "commit_role") == length(doc, "role_commits"));
+    CHECK(number_at(s, "actions", "remove") == length(doc, "removes"));
+    CHECK(number_at(s, "actions", "hold") == length(doc, "held"));
+    CHECK(number_at(s, "actions", "rerun") == length(doc, "reruns"));
+    CHECK(number_at(s, "actions", "destroy") == length(doc, "destroys"));
+    CHECK(number_at(s, "actions", "run") + number_at(s, "actions", "again") +
+              number_at(s, "actions", "noop") + number_at(s, "actions", "skip") ==
+          length(doc, "runs"));
+    CHECK(number_at(s, "missing", NULL) == length(doc, "missing"));
+    CHECK(number_at(s, "unproposed", NULL) == length(doc, "unproposed"));
+    CHECK(number_at(s, "changed", NULL) == length(doc, "changed"));
+    int64_t runs = 0;
+    for (const struct json *wave = json_get(s, STR("waves"))->first; wave; wave = wave->next)
+        runs += number_at(wave, "run", NULL) + number_at(wave, "again", NULL) +
+                number_at(wave, "noop", NULL) + number_at(wave, "skip", NULL);
+    CHECK(runs == length(doc, "runs"));
+}
+
+static struct str without_summary(struct arena *a, struct str text)
+{
+    const struct json *doc = doc_tree(a, text);
+    struct json *rest = json_make(a, JSON_OBJECT);
+    for (const struct json *m = doc->first; m; m = m->next)
+        if (!str_eq(m->key, STR("summary")))
+            json_set(rest, m->key, json_clone(a, m));
+    return json_write(a, rest);
+}
+
+static void show_difference(struct arena *a, struct str whole, struct str sliced)
+{
+    uint32_t at = 0;
+    while (at < whole.len && at < sliced.len && whole.at[at] == sliced.at[at])
+        at++;
+    const uint32_t from = at > 200 ? at - 200 : 0;
+    check_failed(str_z(a, str_slice(whole, from, at + 200)), (int)at,
+                 str_z(a, str_slice(sliced, from, at + 200)));
+}
+
+static void compare(struct play *p, const struct command *commit)
+{
+    struct arena *a = &p->w.arena;
+    struct outcome whole, sliced;
+    const struct digest128 before = core_digest_now(p->w.c);
+    const uint32_t changed = core_changed(p->w.c);
+    core_plan_whole(p->w.c, commit, a, &whole);
+    struct plan *plan = core_plan_begin(p->w.c, commit, true);
+    while (!core_plan_is_done(plan)) {
+        core_plan_advance(plan, 1 + pick(p, 40));
+        CHECK(!core_plan_is_stale(plan));
+    }
+    core_plan_outcome(plan, commit, &sliced);
+    const struct digest128 after = core_digest_now(p->w.c);
+    CHECK(memcmp(&before, &after, sizeof before) == 0 && core_changed(p->w.c) == changed);
+    CHECK(whole.verdict == sliced.verdict);
+    same_problems(whole.problems, sliced.problems);
+    same_asks(whole.asks, sliced.asks);
+    p->compared++;
+    p->asked += whole.verdict == VERDICT_ASKING;
+    p->refused += whole.verdict == VERDICT_REFUSED;
+    if (whole.verdict == VERDICT_DONE) {
+        const struct str doc = without_summary(a, sliced.doc);
+        if (!str_eq(doc, whole.doc))
+            show_difference(a, whole.doc, doc);
+        const struct json *tree = doc_tree(a, sliced.doc);
+        struct str canonical;
+        uint32_t offset;
+        const char *what;
+        CHECK(json_canonical(a, sliced.doc, &canonical, &offset, &what) == OK);
+        CHECK(str_eq(canonical, sliced.doc));
+        fits_summary(tree);
+        p->with_removals += length(tree, "removes") > 0;
+        p->with_reruns += length(tree, "reruns") > 0;
+        p->with_held += length(tree, "held") > 0;
+        for (const struct json *r = json_get(json_get(tree, STR("summary")), STR("reruns"))->first;
+             r; r = r->next)
+            p->with_clusters += str_eq(json_get(r, STR("reason"))->text, STR("cluster"));
+    }
+    core_plan_end(plan);
+}
+
+/* With answers, so that nothing is asked; sometimes one of them is a veto. */
+static void compare_answered(struct play *p, struct command commit)
+{
+    struct outcome out;
+    compare(p, &commit);
+    core_plan_whole(p->w.c, &commit, &p->w.arena, &out);
+    if (out.verdict != VERDICT_ASKING)
+        return;
+    struct answer *answers = arena_array(&p->w.arena, struct answer, out.ask_count);
+    uint32_t count = 0;
+    for (const struct ask *ask = out.asks; ask; ask = ask->next)
+        answers[count++] = (struct answer){
+            .key = ask->key, .veto = pick(p, 4) == 0, .text = STR("not on Sundays")};
+    commit.answers = answers;
+    commit.answer_count = count;
+    compare(p, &commit);
+}
+
+/* ---- what happens in between ---- */
+
+static void anneal(struct play *p)
+{
+    uint32_t left = pick(p, 12);
+    while (core_has_work(p->w.c) && left--) {
+        step(&p->w, (struct command){.kind = COMMAND_ANNEAL, .anneal = {.budget = 1 + pick(p, 8)}});
+        const struct effects started = p->w.fx;
+        for (const struct effect *e = started.first; e; e = e->next) {
+            const uint32_t fate = pick(p, 10);
+            if (e->kind != EFFECT_RUN_START || fate == 0)
+                continue; /* it goes on */
+            step(&p->w, (struct command){.kind = COMMAND_RUN_DONE,
+                                         .run_done = {.run_id = e->id,
+                                                      .attempt = e->attempt,
+                                                      .result = fate == 1   ? RESULT_FAILED
+                                                                : fate == 2 ? RESULT_ASYNC
+                                                                            : RESULT_OK}});
+        }
+    }
+}
+
+static void commit_d(struct play *p, int64_t d)
+{
+    struct command commit = committing(d);
+    step(&p->w, commit);
+    if (p->w.out.verdict != VERDICT_ASKING)
+        return;
+    struct answer *answers = arena_array(&p->w.arena, struct answer, p->w.out.ask_count);
+    uint32_t count = 0;
+    for (const struct ask *ask = p->w.out.asks; ask; ask = ask->next)
+        answers[count++] = (struct answer){.key = ask->key};
+    commit.answers = answers;
+    commit.answer_count = count;
+    step(&p->w, commit);
+}
+
+static int64_t any_noderole(struct play *p)
+{
+    const int64_t last = core_last_id(p->w.c, TABLE_NODEROLE);
+    return last ? prng_between(&p->r, 1, last) : 1;
+}
+
+static void keep_content(struct play *p, int64_t d)
+{
+    const uint32_t at = pick(p, CONTENTS);
+    const deployment_ix ix = deployment_by_id(p->w.c, d);
+    const int64_t seq = snapshot_at(p->w.c, deployment_at(p->w.c, ix)->head)->seq;
+    p->contents[at] = core_snapshot_content(p->w.c, d, seq, NULL, 0, &p->kept);
+    p->content_of[at] = d;
+}
+
+static void change_data(struct play *p)
+{
+    static const char *const attribs[] = {"size", "port", "must", "members"};
+    static const char *const values[] = {"1", "2", "3", "null"};
+    const uint32_t which = pick(p, 4);
+    const bool on_node = pick(p, 2);
+    const int64_t id = on_node ? p->n[pick(p, NODES)] : p->d[pick(p, DEPLOYMENTS)];
+    step(&p->w, set_command(on_node ? TABLE_NODE : TABLE_DEPLOYMENT, id,
+                            attrib_id(&p->w, attribs[which]), BUCKET_USER, values[pick(p, 4)]));
+}
+
+static void change_node(struct play *p)
+{
+    const uint32_t what = pick(p, 4);
+    struct command c = {.kind = COMMAND_NODE_UPDATE,
+                        .node_update = {.id = p->n[pick(p, NODES)],
+                                        .alive = pick(p, 3) > 0,
+                                        .available = pick(p, 3) > 0}};
+    c.node_update.given = what == 0   ? GIVEN_NODE_AVAILABLE
+                          : what == 1 ? GIVEN_NODE_TARGET
+                                      : GIVEN_NODE_ALIVE;
+    if (what == 1 && pick(p, 3))
+        c.node_update.target_role_id = role_id(&p->w, "gate");
+    step(&p->w, c);
+}
+
+static void something_happens(struct play *p)
+{
+    const int64_t d = p->d[pick(p, DEPLOYMENTS)];
+    const char *role = pick(p, 4) ? roles[pick(p, ROLES)] : "ring";
+    struct command c = {0};
+    switch (pick(p, 14)) {
+    case 0:
+    case 1:
+    case 2:
+        c = (struct command){.kind = COMMAND_NODEROLE_BIND,
+                             .noderole_bind = {.node_id = p->n[pick(p, NODES)],
+                                               .role_id = role_id(&p->w, role),
+                                               .deployment_id = d}};
+        step(&p->w, c);
+        return;
+    case 3: commit_d(p, d); return;
+    case 4: anneal(p); return;
+    case 5: change_data(p); return;
+    case 6: change_node(p); return;
+    case 7:
+        c = (struct command){.kind = COMMAND_NODEROLE_PROPOSE,
+                             .noderole_propose = {.id = any_noderole(p)}};
+        step(&p->w, c);
+        return;
+    case 8:
+        c = pick(p, 2) ? (struct command){.kind = COMMAND_DEPLOYMENT_PROPOSE,
+                                          .deployment_propose = {.id = d}}
+                       : (struct command){.kind = COMMAND_DEPLOYMENT_RECALL,
+                                          .deployment_recall = {.id = d}};
+        step(&p->w, c);
+        return;
+    case 9:
+        c = (struct command){.kind = COMMAND_NODEROLE_ENQUEUE,
+                             .noderole_enqueue = {.id = any_noderole(p)}};
+        step(&p->w, c);
+        return;
+    case 10: keep_content(p, d); return;
+    case 11: {
+        const uint32_t at = pick(p, CONTENTS);
+        if (!p->contents[at].len)
+            return;
+        step(&p->w,
+             (struct command){.kind = COMMAND_DEPLOYMENT_REVERT,
+                              .deployment_revert = {
+                                  .id = p->content_of[at], .seq = 1, .content = p->contents[at]}});
+        return;
+    }
+    case 12:
+        c = (struct command){.kind = COMMAND_NODEROLE_RETRY,
+                             .noderole_retry = {.id = any_noderole(p)}};
+        step(&p->w, c);
+        return;
+    default:
+        c = (struct command){.kind = COMMAND_NODEROLE_DELETE,
+                             .noderole_delete = {.id = any_noderole(p)}};
+        step(&p->w, c);
+    }
+}
+
+static struct play play_open(uint64_t seed)
+{
+    static const char *const names[NODES] = {"n1.x.yy", "n2.x.yy", "n3.x.yy", "n4.x.yy", "n5.x.yy"};
+    struct play p = {.w = world_open()};
+    prng_init(&p.r, seed);
+    import(&p.w, content);
+    for (uint32_t i = 0; i < DEPLOYMENTS; i++) {
+        must_step(&p.w,
+                  (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
+                                   .deployment_create = {.name = i ? STR("inner") : STR("outer"),
+                                                         .parent_id = i ? p.d[0] : 0}});
+        p.d[i] = p.w.out.id;
+    }
+    for (uint32_t i = 0; i < NODES; i++) {
+        p.n[i] = add_node(&p.w, names[i]);
+        step(&p.w, (struct command){.kind = COMMAND_HAMMER_CREATE,
+                                    .hammer_create = {.node_id = p.n[i],
+                                                      .hammer_kind_id = core_find(
+                                                          p.w.c, TABLE_HAMMER_KIND, STR("power")),
+                                                      .username = STR("u")}});
+    }
+    return p;
+}
+
+static void play_close(struct play *p)
+{
+    world_close(&p->w);
+    arena_fini(&p->kept);
+}
+
+static int64_t bind_in(struct play *p, int64_t d, int64_t n, const char *role)
+{
+    must_step(&p->w, (struct command){.kind = COMMAND_NODEROLE_BIND,
+                                      .noderole_bind = {.node_id = n,
+                                                        .role_id = role_id(&p->w, role),
+                                                        .deployment_id = d}});
+    return p->w.out.id;
+}
+
+/* A cluster that has run, and something that builds on it: more members may join. */
+static void begin_with_cluster(struct play *p)
+{
+    bind_in(p, p->d[0], p->n[0], "ring");
+    bind_in(p, p->d[0], p->n[1], "user");
+    bind_in(p, p->d[0], p->n[1], "app");
+    commit_d(p, p->d[0]);
+    settle(&p->w, NULL);
+}
+
+TEST(a_plan_in_slices_is_the_dry_commit)
+{
+    uint32_t compared = 0, asked = 0, refused_count = 0, removals = 0, reruns = 0, held = 0,
+             clusters = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct play p = play_open(seed);
+        if (seed % 2)
+            begin_with_cluster(&p);
+        for (uint32_t i = 0; i < 120; i++) {
+            something_happens(&p);
+            compare_answered(&p, committing(p.d[pick(&p, DEPLOYMENTS)]));
+            arena_reset(&p.w.arena);
+        }
+        compared += p.compared;
+        asked += p.asked;
+        refused_count += p.refused;
+        removals += p.with_removals;
+        reruns += p.with_reruns;
+        held += p.with_held;
+        clusters += p.with_clusters;
+        play_close(&p);
+    }
+    printf(
+        "%u plans compared: %u asked hooks, %u were refused, %u removed, %u reran, %u were held, "
+        "%u grew clusters\n",
+        compared, asked, refused_count, removals, reruns, held, clusters);
+    /* The worlds do show what is to be compared. */
+    CHECK(compared > 5000 && asked > 100 && refused_count > 50 && removals > 100 && reruns > 100 &&
+          held > 100 && clusters > 10);
+}
+
+/* ---- what makes a plan stale ---- */
+
+/* A plan of `outer`, half made. */
+static struct plan *half(struct play *p)
+{
+    const struct command commit = committing(p->d[0]);
+    struct plan *plan = core_plan_begin(p->w.c, &commit, false);
+    CHECK(!core_plan_advance(plan, 20) && !core_plan_is_stale(plan));
+    return plan;
+}
+
+static bool outdates(struct play *p, struct command command)
+{
+    struct plan *plan = half(p);
+    step(&p->w, command);
+    const bool is_stale = core_plan_is_stale(plan);
+    if (!is_stale)
+        while (!core_plan_is_done(plan))
+            core_plan_advance(plan, 20);
+    core_plan_end(plan);
+    return is_stale;
+}
+
+static struct command reviving(int64_t n, bool alive)
+{
+    return (struct command){.kind = COMMAND_NODE_UPDATE,
+                            .node_update = {.id = n, .given = GIVEN_NODE_ALIVE, .alive = alive}};
+}
+
+TEST(what_a_plan_has_read_makes_it_stale_and_nothing_else_does)
+{
+    struct play p = play_open(1);
+    const int64_t end = bind_in(&p, p.d[0], p.n[0], "end");
+    bind_in(&p, p.d[0], p.n[1], "end");
+    bind_in(&p, p.d[1], p.n[4], "db");
+    const struct command elsewhere = {.kind = COMMAND_NODEROLE_BIND,
+                                      .noderole_bind = {.node_id = p.n[4],
+                                                        .role_id = role_id(&p.w, "app"),
+                                                        .deployment_id = p.d[1]}};
+    CHECK(outdates(&p, (struct command){.kind = COMMAND_NODEROLE_DATA,
+                                        .noderole_data = {.id = end, .data = STR("{\"v\":1}")}}));
+    CHECK(outdates(&p, (struct command){
+                           .kind = COMMAND_SETTINGS_UPDATE,
+                           .settings_update = {.given = GIVEN_SETTINGS_BARRIER, .barrier_s = 7}}));
+    CHECK(outdates(&p,
+                   (struct command){.kind = COMMAND_IMPORT,
+                                    .import = {.barclamp = STR("{\"barclamp\":{\"name\":\"more\","
+                                                               "\"source_path\":\"p\"},\"roles\":["
+                                                               "{\"name\":\"more\","
+                                                               "\"jig\":\"script\"}]}")}}));
+    CHECK(outdates(&p, committing(p.d[0])));
+    CHECK(outdates(&p, reviving(p.n[0], false)));
+    CHECK(!outdates(&p, elsewhere));
+    CHECK(!outdates(&p, committing(p.d[1])));
+    CHECK(!outdates(&p, reviving(p.n[4], false)));
+    CHECK(!outdates(&p,
+                    (struct command){.kind = COMMAND_GROUP_CREATE,
+                                     .group_create = {.name = STR("g"), .category = STR("rack")}}));
+    play_close(&p);
+}
+
+TEST(a_step_that_is_taken_back_does_not_make_a_plan_stale)
+{
+    struct play p = play_open(2);
+    bind_in(&p, p.d[0], p.n[0], "end");
+    struct plan *plan = half(&p);
+    struct outcome out;
+    struct command commit = committing(p.d[0]);
+    core_plan_whole(p.w.c, &commit, &p.w.arena, &out);
+    CHECK(out.verdict == VERDICT_DONE && !core_plan_is_stale(plan));
+    commit.deployment_commit.plan = STR("00");
+    step(&p.w, commit);
+    CHECK(p.w.out.verdict == VERDICT_REFUSED && !core_plan_is_stale(plan));
+    while (!core_plan_is_done(plan))
+        core_plan_advance(plan, 20);
+    /* The hash that a commit computes for itself is the one of the plan. */
+    struct outcome sliced;
+    commit.is_summary = true;
+    core_plan_outcome(plan, &commit, &sliced);
+    const struct json *doc = doc_tree(&p.w.arena, sliced.doc);
+    CHECK(json_get(doc, STR("summary")) && !json_get(doc, STR("runs")));
+    commit.deployment_commit.plan = json_get(doc, STR("hash"))->text;
+    must_step(&p.w, commit);
+    CHECK(core_plan_is_stale(plan));
+    core_plan_end(plan);
+    play_close(&p);
+}
+
+TEST(a_plan_holds_few_bytes_for_each_noderole)
+{
+    enum { COUNT = 3000 };
+    struct play p = play_open(3);
+    char name[32];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "m%d.example.com", i);
+        bind_in(&p, p.d[0], add_node(&p.w, name), "db");
+        arena_reset(&p.w.arena);
+    }
+    const struct command commit = committing(p.d[0]);
+    struct plan *plan = core_plan_begin(p.w.c, &commit, false);
+    uint32_t slices = 1;
+    while (!core_plan_advance(plan, 1000))
+        slices++;
+    CHECK(slices > 10 && core_plan_bytes(plan) < 200 * COUNT);
+    core_plan_end(plan);
+    play_close(&p);
+}
