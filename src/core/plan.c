@@ -470,9 +470,8 @@ static bool write_unit(struct plan *p)
 /* Moved to a list of its own once it is sorted; then the list that is sorted next is keyed. */
 static bool sort_unit(struct plan *p, struct noderoles *out, struct noderoles *next)
 {
-    if (!plan_sort(p))
+    if (!plan_sort(p) || !plan_take_sorted(p, out))
         return false;
-    plan_take_sorted(p, out);
     for (uint32_t i = 0; next && i < next->count; i++)
         plan_key(p, next->items[i]);
     if (next)

@@ -115,6 +115,8 @@ struct plan {
     struct pages keys, other_keys;
     struct keyed_noderole *keyed; /* the list that is being collected and sorted */
     uint32_t keyed_count, keyed_cap;
+    uint32_t taken; /* so many of them are where they belong */
+    bool is_sorted;
     bool *seen_clusters; /* by deployment role */
     deployment_role_ix cluster;
 
@@ -145,8 +147,8 @@ void noderoles_add(struct noderoles *list, noderole_ix nr);
 /* Collect into `keyed`; then, block by block, sort it. True when it is sorted. */
 void plan_key(struct plan *p, noderole_ix nr);
 bool plan_sort(struct plan *p);
-/* Move the sorted noderoles to a list of their own. */
-void plan_take_sorted(struct plan *p, struct noderoles *out);
+/* Block by block, move the sorted noderoles to a list of their own. True when all are there. */
+bool plan_take_sorted(struct plan *p, struct noderoles *out);
 /* The next member of the deployment in the order of its roles; none = that was all. */
 noderole_ix plan_next_member(struct plan *p);
 /* What was read of others; rows of the deployment itself are watched in any case. */

@@ -10,7 +10,7 @@
  * noderoles that were read elsewhere, and all content and settings count. What a refused or dry
  * step wrote is taken back, and so is the mark. */
 
-enum { SORT_BLOCK = 64 };
+enum { SORT_BLOCK = 64, TAKEN_BLOCK = 1024 };
 
 /* ---- memory ---- */
 
@@ -100,6 +100,8 @@ bool plan_sort(struct plan *p)
 {
     struct sorting_noderoles *s = &p->sorting;
     const uint32_t count = p->keyed_count;
+    if (p->is_sorted)
+        return true;
     if (s->width == 0) { /* blocks first */
         const uint32_t left = count - s->begin;
         sort_block(p->keyed + s->begin, left < SORT_BLOCK ? left : SORT_BLOCK);
@@ -125,15 +127,27 @@ bool plan_sort(struct plan *p)
         p->keyed = p->keys.at;
     }
     *s = (struct sorting_noderoles){0};
+    p->is_sorted = true;
     return true;
 }
 
-void plan_take_sorted(struct plan *p, struct noderoles *out)
+bool plan_take_sorted(struct plan *p, struct noderoles *out)
 {
-    for (uint32_t i = 0; i < p->keyed_count; i++)
-        noderoles_add(out, p->keyed[i].nr);
-    plan_cost(p, p->keyed_count / 16);
-    p->keyed_count = 0;
+    if (p->taken == 0 && out->cap < p->keyed_count) {
+        plan_pages_put(&out->pages);
+        out->pages = plan_pages((size_t)p->keyed_count * sizeof *out->items);
+        out->items = out->pages.at;
+        out->cap = p->keyed_count;
+    }
+    for (uint32_t i = 0; i < TAKEN_BLOCK && p->taken < p->keyed_count; i++, p->taken++)
+        out->items[p->taken] = p->keyed[p->taken].nr;
+    plan_cost(p, TAKEN_BLOCK / 16);
+    if (p->taken < p->keyed_count)
+        return false;
+    out->count = p->keyed_count;
+    p->keyed_count = p->taken = 0;
+    p->is_sorted = false;
+    return true;
 }
 
 void plan_read(struct plan *p, noderole_ix nr)

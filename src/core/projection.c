@@ -444,10 +444,7 @@ static bool resume_unit(struct plan *p)
 
 static bool sort_unit(struct plan *p, struct noderoles *out)
 {
-    if (!plan_sort(p))
-        return false;
-    plan_take_sorted(p, out);
-    return true;
+    return plan_sort(p) && plan_take_sorted(p, out);
 }
 
 static bool sort_items_unit(struct plan *p)

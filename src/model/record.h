@@ -205,7 +205,7 @@ enum table {
     F(DOC, old_boots)       /* array of those before, newest first; empty = [] */                  \
     F(U32, reason)          /* of that status: REASON_..., model/reason.h */                       \
     F(TEXT, reason_subject)                                                                        \
-    F(BOOL, automatic)      /* the admin node that the first start made for its own host */        \
+    F(BOOL, automatic)    /* the admin node that the first start made for its own host */          \
     F(U32, power_state)   /* as it was read last: POWER_STATE_... */                               \
     F(I64, power_read_at) /* when; 0 = never */                                                    \
     F(TEXT, power_driver) /* by which hammer */                                                    \
