@@ -262,31 +262,6 @@ static void wake_pump(void *self)
     p->wake(p->self);
 }
 
-static void on_timer(uv_timer_t *timer)
-{
-    wake_pump(timer->data);
-}
-
-static void set_timer(struct power *p)
-{
-    if (!p->sleepers)
-        return;
-    const int64_t wait_ms = p->sleepers->wake_ms - sys_mono_ms();
-    uv_update_time(p->loop);
-    must(uv_timer_start(&p->timer, on_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) == 0);
-}
-
-static void sleep_until(struct power *p, struct order *o, int64_t wake_ms)
-{
-    struct order **at = &p->sleepers;
-    o->wake_ms = wake_ms;
-    while (*at && (*at)->wake_ms <= wake_ms)
-        at = &(*at)->next;
-    o->next = *at;
-    *at = o;
-    set_timer(p);
-}
-
 static void wake_sleepers(struct power *p)
 {
     const int64_t now_ms = sys_mono_ms();
@@ -295,7 +270,7 @@ static void wake_sleepers(struct power *p)
         p->sleepers = o->next;
         note(p, o);
     }
-    set_timer(p);
+    power_set_timer(p);
 }
 
 static void tell_log(const struct order *o)
@@ -337,7 +312,7 @@ static void hammered(void *self, uint64_t key, const struct hammer_result *resul
                  "%.*s, trying again in %lld s", STR_FMT_ARGS(result->text),
                  (long long)pause_ms / 1000);
         o->text = str_copy(&o->arena, str_clip(result->text, TEXT_SIZE));
-        sleep_until(p, o, sys_mono_ms() + pause_ms);
+        power_sleep(p, o, sys_mono_ms() + pause_ms);
         return;
     }
     finish(p, o, result);

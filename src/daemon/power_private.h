@@ -1,4 +1,4 @@
-/* power_private.h - the orders of power.c, for what only looks at them (power_retry.c). */
+/* power_private.h - the orders of power.c, for power_retry.c and power_poll.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -94,6 +94,13 @@ struct power {
     struct list answered;
     struct list told;
 };
+
+/* ---- power_retry.c ---- */
+
+/* The timer for the first order that sleeps; none where none does. */
+void power_set_timer(struct power *p);
+/* The order is not in another list; the pump notes it again at that time (sys_mono_ms()). */
+void power_sleep(struct power *p, struct order *o, int64_t wake_ms);
 
 /* ---- power_poll.c ---- */
 

@@ -3,6 +3,35 @@
 #include "daemon/power_private.h"
 #include "sys/clock.h"
 
+/* Orders that failed and are tried again. They are kept in the order in which they wake; one timer
+ * is set for the first. */
+
+static void on_timer(uv_timer_t *timer)
+{
+    const struct power *p = timer->data;
+    p->wake(p->self);
+}
+
+void power_set_timer(struct power *p)
+{
+    if (!p->sleepers)
+        return;
+    const int64_t wait_ms = p->sleepers->wake_ms - sys_mono_ms();
+    uv_update_time(p->loop);
+    must(uv_timer_start(&p->timer, on_timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0) == 0);
+}
+
+void power_sleep(struct power *p, struct order *o, int64_t wake_ms)
+{
+    struct order **at = &p->sleepers;
+    o->wake_ms = wake_ms;
+    while (*at && (*at)->wake_ms <= wake_ms)
+        at = &(*at)->next;
+    o->next = *at;
+    *at = o;
+    power_set_timer(p);
+}
+
 bool power_retry(const struct power *p, int64_t node_id, struct arena *arena,
                  struct reason *out_reason)
 {
