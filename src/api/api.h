@@ -88,7 +88,7 @@ struct api_engine {
     const char *(*trouble)(void *self);
     /* Looking back (port/history.h says what each finds): the answer comes as api_found() under
      * that number, and not from within; none does after an error. An answer may have fewer records
-     * than asked for; it is empty only if there are no more. NULL: nobody keeps them. */
+     * than asked for; it is empty only if there are no more. NULL: they are not kept. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
     err (*intervals)(void *self, const struct interval_page *page, int64_t number);
     err (*events)(void *self, struct api_place from, uint32_t limit, int64_t number);

@@ -55,7 +55,7 @@ static bool is_drafted(const struct looking *l, enum table table, struct str nam
     return false;
 }
 
-/* What is no name is an error, and was told as that. */
+/* A text that is no name was already reported as an error. */
 static bool is_missing(const struct looking *l, enum table table, struct str name)
 {
     const char *wrong = table == TABLE_ROLE ? names_check_role(name) : names_check_attrib(name);

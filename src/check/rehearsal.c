@@ -4,7 +4,7 @@
 #include "content/rounds.h"
 #include "core/core.h"
 
-enum { NOW_MS = 1 }; /* nobody asks when a rehearsal was */
+enum { NOW_MS = 1 }; /* the time of a rehearsal is not shown */
 
 /* ---- one command ---- */
 
@@ -84,8 +84,8 @@ static void tell_refused(struct rehearsal *r, const struct barclamp_file *file,
     content_report_problems(report, file, outcome.problems);
 }
 
-/* A daemon warns on its way also of what comes behind; nobody needs to mend that. So the engine is
- * asked once more, now that everybody is there. */
+/* An import also warns of names that a later barclamp defines. Those warnings are not faults, so
+ * the import is repeated after all barclamps are in, and only the warnings of that are reported. */
 static void tell_warnings(struct rehearsal *r, const struct rehearsal_files *files,
                           const struct barclamp_file *file)
 {
@@ -94,7 +94,7 @@ static void tell_warnings(struct rehearsal *r, const struct rehearsal_files *fil
                    outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
 }
 
-/* Nothing of them gets in, so that nobody else does for their sake. */
+/* Drafts are imported dry, so that no other barclamp is accepted because of them. */
 static void rehearse_drafts(struct rehearsal *r, const struct rehearsal_files *files)
 {
     const struct content_tree *tree = &files->tree;

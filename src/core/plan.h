@@ -136,7 +136,7 @@ struct plan {
     doc_h data_of[2];
     bool data_is_known;
     struct plan_lists lists;
-    struct plan_summary *summary; /* NULL: the commit has been done, and nobody reads it */
+    struct plan_summary *summary; /* NULL: the commit has been done, and no summary is shown */
     struct str doc, brief_doc;
 };
 

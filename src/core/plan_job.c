@@ -449,7 +449,7 @@ size_t core_plan_bytes(const struct plan *p)
     return bytes;
 }
 
-/* Whoever else asks for a plan that exists must have the right to: that is judged anew. */
+/* The rights of each caller are judged, also of one who is given a plan that exists already. */
 static bool is_allowed(struct plan *p)
 {
     struct core *c = p->c;

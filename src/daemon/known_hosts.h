@@ -1,9 +1,9 @@
 /* known_hosts.h - DATA/ssh/known_hosts, the host keys that ssh accepts, written from the rows.
  *
- * Each line is "node-ID TYPE BASE64". ssh is given node-ID as HostKeyAlias, so no host name stands
- * for a node, and a node that is renamed keeps its pins. The file is written as a whole beside the
- * loop and replaced atomically, after the turn whose rows it shows is durable. Changes that come
- * during a writing go with the next one.
+ * Each line is "node-ID TYPE BASE64". ssh is given node-ID as HostKeyAlias, so no host name
+ * identifies a node, and a node that is renamed keeps its pins. The file is written as a whole
+ * beside the loop and replaced atomically, after the turn whose rows it shows is durable. Changes
+ * that come during a writing go with the next one.
  *
  * The file of an older version, with a node's name in front, is read once: its lines become pins
  * before the file is written for the first time, and the settings say that it was done. Nothing is

@@ -1,8 +1,8 @@
 /* probes.h - does a machine answer?
  *
- * It is asked for its ssh host keys, and nobody logs in. The core pins them at first contact, or
- * compares them with those that are pinned; it answers after that is durable and the file that ssh
- * reads shows it (known_hosts.h). One that has pins has to accept a connection before, which tells
+ * Its ssh host keys are read with ssh-keyscan, without a login. The core pins them at first
+ * contact, or compares them with those that are pinned; it answers after that is durable and the
+ * file that ssh reads shows it (known_hosts.h). One that has pins has to accept a connection before, which tells
  * a machine that is off from one that shows no keys.
  *
  * A machine that has just started may tell of itself before it listens. So one that cannot be

@@ -20,8 +20,8 @@
 #define SSH_TROUBLES(X)                                                                            \
     X(KEY_CHANGED, HOST_KEY_CHANGED,                                                               \
       "its host key is not the one that was pinned at first contact: it is another machine, was "  \
-      "installed anew, or somebody stands between; if that is right, remove the pin: halligan "    \
-      "nodes forget-key")                                                                          \
+      "installed anew, or the connection is intercepted; if it is right, remove the pin: halligan" \
+      " nodes forget-key")                                                                         \
     X(KEY_UNKNOWN, HOST_KEY_UNKNOWN,                                                               \
       "its host key was never pinned: the node has to be discovered first")                        \
     X(AUTH, SSH_KEY_REFUSED, "it does not accept the key of this installation for that user")      \

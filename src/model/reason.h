@@ -20,8 +20,8 @@
     X(EXIT_STATUS, "exit_status", NODEROLE)                                                        \
     X(SIGNAL, "signal", NODEROLE)                                                                  \
     X(DEADLINE, "deadline", NODEROLE)         /* in seconds                                 */     \
-    X(MEMORY_LIMIT, "memory_limit", NODEROLE) /* what the log says                          */     \
-    X(DISK_FULL, "disk_full", NODEROLE)       /* the path here, or the name of the node     */     \
+    X(MEMORY_LIMIT, "memory_limit", NODEROLE) /* oom_kill, or what the log says             */     \
+    X(DISK_FULL, "disk_full", NODEROLE)       /* the path of the file system                */     \
     X(DISK_ERROR, "disk_error", NODEROLE)     /* the same                                   */     \
     X(NOT_STARTED, "not_started", NODEROLE)                                                        \
     X(CANCELLED, "cancelled", NODEROLE) /* by whom */                                              \

@@ -33,7 +33,7 @@ static err copy_tables(struct engine *from, struct engine *to, const struct stor
     raised.epoch = epoch_of_copy(mark->epoch);
     if (why == OK)
         return to->ops->fill_end(to, &raised);
-    ignore(to->ops->fill_end(to, NULL), "what went wrong first is what is told");
+    ignore(to->ops->fill_end(to, NULL), "the first failure is reported");
     return why;
 }
 

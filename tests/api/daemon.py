@@ -143,8 +143,9 @@ def another_store(url, name):
 
 
 class Daemon:
-    def __init__(self, build, store=None, barclamps=None):
+    def __init__(self, build, store=None, barclamps=None, has_admin_node=False):
         self.program = os.path.join(build, "halligand")
+        self.has_admin_node = has_admin_node
         self.store = store
         self.barclamps = barclamps
         self.data = tempfile.mkdtemp(prefix="halligan-api-")
@@ -168,7 +169,8 @@ class Daemon:
 
     def start(self):
         command = [self.program, "--data", self.data, "--listen", "127.0.0.1:0", "--test-jig"]
-        command += ["--admin-node", "none"]  # tests count nodes; see test_admin_node.py
+        if not self.has_admin_node:
+            command += ["--admin-node", "none"]  # tests count nodes; see test_admin_node.py
         command += ["--barclamps", self.barclamps or self.path("barclamps")]
         command += ["--log-level", "warning"]
         if self.store:

@@ -7,7 +7,7 @@ from daemon import Daemon
 
 def check(bench, page, places=None, more=None):
     """How many blocks it has. `places` are words of the page that are elsewhere here."""
-    daemon = Daemon(bench.build, barclamps=os.path.join(bench.root, "packaging", "quickstart"))
+    daemon = Daemon(bench.build, barclamps=os.path.join(bench.root, "packaging", "quickstart"), has_admin_node=True)
     try:
         daemon.start()
         with open(os.path.join(bench.root, page), encoding="utf-8") as file:
