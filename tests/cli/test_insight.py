@@ -34,6 +34,14 @@ def test_a_plan_is_what_a_commit_does(bench):
     assert answer.status == TIMEOUT and "2/4 active" in answer.err and "in2.example.com` is not alive" in answer.err, answer
 
 
+def test_a_log_ends_with_the_reason_of_the_failure(bench):
+    deployment(bench, "in-log", "in9.example.com")
+    bench.says("nodes", "bind", "in9.example.com", "base", 'data={"fail":true}')
+    assert bench.online("deployments", "commit", "in-log", "--wait", "--timeout", "60").status != OK
+    answer = bench.online("noderoles", "log", "in9.example.com/base")
+    assert answer.status == OK and ": test_failed: " in answer.err.splitlines()[-1], answer
+
+
 def test_why_goes_down_to_the_root(bench):
     deployment(bench, "in-why", "in3.example.com")
     bench.says("nodes", "bind", "in3.example.com", "base", 'data={"fail":true}')

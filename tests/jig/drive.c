@@ -233,6 +233,8 @@ static int conclude(char **args)
     must(str_is_clean(done.runlog));
     set(answer, "result", json_make_string(&arena, str_from(results[done.result])));
     set(answer, "runlog", json_make_string(&arena, done.runlog));
+    set(answer, "reason", json_make_string(&arena, str_from(reason_name(done.reason))));
+    set(answer, "reason_subject", json_make_string(&arena, done.reason_subject));
     set(answer, "run_id", json_make_i64(&arena, done.run_id));
     set(answer, "attempt", json_make_i64(&arena, done.attempt));
     set(answer, "node_dead", json_make_bool(&arena, done.node_dead));

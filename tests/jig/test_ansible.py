@@ -58,6 +58,7 @@ def test_a_task_that_fails_is_named_with_what_it_said(bench):
     ]))
     done = bench.fails("task \"break \"it\"\" failed on n1.example.com: it's \u20ac broken", "bad",
                        jig_class="ansible")
+    assert (done["reason"], done["reason_subject"]) == ("playbook_task", 'break "it"'), done
     counts = done["wall"]["ansible"][NODE]
     assert counts["failed"] == 1 and counts["message"] == "it's \u20ac broken", counts
     bench.write("ansible/roles/hidden.yml", play([

@@ -78,27 +78,28 @@ def test_each_failure_has_its_name(bench):
     server = Server(bench)
     role = bench.scripts("any", s10="true")
 
-    def fails(part, **more):
+    def fails(code, part, **more):
         more.setdefault("control_path", "")
         done = bench.fails(part, role, transport=server.transport(**more))
+        assert done["reason"] == code, done
         assert done["runlog"].rstrip().endswith(part), done
         assert f"node {NODE} (" in done["runlog"], done
 
-    fails("its host key was never pinned: the node has to be discovered first")
+    fails("host_key_unknown", "its host key was never pinned: the node has to be discovered first")
     server.pin(bench, NODE)
     bench.wall(role, transport=server.transport())
 
-    fails("it does not accept the key of this installation for that user",
+    fails("ssh_key_refused", "it does not accept the key of this installation for that user",
           key_path=make_key(os.path.join(bench.folder, "stranger")))
-    fails("it does not accept the key of this installation for that user", user="nobody")
-    fails("nothing listens there: it is up, but its ssh server is not", port=free_port())
-    fails("its name has no address", address="no-such-host.invalid")
+    fails("ssh_key_refused", "it does not accept the key of this installation for that user", user="nobody")
+    fails("connection_refused", "nothing listens there: it is up, but its ssh server is not", port=free_port())
+    fails("name_unresolved", "its name has no address", address="no-such-host.invalid")
 
     bad_key = os.path.join(bench.folder, "bad key")
     with open(bad_key, "w", encoding="ascii") as file:
         file.write("-----BEGIN OPENSSH PRIVATE KEY-----\nnone\n-----END OPENSSH PRIVATE KEY-----\n")
     os.chmod(bad_key, 0o600)
-    fails("the private key of this installation cannot be used", key_path=bad_key)
+    fails("ssh_key_unusable", "the private key of this installation cannot be used", key_path=bad_key)
 
     another = make_key(os.path.join(bench.folder, "another"))
     with open(another + ".pub", encoding="ascii") as pub, open(
@@ -107,7 +108,7 @@ def test_each_failure_has_its_name(bench):
         file.write(f"{NODE} " + " ".join(pub.read().split()[:2]) + "\n")
     done = bench.fails("its host key is not the one that was pinned at first contact", role,
                        transport=server.transport(known_hosts_path=file.name, control_path=""))
-    assert "HAS CHANGED" in done["log"], done
+    assert "HAS CHANGED" in done["log"] and done["reason"] == "host_key_changed", done
 
 
 def fill(listener):
@@ -134,6 +135,7 @@ def test_a_machine_that_does_not_answer_is_told_from_one_that_refuses(bench):
         waiting = fill(full)
         ends = [pool.submit(bench.fails, "it does not answer", role, transport=server.transport(
             port=listener.getsockname()[1], control_path="")) for listener in (mute, full)]
+        assert [end.result()["reason"] for end in ends] == ["connection_timeout"] * 2
         said = [end.result()["log"] for end in ends]
         for one in waiting:
             one.close()
@@ -150,8 +152,9 @@ def test_a_connection_that_breaks_is_called_that(bench):
         port = hangs_up.getsockname()[1]
         thread = threading.Thread(target=lambda: hangs_up.accept()[0].close())
         thread.start()
-        bench.fails("the connection broke", bench.scripts("any", s10="true"),
-                    transport=server.transport(port=port, control_path=""))
+        done = bench.fails("the connection broke", bench.scripts("any", s10="true"),
+                           transport=server.transport(port=port, control_path=""))
+        assert done["reason"] == "connection_lost", done
         thread.join()
     role = bench.scripts("cuts", s10="""read -r _ _ _ server _ < /proc/$(cat ../pid)/stat
         kill -9 $server; sleep 1000""")
