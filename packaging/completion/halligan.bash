@@ -4,7 +4,7 @@ _halligan_tables() {
     nouns="nodes roles deployments deployment-roles noderoles runs snapshots attribs barclamps jigs hammers available-hammers groups users tokens events audit barclamp wait inventory login logout completion --help --version"
     verbs= options= named=
     case "$1" in
-        nodes) verbs="list show create update destroy wait watch bind commit propose retry why move power redeploy debug undebug get set token --help" ;;
+        nodes) verbs="list show create update destroy wait watch bind commit propose retry why move power redeploy debug undebug forget-key get set token --help" ;;
         roles) verbs="list show update wait watch get set --help" ;;
         deployments) verbs="list show create update destroy wait watch bind plan commit propose recall revert diff retry why graph get set --help" ;;
         deployment-roles) verbs="list show create update destroy watch commit propose get set --help" ;;
@@ -37,10 +37,11 @@ _halligan_tables() {
         nodes/retry) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/why) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
         nodes/move) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
-        nodes/power) options=" --output --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/power) options=" --output --wait --timeout --url --user --token-file --ca --help"; named=nodes ;;
         nodes/redeploy) options=" --output --quiet --yes --url --user --token-file --ca --help"; named=nodes ;;
         nodes/debug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/undebug) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
+        nodes/forget-key) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;
         nodes/get) options=" --output --quiet --bucket --url --user --token-file --ca --help"; named=nodes ;;
         nodes/set) options=" --output --quiet --bucket --propose --url --user --token-file --ca --help"; named=nodes ;;
         nodes/token) options=" --output --quiet --url --user --token-file --ca --help"; named=nodes ;;

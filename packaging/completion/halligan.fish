@@ -42,10 +42,11 @@ function __halligan_verbs
         printf '%s\t%s\n' retry 'Retry what is in error on it'
         printf '%s\t%s\n' why 'Say what it is waiting for, down to the root'
         printf '%s\t%s\n' move 'Put it into another deployment'
-        printf '%s\t%s\n' power 'Switch it; without an action, say which there are'
+        printf '%s\t%s\n' power 'Switch it or read its power; without an action, say which there are'
         printf '%s\t%s\n' redeploy 'Begin anew with it: reset, discovery, and everything that is bound'
         printf '%s\t%s\n' debug 'Hold it where one can look at it'
         printf '%s\t%s\n' undebug 'Let it go on'
+        printf '%s\t%s\n' forget-key 'Forget its ssh host keys; the next contact pins them anew'
         printf '%s\t%s\n' get 'Show attribs of it'
         printf '%s\t%s\n' set 'Give an attrib of it a value'
         printf '%s\t%s\n' token 'Make a token that can touch this node alone'
@@ -225,7 +226,7 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes
     case nodes/power
-        set options --output --url --user --token-file --ca --help
+        set options --output --wait --timeout --url --user --token-file --ca --help
         set named nodes
     case nodes/redeploy
         set options --output --quiet --yes --url --user --token-file --ca --help
@@ -234,6 +235,9 @@ function __halligan_others
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes
     case nodes/undebug
+        set options --output --quiet --url --user --token-file --ca --help
+        set named nodes
+    case nodes/forget-key
         set options --output --quiet --url --user --token-file --ca --help
         set named nodes
     case nodes/get

@@ -373,7 +373,9 @@ def test_a_log_can_be_read_while_it_grows_and_after_that(y):
     assert more["text"] == "" and more["next"] == log["next"], more
     y.kill()
     y.start()
-    assert y.me.get(f"runs/{run}/log").json()["text"] == log["text"]
+    again = eventually(lambda: (lambda a: a if a.status == 200 else None)(y.me.get(f"runs/{run}/log")),
+                       "the log is found again")
+    assert again.json()["text"] == log["text"], again
     y.open("one")
     y.reaches(noderole, ACTIVE)
     which = f"runs/{run}/log?node_role={noderole}&attempt=1"

@@ -129,7 +129,7 @@ class SmallDisk(Script):
         super().declare(scene, name)
 
     def place(self, scene, name):
-        return scene.far_node(name, scene.machine) if self.far else super().place(scene, name)
+        return scene.far_node(name, scene.server()) if self.far else super().place(scene, name)
 
     def make(self, scene, name):
         if self.fill:
@@ -151,10 +151,10 @@ def fill(path):
 
 
 class Far(Script):
-    """A script on a machine behind an OpenSSH server that all of them share."""
+    """A script on a machine behind an OpenSSH server."""
 
     def place(self, scene, name):
-        return scene.far_node(name, scene.machine)
+        return scene.far_node(name, scene.server())
 
 
 class Machine(Script):

@@ -63,8 +63,9 @@ class Scene:
         node = self.y.node(name, admin=False, alive=False)
         self.y.hammer(node, "ssh", endpoint=f"127.0.0.1:{server.port}", username=server.user)
         self.y.set_node(node, alive=True)
-        borrow.yard.eventually(lambda: node + " " in self.y.read("ssh", "known_hosts"),
-                               f"{node} is pinned")
+        borrow.yard.eventually(lambda: self.y.rows(
+            "SELECT key FROM host_key JOIN node ON node.id = node_id WHERE node.name = ?", node),
+            f"{node} is pinned")
         return node
 
     def certificate(self, name):
@@ -100,7 +101,6 @@ def prepare_makers(scene, *flags):
     for fault in faults:
         fault.how.declare(scene, making.slug(fault.name))
     scene.y.start(*POOL, *flags)
-    scene.machine = scene.server()
     return faults
 
 
