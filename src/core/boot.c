@@ -337,6 +337,8 @@ static void power_answered(struct core *c, node_ix n, int64_t order, struct str 
 {
     const enum reason_code reason = p->reason ? (enum reason_code)p->reason : REASON_POWER_FAILED;
     const bool is_old = node_at(c, n)->power_order > order;
+    /* It ended before a driver asked the machine: that is no failure of reading it. */
+    const bool is_unasked = p->failed && power_is_reading(action) && p->power_driver.len == 0;
     power_order_ended(c, n,
                       &(struct power_end){.order = order,
                                           .action = action,
@@ -344,7 +346,7 @@ static void power_answered(struct core *c, node_ix n, int64_t order, struct str 
                                           .failed = p->failed,
                                           .reason = p->failed ? reason : REASON_NONE,
                                           .text = p->text});
-    if (is_old)
+    if (is_old || is_unasked)
         return;
     if (!p->failed && (p->power_state || power_is_reading(action)))
         power_was_read(c, n, (enum power_state)p->power_state, p->power_driver, true);

@@ -296,6 +296,9 @@ static void finish(struct power *p, struct order *o, const struct hammer_result 
            failed ? " failed, " : "", failed ? hammer_end_word(result->end) : "", tries,
            STR_FMT_ARGS(result->text));
     tell_log(o);
+    /* A failed reading without a driver means to the core that the machine was not asked. */
+    if (is_reading(o) && result->is_unserved)
+        o->hammer = STR("");
 }
 
 static void hammered(void *self, uint64_t key, const struct hammer_result *result)

@@ -125,6 +125,12 @@ bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_resu
     struct power_poll *poll = &p->poll;
     struct reading *r = id_map_find(&poll->by_node, (int64_t)(key & ~READING_KEY));
     must(r && !r->is_answered);
+    poll->under_way--;
+    p->wake(p->self);
+    if (result->is_unserved) {
+        reading_free(poll, r); /* the machine was not asked, and the next round asks it */
+        return true;
+    }
     r->is_answered = true;
     r->reason = hammer_end_reason(result->end);
     r->text = str_copy(&r->arena, str_clip(result->text, TEXT_SIZE));
@@ -133,10 +139,8 @@ bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_resu
         log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", r->node), LOG_S("hammer", r->driver)),
                  "the power state could not be read, %s: %.*s", hammer_end_word(result->end),
                  STR_FMT_ARGS(r->text));
-    poll->under_way--;
     *(poll->answered_last ? &poll->answered_last->next : &poll->answered) = r;
     poll->answered_last = r;
-    p->wake(p->self);
     return true;
 }
 

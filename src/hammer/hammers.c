@@ -14,7 +14,12 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
-enum { PARALLEL_MAX_DEFAULT = 128, READINGS_MAX_DEFAULT = 64, DEADLINE_MS_DEFAULT = 60 * 1000 };
+enum {
+    PARALLEL_MAX_DEFAULT = 128,
+    READINGS_MAX_DEFAULT = 64,
+    DEADLINE_MS_DEFAULT = 60 * 1000,
+    QUEUE_MS_DEFAULT = 5 * 60 * 1000
+};
 
 struct line {
     struct work *first;
@@ -181,8 +186,10 @@ void work_fail(struct work *w, enum hammer_end end, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const struct hammer_result result = {
-        .end = end, .text = work_clean(w, say(w, format, args)), .value = STR("null")};
+    const struct hammer_result result = {.end = end,
+                                         .text = work_clean(w, say(w, format, args)),
+                                         .value = STR("null"),
+                                         .is_unserved = !w->klass};
     va_end(args);
     finish(w, &result);
 }
@@ -192,9 +199,18 @@ static void on_deadline(uv_timer_t *timer)
     struct work *w = timer->data;
     const struct str doing = w->klass ? w->doing : STR("other orders were served first");
     const char *then = w->seen.len && doing.len ? "; since then: " : "";
+    const bool is_queued_reading = !w->klass && w->order.is_reading;
     work_fail(w, HAMMER_END_TIMEOUT, "%.*s of node \"%.*s\" did not end within %u ms: %.*s%s%.*s",
-              STR_FMT_ARGS(w->order.method), STR_FMT_ARGS(w->order.node_name), w->order.deadline_ms,
-              STR_FMT_ARGS(w->seen), then, STR_FMT_ARGS(doing));
+              STR_FMT_ARGS(w->order.method), STR_FMT_ARGS(w->order.node_name),
+              is_queued_reading ? w->order.queue_ms : w->order.deadline_ms, STR_FMT_ARGS(w->seen),
+              then, STR_FMT_ARGS(doing));
+}
+
+static void start_deadline(struct work *w, uint32_t ms)
+{
+    w->deadline_ms = sys_mono_ms() + ms;
+    uv_update_time(w->hammers->loop);
+    must(uv_timer_start(&w->deadline, on_deadline, ms, 0) == 0);
 }
 
 /* ---- serving ---- */
@@ -294,6 +310,9 @@ static void on_turn(uv_timer_t *timer)
         line_remove(&h->waiting, w);
         line_add(&h->served, w);
         h->readings += w->order.is_reading;
+        /* The time in the queue says nothing about the machine. */
+        if (w->order.is_reading)
+            start_deadline(w, w->order.deadline_ms);
         serve(w);
     }
 }
@@ -320,6 +339,8 @@ static void copy_order(struct work *w, const struct hammer_order *order)
     w->order.args = str_copy(a, order->args);
     if (w->order.deadline_ms == 0)
         w->order.deadline_ms = DEADLINE_MS_DEFAULT;
+    if (w->order.queue_ms == 0)
+        w->order.queue_ms = QUEUE_MS_DEFAULT;
 }
 
 void hammers_do(struct hammers *h, const struct hammer_order *order)
@@ -329,12 +350,10 @@ void hammers_do(struct hammers *h, const struct hammer_order *order)
     w->hammers = h;
     copy_order(w, order);
     w->doing = STR("nothing was heard");
-    w->deadline_ms = sys_mono_ms() + w->order.deadline_ms;
-    uv_update_time(h->loop);
     must(uv_timer_init(h->loop, &w->deadline) == 0 && uv_timer_init(h->loop, &w->pause) == 0);
     w->open_handles = 2;
     w->deadline.data = w->pause.data = w;
-    must(uv_timer_start(&w->deadline, on_deadline, w->order.deadline_ms, 0) == 0);
+    start_deadline(w, order->is_reading ? w->order.queue_ms : w->order.deadline_ms);
     line_add(&h->waiting, w);
     have_turn(h);
 }

@@ -5,7 +5,8 @@
  * and never waits there; its result comes by hammers_seams.done, once, not from inside
  * hammers_do(). At most one order is carried out per node at a time, and a bounded number in all;
  * the rest wait, and their deadlines run meanwhile. Readings have a bound of their own and keep no
- * order waiting.
+ * order waiting; the deadline of a reading starts when it is served, and its time in the queue has
+ * a bound of its own.
  *
  * It knows no core and no store: whoever gives an order brings everything it needs. Texts of an
  * order are copied. What has not ended when it closes gets no result.
@@ -80,7 +81,8 @@ struct hammer_order {
     enum hammer_category category;
     struct str method;
     struct str args;      /* a JSON object, or empty */
-    uint32_t deadline_ms; /* from now; 0 = a minute */
+    uint32_t deadline_ms; /* from now, of a reading from when it is served; 0 = a minute */
+    uint32_t queue_ms;    /* of a reading: until it is served; 0 = five minutes */
     bool is_reading; /* changes nothing: it is served beside other orders of its node, and counts
                            * against readings_max and not against parallel_max */
 };
@@ -89,6 +91,7 @@ struct hammer_result {
     enum hammer_end end;
     struct str text;  /* a sentence */
     struct str value; /* canonical JSON; "null" when there is none */
+    bool is_unserved; /* it ended in the queue: the machine was not asked */
 };
 
 struct hammers_seams {

@@ -342,6 +342,24 @@ def test_an_order_does_not_wait_for_a_status_that_hangs(plant):
     assert machine.real_power == "On"
 
 
+def test_a_status_that_waits_for_others_is_asked_all_the_same(plant):
+    plant.start()
+    deaf = [f"deaf{i}.example.com" for i in range(64)]  # as many as are read at a time
+    for name in deaf:
+        plant.node(name)
+    mute = Deaf(plant, deaf[0])
+    for name in deaf[1:]:
+        plant.hammer(name, "redfish", authenticator="calvin",
+                     endpoint=f"https://127.0.0.1:{mute.socket.getsockname()[1]}")
+    plant.node(N1)
+    plant.redfish(N1)
+    for name in deaf:
+        plant.power(name, "status")
+    answer = ended(plant, N1, "status")
+    assert answer["state"] == "done" and answer["power_state"] == "off", answer
+    eventually(lambda: plant.shows(deaf[0])["power_reason"] == "power_timeout", "the others end")
+
+
 # -- what is shipped ---------------------------------------------------------------------------------
 
 

@@ -141,6 +141,18 @@ TEST(a_status_that_ends_after_a_later_order_does_not_count)
     world_close(w);
 }
 
+TEST(a_status_that_ends_before_a_driver_asked_is_no_failed_reading)
+{
+    struct world *w = power_world();
+    DONE(w, cmd_read(w, POWER_STATE_ON));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = order(w, "status"), .failed = true,
+                .text = STR("words"), .reason = REASON_POWER_TIMEOUT));
+    const struct node_record node = read_node(w, "n1");
+    CHECK(node.power_state == POWER_STATE_ON && node.power_reason == REASON_NONE);
+    HAS(str_z(&w->arena, node.power_results), "\"power_timeout\""); /* the order has a result */
+    world_close(w);
+}
+
 TEST(bad_values_are_refused_by_field)
 {
     struct world *w = power_world();

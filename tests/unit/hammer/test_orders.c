@@ -16,11 +16,12 @@
 #include "hammer/wol_packet.h"
 #include "tests/check.h"
 
-enum { RESULTS_MAX = 64, PROGRAMS_MAX = 64 };
+enum { RESULTS_MAX = 64, READINGS_DEFAULT = 64, PROGRAMS_MAX = READINGS_DEFAULT + 1 };
 
 struct seen {
     uint64_t key;
     enum hammer_end end;
+    bool is_unserved;
     char text[512];
     char value[512];
 };
@@ -54,6 +55,7 @@ static void done(void *self, uint64_t key, const struct hammer_result *result)
     struct seen *s = &y->results[y->result_count++];
     s->key = key;
     s->end = result->end;
+    s->is_unserved = result->is_unserved;
     snprintf(s->text, sizeof s->text, "%.*s", STR_FMT_ARGS(result->text));
     snprintf(s->value, sizeof s->value, "%.*s", STR_FMT_ARGS(result->value));
 }
@@ -248,6 +250,50 @@ TEST(a_reading_keeps_no_order_waiting)
     end_program(0, 0, "Chassis Power is off\n", "");
     end_program(1, 0, "Chassis Power is off\n", "");
     CHECK(yard.result_count == 3 && hammers_pending(yard.hammers) == 0);
+    close_yard();
+}
+
+/* A reading with bounds in milliseconds. */
+static void give_reading_within(uint64_t key, uint32_t deadline_ms, uint32_t queue_ms)
+{
+    struct hammer_order o = order_of(key, (int64_t)key, &ipmi, HAMMER_POWER, "status");
+    o.is_reading = true;
+    o.deadline_ms = deadline_ms;
+    o.queue_ms = queue_ms;
+    hammers_do(yard.hammers, &o);
+}
+
+TEST(the_deadline_of_a_reading_starts_when_it_is_served)
+{
+    open_yard(true, 0);
+    for (uint64_t i = 0; i < READINGS_DEFAULT; i++)
+        give_reading(100 + i, (int64_t)(100 + i));
+    give_reading_within(1, 20, 60 * 1000);
+    go_round();
+    CHECK(yard.program_count == READINGS_DEFAULT);
+    usleep(50 * 1000); /* longer than its deadline */
+    go_round();
+    CHECK(yard.result_count == 0);
+    end_program(0, 0, "Chassis Power is on\n", "");
+    CHECK(yard.program_count == READINGS_DEFAULT + 1 && yard.result_count == 1);
+    wait_for_results(2); /* it is served, and its program does not end */
+    CHECK(yard.results[1].key == 1 && yard.results[1].end == HAMMER_END_TIMEOUT);
+    CHECK(!yard.results[1].is_unserved && has(yard.results[1].text, "within 20 ms: "));
+    close_yard();
+}
+
+TEST(a_reading_that_ends_in_the_queue_says_that_it_was_not_served)
+{
+    open_yard(true, 0);
+    for (uint64_t i = 0; i < READINGS_DEFAULT; i++)
+        give_reading(100 + i, (int64_t)(100 + i));
+    give_reading_within(1, 60 * 1000, 20);
+    wait_for_results(1);
+    CHECK(yard.results[0].key == 1 && yard.results[0].end == HAMMER_END_TIMEOUT);
+    CHECK(yard.results[0].is_unserved && has(yard.results[0].text, "within 20 ms: "));
+    CHECK(yard.program_count == READINGS_DEFAULT);
+    end_program(0, 1, "", "Node busy");
+    CHECK(yard.result_count == 2 && !yard.results[1].is_unserved);
     close_yard();
 }
 
