@@ -33,6 +33,7 @@ struct reading {
     enum power_state state;
     enum reason_code reason;
     bool is_answered;
+    bool is_after_action;
     struct reading *next; /* among the answered */
 };
 
@@ -63,7 +64,8 @@ static void reading_free(struct power_poll *poll, struct reading *r)
 
 /* Nothing is read of a node that has no driver for it, or for which there are orders: what they do
  * is read after them. */
-static void reading_begin(struct power *p, const struct core *core, int64_t node_id)
+static void reading_begin(struct power *p, const struct core *core, int64_t node_id,
+                          bool is_after_action)
 {
     struct power_poll *poll = &p->poll;
     struct record node;
@@ -78,6 +80,7 @@ static void reading_begin(struct power *p, const struct core *core, int64_t node
         must(r);
         r->node_id = node_id;
         r->order = node.node.power_order;
+        r->is_after_action = is_after_action;
         r->node = str_copy(&r->arena, node.node.name);
         r->driver = str_copy(&r->arena, bound.names[chosen]);
         id_map_put(&poll->by_node, node_id, r);
@@ -139,6 +142,12 @@ bool power_poll_answered(struct power *p, uint64_t key, const struct hammer_resu
         log_with(LOG_INFO, LOG_FIELDS(LOG_S("node", r->node), LOG_S("hammer", r->driver)),
                  "the power state could not be read, %s: %.*s", hammer_end_word(result->end),
                  STR_FMT_ARGS(r->text));
+    /* A machine that was just switched on or restarted does not answer while it boots: that is
+     * expected, and no failure that an operator should look at. */
+    if (r->reason && r->is_after_action) {
+        reading_free(poll, r);
+        return true;
+    }
     *(poll->answered_last ? &poll->answered_last->next : &poll->answered) = r;
     poll->answered_last = r;
     return true;
@@ -199,10 +208,11 @@ static void begin_readings(struct power *p, const struct core *core)
     }
     uint32_t looked = 0;
     while (poll->under_way < READINGS_MAX && looked < NODES_LOOKED_AT_MAX) {
+        const bool is_after_action = poll->wanted_count > 0;
         const int64_t id = next_node(poll, core);
         if (!id)
             break;
-        reading_begin(p, core, id);
+        reading_begin(p, core, id, is_after_action);
         looked++;
     }
     if (looked == NODES_LOOKED_AT_MAX)

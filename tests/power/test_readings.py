@@ -168,6 +168,25 @@ def test_after_an_action_of_a_driver_that_tells_nothing_the_state_is_read(plant)
     assert plant.shows(N1)["power_driver"] == "ipmi"
 
 
+def test_a_machine_that_boots_after_an_action_is_no_failed_reading(plant):
+    plant.start("--log-level", "info").node(N1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear, socket.socket() as closed:
+        ear.bind(("127.0.0.1", 0))
+        closed.bind(("127.0.0.1", 0))  # without listen(): connections are refused
+        plant.hammer(N1, "wol", endpoint=f"127.0.0.1:{ear.getsockname()[1]}",
+                     extra={"mac": "52:54:00:12:34:56"})
+        plant.hammer(N1, "ssh", endpoint=f"127.0.0.1:{closed.getsockname()[1]}")
+        answer = ended(plant, N1, "on")
+        assert answer["state"] == "done" and answer["driver"] == "wol", answer
+        plant.says("the power state could not be read", "refused")
+        plant.node(N2)  # a command that comes after the answer of the reading
+        node = plant.shows(N1)
+        assert node["power_reason"] is None and node["power_error"] == "", node
+        assert events(plant, "node_power_read", N1) == []
+        assert status(plant, N1)[1]["reason"] == "power_refused"  # on request it is an answer
+        assert plant.shows(N1)["power_reason"] == "power_refused"
+
+
 def test_wait_shows_what_the_machine_answered(plant):
     plant.start().node(N1)
     _, machine = plant.redfish(N1)
