@@ -19,13 +19,18 @@ static struct str with_host_key(struct str extra, struct str key, struct arena *
     return json_write(a, object);
 }
 
-static void complete_ssh(const struct core *core, const struct node_record *node, struct arena *a,
+/* False: it leads nowhere, since it has no endpoint and the node is not reached by ssh. */
+static bool complete_ssh(const struct core *core, const struct node_record *node, struct arena *a,
                          struct hammer_bound *hammer)
 {
     struct transport t;
-    if (hammer->endpoint.len == 0 && transport_of(core, node->id, a, &t) && t.kind == TRANSPORT_SSH)
+    if (hammer->endpoint.len == 0) {
+        if (!transport_of(core, node->id, a, &t) || t.kind != TRANSPORT_SSH)
+            return false;
         hammer->endpoint = node->name;
+    }
     hammer->extra = with_host_key(hammer->extra, known_hosts_best_key(core, node->id, a), a);
+    return true;
 }
 
 struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, struct arena *a)
@@ -47,8 +52,8 @@ struct node_hammers node_hammers_of(const struct core *core, int64_t node_id, st
                                      .username = hammer.hammer.username,
                                      .authenticator = hammer.hammer.authenticator,
                                      .extra = hammer.hammer.extra};
-        if (hammer_class_find(one->klass) == ssh_class)
-            complete_ssh(core, &node.node, a, one);
+        if (hammer_class_find(one->klass) == ssh_class && !complete_ssh(core, &node.node, a, one))
+            continue;
         all.names[all.count++] = hammer.hammer.name;
     }
     return all;

@@ -1,8 +1,8 @@
 /* node_hammers.h - the hammers of a node as an order for them wants them (hammer/hammers.h).
  *
  * An ssh hammer may leave open where its node is, when that is where the node's name leads, and
- * what its host key is, when that is pinned: both are filled in. Texts are those of the core, or
- * lie in the arena.
+ * what its host key is, when that is pinned: both are filled in. Without an endpoint it is left out
+ * for a node that is reached locally. Texts are those of the core, or lie in the arena.
  */
 #pragma once
 

@@ -329,7 +329,7 @@ static void refuse(struct power *p, struct order *o, const struct node_hammers *
         bound->count ? hammers_methods(&o->arena, bound->at, bound->count) : STR("");
     o->reason = REASON_POWER_NOT_OFFERED;
     answer(p, o, true, "%.*s of node \"%.*s\" is not possible: %s%.*s", STR_FMT_ARGS(o->action),
-           STR_FMT_ARGS(o->node), bound->count ? "its hammers offer " : "it has no hammer",
+           STR_FMT_ARGS(o->node), bound->count ? "its hammers offer " : "it has no hammer to use",
            STR_FMT_ARGS(all));
     tell_log(o);
 }

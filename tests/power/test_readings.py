@@ -317,6 +317,20 @@ def test_every_node_is_polled(plant):
     assert plant.shows(N2)["power_state"] == "off"
 
 
+def test_a_node_that_is_reached_locally_is_not_polled_by_ssh(plant):
+    plant.start("--power-poll", "1")
+    here = "here.example.com"
+    plant.node(here, admin=True)
+    assert [h["name"] for h in plant.ask("GET", f"nodes/{here}/hammers")] == ["ssh"]
+    plant.node(N1)
+    service, _ = plant.redfish(N1)  # of a later node: its polls count the rounds
+    eventually(lambda: len(service.asked("GET")) > 8, "rounds have passed")
+    node = plant.shows(here)
+    assert node["power_reason"] is None and node["power_state"] == "unknown", node
+    assert ended(plant, here, "status")["reason"] == "power_not_offered"
+    assert plant.shows(here)["power_reason"] is None
+
+
 def test_without_power_poll_nothing_is_asked(plant):
     plant.start().node(N1)
     service, _ = plant.redfish(N1)
