@@ -331,22 +331,29 @@ static void power_failed(struct core *c, node_ix n, struct str action,
     node_set_status(c, n, &why);
 }
 
-/* What the machine answered, unless an order that came later has ended before this one. */
+/* An order that fails without a driver ended before the machine was asked, unless the daemon ended
+ * meanwhile and does not know. */
+static bool power_was_performed(const struct outbox_done_command *p)
+{
+    return !p->failed || p->power_driver.len || p->reason == REASON_POWER_INTERRUPTED;
+}
+
+/* What the machine answered, unless an order that came later was performed before this one. */
 static void power_answered(struct core *c, node_ix n, int64_t order, struct str action,
                            const struct outbox_done_command *p)
 {
     const enum reason_code reason = p->reason ? (enum reason_code)p->reason : REASON_POWER_FAILED;
     const bool is_old = node_at(c, n)->power_order > order;
-    /* It ended before a driver asked the machine: that is no failure of reading it. */
-    const bool is_unasked = p->failed && power_is_reading(action) && p->power_driver.len == 0;
+    const bool was_performed = power_was_performed(p);
     power_order_ended(c, n,
                       &(struct power_end){.order = order,
                                           .action = action,
                                           .driver = p->power_driver,
                                           .failed = p->failed,
                                           .reason = p->failed ? reason : REASON_NONE,
-                                          .text = p->text});
-    if (is_old || is_unasked)
+                                          .text = p->text,
+                                          .was_performed = was_performed});
+    if (is_old || !was_performed)
         return;
     if (!p->failed && (p->power_state || power_is_reading(action)))
         power_was_read(c, n, (enum power_state)p->power_state, p->power_driver, true);

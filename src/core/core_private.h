@@ -310,6 +310,7 @@ struct power_end {
     struct str action, driver, text;
     bool failed;
     enum reason_code reason; /* of a failure */
+    bool was_performed;      /* or may have been: readings that began before are old */
 };
 
 /* Does the action only read the power state? */

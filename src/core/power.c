@@ -45,7 +45,7 @@ void power_order_ended(struct core *c, node_ix n, const struct power_end *end)
     }
     struct node *node = node_edit(c, n);
     put_text(c, &node->power_results, json_write(c->arena, all));
-    if (node->power_order < end->order)
+    if (end->was_performed && node->power_order < end->order)
         node->power_order = end->order;
 }
 

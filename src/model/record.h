@@ -211,7 +211,7 @@ enum table {
     F(TEXT, power_driver) /* by which hammer */                                                    \
     F(U32, power_reason)  /* why a reading failed since: REASON_...; REASON_NONE = none did */     \
     F(TEXT, power_error)  /* the same as a sentence */                                             \
-    F(I64, power_order)   /* the newest power order that ended; a reading begun before is old */   \
+    F(I64, power_order)   /* the newest that was performed; a reading begun before is old */       \
     F(DOC, power_results) /* array of the last orders and their results; empty = [] */
 
 #define NODEROLE_FIELDS(F)                                                                         \

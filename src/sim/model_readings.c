@@ -36,6 +36,16 @@ static struct model_reading expected_after(const struct model_reading *before,
     return after;
 }
 
+/* Orders that wait may be given up or replaced by any command; those were not performed, nor was
+ * one that failed without a driver, unless it is not known. */
+static bool is_performed(const struct command *command, int64_t order)
+{
+    const struct outbox_done_command *done = &command->outbox_done;
+    return command->kind == COMMAND_OUTBOX_DONE && done->outbox_id == order &&
+           (!done->failed || done->power_driver.len > 0 ||
+            done->reason == REASON_POWER_INTERRUPTED);
+}
+
 static const char *judge(struct model *m, int64_t id, const struct model_reading *before,
                          const struct model_reading *now, const struct command *command)
 {
@@ -47,8 +57,10 @@ static const char *judge(struct model *m, int64_t id, const struct model_reading
     if (now->order < before->order)
         return model_trouble(m, "after %s node %lld forgot power order %lld",
                              command_name(command->kind), (long long)id, (long long)before->order);
+    if (now->order != before->order && !is_performed(command, now->order))
+        return model_trouble(m, "after %s power order %lld of node %lld counts as performed",
+                             command_name(command->kind), (long long)now->order, (long long)id);
     const bool is_told = command->kind == COMMAND_OUTBOX_DONE;
-    /* Orders that wait may be given up or replaced by any command; that reads nothing. */
     const bool is_read = now->state != before->state || now->read_at != before->read_at ||
                          now->reason != before->reason || now->driver != before->driver;
     if (!is_read && command->kind != COMMAND_NODE_POWER_READ)

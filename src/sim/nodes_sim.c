@@ -166,6 +166,8 @@ static void answer(struct world *w, const struct outbox_record *row, bool failed
     command.outbox_done.failed = failed;
     if (failed)
         command.outbox_done.text = STR("no answer");
+    if (failed && row->kind == OUTBOX_POWER && row->id % 2) /* others end before a driver asked */
+        command.outbox_done.power_driver = STR("redfish");
     if (!failed && row->kind == OUTBOX_POWER && prng_chance(&w->chance, 700)) {
         command.outbox_done.power_state = str_eq(row->detail, STR("off"))      ? POWER_STATE_OFF
                                           : nodes_sim_is_up(w, row->object_id) ? POWER_STATE_ON

@@ -150,6 +150,21 @@ TEST(a_status_that_ends_before_a_driver_asked_is_no_failed_reading)
     const struct node_record node = read_node(w, "n1");
     CHECK(node.power_state == POWER_STATE_ON && node.power_reason == REASON_NONE);
     HAS(str_z(&w->arena, node.power_results), "\"power_timeout\""); /* the order has a result */
+    CHECK(node.power_order == 0); /* and makes no other reading an old one */
+    world_close(w);
+}
+
+TEST(an_order_that_may_have_been_performed_makes_readings_old)
+{
+    struct world *w = power_world();
+    const int64_t row = order(w, "reset");
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .failed = true, .text = STR("words"),
+                .reason = REASON_POWER_INTERRUPTED));
+    CHECK(read_node(w, "n1").power_order == row);
+    const int64_t later = order(w, "on");
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = later, .failed = true, .text = STR("words"),
+                .reason = REASON_POWER_NOT_OFFERED));
+    CHECK(read_node(w, "n1").power_order == row); /* no driver was there to perform it */
     world_close(w);
 }
 
@@ -214,5 +229,30 @@ TEST(a_reading_does_not_wait_for_a_restart_that_waits)
     HEARD(w, "power status n1");
     DONE(w, cmd_power(w, "cycle")); /* takes the place of the reset, which gets a result */
     HAS(str_z(&w->arena, read_node(w, "n1").power_results), "\"reset\"");
+    world_close(w);
+}
+
+TEST(an_order_that_was_replaced_or_given_up_makes_no_reading_old)
+{
+    struct world *w = power_world();
+    world_node(w, "d1", NULL);
+    world_bind(w, "s1@d1");
+    world_bring(w, "s1@d1", "active");
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_BOOTENV,
+                .bootenv = STR("local")));
+    DONE(w, cmd_power(w, "reset"));
+    const struct command early = cmd_read(w, POWER_STATE_ON);
+    const int64_t status = order(w, "status");
+    DONE(w, cmd_power(w, "cycle"));
+    HAS(str_z(&w->arena, read_node(w, "n1").power_results), "\"reset\"");
+    CHECK(read_node(w, "n1").power_order == 0);
+    DONE(w, early);
+    CHECK(read_node(w, "n1").power_state == POWER_STATE_ON);
+    w->now_ms += 601 * SECOND; /* more than the time for which a restart waits */
+    DONE(w, CMD(TICK, tick, .unused = 0));
+    HAS(str_z(&w->arena, read_node(w, "n1").power_results), "\"boot_not_served\"");
+    CHECK(read_node(w, "n1").power_order == 0);
+    answer(w, status, false, POWER_STATE_OFF); /* ordered before the cycle that was given up */
+    CHECK(read_node(w, "n1").power_state == POWER_STATE_OFF);
     world_close(w);
 }
