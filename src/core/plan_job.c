@@ -8,9 +8,13 @@
  * stale, and is begun again by its caller. All writes of rows go through core_edit_row() and
  * core_derive_row(), which call plans_row_changed(): rows of the deployment, of its nodes and of
  * noderoles that were read elsewhere, and all content and settings count. What a refused or dry
- * step wrote is taken back, and so is the mark. */
+ * step wrote is taken back, and so is the mark.
+ *
+ * The arrays of a plan do not grow. They have places for rows that are created elsewhere while the
+ * plan is made; a row beyond them makes the plan stale, and the next one is begun with larger
+ * arrays. */
 
-enum { SORT_BLOCK = 64, TAKEN_BLOCK = 1024 };
+enum { SORT_BLOCK = 64, TAKEN_BLOCK = 1024, PLACES_FOR_NEW_ROWS = 4096 };
 
 /* ---- memory ---- */
 
@@ -155,6 +159,10 @@ void plan_read(struct plan *p, noderole_ix nr)
     const struct noderole *row = noderole_at(p->c, nr);
     if (!p->is_projected)
         return;
+    if (nr.v >= p->view.noderoles || row->node.v >= p->view.nodes || row->dr.v >= p->view.roles) {
+        p->is_stale = true;
+        return;
+    }
     p->view.node_flags[row->node.v] |= SEEN_NODE_READ;
     if (row->deployment.v == p->d.v)
         return;
@@ -178,13 +186,15 @@ void plan_read_ancestors(struct plan *p, noderole_ix nr)
 
 static bool touches_noderole(const struct plan *p, noderole_ix nr)
 {
-    return nr.v && nr.v < p->view.noderoles &&
+    if (nr.v >= p->view.noderoles)
+        return true;
+    return nr.v &&
            (p->view.flags[nr.v] & SEEN_READ || noderole_at(p->c, nr)->deployment.v == p->d.v);
 }
 
 static bool touches_node(const struct plan *p, node_ix n)
 {
-    return n.v && n.v < p->view.nodes && p->view.node_flags[n.v] & SEEN_NODE_READ;
+    return n.v >= p->view.nodes || (n.v && p->view.node_flags[n.v] & SEEN_NODE_READ);
 }
 
 static bool touches_run(const struct plan *p, const struct run *run)
@@ -210,8 +220,9 @@ static bool touches(const struct plan *p, enum table table, uint32_t ix, bool is
     if (table == TABLE_SNAPSHOT)
         return snapshot_at(c, (snapshot_ix){ix})->deployment.v == p->d.v;
     if (table == TABLE_DEPLOYMENT_ROLE)
-        return deployment_role_at(c, (deployment_role_ix){ix})->deployment.v == p->d.v ||
-               (is_edit && ix < p->view.roles && p->view.role_reads[ix]);
+        return ix >= p->view.roles ||
+               deployment_role_at(c, (deployment_role_ix){ix})->deployment.v == p->d.v ||
+               (is_edit && p->view.role_reads[ix]);
     if (table == TABLE_RUN)
         return touches_run(p, run_at(c, (run_ix){ix}));
     if (table == TABLE_HAMMER)
@@ -255,6 +266,12 @@ static uint32_t count_members(const struct core *c, deployment_ix d)
     return count;
 }
 
+/* Of an array by index of the table. Pages that are not touched cost nothing. */
+static uint32_t places_for(const struct core *c, enum table table)
+{
+    return c->tables[table].pool.high + 1 + PLACES_FOR_NEW_ROWS;
+}
+
 static void plan_init(struct plan *p, struct core *c, deployment_ix d)
 {
     const struct deployment *row = deployment_at(c, d);
@@ -264,7 +281,7 @@ static void plan_init(struct plan *p, struct core *c, deployment_ix d)
     p->keys = plan_pages((size_t)p->keyed_cap * sizeof *p->keyed);
     p->other_keys = plan_pages((size_t)p->keyed_cap * sizeof *p->keyed);
     p->keyed = p->keys.at;
-    p->wave_pages = plan_pages(((size_t)c->tables[TABLE_NODEROLE].pool.high + 1) * sizeof *p->wave);
+    p->wave_pages = plan_pages((size_t)places_for(c, TABLE_NODEROLE) * sizeof *p->wave);
     p->wave = p->wave_pages.at;
     p->role_requires = arena_array(&p->arena, uint8_t, c->tables[TABLE_ROLE].pool.high + 1);
     p->roles = arena_array(&p->arena, deployment_role_ix, row->roles.count + 1);
@@ -291,7 +308,7 @@ static void plan_fini(struct plan *p)
 
 static void plan_work(struct plan *p)
 {
-    while (p->phase != PHASE_DONE && p->units) {
+    while (p->phase != PHASE_DONE && p->units && !p->is_stale) {
         plan_cost(p, 1);
         const bool is_over = p->phase < PHASE_COLLECT ? projection_unit(p) : plan_unit(p);
         if (!is_over)
@@ -387,12 +404,12 @@ struct plan *core_plan_begin(struct core *c, const struct command *commit, bool 
     p->some_wait =
         p->opens && row->counts[NODEROLE_TODO] + row->counts[NODEROLE_TRANSITION] + row->reruns > 0;
     p->view.d = d;
-    p->view.noderoles = c->tables[TABLE_NODEROLE].pool.high + 1;
-    p->view.nodes = c->tables[TABLE_NODE].pool.high + 1;
+    p->view.noderoles = places_for(c, TABLE_NODEROLE);
+    p->view.nodes = places_for(c, TABLE_NODE);
     p->view.state = sys_pages_get(p->view.noderoles);
     p->view.flags = sys_pages_get(p->view.noderoles);
     p->view.node_flags = sys_pages_get(p->view.nodes);
-    p->view.roles = c->tables[TABLE_DEPLOYMENT_ROLE].pool.high + 1;
+    p->view.roles = places_for(c, TABLE_DEPLOYMENT_ROLE);
     p->view.role_reads = sys_pages_get(p->view.roles);
     plan_init(p, c, d);
     p->summary = plan_summary_new(p);

@@ -389,8 +389,7 @@ static bool clusters_unit(struct plan *p)
     if (!(role_at(p->c, nr->role)->flags & ROLE_CLUSTER))
         return false;
     if (!p->seen_clusters)
-        p->seen_clusters =
-            arena_array(&p->arena, bool, p->c->tables[TABLE_DEPLOYMENT_ROLE].pool.high + 1);
+        p->seen_clusters = arena_array(&p->arena, bool, p->view.roles);
     if (!p->seen_clusters[nr->dr.v])
         p->cluster = nr->dr;
     p->seen_clusters[nr->dr.v] = true;

@@ -45,20 +45,27 @@ struct projection {
     uint32_t enqueued_count, enqueued_cap;
 };
 
+/* Rows that were created after the view was made, and for which it has no place, are as the commit
+ * found them. A plan that might depend on them is stale (plan_job.c). */
+static inline bool view_has_noderole(const struct core *c, noderole_ix nr)
+{
+    return c->view && nr.v < c->view->noderoles;
+}
+
 static inline uint8_t view_state(const struct core *c, noderole_ix nr)
 {
-    const uint8_t seen = c->view ? c->view->state[nr.v] : 0;
+    const uint8_t seen = view_has_noderole(c, nr) ? c->view->state[nr.v] : 0;
     return seen ? (uint8_t)(seen - 1) : noderole_at(c, nr)->state;
 }
 
 static inline uint8_t view_flags(const struct core *c, noderole_ix nr)
 {
-    return c->view ? c->view->flags[nr.v] : 0;
+    return view_has_noderole(c, nr) ? c->view->flags[nr.v] : 0;
 }
 
 static inline uint8_t view_node_flags(const struct core *c, node_ix n)
 {
-    return c->view ? c->view->node_flags[n.v] : 0;
+    return c->view && n.v < c->view->nodes ? c->view->node_flags[n.v] : 0;
 }
 
 /* It, or a noderole of its node, may be in a state that the counts of the node do not show. */

@@ -497,6 +497,42 @@ TEST(a_step_that_is_taken_back_does_not_make_a_plan_stale)
     play_close(&p);
 }
 
+/* A node more, with a noderole in the other deployment. */
+static void grow(struct play *p, uint32_t number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "g%u.example.com", number);
+    bind_in(p, p->d[1], add_node(&p->w, name), "db");
+    arena_reset(&p->w.arena);
+}
+
+TEST(rows_beyond_the_places_of_a_plan_make_it_stale)
+{
+    struct play p = play_open(4);
+    bind_in(&p, p.d[0], p.n[0], "end");
+    bind_in(&p, p.d[0], p.n[1], "app");
+    struct plan *few = half(&p), *many = half(&p);
+    uint32_t grown = 0;
+    while (grown < 100)
+        grow(&p, grown++);
+    CHECK(!core_plan_is_stale(few));
+    while (!core_plan_is_done(few))
+        core_plan_advance(few, 20);
+    CHECK(!core_plan_is_stale(few) && !core_plan_is_stale(many));
+    core_plan_end(few);
+    while (grown < 6000 && !core_plan_is_stale(many))
+        grow(&p, grown++);
+    CHECK(core_plan_is_stale(many) && grown <= 4097);
+    while (grown < 6000) /* well beyond a page */
+        grow(&p, grown++);
+    core_plan_end(many);
+    /* Begun again, it has places for all of them. */
+    compare_answered(&p, committing(p.d[0]));
+    compare_answered(&p, committing(p.d[1]));
+    CHECK(p.compared == 2 && p.refused == 0);
+    play_close(&p);
+}
+
 TEST(a_plan_holds_few_bytes_for_each_noderole)
 {
     enum { COUNT = 3000 };
