@@ -14,10 +14,12 @@
 #include "api/route.h"
 #include "core/core.h"
 #include "http/door.h"
+#include "model/limits.h"
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
 
-enum { BUCKETS = 1024, TRIES_MAX = 5, DOC_MAX = CALL_MEMORY_MAX / 2 };
+enum { BUCKETS = 1024, TRIES_MAX = 5 };
+_Static_assert(ANSWER_DOC_MAX <= CALL_MEMORY_MAX / 2, "the document is copied into the answer");
 
 struct api {
     struct api_engine engine;
@@ -492,7 +494,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
     call->core = api->engine.core(api->engine.self);
     call->seen = turn; /* durable, or we would not have been told */
     /* A read may be refused because of its length; what was done has to be answered. */
-    const bool is_long = call->request->method == HTTP_GET && outcome->doc.len > DOC_MAX;
+    const bool is_long = call->request->method == HTTP_GET && outcome->doc.len > ANSWER_DOC_MAX;
     call->doc = is_long ? STR("") : str_copy(call->arena, outcome->doc);
     if (is_long)
         reply_too_large(call);

@@ -81,15 +81,15 @@ static void consent_told(struct call *call, int64_t id)
 /* {"node":1,"node_name":"n","role":1,"role_name":"r"}, the shortest that is said of a noderole. */
 enum { PLAN_ITEM_BYTES = 50 };
 
-/* A plan lists each noderole that would run or wait, so what cannot fit into a document is known
- * before the plan is computed. */
+/* A plan lists each noderole that would run or wait, so of some plans it is known before they are
+ * computed that their lists are too long for an answer. The core counts the bytes of the others. */
 static bool plan_may_fit(const struct call *call, int64_t deployment_id)
 {
     uint32_t counts[NODEROLE_STATE_COUNT];
     core_count_noderoles(call->core, deployment_id, counts);
     const uint64_t listed =
         (uint64_t)counts[NODEROLE_PROPOSED] + counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED];
-    return listed * PLAN_ITEM_BYTES <= DOC_MAX;
+    return listed * PLAN_ITEM_BYTES <= ANSWER_DOC_MAX;
 }
 
 /* ?summary=true: of a plan the totals alone. */
@@ -113,7 +113,7 @@ static enum served submit_dry(struct call *call, bool is_brief)
         return SERVED_REPLY;
     const bool is_summary = !is_brief && wants_summary(call);
     if (!is_brief && !is_summary && !plan_may_fit(call, record.id)) {
-        reply_too_large(call);
+        call_refuse(call, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
         return SERVED_REPLY;
     }
     struct command command = {0};

@@ -276,6 +276,8 @@ struct plan *core_plan_begin(struct core *c, const struct command *commit, bool 
 bool core_plan_advance(struct plan *p, uint32_t units);
 bool core_plan_is_done(const struct plan *p);
 bool core_plan_is_stale(const struct plan *p);
+/* What is wrong with a request for the lists of a plan that take more than ANSWER_DOC_MAX. */
+struct str core_plan_too_large(void);
 /* What the caller is answered when it is done: refused when the caller lacks the rights for the
  * commit. It lies in memory of the plan. */
 void core_plan_outcome(struct plan *p, const struct command *caller, struct outcome *out);

@@ -121,9 +121,27 @@ static void put_plain(struct plan *p, struct buf *list, noderole_ix nr)
     buf_put_c(list, '}');
 }
 
+static uint64_t lists_bytes(const struct plan *p)
+{
+    const struct plan_lists *l = &p->lists;
+    return (uint64_t)l->announced.len + l->changed.len + l->changed_destructive.len +
+           l->commits.len + l->consent.len + l->destructive.len + l->held.len + l->missing.len +
+           l->removes.len + l->reruns.len + l->role_commits.len + l->runs.len + l->unproposed.len;
+}
+
+/* Lists that no answer can show are not continued; hashes and totals are. */
+static void bound_lists(struct plan *p)
+{
+    if (!p->is_projected || !p->is_detailed || lists_bytes(p) <= p->lists_max)
+        return;
+    p->is_detailed = false;
+    p->is_too_large = true;
+}
+
 void plan_begin_lists(struct plan *p)
 {
     struct plan_lists *l = &p->lists;
+    p->lists_max = ANSWER_DOC_MAX;
     struct buf *const lists[] = {&l->announced, &l->changed, &l->changed_destructive, &l->commits,
                                  &l->consent,   &l->held,    &l->destructive,         &l->missing,
                                  &l->removes,   &l->reruns,  &l->role_commits,        &l->runs,
@@ -464,6 +482,7 @@ static bool write_unit(struct plan *p)
     p->brief_doc = write_brief(p);
     if (p->is_detailed)
         p->doc = write_whole(p);
+    p->is_too_large = p->is_too_large || (p->is_projected && p->doc.len > p->lists_max);
     return true;
 }
 
@@ -507,5 +526,7 @@ bool plan_unit(struct plan *p)
         [PHASE_WRITE] = write_unit,
     };
     must(p->phase >= PHASE_COLLECT && p->phase < sizeof units / sizeof *units);
-    return units[p->phase](p);
+    const bool is_over = units[p->phase](p);
+    bound_lists(p);
+    return is_over;
 }

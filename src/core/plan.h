@@ -89,6 +89,7 @@ struct plan {
     struct core *c;
     bool is_projected; /* false: the commit has been done, the rows show it */
     bool is_detailed;  /* the lists are wanted, not the totals alone */
+    bool is_too_large; /* the lists were wanted, and are longer than an answer may be */
     bool is_stale;     /* something that it read has changed */
     bool is_registered;
     struct plan *next; /* of core.plans */
@@ -136,6 +137,7 @@ struct plan {
     doc_h data_of[2];
     bool data_is_known;
     struct plan_lists lists;
+    uint32_t lists_max;           /* bytes of all of them */
     struct plan_summary *summary; /* NULL: the commit has been done, and no summary is shown */
     struct str doc, brief_doc;
 };

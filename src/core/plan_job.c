@@ -478,6 +478,12 @@ static bool is_allowed(struct plan *p)
     return !refused(c);
 }
 
+struct str core_plan_too_large(void)
+{
+    return STR("the lists of the plan would be longer than an answer may be (32 MiB); ask for its "
+               "totals with summary=true");
+}
+
 void core_plan_outcome(struct plan *p, const struct command *caller, struct outcome *out)
 {
     struct core *c = p->c;
@@ -487,7 +493,9 @@ void core_plan_outcome(struct plan *p, const struct command *caller, struct outc
     c->view = NULL;
     c->arena = &p->arena;
     c->depth = caller->depth;
-    const bool allowed = is_allowed(p);
+    bool allowed = is_allowed(p);
+    if (allowed && p->is_too_large && !p->out.problems && !p->out.asks && !caller->is_summary)
+        allowed = refuse(c, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
     slice_leave(c, &judging, &outer);
     *out = allowed ? p->out : judging.out;
     out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;

@@ -41,6 +41,7 @@
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
 #define DOC_MAX                 (1u << 20)    /* one JSON document in canonical form            */
 #define STAGED_MAX              (16u << 20)   /* all that a run is given                        */
+#define ANSWER_DOC_MAX          (32u << 20)   /* one document that a request is answered        */
 #define DOC_DEPTH_MAX           48u           /* levels of a document that comes from outside   */
 #define RUNLOG_MAX              2048u         /* tail of the log kept in the core for an ERROR  */
 

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/prng.h"
+#include "core/plan.h"
 #include "tests/unit/core/data_world.h"
 
 /* Plans that are made in slices are compared with the commit that is stepped and taken back, over
@@ -530,6 +531,39 @@ TEST(rows_beyond_the_places_of_a_plan_make_it_stale)
     compare_answered(&p, committing(p.d[0]));
     compare_answered(&p, committing(p.d[1]));
     CHECK(p.compared == 2 && p.refused == 0);
+    play_close(&p);
+}
+
+TEST(a_plan_with_lists_beyond_an_answer_has_totals_only)
+{
+    struct play p = play_open(5);
+    for (uint32_t i = 0; i < NODES; i++)
+        bind_in(&p, p.d[0], p.n[i], "end");
+    struct command commit = committing(p.d[0]);
+    struct outcome whole, brief, out;
+    core_plan(p.w.c, &commit, &p.w.arena, &whole);
+    commit.is_summary = true;
+    core_plan(p.w.c, &commit, &p.w.arena, &brief);
+    CHECK(whole.verdict == VERDICT_DONE && brief.verdict == VERDICT_DONE);
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t most[] = {whole.doc.len, whole.doc.len - 1, 500};
+        struct plan *plan = core_plan_begin(p.w.c, &commit, true);
+        plan->lists_max = most[i];
+        while (!core_plan_is_done(plan))
+            core_plan_advance(plan, 20);
+        commit.is_summary = false;
+        core_plan_outcome(plan, &commit, &out);
+        if (i == 0)
+            CHECK(out.verdict == VERDICT_DONE && str_eq(out.doc, whole.doc));
+        else
+            CHECK(out.verdict == VERDICT_REFUSED && out.problems->code == PROBLEM_LIMIT_REACHED &&
+                  !out.problems->next && str_eq(out.problems->field, STR("summary")) &&
+                  !out.doc.len);
+        commit.is_summary = true;
+        core_plan_outcome(plan, &commit, &out);
+        CHECK(out.verdict == VERDICT_DONE && str_eq(out.doc, brief.doc));
+        core_plan_end(plan);
+    }
     play_close(&p);
 }
 
