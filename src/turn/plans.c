@@ -30,6 +30,14 @@ void plans_take(struct turn *t, const struct input *input)
     plans->count++;
 }
 
+static void end_plan(struct made_plan *made)
+{
+    core_plan_end(made->plan);
+    *made = (struct made_plan){0};
+}
+
+/* The plans that they waited for are ended too: a request that comes later would be charged with
+ * their restarts. */
 void plans_excuse(struct turn *t, err why)
 {
     for (uint32_t i = 0; t->plans.count && i < PLAN_REQUESTS_MAX; i++) {
@@ -40,12 +48,9 @@ void plans_excuse(struct turn *t, err why)
         drop_request(t, r);
         turn_excuse(t, request, why);
     }
-}
-
-static void end_plan(struct made_plan *made)
-{
-    core_plan_end(made->plan);
-    *made = (struct made_plan){0};
+    for (uint32_t i = 0; i < PLANS_KEPT; i++)
+        if (t->plans.made[i].plan && !core_plan_is_done(t->plans.made[i].plan))
+            end_plan(&t->plans.made[i]);
 }
 
 void plans_fini(struct turn *t)
@@ -74,7 +79,20 @@ static bool is_needed(const struct turn *t, uint32_t made)
     return false;
 }
 
-/* Answers that show what is durable. Afterwards, plans that no request can use are given up. */
+/* Plans that are done and that no request can use. */
+static void end_useless(struct turn *t)
+{
+    for (uint32_t i = 0; i < PLANS_KEPT; i++) {
+        struct made_plan *made = &t->plans.made[i];
+        if (!made->plan || !core_plan_is_done(made->plan) || is_needed(t, i))
+            continue;
+        if (made->owner || core_plan_is_stale(made->plan) ||
+            core_plan_bytes(made->plan) > PLAN_KEPT_BYTES)
+            end_plan(made);
+    }
+}
+
+/* Answers that show what is durable. */
 static void let_out(struct turn *t)
 {
     for (uint32_t i = 0; t->plans.count && i < PLAN_REQUESTS_MAX; i++) {
@@ -89,14 +107,6 @@ static void let_out(struct turn *t)
                                    t->mark.turn);
         }
         drop_request(t, r);
-    }
-    for (uint32_t i = 0; i < PLANS_KEPT; i++) {
-        struct made_plan *made = &t->plans.made[i];
-        if (!made->plan || !core_plan_is_done(made->plan) || is_needed(t, i))
-            continue;
-        if (made->owner || core_plan_is_stale(made->plan) ||
-            core_plan_bytes(made->plan) > PLAN_KEPT_BYTES)
-            end_plan(made);
     }
 }
 
@@ -235,10 +245,18 @@ static uint32_t plan_for(struct turn *t, const struct plan_request *r)
     return place;
 }
 
-bool turn_slice(struct turn *t)
+/* False while each place has an answer that waits for the store; there is nothing to do until the
+ * store has written, and that is reported to the loop. */
+static bool has_place(const struct turn *t)
 {
-    if (t->plans.count == 0 || t->phase != PHASE_LIVE || !t->core || t->is_stalled)
-        return false;
+    for (uint32_t i = 0; i < PLANS_KEPT; i++)
+        if (!t->plans.made[i].plan || !is_needed(t, i))
+            return true;
+    return false;
+}
+
+static bool slice(struct turn *t)
+{
     const struct plan_request *r = first_request(t);
     const uint32_t made = r ? plan_for(t, r) : PLANS_KEPT;
     if (made < PLANS_KEPT) {
@@ -247,7 +265,15 @@ bool turn_slice(struct turn *t)
             answer_all(t, made);
     }
     let_out(t);
-    return first_request(t) != NULL;
+    return first_request(t) && has_place(t);
+}
+
+bool turn_slice(struct turn *t)
+{
+    const bool may_work = t->plans.count && t->phase == PHASE_LIVE && t->core && !t->is_stalled;
+    const bool has_more = may_work && slice(t);
+    end_useless(t);
+    return has_more;
 }
 
 struct turn_plan_counts turn_plan_counts(const struct turn *t)

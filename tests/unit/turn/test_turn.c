@@ -167,13 +167,18 @@ TEST(of_a_dry_command_the_plan_is_told_in_its_turn)
 
 /* ---- plans ---- */
 
-static err submit_plan(struct world *w, int64_t request, bool is_summary)
+static err submit_plan_of(struct world *w, int64_t request, bool is_summary, int64_t id)
 {
     return submit(w, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT,
                                       .request = request,
                                       .is_dry = true,
                                       .is_summary = is_summary,
-                                      .deployment_commit = {.id = 7}});
+                                      .deployment_commit = {.id = id}});
+}
+
+static err submit_plan(struct world *w, int64_t request, bool is_summary)
+{
+    return submit_plan_of(w, request, is_summary, 7);
 }
 
 TEST(a_plan_takes_slices_between_turns_and_others_go_first)
@@ -205,7 +210,8 @@ TEST(a_plan_is_used_again_while_nothing_changed)
     CHECK(counts.computed == 1 && counts.reused == 2 && counts.restarted == 0);
     /* Something it read has changed: it is made anew. */
     CHECK(submit_create(&w, 4, STR("")) == OK && run_until_quiet(&w) == TURN_QUIET);
-    CHECK(says(&w, "4 done 2 @2; ") && submit_plan(&w, 5, true) == OK);
+    CHECK(says(&w, "4 done 2 @2; ") && script_plans_alive == 0);
+    CHECK(submit_plan(&w, 5, true) == OK);
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "5 done 7777 @2; "));
     /* Totals alone do not answer a request for the lists. */
     CHECK(submit_plan(&w, 6, false) == OK);
@@ -253,6 +259,28 @@ TEST(a_plan_is_answered_when_what_it_shows_is_durable)
     world_fini(&w);
 }
 
+TEST(a_request_without_a_place_for_its_plan_waits_for_the_store)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 7777;
+    w.session.faults.late = 30;
+    CHECK(submit_create(&w, 1, STR("")) == OK);
+    for (int64_t i = 0; i <= PLANS_KEPT; i++)
+        CHECK(submit_plan_of(&w, 2 + i, false, 10 + i) == OK);
+    CHECK(turn_advance(w.turn) == TURN_AGAIN && turn_advance(w.turn) == TURN_WAITING);
+    int slices = 1;
+    while (slices < 100 && turn_slice(w.turn))
+        slices++;
+    CHECK(slices == PLANS_KEPT * PLAN_SLICES && script_plans_alive == PLANS_KEPT);
+    CHECK(!turn_slice(w.turn) && says(&w, ""));
+    CHECK(run_until_quiet(&w) == TURN_QUIET);
+    CHECK(says(&w, "1 done 2 @2; 2 done 7777 @2; 3 done 7777 @2; 4 done 7777 @2; 5 done 7777 @2; "
+                   "6 done 7777 @2; "));
+    world_fini(&w);
+    CHECK(script_plans_alive == 0);
+}
+
 TEST(requests_for_plans_are_bounded_and_excused_with_the_others)
 {
     struct world w;
@@ -265,6 +293,7 @@ TEST(requests_for_plans_are_bounded_and_excused_with_the_others)
     CHECK(!turn_slice(w.turn));
     CHECK(turn_advance(w.turn) == TURN_WAITING && strlen(w.diary) > 64);
     CHECK(strncmp(w.diary, "1 unavailable; 2 unavailable; ", 30) == 0);
+    CHECK(script_plans_alive == 0);
     w.diary[0] = 0;
     turn_set_stalled(w.turn, false);
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
