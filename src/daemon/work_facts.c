@@ -19,6 +19,17 @@ static struct str class_of(const struct core *core, const struct role_record *ro
     return id && core_record(core, TABLE_JIG, id, &jig) ? jig.jig.class_name : role->jig_name;
 }
 
+/* Ids are given once, so pins that were forgotten and made anew have another newest row. */
+static int64_t newest_pin(const struct core *core, int64_t node_id, struct arena *a)
+{
+    uint32_t count;
+    int64_t newest = 0;
+    const int64_t *ids = core_host_keys_of(core, node_id, a, &count);
+    for (uint32_t i = 0; i < count; i++)
+        newest = ids[i] > newest ? ids[i] : newest;
+    return newest;
+}
+
 bool work_facts(const struct core *core, const struct run_order *order, struct arena *a,
                 struct runner_facts *out_facts)
 {
@@ -34,6 +45,7 @@ bool work_facts(const struct core *core, const struct run_order *order, struct a
                                        .source_path = barclamp.barclamp.source_path,
                                        .jig_class = class_of(core, &role.role),
                                        .deadline_ms = deadline_ms(core, &role.role),
-                                       .session = node.node.alive_since};
+                                       .session = node.node.alive_since,
+                                       .pin = newest_pin(core, node.node.id, a)};
     return transport_of(core, node.node.id, a, &out_facts->transport);
 }

@@ -41,11 +41,14 @@ static uint32_t mix(uint32_t tag, const void *bytes, size_t size)
     return tag;
 }
 
-/* Of the session and of the way: one that leads elsewhere is another connection. */
+/* Of the session, the pins and the way: one that leads elsewhere is another connection. ssh checks
+ * no host key when it goes through a socket, so pins that were forgotten and made anew must give
+ * another socket. */
 static uint32_t tag_of(const struct runner_facts *f)
 {
     const struct transport *t = &f->transport;
     uint32_t tag = mix(2166136261u, &f->session, sizeof f->session);
+    tag = mix(tag, &f->pin, sizeof f->pin);
     tag = mix(tag, &t->port, sizeof t->port);
     tag = mix(tag, &t->user.len, sizeof t->user.len);
     tag = mix(tag, t->user.at, t->user.len);

@@ -35,6 +35,8 @@ struct runner_facts {
     int64_t deadline_ms;        /* from the start; 0: none */
     int64_t session;            /* another one: the machine may have started anew, and nothing is
                                    left of connections to it; 0: they are not shared */
+    int64_t pin;                /* the newest host key row of the node. Another one: the connections
+                                   that are open may lead to another machine; 0: it has none */
 };
 
 /* What has to be started for a run, and what its end means. Called in any thread, several at a

@@ -111,7 +111,7 @@ enum master_stage {
 /* A connection to a node that runs share; or what is remembered of one. */
 struct master {
     int64_t node_id;
-    uint32_t tag; /* of the node's session, and of the way to it */
+    uint32_t tag; /* of the node's session and pins, and of the way to it */
     enum master_stage stage;
     uint64_t since_ms; /* when it was in use last; when it failed */
 };

@@ -117,6 +117,23 @@ def test_a_cancel_ends_the_work_over_there_as_well(y):
     assert y.settles(noderole)["run_count"] == 1
 
 
+def test_a_forgotten_key_gives_another_shared_connection(y):
+    """ssh checks no host key when it goes through the socket of an open connection."""
+    y.role("work", "say ran")
+    y.start()
+    _, nodes = machines(y, 1)
+    control = y.path("ssh", "control")
+    sockets = lambda: {name for name in os.listdir(control) if "." not in name}  # noqa: E731
+    noderole = y.run(nodes[0], "work")
+    y.settles(noderole)
+    before = eventually(sockets, "it is there")
+    assert y.me.put(f"nodes/{nodes[0]}/forget_key").status == 200
+    eventually(lambda: pins(y, nodes[0]), "it is pinned again")
+    y.verb(noderole, "retry")
+    y.settles(noderole)
+    eventually(lambda: sockets() - before, "runs share another one")
+
+
 def unshare(y):
     """Ends the connection that runs share; for a minute there is no other."""
     control = y.path("ssh", "control")

@@ -2,6 +2,7 @@
  * Method: nodes and hammers made by commands in a real core; every rule, and the order of rules. */
 #include "daemon/transport.h"
 #include "daemon/node_hammers.h"
+#include "daemon/work_facts.h"
 #include "tests/world/world.h"
 
 #include <stdio.h>
@@ -200,5 +201,33 @@ TEST(an_ssh_hammer_of_a_node_that_nobody_pinned_stays_as_it_is)
     admin.node_create.admin = true;
     const struct node_hammers here = hammers_with(DONE(w, admin), "");
     CHECK(told(&here, "ssh")->endpoint.len == 0); /* nobody restarts this machine by mistake */
+    world_close(w);
+}
+
+/* ---- the same, as runs are started ---- */
+
+static int64_t pin_of(int64_t noderole)
+{
+    struct runner_facts facts;
+    const struct run_order order = {.noderole_id = noderole};
+    CHECK(work_facts(w->core, &order, &w->arena, &facts));
+    return facts.pin;
+}
+
+TEST(a_run_names_the_newest_pin_of_its_node)
+{
+    begin();
+    const int64_t n = world_node(w, "n1", NULL);
+    world_role(w, "r", "");
+    const int64_t noderole = world_bind(w, "r@n1");
+    CHECK(pin_of(noderole) == 0);
+    hammers_with(n, "ssh-rsa RRRR\nssh-ed25519 EEEE\n");
+    const int64_t first = pin_of(noderole);
+    CHECK(first > 0);
+    DONE(w, CMD(NODE_FORGET_KEY, node_forget_key, .id = n));
+    CHECK(pin_of(noderole) == 0);
+    world_reload(w);
+    hammers_with(n, "ssh-rsa RRRR\nssh-ed25519 EEEE\n");
+    CHECK(pin_of(noderole) > first); /* the same keys, and yet another connection */
     world_close(w);
 }
