@@ -190,6 +190,17 @@ static bool is_same_machine(const struct core *c, node_ix n, const struct shown_
     return is_known;
 }
 
+/* A probe that was forgotten asked the machine of another time: before the keys were forgotten, or
+ * before the node was set to be reached elsewhere. */
+static void refuse_stale_probe(struct core *c, node_ix n, int64_t outbox_id)
+{
+    const outbox_ix probe = node_at(c, n)->probe;
+    if (outbox_id && (!probe.v || outbox_at(c, probe)->o.id != outbox_id))
+        refuse(c, PROBLEM_STALE, STR("outbox_id"),
+               SAY(c, STR("the probe that read these host keys is not the current one of node "),
+                   text_of(c, node_at(c, n)->name)));
+}
+
 void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
 {
     struct shown_keys shown = {.count = 0};
@@ -199,6 +210,8 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
     if (p->boot < HOST_KEY_ANY_BOOT)
         refuse(c, PROBLEM_BAD_VALUE, STR("boot"), STR("boot must be a boot generation, or -1"));
     parse_shown(c, p->keys, &shown);
+    if (n.v)
+        refuse_stale_probe(c, n, p->outbox_id);
     if (refused(c))
         return;
     const struct node *node = node_at(c, n);

@@ -377,11 +377,23 @@ static void lift_hammer(struct power *p, const struct core *core, struct order *
 
 /* ---- what was noted ---- */
 
+static bool is_wanted(void *self, uint64_t key)
+{
+    const struct power *p = self;
+    const struct order *o = id_map_find(&p->by_row, (int64_t)key);
+    must(o && p->turn && turn_core(p->turn));
+    return has_row(turn_core(p->turn), o);
+}
+
 static void probed(void *self, uint64_t key, bool answers, const struct reason *said)
 {
     struct power *p = self;
     struct order *o = id_map_find(&p->by_row, (int64_t)key);
     must(o && o->stage == UNDER_WAY);
+    if (!is_wanted(p, key)) {
+        forget(p, o); /* if a store that is loaded still has its row, that is a new order */
+        return;
+    }
     log_with(answers ? LOG_INFO : LOG_WARNING, LOG_FIELDS(LOG_S("node", o->node)),
              "node \"%.*s\" %s: %.*s", STR_FMT_ARGS(o->node),
              answers ? "answers" : "does not answer", STR_FMT_ARGS(said->text));
@@ -402,6 +414,7 @@ static err pin(void *self, uint64_t key, struct str keys, bool is_own)
     command.node_pin_keys.keys = keys;
     command.node_pin_keys.boot = o->boot;
     command.node_pin_keys.is_own = is_own;
+    command.node_pin_keys.outbox_id = o->id;
     return turn_submit(p->turn, &command);
 }
 
@@ -424,6 +437,10 @@ static void begin(struct power *p, const struct core *core, struct order *o)
 {
     struct record node, settings;
     o->stage = UNDER_WAY;
+    if (o->is_probe && !has_row(core, o)) {
+        forget(p, o);
+        return;
+    }
     if (o->is_marked && !has_row(core, o)) {
         drop(p, o); /* it went while the mark was on its way */
         return;
@@ -557,7 +574,7 @@ struct power *power_open(const struct power_setup *setup)
         return NULL;
     }
     p->probes = probes_open(setup->loop, setup->ssh, setup->known_hosts,
-                            (struct probes_seams){p, wake_pump, pin, probed});
+                            (struct probes_seams){p, wake_pump, pin, probed, is_wanted});
     must(uv_timer_init(setup->loop, &p->timer) == 0);
     p->timer.data = p;
     power_poll_open(p, setup->poll_s);

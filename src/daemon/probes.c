@@ -65,6 +65,7 @@ struct probes {
     struct probes_seams seams;
     struct command_seam commands;
     struct line waiting, asked, resting, over;
+    uint32_t sweep_count; /* with so many waiting those that are not wanted are dropped */
 };
 
 /* ---- lines ---- */
@@ -331,20 +332,6 @@ static void begin_connection(struct probe *one)
 
 /* ---- host keys ---- */
 
-/* What it complained about last; it also tells there whom it asked. */
-static struct str complaint(struct str said)
-{
-    struct str last = STR("nothing there speaks ssh");
-    for (uint32_t from = 0; from < said.len;) {
-        const uint32_t to = str_find(said, '\n', from);
-        const struct str line = str_slice(said, from, to);
-        if (line.len && line.at[0] != '#' && str_is_clean(line))
-            last = line;
-        from = to + 1;
-    }
-    return last;
-}
-
 static void on_scanned(void *self, const struct command_result *result)
 {
     struct probe *one = self;
@@ -358,7 +345,7 @@ static void on_scanned(void *self, const struct command_result *result)
     const err e = ssh_scanned_keys(&one->arena, result->out, &keys);
     if (e == ERR_NOT_FOUND) {
         const struct str said = str_join3(&one->arena, STR("it shows no ssh host key ("),
-                                          complaint(result->err), STR(")"));
+                                          ssh_scan_complaint(result->err), STR(")"));
         /* ssh-keyscan does not say by its exit status why it got no key; connect(2) does. */
         one->no_key = str_z(&one->arena, said);
         if (one->addresses)
@@ -487,7 +474,6 @@ static void begin_scan(struct probe *one, const char *program)
 
 /* ---- all of them ---- */
 
-/* Where nobody can ask for keys a machine is not dead for that. */
 static void begin(struct probe *one)
 {
     one->no_key = NULL;
@@ -504,10 +490,36 @@ static void begin(struct probe *one)
         begin_connection(one);
 }
 
+static bool drop_unwanted(struct probes *p, struct probe *one)
+{
+    if (p->seams.is_wanted(p->seams.self, one->key))
+        return false;
+    line_remove(&p->waiting, one);
+    if (one->until_ms)
+        stop(one);
+    p->seams.done(p->seams.self, one->key, false, &one->said);
+    let_go(one);
+    return true;
+}
+
+/* A node has one probe that is wanted. So the waiting ones are at most twice as many as there are
+ * nodes, however often a node is set alive, at a constant cost for each. */
+static void sweep_waiting(struct probes *p)
+{
+    if (p->waiting.count < p->sweep_count)
+        return;
+    for (struct probe *one = p->waiting.first, *next; one && (next = one->next, true); one = next)
+        ignore(drop_unwanted(p, one), "the others are counted below");
+    p->sweep_count = 2 * p->waiting.count + PARALLEL_MAX;
+}
+
 static void begin_more(struct probes *p)
 {
+    sweep_waiting(p);
     while (p->waiting.first && p->asked.count < PARALLEL_MAX) {
         struct probe *one = p->waiting.first;
+        if (drop_unwanted(p, one))
+            continue;
         line_remove(&p->waiting, one);
         line_add(&p->asked, one);
         begin(one);

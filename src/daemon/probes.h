@@ -2,8 +2,8 @@
  *
  * Its ssh host keys are read with ssh-keyscan, without a login. The core pins them at first
  * contact, or compares them with those that are pinned; it answers after that is durable and the
- * file that ssh reads shows it (known_hosts.h). One that has pins has to accept a connection before, which tells
- * a machine that is off from one that shows no keys.
+ * file that ssh reads shows it (known_hosts.h). One that has pins has to accept a connection
+ * before, which tells a machine that is off from one that shows no keys.
  *
  * A machine that has just started may tell of itself before it listens. So one that cannot be
  * reached is asked again, with pauses, until the patience for it is at its end.
@@ -37,6 +37,9 @@ struct probes_seams {
     err (*pin)(void *self, uint64_t key, struct str keys, bool is_own);
     /* Texts live for the call. */
     void (*done)(void *self, uint64_t key, bool answers, const struct reason *said);
+    /* Is its answer still of use? Called from probes_pump(). Those of no use that have not begun
+     * are done without an answer. */
+    bool (*is_wanted)(void *self, uint64_t key);
 };
 
 /* known_hosts NULL: no file is written. Both outlive it. */

@@ -316,3 +316,16 @@ err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys)
     *out_keys = buf_str(&out);
     return OK;
 }
+
+struct str ssh_scan_complaint(struct str said)
+{
+    struct str last = STR("nothing there speaks ssh");
+    for (uint32_t from = 0; from < said.len;) {
+        const uint32_t to = str_find(said, '\n', from);
+        const struct str line = str_slice(said, from, to);
+        if (line.len && line.at[0] != '#' && str_is_clean(line))
+            last = line;
+        from = to + 1;
+    }
+    return last;
+}

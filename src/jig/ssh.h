@@ -76,3 +76,5 @@ void ssh_first_contact(const struct jig_work *w, const char *program, struct are
 /* The keys that it wrote on standard output, a line "TYPE BASE64" for each. ERR_NOT_FOUND: no key
  * in it. ERR_SYNTAX: it is not what ssh-keyscan writes. */
 NODISCARD err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys);
+/* The last complaint that it wrote on standard error, which also says whom it asked. */
+struct str ssh_scan_complaint(struct str said);

@@ -211,8 +211,10 @@ enum command_kind {
 #define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
 /* keys: what the ssh server of the node showed, a line "TYPE BASE64" for each key, all keys of the
  * machine at once. boot: the boot generation of the node when it was asked; HOST_KEY_ANY_BOOT: the
- * pins hold for all. is_own: one of them is a host key of the machine this daemon runs on. */
-#define NODE_PIN_KEYS_FIELDS(F) F(I64, id) F(TEXT, keys) F(I64, boot) F(BOOL, is_own)
+ * pins hold for all. is_own: one of them is a host key of the machine this daemon runs on.
+ * outbox_id: the probe that read them, which must be the current one of the node; 0: none did. */
+#define NODE_PIN_KEYS_FIELDS(F)                                                                    \
+    F(I64, id) F(TEXT, keys) F(I64, boot) F(BOOL, is_own) F(I64, outbox_id)
 /* All keys of the node are forgotten; the next first contact pins what it sees. */
 #define NODE_FORGET_KEY_FIELDS(F) ID_ONLY(F)
 /* commands: as written by command_encode, one after the other; all of them or none, in order, each

@@ -349,6 +349,17 @@ void idea_hammer_delete(struct world *w, const struct core *core)
 
 /* ---- host keys ---- */
 
+/* The probe of a node, or another one. */
+static int64_t some_probe(struct world *w, const struct core *core, int64_t node_id)
+{
+    struct record row;
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_OUTBOX, id)) != 0;)
+        if (core_record(core, TABLE_OUTBOX, id, &row) && row.outbox.kind == OUTBOX_PROBE &&
+            (row.outbox.object_id == node_id || prng_chance(&w->chance, 20)))
+            return id;
+    return 0;
+}
+
 /* A machine of few: it may be one that another node is pinned to, or another than before. Its
  * second key is of another type. */
 void idea_pin_keys(struct world *w, const struct core *core)
@@ -366,6 +377,8 @@ void idea_pin_keys(struct world *w, const struct core *core)
     if (prng_chance(&w->chance, 50))
         pin->boot = HOST_KEY_ANY_BOOT;
     pin->is_own = prng_chance(&w->chance, 50);
+    if (prng_chance(&w->chance, 500))
+        pin->outbox_id = some_probe(w, core, pin->id);
     if (world_fault(w, FAULT_OPERATOR_WRONG))
         pin->keys = prng_chance(&w->chance, 500) ? STR("") : STR("ssh-ed25519 no base64");
     operator_sends(w, &command);

@@ -222,6 +222,41 @@ TEST(a_node_that_is_alive_is_asked_again_when_its_key_is_forgotten)
     world_close(w);
 }
 
+static struct command cmd_pin_by(struct world *w, const char *keys, int64_t probe)
+{
+    struct command command = cmd_pin(w, "n1", keys, 0);
+    command.node_pin_keys.outbox_id = probe;
+    return command;
+}
+
+static void set_alive(struct world *w, bool alive)
+{
+    DONE(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"), .given = GIVEN_NODE_ALIVE,
+                .alive = alive));
+}
+
+TEST(only_the_current_probe_of_a_node_pins)
+{
+    struct world *w = open_with_nodes();
+    set_alive(w, false);
+    REFUSED(w, cmd_pin_by(w, ed_a, 1), STALE, "outbox_id"); /* it has none */
+    set_alive(w, true);
+    const int64_t first = core_next_id(w->core, TABLE_OUTBOX, 0);
+    CHECK(first && probes(w) == 1);
+    REFUSED(w, cmd_pin_by(w, ed_a, first + 1), STALE, "outbox_id");
+    DONE(w, cmd_pin_by(w, ed_a, first));
+    DONE(w, cmd_forget(w, "n1"));
+    REFUSED(w, cmd_pin_by(w, ed_a, first), STALE, "outbox_id");
+    CHECK(count_of(w, "n1") == 0);
+    const int64_t second = core_next_id(w->core, TABLE_OUTBOX, 0);
+    world_reload(w);
+    DONE(w, cmd_pin_by(w, ed_b, second));
+    set_alive(w, false);
+    REFUSED(w, cmd_pin_by(w, ed_b, second), STALE, "outbox_id");
+    CHECK(pinned_for(w, ed_b) == the_node(w, "n1"));
+    world_close(w);
+}
+
 TEST(only_operators_of_system_forget)
 {
     struct world *w = open_with_nodes();
