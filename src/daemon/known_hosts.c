@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "core/core.h"
@@ -107,6 +108,38 @@ static uint32_t count_lines(struct str text)
     return count;
 }
 
+static void on_retry(uv_timer_t *timer)
+{
+    struct known_hosts *k = timer->data;
+    k->changes++;
+    k->wake(k->self);
+}
+
+/* What it holds is in no other place. So nothing is pinned, and nothing written over it, until it
+ * can be read. */
+static void read_again_later(struct known_hosts *k, const char *why)
+{
+    if (!k->is_unreadable)
+        log_say(LOG_ERROR,
+                "\"%s\" cannot be read: %s; no probe and no run starts until its host keys are "
+                "taken over; it is read again every %d s",
+                k->path, why, RETRY_MS / 1000);
+    k->is_unreadable = true;
+    k->import = IMPORT_NOT_READ;
+    must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
+}
+
+/* Under another name, since the file is replaced after its lines were taken over. One that was kept
+ * before is the older one and stays. */
+static void keep_old_file(struct known_hosts *k)
+{
+    const char *kept =
+        str_z(&k->arena, str_join3(&k->arena, str_from(k->path), STR(".old"), STR("")));
+    if (link(k->path, kept) != 0 && errno != EEXIST)
+        log_say(LOG_WARNING, "\"%s\" cannot be kept as \"%s\": %s; it is taken over and replaced",
+                k->path, kept, strerror(errno));
+}
+
 static void read_old_file(struct known_hosts *k, const struct core *core)
 {
     struct str text = STR("");
@@ -115,13 +148,14 @@ static void read_old_file(struct known_hosts *k, const struct core *core)
     k->line_count = k->line_at = k->imported = 0;
     k->has_failed = false;
     k->import = IMPORT_PINNING;
-    if (!file_exists(k->path))
+    const err e = file_read(&k->arena, k->path, FILE_SIZE_MAX / 2, &text);
+    if (e == ERR_NOT_FOUND)
         return;
-    if (file_read(&k->arena, k->path, FILE_SIZE_MAX / 2, &text) != OK) {
-        log_say(LOG_ERROR, "\"%s\" cannot be read: %s; its host keys are not taken over", k->path,
-                strerror(errno));
+    if (e != OK) {
+        read_again_later(k, strerror(errno));
         return;
     }
+    keep_old_file(k);
     k->lines = arena_array(&k->arena, struct known_line, count_lines(text));
     for (uint32_t from = 0, number = 1; from < text.len; number++) {
         const uint32_t to = str_find(text, '\n', from);
@@ -183,7 +217,7 @@ static bool import_pump(struct known_hosts *k, const struct core *core, struct t
     bool any = false;
     if (k->has_failed && !k->waiting)
         k->import = IMPORT_NOT_READ; /* the store lost something: what is pinned stays pinned */
-    if (k->import == IMPORT_NOT_READ) {
+    if (k->import == IMPORT_NOT_READ && !uv_is_active((uv_handle_t *)&k->retry)) {
         must(core_record(core, TABLE_SETTINGS, 1, &settings));
         if (settings.settings.host_keys_imported)
             k->import = IMPORT_DONE;
@@ -290,13 +324,6 @@ static void write_file(uv_work_t *work)
     struct writing *w = work->data;
     w->e = file_write(w->path, (struct str){w->text, w->len}, 0600);
     w->number = errno;
-}
-
-static void on_retry(uv_timer_t *timer)
-{
-    struct known_hosts *k = timer->data;
-    k->changes++;
-    k->wake(k->self);
 }
 
 /* What could not be written is tried again. It holds up no probe: ssh refuses what it does not find

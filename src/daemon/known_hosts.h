@@ -7,7 +7,8 @@
  *
  * The file of an older version, with a node's name in front, is read once: its lines become pins
  * before the file is written for the first time, and the settings say that it was done. Nothing is
- * written or reported as ready before.
+ * written or reported as ready before. It is kept as known_hosts.old. One that cannot be read is
+ * read again until it can.
  *
  * Belongs to the loop's thread, and must outlive the loop: a writing may end while that is closed.
  */
@@ -49,6 +50,7 @@ struct known_hosts {
     struct known_line *lines;
     uint32_t line_count, line_at, waiting, imported;
     bool has_failed;
+    bool is_unreadable; /* the old file, and that was logged */
 
     uint64_t loads;   /* of the turn, when the rows were looked at last */
     uint64_t changes; /* of the rows */

@@ -392,6 +392,34 @@ TEST(an_old_file_gives_no_key_to_two_nodes_and_none_of_this_machine)
     end();
 }
 
+TEST(an_old_file_that_cannot_be_read_is_read_later_and_not_replaced)
+{
+    char kept[128];
+    struct str text = STR("");
+    begin();
+    const int64_t a = add_node("a.example.com");
+    mark_not_imported();
+    stop();
+    CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
+    start();
+    while (!uv_is_active((uv_handle_t *)&hosts.retry))
+        go_round();
+    for (int i = 0; i < 20; i++)
+        go_round();
+    CHECK(!is_imported() && !known_hosts_is_ready(&hosts) && hosts.import == IMPORT_NOT_READ);
+    CHECK(rmdir(path) == 0);
+    CHECK(file_write(path, STR("a.example.com ssh-ed25519 AAAA\n"), 0600) == OK);
+    CHECK(uv_timer_stop(&hosts.retry) == 0);
+    hosts.retry.timer_cb(&hosts.retry); /* as ten seconds later */
+    settle();
+    CHECK(is_imported() && core_host_key_node(turn_core(turn), STR("ssh-ed25519 AAAA")) == a);
+    CHECK(strcmp(content(), line_of(a, "ssh-ed25519 AAAA")) == 0);
+    snprintf(kept, sizeof kept, "%s.old", path);
+    CHECK(file_read(&arena, kept, 1000, &text) == OK);
+    CHECK(str_eq(text, STR("a.example.com ssh-ed25519 AAAA\n")));
+    end();
+}
+
 TEST(an_import_that_the_store_lost_is_done_again)
 {
     static const enum memory_fate fates[] = {MEMORY_REFUSED, MEMORY_UNANSWERED_IN,
