@@ -344,11 +344,12 @@ static void put_held(struct plan *p, noderole_ix nr)
                                             ? required_sentence(p->c, root, missing, &p->scratch)
                                             : STR("")};
     const struct cause *cause = missing.v ? &lacks : why_noderole(p->c, root, true, &p->scratch);
-    while (cause->next) {
+    for (;; cause = cause->next) {
         const noderole_ix on = noderole_by_id(p->c, cause->noderole_id);
         if (on.v)
             plan_read(p, on);
-        cause = cause->next;
+        if (!cause->next)
+            break;
     }
     summary_held(p, nr, cause_code_name(cause));
     plan_cost(p, 20);

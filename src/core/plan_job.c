@@ -159,7 +159,8 @@ void plan_read(struct plan *p, noderole_ix nr)
     const struct noderole *row = noderole_at(p->c, nr);
     if (!p->is_projected)
         return;
-    if (nr.v >= p->view.noderoles || row->node.v >= p->view.nodes || row->dr.v >= p->view.roles) {
+    if (nr.v >= p->view.noderoles || row->node.v >= p->view.nodes || row->dr.v >= p->view.roles ||
+        row->deployment.v >= p->view.deployments) {
         p->is_stale = true;
         return;
     }
@@ -168,6 +169,7 @@ void plan_read(struct plan *p, noderole_ix nr)
         return;
     p->view.flags[nr.v] |= SEEN_READ;
     p->view.role_reads[row->dr.v] = 1;
+    p->view.deployment_reads[row->deployment.v] = 1;
 }
 
 /* What staging reads of ancestors is watched like the rest. */
@@ -197,6 +199,14 @@ static bool touches_node(const struct plan *p, node_ix n)
     return n.v >= p->view.nodes || (n.v && p->view.node_flags[n.v] & SEEN_NODE_READ);
 }
 
+/* Whether the head of another deployment is committed decides whether its noderoles run. What is
+ * derived of its row, as the counts are, is not read. */
+static bool touches_deployment(const struct plan *p, deployment_ix d, bool is_edit)
+{
+    return d.v == p->d.v || d.v >= p->view.deployments ||
+           (is_edit && p->view.deployment_reads[d.v]);
+}
+
 static bool touches_run(const struct plan *p, const struct run *run)
 {
     return touches_noderole(p, run->noderole) || touches_node(p, run->node);
@@ -216,9 +226,9 @@ static bool touches(const struct plan *p, enum table table, uint32_t ix, bool is
     if (table == TABLE_NODE)
         return touches_node(p, (node_ix){ix});
     if (table == TABLE_DEPLOYMENT)
-        return ix == p->d.v;
+        return touches_deployment(p, (deployment_ix){ix}, is_edit);
     if (table == TABLE_SNAPSHOT)
-        return snapshot_at(c, (snapshot_ix){ix})->deployment.v == p->d.v;
+        return touches_deployment(p, snapshot_at(c, (snapshot_ix){ix})->deployment, is_edit);
     if (table == TABLE_DEPLOYMENT_ROLE)
         return ix >= p->view.roles ||
                deployment_role_at(c, (deployment_role_ix){ix})->deployment.v == p->d.v ||
@@ -302,6 +312,7 @@ static void plan_fini(struct plan *p)
     sys_pages_put(p->view.flags, p->view.noderoles);
     sys_pages_put(p->view.node_flags, p->view.nodes);
     sys_pages_put(p->view.role_reads, p->view.roles);
+    sys_pages_put(p->view.deployment_reads, p->view.deployments);
     arena_fini(&p->arena);
     arena_fini(&p->scratch);
 }
@@ -411,6 +422,8 @@ struct plan *core_plan_begin(struct core *c, const struct command *commit, bool 
     p->view.node_flags = sys_pages_get(p->view.nodes);
     p->view.roles = places_for(c, TABLE_DEPLOYMENT_ROLE);
     p->view.role_reads = sys_pages_get(p->view.roles);
+    p->view.deployments = places_for(c, TABLE_DEPLOYMENT);
+    p->view.deployment_reads = sys_pages_get(p->view.deployments);
     plan_init(p, c, d);
     p->summary = plan_summary_new(p);
     slice_leave(c, p, &outer);
@@ -460,7 +473,7 @@ size_t core_plan_bytes(const struct plan *p)
                                              &p->all,   &p->asked,  &p->runs};
     size_t bytes = sizeof *p + p->arena.held + p->scratch.held + p->keys.size + p->other_keys.size +
                    p->wave_pages.size + p->order_pages.size + 2 * (size_t)p->view.noderoles +
-                   p->view.nodes + p->view.roles;
+                   p->view.nodes + p->view.roles + p->view.deployments;
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++)
         bytes += lists[i]->pages.size;
     return bytes;

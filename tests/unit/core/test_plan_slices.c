@@ -471,6 +471,32 @@ TEST(what_a_plan_has_read_makes_it_stale_and_nothing_else_does)
     play_close(&p);
 }
 
+TEST(the_head_of_another_deployment_that_was_read_makes_a_plan_stale)
+{
+    struct play p = play_open(6);
+    bind_in(&p, p.d[0], p.n[0], "db");
+    commit_d(&p, p.d[0]);
+    must_step(&p.w, reviving(p.n[0], false));
+    bind_in(&p, p.d[1], p.n[1], "app"); /* it waits for the one in the outer deployment */
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct command commit = committing(p.d[1]);
+        struct outcome out;
+        struct plan *plan = core_plan_begin(p.w.c, &commit, true);
+        CHECK(core_plan_advance(plan, UINT32_MAX));
+        core_plan_outcome(plan, &commit, &out);
+        const struct json *held = json_get(doc_tree(&p.w.arena, out.doc), STR("held"));
+        CHECK(held->count == 1);
+        const struct str cause = json_get(held->first, STR("cause"))->text;
+        CHECK(str_eq(cause, i ? STR("head_proposed") : STR("not_alive")));
+        must_step(&p.w, i ? committing(p.d[0])
+                          : (struct command){.kind = COMMAND_DEPLOYMENT_PROPOSE,
+                                             .deployment_propose = {.id = p.d[0]}});
+        CHECK(core_plan_is_stale(plan));
+        core_plan_end(plan);
+    }
+    play_close(&p);
+}
+
 TEST(a_step_that_is_taken_back_does_not_make_a_plan_stale)
 {
     struct play p = play_open(2);
