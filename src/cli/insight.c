@@ -109,6 +109,8 @@ static void put_values(struct buf *b, const struct json *entry)
         }
         pair = pair->next;
     }
+    if (json_is_true(json_get(entry, STR("clipped"))))
+        buf_put_z(b, "    (not all is shown; long values are null)\n");
 }
 
 /* "web on n1.example.com: web/workers 8 -> 16, web/port null -> 80" */
@@ -130,6 +132,8 @@ void insight_put_unproposed(struct buf *b, const struct json *entry)
         }
         pair = pair->next;
     }
+    if (json_is_true(json_get(entry, STR("clipped"))))
+        buf_put_z(b, " (not all is shown; long values are null)");
 }
 
 static void put_entries(struct buf *b, const struct json *doc, const char *key, const char *says)

@@ -341,16 +341,44 @@ struct paths {
     struct json *list;
     struct json *values; /* [before, after] of each */
     struct buf path;
-    uint32_t most; /* the first of them */
+    uint32_t most;     /* the first of them */
+    uint32_t text_max; /* longer values and paths are not shown */
+    bool is_clipped;
 };
+
+/* Takes the bytes of the value from *left; false when there are too few. Its depth is
+ * bounded by that of documents, JSON_DEPTH_MAX levels. */
+static bool takes_bytes(const struct json *value, uint32_t *left)
+{
+    enum { PUNCTUATION = 4 };
+    const uint64_t own = (uint64_t)value->key.len + value->text.len + PUNCTUATION;
+    if (own > *left)
+        return false;
+    *left -= (uint32_t)own;
+    for (const struct json *child = value->first; child; child = child->next)
+        if (!takes_bytes(child, left))
+            return false;
+    return true;
+}
+
+static void add_value(struct paths *p, struct json *pair, const struct json *value)
+{
+    uint32_t left = p->text_max;
+    const bool is_long = value && p->text_max != UINT32_MAX && !takes_bytes(value, &left);
+    p->is_clipped = p->is_clipped || is_long;
+    json_append(pair,
+                value && !is_long ? json_clone(p->arena, value) : json_make(p->arena, JSON_NULL));
+}
 
 static void add_path(struct paths *p, const struct json *before, const struct json *after)
 {
-    if (p->list->count >= p->most)
+    if (p->list->count >= p->most || p->path.len > p->text_max) {
+        p->is_clipped = true;
         return;
+    }
     struct json *pair = json_make(p->arena, JSON_ARRAY);
-    json_append(pair, before ? json_clone(p->arena, before) : json_make(p->arena, JSON_NULL));
-    json_append(pair, after ? json_clone(p->arena, after) : json_make(p->arena, JSON_NULL));
+    add_value(p, pair, before);
+    add_value(p, pair, after);
     json_append(p->values, pair);
     json_append(p->list, json_make_string(p->arena, str_copy(p->arena, buf_str(&p->path))));
 }
@@ -385,13 +413,14 @@ static void compare(struct paths *p, const struct json *before, const struct jso
 }
 
 static struct paths paths_between(struct arena *a, const struct json *before,
-                                  const struct json *after, uint32_t most)
+                                  const struct json *after, uint32_t most, uint32_t text_max)
 {
     struct paths p = {.arena = a,
                       .list = json_make(a, JSON_ARRAY),
                       .values = json_make(a, JSON_ARRAY),
                       .path = buf_in(a),
-                      .most = most};
+                      .most = most,
+                      .text_max = text_max};
     compare(&p, before, after);
     return p;
 }
@@ -399,14 +428,15 @@ static struct paths paths_between(struct arena *a, const struct json *before,
 struct content_changes content_compare(struct arena *a, struct str before, struct str after,
                                        uint32_t most)
 {
-    const struct paths p = paths_between(a, doc_tree(a, before), doc_tree(a, after), most);
-    return (struct content_changes){p.list, p.values};
+    const struct paths p =
+        paths_between(a, doc_tree(a, before), doc_tree(a, after), most, CONTENT_SHOWN_MAX);
+    return (struct content_changes){p.list, p.values, p.is_clipped};
 }
 
 static struct json *changes_between(struct arena *a, const struct json *before,
                                     const struct json *after)
 {
-    const struct paths p = paths_between(a, before, after, UINT32_MAX);
+    const struct paths p = paths_between(a, before, after, UINT32_MAX, UINT32_MAX);
     if (p.list->count == 0)
         return NULL;
     struct json *o = json_make(a, JSON_OBJECT);

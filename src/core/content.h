@@ -36,9 +36,13 @@ const struct content_entry *content_find(const struct content_list *list, int64_
 struct content_changes {
     struct json *paths;
     struct json *values; /* [before, after] of each */
+    bool is_clipped;     /* they are not all that differs */
 };
 
-/* The first `most` of the differences between two objects. */
+enum { CONTENT_SHOWN_MAX = 1024 };
+
+/* The first `most` of the differences between two objects. A value with more than CONTENT_SHOWN_MAX
+ * bytes of text is null, and what has a longer path is left out. */
 struct content_changes content_compare(struct arena *a, struct str before, struct str after,
                                        uint32_t most);
 /* What a snapshot held as arrays: 16 bytes for each member, and the documents as texts. The API

@@ -524,6 +524,7 @@ bool plan_unit(struct plan *p)
         [PHASE_PUT_RUNS] = runs_unit,
         [PHASE_PUT_ASKED] = asked_unit,
         [PHASE_PUT_HELD] = held_unit,
+        [PHASE_PUT_VALUES] = summary_values_unit,
         [PHASE_WRITE] = write_unit,
     };
     must(p->phase >= PHASE_COLLECT && p->phase < sizeof units / sizeof *units);

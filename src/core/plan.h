@@ -36,6 +36,7 @@ enum plan_phase {
     PHASE_PUT_RUNS,
     PHASE_PUT_ASKED,
     PHASE_PUT_HELD,
+    PHASE_PUT_VALUES,
     PHASE_WRITE,
     PHASE_DONE,
 };
@@ -192,5 +193,7 @@ void summary_rerun(struct plan *p, noderole_ix nr, bool is_asked);
 void summary_destructive(struct plan *p, noderole_ix nr);
 void summary_held(struct plan *p, noderole_ix nr, const char *cause);
 void summary_missing(struct plan *p);
+/* One of the changed values that the summary shows; true when that was all. */
+bool summary_values_unit(struct plan *p);
 /* {"actions":{...},...} */
 void summary_put(struct plan *p, struct buf *b);

@@ -4,12 +4,14 @@
 #include "core/content.h"
 
 /* The totals of a plan: by action, role and wave, what is destroyed, what runs again and why, which
- * values change. Its size is bounded by the number of roles, not of noderoles. */
+ * values change. Its size is bounded by the number of roles, not of noderoles or of what documents
+ * hold. */
 
 enum {
     WAVES_SHOWN_MAX = 1000,
-    VALUES_SHOWN_MAX = 100, /* distinct changes of values */
-    PATHS_SHOWN_MAX = 20,   /* of one of them */
+    VALUES_SHOWN_MAX = 100,       /* distinct changes of values */
+    PATHS_SHOWN_MAX = 20,         /* of one of them */
+    VALUES_BYTES_MAX = 256 << 10, /* of their texts; of the rest only roles and counts are shown */
     CAUSES_MAX = 64,
 };
 
@@ -41,6 +43,7 @@ struct plan_summary {
     struct role_total *roles; /* by role */
     uint32_t role_high;
     uint32_t role_commits, missing, machines, values_count, value_count;
+    struct buf values_text;       /* [{...},... */
     uint32_t (*waves)[HOW_COUNT]; /* by wave; the first so many */
     struct value_change values[VALUES_SHOWN_MAX];
     struct cause_total {
@@ -56,6 +59,8 @@ struct plan_summary *plan_summary_new(struct plan *p)
     s->role_high = p->c->tables[TABLE_ROLE].pool.high;
     s->roles = arena_array(&p->arena, struct role_total, s->role_high + 1);
     s->waves = arena_zalloc(&p->arena, (WAVES_SHOWN_MAX + 1) * sizeof *s->waves);
+    s->values_text = buf_in(&p->arena);
+    buf_put_c(&s->values_text, '[');
     return s;
 }
 
@@ -304,28 +309,44 @@ static void put_roles(const struct plan *p, struct buf *b)
     buf_put_c(b, ']');
 }
 
-static void put_values(struct plan *p, struct buf *b)
+/* {"count":1,"paths":["a/b"],"role":2,...,"scope":"noderole","values":[[1,2]]}; it begins with
+ * "clipped":true when not all is shown */
+static void put_value(struct plan *p, struct buf *b, const struct value_change *v)
 {
     const struct core *c = p->c;
-    buf_put_z(b, ",\"values\":[");
-    for (uint32_t i = 0; i < p->summary->value_count; i++) {
-        const struct value_change *v = &p->summary->values[i];
-        const struct arena_mark mark = arena_mark(&p->scratch);
-        const struct content_changes changes = content_compare(
-            &p->scratch, doc_of(c, v->before), doc_of(c, v->after), PATHS_SHOWN_MAX);
-        put_comma(b);
-        buf_put_c(b, '{');
-        put_count(b, "count", v->count);
-        buf_put_z(b, ",\"paths\":");
-        json_write_to(b, changes.paths);
-        buf_put_c(b, ',');
-        plan_put_role(c, b, v->role);
-        buf_put_z(b, v->is_of_deployment ? ",\"scope\":\"deployment\"" : ",\"scope\":\"noderole\"");
-        buf_put_z(b, ",\"values\":");
-        json_write_to(b, changes.values);
-        buf_put_c(b, '}');
-        arena_rewind(&p->scratch, mark);
-    }
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    const bool is_full = b->len > VALUES_BYTES_MAX;
+    const struct str before = is_full ? STR("{}") : doc_of(c, v->before);
+    const struct str after = is_full ? STR("{}") : doc_of(c, v->after);
+    const struct content_changes changes =
+        content_compare(&p->scratch, before, after, PATHS_SHOWN_MAX);
+    plan_cost(p, (before.len + after.len) / 64);
+    put_comma(b);
+    buf_put_z(b, is_full || changes.is_clipped ? "{\"clipped\":true" : "{");
+    put_count(b, "count", v->count);
+    buf_put_z(b, ",\"paths\":");
+    json_write_to(b, changes.paths);
+    buf_put_c(b, ',');
+    plan_put_role(c, b, v->role);
+    buf_put_z(b, v->is_of_deployment ? ",\"scope\":\"deployment\"" : ",\"scope\":\"noderole\"");
+    buf_put_z(b, ",\"values\":");
+    json_write_to(b, changes.values);
+    buf_put_c(b, '}');
+    arena_rewind(&p->scratch, mark);
+}
+
+bool summary_values_unit(struct plan *p)
+{
+    if (!p->summary || p->at == p->summary->value_count)
+        return true;
+    put_value(p, &p->summary->values_text, &p->summary->values[p->at++]);
+    return false;
+}
+
+static void put_values(const struct plan *p, struct buf *b)
+{
+    buf_put_z(b, ",\"values\":");
+    buf_put_str(b, buf_str(&p->summary->values_text));
     buf_put_c(b, ']');
     put_count(b, "values_count", p->summary->values_count);
 }

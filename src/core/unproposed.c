@@ -32,7 +32,8 @@ uint32_t core_count_unproposed(const struct core *c, int64_t deployment_id)
     return d.v ? deployment_at(c, d)->unproposed : 0;
 }
 
-/* {"node":1,...,"paths":["a/b"],"role":2,...,"values":[[1,2]]} */
+/* {"node":1,...,"paths":["a/b"],"role":2,...,"values":[[1,2]]}; "clipped":true before it when not
+ * all is shown */
 void unproposed_put_entry(const struct core *c, noderole_ix ix, struct buf *list)
 {
     struct arena scratch = {0};
@@ -40,6 +41,7 @@ void unproposed_put_entry(const struct core *c, noderole_ix ix, struct buf *list
     const struct content_changes changes = content_compare(&scratch, doc_of(c, nr->committed_data),
                                                            doc_of(c, nr->proposed_data), PATHS_MAX);
     buf_put_z(list, list->at[list->len - 1] == '[' ? "{" : ",{");
+    buf_put_z(list, changes.is_clipped ? "\"clipped\":true," : "");
     plan_put_node(c, list, nr->node);
     buf_put_z(list, ",\"paths\":");
     json_write_to(list, changes.paths);

@@ -593,6 +593,95 @@ TEST(a_plan_with_lists_beyond_an_answer_has_totals_only)
     play_close(&p);
 }
 
+/* {"v":"xxx..."} with another text for each number, and in every second one a short value, too. */
+static struct str long_data(struct play *p, uint32_t number, uint32_t length)
+{
+    struct buf b = buf_in(&p->w.arena);
+    buf_put_z(&b, number % 2 ? "{\"a\":1,\"v\":\"" : "{\"v\":\"");
+    buf_put_u64(&b, number);
+    for (uint32_t i = 0; i < length; i++)
+        buf_put_c(&b, 'x');
+    buf_put_z(&b, "\"}");
+    return buf_str(&b);
+}
+
+static const struct json *values_of(struct play *p, const struct outcome *out)
+{
+    CHECK(out->verdict == VERDICT_DONE);
+    const struct json *doc = doc_tree(&p->w.arena, out->doc);
+    return json_get(json_get(doc, STR("summary")), STR("values"));
+}
+
+TEST(a_summary_does_not_grow_with_the_documents)
+{
+    struct play p = play_open(7);
+    struct command commit = committing(p.d[0]);
+    commit.is_summary = true;
+    struct outcome out;
+    int64_t nr[NODES];
+    for (uint32_t i = 0; i < NODES; i++)
+        nr[i] = bind_in(&p, p.d[0], p.n[i], "db");
+    for (uint32_t i = 0; i < NODES; i++)
+        must_step(&p.w,
+                  (struct command){.kind = COMMAND_NODEROLE_DATA,
+                                   .noderole_data = {
+                                       .id = nr[i], .data = long_data(&p, i, i < 4 ? 900000 : 9)}});
+    core_plan(p.w.c, &commit, &p.w.arena, &out);
+    const struct json *entry = values_of(&p, &out)->first;
+    CHECK(out.doc.len < 8192);
+    uint32_t clipped = 0;
+    for (uint32_t i = 0; i < NODES; i++, entry = entry->next) {
+        const bool is_clipped = json_is_true(json_get(entry, STR("clipped")));
+        const struct json *last = json_get(entry, STR("values"))->last;
+        CHECK(json_get(entry, STR("paths"))->count == 1 + i % 2);
+        CHECK((last->last->kind == JSON_NULL) == is_clipped);
+        clipped += is_clipped;
+    }
+    CHECK(!entry && clipped == 4);
+    compare_answered(&p, committing(p.d[0]));
+    CHECK(p.compared == 1 && p.refused == 0);
+    play_close(&p);
+}
+
+TEST(the_values_of_a_summary_are_bounded_together)
+{
+    enum { COUNT = 80, KEYS = 20 };
+    struct play p = play_open(8);
+    char name[32];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "v%u.example.com", i);
+        const int64_t nr = bind_in(&p, p.d[0], add_node(&p.w, name), "db");
+        struct buf b = buf_in(&p.w.arena);
+        for (uint32_t k = 0; k < KEYS; k++) {
+            buf_put_z(&b, k ? ",\"k" : "{\"k");
+            buf_put_u64(&b, k);
+            buf_put_z(&b, "\":\"");
+            buf_put_u64(&b, i);
+            for (uint32_t x = 0; x < 900; x++)
+                buf_put_c(&b, 'x');
+            buf_put_c(&b, '"');
+        }
+        buf_put_c(&b, '}');
+        must_step(&p.w, (struct command){.kind = COMMAND_NODEROLE_DATA,
+                                         .noderole_data = {.id = nr, .data = buf_str(&b)}});
+        arena_reset(&p.w.arena);
+    }
+    struct command commit = committing(p.d[0]);
+    commit.is_summary = true;
+    struct outcome out;
+    core_plan(p.w.c, &commit, &p.w.arena, &out);
+    const struct json *values = values_of(&p, &out);
+    uint32_t clipped = 0;
+    for (const struct json *entry = values->first; entry; entry = entry->next) {
+        const bool is_clipped = json_is_true(json_get(entry, STR("clipped")));
+        CHECK(json_get(entry, STR("paths"))->count == (is_clipped ? 0 : KEYS));
+        clipped += is_clipped;
+    }
+    CHECK(values->count == COUNT && clipped > COUNT / 2 && clipped < COUNT);
+    CHECK(out.doc.len < 300 << 10);
+    play_close(&p);
+}
+
 TEST(a_plan_holds_few_bytes_for_each_noderole)
 {
     enum { COUNT = 3000 };
