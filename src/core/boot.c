@@ -94,6 +94,8 @@ static struct laggards laggards(const struct core *c, node_ix n, int64_t generat
     const struct vec *roles = &c->vars.boot_roles;
     if (!generation || !roles->count || core_settings(c)->test_jig)
         return late;
+    if (c->view)
+        c->view->has_read_boots = true; /* a plan watches them all from now on */
     const struct json *seen = doc_tree(a, doc_of(c, node_at(c, n)->boot_seen));
     for (uint32_t i = 0; i < roles->count; i++) {
         const struct vec *drs = &role_at(c, (role_ix){vec_at(c, roles, i)})->deployed;

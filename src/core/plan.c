@@ -129,6 +129,12 @@ static uint64_t lists_bytes(const struct plan *p)
            l->removes.len + l->reruns.len + l->role_commits.len + l->runs.len + l->unproposed.len;
 }
 
+struct str core_plan_too_large(void)
+{
+    return STR("the lists of the plan would be longer than an answer may be (32 MiB); ask for its "
+               "totals with summary=true");
+}
+
 /* Lists that no answer can show are not continued; hashes and totals are. */
 static void bound_lists(struct plan *p)
 {

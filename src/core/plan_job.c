@@ -194,6 +194,13 @@ static bool touches_noderole(const struct plan *p, noderole_ix nr)
            (p->view.flags[nr.v] & SEEN_READ || noderole_at(p->c, nr)->deployment.v == p->d.v);
 }
 
+/* The row of a noderole that is being created has no role yet. */
+static bool touches_boots(const struct plan *p, noderole_ix nr)
+{
+    const role_ix role = noderole_at(p->c, nr)->role;
+    return p->view.has_read_boots && role.v && role_at(p->c, role)->flags & ROLE_SERVES_BOOT;
+}
+
 static bool touches_node(const struct plan *p, node_ix n)
 {
     return n.v >= p->view.nodes || (n.v && p->view.node_flags[n.v] & SEEN_NODE_READ);
@@ -222,7 +229,8 @@ static bool touches(const struct plan *p, enum table table, uint32_t ix, bool is
 {
     const struct core *c = p->c;
     if (table == TABLE_NODEROLE)
-        return touches_noderole(p, (noderole_ix){ix});
+        return touches_noderole(p, (noderole_ix){ix}) ||
+               (is_edit && touches_boots(p, (noderole_ix){ix}));
     if (table == TABLE_NODE)
         return touches_node(p, (node_ix){ix});
     if (table == TABLE_DEPLOYMENT)
@@ -489,12 +497,6 @@ static bool is_allowed(struct plan *p)
     for (uint32_t i = 0; i < p->removed.count && !refused(c); i++)
         authority_touch(c, noderole_at(c, p->removed.items[i])->deployment);
     return !refused(c);
-}
-
-struct str core_plan_too_large(void)
-{
-    return STR("the lists of the plan would be longer than an answer may be (32 MiB); ask for its "
-               "totals with summary=true");
 }
 
 void core_plan_outcome(struct plan *p, const struct command *caller, struct outcome *out)

@@ -33,14 +33,15 @@ enum seen_node_flag {
 };
 
 struct projection {
-    deployment_ix d;           /* whose commit it is: its head counts as committed */
-    bool has_documents;        /* proposed documents count as committed */
-    bool has_services;         /* the phantom of the deployment counts as available */
-    uint8_t *state;            /* by noderole: 0 = as in its row, else one more than the state */
-    uint8_t *flags;            /* by noderole */
-    uint8_t *node_flags;       /* by node */
-    uint8_t *role_reads;       /* by deployment role of other deployments: data of it were read */
-    uint8_t *deployment_reads; /* by deployment: a noderole of it was read */
+    deployment_ix d;     /* whose commit it is: its head counts as committed */
+    bool has_documents;  /* proposed documents count as committed */
+    bool has_services;   /* the phantom of the deployment counts as available */
+    bool has_read_boots; /* of every noderole that serves boots it was read whether it waits */
+    uint8_t *state;      /* by noderole: 0 = as in its row, else one more than the state */
+    uint8_t *flags;      /* by noderole */
+    uint8_t *node_flags; /* by node */
+    uint8_t *role_reads; /* by deployment role of other deployments: data of it were read */
+    uint8_t *deployment_reads;                     /* by deployment: a noderole of it was read */
     uint32_t noderoles, nodes, roles, deployments; /* for so many of each */
     noderole_ix *enqueued;                         /* in the order of their runs' ids */
     uint32_t enqueued_count, enqueued_cap;

@@ -32,7 +32,8 @@ static const char content[] =
     "{\"name\":\"gate\",\"jig\":\"noop\",\"flags\":[\"milestone\",\"implicit\"],"
     "\"requires\":[\"app\"]},"
     "{\"name\":\"asker\",\"jig\":\"script\",\"hooks\":[\"on_commit\"]},"
-    "{\"name\":\"end\",\"jig\":\"script\",\"requires\":[\"wipe\",\"app\"]}]}";
+    "{\"name\":\"end\",\"jig\":\"script\",\"requires\":[\"wipe\",\"app\"]},"
+    "{\"name\":\"pxe\",\"jig\":\"script\",\"flags\":[\"serves-boot\"]}]}";
 /* clang-format on */
 
 static const char *const roles[] = {"base", "wipe", "db",   "app",   "needy",
@@ -494,6 +495,26 @@ TEST(the_head_of_another_deployment_that_was_read_makes_a_plan_stale)
         CHECK(core_plan_is_stale(plan));
         core_plan_end(plan);
     }
+    play_close(&p);
+}
+
+TEST(what_serves_boots_makes_a_plan_with_a_machine_to_start_stale)
+{
+    struct play p = play_open(9);
+    must_step(&p.w, (struct command){.kind = COMMAND_NODE_UPDATE,
+                                     .node_update = {.id = p.n[0],
+                                                     .given = GIVEN_NODE_BOOTENV,
+                                                     .bootenv = STR("install")}});
+    must_step(&p.w, reviving(p.n[0], false));
+    bind_in(&p, p.d[0], p.n[0], "db");
+    bind_in(&p, p.d[1], p.n[4], "pxe");
+    const struct command commit = committing(p.d[0]);
+    struct plan *plan = core_plan_begin(p.w.c, &commit, true);
+    CHECK(core_plan_advance(plan, UINT32_MAX) && !core_plan_is_stale(plan));
+    must_step(&p.w, committing(p.d[1]));
+    CHECK(core_plan_is_stale(plan));
+    core_plan_end(plan);
+    compare_answered(&p, commit);
     play_close(&p);
 }
 
