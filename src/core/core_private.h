@@ -516,6 +516,9 @@ void tokens_forget_user(struct core *c, user_ix u);
 void tokens_forget_node(struct core *c, node_ix n);
 void tokens_forget_deployment(struct core *c, deployment_ix d);
 void host_keys_forget_node(struct core *c, node_ix n);
+/* Those of one boot generation do not hold any more: the next first contact replaces them. Until
+ * then they stay, since the restart itself may be ordered by ssh. */
+void host_keys_expire(struct core *c, node_ix n);
 /* Is the record a pin, and of a key that no loaded row has? */
 bool host_key_can_load(const struct core *c, const struct host_key_record *r);
 void host_key_index(struct core *c, host_key_ix k); /* found by its key, and its node lists it */

@@ -41,7 +41,7 @@ int64_t *core_host_keys_of(const struct core *c, int64_t node_id, struct arena *
 
 bool host_key_can_load(const struct core *c, const struct host_key_record *r)
 {
-    return r->node_id && r->boot >= HOST_KEY_ANY_BOOT && host_key_is_valid(r->key) &&
+    return r->node_id && r->boot >= HOST_KEY_NO_BOOT && host_key_is_valid(r->key) &&
            !host_key_find(c, r->key).v;
 }
 
@@ -87,6 +87,15 @@ void host_keys_forget_node(struct core *c, node_ix n)
     while (node_at(c, n)->host_keys.count) {
         const struct vec *keys = &node_at(c, n)->host_keys;
         host_key_destroy(c, (host_key_ix){vec_at(c, keys, keys->count - 1)});
+    }
+}
+
+void host_keys_expire(struct core *c, node_ix n)
+{
+    for (uint32_t i = 0; i < node_at(c, n)->host_keys.count; i++) {
+        const host_key_ix k = {vec_at(c, &node_at(c, n)->host_keys, i)};
+        if (host_key_at(c, k)->boot >= 0)
+            host_key_edit(c, k)->boot = HOST_KEY_NO_BOOT;
     }
 }
 

@@ -184,6 +184,14 @@ static struct str either_action(struct core *c, node_ix n, struct str first, str
 
 /* ---- from the beginning ---- */
 
+/* What runs from memory makes new ssh host keys at each start, also when the boot environment was
+ * the same before and the boot generation stays. */
+static void boot_sledgehammer(struct core *c, node_ix n)
+{
+    node_set_bootenv(c, n, STR("sledgehammer"));
+    host_keys_expire(c, n);
+}
+
 void do_node_redeploy(struct core *c, const struct node_redeploy_command *p)
 {
     const node_ix n = named(c, p->id);
@@ -192,7 +200,7 @@ void do_node_redeploy(struct core *c, const struct node_redeploy_command *p)
         return;
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++)
         noderole_reset(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
-    node_set_bootenv(c, n, STR("sledgehammer"));
+    boot_sledgehammer(c, n);
     /* Committed while it still counts as alive: a commit switches dead machines on, and this one
      * is about to be reset. */
     commit_node(c, n, &(struct commit){0});
@@ -230,10 +238,8 @@ static bool has_discovery_role(const struct core *c)
     return false;
 }
 
-static void restart_into(struct core *c, node_ix n, struct str bootenv, role_ix target,
-                         struct str action)
+static void restart_at(struct core *c, node_ix n, role_ix target, struct str action)
 {
-    node_set_bootenv(c, n, bootenv);
     node_set_target(c, n, target);
     power(c, n, action);
     node_changed(c, n);
@@ -251,11 +257,11 @@ void do_node_debug(struct core *c, const struct node_debug_command *p)
                STR("no discovery role the node could be held at is bound to it"));
     if (refused(c))
         return;
+    boot_sledgehammer(c, n);
     if (target.v) {
-        restart_into(c, n, STR("sledgehammer"), target, action);
+        restart_at(c, n, target, action);
         return;
     }
-    node_set_bootenv(c, n, STR("sledgehammer"));
     c->out->doc =
         STR("{\"warnings\":[\"no target role was set, since no imported barclamp has a "
             "discovery role: only the boot environment was set and a restart ordered\"]}");
@@ -269,6 +275,8 @@ void do_node_undebug(struct core *c, const struct node_undebug_command *p)
     if (!n.v)
         return;
     const struct str action = either_action(c, n, STR("reboot"), STR("reset"));
-    if (!refused(c))
-        restart_into(c, n, STR("local"), (role_ix){0}, action);
+    if (refused(c))
+        return;
+    node_set_bootenv(c, n, STR("local"));
+    restart_at(c, n, (role_ix){0}, action);
 }

@@ -222,6 +222,30 @@ TEST(a_node_that_is_alive_is_asked_again_when_its_key_is_forgotten)
     world_close(w);
 }
 
+TEST(what_is_started_anew_from_memory_may_show_other_keys)
+{
+    struct world *w = open_with_nodes();
+    DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
+    const int64_t boot = read_node(w, "n1").boot_generation;
+    DONE(w, cmd_pin(w, "n1", ed_a, boot));
+    REFUSED(w, cmd_pin(w, "n1", ed_b, boot), HOST_KEY_CHANGED, "keys");
+    DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
+    CHECK(read_node(w, "n1").boot_generation == boot);
+    CHECK(pinned_for(w, ed_a) == the_node(w, "n1")); /* the restart is ordered by ssh */
+    REFUSED(w, cmd_pin(w, "n2", ed_a, 0), HOST_KEY_TAKEN, "keys");
+    world_reload(w);
+    DONE(w, cmd_pin(w, "n1", ed_b, boot));
+    CHECK(count_of(w, "n1") == 1 && pinned_for(w, ed_b) == the_node(w, "n1"));
+    DONE(w, CMD(NODE_DEBUG, node_debug, .id = the_node(w, "n1")));
+    DONE(w, cmd_pin(w, "n1", ed_a, boot));
+    CHECK(count_of(w, "n1") == 1 && pinned_for(w, ed_a) == the_node(w, "n1"));
+    /* those that people wrote hold for all boots */
+    DONE(w, cmd_pin(w, "n2", ed_b, HOST_KEY_ANY_BOOT));
+    DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n2")));
+    REFUSED(w, cmd_pin(w, "n2", rsa_a, 1), HOST_KEY_CHANGED, "keys");
+    world_close(w);
+}
+
 static struct command cmd_pin_by(struct world *w, const char *keys, int64_t probe)
 {
     struct command command = cmd_pin(w, "n1", keys, 0);
@@ -320,7 +344,7 @@ TEST(a_load_refuses_pins_that_cannot_be)
     row->key = STR("ssh-dss BBBB");
     CHECK(load(w)[0] != 0);
     *row = right;
-    row->boot = -2;
+    row->boot = HOST_KEY_NO_BOOT - 1;
     CHECK(load(w)[0] != 0);
     *row = right;
     CHECK(load(w)[0] == 0);
