@@ -573,8 +573,9 @@ struct power *power_open(const struct power_setup *setup)
         free(p);
         return NULL;
     }
-    p->probes = probes_open(setup->loop, setup->ssh, setup->known_hosts,
-                            (struct probes_seams){p, wake_pump, pin, probed, is_wanted});
+    p->probes =
+        probes_open(setup->loop, setup->ssh, setup->known_hosts,
+                    (struct probes_seams){p, wake_pump, pin, probed, is_wanted, setup->tool_path});
     must(uv_timer_init(setup->loop, &p->timer) == 0);
     p->timer.data = p;
     power_poll_open(p, setup->poll_s);

@@ -35,8 +35,9 @@ struct power_setup {
     struct known_hosts *known_hosts; /* outlives it; NULL: no file of host keys is written */
     /* Its requests to the turn are below this one; their answers go to power_told(). */
     int64_t request_first;
-    uint32_t probe_ms; /* for how long a machine is asked; 0: what probes.h says */
-    uint32_t poll_s;   /* the power state of every node is read so often; 0: only on request */
+    const char *tool_path; /* where ssh-keyscan is looked for; NULL: TOOLS_PATH */
+    uint32_t probe_ms;     /* for how long a machine is asked; 0: what probes.h says */
+    uint32_t poll_s;       /* the power state of every node is read so often; 0: only on request */
     void *self;
     void (*wake)(void *self); /* have power_pump() called */
 };

@@ -41,6 +41,7 @@ struct probe {
     uv_getaddrinfo_t resolving;
     struct addrinfo *addresses; /* all of them */
     struct addrinfo *next_address;
+    const char *program;      /* ssh-keyscan */
     struct command_run *scan; /* NULL: none runs */
     const char *no_key;       /* why a scan found no host key; the connection tells more */
     uint32_t uses;            /* by libuv, and by its owner */
@@ -234,23 +235,14 @@ static void on_deadline(uv_timer_t *timer)
     }
 }
 
-static void begin_scan(struct probe *one, const char *program);
-
-static const char *scan_program(struct probe *one)
-{
-    return tools_find(&one->arena, TOOLS_PATH, "ssh-keyscan");
-}
+static void begin_scan(struct probe *one);
 
 static void connection_closed(uv_handle_t *handle)
 {
     struct probe *one = handle->data;
-    const char *program = scan_program(one);
     one->tcp.data = NULL;
-    /* Without ssh-keyscan a changed key is noticed by ssh itself, when something is run there. */
-    if (!one->is_over && program)
-        begin_scan(one, program);
-    else if (!one->is_over)
-        end(one, REASON_NONE, "it accepts connections");
+    if (!one->is_over)
+        begin_scan(one);
     let_go(one);
 }
 
@@ -457,11 +449,11 @@ static const char **as_argv(struct arena *a, const struct recipe *r)
     return argv;
 }
 
-static void begin_scan(struct probe *one, const char *program)
+static void begin_scan(struct probe *one)
 {
     struct recipe recipe;
     const struct jig_work work = {.node = one->node, .transport = one->transport};
-    ssh_first_contact(&work, program, &one->arena, &recipe);
+    ssh_first_contact(&work, one->program, &one->arena, &recipe);
     const struct command_order order = {.argv = as_argv(&one->arena, &recipe),
                                         .deadline_ms = SCAN_MS_MAX,
                                         .self = one,
@@ -477,17 +469,22 @@ static void begin_scan(struct probe *one, const char *program)
 static void begin(struct probe *one)
 {
     one->no_key = NULL;
-    const char *program = scan_program(one);
     if (!one->until_ms) {
         one->until_ms = uv_now(one->owner->loop) + one->patience_ms;
         must(uv_timer_init(one->owner->loop, &one->timer) == 0);
         one->timer.data = one;
         one->uses++;
     }
-    if (program && !one->is_pinned)
-        begin_scan(one, program);
-    else
+    const char *path = one->owner->seams.tool_path;
+    one->program = tools_find(&one->arena, path ? path : TOOLS_PATH, "ssh-keyscan");
+    if (!one->program) { /* ssh accepts pinned keys only, so no run could succeed there */
+        end(one, REASON_TOOL_MISSING, "ssh-keyscan is not installed where the daemon runs");
+        one->said.subject = STR("ssh-keyscan");
+    } else if (one->is_pinned) {
         begin_connection(one);
+    } else {
+        begin_scan(one);
+    }
 }
 
 static bool drop_unwanted(struct probes *p, struct probe *one)
@@ -508,8 +505,10 @@ static void sweep_waiting(struct probes *p)
 {
     if (p->waiting.count < p->sweep_count)
         return;
-    for (struct probe *one = p->waiting.first, *next; one && (next = one->next, true); one = next)
+    for (struct probe *one = p->waiting.first, *next; one; one = next) {
+        next = one->next;
         ignore(drop_unwanted(p, one), "the others are counted below");
+    }
     p->sweep_count = 2 * p->waiting.count + PARALLEL_MAX;
 }
 

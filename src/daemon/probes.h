@@ -40,6 +40,7 @@ struct probes_seams {
     /* Is its answer still of use? Called from probes_pump(). Those of no use that have not begun
      * are done without an answer. */
     bool (*is_wanted)(void *self, uint64_t key);
+    const char *tool_path; /* where ssh-keyscan is looked for; NULL: TOOLS_PATH */
 };
 
 /* known_hosts NULL: no file is written. Both outlive it. */

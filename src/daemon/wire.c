@@ -329,6 +329,7 @@ static enum ending open_power(struct wires *w, struct config *c)
                                       .ssh = &w->ssh,
                                       .known_hosts = &w->known_hosts,
                                       .request_first = OWN_POWER,
+                                      .tool_path = c->tool_path,
                                       .probe_ms = c->probe_wait_s * 1000,
                                       .poll_s = c->power_poll_s,
                                       .self = l,

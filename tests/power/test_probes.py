@@ -129,6 +129,16 @@ def test_a_changed_key_is_refused_until_it_is_forgotten(plant):
     assert plant.pinned(NODE) == [own_key(server)] != before
 
 
+def test_without_ssh_keyscan_no_node_answers(plant):
+    """No run could succeed there: ssh accepts pinned host keys only."""
+    server = Server(plant)
+    plant.start("--log-level", "info", "--tool-path", server.folder).node(NODE)
+    plant.reach(NODE, server)
+    plant.alive(NODE)
+    fails(plant, "tool_missing", "ssh-keyscan")
+    assert plant.pinned(NODE) == []
+
+
 def test_a_machine_that_goes_away_is_not_alive(plant):
     plant.start("--log-level", "info").node(NODE)
     server = Server(plant)
