@@ -265,7 +265,7 @@ void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err 
 
 static void add_text(struct known_hosts *k, struct str text)
 {
-    must(text.len < FILE_SIZE_MAX - k->len);
+    must(text.len <= FILE_SIZE_MAX - k->len); /* build() has compared it with size_max */
     if (k->len + text.len > k->cap) {
         k->cap = (k->len + text.len) * 2;
         k->text = realloc(k->text, k->cap);
@@ -274,6 +274,32 @@ static void add_text(struct known_hosts *k, struct str text)
     if (text.len)
         memcpy(k->text + k->len, text.at, text.len);
     k->len += text.len;
+}
+
+static void end_build(struct known_hosts *k, const struct turn *turn)
+{
+    k->is_building = false;
+    k->is_built = true;
+    k->turn = turn_seen(turn);
+}
+
+/* What does not fit is left out: ssh then refuses the nodes that were pinned last. */
+static bool add_line(struct known_hosts *k, const struct host_key_record *pin)
+{
+    char head[LINE_HEAD_SIZE];
+    const int len = snprintf(head, sizeof head, "node-%lld ", (long long)pin->node_id);
+    must(len > 0);
+    if (k->len >= k->size_max || (uint32_t)len + pin->key.len + 1 > k->size_max - k->len) {
+        log_say(LOG_ERROR,
+                "\"%s\" would be larger than %u bytes: it is written without the host keys that "
+                "were pinned last, and runs on those nodes fail; delete nodes that are not in use",
+                k->path, k->size_max);
+        return false;
+    }
+    add_text(k, str_from(head));
+    add_text(k, pin->key);
+    add_text(k, STR("\n"));
+    return true;
 }
 
 /* A bounded number of rows at a time. Rows that come meanwhile have higher ids, so they are met;
@@ -289,19 +315,13 @@ static void build(struct known_hosts *k, const struct core *core, const struct t
     }
     for (uint32_t i = 0; i < SLICE_ROWS; i++) {
         struct record pin;
-        char head[LINE_HEAD_SIZE];
         k->cursor = core_next_id(core, TABLE_HOST_KEY, k->cursor);
-        if (!k->cursor) {
-            k->is_building = false;
-            k->is_built = true;
-            k->turn = turn_seen(turn);
+        if (k->cursor)
+            must(core_record(core, TABLE_HOST_KEY, k->cursor, &pin));
+        if (!k->cursor || !add_line(k, &pin.host_key)) {
+            end_build(k, turn);
             return;
         }
-        must(core_record(core, TABLE_HOST_KEY, k->cursor, &pin));
-        snprintf(head, sizeof head, "node-%lld ", (long long)pin.host_key.node_id);
-        add_text(k, str_from(head));
-        add_text(k, pin.host_key.key);
-        add_text(k, STR("\n"));
     }
     k->wake(k->self);
 }
@@ -428,6 +448,7 @@ void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_h
     k->loop = loop;
     k->home = home;
     k->path = home->known_hosts_path;
+    k->size_max = FILE_SIZE_MAX;
     must(uv_timer_init(k->loop, &k->retry) == 0);
     k->retry.data = k;
     k->is_open = true;

@@ -62,6 +62,7 @@ struct known_hosts {
     int64_t turn;
     char *text;
     uint32_t len, cap;
+    uint32_t size_max; /* of the text */
     uv_timer_t retry;
     bool is_open, is_writing, is_closed;
 };

@@ -290,6 +290,24 @@ TEST(many_pins_are_written_in_slices)
     end();
 }
 
+TEST(a_text_that_would_be_too_large_is_cut_after_a_whole_line)
+{
+    begin();
+    settle();
+    const int64_t a = add_node("a.example.com"), b = add_node("b.example.com");
+    pin(a, "ssh-ed25519 AAAA");
+    struct str text = STR("");
+    CHECK(file_read(&arena, path, 1000, &text) == OK);
+    hosts.size_max = text.len + 10;
+    pin(b, "ssh-ed25519 BBBB");
+    CHECK(core_count(turn_core(turn), TABLE_HOST_KEY) == 2);
+    CHECK(strcmp(content(), line_of(a, "ssh-ed25519 AAAA")) == 0);
+    hosts.size_max = 1000;
+    forget(a);
+    CHECK(strcmp(content(), line_of(b, "ssh-ed25519 BBBB")) == 0);
+    end();
+}
+
 TEST(a_file_that_cannot_be_written_is_tried_again_and_holds_up_nothing)
 {
     char place[128];
