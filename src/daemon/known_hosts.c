@@ -146,7 +146,8 @@ static void read_old_file(struct known_hosts *k, const struct core *core)
     arena_fini(&k->arena);
     k->arena = (struct arena){0};
     k->line_count = k->line_at = k->imported = 0;
-    k->has_failed = false;
+    k->has_failed = k->is_probed = false;
+    k->node_at = 0;
     k->import = IMPORT_PINNING;
     const err e = file_read(&k->arena, k->path, FILE_SIZE_MAX / 2, &text);
     if (e == ERR_NOT_FOUND)
@@ -211,6 +212,37 @@ static bool submit_pins(struct known_hosts *k, struct turn *turn)
     return is_submitted;
 }
 
+/* A node that is alive and has no pins after all lines were taken over: to forget its keys orders
+ * a probe, which pins them. A bounded number of nodes at a time. */
+static bool submit_probes(struct known_hosts *k, const struct core *core, struct turn *turn)
+{
+    struct arena arena = {0};
+    bool any = false;
+    uint32_t i = 0;
+    for (; i < SLICE_ROWS && k->waiting < WAITING_MAX && !k->is_probed; i++) {
+        struct record node;
+        uint32_t count;
+        const int64_t id = core_next_id(core, TABLE_NODE, k->node_at);
+        if (!id) {
+            k->is_probed = true;
+            break;
+        }
+        must(core_record(core, TABLE_NODE, id, &node));
+        ignore(core_host_keys_of(core, id, &arena, &count), "their number is enough");
+        struct command command = {.kind = COMMAND_NODE_FORGET_KEY};
+        command.node_forget_key.id = id;
+        const bool is_due = node.node.alive && !node.node.system && count == 0;
+        if (is_due && submit(k, turn, &command) != OK)
+            break;
+        any |= is_due;
+        k->node_at = id;
+    }
+    arena_fini(&arena);
+    if (i == SLICE_ROWS)
+        k->wake(k->self);
+    return any;
+}
+
 static bool import_pump(struct known_hosts *k, const struct core *core, struct turn *turn)
 {
     struct record settings;
@@ -227,8 +259,11 @@ static bool import_pump(struct known_hosts *k, const struct core *core, struct t
     while (k->import == IMPORT_PINNING && k->line_at < k->line_count && k->waiting < WAITING_MAX &&
            submit_pins(k, turn))
         any = true;
-    if (k->import == IMPORT_PINNING && k->line_at == k->line_count && !k->waiting &&
-        !k->has_failed) {
+    if (k->import == IMPORT_PINNING && k->line_at == k->line_count && !k->waiting && !k->has_failed)
+        k->import = IMPORT_PROBING;
+    if (k->import == IMPORT_PROBING && !k->is_probed && !k->has_failed)
+        any |= submit_probes(k, core, turn);
+    if (k->import == IMPORT_PROBING && k->is_probed && !k->waiting && !k->has_failed) {
         struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
         command.settings_update.given = GIVEN_SETTINGS_HOST_KEYS_IMPORTED;
         command.settings_update.host_keys_imported = true;
@@ -256,7 +291,7 @@ void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err 
                  "host keys of an older version were taken over into the store");
         arena_fini(&k->arena);
         k->arena = (struct arena){0};
-    } else {
+    } else if (k->import == IMPORT_PINNING) {
         k->imported++;
     }
 }

@@ -28,7 +28,13 @@ struct outcome;
 struct ssh_home;
 struct turn;
 
-enum known_hosts_import { IMPORT_NOT_READ, IMPORT_PINNING, IMPORT_MARKING, IMPORT_DONE };
+enum known_hosts_import {
+    IMPORT_NOT_READ,
+    IMPORT_PINNING,
+    IMPORT_PROBING, /* probes of living nodes without pins are ordered */
+    IMPORT_MARKING,
+    IMPORT_DONE
+};
 
 /* A line of an old file. */
 struct known_line {
@@ -49,6 +55,8 @@ struct known_hosts {
     struct arena arena; /* of the import */
     struct known_line *lines;
     uint32_t line_count, line_at, waiting, imported;
+    int64_t node_at; /* nodes up to this one were looked at */
+    bool is_probed;  /* all nodes were */
     bool has_failed;
     bool is_unreadable; /* the old file, and that was logged */
 

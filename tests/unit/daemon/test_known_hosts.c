@@ -410,6 +410,49 @@ TEST(an_old_file_gives_no_key_to_two_nodes_and_none_of_this_machine)
     end();
 }
 
+static uint32_t probes_of(int64_t node)
+{
+    struct record row;
+    uint32_t count = 0;
+    for (int64_t id = 0; (id = core_next_id(turn_core(turn), TABLE_OUTBOX, id)) != 0;)
+        count += core_record(turn_core(turn), TABLE_OUTBOX, id, &row) &&
+                 row.outbox.kind == OUTBOX_PROBE && row.outbox.object_id == node;
+    return count;
+}
+
+static void answer_probes(void)
+{
+    int64_t id;
+    while ((id = core_next_id(turn_core(turn), TABLE_OUTBOX, 0)) != 0) {
+        struct command command = {.kind = COMMAND_OUTBOX_DONE};
+        command.outbox_done.outbox_id = id;
+        done(command);
+    }
+}
+
+TEST(living_nodes_without_pins_are_probed_after_an_import)
+{
+    begin();
+    const int64_t a = add_node("a.example.com"), b = add_node("b.example.com"),
+                  dead = add_node("c.example.com");
+    for (int i = 0; i < 2; i++) {
+        struct command command = {.kind = COMMAND_NODE_UPDATE};
+        command.node_update.id = i ? b : a;
+        command.node_update.given = GIVEN_NODE_ALIVE;
+        command.node_update.alive = true;
+        done(command);
+    }
+    answer_probes();
+    mark_not_imported();
+    stop();
+    CHECK(file_write(path, STR("a.example.com ssh-ed25519 AAAA\n"), 0600) == OK);
+    start();
+    settle();
+    CHECK(is_imported() && core_count(turn_core(turn), TABLE_HOST_KEY) == 1);
+    CHECK(probes_of(a) == 0 && probes_of(b) == 1 && probes_of(dead) == 0);
+    end();
+}
+
 TEST(an_old_file_that_cannot_be_read_is_read_later_and_not_replaced)
 {
     char kept[128];
