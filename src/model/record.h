@@ -326,7 +326,7 @@ enum table {
     F(I64, boot) /* boot generation of the node that showed it; HOST_KEY_ANY_BOOT = holds for all */
 
 #define HOST_KEY_ANY_BOOT (-1)
-#define HOST_KEY_NO_BOOT (-2) /* holds for none any more, until the next first contact */
+#define HOST_KEY_NO_BOOT  (-2) /* holds for none any more, until the next first contact */
 
 #define EDGE_FIELDS(F)                                                                             \
     F(I64, parent_id)                                                                              \
