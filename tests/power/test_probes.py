@@ -139,6 +139,22 @@ def test_without_ssh_keyscan_no_node_answers(plant):
     assert plant.pinned(NODE) == []
 
 
+def test_probes_that_were_replaced_end_without_an_answer(plant):
+    """Each time the node is set dead its probe is of no use; the last one counts."""
+    plant.start("--log-level", "info").node(NODE)
+    plant.hammer(NODE, "ssh", endpoint="127.0.0.1:1")  # where no server is
+    for _ in range(100):
+        plant.alive(NODE)
+        plant.alive(NODE, False)
+    server = Server(plant)
+    plant.reach(NODE, server)
+    plant.alive(NODE)
+    answers(plant)
+    time.sleep(4)  # longer than any of them is asked again
+    assert plant.shows(NODE)["alive"] and plant.pinned(NODE) == [own_key(server)]
+    assert plant.said("does not answer") == 0
+
+
 def test_a_machine_that_goes_away_is_not_alive(plant):
     plant.start("--log-level", "info").node(NODE)
     server = Server(plant)
