@@ -83,6 +83,25 @@ def test_a_key_that_others_can_read_is_not_served_with(daemon):
         assert done.returncode == 1 and "ca.key" in done.stderr, done
 
 
+def test_empty_files_are_no_certificates(daemon):
+    """GnuTLS is given PEM texts of no bytes."""
+    with Own(daemon) as own:
+        cert, key = authority(own.data, "given")
+        empty = own.path("empty")
+        own.write("empty", "")
+        os.chmod(empty, 0o600)
+        for given in ((empty, empty), (cert, empty), (empty, key)):
+            done = own.run("--tls-cert", given[0], "--tls-key", given[1])
+            assert done.returncode == 1 and empty in done.stderr, (given, done)
+        own.start("--tls-auto")
+        assert own.stop() == 0
+        for name in ("server.pem", "server.key"):
+            own.write("tls/" + name, "")
+        own.start("--tls-auto")
+        assert curl(own, own.path("tls/ca.pem")) == "200"
+        assert own.stop() == 0
+
+
 def test_files_that_are_given_win(daemon):
     with Own(daemon) as own:
         cert, key = authority(own.data, "given")
