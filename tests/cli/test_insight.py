@@ -35,10 +35,10 @@ def test_a_plan_is_what_a_commit_does(bench):
 
 
 def test_a_log_ends_with_the_reason_of_the_failure(bench):
-    deployment(bench, "in-log", "in9.example.com")
-    bench.says("nodes", "bind", "in9.example.com", "base", 'data={"fail":true}')
+    deployment(bench, "in-log", "in19.example.com")
+    bench.says("nodes", "bind", "in19.example.com", "base", 'data={"fail":true}')
     assert bench.online("deployments", "commit", "in-log", "--wait", "--timeout", "60").status != OK
-    answer = bench.online("noderoles", "log", "in9.example.com/base")
+    answer = bench.online("noderoles", "log", "in19.example.com/base")
     assert answer.status == OK and ": test_failed: " in answer.err.splitlines()[-1], answer
 
 

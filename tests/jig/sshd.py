@@ -29,9 +29,9 @@ def make_key(path):
     return path
 
 
-def free_port():
+def free_port(address="127.0.0.1"):
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((address, 0))
         return probe.getsockname()[1]
 
 
@@ -70,7 +70,7 @@ class Server:
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
         for _ in range(20):  # somebody else may take a port that was free
-            self.port = free_port()
+            self.port = free_port(self.addresses[0])
             config = os.path.join(self.folder, "sshd_config")
             listen = "\n".join(f"ListenAddress {address}" for address in self.addresses)
             with open(config, "w", encoding="ascii") as file:
@@ -85,13 +85,13 @@ class Server:
         raise RuntimeError("sshd does not start: " + self.said())
 
     def is_up(self):
+        """By what it says itself: another server may listen at a port that this one was refused."""
         while self.process.poll() is None:
-            try:
-                for address in self.addresses:
-                    socket.create_connection((address, self.port)).close()
+            with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
+                said = file.read()
+            if all(f"Server listening on {address} port {self.port}." in said for address in self.addresses):
                 return True
-            except ConnectionRefusedError:
-                time.sleep(0.01)
+            time.sleep(0.01)
         return False
 
     def said(self):
