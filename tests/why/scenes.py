@@ -263,7 +263,10 @@ def no_supervisor(scene):
     y = scene.y
     y.role("work", "say ran")
     os.mkdir(y.path("alone"))
-    y.program = shutil.copy(y.program, y.path("alone"))
+    # cp writes it: a descriptor of ours that is open for writing could be inherited by a process that
+    # another scene starts at this moment, and the file could not be executed ("text file busy").
+    subprocess.run(["cp", y.program, y.path("alone")], check=True)
+    y.program = os.path.join(y.path("alone"), os.path.basename(y.program))
     y.start(*POOL)
     node = y.node("one")
     noderole = y.run(node, "work")
