@@ -145,6 +145,7 @@ static void graph_open(struct graph *g, uint32_t noderoles)
             step(g, (struct command){.kind = COMMAND_NODE_CREATE,
                                      .node_create = {.name = str_from(name),
                                                      .deployment_id = g->deployment_id,
+                                                     .system = true, /* is not probed */
                                                      .alive = true,
                                                      .available = true,
                                                      .bootenv = STR("local")}});
