@@ -17,7 +17,7 @@ enum {
     PLAN_REQUESTS_MAX = 64,
     PLANS_KEPT = 4,            /* in the making or done */
     PLAN_RESTARTS_MAX = 3,     /* before `busy` */
-    PLAN_SLICE_UNITS = 2048,   /* rows read in a slice: half a millisecond or so */
+    PLAN_SLICE_UNITS = 128,    /* rows read in a slice: less than half a millisecond */
     PLAN_KEPT_BYTES = 64 << 20 /* larger ones are given up once they are answered */
 };
 
