@@ -209,7 +209,7 @@ static void check_folder(struct report *r, const struct content_tree *tree, stru
         const struct str role = str_slice(name, 0, name.len - end.len);
         if (str_ends(name, end) && !is_role(tree, source, role))
             report_warning(report_as(r, "not_used"), str_from(path_in(r, folder, names[i]->d_name)),
-                           nowhere, "there is no role %.*s in this barclamp; nobody uses this",
+                           nowhere, "there is no role %.*s in this barclamp; it is never run",
                            STR_FMT_ARGS(report_brief(role)));
     }
     free_names(names, count);

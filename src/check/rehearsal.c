@@ -17,7 +17,7 @@ static struct outcome step(struct rehearsal *r, struct command *command)
     command->now_ms = command->wall_ms = command->mono_ms = NOW_MS;
     arena_reset(&r->step);
     core_step(r->core, command, &r->step, &effects, &outcome);
-    must(outcome.verdict != VERDICT_ASKING); /* nothing is bound, so there is nobody to ask */
+    must(outcome.verdict != VERDICT_ASKING); /* nothing is bound, so no hook is asked */
     return outcome;
 }
 
