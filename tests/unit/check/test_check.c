@@ -300,8 +300,8 @@ TEST(files_beside_a_checkout_belong_to_all_of_it)
     disk_write("co/script/roles/r3/10.sh", "");
     disk_write("co/roles/r2.lua", "return {}");
     const struct check check = look_at("co");
-    CHECK(tells(&check, "warning /co/script/roles/r3: there is no role r3 in this barclamp; nobody "
-                        "uses this\n"));
+    CHECK(tells(&check, "warning /co/script/roles/r3: there is no role r3 in this barclamp; it is "
+                        "never run\n"));
     disk_close();
 }
 
