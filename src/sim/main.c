@@ -149,8 +149,7 @@ static bool live(const struct options *options, uint64_t seed, struct counts *co
         printf("%s\nseed %llu: %s\n", text, (unsigned long long)seed, result.failure);
         leave_transcript(result.failure);
     } else if (options->transcript) {
-        printf("%llu %016llx%016llx\n", (unsigned long long)seed,
-               (unsigned long long)result.transcript.hi, (unsigned long long)result.transcript.lo);
+        printf("world %llu %s\n", (unsigned long long)seed, result.transcript);
     }
     current = NULL;
     transcript_fini(&transcript);

@@ -90,9 +90,7 @@ void rack_note(struct rack *r, const char *what, int64_t a, int64_t b)
     if (r->draw.trace && strcmp(what, "durable") != 0)
         printf("%10.3f %s %lld %lld\n", (double)r->mono_ms / 1000, what, (long long)a,
                (long long)b);
-    r->transcript = hash64(str_from(what), r->transcript);
-    r->transcript =
-        hash64((struct str){(const char *)numbers, (uint32_t)sizeof numbers}, r->transcript);
+    transcript_hash_effect(&r->transcript, &r->scratch, what, numbers, (struct str){0});
 }
 
 const struct core *rack_core(const struct rack *r)
@@ -275,9 +273,7 @@ static void tell_command(struct rack *r, const struct command *command,
 static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
 {
     struct rack *r = self;
-    struct buf b = buf_in(&r->scratch);
-    command_encode(command, &b);
-    r->transcript = hash64(buf_str(&b), r->transcript + outcome->verdict);
+    transcript_hash_command(&r->transcript, &r->scratch, command, outcome);
     r->counts.commands++;
     if (r->draw.trace && command->kind != COMMAND_ANNEAL)
         tell_command(r, command, outcome);
@@ -548,6 +544,7 @@ struct rack *rack_new(const struct rack_draw *draw, char *failure, uint32_t fail
     must(r);
     r->draw = *draw;
     prng_init(&r->chance, draw->seed);
+    transcript_hash_init(&r->transcript);
     r->mono_ms = BEGIN_MS;
     r->is_admin_up = true;
     r->dhcp = r->provisioner = STR("{}");

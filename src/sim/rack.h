@@ -24,6 +24,7 @@
 #include "model/command.h"
 #include "sim/events.h"
 #include "sim/memory_store.h"
+#include "sim/transcript_hash.h"
 #include "turn/turn.h"
 
 #define RACK_MACHINES_MAX 8u
@@ -291,14 +292,14 @@ struct rack {
 
     struct rack_flaws flaws;
     struct rack_counts counts;
-    uint64_t transcript;
+    struct transcript_hash transcript;
     char failure[640]; /* empty = all is well */
 };
 
 struct rack_result {
     bool failed;
     char failure[640];
-    uint64_t transcript; /* hash of all commands and effects */
+    char transcript[TRANSCRIPT_HEX_SIZE];
 };
 
 /* Drawn from the seed. */

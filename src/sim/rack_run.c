@@ -113,7 +113,7 @@ struct rack_result rack_live(const struct rack_draw *draw, struct rack_counts *c
     }
     memcpy(result.failure, r->failure, sizeof result.failure);
     result.failed = r->failure[0] != 0;
-    result.transcript = r->transcript;
+    transcript_hash_hex(&r->transcript, result.transcript);
     r->counts.racks = 1;
     r->counts.machines = draw->machines;
     r->counts.simulated_ms = (uint64_t)r->mono_ms;
@@ -134,8 +134,7 @@ static bool live_all(const struct options *options, uint32_t job, uint32_t jobs,
         draw.trace = options->trace;
         const struct rack_result result = rack_live(&draw, counts);
         if (options->transcript)
-            printf("%llu %016llx\n", (unsigned long long)draw.seed,
-                   (unsigned long long)result.transcript);
+            printf("rack %llu %s\n", (unsigned long long)draw.seed, result.transcript);
         if (!result.failed)
             continue;
         rack_describe(&draw, described, sizeof described);

@@ -13,6 +13,7 @@ static const char letters[] = {
 void transcript_init(struct transcript *t, const struct draw *draw)
 {
     *t = (struct transcript){.draw = *draw};
+    transcript_hash_init(&t->hash);
 }
 
 void transcript_fini(struct transcript *t)
@@ -20,12 +21,6 @@ void transcript_fini(struct transcript *t)
     arena_fini(&t->arena);
     free(t->marks);
     *t = (struct transcript){0};
-}
-
-/* Each piece is hashed with its place in the story, so the sum is as good as a chain. */
-static void hash_in(struct transcript *t, struct str bytes)
-{
-    digest_add(&t->sum, hash128(bytes, ++t->position));
 }
 
 void transcript_add(struct transcript *t, enum mark_kind kind, int64_t turn, struct str bytes)
@@ -45,36 +40,14 @@ void transcript_command(struct transcript *t, const struct command *command,
     struct buf b = buf_in(&t->arena);
     command_encode(command, &b);
     transcript_add(t, MARK_COMMAND, 0, buf_str(&b));
-    hash_in(t, buf_str(&b));
-
-    struct buf said = buf_in(&t->arena);
-    buf_put_u64(&said, outcome->verdict);
-    buf_put_c(&said, ' ');
-    buf_put_i64(&said, outcome->id);
-    for (const struct problem *p = outcome->problems; p; p = p->next) {
-        buf_put_c(&said, ' ');
-        buf_put_str(&said, problem_code_name(p->code));
-        buf_put_str(&said, p->field);
-        buf_put_str(&said, p->text);
-    }
-    for (const struct ask *ask = outcome->asks; ask; ask = ask->next) {
-        buf_put_u64(&said, ask->key);
-        buf_put_str(&said, ask->argument);
-    }
-    buf_put_str(&said, outcome->doc);
-    hash_in(t, buf_str(&said));
+    transcript_hash_command(&t->hash, &t->arena, command, outcome);
 }
 
-void transcript_effect(struct transcript *t, const char *what, int64_t id, int64_t detail,
+void transcript_effect(struct transcript *t, const char *label, int64_t id, int64_t detail,
                        struct str text)
 {
-    struct buf b = buf_in(&t->arena);
-    buf_put_z(&b, what);
-    buf_put_i64(&b, id);
-    buf_put_c(&b, ' ');
-    buf_put_i64(&b, detail);
-    buf_put_str(&b, text);
-    hash_in(t, buf_str(&b));
+    const int64_t numbers[] = {id, detail, 0};
+    transcript_hash_effect(&t->hash, &t->arena, label, numbers, text);
 }
 
 /* ---- files ---- */

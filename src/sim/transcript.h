@@ -1,8 +1,8 @@
-/* transcript.h - everything that went into the core and came out of it, as bytes.
+/* transcript.h - the commands stepped by a simulated world, and a hash over inputs and outputs.
  *
- * Two uses. A hash over commands, outcomes and effects says whether two builds of the program tell
- * the same story (invariant I8). The list of commands, with the moments at which batches were made,
- * became durable or were lost, can be written to a file and stepped again (replay.h).
+ * The hash (transcript_hash.h) shows whether two builds of the program behave alike (invariant I8).
+ * The list of commands, with the moments at which batches were made, became durable or were lost,
+ * can be written to a file and stepped again (replay.h).
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "core/core.h"
 #include "sim/options.h"
+#include "sim/transcript_hash.h"
 
 enum mark_kind {
     MARK_COMMAND, /* stepped; bytes are command_encode's             */
@@ -35,8 +35,7 @@ struct transcript {
     struct mark *marks;
     uint32_t count;
     uint32_t cap;
-    struct digest128 sum;
-    uint64_t position;
+    struct transcript_hash hash;
     struct draw draw;
 };
 
@@ -46,8 +45,8 @@ void transcript_fini(struct transcript *t);
 void transcript_add(struct transcript *t, enum mark_kind kind, int64_t turn, struct str bytes);
 void transcript_command(struct transcript *t, const struct command *command,
                         const struct outcome *outcome);
-/* Something that left the daemon: kind of effect, ids, and a text. */
-void transcript_effect(struct transcript *t, const char *what, int64_t id, int64_t detail,
+/* An effect that left the daemon. The label is part of the hash. */
+void transcript_effect(struct transcript *t, const char *label, int64_t id, int64_t detail,
                        struct str text);
 
 /* What a person wants to know about a command: its name and what it carries, in one line without

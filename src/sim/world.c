@@ -460,7 +460,8 @@ struct world_result world_run(const struct draw *draw, struct transcript *transc
     safety(&w);
     if (!has_failed(&w))
         liveness(&w);
-    struct world_result result = {.failed = has_failed(&w), .transcript = transcript->sum};
+    struct world_result result = {.failed = has_failed(&w)};
+    transcript_hash_hex(&transcript->hash, result.transcript);
     memcpy(result.failure, w.failure, sizeof result.failure);
     w.counts.worlds = 1;
     w.counts.simulated_ms = (uint64_t)w.mono_ms;

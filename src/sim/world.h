@@ -21,6 +21,7 @@
 #include "sim/memory_store.h"
 #include "sim/model.h"
 #include "sim/options.h"
+#include "sim/transcript_hash.h"
 #include "turn/turn.h"
 
 struct checks;
@@ -124,7 +125,7 @@ struct world {
 struct world_result {
     bool failed;
     char failure[640];
-    struct digest128 transcript;
+    char transcript[TRANSCRIPT_HEX_SIZE];
 };
 
 /* Live through one seed. Counts are added to `counts`. The commands that were stepped stay in
