@@ -12,7 +12,6 @@
 #include "sim/options.h"
 #include "sim/rack.h"
 #include "sim/replay.h"
-#include "sim/story.h"
 #include "sim/transcript.h"
 #include "sim/world.h"
 
@@ -327,8 +326,6 @@ int main(int argc, char **argv)
         fputs(options_help(), stdout);
         return 0;
     }
-    if (options.story)
-        return story_tell(stdout);
     if (options.rack)
         return rack_run(&options);
     return options.replay ? replay(options.replay) : run(&options);

@@ -37,7 +37,6 @@ const char *options_help(void)
            "  --jobs J        processes (as many as processors)\n"
            "  --transcript    print a hash per world of all commands in and effects out\n"
            "  --replay FILE   step the commands of a failure again\n"
-           "  --story         tell how a small rack comes up\n"
            "  --rack          machines that are installed by the shipped roles, with their Lua;\n"
            "                  of the above only seeds, jobs and transcript count\n"
            "  --trace         tell everything that happens in a rack\n"
@@ -88,8 +87,6 @@ static bool parse_flag(struct options *options, const char *word)
 {
     if (!strcmp(word, "--transcript"))
         return options->transcript = true;
-    if (!strcmp(word, "--story"))
-        return options->story = true;
     if (!strcmp(word, "--rack"))
         return options->rack = true;
     if (!strcmp(word, "--trace"))

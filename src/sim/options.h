@@ -67,7 +67,6 @@ struct options {
     uint32_t jobs;
     bool allowed[FAULT_COUNT];
     bool transcript;
-    bool story;
     bool rack;
     bool trace; /* of racks */
     bool help;
