@@ -9,6 +9,7 @@
 #include "api/snapshots.h"
 #include "core/content.h"
 #include "core/sort.h"
+#include "api/lists.h"
 
 /* ---- reading ---- */
 

@@ -2,6 +2,8 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "model/schema.h"
+#include "api/objects.h"
+#include "api/lists.h"
 
 /* ---- on whom, and what of it ---- */
 

@@ -1,6 +1,6 @@
 #include "api/attribs.h"
 
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 static const struct shape_field attrib_fields[] = {

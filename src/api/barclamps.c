@@ -1,7 +1,7 @@
 #include "api/authority.h"
 #include "api/params.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 static const struct shape_field barclamp_fields[] = {

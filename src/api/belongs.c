@@ -1,6 +1,7 @@
 #include "api/belongs.h"
 
 #include "api/route.h"
+#include "api/lists.h"
 
 static bool is_of_role(const struct choice *choice, struct call *call, const struct record *record)
 {

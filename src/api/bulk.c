@@ -4,6 +4,7 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "model/limits.h"
+#include "api/objects.h"
 
 /* ---- reading ---- */
 

@@ -2,7 +2,7 @@
 
 #include "api/attribs.h"
 #include "api/belongs.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 static const struct shape_field deployment_role_fields[] = {

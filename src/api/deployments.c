@@ -4,7 +4,7 @@
 #include "api/belongs.h"
 #include "api/deployment_roles.h"
 #include "api/nested.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "api/snapshots.h"
 
 /* clang-format off */

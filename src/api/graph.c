@@ -2,7 +2,7 @@
 
 #include "api/members.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "api/rows.h"
 #include "model/limits.h"
 

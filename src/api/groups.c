@@ -1,6 +1,6 @@
 #include "api/belongs.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 static const struct shape_field group_fields[] = {

@@ -1,7 +1,7 @@
 #include "api/hammers.h"
 
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "api/times.h"
 #include "model/hammer_class.h"
 

@@ -1,4 +1,4 @@
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 static const struct shape_field jig_fields[] = {

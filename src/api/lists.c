@@ -5,7 +5,7 @@
 #include "api/params.h"
 #include "api/query.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "core/sort.h"
 
 /* A list of fewer objects is one text; a longer one comes in pieces. Nobody else is served while

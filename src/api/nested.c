@@ -3,6 +3,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/objects.h"
 
 /* ---- the second key ---- */
 

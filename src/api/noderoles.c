@@ -1,6 +1,6 @@
 #include "api/graph.h"
 #include "api/attribs.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "api/runs.h"
 
 /* clang-format off */

@@ -5,7 +5,7 @@
 #include "api/hammers.h"
 #include "api/nested.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "api/tokens.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
 #include "api/bulk.h"
 #include "api/params.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* ---- showing ---- */
 

@@ -1,7 +1,7 @@
 #include "api/graph.h"
 #include "api/nested.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* GET /api/openapi.json: what is served, written from the tables that serve it (OpenAPI 3.0). */
 

@@ -3,7 +3,7 @@
 #include "api/params.h"
 #include "api/pointer.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* PATCH: an array of operations (RFC 6902) on the object as it is shown, plus the one document of
  * it that is not. What changed by them is then an update like any other, on condition that nobody

@@ -5,7 +5,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/resource.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 #include "api/times.h"
 
 /* That it is alive, and the answer is about what only a machine speaks of. */

@@ -1,6 +1,6 @@
 #include "api/attribs.h"
 #include "api/belongs.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 #define FLAG(key, BIT) {key, SHAPE_FLAG, SHAPE_AT(role.flags), BIT, "false"}

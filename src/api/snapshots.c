@@ -5,7 +5,7 @@
 #include "api/graph.h"
 #include "api/params.h"
 #include "api/reply.h"
-#include "api/route.h"
+#include "api/standard_routes.h"
 
 /* clang-format off */
 static const struct shape_field snapshot_fields[] = {

@@ -1,6 +1,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/route.h"
+#include "api/objects.h"
 
 /* PUT /api/test/nodes/:id?source=: a machine is discovered without one being there. Only where
  * machines are pretended anyway: the daemon must run with the test jig. */

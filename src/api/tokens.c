@@ -4,6 +4,8 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "http/credentials.h"
+#include "api/objects.h"
+#include "api/lists.h"
 
 /* Without the hash. */
 /* clang-format off */
