@@ -1,6 +1,5 @@
 #include "daemon/transport.h"
 
-#include "api/api.h"
 #include "base/json.h"
 #include "core/core.h"
 #include "hammer/work.h"
@@ -81,15 +80,5 @@ bool transport_of(const struct core *core, int64_t node_id, struct arena *a,
     else
         reach_by_ssh(&ways, node->name, a, out_transport);
     out_transport->node_id = node_id;
-    return true;
-}
-
-bool transport_ssh_address(const struct core *core, int64_t node_id, struct arena *a,
-                           struct api_ssh_address *out_address)
-{
-    struct transport t;
-    if (!core || !transport_of(core, node_id, a, &t) || t.kind != TRANSPORT_SSH)
-        return false;
-    *out_address = (struct api_ssh_address){.host = t.address, .user = t.user, .port = t.port};
     return true;
 }

@@ -11,7 +11,6 @@
 #include "jig/recipe.h"
 
 struct core;
-struct api_ssh_address;
 
 /* A hammer of class local means this machine; so does a node of the system's own, and an admin node
  * whose ssh hammer names no other place. All others are reached by ssh: at the endpoint of their
@@ -20,6 +19,3 @@ struct api_ssh_address;
  * Texts lie in the arena. False: there is no such node. */
 bool transport_of(const struct core *core, int64_t node_id, struct arena *a,
                   struct transport *out_transport);
-/* For answers of the API; false: there is no core or node, or it is not reached by ssh. */
-bool transport_ssh_address(const struct core *core, int64_t node_id, struct arena *a,
-                           struct api_ssh_address *out_address);

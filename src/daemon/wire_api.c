@@ -150,10 +150,16 @@ static err api_test_discovery(void *self, struct str source, struct arena *arena
     return core ? test_data_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
 }
 
+/* False: there is no core or node, or the node is not reached by ssh. */
 static bool api_ssh_address(void *self, int64_t node_id, struct arena *arena,
                             struct api_ssh_address *out)
 {
-    return transport_ssh_address(api_core(self), node_id, arena, out);
+    const struct core *core = api_core(self);
+    struct transport t;
+    if (!core || !transport_of(core, node_id, arena, &t) || t.kind != TRANSPORT_SSH)
+        return false;
+    *out = (struct api_ssh_address){.host = t.address, .user = t.user, .port = t.port};
+    return true;
 }
 
 static void api_metrics(void *self, struct buf *out)
