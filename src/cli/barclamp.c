@@ -1,227 +1,63 @@
 #include "cli/barclamp.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "check/check.h"
-#include "cli/skeleton.h"
-#include "cli/words.h"
+/* ---- executing halligan-barclamp ---- */
 
-/* ---- check: the words ---- */
-
-struct checking {
-    bool strict, json;
-    const char *directories; /* "DIR:DIR" */
-    const char *with;        /* likewise; NULL: none */
-};
-
-static const char *join_words(struct arena *a, const struct words *words)
+/* The path of the program: it is installed in the directory of halligan. False: the path of this
+ * program is unknown or too long. */
+static bool find_program(char *path, size_t size)
 {
-    struct buf list = buf_in(a);
-    for (int i = 0; i < words->count; i++) {
-        buf_put_z(&list, i ? ":" : "");
-        buf_put_z(&list, words->texts[i]);
-    }
-    return str_z(a, buf_str(&list));
+    static const char name[] = "halligan-barclamp";
+    const ssize_t len = readlink("/proc/self/exe", path, size);
+    if (len <= 0 || (size_t)len >= size)
+        return false;
+    path[len] = 0;
+    char *slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash + 1 - path) + sizeof name > size)
+        return false;
+    memcpy(slash + 1, name, sizeof name);
+    return true;
 }
 
-static bool names_nothing(const char *directories)
+/* Returns only when the program cannot be executed. */
+static enum cli_exit execute(const char *verb, const struct words *words)
 {
-    return directories[strspn(directories, ":")] == 0;
-}
-
-static bool read_check_words(struct arena *a, struct words *words, struct checking *out)
-{
-    const char *form = "text";
-    const struct words_option options[] = {
-        {.name = "strict", .flag = &out->strict},
-        {.name = "output", .letter = 'o', .value = &form},
-        {.name = "with", .value = &out->with},
-    };
-    bool right = words_take_options(words, options, sizeof options / sizeof options[0]);
-    out->directories = join_words(a, words);
-    out->json = strcmp(form, "json") == 0;
-    if (!out->json && strcmp(form, "text") != 0) {
-        words_complain(words, "the output is text or json, not", form);
-        right = false;
-    }
-    if (names_nothing(out->directories)) {
-        words_complain(words, "something is missing", "the directory to look at");
-        right = false;
-    } else if (!str_is_clean(str_from(out->directories))) {
-        words_complain(words, "this is not UTF-8", out->directories);
-        right = false;
-    }
-    return right;
-}
-
-/* ---- check: the answer ---- */
-
-static const char *severity_name(const struct report_entry *entry)
-{
-    return entry->severity == REPORT_ERROR ? "error" : "warning";
-}
-
-/* A path below the directory one is in is shown from there. */
-static struct str shorten(struct str path, struct str here)
-{
-    const bool is_below = here.len > 1 && path.len > here.len + 1 && str_starts(path, here) &&
-                          path.at[here.len] == '/';
-    return is_below ? str_slice(path, here.len + 1, path.len) : path;
-}
-
-static void put_count(struct buf *out, uint32_t count, const char *noun, const char *end)
-{
-    buf_put_u64(out, count);
-    buf_put_c(out, ' ');
-    buf_put_z(out, noun);
-    buf_put_z(out, count == 1 ? "" : "s");
-    buf_put_z(out, end);
-}
-
-static void put_text(struct arena *a, const struct check *check, struct buf *out)
-{
-    char here[PATH_MAX];
-    const struct report *report = &check->report;
-    const struct str folder = str_from(getcwd(here, sizeof here));
-    for (const struct report_entry *e = report->first; e; e = e->next) {
-        struct report_entry line = *e;
-        const struct str severity = str_from(severity_name(e));
-        line.file = shorten(e->file, folder);
-        line.text = str_join3(a, severity, STR(": "), e->text);
-        report_format(&line, out);
-        buf_put_c(out, '\n');
-    }
-    if (report->errors + report->warnings > report->count) {
-        put_count(out, report->errors + report->warnings - report->count, "line", "");
-        buf_put_z(out, " more\n");
-    }
-    put_count(out, check->barclamps, "barclamp", ", ");
-    put_count(out, check->roles, "role", ", ");
-    put_count(out, report->errors, "error", ", ");
-    put_count(out, report->warnings, "warning", "\n");
-}
-
-static void set_number(struct arena *a, struct json *object, const char *key, uint32_t value)
-{
-    json_set(object, str_from(key), json_make_i64(a, value));
-}
-
-static struct json *entry_as_json(struct arena *a, const struct report_entry *entry)
-{
-    struct json *object = json_make(a, JSON_OBJECT);
-    json_set(object, STR("file"), json_make_string(a, entry->file));
-    set_number(a, object, "line", entry->at.line);
-    set_number(a, object, "column", entry->at.column);
-    json_set(object, STR("severity"), json_make_string(a, str_from(severity_name(entry))));
-    json_set(object, STR("code"), json_make_string(a, str_from(entry->code)));
-    json_set(object, STR("text"), json_make_string(a, entry->text));
-    return object;
-}
-
-static void put_json(struct arena *a, const struct check *check, struct buf *out)
-{
-    struct json *object = json_make(a, JSON_OBJECT), *entries = json_make(a, JSON_ARRAY);
-    for (const struct report_entry *e = check->report.first; e; e = e->next)
-        json_append(entries, entry_as_json(a, e));
-    set_number(a, object, "barclamps", check->barclamps);
-    set_number(a, object, "roles", check->roles);
-    set_number(a, object, "errors", check->report.errors);
-    set_number(a, object, "warnings", check->report.warnings);
-    json_set(object, STR("entries"), entries);
-    json_write_to(out, object);
-    buf_put_c(out, '\n');
-}
-
-/* The report says what is wrong with them; this only tells them from barclamps that are wrong. */
-static bool all_can_be_read(struct arena *a, const char *directories)
-{
-    const struct str list = str_from(directories);
-    bool all = true;
-    for (uint32_t from = 0; from < list.len;) {
-        const uint32_t to = str_find(list, ':', from);
-        DIR *folder = to > from ? opendir(str_z(a, str_slice(list, from, to))) : NULL;
-        if (folder)
-            ignore(closedir(folder), "nothing was read");
-        else if (to > from)
-            all = false;
-        from = to + 1;
-    }
-    return all;
-}
-
-static enum cli_exit run_check(struct words *words)
-{
-    struct arena a = {0};
-    struct checking c = {0};
-    if (!read_check_words(&a, words, &c)) {
-        arena_fini(&a);
-        return CLI_USAGE;
-    }
-    if (c.with && !all_can_be_read(&a, c.with)) {
-        words_complain(words, "a directory of --with cannot be read", c.with);
-        arena_fini(&a);
+    char path[PATH_MAX];
+    char **arguments = calloc((size_t)words->count + 3, sizeof *arguments);
+    char *verb_copy = strdup(verb);
+    if (!arguments || !verb_copy || !find_program(path, sizeof path)) {
+        fprintf(stderr, "%s: cannot find the directory of this program: %s\n", words->whose,
+                strerror(errno));
+        free(arguments);
+        free(verb_copy);
         return CLI_NOTHING;
     }
-    const struct check check = check_barclamps(&a, c.directories, c.with);
-    const uint32_t wrong = check.report.errors + (c.strict ? check.report.warnings : 0);
-    enum cli_exit status = wrong ? CLI_FAILED : CLI_FINE;
-    if (check.is_empty || !all_can_be_read(&a, c.directories))
-        status = CLI_NOTHING;
-    struct buf out = buf_in(&a);
-    if (c.json)
-        put_json(&a, &check, &out);
-    else
-        put_text(&a, &check, &out);
-    fwrite(out.at, 1, out.len, stdout);
-    arena_fini(&a);
-    return status;
+    arguments[0] = path;
+    arguments[1] = verb_copy;
+    for (int i = 0; i < words->count; i++)
+        arguments[2 + i] = words->texts[i];
+    execv(path, arguments);
+    fprintf(stderr, "%s: cannot execute \"%s\": %s; install it in the directory of halligan\n",
+            words->whose, path, strerror(errno));
+    free(arguments);
+    free(verb_copy);
+    return CLI_NOTHING;
 }
 
-/* ---- new ---- */
-
-static enum cli_exit say_name(const struct words *words, const char *name, const char *wrong)
+static enum cli_exit execute_check(struct words *words)
 {
-    fprintf(stderr, "%s: the name %s: %s\n", words->whose, wrong, name);
-    return CLI_USAGE;
+    return execute("check", words);
 }
 
-static enum cli_exit make(const struct words *words, const char *folder, const char *name)
+static enum cli_exit execute_new(struct words *words)
 {
-    struct arena a = {0};
-    const bool is_here = strcmp(folder, ".") == 0;
-    const err e = skeleton_write(&a, folder, str_from(name));
-    const char *why = e == ERR_EXISTS ? "is there already" : strerror(errno);
-    arena_fini(&a);
-    if (e == OK) {
-        printf("made %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
-        return CLI_FINE;
-    }
-    fprintf(stderr, "%s: nothing was made: %s%s%s: %s\n", words->whose, is_here ? "" : folder,
-            is_here ? "" : "/", name, why);
-    return e == ERR_EXISTS ? CLI_FAILED : CLI_NOTHING;
-}
-
-static enum cli_exit run_new(struct words *words)
-{
-    const char *folder = ".";
-    const struct words_option options[] = {{.name = "dir", .letter = 'd', .value = &folder}};
-    if (!words_take_options(words, options, 1))
-        return CLI_USAGE;
-    if (words->count != 1) {
-        if (words->count == 0)
-            words_complain(words, "something is missing", "the name of the barclamp");
-        else
-            words_complain(words, "one name is enough", words->texts[1]);
-        return CLI_USAGE;
-    }
-    const char *wrong = skeleton_check_name(str_from(words->texts[0]));
-    return wrong ? say_name(words, words->texts[0], wrong) : make(words, folder, words->texts[0]);
+    return execute("new", words);
 }
 
 /* ---- the noun ---- */
@@ -251,12 +87,12 @@ static const struct cli_verb verbs[] = {
      .takes = "DIR[:DIR] [...] [--strict] [--with DIR[:DIR]] [-o text|json]",
      .does = "Say what is wrong with barclamps",
      .help = check_help,
-     .run = run_check},
+     .run = execute_check},
     {.name = "new",
      .takes = "NAME [--dir DIR]",
      .does = "Make a new barclamp",
      .help = new_help,
-     .run = run_new},
+     .run = execute_new},
 };
 
 const struct cli_noun barclamp_noun = {

@@ -1,4 +1,8 @@
-/* barclamp.h - `halligan barclamp`: content on the disk. Needs no daemon. */
+/* barclamp.h - `halligan barclamp`: barclamps in directories of this machine.
+ *
+ * The work is done by the program halligan-barclamp, which is executed in place of this one: it
+ * links the engine and Lua, and a client of the API should not.
+ */
 #pragma once
 
 #include "cli/noun.h"

@@ -156,14 +156,17 @@ class Bench:
         return self._run([os.path.join(self.build, "halligan"), *words], **how)
 
     def halligan_as_nobody(self, *words):
-        """By somebody who may not do everything. The program is copied to where anybody can go."""
+        """By somebody who may not do everything. The programs are copied to a directory that every user can read."""
         if os.geteuid() != 0:
             return self.halligan(*words)
         os.chmod(self.folder, 0o755)
-        program = self.path(".halligan")
-        if not os.path.exists(program):
-            shutil.copy(os.path.join(self.build, "halligan"), program)
-            os.chmod(program, 0o755)
+        programs = self.path(".programs")
+        if not os.path.exists(programs):
+            os.mkdir(programs)
+            for name in ["halligan", "halligan-barclamp"]:
+                shutil.copy(os.path.join(self.build, name), programs)
+            subprocess.run(["chmod", "-R", "a+rX", programs], check=True)
+        program = os.path.join(programs, "halligan")
         return self._run([program, *words], user=NOBODY, group=NOBODY, extra_groups=[])
 
     def shell(self, line):

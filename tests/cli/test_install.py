@@ -48,7 +48,8 @@ def test_what_is_told_about_them_is_installed_too(bench):
     for path in ["share/man/man1/halligan.1", "share/man/man8/halligand.8",
                  "share/doc/halligan/halligan.conf.example", "share/doc/halligan/operating.md",
                  "share/doc/halligan/runbook.md", "share/doc/halligan/README.md", "share/doc/halligan/CHANGELOG.md",
-                 "share/doc/halligan/adr/README.md", "share/man/man8/halligan-exec.8", "bin/halligan-inventory", "lib/systemd/system/halligand.service",
+                 "share/doc/halligan/adr/README.md", "share/man/man8/halligan-exec.8", "bin/halligan-inventory", "bin/halligan-barclamp",
+                 "lib/systemd/system/halligand.service",
                  "share/bash-completion/completions/halligan", "share/zsh/site-functions/_halligan",
                  "share/fish/vendor_completions.d/halligan.fish"]:
         assert os.path.isfile(os.path.join(prefix, path)), files_below(root)

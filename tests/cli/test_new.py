@@ -1,6 +1,7 @@
 """halligan barclamp new: all of it or nothing."""
 import os
 import stat
+import shutil
 import subprocess
 
 FILES = ["README.md", "NAME.yml", "roles", "roles/NAME-server.lua", "scripts", "scripts/NAME-server",
@@ -114,3 +115,22 @@ def test_a_failure_in_the_middle_leaves_nothing(bench):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 3 and "File too large" in done.stderr, done
     assert bench.everything() == []
+
+
+def test_the_program_is_expected_beside_halligan(bench):
+    """`halligan barclamp` executes halligan-barclamp of its own directory, not one of the PATH."""
+    alone = bench.path("alone")
+    os.mkdir(alone)
+    shutil.copy(os.path.join(bench.build, "halligan"), alone)
+    done = subprocess.run([os.path.join(alone, "halligan"), "barclamp", "new", "demo"], cwd=bench.folder, text=True,
+                          env=dict(os.environ, PATH=bench.build + ":" + os.environ["PATH"]),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3 and os.path.join(alone, "halligan-barclamp") in done.stderr, done
+    assert "demo" not in os.listdir(bench.folder)
+
+
+def test_halligan_links_no_engine(bench):
+    done = subprocess.run(["nm", os.path.join(bench.build, "halligan")], text=True, stdout=subprocess.PIPE, check=True)
+    names = {line.split()[-1] for line in done.stdout.splitlines() if line}
+    assert "cli_main" in names
+    assert not {name for name in names if name.startswith(("core_", "lua_", "yaml_"))}

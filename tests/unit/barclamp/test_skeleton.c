@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "check/check.h"
-#include "cli/skeleton.h"
+#include "barclamp/skeleton.h"
 #include "tests/unit/cli/cli_disk.h"
 
 static bool says(const char *seen, const char *wanted)

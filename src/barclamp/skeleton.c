@@ -1,4 +1,4 @@
-#include "cli/skeleton.h"
+#include "barclamp/skeleton.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "cli/skeleton.h"
+#include "barclamp/skeleton.h"
 
 #include <stddef.h>
 

@@ -1,0 +1,10 @@
+/* barclamp_commands.h - check barclamps in directories, and write a new one. Needs no daemon.
+ *
+ * `words` holds the words after the verb. The result is the exit status of the program.
+ */
+#pragma once
+
+#include "cli/noun.h"
+
+enum cli_exit barclamp_check(struct words *words);
+enum cli_exit barclamp_new(struct words *words);

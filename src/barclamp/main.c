@@ -1,0 +1,39 @@
+/* halligan-barclamp - the verbs of `halligan barclamp`, which executes this program.
+ *
+ * They need the engine, the reader of content and Lua. In a program of their own they leave the
+ * client of the API free of all three.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "barclamp/barclamp_commands.h"
+
+static const char usage[] = "usage: halligan barclamp check|new [...]\n"
+                            "`halligan barclamp VERB --help` describes the options.\n";
+
+static enum cli_exit run(int argc, char **argv)
+{
+    struct words words = {.count = argc > 2 ? argc - 2 : 0, .texts = argv + 2};
+    const char *verb = argc > 1 ? argv[1] : "";
+    if (strcmp(verb, "check") == 0) {
+        words.whose = "halligan barclamp check";
+        return barclamp_check(&words);
+    }
+    if (strcmp(verb, "new") == 0) {
+        words.whose = "halligan barclamp new";
+        return barclamp_new(&words);
+    }
+    const int is_help = strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0;
+    fputs(usage, is_help ? stdout : stderr);
+    return is_help ? CLI_FINE : CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const enum cli_exit status = run(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return (int)status;
+    fprintf(stderr, "halligan barclamp: cannot write the output: %s\n", strerror(errno));
+    return CLI_NOTHING;
+}
