@@ -45,6 +45,7 @@ static void adopt(const struct core *c, struct command *part)
     const struct command *whole = c->command;
     part->request = 0;
     part->actor = whole->actor;
+    part->address = whole->address;
     part->by = whole->by;
     part->now_ms = c->now_ms;
     part->mono_ms = c->mono_ms;

@@ -365,7 +365,8 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
         wish.request = 0;
         wish.by = (struct principal){0};
         wish.actor = SAY(c, STR("hook "), str_from(hook_name((enum hook)row->hook)));
-        wish.answers = NULL; /* only those who were asked may answer */
+        wish.address = STR(""); /* no client sent it */
+        wish.answers = NULL;    /* only those who were asked may answer */
         wish.answer_count = 0;
         if (!may_be_wished(wish.kind)) {
             *out_text = STR("it wished for something only the daemon does");

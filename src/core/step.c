@@ -130,6 +130,8 @@ static struct command *check_command(struct core *c, const struct command *comma
     char *payload = command_payload(checked);
     if (!str_is_clean(command->actor) || command->actor.len > NAME_LEN_MAX)
         refuse(c, PROBLEM_BAD_TEXT, STR("actor"), STR("must be a short UTF-8 text"));
+    if (!str_is_clean(command->address) || command->address.len > ADDRESS_LEN_MAX)
+        refuse(c, PROBLEM_BAD_TEXT, STR("address"), STR("must be an address in numbers"));
     command_sort_answers(c, checked);
     for (uint32_t i = 0; i < layout->count; i++) {
         struct str *s = (void *)(payload + layout->fields[i].offset);

@@ -74,6 +74,7 @@ static const struct layout *header_layout(void)
         FIELD_DESCRIBE(I64, by.user_id)
         FIELD_DESCRIBE(I64, by.token_id)
         FIELD_DESCRIBE(I64, by.node_id)
+        FIELD_DESCRIBE(TEXT, address)
     };
     /* clang-format on */
     static const struct layout layout = {"header", fields, sizeof fields / sizeof fields[0],
@@ -160,6 +161,8 @@ struct command command_copy(struct arena *arena, const struct command *command)
     struct command copy = *command;
     if (copy.actor.len)
         copy.actor = str_copy(arena, copy.actor);
+    if (copy.address.len)
+        copy.address = str_copy(arena, copy.address);
     fields_copy(arena, command_layout(copy.kind), command_payload(&copy), command_payload(&copy));
     if (copy.answer_count == 0)
         return copy;

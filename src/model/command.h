@@ -285,11 +285,12 @@ struct principal {
 
 struct command {
     enum command_kind kind;
-    int64_t request;  /* who waits for the outcome; 0 = nobody */
-    struct str actor; /* for the record: "user admin", "hook on_todo of x", "runner" ... */
-    int64_t now_ms;   /* the stamp: orders what happens, and never goes back */
-    int64_t mono_ms;  /* for deadlines */
-    int64_t wall_ms;  /* what the wall clock says; credentials are judged by it */
+    int64_t request;    /* who waits for the outcome; 0 = nobody */
+    struct str actor;   /* for the record: "user admin", "hook on_todo of x", "runner" ... */
+    struct str address; /* of the client, in numbers, for the record; empty: no client sent it */
+    int64_t now_ms;     /* the stamp: orders what happens, and never goes back */
+    int64_t mono_ms;    /* for deadlines */
+    int64_t wall_ms;    /* what the wall clock says; credentials are judged by it */
     uint64_t nonce[2];
     uint32_t depth;  /* hooks that caused hooks; 0 from outside */
     int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */

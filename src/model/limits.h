@@ -37,6 +37,7 @@
 #define MAP_LEN_MAX             255u          /* the slash path where an attrib keeps its value */
 #define TOKEN_HASH_LEN          64u           /* hex SHA-256                                    */
 #define HOST_KEY_LEN_MAX        4096u         /* type and base64 of an ssh host key             */
+#define ADDRESS_LEN_MAX         45u           /* an IPv6 address as inet_ntop writes it          */
 #define BOOT_ID_LEN_MAX         64u           /* what a machine calls one of its boots          */
 #define TEXT_MAX                (64u << 10)   /* descriptions, statuses, reasons                */
 #define DOC_MAX                 (1u << 20)    /* one JSON document in canonical form            */

@@ -369,7 +369,8 @@ enum table {
     F(TEXT, verb)   /* name of the command; "anneal" for the engine */                             \
     F(TEXT, object) /* name of a table; empty = see changes */                                     \
     F(I64, object_id)                                                                              \
-    F(DOC, changes) /* {"field":[before,after]}; of the engine: what of each table changed */
+    F(DOC, changes)  /* {"field":[before,after]}; of the engine: what of each table changed */     \
+    F(TEXT, address) /* of the client that sent the command; empty = the installation itself */
 
 /* A run that is over. The newest of each noderole are kept (settings.keep_runs). */
 #define OLD_RUN_FIELDS(F)                                                                          \

@@ -49,6 +49,7 @@ void operator_sends(struct world *w, struct command *command)
     }
     command->request = ++w->last_request;
     command->actor = STR("user sim");
+    command->address = STR("192.0.2.7");
     command->by = draw_caller(w);
     w->operated++;
     world_send(w, (int64_t)prng_below(&w->chance, 3), command);

@@ -19,11 +19,11 @@ UPDATE leadership SET turn = turn + 1, now_ms = $3, digest = $4 WHERE epoch = $1
 UPDATE leadership SET epoch = $1, turn = $2, now_ms = $3, digest = $4;
 
 -- events: behind (turn, n), oldest first
-SELECT turn, n, at, actor, verb, object, object_id, changes FROM event
+SELECT turn, n, at, actor, verb, object, object_id, changes, address FROM event
 WHERE (turn, n) > ($1, $2) ORDER BY turn, n LIMIT $3;
 
 -- events_back: the other way, newest first
-SELECT turn, n, at, actor, verb, object, object_id, changes FROM event
+SELECT turn, n, at, actor, verb, object, object_id, changes, address FROM event
 WHERE (turn, n) < ($1, $2) ORDER BY turn DESC, n DESC LIMIT $3;
 
 -- members: a page of the closed intervals of membership that cover a snapshot

@@ -196,6 +196,7 @@ static void look_after(struct events *events, const struct event_watch *watch,
         .object = str_from(table_name(table)),
         .object_id = id,
         .changes = json_write(events->arena, changes),
+        .address = str_copy(events->arena, command->address),
     };
 }
 

@@ -27,7 +27,8 @@ static struct record event(int64_t turn, int64_t n)
                                      .verb = STR("node_update"),
                                      .object = STR("node"),
                                      .object_id = 100 * turn + n,
-                                     .changes = STR("{\"name\":[\"a\",\"\xc3\xa4\"]}")}};
+                                     .changes = STR("{\"name\":[\"a\",\"\xc3\xa4\"]}"),
+                                     .address = n % 2 ? STR("2001:db8::7") : STR("")}};
 }
 
 /* Turn t has t % 4 events; the last is put first. */

@@ -424,7 +424,7 @@ static void note_after(void *self, const struct command *part, const struct outc
 {
     static const char *const words[] = {" done ", " refused ", " asking "};
     struct onlooker *o = self;
-    CHECK(str_eq(part->actor, STR("user ann")));
+    CHECK(str_eq(part->actor, STR("user ann")) && str_eq(part->address, STR("192.0.2.7")));
     buf_put_z(&o->seen, words[outcome->verdict]);
     buf_put_u64(&o->seen, core_count(o->core, TABLE_NODE));
     buf_put_z(&o->seen, "; ");
@@ -435,9 +435,11 @@ TEST(whoever_looks_on_sees_each_part_by_itself)
     struct world *w = open_racks();
     struct onlooker o = {buf_in(&w->arena), w->core};
     const struct part_watch watch = {&o, note_before, note_after};
-    struct command batch =
-        BATCH_OF(w, cmd_node(w, "n3"), cmd_node(w, "n3"), cmd_bind(w, "picky@n1", NULL));
+    struct command first = cmd_node(w, "n3");
+    first.address = STR("198.51.100.1"); /* as with the actor, that of the batch counts */
+    struct command batch = BATCH_OF(w, first, cmd_node(w, "n3"), cmd_bind(w, "picky@n1", NULL));
     batch.actor = STR("user ann");
+    batch.address = STR("192.0.2.7");
     const unsigned count = core_count(w->core, TABLE_NODE);
     core_watch_parts(w->core, &watch);
     step_once(w, &batch);

@@ -508,9 +508,11 @@ TEST(a_hook_of_a_wish_is_one_deeper)
     world_bind(w, "a@n1");
     world_deliver(w);
     world_commit(w, "a@n1");
-    world_answer(w, "on_todo a@n1", false,
-                 wish(w, CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
-                             .given = GIVEN_DESCRIPTION, .description = STR("wished"))));
+    struct command update = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
+                                .given = GIVEN_DESCRIPTION, .description = STR("wished"));
+    /* The address that it brings is replaced, or the step would refuse it. */
+    update.address = STR("no address, and longer than the text of an address");
+    world_answer(w, "on_todo a@n1", false, wish(w, update));
     CHECK(str_eq(read_node(w, "n1").description, STR("wished")));
     CHECK(read_node(w, "n1").updated_at == w->now_ms);
     struct record record;

@@ -666,3 +666,32 @@ TEST(a_command_with_a_turn_is_done_only_if_nobody_was_faster)
     REFUSED(w, command, PRECONDITION_FAILED, "if_turn");
     world_close(w);
 }
+
+TEST(an_address_that_is_too_long_or_not_clean_is_refused)
+{
+    struct world *w = world_open();
+    const struct str good[] = {STR(""), STR("192.0.2.7"),
+                               STR("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")};
+    const struct str bad[] = {
+        STR("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.2550"), STR("192.0.2.7\xff"), {"1\0", 2}};
+    struct command create = {.kind = COMMAND_GROUP_CREATE, .group_create = {.category = STR("ui")}};
+    static const char *const names[] = {"g0", "g1", "g2", "g3"};
+    CHECK(good[2].len == ADDRESS_LEN_MAX);
+    for (uint32_t i = 0; i < 3; i++) {
+        create.group_create.name = str_from(names[i]);
+        create.address = good[i];
+        world_step(w, create);
+        CHECK(w->out.verdict == VERDICT_DONE);
+    }
+    create.group_create.name = str_from(names[3]);
+    const uint32_t count = core_count(w->core, TABLE_GROUP);
+    for (uint32_t i = 0; i < 3; i++) {
+        create.address = bad[i];
+        world_step(w, create);
+        CHECK(w->out.verdict == VERDICT_REFUSED && !w->out.problems->next);
+        CHECK(w->out.problems->code == PROBLEM_BAD_TEXT);
+        CHECK(str_eq(w->out.problems->field, STR("address")));
+    }
+    CHECK(core_count(w->core, TABLE_GROUP) == count);
+    world_close(w);
+}

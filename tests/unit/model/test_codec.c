@@ -63,6 +63,7 @@ static struct command some_command(struct prng *r, struct arena *a)
     struct command c = {.kind = (enum command_kind)prng_below(r, COMMAND_COUNT),
                         .request = (int64_t)some_number(r),
                         .actor = some_text(r, a),
+                        .address = some_text(r, a),
                         .now_ms = (int64_t)some_number(r),
                         .wall_ms = (int64_t)some_number(r),
                         .mono_ms = (int64_t)some_number(r),
@@ -172,7 +173,8 @@ static void torment(struct arena *a, struct str bytes, bool (*reads)(struct aren
 static bool commands_eq(const struct command *a, const struct command *b)
 {
     bool same = a->kind == b->kind && a->request == b->request && str_eq(a->actor, b->actor) &&
-                a->now_ms == b->now_ms && a->mono_ms == b->mono_ms && a->wall_ms == b->wall_ms &&
+                str_eq(a->address, b->address) && a->now_ms == b->now_ms &&
+                a->mono_ms == b->mono_ms && a->wall_ms == b->wall_ms &&
                 a->nonce[0] == b->nonce[0] && a->nonce[1] == b->nonce[1] && a->depth == b->depth &&
                 a->answer_count == b->answer_count;
     for (uint32_t i = 0; same && i < a->answer_count; i++)

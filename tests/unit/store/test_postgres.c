@@ -47,6 +47,7 @@ TEST(a_database_of_the_first_version_is_brought_up_to_date)
     admin_ask(&d, "UPDATE leadership SET digest = 'of one column less'");
     admin_ask(&d, "INSERT INTO \"user\" VALUES (1,1,1,1, 'ann','',false,false, '','','')");
     admin_ask(&d, "INSERT INTO token VALUES (1,1,1,1, 1,'ci','aa',0)");
+    admin_ask(&d, "INSERT INTO event VALUES (9,0,5, 'user ann','node_create','node',3,'{}')");
     CHECK(database_open(&d) == OK);
     CHECK(admin_count(&d, "SELECT count(*) FROM schema_migration") == postgres_migrations.count);
     CHECK(admin_count(&d, "SELECT count(computed) FROM noderole") == 0);
@@ -55,6 +56,11 @@ TEST(a_database_of_the_first_version_is_brought_up_to_date)
     CHECK(admin_count(&d, "SELECT count(*) FROM token WHERE access = 0 AND deployment_id = 0 AND "
                           "node_id = 0 AND kind = 0") == 1);
     CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE digest = ''") == 1);
+    struct shelf s = shelf_for(&d.arena, 2);
+    CHECK(d.writer->ops->events(d.writer, (struct history_place){0, -1, false}, 2,
+                                (struct store_visitor){&s, keep_record}) == OK);
+    CHECK(s.count == 1 && s.at[0].event.turn == 9 && s.at[0].event.address.len == 0);
+    CHECK(str_eq(s.at[0].event.actor, STR("user ann")));
     database_fini(&d);
 }
 

@@ -108,8 +108,19 @@ static void go_back_to_first_version(struct place *p)
            "'{\"a\":1}','{\"b\":2}',''");
     sql(p, "INSERT INTO \"user\" VALUES (1,1,1,1, 'ann','',0,0, '','','')");
     sql(p, "INSERT INTO token VALUES (1,1,1,1, 1,'ci','aa',0)");
+    sql(p, "INSERT INTO event VALUES (9,0,5, 'user ann','node_create','node',3,'{}')");
     sql(p,
         "UPDATE leadership SET epoch = 3, turn = 9, digest = '0123456789abcdef0123456789abcdef'");
+}
+
+static err see_old_event(void *self, const struct record *record)
+{
+    struct event_record *found = self;
+    CHECK(record->table == TABLE_EVENT && str_eq(record->event.actor, STR("user ann")));
+    found->turn += record->event.turn;
+    found->object_id = record->event.object_id;
+    found->address.len = record->event.address.len;
+    return OK;
 }
 
 TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
@@ -139,6 +150,10 @@ TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
     CHECK(strcmp((const char *)sqlite3_column_text(s, 1), "0000") == 0);
     sqlite3_finalize(s);
     CHECK(sqlite3_close(db) == SQLITE_OK);
+    struct event_record found = {.address = STR("?")};
+    CHECK(p.e->ops->events(p.e, (struct history_place){0, -1, false}, 10,
+                           (struct store_visitor){&found, see_old_event}) == OK);
+    CHECK(found.turn == 9 && found.object_id == 3 && found.address.len == 0);
     place_fini(&p);
 }
 

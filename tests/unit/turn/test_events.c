@@ -677,6 +677,34 @@ TEST(the_engine_names_a_hundred_and_counts_the_rest)
     world_fini(&w);
 }
 
+TEST(an_event_has_the_address_of_its_command_and_the_engine_has_none)
+{
+    struct world w;
+    world_init(&w);
+    import(&w, content);
+    const int64_t nr = add_noderole(&w, "n1.example.com");
+    forget(&w);
+    struct command commit = CMD(NODEROLE_COMMIT, noderole_commit, .id = nr);
+    commit.address = STR("2001:db8::7");
+    done(&w, commit);
+    CHECK(w.count == 2 && str_eq(w.events[0].event.address, STR("2001:db8::7")));
+    CHECK(str_eq(w.events[1].event.actor, STR("engine")) && w.events[1].event.address.len == 0);
+    forget(&w);
+    /* Each part of a batch is an event with the address of the batch. */
+    const int64_t node = core_find(turn_core(w.turn), TABLE_NODE, STR("n1.example.com"));
+    const struct command parts[] = {rename_node(node, "one"), rename_node(node, "two")};
+    struct command batch = batch_of(&w, parts, 2);
+    batch.address = STR("192.0.2.7");
+    done(&w, batch);
+    CHECK(w.count == 2);
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK(str_eq(w.events[i].event.address, STR("192.0.2.7")));
+    forget(&w);
+    done(&w, rename_node(node, "three"));
+    CHECK(w.count == 1 && w.events[0].event.address.len == 0);
+    world_fini(&w);
+}
+
 /* They are not loaded, and the digest that a load must add up to does not know them. */
 TEST(events_are_only_looked_back_at)
 {
