@@ -13,6 +13,7 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "core/core.h"
+#include "http/address.h"
 #include "http/door.h"
 #include "model/limits.h"
 
@@ -171,6 +172,7 @@ enum served call_submit(struct call *call, struct command *command,
     call->finish = finish;
     command->request = call->number;
     command->actor = call->caller.actor;
+    command->address = address_format(call->arena, call->request->client);
     command->by = authority_principal(call);
     command->if_turn = call->if_turn;
     const err e = api->engine.submit(api->engine.self, command);

@@ -50,6 +50,7 @@ static struct visitor visitor_of(const struct call *call, const struct core *cor
 {
     struct visitor v = {.user = name, .is_user = core_find(core, TABLE_USER, name) != 0};
     memcpy(v.address, call->request->address, sizeof v.address);
+    memcpy(v.client, call->request->client, sizeof v.client);
     return v;
 }
 

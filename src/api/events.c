@@ -7,6 +7,7 @@
 #include "api/reply.h"
 #include "api/route.h"
 #include "api/sse.h"
+#include "http/address.h"
 
 /* What happened, for those who look back and for those who watch. Rows come from the store, so
  * whatever is told here is durable. */
@@ -39,15 +40,17 @@ static struct api_place place_of(const struct event_record *e)
     return (struct api_place){e->turn, e->n, false};
 }
 
-/* Who did it is for admins to know. */
+/* Who did it, and from where, is for admins to know. */
 static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted,
                       bool tells_who)
 {
     struct members m = members_open(b, wanted);
     member_text(&m, "id", place_text(b->arena, place_of(e)));
     member_time(&m, "at", e->at);
-    if (tells_who)
+    if (tells_who) {
         member_text(&m, "actor", e->actor);
+        member_optional(&m, "address", e->address);
+    }
     member_text(&m, "verb", e->verb);
     member_optional(&m, "object", e->object);
     if (e->object_id)
@@ -60,8 +63,8 @@ static void put_event(struct buf *b, const struct event_record *e, const struct 
 
 struct search {
     struct api_place at;
-    int64_t limit, since_ms, object_id; /* 0: any */
-    struct str actor, verb, object;     /* empty: any */
+    int64_t limit, since_ms, object_id;      /* 0: any */
+    struct str actor, address, verb, object; /* empty: any */
     uint32_t looked, found;
     bool is_audit, tells_who;
     struct buf rows;
@@ -70,6 +73,7 @@ struct search {
 static bool is_wanted(const struct search *s, const struct event_record *e)
 {
     return e->at >= s->since_ms && (!s->actor.len || str_eq(s->actor, e->actor)) &&
+           (!s->address.len || str_eq(s->address, e->address)) &&
            (!s->verb.len || str_eq(s->verb, e->verb)) &&
            (!s->object.len || str_eq(s->object, e->object)) &&
            (!s->object_id || s->object_id == e->object_id);
@@ -84,7 +88,8 @@ static void link_next(struct call *call, const struct search *s)
     const struct {
         const char *name;
         struct str value;
-    } filters[] = {{"actor", s->actor}, {"verb", s->verb}, {"object", s->object}};
+    } filters[] = {
+        {"actor", s->actor}, {"address", s->address}, {"verb", s->verb}, {"object", s->object}};
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         if (!filters[i].value.len)
             continue;
@@ -189,15 +194,32 @@ static void read_way(struct call *call, struct api_place *out)
         read_after(call, after, out);
 }
 
+/* Events have the address as it is formatted here, however the client writes it. */
+static void read_address(struct call *call, struct str *out)
+{
+    struct str text;
+    struct in6_addr address;
+    if (!param_text(call, "address", &text) || !text.len)
+        return;
+    if (!address_parse(text, &address) || address_is_unspecified(&address)) {
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("address"),
+                    STR("address must be that of a client, such as 192.0.2.7 or 2001:db8::7"));
+        return;
+    }
+    *out = address_format(call->arena, address.s6_addr);
+}
+
 static void read_conditions(struct call *call, struct search *s)
 {
-    static const char *const names[] = {"after",  "limit",     "since", "actor", "verb",
+    static const char *const names[] = {"after",  "limit",     "since", "actor", "address", "verb",
                                         "object", "object_id", "sort",  "view",  NULL};
-    refuse_others(call, names, STR("actor, verb, object, object_id, since, sort, after and limit"));
+    refuse_others(call, names,
+                  STR("actor, address, verb, object, object_id, since, sort, after and limit"));
     param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
     param_number(call, "object_id", 1, INT64_MAX, &s->object_id);
     param_time(call, "since", &s->since_ms);
     param_text(call, "actor", &s->actor);
+    read_address(call, &s->address);
     param_text(call, "verb", &s->verb);
     param_text(call, "object", &s->object);
 }
@@ -214,7 +236,7 @@ static enum served begin_search(struct call *call, bool is_audit)
     read_conditions(call, s);
     if (call->problems)
         return SERVED_REPLY;
-    if (s->actor.len && !s->tells_who) {
+    if ((s->actor.len || s->address.len) && !s->tells_who) {
         authority_refuse(call, STR("who did what is for admins to read"));
         return SERVED_REPLY;
     }
@@ -358,7 +380,7 @@ static const struct route audit_routes[] = {
      .pattern = V "audit",
      .serve = serve_audit,
      .form = FORM_FREE,
-     .does = "who did what: events by actor, verb, object, object_id and since"},
+     .does = "who did what: events by actor, address, verb, object, object_id and since"},
 };
 
 const struct chapter chapter_events = CHAPTER("events", event_routes);

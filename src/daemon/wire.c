@@ -109,7 +109,7 @@ static void watch_stepped(void *self, const struct command *command, const struc
         [VERDICT_DONE] = "done", [VERDICT_REFUSED] = "refused", [VERDICT_ASKING] = "asking"};
     log_with(LOG_DEBUG,
              LOG_FIELDS(LOG_Z("command", command_name(command->kind)),
-                        LOG_S("actor", command->actor),
+                        LOG_S("actor", command->actor), LOG_S("address", command->address),
                         LOG_Z("verdict", verdicts[outcome->verdict]), LOG_I64("id", outcome->id)),
              "stepped");
 }

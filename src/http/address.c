@@ -47,9 +47,26 @@ bool address_is_loopback(const struct in6_addr *address)
            (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
+bool address_is_unspecified(const struct in6_addr *address)
+{
+    static const uint8_t zero[4];
+    return IN6_IS_ADDR_UNSPECIFIED(address) ||
+           (IN6_IS_ADDR_V4MAPPED(address) && memcmp(&address->s6_addr[12], zero, sizeof zero) == 0);
+}
+
 const char *address_text(const struct in6_addr *address, char out[INET6_ADDRSTRLEN])
 {
     const bool is_v4 = IN6_IS_ADDR_V4MAPPED(address);
     return inet_ntop(is_v4 ? AF_INET : AF_INET6, &address->s6_addr[is_v4 ? 12 : 0], out,
                      INET6_ADDRSTRLEN);
+}
+
+struct str address_format(struct arena *a, const uint8_t address[16])
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr in6;
+    memcpy(&in6, address, sizeof in6);
+    if (address_is_unspecified(&in6))
+        return STR("");
+    return str_copy(a, str_from(address_text(&in6, text)));
 }

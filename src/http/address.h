@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 /* All zero for any other family, and for NULL. */
@@ -18,5 +19,9 @@ bool address_parse(struct str text, struct in6_addr *out_address);
 /* What failures and connections are counted for. */
 struct in6_addr address_network(struct in6_addr address);
 bool address_is_loopback(const struct in6_addr *address);
+/* 0.0.0.0 or ::, which no host has. */
+bool address_is_unspecified(const struct in6_addr *address);
 /* As it is written, into `out`, which is returned. */
 const char *address_text(const struct in6_addr *address, char out[INET6_ADDRSTRLEN]);
+/* The same into the arena; empty for the unspecified address. */
+struct str address_format(struct arena *a, const uint8_t address[16]);

@@ -60,10 +60,10 @@ struct client *client_take(struct http_server *s, int fd, const struct sockaddr 
     s->free_clients = c->next_free;
     *c = (struct client){.server = s, .fd = fd, .since_ms = now_ms(), .serial = ++s->serial};
     s->client_count++;
-    const struct in6_addr peer = address_of_socket(address);
-    c->address = address_network(peer);
-    c->is_loopback = address_is_loopback(&peer);
-    c->is_proxy = is_proxy(s, &peer);
+    c->peer = address_of_socket(address);
+    c->address = address_network(c->peer);
+    c->is_loopback = address_is_loopback(&c->peer);
+    c->is_proxy = is_proxy(s, &c->peer);
     return c;
 }
 

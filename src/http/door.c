@@ -27,14 +27,18 @@ void door_close(struct door *door)
 
 void door_turned_away(struct door *door, const struct visitor *v, int64_t now_ms)
 {
-    char text[INET6_ADDRSTRLEN];
-    struct in6_addr address;
+    char text[INET6_ADDRSTRLEN], whole[INET6_ADDRSTRLEN];
+    struct in6_addr address, client;
     memcpy(&address, v->address, sizeof address);
+    memcpy(&client, v->client, sizeof client);
     const struct str user = v->is_user ? v->user : STR("(no such user)");
     const enum lockout_news news = lockout_failed(door->lockout, v, now_ms);
+    /* A failure is that of one client, as in the audit; a lock-out is that of its network. */
     const struct log_field *fields =
         LOG_FIELDS(LOG_S("user", user), LOG_Z("address", address_text(&address, text)));
-    log_with(LOG_INFO, fields, "somebody was not let in: the name or the password was wrong");
+    log_with(LOG_INFO,
+             LOG_FIELDS(LOG_S("user", user), LOG_Z("address", address_text(&client, whole))),
+             "somebody was not let in: the name or the password was wrong");
     if (news == LOCKOUT_ADDRESS)
         log_with(LOG_NOTICE, fields,
                  "a user is locked out there for ten minutes, after %u wrong passwords",

@@ -393,6 +393,7 @@ static enum MHD_Result headers_here(struct exchange *x, const char *method, cons
     x->request.method = method_parse(method);
     x->request.target = x->target;
     memcpy(x->request.address, &x->client->address, sizeof x->request.address);
+    memcpy(x->request.client, &x->client->peer, sizeof x->request.client);
     x->request.is_loopback = x->client->is_loopback;
     x->request.is_secure = x->server->is_secure;
     if (x->client->is_proxy)

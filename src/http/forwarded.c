@@ -104,19 +104,22 @@ static bool find_parameter(struct arena *a, struct str element, struct str name,
 }
 
 /* 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1] or [2001:db8::1]:80. What else a proxy may
- * write there ("unknown", "_hidden") is no address. */
+ * write there ("unknown", "_hidden") is no address, and no host has the unspecified one. */
 static bool read_node(struct str node, struct in6_addr *out_address)
 {
     const uint32_t colon = str_find(node, ':', 0);
+    bool is_read;
     if (node.len && node.at[0] == '[') {
         const uint32_t end = str_find(node, ']', 0);
         const struct str port = str_slice(node, end + 1, node.len);
-        return end < node.len && (port.len == 0 || port.at[0] == ':') &&
-               str_find(str_slice(node, 0, end), ':', 0) < end &&
-               address_parse(str_slice(node, 1, end), out_address);
+        is_read = end < node.len && (port.len == 0 || port.at[0] == ':') &&
+                  str_find(str_slice(node, 0, end), ':', 0) < end &&
+                  address_parse(str_slice(node, 1, end), out_address);
+    } else {
+        const bool has_port = colon < node.len && str_find(node, ':', colon + 1) == node.len;
+        is_read = address_parse(has_port ? str_slice(node, 0, colon) : node, out_address);
     }
-    const bool has_port = colon < node.len && str_find(node, ':', colon + 1) == node.len;
-    return address_parse(has_port ? str_slice(node, 0, colon) : node, out_address);
+    return is_read && !address_is_unspecified(out_address);
 }
 
 static void read_forwarded(struct arena *a, struct str line, struct forwarded *out)

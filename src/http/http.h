@@ -55,7 +55,8 @@ struct http_request {
     struct str target; /* as sent, query included                                 */
     /* Of the client: the peer, or whom a trusted proxy asks for. Of a client that it does not
      * know, the address is the proxy's, and it is not on this machine. */
-    uint8_t address[16]; /* IPv4 mapped, of IPv6 the network (a /64)                */
+    uint8_t address[16]; /* IPv4 mapped, of IPv6 the network (a /64): for counting  */
+    uint8_t client[16];  /* the same whole: for the audit and the log               */
     bool is_loopback;    /* on this machine                                         */
     bool is_secure;      /* came over TLS                                           */
     bool is_secret;      /* for the handler to say: its memory is wiped in the end  */

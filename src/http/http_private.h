@@ -53,6 +53,7 @@ struct client {
     struct client *next_free;
     struct http_server *server;
     int fd;                    /* -1: the slot is free                                 */
+    struct in6_addr peer;      /* whole                                                */
     struct in6_addr address;   /* of IPv6 only the network: whoever has one has them all */
     bool is_loopback;          /* on this machine                                      */
     bool is_proxy;             /* trusted to say for which client it asks              */

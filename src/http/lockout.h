@@ -31,6 +31,7 @@ struct visitor {
     struct str user;
     bool is_user;        /* there is one of that name */
     uint8_t address[16]; /* as in struct http_request */
+    uint8_t client[16];  /* likewise; for the log, and not counted */
 };
 
 enum lockout_news {

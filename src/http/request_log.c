@@ -12,7 +12,7 @@ void request_log_repeated_key(const struct http_request *request, struct str key
 {
     char text[INET6_ADDRSTRLEN];
     struct in6_addr address;
-    memcpy(&address, request->address, sizeof address);
+    memcpy(&address, request->client, sizeof address);
     log_with(LOG_NOTICE,
              LOG_FIELDS(LOG_S("path", str_clip(request->path, PATH_SHOWN_MAX)),
                         LOG_S("key", str_clip(key, KEY_SHOWN_MAX)),

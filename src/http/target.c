@@ -220,6 +220,7 @@ void forwarded_take(struct exchange *x)
     if (f.is_known) {
         const struct in6_addr network = address_network(f.address);
         memcpy(request->address, &network, sizeof request->address);
+        memcpy(request->client, &f.address, sizeof request->client);
     }
 }
 

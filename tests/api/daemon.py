@@ -14,6 +14,7 @@ import urllib.parse
 START_S = 60  # sanitized builds on a busy machine are slow
 STOP_S = 30
 WAIT_S = 30
+HASHING_S = 120  # so are passwords there, many at a time
 
 SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "barclamps")
 POSTGRES = "/usr/lib/postgresql/15/bin"
@@ -281,3 +282,26 @@ class Own:
     def client(self):
         password = self.read("admin.password").strip()
         return Client(self.read("listen").strip(), basic("admin", password))
+
+
+class From:
+    """Asks a daemon of a test from an address of the loopback network."""
+
+    def __init__(self, own, address="127.0.0.1"):
+        self.host = urllib.parse.urlsplit(own.read("listen").strip()).netloc
+        self.address = address
+
+    def ask(self, method, path, body=None, **headers):
+        names = {key.replace("_", "-"): value for key, value in headers.items()}
+        connection = http.client.HTTPConnection(self.host, timeout=HASHING_S,
+                                                source_address=(self.address, 0))
+        try:
+            connection.request(method, "/api/v2/" + path, body and json.dumps(body), names)
+            answer = connection.getresponse()
+            answer.text = answer.read().decode()
+            return answer
+        finally:
+            connection.close()
+
+    def get(self, path, **headers):
+        return self.ask("GET", path, **headers)

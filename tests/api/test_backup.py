@@ -128,7 +128,7 @@ class Machine:
     def shows(self, noderole):
         """What must be the same afterwards."""
         paths = ("nodes", "deployments", "node_roles", "roles", "barclamps", "users", "snapshots",
-                 noderole + "/runs", "groups", "attribs")
+                 noderole + "/runs", "groups", "attribs", "audit?verb=node_create")
         return {path: (self.ask("GET", path).status, self.ask("GET", path).text) for path in paths}
 
     def files(self):
@@ -177,6 +177,7 @@ def test_a_drill_on_an_empty_machine(daemon):
         before, files = machine.shows(noderole), machine.files()
         password, certificate = machine.read("admin.password").strip(), machine.certificate()
         assert before["node_roles"][0] == 200 and before[noderole + "/runs"][0] == 200
+        assert '"address":"127.0.0.1"' in before["audit?verb=node_create"][1]
         backup = backed_up(machine, "backup", "--with-keys")  # of the living daemon
         assert os.stat(backup).st_mode & 0o777 == 0o700
         for path in everything_below(backup):

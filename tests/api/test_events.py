@@ -1,6 +1,10 @@
 """What happened, and what happens: lists, streams, logs that are followed."""
-from daemon import Own
+import urllib.parse
+
+from daemon import Client, From, Own, basic
 from stream import stream
+
+FAR = "2001:db8:1:2:3:4:5:6"
 
 
 def test_what_was_done_is_told_oldest_first(daemon):
@@ -66,7 +70,8 @@ def test_what_means_nothing_is_refused(daemon):
     me = daemon.client()
     for path in ("events?after=x", "events?after=1", "events?limit=0", "events?limit=1001",
                  "audit?since=yesterday", "events?sort=-at", "events?verb.not=node_create", "audit?objekt=node",
-                 "events?object_id=x"):
+                 "events?object_id=x", "audit?address=localhost", "audit?address=127.0.0.0/8", "audit?address=::",
+                 "audit?address=fe80::1%25eth0", "events?address=1"):
         answer = me.get(path)
         assert answer.status == 400 and answer.json()["field"], answer
 
@@ -151,10 +156,91 @@ def test_who_did_it_is_told_to_admins_only(daemon):
     viewer = daemon.client()
     viewer.authorization = "Bearer " + token
     assert me.get("events?limit=1").json()[0]["actor"]
-    assert "actor" not in viewer.get("events?limit=1").json()[0]
+    assert me.get("events?limit=1&sort=-id").json()[0]["address"] == "127.0.0.1"
+    assert not {"actor", "address"} & set(viewer.get("events?limit=1&sort=-id").json()[0])
     assert viewer.get("events?actor=daemon").status == 403
+    assert viewer.get("events?address=127.0.0.1").status == 403
     assert viewer.get("audit").status == 403
     with stream(viewer, "events") as watched:
         assert me.post("nodes", {"name": "who.events.example.com"}).status == 200
-        assert "actor" not in watched.find("node_create")[1]
+        assert not {"actor", "address"} & set(watched.find("node_create")[1])
     assert me.delete("users/watcher").status == 200
+
+
+# ---- the address of the client ----
+
+
+def makes(peer, password, name, **headers):
+    made = peer.ask("POST", "nodes", {"name": name + ".events.example.com"}, Content_Type="application/json",
+                    Authorization=basic("admin", password), **headers)
+    assert made.status == 200, made.text
+
+
+def addresses(me, path="audit?verb=node_create"):
+    """The address of each event, by the name of what was made."""
+    rows = me.get(path)
+    assert rows.status == 200, rows
+    return {row["changes"]["name"][1].split(".")[0]: row["address"] for row in rows.json()}
+
+
+def test_an_event_has_the_address_of_its_client(daemon):
+    me = daemon.client()
+    with stream(me, "events") as watched:
+        made = me.post("nodes", {"name": "direct.events.example.com"},
+                       headers={"X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.7"}).json()["id"]
+        _, data = watched.find("node_create")
+        assert data["object_id"] == made and data["address"] == "127.0.0.1", data
+    for path in (f"events?object=node&object_id={made}", f"audit?object=node&object_id={made}"):
+        (told,) = me.get(path).json()
+        assert told["actor"] == "user admin" and told["address"] == "127.0.0.1", told
+    # a machine that comes with the token of its node
+    token = me.post(f"nodes/{made}/token", {}).json()["token"]
+    node = Client(daemon.url, "Bearer " + token)
+    assert node.put(f"nodes/{made}", {"alive": True}).status == 200
+    told = me.get(f"audit?actor=node%20direct.events.example.com&object_id={made}").json()
+    assert [row["address"] for row in told] == ["127.0.0.1"], told
+    # what the installation does by itself has none
+    told = me.get("audit?actor=daemon&limit=1000").json()
+    assert told and {row["address"] for row in told} == {None}, told
+    # parts of one request
+    made = me.post("nodes", [{"name": f"bulk{i}.events.example.com"} for i in range(2)])
+    assert made.status == 200, made
+    found = addresses(me, "audit?verb=node_create&sort=-id&limit=2")
+    assert found == {"bulk0": "127.0.0.1", "bulk1": "127.0.0.1"}, found
+
+
+def test_behind_a_trusted_proxy_the_address_is_the_last_hop(daemon):
+    with Own(daemon) as own:
+        own.start("--trusted-proxy", "127.0.0.2", "--log-level", "debug")
+        proxy, other = From(own, "127.0.0.2"), From(own, "127.0.0.3")
+        password = own.read("admin.password").strip()
+        secure = {"X_Forwarded_Proto": "https"}
+        makes(proxy, password, "one", X_Forwarded_For="198.51.100.1, 192.0.2.7", **secure)
+        makes(proxy, password, "two", Forwarded=f'for=198.51.100.1, for="[{FAR.upper()}]:99";proto=https')
+        makes(proxy, password, "mapped", X_Forwarded_For="::ffff:192.0.2.8", **secure)
+        # a client that the proxy does not know, or that is not an address, has that of the proxy
+        makes(proxy, password, "unknown", Forwarded="for=unknown;proto=https")
+        makes(proxy, password, "text", X_Forwarded_For="192.0.2.7<b>", **secure)
+        makes(proxy, password, "zero", X_Forwarded_For="::", **secure)
+        makes(proxy, password, "itself")
+        # a peer that is not on the list is not believed
+        makes(other, password, "liar", X_Forwarded_For="192.0.2.7", Forwarded="for=192.0.2.7")
+        me = own.client
+        wanted = {"one": "192.0.2.7", "two": FAR, "mapped": "192.0.2.8", "unknown": "127.0.0.2",
+                  "text": "127.0.0.2", "zero": "127.0.0.2", "itself": "127.0.0.2", "liar": "127.0.0.3"}
+        assert addresses(me) == wanted
+        # the filter takes each form of an address, and pages keep to it
+        upper = urllib.parse.quote(FAR.upper().replace(":3:", ":0003:"), safe="")
+        assert addresses(me, f"audit?verb=node_create&address={upper}") == {"two": FAR}
+        assert addresses(me, "events?verb=node_create&address=::ffff:192.0.2.7") == {"one": "192.0.2.7"}
+        assert me.get("audit?address=198.51.100.1").json() == []
+        page = me.get("audit?address=127.0.0.2&limit=3")
+        following = page.headers["Link"].split(">")[0].split("/api/v2/")[1]
+        names = [row["changes"]["name"][1].split(".")[0] for row in page.json() + me.get(following).json()]
+        assert names == ["unknown", "text", "zero", "itself"], names
+        # a failed login is logged with the same address, whole
+        wrong = proxy.get("nodes", Authorization=basic("admin", "wrong"), X_Forwarded_For=FAR, **secure)
+        assert wrong.status == 401, wrong.text
+        own.says(f"user=admin address={FAR}")
+        own.says(f'actor="user admin" address={FAR}')
+        assert own.stop() == 0

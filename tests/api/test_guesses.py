@@ -4,30 +4,9 @@ import json
 import threading
 import urllib.parse
 
-from daemon import Own, basic, eventually
+from daemon import HASHING_S, From, Own, basic, eventually
 
 FAR = "192.0.2.7"
-WAIT_S = 120  # hashing is slow in sanitized builds
-
-
-class From:
-    """Asks from an address of the loopback network."""
-
-    def __init__(self, own, address="127.0.0.1"):
-        self.host = urllib.parse.urlsplit(own.read("listen").strip()).netloc
-        self.address = address
-
-    def get(self, path, **headers):
-        names = {key.replace("_", "-"): value for key, value in headers.items()}
-        connection = http.client.HTTPConnection(self.host, timeout=WAIT_S,
-                                                source_address=(self.address, 0))
-        try:
-            connection.request("GET", "/api/v2/" + path, headers=names)
-            answer = connection.getresponse()
-            answer.text = answer.read().decode()
-            return answer
-        finally:
-            connection.close()
 
 
 def admin(own):
@@ -142,7 +121,7 @@ def test_event_streams_of_one_user_are_bounded(daemon):
         host = urllib.parse.urlsplit(own.read("listen").strip()).netloc
 
         def watch(token):
-            connection = http.client.HTTPConnection(host, timeout=WAIT_S)
+            connection = http.client.HTTPConnection(host, timeout=HASHING_S)
             connection.request("GET", "/api/v2/events", headers={
                 "Accept": "text/event-stream", "Authorization": "Bearer " + token})
             return connection, connection.getresponse()
@@ -150,7 +129,7 @@ def test_event_streams_of_one_user_are_bounded(daemon):
         def token_of(name):
             client = From(own)
             body = '{"name":"t"}'
-            connection = http.client.HTTPConnection(client.host, timeout=WAIT_S)
+            connection = http.client.HTTPConnection(client.host, timeout=HASHING_S)
             connection.request("POST", "/api/v2/tokens", body=body, headers={
                 "Authorization": basic(name, "Pa55-lemon-tree"),
                 "Content-Type": "application/json"})

@@ -101,7 +101,8 @@ static inline err site_events(void *self, struct api_place from, uint32_t limit,
                                            .verb = i % 2 ? STR("anneal") : STR("node_update"),
                                            .object = i % 2 ? STR("") : STR("node"),
                                            .object_id = i % 2 ? 0 : 2,
-                                           .changes = STR("{\"alive\":[false,true]}")};
+                                           .changes = STR("{\"alive\":[false,true]}"),
+                                           .address = i % 2 ? STR("") : STR("2001:db8::7")};
         const bool is_later =
             event.turn > from.turn || (event.turn == from.turn && event.n > from.n);
         const bool is_it = event.turn == from.turn && event.n == from.n;

@@ -179,6 +179,30 @@ TEST(a_write_with_a_password_is_done_when_it_was_right)
     front_close(f);
 }
 
+/* The server knows the peer of each connection: only requests of tests have no address. */
+TEST(a_command_has_the_address_of_its_client)
+{
+    static const struct {
+        uint8_t client[16];
+        const char *text;
+    } cases[] = {
+        {{[10] = 0xff, 0xff, 192, 0, 2, 7}, "192.0.2.7"},
+        {{0x20, 0x01, 0x0d, 0xb8, [15] = 7}, "2001:db8::7"},
+        {{0}, ""},
+    };
+    struct front *f = front_open();
+    for (uint32_t i = 0; i < 3; i++) {
+        struct asked *a = asked_new(f, HTTP_PUT, ANY "/commit");
+        asked_header(a, "Authorization", f->bearer);
+        memcpy(a->request.client, cases[i].client, sizeof cases[i].client);
+        asked_send(f, a);
+        CHECK(f->line_count == 1 && str_eq(f->line[0].address, str_from(cases[i].text)));
+        front_take(f);
+        STATUS(a, 200);
+    }
+    front_close(f);
+}
+
 TEST(an_actor_with_a_very_long_name_is_cut)
 {
     struct front *f = front_open();

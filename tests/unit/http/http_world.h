@@ -27,6 +27,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "http/address.h"
 #include "http/http.h"
 #include "tests/check.h"
 
@@ -55,11 +56,13 @@ struct world {
 
 /* --- the server -------------------------------------------------------------------------------*/
 
-/* "GET /path|name=value;|X-Test|loopback|body" */
+/* "GET /path|name=value;|X-Test|loopback|body"; of /client only the address of the client */
 static inline struct str describe(struct http_request *r)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OTHER"};
     struct buf b = buf_in(&r->arena);
+    if (str_eq(r->path, STR("/client")))
+        return address_format(&r->arena, r->client);
     buf_put_z(&b, methods[r->method]);
     buf_put_c(&b, ' ');
     buf_put_str(&b, r->path);

@@ -60,6 +60,11 @@ TEST(the_last_hop_of_forwarded_is_the_client)
         {"for=\"[127.0.0.1]\"", "unknown"},
         {"for=\"[2001:db8::1]x\"", "unknown"},
         {"for=fe80::1%eth0", "unknown"},
+        {"for=0.0.0.0", "unknown"},
+        {"for=\"[::]\"", "unknown"},
+        {"for=\"[::ffff:0.0.0.0]\"", "unknown"},
+        {"for=\"[::FFFF:192.0.2.1]\"", "192.0.2.1"},
+        {"for=\"[2001:0DB8:0::0007]\"", "2001:db8::7"},
         {"for=1.2.3.4;for=127.0.0.1", "unknown"},
         {"for=1.2.3.4567890123456789012345678901234567890123456789012345", "unknown"},
     };
@@ -136,18 +141,24 @@ TEST(the_scheme_is_https_only_where_nothing_says_otherwise)
 static const uint8_t LOOPBACK[1][16] = {{[10] = 0xff, 0xff, 127, 0, 0, 1}};
 static const uint8_t ELSEWHERE[1][16] = {{[10] = 0xff, 0xff, 10, 0, 0, 1}};
 
-/* What the handler sees of a request with these header lines. */
-static void sees(struct world *w, const char *lines, const char *seen)
+/* The answer to a request with these header lines has this body. */
+static void answers(struct world *w, const char *path, const char *lines, const char *body)
 {
     char text[400];
     struct talk t = dial(w);
-    snprintf(text, sizeof text, "GET /x HTTP/1.1\r\n%s" HOST, lines);
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n%s" HOST, path, lines);
     say(&t, text);
     const struct heard h = hear(&t);
-    CHECK(h.status == 200);
-    snprintf(text, sizeof text, "GET /x|||%s|", seen);
-    CHECK(str_is(h.body, text));
+    CHECK(h.status == 200 && str_is(h.body, body));
     hang_up(&t);
+}
+
+/* What the handler sees of a request with these header lines. */
+static void sees(struct world *w, const char *lines, const char *seen)
+{
+    char text[40];
+    snprintf(text, sizeof text, "GET /x|||%s|", seen);
+    answers(w, "/x", lines, text);
 }
 
 TEST(a_trusted_proxy_is_believed_and_its_client_is_not_on_this_machine)
@@ -173,4 +184,52 @@ TEST(nobody_else_is_believed)
     w = world_open((struct http_options){0});
     sees(w, "Forwarded: for=192.0.2.1;proto=https\r\n", "loopback");
     world_close(w);
+}
+
+/* The address that the handler sees, whole. */
+static void sees_client(struct world *w, const char *lines, const char *client)
+{
+    answers(w, "/client", lines, client);
+}
+
+TEST(the_address_of_the_client_is_whole_and_normalised)
+{
+    struct world *w = world_open((struct http_options){.proxies = LOOPBACK, .proxy_count = 1});
+    sees_client(w, "", "127.0.0.1");
+    sees_client(w, "X-Forwarded-For: 198.51.100.1, 192.0.2.1\r\n", "192.0.2.1");
+    sees_client(w, "X-Forwarded-For: 2001:0DB8:1:2:3:4:5:6\r\n", "2001:db8:1:2:3:4:5:6");
+    sees_client(w, "Forwarded: for=\"[::ffff:192.0.2.1]:80\"\r\n", "192.0.2.1");
+    /* A client that the proxy does not know has the address of the proxy. */
+    sees_client(w, "Forwarded: for=unknown\r\n", "127.0.0.1");
+    sees_client(w, "X-Forwarded-For: <script>\r\n", "127.0.0.1");
+    sees_client(w, "X-Forwarded-For: ::\r\n", "127.0.0.1");
+    world_close(w);
+    w = world_open((struct http_options){.proxies = ELSEWHERE, .proxy_count = 1});
+    sees_client(w, "X-Forwarded-For: 192.0.2.1\r\n", "127.0.0.1");
+    sees_client(w, "Forwarded: for=192.0.2.1\r\n", "127.0.0.1");
+    world_close(w);
+}
+
+TEST(an_address_is_written_in_one_form)
+{
+    static const struct {
+        const char *text, *written;
+    } cases[] = {
+        {"192.0.2.7", "192.0.2.7"},
+        {"::ffff:192.0.2.7", "192.0.2.7"},
+        {"2001:DB8:0:0::7", "2001:db8::7"},
+        {"2001:db8:1:2:3:4:255.255.255.255", "2001:db8:1:2:3:4:ffff:ffff"},
+        {"::1", "::1"},
+        {"0.0.0.0", ""},
+        {"::", ""},
+    };
+    struct arena a = {0};
+    struct in6_addr address;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(address_parse(str_from(cases[i].text), &address));
+        const struct str written = address_format(&a, address.s6_addr);
+        CHECK(str_eq(written, str_from(cases[i].written)));
+        CHECK(address_is_unspecified(&address) == (written.len == 0));
+    }
+    arena_fini(&a);
 }

@@ -495,6 +495,8 @@ TEST(it_listens_on_the_other_family_too)
     CHECK(connect(t.fd, (struct sockaddr *)&to, sizeof to) == 0);
     say(&t, "GET /six HTTP/1.1\r\n" HOST);
     CHECK(str_is(hear(&t).body, "GET /six|||loopback|"));
+    say(&t, "GET /client HTTP/1.1\r\n" HOST);
+    CHECK(str_is(hear(&t).body, "::1"));
     hang_up(&t);
     world_close(w);
 }
