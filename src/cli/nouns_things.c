@@ -148,12 +148,12 @@ static const struct cli_verb token_verbs[] = {
 /* ---- what happened ---- */
 
 static const struct cli_column event_columns[] = {
-    {"id", NULL},     {"at", NULL},        {"actor", NULL},  {"verb", NULL},
-    {"object", NULL}, {"object_id", NULL}, {"changes", NULL}};
+    {"id", NULL},   {"at", NULL},     {"actor", NULL},     {"address", NULL},
+    {"verb", NULL}, {"object", NULL}, {"object_id", NULL}, {"changes", NULL}};
 static const char events_help[] =
     "Newest first (--sort id: oldest first), a hundred unless --limit says how many (1000 at\n"
     "most). --after shows those that came after one, with --sort -id those before it.\n"
-    "Filters are actor=, verb=, object=, object_id= and since=.\n";
+    "Filters are actor=, address=, verb=, object=, object_id= and since=.\n";
 static const struct cli_verb event_verbs[] = {
     {.name = "list",
      .takes = "",

@@ -378,15 +378,21 @@ void output_message(struct errand *e, const struct json *answer)
     output_text(buf_str(&b));
 }
 
-/* "2026-...Z  user admin  node_create  node 3" */
+/* "2026-...Z  user admin  node_create  node 3  from 192.0.2.7" */
 static void put_event(struct errand *e, const struct json *event, struct buf *b)
 {
     static const char *const fields[] = {"at", "actor", "verb", "object", "object_id"};
-    static const char *const ends[] = {"  ", "  ", "  ", " ", "\n"};
+    static const char *const ends[] = {"  ", "  ", "  ", " ", ""};
+    const struct json *address = json_get(event, STR("address"));
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         safe_put(b, value_text(e->arena, json_get(event, str_from(fields[i]))));
         buf_put_z(b, ends[i]);
     }
+    if (address && address->kind == JSON_STRING && address->text.len) {
+        buf_put_z(b, "  from ");
+        safe_put(b, address->text);
+    }
+    buf_put_c(b, '\n');
 }
 
 void output_event(struct errand *e, const struct json *event)

@@ -35,9 +35,9 @@ class Watcher:
         eventually(lambda: text in self.text, f"it shows {text}; it shows {self.text}")
 
 
-def event(number, name):
+def event(number, name, **more):
     body = {"id": f"1.{number}", "at": "2026-01-01T00:00:00.000Z", "actor": "user admin", "verb": "node_create",
-            "object": "node", "object_id": number, "changes": {"name": name}}
+            "object": "node", "object_id": number, "changes": {"name": name}, **more}
     return f"id: 1.{number}\ndata: {json.dumps(body)}\n\n"
 
 
@@ -65,10 +65,13 @@ def test_a_broken_stream_is_taken_up_where_it_ended(bench):
         eventually(lambda: len(server.listeners) == 2, "it listens again")
         server.streams[1].put(event(3, "c"))
         watcher.shows("node 3\n")
+        server.streams[1].put(event(4, "d", address="192.0.2.7") + event(5, "e", address=None))
+        watcher.shows("node 4  from 192.0.2.7\n")
+        watcher.shows("node 5\n")
         server.streams[1].put(None)
         eventually(lambda: len(server.listeners) == 3, "and again")
-        assert server.listeners == [None, "1.2", "1.3"], server.listeners
-        assert watcher.text.count("\n") == 3, watcher.text
+        assert server.listeners == [None, "1.2", "1.5"], server.listeners
+        assert watcher.text.count("\n") == 5, watcher.text
 
 
 def test_a_list_of_the_daemon_is_shown_again(bench):
@@ -95,6 +98,11 @@ def test_what_happens_is_shown_as_it_happens(bench):
     assert any(e["verb"] == "node_create" for e in made), made
     order = [tuple(map(int, e["id"].split("."))) for e in made]
     assert order == sorted(order, reverse=True), order
+    (mine,) = json.loads(bench.says("audit", "list", "--filter", "address=127.0.0.1", "--limit", "1", "-o", "json"))
+    assert mine["address"] == "127.0.0.1" and mine["actor"] == "user admin", mine
+    head, row = bench.says("audit", "list", "--filter", "verb=node_create", "--limit", "1").splitlines()
+    assert head.split()[:5] == ["ID", "AT", "ACTOR", "ADDRESS", "VERB"], head
+    assert row[head.index("ADDRESS"):].split()[0] == "127.0.0.1", row
     oldest = json.loads(bench.says("events", "list", "--sort", "id", "--limit", "2", "-o", "json"))
     assert len(oldest) == 2 and [e["id"] for e in oldest] == sorted(e["id"] for e in oldest), oldest
 
