@@ -5,7 +5,7 @@
 #include "api/params.h"
 #include "api/reply.h"
 #include "api/resource.h"
-#include "api/standard_routes.h"
+#include "api/route.h"
 #include "api/times.h"
 
 /* That it is alive, and the answer is about what only a machine speaks of. */
@@ -13,7 +13,7 @@ static bool is_word_of_life(struct call *call, const struct problem *problem)
 {
     bool alive = false;
     const bool is_update =
-        call->route->serve == serve_update && call->route->resource == &resource_nodes;
+        call->route->method == HTTP_PUT && call->route->resource == &resource_nodes;
     const bool is_of_a_machine = str_eq(problem->field, STR("alive")) ||
                                  str_eq(problem->field, STR("environment")) ||
                                  str_eq(problem->field, STR("boot_generation"));

@@ -121,6 +121,7 @@ static void hash_fields(struct transcript_hash *h, struct arena *scratch,
     for (uint32_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash_number(h, numbers[i]);
     hash_bytes(h, command->actor);
+    hash_bytes(h, command->address);
     for (uint32_t i = 0; i < command->answer_count; i++) {
         hash_number(h, command->answers[i].veto);
         hash_number(h, command->answers[i].text.len > 0);
