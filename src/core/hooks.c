@@ -382,12 +382,15 @@ static bool apply_wishes(struct core *c, const struct outbox *row, struct str wi
     return true;
 }
 
-/* What is only proposed has no run: its status is all that a hook says. */
-static void note_proposed(struct core *c, noderole_ix ix, const struct failure *failure)
+/* A proposed noderole has no run, so the message of the hook becomes its status. status_hook keeps
+ * which hook that was, so that a later success of the same hook removes the message. */
+static void note_proposed(struct core *c, enum hook hook, noderole_ix ix,
+                          const struct failure *failure)
 {
     const struct str runlog = SAY(c, text_of(c, noderole_at(c, ix)->runlog));
     noderole_note_failure(
         c, ix, &(struct failure){.status = failure->runlog, .runlog = runlog, .why = failure->why});
+    noderole_edit(c, ix)->status_hook = (uint32_t)hook + 1;
 }
 
 /* on_proposed speaks of what was to be committed. When the commit was quicker it is taken back:
@@ -398,7 +401,7 @@ static void proposed_failed(struct core *c, noderole_ix ix, const struct failure
     if (state == NODEROLE_TODO || state == NODEROLE_BLOCKED)
         noderole_propose(c, ix);
     noderole_edit(c, ix)->hook_failed = true;
-    note_proposed(c, ix, failure);
+    note_proposed(c, HOOK_PROPOSED, ix, failure);
 }
 
 /* No state says it worse: what it is in stays, and so does the first reason of an error. */
@@ -428,25 +431,25 @@ static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, const st
     if (hook == HOOK_PROPOSED)
         proposed_failed(c, ix, &failure);
     else if (state == NODEROLE_PROPOSED)
-        note_proposed(c, ix, &failure);
+        note_proposed(c, hook, ix, &failure);
     else if (state == NODEROLE_BLOCKED || state == NODEROLE_ERROR)
         note_beside(c, ix, &failure);
     else
         noderole_fail(c, ix, &failure);
 }
 
-/* What an earlier failure of the same hook left behind. */
+/* Remove what an earlier failure of the same hook left in the noderole. */
 static void hook_succeeded(struct core *c, enum hook hook, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    const struct str said = SAY(c, str_from(hook_name(hook)), STR(": "));
-    const bool was_it = nr->state == NODEROLE_PROPOSED && str_starts(text_of(c, nr->status), said);
-    if (!was_it && !(hook == HOOK_PROPOSED && nr->hook_failed))
+    const bool is_quoted = nr->state == NODEROLE_PROPOSED && nr->status_hook == (uint32_t)hook + 1;
+    if (!is_quoted && !(hook == HOOK_PROPOSED && nr->hook_failed))
         return;
     struct noderole *row = noderole_edit(c, ix);
     if (hook == HOOK_PROPOSED)
         row->hook_failed = false;
     put_text(c, &row->status, STR(""));
+    row->status_hook = 0;
     noderole_clear_reason(c, ix);
 }
 

@@ -185,6 +185,7 @@ void noderole_note_failure(struct core *c, noderole_ix ix, const struct failure 
 {
     struct noderole *nr = noderole_edit(c, ix);
     put_text(c, &nr->status, failure->status);
+    nr->status_hook = 0;
     put_text(c, &nr->runlog, runlog_tail(failure->runlog));
     nr->reason = failure->why.code;
     put_text(c, &nr->reason_subject, failure->why.subject);

@@ -73,7 +73,7 @@
         SAME(rerun) SAME(removing) SAME(hook_failed) SAME(member_from) SAME(data_from)             \
             TEXT(status) TEXT(runlog) TEXT(proposed_data) TEXT(committed_data) TEXT(computed)      \
                 TEXT(sysdata) TEXT(wall) TEXT(notes) SAME(defaults) SAME(reason)                   \
-                    TEXT(reason_subject) TEXT(reason_text)
+                    TEXT(reason_subject) TEXT(reason_text) SAME(status_hook)
 #define RUN_MAP(TEXT, SAME, REF)                                                                   \
     SAME(node_id)                                                                                  \
     SAME(noderole_id)                                                                              \

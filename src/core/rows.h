@@ -233,7 +233,8 @@ struct noderole {
     uint8_t state; /* enum noderole_state; written by enter() in noderole.c alone */
     bool unavailable, rerun, removing, hook_failed;
     text_h status, runlog;
-    uint32_t reason; /* enum reason_code */
+    uint32_t status_hook; /* 1 + enum hook; 0: the status quotes no hook */
+    uint32_t reason;      /* enum reason_code */
     text_h reason_subject, reason_text;
     doc_h proposed_data, committed_data, computed, sysdata, wall, notes;
     /* derived */

@@ -211,6 +211,7 @@ static void clear_log(struct core *c, noderole_ix ix)
         put_text(c, &nr->runlog, STR(""));
     if (nr->status)
         put_text(c, &nr->status, STR(""));
+    nr->status_hook = 0;
     if (nr->reason)
         noderole_clear_reason(c, ix);
 }

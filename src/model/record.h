@@ -242,7 +242,8 @@ enum table {
     F(U32, defaults) /* those of its role that its last run was staged with */                     \
     F(U32, reason)   /* why its last run or hook failed: REASON_..., model/reason.h */             \
     F(TEXT, reason_subject)                                                                        \
-    F(TEXT, reason_text)
+    F(TEXT, reason_text)                                                                           \
+    F(U32, status_hook) /* 1 + the hook whose failure the status quotes; 0: it quotes none */
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \

@@ -261,6 +261,27 @@ TEST(its_failure_before_a_run_is_an_error_with_its_name_and_words)
     world_close(w);
 }
 
+/* The hook whose failure the status quotes is stored: only its own success removes the status. */
+TEST(the_status_of_a_failed_hook_goes_with_its_own_success)
+{
+    struct world *w = world_open();
+    world_role(w, "a", "'hooks':['on_proposed','sysdata']");
+    world_node(w, "n1", NULL);
+    world_bind(w, "a@n1");
+    world_answer(w, "on_proposed a@n1", true, STR(""));
+    CHECK(read_noderole(w, "a@n1").status_hook == HOOK_PROPOSED + 1);
+    world_reload(w);
+    world_answer(w, "sysdata a@n1", false, STR(""));
+    CHECK(read_noderole(w, "a@n1").status.len > 0);
+    CHECK(read_noderole(w, "a@n1").status_hook == HOOK_PROPOSED + 1);
+    DONE(w, CMD(NODEROLE_DATA, noderole_data, .id = the_noderole(w, "a@n1"),
+                .data = world_json(w, "{'x':1}")));
+    world_answer(w, "on_proposed a@n1", false, STR(""));
+    CHECK(read_noderole(w, "a@n1").status.len == 0);
+    CHECK(read_noderole(w, "a@n1").status_hook == 0);
+    world_close(w);
+}
+
 TEST(its_failure_while_proposed_is_only_told)
 {
     struct world *w = open_computing();
