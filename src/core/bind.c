@@ -175,6 +175,10 @@ static noderole_ix create(struct core *c, role_ix r, node_ix n, deployment_ix d)
     if (!ix.v)
         return ix;
     authority_touch(c, d);
+    /* Phantom nodes are the machine of the daemon and carry services (rule 4 of ADR 0051). Judged
+     * here as well, because requirements and reverts bind roles that no command names. */
+    if (node_at(c, n)->system && !(role_at(c, r)->flags & ROLE_SERVICE))
+        authority_touch(c, deployment_system(c));
     struct noderole *nr = noderole_edit(c, ix);
     nr->node = n;
     nr->role = r;

@@ -267,6 +267,45 @@ TEST(which_machine_a_node_is_is_for_operators_of_system)
     world_close(s.w);
 }
 
+/* The phantom node of lab is the machine of the daemon. */
+static int64_t phantom_of_lab(const struct site *s)
+{
+    return core_find(s->w->core, TABLE_NODE, STR("lab-phantom.internal.local"));
+}
+
+static struct command bind_to_phantom(const struct site *s, const char *role)
+{
+    return CMD(NODEROLE_BIND, noderole_bind, .node_id = phantom_of_lab(s),
+               .role_id = core_find(s->w->core, TABLE_ROLE, str_from(role)),
+               .deployment_id = s->lab);
+}
+
+/* Requirements of a service, and members that a revert binds again, are bound there like anything
+ * else that is no service. */
+TEST(requirements_and_reverts_bind_only_services_to_a_phantom)
+{
+    struct site s = site_open();
+    world_role(s.w, "keeper", "'flags':['service'],'requires':['disk']");
+    world_role(s.w, "clerk", "'flags':['service']");
+    const struct command bind = bind_to_phantom(&s, "keeper");
+    HAS(REFUSED(s.w, by(s.lab_user, bind), FORBIDDEN, "deployment"), "system");
+    DONE(s.w, by(s.lab_user, bind_to_phantom(&s, "clerk")));
+    const int64_t keeper = DONE(s.w, by(s.system_user, bind));
+    const int64_t disk = DONE(s.w, bind_to_phantom(&s, "disk")); /* it is there already */
+    world_commit_deployment(s.w, "lab");
+    const int64_t seq = read_head(s.w, "lab").seq, count = core_count(s.w->core, TABLE_NODEROLE);
+    const struct command revert =
+        CMD(DEPLOYMENT_REVERT, deployment_revert, .id = s.lab, .seq = seq,
+            .content = world_snapshot(s.w, "lab", seq));
+    DONE(s.w, CMD(NODEROLE_DELETE, noderole_delete, .id = keeper));
+    DONE(s.w, CMD(NODEROLE_DELETE, noderole_delete, .id = disk));
+    CHECK(core_count(s.w->core, TABLE_NODEROLE) == count - 2);
+    HAS(REFUSED(s.w, by(s.lab_user, revert), FORBIDDEN, "deployment"), "system");
+    DONE(s.w, by(s.system_user, revert));
+    CHECK(core_count(s.w->core, TABLE_NODEROLE) == count);
+    world_close(s.w);
+}
+
 /* ---- when it is judged ---- */
 
 TEST(rights_are_those_of_the_step_not_of_the_request)
