@@ -2,12 +2,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "http/address.h"
 #include "jig/tools.h"
@@ -311,10 +313,24 @@ static void read_trusted_proxy(struct reading *r)
         complain_about(r, CONFIG_TRUSTED_PROXY, "must be addresses in numbers");
 }
 
+/* Programs that the daemon starts run in another working directory, and the paths of content are
+ * stored. */
+static const char *absolute(struct reading *r, enum config_key key, struct str path)
+{
+    char here[PATH_MAX];
+    struct arena *a = &r->config->arena;
+    if (path.len == 0 || path.at[0] == '/')
+        return str_z(a, path);
+    if (getcwd(here, sizeof here))
+        return str_z(a, str_join3(a, str_from(here), STR("/"), path));
+    complain_about(r, key, "must begin with / where the working directory is gone");
+    return str_z(a, path);
+}
+
 static void read_data(struct reading *r)
 {
     const char *text = r->said[CONFIG_DATA].text;
-    r->config->data = text ? text : CONFIG_DATA_DEFAULT;
+    r->config->data = absolute(r, CONFIG_DATA, str_from(text ? text : CONFIG_DATA_DEFAULT));
     if (r->config->data[0] == 0)
         complain_about(r, CONFIG_DATA, "must be a directory");
 }
@@ -351,7 +367,14 @@ static void read_barclamps(struct reading *r)
     const char *text = r->said[CONFIG_BARCLAMPS].text;
     if (!text)
         text = file_exists(HALLIGAN_BARCLAMPS) ? HALLIGAN_BARCLAMPS : "";
-    r->config->barclamps = text;
+    struct buf all = buf_in(&r->config->arena);
+    const struct str list = str_from(text);
+    for (uint32_t from = 0, to; from < list.len; from = to + 1) {
+        to = str_find(list, ':', from);
+        buf_put_z(&all, all.len ? ":" : "");
+        buf_put_z(&all, absolute(r, CONFIG_BARCLAMPS, str_slice(list, from, to)));
+    }
+    r->config->barclamps = str_z(&r->config->arena, buf_str(&all));
 }
 
 /* "192.168.124.10" or "192.168.124.10/24". */

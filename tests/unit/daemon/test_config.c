@@ -102,6 +102,23 @@ TEST(the_admin_node_is_named_found_or_none)
     end(&c);
 }
 
+/* Programs of jigs run in another working directory than the daemon. */
+TEST(relative_directories_become_absolute)
+{
+    struct config c;
+    char here[4096], data[5000], barclamps[5000];
+    CHECK(getcwd(here, sizeof here));
+    snprintf(data, sizeof data, "%s/d", here);
+    snprintf(barclamps, sizeof barclamps, "/a:%s/b/c", here);
+    begin("barclamps = /a:b/c");
+    struct config_flags flags = {.file = file};
+    flags.values[CONFIG_DATA] = "d";
+    CHECK(config_read(&flags, &c));
+    CHECK(strcmp(c.data, data) == 0 && strcmp(c.barclamps, barclamps) == 0);
+    CHECK(str_ends(str_from(c.store), STR("/d/halligan.db")) && c.store[7] == '/');
+    end(&c);
+}
+
 TEST(flags_win_over_the_file)
 {
     struct config c;
