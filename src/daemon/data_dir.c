@@ -124,6 +124,15 @@ enum ending data_dir_check_database(struct config *c)
     return ENDING_TROUBLE;
 }
 
+enum ending data_dir_find_database(const struct config *c)
+{
+    const char *path = database_of(c);
+    if (!path || file_exists(path))
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "there is no store: \"%s\" cannot be found; see --data and --store", path);
+    return ENDING_TROUBLE;
+}
+
 enum ending data_dir_take(struct config *c, struct hold *out_hold)
 {
     *out_hold = (struct hold){.directory.fd = -1, .database.fd = -1};

@@ -40,3 +40,7 @@ enum ending data_dir_print_url(struct config *c);
 /* Before the store is opened, which would make a new one: where there was a first user there must
  * be a database, and no restore that did not end. */
 enum ending data_dir_check_database(struct config *c);
+
+/* For verbs that make no store: ENDING_TROUBLE, and a log line, where the store is a file that is
+ * not there. */
+enum ending data_dir_find_database(const struct config *c);

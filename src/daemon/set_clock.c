@@ -109,6 +109,10 @@ static enum ending lower(struct setting_clock *s, struct store *store)
     s->port = store_port(store);
     if (s->port.look(s->port.self, &s->mark) != OK)
         return store_failed(store, "read");
+    if (s->mark.turn == 0) {
+        log_say(LOG_ERROR, "the store is empty: it has no stamp; see --data and --store");
+        return ENDING_TROUBLE;
+    }
     sys_time_format(s->mark.now_ms, from);
     sys_time_format(wall_ms, to);
     if (s->mark.now_ms <= wall_ms) {
@@ -147,7 +151,9 @@ static enum ending open_and_lower(const struct config *c)
 enum ending set_clock(struct config *c)
 {
     struct hold hold;
-    enum ending ending = data_dir_take(c, &hold);
+    enum ending ending = data_dir_find_database(c);
+    if (ending == ENDING_FINE)
+        ending = data_dir_take(c, &hold);
     if (ending != ENDING_FINE)
         return ending;
     ending = data_dir_check_database(c);

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clock import DAY_S, HOUR_S, YEAR_S, Clock  # noqa: E402
 from daemon import Client, Own, another_store, basic, eventually  # noqa: E402
 
+TROUBLE = 1
 HELD = 4
 CONFIRM_S = 50  # the daemon believes a jump after sixty
 
@@ -30,8 +31,8 @@ class Timed(Own):
         eventually(lambda: self.read("listen") or self.process.poll() is not None, "it listens")
         assert self.process.poll() is None, self.read("stderr")
 
-    def set_clock(self):
-        command = [self.program, "set-clock", "--data", self.data, *self.store]
+    def set_clock(self, data=None):
+        command = [self.program, "set-clock", "--data", data or self.data, *self.store]
         return subprocess.run(command, env=self.clock.environment(), capture_output=True,
                               text=True, timeout=120)
 
@@ -133,6 +134,14 @@ def test_a_stamp_that_is_ahead_locks_nobody_out(daemon):
             os.unlink(own.path("stderr"))
             own.start()
         assert own.stop() == 0
+
+
+def test_set_clock_makes_no_store(daemon):
+    with Timed(daemon, another_store(daemon.store, "set_clock_empty")) as own:
+        absent = own.path("absent")
+        done = own.set_clock(absent)
+        assert done.returncode == TROUBLE, done
+        assert daemon.store or not os.path.exists(absent)
 
 
 def test_set_clock_lowers_the_stamp_and_leaves_a_record(daemon):
