@@ -15,6 +15,7 @@ struct event_watch {
     uint64_t edits;
     bool known;
     struct str action; /* of the power order that the command ends; empty: it ends none */
+    struct json *pins; /* of the node, for commands about its host keys; NULL for others */
     struct record before;
 };
 
@@ -34,6 +35,20 @@ static struct subject subject_of(const struct core *core, const struct command *
     return (struct subject){TABLE_NODE, row.outbox.object_id};
 }
 
+/* The ssh host keys that are pinned for the node; null: none. They are rows of their own, so the
+ * difference of the node does not show them. */
+static struct json *pins_of(const struct core *core, int64_t node_id, struct arena *arena)
+{
+    uint32_t count;
+    const int64_t *ids = core_host_keys_of(core, node_id, arena, &count);
+    struct json *pins = json_make(arena, count ? JSON_ARRAY : JSON_NULL);
+    struct record row;
+    for (uint32_t i = 0; i < count; i++)
+        if (core_record(core, TABLE_HOST_KEY, ids[i], &row))
+            json_append(pins, json_make_string(arena, str_copy(arena, row.host_key.key)));
+    return pins;
+}
+
 static struct event_watch look_before(const struct core *core, const struct command *command,
                                       struct arena *arena)
 {
@@ -45,6 +60,8 @@ static struct event_watch look_before(const struct core *core, const struct comm
     if (subject.table >= TABLE_OBJECTS || !core_record(core, subject.table, subject.id, &record))
         return watch;
     watch.known = true;
+    if (command->kind == COMMAND_NODE_PIN_KEYS || command->kind == COMMAND_NODE_FORGET_KEY)
+        watch.pins = pins_of(core, subject.id, arena);
     watch.before.table = record.table;
     fields_copy(arena, record_layout(record.table), &record.id, &watch.before.id);
     return watch;
@@ -108,12 +125,18 @@ static bool is_same(const struct field *field, const struct record *a, const str
     return fields_eq(&one, &a->id, &b->id);
 }
 
-static void add_said(struct arena *a, struct json *changes, const char *key, struct json *said)
+static void add_pair(struct arena *a, struct json *changes, const char *key, struct json *before,
+                     struct json *after)
 {
     struct json *pair = json_make(a, JSON_ARRAY);
-    json_append(pair, json_make(a, JSON_NULL));
-    json_append(pair, said);
+    json_append(pair, before);
+    json_append(pair, after);
     json_set(changes, str_from(key), pair);
+}
+
+static void add_said(struct arena *a, struct json *changes, const char *key, struct json *said)
+{
+    add_pair(a, changes, key, json_make(a, JSON_NULL), said);
 }
 
 /* What a command about power says beside the fields that changed: the action, its order and its
@@ -190,6 +213,9 @@ static void look_after(struct events *events, const struct event_watch *watch,
     if (command->kind == COMMAND_NODE_POWER_READ && !changes->count)
         return;
     add_power(events->arena, changes, command, watch);
+    if (watch->pins)
+        add_pair(events->arena, changes, "host_keys", watch->pins,
+                 pins_of(core, id, events->arena));
     note(events)->event = (struct event_record){
         .actor = str_copy(events->arena, command->actor),
         .verb = ends_power ? STR("node_power_done") : str_from(command_name(command->kind)),

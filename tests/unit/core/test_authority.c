@@ -294,9 +294,8 @@ TEST(requirements_and_reverts_bind_only_services_to_a_phantom)
     const int64_t disk = DONE(s.w, bind_to_phantom(&s, "disk")); /* it is there already */
     world_commit_deployment(s.w, "lab");
     const int64_t seq = read_head(s.w, "lab").seq, count = core_count(s.w->core, TABLE_NODEROLE);
-    const struct command revert =
-        CMD(DEPLOYMENT_REVERT, deployment_revert, .id = s.lab, .seq = seq,
-            .content = world_snapshot(s.w, "lab", seq));
+    const struct command revert = CMD(DEPLOYMENT_REVERT, deployment_revert, .id = s.lab, .seq = seq,
+                                      .content = world_snapshot(s.w, "lab", seq));
     DONE(s.w, CMD(NODEROLE_DELETE, noderole_delete, .id = keeper));
     DONE(s.w, CMD(NODEROLE_DELETE, noderole_delete, .id = disk));
     CHECK(core_count(s.w->core, TABLE_NODEROLE) == count - 2);

@@ -265,6 +265,30 @@ TEST(what_changes_is_told_before_and_after)
     world_fini(&w);
 }
 
+TEST(pins_are_told_with_their_keys)
+{
+    struct world w;
+    world_init(&w);
+    const int64_t id = add_node(&w, "n1.example.com");
+    const struct command pin =
+        CMD(NODE_PIN_KEYS, node_pin_keys, .id = id, .boot = HOST_KEY_ANY_BOOT,
+            .keys = STR("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5\nssh-rsa AAAAB3NzaC1y\n"));
+    forget(&w);
+    done(&w, pin);
+    CHECK(w.count == 1 && str_eq(w.events[0].event.verb, STR("node_pin_keys")));
+    CHECK(str_eq(w.events[0].event.changes,
+                 STR("{\"host_keys\":[null,[\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5\","
+                     "\"ssh-rsa AAAAB3NzaC1y\"]]}")));
+    forget(&w);
+    done(&w, pin);
+    CHECK(w.count == 0); /* they are pinned already */
+    done(&w, CMD(NODE_FORGET_KEY, node_forget_key, .id = id));
+    CHECK(w.count == 1 && str_eq(w.events[0].event.verb, STR("node_forget_key")));
+    CHECK(str_starts(w.events[0].event.changes,
+                     STR("{\"host_keys\":[[\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5\",")));
+    world_fini(&w);
+}
+
 TEST(numbers_bools_and_documents_keep_their_shape)
 {
     struct world w;
