@@ -217,8 +217,8 @@ void reply_locked_out(struct call *call, int64_t left_ms)
     buf_put_i64(&seconds, (left_ms + 999) / 1000);
     reply_error(call, 429, "locked_out",
                 SAY(call,
-                    STR("too many wrong passwords; nobody is listened to under this name "
-                        "for another "),
+                    STR("too many wrong passwords for this user name or from this address; "
+                        "passwords are refused for another "),
                     buf_str(&seconds), STR(" seconds")));
     reply_header(call, "Retry-After", buf_str(&seconds));
 }
