@@ -153,9 +153,12 @@ static void tell_error(struct progress *p, const struct json *nr, const struct n
 {
     struct arena scratch = {0};
     struct buf b = buf_in(&scratch);
-    const struct json *id = json_get(nr, STR("id")), *reason = json_get(nr, STR("reason")),
-                      *status = json_get(nr, STR("status"));
+    const struct json *id = json_get(nr, STR("id")), *reason = json_get(nr, STR("reason"));
+    const struct json *status = json_get(nr, STR("status")),
+                      *text = json_get(nr, STR("reason_text"));
     const bool is_named = reason && reason->kind == JSON_STRING;
+    if (text && text->kind == JSON_STRING && text->text.len)
+        status = text; /* with the exit status, the deadline, the value */
     safe_put(&b, names_find(roles, json_get(nr, STR("role_id"))));
     buf_put_z(&b, " on ");
     safe_put(&b, names_find(nodes, json_get(nr, STR("node_id"))));
@@ -179,7 +182,8 @@ static void tell_errors(struct progress *p)
     const struct question q = {
         .path = is_one ? p->path : errand_join(p->e, p->path, "node_roles"),
         .query = is_one ? STR("") : STR("state=error"),
-        .attributes = "[\"id\",\"node_id\",\"role_id\",\"state\",\"status\",\"reason\"]",
+        .attributes =
+            "[\"id\",\"node_id\",\"role_id\",\"state\",\"status\",\"reason\",\"reason_text\"]",
         .is_quiet = true};
     if (errand_ask(p->e, &q, &answer) != CLI_FINE)
         return;

@@ -157,3 +157,7 @@ def test_a_failed_commit_names_every_failure(bench):
     bench.says("noderoles", "propose", "li9.example.com/base")
     answer = bench.online("noderoles", "commit", "li9.example.com/base", "--wait", "--timeout", "60")
     assert answer.status == FAILED and "base on li9.example.com: test_failed: " in answer.err, answer
+    # The text is that of the reason, which is more than the status.
+    shown = json.loads(bench.says("noderoles", "show", "li9.example.com/base", "-o", "json"))
+    assert shown["reason_text"] and shown["reason_text"] != shown["status"], shown
+    assert f"test_failed: {shown['reason_text']}; log" in answer.err, (shown, answer)
