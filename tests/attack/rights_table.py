@@ -466,6 +466,17 @@ row(f"POST {V}node_roles", "own node, deployment elsewhere", BOTH,
     lambda w, p: ("node_roles", {"node": w.node("here"), "role": "lone", "deployment": "elsewhere"}))
 row(f"POST {V}node_roles", "foreign node, deployment here", BOTH,
     lambda w, p: ("node_roles", {"node": w.node("elsewhere"), "role": "lone", "deployment": "here"}))
+
+
+def on_phantom(world, where):
+    """The phantom node of a deployment is the machine of the daemon."""
+    name = world.deployment(where)
+    return "node_roles", {"node": f"{name}-phantom.internal.local", "role": "lone", "deployment": name}
+
+
+for where in ("here", "elsewhere"):
+    row(f"POST {V}node_roles", f"phantom node below {where}, a role that is no service", SYSTEM,
+        lambda w, p, where=where: on_phantom(w, where))
 row(f"POST {V}node_roles", "several, one of them foreign", BOTH,
     lambda w, p: ("node_roles", [
         {"node": w.node("here"), "role": "lone", "deployment": "here"},
