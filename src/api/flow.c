@@ -49,12 +49,15 @@ enum served flow_begin(struct call *call, struct flow *flow)
     return SERVED_LATER;
 }
 
-uint32_t flows_endless_of(const struct call *call)
+uint32_t flows_endless_of(const struct call *call, uint32_t *out_all)
 {
     uint32_t count = 0;
-    for (const struct flow *flow = call_flows(call)->first; flow; flow = flow->next)
+    *out_all = 0;
+    for (const struct flow *flow = call_flows(call)->first; flow; flow = flow->next) {
+        *out_all += flow->is_endless;
         count += flow->is_endless && flow->call->caller.user_id == call->caller.user_id &&
                  flow->call->caller.node_id == call->caller.node_id;
+    }
     return count;
 }
 

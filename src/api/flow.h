@@ -44,8 +44,8 @@ struct flow {
 /* The head is the call's reply, which is 200 and has no body; it leaves with the first piece, so a
  * step may still change it before that. */
 enum served flow_begin(struct call *call, struct flow *flow);
-/* How many flows without an end the call's user or node has. */
-uint32_t flows_endless_of(const struct call *call);
+/* How many flows without an end the call's user or node has, and how many there are. */
+uint32_t flows_endless_of(const struct call *call, uint32_t *out_all);
 /* There is something to say again. */
 void flow_wake(struct flow *flow);
 /* The number under which the engine tells what it finds when it looks back, while the flow goes on;

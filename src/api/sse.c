@@ -15,9 +15,20 @@ bool sse_is_wanted(const struct call *call)
     return false;
 }
 
+/* Streams end when their clients want, so together they leave a quarter of the connections to other
+ * requests, however few the limit of open files allows. */
+static bool is_one_too_many(const struct call *call)
+{
+    const uint32_t connections = http_connections_default();
+    const uint32_t share = connections / 4 ? connections / 4 : 1;
+    const uint32_t own_max = share < SSE_STREAMS_MAX ? share : SSE_STREAMS_MAX;
+    uint32_t all;
+    return flows_endless_of(call, &all) >= own_max || all >= 3 * share;
+}
+
 enum served sse_begin(struct call *call, struct flow *flow)
 {
-    if (flows_endless_of(call) >= SSE_STREAMS_MAX) {
+    if (is_one_too_many(call)) {
         reply_failure(call, ERR_LIMIT);
         return SERVED_REPLY;
     }

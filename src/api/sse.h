@@ -8,10 +8,11 @@
 
 /* Does the client ask for one? */
 bool sse_is_wanted(const struct call *call);
-/* Each stream takes a connection, and so one user or node may have that many of them. */
+/* Each stream takes a connection, and so one user or node may have that many of them, but no more
+ * than a quarter of all connections. */
 #define SSE_STREAMS_MAX 64u
 /* Begins the flow with the head of an event stream as its reply; or refuses it (429 `limit`),
- * because its caller has too many of them already. */
+ * because its caller or all together have too many of them already. */
 enum served sse_begin(struct call *call, struct flow *flow);
 /* One event; `data` has no line ends. */
 void sse_put(struct buf *out, struct str event, struct str id, struct str data);

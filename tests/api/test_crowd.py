@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.parse
 
-from daemon import WAIT_S, Own, eventually
+from daemon import WAIT_S, Own, basic, eventually
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
 FORMS = (b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: here\r\nX-Slow: a",
@@ -143,6 +143,34 @@ def test_a_complete_request_is_not_closed_for_a_new_connection(daemon):
             with contextlib.suppress(BlockingIOError):
                 while True:
                     assert stream.recv(65536) != b""
+        assert own.stop() == 0, own.read("stderr")
+
+
+def test_event_streams_leave_connections_to_others(daemon):
+    with Own(daemon) as own, contextlib.ExitStack() as open_ones:
+        start_with(own, 64)
+        limit = metric(own, "connections_max")
+        secrets = [own.client.authorization]
+        for i in range(4):
+            name, password = f"watcher{i}", "Pa55-lemon-tree"
+            assert own.client.post("users", {"username": name, "password": password}).status == 200
+            secrets.append(basic(name, password))
+        counts = []
+        for secret in secrets:
+            counts.append(0)
+            for _ in range(limit):
+                wire = open_ones.enter_context(socket.create_connection(place(own), timeout=WAIT_S))
+                wire.sendall(b"GET /api/v2/events HTTP/1.1\r\nHost: here\r\nConnection: close\r\n"
+                             b"Accept: text/event-stream\r\nAuthorization: " + secret.encode()
+                             + b"\r\n\r\n")
+                status = wire.recv(65536).split()[1]
+                if status != b"200":
+                    assert status == b"429", status
+                    break
+                counts[-1] += 1
+            assert health(own) == 200
+        assert counts == [limit // 4] * 3 + [0, 0], counts
+        open_ones.close()
         assert own.stop() == 0, own.read("stderr")
 
 

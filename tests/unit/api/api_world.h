@@ -125,6 +125,11 @@ size_t http_stream_waiting(const struct http_stream *s)
     return 0;
 }
 
+uint32_t http_connections_default(void)
+{
+    return HTTP_CONNECTIONS_MAX;
+}
+
 /* What all answers may take together; tests make it less. */
 static size_t held_max = SIZE_MAX;
 
