@@ -14,7 +14,11 @@
 #include "base/err.h"
 #include "http/address.h"
 
-enum { LINGER_READ = 16 << 10, LINGER_READS_MAX = 16 };
+enum {
+    LINGER_READ = 16 << 10,
+    LINGER_READS_MAX = 16,
+    UNREAD_MS = 5000 /* an answer of which the client took nothing for so long makes space */
+};
 
 /* A connection that libmicrohttpd has closed, and we have not. */
 struct farewell {
@@ -171,15 +175,34 @@ static bool is_older(const struct client *a, const struct client *b)
     return a->since_ms < b->since_ms || (a->since_ms == b->since_ms && a->serial < b->serial);
 }
 
-bool clients_evict(struct http_server *s, const struct in6_addr *only)
+/* Its request was complete and is answered, and it does not read. Requests in a row whose answers
+ * are not read would hold a connection without credentials. */
+static bool leaves_unread(const struct client *c)
+{
+    const struct exchange *x = c->exchange;
+    return c->fd >= 0 && !c->is_evicted && c->is_waiting && x &&
+           (x->state == EXCHANGE_ANSWERED || (x->stream.is_begun && !x->stream.is_paused)) &&
+           now_ms() - c->since_ms > UNREAD_MS;
+}
+
+static struct client *find_oldest(const struct http_server *s, const struct in6_addr *only,
+                                  bool (*is_one)(const struct client *c))
 {
     struct client *oldest = NULL;
     for (uint32_t i = 0; i < s->slot_count; i++) {
         struct client *c = &s->clients[i];
-        if (can_be_evicted(c) && (!only || IN6_ARE_ADDR_EQUAL(&c->address, only)) &&
+        if (is_one(c) && (!only || IN6_ARE_ADDR_EQUAL(&c->address, only)) &&
             (!oldest || is_older(c, oldest)))
             oldest = c;
     }
+    return oldest;
+}
+
+bool clients_evict(struct http_server *s, const struct in6_addr *only)
+{
+    struct client *oldest = find_oldest(s, only, can_be_evicted);
+    if (!oldest)
+        oldest = find_oldest(s, only, leaves_unread);
     if (!oldest)
         return false;
     s->stats.evicted++;

@@ -225,6 +225,7 @@ static void queue(struct exchange *x, const struct http_answer *answer)
     ignore(exchange_queue(x, answer->status, response_new(x, answer)),
            "without a response the connection is closed");
     exchange_answered(x);
+    client_progress(x->client);
 }
 
 void exchange_list(struct exchange *x, struct exchange **list)

@@ -267,6 +267,34 @@ TEST(progress_makes_a_connection_younger)
     give_all_back(&s);
 }
 
+TEST(answers_that_are_not_read_make_space_after_a_while)
+{
+    struct http_server s = {.connections_max = 3, .per_address_max = 3};
+    CHECK(clients_init(&s));
+    struct exchange answered = {.state = EXCHANGE_ANSWERED};
+    struct exchange streaming = {.state = EXCHANGE_STREAMING, .stream.is_begun = true};
+    struct exchange suspended = {.state = EXCHANGE_SUSPENDED};
+    struct exchange *const exchanges[] = {&answered, &streaming, &suspended};
+    struct client *clients[3];
+    for (int i = 0; i < 3; i++) {
+        clients[i] = take(&s, "127.0.0.1");
+        clients[i]->exchange = exchanges[i];
+        clients[i]->is_waiting = true;
+    }
+    CHECK(!has_space(&s, "127.0.0.1")); /* they were answered just now */
+    clients[0]->since_ms = clients[1]->since_ms = clients[2]->since_ms = 0;
+    streaming.stream.is_paused = true; /* all is said for now */
+    CHECK(has_space(&s, "127.0.0.1") && clients[0]->is_evicted);
+    take(&s, "127.0.0.1")->is_waiting = true;
+    CHECK(!has_space(&s, "127.0.0.1"));
+    streaming.stream.is_paused = false;
+    CHECK(has_space(&s, "127.0.0.1") && clients[1]->is_evicted);
+    CHECK(!clients[2]->is_evicted);
+    for (int i = 0; i < 3; i++)
+        clients[i]->exchange = NULL;
+    give_all_back(&s);
+}
+
 TEST(trouble_is_logged_at_once_and_then_once_a_minute)
 {
     struct http_server s = {.connections_max = 7};
