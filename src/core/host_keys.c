@@ -250,6 +250,7 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
 void do_node_forget_key(struct core *c, const struct node_forget_key_command *p)
 {
     const node_ix n = node_by_id(c, p->id);
+    c->out->id = p->id;
     if (!n.v) {
         refuse_missing(c, "id", "node", p->id);
         return;

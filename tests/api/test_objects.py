@@ -115,6 +115,14 @@ def test_a_node_is_changed_and_deleted(daemon):
     check_error(me.post("nodes", {"name": "short"}), 409, "name_invalid", "name")
 
 
+def test_every_verb_of_a_node_answers_with_the_node(daemon):
+    me, name = daemon.client(), "verbs.example.com"
+    node = make(me, "nodes", name=name)
+    for verb in ("forget_key", "propose", "commit", "debug", "undebug", "redeploy"):
+        answer = me.put(f"nodes/{name}/{verb}")
+        assert answer.status == 200 and answer.json().get("id") == node["id"], (verb, answer)
+
+
 def test_all_problems_come_at_once(daemon):
     answer = daemon.client().post("nodes", {"name": 7, "alive": "x", "deployment": "nix"})
     check_error(answer, 400, "bad_value", "name")
