@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "core/core.h"
+#include "model/reason.h"
 #include "model/subject.h"
 #include "port/batch.h"
 #include "port/watch.h"
@@ -103,14 +104,39 @@ static struct json *told_text(struct arena *a, const struct field *field, struct
     return tree;
 }
 
-static struct json *told(struct arena *a, const struct field *field, const struct record *record)
+/* The word that the API has for a number of the store, whose numbers are not those of the API; ""
+ * for none, NULL for a field that is a number. */
+static const char *word_of(enum table table, struct str name, uint32_t value)
+{
+    if (table == TABLE_NODEROLE && str_eq(name, STR("state")))
+        return noderole_state_name((enum noderole_state)value);
+    if (str_eq(name, STR("reason")) || str_eq(name, STR("power_reason")))
+        return value == REASON_NONE ? "" : reason_name((enum reason_code)value);
+    if (str_eq(name, STR("power_state")))
+        return power_state_name((enum power_state)value);
+    if (str_eq(name, STR("access")))
+        return access_name((enum access)value);
+    return NULL;
+}
+
+static struct json *told_u32(struct arena *a, const struct field *field, enum table table,
+                             uint32_t value)
+{
+    const char *word = word_of(table, str_from(field->name), value);
+    if (!word)
+        return json_make_i64(a, value);
+    return *word ? json_make_string(a, str_from(word)) : json_make(a, JSON_NULL);
+}
+
+static struct json *told(struct arena *a, const struct field *field, enum table table,
+                         const struct record *record)
 {
     if (!record)
         return json_make(a, JSON_NULL);
     const char *at = (const char *)&record->id + field->offset;
     switch (field->kind) {
     case FIELD_I64: return json_make_i64(a, *(const int64_t *)(const void *)at);
-    case FIELD_U32: return json_make_i64(a, *(const uint32_t *)(const void *)at);
+    case FIELD_U32: return told_u32(a, field, table, *(const uint32_t *)(const void *)at);
     case FIELD_BOOL: return json_make_bool(a, *(const bool *)at);
     case FIELD_TEXT:
     case FIELD_DOC:
@@ -169,8 +195,8 @@ static struct json *difference(struct arena *a, enum table table, const struct r
             is_same(field, before ? before : &nothing, after ? after : &nothing))
             continue;
         struct json *pair = json_make(a, JSON_ARRAY);
-        json_append(pair, told(a, field, before));
-        json_append(pair, told(a, field, after));
+        json_append(pair, told(a, field, table, before));
+        json_append(pair, told(a, field, table, after));
         json_set(changes, str_from(field->name), pair);
     }
     return changes;

@@ -270,7 +270,7 @@ def test_the_audit_has_action_and_result(plant):
     assert sorted(e["action"][1] for e in asked) == ["cycle", "on"], asked
     done = {e["action"][1]: e for e in events(plant, "node_power_done", N1)}
     assert done["on"]["result"] == [None, "done"], done
-    assert done["on"]["power_state"] == [0, 1] and "is on" in done["on"]["text"][1], done
+    assert done["on"]["power_state"] == ["unknown", "on"] and "is on" in done["on"]["text"][1], done
     assert done["cycle"]["result"] == [None, "failed"], done
     assert done["cycle"]["reason"][1], done
 

@@ -632,6 +632,39 @@ static int64_t add_noderole(struct world *w, const char *node)
                 CMD(NODEROLE_BIND, noderole_bind, .node_id = add_node(w, node), .role_id = role));
 }
 
+/* The numbers of the store are not those of the API, which has 0 for active and 4 for proposed. */
+TEST(states_and_reasons_are_words)
+{
+    struct world w;
+    world_init(&w);
+    import(&w, content);
+    const int64_t nr = add_noderole(&w, "n1.example.com");
+    forget(&w);
+    done(&w, CMD(NODEROLE_COMMIT, noderole_commit, .id = nr));
+    const struct json *changes = changes_of(&w, 0);
+    CHECK(str_eq(json_at(changes, STR("state"))->first->text, STR("proposed")));
+    CHECK(str_eq(json_at(changes, STR("state"))->first->next->text, STR("todo")));
+    struct record row;
+    CHECK(core_record(turn_core(w.turn), TABLE_NODEROLE, nr, &row));
+    const int64_t node = row.noderole.node_id;
+    forget(&w);
+    done(&w, CMD(NODE_POWER_READ, node_power_read, .id = node, .state = POWER_STATE_ON));
+    changes = changes_of(&w, 0);
+    CHECK(str_eq(json_at(changes, STR("power_state"))->first->text, STR("unknown")));
+    CHECK(str_eq(json_at(changes, STR("power_state"))->first->next->text, STR("on")));
+    forget(&w);
+    done(&w, CMD(NODE_POWER_READ, node_power_read, .id = node, .reason = REASON_POWER_TIMEOUT,
+                 .text = STR("late")));
+    changes = changes_of(&w, 0);
+    CHECK(json_at(changes, STR("power_reason"))->first->kind == JSON_NULL);
+    CHECK(str_eq(json_at(changes, STR("power_reason"))->first->next->text, STR("power_timeout")));
+    forget(&w);
+    done(&w, CMD(USER_CREATE, user_create, .username = STR("zoe"), .access = ACCESS_VIEWER));
+    changes = changes_of(&w, 0);
+    CHECK(str_eq(json_at(changes, STR("access"))->first->next->text, STR("viewer")));
+    world_fini(&w);
+}
+
 TEST(the_engine_tells_once_a_turn_what_it_moved)
 {
     struct world w;
