@@ -140,6 +140,39 @@ static void check_code(const struct beside *b, const struct barclamp_file *file,
                        STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
 }
 
+/* ---- manifests and playbooks ---- */
+
+static void check_manifests(const struct beside *b, const struct barclamp_file *file,
+                            struct str role, struct text_place at)
+{
+    const char *folder = NULL;
+    uint32_t manifests = 0;
+    if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PUPPET, &folder) ==
+        OK) {
+        struct dirent **names;
+        const int count = read_names(b->report, folder, &names);
+        for (int i = 0; i < count; i++)
+            manifests += str_ends(str_from(names[i]->d_name), STR(".pp"));
+        free_names(names, count);
+    }
+    if (manifests == 0)
+        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
+                       "role %.*s applies manifests, and there is no *.pp in puppet/roles/%.*s",
+                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+}
+
+static void check_playbook(const struct beside *b, const struct barclamp_file *file,
+                           struct str role, struct text_place at)
+{
+    const char *path;
+    if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PLAYBOOK, &path) != OK)
+        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
+                       "role %.*s runs a playbook, and there is neither ansible/roles/%.*s.yml "
+                       "nor ansible/%.*s/playbook.yml",
+                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)),
+                       STR_FMT_ARGS(report_brief(role)));
+}
+
 /* The class behind a jig ("script"); "" when it is not known. */
 static const char *jig_class_of(const struct core *core, struct str jig)
 {
@@ -161,6 +194,10 @@ void beside_check_role(const struct beside *b, const struct barclamp_file *file,
     const struct text_place at = barclamp_place(file, str_from(field));
     if (strcmp(class, "script") == 0)
         check_scripts(b, file, name, at);
+    else if (strcmp(class, "puppet") == 0)
+        check_manifests(b, file, name, at);
+    else if (strcmp(class, "ansible") == 0)
+        check_playbook(b, file, name, at);
     else if (strcmp(class, "role-provided") == 0 &&
              (file->is_yaml || !b->code)) /* what JSON brings, it lists itself */
         check_code(b, file, name, at);
@@ -182,6 +219,7 @@ static const struct {
     {"roles", ".lua"},
     {"scripts", ""},
     {"script/roles", ""},
+    {"puppet/roles", ""},
 };
 
 /* Does a barclamp with this source path have such a role? */

@@ -16,10 +16,12 @@ static const struct {
     const char *before, *behind; /* the role's name stands between */
     enum role_file which;
 } candidates[] = {
-    {"roles",        ".lua", ROLE_FILE_LUA},
-    {"scripts",      "",     ROLE_FILE_SCRIPTS},
-    {"script/roles", "",     ROLE_FILE_SCRIPTS},
-    {"puppet/roles", "",     ROLE_FILE_PUPPET},
+    {"roles",         ".lua",          ROLE_FILE_LUA},
+    {"scripts",       "",              ROLE_FILE_SCRIPTS},
+    {"script/roles",  "",              ROLE_FILE_SCRIPTS},
+    {"puppet/roles",  "",              ROLE_FILE_PUPPET},
+    {"ansible/roles", ".yml",          ROLE_FILE_PLAYBOOK},
+    {"ansible",       "/playbook.yml", ROLE_FILE_PLAYBOOK},
 };
 /* clang-format on */
 
@@ -57,15 +59,16 @@ static err find(struct arena *a, struct str source_path, uint32_t i, struct str 
                 const char **out_path)
 {
     char path[PATH_MAX];
-    const bool wants_folder = candidates[i].which != ROLE_FILE_LUA;
+    const enum role_file which = candidates[i].which;
+    const bool wants_folder = which == ROLE_FILE_SCRIPTS || which == ROLE_FILE_PUPPET;
     const int length = snprintf(path, sizeof path, "%.*s/%s/%.*s%s", STR_FMT_ARGS(source_path),
                                 candidates[i].before, STR_FMT_ARGS(role), candidates[i].behind);
     if (length < 0 || length >= (int)sizeof path)
         return ERR_LIMIT;
     const err e = look(path, wants_folder);
     if (e != OK)
-        return e;
-    if (!wants_folder)
+        return e == ERR_EXISTS && which == ROLE_FILE_PLAYBOOK ? ERR_NOT_FOUND : e;
+    if (which == ROLE_FILE_LUA)
         return resolve_below(a, str_z(a, source_path), path, out_path);
     *out_path = str_z(a, str_from(path));
     return OK;

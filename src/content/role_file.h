@@ -3,11 +3,12 @@
  * A barclamp's files lie below its source path, in one of two layouts. Ours:
  *
  *   SOURCE/roles/ROLE.lua   SOURCE/scripts/ROLE/   SOURCE/templates/   SOURCE/puppet/roles/ROLE/
+ *   SOURCE/ansible/roles/ROLE.yml, or SOURCE/ansible/ROLE/playbook.yml
  *
  * and that of an OpenCrowbar checkout, which differs in the scripts, SOURCE/script/roles/ROLE/;
  * Lua and templates may be put beside what it has. Nothing is remembered: each call looks at the
  * disk. Lua files and templates are read into the daemon, so a link that leads out of the source
- * path is refused; scripts and manifests are run by their jig as they are.
+ * path is refused; scripts, manifests and playbooks are run by their jig as they are.
  */
 #pragma once
 
@@ -16,9 +17,10 @@
 #include "base/str.h"
 
 enum role_file {
-    ROLE_FILE_LUA,     /* a file */
-    ROLE_FILE_SCRIPTS, /* a directory */
-    ROLE_FILE_PUPPET,  /* a directory */
+    ROLE_FILE_LUA,      /* a file */
+    ROLE_FILE_SCRIPTS,  /* a directory */
+    ROLE_FILE_PUPPET,   /* a directory */
+    ROLE_FILE_PLAYBOOK, /* a file; what is no file there is not found */
 };
 
 /* ERR_NOT_FOUND: the role has none. ERR_REFUSED: the name is none a role can have, or the path

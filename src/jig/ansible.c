@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "content/role_file.h"
 #include "jig/far_ends.gen.h"
 #include "jig/recipe_private.h"
 #include "jig/ssh.h"
 #include "jig/tools.h"
 #include "model/names.h"
-#include "sys/files.h"
 
 enum { HOST_FAILED = 2, UNREACHABLE = 4 };
 
@@ -191,24 +191,19 @@ static void set_env(const struct jig_work *w, struct arena *a, struct recipe *r)
 static err find_playbook(const struct jig_work *w, struct arena *a, struct str *out_path,
                          struct reason *out_why)
 {
+    const char *path;
     if (names_check_role(w->role))
         return recipe_refuse(a, out_why, "\"%.*s\" is no name of a role", STR_FMT_ARGS(w->role));
-    const struct str paths[] = {
-        recipe_say(a, "ansible/roles/%.*s.yml", STR_FMT_ARGS(w->role)),
-        recipe_say(a, "ansible/%.*s/playbook.yml", STR_FMT_ARGS(w->role)),
-    };
-    for (uint32_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        const struct str path = str_join3(a, w->source_path, STR("/"), paths[i]);
-        if (file_exists(str_z(a, path))) {
-            *out_path = path;
-            return OK;
-        }
+    if (content_role_file(a, w->source_path, w->role, ROLE_FILE_PLAYBOOK, &path) == OK) {
+        *out_path = str_from(path);
+        return OK;
     }
     if (recipe_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
     return recipe_refuse(a, out_why,
-                         "role %.*s has no playbook: there is neither %.*s nor %.*s in %.*s",
-                         STR_FMT_ARGS(w->role), STR_FMT_ARGS(paths[0]), STR_FMT_ARGS(paths[1]),
+                         "role %.*s has no playbook: there is neither ansible/roles/%.*s.yml nor "
+                         "ansible/%.*s/playbook.yml in %.*s",
+                         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role),
                          STR_FMT_ARGS(w->source_path));
 }
 

@@ -46,6 +46,8 @@ def script(text, name="01.sh", jig="script"):
     return {"yml": roles(f"jig: {jig}"), f"scripts/NAME-0/{name}": text}
 
 
+ANSIBLE = top("jigs: [{name: NAME-jig, class: ansible}]\nroles: [{name: NAME-0, jig: NAME-jig}]")
+
 # (verdict, codes of errors, codes of warnings, text or files)
 CASES = [
     # ---- the file ----
@@ -144,14 +146,14 @@ CASES = [
     (GOOD, "", "not_used", roles("jig: noop, hooks: [on_active]")),
     # ---- jigs ----
     (GOOD, "", "jig_unknown", roles("jig: puppet")),
-    (GOOD, "", "", roles("jig: puppet-sa")),
+    (GOOD, "", "code_missing", roles("jig: puppet-sa")),
     (GOOD, "", "", roles("jig: test")),
     (GOOD, "", "jig_unknown", roles("jig: scrip")),
     (GOOD, "", "jig_unknown", roles("jig: ansible")),
     (BAD, "name_invalid", "", roles("jig: 'a jig'")),
     (BAD, "bad_value", "", roles("jig: [noop]")),
     (BAD, "bad_value", "", roles("jig: no")),
-    (GOOD, "", "", top("jigs: [{name: NAME-jig, class: ansible}]\nroles: [{name: NAME-0, jig: NAME-jig}]")),
+    (GOOD, "", "code_missing", ANSIBLE),
     (GOOD, "", "class_unknown", top("jigs: [{name: NAME-jig, class: salt}]")),
     (BAD, "missing", "", top("jigs: [{name: NAME-jig}]")),
     (BAD, "missing", "", top("jigs: [{class: noop}]")),
@@ -222,6 +224,13 @@ CASES = [
     (GOOD, "", "", script("#!/usr/bin/python3\nif then else\n")),
     (BAD, "script_invalid", "", script("#!/usr/bin/env sh\ncase x in\n")),
     (BAD, "script_invalid", "", script("fi\n", jig="noop")),
+    # ---- manifests and playbooks ----
+    (GOOD, "", "", {"yml": roles("jig: puppet-sa"), "puppet/roles/NAME-0/init.pp": "notice('here')\n"}),
+    (GOOD, "", "code_missing", {"yml": roles("jig: puppet-sa"), "puppet/roles/NAME-0/README": "empty\n"}),
+    (GOOD, "", "not_used", {"yml": roles("jig: noop"), "puppet/roles/NAME-other/init.pp": "notice('here')\n"}),
+    (GOOD, "", "", {"yml": ANSIBLE, "ansible/roles/NAME-0.yml": "- hosts: all\n"}),
+    (GOOD, "", "", {"yml": ANSIBLE, "ansible/NAME-0/playbook.yml": "- hosts: all\n"}),
+    (GOOD, "", "code_missing", {"yml": ANSIBLE, "ansible/roles/NAME-0/tasks/main.yml": "[]\n"}),
     # ---- several things at once ----
     (BAD, "bad_value missing schema_invalid", "unknown_key",
      top("roles: [{name: NAME-0, jig: noop, deadline: soon, colour: red}, {name: NAME-1}]\n"

@@ -52,6 +52,11 @@ TEST(our_own_layout)
     CHECK(role_lies("ntp", "ntp-server", ROLE_FILE_LUA, "/ntp/roles/ntp-server.lua"));
     CHECK(role_lies("ntp", "ntp-server", ROLE_FILE_SCRIPTS, "/ntp/scripts/ntp-server"));
     CHECK(role_lies("ntp", "ntp-server", ROLE_FILE_PUPPET, "/ntp/puppet/roles/ntp-server"));
+    disk_write("ntp/ansible/roles/ntp-server.yml", "");
+    disk_write("ntp/ansible/ntp-client/playbook.yml", "");
+    CHECK(role_lies("ntp", "ntp-server", ROLE_FILE_PLAYBOOK, "/ntp/ansible/roles/ntp-server.yml"));
+    CHECK(
+        role_lies("ntp", "ntp-client", ROLE_FILE_PLAYBOOK, "/ntp/ansible/ntp-client/playbook.yml"));
     CHECK(role_lies("ntp", "ntp-client", ROLE_FILE_LUA, "none"));
     CHECK(role_lies("ntp", "ntp-client", ROLE_FILE_SCRIPTS, "none"));
     CHECK(role_lies("nowhere", "ntp-server", ROLE_FILE_LUA, "none"));
@@ -78,6 +83,8 @@ TEST(what_is_of_the_wrong_kind_is_none)
     CHECK(role_lies("a", "r", ROLE_FILE_SCRIPTS, "none"));
     CHECK(role_lies("a", "s", ROLE_FILE_SCRIPTS, "/a/scripts/s"));
     CHECK(role_lies("a", "r", ROLE_FILE_PUPPET, "none"));
+    disk_run("mkdir -p a/ansible/roles/r.yml a/ansible/r && touch a/ansible/r/playbook.yml");
+    CHECK(role_lies("a", "r", ROLE_FILE_PLAYBOOK, "/a/ansible/r/playbook.yml"));
     disk_close();
 }
 
