@@ -1,11 +1,33 @@
 #include "cli/upload.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/safe.h"
+
+static bool is_there(struct errand *e, struct str folder, struct str name, mode_t kind)
+{
+    struct stat facts;
+    const struct str path = str_join3(e->arena, folder, STR("/"), name);
+    return stat(str_z(e->arena, path), &facts) == 0 && (facts.st_mode & S_IFMT) == kind;
+}
+
+/* The file of a barclamp in that directory: NAME.yml, or crowbar.yml of a checkout; "" for none. */
+static struct str file_in(struct errand *e, struct str folder)
+{
+    uint32_t from = folder.len;
+    while (from > 0 && folder.at[from - 1] != '/')
+        from--;
+    const struct str names[] = {
+        str_join2(e->arena, str_slice(folder, from, folder.len), STR(".yml")), STR("crowbar.yml")};
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (is_there(e, folder, names[i], S_IFREG))
+            return str_join3(e->arena, folder, STR("/"), names[i]);
+    return STR("");
+}
 
 /* What roles do (code, scripts, manifests, templates) is not part of a document. */
 static enum cli_exit complain_directory(struct errand *e, const char *path)
@@ -13,16 +35,35 @@ static enum cli_exit complain_directory(struct errand *e, const char *path)
     struct str folder = str_from(path);
     while (folder.len > 1 && folder.at[folder.len - 1] == '/')
         folder.len--;
-    uint32_t from = folder.len;
-    while (from > 0 && folder.at[from - 1] != '/')
-        from--;
-    const struct str name = str_slice(folder, from, folder.len);
+    const struct str file = file_in(e, folder);
     fprintf(stderr,
-            "%s: %.*s is a directory, and upload sends one file: %.*s/%.*s.yml.\n"
+            "%s: %.*s is a directory, and upload sends one file%s%.*s.\n"
             "%s: code and scripts of roles are not sent; copy the directory below one of the "
             "directories of --barclamps on the daemon's machine, and reload the daemon (SIGHUP)\n",
-            e->whose, STR_FMT_ARGS(folder), STR_FMT_ARGS(folder), STR_FMT_ARGS(name), e->whose);
+            e->whose, STR_FMT_ARGS(folder), file.len ? ": " : "", STR_FMT_ARGS(file), e->whose);
     return CLI_USAGE;
+}
+
+/* The daemon knows of missing scripts, but not of hooks and templates that lie here. */
+static void tell_unsent(struct errand *e, const char *path)
+{
+    static const char *const folders[] = {"ansible", "puppet",  "roles",
+                                          "script",  "scripts", "templates"};
+    struct str folder = str_from(path);
+    struct buf b = buf_in(e->arena);
+    while (folder.len > 0 && folder.at[folder.len - 1] != '/')
+        folder.len--;
+    folder = folder.len ? folder : STR("./");
+    for (uint32_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (is_there(e, folder, str_from(folders[i]), S_IFDIR)) {
+            buf_put_c(&b, ' ');
+            buf_put_z(&b, folders[i]);
+        }
+    if (b.len)
+        fprintf(stderr,
+                "%s: not sent:%.*s (beside %s). The daemon uses what is in the directory from "
+                "which it has the barclamp, or in uploads/ of its data directory\n",
+                e->whose, STR_FMT_ARGS(buf_str(&b)), path);
 }
 
 static void tell_warnings(struct errand *e, const char *path, const struct json *answer)
@@ -67,6 +108,8 @@ static enum cli_exit upload(struct errand *e, const char *path)
         return status;
     output_row(e, answer);
     tell_warnings(e, path, answer);
+    if (strcmp(path, "-") != 0)
+        tell_unsent(e, path);
     return CLI_FINE;
 }
 

@@ -449,6 +449,19 @@ def test_uploads_say_what_is_missing(bench):
     answer = bench.online("barclamps", "upload", bench.path("up_a/up_a.yml"))
     assert answer.status == 0 and "[script_missing]" in answer.err and "up_a-1" in answer.err, answer
     assert "up_a-2" not in answer.err, answer
+    # Lua and scripts that lie beside the file are not sent, which is said even where the daemon misses nothing.
+    assert "not sent: " not in answer.err, answer
+    bench.write("up_d/up_d.yml", "barclamp: {name: up_d}\nroles: [{name: up_d-server, jig: noop}]\n")
+    bench.write("up_d/roles/up_d-server.lua", "return {}\n")
+    bench.write("up_d/puppet/modules/m/init.pp", "")
+    answer = bench.online("barclamps", "upload", bench.path("up_d/up_d.yml"))
+    assert answer.status == 0 and "not sent: puppet roles" in answer.err, answer
+    # The file that is named is one that is there: a checkout of OpenCrowbar has crowbar.yml.
+    bench.write("up_e/crowbar.yml", "barclamp: {name: up_e}\n")
+    answer = bench.online("barclamps", "upload", bench.path("up_e") + "/")
+    assert answer.status == 2 and "up_e/crowbar.yml" in answer.err and "up_e/up_e.yml" not in answer.err, answer
+    answer = bench.online("barclamps", "upload", bench.path("up_e/.."))
+    assert answer.status == 2 and ".yml" not in answer.err, answer
     answer = bench.daemon.client().post("barclamps", {"value": "barclamp: {name: up_b}\nroles: [{name: up_b-1, jig: noop, colour: red}]\n"})
     assert [w["code"] for w in answer.json()["warnings"]] == ["unknown_key"], answer
     answer = bench.daemon.client().post("barclamps", {"value": "barclamp: {name: up_c}\n"})
