@@ -30,8 +30,27 @@ static const struct shape_field hammer_kind_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_hammer = {
-    .type = "hammer", .table = TABLE_HAMMER, SHAPE_ROWS(hammer_fields), .extras = 1};
+/* The name of its class in OpenCrowbar, which is in the type of the answer. */
+static const char *old_class(const struct core *core, const struct record *hammer, struct arena *a)
+{
+    struct record kind;
+    const struct hammer_class *klass =
+        core_record(core, TABLE_HAMMER_KIND, hammer->hammer.hammer_kind_id, &kind)
+            ? hammer_class_find(kind.hammer_kind.klass)
+            : NULL;
+    if (!klass)
+        return "hammer";
+    const struct str name = str_from(klass->name);
+    if (str_eq(name, STR("ssh")))
+        return "secure_shell_hammer";
+    return str_z(a, str_join2(a, name, STR("_hammer")));
+}
+
+static const struct shape shape_hammer = {.type = "hammer",
+                                          .table = TABLE_HAMMER,
+                                          SHAPE_ROWS(hammer_fields),
+                                          .extras = 1,
+                                          .type_of = old_class};
 static const struct shape shape_hammer_kind = {
     .type = "available_hammer", .table = TABLE_HAMMER_KIND, SHAPE_ROWS(hammer_kind_fields)};
 
@@ -276,21 +295,6 @@ static const struct take perform_takes[] = {
 
 static const struct intake perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
 
-/* The name of its class in OpenCrowbar, which is in the type of the answer. */
-static const char *old_class(const struct call *call, const struct record *hammer)
-{
-    struct record kind;
-    if (!core_record(call->core, TABLE_HAMMER_KIND, hammer->hammer.hammer_kind_id, &kind))
-        return shape_hammer.type;
-    const struct hammer_class *klass = hammer_class_find(kind.hammer_kind.klass);
-    if (!klass)
-        return shape_hammer.type;
-    const struct str name = str_from(klass->name);
-    if (str_eq(name, STR("ssh")))
-        return "secure_shell_hammer";
-    return str_z(call->arena, str_join2(call->arena, name, STR("_hammer")));
-}
-
 static void reply_performed(struct call *call, const struct record *hammer, const char *type,
                             struct str results)
 {
@@ -308,7 +312,7 @@ static void reply_performed(struct call *call, const struct record *hammer, cons
              args ? json_clone(call->arena, args) : json_make(call->arena, JSON_ARRAY));
     json_set(reply, STR("result_type"), json_make_string(call->arena, str_from(type)));
     json_set(reply, STR("results"), json_make_string(call->arena, results));
-    reply_json(call, old_class(call, hammer), "action", json_write(call->arena, reply));
+    reply_json(call, old_class(call->core, hammer, call->arena), "action", json_write(call->arena, reply));
 }
 
 static void performed(struct call *call, int64_t node_id)

@@ -73,6 +73,9 @@ struct shape {
     uint32_t
         extras; /* so many at the end are ours, not of the specification: shown when asked for */
     const struct shape_tail *tail; /* NULL: none */
+    /* The type of the answer that shows one record, where its class has a name of its own; NULL:
+     * the type above. */
+    const char *(*type_of)(const struct core *core, const struct record *record, struct arena *a);
 };
 
 /* For the tables, which stand with their nouns. */

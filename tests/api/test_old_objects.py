@@ -50,6 +50,20 @@ def test_the_types_of_status_and_power(daemon):
     assert funky.status == 501 and funky.type.startswith("application/vnd.crowbar.node.error"), funky
 
 
+def test_the_type_of_a_hammer_is_that_of_its_class(daemon):
+    me = daemon.client()
+    _, node = fresh(me)
+    path = f"nodes/{node['name']}/hammers"
+    ssh = "application/vnd.crowbar.secure_shell_hammer.obj+json; version=2.0"
+    mine = good(me.get(f"{path}/ssh"))
+    for answer in (me.get(f"{path}/ssh"), me.get(f"hammers/{mine['id']}"), me.get("hammers/ssh"),
+                   me.put(f"hammers/{mine['id']}", {"username": "root"})):
+        assert answer.status == 200 and answer.type == ssh, (answer, answer.type)
+    # Lists and samples have the name of the plain class.
+    assert me.get("hammers").type == "application/vnd.crowbar.hammer.list+json; version=2.0"
+    assert me.get("hammers/sample").type == "application/vnd.crowbar.hammer.obj+json; version=2.0"
+
+
 def test_the_graph_says_how_to_draw_it(daemon):
     me = daemon.client()
     home, node = fresh(me)
