@@ -57,12 +57,11 @@ static void check_extra(struct core *c, struct str extra)
         refuse(c, PROBLEM_BAD_JSON, STR("extra"), STR("must be a JSON object"));
 }
 
-/* What acts on this machine itself logs in nowhere. */
 static bool needs_username(const struct core *c, hammer_kind_ix kind)
 {
     const struct hammer_class *klass =
         kind.v ? hammer_class_find(text_of(c, hammer_kind_at(c, kind)->klass)) : NULL;
-    return !klass || !klass->is_local;
+    return !klass || !klass->has_no_user;
 }
 
 static void check_create(struct core *c, const struct hammer_create_command *p, node_ix n,

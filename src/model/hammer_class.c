@@ -11,7 +11,7 @@ static const struct hammer_class classes[] = {
                 "identify enumerate enumerate_epr invoke", NULL, false},
     {"amt",     "status on off cycle", NULL, "invoke", NULL, false},
     {"redfish", "status on off cycle reset halt pxeboot identify", "pxe disk", NULL, NULL, false},
-    {"wol",     "on", NULL, NULL, NULL, false},
+    {"wol",     "on", NULL, NULL, NULL, true},
     /* nobody restarts the admin by mistake */
     {"local",   NULL, NULL, "run", "copy_from copy_to", true},
 };

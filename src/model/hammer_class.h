@@ -32,7 +32,7 @@ struct hammer_class {
     const char *boot;
     const char *run;
     const char *xfer;
-    bool is_local; /* it acts on the daemon's own machine, without logging in */
+    bool has_no_user; /* it logs in nowhere, and needs no username */
 };
 
 /* By our name or by an ancestor's; NULL when it is not known. */

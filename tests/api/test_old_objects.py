@@ -225,7 +225,7 @@ def test_the_test_jig_is_active_where_it_runs(daemon):
         assert own.stop() == 0
 
 
-def test_a_local_hammer_needs_no_username(daemon):
+def test_hammers_that_log_in_nowhere_need_no_username(daemon):
     me = daemon.client()
     _, node = fresh(me)
     word = "barclamp" + uuid.uuid4().hex[:6]
@@ -235,6 +235,12 @@ def test_a_local_hammer_needs_no_username(daemon):
     good(me.post("barclamps", {"value": content}))
     made = good(me.post("hammers", {"node_id": node["id"], "available_hammer": kind}))
     assert made["name"] == kind, made
+    # Nor does a magic packet.
+    content["hammers"] = [{"name": "wol-" + word, "type": "wol", "priority": 1}]
+    good(me.post("barclamps", {"value": content}))
+    made = good(me.post("hammers", {"node_id": node["id"], "available_hammer": "wol-" + word,
+                                    "endpoint": "10.0.0.255"}))
+    assert made["username"] == "", made
     _, other = fresh(me)
     refused(me.post("hammers", {"node_id": other["id"], "available_hammer": "ssh"}), 400, "missing",
             "username")
