@@ -151,3 +151,11 @@ def test_the_role_of_puppet_keeps_the_file_that_it_replaces(bench):
     assert run() == "[main]\nserver = old\n"
     assert run() == "[main]\nserver = old\n"  # its own file is no reason for another copy
     assert sorted(os.listdir(bench.path("etc"))) == ["puppet.conf", "puppet.conf.before-halligan"]
+    bench.write("etc/puppet.conf", "[main]\nserver = other\n")  # a package or a person wrote it again
+    assert run() == "[main]\nserver = old\n"
+    with open(bench.path("etc/puppet.conf.before-halligan.2"), encoding="utf-8") as file:
+        assert file.read() == "[main]\nserver = other\n"
+    bench.write("etc/puppet.conf", "[main]\nserver = other\n")
+    run()
+    assert sorted(os.listdir(bench.path("etc"))) == \
+        ["puppet.conf", "puppet.conf.before-halligan", "puppet.conf.before-halligan.2"]

@@ -8,13 +8,20 @@ command -v puppet > /dev/null || die "puppet is not installed here (package pupp
 
 mkdir -p "$conf_dir"
 mark="# Written by the role puppet-agent_sa; changes are lost."
-# A file that the role did not write is kept beside it, once.
+# A file that the role did not write is kept beside it, each one once.
 kept=$conf_dir/puppet.conf.before-halligan
-if [ -f "$conf_dir/puppet.conf" ] && [ ! -e "$kept" ] &&
-    [ "$(head -n 1 "$conf_dir/puppet.conf")" != "$mark" ]; then
-    cp -p "$conf_dir/puppet.conf" "$kept.new"
-    mv "$kept.new" "$kept"
-    echo "the puppet.conf that was there is kept as $kept"
+if [ -f "$conf_dir/puppet.conf" ] && [ "$(head -n 1 "$conf_dir/puppet.conf")" != "$mark" ]; then
+    copy=$kept
+    number=1
+    while [ -e "$copy" ] && ! cmp -s "$conf_dir/puppet.conf" "$copy"; do
+        number=$((number + 1))
+        copy=$kept.$number
+    done
+    if [ ! -e "$copy" ]; then
+        cp -p "$conf_dir/puppet.conf" "$copy.new"
+        mv "$copy.new" "$copy"
+        echo "the puppet.conf that was there is kept as $copy"
+    fi
 fi
 {
     echo "$mark"
