@@ -29,6 +29,7 @@ struct progress {
     bool is_terminal, has_colors, is_drawn, is_lost;
     struct counts now;
     bool has_moved; /* since the look before */
+    bool was_busy;  /* at the look before: noderoles were todo, and all workers of a queue busy */
 };
 
 static uint32_t count_of(const struct progress *p, const char *state)
@@ -140,10 +141,42 @@ static bool is_done(const struct progress *p)
     return !p->is_lost && count_of(p, "active") == p->now.total;
 }
 
-/* Others may still run; when nothing does, and nothing has changed since, errors are the end. */
-static bool is_stuck(const struct progress *p)
+/* Is every worker of a queue busy? Then noderoles that could run have to wait. */
+static bool are_workers_busy(struct progress *p)
 {
-    return !p->is_lost && count_of(p, "error") && !count_of(p, "transition") && !p->has_moved;
+    struct arena scratch = {0};
+    struct errand once = *p->e;
+    const struct json *answer;
+    bool is_full = false;
+    once.arena = &scratch;
+    const struct question q = {.path = STR("/api/status/queue"), .is_quiet = true};
+    const struct json *queues = errand_ask(&once, &q, &answer) == CLI_FINE && answer
+                                    ? json_get(answer, STR("workers"))
+                                    : NULL;
+    p->e->client = once.client;
+    for (const struct json *queue = queues ? queues->first : NULL; queue; queue = queue->next) {
+        int64_t size, busy;
+        const struct json *has = json_get(queue, STR("size")), *uses = json_get(queue, STR("busy"));
+        is_full |= has && uses && json_as_i64(has, &size) && json_as_i64(uses, &busy) &&
+                   busy >= size;
+    }
+    arena_fini(&scratch);
+    return is_full;
+}
+
+/* Work may begin between the look and this question: workers must have been free at two looks. */
+static bool may_todo_run(struct progress *p)
+{
+    const bool was_busy = p->was_busy;
+    p->was_busy = count_of(p, "todo") && are_workers_busy(p);
+    return was_busy || p->was_busy;
+}
+
+/* Others may still run; when nothing does, and nothing has changed since, errors are the end. */
+static bool is_stuck(struct progress *p)
+{
+    return !p->is_lost && count_of(p, "error") && !count_of(p, "transition") && !p->has_moved &&
+           !may_todo_run(p);
 }
 
 /* "base on n1.example.com: test_failed: the test jig was told to fail; log: halligan noderoles

@@ -161,3 +161,23 @@ def test_a_failed_commit_names_every_failure(bench):
     shown = json.loads(bench.says("noderoles", "show", "li9.example.com/base", "-o", "json"))
     assert shown["reason_text"] and shown["reason_text"] != shown["status"], shown
     assert f"test_failed: {shown['reason_text']}; log" in answer.err, (shown, answer)
+
+
+def test_a_commit_waits_for_work_that_waits_for_a_worker(bench):
+    """A failure from before does not end the wait while others may still run: all workers are busy elsewhere."""
+    queues = bench.daemon.client().get("/api/status/queue").json()["workers"]
+    (size,) = [queue["size"] for queue in queues if queue["queue"] == "normal"]
+    busy = [f"li-busy{i}.example.com" for i in range(size)]
+    deployment(bench, "li-busy", *busy)
+    for name in busy:
+        bench.says("nodes", "bind", name, "base", 'data={"delay":3000}')
+    deployment(bench, "li-late", "li-late1.example.com", "li-late2.example.com")
+    bench.says("nodes", "bind", "li-late1.example.com", "base", 'data={"fail":true}')
+    answer = bench.online("deployments", "commit", "li-late", "--wait", "--timeout", "60")
+    assert answer.status == FAILED and "base on li-late1.example.com: test_failed" in answer.err, answer
+    bench.says("nodes", "bind", "li-late2.example.com", "base", 'data={"fail":true}')
+    bench.says("deployments", "commit", "li-busy")
+    answer = bench.online("deployments", "commit", "li-late", "--wait", "--timeout", "60")
+    assert answer.status == FAILED, answer
+    seen = set(re.findall(r"base on (\S+?): (\w+): \S", answer.err))
+    assert seen == {("li-late1.example.com", "test_failed"), ("li-late2.example.com", "test_failed")}, answer
