@@ -14,6 +14,8 @@
 
 enum { BAR_WIDTH = 30, LOOK_MS_MIN = 250, LOOK_MS_MAX = 5000, COST_FACTOR = 10 };
 enum { ERRORS_COUNTED_MIN = 10, STATES_MAX = 8 };
+/* So many looks without a change, and nothing that runs: the cause is shown, once. */
+enum { STILL_LOOKS_MAX = 8 };
 
 /* By the noun's table of states. */
 struct counts {
@@ -29,6 +31,7 @@ struct progress {
     bool is_terminal, has_colors, is_drawn, is_lost;
     struct counts now;
     bool has_moved; /* since the look before */
+    uint32_t still; /* looks without a change while nothing ran */
     bool was_busy;  /* at the look before: noderoles were todo, and all workers of a queue busy */
 };
 
@@ -236,6 +239,21 @@ static void tell_errors(struct progress *p)
         why_tell(p->e, p->path);
 }
 
+/* Work that nothing will start, for example in a deployment that is only proposed, would be waited
+ * for without a word. */
+static void tell_stillness(struct progress *p)
+{
+    const bool is_still = !p->is_lost && !p->has_moved && !count_of(p, "transition");
+    if (p->still > STILL_LOOKS_MAX)
+        return;
+    p->still = is_still ? p->still + 1 : 0;
+    if (p->still <= STILL_LOOKS_MAX)
+        return;
+    if (p->is_terminal && p->is_drawn)
+        fputs("\n", stderr);
+    why_tell(p->e, p->path);
+}
+
 static enum cli_exit tell_timeout(struct progress *p)
 {
     fprintf(stderr, "%s: the work is not done after %s s\n", p->e->whose, p->e->options.timeout);
@@ -264,6 +282,7 @@ enum cli_exit progress_wait(struct errand *e, struct str object_path, int64_t ti
         draw(&p);
         if (is_done(&p) || is_stuck(&p))
             break;
+        tell_stillness(&p);
         const int64_t left = timeout_ms - (sys_mono_ms() - start);
         if (left <= 0) {
             status = CLI_TIMEOUT;

@@ -181,3 +181,14 @@ def test_a_commit_waits_for_work_that_waits_for_a_worker(bench):
     assert answer.status == FAILED, answer
     seen = set(re.findall(r"base on (\S+?): (\w+): \S", answer.err))
     assert seen == {("li-late1.example.com", "test_failed"), ("li-late2.example.com", "test_failed")}, answer
+
+
+def test_a_wait_without_progress_says_why(bench):
+    """A node is committed in a deployment that is only proposed: nothing runs, and no time is set."""
+    deployment(bench, "li-draft", "li-draft.example.com")
+    bench.says("nodes", "bind", "li-draft.example.com", "base")
+    terminal = bench.at_terminal("nodes", "commit", "li-draft.example.com", "--wait", env=bench.credentials())
+    terminal.shows("head_proposed: ")
+    assert terminal.process.poll() is None, terminal.shown
+    bench.says("deployments", "commit", "li-draft")
+    assert terminal.end() == OK and terminal.shown.count("head_proposed") == 1, terminal.shown
