@@ -312,7 +312,8 @@ static void reply_performed(struct call *call, const struct record *hammer, cons
              args ? json_clone(call->arena, args) : json_make(call->arena, JSON_ARRAY));
     json_set(reply, STR("result_type"), json_make_string(call->arena, str_from(type)));
     json_set(reply, STR("results"), json_make_string(call->arena, results));
-    reply_json(call, old_class(call->core, hammer, call->arena), "action", json_write(call->arena, reply));
+    reply_json(call, old_class(call->core, hammer, call->arena), "action",
+               json_write(call->arena, reply));
 }
 
 static void performed(struct call *call, int64_t node_id)

@@ -101,8 +101,7 @@ void reply_record(struct call *call, const struct shape *shape, const struct rec
     struct buf b = buf_in(call->arena);
     const uint64_t mask = reply_mask(call, shape);
     shape_write(shape, call->core, record, mask, &b);
-    reply_json(call,
-               shape->type_of ? shape->type_of(call->core, record, call->arena) : shape->type,
+    reply_json(call, shape->type_of ? shape->type_of(call->core, record, call->arena) : shape->type,
                "obj", buf_str(&b));
     struct buf tag = buf_in(call->arena);
     buf_put_c(&tag, '"');

@@ -160,8 +160,8 @@ static bool are_workers_busy(struct progress *p)
     for (const struct json *queue = queues ? queues->first : NULL; queue; queue = queue->next) {
         int64_t size, busy;
         const struct json *has = json_get(queue, STR("size")), *uses = json_get(queue, STR("busy"));
-        is_full |= has && uses && json_as_i64(has, &size) && json_as_i64(uses, &busy) &&
-                   busy >= size;
+        is_full |=
+            has && uses && json_as_i64(has, &size) && json_as_i64(uses, &busy) && busy >= size;
     }
     arena_fini(&scratch);
     return is_full;
@@ -189,19 +189,20 @@ static void tell_error(struct progress *p, const struct json *nr, const struct n
 {
     struct arena scratch = {0};
     struct buf b = buf_in(&scratch);
-    const struct json *id = json_get(nr, STR("id")), *reason = json_get(nr, STR("reason"));
-    const struct json *status = json_get(nr, STR("status")),
+    const struct json *id = json_get(nr, STR("id")), *reason = json_get(nr, STR("reason")),
                       *text = json_get(nr, STR("reason_text"));
+    if (!text || text->kind != JSON_STRING || text->text.len == 0)
+        text = json_get(nr, STR("status"));
     const bool is_named = reason && reason->kind == JSON_STRING;
-    if (text && text->kind == JSON_STRING && text->text.len)
-        status = text; /* with the exit status, the deadline, the value */
     safe_put(&b, names_find(roles, json_get(nr, STR("role_id"))));
     buf_put_z(&b, " on ");
     safe_put(&b, names_find(nodes, json_get(nr, STR("node_id"))));
     buf_put_z(&b, ": ");
     safe_put(&b, is_named ? reason->text : STR("error"));
     buf_put_z(&b, ": ");
-    safe_put(&b, status && status->kind == JSON_STRING ? status->text : STR(""));
+    /* The first line: what follows are traces of code. */
+    if (text && text->kind == JSON_STRING)
+        safe_put(&b, str_slice(text->text, 0, str_find(text->text, '\n', 0)));
     if (id && id->kind == JSON_NUMBER) {
         buf_put_z(&b, "; log: halligan noderoles log ");
         safe_put(&b, id->text);
@@ -218,8 +219,8 @@ static void tell_errors(struct progress *p)
     const struct question q = {
         .path = is_one ? p->path : errand_join(p->e, p->path, "node_roles"),
         .query = is_one ? STR("") : STR("state=error"),
-        .attributes =
-            "[\"id\",\"node_id\",\"role_id\",\"state\",\"status\",\"reason\",\"reason_text\"]",
+        .attributes = "[\"id\",\"node_id\",\"role_id\",\"state\",\"status\",\"reason\","
+                      "\"reason_text\"]",
         .is_quiet = true};
     if (errand_ask(p->e, &q, &answer) != CLI_FINE)
         return;

@@ -154,6 +154,8 @@ def test_a_failed_commit_names_every_failure(bench):
     bench.says("nodes", "bind", "li9.example.com", "base", 'data={"fail":true}')
     answer = bench.online("nodes", "commit", "li9.example.com", "--wait", "--timeout", "60")
     assert answer.status == FAILED and "base on li9.example.com: test_failed: " in answer.err, answer
+    text = json.loads(bench.says("noderoles", "show", "li9.example.com/base", "-o", "json"))["reason_text"]
+    assert text and f"base on li9.example.com: test_failed: {text}; log: " in answer.err, (text, answer)
     bench.says("noderoles", "propose", "li9.example.com/base")
     answer = bench.online("noderoles", "commit", "li9.example.com/base", "--wait", "--timeout", "60")
     assert answer.status == FAILED and "base on li9.example.com: test_failed: " in answer.err, answer
