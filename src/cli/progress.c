@@ -32,7 +32,7 @@ struct progress {
     struct counts now;
     bool has_moved; /* since the look before */
     uint32_t still; /* looks without a change while nothing ran */
-    bool was_busy;  /* at the look before: noderoles were todo, and all workers of a queue busy */
+    bool was_busy;  /* at the look before: noderoles waited, and all workers of a queue were busy */
 };
 
 static uint32_t count_of(const struct progress *p, const char *state)
