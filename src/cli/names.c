@@ -161,6 +161,38 @@ static void put_state_names(struct errand *e, struct json *list)
     }
 }
 
+static bool is_about(const struct json *event, const char *object)
+{
+    const struct json *about = json_get(event, STR("object"));
+    return about && about->kind == JSON_STRING && str_eq(about->text, str_from(object));
+}
+
+/* An event is about an object of the noun that it names. */
+static void put_object_names(struct errand *e, struct json *list)
+{
+    static const struct {
+        const char *object, *collection;
+    } nouns[] = {
+        {"attrib", "attribs"}, {"barclamp", "barclamps"}, {"deployment", "deployments"},
+        {"group", "groups"},   {"hammer", "hammers"},     {"jig", "jigs"},
+        {"node", "nodes"},     {"role", "roles"},         {"user", "users"},
+    };
+    for (struct json *event = list->first; event; event = event->next)
+        json_set(event, STR("object_name"), json_make(e->arena, JSON_NULL));
+    for (uint32_t i = 0; i < sizeof nouns / sizeof nouns[0]; i++) {
+        struct json *mine = json_make(e->arena, JSON_ARRAY);
+        for (const struct json *event = list->first; event; event = event->next)
+            if (is_about(event, nouns[i].object))
+                json_append(mine, json_clone(e->arena, event));
+        const struct names names = names_fetch(e, nouns[i].collection, mine, "object_id");
+        for (struct json *event = list->first; event; event = event->next) {
+            const struct str name = names_find(&names, json_get(event, STR("object_id")));
+            if (is_about(event, nouns[i].object) && name.len)
+                json_set(event, STR("object_name"), json_make_string(e->arena, name));
+        }
+    }
+}
+
 struct json *names_beside(struct errand *e, const struct json *list)
 {
     struct json *copy = json_clone(e->arena, list);
@@ -174,6 +206,8 @@ struct json *names_beside(struct errand *e, const struct json *list)
             put_beside(e, copy, str_z(e->arena, m->key), str_slice(m->key, 0, m->key.len - 3),
                        collection);
     }
+    if (sample && json_get(sample, STR("object")) && json_get(sample, STR("object_id")))
+        put_object_names(e, copy);
     if (sample && e->noun->state_count)
         put_state_names(e, copy);
     return copy;

@@ -95,6 +95,11 @@ def test_documents_have_names_beside_ids_and_words_beside_numbers(bench):
         assert host["target_role_id"] is None and host["target_role"] is None, host
         home = read(bench.says("deployments", "show", "li-names", "-o", form))
         assert home["parent"] == "system" and home["state_name"] == "proposed", home
+    # An event is about an object of any noun. What has no name, or is gone, has null.
+    bench.says("groups", "create", "name=li_gone", "category=rack")
+    bench.says("groups", "destroy", "li_gone")
+    seen = {(e["verb"], e["object_name"]) for e in json.loads(bench.says("events", "list", "--limit", "12", "-o", "json"))}
+    assert {("node_create", "li7.example.com"), ("deployment_create", "li-names"), ("group_create", None)} <= seen, seen
     # What the server says is still there, unchanged.
     said = bench.daemon.client().get("nodes/li7.example.com?view=full").json()
     host = json.loads(bench.says("nodes", "show", "li7.example.com", "-o", "json"))
