@@ -228,6 +228,14 @@ def test_a_machine_behind_redfish_is_switched_from_the_command_line(j):
         for action, power in [("on", "On"), ("off", "Off"), ("on", "On")]:
             h.says("nodes", "power", "n1.example.com", action)
             eventually(lambda: machine.real_power == power, f"it is {power}")
+        # As docs/power.md has it: the answer of the machine, the field, and the filter.
+        for action, state in [("off", "off"), ("on", "on")]:
+            answer = json.loads(h.says("nodes", "power", "n1.example.com", action, "--wait", "-o", "json"))
+            assert (answer["state"], answer["driver"]) == ("done", "redfish"), answer
+            answer = json.loads(h.says("nodes", "power", "n1.example.com", "status", "-o", "json"))
+            assert (answer["state"], answer["power_state"]) == ("done", state), answer
+            assert machine.real_power.lower() == state, machine.real_power
+            assert h.says("nodes", "list", "-q", "--filter", f"power_state={state}").split() == ["n1.example.com"]
         h.says("nodes", "power", "n1.example.com", "reset")
         eventually(lambda: "ForceRestart" in machine.resets, "it is reset")
         plant.close()
