@@ -110,6 +110,7 @@ TEST(the_jigs_of_the_engine_are_there_without_any_barclamp)
                           "  - {name: r2, jig: test}\n"
                           "  - {name: r3, jig: puppet-sa}\n"
                           "  - {name: r4, jig: perl}\n");
+    disk_write("a/puppet/roles/r3/init.pp", "");
     const struct check check = look_at("a");
     CHECK(tells(&check, "warning /a/a.yml:6: roles/3/jig: jig perl is not known here; the role "
                         "cannot run\n"));
