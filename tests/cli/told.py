@@ -49,11 +49,12 @@ def keeps_promise(block, said):
     return bool(pattern(block.said, block.language).fullmatch(said.strip()))
 
 
-def tell(path, folder, environment, timeout=120):
-    """Runs it all in one shell; (block, what it said) of each. A command that fails ends it."""
+def tell(path, folder, environment, timeout=120, shell=("sh", "-c")):
+    """Runs it all in one shell; (block, what it said) of each. A command that fails ends it. The script is the last
+    argument of `shell`."""
     all_blocks = blocks(path)
     script = "set -eu\n" + "".join(b.script + f'\necho "\n{END.format(b.number)}"\n' for b in all_blocks)
-    done = subprocess.run(["sh", "-c", script], cwd=folder, env=environment, timeout=timeout, text=True,
+    done = subprocess.run([*shell, script], cwd=folder, env=environment, timeout=timeout, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     rest = done.stdout
     for block in all_blocks:
@@ -62,10 +63,10 @@ def tell(path, folder, environment, timeout=120):
         yield block, said
 
 
-def check(path, folder, environment):
+def check(path, folder, environment, **how):
     """How many blocks there are; fails at the first that says something else than is promised."""
     count = 0
-    for block, said in tell(path, folder, environment):
+    for block, said in tell(path, folder, environment, **how):
         assert keeps_promise(block, said), f"this\n{block.script}\nsays\n{said}\nand not\n{block.said}"
         count += 1
     return count

@@ -21,6 +21,7 @@ def use(*folders):
 
 use("hammer", "redfish", "jig", "api", "power")
 Plant = importlib.import_module("plant").Plant
+peers = importlib.import_module("test_peers")  # ipmi_sim
 del sys.modules["yard"]
 sys.path.remove(os.path.join(TESTS, "hammer"))
 use("runs")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A Redfish service for tests: real HTTP or HTTPS, several systems, the ways of several makers, and
-trouble on demand. Only the standard library, only loopback.
+trouble on demand. Only the standard library; on loopback unless an address is given.
 
     tests/redfish/service.py [--flavour NAME] [--systems N] [--cert FILE --key FILE] [--port N]
+                             [--address ADDRESS]
 
 prints its URL and serves until its standard input ends. The virtual rack and tests/hammer/run.py
 use the classes: Service(...) serves in threads of its own until close(). What a machine behind it
@@ -293,8 +294,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, service, port, tls):
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, service, address, port, tls):
+        super().__init__((address, port), Handler)
         self.service = service
         self.tls = tls
         self.closing = threading.Event()
@@ -318,7 +319,7 @@ class Server(ThreadingHTTPServer):
 class Base:
     """What a service and a replay share: threads, faults, what was asked."""
 
-    def __init__(self, cert=None, key=None, port=0):
+    def __init__(self, cert=None, key=None, port=0, address="127.0.0.1"):
         tls = None
         if cert:
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -327,9 +328,9 @@ class Base:
         self.faults = Faults()
         self.requests = []
         self.slow_tls = 0
-        self.server = Server(self, port, tls)
+        self.server = Server(self, address, port, tls)
         self.port = self.server.server_address[1]
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://{address}:{self.port}"
         self.thread = threading.Thread(
             target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
@@ -349,7 +350,7 @@ class Base:
 
 class Service(Base):
     def __init__(self, flavour="generic", systems=1, user="root", password="calvin", cert=None,
-                 key=None, port=0, switched=None, **changes):
+                 key=None, port=0, switched=None, address="127.0.0.1", **changes):
         self.flavour = {**FLAVOURS[flavour], **changes}
         self.user = user
         self.password = password
@@ -361,7 +362,7 @@ class Service(Base):
         self.page_size = None
         names = [self.flavour["ids"].format(i + 1) for i in range(systems)]
         self.systems = {n: System(n, self.flavour, switched) for n in names}
-        super().__init__(cert, key, port)
+        super().__init__(cert, key, port, address)
 
     # -- who asks ------------------------------------------------------------------------------
 
@@ -626,10 +627,11 @@ def main():
     parser.add_argument("--user", default="root")
     parser.add_argument("--password", default="calvin")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--address", default="127.0.0.1")
     parser.add_argument("--cert")
     parser.add_argument("--key")
     o = parser.parse_args()
-    service = Service(o.flavour, o.systems, o.user, o.password, o.cert, o.key, o.port)
+    service = Service(o.flavour, o.systems, o.user, o.password, o.cert, o.key, o.port, address=o.address)
     print(service.url, flush=True)
     sys.stdin.read()
     service.close()

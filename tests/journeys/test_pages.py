@@ -1,0 +1,155 @@
+"""README.md, docs/operating.md and docs/power.md: every command runs as it is written, on a machine as a new user has.
+
+Each test has a machine of its own (machine.py) with a checkout and a real systemd, in which nothing of Halligan is
+installed. Nothing in the pages is replaced: paths, ports, users and addresses are those that are printed there.
+"""
+import json
+import os
+import re
+import subprocess
+
+import pages
+import told
+from harness import eventually, peers
+from machine import ROOT, Machine
+
+PAGE_S = 480  # that of the installation compiles the daemon
+
+
+def page(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def run(machine, name, before="true\n"):
+    """Runs all fences of a page, in a shell that has run other commands before; how many there were."""
+    with open(machine.path("page.md"), "w", encoding="utf-8") as file:
+        file.write(f"```sh\n{before}```\n```yaml\n```\n" + pages.session(page(name)))
+    try:
+        return told.check(machine.path("page.md"), machine.folder, dict(os.environ), shell=machine.shell, timeout=PAGE_S) - 1
+    except AssertionError:
+        print(machine.call("journalctl --no-pager -o cat -n 40 -u halligand").stdout)
+        raise
+
+
+def on_machine(j):
+    machine = Machine(j.build)
+    j.closing.append(machine.close)
+    return machine
+
+
+def test_the_first_steps_of_the_readme(j):
+    m = on_machine(j)
+    assert run(m, "README.md") >= 4
+    m.run("kill $(cat foreground.pid)")
+
+
+def test_the_options_of_the_tests_that_the_readme_names(j):
+    """./test cannot run inside of itself: its command line is read, and the parts that it lists are there."""
+    (fence,) = pages.exceptions(page("README.md"))
+    for line in fence.text.splitlines():
+        done = subprocess.run(["bash", "-c", line.partition("#")[0] + " --help"], cwd=ROOT, capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 0, (line, done)
+        listed = re.search(r"^Parts: ((?:[a-z -]+\n)+)", done.stdout, re.MULTILINE).group(1).split()
+        script = page("test")
+        assert "journeys" in listed and sorted(re.findall(r"^part_([a-z-]+)\(\)", script, re.MULTILINE)) == sorted(listed)
+    done = subprocess.run(["./test", "no-such-part"], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 2, done
+
+
+CERTIFICATE = """
+mkdir -p /etc/halligan
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost -keyout /etc/halligan/key.pem -out /etc/halligan/cert.pem 2>/dev/null
+"""
+
+
+def ini(name, word):
+    """The lines of the configuration of a page that have the word."""
+    (text,) = [f.text for f in pages.fences(page(name)) if f.language == "ini" and word in f.text]
+    return text
+
+
+def configure(m, lines):
+    """Puts the lines in place of those with the same keys, and restarts the service."""
+    m.run(pages.change("/etc/halligan/halligan.conf", lines) + "systemctl restart halligand")
+
+
+def test_operating_from_the_installation_to_the_move_to_postgresql(j):
+    m = on_machine(j)
+    m.run("pg_createcluster --start 15 main")
+    m.run(CERTIFICATE)
+    assert run(m, "docs/operating.md") >= 19
+    # The service runs from the unit that was installed, as its user.
+    m.run("systemctl start halligand")
+    assert m.run("systemctl show -p User -p SubState -p FragmentPath halligand").split() == [
+        "User=halligan", "SubState=running", "FragmentPath=/lib/systemd/system/halligand.service"]
+    before = m.run("halligan nodes list --all -o json")
+    # Lines of the configuration that the page only shows take effect.
+    configure(m, ini("docs/operating.md", "store"))
+    checked = m.run("runuser -u halligan -- halligand check")
+    assert checked.startswith("open: postgresql\n"), checked
+    assert m.run("halligan nodes list --all -o json") == before
+    m.run("chgrp halligan /etc/halligan/key.pem && chmod 640 /etc/halligan/key.pem")
+    configure(m, ini("docs/operating.md", "tls-cert"))
+    m.run("curl -sf --cacert /etc/halligan/cert.pem https://localhost:3000/healthz")
+
+
+# The addresses of the page are those of the loopback interface. All nodes are one OpenSSH server, with a host key that is
+# not the machine's own. The service processor of n1 speaks Redfish, that of n2 IPMI. root@n1.example.com accepts the
+# user's key.
+PEERS = """
+for address in 10.0.0.21 10.0.0.22 10.0.0.31; do ip address add $address/24 dev lo; done
+echo 10.0.0.31 n1.example.com n2.example.com n3.example.com >>/etc/hosts
+mkdir -p /etc/halligan /run/ipmi/state /run/sshd
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=10.0.0.21 \\
+    -addext subjectAltName=IP:10.0.0.21 -keyout /run/bmc.key -out /etc/halligan/bmc-ca.pem 2>/dev/null
+systemd-run --quiet --unit=redfish sh -c "sleep infinity | python3 $PWD/tests/redfish/service.py --address 10.0.0.21 \\
+    --port 443 --user halligan --password 'the password' --cert /etc/halligan/bmc-ca.pem --key /run/bmc.key"
+cat >/run/ipmi/chassis {chassis}
+cat >/run/ipmi/sim.emu {emulator}
+cat >/run/ipmi/lan.conf {lan}
+chmod 755 /run/ipmi/chassis
+echo 0 >/run/ipmi/power
+echo none >/run/ipmi/boot
+systemd-run --quiet --unit=ipmi --working-directory=/run/ipmi ipmi_sim -c lan.conf -f sim.emu -s state -n
+ssh-keygen -q -t ed25519 -N "" -f /run/host_key
+systemd-run --quiet --unit=far-ssh /usr/sbin/sshd -D -f /dev/null -h /run/host_key -o ListenAddress=10.0.0.31 -o UsePAM=yes
+mkdir -p -m 700 /root/.ssh
+ssh-keygen -q -t ed25519 -N "" -f /root/.ssh/id_ed25519
+cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
+n=0
+until ssh-keyscan n1.example.com >/root/.ssh/known_hosts 2>/dev/null && [ -s /root/.ssh/known_hosts ] &&
+    curl -sk -o /run/answer https://10.0.0.21/redfish/v1; do
+    n=$((n + 1))
+    [ $n -lt 600 ]
+    sleep 0.1
+done
+"""
+DAEMON = """
+PATH=$PWD/build:$PATH
+systemd-run --quiet --unit=halligand --property=Type=notify -E PATH="$PATH" \\
+    $PWD/build/halligand --barclamps $PWD/barclamps --probe-wait 2
+HALLIGAN_PASSWORD=$(cat /var/lib/halligan/admin.password) halligan login --user admin
+for n in 1 2 3; do halligan nodes create name=n$n.example.com -q; done
+"""
+
+
+def test_power_with_service_processors_and_ssh(j):
+    m = on_machine(j)
+    lan = peers.LAN.format(folder="/run/ipmi", port=623).replace("127.0.0.1", "10.0.0.22")
+    lan = lan.replace('"root" "pass#w0rd"', '"halligan" "ipmi-password"')
+    m.run(PEERS.format(chassis=pages.quoted(peers.CHASSIS.format(folder="/run/ipmi")), lan=pages.quoted(lan),
+                       emulator=pages.quoted(peers.EMULATOR)))
+    assert run(m, "docs/power.md", DAEMON) >= 4
+    # The machine behind Redfish was switched, and the others can be.
+    state = json.loads(m.run("curl -s --cacert /etc/halligan/bmc-ca.pem https://10.0.0.21/_test/state"))
+    assert state["systems"]["1"]["real_power"] == "On", state
+    m.run("build/halligan nodes power n2.example.com on --wait")
+    assert m.run("cat /run/ipmi/power") == "1\n"
+    m.run("build/halligan nodes update n3.example.com alive=true")  # it is probed, and its host keys are pinned
+    eventually(lambda: m.call("build/halligan nodes power n3.example.com status").returncode == 0, "it accepts the key")
+    nodes = json.loads(m.run("build/halligan nodes list --filter power_state=on -o json"))
+    assert {(n["name"], n["power_driver"]) for n in nodes} == {
+        ("n1.example.com", "redfish"), ("n2.example.com", "ipmi"), ("n3.example.com", "ssh")}, nodes
