@@ -5,25 +5,30 @@
   ```text      right behind one of `sh`: what that one prints (told.py); also ```json
   ```ini       lines of /etc/halligan/halligan.conf, which `halligand --check-config` reads
   ```nginx     lines of a `location` of nginx, which `nginx -t` reads
-  ```yaml ...  data; of the guide: files that are written
+  ```yaml ...  data
+
+A fence of any language behind a line that is nothing but a path, bold and in backquotes, is a file of that name.
 
 A line <!-- stays in the foreground --> in front of a fence of `sh`: its last command does not end. It is started in the
 background, the session goes on when port 3000 answers. A line <!-- not run: REASON --> excepts a fence. A fence without
 a language is wrong.
 """
+import posixpath
 import re
 
 RUN = {"sh", "console"}
 CHECKED = {"ini", "nginx"}
-DATA = {"yaml", "json", "text", "lua"}
+DATA = {"yaml", "json", "text", "lua", "puppet"}
 COMMAND = re.compile(r"^\s*(\$ |#? ?(sudo |runuser |systemctl |halligand? |curl |meson |createdb |createuser |ssh))", re.MULTILINE)
 MARKER = re.compile(r"<!-- (not run: .*|stays in the foreground) -->")
+PATH = re.compile(r"\*\*`([\w./-]+)`\*\*")
 FOREGROUND = "stays in the foreground"
 
 
 class Fence:
-    def __init__(self, line, language, marker):
+    def __init__(self, line, language, marker, path):
         self.line = line
+        self.path = path  # of a file, or None
         self.language = language
         self.marker = marker
         self.text = ""
@@ -35,19 +40,21 @@ class Fence:
 
 
 def fences(text):
-    marker, inside, found = None, None, []
+    marker, path, inside, found = None, None, None, []
     for number, line in enumerate(text.split("\n"), 1):
         if inside is not None:
             if line == "```":
                 found.append(inside)
-                marker, inside = None, None
+                marker, path, inside = None, None, None
             else:
                 inside.text += line + "\n"
         elif line.startswith("```"):
-            inside = Fence(number, line[3:], marker)
+            inside = Fence(number, line[3:], marker, path)
         elif line.strip():
             match = MARKER.fullmatch(line.strip())
             marker = match.group(1) if match else None
+            match = PATH.fullmatch(line)
+            path = match.group(1) if match else None
     assert inside is None, "a fence has no end"
     return found
 
@@ -111,10 +118,12 @@ def session(text):
         if fence.reason is not None or fence.language == "console":
             continue
         language, body = fence.language, fence.text
-        if fence.marker == FOREGROUND:
+        if fence.path:
+            language, body = "sh", f"mkdir -p {posixpath.dirname(fence.path)}\ncat >{fence.path} {quoted(body)}"
+        elif fence.marker == FOREGROUND:
             before, last = re.fullmatch(r"((?:.*\n)*?)((?:.*\\\n)*.*)\n", body).groups()
             body = BACKGROUND.format(before=before, last=last)
-        if language in CHECKED:
+        elif language in CHECKED:
             body = (INI.format(change=change("/run/checked.conf", body)) if language == "ini"
                     else NGINX.format(lines=quoted(body)))
             language = "sh"

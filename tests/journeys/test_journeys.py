@@ -1,4 +1,9 @@
-"""The journeys: an own barclamp, a machine over ssh, Puppet and Ansible, stores, backup, power, many nodes."""
+"""The journeys: an own barclamp, a machine over ssh, Puppet and Ansible, stores, backup, power, many nodes.
+
+The documents that describe one are bound to it: files are taken from them, and no command of their sections is missing in
+the journeys (SECTIONS). test_pages.py runs the documents themselves.
+"""
+import ast
 import json
 import os
 import re
@@ -7,7 +12,9 @@ import tempfile
 import threading
 import time
 
+import pages
 from harness import SHIPPED, Plant, Yard, eventually, guide
+from test_pages import page
 from test_puppet import puppet_path
 from test_ssh import machines
 
@@ -84,6 +91,7 @@ def test_a_machine_over_ssh_with_a_live_log_a_cancel_and_a_deadline(j):
     y.wait_for("begin", role="slow")
     (run,) = h.says("runs", "list", "-q").split()
     h.says("runs", "cancel", run)
+    h.says("wait", "noderole", str(slow), "state", "error", "--timeout", "60")
     eventually(lambda: not y.runs(), "it has stopped")
     assert y.strays() == [] and far.left() == []
     # A deadline does so, too, and why says it.
@@ -108,26 +116,15 @@ class Place:
 
 
 def test_roles_of_puppet_and_of_ansible(j):
+    """With the barclamp of docs/jigs.md, whose roles write elsewhere."""
     y = j.yard
     out = y.path("out")
-    j.write("barclamps/tools/tools.yml", """
-barclamp: {name: tools, version: 1.1}
-jigs:
-  - {name: puppet-sa, class: puppet}
-  - {name: ansible, class: ansible}
-roles:
-  - name: by-puppet
-    jig: puppet-sa
-    attribs: [{name: tools-text, map: tools/text, default: from halligan, schema: {type: str}}]
-  - name: by-ansible
-    jig: ansible
-    requires: [by-puppet]
-    wants-attribs: [tools-text]
-""")
-    j.write("barclamps/tools/puppet/roles/by-puppet/init.pp",
-            f"file {{ '{out}.puppet': content => $facts['halligan']['tools']['text'] }}\n")
-    j.write("barclamps/tools/ansible/roles/by-ansible.yml", json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [
-        {"name": "write", "ansible.builtin.copy": {"dest": out + ".ansible", "content": "{{ halligan.tools.text }}", "mode": "0600"}}]}]))
+    shelf = "/etc/halligan/barclamps/"
+    files = [f for f in pages.fences(page("docs/jigs.md")) if f.path]
+    assert {f.path.split("/")[-1] for f in files} >= {"tools.yml", "init.pp", "by-ansible.yml"}
+    for file in files:
+        assert file.path.startswith(shelf + "tools/"), file.path
+        j.write(file.path.replace(shelf, "barclamps/"), file.text.replace("/run/tools", out))
     tools = y.path("tools")
     os.mkdir(tools)
     before = os.environ["PATH"]
@@ -141,12 +138,12 @@ roles:
     assert checked.returncode == 0, checked
     node = y.node("tools")
     h.says("nodes", "bind", node, "by-ansible")
-    h.says("noderoles", "set", f"{node}/by-puppet", "tools-text", "set by hand")
+    h.says("noderoles", "set", f"{node}/by-script", "tools-text", "set by hand")
     answer = h.run("nodes", "commit", node, "--wait", "--timeout", "110")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
-    for name in ["puppet", "ansible"]:
+    for name in ["script", "puppet", "ansible"]:
         with open(f"{out}.{name}", encoding="utf-8") as file:
-            assert file.read() == "set by hand", name
+            assert file.read().strip() == "set by hand", name
     y.finish()
 
 
@@ -215,15 +212,29 @@ def test_from_sqlite_to_postgresql_and_through_a_backup_back(j):
 # -- power ---------------------------------------------------------------------------------------
 
 
+def hammer_of_page(kind):
+    """The document that docs/power.md gives to `hammers create` for a driver."""
+    found = re.findall(r"<<'END'\n(.*?)\nEND\n", page("docs/power.md"), re.DOTALL)
+    (document,) = [d for d in map(json.loads, found) if d["available_hammer"] == kind]
+    return document
+
+
 def test_a_machine_behind_redfish_is_switched_from_the_command_line(j):
+    """Bound as docs/power.md says, with the address, the user and the CA of the service of the test."""
     plant = Plant(j.build, j.yard.path("home"))
     try:
         plant.start().node("n1.example.com")
-        _, machine = plant.redfish("n1.example.com")
+        plant.node("n2.example.com")
+        service, machine = plant.redfish("n2.example.com")  # the service; its hammer is not used
+        hammer = hammer_of_page("redfish")
+        assert set(hammer["extra"]) == {"ca"}, hammer
+        hammer.update(endpoint=service.url, username="root", authenticator="calvin",
+                      extra={"ca": os.path.join(plant.folder, "trusted.pem")})
         j.yard.token = plant.client.post("tokens", {"name": "journey"}).json()["token"]
         with open(j.yard.path("listen"), "w", encoding="ascii") as file:
             file.write(plant.read("listen"))
         h = j.shell()
+        h.says("hammers", "create", "-f", j.write("hammer.json", json.dumps(hammer)))
         assert {"on", "off", "reset"} <= set(h.says("nodes", "power", "n1.example.com").split())
         for action, power in [("on", "On"), ("off", "Off"), ("on", "On")]:
             h.says("nodes", "power", "n1.example.com", action)
@@ -281,3 +292,44 @@ def test_five_thousand_nodes_with_ten_roles_each(j):
     print(f"    {NODES} nodes x {ROLES} roles: bound in {bound - began:.1f} s, active in {done - bound:.1f} s, "
           f"listed in {time.monotonic() - done:.1f} s")
     y.finish()
+
+
+# -- the documents -------------------------------------------------------------------------------
+
+# What a user is shown of the journeys. (That of the guide is guide.py; of many nodes no document speaks.)
+SECTIONS = {
+    "docs/jigs.md": ["An example"],
+    "docs/operating.md": ["Backup and restore", "From SQLite to PostgreSQL"],
+    "docs/power.md": ["Redfish", "Switching and reading"],
+}
+DAEMON_VERBS = "daemon_verb"
+CALLS = {"says", "run", "popen", DAEMON_VERBS}
+
+
+def called():
+    """The commands of the journeys: (program, noun, verb), or (program, verb)."""
+    found = set()
+    with open(__file__, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in CALLS:
+            words = [a.value for a in call.args[:2] if isinstance(a, ast.Constant)]
+            found.add(("halligand", words[0]) if call.func.attr == DAEMON_VERBS else ("halligan", *words))
+    return found
+
+
+def shown(text):
+    """The commands of Halligan in the fences of a text, in the same form."""
+    scripts = "".join(f.text for f in pages.fences(text) if f.language == "sh" and not f.path)
+    for line in re.findall(r"\b(halligand?) ((?:[a-z][a-z-]* ?){1,2})", scripts):
+        yield (line[0], *line[1].split()[:1 if line[0] == "halligand" else 2])
+
+
+def test_the_journeys_have_the_commands_of_the_documents(j):
+    have = called()
+    assert ("halligan", "nodes", "create") in have and ("halligand", "export") in have, have
+    for name, titles in SECTIONS.items():
+        sections = dict(part.split("\n", 1) for part in page(name).split("\n## ")[1:])
+        for title in titles:
+            commands = set(shown(sections[title]))
+            assert commands and not commands - have, (name, title, commands - have)

@@ -1,4 +1,4 @@
-"""README.md, docs/operating.md and docs/power.md: every command runs as it is written, on a machine as a new user has.
+"""Every command of README.md, docs/operating.md, docs/power.md and docs/jigs.md runs, on a machine as a new user has.
 
 Each test has a machine of its own (machine.py) with a checkout and a real systemd, in which nothing of Halligan is
 installed. Nothing in the pages is replaced: paths, ports, users and addresses are those that are printed there.
@@ -96,13 +96,28 @@ def test_operating_from_the_installation_to_the_move_to_postgresql(j):
     m.run("curl -sf --cacert /etc/halligan/cert.pem https://localhost:3000/healthz")
 
 
-# The addresses of the page are those of the loopback interface. All nodes are one OpenSSH server, with a host key that is
-# not the machine's own. The service processor of n1 speaks Redfish, that of n2 IPMI. root@n1.example.com accepts the
+# A machine for ssh, 10.0.0.31, with a host key that is not that of the machine of the daemon. root there accepts the
 # user's key.
-PEERS = """
-for address in 10.0.0.21 10.0.0.22 10.0.0.31; do ip address add $address/24 dev lo; done
+FAR = """
+ip address add 10.0.0.31/24 dev lo
 echo 10.0.0.31 n1.example.com n2.example.com n3.example.com >>/etc/hosts
-mkdir -p /etc/halligan /run/ipmi/state /run/sshd
+mkdir -p -m 700 /root/.ssh /run/sshd
+ssh-keygen -q -t ed25519 -N "" -f /run/host_key
+systemctl start systemd-user-sessions
+systemd-run --quiet --unit=far-ssh /usr/sbin/sshd -D -f /dev/null -h /run/host_key -o ListenAddress=10.0.0.31 -o UsePAM=yes
+ssh-keygen -q -t ed25519 -N "" -f /root/.ssh/id_ed25519
+cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
+n=0
+until ssh-keyscan n1.example.com >/root/.ssh/known_hosts 2>/dev/null && [ -s /root/.ssh/known_hosts ]; do
+    n=$((n + 1))
+    [ $n -lt 600 ]
+    sleep 0.1
+done
+"""
+# The service processor of n1 speaks Redfish, that of n2 IPMI.
+PROCESSORS = """
+for address in 10.0.0.21 10.0.0.22; do ip address add $address/24 dev lo; done
+mkdir -p /etc/halligan /run/ipmi/state
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=10.0.0.21 \\
     -addext subjectAltName=IP:10.0.0.21 -keyout /run/bmc.key -out /etc/halligan/bmc-ca.pem 2>/dev/null
 systemd-run --quiet --unit=redfish sh -c "sleep infinity | python3 $PWD/tests/redfish/service.py --address 10.0.0.21 \\
@@ -114,25 +129,24 @@ chmod 755 /run/ipmi/chassis
 echo 0 >/run/ipmi/power
 echo none >/run/ipmi/boot
 systemd-run --quiet --unit=ipmi --working-directory=/run/ipmi ipmi_sim -c lan.conf -f sim.emu -s state -n
-ssh-keygen -q -t ed25519 -N "" -f /run/host_key
-systemd-run --quiet --unit=far-ssh /usr/sbin/sshd -D -f /dev/null -h /run/host_key -o ListenAddress=10.0.0.31 -o UsePAM=yes
-mkdir -p -m 700 /root/.ssh
-ssh-keygen -q -t ed25519 -N "" -f /root/.ssh/id_ed25519
-cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
 n=0
-until ssh-keyscan n1.example.com >/root/.ssh/known_hosts 2>/dev/null && [ -s /root/.ssh/known_hosts ] &&
-    curl -sk -o /run/answer https://10.0.0.21/redfish/v1; do
+until curl -sk -o /run/answer https://10.0.0.21/redfish/v1; do
     n=$((n + 1))
     [ $n -lt 600 ]
     sleep 0.1
 done
 """
+# The service, started from the build; root is logged in.
 DAEMON = """
 PATH=$PWD/build:$PATH
-systemd-run --quiet --unit=halligand --property=Type=notify -E PATH="$PATH" \\
-    $PWD/build/halligand --barclamps $PWD/barclamps --probe-wait 2
+mkdir -p /etc/halligan/barclamps
+cat >/run/systemd/system/halligand.service <<END
+[Service]
+Type=notify
+ExecStart=$PWD/build/halligand --barclamps /etc/halligan/barclamps:$PWD/barclamps --probe-wait 2
+END
+systemctl start halligand
 HALLIGAN_PASSWORD=$(cat /var/lib/halligan/admin.password) halligan login --user admin
-for n in 1 2 3; do halligan nodes create name=n$n.example.com -q; done
 """
 
 
@@ -140,9 +154,11 @@ def test_power_with_service_processors_and_ssh(j):
     m = on_machine(j)
     lan = peers.LAN.format(folder="/run/ipmi", port=623).replace("127.0.0.1", "10.0.0.22")
     lan = lan.replace('"root" "pass#w0rd"', '"halligan" "ipmi-password"')
-    m.run(PEERS.format(chassis=pages.quoted(peers.CHASSIS.format(folder="/run/ipmi")), lan=pages.quoted(lan),
-                       emulator=pages.quoted(peers.EMULATOR)))
-    assert run(m, "docs/power.md", DAEMON) >= 4
+    m.run(FAR)
+    m.run(PROCESSORS.format(chassis=pages.quoted(peers.CHASSIS.format(folder="/run/ipmi")), lan=pages.quoted(lan),
+                            emulator=pages.quoted(peers.EMULATOR)))
+    nodes = "for n in 1 2 3; do halligan nodes create name=n$n.example.com -q; done\n"
+    assert run(m, "docs/power.md", DAEMON + nodes) >= 4
     # The machine behind Redfish was switched, and the others can be.
     state = json.loads(m.run("curl -s --cacert /etc/halligan/bmc-ca.pem https://10.0.0.21/_test/state"))
     assert state["systems"]["1"]["real_power"] == "On", state
@@ -153,3 +169,15 @@ def test_power_with_service_processors_and_ssh(j):
     nodes = json.loads(m.run("build/halligan nodes list --filter power_state=on -o json"))
     assert {(n["name"], n["power_driver"]) for n in nodes} == {
         ("n1.example.com", "redfish"), ("n2.example.com", "ipmi"), ("n3.example.com", "ssh")}, nodes
+
+
+def test_jigs_on_a_machine_by_ssh(j):
+    m = on_machine(j)
+    m.run(FAR)
+    assert run(m, "docs/jigs.md", DAEMON) >= 7
+    for name in ["script", "puppet", "ansible"]:
+        assert m.run(f"cat /run/tools.{name}").strip() == "set by hand", name
+    # What was cancelled ends on the machine, too.
+    eventually(lambda: m.call("pgrep -fx 'sleep 300'").returncode == 1, "the cancelled run has ended")
+    (slow,) = [r for r in json.loads(m.run("build/halligan noderoles list -o json")) if r["role"] == "slow"]
+    assert slow["reason"] == "cancelled", slow
