@@ -182,7 +182,8 @@ static err compare_schema(struct postgres_engine *e, const PGresult *found)
     return why == OK ? refuse_odd(e) : why;
 }
 
-/* How many migrations are recorded; each is compared with ours. */
+/* How many migrations are recorded; each is compared with ours. Of several that are newer the
+ * sentence names the last. */
 static err read_log(struct postgres_engine *e, uint32_t *out_count)
 {
     PGresult *log;
@@ -190,7 +191,8 @@ static err read_log(struct postgres_engine *e, uint32_t *out_count)
     err why = postgres_ask(e, "SELECT name, hash FROM schema_migration ORDER BY name COLLATE \"C\"",
                            NULL, &log);
     const int count = PQntuples(log);
-    for (int row = 0; row < count && why == OK; row++) {
+    const int known = (int)postgres_migrations.count;
+    for (int row = 0; row < count && (why == OK || row > known); row++) {
         why = schema_compare(&postgres_migrations, (uint32_t)row, PQgetvalue(log, row, 0),
                              PQgetvalue(log, row, 1), &said);
         if (why != OK)

@@ -35,7 +35,8 @@ static err count_rows(struct sqlite_engine *e, const char *sql, int64_t *out)
     return result == SQLITE_ROW ? OK : sqlite_trouble(e, result, "read its schema");
 }
 
-/* How many migrations are recorded; each is compared with ours. */
+/* How many migrations are recorded; each is compared with ours. Of several that are newer the
+ * sentence names the last. */
 static err read_log(struct sqlite_engine *e, uint32_t *out_count)
 {
     sqlite3_stmt *s;
@@ -45,7 +46,8 @@ static err read_log(struct sqlite_engine *e, uint32_t *out_count)
         return sqlite_trouble(e, result, "read its migrations");
     err why = OK;
     uint32_t count = 0;
-    while (why == OK && (result = sqlite3_step(s)) == SQLITE_ROW) {
+    while ((why == OK || count > sqlite_migrations.count) &&
+           (result = sqlite3_step(s)) == SQLITE_ROW) {
         struct store_why said;
         why = schema_compare(&sqlite_migrations, count++, (const char *)sqlite3_column_text(s, 0),
                              (const char *)sqlite3_column_text(s, 1), &said);
