@@ -223,6 +223,24 @@ def test_a_half_read_request_is_answered_before_the_end(daemon):
         assert own.process.wait(timeout=STOP_S) == 0
 
 
+def test_why_names_a_daemon_that_is_stopping(daemon):
+    with Own(daemon) as own:
+        own.start("--log-level", "notice")
+        token = own.client.post("tokens", {"name": "t"}).json()["token"]
+        head = "GET /api/v2/deployments/system/why HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        head += "Content-Type: application/json\r\nContent-Length: 2\r\n"
+        head += f"Authorization: Bearer {token}\r\n\r\n"
+        with connect(own) as link:
+            link.sendall(head.encode() + b"{")
+            assert own.client.get("deployments").status == 200  # that one came later: it is read
+            own.process.send_signal(signal.SIGTERM)
+            own.says("stopping")
+            link.sendall(b"}")
+            why = json.loads(body_of(read_all(link)))
+        assert [(f["code"], f["object"]) for f in why["installation"]] == [("stopping", "daemon")], why
+        assert own.process.wait(timeout=STOP_S) == 0
+
+
 def test_a_long_answer_is_sent_before_the_end(daemon):
     with Own(daemon) as own:
         own.start("--log-level", "notice")

@@ -115,6 +115,8 @@ static int refused(const struct reason *why)
 {
     struct json *answer = json_make(&arena, JSON_OBJECT);
     set(answer, "refused", json_make_string(&arena, why->text));
+    set(answer, "reason", json_make_string(&arena, str_from(reason_name(why->code))));
+    set(answer, "reason_subject", json_make_string(&arena, why->subject));
     return print(answer);
 }
 

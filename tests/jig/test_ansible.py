@@ -82,6 +82,8 @@ def test_a_playbook_that_is_none_or_is_for_others_has_failed(bench):
     programs = tool_path(bench.folder, {"sh": "/bin/sh", "tar": "/bin/tar"})
     why = bench.refusal(bench.job("none", jig_class="ansible", path=programs))
     assert why == "ansible-playbook is not installed here (package ansible-core)", why
+    done = bench.prepare(bench.job("none", jig_class="ansible", path=programs))
+    assert (done["reason"], done["reason_subject"]) == ("tool_missing", "ansible-playbook"), done
 
 
 def test_ansible_reaches_the_node_by_ssh_or_says_that_it_cannot(bench):

@@ -60,6 +60,7 @@ def test_what_fails_in_puppet_fails_the_run_and_the_wall_says_what(bench):
     done = bench.fails("resources in the manifests of role bad failed", "bad", jig_class="puppet",
                        path=path)
     assert done["wall"]["puppet"]["resources"]["failed"] == 1, done
+    assert (done["reason"], done["reason_subject"]) == ("puppet_resources", "bad"), done
     bench.write("puppet/roles/worse/init.pp", "this is no manifest {")
     done = bench.fails("puppet could not apply the manifests of role worse", "worse",
                        jig_class="puppet", path=path)

@@ -337,15 +337,15 @@ def test_a_missing_program_is_named(bench):
     assert bench.drive("tools", "script", USUAL_PATH) == {}
     assert bench.drive("tools", "AnsibleJig", USUAL_PATH) == {}
     assert bench.drive("tools", "noop", nothing) == {}
-    for klass, programs, wanted in (
-        ("script", {"sh": "/bin/sh"}, "tar is not installed here (package tar)"),
-        ("puppet", {"sh": "/bin/sh", "tar": "/bin/tar"},
-         "ssh is not installed here (package openssh-client)"),
-        ("ansible", {"sh": "/bin/sh", "tar": "/bin/tar"},
-         "ansible-playbook is not installed here (package ansible-core)"),
+    for klass, programs, missing, package in (
+        ("script", {"sh": "/bin/sh"}, "tar", "tar"),
+        ("puppet", {"sh": "/bin/sh", "tar": "/bin/tar"}, "ssh", "openssh-client"),
+        ("ansible", {"sh": "/bin/sh", "tar": "/bin/tar"}, "ansible-playbook", "ansible-core"),
     ):
         path = "relative::" + tool_path(bench.folder, programs)
-        assert bench.drive("tools", klass, path) == {"refused": wanted}, klass
+        wanted = {"refused": f"{missing} is not installed here (package {package})",
+                  "reason": "tool_missing", "reason_subject": missing}
+        assert bench.drive("tools", klass, path) == wanted, klass
 
 
 def test_the_directory_of_a_run_is_ours_alone_and_goes_with_it(bench):

@@ -104,6 +104,14 @@ def test_the_hammer_with_the_higher_priority_does_it(plant):
 # -- failures --------------------------------------------------------------------------------------
 
 
+def has_reason(plant, reason, action, node="n1.example.com"):
+    def found():
+        row = plant.shows(node)
+        return (row["reason"], row["reason_subject"]) == (reason, action)
+
+    eventually(found, f"the reason of node {node} is {reason} of {action}")
+
+
 def test_a_wrong_password_is_told_and_not_tried_again(plant):
     plant.start().node("n1.example.com")
     service, machine = plant.redfish("n1.example.com", password="wrong")
@@ -137,6 +145,7 @@ def test_a_hammer_that_went_meanwhile_leaves_a_sentence(plant):
     service.server.closing.set()  # the delay ends
     plant.says("on of node", "is on")
     plant.says('cycle of node \\"n1.example.com\\" is not possible: its hammers offer', "reboot")
+    has_reason(plant, "power_not_offered", "cycle")
     assert machine.resets == ["On"], machine.resets
 
 
@@ -232,6 +241,7 @@ def resets(service):
 def is_not_known(plant, node, action):
     text = f"the daemon ended while it was under way; whether {action} was done is not known"
     eventually(lambda: text in plant.shows(node)["status"], f"{action} is not known")
+    has_reason(plant, "power_interrupted", action)
 
 
 def end_in_the_middle(plant, action, leave):

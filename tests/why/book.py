@@ -7,8 +7,8 @@ those of the maker, or a part of the installation.
 """
 import collections
 
-from making import (Cancelled, Chain, Far, Gone, Ipmi, Lua, Machine, NoCode, Probe, Redfish, Script,
-                    SmallDisk, Value)
+from making import (Cancelled, Chain, Far, Gone, Ipmi, Large, Lua, Machine, NoCode, OwnKey, Probe,
+                    Redfish, Script, SmallDisk, Value)
 
 Fault = collections.namedtuple("Fault", "group name how code about subject", defaults=(None,))
 
@@ -41,6 +41,12 @@ EATS = """return { do_transition = function()
   for i = 1, 1e9 do all[i] = string.rep('x', 1000) .. i end
 end }"""
 POST = {"method": "POST"}
+LATER = {"do": "status", "status": 503, "headers": {"Retry-After": "86400"}, "count": 9}
+# Each value is small enough, all of them are not.
+MANY_VALUES = """for i in $(seq 1 20); do
+    mkdir -p "attrs/why/v$i"
+    head -c 1000000 /dev/zero | tr '\\0' x > "attrs/why/v$i/wall"
+done"""
 
 BOOK = [
     # -- ssh -------------------------------------------------------------------------------------
@@ -53,6 +59,8 @@ BOOK = [
     Fault("ssh", "probe of a wrong name", Probe("no-such-machine.invalid:22"), "name_unresolved",
           NODE),
     Fault("ssh", "probe of a server without a banner", Probe("127.0.0.1:SILENT"), "ssh_failed", NODE),
+    Fault("ssh", "probe of an address of many hosts", Probe("224.0.0.1:22"), "unreachable", NODE),
+    Fault("ssh", "probe of the host of the daemon", OwnKey(), "host_key_refused", NODE),
     Fault("ssh", "key of the installation unreadable", "ssh_key", "ssh_key_unusable", NODE),
     # -- exit status and signal ------------------------------------------------------------------
     Fault("exit", "status 3", Script("exit 3"), "exit_status", NODEROLE, "3"),
@@ -114,6 +122,9 @@ BOOK = [
           "role_failed", NODEROLE, "do_transition"),
     Fault("lua", "no such result", Lua("return { do_transition = function() return 'fine' end }"),
           "hook_error", NODEROLE, "do_transition"),
+    Fault("lua", "asks for what there is not",
+          Lua("return { on_todo = function() halligan.retry(999999) end }", jig="noop"),
+          "hook_refused", NODEROLE, "on_todo"),
     Fault("lua", "error in sysdata", Lua("return { sysdata = function() error('x') end }",
                                          jig="noop"), "hook_error", NODEROLE, "sysdata"),
     Fault("lua", "no code", NoCode(), "hook_missing", ROLE),
@@ -127,11 +138,13 @@ BOOK = [
     Fault("wall", "value too large",
           Script("mkdir -p attrs/why/large; head -c 1500000 /dev/zero | tr '\\0' x > attrs/why/large/wall"),
           "wall_invalid", NODEROLE),
+    Fault("wall", "all values too large", Script(MANY_VALUES), "result_invalid", NODEROLE),
     Fault("schema", "required text", Value({"type": "str", "required": True}), "attrib_missing",
           ATTRIB),
     Fault("schema", "required number", Value({"type": "int", "required": True}), "attrib_missing",
           ATTRIB),
     Fault("role", "scripts deleted", Gone("say ran"), "role_files", ROLE),
+    Fault("role", "files too large", Large(), "data_too_large", NODEROLE),
     # -- parents on other machines ---------------------------------------------------------------
     Fault("parents", "parent failed", Chain(Script("exit 6")), "exit_status", NODEROLE, "6"),
     Fault("parents", "three machines", Chain(Script("exit 8"), length=4), "exit_status", NODEROLE,
@@ -162,6 +175,10 @@ BOOK = [
     Fault("power", "BMC answers 500",
           Redfish(action="cycle", fault={**POST, "do": "status", "status": 500, "count": 9}),
           "power_failed", NODE, "cycle"),
+    Fault("power", "BMC without an address", Redfish(endpoint="https://no-such-machine.invalid"),
+          "power_unreachable", NODE, "on"),
+    Fault("power", "BMC busy", Redfish(action="cycle", fault={**POST, **LATER}), "power_busy", NODE,
+          "cycle"),
     Fault("power", "no such system", Redfish(extra={"system": "77"}), "power_setting", NODE, "on"),
     Fault("power", "IPMI password wrong", Ipmi("wrong"), "power_auth", NODE, "on"),
     # -- boot ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ what is asked: `target` (the path whose `why` is read), `node` and `role` (the n
 has to give). `is_there` is true when the fault has happened and its answer may be read."""
 import os
 import re
+import shutil
 import socket
 import subprocess
 
@@ -81,6 +82,19 @@ class Gone(Script):
             for file in files:
                 os.unlink(os.path.join(folder, file))
             os.rmdir(folder)
+        super().make(scene, name)
+
+
+class Large(Script):
+    """The files of the role fill the archive that a run sends, up to a few blocks."""
+
+    def __init__(self):
+        super().__init__("say ran")
+
+    def make(self, scene, name):
+        path = os.path.join(scene.y.folder, "scripts", self.role, "data")
+        with open(path, "wb") as file:
+            file.truncate((64 << 20) - 6144)
         super().make(scene, name)
 
 
@@ -213,6 +227,22 @@ class Probe(Maker):
 
     def is_there(self, scene):
         return scene.y.me.get(f"nodes/{self.node}?view=full").json()["status"] != ""
+
+
+class OwnKey(Probe):
+    """A node at whose address the ssh server of the daemon's host answers."""
+
+    def __init__(self):
+        super().__init__("")
+
+    def declare(self, scene, name):
+        scene.mount_at("/etc/ssh", "size=64k")  # of this scene only
+
+    def make(self, scene, name):
+        server = scene.server()
+        self.endpoint = f"127.0.0.1:{server.port}"
+        shutil.copy(os.path.join(server.folder, "host_key.pub"), "/etc/ssh/ssh_host_ed25519_key.pub")
+        super().make(scene, name)
 
 
 # -- parents on other machines ---------------------------------------------------------------------
