@@ -7,6 +7,7 @@ The stores are the dumps of tests/upgrade/dumps, which make.py wrote. Runs every
 test_upgrade.py (or those whose names begin with a NAME). Prints PASS or FAIL for each; the exit
 status is 0 when all passed.
 """
+import concurrent.futures
 import os
 import sys
 import tempfile
@@ -21,10 +22,14 @@ from stores import Cluster  # noqa: E402
 from upgrades import Upgrades  # noqa: E402
 
 
+SIDE_BY_SIDE = 4  # tests wait for daemons, servers and disks most of the time
+
+
 def run(function, build, cluster):
     upgrades = Upgrades(build, cluster)
     try:
-        return harness.attempt(function, lambda: function(upgrades), upgrades.said, frames=5, is_timed=True)
+        return harness.attempt(function, lambda: function(upgrades), upgrades.said, frames=5,
+                               is_timed=True)
     finally:
         upgrades.close()
 
@@ -35,8 +40,10 @@ def main():
         os.chmod(folder, 0o711)  # the server of PostgreSQL is another user
         cluster = Cluster(os.path.join(folder, "pg"))
         try:
-            return harness.finish([run(function, os.path.abspath(options.build), cluster)
-                                   for function in harness.tests(harness.modules(HERE), options.names)])
+            build = os.path.abspath(options.build)
+            tests = harness.tests(harness.modules(HERE), options.names)
+            with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+                return harness.finish(list(pool.map(lambda test: run(test, build, cluster), tests)))
         finally:
             cluster.stop()
 

@@ -1,15 +1,18 @@
 """Stores as tables of rows: loaded from a dump, read, dumped. Both engines give the same rows."""
+import contextlib
+import glob
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
-import sys
+import tempfile
+import threading
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 POSTGRES = os.path.join(os.path.dirname(TESTS), "tools", "postgres")
 BIN = "/usr/lib/postgresql/15/bin"
 
-# Columns of both engines, by table, in their order.
 SQLITE_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 POSTGRES_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 
@@ -26,37 +29,37 @@ class Sqlite:
         self.url = "sqlite:" + path
 
     def run(self, *statements):
-        store = sqlite3.connect(self.path)
-        try:
+        with contextlib.closing(sqlite3.connect(self.path)) as store:
             for statement in statements:
                 store.executescript(statement)
-            store.commit()
-        finally:
-            store.close()
 
     def load(self, dump):
+        """With a write-ahead log, as a daemon leaves it."""
         with open(dump, encoding="utf-8") as file:
-            self.run(file.read())
+            self.run(file.read(), "PRAGMA journal_mode = WAL")
         os.chmod(self.path, 0o600)
+
+    @contextlib.contextmanager
+    def copied(self):
+        """A connection to a copy: one to the file itself would recover what a killed daemon left."""
+        with tempfile.TemporaryDirectory(prefix="halligan-copy-") as folder:
+            for path in glob.glob(self.path + "*"):
+                shutil.copy(path, folder)
+            copy = os.path.join(folder, os.path.basename(self.path))
+            with contextlib.closing(sqlite3.connect(copy)) as store:
+                yield store
 
     def rows(self):
         """{table: [{column: value}]}, each table in an order of its own."""
-        store = sqlite3.connect(self.path)
-        store.row_factory = sqlite3.Row
-        try:
+        with self.copied() as store:
+            store.row_factory = sqlite3.Row
             names = [name for (name,) in store.execute(SQLITE_TABLES)]
             return {name: in_order(map(dict, store.execute(f'SELECT * FROM "{name}"')))
                     for name in names}
-        finally:
-            store.close()
 
     def dump(self):
-        """No transaction is around it, so that a dump of several statements can be edited."""
-        store = sqlite3.connect(self.path)
-        try:
+        with self.copied() as store:
             return "\n".join(store.iterdump()) + "\n"
-        finally:
-            store.close()
 
 
 class Postgres:
@@ -103,6 +106,7 @@ class Cluster:
     def __init__(self, folder):
         self.folder = folder
         self.count = 0
+        self.lock = threading.Lock()
         self.run("start")
 
     def run(self, verb, *words):
@@ -111,8 +115,9 @@ class Cluster:
         return done.stdout.strip()
 
     def store(self):
-        self.count += 1
-        return Postgres(self.run("newdb", f"upgrade{self.count}"))
+        with self.lock:
+            self.count += 1
+            return Postgres(self.run("newdb", f"upgrade{self.count}"))
 
     def stop(self):
         self.run("stop")
