@@ -38,6 +38,7 @@ def expected(rows, newer):
     """The rows of an old store after the migrations `newer`. The migrations themselves are left out."""
     wanted = {table: [dict(row) for row in old] for table, old in rows.items()}
     for name in newer:
+        assert name in ADDED, f"{name} needs an entry in ADDED"
         added = ADDED[name]
         for table, columns in added.get("columns", {}).items():
             for row in wanted[table]:
