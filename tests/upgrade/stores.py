@@ -4,8 +4,10 @@ import glob
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -107,6 +109,7 @@ class Cluster:
         self.folder = folder
         self.count = 0
         self.lock = threading.Lock()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that `finally` stops the server
         self.run("start")
 
     def run(self, verb, *words):
