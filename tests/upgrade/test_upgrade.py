@@ -31,6 +31,8 @@ ADDED = {
                      "power_error": "", "power_order": 0, "power_results": ""},
         },
     },
+    "0010_event_address": {"columns": {"event": {"address": ""}}},
+    "0011_status_hook": {"columns": {"noderole": {"status_hook": 0}}},
 }
 
 
@@ -110,6 +112,19 @@ def test_rows_of_old_stores_are_kept_and_new_columns_have_their_defaults(upgrade
                                  if table not in ("schema_migration", "leadership")}
         if u.store:
             same(u, stores["sqlite"], stores["postgres"])
+
+
+def test_a_status_that_quotes_a_hook_names_it_after_the_upgrade(upgrades):
+    """0011 reads the hook from the status: 1 + its number in model/record.h."""
+    quotes = {"on_proposed: no": 1, "on_error: no": 6, "sysdata: no": 14, "template: no": 15,
+              "on_proposed failed": 0, "no on_proposed: no": 0}
+    for u in upgrades.each(["0010_event_address"]):
+        ids = [row["id"] for row in u.tables.rows()["noderole"]][:len(quotes)]
+        assert len(ids) == len(quotes), ids
+        u.tables.run(*(f"UPDATE noderole SET status = '{status}' WHERE id = {id}"
+                       for id, status in zip(ids, quotes)))
+        found = {row["id"]: row["status_hook"] for row in u.migrate()["noderole"]}
+        assert [found[id] for id in ids] == list(quotes.values()), (u, found)
 
 
 def test_an_upgrade_that_is_killed_again_and_again_is_completed(upgrades):
