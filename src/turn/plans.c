@@ -12,22 +12,21 @@ static void drop_request(struct turn *t, struct plan_request *r)
     t->plans.count--;
 }
 
-void plans_take(struct turn *t, const struct input *input)
+err plans_take(struct turn *t, const struct input *input)
 {
     struct plans *plans = &t->plans;
     uint32_t i = 0;
     while (i < PLAN_REQUESTS_MAX && plans->requests[i].is_used)
         i++;
-    if (i == PLAN_REQUESTS_MAX) {
-        turn_excuse(t, input->command.request, ERR_LIMIT);
-        return;
-    }
+    if (i == PLAN_REQUESTS_MAX)
+        return ERR_LIMIT;
     struct plan_request *r = &plans->requests[i];
     r->is_used = true;
     r->number = ++plans->numbers;
     r->input.command = command_copy(&r->arena, &input->command);
     r->input.rounds = input->rounds;
     plans->count++;
+    return OK;
 }
 
 static void end_plan(struct made_plan *made)
@@ -110,26 +109,32 @@ static void let_out(struct turn *t)
     }
 }
 
+/* `made`: the plan that the outcome lies in; PLANS_KEPT: it is in memory of the request. */
+static void set_answer(const struct turn *t, struct plan_request *r, uint32_t made)
+{
+    if (r->outcome.verdict == VERDICT_ASKING && r->input.rounds >= ASKS_ROUNDS_MAX)
+        r->outcome = turn_unsettled(&r->arena);
+    r->made = made;
+    r->seen = turn_seen(t);
+    r->is_answered = true;
+}
+
 static void answer(struct turn *t, struct plan_request *r, uint32_t made)
 {
     struct made_plan *m = &t->plans.made[made];
     core_plan_outcome(m->plan, &r->input.command, &r->outcome);
-    if (r->outcome.verdict == VERDICT_ASKING) {
-        /* Hooks are asked for each request; what they answer is for that request alone. */
+    /* Hooks are asked for each request; what they answer is for that request alone. */
+    if (r->outcome.verdict == VERDICT_ASKING)
         m->owner = m->owner ? m->owner : r->number;
-        if (r->input.rounds >= ASKS_ROUNDS_MAX)
-            r->outcome = turn_unsettled(&r->arena);
-    }
-    r->made = made;
-    r->seen = turn_seen(t);
-    r->is_answered = true;
+    set_answer(t, r, made);
     m->used = ++t->plans.numbers;
 }
 
 static bool is_for(const struct made_plan *m, const struct plan_request *r)
 {
     const struct command *c = &r->input.command;
-    return m->deployment_id == c->deployment_commit.id && (m->is_detailed || c->is_summary) &&
+    return !c->is_brief && m->deployment_id == c->deployment_commit.id &&
+           (m->is_detailed || c->is_summary) &&
            (c->answer_count ? m->owner == r->number : m->owner == 0);
 }
 
@@ -257,8 +262,13 @@ static bool has_place(const struct turn *t)
 
 static bool slice(struct turn *t)
 {
-    const struct plan_request *r = first_request(t);
-    const uint32_t made = r ? plan_for(t, r) : PLANS_KEPT;
+    struct plan_request *r = first_request(t);
+    const bool is_brief = r && r->input.command.is_brief;
+    const uint32_t made = r && !is_brief ? plan_for(t, r) : PLANS_KEPT;
+    if (is_brief) { /* one step, as it is when the store answers (turn.c) */
+        core_plan(t->core, &r->input.command, &r->arena, &r->outcome);
+        set_answer(t, r, PLANS_KEPT);
+    }
     if (made < PLANS_KEPT) {
         struct plan *plan = t->plans.made[made].plan;
         if (core_plan_is_done(plan) || core_plan_advance(plan, PLAN_SLICE_UNITS))
@@ -268,9 +278,14 @@ static bool slice(struct turn *t)
     return first_request(t) && has_place(t);
 }
 
+bool turn_may_plan(const struct turn *t)
+{
+    return !t->is_stalled || turn_seen(t) == t->mark.turn;
+}
+
 bool turn_slice(struct turn *t)
 {
-    const bool may_work = t->plans.count && t->phase == PHASE_LIVE && t->core && !t->is_stalled;
+    const bool may_work = t->plans.count && t->phase == PHASE_LIVE && t->core && turn_may_plan(t);
     const bool has_more = may_work && slice(t);
     end_useless(t);
     return has_more;

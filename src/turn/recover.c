@@ -29,10 +29,15 @@ static void excuse_one(void *self, int64_t request)
     turn_excuse(excuse->turn, request, excuse->why);
 }
 
-void turn_excuse_waiting(struct turn *t, err why)
+void turn_excuse_inputs(struct turn *t, err why)
 {
     struct excuse excuse = {t, why};
     inputs_drop_requests(&t->inputs, excuse_one, &excuse);
+}
+
+void turn_excuse_waiting(struct turn *t, err why)
+{
+    turn_excuse_inputs(t, why);
     plans_excuse(t, why);
 }
 

@@ -247,7 +247,9 @@ static void step_input(struct turn *t, struct input *input)
 {
     stamp(t, &input->command);
     if (input->command.is_dry && !input->command.is_brief) {
-        plans_take(t, input);
+        const err e = plans_take(t, input);
+        if (e != OK)
+            turn_excuse(t, input->command.request, e);
         return;
     }
     struct debt *debt = arena_new(&t->arena, struct debt);
@@ -442,8 +444,11 @@ enum turn_status turn_advance(struct turn *t)
     case PHASE_LIVE: break;
     }
     times_read(t);
-    if (t->is_stalled)
-        turn_excuse_waiting(t, ERR_UNAVAILABLE); /* hooks answer meanwhile, too */
+    if (t->is_stalled) {
+        turn_excuse_inputs(t, ERR_UNAVAILABLE); /* hooks answer meanwhile, too */
+        if (!turn_may_plan(t))
+            plans_excuse(t, ERR_UNAVAILABLE);
+    }
     if (t->in_flight)
         return settle(t);
     const struct store_port *store = &t->ports.store;
@@ -471,8 +476,24 @@ static err can_take(const struct turn *t, int64_t request)
     impossible("a phase outside the enum");
 }
 
+/* While the store is stalled no command is stepped. A dry one is a read, and is answered as other
+ * reads are: if what the core shows is durable. */
+static bool is_read(const struct turn *t, const struct command *command)
+{
+    return t->phase == PHASE_LIVE && t->is_stalled && command->is_dry && turn_may_plan(t);
+}
+
+static err take_read(struct turn *t, const struct command *command, uint32_t rounds)
+{
+    struct input input = {.command = *command, .rounds = rounds};
+    stamp(t, &input.command);
+    return plans_take(t, &input);
+}
+
 err turn_submit(struct turn *t, const struct command *command)
 {
+    if (is_read(t, command))
+        return take_read(t, command, 0);
     err e = can_take(t, command->request);
     return e == OK ? inputs_put(&t->inputs, command, 0) : e;
 }
@@ -507,7 +528,8 @@ err turn_answer(struct turn *t, uint64_t token, const struct answer *answers, ui
         arena_array(&parked->arena, struct answer, (uint64_t)command.answer_count + count);
     command.answer_count = merge_answers(&parked->input.command, answers, count, all);
     command.answers = all;
-    e = inputs_put(&t->inputs, &command, parked->input.rounds);
+    e = is_read(t, &command) ? take_read(t, &command, parked->input.rounds)
+                             : inputs_put(&t->inputs, &command, parked->input.rounds);
     if (e == OK)
         parking_remove(&t->parking, parked);
     return e;

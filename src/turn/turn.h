@@ -138,7 +138,8 @@ NODISCARD err turn_answer(struct turn *t, uint64_t token, const struct answer *a
 
 /* The store is stalled, or answers again; the caller measures the time. While it is stalled,
  * commands with a request are refused with ERR_UNAVAILABLE, and the next turn_advance() refuses
- * those that wait to be stepped; commands without a request are queued; no batch is begun. */
+ * those that wait to be stepped; commands without a request are queued; no batch is begun. Dry
+ * commands are reads: they are taken and answered while what the core shows is durable. */
 void turn_set_stalled(struct turn *t, bool is_stalled);
 /* Answer ERR_UNKNOWN to every client (request above 0) whose command was stepped and whose batch
  * has no outcome. The batch itself goes on, and what becomes of it is not answered again. Requests

@@ -85,6 +85,8 @@ void turn_forget_batch(struct turn *t);
 /* recover.c: a command will not be done; tell whoever waits, if anybody does. */
 void turn_excuse(struct turn *t, int64_t request, err why);
 /* recover.c: answer those whose commands wait to be stepped; commands without a request stay. */
+void turn_excuse_inputs(struct turn *t, err why);
+/* recover.c: answer those, and all that wait for a plan. */
 void turn_excuse_waiting(struct turn *t, err why);
 /* recover.c: the store did not take the batch, or may not have. */
 enum turn_status turn_commit_failed(struct turn *t, err why, const char *text);
@@ -104,8 +106,11 @@ struct outcome turn_unsettled(struct arena *a);
 
 /* ---- plans.c ---- */
 
-/* A copy of the request waits for a plan. */
-void plans_take(struct turn *t, const struct input *input);
+/* A copy of the request waits for a plan. ERR_LIMIT when too many do. */
+NODISCARD err plans_take(struct turn *t, const struct input *input);
+/* False while the store is stalled and the core shows what is not durable: no answer could leave.
+ */
+bool turn_may_plan(const struct turn *t);
 /* Answer all requests that wait. */
 void plans_excuse(struct turn *t, err why);
 /* The core goes: plans of it are given up, and requests wait for new ones. */

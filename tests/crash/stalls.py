@@ -299,6 +299,8 @@ def quiet(scene):
     scene.await_stalled()
     expect("before.stall" in scene.expect_status("GET", API + "nodes", 200).text, "not the list")
     scene.expect_status("GET", API + "nodes/before.stall.example", 200)
+    scene.expect_status("GET", API + "deployments/system/plan", 200)
+    scene.expect_status("GET", API + "deployments/system/consent", 200)
     scene.expect_status("POST", API + "nodes", 503, "unavailable", scene.node("refused"))
     scene.store.go_on()
     scene.await_back()

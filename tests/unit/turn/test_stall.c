@@ -113,3 +113,45 @@ TEST(a_request_of_the_daemon_itself_waits_for_the_outcome)
     CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "-5 not_found @2; "));
     world_fini(&w);
 }
+
+/* ---- plans ---- */
+
+static err submit_dry(struct world *w, int64_t request, bool is_brief)
+{
+    return submit(w, (struct command){.kind = COMMAND_DEPLOYMENT_COMMIT,
+                                      .request = request,
+                                      .is_dry = true,
+                                      .is_brief = is_brief,
+                                      .deployment_commit = {.id = 7}});
+}
+
+/* A plan and the question for consent are reads. */
+TEST(dry_commands_are_answered_while_everything_is_durable)
+{
+    struct world w;
+    world_init(&w);
+    w.now_ms = 7777;
+    CHECK(submit_dry(&w, 1, false) == OK && turn_advance(w.turn) == TURN_AGAIN);
+    CHECK(turn_slice(w.turn));
+    turn_set_stalled(w.turn, true);
+    CHECK(submit_dry(&w, 2, true) == OK && submit_dry(&w, 3, false) == OK);
+    CHECK(submit_create(&w, 4, STR("")) == ERR_UNAVAILABLE);
+    CHECK(run_until_quiet(&w) == TURN_WAITING);
+    CHECK(says(&w, "1 done 7777 @1; 3 done 7777 @1; 2 done 7777 @1; "));
+    CHECK(turn_plan_counts(w.turn).computed == 1 && turn_waiting(w.turn) == 0);
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, ""));
+    world_fini(&w);
+    CHECK(script_plans_alive == 0);
+}
+
+TEST(dry_commands_are_refused_while_something_is_not_durable)
+{
+    struct world w;
+    world_stall(&w);
+    CHECK(submit_dry(&w, 2, false) == ERR_UNAVAILABLE &&
+          submit_dry(&w, 3, true) == ERR_UNAVAILABLE);
+    turn_set_stalled(w.turn, false);
+    CHECK(run_until_quiet(&w) == TURN_QUIET && says(&w, "1 done 2 @2; "));
+    world_fini(&w);
+}

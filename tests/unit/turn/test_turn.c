@@ -289,6 +289,8 @@ TEST(requests_for_plans_are_bounded_and_excused_with_the_others)
         CHECK(submit_plan(&w, i, false) == OK);
     CHECK(turn_advance(w.turn) == TURN_AGAIN && says(&w, "65 limit; "));
     CHECK(turn_slice(w.turn) && script_plans_alive == 1);
+    w.session.faults.late = 3;
+    CHECK(submit_create(&w, 0, STR("")) == OK && turn_advance(w.turn) == TURN_AGAIN);
     turn_set_stalled(w.turn, true);
     CHECK(!turn_slice(w.turn));
     CHECK(turn_advance(w.turn) == TURN_WAITING && strlen(w.diary) > 64);
