@@ -182,6 +182,16 @@ static void add_power(struct arena *a, struct json *changes, const struct comman
     }
 }
 
+/* The members of a group are no field of it: the node that came or went. */
+static void add_member(struct arena *a, struct json *changes, const struct command *command)
+{
+    if (command->kind == COMMAND_GROUP_ADD)
+        add_said(a, changes, "node_id", json_make_i64(a, command->group_add.node_id));
+    else if (command->kind == COMMAND_GROUP_REMOVE)
+        add_pair(a, changes, "node_id", json_make_i64(a, command->group_remove.node_id),
+                 json_make(a, JSON_NULL));
+}
+
 /* {"field":[before,after]}; NULL stands for "was not there". */
 static struct json *difference(struct arena *a, enum table table, const struct record *before,
                                const struct record *after)
@@ -239,6 +249,7 @@ static void look_after(struct events *events, const struct event_watch *watch,
     if (command->kind == COMMAND_NODE_POWER_READ && !changes->count)
         return;
     add_power(events->arena, changes, command, watch);
+    add_member(events->arena, changes, command);
     if (watch->pins)
         add_pair(events->arena, changes, "host_keys", watch->pins,
                  pins_of(core, id, events->arena));
