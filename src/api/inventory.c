@@ -518,8 +518,11 @@ static void reply_vars(struct inventory *in, struct str key)
     struct call *call = in->call;
     struct record node;
     struct buf b = buf_in(call->arena);
-    if (!resource_find(call, &resource_nodes, key, &node))
+    if (!resource_find(call, &resource_nodes, key, &node)) {
+        if (call->problems)
+            call->problems->field = STR("hostvar"); /* the key came in the query */
         return;
+    }
     struct host host[1];
     in->hosts = host;
     collect_host(in, &node.node);

@@ -669,7 +669,7 @@ def test_ansible_reads_the_inventory(daemon):
     one = me.get(f"/api/status/inventory?hostvar={node['id']}").json()
     assert one == vars_of_one, one
     check_error(me.get("/api/status/inventory/nowhere"), 404, "not_found", "id")
-    check_error(me.get("/api/status/inventory?hostvar=nobody.x"), 404, "not_found", "id")
+    check_error(me.get("/api/status/inventory?hostvar=nobody.x"), 404, "not_found", "hostvar")
     read = ansible(answer.text, "--list")
     assert read["inv"]["children"] == ["inv_below"], read["inv"]
     assert read["inv"]["hosts"] == ["inv1.example.com"]
