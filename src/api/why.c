@@ -86,6 +86,15 @@ static void put_chain(struct call *call, const struct cause *first, struct buf *
 
 /* ---- all roots of a deployment ---- */
 
+/* A noderole that never began a run has no log to read. */
+static void put_has_log(struct call *call, struct members *m, int64_t id)
+{
+    struct record row;
+    const bool has_log = core_record(call->core, TABLE_NODEROLE, id, &row) &&
+                         (row.noderole.attempt || row.noderole.run_count || row.noderole.runlog.len);
+    member_bool(m, "has_log", has_log);
+}
+
 static void put_group(struct call *call, const struct cause_group *group, struct buf *b)
 {
     struct members m = members_open(b, NULL);
@@ -99,6 +108,7 @@ static void put_group(struct call *call, const struct cause_group *group, struct
             buf_put_z(b, i ? "," : "");
             struct members example = members_open(b, NULL);
             put_noderole(call, &example, group->examples[i]);
+            put_has_log(call, &example, group->examples[i]);
             members_close(&example);
         }
         buf_put_c(b, ']');

@@ -68,8 +68,10 @@ static void put_examples(struct buf *b, const struct json *group)
     for (const struct json *one = examples ? examples->first : NULL; one; one = one->next) {
         buf_put_z(b, "      ");
         put_place(b, one);
-        buf_put_z(b, ": halligan noderoles log ");
-        safe_put(b, text_of(one, "node_role_id"));
+        if (json_is_true(json_get(one, STR("has_log")))) {
+            buf_put_z(b, ": halligan noderoles log ");
+            safe_put(b, text_of(one, "node_role_id"));
+        }
         buf_put_c(b, '\n');
     }
 }

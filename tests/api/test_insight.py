@@ -391,7 +391,7 @@ def test_why_leads_to_the_root(daemon):
     assert group["code"] == "test_failed" and group["role"] == "base", group
     assert group["node_roles"] == 3 and group["roots"] == 1, group
     assert group["examples"] == [{"node_role_id": ids["base"], "node": "why1.example.com",
-                                  "role": "base"}], group
+                                  "role": "base", "has_log": True}], group
     assert me.put("nodes/why1.example.com", {"alive": False}).status == 200
     assert me.put(f"node_roles/{ids['base']}/retry").status == 200
     dead = me.get("nodes/why1.example.com/why").json()["chain"][0]

@@ -223,3 +223,15 @@ def test_ansible_is_told_what_there_is(bench):
     done = subprocess.run(["ansible-inventory", "-i", "inventory.sh", "--host", "in10.example.com"], cwd=bench.folder,
                           env=bench.environment(**bench.credentials(), LC_ALL="C.UTF-8"), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and json.loads(done.stdout)["alive"] is True, done
+
+
+def test_why_offers_logs_of_what_has_run_alone(bench):
+    deployment(bench, "in-logs", "in-ran.example.com")
+    node(bench, "in-not.example.com", "alive=true", "available=false", "deployment=in-logs")
+    bench.says("nodes", "bind", "in-ran.example.com", "base", 'data={"fail":true}')
+    bench.says("nodes", "bind", "in-not.example.com", "base")
+    bench.online("deployments", "commit", "in-logs", "--wait", "--timeout", "60")
+    lines = [line.strip() for line in bench.says("deployments", "why", "in-logs").splitlines()]
+    (ran,) = [line for line in lines if line.startswith("base on in-ran.example.com")]
+    (never,) = [line for line in lines if line.startswith("base on in-not.example.com")]
+    assert "halligan noderoles log " in ran and "halligan" not in never, lines
