@@ -199,3 +199,13 @@ def test_a_wait_without_progress_says_why(bench):
     assert terminal.process.poll() is None, terminal.shown
     bench.says("deployments", "commit", "li-draft")
     assert terminal.end() == OK and terminal.shown.count("head_proposed") == 1, terminal.shown
+
+
+def test_a_wait_for_a_node_that_is_not_available_names_the_cause(bench):
+    bench.says("deployments", "create", "name=li-off")
+    node(bench, "li-off.example.com", "alive=true", "available=false", "deployment=li-off")
+    bench.says("nodes", "bind", "li-off.example.com", "base")
+    terminal = bench.at_terminal("deployments", "commit", "li-off", "--wait", env=bench.credentials())
+    terminal.shows("not_available: ")
+    bench.says("nodes", "update", "li-off.example.com", "available=true")
+    assert terminal.end() == OK and terminal.shown.count("not_available") == 1, terminal.shown
