@@ -90,8 +90,9 @@ static void put_chain(struct call *call, const struct cause *first, struct buf *
 static void put_has_log(struct call *call, struct members *m, int64_t id)
 {
     struct record row;
-    const bool has_log = core_record(call->core, TABLE_NODEROLE, id, &row) &&
-                         (row.noderole.attempt || row.noderole.run_count || row.noderole.runlog.len);
+    const bool has_log =
+        core_record(call->core, TABLE_NODEROLE, id, &row) &&
+        (row.noderole.attempt || row.noderole.run_count || row.noderole.runlog.len);
     member_bool(m, "has_log", has_log);
 }
 
