@@ -50,23 +50,29 @@ static struct json *wanted_ids(struct errand *e, const struct json *list, const 
     return body;
 }
 
-static const struct json *ask(struct errand *e, const char *collection, const char *key,
-                              const struct json *body)
+static const struct json *ask_fields(struct errand *e, const char *collection, const char *fields,
+                                     const struct json *body)
 {
     const struct json *answer = NULL;
-    struct buf fields = buf_in(e->arena);
-    buf_put_z(&fields, "[\"id\",\"");
-    buf_put_z(&fields, key);
-    buf_put_z(&fields, "\"]");
     const struct question q = {
         .method = body ? "POST" : "GET",
         .path = errand_join(e, str_from(collection), body ? "match" : NULL),
         .body = body,
-        .attributes = str_z(e->arena, buf_str(&fields)),
+        .attributes = fields,
         .is_quiet = true,
     };
     const enum cli_exit status = errand_ask(e, &q, &answer);
     return status == CLI_FINE && answer->kind == JSON_ARRAY ? answer : NULL;
+}
+
+static const struct json *ask(struct errand *e, const char *collection, const char *key,
+                              const struct json *body)
+{
+    struct buf fields = buf_in(e->arena);
+    buf_put_z(&fields, "[\"id\",\"");
+    buf_put_z(&fields, key);
+    buf_put_z(&fields, "\"]");
+    return ask_fields(e, collection, str_z(e->arena, buf_str(&fields)), body);
 }
 
 struct names names_fetch(struct errand *e, const char *collection, const struct json *list,
@@ -167,6 +173,39 @@ static bool is_about(const struct json *event, const char *object)
     return about && about->kind == JSON_STRING && str_eq(about->text, str_from(object));
 }
 
+/* NODE/ROLE of the events about noderoles that there are. */
+static void put_noderole_names(struct errand *e, struct json *list)
+{
+    struct json *mine = json_make(e->arena, JSON_ARRAY);
+    uint32_t count = 0;
+    for (const struct json *event = list->first; event; event = event->next)
+        if (is_about(event, "noderole"))
+            json_append(mine, json_clone(e->arena, event));
+    const struct json *wanted = wanted_ids(e, mine, "object_id", &count);
+    const struct json *found = wanted
+                                   ? ask_fields(e, "node_roles", "[\"id\",\"node_id\",\"role_id\"]",
+                                                count <= IDS_MAX ? wanted : NULL)
+                                   : NULL;
+    if (!found)
+        return;
+    const struct names nodes = names_fetch(e, "nodes", found, "node_id");
+    const struct names roles = names_fetch(e, "roles", found, "role_id");
+    for (struct json *event = list->first; event; event = event->next) {
+        if (!is_about(event, "noderole"))
+            continue;
+        const struct json *nr = found->first;
+        while (nr && id_of(nr, "id") != id_of(event, "object_id"))
+            nr = nr->next;
+        if (!nr)
+            continue;
+        struct buf name = buf_in(e->arena);
+        buf_put_str(&name, names_find(&nodes, json_get(nr, STR("node_id"))));
+        buf_put_c(&name, '/');
+        buf_put_str(&name, names_find(&roles, json_get(nr, STR("role_id"))));
+        json_set(event, STR("object_name"), json_make_string(e->arena, buf_str(&name)));
+    }
+}
+
 /* An event is about an object of the noun that it names. */
 static void put_object_names(struct errand *e, struct json *list)
 {
@@ -206,8 +245,10 @@ struct json *names_beside(struct errand *e, const struct json *list)
             put_beside(e, copy, str_z(e->arena, m->key), str_slice(m->key, 0, m->key.len - 3),
                        collection);
     }
-    if (sample && json_get(sample, STR("object")) && json_get(sample, STR("object_id")))
+    if (sample && json_get(sample, STR("object")) && json_get(sample, STR("object_id"))) {
         put_object_names(e, copy);
+        put_noderole_names(e, copy);
+    }
     if (sample && e->noun->state_count)
         put_state_names(e, copy);
     return copy;

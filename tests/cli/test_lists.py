@@ -100,6 +100,8 @@ def test_documents_have_names_beside_ids_and_words_beside_numbers(bench):
     bench.says("groups", "destroy", "li_gone")
     seen = {(e["verb"], e["object_name"]) for e in json.loads(bench.says("events", "list", "--limit", "12", "-o", "json"))}
     assert {("node_create", "li7.example.com"), ("deployment_create", "li-names"), ("group_create", None)} <= seen, seen
+    last = json.loads(bench.says("events", "list", "--limit", "12", "-o", "json"))
+    assert "li7.example.com/base" in {e["object_name"] for e in last if e["verb"] == "noderole_bind"}, last
     # What the server says is still there, unchanged.
     said = bench.daemon.client().get("nodes/li7.example.com?view=full").json()
     host = json.loads(bench.says("nodes", "show", "li7.example.com", "-o", "json"))
