@@ -35,7 +35,8 @@ void turn_excuse_inputs(struct turn *t, err why)
     inputs_drop_requests(&t->inputs, excuse_one, &excuse);
 }
 
-void turn_excuse_waiting(struct turn *t, err why)
+/* Answer all requests that wait for their turn or for a plan. */
+static void excuse_waiting(struct turn *t, err why)
 {
     turn_excuse_inputs(t, why);
     plans_excuse(t, why);
@@ -79,7 +80,7 @@ static enum turn_status stop(struct turn *t, err why, const char *text)
     t->trouble = why;
     t->trouble_text = text;
     excuse_batch(t, t->in_doubt || t->is_owing ? ERR_UNKNOWN : ERR_FENCED);
-    turn_excuse_waiting(t, ERR_FENCED);
+    excuse_waiting(t, ERR_FENCED);
     excuse_parked(t, ERR_FENCED);
     return TURN_STOPPED;
 }
@@ -148,7 +149,7 @@ static enum turn_status load_failed(struct turn *t, err why, const char *text)
     t->reload_ms = t->mono_ms + retry_delay(t->loads_failed + 1);
     t->trouble = why;
     t->trouble_text = text;
-    turn_excuse_waiting(t, ERR_UNAVAILABLE);
+    excuse_waiting(t, ERR_UNAVAILABLE);
     return TURN_DOWN;
 }
 
@@ -330,7 +331,7 @@ enum turn_status turn_recover(struct turn *t)
             return status;
     }
     if (t->mono_ms < t->write_ms) {
-        turn_excuse_waiting(t, ERR_UNAVAILABLE);
+        excuse_waiting(t, ERR_UNAVAILABLE);
         return TURN_DOWN;
     }
     t->phase = PHASE_LIVE;

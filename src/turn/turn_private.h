@@ -86,8 +86,6 @@ void turn_forget_batch(struct turn *t);
 void turn_excuse(struct turn *t, int64_t request, err why);
 /* recover.c: answer those whose commands wait to be stepped; commands without a request stay. */
 void turn_excuse_inputs(struct turn *t, err why);
-/* recover.c: answer those, and all that wait for a plan. */
-void turn_excuse_waiting(struct turn *t, err why);
 /* recover.c: the store did not take the batch, or may not have. */
 enum turn_status turn_commit_failed(struct turn *t, err why, const char *text);
 /* recover.c: the rows of the batch are so large that no store could take it in one piece. */
