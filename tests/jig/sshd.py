@@ -30,7 +30,7 @@ def make_key(path):
 
 
 def free_port(address="127.0.0.1"):
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.bind((address, 0))
         return probe.getsockname()[1]
 
