@@ -20,8 +20,8 @@
 
 #include "core/core.h"
 #include "model/limits.h"
-#include "sim/log_store.h"
-#include "store/store.h"
+#include "sim/store/log_store.h"
+#include "store/store_thread.h"
 #include "turn/turn.h"
 
 enum { ROUNDS = 3, RETRIES_MIN = 500, RETRIES_MAX = 20000 };

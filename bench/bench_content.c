@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "content/tree.h"
 #include "core/core.h"
 #include "hooks/hooks.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "core/core.h"
-#include "turn/plans.h"
+#include "turn/plan_queue.h"
 
 enum { STEPS_PER_BATCH = 1000 };
 

@@ -20,7 +20,7 @@ enum {
     ROLES = 10,
     SUBJECTS = 40,
     NODEROLES_ASKED = 2000,
-    NODEROLES_A_STEP = 1000, /* as src/api/why.c */
+    NODEROLES_A_STEP = 1000, /* as src/api/views/why.c */
 };
 
 static void die(const char *what)

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "check/check.h"
+#include "base/json/json.h"
+#include "check/barclamp_check.h"
 #include "barclamp/skeleton.h"
-#include "cli/words.h"
+#include "cli/args/args.h"
 
 /* ---- check: the words ---- */
 

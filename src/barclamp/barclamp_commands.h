@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cli/noun.h"
+#include "cli/args/noun.h"
 
 enum cli_exit barclamp_check(struct words *words);
 enum cli_exit barclamp_new(struct words *words);

@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* NULL when a barclamp may be called so; otherwise what follows "the name " in a sentence. */
 const char *skeleton_check_name(struct str name);

@@ -1,5 +1,5 @@
 /* halligan - the command line of an operator: halligan NOUN VERB. */
-#include "cli/cli.h"
+#include "cli/front/cli.h"
 
 #ifndef HALLIGAN_VERSION
 #define HALLIGAN_VERSION "unreleased"

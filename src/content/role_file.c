@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "model/names.h"
 #include "sys/files.h"
 

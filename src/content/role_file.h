@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 enum role_file {
     ROLE_FILE_LUA,      /* a file */

@@ -1,6 +1,6 @@
 #include "content/scalar.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 enum { SECONDS_OF_HOUR = 3600, SECONDS_OF_MINUTE = 60, FIRST_MAX = 1 << 30 };
 

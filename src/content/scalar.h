@@ -18,9 +18,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/json/json.h"
+#include "base/text/str.h"
 
 struct scalar {
     enum json_kind kind; /* null, false, true, number or string */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "content/order.h"
+#include "content/import_order.h"
 #include "content/yaml.h"
 #include "model/names.h"
 #include "sys/files.h"

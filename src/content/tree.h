@@ -17,8 +17,8 @@
  */
 #pragma once
 
-#include "content/barclamp.h"
-#include "content/report.h"
+#include "content/barclamp_file.h"
+#include "content/diagnostics.h"
 #include "model/problem.h"
 
 #define CONTENT_FILES_MAX     10000u

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/json.h"
-#include "content/report.h"
+#include "base/json/json.h"
+#include "content/diagnostics.h"
 
 #define YAML_SIZE_MAX    (4u << 20)
 #define YAML_VALUES_MAX  (1u << 18) /* an alias counts as all that it stands for */

@@ -1,6 +1,6 @@
 #include "core/core.h"
 
-#include "base/pages.h"
+#include "base/mem/pages.h"
 #include "core/core_private.h"
 
 struct table_plan {

@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/hash.h"
+#include "base/hash/hash.h"
 #include "model/command.h"
 #include "model/problem.h"
 #include "model/reason.h"

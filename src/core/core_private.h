@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/rows.h"
+#include "core/engine/rows.h"
 #include "model/reason.h"
 
 /* ---- step.c: saying no, saying what else ---- */
@@ -237,7 +237,7 @@ void run_archive(struct core *c, run_ix run, uint32_t result, struct str runlog,
 void run_collect(const struct core *c, const struct archived *old,
                  void (*visit)(void *context, const struct change *change), void *context);
 
-/* ---- hooks.c: outbox and questions ---- */
+/* ---- outbox.c: outbox and questions ---- */
 
 /* After the noderole entered `state`, perhaps by a run that began while COMMITTED (D15). */
 void hooks_state(struct core *c, noderole_ix nr, enum noderole_state state, bool committed_run,
@@ -268,7 +268,7 @@ void outbox_forget_noderole(struct core *c, noderole_ix nr);
 /* Roles' hook lists after roles or jigs changed. */
 void hooks_index(struct core *c);
 
-/* ---- boot.c: what machines boot, and the barrier before it ---- */
+/* ---- boot_barrier.c: what machines boot, and the barrier before it ---- */
 
 /* Have it done, once everybody who serves boots has served what the node is to boot. Returns the id
  * of its row; 0 = there is none, and that is refused. */
@@ -302,7 +302,7 @@ noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
 bool boot_is_served(const struct core *c, node_ix n, struct arena *a);
 const char *boot_check(const struct core *c);
 
-/* ---- power.c: what is known of the power of machines ---- */
+/* ---- power_state.c: what is known of the power of machines ---- */
 
 /* How a power order ended. */
 struct power_end {
@@ -489,7 +489,7 @@ bool node_can_power(const struct core *c, node_ix n, struct str action);
 /* All they offer, for people: "reboot, on, off". */
 struct str node_power_actions(const struct core *c, node_ix n, struct arena *a);
 
-/* ---- boots.c: which boot of a machine speaks ---- */
+/* ---- boot_ids.c: which boot of a machine speaks ---- */
 
 bool boots_is_id(struct str boot_id);
 /* It was followed by another one. */

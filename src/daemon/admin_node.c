@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "core/core.h"
-#include "daemon/tls_home.h"
+#include "pki/tls_files.h"
 #include "model/names.h"
 #include "sys/files.h"
 

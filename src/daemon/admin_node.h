@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "daemon/config.h"
+#include "base/mem/arena.h"
+#include "daemon/config/config.h"
 #include "model/command.h"
 
 struct core;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 enum clock_state { CLOCK_EVEN, CLOCK_BEHIND, CLOCK_AHEAD };
 

@@ -2,14 +2,14 @@
 
 #include <stdio.h>
 
-#include "api/api.h"
-#include "daemon/known_hosts.h"
-#include "daemon/power.h"
+#include "api/call/api.h"
+#include "power/known_hosts.h"
+#include "power/power_orders.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
-#include "jig/test_jig.h"
-#include "runner/runner.h"
-#include "store/store.h"
+#include "run/fake/test_jig.h"
+#include "run/runner/runner.h"
+#include "store/store_thread.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 

@@ -33,7 +33,7 @@ struct loop {
     uv_timer_t timer;
     bool is_open;
 
-    /* Put in place by wire.c before loop_start. */
+    /* Put in place by wiring.c before loop_start. */
     struct store *store;
     struct turn *turn;
     struct test_jig *jig;

@@ -2,7 +2,7 @@
 
 #include "core/core.h"
 #include "daemon/serve_private.h"
-#include "daemon/tooling.h"
+#include "import/jig_tool_check.h"
 #include "sys/log.h"
 #include "sys/notify.h"
 

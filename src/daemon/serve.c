@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "daemon/admin.h"
+#include "daemon/first_user.h"
 #include "daemon/admin_node.h"
 #include "daemon/serve_private.h"
-#include "http/passwords.h"
-#include "store/store.h"
+#include "auth/passwords.h"
+#include "store/store_thread.h"
 #include "sys/clock.h"
 #include "sys/failpoint.h"
 #include "sys/log.h"

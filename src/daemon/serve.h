@@ -2,8 +2,8 @@
  */
 #pragma once
 
-#include "daemon/config.h"
-#include "daemon/data_dir.h"
+#include "daemon/config/config.h"
+#include "daemon/config/data_dir.h"
 
 /* Runs in the foreground until a signal, or until it may not lead any more. The flags are kept for
  * the reload. */

@@ -1,15 +1,15 @@
-/* serve_private.h - one running daemon, for the chapters of its life (serve.c, secure.c,
+/* serve_private.h - one running daemon, for the chapters of its life (serve.c, tls_reload.c,
  * reload.c). */
 #pragma once
 
 #include <uv.h>
 
 #include "daemon/clock_watch.h"
-#include "daemon/config.h"
-#include "daemon/content.h"
-#include "daemon/data_dir.h"
+#include "daemon/config/config.h"
+#include "import/content_import.h"
+#include "daemon/config/data_dir.h"
 #include "daemon/loop.h"
-#include "daemon/wire.h"
+#include "daemon/wiring.h"
 #include "http/http.h"
 
 /* Requests of our own are below zero; barclamps count down from the last of these. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "sys/files.h"
 
 static struct str file_trouble(struct arena *arena, const char *path, err e)

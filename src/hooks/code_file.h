@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "hooks/role_code.h"
 
 struct hooks_report {

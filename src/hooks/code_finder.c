@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text/suggest.h"
 #include "hooks/hooks.h"
 #include "model/record.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "content/barclamp.h"
+#include "content/barclamp_file.h"
 
 struct seen_code;
 

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "hooks/rows.h"
-#include "hooks/worker.h"
+#include "base/text/buf.h"
+#include "hooks/delivery_queue.h"
+#include "hooks/hook_worker.h"
 #include "model/limits.h"
 #include "sys/clock.h"
 #include "sys/log.h"

@@ -1,9 +1,9 @@
 /* hooks.h - the thread in which the code of roles runs (DECISIONS D20).
  *
- * It stands behind port/hooks.h. Deliveries and questions are only noted when they come; the code
- * is called in the thread, one call at a time, questions before the rest. What came of it waits
- * until the loop calls hooks_pump(), so the turn is never entered from its own order. The thread
- * sees no core: what a hook is given is made by hooks_seams.facts in the loop's thread, from
+ * It stands behind port/hooks_port.h. Deliveries and questions are only noted when they come; the
+ * code is called in the thread, one call at a time, questions before the rest. What came of it
+ * waits until the loop calls hooks_pump(), so the turn is never entered from its own order. The
+ * thread sees no core: what a hook is given is made by hooks_seams.facts in the loop's thread, from
  * hooks_pump() and only a little of it at a time, and names in its wishes are looked up there when
  * it has answered.
  *
@@ -23,12 +23,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "hooks/code_file.h"
 #include "model/command.h"
-#include "port/hooks.h"
+#include "port/hooks_port.h"
 
 /* Deliveries with what they are given, and its bytes; half of it is for roles that have none. */
 #define HOOKS_QUEUE_MAX      256u

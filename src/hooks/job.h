@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "hooks/code_file.h"
-#include "hooks/shelf.h"
+#include "hooks/role_code_slot.h"
 #include "hooks/task.h"
 #include "model/command.h"
 #include "model/record.h"

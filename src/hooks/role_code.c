@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks/api.h"
-#include "hooks/documents.h"
-#include "hooks/keys.h"
-#include "hooks/libraries.h"
+#include "hooks/lua_api.h"
+#include "hooks/lua_json.h"
+#include "hooks/sorted_keys.h"
+#include "hooks/lua_libraries.h"
 #include "model/hammer_class.h"
 #include "model/limits.h"
 #include "model/record.h"

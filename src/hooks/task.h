@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/str.h"
-#include "hooks/wishes.h"
+#include "base/mem/arena.h"
+#include "base/text/str.h"
+#include "hooks/hook_commands.h"
 #include "model/command.h"
 #include "model/reason.h"
 #include "sys/log.h"

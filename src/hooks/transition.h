@@ -1,7 +1,7 @@
 /* transition.h - the runner of roles that bring their own work: do_transition.
  *
- * It stands behind port/runner.h for jigs of class "role-provided". An order becomes a call of the
- * role's do_transition in the thread of the hooks, and what that returns becomes RUN_DONE. Such
+ * It stands behind port/runner_port.h for jigs of class "role-provided". An order becomes a call of
+ * the role's do_transition in the thread of the hooks, and what that returns becomes RUN_DONE. Such
  * code has no effects but its answer, so it may be run as often as anybody likes: nothing is
  * journalled, a query is a start, and a cancelled run is out at once, whatever its code still does.
  * Which jig an order is for is not looked at.
@@ -15,12 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "hooks/hooks.h"
 #include "model/command.h"
-#include "port/runner.h"
+#include "port/runner_port.h"
 
 struct transitions;
 

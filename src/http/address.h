@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/text/str.h"
 
 /* All zero for any other family, and for NULL. */
 struct in6_addr address_of_socket(const struct sockaddr *address);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/err.h"
 #include "sys/failpoint.h"
 

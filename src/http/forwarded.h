@@ -11,8 +11,8 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/text/str.h"
 
 /* The last line of each header; `at` is NULL for a header that is absent. */
 struct forwarded_headers {

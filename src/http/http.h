@@ -24,9 +24,9 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 struct http_server;
 struct http_stream;

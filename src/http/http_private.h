@@ -184,7 +184,7 @@ void exchange_free(struct exchange *x);
 /* The connection is over, or busy with another request. */
 void exchange_detach(struct exchange *x);
 
-/* stream.c */
+/* http_stream.c */
 /* The connection is over, and the owner does not know. */
 void stream_orphan(struct exchange *x);
 void stream_free(struct exchange *x);
@@ -217,7 +217,7 @@ struct http_why {
 __attribute__((format(printf, 2, 3))) bool http_fail(const struct http_why *why, const char *format,
                                                      ...);
 
-/* clients.c: callbacks of libmicrohttpd, and the sweep */
+/* connections.c: callbacks of libmicrohttpd, and the sweep */
 void clients_notify(void *server, struct MHD_Connection *connection, void **socket_context,
                     enum MHD_ConnectionNotificationCode what);
 bool clients_init(struct http_server *s);
@@ -235,7 +235,7 @@ bool clients_evict(struct http_server *s, const struct in6_addr *only);
 struct client *client_take(struct http_server *s, int fd, const struct sockaddr *address);
 void client_give_back(struct http_server *s, struct client *c);
 
-/* tls.c */
+/* http_tls.c */
 /* The server has a certificate from now on. tls_fini is due either way. */
 bool tls_init(struct http_server *s, const char *cert, const char *key, const struct http_why *why);
 void tls_fini(struct http_server *s);
@@ -243,11 +243,12 @@ int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, in
                  const gnutls_pk_algorithm_t *kinds, int kind_count, gnutls_pcert_st **out_chain,
                  unsigned *out_chain_len, gnutls_privkey_t *out_key);
 
-/* target.c: path, segments and query of `raw` into the request. ERR_SYNTAX: no text that we accept;
+/* request_line.c: path, segments and query of `raw` into the request. ERR_SYNTAX: no text that we
+ * accept;
  * ERR_LIMIT: too many segments. */
 NODISCARD err target_parse(struct http_request *request, struct str raw);
 
-/* target.c: what a trusted proxy says about the client, in the request. */
+/* request_line.c: what a trusted proxy says about the client, in the request. */
 void forwarded_take(struct exchange *x);
 
 /* Where the body ends, as the head says. */

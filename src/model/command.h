@@ -271,7 +271,7 @@ struct answer {
 };
 
 /* The caller of a command that came through the API. The core judges what the caller may do in the
- * step that executes the command (core/authority.c). A command that is not external is the
+ * step that executes the command (core/access/authority.c). A command that is not external is the
  * daemon's own, and is not limited. */
 struct principal {
     bool is_external;

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/text/buf.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 enum field_kind {
     FIELD_I64,  /* int64_t: ids, times, counts                                */

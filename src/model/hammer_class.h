@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 #define HAMMER_CATEGORIES(X)                                                                       \
     X(POWER, power)                                                                                \

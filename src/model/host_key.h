@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* A type that ssh-keyscan is asked for, and base64 of at most HOST_KEY_LEN_MAX bytes in all. */
 bool host_key_is_valid(struct str key);

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Letter first, then letters, digits, underscores. A barclamp may not have the name of something
  * that already has a place in the URLs, in whatever case. */

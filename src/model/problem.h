@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* code, HTTP status */
 #define PROBLEMS(X)                                                                                \

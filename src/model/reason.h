@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* name, text in the API, kind of object it is reported for: a noderole, its node, its role or an
  * attrib of its role. NONE as the kind: it is a fault of the installation, found by the daemon and

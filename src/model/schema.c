@@ -3,7 +3,7 @@
  * guards. Both recursions end at SCHEMA_DEPTH_MAX: the second follows the rules, not the value. */
 #include "model/schema.h"
 
-#include "base/regex.h"
+#include "base/regex/regex.h"
 
 enum schema_type {
     TYPE_STR,

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/json/json.h"
+#include "base/text/str.h"
 
 #define SCHEMA_DEPTH_MAX 32u   /* rules inside rules; each takes two levels of JSON           */
 #define VIOLATIONS_MAX   1000u /* kept in one list; a longer one helps nobody                 */

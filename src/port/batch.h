@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/err.h"
-#include "base/hash.h"
-#include "base/str.h"
+#include "base/hash/hash.h"
+#include "base/text/str.h"
 #include "model/record.h"
 
 struct batch {

@@ -1,7 +1,7 @@
 #include <time.h>
 
 #include "store/engine.h"
-#include "store/store.h"
+#include "store/store_thread.h"
 
 /* A whole store, copied record by record into an empty one of either engine. */
 

@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "model/record.h"
 #include "port/batch.h"
-#include "port/history.h"
-#include "port/store.h"
-#include "store/store.h"
+#include "port/history_port.h"
+#include "port/store_port.h"
+#include "store/store_thread.h"
 
 enum engine_mode {
     ENGINE_WRITE, /* one at a time: migrates, leads, writes */
@@ -55,7 +55,7 @@ bool engine_parse_digest(const char *text, struct digest128 *out_digest);
 struct engine_ops {
     void (*close)(struct engine *e);
 
-    /* As in port/store.h. */
+    /* As in port/store_port.h. */
     err (*lead)(struct engine *e, int64_t epoch, struct store_mark *out_mark);
     /* The whole batch in one transaction: OK, ERR_FENCED, ERR_UNKNOWN, or not in. */
     err (*write)(struct engine *e, const struct batch *batch);

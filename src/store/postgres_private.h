@@ -10,7 +10,7 @@
 
 #include <libpq-fe.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "store/engine.h"
 #include "store/statements.h"
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "store/columns.h"
-#include "store/schema.h"
+#include "store/schema_version.h"
 #include "sys/failpoint.h"
 
 /* ---- what there should be ---- */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "store/schema.h"
+#include "store/schema_version.h"
 #include "sys/failpoint.h"
 
 static const char create_log[] = "CREATE TABLE schema_migration (\n"

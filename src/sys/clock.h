@@ -1,6 +1,6 @@
 /* clock.h - time and chance, as the kernel has them.
  *
- * What the turn is told through port/clock.h comes from here in the daemon. Nothing is kept.
+ * What the turn is told through port/clock_port.h comes from here in the daemon. Nothing is kept.
  */
 #pragma once
 

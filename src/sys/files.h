@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* What an errno means to those who do not look at it. */
 err err_from_errno(int number);

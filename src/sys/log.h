@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* name, text, priority of syslog */
 #define LOG_LEVELS(X)                                                                              \

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/pages.h"
+#include "base/text/buf.h"
+#include "base/mem/pages.h"
 #include "model/limits.h"
 #include "turn/turn_private.h"
 

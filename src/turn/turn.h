@@ -15,16 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
 #include "model/command.h"
-#include "port/clock.h"
-#include "port/hooks.h"
-#include "port/power.h"
-#include "port/reply.h"
-#include "port/runner.h"
-#include "port/store.h"
-#include "port/watch.h"
+#include "port/clock_port.h"
+#include "port/hooks_port.h"
+#include "port/power_port.h"
+#include "port/reply_port.h"
+#include "port/runner_port.h"
+#include "port/store_port.h"
+#include "port/watch_port.h"
 
 struct core;
 struct outcome;
@@ -118,9 +118,9 @@ enum turn_status turn_start(struct turn *t);
  * store's lead() and load(). */
 enum turn_status turn_advance(struct turn *t);
 
-/* Between two moves: one slice of the plan that a dry command waits for (plans.h), a millisecond or
- * so of reading the core; and the answers that are ready. True: there is more to do. The caller
- * lets others be served before it calls again. */
+/* Between two moves: one slice of the plan that a dry command waits for (plan_queue.h), a
+ * millisecond or so of reading the core; and the answers that are ready. True: there is more to do.
+ * The caller lets others be served before it calls again. */
 bool turn_slice(struct turn *t);
 
 /* Queue a copy of the command; time and chance are stamped when it is taken. Of one that is dry

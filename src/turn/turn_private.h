@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/core.h"
-#include "turn/events.h"
-#include "turn/inputs.h"
-#include "turn/plans.h"
+#include "turn/audit.h"
+#include "turn/command_queue.h"
+#include "turn/plan_queue.h"
 #include "turn/turn.h"
 
 /* What a stepped command is owed. */
@@ -16,13 +16,14 @@ struct debt {
 
 enum phase { PHASE_LIVE, PHASE_DOWN, PHASE_STOPPED, PHASE_CRASHED };
 
-/* When what is old is looked for (old.c). */
+/* When what is old is looked for (retention.c). */
 struct old {
     int64_t runs_next_ms, events_next_ms;
     int64_t events_keep_ms; /* 0: for ever */
 };
 
-/* How the stamp follows the wall clock (times.c). Offsets are wall clock minus monotonic clock. */
+/* How the stamp follows the wall clock (turn_times.c). Offsets are wall clock minus monotonic
+ * clock. */
 struct times {
     bool is_read;          /* there was a reading                                    */
     bool is_anchored;      /* the stamp of the last batch is known                   */
@@ -102,7 +103,7 @@ bool turn_park(struct turn *t, const struct input *input, const struct outcome *
 /* turn.c: what is answered when the questions changed each time the answers came. */
 struct outcome turn_unsettled(struct arena *a);
 
-/* ---- plans.c ---- */
+/* ---- plan_queue.c ---- */
 
 /* A copy of the request waits for a plan. ERR_LIMIT when too many do. */
 NODISCARD err plans_take(struct turn *t, const struct input *input);
@@ -115,14 +116,14 @@ void plans_excuse(struct turn *t, err why);
 void plans_forget(struct turn *t);
 void plans_fini(struct turn *t);
 
-/* ---- times.c ---- */
+/* ---- turn_times.c ---- */
 
 /* Read both clocks, and let the stamp follow. */
 void times_read(struct turn *t);
 /* The stamp of the last batch in the store; 0: there is none. The stamp does not stay behind it. */
 void times_anchor(struct turn *t, int64_t stored_ms);
 
-/* ---- old.c ---- */
+/* ---- retention.c ---- */
 
 /* Before when runs and events are old enough to go with this batch; 0: none do. */
 int64_t old_runs(struct turn *t);

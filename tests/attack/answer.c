@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Those of docs/api.md and those that libmicrohttpd answers by itself. */
 static const int known[] = {

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/text/str.h"
 
 enum {
     ANSWER_HEAD_MAX = 16384,

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/text/str.h"
 
 enum body_kind { BODY_JSON, BODY_FORM, BODY_YAML, BODY_MULTIPART, BODY_KINDS };
 

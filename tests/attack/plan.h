@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/mem/arena.h"
+#include "base/text/str.h"
 #include "tests/attack/corpus.h"
 
 enum { PLAN_CONTROL_EVERY = 64, PLAN_CUTS_MAX = 2048 };

@@ -71,7 +71,7 @@ def test_the_manual_knows_every_noun_verb_option_and_exit_status(bench):
         assert entry and re.search(rf"^\.BR? .*\b{verb}\b", entry.group(1), re.M), (noun, verb)
         for option in options(bench.halligan(noun, verb, "--help").out):
             assert f"--{option}" in manual, option
-    with open(os.path.join(bench.root, "src/cli/noun.h"), encoding="utf-8") as file:
+    with open(os.path.join(bench.root, "src/cli/args/noun.h"), encoding="utf-8") as file:
         codes = re.findall(r"CLI_\w+ = (\d),", file.read())
     exits = manual.split(".SH EXIT STATUS")[1].split(".SH")[0]
     assert len(codes) == 10 and re.findall(r"^\.B (\d)$", exits, re.M) == codes, codes

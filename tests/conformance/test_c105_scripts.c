@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jig/recipe.h"
+#include "run/jig/launch_spec.h"
 #include "sys/files.h"
 #include "tests/world/world.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/store_thread.h"
 
 #define WORK_URL "sqlite:disk/halligan.db"
 

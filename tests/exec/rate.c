@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "exec/client.h"
+#include "run/exec/exec_client.h"
 
 static int64_t run_count = 10000;
 static int64_t parallel = 10;

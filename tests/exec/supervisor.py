@@ -18,7 +18,7 @@ EXITED, SIGNALLED, DEADLINE, CANCELLED, NOT_STARTED, DIED = range(1, 7)
 (HELLO, SPAWN, CANCEL, QUERY, FORGET, SETTLED, BYE,
  WELCOME, BEGUN, ENDED, NOT_KNOWN, FENCED, LIST) = range(1, 14)
 
-# As in src/exec/protocol.h: i signed, u unsigned, b bool, r bytes.
+# As in src/run/exec/protocol.h: i signed, u unsigned, b bool, r bytes.
 RUN = [("run_id", "i"), ("attempt", "u")]
 FIELDS = {
     HELLO: [("version", "u"), ("epoch", "i")],
@@ -347,7 +347,7 @@ class Supervisor:
             return b""
 
     def written(self, run, attempt=1):
-        """What is kept of a log, oldest byte first, as src/exec/spool.c lays it out."""
+        """What is kept of a log, oldest byte first, as src/run/exec/spool.c lays it out."""
         try:
             with open(self.path("spool", f"{run}-{attempt}.log"), "rb") as file:
                 data = file.read()

@@ -1,8 +1,8 @@
 /* Goal: a daemon that uses the client learns of every run, whoever of the two was gone meanwhile.
  * Method: the real halligan-exec, which the client starts; what it tells is written into a diary,
  * and the loop goes round until the diary says what the test waits for. */
-#include "exec/client.h"
-#include "exec/spool.h"
+#include "run/exec/exec_client.h"
+#include "run/exec/spool.h"
 #include "sys/log.h"
 #include "tests/check.h"
 

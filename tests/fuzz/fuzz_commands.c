@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/err.h"
 #include "core/core.h"
 #include "port/batch.h"
-#include "sim/memory_store.h"
+#include "sim/store/memory_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,13 +4,13 @@
 #include <sodium.h>
 #include <time.h>
 
-#include "api/address.h"
-#include "api/form.h"
-#include "api/origin.h"
-#include "api/params.h"
-#include "api/times.h"
-#include "base/md5.h"
-#include "http/digest.h"
+#include "api/rest/url_escape.h"
+#include "api/call/form.h"
+#include "api/call/csrf.h"
+#include "api/call/params.h"
+#include "api/call/iso8601.h"
+#include "base/hash/md5.h"
+#include "auth/digest.h"
 #include "http/http_private.h"
 #include "tests/fuzz/lone_call.h"
 

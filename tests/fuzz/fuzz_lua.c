@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "hooks/role_code.h"
 #include "model/limits.h"
 #include "model/record.h"

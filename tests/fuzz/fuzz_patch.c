@@ -4,7 +4,7 @@
  *
  * Whatever comes of it, the document the operations were meant for is as it was, and the result is
  * a tree as every other: it can be written, read back, and passes a test against itself. */
-#include "api/objects.h"
+#include "api/rest/objects.h"
 #include "tests/fuzz/lone_call.h"
 
 static struct lone_call lone;

@@ -7,9 +7,9 @@
  * - field=x and field.not=x split the objects in two; field.min=x and field.max=x meet where
  *   field=x is; a text contains itself;
  * - every field puts its values in a total order. */
-#include "api/address.h"
-#include "api/query.h"
-#include "api/resource.h"
+#include "api/rest/url_escape.h"
+#include "api/call/query.h"
+#include "api/call/resource.h"
 #include "tests/fuzz/site.h"
 
 enum { OBJECTS_MAX = 64 };

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
-#include "base/regex.h"
+#include "base/json/json.h"
+#include "base/regex/regex.h"
 #include "model/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
-#include "content/barclamp.h"
+#include "base/json/json.h"
+#include "content/barclamp_file.h"
 #include "content/yaml.h"
 #include "core/core.h"
 

@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "api/call.h"
-#include "api/reply.h"
+#include "api/call/call.h"
+#include "api/call/reply.h"
 #include "tests/unit/api/api_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

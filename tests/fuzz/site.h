@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "daemon/upload.h"
+#include "import/barclamp_upload.h"
 #include "http/http_private.h"
 #include "sys/log.h"
 #include "tests/fuzz/lone_call.h"

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json.h"
-#include "hammer/hammers.h"
+#include "base/json/json.h"
+#include "power/hammer/hammer_ops.h"
 
 enum { LINE_MAX_SIZE = 1 << 20, HAMMERS_MAX = 16 };
 

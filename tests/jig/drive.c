@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json.h"
-#include "jig/recipe.h"
-#include "jig/ssh.h"
-#include "jig/tools.h"
+#include "base/json/json.h"
+#include "run/jig/launch_spec.h"
+#include "run/jig/ssh_command.h"
+#include "run/jig/jig_tools.h"
 #include "sys/files.h"
 
 enum { FILE_MAX = 256 << 20 };

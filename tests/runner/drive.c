@@ -27,8 +27,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/json.h"
-#include "runner/runner.h"
+#include "base/json/json.h"
+#include "run/runner/runner.h"
 #include "sys/log.h"
 
 enum { NODEROLES_MAX = 4096, LINE_MAX_BYTES = 8 << 20 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <uv.h>
 
-#include "runner/runner.h"
+#include "run/runner/runner.h"
 
 enum { DEBTS_MAX = 4096 };
 

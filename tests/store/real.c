@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/store.h"
+#include "store/store_thread.h"
 
 struct real {
     struct store *store;

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/prng.h"
-#include "port/history.h"
-#include "port/store.h"
+#include "port/history_port.h"
+#include "port/store_port.h"
 #include "tests/check.h"
 
 struct session {

@@ -1,9 +1,9 @@
 /* Goal: whoever looks back sees what was written, in order, and one instant at a time, whatever is
  * written meanwhile.
- * Method: readers (store/store.h) beside a session that writes. Only stores that are kept outside
- * of a process have readers; the simulated one is not linked with this. */
+ * Method: readers (store/store_thread.h) beside a session that writes. Only stores that are kept
+ * outside of a process have readers; the simulated one is not linked with this. */
 #include "model/limits.h"
-#include "store/store.h"
+#include "store/store_thread.h"
 #include "tests/store/suite.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Goal: a copy holds everything its original holds, outranks it, and never overwrites anything.
  * Method: each pair of engines; random contents, read whole on both sides and compared. */
-#include "store/store.h"
+#include "store/store_thread.h"
 #include "tests/store/cluster.h"
 #include "tests/store/real.h"
 

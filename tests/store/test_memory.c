@@ -1,5 +1,5 @@
 /* The suite, against the store of the simulator. */
-#include "sim/memory_store.h"
+#include "sim/store/memory_store.h"
 #include "tests/store/suite.h"
 
 #include <stdlib.h>

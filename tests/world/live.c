@@ -9,7 +9,7 @@
 #include "content/tree.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
-#include "sim/memory_store.h"
+#include "sim/store/memory_store.h"
 #include "sys/log.h"
 #include "hooks/code_finder.h"
 #include "turn/turn.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "core/content.h"
+#include "core/deploy/snapshot_content.h"
 #include "tests/check.h"
 
 static inline struct snapshot_parts parts_of(struct str text, struct arena *a)

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <uv.h>
 
-#include "api/api.h"
-#include "http/credentials.h"
+#include "api/call/api.h"
+#include "auth/credentials.h"
 #include "tests/world/world.h"
 
 enum { ASKED_HEADERS_MAX = 8, QUEUED_MAX = 64 };

@@ -3,8 +3,8 @@
  * what each caller may do inside a deployment (lab), outside of it, everywhere, and to whom. */
 #include "tests/unit/api/api_world.h"
 
-#include "api/authority.h"
-#include "api/call.h"
+#include "api/call/authorize.h"
+#include "api/call/call.h"
 
 /* ---- a small house ---- */
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/form.h"
-#include "api/pointer.h"
-#include "api/times.h"
-#include "base/buf.h"
+#include "api/call/form.h"
+#include "api/rest/json_pointer.h"
+#include "api/call/iso8601.h"
+#include "base/text/buf.h"
 #include "tests/check.h"
 
 static bool formats(int64_t ms, const char *wanted)

@@ -1,7 +1,7 @@
 /* Goal: a barclamp is made as a whole, is right, and replaces nothing. */
 #include <errno.h>
 
-#include "check/check.h"
+#include "check/barclamp_check.h"
 #include "barclamp/skeleton.h"
 #include "tests/unit/cli/cli_disk.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

@@ -1,5 +1,5 @@
 /* Are equal texts one text, are holders counted, and does all of it roll back? */
-#include "base/blob.h"
+#include "base/containers/blob.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

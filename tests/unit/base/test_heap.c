@@ -1,5 +1,5 @@
 /* Does the heap keep its promises: no overlap, no early reuse, nothing lost by rollback? */
-#include "base/heap.h"
+#include "base/containers/heap.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

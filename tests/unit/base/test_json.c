@@ -1,5 +1,5 @@
 /* JSON texts: what is read, what is refused and where, and one text for one document. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/prng.h"
 #include "tests/check.h"
 #include "tests/unit/base/json_sample.h"

@@ -1,5 +1,5 @@
 /* JSON trees: building, asking, copying, and the laws of merging on documents drawn at random. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/prng.h"
 #include "tests/check.h"
 #include "tests/unit/base/json_sample.h"

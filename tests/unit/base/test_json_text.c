@@ -2,7 +2,7 @@
  * Method: cases drawn by hand, then random documents against json_merge. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

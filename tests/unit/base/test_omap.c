@@ -1,5 +1,5 @@
 /* Does the ordered map keep its promises? The long tests compare it with a plain array. */
-#include "base/omap.h"
+#include "base/containers/omap.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

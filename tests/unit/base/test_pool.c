@@ -1,5 +1,5 @@
 /* Do pools keep the promises of pool.h, under nested marks and to the byte? */
-#include "base/pool.h"
+#include "base/mem/pool.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

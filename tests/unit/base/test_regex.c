@@ -2,7 +2,7 @@
  * Method: a table of every construct, tables of what is refused and why, patterns that ruin
  * backtracking engines on long texts, and random patterns against a model that computes, from the
  * meaning of each construct, where a match that begins at a place can end. */
-#include "base/regex.h"
+#include "base/regex/regex.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What str.h and buf.h promise: views of text, the check at the door, text being written. */
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "base/prng.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "tests/check.h"
 
 #include <string.h>

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "tests/check.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Goal: what is written as YAML or JSON is read back as the same tree, whatever is in it. */
-#include "cli/document.h"
+#include "cli/output/document.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "content/report.h"
+#include "content/diagnostics.h"
 #include "content/yaml.h"
 #include "tests/check.h"
 

@@ -1,5 +1,5 @@
 /* Goal: a text is one object, a list, or an object a line, and a mistake is found where it is. */
-#include "cli/input_text.h"
+#include "cli/args/input_text.h"
 
 #include <stdio.h>
 #include <string.h>

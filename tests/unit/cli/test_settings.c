@@ -1,5 +1,5 @@
 /* Goal: what is written is read back, and what is wrong in it is told with its line. */
-#include "cli/settings_text.h"
+#include "cli/client/settings_text.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Goal: columns stand below each other, and nobody's text reaches the terminal as an order. */
-#include "cli/table.h"
+#include "cli/output/table.h"
 
 #include <string.h>
 
-#include "cli/safe.h"
+#include "cli/output/term_escape.h"
 #include "tests/check.h"
 
 static bool looks_like(struct arena *a, const struct table *t, const char *wanted)

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/json.h"
-#include "content/report.h"
+#include "base/json/json.h"
+#include "content/diagnostics.h"
 #include "tests/check.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/unit/core/data_world.h"
 
 #define JIGS                                                                                       \

@@ -2,7 +2,7 @@
  * 3.10, 5.4 steps 4 and 5, 6.2, 6.9). */
 #include "tests/unit/core/data_world.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 static const char shop[] =
     "{\"barclamp\":{\"name\":\"shop\",\"source_path\":\"x\"},"

@@ -2,7 +2,7 @@
  * 6.7); and what runs are given (6.6). */
 #include "tests/unit/core/data_world.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/prng.h"
 
 /* ---- the worked example of SEMANTICS 6.5 ---- */

@@ -2,8 +2,8 @@
  * bounds of what fits into a document. */
 #include "tests/unit/core/data_world.h"
 
-#include "base/json.h"
-#include "core/data.h"
+#include "base/json/json.h"
+#include "core/data/data.h"
 
 /* clang-format off */
 static const char content[] =

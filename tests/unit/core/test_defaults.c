@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/unit/core/data_world.h"
 
 /* Content whose defaults change: what ran with the old ones is counted, and rerun when asked. */

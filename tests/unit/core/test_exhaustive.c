@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/mem/arena.h"
 #include "base/err.h"
 #include "core/core.h"
-#include "sim/model.h"
+#include "sim/model/model.h"
 #include "tests/check.h"
 
 enum { NODES = 4, PAIRS = NODES * NODES, GRAPHS = 543, DEPTH = 6, TABLE = 1 << 17 };

@@ -1,5 +1,5 @@
 /* Commands that change one thing: a jig, a role, settings, an attrib, a group, a user, a hammer. */
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/unit/core/data_world.h"
 
 static const char content[] =

@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/json/json.h"
 #include "tests/unit/core/data_world.h"
 #include "tests/world/snapshot_diff.h"
 

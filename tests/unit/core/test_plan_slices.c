@@ -1,8 +1,8 @@
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/prng.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "tests/unit/core/data_world.h"
 
 /* Plans that are made in slices are compared with the commit that is stepped and taken back, over

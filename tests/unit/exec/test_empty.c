@@ -1,6 +1,6 @@
 /* Goal: messages without a text travel as they are, and no bytes are no message. Method: every kind
  * of message with texts of NULL and 0. */
-#include "exec/protocol.h"
+#include "run/exec/protocol.h"
 #include "tests/check.h"
 
 TEST(every_message_of_nothing_is_encoded_and_decoded_or_refused)

@@ -13,10 +13,10 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "exec/children.h"
-#include "exec/client.h"
-#include "exec/link.h"
-#include "exec/place.h"
+#include "run/exec/shims.h"
+#include "run/exec/exec_client.h"
+#include "run/exec/link.h"
+#include "run/exec/state_dir.h"
 #include "sys/log.h"
 #include "tests/faults.h"
 

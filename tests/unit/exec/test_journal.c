@@ -3,8 +3,8 @@
  * Method: a directory of our own; reopening is restarting. The file is cut and changed at every
  * byte, the disk is full (by a limit on the size of files) and does not even give back (by an
  * ftruncate of our own that fails on demand), writers are killed. */
-#include "exec/journal.h"
-#include "exec/place.h"
+#include "run/exec/journal.h"
+#include "run/exec/state_dir.h"
 #include "base/prng.h"
 #include "sys/log.h"
 #include "tests/check.h"

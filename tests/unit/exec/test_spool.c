@@ -3,8 +3,8 @@
  * Method: byte N of everything written is a function of N, so any piece can be checked by its
  * offset alone; against a model in memory, with writers in another process, and on a disk that is
  * full (by a limit on the size of files). */
-#include "exec/place.h"
-#include "exec/spool.h"
+#include "run/exec/state_dir.h"
+#include "run/exec/spool.h"
 #include "base/prng.h"
 #include "tests/check.h"
 

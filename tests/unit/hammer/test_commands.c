@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "hammer/command.h"
+#include "power/hammer/spawn.h"
 #include "tests/check.h"
 
 struct heard {

@@ -1,7 +1,7 @@
 /* Goal: what is read out of Redfish documents, and that nothing in them can hurt. Method: small
  * documents written with ' for ", of the right shape and of every wrong one. */
-#include "hammer/redfish_documents.h"
-#include "hammer/work.h"
+#include "power/hammer/redfish_documents.h"
+#include "power/hammer/power_op.h"
 #include "tests/check.h"
 
 static struct arena arena;

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "hammer/command.h"
-#include "hammer/hammers.h"
-#include "hammer/web.h"
+#include "power/hammer/spawn.h"
+#include "power/hammer/hammer_ops.h"
+#include "power/hammer/http_client.h"
 #include "tests/check.h"
 
 struct ends {

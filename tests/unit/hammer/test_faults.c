@@ -13,9 +13,9 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "hammer/command.h"
-#include "hammer/hammers.h"
-#include "hammer/web.h"
+#include "power/hammer/spawn.h"
+#include "power/hammer/hammer_ops.h"
+#include "power/hammer/http_client.h"
 #include "tests/faults.h"
 
 FAULT(CURLM *, curl_multi_init, (void), (), NULL)

@@ -1,5 +1,5 @@
 /* Goal: which hammer does what. Method: lists of bound hammers, and what they offer together. */
-#include "hammer/hammers.h"
+#include "power/hammer/hammer_ops.h"
 #include "tests/check.h"
 
 #define COUNT(list) (uint32_t)(sizeof(list) / sizeof(list)[0])

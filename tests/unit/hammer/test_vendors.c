@@ -1,5 +1,5 @@
 /* Goal: the table of makers picks the right row and the right word. */
-#include "hammer/redfish_vendors.h"
+#include "power/hammer/redfish_vendors.h"
 #include "tests/check.h"
 
 static bool is_row(const char *text, const char *name)

@@ -2,7 +2,7 @@
  * the same order. */
 #include "hooks/hooks.h"
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "tests/unit/hooks/hooks_loop.h"
 
 /* The one wish of the answer. */

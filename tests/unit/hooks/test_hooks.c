@@ -2,7 +2,7 @@
  * hooks_pump(), whatever the code does; and closing never waits for it. */
 #include "hooks/hooks.h"
 
-#include "hooks/shelf.h"
+#include "hooks/role_code_slot.h"
 #include "tests/unit/hooks/hooks_loop.h"
 
 /* ---- deliveries ---- */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "model/limits.h"
 #include "model/record.h"
 #include "tests/check.h"

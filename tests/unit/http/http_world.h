@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "http/address.h"
 #include "http/http.h"
 #include "tests/check.h"

@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "http/address.h"
-#include "http/credentials.h"
-#include "http/digest.h"
+#include "auth/credentials.h"
+#include "auth/digest.h"
 #include "http/forwarded.h"
 #include "http/http_private.h"
-#include "http/lockout.h"
-#include "http/password_cache.h"
-#include "http/passwords.h"
-#include "http/resets.h"
+#include "auth/lockout.h"
+#include "auth/password_cache.h"
+#include "auth/passwords.h"
+#include "auth/password_reset_keys.h"
 #include "tests/check.h"
 
 static const struct str nothing = {NULL, 0};

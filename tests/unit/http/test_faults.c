@@ -4,7 +4,7 @@
 
 #include <microhttpd.h>
 
-#include "http/passwords.h"
+#include "auth/passwords.h"
 #include "tests/faults.h"
 
 FAULT(int, uv_poll_init, (uv_loop_t * l, uv_poll_t *p, int fd), (l, p, fd), UV_ENOMEM)

@@ -1,7 +1,7 @@
 /* Goal: what is written is what tar reads, and what is read may be anything.
  * Method: archives are read back by ourselves and by the tar of the system; broken ones are made by
  * cutting and changing good ones at every place. */
-#include "jig/archive.h"
+#include "run/jig/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/prng.h"
-#include "jig/archive_private.h"
+#include "run/jig/archive_private.h"
 #include "tests/check.h"
 
 static struct arena arena;

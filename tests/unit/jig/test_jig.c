@@ -1,9 +1,9 @@
 /* Goal: the test jig does the work of one attempt once, whatever is ordered twice, lost or torn.
  * Method: a journal in a directory of our own; answers are written into a diary and compared. A
  * restart is a close and an open over the same file. */
-#include "jig/test_jig.h"
-#include "jig/journal.h"
-#include "jig/works.h"
+#include "run/fake/test_jig.h"
+#include "run/fake/fake_journal.h"
+#include "run/fake/fake_timers.h"
 #include "sys/log.h"
 #include "tests/check.h"
 

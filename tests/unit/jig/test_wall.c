@@ -1,11 +1,11 @@
 /* Goal: a wall is what the scripts wrote, in the types it says, or a sentence why not. */
-#include "jig/wall.h"
+#include "run/jig/wall.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/prng.h"
-#include "jig/archive.h"
+#include "run/jig/archive.h"
 #include "model/limits.h"
 #include "tests/check.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <uv.h>
 
-#include "runner/runner.h"
+#include "run/runner/runner.h"
 #include "sys/files.h"
 #include "sys/log.h"
 #include "tests/faults.h"

@@ -2,8 +2,8 @@
  * began is stopped, answers are given until they are durable, and kept logs can be read.
  * Method: a runner whose halligan-exec does not exist, in a directory of its own; the loop goes
  * round until what the test waits for has happened. With real runs: tests/runner. */
-#include "runner/runner.h"
-#include "runner/runner_private.h"
+#include "run/runner/runner.h"
+#include "run/runner/runner_private.h"
 #include "sys/log.h"
 #include "tests/check.h"
 

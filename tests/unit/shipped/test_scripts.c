@@ -2,8 +2,8 @@
  * Method: they are run as on a machine, by script-runner.sh, with everything they write to in a
  * directory of our own. Disks are files below /dev/shm; what would ask the kernel about disks
  * (lsblk and its like) is answered from files. */
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/mem/arena.h"
+#include "base/text/buf.h"
 #include "sys/files.h"
 #include "tests/check.h"
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/rack.h"
+#include "sim/rack/rack.h"
 #include "sys/files.h"
 #include "sys/log.h"
 #include "tests/check.h"

@@ -1,8 +1,8 @@
 /* Goal: the shipped roles install a machine as SEMANTICS 8.6 says, and each cure of 12.1 that
  * belongs to them holds.
- * Method: racks of the simulator (sim/rack.h) with the barclamps of the tree, told step by step. A
- * rack watches its machines by itself; where it is cheap the cure is taken out, in a copy of a
- * barclamp or in what a script says, and the rack must notice. */
+ * Method: racks of the simulator (sim/rack/rack.h) with the barclamps of the tree, told step by
+ * step. A rack watches its machines by itself; where it is cheap the cure is taken out, in a copy
+ * of a barclamp or in what a script says, and the rack must notice. */
 #include "tests/unit/sim/rack_story.h"
 
 /* ---- the sequence ---- */

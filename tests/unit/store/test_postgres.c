@@ -2,7 +2,7 @@
  * daemon at a time, arrays and binary rows that lose nothing.
  * Method: a real server; records of chance against what comes back; an admin who alters things. */
 #include "tests/unit/store/postgres_fixture.h"
-#include "store/schema.h"
+#include "store/schema_version.h"
 
 /* ---- whose database is it? ---- */
 

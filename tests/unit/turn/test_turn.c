@@ -4,7 +4,7 @@
  * every named point in turn. */
 #include "turn/turn.h"
 #include "tests/unit/turn/turn_world.h"
-#include "turn/plans.h"
+#include "turn/plan_queue.h"
 
 static err submit_rows(struct world *w, int64_t request, uint32_t rows)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "model/limits.h"
-#include "sim/memory_store.h"
+#include "sim/store/memory_store.h"
 #include "tests/check.h"
 #include "tests/unit/turn/scripted_core.h"
 #include "turn/turn.h"

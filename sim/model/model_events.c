@@ -1,0 +1,228 @@
+#include "sim/model/model_private.h"
+
+#include "base/err.h"
+
+/* The table of DECISIONS D1, as drawn:
+ *
+ *             commit propose ready lost anc-error start ok failed retry deactivate
+ * PROPOSED      s      =      =    =      =        .   =    =      .       =
+ * BLOCKED       .      p      t    =      =        .   =    =      .       =
+ * TODO (state)  .      p      =    b      b        x   =    e      =       s
+ * TRANSITION    .      p      =    =      =        .   a    e      d       s
+ * ACTIVE        .      p      =    =      b        x*  =    e      t       s
+ * ERROR         .      p      =    b      b        .   =    =      t       s
+ *
+ * Here it is written as one function per column, each with its effects on the neighbours spelled
+ * out, so that it shares neither form nor code with the core's table. */
+
+void model_count(struct model *m, int64_t id, enum model_event event)
+{
+    m->counts.cells[m->noderoles[id].state][event]++;
+}
+
+bool model_parents_active(const struct model *m, int64_t id)
+{
+    const struct model_noderole *nr = &m->noderoles[id];
+    for (uint32_t i = 0; i < nr->parent_count; i++) {
+        const struct model_noderole *parent = model_see(m, m->parents[nr->parent_first + i]);
+        must(parent);
+        if (parent->state != NODEROLE_ACTIVE)
+            return false;
+    }
+    return true;
+}
+
+int64_t model_next_by_cohort(const struct model *m, int64_t node_id, int64_t after)
+{
+    uint32_t at = after ? m->noderoles[after].place + 1 : 0;
+    while (at < m->by_cohort_count && node_id && m->noderoles[m->by_cohort[at]].node_id != node_id)
+        at++;
+    return at < m->by_cohort_count ? m->by_cohort[at] : 0;
+}
+
+/* The state, and with it the end of a queued run where the state allows none (K4). */
+static void stop_waiting(struct model *m, int64_t id, enum noderole_state to)
+{
+    m->noderoles[id].state = to;
+    if (to == NODEROLE_TODO || to == NODEROLE_TRANSITION || to == NODEROLE_ACTIVE)
+        return;
+    for (uint32_t i = 0; i < m->runs_count; i++)
+        if (m->runs[i].noderole_id == id && m->runs[i].state == RUN_QUEUED && !m->runs[i].attempt) {
+            model_drop_run(m, m->runs[i].id);
+            return;
+        }
+}
+
+static void lose(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_LOST);
+    struct model_noderole *nr = &m->noderoles[id];
+    if (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ERROR)
+        stop_waiting(m, id, NODEROLE_BLOCKED);
+}
+
+/* A parent went away from ACTIVE: by propose only TODO noderoles notice. */
+static void leave_active(struct model *m, int64_t parent_id, bool by_propose)
+{
+    MODEL_NODEROLES(m, id)
+    {
+        if (!model_is_parent(m, parent_id, id))
+            continue;
+        if (!by_propose)
+            lose(m, id);
+        else if (m->noderoles[id].state == NODEROLE_TODO)
+            stop_waiting(m, id, NODEROLE_BLOCKED);
+    }
+}
+
+static void enter_active(struct model *m, int64_t parent_id)
+{
+    m->noderoles[parent_id].state = NODEROLE_ACTIVE;
+    MODEL_NODEROLES(m, id)
+    {
+        if (!model_is_parent(m, parent_id, id) || !model_parents_active(m, id))
+            continue;
+        model_count(m, id, MODEL_READY);
+        if (m->noderoles[id].state == NODEROLE_BLOCKED)
+            m->noderoles[id].state = NODEROLE_TODO;
+    }
+}
+
+/* `to` is anything but ACTIVE. */
+static void move(struct model *m, int64_t id, enum noderole_state to, bool by_propose)
+{
+    const bool was_active = m->noderoles[id].state == NODEROLE_ACTIVE;
+    stop_waiting(m, id, to);
+    if (was_active)
+        leave_active(m, id, by_propose);
+}
+
+void model_settle(struct model *m, int64_t id)
+{
+    move(m, id, model_parents_active(m, id) ? NODEROLE_TODO : NODEROLE_BLOCKED, false);
+}
+
+/* A member of a cluster that is committed holds every child of the cluster. */
+static void hold_children(struct model *m, int64_t member_id)
+{
+    MODEL_NODEROLES(m, id)
+    {
+        const enum noderole_state state = m->noderoles[id].state;
+        const bool held =
+            state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR;
+        if (held && model_is_parent(m, member_id, id))
+            move(m, id, NODEROLE_BLOCKED, false);
+    }
+}
+
+void model_commit(struct model *m, int64_t id)
+{
+    must(m->noderoles[id].state == NODEROLE_PROPOSED);
+    model_count(m, id, MODEL_COMMIT);
+    model_settle(m, id);
+    const int64_t role_id = m->noderoles[id].role_id;
+    if (m->roles[role_id].flags & ROLE_CLUSTER)
+        hold_children(m, id);
+}
+
+void model_propose(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_PROPOSE);
+    move(m, id, NODEROLE_PROPOSED, true);
+}
+
+static void deactivate(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_DEACTIVATE);
+    const enum noderole_state state = m->noderoles[id].state;
+    if (state != NODEROLE_PROPOSED && state != NODEROLE_BLOCKED)
+        model_settle(m, id);
+}
+
+void model_start(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_START);
+    m->noderoles[id].rerun = false;
+    move(m, id, NODEROLE_TRANSITION, false);
+}
+
+void model_ok(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_OK);
+    struct model_noderole *nr = &m->noderoles[id];
+    if (nr->state != NODEROLE_TRANSITION)
+        return;
+    if (!model_node_is_alive(m, nr->node_id) || nr->rerun)
+        model_settle(m, id);
+    else
+        enter_active(m, id);
+}
+
+/* Everything below, near and far, through whatever states lie between. */
+static void error_below(struct model *m, int64_t ancestor_id)
+{
+    bool below[4096] = {false};
+    must(m->noderoles_count <= 4096);
+    below[ancestor_id] = true;
+    for (bool grew = true; grew;) {
+        grew = false;
+        MODEL_NODEROLES(m, id)
+        {
+            const struct model_noderole *nr = &m->noderoles[id];
+            for (uint32_t i = 0; i < nr->parent_count && !below[id]; i++)
+                if (below[m->parents[nr->parent_first + i]])
+                    grew = below[id] = true;
+        }
+    }
+    MODEL_NODEROLES(m, id)
+    {
+        struct model_noderole *nr = &m->noderoles[id];
+        if (!below[id] || id == ancestor_id)
+            continue;
+        model_count(m, id, MODEL_ANCESTOR_ERROR);
+        if (nr->state == NODEROLE_TODO || nr->state == NODEROLE_ACTIVE ||
+            nr->state == NODEROLE_ERROR)
+            stop_waiting(m, id, NODEROLE_BLOCKED);
+    }
+}
+
+void model_failed(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_FAILED);
+    struct model_noderole *nr = &m->noderoles[id];
+    if (nr->state != NODEROLE_TODO && nr->state != NODEROLE_TRANSITION &&
+        nr->state != NODEROLE_ACTIVE)
+        return;
+    stop_waiting(m, id, NODEROLE_ERROR);
+    error_below(m, id);
+}
+
+void model_retry(struct model *m, int64_t id)
+{
+    model_count(m, id, MODEL_RETRY);
+    const enum noderole_state state = m->noderoles[id].state;
+    const struct model_run *run = state == NODEROLE_TRANSITION ? model_live_run(m, id) : NULL;
+    /* One that waits for its next start after a failure need not wait any longer. */
+    if (run && !(run->state == RUN_PARKED && run->tries))
+        m->noderoles[id].rerun = true;
+    else if (run)
+        return;
+    else if (state == NODEROLE_TRANSITION || state == NODEROLE_ACTIVE || state == NODEROLE_ERROR)
+        move(m, id, NODEROLE_TODO, false);
+}
+
+void model_node_dies(struct model *m, int64_t node_id)
+{
+    m->nodes[node_id].alive = false;
+    for (int64_t id = 0; (id = model_next_by_cohort(m, node_id, id)) != 0;)
+        deactivate(m, id);
+}
+
+void model_block_unready(struct model *m)
+{
+    MODEL_NODEROLES(m, id)
+    {
+        if (m->noderoles[id].state == NODEROLE_TODO && !model_parents_active(m, id))
+            stop_waiting(m, id, NODEROLE_BLOCKED);
+    }
+}

@@ -1,0 +1,108 @@
+#include "sim/model/model_private.h"
+
+#include "base/json/json.h"
+#include "core/core.h"
+
+/* Rights across deployments (ADR 0051, rule 2), judged from the records before and after a step: a
+ * noderole that came, went, was committed, proposed or moved by a command of a user must be in a
+ * deployment in which that user is an operator. Shares no code with the core. */
+
+static int64_t parent_of(const struct core *c, int64_t deployment_id)
+{
+    struct record record;
+    return core_record(c, TABLE_DEPLOYMENT, deployment_id, &record) ? record.deployment.parent_id
+                                                                    : 0;
+}
+
+static bool is_below(const struct core *c, int64_t deployment_id, int64_t outer_id)
+{
+    for (; deployment_id; deployment_id = parent_of(c, deployment_id))
+        if (deployment_id == outer_id)
+            return true;
+    return false;
+}
+
+static bool is_granted(const struct core *c, struct str grants, int64_t deployment_id,
+                       struct arena *scratch)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (grants.len == 0 || json_read(scratch, grants, &tree, &offset, &what) != OK)
+        return false;
+    for (const struct json *at = tree->first; at; at = at->next) {
+        int64_t id;
+        if (str_parse_i64(at->key, &id) && str_eq(at->text, STR("operator")) &&
+            is_below(c, deployment_id, id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_operator(const struct core *c, const struct principal *who, int64_t deployment_id,
+                        struct arena *scratch)
+{
+    struct record user, token;
+    if (!core_record(c, TABLE_USER, who->user_id, &user) || user.user.is_locked)
+        return false;
+    if (!user.user.is_admin && user.user.access != ACCESS_OPERATOR &&
+        !is_granted(c, user.user.grants, deployment_id, scratch))
+        return false;
+    if (!who->token_id)
+        return true;
+    if (!core_record(c, TABLE_TOKEN, who->token_id, &token) || token.token.user_id != user.id)
+        return false;
+    const int64_t only = token.token.deployment_id;
+    return token.token.access != ACCESS_VIEWER && (!only || is_below(c, deployment_id, only));
+}
+
+/* Rule 3: what is above the deployment of a node that is redeployed is not asked about. */
+static bool is_exempt(const struct core *c, const struct command *command, int64_t deployment_id)
+{
+    struct record node;
+    return command->kind == COMMAND_NODE_REDEPLOY &&
+           core_record(c, TABLE_NODE, command->node_redeploy.id, &node) &&
+           node.node.deployment_id != deployment_id &&
+           is_below(c, node.node.deployment_id, deployment_id);
+}
+
+static const char *check_touch(struct model *m, const struct core *c, const struct command *command,
+                               int64_t deployment_id, struct arena *scratch)
+{
+    struct record gone;
+    /* Where a deployment was before it was deleted is not known any more. */
+    if (!core_record(c, TABLE_DEPLOYMENT, deployment_id, &gone) ||
+        is_exempt(c, command, deployment_id) ||
+        is_operator(c, &command->by, deployment_id, scratch))
+        return NULL;
+    return model_trouble(m, "I12: %s of user %lld changed deployment %lld",
+                         command_name(command->kind), (long long)command->by.user_id,
+                         (long long)deployment_id);
+}
+
+const char *model_check_rights(struct model *m, const struct core *c, const struct command *command,
+                               struct arena *scratch)
+{
+    const char *trouble = NULL;
+    struct record now;
+    if (!command->by.is_external)
+        return NULL;
+    MODEL_NODEROLES(m, id)
+    {
+        const struct model_noderole *was = &m->noderoles[id];
+        const bool is_there = core_record(c, TABLE_NODEROLE, id, &now);
+        const bool was_proposed = was->state == NODEROLE_PROPOSED;
+        const bool is_moved = is_there && now.noderole.deployment_id != was->deployment_id;
+        if (is_there && !is_moved && (now.noderole.state == NODEROLE_PROPOSED) == was_proposed)
+            continue;
+        trouble = check_touch(m, c, command, was->deployment_id, scratch);
+        if (!trouble && is_moved)
+            trouble = check_touch(m, c, command, now.noderole.deployment_id, scratch);
+        if (trouble)
+            return trouble;
+    }
+    for (int64_t id = 0; (id = core_next_id(c, TABLE_NODEROLE, id)) != 0 && !trouble;)
+        if (!model_at(m, id) && core_record(c, TABLE_NODEROLE, id, &now))
+            trouble = check_touch(m, c, command, now.noderole.deployment_id, scratch);
+    return trouble;
+}

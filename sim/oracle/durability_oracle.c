@@ -1,0 +1,72 @@
+#include "sim/oracle/durability_oracle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+static void *room(void *block, uint32_t *cap, int64_t id, size_t size)
+{
+    must(id > 0 && id < 1 << 24);
+    if ((uint32_t)id < *cap)
+        return block;
+    uint32_t wanted = *cap ? *cap : 256;
+    while (wanted <= (uint32_t)id)
+        wanted *= 2;
+    char *larger = realloc(block, wanted * size);
+    must(larger);
+    memset(larger + *cap * size, 0, (wanted - *cap) * size);
+    *cap = wanted;
+    return larger;
+}
+
+void ledger_fini(struct ledger *l)
+{
+    free(l->runs);
+    free(l->outbox);
+    *l = (struct ledger){0};
+}
+
+static void note(struct ledger *l, const struct record *record, bool gone)
+{
+    if (record->table == TABLE_RUN) {
+        l->runs = room(l->runs, &l->runs_cap, record->id, sizeof *l->runs);
+        l->runs[record->id] = gone ? 0 : record->run.attempt + 1;
+    } else if (record->table == TABLE_OUTBOX) {
+        l->outbox = room(l->outbox, &l->outbox_cap, record->id, sizeof *l->outbox);
+        l->outbox[record->id] = !gone;
+    }
+}
+
+void ledger_batch(struct ledger *l, const struct batch *batch)
+{
+    for (uint32_t at = 0; at < batch->changes.len;) {
+        struct change change;
+        if (batch_next(batch->changes, &at, &change) != OK)
+            impossible("a durable batch that does not read");
+        note(l, &change.record, change.gone);
+    }
+}
+
+static err note_record(void *self, const struct record *record)
+{
+    note(self, record, false);
+    return OK;
+}
+
+void ledger_reload(struct ledger *l, const struct memory_store *store)
+{
+    ledger_fini(l);
+    if (memory_store_load(store, (struct store_visitor){l, note_record}) != OK)
+        impossible("the store does not read");
+}
+
+bool ledger_has_run(const struct ledger *l, int64_t run_id, uint32_t attempt)
+{
+    return run_id > 0 && run_id < (int64_t)l->runs_cap && l->runs[run_id] == attempt + 1;
+}
+
+bool ledger_has_outbox(const struct ledger *l, int64_t outbox_id)
+{
+    return outbox_id > 0 && outbox_id < (int64_t)l->outbox_cap && l->outbox[outbox_id];
+}

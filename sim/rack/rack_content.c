@@ -1,0 +1,114 @@
+#include "sim/rack/rack_private.h"
+
+#include "base/text/buf.h"
+#include "base/err.h"
+#include "content/role_file.h"
+#include "content/tree.h"
+#include "hooks/code_finder.h"
+#include "hooks/hooks.h"
+
+/* What the daemon does with barclamps, in short: read them, import them, load the code of roles. */
+
+/* Something that builds on an installed machine. */
+static const char application[] =
+    "{\"barclamp\":{\"name\":\"rack\",\"source_path\":\"/usr/share/halligan/rack\"},"
+    "\"roles\":[{\"flags\":[\"implicit\"],\"jig\":\"script\",\"name\":\"rack-application\","
+    "\"requires\":[\"crowbar-installed-node\"]}]}";
+
+/* ---- reading ---- */
+
+static void add_code(struct rack *r, const struct barclamp_file *file, struct str role)
+{
+    const char *path;
+    if (content_role_file(&r->story, file->source_path, role, ROLE_FILE_LUA, &path) == OK)
+        r->codes[r->code_count++] = (struct rack_code){.role = role, .path = path};
+}
+
+static const struct json *roles_of(const struct barclamp_file *file)
+{
+    const struct json *roles = json_get(file->tree, STR("roles"));
+    return roles ? roles->first : NULL;
+}
+
+static void take_files(struct rack *r, const struct content_tree *tree)
+{
+    uint32_t roles = 0;
+    for (uint32_t i = 0; i < tree->count; i++)
+        for (const struct json *role = roles_of(&tree->files[i]); role; role = role->next)
+            roles++;
+    r->documents = arena_array(&r->story, struct str, tree->count + 1);
+    r->codes = arena_array(&r->story, struct rack_code, roles + 1);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct barclamp_file *file = &tree->files[i];
+        r->documents[r->document_count++] = file->document;
+        for (const struct json *role = roles_of(file); role; role = role->next) {
+            const struct json *name = json_get(role, STR("name"));
+            if (name)
+                add_code(r, file, name->text);
+        }
+    }
+    r->documents[r->document_count++] = str_from(application);
+}
+
+bool rack_content_read(struct rack *r)
+{
+    struct report report = report_begin(&r->story);
+    struct code_finder code = {0};
+    const struct hook_finder finder = code_finder_seam(&code);
+    const struct content_tree tree = content_read_tree(&report, r->draw.barclamps, &finder);
+    for (const struct report_entry *e = report.first; e && report.errors; e = e->next) {
+        if (e->severity != REPORT_ERROR)
+            continue;
+        struct buf b = buf_in(&r->story);
+        report_format(e, &b);
+        rack_fail(r, "%.*s", STR_FMT_ARGS(buf_str(&b)));
+        return false;
+    }
+    if (!tree.count) {
+        rack_fail(r, "there are no barclamps in %s", r->draw.barclamps);
+        return false;
+    }
+    take_files(r, &tree);
+    return true;
+}
+
+/* ---- importing ---- */
+
+void rack_content_import_later(struct rack *r)
+{
+    for (uint32_t i = 0; i < r->imported; i++) {
+        struct command command = {.kind = COMMAND_IMPORT, .actor = STR("daemon")};
+        command.import.barclamp = r->documents[i];
+        rack_later(r, 100 + i, &command);
+    }
+}
+
+/* ---- code ---- */
+
+void rack_content_load(struct rack *r, int64_t role_id)
+{
+    struct record record;
+    if (!core_record(rack_core(r), TABLE_ROLE, role_id, &record))
+        return;
+    for (uint32_t i = 0; i < r->code_count; i++) {
+        struct rack_code *code = &r->codes[i];
+        if (code->loaded || !str_eq(code->role, record.role.name))
+            continue;
+        hooks_load(r->hooks, role_id, code->path);
+        code->loaded = role_id;
+    }
+}
+
+void rack_content_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    struct rack *r = self;
+    if (error != OK)
+        rack_fail(r, "the code of role %lld does not load: %.*s", (long long)role_id,
+                  STR_FMT_ARGS(report->text));
+}
+
+void rack_content_forget(struct rack *r)
+{
+    for (uint32_t i = 0; i < r->code_count; i++)
+        r->codes[i].loaded = 0;
+}

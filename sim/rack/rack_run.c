@@ -1,0 +1,260 @@
+#include "sim/rack/rack.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "sim/scenario/options.h"
+#include "sim/rack/rack_private.h"
+#include "sys/log.h"
+
+/* Many racks: each drawn from its seed, lived through with its faults, and then left alone until
+ * everything must have come up. */
+
+enum {
+    ROUNDS_MAX = 60, /* of repairs */
+    ROUND_MS = 20 * RACK_MINUTE,
+    QUIET_MS = 30 * RACK_MINUTE, /* at the end nothing more may happen */
+    ENOUGH_SEEDS = 200,          /* from here on something that never happened is a failure */
+};
+
+/* ---- one rack ---- */
+
+/* Half of the faults, each rare, usual or frequent. */
+struct rack_draw rack_draw(uint64_t seed, const char *barclamps)
+{
+    static const uint32_t rates[] = {5, 20, 60, 150};
+    struct prng chance;
+    prng_init(&chance, seed * 0x9e3779b97f4a7c15u + 7);
+    struct rack_draw draw = {.seed = seed, .barclamps = barclamps};
+    draw.machines = (uint32_t)prng_between(&chance, 2, RACK_MACHINES_MAX);
+    draw.hours = prng_between(&chance, 1, 5);
+    for (uint32_t i = 0; i < RACK_FAULT_COUNT; i++) {
+        const bool on = prng_chance(&chance, 500);
+        const uint32_t rate = rates[prng_below(&chance, 4)];
+        draw.rate[i] = on ? rate : 0;
+    }
+    /* Asked rarely: when a machine's hour has come. */
+    if (draw.rate[RACK_POWER_LOSS])
+        draw.rate[RACK_POWER_LOSS] = 700;
+    draw.two_databases = prng_chance(&chance, 300);
+    return draw;
+}
+
+void rack_describe(const struct rack_draw *draw, char *text, uint32_t size)
+{
+    int len = snprintf(text, size, "rack %llu: %u machines, %lld hours%s, faults:",
+                       (unsigned long long)draw->seed, draw->machines, (long long)draw->hours,
+                       draw->two_databases ? ", two databases of each kind" : "");
+    for (uint32_t i = 0; i < RACK_FAULT_COUNT && len > 0 && (uint32_t)len < size; i++)
+        if (draw->rate[i])
+            len += snprintf(text + len, size - (uint32_t)len, " %s=%u",
+                            rack_fault_name((enum rack_fault)i), draw->rate[i]);
+}
+
+static void begin_faults(struct rack *r)
+{
+    r->has_faults = true;
+    rack_at(r, RACK_MINUTE, RACK_EVENT_OPERATOR, (struct event){0});
+    for (uint32_t i = 0; i < r->draw.machines; i++) {
+        rack_at(r, RACK_SECOND * prng_between(&r->chance, 1, 1800), RACK_EVENT_BACK,
+                (struct event){.id = i});
+        rack_at(r, RACK_MINUTE * prng_between(&r->chance, 2, 240), RACK_EVENT_CUT,
+                (struct event){.id = i});
+    }
+}
+
+static void end_faults(struct rack *r)
+{
+    const char *missing = "";
+    r->has_faults = false;
+    r->session.faults = (struct memory_faults){0};
+    for (uint32_t round = 0; round < ROUNDS_MAX && missing && !r->failure[0]; round++) {
+        if (rack_core(r))
+            rack_operator_mends(r);
+        rack_pass(r, ROUND_MS);
+        missing = rack_missing(r);
+    }
+    const uint64_t turns = r->counts.turns;
+    if (!missing)
+        rack_pass(r, QUIET_MS);
+    if (!missing)
+        missing = rack_missing(r);
+    if (missing)
+        rack_fail(r, "after %d rounds of repair: %s", ROUNDS_MAX, missing);
+    else if (r->counts.turns > turns)
+        rack_fail(r, "everything is in place, and it does not come to rest");
+}
+
+/* All of them are plain numbers of one kind. */
+static void add_counts(struct rack_counts *sum, const struct rack_counts *part)
+{
+    const uint64_t *from = (const uint64_t *)part;
+    uint64_t *to = (uint64_t *)sum;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += from[i];
+}
+
+struct rack_result rack_live(const struct rack_draw *draw, struct rack_counts *counts)
+{
+    struct rack_result result = {0};
+    struct rack *r = rack_new(draw, result.failure, sizeof result.failure);
+    if (!r) {
+        result.failed = true;
+        return result;
+    }
+    if (rack_set_up(r)) {
+        begin_faults(r);
+        rack_pass(r, draw->hours * RACK_HOUR);
+        end_faults(r);
+    }
+    memcpy(result.failure, r->failure, sizeof result.failure);
+    result.failed = r->failure[0] != 0;
+    transcript_hash_hex(&r->transcript, result.transcript);
+    r->counts.racks = 1;
+    r->counts.machines = draw->machines;
+    r->counts.simulated_ms = (uint64_t)r->mono_ms;
+    add_counts(counts, &r->counts);
+    rack_free(r);
+    return result;
+}
+
+/* ---- many ---- */
+
+static bool live_all(const struct options *options, uint32_t job, uint32_t jobs,
+                     struct rack_counts *counts)
+{
+    char described[900];
+    bool good = true;
+    for (uint64_t i = job; i < options->seeds && good; i += jobs) {
+        struct rack_draw draw = rack_draw(options->seed + i, options->barclamps);
+        draw.trace = options->trace;
+        const struct rack_result result = rack_live(&draw, counts);
+        if (options->transcript)
+            printf("rack %llu %s\n", (unsigned long long)draw.seed, result.transcript);
+        if (!result.failed)
+            continue;
+        rack_describe(&draw, described, sizeof described);
+        printf("%s\nseed %llu: %s\n", described, (unsigned long long)draw.seed, result.failure);
+        good = false;
+    }
+    return good;
+}
+
+struct worker {
+    pid_t pid;
+    int counts;
+};
+
+static struct worker hire(const struct options *options, uint32_t job, uint32_t jobs)
+{
+    int ends[2];
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        impossible("no pipe");
+    const pid_t pid = fork();
+    if (pid < 0)
+        impossible("no process");
+    if (pid) {
+        close(ends[1]);
+        return (struct worker){.pid = pid, .counts = ends[0]};
+    }
+    struct rack_counts counts = {0};
+    close(ends[0]);
+    const bool good = live_all(options, job, jobs, &counts);
+    fflush(NULL);
+    /* Small enough for a pipe to take at once. */
+    _exit(write(ends[1], &counts, sizeof counts) == sizeof counts && good ? 0 : 1);
+}
+
+static bool release(struct worker *worker, struct rack_counts *sum)
+{
+    struct rack_counts counts;
+    int status = 0;
+    const ssize_t got = read(worker->counts, &counts, sizeof counts);
+    close(worker->counts);
+    waitpid(worker->pid, &status, 0);
+    if (got == sizeof counts)
+        add_counts(sum, &counts);
+    return got == sizeof counts && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* ---- telling ---- */
+
+static const char *reached_text(enum rack_reached what)
+{
+    static const char *const texts[] = {
+#define X(upper, text) [RACK_REACHED_##upper] = text,
+        RACK_REACHED(X)
+#undef X
+    };
+    return texts[what];
+}
+
+static void print_counts(const struct rack_counts *c)
+{
+    printf("racks %llu, machines %llu, runs %llu, hooks %llu, commands %llu, turns %llu, "
+           "simulated days %llu\n",
+           (unsigned long long)c->racks, (unsigned long long)c->machines,
+           (unsigned long long)c->runs, (unsigned long long)c->hooks,
+           (unsigned long long)c->commands, (unsigned long long)c->turns,
+           (unsigned long long)(c->simulated_ms / (24 * (uint64_t)RACK_HOUR)));
+    printf("faults:");
+    for (uint32_t i = 0; i < RACK_FAULT_COUNT; i++)
+        printf(" %s %llu", rack_fault_name((enum rack_fault)i), (unsigned long long)c->faults[i]);
+    printf("\ncrashes:");
+    for (uint32_t i = 0; i < TURN_POINT_COUNT; i++)
+        if (c->points[i])
+            printf(" %s %llu", turn_point_name((enum turn_point)i),
+                   (unsigned long long)c->points[i]);
+    printf("\nreached:\n");
+    for (uint32_t i = 0; i < RACK_REACHED_COUNT; i++)
+        printf("  %8llu  %s\n", (unsigned long long)c->reached[i],
+               reached_text((enum rack_reached)i));
+}
+
+static uint32_t print_missing(const struct rack_counts *c)
+{
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < RACK_FAULT_COUNT; i++)
+        if (!c->faults[i] && ++missing)
+            printf("never happened: %s\n", rack_fault_name((enum rack_fault)i));
+    for (uint32_t i = 0; i < RACK_REACHED_COUNT; i++)
+        if (!c->reached[i] && ++missing)
+            printf("never happened: %s\n", reached_text((enum rack_reached)i));
+    return missing;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int rack_run(const struct options *options)
+{
+    struct rack_counts counts = {0};
+    struct worker workers[256];
+    uint32_t jobs = options->transcript ? 1 : options->jobs;
+    if (jobs > options->seeds)
+        jobs = options->seeds ? (uint32_t)options->seeds : 1;
+    const double begin = seconds();
+    bool good = true;
+    log_setup(LOG_ERROR, LOG_TEXT); /* that a hook fails is part of the story */
+    for (uint32_t job = 0; job < jobs; job++)
+        workers[job] = hire(options, job, jobs);
+    for (uint32_t job = 0; job < jobs; job++)
+        good = release(&workers[job], &counts) && good;
+    if (!good || options->transcript)
+        return good ? 0 : 1;
+    const double took = seconds() - begin;
+    printf("seeds %llu in %.1f s, %.1f per second and process\n",
+           (unsigned long long)options->seeds, took, (double)options->seeds / took / jobs);
+    print_counts(&counts);
+    const uint32_t missing = print_missing(&counts);
+    return missing && options->seeds >= ENOUGH_SEEDS ? 1 : 0;
+}

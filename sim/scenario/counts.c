@@ -1,0 +1,261 @@
+#include "sim/scenario/counts.h"
+
+#include <string.h>
+
+/* ---- what cannot happen, and why ---- */
+
+static const struct {
+    enum noderole_state state;
+    enum model_event event;
+    const char *reason;
+} impossible_cells[] = {
+    {NODEROLE_PROPOSED, MODEL_START,
+     "only a TODO noderole is offered, and a queued run ends with propose"},
+    {NODEROLE_BLOCKED, MODEL_START,
+     "only a TODO noderole is offered, and a queued run ends with block"},
+    {NODEROLE_TRANSITION, MODEL_START, "a queued run waits until the live one has ended"},
+    {NODEROLE_ERROR, MODEL_START,
+     "only a TODO noderole is offered, and a queued run ends with an error"},
+    {NODEROLE_TODO, MODEL_READY, "todo has no parent outside ACTIVE (I2)"},
+};
+
+static const struct {
+    enum problem_code code;
+    const char *reason;
+} impossible_refusals[] = {
+    {PROBLEM_CHAIN_TOO_LONG, "it is the text of a failed hook, not a refusal of a command"},
+    {PROBLEM_HOOKS_UNSETTLED, "answers change nothing that the questions depend on"},
+};
+
+static const struct {
+    enum command_kind kind;
+    const char *reason;
+} never_refused[] = {
+    {COMMAND_ANNEAL, "it asks for nothing"},
+    {COMMAND_TICK, "it asks for nothing"},
+    {COMMAND_RUN_BEGUN, "late and unknown answers are accepted and ignored"},
+    {COMMAND_RUN_STOPPED, "late and unknown answers are accepted and ignored"},
+    {COMMAND_RUN_RESUME, "late and unknown acknowledgements are accepted and ignored"},
+    {COMMAND_RUN_DONE, "late and unknown answers are accepted and ignored"},
+    {COMMAND_OUTBOX_BEGUN, "late and unknown answers are accepted and ignored"},
+    {COMMAND_OUTBOX_DONE, "a refused wish fails the hook, not its answer"},
+};
+
+#define EACH(table, i) (uint32_t i = 0; i < sizeof table / sizeof *table; i++)
+
+static bool cell_is_impossible(enum noderole_state state, enum model_event event)
+{
+    for
+        EACH(impossible_cells, i)
+    if (impossible_cells[i].state == state && impossible_cells[i].event == event)
+        return true;
+    return false;
+}
+
+static bool refusal_is_impossible(enum problem_code code)
+{
+    for
+        EACH(impossible_refusals, i)
+    if (impossible_refusals[i].code == code)
+        return true;
+    return false;
+}
+
+static bool is_never_refused(enum command_kind kind)
+{
+    for
+        EACH(never_refused, i)
+    if (never_refused[i].kind == kind)
+        return true;
+    return false;
+}
+
+/* ---- adding ---- */
+
+/* Everything in the struct is a number, so two of them add up word by word. */
+static void add64(uint64_t *sum, const uint64_t *part, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sum[i] += part[i];
+}
+
+void counts_add_model(struct counts *sum, const struct model_counts *part)
+{
+    add64((uint64_t *)&sum->model, (const uint64_t *)part, sizeof *part / sizeof(uint64_t));
+}
+
+void counts_add(struct counts *sum, const struct counts *part)
+{
+    add64((uint64_t *)sum, (const uint64_t *)part,
+          offsetof(struct counts, noderoles) / sizeof(uint64_t));
+    for (uint32_t i = 0; i < COUNTS_SIZES; i++) {
+        sum->noderoles[i] += part->noderoles[i];
+        sum->commands[i] += part->commands[i];
+    }
+}
+
+void counts_size(uint32_t *sizes, uint64_t value)
+{
+    sizes[value < COUNTS_SIZES ? value : COUNTS_SIZES - 1]++;
+}
+
+static uint32_t median(const uint32_t *sizes, uint64_t worlds)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < COUNTS_SIZES; i++) {
+        seen += sizes[i];
+        if (2 * seen >= worlds)
+            return i;
+    }
+    return 0;
+}
+
+/* ---- printing ---- */
+
+static uint64_t sum64(const uint64_t *numbers, uint32_t count)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += numbers[i];
+    return sum;
+}
+
+/* Names and numbers in columns, three to a line. */
+static void print_pair(FILE *out, uint32_t *column, const char *name, uint64_t number)
+{
+    fprintf(out, "  %-26s %9llu", name, (unsigned long long)number);
+    if (++*column % 3 == 0)
+        fprintf(out, "\n");
+}
+
+static void end_columns(FILE *out, uint32_t *column)
+{
+    if (*column % 3)
+        fprintf(out, "\n");
+    *column = 0;
+}
+
+static void print_cells(const struct counts *counts, FILE *out)
+{
+    fprintf(out, "cells of the state table\n  %-10s", "");
+    for (uint32_t e = 0; e < MODEL_EVENT_COUNT; e++)
+        fprintf(out, " %10s", model_event_name((enum model_event)e));
+    for (uint32_t s = 0; s < NODEROLE_STATE_COUNT; s++) {
+        fprintf(out, "\n  %-10s", noderole_state_name((enum noderole_state)s));
+        for (uint32_t e = 0; e < MODEL_EVENT_COUNT; e++)
+            if (cell_is_impossible((enum noderole_state)s, (enum model_event)e))
+                fprintf(out, " %10s", "-");
+            else
+                fprintf(out, " %10llu", (unsigned long long)counts->model.cells[s][e]);
+    }
+    fprintf(out, "\n");
+}
+
+void counts_print(const struct counts *counts, FILE *out)
+{
+    uint32_t column = 0;
+    fprintf(out, "worlds %llu, median %u noderoles and %u operator commands\n",
+            (unsigned long long)counts->worlds, median(counts->noderoles, counts->worlds),
+            median(counts->commands, counts->worlds));
+    fprintf(out, "commands %llu done, %llu refused, in %llu turns; %llu simulated days\n",
+            (unsigned long long)sum64(counts->done, COMMAND_COUNT),
+            (unsigned long long)sum64(counts->refused, COMMAND_COUNT),
+            (unsigned long long)counts->turns,
+            (unsigned long long)(counts->simulated_ms / 86400000u));
+    fprintf(out, "checked: %llu reloads (I1), %llu root causes, %llu pokes, %llu no-op runs\n",
+            (unsigned long long)counts->reloads, (unsigned long long)counts->whys,
+            (unsigned long long)counts->model.pokes, (unsigned long long)counts->model.instant);
+    fprintf(out, "power: %llu waited for a boot to be served, %llu went on, %llu in vain\n",
+            (unsigned long long)counts->model.waited, (unsigned long long)counts->model.went,
+            (unsigned long long)counts->model.given_up);
+    fprintf(out, "changed defaults: %llu noderoles rerun by commits that asked for it\n",
+            (unsigned long long)counts->model.rerun);
+    fprintf(out, "automatic admin nodes: %llu replaced, %llu kept\n",
+            (unsigned long long)counts->model.replaced, (unsigned long long)counts->model.kept);
+    fprintf(out, "faults\n");
+    for (uint32_t i = 0; i < FAULT_COUNT; i++)
+        print_pair(out, &column, fault_name((enum sim_fault)i), counts->faults[i]);
+    end_columns(out, &column);
+    fprintf(out, "crashes by point of the turn\n");
+    for (uint32_t i = 0; i < TURN_POINT_COUNT; i++)
+        print_pair(out, &column, turn_point_name((enum turn_point)i), counts->points[i]);
+    end_columns(out, &column);
+    fprintf(out, "commands done / refused\n");
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
+        fprintf(out, "  %-24s %9llu /%8llu", command_name((enum command_kind)i),
+                (unsigned long long)counts->done[i], (unsigned long long)counts->refused[i]);
+        if (++column % 2 == 0)
+            fprintf(out, "\n");
+    }
+    fprintf(out, column % 2 ? "\n" : "");
+    column = 0;
+    fprintf(out, "refusals\n");
+    for (uint32_t i = 1; i < PROBLEM_COUNT; i++) {
+        const struct str name = problem_code_name((enum problem_code)i);
+        char text[64];
+        snprintf(text, sizeof text, "%.*s", STR_FMT_ARGS(name));
+        print_pair(out, &column, text, counts->refusals[i]);
+    }
+    end_columns(out, &column);
+    fprintf(out, "root causes\n");
+    for (uint32_t i = 0; i < CAUSE_COUNT; i++)
+        print_pair(out, &column, cause_name((enum cause_code)i), counts->model.causes[i]);
+    end_columns(out, &column);
+    print_cells(counts, out);
+}
+
+/* ---- what is missing ---- */
+
+static uint32_t missing(FILE *out, bool is_missing, const char *what, const char *name)
+{
+    if (is_missing)
+        fprintf(out, "never happened: %s %s\n", what, name);
+    return is_missing;
+}
+
+static uint32_t missing_cells(const struct counts *counts, FILE *out)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < NODEROLE_STATE_COUNT; s++)
+        for (uint32_t e = 0; e < MODEL_EVENT_COUNT; e++) {
+            const enum noderole_state state = (enum noderole_state)s;
+            const enum model_event event = (enum model_event)e;
+            count += missing(out, !counts->model.cells[s][e] && !cell_is_impossible(state, event),
+                             noderole_state_name(state), model_event_name(event));
+        }
+    return count;
+}
+
+uint32_t counts_missing(const struct counts *counts, const struct options *options, FILE *out)
+{
+    uint32_t count = missing_cells(counts, out);
+    for (uint32_t i = 0; i < FAULT_COUNT; i++)
+        count += missing(out, !counts->faults[i] && options->allowed[i], "fault",
+                         fault_name((enum sim_fault)i));
+    for (uint32_t i = 0; i < TURN_POINT_COUNT && options->allowed[FAULT_CRASH]; i++)
+        count += missing(out, !counts->points[i], "crash at", turn_point_name((enum turn_point)i));
+    for (uint32_t i = 1; i < PROBLEM_COUNT; i++) {
+        const enum problem_code code = (enum problem_code)i;
+        const struct str name = problem_code_name(code);
+        char text[64];
+        snprintf(text, sizeof text, "%.*s", STR_FMT_ARGS(name));
+        count +=
+            missing(out, !counts->refusals[i] && !refusal_is_impossible(code), "refusal", text);
+    }
+    count += missing(out, !counts->model.waited, "power", "that waits for a boot to be served");
+    count += missing(out, !counts->model.went, "power", "that waited and went on");
+    count += missing(out, !counts->model.given_up, "power", "that waited in vain");
+    count += missing(out, !counts->model.rerun, "commit", "that reruns what has other defaults");
+    count += missing(out, !counts->model.replaced, "automatic node", "that is replaced");
+    count += missing(out, !counts->model.kept, "automatic node", "that is kept");
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
+        const enum command_kind kind = (enum command_kind)i;
+        /* What a role computed or served comes inside the answer of its hook, from nobody else. */
+        const bool is_inside =
+            kind == COMMAND_NODEROLE_COMPUTED || kind == COMMAND_NODE_BOOT_SERVED;
+        count += missing(out, !counts->done[i] && !is_inside, "done", command_name(kind));
+        count += missing(out, !counts->refused[i] && !is_never_refused(kind), "refused",
+                         command_name(kind));
+    }
+    return count;
+}

@@ -1,0 +1,61 @@
+#include "sim/scenario/event_queue.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+
+/* A binary heap; (time, order) is unique, so its shape does not show. */
+static bool is_before(const struct event *a, const struct event *b)
+{
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
+}
+
+static void swap(struct event *a, struct event *b)
+{
+    const struct event keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+void events_add(struct events *e, struct event event)
+{
+    if (e->count == e->cap) {
+        e->cap = e->cap ? 2 * e->cap : 256;
+        e->heap = realloc(e->heap, e->cap * sizeof *e->heap);
+        must(e->heap);
+    }
+    event.order = ++e->order;
+    uint32_t at = e->count++;
+    e->heap[at] = event;
+    for (; at && is_before(&e->heap[at], &e->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        swap(&e->heap[at], &e->heap[(at - 1) / 2]);
+}
+
+int64_t events_next_ms(const struct events *e)
+{
+    return e->count ? e->heap[0].at_ms : -1;
+}
+
+bool events_take(struct events *e, struct event *out_event)
+{
+    if (!e->count)
+        return false;
+    *out_event = e->heap[0];
+    e->heap[0] = e->heap[--e->count];
+    for (uint32_t at = 0;;) {
+        uint32_t least = at;
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < e->count; child++)
+            if (is_before(&e->heap[child], &e->heap[least]))
+                least = child;
+        if (least == at)
+            return true;
+        swap(&e->heap[at], &e->heap[least]);
+        at = least;
+    }
+}
+
+void events_fini(struct events *e)
+{
+    free(e->heap);
+    *e = (struct events){0};
+}

@@ -1,0 +1,201 @@
+#include "sim/world/actors.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "model/jig_class.h"
+
+/* After the faults. Everything that a person can mend is mended, as a person would: machines are
+ * switched on, jigs and deployments too, failed work is tried again. Whatever is left then must run
+ * by itself until every noderole is ACTIVE and nothing is on its way. */
+
+static void send(struct world *w, struct command *command)
+{
+    command->actor = STR("repair");
+    world_send(w, prng_between(&w->chance, 1, 1000), command);
+}
+
+/* A machine that is switched off whenever it has nothing to do never comes to rest. */
+static void repair_hammer(struct world *w, int64_t id)
+{
+    struct command command = {.kind = COMMAND_HAMMER_DELETE};
+    command.hammer_delete.id = id;
+    send(w, &command);
+}
+
+static void repair_node(struct world *w, const struct node_record *node)
+{
+    if (!node->system)
+        world_in(w, 0, EVENT_NODE_RISES, node->id);
+    struct command command = {.kind = COMMAND_NODE_UPDATE};
+    command.node_update.id = node->id;
+    command.node_update.given = (node->alive ? 0 : GIVEN_NODE_ALIVE) |
+                                (node->available ? 0 : GIVEN_NODE_AVAILABLE) |
+                                (node->target_role_id ? GIVEN_NODE_TARGET : 0);
+    if (!node->alive && str_ends(node->bootenv, STR("-install")))
+        command.node_update.given |= GIVEN_NODE_BOOTENV;
+    command.node_update.bootenv = STR("local");
+    command.node_update.alive = true;
+    command.node_update.available = true;
+    if (command.node_update.given)
+        send(w, &command);
+    if (!node->stopped)
+        return;
+    struct command commit = {.kind = COMMAND_NODE_COMMIT};
+    commit.node_commit.id = node->id;
+    send(w, &commit);
+}
+
+static void repair_jig(struct world *w, const struct jig_record *jig)
+{
+    if (jig->active)
+        return;
+    struct command command = {.kind = COMMAND_JIG_UPDATE};
+    command.jig_update.id = jig->id;
+    command.jig_update.given = GIVEN_JIG_ACTIVE;
+    command.jig_update.active = true;
+    if (jig_class_find(jig->class_name)) {
+        send(w, &command);
+        return;
+    }
+    /* Nobody can do that kind of work here; the test jig stands in for it. */
+    struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};
+    settings.settings_update.given = GIVEN_SETTINGS_TEST_JIG;
+    settings.settings_update.test_jig = true;
+    send(w, &settings);
+}
+
+/* One that is only queued waits for the noderole, not the other way round. */
+static bool has_run(const struct core *core, int64_t noderole_id)
+{
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_RUN, id)) != 0;) {
+        struct record record;
+        /* One that waits in line behind what it asked for does not count: it waits for us. */
+        if (core_record(core, TABLE_RUN, id, &record) && record.run.noderole_id == noderole_id &&
+            (record.run.state != RUN_QUEUED || record.run.attempt))
+            return true;
+    }
+    return false;
+}
+
+static bool parents_active(struct world *w, const struct core *core, int64_t noderole_id)
+{
+    uint32_t count = 0;
+    const int64_t *parents = core_parents(core, noderole_id, &w->scratch, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct record record;
+        if (!core_record(core, TABLE_NODEROLE, parents[i], &record) ||
+            record.noderole.state != NODEROLE_ACTIVE)
+            return false;
+    }
+    return true;
+}
+
+/* A failure whose parent was proposed meanwhile cannot be retried, and closes the node for that
+ * parent: it is taken back to the drawing board. */
+static void repair_failure(struct world *w, const struct core *core, int64_t noderole_id)
+{
+    struct command retry = {.kind = COMMAND_NODEROLE_RETRY};
+    struct command propose = {.kind = COMMAND_NODEROLE_PROPOSE};
+    retry.noderole_retry.id = noderole_id;
+    propose.noderole_propose.id = noderole_id;
+    send(w, parents_active(w, core, noderole_id) ? &retry : &propose);
+}
+
+static void repair_noderole(struct world *w, const struct core *core,
+                            const struct noderole_record *noderole)
+{
+    if (noderole->removing) {
+        /* Others may depend on it by now, and then its deployment cannot be committed. */
+        struct command keep = {.kind = COMMAND_NODEROLE_BIND};
+        keep.noderole_bind.node_id = noderole->node_id;
+        keep.noderole_bind.role_id = noderole->role_id;
+        keep.noderole_bind.deployment_id = noderole->deployment_id;
+        send(w, &keep);
+    }
+    const bool waits = noderole->state == NODEROLE_TRANSITION && !has_run(core, noderole->id);
+    if (noderole->state == NODEROLE_ERROR || waits) {
+        repair_failure(w, core, noderole->id);
+    } else if (noderole->state == NODEROLE_PROPOSED && noderole->hook_failed) {
+        /* Its hook is called again when something about it changes. */
+        struct command command = {.kind = COMMAND_NODEROLE_DATA};
+        command.noderole_data.id = noderole->id;
+        command.noderole_data.data = str_starts(noderole->proposed_data, STR("{\"again\":1"))
+                                         ? STR("{\"again\":2}")
+                                         : STR("{\"again\":1}");
+        send(w, &command);
+    }
+}
+
+static void repair_run(struct world *w, const struct run_record *run)
+{
+    struct command command = {.kind = COMMAND_RUN_RESUME};
+    command.run_resume.run_id = run->id;
+    if (run->state == RUN_PARKED)
+        send(w, &command);
+}
+
+static void repair_deployment(struct world *w, int64_t id)
+{
+    struct command command = {.kind = COMMAND_DEPLOYMENT_COMMIT};
+    command.deployment_commit.id = id;
+    send(w, &command);
+}
+
+void repair_round(struct world *w)
+{
+    static const enum table tables[] = {TABLE_JIG,      TABLE_DEPLOYMENT, TABLE_NODE,
+                                        TABLE_NODEROLE, TABLE_RUN,        TABLE_HAMMER};
+    const struct core *core = world_core(w);
+    nodes_sim_meet(w);
+    for (uint32_t t = 0; core && t < sizeof tables / sizeof *tables; t++)
+        for (int64_t id = 0; (id = core_next_id(core, tables[t], id)) != 0;) {
+            struct record record;
+            if (!core_record(core, tables[t], id, &record))
+                continue;
+            if (record.table == TABLE_JIG)
+                repair_jig(w, &record.jig);
+            else if (record.table == TABLE_DEPLOYMENT)
+                repair_deployment(w, id);
+            else if (record.table == TABLE_NODE)
+                repair_node(w, &record.node);
+            else if (record.table == TABLE_NODEROLE)
+                repair_noderole(w, core, &record.noderole);
+            else if (record.table == TABLE_RUN)
+                repair_run(w, &record.run);
+            else
+                repair_hammer(w, id);
+        }
+}
+
+/* ---- is it there? ---- */
+
+static const char *missing_text(struct world *w, const struct core *core, int64_t noderole_id)
+{
+    static char text[400];
+    const struct cause *cause = core_why(core, TABLE_NODEROLE, noderole_id, &w->scratch);
+    int len = snprintf(text, sizeof text, "noderole %lld is not active:", (long long)noderole_id);
+    for (; cause && len > 0 && (size_t)len < sizeof text; cause = cause->next)
+        len += snprintf(text + len, sizeof text - (size_t)len, " %s (%s %lld)",
+                        cause_name(cause->code), table_name(cause->object),
+                        (long long)cause->object_id);
+    return text;
+}
+
+const char *repair_missing(struct world *w)
+{
+    const struct core *core = world_core(w);
+    if (!core)
+        return "the store does not come back";
+    for (int64_t id = 0; (id = core_next_id(core, TABLE_NODEROLE, id)) != 0;) {
+        struct record record;
+        if (core_record(core, TABLE_NODEROLE, id, &record) &&
+            record.noderole.state != NODEROLE_ACTIVE)
+            return missing_text(w, core, id);
+    }
+    if (core_count(core, TABLE_RUN))
+        return "a run does not end";
+    if (core_count(core, TABLE_OUTBOX))
+        return "a row of the outbox is never answered";
+    return NULL;
+}

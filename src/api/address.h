@@ -1,7 +1,0 @@
-/* address.h - writing what goes into an address. */
-#pragma once
-
-#include "base/buf.h"
-
-/* Everything but letters, digits and "-._~" as %XX. */
-void address_escape(struct buf *b, struct str s);

@@ -1,0 +1,596 @@
+#include "api/call/api.h"
+
+#include <stdlib.h>
+
+#include "api/call/auth.h"
+#include "api/call/authorize.h"
+#include "api/call/call.h"
+#include "api/call/streaming.h"
+#include "api/call/metrics.h"
+#include "api/call/csrf.h"
+#include "api/call/params.h"
+#include "api/call/refused_reports.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "core/core.h"
+#include "http/address.h"
+#include "auth/auth_state.h"
+#include "model/limits.h"
+
+/* The life of a call: who may come in, what it waits for, and when its answer goes out. */
+
+enum { BUCKETS = 1024, TRIES_MAX = 5 };
+_Static_assert(ANSWER_DOC_MAX <= CALL_MEMORY_MAX / 2, "the document is copied into the answer");
+
+struct api {
+    struct api_engine engine;
+    struct passwords *passwords;
+    struct door door;
+    struct call *first; /* of all that wait, oldest first */
+    struct call *last;
+    struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
+    int64_t last_number;            /* positive: the others are the daemon's own */
+    struct flows flows;
+    struct request_counts counts;
+    struct refusals refusals;
+};
+
+struct api *api_new(struct api_engine engine, struct passwords *passwords)
+{
+    struct api *api = calloc(1, sizeof *api);
+    must(api);
+    api->engine = engine;
+    api->passwords = passwords;
+    api->door = door_open();
+    request_counts_init(&api->counts);
+    return api;
+}
+
+const struct api_engine *call_engine(const struct call *call)
+{
+    return &call->api->engine;
+}
+
+const struct refusals *call_refusals(const struct call *call)
+{
+    return &call->api->refusals;
+}
+
+struct request_counts *call_counts(const struct call *call)
+{
+    return &call->api->counts;
+}
+
+void call_note(const struct call *call)
+{
+    enum { CLIENT_GONE = 499 };
+    request_counts_note(call_counts(call), call->request->method,
+                        call->is_gone ? CLIENT_GONE : call->reply.status,
+                        (uv_hrtime() - call->began_ns) / 1000);
+}
+
+struct passwords *call_passwords(const struct call *call)
+{
+    return call->api->passwords;
+}
+
+struct flows *call_flows(const struct call *call)
+{
+    return &call->api->flows;
+}
+
+struct door *call_door(const struct call *call)
+{
+    return &call->api->door;
+}
+
+/* ---- waiting ---- */
+
+void call_wait(struct call *call, enum call_wait what)
+{
+    struct api *api = call->api;
+    must(call->waits == WAITS_NOT);
+    call->waits = what;
+    call->prev = api->last;
+    call->next = NULL;
+    *(api->last ? &api->last->next : &api->first) = call;
+    api->last = call;
+}
+
+static struct call **bucket_of(struct api *api, int64_t number)
+{
+    return &api->numbered[(uint64_t)number % BUCKETS];
+}
+
+int64_t call_take_number(struct call *call)
+{
+    struct api *api = call->api;
+    must(!call->number);
+    call->number = ++api->last_number;
+    struct call **bucket = bucket_of(api, call->number);
+    call->next_numbered = *bucket;
+    *bucket = call;
+    return call->number;
+}
+
+void call_drop_number(struct call *call)
+{
+    struct call **at = bucket_of(call->api, call->number);
+    while (*at != call)
+        at = &(*at)->next_numbered;
+    *at = call->next_numbered;
+    call->number = 0;
+}
+
+void call_resume(struct call *call)
+{
+    struct api *api = call->api;
+    must(call->waits != WAITS_NOT);
+    if (call->number)
+        call_drop_number(call);
+    *(call->prev ? &call->prev->next : &api->first) = call->next;
+    *(call->next ? &call->next->prev : &api->last) = call->prev;
+    call->waits = WAITS_NOT;
+}
+
+/* The answer comes to a number. */
+static void wait_numbered(struct call *call, enum call_wait what)
+{
+    ignore(call_take_number(call), "it is in the call");
+    call_wait(call, what);
+}
+
+int64_t call_await(struct call *call,
+                   enum served (*told)(struct call *call, const struct record *records,
+                                       uint32_t count))
+{
+    wait_numbered(call, WAITS_HISTORY);
+    call->told = told;
+    return call->number;
+}
+
+enum served call_await_failed(struct call *call, err why)
+{
+    call_resume(call);
+    reply_failure(call, why);
+    return SERVED_REPLY;
+}
+
+enum served call_submit(struct call *call, struct command *command,
+                        void (*finish)(struct call *call, int64_t id))
+{
+    struct api *api = call->api;
+    if (!authority_allows(call, command))
+        return SERVED_REPLY;
+    /* Once it is done its answer cannot be refused any more. */
+    if (!http_may_hold(call->request, call->arena->held)) {
+        reply_full(call);
+        return SERVED_REPLY;
+    }
+    http_hold(call->request, call->arena->held);
+    wait_numbered(call, WAITS_OUTCOME);
+    call->finish = finish;
+    command->request = call->number;
+    command->actor = call->caller.actor;
+    command->address = address_format(call->arena, call->request->client);
+    command->by = authority_principal(call);
+    command->if_turn = call->if_turn;
+    const err e = api->engine.submit(api->engine.self, command);
+    if (e == OK)
+        return SERVED_LATER;
+    call_resume(call);
+    reply_failure(call, e);
+    return SERVED_REPLY;
+}
+
+/* ---- answering ---- */
+
+static struct http_answer answer_of(const struct call *call)
+{
+    must(call->waits == WAITS_NOT && call->reply.status);
+    return (struct http_answer){.status = call->reply.status,
+                                .content_type = call->reply.content_type,
+                                .body = call->reply.body,
+                                .headers = call->reply.headers,
+                                .header_count = call->reply.header_count};
+}
+
+void call_answer(struct call *call)
+{
+    const struct http_answer answer = answer_of(call);
+    call_note(call);
+    http_answer(call->request, &answer);
+}
+
+/* x-return-attributes: ["a","b"], or ?view=full */
+static bool read_wanted(struct call *call)
+{
+    const struct str header = http_header(call->request, "x-return-attributes");
+    struct json *names;
+    struct str view;
+    uint32_t offset;
+    const char *what;
+    call->wants_extras = http_query(call->request, STR("view"), &view) && str_eq(view, STR("full"));
+    if (header.len == 0)
+        return true;
+    bool reads =
+        json_read(call->arena, header, &names, &offset, &what) == OK && names->kind == JSON_ARRAY;
+    for (const struct json *name = reads ? names->first : NULL; name; name = name->next)
+        reads = reads && name->kind == JSON_STRING;
+    if (reads)
+        call->wanted = names;
+    else
+        reply_error(call, 400, "bad_value",
+                    STR("x-return-attributes must be a JSON array of names"));
+    return reads;
+}
+
+static enum served serve_once(struct call *call)
+{
+    if (!auth_holds(call)) {
+        reply_unauthorized(call, "the credentials are not valid any more");
+        return SERVED_REPLY;
+    }
+    if (!authority_admits(call))
+        return SERVED_REPLY;
+    if (!read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
+        if (call->problems)
+            reply_problems(call, call->problems);
+        return SERVED_REPLY;
+    }
+    return SERVED_LATER;
+}
+
+bool call_may_take(struct call *call, size_t more)
+{
+    const size_t bytes = call->arena->held + more;
+    const bool is_over = bytes > CALL_MEMORY_MAX;
+    if (!is_over && http_may_hold(call->request, bytes)) {
+        http_hold(call->request, bytes);
+        return true;
+    }
+    if (is_over)
+        reply_too_large(call);
+    else
+        reply_full(call);
+    return false;
+}
+
+/* What is held until the answer is out is counted, and refused where it is too much: alone, or
+ * together with what all others hold. */
+static void bound_reply(struct call *call)
+{
+    if (call_is_over(call))
+        reply_too_large(call);
+    else if (!http_may_hold(call->request, call->arena->held))
+        reply_full(call);
+    http_hold(call->request, call->arena->held);
+}
+
+/* What was seen may leave once it is durable. */
+void call_let_out(struct call *call)
+{
+    bound_reply(call);
+    if (call_is_durable(call) || call->route->is_immediate) {
+        call_answer(call);
+    } else if (call_is_stalled(call)) {
+        reply_failure(call, ERR_UNAVAILABLE);
+        call_answer(call);
+    } else {
+        call_wait(call, WAITS_DURABLE);
+    }
+}
+
+static void try(struct call *call)
+{
+    const struct api_engine *engine = &call->api->engine;
+    call->core = call_core(call);
+    call->seen = engine->seen(engine->self);
+    call->params = NULL;
+    call->wanted = NULL;
+    call->problems = call->last_problem = NULL;
+    call->reply = (struct reply){0};
+    call->if_turn = 0;
+    call->can_try_again = false;
+    call->own = NULL;
+    if (!call->core) {
+        reply_failure(call, ERR_UNAVAILABLE);
+        call_answer(call);
+    } else if (serve_once(call) == SERVED_REPLY) {
+        call_let_out(call);
+    }
+}
+
+void call_begin_again(struct call *call)
+{
+    arena_rewind(call->arena, call->mark);
+    try(call);
+}
+
+enum served call_when_durable(struct call *call)
+{
+    if (call_is_stalled(call))
+        return SERVED_REPLY; /* call_let_out() makes the reply */
+    call_wait(call, WAITS_DURABLE);
+    return SERVED_LATER;
+}
+
+static void refuse_path(struct call *call)
+{
+    if (call->methods) {
+        reply_error(call, 405, "not_supported", STR("that cannot be done there"));
+        reply_header(call, "Allow", route_allowed(call));
+    } else {
+        reply_error(call, 404, "not_found",
+                    SAY(call, STR("there is nothing at "), call->request->path));
+    }
+}
+
+void call_admit(struct call *call)
+{
+    if (!call->route) {
+        refuse_path(call);
+        call_answer(call);
+        return;
+    }
+    call->mark = arena_mark(call->arena);
+    try(call);
+}
+
+static struct call *begin(struct api *api, struct http_request *request)
+{
+    struct call *call = arena_new(&request->arena, struct call);
+    call->api = api;
+    call->request = request;
+    call->arena = &request->arena;
+    call->tries_left = TRIES_MAX;
+    call->began_ns = uv_hrtime();
+    route_find(call);
+    return call;
+}
+
+/* Before anything else is looked at: a page of another site may not even guess passwords. */
+static bool is_foreign(struct call *call)
+{
+    if (!origin_is_foreign(call->request))
+        return false;
+    reply_error(call, 403, "forbidden",
+                STR("a page of another site must not change anything here"));
+    return true;
+}
+
+static bool is_open(const struct call *call)
+{
+    return call->route && call->route->access == ROUTE_OPEN;
+}
+
+static void serve(void *self, struct http_request *request)
+{
+    struct call *call = begin(self, request);
+    request->context = call;
+    if (is_foreign(call)) {
+        call_answer(call);
+    } else if (is_open(call)) {
+        must(call->route->serve(call) == SERVED_REPLY);
+        call_answer(call);
+    } else {
+        auth_begin(call);
+    }
+}
+
+/* Whoever is refused anyway need not send a body first. What only a password could tell waits for
+ * serve(), as does everything that has no body. */
+static int admit(void *self, struct http_request *request, struct http_answer *out_answer)
+{
+    const struct str length = http_header(request, "Content-Length");
+    const bool has_body =
+        http_header(request, "Transfer-Encoding").len || (length.len && !str_eq(length, STR("0")));
+    if (!has_body)
+        return 0;
+    struct call *call = begin(self, request);
+    bool known = false;
+    const bool refused = is_foreign(call) || (!is_open(call) && auth_refuses(call, &known));
+    if (!refused && known && !call->route)
+        refuse_path(call);
+    else if (!refused)
+        return 0;
+    *out_answer = answer_of(call);
+    call_note(call);
+    return out_answer->status;
+}
+
+/* Nobody reads what is waited for. A command that was handed over goes its way without us; only the
+ * thread that looks at passwords must not find its call gone. */
+static void gone(void *self, struct http_request *request)
+{
+    struct call *call = request->context;
+    (void)self;
+    if (!call || call->waits == WAITS_NOT || call->waits == WAITS_PASSWORD)
+        return;
+    call->is_gone = true;
+    if (call->flow) {
+        flow_gone(call->flow);
+        return;
+    }
+    call_resume(call);
+    reply_failure(call, ERR_UNKNOWN);
+    call_answer(call);
+}
+
+static void drained(void *self, struct http_request *request)
+{
+    struct call *call = request->context;
+    (void)self;
+    if (call->flow)
+        flow_drained(call->flow);
+}
+
+static void stopping(void *self, struct http_request *request)
+{
+    struct call *call = request->context;
+    (void)self;
+    if (call->flow)
+        flow_stopping(call->flow);
+}
+
+struct http_handler api_handler(struct api *api)
+{
+    return (struct http_handler){.self = api,
+                                 .serve = serve,
+                                 .admit = admit,
+                                 .gone = gone,
+                                 .drained = drained,
+                                 .stopping = stopping};
+}
+
+bool api_pump(struct api *api)
+{
+    return flows_pump(&api->flows);
+}
+
+bool api_is_watched(const struct api *api)
+{
+    return api->flows.endless > 0;
+}
+
+void api_beat(struct api *api)
+{
+    flows_beat(&api->flows);
+}
+
+/* ---- what the engine tells ---- */
+
+static struct call *find_numbered(struct api *api, int64_t number)
+{
+    struct call *call = *bucket_of(api, number);
+    while (call && call->number != number)
+        call = call->next_numbered;
+    return call;
+}
+
+static struct call *take_numbered(struct api *api, int64_t number)
+{
+    struct call *call = find_numbered(api, number);
+    if (call)
+        call_resume(call);
+    return call;
+}
+
+/* Somebody was there between our look and our command, and the caller did not forbid that. */
+static bool wants_another_try(struct call *call, const struct outcome *outcome)
+{
+    return call->can_try_again && outcome->verdict == VERDICT_REFUSED &&
+           outcome->problems->code == PROBLEM_PRECONDITION_FAILED && call->tries_left-- > 0;
+}
+
+void api_outcome(struct api *api, int64_t request, const struct outcome *outcome, int64_t turn)
+{
+    struct call *call = take_numbered(api, request);
+    if (!call)
+        return;
+    must(outcome->verdict != VERDICT_ASKING);
+    if (wants_another_try(call, outcome)) {
+        call_begin_again(call);
+        return;
+    }
+    call->core = api->engine.core(api->engine.self);
+    call->seen = turn; /* durable, or we would not have been told */
+    /* A read may be refused because of its length; what was done has to be answered. */
+    const bool is_long = call->request->method == HTTP_GET && outcome->doc.len > ANSWER_DOC_MAX;
+    call->doc = is_long ? STR("") : str_copy(call->arena, outcome->doc);
+    if (is_long)
+        reply_too_large(call);
+    else if (outcome->verdict == VERDICT_DONE)
+        call->finish(call, outcome->id);
+    else
+        refusals_reply(&api->refusals, call, outcome->problems);
+    call_answer(call);
+}
+
+void api_failed(struct api *api, int64_t request, err why)
+{
+    struct call *call = take_numbered(api, request);
+    if (!call)
+        return;
+    reply_failure(call, why);
+    call_answer(call);
+}
+
+/* The core may be another by now, or none. */
+void api_found(struct api *api, int64_t number, const struct record *records, uint32_t count,
+               err why)
+{
+    struct call *call = find_numbered(api, number);
+    if (!call)
+        return;
+    if (call->flow) {
+        flow_found(call->flow, records, count, why);
+        return;
+    }
+    call_resume(call);
+    call->core = api->engine.core(api->engine.self);
+    call->seen = api->engine.seen(api->engine.self);
+    if (why != OK || !call->core) {
+        reply_failure(call, why != OK ? why : ERR_UNAVAILABLE);
+        call_answer(call);
+    } else if (call->told(call, records, count) == SERVED_REPLY) {
+        if (call->problems)
+            reply_problems(call, call->problems);
+        call_let_out(call);
+    }
+}
+
+/* Take what waits for that turn or an earlier one off the list, oldest first; what is answered may
+ * make room for new calls, so the list is not walked meanwhile. */
+static struct call *take_held(struct api *api, int64_t turn)
+{
+    struct call *taken = NULL, **end = &taken;
+    for (struct call *call = api->first, *next; call; call = next) {
+        next = call->next;
+        if (call->waits != WAITS_DURABLE || call->seen > turn)
+            continue;
+        call_resume(call);
+        call->next = NULL;
+        *end = call;
+        end = &call->next;
+    }
+    return taken;
+}
+
+void api_durable(struct api *api, int64_t turn)
+{
+    flows_durable(&api->flows);
+    for (struct call *call = take_held(api, turn), *next; call; call = next) {
+        next = call->next;
+        if (call->reply.status)
+            call_answer(call);
+        else
+            call_begin_again(call);
+    }
+}
+
+void api_reloaded(struct api *api)
+{
+    flows_reloaded(&api->flows);
+    for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
+        next = call->next;
+        call_begin_again(call);
+    }
+}
+
+void api_free(struct api *api)
+{
+    if (!api)
+        return;
+    flows_end(&api->flows);
+    while (api->first) {
+        struct call *call = api->first;
+        /* What was handed over may yet be done. */
+        const err why = call->waits == WAITS_OUTCOME ? ERR_UNKNOWN : ERR_UNAVAILABLE;
+        call_resume(call);
+        reply_failure(call, why);
+        call_answer(call);
+    }
+    door_close(&api->door);
+    free(api);
+}

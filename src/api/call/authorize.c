@@ -1,0 +1,82 @@
+#include "api/call/authorize.h"
+
+#include "api/call/reply.h"
+#include "api/call/route.h"
+
+void authority_refuse(struct call *call, struct str text)
+{
+    reply_error(call, 403, "forbidden", text);
+}
+
+struct principal authority_principal(const struct call *call)
+{
+    return (struct principal){.is_external = true,
+                              .user_id = call->caller.user_id,
+                              .token_id = call->caller.token_id,
+                              .node_id = call->caller.node_id};
+}
+
+enum access authority_level(const struct call *call, int64_t deployment_id)
+{
+    const struct principal who = authority_principal(call);
+    return core_level(call->core, &who, deployment_id, call->arena);
+}
+
+bool authority_is_admin(const struct call *call)
+{
+    return authority_level(call, 0) == ACCESS_ADMIN;
+}
+
+/* ---- routes ---- */
+
+/* The path is about the node itself. */
+static bool is_about_itself(struct call *call)
+{
+    const struct route *route = call->route;
+    const struct resource *first = route->within ? route->within : route->resource;
+    const struct str key = call->keys[0];
+    int64_t id = 0;
+    if (route->access != ROUTE_NODE || first != &resource_nodes || key.len == 0)
+        return false;
+    if (str_is_digits(key))
+        return str_parse_i64(key, &id) && id == call->caller.node_id;
+    return core_find(call->core, TABLE_NODE, key) == call->caller.node_id;
+}
+
+bool authority_admits(struct call *call)
+{
+    if (!call->caller.node_id || is_about_itself(call))
+        return true;
+    authority_refuse(call, STR("a node sees nothing but itself"));
+    return false;
+}
+
+/* ---- commands ---- */
+
+static bool may(struct call *call, const struct command *command)
+{
+    const struct principal who = authority_principal(call);
+    const struct problem *problems = core_forbids(call->core, &who, command, call->arena);
+    if (problems)
+        reply_problems(call, problems);
+    return !problems;
+}
+
+bool authority_allows(struct call *call, const struct command *command)
+{
+    struct command part;
+    if (command->kind != COMMAND_BATCH)
+        return may(call, command);
+    const struct str parts = command->batch.commands;
+    for (uint32_t at = 0; at < parts.len;) {
+        const struct arena_mark mark = arena_mark(call->arena);
+        if (command_decode(call->arena, parts, &at, &part) != OK || part.kind == COMMAND_BATCH) {
+            authority_refuse(call, STR("the parts of this cannot be read"));
+            return false;
+        }
+        if (!may(call, &part))
+            return false;
+        arena_rewind(call->arena, mark);
+    }
+    return true;
+}

@@ -1,0 +1,48 @@
+#include "api/call/call.h"
+
+#include "api/call/route.h"
+
+/* What a call knows of the core and the store, and texts in its arena. */
+
+const struct core *call_core(const struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const bool is_immediate = call->route && call->route->is_immediate;
+    return is_immediate ? engine->newest_core(engine->self) : engine->core(engine->self);
+}
+
+bool call_is_durable(const struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    return engine->durable(engine->self) >= call->seen;
+}
+
+bool call_is_stalled(const struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    return engine->is_stalled && engine->is_stalled(engine->self);
+}
+
+void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text)
+{
+    struct problem *problem = arena_new(call->arena, struct problem);
+    *problem = (struct problem){.code = code, .field = field, .text = text};
+    if (call->last_problem)
+        call->last_problem->next = problem;
+    else
+        call->problems = problem;
+    call->last_problem = problem;
+}
+
+struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
+{
+    struct buf b = buf_in(call->arena);
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_str(&b, pieces[i]);
+    return buf_str(&b);
+}
+
+bool call_is_over(const struct call *call)
+{
+    return call->arena->held > CALL_MEMORY_MAX;
+}

@@ -1,0 +1,159 @@
+#include "api/call/metrics.h"
+
+#include "api/call/reply.h"
+#include "api/call/route.h"
+
+/* ---- counting ---- */
+
+void request_counts_init(struct request_counts *c)
+{
+    *c = (struct request_counts){.took = {.scale = &meter_quick}};
+}
+
+void request_counts_note(struct request_counts *c, enum http_method method, int status, uint64_t us)
+{
+    uint32_t i = 0;
+    while (i + 1 < COUNTED_STATUSES && c->by[method][i].status && c->by[method][i].status != status)
+        i++;
+    if (!c->by[method][i].status)
+        c->by[method][i].status = status;
+    c->by[method][i].count++;
+    histogram_note(&c->took, us);
+}
+
+/* ---- telling ---- */
+
+static void put_requests(struct call *call, struct buf *b)
+{
+    static const char *const methods[COUNTED_METHODS] = {
+        [HTTP_GET] = "GET",     [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
+        [HTTP_PUT] = "PUT",     [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
+        [HTTP_OTHER] = "other",
+    };
+    static const char name[] = "halligan_http_requests_total";
+    const struct request_counts *c = call_counts(call);
+    meter_head(b, name, "counter", "Requests by method and status; 499: the client was gone.");
+    for (uint32_t m = 0; m < COUNTED_METHODS; m++)
+        for (uint32_t i = 0; i < COUNTED_STATUSES && c->by[m][i].status; i++) {
+            struct buf code = buf_in(call->arena);
+            buf_put_i64(&code, c->by[m][i].status);
+            meter_put(b, name,
+                      METER_LABELS({"method", str_from(methods[m])}, {"code", buf_str(&code)}),
+                      c->by[m][i].count);
+        }
+    meter_head(b, "halligan_http_request_seconds", "histogram",
+               "From reading a request to its answer.");
+    meter_put_histogram(b, "halligan_http_request_seconds", NULL, 0, &c->took);
+}
+
+static void put_memory(struct call *call, struct buf *b)
+{
+    meter_put_one(b, "halligan_http_answer_bytes", "gauge",
+                  "Memory of answers that are not out yet.", http_held(call->request));
+    meter_put_one(b, "halligan_http_answers_refused_total", "counter",
+                  "Answers refused because of the memory they or others take.",
+                  call_counts(call)->refused_for_memory);
+}
+
+static void put_states(struct buf *b, const char *name, const uint64_t counts[NODEROLE_STATE_COUNT])
+{
+    for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
+        meter_put(
+            b, name,
+            METER_LABELS({"state", str_from(noderole_state_name((enum noderole_state)state))}),
+            counts[state]);
+}
+
+static void put_nodes(struct call *call, struct buf *b)
+{
+    uint32_t some[NODEROLE_STATE_COUNT];
+    uint64_t all[NODEROLE_STATE_COUNT] = {0};
+    core_count_nodes(call->core, some);
+    for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
+        all[state] = some[state];
+    meter_head(b, "halligan_nodes", "gauge", "Nodes by the state of what is bound to them.");
+    put_states(b, "halligan_nodes", all);
+}
+
+static void put_noderoles(struct call *call, struct buf *b)
+{
+    uint32_t some[NODEROLE_STATE_COUNT];
+    uint64_t all[NODEROLE_STATE_COUNT] = {0};
+    for (int64_t id = core_next_id(call->core, TABLE_DEPLOYMENT, 0); id;
+         id = core_next_id(call->core, TABLE_DEPLOYMENT, id)) {
+        core_count_noderoles(call->core, id, some);
+        for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
+            all[state] += some[state];
+    }
+    meter_head(b, "halligan_noderoles", "gauge", "Noderoles by state.");
+    put_states(b, "halligan_noderoles", all);
+}
+
+static void put_runs(struct call *call, struct buf *b)
+{
+    enum { STATES = RUN_STOPPING + 1 };
+    static const char *const states[STATES] = {[RUN_QUEUED] = "queued",
+                                               [RUN_RUNNING] = "running",
+                                               [RUN_PARKED] = "parked",
+                                               [RUN_STOPPING] = "stopping"};
+    static const char *const queues[QUEUE_COUNT] = {
+        [QUEUE_NORMAL] = "normal", [QUEUE_HIGH] = "high"};
+    uint64_t counts[QUEUE_COUNT][STATES] = {{0}};
+    struct record record;
+    for (int64_t id = core_next_id(call->core, TABLE_RUN, 0); id;
+         id = core_next_id(call->core, TABLE_RUN, id))
+        if (core_record(call->core, TABLE_RUN, id, &record))
+            counts[record.run.queue][record.run.state]++;
+    meter_head(b, "halligan_runs", "gauge", "Runs that are open, by queue and state.");
+    for (int q = 0; q < QUEUE_COUNT; q++)
+        for (int s = 0; s < STATES; s++)
+            meter_put(b, "halligan_runs",
+                      METER_LABELS({"queue", str_from(queues[q])}, {"state", str_from(states[s])}),
+                      counts[q][s]);
+}
+
+static enum served serve_metrics(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct buf b = buf_in(call->arena);
+    if (engine->metrics)
+        engine->metrics(engine->self, &b);
+    put_nodes(call, &b);
+    put_noderoles(call, &b);
+    put_runs(call, &b);
+    put_requests(call, &b);
+    put_memory(call, &b);
+    call->reply = (struct reply){.status = 200,
+                                 .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                 .body = buf_str(&b)};
+    return SERVED_REPLY;
+}
+
+static enum served serve_version(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const struct str version = engine->version ? str_from(engine->version) : STR("unknown");
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, "{\"name\":\"halligan\",\"version\":");
+    json_write_string(&b, version);
+    buf_put_z(&b, ",\"api\":\"2.0\"}");
+    call->reply =
+        (struct reply){.status = 200, .content_type = "application/json", .body = buf_str(&b)};
+    return SERVED_REPLY;
+}
+
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = "/metrics",
+     .serve = serve_metrics,
+     .form = FORM_TEXT,
+     .is_immediate = true,
+     .does = "numbers for Prometheus"},
+    {.method = HTTP_GET,
+     .pattern = "/version",
+     .serve = serve_version,
+     .form = FORM_FREE,
+     .does = "which halligan this is"},
+};
+
+const struct chapter chapter_metrics = CHAPTER(NULL, routes);

@@ -1,0 +1,58 @@
+/* params_schema.h - which parameters a command takes, as tables.
+ *
+ * An intake says for each parameter what it is called, what kind of value it is, and where in the
+ * command it goes. From it come the commands themselves, what a PATCH may change, and what the
+ * description of the API says about bodies. Tables are constant and live for ever.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "api/call/params.h"
+
+enum take_kind {
+    TAKE_TEXT,   /* text; null is an empty one                        */
+    TAKE_BOOL,   /* bool                                              */
+    TAKE_DOC,    /* canonical JSON of an object                       */
+    TAKE_VALUE,  /* canonical JSON of anything                        */
+    TAKE_SMALL,  /* uint32                                            */
+    TAKE_INT,    /* int64, not negative                               */
+    TAKE_TIME,   /* milliseconds since 1970; null counts as not given */
+    TAKE_REF,    /* id of another object, by its name or id           */
+    TAKE_WORD,   /* uint32: which of some words it is                 */
+    TAKE_ACCESS, /* uint32: an enum access by its name              */
+};
+
+struct take {
+    const char *name; /* of a reference the one that takes names */
+    enum take_kind kind;
+    uint16_t at;        /* where in struct command               */
+    uint32_t given;     /* the bit that says so, where there are */
+    bool is_required;   /* null does not count                   */
+    enum table to;      /* TAKE_REF                              */
+    const char *id_key; /* TAKE_REF: the parameter that takes ids */
+    bool can_be_null;   /* TAKE_REF: null is id 0                */
+    /* TAKE_WORD; NULL behind the last. */
+    const char *const *words;
+    bool is_aside; /* goes into no command as it is: its handler reads it */
+};
+
+struct intake {
+    enum command_kind kind;
+    const struct take *takes;
+    uint32_t count;
+    uint16_t given_at; /* of the mask; 0: the command has none */
+    /* What the table cannot say; may be NULL. The command is filled by then. */
+    void (*check)(struct call *call, struct command *command);
+};
+
+#define INTO(member)     (uint16_t) offsetof(struct command, member)
+#define TAKES(rows)      .takes = rows, .count = sizeof rows / sizeof *rows
+#define GIVEN_IN(member) .given_at = INTO(member.given)
+
+/* Fill the command from the call's parameters; what is wrong becomes a problem of the call. The
+ * payload of a command about an object that is there begins with its id: 0 when there is none. */
+void intake_read(struct call *call, const struct intake *intake, int64_t id,
+                 struct command *out_command);
+/* May this key of the object be changed by it? */
+bool intake_changes(const struct intake *intake, struct str key);

@@ -1,0 +1,434 @@
+#include "api/call/query.h"
+
+#include "api/call/iso8601.h"
+
+/* ---- reading ---- */
+
+/* A query while it is read. */
+struct reading {
+    struct arena *arena;
+    struct query_wanted *next; /* of QUERY_WANTED_MAX */
+    struct query_wanted *end;
+    uint32_t needles;
+    const char *what; /* NULL: nothing is wrong */
+};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Knuth, Morris and Pratt: no text takes longer than it is long, whatever is looked for. */
+static struct query_needle needle_of(struct arena *a, struct str text)
+{
+    const struct str wanted = str_lower(a, text);
+    uint16_t *borders = arena_array(a, uint16_t, wanted.len + (size_t)1);
+    uint16_t border = 0;
+    for (uint32_t i = 1; i < wanted.len; i++) {
+        while (border && wanted.at[i] != wanted.at[border])
+            border = borders[border - 1];
+        if (wanted.at[i] == wanted.at[border])
+            border++;
+        borders[i] = border;
+    }
+    return (struct query_needle){wanted, borders};
+}
+
+static void want_inside(struct reading *r, struct query_wanted *w)
+{
+    struct buf quoted = buf_in(r->arena);
+    if (w->kind != JSON_STRING || w->text.len > QUERY_WANTED_SIZE_MAX)
+        return;
+    if (++r->needles > QUERY_NEEDLES_MAX)
+        r->what = "is one text more than can be looked for inside of others at once";
+    json_write_string(&quoted, w->text);
+    w->inside = needle_of(r->arena, w->text);
+    w->inside_quotes = needle_of(r->arena, buf_str(&quoted));
+}
+
+static struct query_wanted *room_for_one(struct reading *r)
+{
+    if (r->next == r->end) {
+        r->what = "lists more values than can be looked for at once";
+        return NULL;
+    }
+    return r->next++;
+}
+
+static void want_scalar(struct reading *r, const struct shape_field *field,
+                        const struct json *value)
+{
+    /* A number, or one written as a text: forms know nothing else. */
+    const struct json as_number = {.kind = JSON_NUMBER, .text = value->text};
+    const bool is_text = value->kind == JSON_STRING;
+    struct query_wanted *w = room_for_one(r);
+    if (!w)
+        return;
+    if (value->text.len > QUERY_WANTED_SIZE_MAX)
+        r->what = "is longer than what can be looked for";
+    *w = (struct query_wanted){.kind = value->kind, .text = value->text};
+    w->has_number = (is_text || value->kind == JSON_NUMBER) && json_as_i64(&as_number, &w->number);
+    if (is_text && !w->has_number)
+        w->has_number = shape_state_number(field, value->text, &w->number);
+    w->has_time = is_text && times_parse(value->text, &w->time_ms);
+}
+
+/* As a document. Only arrays are shown as such, but whatever is too long is told. */
+static void want_doc(struct reading *r, const struct json *value)
+{
+    struct query_wanted *w = room_for_one(r);
+    if (!w)
+        return;
+    *w = (struct query_wanted){.kind = value->kind, .doc = json_write(r->arena, value)};
+    if (w->doc.len > QUERY_WANTED_SIZE_MAX)
+        r->what = "is longer than what can be looked for";
+}
+
+static void want_one(struct reading *r, const struct shape_field *field, const struct json *value)
+{
+    if (value->kind == JSON_ARRAY || value->kind == JSON_OBJECT)
+        want_doc(r, value);
+    else
+        want_scalar(r, field, value);
+}
+
+/* An array is one of several values, or where arrays are shown, the value itself. */
+static void want(struct reading *r, const struct shape_field *field, const struct json *value)
+{
+    if (value->kind != JSON_ARRAY || field->kind == SHAPE_ARRAY)
+        want_one(r, field, value);
+    const struct json *item = value->kind == JSON_ARRAY ? value->first : NULL;
+    for (; item && !r->what; item = item->next)
+        want_one(r, field, item);
+}
+
+static const char too_many[] = "is one condition more than a query may have";
+
+/* One more condition on that field; NULL when there are too many. */
+static struct query_condition *add_condition(struct query *query, const struct shape_field *field,
+                                             enum query_op op)
+{
+    if (query->count == QUERY_CONDITIONS_MAX)
+        return NULL;
+    struct query_condition *c = &query->conditions[query->count++];
+    *c = (struct query_condition){.field = field, .op = op};
+    return c;
+}
+
+static const char *read_condition(struct reading *r, struct query *query,
+                                  const struct shape_field *field, enum query_op op,
+                                  const struct json *value)
+{
+    struct query_condition *c = add_condition(query, field, op);
+    if (!c)
+        return too_many;
+    struct query_wanted *first = r->next;
+    c->values = first;
+    want(r, field, value);
+    c->count = (uint32_t)(r->next - first);
+    for (struct query_wanted *w = first; op == QUERY_CONTAINS && w < r->next && !r->what; w++)
+        want_inside(r, w);
+    return r->what;
+}
+
+static struct reading begin(struct arena *a)
+{
+    struct query_wanted *room = arena_array(a, struct query_wanted, QUERY_WANTED_MAX);
+    return (struct reading){.arena = a, .next = room, .end = room + QUERY_WANTED_MAX};
+}
+
+struct query_trouble query_read_object(const struct shape *shape, const struct json *object,
+                                       struct arena *a, struct query *out_query)
+{
+    struct reading r = begin(a);
+    *out_query = (struct query){.count = 0};
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const struct shape_field *field = &shape->fields[i];
+        const struct json *value = json_get(object, str_from(field->name));
+        const char *wrong = value ? read_condition(&r, out_query, field, QUERY_IS, value) : NULL;
+        if (wrong)
+            return (struct query_trouble){str_from(field->name), wrong};
+    }
+    return (struct query_trouble){.text = NULL};
+}
+
+/* ---- addresses ---- */
+
+const struct shape_field *query_field(const struct shape *shape, struct str name)
+{
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (str_eq(name, str_from(shape->fields[i].name)))
+            return &shape->fields[i];
+    return NULL;
+}
+
+/* "alive.not" */
+static bool read_op(struct str *name, enum query_op *out_op)
+{
+    static const char *const names[] = {[QUERY_NOT] = "not",
+                                        [QUERY_CONTAINS] = "contains",
+                                        [QUERY_MIN] = "min",
+                                        [QUERY_MAX] = "max"};
+    const uint32_t dot = str_find(*name, '.', 0);
+    const struct str word = str_slice(*name, dot + 1, name->len);
+    *out_op = QUERY_IS;
+    if (dot == name->len)
+        return true;
+    *name = str_slice(*name, 0, dot);
+    for (int op = QUERY_NOT; op <= QUERY_MAX; op++)
+        if (str_eq(word, str_from(names[op]))) {
+            *out_op = (enum query_op)op;
+            return true;
+        }
+    return false;
+}
+
+static const char *read_sort(const struct shape *shape, struct str value, struct query *query)
+{
+    query->is_descending = value.len && value.at[0] == '-';
+    query->sort = query_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
+    return query->sort ? NULL : "must be a field of theirs, with a - before it for the other way";
+}
+
+static const char *read_limit(struct str value, struct query *query)
+{
+    int64_t number;
+    if (!str_parse_i64(value, &number) || number < 1 || number > (int64_t)QUERY_LIMIT_MAX)
+        return "must be a number from 1 to 10000";
+    query->limit = (uint32_t)number;
+    return NULL;
+}
+
+static const char *read_after(struct str value, struct query *query)
+{
+    query->has_after = str_parse_i64(value, &query->after) && query->after >= 0;
+    return query->has_after ? NULL : "must be the id of the last object that was seen";
+}
+
+/* "must be a state: error, active, ..." */
+static const char *say_states(struct arena *a, enum shape_kind kind)
+{
+    struct buf b = buf_in(a);
+    buf_put_z(&b, "must be a state, by its number or name:");
+    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+        buf_put_z(&b, i < 0 ? " " : ", ");
+        buf_put_z(&b, shape_state_name(kind, i));
+    }
+    return str_z(a, buf_str(&b));
+}
+
+/* A value that no such field can have is a mistake, and an empty list would not tell of it. */
+static const char *misfit(struct reading *r, const struct query_condition *c,
+                          const struct query_wanted *w)
+{
+    const enum shape_kind kind = c->field->kind;
+    if (w->kind == JSON_NULL)
+        return NULL;
+    if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_DEPLOYMENT_STATE ||
+        kind == SHAPE_SNAPSHOT_STATE || kind == SHAPE_NODE_STATE)
+        return w->has_number ? NULL : say_states(r->arena, kind);
+    if (kind == SHAPE_INT || kind == SHAPE_SMALL || kind == SHAPE_REF || kind == SHAPE_LEADING)
+        return w->has_number ? NULL : "must be a number";
+    if (kind == SHAPE_POWER_STATE) {
+        const bool is_state =
+            power_state_find(w->text) != POWER_STATE_UNKNOWN || str_eq(w->text, STR("unknown"));
+        return is_state ? NULL : "must be unknown, on, off or changing";
+    }
+    if (kind == SHAPE_TIME)
+        return w->has_time ? NULL : "must be a time such as 2015-01-02T03:04:05Z";
+    const bool is_truth = kind == SHAPE_BOOL || kind == SHAPE_NOT || kind == SHAPE_FLAG ||
+                          kind == SHAPE_HAS || kind == SHAPE_NODE_ERROR || kind == SHAPE_JIG_ACTIVE;
+    if (!is_truth || str_eq(w->text, STR("true")) || str_eq(w->text, STR("false")))
+        return NULL;
+    return "must be true or false";
+}
+
+/* Other pairs of the same name are further choices, wherever they stand. */
+static const char *read_choices(struct reading *r, struct query_condition *c,
+                                const struct http_pair *first)
+{
+    for (const struct http_pair *pair = first; pair && !r->what; pair = pair->next) {
+        if (!str_eq(pair->name, first->name))
+            continue;
+        const bool is_null = str_eq(pair->value, STR("null"));
+        const struct json value = {.kind = is_null ? JSON_NULL : JSON_STRING, .text = pair->value};
+        want_one(r, c->field, &value);
+        if (!r->what)
+            r->what = misfit(r, c, r->next - 1);
+        if (!r->what && c->op == QUERY_CONTAINS)
+            want_inside(r, r->next - 1);
+    }
+    c->count = (uint32_t)(r->next - c->values);
+    return r->what;
+}
+
+static bool was_read(const struct query *query, const struct shape_field *field, enum query_op op)
+{
+    for (uint32_t i = 0; i < query->count; i++)
+        if (query->conditions[i].field == field && query->conditions[i].op == op)
+            return true;
+    return false;
+}
+
+static const char *read_filter(struct reading *r, const struct shape *shape, struct query *query,
+                               const struct http_pair *pair)
+{
+    struct str name = pair->name;
+    enum query_op op;
+    const bool reads = read_op(&name, &op);
+    const struct shape_field *field = reads ? query_field(shape, name) : NULL;
+    if (!field)
+        return "is neither a field of theirs, nor one with .not, .contains, .min or .max, nor "
+               "limit, after, sort or view";
+    if (was_read(query, field, op))
+        return NULL;
+    struct query_condition *c = add_condition(query, field, op);
+    if (!c)
+        return too_many;
+    c->values = r->next;
+    return read_choices(r, c, pair);
+}
+
+struct query_trouble query_read_pairs(const struct shape *shape, const struct http_pair *pairs,
+                                      struct arena *a, struct query *out_query)
+{
+    struct reading r = begin(a);
+    const char *wrong = NULL;
+    *out_query = (struct query){.count = 0};
+    for (const struct http_pair *pair = pairs; pair; pair = pair->next) {
+        if (str_eq(pair->name, STR("sort")))
+            wrong = read_sort(shape, pair->value, out_query);
+        else if (str_eq(pair->name, STR("limit")))
+            wrong = read_limit(pair->value, out_query);
+        else if (str_eq(pair->name, STR("after")))
+            wrong = read_after(pair->value, out_query);
+        else if (!str_eq(pair->name, STR("view")))
+            wrong = read_filter(&r, shape, out_query, pair);
+        if (wrong)
+            return (struct query_trouble){pair->name, wrong};
+    }
+    return (struct query_trouble){.text = NULL};
+}
+
+/* ---- holding an object against it ---- */
+
+static bool is_text(const struct query_wanted *wanted, struct str text)
+{
+    return wanted->kind == JSON_STRING && str_eq(wanted->text, text);
+}
+
+static bool value_is(const struct shape_value *v, const struct query_wanted *wanted)
+{
+    switch (v->kind) {
+    case VALUE_NULL: return wanted->kind == JSON_NULL;
+    case VALUE_BOOL:
+        return wanted->kind == (v->truth ? JSON_TRUE : JSON_FALSE) ||
+               is_text(wanted, v->truth ? STR("true") : STR("false"));
+    case VALUE_INT: return wanted->has_number && wanted->number == v->number;
+    case VALUE_TEXT: return is_text(wanted, v->text);
+    case VALUE_DOC: return wanted->kind == JSON_ARRAY && str_eq(wanted->doc, v->text);
+    case VALUE_TIME: return wanted->has_time && wanted->time_ms == v->number;
+    case VALUE_ACTIONS: return false;
+    }
+    impossible("a kind of value outside the enum");
+}
+
+static bool has_inside(struct str text, const struct query_needle *needle, uint64_t *work)
+{
+    const struct str wanted = needle->text;
+    uint32_t have = 0, i = 0;
+    for (; i < text.len && have < wanted.len; i++) {
+        const char c = lower(text.at[i]);
+        while (have && wanted.at[have] != c)
+            have = needle->borders[have - 1];
+        have += wanted.at[have] == c;
+    }
+    *work += i;
+    return have == wanted.len;
+}
+
+/* A list contains what stands in it as a text. */
+static bool value_contains(const struct shape_value *v, const struct query_wanted *wanted,
+                           uint64_t *work)
+{
+    if (wanted->kind != JSON_STRING)
+        return false;
+    if (v->kind == VALUE_TEXT)
+        return has_inside(v->text, &wanted->inside, work);
+    return v->kind == VALUE_DOC && has_inside(v->text, &wanted->inside_quotes, work);
+}
+
+/* Can they be compared, and how do they? */
+static bool value_order(const struct shape_value *v, const struct query_wanted *wanted, int *out)
+{
+    const bool is_number = v->kind == VALUE_INT && wanted->has_number;
+    const bool is_time = v->kind == VALUE_TIME && wanted->has_time;
+    const int64_t bound = is_time ? wanted->time_ms : wanted->number;
+    if (is_number || is_time) {
+        *out = (v->number > bound) - (v->number < bound);
+        return true;
+    }
+    if (v->kind != VALUE_TEXT || wanted->kind != JSON_STRING)
+        return false;
+    *out = str_cmp(v->text, wanted->text);
+    return true;
+}
+
+static bool holds_for(enum query_op op, const struct shape_value *v,
+                      const struct query_wanted *wanted, uint64_t *work)
+{
+    int order;
+    switch (op) {
+    case QUERY_IS:
+    case QUERY_NOT: return value_is(v, wanted);
+    case QUERY_CONTAINS: return value_contains(v, wanted, work);
+    case QUERY_MIN: return value_order(v, wanted, &order) && order >= 0;
+    case QUERY_MAX: return value_order(v, wanted, &order) && order <= 0;
+    }
+    impossible("a condition outside the enum");
+}
+
+static bool condition_holds(const struct query_condition *c, const struct shape_value *v,
+                            uint64_t *work)
+{
+    uint32_t i = 0;
+    while (i < c->count && !holds_for(c->op, v, &c->values[i], work))
+        i++;
+    return (i < c->count) != (c->op == QUERY_NOT);
+}
+
+bool query_is_slow(const struct query *query)
+{
+    uint32_t i = 0;
+    while (i < query->count && query->conditions[i].op != QUERY_CONTAINS)
+        i++;
+    return i < query->count;
+}
+
+bool query_keeps(const struct query *query, const struct core *core, const struct record *record,
+                 struct arena *a, uint64_t *work)
+{
+    for (uint32_t i = 0; i < query->count; i++) {
+        const struct query_condition *c = &query->conditions[i];
+        const struct shape_value v = shape_value(c->field, core, record, a);
+        if (!condition_holds(c, &v, work))
+            return false;
+    }
+    return true;
+}
+
+int query_compare(const struct shape_value *a, const struct shape_value *b)
+{
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    switch (a->kind) {
+    case VALUE_NULL: return 0;
+    case VALUE_BOOL: return (int)a->truth - (int)b->truth;
+    case VALUE_INT:
+    case VALUE_TIME: return (a->number > b->number) - (a->number < b->number);
+    case VALUE_TEXT:
+    case VALUE_DOC:
+    case VALUE_ACTIONS: return str_cmp(a->text, b->text);
+    }
+    impossible("a kind of value outside the enum");
+}

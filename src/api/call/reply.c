@@ -1,0 +1,274 @@
+#include "api/call/reply.h"
+
+#include "api/call/metrics.h"
+#include "api/call/route.h"
+#include "api/call/serialize.h"
+#include "auth/auth_state.h"
+
+static const char *type_of(const struct call *call)
+{
+    return call->route && call->route->resource ? call->route->resource->shape->type : "api";
+}
+
+static const char *content_type(struct call *call, const char *type, const char *form)
+{
+    return str_z(call->arena, SAY(call, STR("application/vnd.crowbar."), str_from(type), STR("."),
+                                  str_from(form), STR("+json; version=2.0")));
+}
+
+void reply_header(struct call *call, const char *name, struct str value)
+{
+    must(call->reply.header_count < REPLY_HEADERS_MAX);
+    call->reply.headers[call->reply.header_count++] = (struct http_header){name, value};
+}
+
+void reply_text(struct call *call, int status, struct str text)
+{
+    call->reply =
+        (struct reply){.status = status, .content_type = "text/plain; charset=utf-8", .body = text};
+}
+
+void reply_json(struct call *call, const char *type, const char *form, struct str body)
+{
+    call->reply =
+        (struct reply){.status = 200, .content_type = content_type(call, type, form), .body = body};
+}
+
+/* Where the string, number, word, list or object ends that begins at `at` of a canonical document.
+ * It has no spaces between its tokens. */
+static uint32_t value_end(struct str doc, uint32_t at)
+{
+    uint32_t depth = 0;
+    bool is_string = false;
+    for (; at < doc.len; at++) {
+        const char c = doc.at[at];
+        if (is_string) {
+            at += c == '\\';
+            is_string = c != '"';
+            continue;
+        }
+        if (!depth && (c == ',' || c == '}' || c == ']' || c == ':'))
+            return at;
+        is_string = c == '"';
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+    }
+    return doc.len;
+}
+
+/* The members that are wanted are copied out of the text: a tree of a document of 1 MiB may take as
+ * much as the request may. */
+void reply_doc(struct call *call, const char *type, struct str doc)
+{
+    if (!call->wanted) {
+        reply_json(call, type, "obj", doc);
+        return;
+    }
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '{');
+    for (uint32_t at = 1, end; at + 1 < doc.len; at = end + 1) {
+        const uint32_t colon = value_end(doc, at);
+        end = value_end(doc, colon + 1);
+        const struct str key = str_slice(doc, at + 1, colon - 1); /* without its quotes */
+        if (!shape_wants(call->wanted, str_z(call->arena, key)))
+            continue;
+        buf_put_z(&b, b.len > 1 ? "," : "");
+        buf_put_str(&b, str_slice(doc, at, end));
+    }
+    buf_put_c(&b, '}');
+    reply_json(call, type, "obj", buf_str(&b));
+}
+
+void reply_message(struct call *call, const char *type, struct str text)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, "{");
+    if (shape_wants(call->wanted, "message")) {
+        buf_put_z(&b, "\"message\":");
+        json_write_string(&b, text);
+    }
+    buf_put_z(&b, "}");
+    reply_json(call, type, "empty", buf_str(&b));
+}
+
+uint64_t reply_mask(const struct call *call, const struct shape *shape)
+{
+    return !call->wanted && call->wants_extras ? SHAPE_ALL : shape_mask(shape, call->wanted);
+}
+
+void reply_record(struct call *call, const struct shape *shape, const struct record *record)
+{
+    struct buf b = buf_in(call->arena);
+    const uint64_t mask = reply_mask(call, shape);
+    shape_write(shape, call->core, record, mask, &b);
+    reply_json(call, shape->type_of ? shape->type_of(call->core, record, call->arena) : shape->type,
+               "obj", buf_str(&b));
+    struct buf tag = buf_in(call->arena);
+    buf_put_c(&tag, '"');
+    buf_put_i64(&tag, record->settings.turn); /* every object has it in the same place */
+    buf_put_c(&tag, '"');
+    /* A tag tells when the record changed, not when something did that is computed from others. */
+    if (call->request->method == HTTP_GET && shape_is_plain(shape, mask) &&
+        str_eq(http_header(call->request, "If-None-Match"), buf_str(&tag)))
+        call->reply = (struct reply){.status = 304};
+    reply_header(call, "ETag", buf_str(&tag));
+}
+
+/* ---- errors ---- */
+
+static void put_member(struct buf *b, const char *name, struct str text)
+{
+    buf_put_c(b, '"');
+    buf_put_z(b, name);
+    buf_put_z(b, "\":");
+    json_write_string(b, text);
+}
+
+static void put_head(struct buf *b, struct str message, int status, struct str code)
+{
+    buf_put_c(b, '{');
+    put_member(b, "message", message);
+    buf_put_z(b, ",\"status\":");
+    buf_put_i64(b, status);
+    buf_put_c(b, ',');
+    put_member(b, "code", code);
+}
+
+static void set_error(struct call *call, int status, const struct buf *body)
+{
+    reply_json(call, type_of(call), "error", buf_str(body));
+    call->reply.status = status;
+}
+
+void reply_error(struct call *call, int status, const char *code, struct str message)
+{
+    struct buf b = buf_in(call->arena);
+    put_head(&b, message, status, str_from(code));
+    buf_put_c(&b, '}');
+    set_error(call, status, &b);
+}
+
+/* Where the core has another word for what the caller sent. */
+static struct str field_of(const struct problem *p)
+{
+    return str_eq(p->field, STR("hammer_kind_id")) ? STR("available_hammer_id") : p->field;
+}
+
+static void put_problem(struct buf *b, const struct problem *p)
+{
+    buf_put_c(b, '{');
+    put_member(b, "code", problem_code_name(p->code));
+    buf_put_c(b, ',');
+    put_member(b, "field", field_of(p));
+    buf_put_c(b, ',');
+    put_member(b, "message", p->text);
+    buf_put_c(b, '}');
+}
+
+void reply_problems(struct call *call, const struct problem *problems)
+{
+    must(problems);
+    struct buf message = buf_in(call->arena), b = buf_in(call->arena);
+    for (const struct problem *p = problems; p; p = p->next) {
+        buf_put_z(&message, p == problems ? "" : "; ");
+        buf_put_str(&message, p->text);
+    }
+    const int status = problem_status(problems->code);
+    put_head(&b, buf_str(&message), status, problem_code_name(problems->code));
+    if (problems->field.len) {
+        buf_put_c(&b, ',');
+        put_member(&b, "field", field_of(problems));
+    }
+    if (problems->next) {
+        buf_put_z(&b, ",\"problems\":[");
+        for (const struct problem *p = problems; p; p = p->next) {
+            buf_put_z(&b, p == problems ? "" : ",");
+            put_problem(&b, p);
+        }
+        buf_put_c(&b, ']');
+    }
+    buf_put_c(&b, '}');
+    set_error(call, status, &b);
+}
+
+/* Digest first: some of those who know it look at the first challenge only. One realm for both:
+ * others read all challenges as one line, and the realm they answer to is the last one in it. */
+static void challenge(struct call *call, const char *message, bool is_stale)
+{
+    reply_error(call, 401, "unauthorized", str_from(message));
+    reply_header(
+        call, "WWW-Authenticate",
+        digests_challenge(call_door(call)->digests, call->arena, call_mono_ms(call), is_stale));
+    reply_header(call, "WWW-Authenticate", STR("Basic realm=\"" DIGEST_REALM "\""));
+}
+
+void reply_unauthorized(struct call *call, const char *message)
+{
+    challenge(call, message, false);
+}
+
+void reply_stale(struct call *call)
+{
+    challenge(call, "the nonce of the digest is too old or used up; answer the new one", true);
+}
+
+void reply_locked_out(struct call *call, int64_t left_ms)
+{
+    struct buf seconds = buf_in(call->arena);
+    buf_put_i64(&seconds, (left_ms + 999) / 1000);
+    reply_error(call, 429, "locked_out",
+                SAY(call,
+                    STR("too many wrong passwords for this user name or from this address; "
+                        "passwords are refused for another "),
+                    buf_str(&seconds), STR(" seconds")));
+    reply_header(call, "Retry-After", buf_str(&seconds));
+}
+
+/* What ails the store may name paths and hosts: that is for those who were let in. */
+static void reply_unavailable(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const char *text = call->caller.user_id ? engine->trouble(engine->self) : "";
+    const struct str trouble = str_copy(call->arena, str_from(text));
+    reply_error(call, 503, "unavailable",
+                trouble.len ? SAY(call, STR("the store is not available: "), trouble)
+                            : STR("nothing can be served at the moment; try again soon"));
+    reply_header(call, "Retry-After", STR("1"));
+}
+
+void reply_failure(struct call *call, err why)
+{
+    if (why == ERR_UNAVAILABLE) {
+        reply_unavailable(call);
+    } else if (why == ERR_LIMIT) {
+        reply_error(call, 429, "limit", STR("too many requests are waiting; try again soon"));
+        reply_header(call, "Retry-After", STR("1"));
+    } else if (why == ERR_FENCED) {
+        reply_error(call, 503, "fenced",
+                    STR("another instance leads now; nothing was done here, ask that one"));
+        reply_header(call, "Retry-After", STR("1"));
+    } else if (why == ERR_UNKNOWN) {
+        reply_error(call, 500, "unknown",
+                    STR("this may or may not have been done: the store did not answer in time, or "
+                        "the daemon stopped or lost the lead before; look before you repeat it"));
+    } else {
+        reply_error(call, 500, "failed", STR("the request failed; nothing was done"));
+    }
+}
+
+void reply_full(struct call *call)
+{
+    call_counts(call)->refused_for_memory++;
+    reply_error(call, 503, "limit",
+                STR("answers that clients have not read yet take all memory that there is for "
+                    "answers; nothing was done, try again soon"));
+    reply_header(call, "Retry-After", STR("1"));
+}
+
+void reply_too_large(struct call *call)
+{
+    call_counts(call)->refused_for_memory++;
+    reply_error(call, 409, "limit_reached",
+                STR("the answer would take more memory than one request may (64 MiB); ask for a "
+                    "part of it"));
+}

@@ -1,0 +1,33 @@
+#include "api/call/resource.h"
+
+static int64_t find_named(struct call *call, const struct resource *resource, struct str name)
+{
+    return resource->find ? resource->find(call, name)
+                          : core_find(call->core, resource->shape->table, name);
+}
+
+bool resource_find(struct call *call, const struct resource *resource, struct str key,
+                   struct record *out_record)
+{
+    const struct shape *shape = resource->shape;
+    int64_t id = 0;
+    if (str_is_digits(key))
+        id = str_parse_i64(key, &id) ? id : 0;
+    else
+        id = find_named(call, resource, key);
+    if (id && core_record(call->core, shape->table, id, out_record))
+        return true;
+    if (call->problems) /* the name was ambiguous, and the problem says so */
+        return false;
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                SAY(call, STR("there is no "), str_from(shape->type),
+                    str_is_digits(key) ? STR(" with id ") : STR(" called "), key));
+    return false;
+}
+
+void resource_refuse_reserved(struct call *call, struct str name)
+{
+    if (str_eq(name, STR("sample")) || str_eq(name, STR("match")))
+        call_refuse(call, PROBLEM_NAME_INVALID, STR("name"),
+                    SAY(call, STR("name: "), name, STR(" is a reserved word")));
+}

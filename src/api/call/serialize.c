@@ -1,0 +1,295 @@
+#include "api/call/serialize.h"
+
+#include <string.h>
+
+#include "api/call/iso8601.h"
+#include "model/hammer_class.h"
+
+/* ---- values ---- */
+
+int64_t shape_noderole_state(uint32_t state)
+{
+    static const int8_t numbers[NODEROLE_STATE_COUNT] = {
+        [NODEROLE_ERROR] = -1,     [NODEROLE_ACTIVE] = 0,  [NODEROLE_TODO] = 1,
+        [NODEROLE_TRANSITION] = 2, [NODEROLE_BLOCKED] = 3, [NODEROLE_PROPOSED] = 4};
+    must(state < NODEROLE_STATE_COUNT);
+    return numbers[state];
+}
+
+int64_t shape_deployment_state(enum deployment_state state)
+{
+    switch (state) {
+    case DEPLOYMENT_ERROR: return -1;
+    case DEPLOYMENT_PROPOSED: return 0;
+    case DEPLOYMENT_COMMITTED: return 1;
+    case DEPLOYMENT_ACTIVE: return 2;
+    }
+    impossible("a deployment state outside the enum");
+}
+
+/* The head is what its deployment is; the others are history. */
+int64_t shape_snapshot_state(const struct core *core, const struct snapshot_record *snapshot)
+{
+    if (snapshot->state == SNAPSHOT_ARCHIVED)
+        return -1;
+    switch (core_deployment_state(core, snapshot->deployment_id)) {
+    case DEPLOYMENT_PROPOSED: return 0;
+    case DEPLOYMENT_COMMITTED: return 1;
+    case DEPLOYMENT_ACTIVE: return 2;
+    case DEPLOYMENT_ERROR: return 3;
+    }
+    impossible("a deployment state outside the enum");
+}
+
+static struct shape_value truth(bool is_true)
+{
+    return (struct shape_value){.kind = VALUE_BOOL, .truth = is_true};
+}
+
+static struct shape_value number(int64_t value)
+{
+    return (struct shape_value){.kind = VALUE_INT, .number = value};
+}
+
+static struct shape_value document(struct str doc, struct str empty)
+{
+    return (struct shape_value){.kind = VALUE_DOC, .text = doc.len ? doc : empty};
+}
+
+static struct shape_value actions(const struct core *core, int64_t kind_id)
+{
+    struct record kind;
+    const bool found = core_record(core, TABLE_HAMMER_KIND, kind_id, &kind);
+    return (struct shape_value){.kind = VALUE_ACTIONS,
+                                .text = found ? kind.hammer_kind.klass : STR("")};
+}
+
+static struct shape_value text_or_null(struct str text)
+{
+    return (struct shape_value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
+}
+
+/* "2.E" is 2. */
+static struct shape_value leading_number(struct str text)
+{
+    uint32_t end = 0;
+    int64_t value;
+    while (end < text.len && text.at[end] >= '0' && text.at[end] <= '9')
+        end++;
+    return str_parse_i64(str_slice(text, 0, end), &value)
+               ? number(value)
+               : (struct shape_value){.kind = VALUE_NULL};
+}
+
+static struct str access_text(uint32_t access)
+{
+    return access < ACCESS_COUNT ? str_from(access_name((enum access)access)) : STR("");
+}
+
+static struct str reason_text(uint32_t reason)
+{
+    return reason && reason < REASON_COUNT ? str_from(reason_name((enum reason_code)reason))
+                                           : STR("");
+}
+
+static struct str power_text(uint32_t state)
+{
+    return state < POWER_STATE_COUNT ? str_from(power_state_name((enum power_state)state))
+                                     : STR("");
+}
+
+struct shape_value shape_value(const struct shape_field *f, const struct core *core,
+                               const struct record *record, struct arena *a)
+{
+    const void *at = (const char *)record + f->at;
+    switch (f->kind) {
+    case SHAPE_INT: return number(*(const int64_t *)at);
+    case SHAPE_SMALL: return number(*(const uint32_t *)at);
+    case SHAPE_REF:
+        return *(const int64_t *)at ? number(*(const int64_t *)at)
+                                    : (struct shape_value){.kind = VALUE_NULL};
+    case SHAPE_BOOL: return truth(*(const bool *)at);
+    case SHAPE_NOT: return truth(!*(const bool *)at);
+    case SHAPE_FLAG: return truth(*(const uint32_t *)at & f->bit);
+    case SHAPE_TEXT:
+        return (struct shape_value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
+    case SHAPE_ARRAY: return document(*(const struct str *)at, STR("[]"));
+    case SHAPE_OBJECT: return document(*(const struct str *)at, STR("{}"));
+    case SHAPE_TIME:
+        return (struct shape_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
+                                    .number = *(const int64_t *)at};
+    case SHAPE_NODEROLE_STATE: return number(shape_noderole_state(*(const uint32_t *)at));
+    case SHAPE_DEPLOYMENT_STATE:
+        return number(shape_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
+    case SHAPE_SNAPSHOT_STATE: return number(shape_snapshot_state(core, &record->snapshot));
+    case SHAPE_NODE_ERROR:
+        return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
+    case SHAPE_NODE_STATE:
+        return number(shape_noderole_state(core_node_state(core, *(const int64_t *)at)));
+    case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
+    case SHAPE_ACCESS: return text_or_null(access_text(*(const uint32_t *)at));
+    case SHAPE_TOKEN_KIND:
+        return text_or_null(*(const uint32_t *)at == TOKEN_SESSION ? STR("session")
+                                                                   : STR("bearer"));
+    case SHAPE_REASON: return text_or_null(reason_text(*(const uint32_t *)at));
+    case SHAPE_POWER_STATE: return text_or_null(power_text(*(const uint32_t *)at));
+    case SHAPE_HAS: return truth(((const struct str *)at)->len > 0);
+    case SHAPE_CHANGED:
+    case SHAPE_CHANGED_WIPES: {
+        uint32_t changed, destructive;
+        core_count_changed(core, *(const int64_t *)at, &changed, &destructive);
+        return number(f->kind == SHAPE_CHANGED ? changed : destructive);
+    }
+    case SHAPE_UNPROPOSED: return number(core_count_unproposed(core, *(const int64_t *)at));
+    case SHAPE_UNUSABLE: return text_or_null(core_role_unusable(core, *(const int64_t *)at, a));
+    case SHAPE_INACTIVE: return text_or_null(core_jig_inactive(core, *(const int64_t *)at));
+    case SHAPE_JIG_ACTIVE: return truth(core_jig_inactive(core, *(const int64_t *)at).len == 0);
+    case SHAPE_ACTIONS: return actions(core, *(const int64_t *)at);
+    case SHAPE_ANY: return document(*(const struct str *)at, STR("null"));
+    case SHAPE_DEFAULT: return document(*(const struct str *)at, STR("{\"value\":null}"));
+    case SHAPE_LEADING: return leading_number(*(const struct str *)at);
+    }
+    impossible("a kind of field outside the enum");
+}
+
+/* What the states of a field are called, counted from -1; NULL at the end, and for other fields. */
+static const char *const *state_names(enum shape_kind kind)
+{
+    static const char *const noderole[] = {"error",   "active",   "todo", "transition",
+                                           "blocked", "proposed", NULL};
+    static const char *const deployment[] = {"error", "proposed", "committed", "active", NULL};
+    static const char *const snapshot[] = {"archived", "proposed", "committed",
+                                           "active",   "error",    NULL};
+    static const char *const none[] = {NULL};
+    if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_NODE_STATE)
+        return noderole;
+    if (kind == SHAPE_SNAPSHOT_STATE)
+        return snapshot;
+    return kind == SHAPE_DEPLOYMENT_STATE ? deployment : none;
+}
+
+bool shape_state_number(const struct shape_field *field, struct str name, int64_t *out_number)
+{
+    const char *const *names = state_names(field->kind);
+    for (int i = 0; names[i]; i++)
+        if (str_eq_nocase(name, str_from(names[i]))) {
+            *out_number = i - 1;
+            return true;
+        }
+    return false;
+}
+
+const char *shape_state_name(enum shape_kind kind, int64_t number)
+{
+    return state_names(kind)[number + 1];
+}
+
+static void write_key(struct buf *out, const char *name, bool first)
+{
+    buf_put_z(out, first ? "\"" : ",\"");
+    buf_put_z(out, name);
+    buf_put_z(out, "\":");
+}
+
+/* {"power":["on","off"]} */
+static void write_actions(struct buf *out, struct str klass)
+{
+    const struct hammer_class *found = hammer_class_find(klass);
+    bool first = true;
+    buf_put_c(out, '{');
+    for (int c = 0; found && c < HAMMER_CATEGORY_COUNT; c++) {
+        struct str words = hammer_class_words(found, (enum hammer_category)c);
+        if (words.len == 0)
+            continue;
+        write_key(out, hammer_category_name((enum hammer_category)c), first);
+        for (const char *before = "["; words.len; before = ",") {
+            buf_put_z(out, before);
+            json_write_string(out, hammer_next_word(&words));
+        }
+        buf_put_c(out, ']');
+        first = false;
+    }
+    buf_put_c(out, '}');
+}
+
+static void write_value(struct buf *out, struct shape_value v)
+{
+    switch (v.kind) {
+    case VALUE_NULL: buf_put_z(out, "null"); return;
+    case VALUE_BOOL: buf_put_z(out, v.truth ? "true" : "false"); return;
+    case VALUE_INT: buf_put_i64(out, v.number); return;
+    case VALUE_TEXT: json_write_string(out, v.text); return;
+    case VALUE_DOC: buf_put_str(out, v.text); return;
+    case VALUE_ACTIONS: write_actions(out, v.text); return;
+    case VALUE_TIME:
+        buf_put_c(out, '"');
+        times_format(out, v.number);
+        buf_put_c(out, '"');
+        return;
+    }
+}
+
+/* ---- writing ---- */
+
+bool shape_wants(const struct json *names, const char *key)
+{
+    if (!names)
+        return true;
+    const struct str wanted = str_from(key);
+    for (const struct json *name = names->first; name; name = name->next)
+        if (name->kind == JSON_STRING && str_eq(name->text, wanted))
+            return true;
+    return false;
+}
+
+bool shape_is_plain(const struct shape *shape, uint64_t mask)
+{
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (mask >> i & 1 && shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
+            return false;
+    return true;
+}
+
+uint64_t shape_mask(const struct shape *shape, const struct json *names)
+{
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < shape->count; i++)
+        if (names ? shape_wants(names, shape->fields[i].name) : i < shape->count - shape->extras)
+            mask |= (uint64_t)1 << i;
+    if (shape->tail && shape_wants(names, shape->tail->name))
+        mask |= (uint64_t)1 << shape->count;
+    return mask;
+}
+
+void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
+                 uint64_t mask, struct buf *out)
+{
+    bool first = true;
+    buf_put_c(out, '{');
+    for (uint32_t i = 0; i < shape->count; i++) {
+        if (!(mask >> i & 1))
+            continue;
+        write_key(out, shape->fields[i].name, first);
+        write_value(out, shape_value(&shape->fields[i], core, record, out->arena));
+        first = false;
+    }
+    if (shape->tail && shape->tail->write && mask >> shape->count & 1) {
+        write_key(out, shape->tail->name, first);
+        shape->tail->write(shape->tail, core, record, out);
+    }
+    buf_put_c(out, '}');
+}
+
+void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *out)
+{
+    bool first = true;
+    buf_put_c(out, '{');
+    for (uint32_t i = 0; i < shape->count; i++) {
+        if (!(mask >> i & 1) || !shape->fields[i].sample)
+            continue;
+        write_key(out, shape->fields[i].name, first);
+        buf_put_z(out, shape->fields[i].sample);
+        first = false;
+    }
+    buf_put_c(out, '}');
+}

@@ -1,0 +1,220 @@
+#include "api/call/session.h"
+
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "api/call/iso8601.h"
+#include "auth/credentials.h"
+#include "model/limits.h"
+
+/* ---- ending them ---- */
+
+static struct command ending(int64_t token_id)
+{
+    return (struct command){
+        .kind = COMMAND_TOKEN_DELETE, .if_turn = IF_THERE, .token_delete = {.id = token_id}};
+}
+
+void session_forget(struct call *call, int64_t token_id)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct command command = ending(token_id);
+    command.actor = STR("daemon");
+    ignore(engine->submit(engine->self, &command), "it expires by itself, later");
+}
+
+void session_end_all(struct call *call, int64_t user_id, uint32_t keep, struct buf *parts)
+{
+    int64_t ids[TOKENS_OWN_MAX];
+    uint32_t count = 0;
+    struct record token;
+    for (int64_t id = core_next_id(call->core, TABLE_TOKEN, 0); id && count < TOKENS_OWN_MAX;
+         id = core_next_id(call->core, TABLE_TOKEN, id))
+        if (core_record(call->core, TABLE_TOKEN, id, &token) && token.token.user_id == user_id &&
+            token.token.kind == TOKEN_SESSION)
+            ids[count++] = id;
+    for (uint32_t i = 0; i + keep < count; i++) {
+        const struct command command = ending(ids[i]);
+        command_encode(&command, parts);
+    }
+}
+
+/* ---- telling ---- */
+
+static void put_cookie(struct call *call, struct str secret, int64_t seconds)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, SESSION_COOKIE "=");
+    buf_put_str(&b, secret);
+    buf_put_z(&b, "; Path=/; HttpOnly; SameSite=Strict; Max-Age=");
+    buf_put_i64(&b, seconds);
+    buf_put_z(&b, call->request->is_secure ? "; Secure" : "");
+    reply_header(call, "Set-Cookie", buf_str(&b));
+}
+
+static void set_text(struct call *call, struct json *object, const char *key, struct str text)
+{
+    json_set(object, str_from(key),
+             text.len ? json_make_string(call->arena, text) : json_make(call->arena, JSON_NULL));
+}
+
+/* `secret`: of the session; empty: it came otherwise. */
+static void reply_who(struct call *call, int64_t token_id, struct str secret)
+{
+    struct record user, token;
+    struct json *reply = json_make(call->arena, JSON_OBJECT);
+    struct buf expires = buf_in(call->arena);
+    if (!call->core || !core_record(call->core, TABLE_USER, call->caller.user_id, &user)) {
+        reply_failure(call, ERR_UNAVAILABLE);
+        return;
+    }
+    if (token_id && core_record(call->core, TABLE_TOKEN, token_id, &token) &&
+        token.token.expires_at)
+        times_format(&expires, token.token.expires_at);
+    const enum access access = user.user.is_admin ? ACCESS_ADMIN : (enum access)user.user.access;
+    set_text(call, reply, "username", user.user.username);
+    json_set(reply, STR("is_admin"), json_make_bool(call->arena, user.user.is_admin));
+    set_text(call, reply, "access", str_from(access_name(access)));
+    set_text(call, reply, "csrf_token",
+             secret.len ? credentials_csrf(call->arena, secret) : STR(""));
+    set_text(call, reply, "expires_at", buf_str(&expires));
+    reply_json(call, "session", "obj", json_write(call->arena, reply));
+    reply_header(call, "Cache-Control", STR("no-store"));
+}
+
+static struct str cookie_of(const struct call *call)
+{
+    return credentials_cookie(http_header(call->request, "Cookie"), STR(SESSION_COOKIE));
+}
+
+/* ---- login ---- */
+
+static bool is_sign_in(const struct call *call)
+{
+    return str_eq(str_from(call->route->pattern), STR(SESSION_SIGN_IN));
+}
+
+static void logged_in(struct call *call, int64_t id)
+{
+    const struct str hash = credentials_token_hash(call->arena, call->secret);
+    (void)id; /* of the first part */
+    reply_who(call, call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0, call->secret);
+    if (call->reply.status == 200)
+        put_cookie(call, call->secret, SESSION_MS / 1000);
+}
+
+const char *session_wraps(const struct call *call)
+{
+    return is_sign_in(call) ? "user" : "session";
+}
+
+/* As the old pages did: a redirect with the cookie. Their clients follow it, or look at the status
+ * and keep the cookie. */
+static void signed_in(struct call *call, int64_t id)
+{
+    logged_in(call, id);
+    if (call->reply.status != 200)
+        return;
+    call->reply.status = 302;
+    reply_header(call, "Location", STR("/"));
+}
+
+/* What came along is over, whose ever it was: whoever gave it to this browser must not find the new
+ * user behind it. */
+static void end_old_session(struct call *call)
+{
+    struct record token;
+    const struct str old = cookie_of(call);
+    const struct str hash = credentials_token_hash(call->arena, old);
+    const int64_t id = old.len ? core_find(call->core, TABLE_TOKEN, hash) : 0;
+    if (id && core_record(call->core, TABLE_TOKEN, id, &token) && token.token.kind == TOKEN_SESSION)
+        session_forget(call, id);
+}
+
+static const struct take login_takes[] = {
+    {.name = "username", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
+    {.name = "password", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
+};
+
+static const struct intake login = {.kind = COMMAND_TOKEN_CREATE, TAKES(login_takes)};
+
+/* The password was right, or we would not be here. */
+static enum served serve_login(struct call *call)
+{
+    struct command create = {.kind = COMMAND_TOKEN_CREATE};
+    struct command batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    call->secret = credentials_token_new(call->arena);
+    create.token_create =
+        (struct token_create_command){.user_id = call->caller.user_id,
+                                      .name = STR("session"),
+                                      .hash = credentials_token_hash(call->arena, call->secret),
+                                      .expires_at = call_now_ms(call) + SESSION_MS,
+                                      .kind = TOKEN_SESSION};
+    session_end_all(call, call->caller.user_id, SESSIONS_PER_USER - 1, &parts);
+    end_old_session(call);
+    command_encode(&create, &parts);
+    batch.batch.commands = buf_str(&parts);
+    return call_submit(call, &batch, is_sign_in(call) ? signed_in : logged_in);
+}
+
+/* ---- who am I, and goodbye ---- */
+
+static enum served serve_session(struct call *call)
+{
+    reply_who(call, call->caller.token_id,
+              call->caller.way == BY_SESSION ? cookie_of(call) : STR(""));
+    return SERVED_REPLY;
+}
+
+static void logged_out(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_message(call, "session", STR("goodbye"));
+    put_cookie(call, STR(""), 0);
+}
+
+static enum served serve_logout(struct call *call)
+{
+    struct command command = {.kind = COMMAND_TOKEN_DELETE,
+                              .token_delete = {.id = call->caller.token_id}};
+    if (call->caller.way == BY_SESSION)
+        return call_submit(call, &command, logged_out);
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("session"),
+                STR("there is no session to end: you did not come with its cookie"));
+    return SERVED_REPLY;
+}
+
+static const struct route routes[] = {
+    {.method = HTTP_POST,
+     .pattern = V "session",
+     .serve = serve_login,
+     .intake = &login,
+     .form = FORM_FREE,
+     .access = ROUTE_LOGIN,
+     .does = "log in: a cookie, and the csrf_token to show beside it"},
+    {.method = HTTP_GET,
+     .pattern = V "session",
+     .serve = serve_session,
+     .form = FORM_FREE,
+     .does = "who you are"},
+    {.method = HTTP_DELETE,
+     .pattern = V "session",
+     .serve = serve_logout,
+     .form = FORM_MESSAGE,
+     .does = "log out"},
+};
+
+const struct chapter chapter_session = CHAPTER("session", routes);
+
+static const struct route sign_in_routes[] = {
+    {.method = HTTP_POST,
+     .pattern = SESSION_SIGN_IN,
+     .serve = serve_login,
+     .intake = &login,
+     .form = FORM_FREE,
+     .access = ROUTE_LOGIN,
+     .does = "log in by the form of the old pages, user[username] and user[password]"},
+};
+
+const struct chapter chapter_sign_in = CHAPTER(NULL, sign_in_routes);

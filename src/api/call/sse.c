@@ -1,0 +1,67 @@
+#include "api/call/sse.h"
+
+#include "api/call/reply.h"
+
+bool sse_is_wanted(const struct call *call)
+{
+    const struct str accept = http_header(call->request, "Accept");
+    const struct str type = STR("text/event-stream");
+    for (uint32_t at = 0; at < accept.len; at = str_find(accept, ',', at) + 1) {
+        while (at < accept.len && accept.at[at] == ' ')
+            at++;
+        if (str_starts(str_slice(accept, at, accept.len), type))
+            return true;
+    }
+    return false;
+}
+
+/* Streams end when their clients want, so together they leave a quarter of the connections to other
+ * requests, however few the limit of open files allows. */
+static bool is_one_too_many(const struct call *call)
+{
+    const uint32_t connections = http_connections_default();
+    const uint32_t share = connections / 4 ? connections / 4 : 1;
+    const uint32_t own_max = share < SSE_STREAMS_MAX ? share : SSE_STREAMS_MAX;
+    uint32_t all;
+    return flows_endless_of(call, &all) >= own_max || all >= 3 * share;
+}
+
+enum served sse_begin(struct call *call, struct flow *flow)
+{
+    if (is_one_too_many(call)) {
+        reply_failure(call, ERR_LIMIT);
+        return SERVED_REPLY;
+    }
+    reply_text(call, 200, STR(""));
+    call->reply.content_type = "text/event-stream";
+    reply_header(call, "Cache-Control", STR("no-store"));
+    reply_header(call, "X-Accel-Buffering", STR("no")); /* or a proxy would gather it */
+    return flow_begin(call, flow);
+}
+
+static void put_line(struct buf *out, const char *name, struct str value)
+{
+    buf_put_z(out, name);
+    buf_put_str(out, value);
+    buf_put_c(out, '\n');
+}
+
+void sse_put(struct buf *out, struct str event, struct str id, struct str data)
+{
+    put_line(out, "event: ", event);
+    if (id.len)
+        put_line(out, "id: ", id);
+    put_line(out, "data: ", data);
+    buf_put_c(out, '\n');
+}
+
+void sse_put_place(struct buf *out, struct str id)
+{
+    put_line(out, "id: ", id);
+    buf_put_c(out, '\n');
+}
+
+void sse_breathe(struct buf *out)
+{
+    buf_put_z(out, ":\n\n");
+}

@@ -1,8 +1,0 @@
-/* deployment_roles.h - adding a role to a deployment from the deployment's side. */
-#pragma once
-
-#include "api/intake.h"
-
-/* POST deployments/:id/roles {role}: the answer is the deployment role. */
-enum served serve_role_add(struct call *call);
-extern const struct intake role_add_intake;

@@ -1,0 +1,76 @@
+#include "api/nouns/attribs.h"
+
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+static const struct shape_field attrib_fields[] = {
+    {"id",          SHAPE_INT,     SHAPE_AT(attrib.id),            0, NULL},
+    {"barclamp_id", SHAPE_REF,     SHAPE_AT(attrib.barclamp_id),   0, NULL},
+    {"role_id",     SHAPE_REF,     SHAPE_AT(attrib.role_id),       0, NULL},
+    {"name",        SHAPE_TEXT,    SHAPE_AT(attrib.name),          0, "null"},
+    {"description", SHAPE_TEXT,    SHAPE_AT(attrib.description),   0, "\"\""},
+    {"writable",    SHAPE_BOOL,    SHAPE_AT(attrib.writable),      0, "false"},
+    {"schema",      SHAPE_ANY,     SHAPE_AT(attrib.schema),        0, "null"},
+    {"order",       SHAPE_SMALL,   SHAPE_AT(attrib.order),         0, "10000"},
+    {"map",         SHAPE_TEXT,    SHAPE_AT(attrib.map),           0, "\"\""},
+    {"ui_renderer", SHAPE_TEXT,    SHAPE_AT(attrib.ui_renderer),   0, "\"attribs/default\""},
+    {"default",     SHAPE_DEFAULT, SHAPE_AT(attrib.default_value), 0, "{\"value\":null}"},
+    SHAPE_TIMES(attrib)
+};
+/* clang-format on */
+
+static const struct shape_tail on_somebody = {.name = "value"};
+static const struct shape shape_attrib = {
+    .type = "attrib", .table = TABLE_ATTRIB, SHAPE_ROWS(attrib_fields), .tail = &on_somebody};
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(attrib_create.name), .is_required = true},
+    {.name = "description", .kind = TAKE_TEXT, .at = INTO(attrib_create.description)},
+    {.name = "barclamp",
+     .kind = TAKE_REF,
+     .at = INTO(attrib_create.barclamp_id),
+     .to = TABLE_BARCLAMP,
+     .id_key = "barclamp_id"},
+    {.name = "role",
+     .kind = TAKE_REF,
+     .at = INTO(attrib_create.role_id),
+     .to = TABLE_ROLE,
+     .id_key = "role_id"},
+    {.name = "writable", .kind = TAKE_BOOL, .at = INTO(attrib_create.writable)},
+    {.name = "order", .kind = TAKE_SMALL, .at = INTO(attrib_create.order)},
+    {.name = "map", .kind = TAKE_TEXT, .at = INTO(attrib_create.map)},
+    {.name = "ui_renderer", .kind = TAKE_TEXT, .at = INTO(attrib_create.ui_renderer)},
+    {.name = "schema", .kind = TAKE_DOC, .at = INTO(attrib_create.schema)},
+    {.name = "default", .kind = TAKE_VALUE, .at = INTO(attrib_create.default_value)},
+};
+
+static bool is_wrapped(const struct json *value)
+{
+    return value->kind == JSON_OBJECT && value->count == 1 &&
+           str_eq(value->first->key, STR("value"));
+}
+
+/* The default is shown as {"value": X}. Files of barclamps write X alone, and so may a request. */
+static void check_create(struct call *call, struct command *command)
+{
+    struct attrib_create_command *p = &command->attrib_create;
+    resource_refuse_reserved(call, p->name);
+    if (p->default_value.len && !is_wrapped(json_get(call->params, STR("default"))))
+        p->default_value = SAY(call, STR("{\"value\":"), p->default_value, STR("}"));
+}
+
+static const struct intake create = {
+    .kind = COMMAND_ATTRIB_CREATE, TAKES(create_takes), .check = check_create};
+
+const struct resource resource_attribs = {
+    .shape = &shape_attrib,
+    .order = ORDER_BY_ID,
+    .create = &create,
+};
+
+static const struct route routes[] = {
+    ROUTES_READ("attribs", resource_attribs),
+    ROUTES_MAKE("attribs", resource_attribs, COMMAND_ATTRIB_DELETE),
+};
+
+const struct chapter chapter_attribs = CHAPTER("attribs", routes);

@@ -1,0 +1,46 @@
+/* attribs.h - attribs as they are read and written on somebody.
+ *
+ * An attrib by itself is a name for a place in data. On a node, role, deployment, deployment role
+ * or noderole it has a value, and is shown with it. These routes stand in the chapters of those who
+ * have attribs.
+ */
+#pragma once
+
+#include "api/call/params_schema.h"
+
+/* Those that mean something there, and one of them; ?bucket= says which data is looked at. */
+enum served serve_values(struct call *call);
+enum served serve_value(struct call *call);
+/* What is written is merged into what is there, as everywhere (SEMANTICS 6.2). */
+enum served serve_value_set(struct call *call);
+enum served serve_value_patch(struct call *call);
+extern const struct intake value_intake;
+
+#define ROUTES_ATTRIBS(path, owner, who)                                                           \
+    {.method = HTTP_GET,                                                                           \
+     .pattern = V path "/:id/attribs",                                                             \
+     .serve = serve_values,                                                                        \
+     .resource = &resource_attribs,                                                                \
+     .within = &owner,                                                                             \
+     .form = FORM_LIST,                                                                            \
+     .access = who,                                                                                \
+     .does = "the attribs that mean something there, with their values; bucket says which data"},  \
+        {.method = HTTP_GET,                                                                       \
+         .pattern = V path "/:id/attribs/:id",                                                     \
+         .serve = serve_value,                                                                     \
+         .resource = &resource_attribs,                                                            \
+         .within = &owner,                                                                         \
+         .access = who,                                                                            \
+         .does = "an attrib with its value there; bucket says which data"},                        \
+        {.method = HTTP_PUT,                                                                       \
+         .pattern = V path "/:id/attribs/:id",                                                     \
+         .serve = serve_value_set,                                                                 \
+         .resource = &resource_attribs,                                                            \
+         .within = &owner,                                                                         \
+         .intake = &value_intake,                                                                  \
+         .does = "set its value there, in bucket user or note"},                                   \
+    {                                                                                              \
+        .method = HTTP_PATCH, .pattern = V path "/:id/attribs/:id", .serve = serve_value_patch,    \
+        .resource = &resource_attribs, .within = &owner,                                           \
+        .does = "change its value there by a JSON patch"                                           \
+    }

@@ -1,0 +1,177 @@
+#include "api/call/authorize.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+static const struct shape_field barclamp_fields[] = {
+    {"id",            SHAPE_INT,      SHAPE_AT(barclamp.id),            0, NULL},
+    {"name",          SHAPE_TEXT,     SHAPE_AT(barclamp.name),          0, "\"\""},
+    {"description",   SHAPE_TEXT,     SHAPE_AT(barclamp.description),   0, "\"\""},
+    {"barclamp_id",   SHAPE_REF,      SHAPE_AT(barclamp.parent_id),     0, NULL},
+    {"version",       SHAPE_LEADING,  SHAPE_AT(barclamp.version),       0, "null"},
+    {"build_version", SHAPE_TEXT,     SHAPE_AT(barclamp.build_version), 0, "\"unknown\""},
+    {"source_url",    SHAPE_OPTIONAL, SHAPE_AT(barclamp.source_url),    0, "null"},
+    {"source_path",   SHAPE_OPTIONAL, SHAPE_AT(barclamp.source_path),   0, "null"},
+    {"commit",        SHAPE_TEXT,     SHAPE_AT(barclamp.commit),        0, "\"unknown\""},
+    {"build_on",      SHAPE_TEXT,     SHAPE_AT(barclamp.build_on),      0, "\"unknown\""},
+    {"cfg_data",      SHAPE_OBJECT,   SHAPE_AT(barclamp.cfg_data),      0, "{}"},
+    SHAPE_TIMES(barclamp)
+    {"full_version",  SHAPE_TEXT,     SHAPE_AT(barclamp.version),       0, "\"0.0\""},
+};
+/* clang-format on */
+
+static const struct shape shape_barclamp = {
+    .type = "barclamp", .table = TABLE_BARCLAMP, SHAPE_ROWS(barclamp_fields), .extras = 1};
+
+const struct resource resource_barclamps = {.shape = &shape_barclamp, .order = ORDER_BY_ID};
+
+/* ---- matching ---- */
+
+static bool names_a_column(const struct call *call)
+{
+    for (uint32_t i = 0; i < shape_barclamp.count; i++)
+        if (json_get(call->params, str_from(shape_barclamp.fields[i].name)))
+            return true;
+    return false;
+}
+
+/* Whoever asks for nothing in particular gets everything, of this noun alone. */
+static enum served serve_barclamp_match(struct call *call)
+{
+    if (!params_read(call, shape_barclamp.type))
+        return SERVED_REPLY;
+    return names_a_column(call) ? serve_match(call) : serve_list(call);
+}
+
+/* ---- sending one ---- */
+
+static const struct take upload_takes[] = {
+    {.name = "value", .kind = TAKE_VALUE, .at = INTO(import.barclamp), .is_required = true},
+};
+
+static const struct intake upload = {.kind = COMMAND_IMPORT, TAKES(upload_takes)};
+
+/* Everything that is wrong becomes a problem of the call. False: the reply is made, or will be. */
+static bool read_document(struct call *call, struct str *out_document)
+{
+    const struct api_engine *engine = call_engine(call);
+    const struct json *value = json_get(call->params, STR("value"));
+    struct api_barclamp sent = {.arena = call->arena, .is_json = value->kind == JSON_OBJECT};
+    if (value->kind != JSON_OBJECT && value->kind != JSON_STRING) {
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("value"),
+                    STR("value must be a barclamp: an object, or YAML as a text"));
+        return false;
+    }
+    sent.text = sent.is_json ? json_write(call->arena, value) : value->text;
+    const err e =
+        engine->read_barclamp ? engine->read_barclamp(engine->self, &sent) : ERR_UNAVAILABLE;
+    if (e != OK) {
+        reply_failure(call, e);
+        return false;
+    }
+    for (const struct problem *p = sent.problems; p; p = p->next)
+        call_refuse(call, p->code, p->field, p->text);
+    *out_document = sent.document;
+    call->own = sent.warnings;
+    return !call->problems;
+}
+
+/* Is it the one that the path names? */
+static bool is_named(struct call *call, struct str document, const struct record *record)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    must(json_read(call->arena, document, &tree, &offset, &what) == OK);
+    const struct str name = json_at(tree, STR("barclamp/name"))->text;
+    if (str_eq(name, record->barclamp.name))
+        return true;
+    call_refuse(call, PROBLEM_NAME_INVALID, STR("value"),
+                SAY(call, STR("this is barclamp "), name, STR(", not "), record->barclamp.name));
+    return false;
+}
+
+/* As an object of the noun is shown, with what is odd about it or missing beside it. */
+static void shown_with_warnings(struct call *call, int64_t id)
+{
+    const struct json *warnings = call->own;
+    object_shown(call, id);
+    const struct str body = call->reply.body;
+    if (!warnings || call->reply.status != 200 || body.len < 2 ||
+        !shape_wants(call->wanted, "warnings"))
+        return;
+    struct buf b = buf_in(call->arena);
+    buf_put_str(&b, str_slice(body, 0, body.len - 1));
+    buf_put_z(&b, body.len > 2 ? ",\"warnings\":" : "\"warnings\":");
+    json_write_to(&b, warnings);
+    buf_put_c(&b, '}');
+    call->reply.body = buf_str(&b);
+}
+
+static enum served serve_upload(struct call *call)
+{
+    struct record record;
+    struct command command = {.kind = COMMAND_IMPORT};
+    const bool is_change = call->keys[0].len;
+    if (!authority_is_admin(call)) { /* before it is read: that is work */
+        authority_refuse(call, STR("only an admin imports barclamps"));
+        return SERVED_REPLY;
+    }
+    if (is_change && (!resource_find(call, &resource_barclamps, call->keys[0], &record) ||
+                      !object_condition(call)))
+        return SERVED_REPLY;
+    if (is_change && call->if_turn && call->if_turn != record.barclamp.turn) {
+        object_refuse_turn(call);
+        return SERVED_REPLY;
+    }
+    call->if_turn = 0; /* an import names no object */
+    if (!params_read(call, shape_barclamp.type) || !param_required(call, "value") ||
+        !read_document(call, &command.import.barclamp) ||
+        (is_change && !is_named(call, command.import.barclamp, &record)))
+        return SERVED_REPLY;
+    return object_submit(call, &command, shown_with_warnings);
+}
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    {.method = HTTP_POST,
+     .pattern = V "barclamps/match",
+     .serve = serve_barclamp_match,
+     .resource = &resource_barclamps,
+     .form = FORM_LIST,
+     .does = "those with these values; all when none is asked for"},
+    {.method = HTTP_GET,
+     .pattern = V "barclamps",
+     .serve = serve_list,
+     .resource = &resource_barclamps,
+     .form = FORM_LIST,
+     .does = "list them"},
+    {.method = HTTP_GET,
+     .pattern = V "barclamps/sample",
+     .serve = serve_sample,
+     .resource = &resource_barclamps,
+     .form = FORM_FREE,
+     .does = "what a new one would look like"},
+    {.method = HTTP_GET,
+     .pattern = V "barclamps/:id",
+     .serve = serve_show,
+     .resource = &resource_barclamps,
+     .does = "show one"},
+    {.method = HTTP_POST,
+     .pattern = V "barclamps",
+     .serve = serve_upload,
+     .resource = &resource_barclamps,
+     .intake = &upload,
+     .does = "import one: roles, attribs, jigs and hammers, as an object or as YAML; code and "
+             "scripts cannot be sent"},
+    {.method = HTTP_PUT,
+     .pattern = V "barclamps/:id",
+     .serve = serve_upload,
+     .resource = &resource_barclamps,
+     .intake = &upload,
+     .does = "import it anew; files of the same barclamp are imported over it at the next start"},
+};
+
+const struct chapter chapter_barclamps = CHAPTER("barclamps", routes);

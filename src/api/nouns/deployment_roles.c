@@ -1,0 +1,104 @@
+#include "api/nouns/deployment_roles.h"
+
+#include "api/nouns/attribs.h"
+#include "api/rest/nested_lists.h"
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+static const struct shape_field deployment_role_fields[] = {
+    {"id",            SHAPE_INT, SHAPE_AT(deployment_role.id),            0, NULL},
+    {"deployment_id", SHAPE_REF, SHAPE_AT(deployment_role.deployment_id), 0, NULL},
+    {"role_id",       SHAPE_REF, SHAPE_AT(deployment_role.role_id),       0, NULL},
+    SHAPE_TIMES(deployment_role)
+};
+/* clang-format on */
+
+static const struct shape shape_deployment_role = {
+    .type = "deployment_role", .table = TABLE_DEPLOYMENT_ROLE, SHAPE_ROWS(deployment_role_fields)};
+
+#define TAKE_ROLE                                                                                  \
+    {                                                                                              \
+        .name = "role", .kind = TAKE_REF, .at = INTO(deployment_role_create.role_id),              \
+        .is_required = true, .to = TABLE_ROLE, .id_key = "role_id"                                 \
+    }
+
+static const struct take create_takes[] = {
+    TAKE_ROLE,
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(deployment_role_create.deployment_id),
+     .is_required = true,
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+};
+
+static const struct take update_takes[] = {
+    {.name = "data", .kind = TAKE_DOC, .at = INTO(deployment_role_data.data), .is_required = true},
+};
+
+static const struct intake create = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE, TAKES(create_takes)};
+static const struct intake update = {.kind = COMMAND_DEPLOYMENT_ROLE_DATA, TAKES(update_takes)};
+
+/* By the name of its role, with ?deployment= to say where. */
+static int64_t find_by_role(struct call *call, struct str name)
+{
+    struct str where = STR("");
+    int64_t deployment_id = 0;
+    http_query(call->request, STR("deployment"), &where);
+    if (!str_is_digits(where))
+        deployment_id = core_find(call->core, TABLE_DEPLOYMENT, where);
+    else if (!str_parse_i64(where, &deployment_id))
+        return 0;
+    return core_deployment_role(call->core, deployment_id, core_find(call->core, TABLE_ROLE, name));
+}
+
+const struct resource resource_deployment_roles = {
+    .shape = &shape_deployment_role,
+    .order = ORDER_BY_ID,
+    .create = &create,
+    .update = &update,
+    .find = find_by_role,
+};
+
+/* ---- from the deployment's side ---- */
+
+static const struct take role_add_takes[] = {TAKE_ROLE};
+
+const struct intake role_add_intake = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
+                                       TAKES(role_add_takes)};
+
+enum served serve_role_add(struct call *call)
+{
+    struct command command = {0};
+    struct record deployment;
+    if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
+        !params_read(call, shape_deployment_role.type))
+        return SERVED_REPLY;
+    intake_read(call, &role_add_intake, 0, &command);
+    command.deployment_role_create.deployment_id = deployment.id;
+    return object_submit(call, &command, object_shown);
+}
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    ROUTES_READ("deployment_roles", resource_deployment_roles),
+    ROUTES_MAKE("deployment_roles", resource_deployment_roles, COMMAND_DEPLOYMENT_ROLE_DELETE),
+    {.method = HTTP_PUT,
+     .pattern = V "deployment_roles/:id",
+     .serve = serve_update,
+     .resource = &resource_deployment_roles,
+     .does = "propose data for the role in this deployment; it counts once it is committed"},
+    ROUTE_VERB("deployment_roles/:id/propose", resource_deployment_roles,
+               COMMAND_DEPLOYMENT_ROLE_PROPOSE,
+               "open its data for changes, from what is committed"),
+    ROUTE_VERB("deployment_roles/:id/commit", resource_deployment_roles,
+               COMMAND_DEPLOYMENT_ROLE_COMMIT, "commit the data that is proposed"),
+    ROUTE_BELONGING("deployment_roles/:id/roles", resource_roles, resource_deployment_roles,
+                    "its role"),
+    ROUTE_BELONGING("deployment_roles/:id/nodes", resource_nodes, resource_deployment_roles,
+                    "the nodes that have the role in this deployment"),
+    ROUTES_ATTRIBS("deployment_roles", resource_deployment_roles, ROUTE_GUARDED),
+};
+
+const struct chapter chapter_deployment_roles = CHAPTER("deployment_roles", routes);

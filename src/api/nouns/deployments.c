@@ -1,0 +1,178 @@
+#include "api/nouns/snapshot_diff.h"
+#include "api/views/graph.h"
+#include "api/nouns/attribs.h"
+#include "api/rest/nested_lists.h"
+#include "api/nouns/deployment_roles.h"
+#include "api/rest/nested.h"
+#include "api/rest/standard_routes.h"
+#include "api/nouns/snapshots.h"
+
+/* clang-format off */
+static const struct shape_field deployment_fields[] = {
+    {"id",          SHAPE_INT,              SHAPE_AT(deployment.id),          0, NULL},
+    {"name",        SHAPE_TEXT,             SHAPE_AT(deployment.name),        0, "null"},
+    {"description", SHAPE_TEXT,             SHAPE_AT(deployment.description), 0, "\"\""},
+    {"state",       SHAPE_DEPLOYMENT_STATE, SHAPE_AT(deployment.id),          0, "0"},
+    {"system",      SHAPE_BOOL,             SHAPE_AT(deployment.system),      0, "false"},
+    {"parent_id",   SHAPE_REF,              SHAPE_AT(deployment.parent_id),   0, NULL},
+    SHAPE_TIMES(deployment)
+    {"changed",             SHAPE_CHANGED,       SHAPE_AT(deployment.id), 0, NULL},
+    {"changed_destructive", SHAPE_CHANGED_WIPES, SHAPE_AT(deployment.id), 0, NULL},
+    {"unproposed",          SHAPE_UNPROPOSED,    SHAPE_AT(deployment.id), 0, NULL},
+};
+/* clang-format on */
+
+static const struct shape shape_deployment = {
+    .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 3};
+
+static void check_create(struct call *call, struct command *command)
+{
+    resource_refuse_reserved(call, command->deployment_create.name);
+}
+
+static void check_update(struct call *call, struct command *command)
+{
+    resource_refuse_reserved(call, command->deployment_update.name);
+}
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_create.name), .is_required = true},
+    {.name = "description", .kind = TAKE_TEXT, .at = INTO(deployment_create.description)},
+    {.name = "parent",
+     .kind = TAKE_REF,
+     .at = INTO(deployment_create.parent_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "parent_id"},
+};
+
+static const struct take update_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_update.name), .given = GIVEN_NAME},
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(deployment_update.description),
+     .given = GIVEN_DESCRIPTION},
+};
+
+static const struct intake create = {
+    .kind = COMMAND_DEPLOYMENT_CREATE, TAKES(create_takes), .check = check_create};
+static const struct intake update = {.kind = COMMAND_DEPLOYMENT_UPDATE,
+                                     TAKES(update_takes),
+                                     GIVEN_IN(deployment_update),
+                                     .check = check_update};
+
+const struct resource resource_deployments = {
+    .shape = &shape_deployment,
+    .order = ORDER_NEWEST_FIRST,
+    .create = &create,
+    .update = &update,
+};
+
+/* ---- routes ---- */
+
+static const struct take commit_takes[] = {
+    {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
+    {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
+};
+static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+
+static const struct take propose_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
+};
+static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
+
+static const struct route routes[] = {
+    ROUTES_READ("deployments", resource_deployments),
+    ROUTES_EDIT("deployments", resource_deployments),
+    ROUTES_MAKE("deployments", resource_deployments, COMMAND_DEPLOYMENT_DELETE),
+    {.method = HTTP_PUT,
+     .pattern = V "deployments/:id/commit",
+     .serve = serve_verb,
+     .resource = &resource_deployments,
+     .intake = &commit,
+     .does = "commit what is proposed in it; with a plan, only if that would still happen, with a "
+             "consent, only if exactly that would be destroyed"},
+    {.method = HTTP_PUT,
+     .pattern = V "deployments/:id/propose",
+     .serve = serve_verb,
+     .resource = &resource_deployments,
+     .intake = &propose,
+     .does = "open the next snapshot for changes"},
+    ROUTE_VERB("deployments/:id/recall", resource_deployments, COMMAND_DEPLOYMENT_RECALL,
+               "take the head back into proposal: nothing more starts in it"),
+    ROUTE_NESTED("deployments/:id/nodes", resource_nodes, resource_deployments, "its nodes"),
+    ROUTE_NESTED("deployments/:id/node_roles", resource_noderoles, resource_deployments,
+                 "its noderoles"),
+    ROUTE_NESTED("deployments/:id/roles", resource_roles, resource_deployments, "its roles"),
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/plan",
+     .serve = serve_plan,
+     .resource = &resource_deployments,
+     .command = COMMAND_DEPLOYMENT_COMMIT,
+     .form = FORM_FREE,
+     .does = "what a commit would do, and the hash to commit exactly that"},
+    ROUTE_CONSENT("deployments/:id/consent", resource_deployments, COMMAND_DEPLOYMENT_COMMIT),
+    {.method = HTTP_PUT,
+     .pattern = V "deployments/:id/revert",
+     .serve = serve_revert,
+     .resource = &resource_snapshots,
+     .within = &resource_deployments,
+     .intake = &revert_intake,
+     .form = FORM_FREE,
+     .does = "propose what a snapshot held; the new head, and what was bound, marked and skipped"},
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/graph",
+     .serve = serve_graph,
+     .resource = &resource_deployments,
+     .form = FORM_FREE,
+     .does = "its noderoles and what depends on what"},
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/head",
+     .serve = serve_head,
+     .resource = &resource_snapshots,
+     .within = &resource_deployments,
+     .does = "its newest snapshot"},
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/next",
+     .serve = serve_next_of_deployment,
+     .resource = &resource_snapshots,
+     .within = &resource_deployments,
+     .does = "the snapshot that followed the one asked for (snapshot=)"},
+    ROUTE_NESTED("deployments/:id/snapshots", resource_snapshots, resource_deployments,
+                 "its snapshots, newest first"),
+    {.method = HTTP_GET,
+     .pattern = V "deployments/:id/why",
+     .serve = serve_why,
+     .resource = &resource_deployments,
+     .form = FORM_FREE,
+     .does = "what keeps it from being active, down to the root"},
+    {.method = HTTP_POST,
+     .pattern = V "deployments/:id/roles",
+     .serve = serve_role_add,
+     .resource = &resource_deployment_roles,
+     .within = &resource_deployments,
+     .intake = &role_add_intake,
+     .does = "use a role in it"},
+    ROUTE_BELONGING("deployments/:id/deployment_roles", resource_deployment_roles,
+                    resource_deployments, "what its roles are told in it"),
+    ROUTE_NESTED_SHOW("deployments/:id/deployment_roles", resource_deployment_roles,
+                      resource_deployments, ROUTE_GUARDED,
+                      "the data of one of its deployment roles"),
+    ROUTE_NESTED_UPDATE("deployments/:id/deployment_roles", resource_deployment_roles,
+                        resource_deployments),
+    ROUTE_NESTED_CREATE("deployments/:id/deployment_roles", resource_deployment_roles,
+                        resource_deployments, "use a role in it"),
+    ROUTE_NESTED_SHOW("deployments/:id/node_roles", resource_noderoles, resource_deployments,
+                      ROUTE_GUARDED, "one of its noderoles"),
+    ROUTE_NESTED_UPDATE("deployments/:id/node_roles", resource_noderoles, resource_deployments),
+    ROUTE_NESTED_CREATE("deployments/:id/node_roles", resource_noderoles, resource_deployments,
+                        "bind a role to a node in it"),
+    ROUTE_NESTED_SHOW("deployments/:id/nodes", resource_nodes, resource_deployments, ROUTE_GUARDED,
+                      "one of its nodes"),
+    ROUTE_NESTED_UPDATE("deployments/:id/nodes", resource_nodes, resource_deployments),
+    ROUTE_NESTED_CREATE("deployments/:id/nodes", resource_nodes, resource_deployments,
+                        "make a node in it"),
+    ROUTES_ATTRIBS("deployments", resource_deployments, ROUTE_GUARDED),
+};
+
+const struct chapter chapter_deployments = CHAPTER("deployments", routes);

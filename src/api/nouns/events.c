@@ -1,0 +1,387 @@
+#include "api/rest/url_escape.h"
+#include "api/call/auth.h"
+#include "api/call/authorize.h"
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "api/call/sse.h"
+#include "http/address.h"
+
+/* What happened, for those who look back and for those who watch. Rows come from the store, so
+ * whatever is told here is durable. */
+
+/* Many may watch, and each holds what was found for it until its client takes it. */
+enum { WATCH_MAX = 50 };
+enum { PAGE_BYTES_MAX = 4 << 20 }; /* a page ends early behind that */
+enum { ASK_MAX = 500, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, LOOK_MAX = 100000 };
+
+static const char type[] = "event";
+
+static bool read_place(struct str s, struct api_place *out)
+{
+    const uint32_t dot = str_find(s, '.', 0);
+    return dot < s.len && str_parse_i64(str_slice(s, 0, dot), &out->turn) &&
+           str_parse_i64(str_slice(s, dot + 1, s.len), &out->n);
+}
+
+static struct str place_text(struct arena *a, struct api_place place)
+{
+    struct buf b = buf_in(a);
+    buf_put_i64(&b, place.turn);
+    buf_put_c(&b, '.');
+    buf_put_i64(&b, place.n);
+    return buf_str(&b);
+}
+
+static struct api_place place_of(const struct event_record *e)
+{
+    return (struct api_place){e->turn, e->n, false};
+}
+
+/* Who did it, and from where, is for admins to know. */
+static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted,
+                      bool tells_who)
+{
+    struct members m = members_open(b, wanted);
+    member_text(&m, "id", place_text(b->arena, place_of(e)));
+    member_time(&m, "at", e->at);
+    if (tells_who) {
+        member_text(&m, "actor", e->actor);
+        member_optional(&m, "address", e->address);
+    }
+    member_text(&m, "verb", e->verb);
+    member_optional(&m, "object", e->object);
+    if (e->object_id)
+        member_number(&m, "object_id", e->object_id);
+    member_json(&m, "changes", e->changes.len ? e->changes : STR("{}"));
+    members_close(&m);
+}
+
+/* ---- looking back ---- */
+
+struct search {
+    struct api_place at;
+    int64_t limit, since_ms, object_id;      /* 0: any */
+    struct str actor, address, verb, object; /* empty: any */
+    uint32_t looked, found;
+    bool is_audit, tells_who;
+    struct buf rows;
+};
+
+static bool is_wanted(const struct search *s, const struct event_record *e)
+{
+    return e->at >= s->since_ms && (!s->actor.len || str_eq(s->actor, e->actor)) &&
+           (!s->address.len || str_eq(s->address, e->address)) &&
+           (!s->verb.len || str_eq(s->verb, e->verb)) &&
+           (!s->object.len || str_eq(s->object, e->object)) &&
+           (!s->object_id || s->object_id == e->object_id);
+}
+
+static void link_next(struct call *call, const struct search *s)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, s->is_audit ? "<" V "audit?after=" : "<" V "events?after=");
+    buf_put_str(&b, place_text(call->arena, s->at));
+    buf_put_z(&b, s->at.is_backward ? "&sort=-id" : "");
+    const struct {
+        const char *name;
+        struct str value;
+    } filters[] = {
+        {"actor", s->actor}, {"address", s->address}, {"verb", s->verb}, {"object", s->object}};
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        if (!filters[i].value.len)
+            continue;
+        buf_put_c(&b, '&');
+        buf_put_z(&b, filters[i].name);
+        buf_put_c(&b, '=');
+        address_escape(&b, filters[i].value);
+    }
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"&since=", s->since_ms}, {"&object_id=", s->object_id}, {"&limit=", s->limit}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!numbers[i].value)
+            continue;
+        buf_put_z(&b, numbers[i].name);
+        buf_put_i64(&b, numbers[i].value);
+    }
+    buf_put_z(&b, ">; rel=\"next\"");
+    reply_header(call, "Link", buf_str(&b));
+}
+
+static enum served reply_search(struct call *call, struct search *s, bool has_more)
+{
+    buf_put_c(&s->rows, ']');
+    reply_json(call, type, "list", buf_str(&s->rows));
+    if (has_more)
+        link_next(call, s);
+    return SERVED_REPLY;
+}
+
+static enum served look_on(struct call *call);
+
+static enum served looked(struct call *call, const struct record *records, uint32_t count)
+{
+    struct search *s = call->own;
+    for (uint32_t i = 0; i < count && s->found < s->limit; i++) {
+        if (s->rows.len >= PAGE_BYTES_MAX)
+            return reply_search(call, s, true);
+        const struct event_record *e = &records[i].event;
+        s->at.turn = e->turn;
+        s->at.n = e->n;
+        s->looked++;
+        if (s->at.is_backward && e->at < s->since_ms)
+            return reply_search(call, s, false); /* what comes now is older still */
+        if (!is_wanted(s, e))
+            continue;
+        buf_put_z(&s->rows, s->found++ ? ",\n" : "");
+        put_event(&s->rows, e, call->wanted, s->tells_who);
+    }
+    if (count < ASK_MAX && s->found < s->limit)
+        return reply_search(call, s, false);
+    if (s->found == s->limit || s->looked >= LOOK_MAX)
+        return reply_search(call, s, true);
+    return look_on(call);
+}
+
+static enum served look_on(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const struct search *s = call->own;
+    if (!engine->events) {
+        reply_error(call, 404, "not_found", STR("what happened is not kept here"));
+        return SERVED_REPLY;
+    }
+    const int64_t number = call_await(call, looked);
+    const err e = engine->events(engine->self, s->at, ASK_MAX, number);
+    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+}
+
+static void read_after(struct call *call, struct str text, struct api_place *out)
+{
+    if (!read_place(text, out))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
+                    STR("after must be the id of an event, such as 17.0"));
+}
+
+/* A condition that is not understood would be told of as if it held. */
+static void refuse_others(struct call *call, const char *const *names, struct str known)
+{
+    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
+        uint32_t i = 0;
+        while (names[i] && !str_eq(pair->name, str_from(names[i])))
+            i++;
+        if (!names[i])
+            call_refuse(call, PROBLEM_BAD_VALUE, pair->name,
+                        SAY(call, pair->name, STR(" means nothing here; what does is "), known));
+    }
+}
+
+/* From the first on, or from the last one back. */
+static void read_way(struct call *call, struct api_place *out)
+{
+    struct str sort = STR("id"), after;
+    param_text(call, "sort", &sort);
+    out->is_backward = str_eq(sort, STR("-id"));
+    if (!out->is_backward && !str_eq(sort, STR("id")))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("sort"),
+                    STR("sort must be id, oldest first, or -id, newest first"));
+    out->turn = out->is_backward ? INT64_MAX : 0; /* no event is of either turn */
+    if (param_text(call, "after", &after))
+        read_after(call, after, out);
+}
+
+/* Events have the address as it is formatted here, however the client writes it. */
+static void read_address(struct call *call, struct str *out)
+{
+    struct str text;
+    struct in6_addr address;
+    if (!param_text(call, "address", &text) || !text.len)
+        return;
+    if (!address_parse(text, &address) || address_is_unspecified(&address)) {
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("address"),
+                    STR("address must be that of a client, such as 192.0.2.7 or 2001:db8::7"));
+        return;
+    }
+    *out = address_format(call->arena, address.s6_addr);
+}
+
+static void read_conditions(struct call *call, struct search *s)
+{
+    static const char *const names[] = {"after",  "limit",     "since", "actor", "address", "verb",
+                                        "object", "object_id", "sort",  "view",  NULL};
+    refuse_others(call, names,
+                  STR("actor, address, verb, object, object_id, since, sort, after and limit"));
+    param_number(call, "limit", 1, LIMIT_MAX, &s->limit);
+    param_number(call, "object_id", 1, INT64_MAX, &s->object_id);
+    param_time(call, "since", &s->since_ms);
+    param_text(call, "actor", &s->actor);
+    read_address(call, &s->address);
+    param_text(call, "verb", &s->verb);
+    param_text(call, "object", &s->object);
+}
+
+static enum served begin_search(struct call *call, bool is_audit)
+{
+    struct search *s = arena_new(call->arena, struct search);
+    if (!params_read(call, type))
+        return SERVED_REPLY;
+    s->limit = LIMIT_DEFAULT;
+    s->is_audit = is_audit;
+    read_way(call, &s->at);
+    s->tells_who = authority_is_admin(call);
+    read_conditions(call, s);
+    if (call->problems)
+        return SERVED_REPLY;
+    if ((s->actor.len || s->address.len) && !s->tells_who) {
+        authority_refuse(call, STR("who did what is for admins to read"));
+        return SERVED_REPLY;
+    }
+    s->rows = buf_in(call->arena);
+    buf_put_c(&s->rows, '[');
+    call->own = s;
+    return look_on(call);
+}
+
+/* ---- watching ---- */
+
+struct watcher {
+    struct flow flow;
+    struct api_place at;
+    int64_t looked_turn; /* nothing new up to here   */
+    bool is_asking;      /* the store looks for more */
+    bool tells_who;
+    int64_t said_ms; /* when it last said something */
+    /* What was found and is not told yet. */
+    struct arena found;
+    struct buf text;
+};
+
+static void found(struct call *call, const struct record *records, uint32_t count, err why)
+{
+    struct watcher *w = call->flow->self;
+    w->is_asking = false;
+    if (why != OK) {
+        w->looked_turn = 0; /* the next beat tries again */
+        return;
+    }
+    w->text = buf_in(&w->found);
+    for (uint32_t i = 0; i < count; i++) {
+        struct buf one = buf_in(&w->found);
+        put_event(&one, &records[i].event, NULL, w->tells_who);
+        w->at = place_of(&records[i].event);
+        sse_put(&w->text, STR("event"), place_text(&w->found, w->at), buf_str(&one));
+    }
+    if (count == WATCH_MAX)
+        w->looked_turn = 0; /* there may be more of it */
+    flow_wake(&w->flow);
+}
+
+static void ask_for_more(struct call *call, struct watcher *w)
+{
+    const struct api_engine *engine = call_engine(call);
+    const int64_t durable = engine->durable(engine->self);
+    if (w->is_asking || w->looked_turn >= durable)
+        return;
+    w->looked_turn = durable;
+    w->is_asking = true;
+    const int64_t number = flow_await(&w->flow, found);
+    if (engine->events(engine->self, w->at, WATCH_MAX, number) != OK) {
+        flow_await_failed(&w->flow);
+        w->is_asking = false;
+        w->looked_turn = 0;
+    }
+}
+
+static enum flow_step watch_on(struct call *call, struct buf *out)
+{
+    struct watcher *w = call->flow->self;
+    const struct api_engine *engine = call_engine(call);
+    const int64_t now = engine->mono_ms(engine->self);
+    if (!auth_holds(call))
+        return FLOW_END;
+    w->tells_who = authority_is_admin(call);
+    buf_put_str(out, w->text.len ? buf_str(&w->text) : STR(""));
+    arena_fini(&w->found);
+    w->found = (struct arena){0};
+    w->text = (struct buf){0};
+    if (!w->said_ms) /* or a stream that breaks before its first event could not be taken up */
+        sse_put_place(out, place_text(call->arena, w->at));
+    else if (!out->len && now - w->said_ms >= SSE_QUIET_MS)
+        sse_breathe(out);
+    if (out->len)
+        w->said_ms = now;
+    ask_for_more(call, w);
+    return FLOW_IDLE;
+}
+
+static void end_watch(struct flow *flow)
+{
+    struct watcher *w = flow->self;
+    arena_fini(&w->found);
+}
+
+/* Where it left off, as its client says; otherwise from now on. */
+static void read_start(struct call *call, struct api_place *out)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct str text = http_header(call->request, "Last-Event-ID");
+    if (!text.len && !http_query(call->request, STR("after"), &text)) {
+        *out = (struct api_place){engine->durable(engine->self), INT64_MAX, false};
+        return;
+    }
+    read_after(call, text, out);
+}
+
+static enum served begin_watch(struct call *call)
+{
+    static const char *const names[] = {"after", NULL};
+    struct watcher *w = arena_new(call->arena, struct watcher);
+    refuse_others(call, names, STR("after: a stream tells everything"));
+    w->flow = (struct flow){
+        .step = watch_on, .fini = end_watch, .self = w, .is_endless = true, .is_timeless = true};
+    read_start(call, &w->at);
+    if (call->problems)
+        return SERVED_REPLY;
+    return sse_begin(call, &w->flow);
+}
+
+/* ---- routes ---- */
+
+static enum served serve_events(struct call *call)
+{
+    if (call_engine(call)->events && sse_is_wanted(call))
+        return begin_watch(call);
+    return begin_search(call, false);
+}
+
+static enum served serve_audit(struct call *call)
+{
+    if (authority_is_admin(call))
+        return begin_search(call, true);
+    authority_refuse(call, STR("who did what is for admins to read"));
+    return SERVED_REPLY;
+}
+
+static const struct route event_routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "events",
+     .serve = serve_events,
+     .form = FORM_FREE,
+     .does = "what happened, oldest first or by sort=-id newest first; as text/event-stream: what "
+             "happens from now on"},
+};
+
+static const struct route audit_routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "audit",
+     .serve = serve_audit,
+     .form = FORM_FREE,
+     .does = "who did what: events by actor, address, verb, object, object_id and since"},
+};
+
+const struct chapter chapter_events = CHAPTER("events", event_routes);
+const struct chapter chapter_audit = CHAPTER("audit", audit_routes);

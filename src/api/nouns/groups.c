@@ -1,0 +1,131 @@
+#include "api/rest/nested_lists.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+static const struct shape_field group_fields[] = {
+    {"id",          SHAPE_INT,   SHAPE_AT(group.id),          0, NULL},
+    {"name",        SHAPE_TEXT,  SHAPE_AT(group.name),        0, "null"},
+    {"description", SHAPE_TEXT,  SHAPE_AT(group.description), 0, "\"\""},
+    {"category",    SHAPE_TEXT,  SHAPE_AT(group.category),    0, "\"ui\""},
+    {"order",       SHAPE_SMALL, SHAPE_AT(group.order),       0, "10000"},
+    SHAPE_TIMES(group)
+};
+/* clang-format on */
+
+static const struct shape shape_group = {
+    .type = "group", .table = TABLE_GROUP, SHAPE_ROWS(group_fields)};
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(group_create.name), .is_required = true},
+    {.name = "description", .kind = TAKE_TEXT, .at = INTO(group_create.description)},
+    {.name = "category", .kind = TAKE_TEXT, .at = INTO(group_create.category)},
+    {.name = "order", .kind = TAKE_SMALL, .at = INTO(group_create.order)},
+};
+
+static const struct take update_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(group_update.name), .given = GIVEN_NAME},
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(group_update.description),
+     .given = GIVEN_DESCRIPTION},
+    {.name = "category",
+     .kind = TAKE_TEXT,
+     .at = INTO(group_update.category),
+     .given = GIVEN_GROUP_CATEGORY},
+    {.name = "order",
+     .kind = TAKE_SMALL,
+     .at = INTO(group_update.order),
+     .given = GIVEN_GROUP_ORDER},
+};
+
+static const struct intake create = {.kind = COMMAND_GROUP_CREATE, TAKES(create_takes)};
+static const struct intake update = {
+    .kind = COMMAND_GROUP_UPDATE, TAKES(update_takes), GIVEN_IN(group_update)};
+
+const struct resource resource_groups = {
+    .shape = &shape_group,
+    .order = ORDER_BY_ID,
+    .create = &create,
+    .update = &update,
+};
+
+/* ---- who is in ---- */
+
+static const struct take join_takes[] = {
+    {.name = "node",
+     .kind = TAKE_REF,
+     .at = INTO(group_add.node_id),
+     .is_required = true,
+     .to = TABLE_NODE,
+     .id_key = "node_id"},
+};
+
+static const struct intake join = {.kind = COMMAND_GROUP_ADD, TAKES(join_takes)};
+
+static enum served serve_join(struct call *call)
+{
+    struct command command = {0};
+    struct record group;
+    if (!resource_find(call, &resource_groups, call->keys[0], &group) || !object_condition(call) ||
+        !params_read(call, shape_group.type))
+        return SERVED_REPLY;
+    intake_read(call, &join, group.id, &command);
+    return object_submit(call, &command, object_shown);
+}
+
+static void left(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_message(call, shape_group.type,
+                  SAY(call, STR("node "), call->keys[1], STR(" left group "), call->keys[0]));
+}
+
+static enum served serve_leave(struct call *call)
+{
+    struct record group, node;
+    if (!resource_find(call, &resource_groups, call->keys[0], &group) ||
+        !resource_find(call, &resource_nodes, call->keys[1], &node) || !object_condition(call))
+        return SERVED_REPLY;
+    if (!core_is_in_group(call->core, group.id, node.id))
+        call_refuse(
+            call, PROBLEM_NOT_FOUND, STR("id"),
+            SAY(call, STR("node "), node.node.name, STR(" is not in group "), group.group.name));
+    struct command command = {.kind = COMMAND_GROUP_REMOVE,
+                              .group_remove = {.id = group.id, .node_id = node.id}};
+    return object_submit(call, &command, left);
+}
+
+/* ---- routes ---- */
+
+/* A group may be called sample or match: there are no such lists of groups. */
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "groups",
+     .serve = serve_list,
+     .resource = &resource_groups,
+     .form = FORM_LIST,
+     .does = "list them"},
+    {.method = HTTP_GET,
+     .pattern = V "groups/:id",
+     .serve = serve_show,
+     .resource = &resource_groups,
+     .does = "show one: by id, by name (the oldest of that name), by category%2Fname"},
+    ROUTES_EDIT("groups", resource_groups),
+    ROUTES_MAKE("groups", resource_groups, COMMAND_GROUP_DELETE),
+    ROUTE_BELONGING("groups/:id/nodes", resource_nodes, resource_groups, "the nodes in it"),
+    {.method = HTTP_POST,
+     .pattern = V "groups/:id/nodes",
+     .serve = serve_join,
+     .resource = &resource_groups,
+     .intake = &join,
+     .does = "put a node into it"},
+    {.method = HTTP_DELETE,
+     .pattern = V "groups/:id/nodes/:id",
+     .serve = serve_leave,
+     .resource = &resource_groups,
+     .form = FORM_MESSAGE,
+     .does = "take a node out of it"},
+};
+
+const struct chapter chapter_groups = CHAPTER("groups", routes);

@@ -1,0 +1,372 @@
+#include "api/nouns/hammers.h"
+
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+#include "api/call/iso8601.h"
+#include "model/hammer_class.h"
+
+/* ---- hammers as objects ---- */
+
+/* Without the secret. */
+/* clang-format off */
+static const struct shape_field hammer_fields[] = {
+    {"id",                  SHAPE_INT,      SHAPE_AT(hammer.id),             0, NULL},
+    {"node_id",             SHAPE_REF,      SHAPE_AT(hammer.node_id),        0, NULL},
+    {"available_hammer_id", SHAPE_REF,      SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
+    {"priority",            SHAPE_SMALL,    SHAPE_AT(hammer.priority),       0, "0"},
+    {"name",                SHAPE_TEXT,     SHAPE_AT(hammer.name),           0, "null"},
+    {"endpoint",            SHAPE_OPTIONAL, SHAPE_AT(hammer.endpoint),       0, "null"},
+    {"username",            SHAPE_TEXT,     SHAPE_AT(hammer.username),       0, "null"},
+    {"actions",             SHAPE_ACTIONS,  SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
+    {"extra",               SHAPE_OBJECT,   SHAPE_AT(hammer.extra),          0, "{}"},
+};
+
+static const struct shape_field hammer_kind_fields[] = {
+    {"id",       SHAPE_INT,   SHAPE_AT(hammer_kind.id),       0, NULL},
+    {"name",     SHAPE_TEXT,  SHAPE_AT(hammer_kind.name),     0, "null"},
+    {"klass",    SHAPE_TEXT,  SHAPE_AT(hammer_kind.klass),    0, "null"},
+    {"priority", SHAPE_SMALL, SHAPE_AT(hammer_kind.priority), 0, "0"},
+    SHAPE_TIMES(hammer_kind)
+};
+/* clang-format on */
+
+/* The name of its class in OpenCrowbar, which is in the type of the answer. */
+static const char *old_class(const struct core *core, const struct record *hammer, struct arena *a)
+{
+    struct record kind;
+    const struct hammer_class *klass =
+        core_record(core, TABLE_HAMMER_KIND, hammer->hammer.hammer_kind_id, &kind)
+            ? hammer_class_find(kind.hammer_kind.klass)
+            : NULL;
+    if (!klass)
+        return "hammer";
+    const struct str name = str_from(klass->name);
+    if (str_eq(name, STR("ssh")))
+        return "secure_shell_hammer";
+    return str_z(a, str_join2(a, name, STR("_hammer")));
+}
+
+static const struct shape shape_hammer = {.type = "hammer",
+                                          .table = TABLE_HAMMER,
+                                          SHAPE_ROWS(hammer_fields),
+                                          .extras = 1,
+                                          .type_of = old_class};
+static const struct shape shape_hammer_kind = {
+    .type = "available_hammer", .table = TABLE_HAMMER_KIND, SHAPE_ROWS(hammer_kind_fields)};
+
+static const struct take create_takes[] = {
+    {.name = "node",
+     .kind = TAKE_REF,
+     .at = INTO(hammer_create.node_id),
+     .is_required = true,
+     .to = TABLE_NODE,
+     .id_key = "node_id"},
+    {.name = "available_hammer",
+     .kind = TAKE_REF,
+     .at = INTO(hammer_create.hammer_kind_id),
+     .is_required = true,
+     .to = TABLE_HAMMER_KIND,
+     .id_key = "available_hammer_id"},
+    {.name = "endpoint", .kind = TAKE_TEXT, .at = INTO(hammer_create.endpoint)},
+    {.name = "username", .kind = TAKE_TEXT, .at = INTO(hammer_create.username)},
+    {.name = "authenticator", .kind = TAKE_TEXT, .at = INTO(hammer_create.authenticator)},
+    {.name = "priority", .kind = TAKE_SMALL, .at = INTO(hammer_create.priority)},
+    {.name = "extra", .kind = TAKE_DOC, .at = INTO(hammer_create.extra)},
+};
+
+static const struct take update_takes[] = {
+    {.name = "priority",
+     .kind = TAKE_SMALL,
+     .at = INTO(hammer_update.priority),
+     .given = GIVEN_HAMMER_PRIORITY},
+    {.name = "endpoint",
+     .kind = TAKE_TEXT,
+     .at = INTO(hammer_update.endpoint),
+     .given = GIVEN_HAMMER_ENDPOINT},
+    {.name = "username",
+     .kind = TAKE_TEXT,
+     .at = INTO(hammer_update.username),
+     .given = GIVEN_HAMMER_USERNAME},
+    {.name = "authenticator",
+     .kind = TAKE_TEXT,
+     .at = INTO(hammer_update.authenticator),
+     .given = GIVEN_HAMMER_AUTHENTICATOR},
+    {.name = "extra",
+     .kind = TAKE_DOC,
+     .at = INTO(hammer_update.extra),
+     .given = GIVEN_HAMMER_EXTRA},
+};
+
+static const struct intake create = {.kind = COMMAND_HAMMER_CREATE, TAKES(create_takes)};
+static const struct intake update = {
+    .kind = COMMAND_HAMMER_UPDATE, TAKES(update_takes), GIVEN_IN(hammer_update)};
+
+/* Every node has a hammer "ssh", so a name means the first of them, as it did in OpenCrowbar. Where
+ * something is changed or ordered that could hit a machine that was not meant: there the name must
+ * be of one hammer only. A hammer has the name of its kind, so unknown names cost no search. */
+static int64_t find_by_name(struct call *call, struct str name)
+{
+    struct record hammer;
+    int64_t first = 0;
+    const bool is_read = call->route->method == HTTP_GET;
+    if (!core_find(call->core, TABLE_HAMMER_KIND, name))
+        return 0;
+    for (int64_t id = core_next_id(call->core, TABLE_HAMMER, 0); id;
+         id = core_next_id(call->core, TABLE_HAMMER, id)) {
+        if (!core_record(call->core, TABLE_HAMMER, id, &hammer) ||
+            !str_eq(hammer.hammer.name, name))
+            continue;
+        if (is_read)
+            return id;
+        if (first) {
+            call_refuse(call, PROBLEM_BAD_VALUE, STR("id"),
+                        SAY(call, STR("several hammers are called "), name,
+                            STR(": name one by its id, or use nodes/NODE/hammers/"), name));
+            return 0;
+        }
+        first = id;
+    }
+    return first;
+}
+
+const struct resource resource_hammers = {
+    .shape = &shape_hammer,
+    .order = ORDER_BY_ID,
+    .create = &create,
+    .update = &update,
+    .find = find_by_name,
+};
+
+const struct resource resource_hammer_kinds = {
+    .shape = &shape_hammer_kind,
+    .sorted_by = "priority",
+};
+
+/* ---- power ---- */
+
+static struct str power_words(const struct call *call, int64_t hammer_id)
+{
+    struct record hammer, kind;
+    if (!core_record(call->core, TABLE_HAMMER, hammer_id, &hammer) ||
+        !core_record(call->core, TABLE_HAMMER_KIND, hammer.hammer.hammer_kind_id, &kind))
+        return STR("");
+    const struct hammer_class *found = hammer_class_find(kind.hammer_kind.klass);
+    return found ? hammer_class_words(found, HAMMER_POWER) : STR("");
+}
+
+enum served serve_power_actions(struct call *call)
+{
+    struct record node;
+    uint32_t count;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    struct json *all = json_make(call->arena, JSON_ARRAY);
+    const int64_t *ids = core_hammers_of(call->core, node.id, call->arena, &count);
+    for (uint32_t i = 0; i < count; i++)
+        for (struct str words = power_words(call, ids[i]); words.len;) {
+            const struct str word = hammer_next_word(&words);
+            const struct json *have = all->first;
+            while (have && !str_eq(have->text, word))
+                have = have->next;
+            if (!have)
+                json_append(all, json_make_string(call->arena, word));
+        }
+    reply_json(call, "json", "array", json_write(call->arena, all));
+    return SERVED_REPLY;
+}
+
+static void power_ordered(struct call *call, int64_t id)
+{
+    struct json *reply = json_make(call->arena, JSON_OBJECT);
+    struct str action = STR("");
+    param_text(call, "poweraction", &action);
+    json_set(reply, STR("id"), json_make_i64(call->arena, id));
+    json_set(reply, STR("action"), json_make_string(call->arena, action));
+    json_set(reply, STR("result"), json_make_string(call->arena, STR("ordered")));
+    struct json *doc;
+    uint32_t at;
+    const char *what;
+    if (call->wants_extras && json_read(call->arena, call->doc, &doc, &at, &what) == OK &&
+        json_get(doc, STR("order")))
+        json_set(reply, STR("order"), json_clone(call->arena, json_get(doc, STR("order"))));
+    reply_json(call, "json", "result", json_write(call->arena, reply));
+}
+
+static const struct take power_takes[] = {
+    {.name = "poweraction", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
+};
+
+const struct intake power_intake = {.kind = COMMAND_NODE_POWER, TAKES(power_takes)};
+
+enum served serve_power(struct call *call)
+{
+    struct command command = {0};
+    struct record node;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
+        !params_read(call, resource_nodes.shape->type))
+        return SERVED_REPLY;
+    intake_read(call, &power_intake, node.id, &command);
+    if (call->problems)
+        return SERVED_REPLY;
+    call->resource = &resource_nodes;
+    return call_submit(call, &command, power_ordered);
+}
+
+/* ---- what became of an order ---- */
+
+/* entry: of the node's results; NULL: the order has not ended. */
+static void reply_order(struct call *call, const struct node_record *node,
+                        const struct outbox_record *row, const struct json *entry)
+{
+    struct arena *a = call->arena;
+    struct json *reply = json_make(a, JSON_OBJECT);
+    const char *state = row->generation ? "waiting" : "ordered";
+    if (entry)
+        state = json_is_true(json_get(entry, STR("failed"))) ? "failed" : "done";
+    json_set(reply, STR("id"), json_make_i64(a, node->id));
+    json_set(reply, STR("order"), json_make_i64(a, row->id));
+    json_set(reply, STR("action"), json_make_string(a, row->detail));
+    json_set(reply, STR("state"), json_make_string(a, str_from(state)));
+    json_set(reply, STR("result"), json_make_string(a, str_from(state)));
+    if (entry) {
+        struct buf at = buf_in(a);
+        int64_t at_ms = 0;
+        if (json_as_i64(json_get(entry, STR("at_ms")), &at_ms))
+            times_format(&at, at_ms);
+        json_set(reply, STR("result"), json_clone(a, json_get(entry, STR("text"))));
+        json_set(reply, STR("reason"), json_clone(a, json_get(entry, STR("reason"))));
+        json_set(reply, STR("driver"), json_clone(a, json_get(entry, STR("driver"))));
+        json_set(reply, STR("at"), json_make_string(a, buf_str(&at)));
+    }
+    json_set(reply, STR("power_state"),
+             json_make_string(a, str_from(power_state_name((enum power_state)node->power_state))));
+    reply_json(call, resource_nodes.shape->type, "obj", json_write(a, reply));
+}
+
+/* The entry of the node's results with that order; NULL: there is none. */
+static const struct json *find_result(struct call *call, const struct node_record *node,
+                                      int64_t order)
+{
+    struct json *all;
+    uint32_t at;
+    const char *what;
+    int64_t number;
+    if (!node->power_results.len ||
+        json_read(call->arena, node->power_results, &all, &at, &what) != OK)
+        return NULL;
+    for (const struct json *entry = all->first; entry; entry = entry->next) {
+        const struct json *have = json_get(entry, STR("order"));
+        if (have && json_as_i64(have, &number) && number == order)
+            return entry;
+    }
+    return NULL;
+}
+
+enum served serve_power_order(struct call *call)
+{
+    struct record node, row;
+    int64_t order;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    const bool is_number = str_parse_i64(call->keys[1], &order);
+    const struct json *entry = is_number ? find_result(call, &node.node, order) : NULL;
+    const bool is_row = is_number && core_record(call->core, TABLE_OUTBOX, order, &row) &&
+                        row.outbox.kind == OUTBOX_POWER && row.outbox.object_id == node.id;
+    if (entry)
+        row.outbox =
+            (struct outbox_record){.id = order, .detail = json_get(entry, STR("action"))->text};
+    if (entry || is_row) {
+        reply_order(call, &node.node, &row.outbox, entry);
+    } else {
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    SAY(call, STR("node "), node.node.name, STR(" has no power order "),
+                        call->keys[1],
+                        STR(" whose result is kept; GET events?object=node has the older ones")));
+    }
+    return SERVED_REPLY;
+}
+
+/* ---- anything a hammer can do ---- */
+
+static const struct take perform_takes[] = {
+    {.name = "method", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
+    {.name = "args", .kind = TAKE_VALUE, .is_aside = true},
+};
+
+static const struct intake perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
+
+static void reply_performed(struct call *call, const struct record *hammer, const char *type,
+                            struct str results)
+{
+    struct json *reply = json_make(call->arena, JSON_OBJECT);
+    const struct json *args = json_get(call->params, STR("args"));
+    struct record node;
+    struct str method = STR("");
+    param_text(call, "method", &method);
+    if (core_record(call->core, TABLE_NODE, hammer->hammer.node_id, &node))
+        json_set(reply, STR("node"), json_make_string(call->arena, node.node.name));
+    json_set(reply, STR("name"), json_make_string(call->arena, hammer->hammer.name));
+    json_set(reply, STR("id"), json_make_i64(call->arena, hammer->id));
+    json_set(reply, STR("method"), json_make_string(call->arena, method));
+    json_set(reply, STR("args"),
+             args ? json_clone(call->arena, args) : json_make(call->arena, JSON_ARRAY));
+    json_set(reply, STR("result_type"), json_make_string(call->arena, str_from(type)));
+    json_set(reply, STR("results"), json_make_string(call->arena, results));
+    reply_json(call, old_class(call->core, hammer, call->arena), "action",
+               json_write(call->arena, reply));
+}
+
+static void performed(struct call *call, int64_t node_id)
+{
+    struct record hammer;
+    (void)node_id;
+    if (call->core && resource_find(call, &resource_hammers, call->keys[0], &hammer))
+        reply_performed(call, &hammer, "action", STR("ordered"));
+    else
+        reply_message(call, shape_hammer.type,
+                      STR("it was ordered; the hammer has been deleted since"));
+}
+
+/* Of all that hammers can do, power alone is done on request: it is ordered like any other, so the
+ * node's best hammer for it does it. What runs on machines is the work of roles. */
+static enum served serve_perform(struct call *call)
+{
+    struct command command = {0};
+    struct record hammer;
+    if (!resource_find(call, &resource_hammers, call->keys[0], &hammer) ||
+        !params_read(call, shape_hammer.type))
+        return SERVED_REPLY;
+    intake_read(call, &perform, hammer.hammer.node_id, &command);
+    if (call->problems)
+        return SERVED_REPLY;
+    const struct str words = power_words(call, hammer.id);
+    if (hammer_words_have(words, command.node_power.action))
+        return object_submit(call, &command, performed);
+    reply_performed(call, &hammer, "exception",
+                    SAY(call, hammer.hammer.name, STR(" cannot be told to "),
+                        command.node_power.action, STR("; what it does on request: "),
+                        words.len ? words : STR("nothing")));
+    return SERVED_REPLY;
+}
+
+/* ---- routes ---- */
+
+static const struct route hammer_routes[] = {
+    ROUTES_READ("hammers", resource_hammers),
+    ROUTES_EDIT("hammers", resource_hammers),
+    ROUTES_MAKE("hammers", resource_hammers, COMMAND_HAMMER_DELETE),
+    {.method = HTTP_POST,
+     .pattern = V "hammers/:id/perform",
+     .serve = serve_perform,
+     .resource = &resource_hammers,
+     .intake = &perform,
+     .form = FORM_FREE,
+     .does = "order a power action of its node; anything else is answered with an exception"},
+};
+
+static const struct route kind_routes[] = {
+    ROUTES_READ("available_hammers", resource_hammer_kinds),
+};
+
+const struct chapter chapter_hammers = CHAPTER("hammers", hammer_routes);
+const struct chapter chapter_hammer_kinds = CHAPTER("available_hammers", kind_routes);

@@ -1,0 +1,50 @@
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+static const struct shape_field jig_fields[] = {
+    {"id",               SHAPE_INT,      SHAPE_AT(jig.id),               0, NULL},
+    {"name",             SHAPE_TEXT,     SHAPE_AT(jig.name),             0, "null"},
+    {"description",      SHAPE_TEXT,     SHAPE_AT(jig.description),      0, "\"\""},
+    {"order",            SHAPE_SMALL,    SHAPE_AT(jig.order),            0, "10000"},
+    {"active",           SHAPE_JIG_ACTIVE, SHAPE_AT(jig.id),             0, "false"},
+    {"client_role_name", SHAPE_OPTIONAL, SHAPE_AT(jig.client_role_name), 0, "null"},
+    {"server",           SHAPE_OPTIONAL, SHAPE_AT(jig.server),           0, "null"},
+    {"client_name",      SHAPE_OPTIONAL, SHAPE_AT(jig.client_name),      0, "null"},
+    {"key",              SHAPE_OPTIONAL, SHAPE_AT(jig.key),              0, "null"},
+    SHAPE_TIMES(jig)
+    {"inactive_reason",  SHAPE_INACTIVE, SHAPE_AT(jig.id),               0, NULL},
+};
+/* clang-format on */
+
+static const struct shape shape_jig = {
+    .type = "jig", .table = TABLE_JIG, SHAPE_ROWS(jig_fields), .extras = 1};
+
+static const struct take update_takes[] = {
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(jig_update.description),
+     .given = GIVEN_JIG_DESCRIPTION},
+    {.name = "active", .kind = TAKE_BOOL, .at = INTO(jig_update.active), .given = GIVEN_JIG_ACTIVE},
+    {.name = "server", .kind = TAKE_TEXT, .at = INTO(jig_update.server), .given = GIVEN_JIG_SERVER},
+    {.name = "client_name",
+     .kind = TAKE_TEXT,
+     .at = INTO(jig_update.client_name),
+     .given = GIVEN_JIG_CLIENT_NAME},
+    {.name = "key", .kind = TAKE_TEXT, .at = INTO(jig_update.key), .given = GIVEN_JIG_KEY},
+};
+
+static const struct intake update = {
+    .kind = COMMAND_JIG_UPDATE, TAKES(update_takes), GIVEN_IN(jig_update)};
+
+const struct resource resource_jigs = {
+    .shape = &shape_jig,
+    .order = ORDER_BY_ID,
+    .update = &update,
+};
+
+static const struct route routes[] = {
+    ROUTES_READ("jigs", resource_jigs),
+    ROUTES_EDIT("jigs", resource_jigs),
+};
+
+const struct chapter chapter_jigs = CHAPTER("jigs", routes);

@@ -1,0 +1,106 @@
+#include "api/views/graph.h"
+#include "api/nouns/attribs.h"
+#include "api/rest/standard_routes.h"
+#include "api/nouns/runs.h"
+
+/* clang-format off */
+static const struct shape_field noderole_fields[] = {
+    {"id",            SHAPE_INT,            SHAPE_AT(noderole.id),            0, NULL},
+    {"deployment_id", SHAPE_REF,            SHAPE_AT(noderole.deployment_id), 0, NULL},
+    {"role_id",       SHAPE_REF,            SHAPE_AT(noderole.role_id),       0, NULL},
+    {"node_id",       SHAPE_REF,            SHAPE_AT(noderole.node_id),       0, NULL},
+    {"state",         SHAPE_NODEROLE_STATE, SHAPE_AT(noderole.state),         0, "4"},
+    {"cohort",        SHAPE_SMALL,          SHAPE_AT(noderole.cohort),        0, "0"},
+    {"run_count",     SHAPE_SMALL,          SHAPE_AT(noderole.run_count),     0, "0"},
+    {"status",        SHAPE_TEXT,           SHAPE_AT(noderole.status),        0, "\"\""},
+    {"runlog",        SHAPE_TEXT,           SHAPE_AT(noderole.runlog),        0, "\"\""},
+    {"available",     SHAPE_NOT,            SHAPE_AT(noderole.unavailable),   0, "true"},
+    {"order",         SHAPE_SMALL,          SHAPE_AT(noderole.order),         0, "10000"},
+    {"node_error",    SHAPE_NODE_ERROR,     SHAPE_AT(noderole.node_id),       0, "false"},
+    SHAPE_TIMES(noderole)
+    {"reason",        SHAPE_REASON,         SHAPE_AT(noderole.reason),        0, "null"},
+    {"reason_subject", SHAPE_TEXT,          SHAPE_AT(noderole.reason_subject), 0, "\"\""},
+    {"reason_text",   SHAPE_TEXT,           SHAPE_AT(noderole.reason_text),   0, "\"\""},
+};
+/* clang-format on */
+
+static const struct shape shape_noderole = {
+    .type = "node_role", .table = TABLE_NODEROLE, SHAPE_ROWS(noderole_fields), .extras = 3};
+
+static const struct take create_takes[] = {
+    {.name = "node",
+     .kind = TAKE_REF,
+     .at = INTO(noderole_bind.node_id),
+     .is_required = true,
+     .to = TABLE_NODE,
+     .id_key = "node_id"},
+    {.name = "role",
+     .kind = TAKE_REF,
+     .at = INTO(noderole_bind.role_id),
+     .is_required = true,
+     .to = TABLE_ROLE,
+     .id_key = "role_id"},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(noderole_bind.deployment_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+    {.name = "data", .kind = TAKE_DOC, .at = INTO(noderole_bind.data)},
+};
+
+static const struct take update_takes[] = {
+    {.name = "data", .kind = TAKE_DOC, .at = INTO(noderole_data.data), .is_required = true},
+};
+
+static const struct intake create = {.kind = COMMAND_NODEROLE_BIND, TAKES(create_takes)};
+static const struct intake update = {.kind = COMMAND_NODEROLE_DATA, TAKES(update_takes)};
+
+static struct str data_of(const struct record *record)
+{
+    return record->noderole.proposed_data;
+}
+
+const struct resource resource_noderoles = {
+    .shape = &shape_noderole,
+    .order = ORDER_BY_COHORT,
+    .create = &create,
+    .update = &update,
+    .hidden_key = "data",
+    .hidden_doc = data_of,
+};
+
+static const struct take commit_takes[] = {
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(noderole_commit.consent)},
+};
+static const struct intake commit = {.kind = COMMAND_NODEROLE_COMMIT, TAKES(commit_takes)};
+
+static const struct route routes[] = {
+    ROUTES_READ("node_roles", resource_noderoles),
+    ROUTES_EDIT("node_roles", resource_noderoles),
+    ROUTES_MAKE("node_roles", resource_noderoles, COMMAND_NODEROLE_DELETE),
+    {.method = HTTP_PUT,
+     .pattern = V "node_roles/:id/commit",
+     .serve = serve_verb,
+     .resource = &resource_noderoles,
+     .intake = &commit,
+     .does = "commit it"},
+    ROUTE_CONSENT("node_roles/:id/consent", resource_noderoles, COMMAND_NODEROLE_COMMIT),
+    ROUTE_VERB("node_roles/:id/propose", resource_noderoles, COMMAND_NODEROLE_PROPOSE,
+               "take it back into proposal, to edit its data"),
+    ROUTE_VERB("node_roles/:id/retry", resource_noderoles, COMMAND_NODEROLE_RETRY,
+               "have it run again"),
+    {.method = HTTP_GET,
+     .pattern = V "node_roles/:id/runs",
+     .serve = serve_old_runs,
+     .form = FORM_FREE,
+     .does = "its runs that are over, newest first"},
+    {.method = HTTP_GET,
+     .pattern = V "node_roles/:id/why",
+     .serve = serve_why,
+     .resource = &resource_noderoles,
+     .form = FORM_FREE,
+     .does = "what keeps it from being active, down to the root"},
+    ROUTES_ATTRIBS("node_roles", resource_noderoles, ROUTE_GUARDED),
+};
+
+const struct chapter chapter_noderoles = CHAPTER("node_roles", routes);

@@ -1,0 +1,311 @@
+#include <arpa/inet.h>
+
+#include "api/views/graph.h"
+#include "api/nouns/attribs.h"
+#include "api/nouns/hammers.h"
+#include "api/rest/nested.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+#include "api/nouns/tokens.h"
+
+/* clang-format off */
+static const struct shape_field node_fields[] = {
+    {"id",             SHAPE_INT,   SHAPE_AT(node.id),             0, NULL},
+    {"name",           SHAPE_TEXT,  SHAPE_AT(node.name),           0, "null"},
+    {"description",    SHAPE_TEXT,  SHAPE_AT(node.description),    0, "\"\""},
+    {"admin",          SHAPE_BOOL,  SHAPE_AT(node.admin),          0, "false"},
+    {"system",         SHAPE_BOOL,  SHAPE_AT(node.system),         0, "false"},
+    {"deployment_id",  SHAPE_REF,   SHAPE_AT(node.deployment_id),  0, NULL},
+    {"target_role_id", SHAPE_REF,   SHAPE_AT(node.target_role_id), 0, NULL},
+    {"allocated",      SHAPE_BOOL,  SHAPE_AT(node.allocated),      0, "false"},
+    {"alive",          SHAPE_BOOL,  SHAPE_AT(node.alive),          0, "false"},
+    {"available",      SHAPE_BOOL,  SHAPE_AT(node.available),      0, "false"},
+    {"bootenv",        SHAPE_TEXT,  SHAPE_AT(node.bootenv),        0, "\"sledgehammer\""},
+    {"quirks",         SHAPE_ARRAY, SHAPE_AT(node.quirks),         0, "[]"},
+    SHAPE_TIMES(node)
+    {"boot_id",        SHAPE_TEXT,  SHAPE_AT(node.boot_id),        0, "\"\""},
+    {"boot_generation", SHAPE_INT,  SHAPE_AT(node.boot_generation), 0, "0"},
+    {"status",         SHAPE_TEXT,  SHAPE_AT(node.status),         0, "\"\""},
+    {"reason",         SHAPE_REASON, SHAPE_AT(node.reason),        0, "null"},
+    {"reason_subject", SHAPE_TEXT,  SHAPE_AT(node.reason_subject), 0, "\"\""},
+    {"state",          SHAPE_NODE_STATE, SHAPE_AT(node.id),        0, "0"},
+    {"automatic",      SHAPE_BOOL,  SHAPE_AT(node.automatic),      0, "false"},
+    {"power_state",    SHAPE_POWER_STATE, SHAPE_AT(node.power_state), 0, "\"unknown\""},
+    {"power_read_at",  SHAPE_TIME,  SHAPE_AT(node.power_read_at),  0, "null"},
+    {"power_driver",   SHAPE_OPTIONAL, SHAPE_AT(node.power_driver), 0, "null"},
+    {"power_reason",   SHAPE_REASON, SHAPE_AT(node.power_reason),  0, "null"},
+    {"power_error",    SHAPE_TEXT,  SHAPE_AT(node.power_error),    0, "\"\""},
+    {"power_results",  SHAPE_ARRAY, SHAPE_AT(node.power_results),  0, "[]"},
+};
+/* clang-format on */
+
+static const struct shape shape_node = {
+    .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 13};
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},
+    {.name = "description", .kind = TAKE_TEXT, .at = INTO(node_create.description)},
+    {.name = "admin", .kind = TAKE_BOOL, .at = INTO(node_create.admin)},
+    {.name = "system", .kind = TAKE_BOOL, .at = INTO(node_create.system)},
+    {.name = "allocated", .kind = TAKE_BOOL, .at = INTO(node_create.allocated)},
+    {.name = "alive", .kind = TAKE_BOOL, .at = INTO(node_create.alive)},
+    {.name = "available", .kind = TAKE_BOOL, .at = INTO(node_create.available)},
+    {.name = "bootenv", .kind = TAKE_TEXT, .at = INTO(node_create.bootenv)},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(node_create.deployment_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+    {.name = "hint", .kind = TAKE_DOC, .at = INTO(node_create.hint)},
+    {.name = "discovery", .kind = TAKE_DOC, .at = INTO(node_create.discovery)},
+    {.name = "mac", .kind = TAKE_TEXT, .is_aside = true},
+    {.name = "ip", .kind = TAKE_TEXT, .is_aside = true},
+};
+
+/* ---- what a machine says of itself when it registers (SEMANTICS 8.1) ---- */
+
+static bool is_mac(struct str s)
+{
+    if (s.len != 17)
+        return false;
+    for (uint32_t i = 0; i < s.len; i++) {
+        const char c = s.at[i];
+        const bool is_hex = char_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (i % 3 == 2 ? c != ':' && c != '-' : !is_hex)
+            return false;
+    }
+    return true;
+}
+
+/* "10.0.0.7/24", or without the prefix. */
+static bool is_address(struct call *call, struct str s)
+{
+    unsigned char bytes[16];
+    int64_t prefix = 0;
+    const uint32_t slash = str_find(s, '/', 0);
+    const char *host = str_z(call->arena, str_slice(s, 0, slash));
+    const bool is_v4 = inet_pton(AF_INET, host, bytes) == 1;
+    if (!is_v4 && inet_pton(AF_INET6, host, bytes) != 1)
+        return false;
+    return slash == s.len || (str_parse_i64(str_slice(s, slash + 1, s.len), &prefix) &&
+                              prefix >= 0 && prefix <= (is_v4 ? 32 : 128));
+}
+
+static struct json *hint_of(struct call *call, struct str doc)
+{
+    struct json *hint;
+    uint32_t offset;
+    const char *what;
+    must(json_read(call->arena, doc.len ? doc : STR("{}"), &hint, &offset, &what) == OK);
+    return hint;
+}
+
+/* Hints, where they would be if they had been given as such. */
+static void check_create(struct call *call, struct command *command)
+{
+    struct str mac = STR(""), ip = STR("");
+    struct str *doc = &command->node_create.hint;
+    const bool has_mac = param_text(call, "mac", &mac) && mac.len;
+    const bool has_ip = param_text(call, "ip", &ip) && ip.len;
+    if (has_mac && !is_mac(mac))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("mac"),
+                    STR("mac must be six pairs of hex digits such as 52:54:00:12:34:56"));
+    if (has_ip && !is_address(call, ip))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("ip"),
+                    STR("ip must be an address such as 192.168.124.10/24"));
+    if (call->problems || (!has_mac && !has_ip))
+        return;
+    struct json *hint = hint_of(call, *doc);
+    if (has_mac) {
+        struct json *macs = json_make(call->arena, JSON_ARRAY);
+        json_append(macs, json_make_string(call->arena, str_lower(call->arena, mac)));
+        json_set(hint, STR("admin_macs"), macs);
+    }
+    if (has_ip)
+        json_set(hint, STR("admin-v4addr"), json_make_string(call->arena, ip));
+    *doc = json_write(call->arena, hint);
+}
+
+static const struct take update_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_update.name), .given = GIVEN_NAME},
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.description),
+     .given = GIVEN_DESCRIPTION},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(node_update.deployment_id),
+     .given = GIVEN_NODE_DEPLOYMENT,
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+    {.name = "old_deployment",
+     .kind = TAKE_REF,
+     .at = INTO(node_update.old_deployment_id),
+     .given = GIVEN_NODE_OLD_DEPLOYMENT,
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "old_deployment_id"},
+    {.name = "target_role",
+     .kind = TAKE_REF,
+     .at = INTO(node_update.target_role_id),
+     .given = GIVEN_NODE_TARGET,
+     .to = TABLE_ROLE,
+     .id_key = "target_role_id",
+     .can_be_null = true},
+    {.name = "allocated",
+     .kind = TAKE_BOOL,
+     .at = INTO(node_update.allocated),
+     .given = GIVEN_NODE_ALLOCATED},
+    {.name = "alive", .kind = TAKE_BOOL, .at = INTO(node_update.alive), .given = GIVEN_NODE_ALIVE},
+    {.name = "available",
+     .kind = TAKE_BOOL,
+     .at = INTO(node_update.available),
+     .given = GIVEN_NODE_AVAILABLE},
+    {.name = "bootenv",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.bootenv),
+     .given = GIVEN_NODE_BOOTENV},
+    /* Which boot speaks, where it says it is, and what it was told to boot. */
+    {.name = "boot_id",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.boot_id),
+     .given = GIVEN_NODE_BOOT_ID},
+    {.name = "environment",
+     .kind = TAKE_TEXT,
+     .at = INTO(node_update.environment),
+     .given = GIVEN_NODE_ENVIRONMENT},
+    {.name = "boot_generation",
+     .kind = TAKE_INT,
+     .at = INTO(node_update.boot_generation),
+     .given = GIVEN_NODE_BOOT_GENERATION},
+};
+
+static const struct intake create = {
+    .kind = COMMAND_NODE_CREATE, TAKES(create_takes), .check = check_create};
+static const struct intake update = {
+    .kind = COMMAND_NODE_UPDATE, TAKES(update_takes), GIVEN_IN(node_update)};
+
+const struct resource resource_nodes = {
+    .shape = &shape_node,
+    .order = ORDER_BY_ID,
+    .create = &create,
+    .update = &update,
+};
+
+/* ---- debug ---- */
+
+/* The node, and what the core remarks (RFC 7234, 5.5: 299 is a warning that persists). */
+static void debug_ordered(struct call *call, int64_t id)
+{
+    struct json *doc;
+    uint32_t offset;
+    const char *what;
+    object_shown(call, id);
+    if (call->doc.len == 0 || json_read(call->arena, call->doc, &doc, &offset, &what) != OK)
+        return;
+    const struct json *warnings = json_get(doc, STR("warnings"));
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
+        reply_header(call, "Warning", SAY(call, STR("299 halligan "), json_write(call->arena, w)));
+}
+
+static enum served serve_debug(struct call *call)
+{
+    struct command command = {0};
+    struct record node;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
+        !params_read(call, shape_node.type))
+        return SERVED_REPLY;
+    intake_read(call, &(struct intake){.kind = COMMAND_NODE_DEBUG}, node.id, &command);
+    return object_submit(call, &command, debug_ordered);
+}
+
+/* ---- routes ---- */
+
+static const struct take commit_takes[] = {
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(node_commit.consent)},
+};
+static const struct intake commit = {.kind = COMMAND_NODE_COMMIT, TAKES(commit_takes)};
+
+static const struct route routes[] = {
+    ROUTES_READ("nodes", resource_nodes),
+    ROUTES_EDIT("nodes", resource_nodes),
+    ROUTES_MAKE("nodes", resource_nodes, COMMAND_NODE_DELETE),
+    {.method = HTTP_PUT,
+     .pattern = V "nodes/:id/commit",
+     .serve = serve_verb,
+     .resource = &resource_nodes,
+     .intake = &commit,
+     .does = "commit what is proposed on it, and let it work"},
+    ROUTE_CONSENT("nodes/:id/consent", resource_nodes, COMMAND_NODE_COMMIT),
+    ROUTE_VERB("nodes/:id/propose", resource_nodes, COMMAND_NODE_PROPOSE,
+               "take what is bound to it back into proposal"),
+    {.method = HTTP_PUT,
+     .pattern = V "nodes/:id/debug",
+     .serve = serve_debug,
+     .resource = &resource_nodes,
+     .command = COMMAND_NODE_DEBUG,
+     .does = "boot it into the discovery image and hold it there, if there is a discovery role"},
+    ROUTE_VERB("nodes/:id/undebug", resource_nodes, COMMAND_NODE_UNDEBUG,
+               "boot it as it was before debug"),
+    ROUTE_VERB(
+        "nodes/:id/forget_key", resource_nodes, COMMAND_NODE_FORGET_KEY,
+        "forget the ssh host keys that are pinned for it: the next contact pins what it sees"),
+    ROUTE_VERB("nodes/:id/redeploy", resource_nodes, COMMAND_NODE_REDEPLOY,
+               "begin with it from scratch: everything runs again, destructive roles too"),
+    ROUTE_NESTED("nodes/:id/node_roles", resource_noderoles, resource_nodes, "its noderoles"),
+    ROUTE_NESTED("nodes/:id/roles", resource_roles, resource_nodes, "the roles bound to it"),
+    ROUTE_NESTED("nodes/:id/hammers", resource_hammers, resource_nodes, "its hammers"),
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/power",
+     .serve = serve_power_actions,
+     .resource = &resource_nodes,
+     .form = FORM_FREE,
+     .access = ROUTE_NODE,
+     .does = "what its hammers can do to its power"},
+    {.method = HTTP_PUT,
+     .pattern = V "nodes/:id/power",
+     .serve = serve_power,
+     .resource = &resource_nodes,
+     .intake = &power_intake,
+     .form = FORM_FREE,
+     .does = "order a power action"},
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/power/:id",
+     .serve = serve_power_order,
+     .resource = &resource_nodes,
+     .form = FORM_FREE,
+     .access = ROUTE_NODE,
+     .does = "what became of a power order, by the number its answer gave"},
+    {.method = HTTP_POST,
+     .pattern = V "nodes/:id/token",
+     .serve = serve_node_token,
+     .resource = &resource_tokens,
+     .within = &resource_nodes,
+     .intake = &node_token_intake,
+     .does = "make a token for the node itself, told in this answer only; older ones go, unless "
+             "keep=true"},
+    {.method = HTTP_DELETE,
+     .pattern = V "nodes/:id/token",
+     .serve = serve_node_token_delete,
+     .resource = &resource_tokens,
+     .within = &resource_nodes,
+     .form = FORM_MESSAGE,
+     .does = "take its tokens away"},
+    ROUTE_NESTED_SHOW("nodes/:id/node_roles", resource_noderoles, resource_nodes, ROUTE_NODE,
+                      "its noderole of that role"),
+    ROUTE_NESTED_UPDATE("nodes/:id/node_roles", resource_noderoles, resource_nodes),
+    ROUTE_NESTED_CREATE("nodes/:id/node_roles", resource_noderoles, resource_nodes,
+                        "bind a role to it"),
+    ROUTE_NESTED_SHOW("nodes/:id/hammers", resource_hammers, resource_nodes, ROUTE_NODE,
+                      "its hammer of that name"),
+    ROUTE_NESTED_UPDATE("nodes/:id/hammers", resource_hammers, resource_nodes),
+    ROUTE_NESTED_CREATE("nodes/:id/hammers", resource_hammers, resource_nodes, "give it a hammer"),
+    {.method = HTTP_GET,
+     .pattern = V "nodes/:id/why",
+     .serve = serve_why,
+     .resource = &resource_nodes,
+     .form = FORM_FREE,
+     .does = "what keeps it from being active, down to the root"},
+    ROUTES_ATTRIBS("nodes", resource_nodes, ROUTE_NODE),
+};
+
+const struct chapter chapter_nodes = CHAPTER("nodes", routes);

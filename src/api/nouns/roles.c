@@ -1,0 +1,72 @@
+#include "api/nouns/attribs.h"
+#include "api/rest/nested_lists.h"
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+#define FLAG(key, BIT) {key, SHAPE_FLAG, SHAPE_AT(role.flags), BIT, "false"}
+static const struct shape_field role_fields[] = {
+    {"id",          SHAPE_INT,   SHAPE_AT(role.id),          0, NULL},
+    {"name",        SHAPE_TEXT,  SHAPE_AT(role.name),        0, "null"},
+    {"description", SHAPE_TEXT,  SHAPE_AT(role.description), 0, "\"\""},
+    {"jig_name",    SHAPE_TEXT,  SHAPE_AT(role.jig_name),    0, "null"},
+    {"barclamp_id", SHAPE_REF,   SHAPE_AT(role.barclamp_id), 0, NULL},
+    {"provides",    SHAPE_ARRAY, SHAPE_AT(role.provides),    0, "[]"},
+    {"conflicts",   SHAPE_ARRAY, SHAPE_AT(role.conflicts),   0, "[]"},
+    {"cohort",      SHAPE_SMALL, SHAPE_AT(role.cohort),      0, "0"},
+    FLAG("library", ROLE_LIBRARY),
+    FLAG("implicit", ROLE_IMPLICIT),
+    FLAG("bootstrap", ROLE_BOOTSTRAP),
+    FLAG("discovery", ROLE_DISCOVERY),
+    FLAG("cluster", ROLE_CLUSTER),
+    FLAG("destructive", ROLE_DESTRUCTIVE),
+    FLAG("abstract", ROLE_ABSTRACT),
+    FLAG("milestone", ROLE_MILESTONE),
+    FLAG("powersave", ROLE_POWERSAVE),
+    FLAG("service", ROLE_SERVICE),
+    SHAPE_TIMES(role)
+    {"withdrawn",   SHAPE_FLAG,     SHAPE_AT(role.flags), ROLE_WITHDRAWN, NULL},
+    {"unusable",    SHAPE_UNUSABLE, SHAPE_AT(role.id),    0,              NULL},
+};
+/* clang-format on */
+
+static const struct shape shape_role = {
+    .type = "role", .table = TABLE_ROLE, SHAPE_ROWS(role_fields), .extras = 2};
+
+static const struct take update_takes[] = {
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(role_update.description),
+     .given = GIVEN_ROLE_DESCRIPTION},
+    {.name = "template",
+     .kind = TAKE_DOC,
+     .at = INTO(role_update.template),
+     .given = GIVEN_ROLE_TEMPLATE},
+};
+
+static const struct intake update = {
+    .kind = COMMAND_ROLE_UPDATE, TAKES(update_takes), GIVEN_IN(role_update)};
+
+static struct str template_of(const struct record *record)
+{
+    return record->role.template;
+}
+
+const struct resource resource_roles = {
+    .shape = &shape_role,
+    .order = ORDER_BY_ID,
+    .update = &update,
+    .hidden_key = "template",
+    .hidden_doc = template_of,
+};
+
+static const struct route routes[] = {
+    ROUTES_READ("roles", resource_roles),
+    ROUTES_EDIT("roles", resource_roles),
+    ROUTE_BELONGING("roles/:id/deployment_roles", resource_deployment_roles, resource_roles,
+                    "where it is used: its deployment roles"),
+    ROUTE_BELONGING("roles/:id/node_roles", resource_noderoles, resource_roles, "its noderoles"),
+    ROUTE_BELONGING("roles/:id/nodes", resource_nodes, resource_roles, "the nodes that have it"),
+    ROUTES_ATTRIBS("roles", resource_roles, ROUTE_GUARDED),
+};
+
+const struct chapter chapter_roles = CHAPTER("roles", routes);

@@ -1,0 +1,409 @@
+#include "api/nouns/runs.h"
+
+#include "api/call/auth.h"
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
+#include "api/rest/objects.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "api/rest/row_stream.h"
+#include "api/call/sse.h"
+#include "model/limits.h"
+
+static const char type[] = "run";
+
+/* The role may be gone, or not even known any more. */
+static void put_role(struct members *m, const struct call *call, int64_t role_id)
+{
+    member_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
+}
+
+/* ---- open ones ---- */
+
+static void put_open(struct call *call, const struct run_record *run, struct buf *b)
+{
+    static const char *const states[] = {[RUN_QUEUED] = "queued",
+                                         [RUN_RUNNING] = "running",
+                                         [RUN_PARKED] = "parked",
+                                         [RUN_STOPPING] = "stopping"};
+    struct members m = members_open(b, call->wanted);
+    struct record noderole = {.noderole = {.role_id = 0}};
+    const bool known = core_record(call->core, TABLE_NODEROLE, run->noderole_id, &noderole);
+    member_number(&m, "id", run->id);
+    member_number(&m, "node_id", run->node_id);
+    member_number(&m, "node_role_id", run->noderole_id);
+    put_role(&m, call, known ? noderole.noderole.role_id : 0);
+    member_text(&m, "state", str_from(states[run->state]));
+    member_bool(&m, "running", run->state == RUN_RUNNING || run->state == RUN_STOPPING);
+    member_text(&m, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
+    member_number(&m, "attempt", run->attempt);
+    member_number(&m, "tries", run->tries);
+    member_bool(&m, "begun", run->begun);
+    member_text(&m, "job", run->job);
+    member_time(&m, "started_at", run->started_at);
+    member_time(&m, "created_at", run->created_at);
+    member_time(&m, "updated_at", run->updated_at);
+    members_close(&m);
+}
+
+static bool put_run_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+{
+    const int64_t *node_id = rows->self;
+    struct record record;
+    if (!core_record(call->core, TABLE_RUN, id, &record) ||
+        (*node_id && record.run.node_id != *node_id))
+        return false;
+    put_open(call, &record.run, out);
+    return true;
+}
+
+/* node_id 0: of all nodes. */
+static enum served reply_runs(struct call *call, int64_t node_id)
+{
+    reply_json(call, type, "list", STR(""));
+    return reply_rows(call,
+                      &(struct rows){.head = STR("["),
+                                     .tail = STR("]"),
+                                     .table = TABLE_RUN,
+                                     .put = put_run_row,
+                                     .self = arena_copy(call->arena, &node_id, sizeof node_id)});
+}
+
+static enum served serve_runs(struct call *call)
+{
+    return reply_runs(call, 0);
+}
+
+static bool find_open(struct call *call, struct record *out)
+{
+    int64_t id;
+    return str_is_digits(call->keys[0]) && str_parse_i64(call->keys[0], &id) &&
+           core_record(call->core, TABLE_RUN, id, out);
+}
+
+static enum served refuse_missing(struct call *call)
+{
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                SAY(call, STR("there is no open run with id "), call->keys[0]));
+    return SERVED_REPLY;
+}
+
+/* A name is that of a node, and means those on it. */
+static enum served serve_run(struct call *call)
+{
+    struct record record;
+    if (!str_is_digits(call->keys[0]))
+        return resource_find(call, &resource_nodes, call->keys[0], &record)
+                   ? reply_runs(call, record.id)
+                   : SERVED_REPLY;
+    if (!find_open(call, &record))
+        return refuse_missing(call);
+    struct buf b = buf_in(call->arena);
+    put_open(call, &record.run, &b);
+    reply_json(call, type, "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+/* What never began is gone at once; of anything else it is only sure that it will stop. */
+static void cancelled(struct call *call, int64_t id)
+{
+    struct record record;
+    (void)id;
+    const bool stops = call->core && find_open(call, &record);
+    reply_message(call, type,
+                  stops ? SAY(call, STR("run "), call->keys[0], STR(" is being stopped"))
+                        : SAY(call, STR("run "), call->keys[0], STR(" was cancelled")));
+}
+
+static enum served serve_run_cancel(struct call *call)
+{
+    struct record record;
+    if (!find_open(call, &record))
+        return refuse_missing(call);
+    if (!object_condition(call))
+        return SERVED_REPLY;
+    struct command command = {.kind = COMMAND_RUN_CANCEL, .run_cancel = {.run_id = record.id}};
+    return call_submit(call, &command, cancelled);
+}
+
+/* ---- what it says ---- */
+
+/* How many bytes the character at `at` has: 0 when there is none, more than are left when it is
+ * not all there. */
+static uint32_t character_size(struct str s, uint32_t at)
+{
+    const uint8_t lead = (uint8_t)s.at[at];
+    const uint32_t size = lead < 0x80                    ? 1
+                          : lead >= 0xc2 && lead <= 0xdf ? 2
+                          : lead >= 0xe0 && lead <= 0xef ? 3
+                          : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                         : 0;
+    for (uint32_t i = at + 1; i < at + size && i < s.len; i++)
+        if (((uint8_t)s.at[i] & 0xc0) != 0x80)
+            return 0;
+    if (size > 2 && at + 1 < s.len) {
+        const uint8_t second = (uint8_t)s.at[at + 1];
+        if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+            (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f))
+            return 0;
+    }
+    return size;
+}
+
+/* Work says what it likes; JSON is text. A character whose rest is yet to come is left for the
+ * next time. */
+static struct str legible(struct arena *a, struct str raw, bool is_all, uint32_t *out_used)
+{
+    struct buf b = buf_in(a);
+    uint32_t at = 0;
+    while (at < raw.len) {
+        const uint32_t size = character_size(raw, at);
+        if (at + size > raw.len && !is_all)
+            break;
+        if (size && at + size <= raw.len)
+            buf_put_str(&b, str_slice(raw, at, at + size));
+        else
+            buf_put_z(&b, "\xef\xbf\xbd");
+        at += size && at + size <= raw.len ? size : 1;
+    }
+    *out_used = at;
+    return buf_str(&b);
+}
+
+static void reply_log(struct call *call, const struct api_log *log)
+{
+    uint32_t used;
+    const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
+    const struct str text = legible(call->arena, log->text, is_all, &used);
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_number(&m, "offset", log->offset);
+    member_number(&m, "next", log->offset + used);
+    member_number(&m, "total", log->total);
+    member_bool(&m, "ended", log->ended);
+    member_text(&m, "text", text);
+    members_close(&m);
+    reply_json(call, "run_log", "obj", buf_str(&b));
+}
+
+/* Which attempt is meant. An open run is known; of one that is over only the caller can say. */
+static bool read_which(struct call *call, struct api_log *log)
+{
+    struct record record;
+    int64_t attempt = 0;
+    const bool is_open = find_open(call, &record);
+    if (is_open) {
+        log->run_id = record.id;
+        log->noderole_id = record.run.noderole_id;
+        attempt = record.run.attempt;
+    } else if (!str_is_digits(call->keys[0]) || !str_parse_i64(call->keys[0], &log->run_id)) {
+        refuse_missing(call);
+        return false;
+    }
+    const bool named = param_number(call, "node_role", 1, INT64_MAX, &log->noderole_id);
+    const bool counted = param_number(call, "attempt", 1, UINT32_MAX, &attempt);
+    param_number(call, "offset", 0, INT64_MAX, &log->offset);
+    log->attempt = (uint32_t)attempt;
+    if (!is_open && !(named && counted) && !call->problems)
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    SAY(call, STR("there is no open run with id "), call->keys[0],
+                        STR("; of one that is over, ask with node_role and attempt")));
+    return !call->problems;
+}
+
+/* ---- and goes on saying ---- */
+
+struct follower {
+    struct flow flow;
+    struct api_log log; /* what is meant, and where we are */
+    int64_t said_ms;
+};
+
+static void put_said(struct api_log *log, struct buf *out)
+{
+    struct buf data = buf_in(log->arena), id = buf_in(log->arena);
+    struct members m = members_open(&data, NULL);
+    uint32_t used;
+    const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
+    const struct str text = legible(log->arena, log->text, is_all, &used);
+    if (used == 0)
+        return;
+    member_number(&m, "offset", log->offset);
+    member_text(&m, "text", text);
+    members_close(&m);
+    log->offset += used;
+    buf_put_i64(&id, log->offset);
+    sse_put(out, STR("log"), buf_str(&id), buf_str(&data));
+}
+
+static enum flow_step follow(struct call *call, struct buf *out)
+{
+    struct follower *f = call->flow->self;
+    const struct api_engine *engine = call_engine(call);
+    const int64_t now = engine->mono_ms(engine->self);
+    struct arena scratch = {0};
+    f->log.arena = &scratch;
+    f->log.text = STR("");
+    if (!auth_holds(call) || engine->run_log(engine->self, &f->log) != OK) {
+        arena_fini(&scratch);
+        return FLOW_END;
+    }
+    put_said(&f->log, out);
+    arena_fini(&scratch);
+    const bool is_over = f->log.ended && f->log.offset >= f->log.total;
+    const bool has_more = f->log.offset < f->log.total && out->len;
+    if (is_over)
+        sse_put(out, STR("end"), STR(""), STR("{}"));
+    else if (!out->len && now - f->said_ms >= SSE_QUIET_MS)
+        sse_breathe(out);
+    if (out->len)
+        f->said_ms = now;
+    return is_over ? FLOW_END : has_more ? FLOW_MORE : FLOW_IDLE;
+}
+
+/* From where the client left off, if it says so. */
+static enum served begin_follow(struct call *call, const struct api_log *log)
+{
+    struct follower *f = arena_new(call->arena, struct follower);
+    const struct str last = http_header(call->request, "Last-Event-ID");
+    int64_t offset;
+    f->flow = (struct flow){.step = follow, .self = f, .is_endless = true, .is_timeless = true};
+    f->log = *log;
+    if (str_parse_i64(last, &offset) && offset >= 0)
+        f->log.offset = offset;
+    return sse_begin(call, &f->flow);
+}
+
+static enum served serve_run_log(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct api_log log = {.arena = call->arena};
+    if (!params_read(call, type) || !read_which(call, &log))
+        return SERVED_REPLY;
+    if (engine->run_log && sse_is_wanted(call))
+        return begin_follow(call, &log);
+    const err e = engine->run_log ? engine->run_log(engine->self, &log) : ERR_NOT_FOUND;
+    if (e == OK)
+        reply_log(call, &log);
+    else if (e == ERR_NOT_FOUND)
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    SAY(call, STR("nothing was kept of what run "), call->keys[0], STR(" says")));
+    else
+        reply_failure(call, e);
+    return SERVED_REPLY;
+}
+
+/* ---- those that are over ---- */
+
+static struct str result_name(uint32_t result)
+{
+    static const char *const names[] = {
+        [RESULT_OK] = "ok",         [RESULT_FAILED] = "failed", [RESULT_ASYNC] = "async",
+        [RESULT_PARKED] = "parked", [RESULT_LOST] = "lost",     [RESULT_CANCELLED] = "cancelled"};
+    return str_from(result < sizeof names / sizeof *names ? names[result] : "unknown");
+}
+
+static void put_old(struct call *call, const struct old_run_record *run, struct buf *b)
+{
+    struct members m = members_open(b, call->wanted);
+    member_number(&m, "id", run->run_id);
+    member_number(&m, "attempt", run->attempt);
+    member_number(&m, "node_id", run->node_id);
+    member_number(&m, "node_role_id", run->noderole_id);
+    put_role(&m, call, run->role_id);
+    member_time(&m, "started_at", run->started_at);
+    member_time(&m, "ended_at", run->ended_at);
+    member_text(&m, "result", result_name(run->result));
+    member_text(&m, "runlog", run->runlog);
+    member_optional(&m, "reason",
+                    run->reason && run->reason < REASON_COUNT
+                        ? str_from(reason_name((enum reason_code)run->reason))
+                        : STR(""));
+    member_text(&m, "reason_subject", run->reason_subject);
+    member_text(&m, "reason_text", run->reason_text);
+    members_close(&m);
+}
+
+static bool put_old_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
+{
+    const struct old_run_record *runs = rows->self;
+    put_old(call, &runs[key], out);
+    return true;
+}
+
+/* The records live for this call of ours only, and the rows are written later. */
+static enum served old_runs_told(struct call *call, const struct record *runs, uint32_t count)
+{
+    struct record noderole;
+    size_t bytes = (count + (size_t)1) * sizeof(struct old_run_record);
+    if (!count && !resource_find(call, &resource_noderoles, call->keys[0], &noderole))
+        return SERVED_REPLY;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += runs[i].old_run.runlog.len + runs[i].old_run.reason_subject.len +
+                 runs[i].old_run.reason_text.len + (size_t)48; /* each begins at 16 bytes */
+    if (!call_may_take(call, bytes))
+        return SERVED_REPLY;
+    struct old_run_record *kept =
+        arena_array(call->arena, struct old_run_record, count + (size_t)1);
+    for (uint32_t i = 0; i < count; i++)
+        fields_copy(call->arena, record_layout(TABLE_OLD_RUN), &runs[i].old_run, &kept[i]);
+    reply_json(call, type, "list", STR(""));
+    return reply_rows(call, &(struct rows){.head = STR("["),
+                                           .tail = STR("]"),
+                                           .table = TABLE_COUNT,
+                                           .count = count,
+                                           .put = put_old_row,
+                                           .self = kept});
+}
+
+/* A noderole that is gone may still be asked about, by its id: that is what history is for. */
+enum served serve_old_runs(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct record noderole;
+    int64_t id, limit = KEEP_RUNS_MAX;
+    if (!params_read(call, type))
+        return SERVED_REPLY;
+    param_number(call, "limit", 1, KEEP_RUNS_MAX, &limit);
+    if (call->problems)
+        return SERVED_REPLY;
+    if (!str_is_digits(call->keys[0]) || !str_parse_i64(call->keys[0], &id)) {
+        if (!resource_find(call, &resource_noderoles, call->keys[0], &noderole))
+            return SERVED_REPLY;
+        id = noderole.id;
+    }
+    if (!engine->runs) {
+        reply_error(call, 404, "not_found", STR("runs that are over are not kept here"));
+        return SERVED_REPLY;
+    }
+    const err e = engine->runs(engine->self, id, (uint32_t)limit, call_await(call, old_runs_told));
+    return e == OK ? SERVED_LATER : call_await_failed(call, e);
+}
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "runs",
+     .serve = serve_runs,
+     .form = FORM_FREE,
+     .does = "those that are open, oldest first"},
+    {.method = HTTP_GET,
+     .pattern = V "runs/:id",
+     .serve = serve_run,
+     .form = FORM_FREE,
+     .does = "one that is open; by the name of a node, those on it"},
+    {.method = HTTP_GET,
+     .pattern = V "runs/:id/log",
+     .serve = serve_run_log,
+     .form = FORM_FREE,
+     .does = "what it says, from an offset on; as text/event-stream: until it ends"},
+    {.method = HTTP_PUT,
+     .pattern = V "runs/:id/cancel",
+     .serve = serve_run_cancel,
+     .form = FORM_MESSAGE,
+     .does = "stop it"},
+};
+
+const struct chapter chapter_runs = CHAPTER("runs", routes);

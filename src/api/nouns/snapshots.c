@@ -1,0 +1,270 @@
+#include "api/nouns/snapshots.h"
+
+#include "api/nouns/snapshot_diff.h"
+#include "api/nouns/attribs.h"
+#include "api/views/graph.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+
+/* clang-format off */
+static const struct shape_field snapshot_fields[] = {
+    {"id",            SHAPE_INT,            SHAPE_AT(snapshot.id),             0, NULL},
+    {"state",         SHAPE_SNAPSHOT_STATE, SHAPE_AT(snapshot.state),          0, "0"},
+    {"name",          SHAPE_TEXT,           SHAPE_AT(snapshot.name),           0, "null"},
+    {"description",   SHAPE_OPTIONAL,       SHAPE_AT(snapshot.description),    0, "null"},
+    {"order",         SHAPE_SMALL,          SHAPE_AT(snapshot.order),          0, "1000"},
+    {"deployment_id", SHAPE_REF,            SHAPE_AT(snapshot.deployment_id),  0, NULL},
+    {"snapshot_id",   SHAPE_REF,            SHAPE_AT(snapshot.predecessor_id), 0, NULL},
+    SHAPE_TIMES(snapshot)
+    {"seq",           SHAPE_SMALL,          SHAPE_AT(snapshot.seq),            0, NULL},
+    {"committed_at",  SHAPE_TIME,           SHAPE_AT(snapshot.committed_at),   0, NULL},
+    {"archived_at",   SHAPE_TIME,           SHAPE_AT(snapshot.archived_at),    0, NULL},
+    {"actor",         SHAPE_TEXT,           SHAPE_AT(snapshot.actor),          0, NULL},
+    {"counts",        SHAPE_OBJECT,         SHAPE_AT(snapshot.counts),         0, NULL},
+};
+/* clang-format on */
+
+static const struct shape shape_snapshot = {
+    .type = "snapshot", .table = TABLE_SNAPSHOT, SHAPE_ROWS(snapshot_fields), .extras = 5};
+
+static const struct take update_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(snapshot_update.name), .given = GIVEN_NAME},
+    {.name = "description",
+     .kind = TAKE_TEXT,
+     .at = INTO(snapshot_update.description),
+     .given = GIVEN_DESCRIPTION},
+};
+static const struct intake update = {
+    .kind = COMMAND_SNAPSHOT_UPDATE, TAKES(update_takes), GIVEN_IN(snapshot_update)};
+
+bool snapshot_head(struct call *call, int64_t deployment_id, struct record *out_head)
+{
+    struct record deployment;
+    return core_record(call->core, TABLE_DEPLOYMENT, deployment_id, &deployment) &&
+           core_record(call->core, TABLE_SNAPSHOT, deployment.deployment.head_id, out_head);
+}
+
+/* The name of a deployment means its head. */
+static int64_t find_head(struct call *call, struct str name)
+{
+    struct record head;
+    const int64_t deployment_id = core_find(call->core, TABLE_DEPLOYMENT, name);
+    return deployment_id && snapshot_head(call, deployment_id, &head) ? head.id : 0;
+}
+
+const struct resource resource_snapshots = {
+    .shape = &shape_snapshot,
+    .order = ORDER_NEWEST_FIRST,
+    .update = &update,
+    .find = find_head,
+};
+
+static bool find(struct call *call, struct record *out)
+{
+    return resource_find(call, &resource_snapshots, call->keys[0], out);
+}
+
+static bool is_head(const struct record *snapshot)
+{
+    return snapshot->snapshot.state != SNAPSHOT_ARCHIVED;
+}
+
+/* ---- navigation ---- */
+
+enum served serve_head(struct call *call)
+{
+    struct record deployment, head;
+    if (resource_find(call, &resource_deployments, call->keys[0], &deployment) &&
+        snapshot_head(call, deployment.id, &head))
+        reply_record(call, &shape_snapshot, &head);
+    return SERVED_REPLY;
+}
+
+/* The one whose predecessor it is. */
+static enum served reply_next(struct call *call, const struct record *before)
+{
+    struct record record;
+    for (bool more = snapshot_head(call, before->snapshot.deployment_id, &record); more;
+         more = core_record(call->core, TABLE_SNAPSHOT, record.snapshot.predecessor_id, &record)) {
+        if (record.snapshot.predecessor_id != before->id)
+            continue;
+        reply_record(call, &shape_snapshot, &record);
+        return SERVED_REPLY;
+    }
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                STR("it is the newest snapshot of its deployment; none follows"));
+    return SERVED_REPLY;
+}
+
+enum served serve_next_of_deployment(struct call *call)
+{
+    struct record deployment, before;
+    struct str key;
+    if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
+        !snapshot_head(call, deployment.id, &before))
+        return SERVED_REPLY;
+    if (http_query(call->request, STR("snapshot"), &key)) {
+        if (!resource_find(call, &resource_snapshots, key, &before))
+            return SERVED_REPLY;
+        if (before.snapshot.deployment_id != deployment.id) {
+            call_refuse(call, PROBLEM_NOT_FOUND, STR("snapshot"),
+                        STR("the deployment has no such snapshot"));
+            return SERVED_REPLY;
+        }
+    }
+    return reply_next(call, &before);
+}
+
+static enum served serve_next(struct call *call)
+{
+    struct record before;
+    return find(call, &before) ? reply_next(call, &before) : SERVED_REPLY;
+}
+
+/* ---- verbs ---- */
+
+static void head_shown(struct call *call, int64_t deployment_id)
+{
+    struct record head;
+    if (call->core && snapshot_head(call, deployment_id, &head))
+        reply_record(call, &shape_snapshot, &head);
+    else
+        reply_message(call, shape_snapshot.type,
+                      STR("it was done; the deployment has been deleted since"));
+}
+
+/* Its ETag is not that of the deployment, which the command is about. */
+static bool tag_holds(struct call *call, const struct record *snapshot)
+{
+    if (!object_condition(call))
+        return false;
+    if (call->if_turn && call->if_turn != snapshot->snapshot.turn)
+        object_refuse_turn(call);
+    return !call->problems;
+}
+
+/* The verbs of its deployment, while it is the head; if it is not any more when they are thought
+ * about, we look again. */
+static enum served serve_head_verb(struct call *call)
+{
+    struct record snapshot, deployment;
+    if (!find(call, &snapshot) || !tag_holds(call, &snapshot) ||
+        !params_read(call, shape_snapshot.type))
+        return SERVED_REPLY;
+    if (!is_head(&snapshot)) {
+        call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
+                    STR("it is archived: only the head of a deployment can change"));
+        return SERVED_REPLY;
+    }
+    must(core_record(call->core, TABLE_DEPLOYMENT, snapshot.snapshot.deployment_id, &deployment));
+    struct command command = {0};
+    intake_read(call, call->route->intake, deployment.id, &command);
+    if (call->problems)
+        return SERVED_REPLY;
+    call->if_turn = deployment.deployment.turn;
+    call->can_try_again = true;
+    return call_submit(call, &command, head_shown);
+}
+
+static const struct take propose_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
+};
+static const struct take commit_takes[] = {
+    {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
+    {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
+    {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
+};
+static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
+static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+static const struct intake recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
+
+/* ---- what it holds ---- */
+
+static enum served serve_part(struct call *call)
+{
+    struct record snapshot;
+    if (!find(call, &snapshot))
+        return SERVED_REPLY;
+    if (is_head(&snapshot))
+        return reply_nested(call, &resource_deployments, snapshot.snapshot.deployment_id);
+    return serve_archived(call, &snapshot.snapshot);
+}
+
+static enum served serve_graph_of_head(struct call *call)
+{
+    struct record snapshot;
+    if (!find(call, &snapshot))
+        return SERVED_REPLY;
+    if (is_head(&snapshot))
+        return reply_graph(call, snapshot.snapshot.deployment_id);
+    call_refuse(call, PROBLEM_WRONG_STATE, STR("id"),
+                STR("it is archived, and what depended on what is not kept; node_roles tells what "
+                    "it held"));
+    return SERVED_REPLY;
+}
+
+/* ---- routes ---- */
+
+#define ROUTE_HEAD_VERB(path, takes, says)                                                         \
+    {                                                                                              \
+        .method = HTTP_PUT, .pattern = V path, .serve = serve_head_verb,                           \
+        .resource = &resource_snapshots, .intake = &takes, .does = says                            \
+    }
+#define ROUTE_PART(path, noun, says)                                                               \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = V path, .serve = serve_part, .resource = &noun,             \
+        .within = &resource_snapshots, .form = FORM_LIST, .does = says                             \
+    }
+
+static const struct route routes[] = {
+    ROUTES_READ("snapshots", resource_snapshots),
+    ROUTES_EDIT("snapshots", resource_snapshots),
+    ROUTE_HEAD_VERB("snapshots/:id/commit", commit, "commit its deployment, if it is the head"),
+    ROUTE_HEAD_VERB("snapshots/:id/propose", propose,
+                    "open the next snapshot for changes, if it is the head"),
+    ROUTE_HEAD_VERB("snapshots/:id/recall", recall,
+                    "take it back into proposal, if it is the head"),
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/next",
+     .serve = serve_next,
+     .resource = &resource_snapshots,
+     .does = "the one that followed it"},
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/diff/:id",
+     .serve = serve_diff,
+     .form = FORM_FREE,
+     .does = "what was added, changed and removed from the first to the second"},
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/graph",
+     .serve = serve_graph_of_head,
+     .form = FORM_FREE,
+     .does = "its noderoles and what depends on what, while it is the head"},
+    ROUTE_PART("snapshots/:id/nodes", resource_nodes,
+               "its nodes; of an archived one, those that had roles in it and still exist"),
+    ROUTE_PART("snapshots/:id/roles", resource_roles,
+               "its roles; of an archived one, those that were bound in it and still exist"),
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/deployment_roles",
+     .serve = serve_part,
+     .resource = &resource_deployment_roles,
+     .within = &resource_snapshots,
+     .form = FORM_FREE,
+     .does = "its deployment roles; of an archived one, those that had data, with it"},
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/attribs",
+     .serve = serve_values,
+     .resource = &resource_attribs,
+     .within = &resource_snapshots,
+     .form = FORM_LIST,
+     .does = "the attribs that mean something there, with their values, while it is the head"},
+    {.method = HTTP_GET,
+     .pattern = V "snapshots/:id/node_roles",
+     .serve = serve_part,
+     .resource = &resource_noderoles,
+     .within = &resource_snapshots,
+     .form = FORM_FREE,
+     .does = "its noderoles; of an archived one, which role was on which node with which data"},
+};
+
+const struct chapter chapter_snapshots = CHAPTER("snapshots", routes);

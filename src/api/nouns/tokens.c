@@ -1,0 +1,289 @@
+#include "api/nouns/tokens.h"
+
+#include "api/call/authorize.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "auth/credentials.h"
+#include "api/rest/objects.h"
+#include "api/rest/lists.h"
+
+/* Without the hash. */
+/* clang-format off */
+static const struct shape_field token_fields[] = {
+    {"id",            SHAPE_INT,        SHAPE_AT(token.id),            0, NULL},
+    {"name",          SHAPE_TEXT,       SHAPE_AT(token.name),          0, NULL},
+    {"user_id",       SHAPE_REF,        SHAPE_AT(token.user_id),       0, NULL},
+    {"expires_at",    SHAPE_TIME,       SHAPE_AT(token.expires_at),    0, NULL},
+    {"kind",          SHAPE_TOKEN_KIND, SHAPE_AT(token.kind),          0, NULL},
+    {"access",        SHAPE_ACCESS,     SHAPE_AT(token.access),        0, NULL},
+    {"deployment_id", SHAPE_REF,        SHAPE_AT(token.deployment_id), 0, NULL},
+    {"node_id",       SHAPE_REF,        SHAPE_AT(token.node_id),       0, NULL},
+    SHAPE_TIMES(token)
+};
+/* clang-format on */
+
+static const struct shape shape_token = {
+    .type = "token", .table = TABLE_TOKEN, SHAPE_ROWS(token_fields)};
+
+const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_BY_ID};
+
+/* ---- making and unmaking ---- */
+
+/* Found by its hash: it may have been made by a part of a batch. */
+static void token_told(struct call *call, int64_t id)
+{
+    struct record record;
+    const struct str hash = credentials_token_hash(call->arena, call->secret);
+    id = call->core ? core_find(call->core, TABLE_TOKEN, hash) : 0;
+    if (!id || !core_record(call->core, TABLE_TOKEN, id, &record)) {
+        reply_message(call, shape_token.type, STR("it was made, and deleted since"));
+        return;
+    }
+    reply_record(call, &shape_token, &record);
+    if (!shape_wants(call->wanted, "token"))
+        return;
+    struct buf b = buf_in(call->arena);
+    const struct str shown = call->reply.body;
+    buf_put_str(&b, str_slice(shown, 0, shown.len - 1));
+    buf_put_z(&b, shown.len > 2 ? ",\"token\":" : "\"token\":");
+    json_write_string(&b, call->secret);
+    buf_put_c(&b, '}');
+    call->reply.body = buf_str(&b);
+}
+
+/* When it ends, if it does. */
+static void check_expiry(struct call *call)
+{
+    int64_t expires;
+    if (param_time(call, "expires_at", &expires) && expires == 0)
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
+                    STR("expires_at must lie in the future; leave it out for a token that never "
+                        "expires"));
+}
+
+static const struct take create_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name), .is_required = true},
+    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
+    {.name = "access", .kind = TAKE_ACCESS, .at = INTO(token_create.access)},
+    {.name = "deployment",
+     .kind = TAKE_REF,
+     .at = INTO(token_create.deployment_id),
+     .to = TABLE_DEPLOYMENT,
+     .id_key = "deployment_id"},
+};
+
+/* When the token ends that the caller came with; 0: never, or with none. */
+static int64_t end_of_caller(const struct call *call)
+{
+    struct record token;
+    const bool has_one = call->caller.way == BY_TOKEN &&
+                         core_record(call->core, TABLE_TOKEN, call->caller.token_id, &token);
+    return has_one ? token.token.expires_at : 0;
+}
+
+/* More than its maker may do it could not do anyway, and should not seem to. Whoever got hold of a
+ * token that ends soon must not make one of it that does not. */
+static void check_create(struct call *call, struct command *command)
+{
+    const struct token_create_command *p = &command->token_create;
+    check_expiry(call);
+    if (p->access > authority_level(call, p->deployment_id))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
+                    STR("access must not be more than you have yourself"));
+    const int64_t end = end_of_caller(call);
+    if (end && (!p->expires_at || p->expires_at > end))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("expires_at"),
+                    STR("expires_at must not be later than that of the token you came with"));
+}
+
+static const struct intake create = {
+    .kind = COMMAND_TOKEN_CREATE, TAKES(create_takes), .check = check_create};
+
+static void put_secret(struct call *call, struct token_create_command *p)
+{
+    call->secret = credentials_token_new(call->arena);
+    p->hash = credentials_token_hash(call->arena, call->secret);
+}
+
+static enum served serve_token_create(struct call *call)
+{
+    struct command command = {0};
+    if (!params_read(call, shape_token.type))
+        return SERVED_REPLY;
+    intake_read(call, &create, 0, &command);
+    put_secret(call, &command.token_create);
+    command.token_create.user_id = call->caller.user_id;
+    return object_submit(call, &command, token_told);
+}
+
+/* One's own, or anybody's for an admin; what others have does not exist for anybody else. */
+static bool find_token(struct call *call, struct record *out_token)
+{
+    if (!resource_find(call, &resource_tokens, call->keys[0], out_token))
+        return false;
+    if (out_token->token.user_id == call->caller.user_id || authority_is_admin(call))
+        return true;
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                SAY(call, STR("there is no token of yours with id "), call->keys[0]));
+    return false;
+}
+
+static enum served serve_token_show(struct call *call)
+{
+    struct record record;
+    if (find_token(call, &record))
+        reply_record(call, &shape_token, &record);
+    return SERVED_REPLY;
+}
+
+static enum served serve_token_delete(struct call *call)
+{
+    struct record record;
+    if (!find_token(call, &record) || !object_condition(call))
+        return SERVED_REPLY;
+    struct command command = {.kind = COMMAND_TOKEN_DELETE, .token_delete = {.id = record.id}};
+    return object_submit(call, &command, object_gone);
+}
+
+/* ---- lists ---- */
+
+static bool is_of_owner(const struct choice *choice, struct call *call, const struct record *record)
+{
+    (void)call;
+    return record->token.user_id == choice->owner_id;
+}
+
+/* ?user=NAME and ?all=true are for admins. False after a refusal. */
+static bool choose_owner(struct call *call, struct choice *choice)
+{
+    struct str name, all;
+    struct record user;
+    const bool has_user = http_query(call->request, STR("user"), &name);
+    const bool has_all = http_query(call->request, STR("all"), &all) && str_eq(all, STR("true"));
+    if ((has_user || has_all) && !authority_is_admin(call)) {
+        authority_refuse(call, STR("only an admin sees the tokens of others"));
+        return false;
+    }
+    if (has_user && !resource_find(call, &resource_users, name, &user))
+        return false;
+    if (has_user)
+        choice->owner_id = user.id;
+    if (has_all && !has_user)
+        choice->keeps = NULL;
+    return true;
+}
+
+static enum served serve_tokens(struct call *call)
+{
+    static const char *const own[] = {"user", "all", NULL};
+    struct choice choice = {.resource = &resource_tokens,
+                            .keeps = is_of_owner,
+                            .owner_id = call->caller.user_id,
+                            .passes = own};
+    return choose_owner(call, &choice) ? reply_choice(call, &choice) : SERVED_REPLY;
+}
+
+/* ---- of nodes ---- */
+
+static const struct take node_token_takes[] = {
+    {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name)},
+    {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
+    {.name = "keep", .kind = TAKE_BOOL, .is_aside = true},
+};
+
+static void check_node_token(struct call *call, struct command *command)
+{
+    check_expiry(call);
+    if (command->token_create.name.len == 0)
+        command->token_create.name = STR("node");
+}
+
+const struct intake node_token_intake = {
+    .kind = COMMAND_TOKEN_CREATE, TAKES(node_token_takes), .check = check_node_token};
+
+/* Those the node has; how many. */
+static uint32_t put_deletes(const struct call *call, int64_t node_id, struct buf *parts)
+{
+    struct record token;
+    uint32_t count = 0;
+    for (int64_t id = core_next_id(call->core, TABLE_TOKEN, 0); id;
+         id = core_next_id(call->core, TABLE_TOKEN, id)) {
+        if (!core_record(call->core, TABLE_TOKEN, id, &token) || token.token.node_id != node_id)
+            continue;
+        const struct command command = {
+            .kind = COMMAND_TOKEN_DELETE, .if_turn = IF_THERE, .token_delete = {.id = id}};
+        command_encode(&command, parts);
+        count++;
+    }
+    return count;
+}
+
+enum served serve_node_token(struct call *call)
+{
+    struct command command = {0}, batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    struct record node;
+    bool keep = false;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node) ||
+        !params_read(call, shape_token.type))
+        return SERVED_REPLY;
+    intake_read(call, &node_token_intake, 0, &command);
+    param_bool(call, "keep", &keep);
+    put_secret(call, &command.token_create);
+    command.token_create.node_id = node.id;
+    if (!keep)
+        put_deletes(call, node.id, &parts);
+    command_encode(&command, &parts);
+    batch.batch.commands = buf_str(&parts);
+    return object_submit(call, &batch, token_told);
+}
+
+static void tokens_gone(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_message(call, shape_token.type, STR("the node has no token any more"));
+}
+
+enum served serve_node_token_delete(struct call *call)
+{
+    struct command batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    struct record node;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &node))
+        return SERVED_REPLY;
+    if (put_deletes(call, node.id, &parts) == 0)
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("token"),
+                    SAY(call, STR("node "), node.node.name, STR(" has no token")));
+    batch.batch.commands = buf_str(&parts);
+    return object_submit(call, &batch, tokens_gone);
+}
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "tokens",
+     .serve = serve_tokens,
+     .resource = &resource_tokens,
+     .form = FORM_LIST,
+     .does = "list your own; an admin those of ?user=, or ?all=true"},
+    {.method = HTTP_POST,
+     .pattern = V "tokens",
+     .serve = serve_token_create,
+     .resource = &resource_tokens,
+     .intake = &create,
+     .does = "make one for yourself; its text is told in this answer only"},
+    {.method = HTTP_GET,
+     .pattern = V "tokens/:id",
+     .serve = serve_token_show,
+     .resource = &resource_tokens,
+     .does = "show one"},
+    {.method = HTTP_DELETE,
+     .pattern = V "tokens/:id",
+     .serve = serve_token_delete,
+     .resource = &resource_tokens,
+     .form = FORM_MESSAGE,
+     .does = "delete it; whoever holds it is locked out"},
+};
+
+const struct chapter chapter_tokens = CHAPTER("tokens", routes);

@@ -1,0 +1,421 @@
+#include "api/call/authorize.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+#include "api/rest/password_params.h"
+#include "api/call/session.h"
+#include "auth/auth_state.h"
+
+/* ---- users as objects ---- */
+
+/* Without the hashes. */
+/* clang-format off */
+static const struct shape_field user_fields[] = {
+    {"id",        SHAPE_INT,  SHAPE_AT(user.id),         0, NULL},
+    {"username",  SHAPE_TEXT, SHAPE_AT(user.username),   0, NULL},
+    {"email",     SHAPE_TEXT, SHAPE_AT(user.email),      0, NULL},
+    {"is_admin",  SHAPE_BOOL, SHAPE_AT(user.is_admin),   0, NULL},
+    {"is_locked", SHAPE_BOOL, SHAPE_AT(user.is_locked),  0, NULL},
+    SHAPE_TIMES(user)
+    {"access",    SHAPE_ACCESS, SHAPE_AT(user.access),   0, NULL},
+    {"grants",    SHAPE_OBJECT, SHAPE_AT(user.grants),   0, NULL},
+    {"digest",    SHAPE_HAS,  SHAPE_AT(user.digest_ha1), 0, NULL},
+};
+/* clang-format on */
+
+static const struct shape shape_user = {
+    .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 3};
+
+/* What a new password comes with. */
+#define TAKES_PASSWORD                                                                             \
+    {.name = "password_confirmation", .kind = TAKE_TEXT, .is_aside = true},                        \
+    {                                                                                              \
+        .name = "digest", .kind = TAKE_BOOL, .is_aside = true                                      \
+    }
+
+static const struct take create_takes[] = {
+    {.name = "username", .kind = TAKE_TEXT, .at = INTO(user_create.username), .is_required = true},
+    {.name = "email", .kind = TAKE_TEXT, .at = INTO(user_create.email)},
+    {.name = "is_admin", .kind = TAKE_BOOL, .at = INTO(user_create.is_admin)},
+    {.name = "access", .kind = TAKE_ACCESS, .at = INTO(user_create.access)},
+    {.name = "grants", .kind = TAKE_DOC, .at = INTO(user_create.grants)},
+    {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
+    TAKES_PASSWORD,
+};
+
+/* clang-format off */
+#define TAKES_UPDATE                                                                               \
+    {.name = "username",                                                                           \
+     .kind = TAKE_TEXT,                                                                            \
+     .at = INTO(user_update.username),                                                             \
+     .given = GIVEN_USER_USERNAME},                                                                \
+    {.name = "email",                                                                              \
+     .kind = TAKE_TEXT,                                                                            \
+     .at = INTO(user_update.email),                                                                \
+     .given = GIVEN_USER_EMAIL},                                                                   \
+    {.name = "is_admin",                                                                           \
+     .kind = TAKE_BOOL,                                                                            \
+     .at = INTO(user_update.is_admin),                                                             \
+     .given = GIVEN_USER_IS_ADMIN},                                                                \
+    {.name = "access",                                                                             \
+     .kind = TAKE_ACCESS,                                                                          \
+     .at = INTO(user_update.access),                                                               \
+     .given = GIVEN_USER_ACCESS},                                                                  \
+    {.name = "grants",                                                                             \
+     .kind = TAKE_DOC,                                                                             \
+     .at = INTO(user_update.grants),                                                               \
+     .given = GIVEN_USER_GRANTS}
+/* clang-format on */
+
+static const struct take update_takes[] = {TAKES_UPDATE};
+/* No patch shows or changes a password. */
+static const struct take change_takes[] = {
+    TAKES_UPDATE,
+    {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
+    TAKES_PASSWORD,
+};
+
+/* The HA1 contains the name, so it does not outlive it. */
+static void drop_digest(const struct call *call, struct user_update_command *p)
+{
+    struct record user;
+    if (!(p->given & GIVEN_USER_USERNAME) || !core_record(call->core, TABLE_USER, p->id, &user) ||
+        str_eq(user.user.username, str_lower(call->arena, p->username)))
+        return;
+    p->given |= GIVEN_USER_DIGEST_HA1;
+    p->digest_ha1 = STR("");
+}
+
+/* Nobody makes himself more, nor by mistake less, than he is. */
+static void refuse_self(struct call *call, int64_t user_id, const char *field)
+{
+    if (user_id == call->caller.user_id)
+        call_refuse(call, PROBLEM_READ_ONLY, str_from(field),
+                    SAY(call, str_from(field), STR(" of your own is for somebody else to change")));
+}
+
+static void check_update(struct call *call, struct command *command)
+{
+    struct user_update_command *p = &command->user_update;
+    struct record user;
+    drop_digest(call, p);
+    if (p->given & GIVEN_USER_IS_ADMIN && core_record(call->core, TABLE_USER, p->id, &user) &&
+        user.user.is_admin != p->is_admin)
+        refuse_self(call, p->id, "is_admin");
+}
+
+static const struct intake create = {.kind = COMMAND_USER_CREATE, TAKES(create_takes)};
+static const struct intake update = {
+    .kind = COMMAND_USER_UPDATE, TAKES(update_takes), GIVEN_IN(user_update), .check = check_update};
+static const struct intake change = {
+    .kind = COMMAND_USER_UPDATE, TAKES(change_takes), GIVEN_IN(user_update), .check = check_update};
+
+const struct resource resource_users = {
+    .shape = &shape_user,
+    .order = ORDER_BY_ID,
+    .create = &create,
+    .update = &update,
+};
+
+/* ---- making ---- */
+
+/* What a user of that name gets with this password: an HA1 only if it asked for one, or had one
+ * and says nothing: those who came by digest know no other way in. */
+static struct str ha1_of(struct call *call, struct str username, struct str password, bool has_one)
+{
+    bool wants_digest = has_one;
+    param_bool(call, "digest", &wants_digest);
+    return wants_digest ? digest_ha1(call->arena, str_lower(call->arena, username), password)
+                        : STR("");
+}
+
+static enum served serve_user_create(struct call *call)
+{
+    struct command command = {0};
+    struct user_create_command *p = &command.user_create;
+    struct str password;
+    if (!authority_is_admin(call)) {
+        authority_refuse(call, STR("only an admin makes users"));
+        return SERVED_REPLY;
+    }
+    if (!params_read(call, shape_user.type))
+        return SERVED_REPLY;
+    intake_read(call, &create, 0, &command);
+    const bool has_password = secret_read(call, &password);
+    if (has_password)
+        p->digest_ha1 = ha1_of(call, p->username, password, false);
+    if (call->problems)
+        return SERVED_REPLY;
+    if (has_password) {
+        const enum secret_state state = secret_hash(call, password);
+        if (state != SECRET_HASHED)
+            return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
+        p->password_hash = str_from(call->made_hash);
+    }
+    return object_submit(call, &command, object_shown);
+}
+
+/* ---- flags ---- */
+
+static enum served serve_flag(struct call *call, uint32_t flag, const char *field)
+{
+    const bool value = call->request->method == HTTP_POST;
+    struct command command = {
+        .kind = COMMAND_USER_UPDATE,
+        .user_update = {.given = flag, .is_admin = value, .is_locked = value}};
+    struct record user;
+    if (!resource_find(call, &resource_users, call->keys[0], &user) || !object_condition(call))
+        return SERVED_REPLY;
+    command.user_update.id = user.id;
+    refuse_self(call, user.id, field);
+    return object_submit(call, &command, object_shown);
+}
+
+static enum served serve_admin(struct call *call)
+{
+    return serve_flag(call, GIVEN_USER_IS_ADMIN, "is_admin");
+}
+
+static enum served serve_lock(struct call *call)
+{
+    return serve_flag(call, GIVEN_USER_IS_LOCKED, "is_locked");
+}
+
+/* ---- new passwords ---- */
+
+/* A token may be in many hands, and whoever holds one must not take over its owner's account. */
+static bool may_reset(struct call *call, int64_t user_id)
+{
+    if (authority_is_admin(call))
+        return true;
+    if (user_id != call->caller.user_id)
+        authority_refuse(call, STR("only an admin gives a new password to somebody else"));
+    else if (call->caller.way == BY_TOKEN)
+        authority_refuse(call, STR("come with your password, not with a token, to change it"));
+    return !call->reply.status;
+}
+
+static bool find_to_reset(struct call *call, struct record *out_user)
+{
+    return resource_find(call, &resource_users, call->keys[0], out_user) &&
+           may_reset(call, out_user->id);
+}
+
+/* Whoever sits in front of a session of that user has to know the new password, too. */
+static enum served submit_password(struct call *call, struct command *command)
+{
+    struct command batch = {.kind = COMMAND_BATCH};
+    struct buf parts = buf_in(call->arena);
+    command->if_turn = call->if_turn;
+    call->if_turn = 0; /* it is about the user, not about all of it */
+    command_encode(command, &parts);
+    session_end_all(call, command->user_update.id, 0, &parts);
+    batch.batch.commands = buf_str(&parts);
+    return object_submit(call, &batch, object_shown);
+}
+
+/* Once it is hashed, with what the command changes beside it. The key of the letter is used up by
+ * it; NULL: it came without one. */
+static enum served set_password(struct call *call, const struct record *user, struct str password,
+                                const struct sealed *letter, struct command *command)
+{
+    struct user_update_command *p = &command->user_update;
+    const struct str username = p->given & GIVEN_USER_USERNAME ? p->username : user->user.username;
+    p->given |= GIVEN_USER_PASSWORD_HASH | GIVEN_USER_DIGEST_HA1;
+    p->digest_ha1 = ha1_of(call, username, password, user->user.digest_ha1.len > 0);
+    if (call->problems)
+        return SERVED_REPLY;
+    const enum secret_state state = secret_hash(call, password);
+    if (state != SECRET_HASHED)
+        return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
+    p->password_hash = str_from(call->made_hash);
+    if (letter && !resets_end(call_door(call)->resets, letter)) {
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("token"), STR("the token was used just now"));
+        return SERVED_REPLY;
+    }
+    return submit_password(call, command);
+}
+
+/* As any other object is changed, and a new password may come with the rest. */
+static enum served serve_user_update(struct call *call)
+{
+    struct record user;
+    struct command command = {0};
+    struct str password;
+    if (!resource_find(call, &resource_users, call->keys[0], &user) || !object_condition(call) ||
+        !params_read(call, shape_user.type))
+        return SERVED_REPLY;
+    intake_read(call, &change, user.id, &command);
+    if (!json_get(call->params, STR("password")))
+        return object_submit(call, &command, object_shown);
+    if (!may_reset(call, user.id) || !secret_read(call, &password))
+        return SERVED_REPLY;
+    return set_password(call, &user, password, NULL, &command);
+}
+
+static struct command nothing_else(const struct record *user)
+{
+    return (struct command){.kind = COMMAND_USER_UPDATE, .user_update = {.id = user->id}};
+}
+
+static const struct take reset_takes[] = {
+    {.name = "password", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    TAKES_PASSWORD,
+};
+
+static const struct intake reset = {.kind = COMMAND_USER_UPDATE, TAKES(reset_takes)};
+
+static enum served serve_reset(struct call *call)
+{
+    struct record user;
+    struct str password;
+    if (!find_to_reset(call, &user) || !object_condition(call) ||
+        !params_read(call, shape_user.type) || !param_required(call, "password") ||
+        !secret_read(call, &password))
+        return SERVED_REPLY;
+    struct command command = nothing_else(&user);
+    return set_password(call, &user, password, NULL, &command);
+}
+
+static enum served serve_start_reset(struct call *call)
+{
+    struct record user;
+    if (!find_to_reset(call, &user))
+        return SERVED_REPLY;
+    struct json *reply = json_make(call->arena, JSON_OBJECT);
+    const struct str token =
+        resets_start(call_door(call)->resets, call->arena, user.id, call_mono_ms(call));
+    json_set(reply, STR("token"), json_make_string(call->arena, token));
+    reply_json(call, "password_change_token", "obj", json_write(call->arena, reply));
+    return SERVED_REPLY;
+}
+
+static const struct take complete_takes[] = {
+    {.name = "token", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "decoder", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "nonce", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "payload", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
+    {.name = "digest", .kind = TAKE_BOOL, .is_aside = true},
+};
+
+static const struct intake complete = {.kind = COMMAND_USER_UPDATE, TAKES(complete_takes)};
+
+static bool read_letter(struct call *call, struct sealed *out)
+{
+    const struct {
+        const char *name;
+        struct str *place;
+    } parts[] = {{"token", &out->token},
+                 {"decoder", &out->decoder},
+                 {"nonce", &out->nonce},
+                 {"payload", &out->payload}};
+    *out = (struct sealed){0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (param_required(call, parts[i].name))
+            param_text(call, parts[i].name, parts[i].place);
+    return !call->problems;
+}
+
+static enum served serve_complete_reset(struct call *call)
+{
+    struct record user;
+    struct sealed letter;
+    struct str password;
+    if (!find_to_reset(call, &user) || !object_condition(call) ||
+        !params_read(call, shape_user.type) || !read_letter(call, &letter))
+        return SERVED_REPLY;
+    call->request->is_secret = true;
+    letter.user_id = user.id;
+    if (!resets_open(call_door(call)->resets, call->arena, &letter, call_mono_ms(call),
+                     &password)) {
+        call_refuse(call, PROBLEM_NAME_INVALID, STR("token"),
+                    STR("the token is unknown or too old, or the payload was not sealed for it"));
+        return SERVED_REPLY;
+    }
+    if (!secret_check(call, password))
+        return SERVED_REPLY;
+    struct command command = nothing_else(&user);
+    return set_password(call, &user, password, &letter, &command);
+}
+
+/* ---- does digest work? ---- */
+
+static enum served serve_digest(struct call *call)
+{
+    const struct str name = call->caller.name;
+    reply_text(call, 200,
+               call->caller.way == BY_DIGEST
+                   ? SAY(call, STR("Digest success: you are "), name, STR("\n"))
+                   : SAY(call, STR("You are "), name, STR(", but not by digest\n")));
+    return SERVED_REPLY;
+}
+
+/* ---- routes ---- */
+
+/* clang-format off */
+#define ROUTE_USER(METHOD, path, handler, about)                                                   \
+    {                                                                                              \
+        .method = METHOD, .pattern = V "users/:id/" path, .serve = handler,                        \
+        .resource = &resource_users, .does = about                                                 \
+    }
+/* clang-format on */
+
+static const struct route routes[] = {
+    ROUTES_READ("users", resource_users),
+    {.method = HTTP_PUT,
+     .pattern = V "users/:id",
+     .serve = serve_user_update,
+     .resource = &resource_users,
+     .intake = &change,
+     .does = "change it; digest says whether old clients may use a new password"},
+    {.method = HTTP_PATCH,
+     .pattern = V "users/:id",
+     .serve = serve_patch,
+     .resource = &resource_users,
+     .does = "change it by a JSON patch"},
+    {.method = HTTP_POST,
+     .pattern = V "users",
+     .serve = serve_user_create,
+     .resource = &resource_users,
+     .intake = &create,
+     .does = "make one"},
+    {.method = HTTP_DELETE,
+     .pattern = V "users/:id",
+     .serve = serve_delete,
+     .resource = &resource_users,
+     .command = COMMAND_USER_DELETE,
+     .form = FORM_MESSAGE,
+     .does = "delete it, and its tokens"},
+    ROUTE_USER(HTTP_POST, "admin", serve_admin, "make it an admin"),
+    ROUTE_USER(HTTP_DELETE, "admin", serve_admin, "make it no admin any more"),
+    ROUTE_USER(HTTP_POST, "lock", serve_lock, "lock it: nothing of its lets in"),
+    ROUTE_USER(HTTP_DELETE, "lock", serve_lock, "unlock it"),
+    {.method = HTTP_PUT,
+     .pattern = V "users/:id/reset_password",
+     .serve = serve_reset,
+     .resource = &resource_users,
+     .intake = &reset,
+     .does = "give it a new password; digest says whether old clients may use it"},
+    {.method = HTTP_GET,
+     .pattern = V "users/:id/start_password_reset",
+     .serve = serve_start_reset,
+     .form = FORM_FREE,
+     .does = "a public key to seal a new password with, good for an hour"},
+    {.method = HTTP_POST,
+     .pattern = V "users/:id/complete_password_reset",
+     .serve = serve_complete_reset,
+     .resource = &resource_users,
+     .intake = &complete,
+     .does = "give it the new password that is sealed in the payload"},
+};
+
+static const struct route digest_routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "digest",
+     .serve = serve_digest,
+     .form = FORM_TEXT,
+     .does = "who you are, and whether digest told"},
+};
+
+const struct chapter chapter_users = CHAPTER("users", routes);
+const struct chapter chapter_digest = CHAPTER("digest", digest_routes);

@@ -1,0 +1,80 @@
+#include "api/rest/bulk.h"
+
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "model/limits.h"
+#include "api/rest/objects.h"
+
+/* ---- reading ---- */
+
+/* Problems from `first` on are about that element. */
+static void name_place(struct call *call, struct problem *first, uint32_t place)
+{
+    for (struct problem *p = first; p; p = p->next) {
+        struct buf b = buf_in(call->arena);
+        buf_put_u64(&b, place);
+        buf_put_z(&b, p->field.len ? "." : "");
+        buf_put_str(&b, p->field);
+        p->field = buf_str(&b);
+    }
+}
+
+static void read_one(struct call *call, struct json *item, uint32_t place, struct buf *commands)
+{
+    struct problem *before = call->last_problem;
+    struct command command = {0};
+    call->params = item;
+    intake_read(call, call->route->resource->create, 0, &command);
+    name_place(call, before ? before->next : call->problems, place);
+    if (!call->problems)
+        command_encode(&command, commands);
+}
+
+/* ---- answering ---- */
+
+static void many_shown(struct call *call, int64_t id)
+{
+    const struct shape *shape = call->resource->shape;
+    struct json *ids;
+    uint32_t offset;
+    const char *what;
+    struct record record;
+    (void)id;
+    must(json_read(call->arena, call->doc, &ids, &offset, &what) == OK);
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '[');
+    for (const struct json *at = ids->first; at; at = at->next) {
+        int64_t made;
+        must(json_as_i64(at, &made));
+        buf_put_z(&b, at == ids->first ? "" : ",\n");
+        if (call->core && core_record(call->core, shape->table, made, &record))
+            shape_write(shape, call->core, &record, reply_mask(call, shape), &b);
+        else
+            buf_put_z(&b, "null"); /* deleted since */
+    }
+    buf_put_c(&b, ']');
+    reply_json(call, shape->type, "list", buf_str(&b));
+}
+
+enum served serve_create_many(struct call *call)
+{
+    struct command command = {.kind = COMMAND_BATCH};
+    struct json *all = params_read_many(call);
+    if (!all)
+        return SERVED_REPLY;
+    if (!command_is_for_batch(call->route->resource->create->kind)) {
+        reply_error(call, 400, "bad_json", STR("these are made one at a time, by an object"));
+        return SERVED_REPLY;
+    }
+    if (all->count == 0 || all->count > PARTS_MAX) {
+        reply_error(call, 400, "bad_json", STR("the array must have 1 to 10000 elements"));
+        return SERVED_REPLY;
+    }
+    struct buf commands = buf_in(call->arena);
+    uint32_t place = 0;
+    for (struct json *item = all->first; item; item = item->next)
+        read_one(call, item, place++, &commands);
+    command.batch.commands = buf_str(&commands);
+    return object_submit(call, &command, many_shown);
+}

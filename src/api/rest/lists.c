@@ -1,0 +1,503 @@
+#include "api/rest/lists.h"
+
+#include "api/rest/url_escape.h"
+#include "api/call/streaming.h"
+#include "api/call/params.h"
+#include "api/call/query.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+#include "base/containers/sort.h"
+
+/* A list of fewer objects is one text; a longer one comes in pieces. Nobody else is served while
+ * one is made, so what an object costs counts, and not only that it is one more. */
+enum {
+    AT_ONCE_MAX = 1000,
+    AT_ONCE_BYTES_MAX = 1 << 20,
+    LOOK_COST = 1000, /* of each object, in bytes that are looked through meanwhile */
+    LOOK_MAX = 1000 * LOOK_COST,
+    WRITE_BYTES = 64 << 10,
+    ROW_BYTES_GUESS = 320,
+};
+
+/* An object that was chosen, and what it is put in order by. */
+struct chosen {
+    int64_t id;
+    uint32_t cohort;
+};
+
+struct found {
+    struct chosen *at;
+    uint32_t count;
+};
+
+/* A list on its way. Objects may come and go meanwhile: it is not a snapshot. But each row that is
+ * shown matches what was asked for at the moment it is written. */
+struct walk {
+    struct flow flow;
+    struct choice choice;
+    struct query query;
+    int64_t last;  /* id, or place in choice.ids, that was looked at last */
+    int64_t end;   /* ids above it came later                             */
+    uint64_t work; /* that was done to choose them */
+    bool is_collected;
+    bool is_in_pieces; /* it is written in other steps than it was collected in */
+    struct found all, part;
+    uint32_t total;     /* as many there are            */
+    uint64_t first_row; /* of the part that was written */
+    bool has_more;      /* behind the part              */
+};
+
+/* ---- choosing ---- */
+
+static bool is_kept(struct walk *w, struct call *call, const struct record *record)
+{
+    return (!w->choice.keeps || w->choice.keeps(&w->choice, call, record)) &&
+           query_keeps(&w->query, call->core, record, call->arena, &w->work);
+}
+
+/* All of them, in the order of their ids or the other way round: nothing needs to be read. */
+static bool is_plain(const struct walk *w)
+{
+    return !w->choice.keeps && w->query.count == 0 && !w->query.sort &&
+           w->choice.resource->order != ORDER_BY_COHORT;
+}
+
+static void look_at(struct walk *w, struct call *call, int64_t id)
+{
+    const enum table table = w->choice.resource->shape->table;
+    struct chosen *c = &w->all.at[w->all.count];
+    struct record record;
+    *c = (struct chosen){.id = id};
+    if (!is_plain(w)) {
+        const struct arena_mark mark = arena_mark(call->arena);
+        const bool kept = core_record(call->core, table, id, &record) && is_kept(w, call, &record);
+        arena_rewind(call->arena, mark);
+        if (!kept)
+            return;
+        c->cohort = table == TABLE_NODEROLE ? record.noderole.cohort : 0;
+    }
+    w->all.count++;
+}
+
+/* Does as much as `budget` allows, and a little more. True: that was the last. */
+static bool collect(struct walk *w, struct call *call, uint64_t budget)
+{
+    const enum table table = w->choice.resource->shape->table;
+    for (const uint64_t before = w->work; w->work - before < budget; w->work += LOOK_COST) {
+        if (w->choice.ids) {
+            if (w->last >= w->end)
+                return true;
+            look_at(w, call, w->choice.ids[w->last++]);
+            continue;
+        }
+        const int64_t id = core_next_id(call->core, table, w->last);
+        if (!id || w->all.count == w->end)
+            return true;
+        look_at(w, call, id);
+        w->last = id;
+    }
+    return false;
+}
+
+/* ---- order ---- */
+
+static void reverse(struct found found)
+{
+    for (uint32_t i = 0; i < found.count / 2; i++) {
+        const struct chosen c = found.at[i];
+        found.at[i] = found.at[found.count - 1 - i];
+        found.at[found.count - 1 - i] = c;
+    }
+}
+
+static int cmp_cohorts(const void *a, const void *b)
+{
+    const uint32_t x = ((const struct chosen *)a)->cohort, y = ((const struct chosen *)b)->cohort;
+    return (x > y) - (x < y);
+}
+
+struct sorted {
+    struct shape_value value;
+    struct chosen chosen;
+};
+
+static int cmp_values(const void *a, const void *b)
+{
+    return query_compare(&((const struct sorted *)a)->value, &((const struct sorted *)b)->value);
+}
+
+static void sort_by_field(struct walk *w, struct call *call)
+{
+    struct record record;
+    const enum table table = w->choice.resource->shape->table;
+    struct sorted *items = arena_array(call->arena, struct sorted, w->all.count + (size_t)1);
+    for (uint32_t i = 0; i < w->all.count; i++) {
+        items[i].chosen = w->all.at[i];
+        if (core_record(call->core, table, w->all.at[i].id, &record))
+            items[i].value = shape_value(w->query.sort, call->core, &record, call->arena);
+    }
+    sort_items(items, w->all.count, sizeof *items, cmp_values, call->arena);
+    for (uint32_t i = 0; i < w->all.count; i++)
+        w->all.at[i] = items[i].chosen;
+    if (w->query.is_descending)
+        reverse(w->all);
+}
+
+static void put_in_order(struct walk *w, struct call *call)
+{
+    if (w->query.sort) {
+        sort_by_field(w, call);
+        return;
+    }
+    if (w->choice.ids)
+        return;
+    switch (w->choice.resource->order) {
+    case ORDER_BY_ID: return;
+    case ORDER_NEWEST_FIRST: reverse(w->all); return;
+    case ORDER_BY_COHORT:
+        sort_items(w->all.at, w->all.count, sizeof *w->all.at, cmp_cohorts, call->arena);
+        return;
+    }
+    impossible("an order outside the enum");
+}
+
+/* ---- a part of it ---- */
+
+/* Where the part begins. Where ids say the order, one that is gone has still a place in it. */
+static bool find_after(const struct walk *w, uint32_t *out_first)
+{
+    const enum resource_order order = w->choice.resource->order;
+    const bool is_usual = !w->query.sort && !w->choice.ids;
+    const bool up = is_usual && order == ORDER_BY_ID,
+               down = is_usual && order == ORDER_NEWEST_FIRST;
+    for (uint32_t i = 0; i < w->all.count; i++) {
+        const int64_t id = w->all.at[i].id;
+        const bool is_it = id == w->query.after;
+        if (is_it || (up && id > w->query.after) || (down && id < w->query.after)) {
+            *out_first = is_it ? i + 1 : i;
+            return true;
+        }
+    }
+    *out_first = w->all.count;
+    return up || down;
+}
+
+static bool take_part(struct walk *w, struct call *call)
+{
+    uint32_t first = 0;
+    if (w->query.has_after && !find_after(w, &first)) {
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("after"),
+                    STR("after: there is no such object in this list any more; begin again"));
+        return false;
+    }
+    const uint32_t left = w->all.count - first;
+    const uint32_t limit = w->query.limit;
+    w->part = (struct found){w->all.at + first, limit && limit < left ? limit : left};
+    w->total = w->all.count;
+    w->has_more = w->part.count && w->part.count < left;
+    return true;
+}
+
+/* The same question about what comes behind. */
+static void link_next(struct call *call, int64_t last)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '<');
+    for (uint32_t i = 0; i < call->request->segment_count; i++) {
+        buf_put_c(&b, '/');
+        address_escape(&b, call->request->segments[i]);
+    }
+    buf_put_z(&b, "?after=");
+    buf_put_i64(&b, last);
+    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next) {
+        if (str_eq(pair->name, STR("after")))
+            continue;
+        buf_put_c(&b, '&');
+        address_escape(&b, pair->name);
+        buf_put_c(&b, '=');
+        address_escape(&b, pair->value);
+    }
+    buf_put_z(&b, ">; rel=\"next\"");
+    reply_header(call, "Link", buf_str(&b));
+}
+
+/* ---- writing ---- */
+
+/* Is it one that the list shows, as it is now? A row that was chosen in an earlier step may have
+ * changed since, and a list that was asked for with a filter must not show it then. Rows that were
+ * chosen in this very step need not be judged again. */
+static bool is_still_kept(struct walk *w, struct call *call, const struct record *record)
+{
+    if (!w->is_in_pieces || is_plain(w))
+        return true;
+    const struct arena_mark mark = arena_mark(call->arena);
+    const bool kept = is_kept(w, call, record);
+    arena_rewind(call->arena, mark);
+    w->work += LOOK_COST;
+    return kept;
+}
+
+/* Rows from `first` on until these are `enough` bytes, or a step's work is done; what is gone or
+ * does not match by now is left out. Returns which row is next. */
+static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t enough,
+                           struct buf *b)
+{
+    const struct shape *shape = w->choice.resource->shape;
+    const uint64_t mask = reply_mask(call, shape);
+    struct record record;
+    if (first <= w->first_row)
+        w->first_row = UINT64_MAX;
+    const uint64_t work_before = w->work;
+    uint64_t i = first;
+    for (; i < w->part.count && b->len < enough && w->work - work_before < LOOK_MAX; i++) {
+        if (!core_record(call->core, shape->table, w->part.at[i].id, &record) ||
+            !is_still_kept(w, call, &record))
+            continue;
+        buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
+        if (w->first_row == UINT64_MAX)
+            w->first_row = i;
+        shape_write(shape, call->core, &record, mask, b);
+    }
+    return i;
+}
+
+static void begin_reply(struct walk *w, struct call *call)
+{
+    struct buf total = buf_in(call->arena);
+    reply_json(call, w->choice.resource->shape->type, "list", STR(""));
+    buf_put_u64(&total, w->total);
+    reply_header(call, "X-Total-Count", buf_str(&total));
+    if (w->has_more)
+        link_next(call, w->part.at[w->part.count - 1].id);
+}
+
+static enum flow_step step(struct call *call, struct buf *out);
+
+static enum served in_pieces(struct walk *w, struct call *call)
+{
+    w->flow = (struct flow){.step = step, .self = w};
+    w->is_in_pieces = true;
+    return flow_begin(call, &w->flow);
+}
+
+static enum served write_part(struct walk *w, struct call *call)
+{
+    begin_reply(w, call);
+    if (call->request->method == HTTP_HEAD)
+        return SERVED_REPLY;
+    const struct arena_mark mark = arena_mark(call->arena);
+    struct buf b = buf_in(call->arena);
+    buf_room(&b, w->part.count * ROW_BYTES_GUESS + 2); /* growing it means copying it */
+    buf_put_c(&b, '[');
+    if (write_rows(w, call, 0, AT_ONCE_BYTES_MAX, &b) < w->part.count) {
+        w->is_collected = true;
+        w->first_row = UINT64_MAX;
+        arena_rewind(call->arena, mark);
+        return in_pieces(w, call);
+    }
+    buf_put_c(&b, ']');
+    call->reply.body = buf_str(&b);
+    return SERVED_REPLY;
+}
+
+static enum served reply_at_once(struct walk *w, struct call *call)
+{
+    must(collect(w, call, UINT64_MAX));
+    put_in_order(w, call);
+    return take_part(w, call) ? write_part(w, call) : SERVED_REPLY;
+}
+
+/* Where ids are the order and nothing is left out, nobody looks at what comes before and after. */
+static bool is_page(const struct walk *w)
+{
+    return w->query.limit && w->query.limit <= AT_ONCE_MAX && is_plain(w) && !w->choice.ids &&
+           w->choice.resource->order == ORDER_BY_ID;
+}
+
+static enum served reply_page(struct walk *w, struct call *call)
+{
+    w->total = (uint32_t)w->end;
+    w->end = w->query.limit;
+    w->last = w->query.has_after ? w->query.after : 0;
+    must(collect(w, call, UINT64_MAX));
+    w->part = w->all;
+    w->has_more = core_next_id(call->core, w->choice.resource->shape->table, w->last) != 0;
+    return write_part(w, call);
+}
+
+/* ---- in pieces ---- */
+
+static enum flow_step end_collecting(struct walk *w, struct call *call)
+{
+    w->is_collected = true;
+    put_in_order(w, call);
+    if (!take_part(w, call)) {
+        reply_problems(call, call->problems);
+        return FLOW_REPLY;
+    }
+    begin_reply(w, call);
+    return call->request->method == HTTP_HEAD ? FLOW_REPLY : FLOW_MORE;
+}
+
+static enum flow_step step(struct call *call, struct buf *out)
+{
+    struct walk *w = call->flow->self;
+    if (!w->is_collected)
+        return collect(w, call, LOOK_MAX) ? end_collecting(w, call) : FLOW_MORE;
+    const uint64_t first = call->flow->place;
+    buf_put_z(out, first ? "" : "[");
+    call->flow->place = write_rows(w, call, first, WRITE_BYTES, out);
+    if (call->flow->place < w->part.count)
+        return FLOW_MORE;
+    buf_put_c(out, ']');
+    return FLOW_END;
+}
+
+static enum served begin_walk(struct walk *w, struct call *call)
+{
+    reply_json(call, w->choice.resource->shape->type, "list", STR(""));
+    return in_pieces(w, call);
+}
+
+static enum served refuse_query(struct call *call, struct query_trouble trouble)
+{
+    call_refuse(call, PROBLEM_BAD_VALUE, trouble.field,
+                SAY(call, trouble.field, STR(" "), str_from(trouble.text)));
+    return SERVED_REPLY;
+}
+
+static struct walk *walk_new(struct call *call, const struct choice *choice,
+                             const struct query *query)
+{
+    struct walk *w = arena_new(call->arena, struct walk);
+    const enum table table = choice->resource->shape->table;
+    w->choice = *choice;
+    w->query = *query;
+    w->first_row = UINT64_MAX;
+    if (!w->query.sort && choice->resource->sorted_by)
+        w->query.sort = query_field(choice->resource->shape, str_from(choice->resource->sorted_by));
+    w->end = choice->ids ? choice->id_count : core_count(call->core, table);
+    w->all.at = arena_array(call->arena, struct chosen, (size_t)w->end + 1);
+    return w;
+}
+
+static enum served reply_query(struct call *call, const struct choice *choice,
+                               const struct query *query)
+{
+    struct walk *w = walk_new(call, choice, query);
+    if (is_page(w))
+        return reply_page(w, call);
+    return w->end <= AT_ONCE_MAX && !query_is_slow(query) ? reply_at_once(w, call)
+                                                          : begin_walk(w, call);
+}
+
+static bool is_passed(const struct choice *choice, struct str name)
+{
+    for (const char *const *passed = choice->passes; *passed; passed++)
+        if (str_eq(name, str_from(*passed)))
+            return true;
+    return false;
+}
+
+/* The address without the parameters that the list passes over. */
+static const struct http_pair *questions(struct call *call, const struct choice *choice)
+{
+    struct http_pair *first = NULL, **end = &first;
+    if (!choice->passes)
+        return call->request->query;
+    for (const struct http_pair *pair = call->request->query; pair; pair = pair->next)
+        if (!is_passed(choice, pair->name)) {
+            *end = arena_copy(call->arena, pair, sizeof *pair);
+            (*end)->next = NULL;
+            end = &(*end)->next;
+        }
+    return first;
+}
+
+enum served reply_choice(struct call *call, const struct choice *choice)
+{
+    struct query query;
+    const struct query_trouble trouble =
+        query_read_pairs(choice->resource->shape, questions(call, choice), call->arena, &query);
+    return trouble.text ? refuse_query(call, trouble) : reply_query(call, choice, &query);
+}
+
+enum served serve_list(struct call *call)
+{
+    return reply_choice(call, &(struct choice){.resource = call->route->resource});
+}
+
+enum served serve_sample(struct call *call)
+{
+    const struct shape *shape = call->route->resource->shape;
+    struct buf b = buf_in(call->arena);
+    shape_write_sample(shape, shape_mask(shape, call->wanted), &b);
+    reply_json(call, shape->type, "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+/* ---- nested ---- */
+
+static bool is_in_deployment(const struct choice *choice, struct call *call,
+                             const struct record *record)
+{
+    if (record->table == TABLE_NODE)
+        return record->node.deployment_id == choice->owner_id;
+    if (record->table == TABLE_NODEROLE)
+        return record->noderole.deployment_id == choice->owner_id;
+    if (record->table == TABLE_DEPLOYMENT_ROLE)
+        return record->deployment_role.deployment_id == choice->owner_id;
+    if (record->table == TABLE_SNAPSHOT)
+        return record->snapshot.deployment_id == choice->owner_id;
+    must(record->table == TABLE_ROLE);
+    return core_deployment_role(call->core, choice->owner_id, record->id) != 0;
+}
+
+static bool is_on_node(const struct choice *choice, struct call *call, const struct record *record)
+{
+    if (record->table == TABLE_HAMMER)
+        return record->hammer.node_id == choice->owner_id;
+    return core_noderole(call->core, choice->owner_id, record->id) != 0;
+}
+
+enum served reply_nested(struct call *call, const struct resource *within, int64_t owner_id)
+{
+    const struct resource *resource = call->route->resource;
+    const bool of_node = within == &resource_nodes;
+    struct choice choice = {.resource = resource};
+    if (of_node && resource == &resource_noderoles) {
+        choice.ids = core_noderoles_of(call->core, owner_id, call->arena, &choice.id_count);
+    } else {
+        choice.keeps = of_node ? is_on_node : is_in_deployment;
+        choice.owner_id = owner_id;
+    }
+    return reply_choice(call, &choice);
+}
+
+enum served serve_nested(struct call *call)
+{
+    struct record owner;
+    if (!resource_find(call, call->route->within, call->keys[0], &owner))
+        return SERVED_REPLY;
+    return reply_nested(call, call->route->within, owner.id);
+}
+
+/* ---- matching ---- */
+
+/* Parameters may stand in the address here; those of them that are no columns are nothing to us. */
+enum served serve_match(struct call *call)
+{
+    const struct shape *shape = call->route->resource->shape;
+    struct query query;
+    if (!params_read(call, shape->type))
+        return SERVED_REPLY;
+    const struct query_trouble trouble =
+        query_read_object(shape, call->params, call->arena, &query);
+    if (trouble.text)
+        return refuse_query(call, trouble);
+    if (query.count == 0) {
+        reply_json(call, shape->type, "list", STR("[]"));
+        return SERVED_REPLY;
+    }
+    return reply_query(call, &(struct choice){.resource = call->route->resource}, &query);
+}

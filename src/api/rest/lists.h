@@ -1,0 +1,35 @@
+/* lists.h - many objects at once: lists, nested lists, matches, samples.
+ *
+ * Objects are looked at one by one and put in order, then each is written straight into the
+ * answer. A long list is told in pieces (streaming.h): each looks at so many objects, or writes so
+ * many, and everybody else comes in between. It is no snapshot of one moment.
+ */
+#pragma once
+
+#include "api/call/call.h"
+
+struct record;
+
+/* What is looked for. */
+struct choice {
+    const struct resource *resource;
+    /* NULL: all of them. */
+    bool (*keeps)(const struct choice *choice, struct call *call, const struct record *record);
+    int64_t owner_id; /* the object that nests them, or the user       */
+    /* NULL: those of the core. Otherwise these, in this order. */
+    const int64_t *ids;
+    uint32_t id_count;
+    /* Parameters of the address that ask nothing about them; NULL behind the last. NULL: none. */
+    const char *const *passes;
+};
+
+/* What the address asks for of them (query.h). */
+enum served reply_choice(struct call *call, const struct choice *choice);
+
+enum served serve_list(struct call *call);
+/* Those of the route's resource that belong to the object of the first key. */
+enum served serve_nested(struct call *call);
+/* The same of an object that was found otherwise. */
+enum served reply_nested(struct call *call, const struct resource *within, int64_t owner_id);
+enum served serve_sample(struct call *call);
+enum served serve_match(struct call *call);

@@ -1,0 +1,134 @@
+#include "api/rest/nested.h"
+
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "api/rest/objects.h"
+
+/* ---- the second key ---- */
+
+static int64_t role_of_key(const struct call *call, struct str key)
+{
+    int64_t id = 0;
+    if (!str_is_digits(key))
+        return core_find(call->core, TABLE_ROLE, key);
+    return str_parse_i64(key, &id) ? id : 0;
+}
+
+static int64_t hammer_of_node(struct call *call, int64_t node_id, struct str key)
+{
+    struct record hammer;
+    uint32_t count;
+    int64_t wanted = 0;
+    const bool is_id = str_is_digits(key);
+    if (is_id && !str_parse_i64(key, &wanted))
+        return 0;
+    const int64_t *ids = core_hammers_of(call->core, node_id, call->arena, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_id ? ids[i] == wanted
+                  : core_record(call->core, TABLE_HAMMER, ids[i], &hammer) &&
+                        str_eq(hammer.hammer.name, key))
+            return ids[i];
+    return 0;
+}
+
+static int64_t in_deployment(struct call *call, int64_t deployment_id, struct str key)
+{
+    struct record record;
+    const enum table table = call->route->resource->shape->table;
+    int64_t id = 0, at = 0;
+    if (str_is_digits(key))
+        id = str_parse_i64(key, &id) ? id : 0;
+    else if (table == TABLE_NODE)
+        id = core_find(call->core, TABLE_NODE, key);
+    else if (table == TABLE_DEPLOYMENT_ROLE)
+        id = core_deployment_role(call->core, deployment_id, role_of_key(call, key));
+    if (!id || !core_record(call->core, table, id, &record))
+        return 0;
+    if (table == TABLE_NODE)
+        at = record.node.deployment_id;
+    else if (table == TABLE_NODEROLE)
+        at = record.noderole.deployment_id;
+    else
+        at = record.deployment_role.deployment_id;
+    return at == deployment_id ? id : 0;
+}
+
+static int64_t id_below(struct call *call, int64_t owner_id, struct str key)
+{
+    if (call->route->within == &resource_deployments)
+        return in_deployment(call, owner_id, key);
+    if (call->route->resource == &resource_hammers)
+        return hammer_of_node(call, owner_id, key);
+    return core_noderole(call->core, owner_id, role_of_key(call, key));
+}
+
+/* False after a problem was added. */
+static bool find_below(struct call *call, struct record *out_record)
+{
+    const struct route *route = call->route;
+    struct record owner;
+    if (!resource_find(call, route->within, call->keys[0], &owner))
+        return false;
+    const int64_t id = id_below(call, owner.id, call->keys[1]);
+    if (id && core_record(call->core, route->resource->shape->table, id, out_record))
+        return true;
+    call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                SAY(call, str_from(route->within->shape->type), STR(" "), call->keys[0],
+                    STR(" has no "), str_from(route->resource->shape->type), STR(" "),
+                    call->keys[1]));
+    return false;
+}
+
+/* ---- serving ---- */
+
+enum served serve_nested_show(struct call *call)
+{
+    struct record record;
+    if (find_below(call, &record))
+        reply_record(call, call->route->resource->shape, &record);
+    return SERVED_REPLY;
+}
+
+enum served serve_nested_update(struct call *call)
+{
+    const struct resource *resource = call->route->resource;
+    struct command command = {0};
+    struct record record;
+    if (!find_below(call, &record) || !object_condition(call) ||
+        !params_read(call, resource->shape->type))
+        return SERVED_REPLY;
+    intake_read(call, resource->update, record.id, &command);
+    return object_submit(call, &command, object_shown);
+}
+
+/* The owner of the path becomes a parameter, as if the body had named it. A body that names one as
+ * well must mean the same. */
+static void put_owner(struct call *call, const struct resource *within, int64_t owner_id)
+{
+    const struct str type = str_from(within->shape->type);
+    const struct str id_key = str_join2(call->arena, type, STR("_id"));
+    const struct param_ref ref = {within->shape->type, str_z(call->arena, id_key),
+                                  within->shape->table, .can_be_null = true};
+    int64_t named = 0;
+    if (param_ref(call, &ref, &named) && named && named != owner_id)
+        call_refuse(call, PROBLEM_BAD_VALUE, type,
+                    SAY(call, type, STR(" in the body is not the "), type,
+                        STR(" that the path names: leave it out")));
+    json_unset(call->params, type);
+    json_set(call->params, id_key, json_make_i64(call->arena, owner_id));
+}
+
+enum served serve_nested_create(struct call *call)
+{
+    const struct route *route = call->route;
+    struct command command = {0};
+    struct record owner;
+    if (!resource_find(call, route->within, call->keys[0], &owner) ||
+        !params_read(call, route->resource->shape->type))
+        return SERVED_REPLY;
+    put_owner(call, route->within, owner.id);
+    if (!call->problems)
+        intake_read(call, route->resource->create, 0, &command);
+    return object_submit(call, &command, object_shown);
+}

@@ -1,0 +1,36 @@
+/* nested.h - one object below its owner: nodes/N/node_roles/R, deployments/D/nodes/N.
+ *
+ * The first key of the path names the owner, the second the object. An object that exists but
+ * belongs to another owner is not found. How the second key is read:
+ *
+ *   nodes/N/node_roles/R              the name or the id of a role that is bound to the node
+ *   nodes/N/hammers/H                 the name or the id of a hammer of the node
+ *   deployments/D/nodes/N             the name or the id of a node
+ *   deployments/D/node_roles/R        the id of a noderole
+ *   deployments/D/deployment_roles/R  the name of a role, or the id of a deployment role
+ *
+ * What is created below an owner belongs to it; a body that names another owner is refused.
+ */
+#pragma once
+
+#include "api/call/call.h"
+
+enum served serve_nested_show(struct call *call);
+enum served serve_nested_update(struct call *call);
+enum served serve_nested_create(struct call *call);
+
+#define ROUTE_NESTED_SHOW(path, noun, owner, who, says)                                            \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = V path "/:id", .serve = serve_nested_show,                  \
+        .resource = &noun, .within = &owner, .access = who, .does = says                           \
+    }
+#define ROUTE_NESTED_UPDATE(path, noun, owner)                                                     \
+    {                                                                                              \
+        .method = HTTP_PUT, .pattern = V path "/:id", .serve = serve_nested_update,                \
+        .resource = &noun, .within = &owner, .does = "change it"                                   \
+    }
+#define ROUTE_NESTED_CREATE(path, noun, owner, says)                                               \
+    {                                                                                              \
+        .method = HTTP_POST, .pattern = V path, .serve = serve_nested_create, .resource = &noun,   \
+        .within = &owner, .does = says                                                             \
+    }

@@ -1,0 +1,13 @@
+/* nested_lists.h - what belongs to whom: the lists below an object. */
+#pragma once
+
+#include "api/call/call.h"
+
+/* Those of the route's resource that belong to the object of the first key. */
+enum served serve_belonging(struct call *call);
+
+#define ROUTE_BELONGING(path, noun, owner, says)                                                   \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = V path, .serve = serve_belonging, .resource = &noun,        \
+        .within = &owner, .form = FORM_LIST, .does = says                                          \
+    }

@@ -1,0 +1,175 @@
+#include "api/rest/objects.h"
+
+#include "api/rest/bulk.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+
+/* ---- showing ---- */
+
+/* What was seen is one object, and those who let the caller in: if they have not changed since some
+ * earlier turn, nobody has to wait until all that goes on elsewhere is durable. */
+static void see_only(struct call *call, enum table table, int64_t id)
+{
+    const struct {
+        enum table table;
+        int64_t id;
+    } seen[] = {
+        {table, id}, {TABLE_USER, call->caller.user_id}, {TABLE_TOKEN, call->caller.token_id}};
+    int64_t turn, last = 0;
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        if (!seen[i].id)
+            continue;
+        if (!core_last_turn(call->core, seen[i].table, seen[i].id, &turn))
+            return;
+        last = turn > last ? turn : last;
+    }
+    call->seen = last;
+}
+
+enum served serve_show(struct call *call)
+{
+    const struct shape *shape = call->route->resource->shape;
+    struct record record;
+    if (!resource_find(call, call->route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    reply_record(call, shape, &record);
+    if (shape_is_plain(shape, reply_mask(call, shape)))
+        see_only(call, shape->table, record.id);
+    return SERVED_REPLY;
+}
+
+void object_shown(struct call *call, int64_t id)
+{
+    struct record record;
+    const struct shape *shape = call->resource->shape;
+    if (call->core && core_record(call->core, shape->table, id, &record))
+        reply_record(call, shape, &record);
+    else
+        reply_message(call, shape->type, STR("it was done; the object has been deleted since"));
+}
+
+void object_gone(struct call *call, int64_t id)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put_z(&b, call->resource->shape->type);
+    buf_put_c(&b, ' ');
+    buf_put_i64(&b, id);
+    buf_put_z(&b, " was deleted");
+    reply_message(call, call->resource->shape->type, buf_str(&b));
+}
+
+/* ---- has somebody else been there? ---- */
+
+static struct str trim(struct str s)
+{
+    while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))
+        s = str_slice(s, 1, s.len);
+    while (s.len && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+/* Is there a comma that does not stand in quotes? */
+static bool is_list(struct str tags)
+{
+    bool quoted = false;
+    for (uint32_t i = 0; i < tags.len; i++) {
+        quoted ^= tags.at[i] == '"';
+        if (tags.at[i] == ',' && !quoted)
+            return true;
+    }
+    return false;
+}
+
+/* Only a strong tag of ours can be the one an object has. */
+static bool read_tag(struct str tag, int64_t *out_turn)
+{
+    return tag.len > 2 && tag.at[0] == '"' && tag.at[tag.len - 1] == '"' &&
+           str_parse_i64(str_slice(tag, 1, tag.len - 1), out_turn) && *out_turn > 0;
+}
+
+void object_refuse_turn(struct call *call)
+{
+    call_refuse(call, PROBLEM_PRECONDITION_FAILED, STR("if_turn"),
+                STR("it was changed since, or never had that ETag; read it again"));
+}
+
+bool object_condition(struct call *call)
+{
+    const struct str tag = trim(http_header(call->request, "If-Match"));
+    if (tag.len == 0 || str_eq(tag, STR("*")))
+        return true;
+    if (is_list(tag))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("If-Match"),
+                    STR("If-Match must be one ETag or *, a list is not supported"));
+    else if (!read_tag(tag, &call->if_turn))
+        object_refuse_turn(call);
+    return !call->problems;
+}
+
+/* The object the path names, and what it must be like when the command is thought about. */
+static bool find_expected(struct call *call, struct record *out_record)
+{
+    return resource_find(call, call->route->resource, call->keys[0], out_record) &&
+           object_condition(call);
+}
+
+/* ---- changing ---- */
+
+enum served object_submit(struct call *call, struct command *command,
+                          void (*finish)(struct call *call, int64_t id))
+{
+    if (call->problems)
+        return SERVED_REPLY;
+    call->resource = call->route->resource;
+    return call_submit(call, command, finish);
+}
+
+enum served serve_create(struct call *call)
+{
+    struct command command = {0};
+    if (params_are_many(call))
+        return serve_create_many(call);
+    if (!params_read(call, call->route->resource->shape->type))
+        return SERVED_REPLY;
+    intake_read(call, call->route->resource->create, 0, &command);
+    return object_submit(call, &command, object_shown);
+}
+
+enum served serve_update(struct call *call)
+{
+    struct command command = {0};
+    struct record record;
+    if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
+        return SERVED_REPLY;
+    intake_read(call, call->route->resource->update, record.id, &command);
+    return object_submit(call, &command, object_shown);
+}
+
+/* Commands that only name an object need no table. */
+static void read_verb(struct call *call, int64_t id, struct command *out_command)
+{
+    const struct intake only_id = {.kind = call->route->command};
+    intake_read(call, call->route->intake ? call->route->intake : &only_id, id, out_command);
+}
+
+enum served serve_verb(struct call *call)
+{
+    struct record record;
+    if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
+        return SERVED_REPLY;
+    struct command command = {0};
+    read_verb(call, record.id, &command);
+    return object_submit(call, &command, object_shown);
+}
+
+enum served serve_delete(struct call *call)
+{
+    struct record record;
+    if (!find_expected(call, &record))
+        return SERVED_REPLY;
+    struct command command = {0};
+    read_verb(call, record.id, &command);
+    return object_submit(call, &command, object_gone);
+}

@@ -1,0 +1,69 @@
+#include "api/rest/password_params.h"
+
+#include <string.h>
+
+#include "api/call/params.h"
+#include "api/call/reply.h"
+
+static uint32_t count_characters(struct str text)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < text.len; i++)
+        count += ((unsigned char)text.at[i] & 0xc0) != 0x80;
+    return count;
+}
+
+bool secret_check(struct call *call, struct str password)
+{
+    const char *wrong = NULL;
+    call->request->is_secret = true;
+    if (!str_is_clean(password))
+        wrong = "password must be UTF-8 text";
+    else if (count_characters(password) < PASSWORD_LEN_MIN)
+        wrong = "password must have at least 6 characters";
+    else if (password.len > PASSWORD_LEN_MAX)
+        wrong = "password must have at most 1024 bytes";
+    if (wrong)
+        call_refuse(call, PROBLEM_NAME_INVALID, STR("password"), str_from(wrong));
+    return !wrong;
+}
+
+bool secret_read(struct call *call, struct str *out_password)
+{
+    struct str again;
+    call->request->is_secret = true;
+    if (!param_text(call, "password", out_password) || !secret_check(call, *out_password))
+        return false;
+    if (!param_text(call, "password_confirmation", &again) || str_eq(again, *out_password))
+        return true;
+    call_refuse(call, PROBLEM_NAME_INVALID, STR("password_confirmation"),
+                STR("password_confirmation is not the same as password"));
+    return false;
+}
+
+static void hashed(void *context, const char *hash)
+{
+    struct call *call = context;
+    call_resume(call);
+    if (hash) {
+        memcpy(call->made_hash, hash, strlen(hash) + 1);
+        call_begin_again(call);
+        return;
+    }
+    reply_failure(call, ERR_LIMIT);
+    call_answer(call);
+}
+
+enum secret_state secret_hash(struct call *call, struct str password)
+{
+    if (*call->made_hash)
+        return SECRET_HASHED;
+    call_wait(call, WAITS_PASSWORD);
+    const err e =
+        passwords_hash(call_passwords(call), call->request->address, password, hashed, call);
+    if (e == OK)
+        return SECRET_LATER;
+    call_resume(call);
+    reply_failure(call, e);
+    return SECRET_FAILED;
+}

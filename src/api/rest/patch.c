@@ -1,0 +1,266 @@
+#include "api/rest/objects.h"
+
+#include "api/call/params.h"
+#include "api/rest/json_pointer.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+
+/* PATCH: an array of operations (RFC 6902) on the object as it is shown, plus the one document of
+ * it that is not. What changed by them is then an update like any other, on condition that nobody
+ * changed the object meanwhile. */
+
+/* A short patch must not become a long computation, nor copies of copies a flood. */
+enum { OPERATIONS_MAX = 1000, STEPS_MAX = 20 * 1000 * 1000, COPIED_BYTES_MAX = 16 << 20 };
+
+enum op { OP_ADD, OP_REMOVE, OP_REPLACE, OP_MOVE, OP_COPY, OP_TEST, OP_COUNT };
+
+struct patch {
+    struct call *call;
+    struct document document;
+    uint64_t copied_left;
+};
+
+/* One operation, read. */
+struct operation {
+    enum op op;
+    struct str path_text;
+    struct pointer path;
+    struct pointer from;      /* move, copy */
+    const struct json *value; /* add, replace, test; NULL: none given */
+};
+
+/* It cannot be read as operations. */
+static bool wrong(struct call *call, const char *code, struct str message)
+{
+    reply_error(call, 400, code, message);
+    return false;
+}
+
+/* It can, but the object is not what it takes for granted. */
+static bool conflict(struct patch *p, struct str message)
+{
+    if (p->document.steps_left == 0)
+        reply_error(p->call, 409, "limit_reached",
+                    STR("this is too much for one patch; make it several"));
+    else
+        reply_error(p->call, 409, "patch_conflict", message);
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool read_pointer(struct call *call, const struct json *operation, const char *name,
+                         struct pointer *out_pointer)
+{
+    const struct json *text = json_get(operation, str_from(name));
+    if (!text || text->kind != JSON_STRING)
+        return wrong(
+            call, "bad_value",
+            SAY(call, STR("the operation needs a "), str_from(name), STR(" such as /description")));
+    return pointer_parse(call->arena, text->text, out_pointer) ||
+           wrong(call, "bad_value", SAY(call, STR("not a JSON pointer: "), text->text));
+}
+
+static bool read_op(struct call *call, const struct json *operation, enum op *out_op)
+{
+    static const char *const names[OP_COUNT] = {"add", "remove", "replace", "move", "copy", "test"};
+    const struct json *op = json_get(operation, STR("op"));
+    for (int i = 0; op && op->kind == JSON_STRING && i < OP_COUNT; i++)
+        if (str_eq(op->text, str_from(names[i]))) {
+            *out_op = (enum op)i;
+            return true;
+        }
+    return wrong(call, "bad_value",
+                 STR("each operation needs an op: add, remove, replace, move, copy or test"));
+}
+
+static bool read_operation(struct call *call, const struct json *operation, struct operation *out)
+{
+    if (!read_op(call, operation, &out->op) || !read_pointer(call, operation, "path", &out->path))
+        return false;
+    const bool has_from = out->op == OP_MOVE || out->op == OP_COPY;
+    out->path_text = json_get(operation, STR("path"))->text;
+    out->value = json_get(operation, STR("value"));
+    if (has_from && !read_pointer(call, operation, "from", &out->from))
+        return false;
+    if ((out->op == OP_ADD || out->op == OP_REPLACE) && !out->value)
+        return wrong(call, "missing",
+                     SAY(call, STR("the operation on "), out->path_text, STR(" has no value")));
+    if (out->op == OP_MOVE && pointer_is_below(&out->path, &out->from))
+        return wrong(call, "bad_value", STR("nothing can be moved into itself"));
+    const bool is_whole = out->path.count == 0 || (out->op == OP_MOVE && out->from.count == 0);
+    if (is_whole && out->op != OP_TEST)
+        return wrong(call, "bad_value", STR("the object as a whole can only be tested"));
+    return true;
+}
+
+/* ---- applying ---- */
+
+static bool absent(struct patch *p, const struct operation *o)
+{
+    return conflict(p, SAY(p->call, STR("there is nothing for the operation on "), o->path_text));
+}
+
+static bool put(struct patch *p, const struct operation *o, struct json *value)
+{
+    if (o->path.count + json_depth(value) > JSON_DEPTH_MAX)
+        return wrong(p->call, "bad_json",
+                     SAY(p->call, o->path_text, STR(" would be deeper than documents may be")));
+    return document_add(&p->document, &o->path, value) ||
+           conflict(p, SAY(p->call, STR("there is no place "), o->path_text));
+}
+
+/* What a copy of it takes. It calls itself, for JSON_DEPTH_MAX levels at most. */
+static uint64_t weight_of(const struct json *value)
+{
+    uint64_t weight = sizeof *value + value->key.len + value->text.len;
+    for (const struct json *child = value->first; child; child = child->next)
+        weight += weight_of(child);
+    return weight;
+}
+
+static bool copy(struct patch *p, const struct operation *o)
+{
+    const struct json *from = document_find(&p->document, &o->from);
+    if (!from)
+        return absent(p, o);
+    const uint64_t weight = weight_of(from);
+    if (weight > p->copied_left) {
+        p->document.steps_left = 0;
+        return absent(p, o);
+    }
+    p->copied_left -= weight;
+    return put(p, o, json_clone(p->call->arena, from));
+}
+
+static bool move(struct patch *p, const struct operation *o)
+{
+    struct json *taken = document_take(&p->document, &o->from);
+    if (!taken)
+        return absent(p, o);
+    const uint64_t steps = weight_of(taken) / sizeof *taken;
+    p->document.steps_left -= steps < p->document.steps_left ? steps : p->document.steps_left;
+    return put(p, o, taken);
+}
+
+static bool replace(struct patch *p, const struct operation *o)
+{
+    if (!document_take(&p->document, &o->path))
+        return absent(p, o);
+    return put(p, o, json_clone(p->call->arena, o->value));
+}
+
+static bool test(struct patch *p, const struct operation *o)
+{
+    const struct json *there = document_find(&p->document, &o->path);
+    if (!there)
+        return absent(p, o);
+    return (o->value && json_eq(there, o->value)) ||
+           conflict(p, SAY(p->call, o->path_text, STR(" is not what the test expects")));
+}
+
+static bool apply(struct patch *p, const struct operation *o)
+{
+    switch (o->op) {
+    case OP_ADD: return put(p, o, json_clone(p->call->arena, o->value));
+    case OP_REMOVE: return document_take(&p->document, &o->path) || absent(p, o);
+    case OP_REPLACE: return replace(p, o);
+    case OP_MOVE: return move(p, o);
+    case OP_COPY: return copy(p, o);
+    case OP_TEST: return test(p, o);
+    case OP_COUNT: break;
+    }
+    impossible("an operation outside the enum");
+}
+
+/* ---- what it comes to ---- */
+
+static struct json *object_of(struct call *call, const struct record *record)
+{
+    const struct resource *resource = call->route->resource;
+    struct buf b = buf_in(call->arena);
+    struct json *object, *hidden;
+    uint32_t offset;
+    const char *what;
+    shape_write(resource->shape, call->core, record, SHAPE_ALL, &b);
+    must(json_read(call->arena, buf_str(&b), &object, &offset, &what) == OK);
+    if (resource->hidden_key) {
+        const struct str doc = resource->hidden_doc(record);
+        must(json_read(call->arena, doc.len ? doc : STR("{}"), &hidden, &offset, &what) == OK);
+        json_set(object, str_from(resource->hidden_key), hidden);
+    }
+    return object;
+}
+
+/* Keep `key` if it differs; a key that is gone counts as null. */
+static void note_change(struct call *call, struct str key, const struct json *before,
+                        const struct json *after)
+{
+    if (before && after && json_eq(before, after))
+        return;
+    if (!intake_changes(call->route->resource->update, key)) {
+        call_refuse(call, PROBLEM_READ_ONLY, key, SAY(call, key, STR(" cannot be changed")));
+        return;
+    }
+    struct json *value = after ? json_clone(call->arena, after) : json_make(call->arena, JSON_NULL);
+    json_set(call->params, key, value);
+}
+
+static void note_changes(struct call *call, const struct json *before, const struct json *after)
+{
+    for (const struct json *member = before->first; member; member = member->next)
+        note_change(call, member->key, member, json_get(after, member->key));
+    for (const struct json *member = after->first; member; member = member->next)
+        if (!json_get(before, member->key))
+            note_change(call, member->key, NULL, member);
+}
+
+bool patch_apply(struct call *call, struct json *object)
+{
+    struct patch patch = {.call = call,
+                          .document = {.root = object, .steps_left = STEPS_MAX},
+                          .copied_left = COPIED_BYTES_MAX};
+    struct operation operation;
+    const struct json *operations = params_read_operations(call);
+    if (!operations)
+        return false;
+    if (operations->kind != JSON_ARRAY || operations->count > OPERATIONS_MAX)
+        return wrong(call, "bad_json", STR("the body must be an array of operations (RFC 6902)"));
+    for (const struct json *at = operations->first; at; at = at->next)
+        if (!read_operation(call, at, &operation) || !apply(&patch, &operation))
+            return false;
+    return true;
+}
+
+enum served serve_patch(struct call *call)
+{
+    struct command command = {0};
+    struct record record;
+    if (!resource_find(call, call->route->resource, call->keys[0], &record) ||
+        !object_condition(call))
+        return SERVED_REPLY;
+    const int64_t turn = record.settings.turn; /* every object has it in the same place */
+    if (call->if_turn && call->if_turn != turn) {
+        object_refuse_turn(call);
+        return SERVED_REPLY;
+    }
+    /* Where the caller sets no condition, a change that came between is only a reason to compute
+     * all of it again. */
+    call->can_try_again = call->if_turn == 0;
+    call->if_turn = turn;
+    const struct json *before = object_of(call, &record);
+    struct json *after = json_clone(call->arena, before);
+    if (!patch_apply(call, after))
+        return SERVED_REPLY;
+    call->params = json_make(call->arena, JSON_OBJECT);
+    note_changes(call, before, after);
+    if (call->problems)
+        return SERVED_REPLY;
+    call->resource = call->route->resource;
+    if (call->params->count == 0) {
+        object_shown(call, record.id);
+        return SERVED_REPLY;
+    }
+    intake_read(call, call->resource->update, record.id, &command);
+    return call->problems ? SERVED_REPLY : call_submit(call, &command, object_shown);
+}

@@ -1,0 +1,137 @@
+#include "api/views/graph.h"
+
+#include "api/rest/json_object_writer.h"
+#include "api/call/reply.h"
+#include "api/rest/standard_routes.h"
+#include "api/rest/row_stream.h"
+#include "model/limits.h"
+
+/* ---- graph ---- */
+
+static void put_adjacencies(struct call *call, int64_t id, struct buf *b)
+{
+    uint32_t count;
+    const int64_t *children = core_children(call->core, id, call->arena, &count);
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(b, i ? ",{\"nodeTo\":" : "{\"nodeTo\":");
+        buf_put_i64(b, children[i]);
+        buf_put_z(b, ",\"nodeFrom\":");
+        buf_put_i64(b, id);
+        buf_put_z(b, ",\"data\":{\"$color\":\"#557EAA\"}}");
+    }
+    buf_put_c(b, ']');
+}
+
+static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, struct buf *b)
+{
+    (void)rows;
+    struct record record;
+    if (!core_record(call->core, TABLE_NODEROLE, id, &record))
+        return false;
+    struct members m = members_open(b, call->wanted);
+    member_number(&m, "id", id);
+    member_text(&m, "name",
+                SAY(call, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
+                    STR(": "),
+                    object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
+    /* How the old pages draw a vertex. */
+    member_json(&m, "data", STR("{\"$color\":\"#83548B\"}"));
+    member_text(&m, "$type", STR("square"));
+    member_number(&m, "$dim", 15);
+    if (member_key(&m, "adjacencies"))
+        put_adjacencies(call, id, b);
+    members_close(&m);
+    return true;
+}
+
+enum served reply_graph(struct call *call, int64_t deployment_id)
+{
+    uint32_t count;
+    const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
+    reply_json(call, "graph", "list", STR(""));
+    return reply_rows(
+        call,
+        &(struct rows){
+            .head = STR("["), .tail = STR("]"), .ids = ids, .count = count, .put = put_vertex});
+}
+
+enum served serve_graph(struct call *call)
+{
+    struct record deployment;
+    if (!resource_find(call, &resource_deployments, call->keys[0], &deployment))
+        return SERVED_REPLY;
+    return reply_graph(call, deployment.id);
+}
+
+/* ---- plan ---- */
+
+static void plan_told(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_doc(call, "plan", call->doc);
+}
+
+static void consent_told(struct call *call, int64_t id)
+{
+    (void)id;
+    reply_doc(call, "consent", call->doc);
+}
+
+/* {"node":1,"node_name":"n","role":1,"role_name":"r"}, the shortest that is said of a noderole. */
+enum { PLAN_ITEM_BYTES = 50 };
+
+/* A plan lists each noderole that would run or wait, so of some plans it is known before they are
+ * computed that their lists are too long for an answer. The core counts the bytes of the others. */
+static bool plan_may_fit(const struct call *call, int64_t deployment_id)
+{
+    uint32_t counts[NODEROLE_STATE_COUNT];
+    core_count_noderoles(call->core, deployment_id, counts);
+    const uint64_t listed =
+        (uint64_t)counts[NODEROLE_PROPOSED] + counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED];
+    return listed * PLAN_ITEM_BYTES <= ANSWER_DOC_MAX;
+}
+
+/* ?summary=true: of a plan the totals alone. */
+static bool wants_summary(struct call *call)
+{
+    struct str text = STR("false");
+    http_query(call->request, STR("summary"), &text);
+    const bool is_true = str_eq(text, STR("true"));
+    if (!is_true && !str_eq(text, STR("false")))
+        call_refuse(call, PROBLEM_BAD_VALUE, STR("summary"), STR("summary must be true or false"));
+    return is_true;
+}
+
+/* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
+ * and everything that was handed over before it is seen. */
+static enum served submit_dry(struct call *call, bool is_brief)
+{
+    const struct route *route = call->route;
+    struct record record;
+    if (!resource_find(call, route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    const bool is_summary = !is_brief && wants_summary(call);
+    if (!is_brief && !is_summary && !plan_may_fit(call, record.id)) {
+        call_refuse(call, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
+        return SERVED_REPLY;
+    }
+    struct command command = {0};
+    intake_read(call, &(struct intake){.kind = route->command}, record.id, &command);
+    command.is_dry = true;
+    command.is_brief = is_brief;
+    command.is_summary = is_summary;
+    if (call->problems)
+        return SERVED_REPLY;
+    return call_submit(call, &command, is_brief ? consent_told : plan_told);
+}
+
+enum served serve_plan(struct call *call)
+{
+    return submit_dry(call, false);
+}
+
+enum served serve_consent(struct call *call)
+{
+    return submit_dry(call, true);
+}

@@ -1,0 +1,42 @@
+#include "api/call/reply.h"
+#include "api/call/route.h"
+
+static enum served serve_healthz(struct call *call)
+{
+    reply_text(call, 200, STR("ok\n"));
+    return SERVED_REPLY;
+}
+
+static enum served serve_readyz(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    const char *why = "";
+    struct str value;
+    struct buf text = buf_in(call->arena);
+    const bool is_ready = engine->is_ready(engine->self, &why);
+    buf_put_z(&text, is_ready ? "ok" : why);
+    buf_put_c(&text, '\n');
+    if (http_query(call->request, STR("verbose"), &value) && engine->conditions)
+        engine->conditions(engine->self, &text);
+    reply_text(call, is_ready ? 200 : 503, buf_str(&text));
+    if (!is_ready)
+        reply_header(call, "Retry-After", STR("1"));
+    return SERVED_REPLY;
+}
+
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = "/healthz",
+     .serve = serve_healthz,
+     .form = FORM_TEXT,
+     .access = ROUTE_OPEN,
+     .does = "is the daemon alive?"},
+    {.method = HTTP_GET,
+     .pattern = "/readyz",
+     .serve = serve_readyz,
+     .form = FORM_TEXT,
+     .access = ROUTE_OPEN,
+     .does = "can it work: does it lead, is the store writable?"},
+};
+
+const struct chapter chapter_probes = CHAPTER(NULL, routes);

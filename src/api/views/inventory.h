@@ -1,0 +1,7 @@
+/* inventory.h - the nodes as Ansible wants to hear of them. */
+#pragma once
+
+#include "api/call/call.h"
+
+/* GET /api/status/inventory(/:id)?hostvar= */
+enum served serve_inventory(struct call *call);

@@ -1,0 +1,156 @@
+#include "api/views/inventory_names.h"
+
+#include "base/text/buf.h"
+#include "base/hash/hash.h"
+#include "base/containers/sort.h"
+
+static const struct {
+    enum table table;
+    char letter; /* in a suffix */
+} kinds[INVENTORY_KINDS] = {
+    [INVENTORY_DEPLOYMENT] = {TABLE_DEPLOYMENT, 'd'},
+    [INVENTORY_ROLE] = {TABLE_ROLE, 'r'},
+    [INVENTORY_GROUP] = {TABLE_GROUP, 'g'},
+};
+
+struct inventory_used {
+    uint64_t hash; /* of the name without a suffix, and of the kind */
+    int64_t id;
+};
+
+/* ---- without a suffix ---- */
+
+static struct str plain_name(struct arena *a, struct str name)
+{
+    struct buf b = buf_in(a);
+    for (uint32_t i = 0; i < name.len; i++) {
+        const char c = name.at[i];
+        buf_put_c(&b, char_is_letter(c) || char_is_digit(c) ? c : '_');
+    }
+    return buf_str(&b);
+}
+
+static struct str deployment_name(struct arena *a, struct str name)
+{
+    static const char *const taken[] = {"deployment_", "role_", "state_", "ui_",
+                                        "rack_",       "tag_",  "class_"};
+    const struct str plain = plain_name(a, name);
+    bool clashes = str_eq(plain, STR("all")) || str_eq(plain, STR("ungrouped")) || plain.len == 0 ||
+                   char_is_digit(plain.at[0]);
+    for (uint32_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        clashes |= str_starts(plain, str_from(taken[i]));
+    return clashes ? str_join2(a, STR("deployment_"), plain) : plain;
+}
+
+/* The object's own name, what its group begins with, and what the group is called without a
+ * suffix. All empty when the object is gone. */
+struct naming {
+    struct str name, prefix, bare;
+};
+
+static struct naming naming_of(const struct core *core, struct inventory_object object,
+                               struct arena *a)
+{
+    struct record r;
+    struct naming n = {.name = STR(""), .prefix = STR(""), .bare = STR("")};
+    if (!core_record(core, kinds[object.kind].table, object.id, &r))
+        return n;
+    if (r.table == TABLE_DEPLOYMENT) {
+        n.name = r.deployment.name;
+        n.bare = deployment_name(a, n.name);
+        return n;
+    }
+    n.name = r.table == TABLE_ROLE ? r.role.name : r.group.name;
+    n.prefix = r.table == TABLE_ROLE ? STR("role_") : str_join2(a, r.group.category, STR("_"));
+    n.bare = plain_name(a, str_join2(a, n.prefix, n.name));
+    return n;
+}
+
+/* ---- all of them ---- */
+
+struct inventory_names inventory_names_new(const struct core *core, struct arena *a)
+{
+    struct inventory_names n = {0};
+    for (uint32_t i = 0; i < INVENTORY_KINDS; i++)
+        n.max += core_count(core, kinds[i].table);
+    n.at = arena_array(a, struct inventory_used, n.max + (size_t)1);
+    return n;
+}
+
+static int cmp_used(const void *a, const void *b)
+{
+    const struct inventory_used *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+bool inventory_names_add(struct inventory_names *n, const struct core *core, struct arena *scratch)
+{
+    while (n->kind < INVENTORY_KINDS && n->count < n->max) {
+        n->id = core_next_id(core, kinds[n->kind].table, n->id);
+        if (n->id == 0) {
+            n->kind++;
+            continue;
+        }
+        const struct inventory_object object = {(enum inventory_kind)n->kind, n->id};
+        const struct str bare = naming_of(core, object, scratch).bare;
+        n->at[n->count++] = (struct inventory_used){.hash = hash64(bare, n->kind), .id = n->id};
+        return true;
+    }
+    sort_items(n->at, n->count, sizeof *n->at, cmp_used, scratch);
+    return false;
+}
+
+/* Has an object with a lower id the same name? */
+static bool is_later(const struct inventory_names *n, uint64_t hash, int64_t id)
+{
+    uint32_t low = 0, high = n->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (n->at[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n->count && n->at[low].hash == hash && n->at[low].id < id;
+}
+
+/* Does it end with "__", the letter of a kind, and digits? */
+static bool looks_suffixed(struct str name)
+{
+    uint32_t end = name.len;
+    while (end > 0 && char_is_digit(name.at[end - 1]))
+        end--;
+    return end < name.len && end >= 3 && name.at[end - 2] == '_' && name.at[end - 3] == '_' &&
+           str_find(STR("drg"), name.at[end - 1], 0) < 3;
+}
+
+static struct str with_suffix(const struct inventory_names *n, struct inventory_object object,
+                              struct str bare, struct arena *a)
+{
+    struct buf b = buf_in(a);
+    if (!is_later(n, hash64(bare, object.kind), object.id) && !looks_suffixed(bare))
+        return bare;
+    buf_put_str(&b, bare);
+    buf_put_z(&b, "__");
+    buf_put_c(&b, kinds[object.kind].letter);
+    buf_put_i64(&b, object.id);
+    return buf_str(&b);
+}
+
+struct str inventory_names_get(const struct inventory_names *n, const struct core *core,
+                               struct inventory_object object, struct arena *a)
+{
+    const struct naming naming = naming_of(core, object, a);
+    return naming.bare.len ? with_suffix(n, object, naming.bare, a) : STR("");
+}
+
+bool inventory_names_differs(const struct inventory_names *n, const struct core *core,
+                             struct inventory_object object, struct arena *a, struct str *out_name)
+{
+    const struct naming naming = naming_of(core, object, a);
+    *out_name = naming.name;
+    return naming.bare.len && !str_eq(with_suffix(n, object, naming.bare, a),
+                                      str_join2(a, naming.prefix, naming.name));
+}

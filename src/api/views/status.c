@@ -1,0 +1,341 @@
+#include "api/views/inventory.h"
+#include "api/rest/json_object_writer.h"
+#include "api/call/params.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+#include "api/rest/row_stream.h"
+#include "base/hash/md5.h"
+
+/* What pages ask for again and again: states in short, without the objects (SEMANTICS 11.4). */
+
+static enum served reply_status(struct call *call, const struct buf *b)
+{
+    call->reply =
+        (struct reply){.status = 200, .content_type = "application/json", .body = buf_str(b)};
+    return SERVED_REPLY;
+}
+
+static enum served reply_status_rows(struct call *call, const struct rows *rows)
+{
+    call->reply = (struct reply){.status = 200, .content_type = "application/json"};
+    return reply_rows(call, rows);
+}
+
+/* The states of nodes and deployments have the type that OpenCrowbar gave to what is no model. */
+static enum served reply_array(struct call *call, const struct buf *b)
+{
+    reply_json(call, "json", "array", buf_str(b));
+    return SERVED_REPLY;
+}
+
+static enum served reply_array_rows(struct call *call, const struct rows *rows)
+{
+    reply_json(call, "json", "array", STR(""));
+    return reply_rows(call, rows);
+}
+
+static void put_id_key(struct buf *b, int64_t id)
+{
+    buf_put_c(b, '"');
+    buf_put_i64(b, id);
+    buf_put_z(b, "\":");
+}
+
+/* ---- nodes ---- */
+
+/* An old client looks for these four in this order. */
+static void put_node(struct call *call, const struct record *record, struct buf *b)
+{
+    const struct node_record *node = &record->node;
+    const enum noderole_state state = core_node_state(call->core, node->id);
+    const struct str name = str_from(noderole_state_name(state));
+    struct members m = members_open(b, NULL);
+    member_text(&m, "name", node->name);
+    member_number(&m, "state", shape_noderole_state(state));
+    member_text(&m, "status", name);
+    member_text(&m, "strStatus",
+                SAY(call, node->alive ? STR("alive\n") : STR("dead\n"),
+                    node->available ? STR("available\n") : STR("reserved\n"), name));
+    members_close(&m);
+}
+
+static bool put_node_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+{
+    (void)rows;
+    struct record record;
+    if (!core_record(call->core, TABLE_NODE, id, &record))
+        return false;
+    put_id_key(out, id);
+    put_node(call, &record, out);
+    return true;
+}
+
+static enum served serve_nodes(struct call *call)
+{
+    return reply_array_rows(
+        call, &(struct rows){
+                  .head = STR("{"), .tail = STR("}"), .table = TABLE_NODE, .put = put_node_row});
+}
+
+static enum served serve_node(struct call *call)
+{
+    struct record record;
+    if (!resource_find(call, &resource_nodes, call->keys[0], &record))
+        return SERVED_REPLY;
+    struct buf b = buf_in(call->arena);
+    buf_put_c(&b, '{');
+    put_id_key(&b, record.id);
+    put_node(call, &record, &b);
+    buf_put_c(&b, '}');
+    return reply_array(call, &b);
+}
+
+/* ---- deployments and snapshots ---- */
+
+/* By it a page sees whether the set of noderoles is another. */
+static struct str fingerprint(struct call *call, const int64_t *ids, uint32_t count)
+{
+    uint8_t digest[16];
+    struct arena scratch = {0};
+    struct buf joined = buf_in(&scratch), hex = buf_in(call->arena);
+    if (count == 0)
+        return STR("");
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(&joined, i ? "_" : "");
+        buf_put_i64(&joined, ids[i]);
+    }
+    md5(buf_str(&joined), digest);
+    arena_fini(&scratch);
+    buf_put_hex(&hex, digest, sizeof digest);
+    return buf_str(&hex);
+}
+
+static bool put_noderole_row(struct call *call, const struct rows *rows, int64_t id,
+                             struct buf *out)
+{
+    (void)rows;
+    struct record record;
+    if (!core_record(call->core, TABLE_NODEROLE, id, &record))
+        return false;
+    put_id_key(out, id);
+    struct members m = members_open(out, NULL);
+    member_number(&m, "state", shape_noderole_state(record.noderole.state));
+    member_text(&m, "status", str_from(noderole_state_name(record.noderole.state)));
+    members_close(&m);
+    return true;
+}
+
+/* Of a deployment, or of a snapshot of it. deployment_id 0: it holds none. */
+static enum served reply_states(struct call *call, int64_t id, int64_t state, const char *status,
+                                int64_t deployment_id)
+{
+    uint32_t count;
+    const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_number(&m, "id", id);
+    member_number(&m, "state", state);
+    member_text(&m, "status", str_from(status));
+    member_text(&m, "md5", fingerprint(call, ids, count));
+    if (!member_key(&m, "node_roles")) {
+        members_close(&m);
+        return reply_array(call, &b);
+    }
+    buf_put_c(&b, '{');
+    return reply_array_rows(call, &(struct rows){.head = buf_str(&b),
+                                                 .tail = STR("}}"),
+                                                 .ids = ids,
+                                                 .count = count,
+                                                 .put = put_noderole_row});
+}
+
+/* Nobody asked for one: an answer of the same form that says nothing. */
+static enum served serve_unknown(struct call *call)
+{
+    return reply_states(call, -1, -1, "unknown", 0);
+}
+
+static enum served serve_deployment(struct call *call)
+{
+    struct record record;
+    if (!resource_find(call, &resource_deployments, call->keys[0], &record))
+        return SERVED_REPLY;
+    const int64_t state = shape_deployment_state(core_deployment_state(call->core, record.id));
+    return reply_states(call, record.id, state, shape_state_name(SHAPE_DEPLOYMENT_STATE, state),
+                        record.id);
+}
+
+/* What state the noderoles of an archived one were in is not kept. */
+static enum served serve_snapshot(struct call *call)
+{
+    struct record record;
+    if (!resource_find(call, &resource_snapshots, call->keys[0], &record))
+        return SERVED_REPLY;
+    const bool is_head = record.snapshot.state != SNAPSHOT_ARCHIVED;
+    const int64_t state = shape_snapshot_state(call->core, &record.snapshot);
+    return reply_states(call, record.id, state, shape_state_name(SHAPE_SNAPSHOT_STATE, state),
+                        is_head ? record.snapshot.deployment_id : 0);
+}
+
+/* ---- work ---- */
+
+static const char *const queue_names[QUEUE_COUNT] = {
+    [QUEUE_NORMAL] = "normal", [QUEUE_HIGH] = "high"};
+
+static bool is_working(const struct run_record *run)
+{
+    return run->state == RUN_RUNNING || run->state == RUN_STOPPING;
+}
+
+static bool put_job_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
+{
+    (void)rows;
+    struct record record;
+    if (!core_record(call->core, TABLE_RUN, id, &record))
+        return false;
+    struct members m = members_open(out, NULL);
+    member_number(&m, "id", id);
+    member_number(&m, "node_id", record.run.node_id);
+    member_number(&m, "node_role_id", record.run.noderole_id);
+    member_text(&m, "queue", str_from(queue_names[record.run.queue]));
+    member_bool(&m, "running", is_working(&record.run));
+    members_close(&m);
+    return true;
+}
+
+static void count_busy(const struct core *core, uint32_t busy[QUEUE_COUNT])
+{
+    struct record record;
+    for (int64_t id = core_next_id(core, TABLE_RUN, 0); id; id = core_next_id(core, TABLE_RUN, id))
+        if (core_record(core, TABLE_RUN, id, &record))
+            busy[record.run.queue] += is_working(&record.run);
+}
+
+static void put_workers(struct call *call, struct buf *b)
+{
+    uint32_t busy[QUEUE_COUNT] = {0};
+    struct record settings;
+    must(core_record(call->core, TABLE_SETTINGS, 1, &settings));
+    const uint32_t sizes[QUEUE_COUNT] = {
+        [QUEUE_NORMAL] = settings.settings.pool_normal, [QUEUE_HIGH] = settings.settings.pool_high};
+    count_busy(call->core, busy);
+    for (int q = 0; q < QUEUE_COUNT; q++) {
+        buf_put_z(b, q ? "," : "[");
+        struct members worker = members_open(b, NULL);
+        member_text(&worker, "queue", str_from(queue_names[q]));
+        member_number(&worker, "size", sizes[q]);
+        member_number(&worker, "busy", busy[q]);
+        members_close(&worker);
+    }
+    buf_put_c(b, ']');
+}
+
+static enum served serve_queue(struct call *call)
+{
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    if (member_key(&m, "workers"))
+        put_workers(call, &b);
+    if (!member_key(&m, "jobs")) {
+        members_close(&m);
+        return reply_status(call, &b);
+    }
+    buf_put_c(&b, '[');
+    return reply_status_rows(
+        call, &(struct rows){
+                  .head = buf_str(&b), .tail = STR("]}"), .table = TABLE_RUN, .put = put_job_row});
+}
+
+/* Of all deployments; those whose head is proposed only when asked for. */
+static void count_all(const struct core *core, bool with_proposed,
+                      int64_t out_counts[NODEROLE_STATE_COUNT])
+{
+    uint32_t counts[NODEROLE_STATE_COUNT];
+    for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
+        out_counts[state] = 0;
+    for (int64_t id = core_next_id(core, TABLE_DEPLOYMENT, 0); id;
+         id = core_next_id(core, TABLE_DEPLOYMENT, id)) {
+        if (!with_proposed && core_deployment_state(core, id) == DEPLOYMENT_PROPOSED)
+            continue;
+        core_count_noderoles(core, id, counts);
+        for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
+            out_counts[state] += counts[state];
+    }
+}
+
+/* marker: since when the caller counts. */
+static enum served serve_heartbeat(struct call *call)
+{
+    const struct api_engine *engine = call_engine(call);
+    int64_t counts[NODEROLE_STATE_COUNT], total = 0, marker = 0;
+    if (!params_read(call, "heartbeat"))
+        return SERVED_REPLY;
+    const bool marked = param_time(call, "marker", &marker);
+    if (call->problems)
+        return SERVED_REPLY;
+    const int64_t elapsed_ms = marked ? engine->now_ms(engine->self) - marker : 0;
+    count_all(call->core, true, counts);
+    for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
+        total += counts[state];
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_number(&m, "active", counts[NODEROLE_ACTIVE]);
+    member_number(&m, "todo", total - counts[NODEROLE_ERROR] - counts[NODEROLE_ACTIVE]);
+    member_number(&m, "error", counts[NODEROLE_ERROR]);
+    member_number(&m, "elapsed", elapsed_ms > 0 ? elapsed_ms / 1000 : 0);
+    members_close(&m);
+    return reply_status(call, &b);
+}
+
+/* Is everything that was committed done? Nothing is set going by the question. */
+static enum served serve_anneal(struct call *call)
+{
+    int64_t counts[NODEROLE_STATE_COUNT];
+    count_all(call->core, false, counts);
+    if (counts[NODEROLE_ERROR]) {
+        reply_error(call, 409, "failed", STR("failed"));
+        return SERVED_REPLY;
+    }
+    const bool works = counts[NODEROLE_TRANSITION], waits = counts[NODEROLE_TODO];
+    reply_message(call, "anneal",
+                  works   ? STR("working")
+                  : waits ? STR("scheduled")
+                          : STR("finished"));
+    call->reply.status = works || waits ? 202 : 200;
+    return SERVED_REPLY;
+}
+
+/* ---- routes ---- */
+
+#define ROUTE_STATUS(path, handler, says)                                                          \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = "/api/status/" path, .serve = handler, .form = FORM_FREE,   \
+        .does = says                                                                               \
+    }
+
+static const struct route routes[] = {
+    ROUTE_STATUS("nodes", serve_nodes, "the states of all nodes, by id"),
+    ROUTE_STATUS("nodes/:id", serve_node, "the state of a node"),
+    ROUTE_STATUS("deployments", serve_unknown, "the form of the answer about one"),
+    ROUTE_STATUS("deployments/:id", serve_deployment,
+                 "the state of a deployment and of its noderoles"),
+    ROUTE_STATUS("snapshots", serve_unknown, "the form of the answer about one"),
+    ROUTE_STATUS("snapshots/:id", serve_snapshot, "the state of a snapshot and of its noderoles"),
+    ROUTE_STATUS("queue", serve_queue, "workers, and the runs that are open"),
+    ROUTE_STATUS("heartbeat", serve_heartbeat, "how many noderoles are active, to do, in error"),
+    ROUTE_STATUS("inventory", serve_inventory, "all nodes as an Ansible inventory"),
+    ROUTE_STATUS("inventory/:id", serve_inventory,
+                 "those of a deployment and of what is below it, likewise"),
+};
+
+const struct chapter chapter_status = CHAPTER(NULL, routes);
+
+static const struct route anneal_routes[] = {
+    {.method = HTTP_GET,
+     .pattern = V "anneal",
+     .serve = serve_anneal,
+     .form = FORM_MESSAGE,
+     .does = "is all that was committed done? 202: not yet; 409: something failed"},
+};
+
+const struct chapter chapter_anneal = CHAPTER("anneal", anneal_routes);

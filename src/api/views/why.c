@@ -1,0 +1,254 @@
+#include "api/views/graph.h"
+
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
+#include "api/call/refused_reports.h"
+#include "api/call/reply.h"
+#include "api/call/route.h"
+
+/* Why something is not done: the chain down to the root, for a deployment all roots counted, and
+ * what is wrong with the installation itself. */
+
+/* ---- one cause ---- */
+
+/* Which noderole is meant, by the names of its node and its role. */
+static void put_noderole(struct call *call, struct members *m, int64_t id)
+{
+    struct record noderole;
+    if (!id || !core_record(call->core, TABLE_NODEROLE, id, &noderole))
+        return;
+    member_number(m, "node_role_id", id);
+    member_optional(m, "node",
+                    object_name(call->core, TABLE_NODE, noderole.noderole.node_id, call->arena));
+    member_optional(m, "role",
+                    object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena));
+}
+
+static void put_members(struct call *call, struct members *m, const struct cause *cause)
+{
+    member_text(m, "code", str_from(cause_code_name(cause)));
+    member_text(m, "object", str_from(object_noun(cause->object)));
+    member_number(m, "object_id", cause->object_id);
+    member_optional(m, "name",
+                    object_name(call->core, cause->object, cause->object_id, call->arena));
+    member_optional(m, "subject", cause->subject);
+    member_time(m, "since", cause->since);
+    member_text(m, "text", refusals_explain(call_refusals(call), call, cause));
+}
+
+static void put_cause(struct call *call, const struct cause *cause, struct buf *b)
+{
+    struct members m = members_open(b, NULL);
+    put_members(call, &m, cause);
+    put_noderole(call, &m, cause->noderole_id);
+    members_close(&m);
+}
+
+/* ---- power between two tries ---- */
+
+/* The core knows that the action was ordered; that it failed once and is tried again, only the
+ * daemon. */
+static void put_retry(struct call *call, const struct cause *last, struct buf *b)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct reason why;
+    struct record noderole;
+    int64_t node_id = last->object == TABLE_NODE ? last->object_id : 0;
+    if (!node_id && last->noderole_id &&
+        core_record(call->core, TABLE_NODEROLE, last->noderole_id, &noderole))
+        node_id = noderole.noderole.node_id;
+    if (!node_id || !engine->power_retry ||
+        !engine->power_retry(engine->self, node_id, call->arena, &why))
+        return;
+    buf_put_z(b, ",\n");
+    put_cause(call,
+              &(struct cause){.code = CAUSE_REASON,
+                              .reason = REASON_POWER_RETRYING,
+                              .subject = why.subject,
+                              .object = TABLE_NODE,
+                              .object_id = node_id,
+                              .text = why.text},
+              b);
+}
+
+static void put_chain(struct call *call, const struct cause *first, struct buf *b)
+{
+    const struct cause *last = first;
+    buf_put_c(b, '[');
+    for (const struct cause *cause = first; cause; cause = cause->next) {
+        buf_put_z(b, cause == first ? "" : ",\n");
+        put_cause(call, cause, b);
+        last = cause;
+    }
+    put_retry(call, last, b);
+    buf_put_c(b, ']');
+}
+
+/* ---- all roots of a deployment ---- */
+
+/* A noderole that never began a run has no log to read. */
+static void put_has_log(struct call *call, struct members *m, int64_t id)
+{
+    struct record row;
+    const bool has_log =
+        core_record(call->core, TABLE_NODEROLE, id, &row) &&
+        (row.noderole.attempt || row.noderole.run_count || row.noderole.runlog.len);
+    member_bool(m, "has_log", has_log);
+}
+
+static void put_group(struct call *call, const struct cause_group *group, struct buf *b)
+{
+    struct members m = members_open(b, NULL);
+    put_members(call, &m, &group->cause);
+    member_optional(&m, "role", object_name(call->core, TABLE_ROLE, group->role_id, call->arena));
+    member_number(&m, "node_roles", group->noderoles);
+    member_number(&m, "roots", group->roots);
+    if (member_key(&m, "examples")) {
+        buf_put_c(b, '[');
+        for (uint32_t i = 0; i < group->example_count; i++) {
+            buf_put_z(b, i ? "," : "");
+            struct members example = members_open(b, NULL);
+            put_noderole(call, &example, group->examples[i]);
+            put_has_log(call, &example, group->examples[i]);
+            members_close(&example);
+        }
+        buf_put_c(b, ']');
+    }
+    members_close(&m);
+}
+
+static void put_groups(struct call *call, struct why_walk *walk, struct members *m, struct buf *b)
+{
+    struct cause_groups found;
+    core_why_result(walk, call->core, call->arena, &found);
+    member_number(m, "waiting", found.waiting);
+    member_number(m, "looked_at", found.looked_at);
+    member_number(m, "left_off", found.left_off);
+    if (!member_key(m, "groups"))
+        return;
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < found.count; i++) {
+        buf_put_z(b, i ? ",\n" : "");
+        put_group(call, &found.groups[i], b);
+    }
+    buf_put_c(b, ']');
+}
+
+/* ---- the installation itself ---- */
+
+static void put_faults(struct call *call, struct buf *b)
+{
+    const struct api_engine *engine = call_engine(call);
+    struct api_fault faults[API_FAULTS_MAX];
+    const uint32_t count = engine->faults ? engine->faults(engine->self, call->arena, faults) : 0;
+    buf_put_c(b, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(b, i ? "," : "");
+        struct members m = members_open(b, NULL);
+        member_text(&m, "code", str_from(reason_name(faults[i].code)));
+        member_text(&m, "object", str_from(faults[i].object));
+        member_text(&m, "text", faults[i].text);
+        members_close(&m);
+    }
+    buf_put_c(b, ']');
+}
+
+/* While the store is stalled and something in the core is not durable, nothing of the core may be
+ * shown. What is wrong with the installation is not in the core, and is what there is to know. */
+static enum served reply_with_faults_alone(struct call *call, enum table table)
+{
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    member_text(&m, "object", str_from(object_noun(table)));
+    if (member_key(&m, "chain"))
+        buf_put_z(&b, "[]");
+    if (member_key(&m, "installation"))
+        put_faults(call, &b);
+    members_close(&m);
+    call->seen = 0;
+    reply_json(call, "why", "obj", buf_str(&b));
+    return SERVED_REPLY;
+}
+
+static void reply_why(struct call *call, enum table table, int64_t id, const struct cause *first,
+                      struct why_walk *walk)
+{
+    struct buf b = buf_in(call->arena);
+    struct members m = members_open(&b, call->wanted);
+    must(first);
+    member_text(&m, "object", str_from(object_noun(table)));
+    member_number(&m, "id", id);
+    member_text(&m, "name", object_name(call->core, table, id, call->arena));
+    if (member_key(&m, "chain"))
+        put_chain(call, first, &b);
+    if (walk)
+        put_groups(call, walk, &m, &b);
+    if (member_key(&m, "installation"))
+        put_faults(call, &b);
+    members_close(&m);
+    reply_json(call, "why", "obj", buf_str(&b));
+}
+
+/* ---- deployments, some noderoles at a time ---- */
+
+enum { NODEROLES_A_STEP = 1000 }; /* of 0.3 us each, most of them */
+
+struct long_why {
+    struct flow flow;
+    struct why_walk *walk;
+    int64_t deployment_id;
+};
+
+static void long_why_fini(struct flow *flow)
+{
+    core_why_close(((struct long_why *)flow->self)->walk);
+}
+
+static enum flow_step long_why_step(struct call *call, struct buf *out)
+{
+    struct long_why *l = call->flow->self;
+    struct record record;
+    (void)out;
+    if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP))
+        return FLOW_MORE;
+    if (core_record(call->core, TABLE_DEPLOYMENT, l->deployment_id, &record))
+        reply_why(call, TABLE_DEPLOYMENT, l->deployment_id,
+                  core_why_chain(l->walk, call->core, call->arena), l->walk);
+    else
+        reply_error(call, 404, "not_found", STR("the deployment was deleted meanwhile"));
+    return FLOW_REPLY;
+}
+
+/* A walk that ends within one step is answered at once. */
+static enum served serve_why_of_deployment(struct call *call, int64_t id)
+{
+    struct long_why *l = arena_new(call->arena, struct long_why);
+    *l = (struct long_why){
+        .flow = {.step = long_why_step, .fini = long_why_fini, .self = l, .is_of_one_core = true},
+        .walk = core_why_open(call->core, id, call->arena),
+        .deployment_id = id};
+    must(l->walk);
+    if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP)) {
+        reply_json(call, "why", "obj", STR("")); /* the last step makes the whole reply */
+        return flow_begin(call, &l->flow);
+    }
+    reply_why(call, TABLE_DEPLOYMENT, id, core_why_chain(l->walk, call->core, call->arena),
+              l->walk);
+    core_why_close(l->walk);
+    return SERVED_REPLY;
+}
+
+enum served serve_why(struct call *call)
+{
+    const struct shape *shape = call->route->resource->shape;
+    struct record record;
+    if (call_is_stalled(call) && !call_is_durable(call))
+        return reply_with_faults_alone(call, shape->table);
+    if (!resource_find(call, call->route->resource, call->keys[0], &record))
+        return SERVED_REPLY;
+    if (shape->table == TABLE_DEPLOYMENT)
+        return serve_why_of_deployment(call, record.id);
+    reply_why(call, shape->table, record.id,
+              core_why(call->core, shape->table, record.id, call->arena), NULL);
+    return SERVED_REPLY;
+}

@@ -1,0 +1,319 @@
+#include "auth/passwords.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auth/password_cache.h"
+
+_Static_assert(PASSWORD_HASH_MAX == crypto_pwhash_STRBYTES, "libsodium writes that many");
+
+enum { ADDRESS_SIZE = 16 };
+
+/* A job belongs to the loop's thread, then to the worker, then to the loop's thread again. */
+struct job {
+    struct job *next;
+    passwords_checked_fn *checked; /* one of the two */
+    passwords_hashed_fn *hashed;
+    void *context;
+    uint32_t slot; /* of the queue */
+    struct password_digest digest;
+    bool is_decoy; /* there is no hash to be right about */
+    bool is_right; /* or: there is a hash                */
+    char hash[PASSWORD_HASH_MAX];
+    uint32_t password_len;
+    char password[];
+};
+
+struct job_list {
+    struct job *first;
+    struct job **end;
+};
+
+struct passwords {
+    uv_thread_t worker;
+    uv_async_t async;
+    /* The addresses of the jobs not answered yet; the loop's thread alone looks at them. */
+    struct {
+        bool is_taken;
+        uint8_t address[ADDRESS_SIZE];
+    } slots[PASSWORDS_QUEUE_MAX];
+    struct password_cache cache;
+    uv_mutex_t mutex; /* guards what follows */
+    uv_cond_t more;
+    bool is_stopping;
+    struct job_list waiting;
+    struct job_list done;
+};
+
+static void list_init(struct job_list *list)
+{
+    list->first = NULL;
+    list->end = &list->first;
+}
+
+static void list_add(struct job_list *list, struct job *job)
+{
+    job->next = NULL;
+    *list->end = job;
+    list->end = &job->next;
+}
+
+static struct job *list_take(struct job_list *list)
+{
+    struct job *job = list->first;
+    if (job) {
+        list->first = job->next;
+        if (!list->first)
+            list->end = &list->first;
+    }
+    return job;
+}
+
+static void job_free(struct job *job)
+{
+    sodium_memzero(job, sizeof *job + job->password_len);
+    free(job);
+}
+
+/* --- the worker -------------------------------------------------------------------------------*/
+
+static bool hash_text(const char *text, uint32_t len, char out_hash[PASSWORD_HASH_MAX])
+{
+    return crypto_pwhash_str(out_hash, text ? text : "", len, crypto_pwhash_OPSLIMIT_INTERACTIVE,
+                             crypto_pwhash_MEMLIMIT_INTERACTIVE) == 0;
+}
+
+static void work_on(struct job *job, const char *decoy)
+{
+    if (job->hashed) {
+        job->is_right = hash_text(job->password, job->password_len, job->hash);
+    } else {
+        const char *hash = job->is_decoy ? decoy : job->hash;
+        const bool fits = crypto_pwhash_str_verify(hash, job->password, job->password_len) == 0;
+        job->is_right = fits && !job->is_decoy;
+    }
+    sodium_memzero(job->password, job->password_len);
+}
+
+/* NULL: stop. */
+static struct job *next_job(struct passwords *p)
+{
+    uv_mutex_lock(&p->mutex);
+    while (!p->is_stopping && !p->waiting.first)
+        uv_cond_wait(&p->more, &p->mutex);
+    struct job *job = p->is_stopping ? NULL : list_take(&p->waiting);
+    uv_mutex_unlock(&p->mutex);
+    return job;
+}
+
+static void work(void *self)
+{
+    struct passwords *p = self;
+    /* For users that do not exist. Whoever does not know the text that it was made of, and nobody
+     * does, is as wrong as everybody else; and its answer is not looked at anyway. */
+    char decoy[PASSWORD_HASH_MAX] = "";
+    char text[32];
+    randombytes_buf(text, sizeof text);
+    ignore(hash_text(text, sizeof text, decoy),
+           "then a missing user is told from a wrong password");
+    for (struct job *job = next_job(p); job; job = next_job(p)) {
+        work_on(job, decoy);
+        uv_mutex_lock(&p->mutex);
+        list_add(&p->done, job);
+        uv_mutex_unlock(&p->mutex);
+        ignore(uv_async_send(&p->async), "it cannot fail before it is closed");
+    }
+}
+
+/* --- in the loop's thread ---------------------------------------------------------------------*/
+
+static uint64_t now_ms(void)
+{
+    return uv_hrtime() / 1000000;
+}
+
+static struct job *take_done(struct passwords *p)
+{
+    uv_mutex_lock(&p->mutex);
+    struct job *job = list_take(&p->done);
+    uv_mutex_unlock(&p->mutex);
+    return job;
+}
+
+/* A callback may ask again, or free everything: then there is simply nothing more to take. */
+static void on_done(uv_async_t *async)
+{
+    struct passwords *p = async->data;
+    for (struct job *job = take_done(p); job; job = take_done(p)) {
+        p->slots[job->slot].is_taken = false;
+        if (job->hashed) {
+            job->hashed(job->context, job->is_right ? job->hash : NULL);
+        } else {
+            if (job->is_right)
+                password_cache_add(&p->cache, &job->digest, now_ms());
+            job->checked(job->context, job->is_right);
+        }
+        job_free(job);
+    }
+}
+
+static bool start(struct passwords *p)
+{
+    if (uv_mutex_init(&p->mutex) != 0)
+        return false;
+    if (uv_cond_init(&p->more) != 0)
+        goto no_cond;
+    if (uv_thread_create(&p->worker, work, p) != 0)
+        goto no_thread;
+    return true;
+no_thread:
+    uv_cond_destroy(&p->more);
+no_cond:
+    uv_mutex_destroy(&p->mutex);
+    return false;
+}
+
+static void on_closed_unstarted(uv_handle_t *handle)
+{
+    struct passwords *p = handle->data;
+    password_cache_fini(&p->cache);
+    free(p);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct passwords *p = handle->data;
+    uv_cond_destroy(&p->more);
+    uv_mutex_destroy(&p->mutex);
+    on_closed_unstarted(handle);
+}
+
+struct passwords *passwords_new(uv_loop_t *loop)
+{
+    if (sodium_init() < 0)
+        return NULL;
+    struct passwords *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    list_init(&p->waiting);
+    list_init(&p->done);
+    password_cache_init(&p->cache);
+    if (uv_async_init(loop, &p->async, on_done) != 0) {
+        free(p);
+        return NULL;
+    }
+    p->async.data = p;
+    if (!start(p)) {
+        uv_close((uv_handle_t *)&p->async, on_closed_unstarted);
+        return NULL;
+    }
+    return p;
+}
+
+static void drop_all(struct job_list *list)
+{
+    for (struct job *job = list_take(list); job; job = list_take(list))
+        job_free(job);
+}
+
+void passwords_free(struct passwords *p)
+{
+    if (!p)
+        return;
+    uv_mutex_lock(&p->mutex);
+    p->is_stopping = true;
+    uv_cond_signal(&p->more);
+    uv_mutex_unlock(&p->mutex);
+    must(uv_thread_join(&p->worker) == 0);
+    drop_all(&p->waiting);
+    drop_all(&p->done);
+    uv_close((uv_handle_t *)&p->async, on_closed);
+}
+
+/* A free slot of the queue; PASSWORDS_QUEUE_MAX when the address may not have one. */
+static uint32_t find_slot(const struct passwords *p, const uint8_t *address)
+{
+    uint32_t found = PASSWORDS_QUEUE_MAX, held = 0;
+    for (uint32_t i = 0; i < PASSWORDS_QUEUE_MAX; i++) {
+        if (!p->slots[i].is_taken)
+            found = i;
+        else if (memcmp(p->slots[i].address, address, ADDRESS_SIZE) == 0)
+            held++;
+    }
+    return held < PASSWORDS_SHARE_MAX ? found : PASSWORDS_QUEUE_MAX;
+}
+
+/* NULL: the address may not have one more, or there is no memory. */
+static struct job *job_new(struct passwords *p, const uint8_t *address, struct str password,
+                           void *context)
+{
+    const uint32_t slot = find_slot(p, address);
+    struct job *job = slot < PASSWORDS_QUEUE_MAX ? calloc(1, sizeof *job + password.len) : NULL;
+    if (!job)
+        return NULL;
+    p->slots[slot].is_taken = true;
+    memcpy(p->slots[slot].address, address, ADDRESS_SIZE);
+    job->slot = slot;
+    job->context = context;
+    job->password_len = password.len;
+    if (password.len)
+        memcpy(job->password, password.at, password.len);
+    return job;
+}
+
+static void submit(struct passwords *p, struct job *job)
+{
+    uv_mutex_lock(&p->mutex);
+    list_add(&p->waiting, job);
+    uv_cond_signal(&p->more);
+    uv_mutex_unlock(&p->mutex);
+}
+
+/* What libsodium would turn away at the first glance is treated as no hash at all. */
+static bool is_usable(struct str hash)
+{
+    return hash.len < PASSWORD_HASH_MAX && str_starts(hash, STR("$argon2")) &&
+           str_find(hash, '\0', 0) == hash.len;
+}
+
+err passwords_check(struct passwords *p, const struct password_claim *claim,
+                    passwords_checked_fn *checked, void *context)
+{
+    const struct password_digest digest =
+        password_cache_digest(&p->cache, claim->hash, claim->password);
+    if (password_cache_has(&p->cache, &digest, now_ms())) {
+        checked(context, true);
+        return OK;
+    }
+    struct job *job = job_new(p, claim->address, claim->password, context);
+    if (!job)
+        return ERR_LIMIT;
+    job->checked = checked;
+    job->digest = digest;
+    job->is_decoy = !is_usable(claim->hash);
+    if (!job->is_decoy)
+        memcpy(job->hash, claim->hash.at, claim->hash.len);
+    submit(p, job);
+    return OK;
+}
+
+err passwords_hash(struct passwords *p, const uint8_t *address, struct str password,
+                   passwords_hashed_fn *hashed, void *context)
+{
+    struct job *job = job_new(p, address, password, context);
+    if (!job)
+        return ERR_LIMIT;
+    job->hashed = hashed;
+    submit(p, job);
+    return OK;
+}
+
+bool password_hash_now(struct str password, char out_hash[PASSWORD_HASH_MAX])
+{
+    char hash[PASSWORD_HASH_MAX];
+    if (sodium_init() < 0 || !hash_text(password.at, password.len, hash))
+        return false;
+    memcpy(out_hash, hash, sizeof hash);
+    return true;
+}

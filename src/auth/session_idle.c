@@ -1,0 +1,54 @@
+#include "auth/session_idle.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+
+enum { WAYS = 4, SETS = IDLE_MAX / WAYS };
+
+struct seen {
+    int64_t session_id; /* 0: free */
+    int64_t last_ms;
+    bool is_over;
+};
+
+struct idle {
+    struct seen sets[SETS][WAYS];
+};
+
+struct idle *idle_new(void)
+{
+    struct idle *idle = calloc(1, sizeof *idle);
+    must(idle);
+    return idle;
+}
+
+void idle_free(struct idle *idle)
+{
+    free(idle);
+}
+
+/* Its own place, or a free one, or that of the one seen longest ago. */
+static struct seen *place_of(struct idle *idle, int64_t session_id)
+{
+    struct seen *set = idle->sets[(uint64_t)session_id % SETS];
+    struct seen *best = &set[0];
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].session_id == session_id)
+            return &set[i];
+        if (best->session_id && (!set[i].session_id || set[i].last_ms < best->last_ms))
+            best = &set[i];
+    }
+    return best;
+}
+
+bool idle_touch(struct idle *idle, int64_t session_id, int64_t now_ms)
+{
+    struct seen *seen = place_of(idle, session_id);
+    if (seen->session_id != session_id)
+        *seen = (struct seen){.session_id = session_id, .last_ms = now_ms};
+    seen->is_over = seen->is_over || now_ms - seen->last_ms > IDLE_MS;
+    if (!seen->is_over)
+        seen->last_ms = now_ms;
+    return !seen->is_over;
+}

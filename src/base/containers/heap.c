@@ -1,0 +1,200 @@
+#include "base/containers/heap.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/mem/pages.h"
+
+/* Blocks below 1 MiB are cut from shared chunks in ascending order of chunks, so a shared chunk
+ * behind `fill_chunk` is always unused: a rollback moves `fill_chunk` back and what it gave up is
+ * found again. Larger blocks are regions of 1, 2, 4, ... 256 chunks of their own; whether a region
+ * is taken stands in its byte behind the directory. Nothing leaks, however often a large step is
+ * tried and rolled back. */
+
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define CHUNK_UNITS 65536u
+#define CHUNKS_MAX  65536u
+#define SIZE_LIMIT  (256u << 20)
+
+enum {
+    CLASS_REGION = 31, /* this class is 1 MiB, the following ones double */
+    KIND_SHARED = 1,   /* 0: belongs to the region that began before it */
+    KIND_FREE = 16,    /* + log2 of the region's chunks */
+    KIND_TAKEN = 32,   /* the same */
+};
+_Static_assert(CLASS_REGION == HEAP_CLASSES, "one free list for each class below a chunk");
+
+static uint8_t *kinds(const struct heap *h)
+{
+    return (uint8_t *)(void *)(h->chunks + CHUNKS_MAX);
+}
+
+static uint32_t log2_floor(uint32_t x)
+{
+    return 31u - (uint32_t)__builtin_clz(x);
+}
+
+/* 1, 2, 3, 4, 6, 8, 12, 16, ... units; from a chunk on only powers of two. */
+static uint32_t class_units(uint32_t class)
+{
+    if (class >= CLASS_REGION)
+        return CHUNK_UNITS << (class - CLASS_REGION);
+    if (class == 0)
+        return 1;
+    return class % 2 ? 2u << (class / 2) : 3u << (class / 2 - 1);
+}
+
+static uint32_t class_of(uint32_t size)
+{
+    must(size > 0 && size <= SIZE_LIMIT);
+    uint32_t units = (size + 15) >> 4;
+    if (units == 1)
+        return 0;
+    uint32_t half = log2_floor(units - 1); /* 2^half < units <= 2^(half+1) */
+    if (units > 49152)
+        return CLASS_REGION + (half - 15);
+    return half * 2 + (units * 2 > 3u << half);
+}
+
+uint32_t heap_class_size(uint32_t size)
+{
+    return class_units(class_of(size)) << 4;
+}
+
+void heap_init(struct heap *h, struct undo *undo)
+{
+    *h = (struct heap){.undo = undo};
+    h->chunks = (char **)sys_pages_get(CHUNKS_MAX * (sizeof *h->chunks + 1));
+}
+
+static uint32_t region_chunks(uint8_t kind)
+{
+    return kind >= KIND_FREE ? 1u << (kind % KIND_FREE) : 1u;
+}
+
+void heap_fini(struct heap *h)
+{
+    if (!h->chunks)
+        return;
+    for (uint32_t c = 0; c < h->chunk_count;) {
+        uint32_t count = region_chunks(kinds(h)[c]);
+        sys_pages_put(h->chunks[c], count * CHUNK_BYTES);
+        c += count;
+    }
+    sys_pages_put(h->chunks, CHUNKS_MAX * (sizeof *h->chunks + 1));
+    *h = (struct heap){0};
+}
+
+/* Enters 2^log2_count consecutive chunks into the directory. */
+static uint32_t add_chunks(struct heap *h, uint32_t log2_count, uint8_t kind)
+{
+    uint32_t count = 1u << log2_count;
+    uint32_t first = h->chunk_count;
+    must(count <= CHUNKS_MAX - first);
+    char *at = (char *)sys_pages_get(count * CHUNK_BYTES);
+    for (uint32_t i = 0; i < count; i++)
+        h->chunks[first + i] = at + i * CHUNK_BYTES;
+    kinds(h)[first] = kind;
+    h->chunk_count += count;
+    return first;
+}
+
+static void push_free(struct heap *h, uint32_t ref, uint32_t class)
+{
+    *(uint32_t *)heap_at(h, ref) = h->free[class];
+    h->free[class] = ref;
+}
+
+/* What is left of the chunk that is left behind: into the free lists, largest pieces first. */
+static void cut_up_tail(struct heap *h)
+{
+    while (h->fill < CHUNK_UNITS) {
+        uint32_t rest = CHUNK_UNITS - h->fill;
+        uint32_t class = class_of(rest << 4);
+        if (class_units(class) > rest)
+            class --;
+        push_free(h, (h->fill_chunk - 1) << 16 | h->fill, class);
+        h->fill += class_units(class);
+    }
+}
+
+static void next_shared(struct heap *h)
+{
+    if (h->fill_chunk)
+        cut_up_tail(h);
+    uint32_t c = h->fill_chunk;
+    while (c < h->chunk_count && kinds(h)[c] != KIND_SHARED)
+        c++;
+    if (c == h->chunk_count)
+        add_chunks(h, 0, KIND_SHARED);
+    h->fill_chunk = c + 1;
+    h->fill = c == 0; /* reference 0 is "none" */
+}
+
+static uint32_t take_region(struct heap *h, uint32_t log2_count)
+{
+    if (h->chunk_count == 0) /* chunk 0 holds reference 0, so it must not be a region */
+        add_chunks(h, 0, KIND_SHARED);
+    uint8_t wanted = (uint8_t)(KIND_FREE + log2_count);
+    uint32_t c = 0;
+    while (c < h->chunk_count && kinds(h)[c] != wanted)
+        c += region_chunks(kinds(h)[c]);
+    if (c == h->chunk_count)
+        add_chunks(h, log2_count, wanted);
+    undo_note(h->undo, &kinds(h)[c], 1);
+    kinds(h)[c] = (uint8_t)(KIND_TAKEN + log2_count);
+    return c << 16;
+}
+
+static void note_words(struct heap *h)
+{
+    undo_note_once(h->undo, &h->fill, sizeof *h - offsetof(struct heap, fill), &h->stamp);
+}
+
+uint32_t heap_alloc(struct heap *h, uint32_t size)
+{
+    uint32_t class = class_of(size);
+    uint32_t units = class_units(class);
+    note_words(h);
+    h->used += (uint64_t)units << 4;
+    if (class >= CLASS_REGION)
+        return take_region(h, class - CLASS_REGION);
+    uint32_t ref = h->free[class];
+    if (ref) {
+        /* The caller will overwrite the link; a rollback needs it back. */
+        uint32_t *link = (uint32_t *)heap_at(h, ref);
+        undo_note(h->undo, link, sizeof *link);
+        h->free[class] = *link;
+        return ref;
+    }
+    if (h->fill_chunk == 0 || units > CHUNK_UNITS - h->fill)
+        next_shared(h);
+    ref = (h->fill_chunk - 1) << 16 | h->fill;
+    h->fill += units;
+    return ref;
+}
+
+/* Runs with no mark open. */
+static void give(void *owner, uint32_t ref, uint32_t class)
+{
+    struct heap *h = (struct heap *)owner;
+    if (class < CLASS_REGION) {
+        push_free(h, ref, class);
+        return;
+    }
+    uint8_t *kind = &kinds(h)[ref >> 16];
+    must(*kind == KIND_TAKEN + (class - CLASS_REGION));
+    *kind = (uint8_t)(KIND_FREE + (class - CLASS_REGION));
+}
+
+void heap_free(struct heap *h, uint32_t ref, uint32_t size)
+{
+    if (ref == 0)
+        return;
+    must(ref >> 16 < h->chunk_count);
+    uint32_t class = class_of(size);
+    note_words(h);
+    h->used -= (uint64_t)class_units(class) << 4;
+    undo_defer(h->undo, give, h, ref, class);
+}

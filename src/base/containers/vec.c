@@ -1,0 +1,81 @@
+#include "base/containers/vec.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+/* What lies behind `count` means nothing at any mark: whoever lowers `count` notes what leaves, so
+ * pushing over it later needs no note. */
+
+static uint32_t *items_at(const struct heap *h, const struct vec *v)
+{
+    return (uint32_t *)heap_at(h, v->ref);
+}
+
+static void note_from(struct heap *h, const struct vec *v, uint32_t position)
+{
+    undo_note(h->undo, items_at(h, v) + position,
+              (v->count - position) * (uint32_t)sizeof(uint32_t));
+}
+
+/* The next size class: lists are many and short, so room is dearer than copying. */
+static void grow(struct heap *h, struct vec *v)
+{
+    uint32_t bytes = heap_class_size(v->cap * (uint32_t)sizeof(uint32_t) + 1);
+    uint32_t ref = heap_alloc(h, bytes);
+    if (v->ref) {
+        memcpy(heap_at(h, ref), items_at(h, v), v->count * sizeof(uint32_t));
+        heap_free(h, v->ref, v->cap * (uint32_t)sizeof(uint32_t));
+    }
+    v->ref = ref;
+    v->cap = bytes / (uint32_t)sizeof(uint32_t);
+}
+
+void vec_push(struct heap *h, struct vec *v, uint32_t value)
+{
+    if (v->count == v->cap)
+        grow(h, v);
+    items_at(h, v)[v->count++] = value;
+}
+
+void vec_insert(struct heap *h, struct vec *v, uint32_t position, uint32_t value)
+{
+    must(position <= v->count);
+    if (v->count == v->cap)
+        grow(h, v);
+    else
+        note_from(h, v, position);
+    uint32_t *at = items_at(h, v) + position;
+    memmove(at + 1, at, (v->count - position) * sizeof *at);
+    *at = value;
+    v->count++;
+}
+
+void vec_remove(struct heap *h, struct vec *v, uint32_t position)
+{
+    must(position < v->count);
+    if (v->count == 1) {
+        vec_clear(h, v);
+        return;
+    }
+    note_from(h, v, position);
+    uint32_t *at = items_at(h, v) + position;
+    v->count--;
+    memmove(at, at + 1, (v->count - position) * sizeof *at);
+}
+
+void vec_set(struct heap *h, struct vec *v, uint32_t position, uint32_t value)
+{
+    must(position < v->count);
+    uint32_t *at = items_at(h, v) + position;
+    if (*at == value)
+        return;
+    undo_note(h->undo, at, sizeof *at);
+    *at = value;
+}
+
+void vec_clear(struct heap *h, struct vec *v)
+{
+    heap_free(h, v->ref, v->cap ? v->cap * (uint32_t)sizeof(uint32_t) : 1);
+    *v = (struct vec){0};
+}

@@ -1,0 +1,390 @@
+#include "base/json/json.h"
+
+#include <string.h>
+
+/* Work on canonical texts without making trees of them: what is only carried along costs a look at
+ * each of its bytes, or less, and a large document changes as quickly as it can be copied. */
+
+/* ---- walking over a text that is known to be canonical ---- */
+
+/* A quote ends the string unless it is escaped: an odd number of backslashes stands before it. */
+static uint32_t after_string(struct str text, uint32_t at)
+{
+    must(text.at[at] == '"');
+    for (;;) {
+        const char *quote = memchr(text.at + at + 1, '"', text.len - at - 1);
+        must(quote);
+        at = (uint32_t)(quote - text.at);
+        uint32_t slashes = 0;
+        while (text.at[at - 1 - slashes] == '\\')
+            slashes++;
+        if (slashes % 2 == 0)
+            return at + 1;
+    }
+}
+
+/* From inside of `open` arrays and objects to behind the outermost of them. */
+static uint32_t after_open(struct str text, uint32_t at, uint32_t open)
+{
+    while (open) {
+        const char c = text.at[at];
+        if (c == '"') {
+            at = after_string(text, at);
+            continue;
+        }
+        open += c == '{' || c == '[';
+        open -= c == '}' || c == ']';
+        at++;
+    }
+    return at;
+}
+
+static bool ends_scalar(char c)
+{
+    return c == ',' || c == '}' || c == ']';
+}
+
+static uint32_t after_value(struct str text, uint32_t at)
+{
+    const char c = text.at[at];
+    if (c == '"')
+        return after_string(text, at);
+    if (c == '{' || c == '[')
+        return after_open(text, at + 1, 1);
+    /* A number or a word ends where something else begins. */
+    while (at < text.len && !ends_scalar(text.at[at]))
+        at++;
+    return at;
+}
+
+uint32_t json_text_depth(struct str text)
+{
+    uint32_t open = 0, deepest = 0;
+    for (uint32_t at = 0; at < text.len;) {
+        const char c = text.at[at];
+        if (c == '"') {
+            at = after_string(text, at);
+            continue;
+        }
+        if (c == '{' || c == '[')
+            deepest = ++open > deepest ? open : deepest;
+        open -= c == '}' || c == ']';
+        at++;
+    }
+    return deepest;
+}
+
+/* ---- is it canonical? ---- */
+
+/* A container that is not closed yet. */
+struct level {
+    bool is_object;
+    struct str last_key; /* with its quotes; empty: there was none */
+};
+
+struct checker {
+    struct str text;
+    uint32_t at;
+    uint32_t depth, deepest;
+    struct level open[JSON_DEPTH_MAX];
+};
+
+static char peek(const struct checker *k)
+{
+    return k->at < k->text.len ? k->text.at[k->at] : 0;
+}
+
+static bool take(struct checker *k, char c)
+{
+    if (peek(k) != c)
+        return false;
+    k->at++;
+    return true;
+}
+
+static bool is_short_escape(char letter)
+{
+    return letter == '"' || letter == '\\' || letter == 'b' || letter == 'f' || letter == 'n' ||
+           letter == 'r' || letter == 't';
+}
+
+/* A string of which nothing could be written shorter, or is written by number. Whether it is UTF-8
+ * is looked at elsewhere. */
+static bool check_string(struct checker *k, bool *out_escaped)
+{
+    *out_escaped = false;
+    if (!take(k, '"'))
+        return false;
+    for (; k->at < k->text.len; k->at++) {
+        const char c = k->text.at[k->at];
+        if (c == '"') {
+            k->at++;
+            return true;
+        }
+        if ((unsigned char)c < 0x20)
+            return false;
+        if (c != '\\')
+            continue;
+        *out_escaped = true;
+        k->at++;
+        if (!is_short_escape(peek(k)))
+            return false;
+    }
+    return false;
+}
+
+static bool check_digits(struct checker *k)
+{
+    if (!char_is_digit(peek(k)))
+        return false;
+    while (char_is_digit(peek(k)))
+        k->at++;
+    return true;
+}
+
+static bool check_number(struct checker *k)
+{
+    ignore(take(k, '-'), "it may be there or not");
+    if (!take(k, '0') && !check_digits(k))
+        return false;
+    if (take(k, '.') && !check_digits(k))
+        return false;
+    if (!take(k, 'e') && !take(k, 'E'))
+        return true;
+    if (!take(k, '+'))
+        ignore(take(k, '-'), "it may be there or not");
+    return check_digits(k);
+}
+
+static bool check_word(struct checker *k, struct str word)
+{
+    const struct str rest = str_slice(k->text, k->at, k->text.len);
+    k->at += word.len;
+    return str_starts(rest, word);
+}
+
+static bool check_scalar(struct checker *k)
+{
+    bool escaped;
+    switch (peek(k)) {
+    case '"': return check_string(k, &escaped);
+    case 'n': return check_word(k, STR("null"));
+    case 't': return check_word(k, STR("true"));
+    case 'f': return check_word(k, STR("false"));
+    default: return check_number(k);
+    }
+}
+
+/* Keys ascend. Those with escapes would have to be read to be compared, and are rare. */
+static bool check_key(struct checker *k, struct level *level)
+{
+    bool escaped;
+    const uint32_t from = k->at;
+    if (!check_string(k, &escaped) || escaped)
+        return false;
+    const struct str key = str_slice(k->text, from + 1, k->at - 1);
+    if (level->last_key.at && str_cmp(level->last_key, key) >= 0)
+        return false;
+    level->last_key = key;
+    return take(k, ':');
+}
+
+/* A value that opens nothing more, with everything that ends behind it; false: it is wrong. */
+static bool check_end(struct checker *k)
+{
+    while (k->depth) {
+        const struct level *level = &k->open[k->depth - 1];
+        if (take(k, ','))
+            return true;
+        if (!take(k, level->is_object ? '}' : ']'))
+            return false;
+        k->depth--;
+    }
+    return true;
+}
+
+/* What opens a container, when that is not empty. */
+static bool check_open(struct checker *k, bool *out_opened)
+{
+    const bool is_object = peek(k) == '{';
+    if (k->depth == JSON_DEPTH_MAX)
+        return false;
+    k->at++;
+    k->open[k->depth++] = (struct level){.is_object = is_object};
+    k->deepest = k->depth > k->deepest ? k->depth : k->deepest;
+    *out_opened = peek(k) != (is_object ? '}' : ']');
+    return true;
+}
+
+bool json_text_is_canonical(struct str text, uint32_t *out_depth)
+{
+    struct checker k;
+    k.text = text;
+    k.at = k.depth = k.deepest = 0;
+    if (!str_is_clean(text))
+        return false;
+    do {
+        bool opened = false;
+        struct level *level = k.depth ? &k.open[k.depth - 1] : NULL;
+        if (level && level->is_object && !check_key(&k, level))
+            return false;
+        const bool opens = peek(&k) == '{' || peek(&k) == '[';
+        if (opens ? !check_open(&k, &opened) : !check_scalar(&k))
+            return false;
+        if (!opened && !check_end(&k))
+            return false;
+    } while (k.depth);
+    *out_depth = k.deepest;
+    return k.at == text.len;
+}
+
+/* ---- merging a text into a text ---- */
+
+struct weaver {
+    struct arena *arena;
+    struct str text;
+    struct str over; /* goes over it */
+    struct buf out;
+    bool drop_nulls;
+};
+
+/* A member as it stands in a text. */
+struct member {
+    struct str key; /* unescaped */
+    uint32_t from;  /* of the key */
+    uint32_t value; /* where the value begins */
+};
+
+static struct str unescaped(struct arena *a, struct str quoted)
+{
+    struct json *string;
+    uint32_t offset;
+    const char *what;
+    if (str_find(quoted, '\\', 0) == quoted.len)
+        return str_slice(quoted, 1, quoted.len - 1);
+    must(json_read(a, quoted, &string, &offset, &what) == OK);
+    return string->text;
+}
+
+/* The member at `at`; false at the end of the object. */
+static bool next_member(struct arena *a, struct str text, uint32_t at, struct member *out_member)
+{
+    if (text.at[at] == '}')
+        return false;
+    at += text.at[at] == ',';
+    const uint32_t key_end = after_string(text, at);
+    *out_member = (struct member){
+        .key = unescaped(a, str_slice(text, at, key_end)), .from = at, .value = key_end + 1};
+    return true;
+}
+
+static void separate(struct weaver *w)
+{
+    const struct str so_far = buf_str(&w->out);
+    if (so_far.at[so_far.len - 1] != '{')
+        buf_put_c(&w->out, ',');
+}
+
+static uint32_t put_item(struct weaver *w, const struct member *item);
+
+/* The value at `at` of what goes over; returns its end. Recursion is bounded by the depth of a
+ * document. */
+static uint32_t put_fresh(struct weaver *w, uint32_t at)
+{
+    struct member item;
+    if (w->over.at[at] != '{' || !w->drop_nulls) {
+        const uint32_t end = after_value(w->over, at);
+        buf_put_str(&w->out, str_slice(w->over, at, end));
+        return end;
+    }
+    buf_put_c(&w->out, '{');
+    for (at++; next_member(w->arena, w->over, at, &item);)
+        at = put_item(w, &item);
+    buf_put_c(&w->out, '}');
+    return at + 1;
+}
+
+/* Nothing else begins like null. */
+static uint32_t put_item(struct weaver *w, const struct member *item)
+{
+    if (w->drop_nulls && w->over.at[item->value] == 'n')
+        return after_value(w->over, item->value);
+    separate(w);
+    buf_put_str(&w->out, str_slice(w->over, item->from, item->value));
+    return put_fresh(w, item->value);
+}
+
+/* Members that stay as they are, with what separates them. */
+static void put_copy(struct weaver *w, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return;
+    separate(w);
+    buf_put_str(&w->out, str_slice(w->text, from, to));
+}
+
+/* Where both texts are. */
+struct ends {
+    uint32_t text, over;
+};
+
+static struct ends weave(struct weaver *w, struct ends at);
+
+/* The member with the item in its place, or in it. */
+static struct ends put_merged(struct weaver *w, const struct member *m, const struct member *item)
+{
+    if (w->over.at[item->value] != '{' || w->text.at[m->value] != '{')
+        return (struct ends){after_value(w->text, m->value), put_item(w, item)};
+    separate(w);
+    buf_put_str(&w->out, str_slice(w->text, m->from, m->value));
+    return weave(w, (struct ends){m->value, item->value});
+}
+
+/* The objects at `at`, one over the other, both in the order of their keys; returns their ends.
+ * Nothing of them is walked over twice. Recursion is bounded by the depth of a document. */
+static struct ends weave(struct weaver *w, struct ends at)
+{
+    struct member m, item;
+    uint32_t copied = ++at.text; /* what lies between here and at.text stays */
+    at.over++;
+    buf_put_c(&w->out, '{');
+    bool has_item = next_member(w->arena, w->over, at.over, &item);
+    while (has_item && next_member(w->arena, w->text, at.text, &m)) {
+        const int order = str_cmp(item.key, m.key);
+        if (order > 0) {
+            at.text = after_value(w->text, m.value);
+            continue;
+        }
+        put_copy(w, copied, at.text);
+        if (order == 0) {
+            at = put_merged(w, &m, &item);
+            at.text += w->text.at[at.text] == ',';
+        } else {
+            at.over = put_item(w, &item);
+            at.text = m.from;
+        }
+        copied = at.text;
+        has_item = next_member(w->arena, w->over, at.over, &item);
+    }
+    const uint32_t end = after_open(w->text, at.text, 1);
+    put_copy(w, copied, has_item ? at.text : end - 1);
+    for (; has_item; has_item = next_member(w->arena, w->over, at.over, &item))
+        at.over = put_item(w, &item);
+    buf_put_c(&w->out, '}');
+    return (struct ends){end, at.over + 1};
+}
+
+struct str json_text_put(struct arena *a, struct str doc, struct str object, bool drop_nulls)
+{
+    must(object.len && object.at[0] == '{');
+    const bool is_object = doc.len && doc.at[0] == '{';
+    struct weaver w = {.arena = a,
+                       .text = is_object ? doc : STR("{}"),
+                       .over = object,
+                       .out = buf_in(a),
+                       .drop_nulls = drop_nulls};
+    buf_room(&w.out, w.text.len + object.len + 1);
+    const struct ends ends = weave(&w, (struct ends){0, 0});
+    must(ends.text == w.text.len && ends.over == object.len);
+    return buf_str(&w.out);
+}

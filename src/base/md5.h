@@ -1,9 +1,0 @@
-/* md5.h - MD5 (RFC 1321), only where an old wire format asks for it: HTTP digest HA1, the
- * deployment status fingerprint, IPv6 interface ids. Never for security of our own. */
-#pragma once
-
-#include <stdint.h>
-
-#include "base/str.h"
-
-void md5(struct str bytes, uint8_t out_digest[16]);

@@ -1,0 +1,129 @@
+#include "base/mem/pool.h"
+
+#include <string.h>
+
+#include "base/mem/pages.h"
+
+/* Behind the rows of a chunk lies one word per row: the next slot in the list of free or of pending
+ * slots. It cannot lie in the row, for dead rows stay readable. */
+static size_t chunk_bytes(const struct pool *p)
+{
+    return (size_t)POOL_CHUNK_ROWS * (p->row_size + sizeof(uint32_t));
+}
+
+static uint32_t chunks_max(const struct pool *p)
+{
+    return p->max / POOL_CHUNK_ROWS + (p->max % POOL_CHUNK_ROWS != 0);
+}
+
+static uint32_t *link_at(const struct pool *p, uint32_t ix)
+{
+    char *links = p->chunks[(ix - 1) / POOL_CHUNK_ROWS] + (size_t)POOL_CHUNK_ROWS * p->row_size;
+    return (uint32_t *)(void *)links + (ix - 1) % POOL_CHUNK_ROWS;
+}
+
+void pool_init(struct pool *p, struct undo *undo, uint32_t row_size, uint32_t max)
+{
+    must(row_size >= 16 && row_size % 8 == 0 && row_size <= 1u << 20);
+    must(max > 0);
+    *p = (struct pool){.undo = undo, .row_size = row_size, .max = max};
+    p->chunks = (char **)sys_pages_get(chunks_max(p) * sizeof *p->chunks);
+}
+
+void pool_fini(struct pool *p)
+{
+    if (!p->chunks)
+        return;
+    for (uint32_t i = 0; i < chunks_max(p) && p->chunks[i]; i++) /* they come one after the other */
+        sys_pages_put(p->chunks[i], chunk_bytes(p));
+    sys_pages_put(p->chunks, chunks_max(p) * sizeof *p->chunks);
+    *p = (struct pool){0};
+}
+
+static void note_words(struct pool *p)
+{
+    undo_note_once(p->undo, &p->high, sizeof *p - offsetof(struct pool, high), &p->stamp);
+}
+
+/* A slot from the free list, or the next one never used; 0 when there is neither. */
+static uint32_t take_slot(struct pool *p)
+{
+    uint32_t ix = p->free;
+    if (ix) {
+        p->free = *link_at(p, ix);
+        return ix;
+    }
+    if (p->high == p->max)
+        return 0;
+    ix = ++p->high;
+    /* Under a mark the chunk stays when `high` falls back; the next to come this far finds it. */
+    char **chunk = &p->chunks[(ix - 1) / POOL_CHUNK_ROWS];
+    if (!*chunk)
+        *chunk = (char *)sys_pages_get(chunk_bytes(p));
+    return ix;
+}
+
+uint32_t pool_add(struct pool *p)
+{
+    note_words(p);
+    uint32_t ix = take_slot(p);
+    if (!ix)
+        return 0;
+    p->live++;
+    struct row *row = (struct row *)pool_at(p, ix);
+    must(!(row->flags & (ROW_LIVE | ROW_DEAD)));
+    /* Noted so far, the slot needs no more under this mark: unused is what it goes back to. */
+    undo_note(p->undo, row, sizeof *row);
+    *row = (struct row){.stamp = p->undo->stamp, .gen = row->gen, .flags = ROW_LIVE};
+    memset(row + 1, 0, p->row_size - sizeof *row);
+    return ix;
+}
+
+bool pool_is_live(const struct pool *p, uint32_t ix)
+{
+    if (ix - 1 >= p->high)
+        return false;
+    return (((const struct row *)pool_at(p, ix))->flags & ROW_LIVE) != 0;
+}
+
+void pool_remove(struct pool *p, uint32_t ix)
+{
+    must(pool_is_live(p, ix));
+    struct row *row = (struct row *)pool_edit(p, ix);
+    row->flags = (uint8_t)((row->flags & ~ROW_LIVE) | ROW_DEAD);
+    note_words(p);
+    /* If the slot was free when the mark was opened, its old link will be needed again. */
+    uint32_t *link = link_at(p, ix);
+    undo_note(p->undo, link, sizeof *link);
+    *link = p->pending;
+    p->pending = ix;
+    p->live--;
+}
+
+void pool_settle(struct pool *p)
+{
+    must(p->undo->depth == 0);
+    while (p->pending) {
+        uint32_t ix = p->pending;
+        uint32_t *link = link_at(p, ix);
+        struct row *row = (struct row *)pool_at(p, ix);
+        p->pending = *link;
+        row->flags = 0;
+        row->gen++;
+        *link = p->free;
+        p->free = ix;
+    }
+}
+
+uint32_t pool_next_dead(const struct pool *p, uint32_t ix)
+{
+    return ix ? *link_at(p, ix) : p->pending;
+}
+
+uint32_t pool_next(const struct pool *p, uint32_t ix)
+{
+    while (ix < p->high)
+        if (pool_is_live(p, ++ix))
+            return ix;
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* str.h - a view of text: where it starts and how long it is.
+ *
+ * A `struct str` owns nothing and ends with no zero byte. Text from outside is checked once, at
+ * the door (str_is_clean), and is UTF-8 without U+0000 from there on.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem/arena.h"
+
+struct str {
+    const char *at;
+    uint32_t len;
+};
+
+/* A string literal as a str. */
+#define STR(literal)    ((struct str){(literal), (uint32_t)(sizeof(literal) - 1)})
+#define STR_FMT_ARGS(s) (int)(s).len, (s).at
+
+/* From a zero-terminated string; NULL gives the empty str. */
+struct str str_from(const char *zero_terminated);
+bool str_is_empty(struct str s);
+bool str_eq(struct str a, struct str b);
+/* Byte order: <0, 0, >0; a prefix sorts before what it begins. */
+int str_cmp(struct str a, struct str b);
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+/* Index of the first `c` at or after `from`, or s.len. */
+uint32_t str_find(struct str s, char c, uint32_t from);
+/* Does `word` occur in it? The empty word does. */
+bool str_has(struct str s, struct str word);
+/* The part [from, to); bounds are clamped. */
+struct str str_slice(struct str s, uint32_t from, uint32_t to);
+/* Its first `max` bytes, or a few less: not in the middle of a character of UTF-8. */
+struct str str_clip(struct str s, uint32_t max);
+struct str str_copy(struct arena *a, struct str s);
+/* ASCII only: A-Z become a-z, all else stays. Copies into the arena. */
+struct str str_lower(struct arena *a, struct str s);
+/* Equal when both are lower-cased as above. */
+bool str_eq_nocase(struct str a, struct str b);
+/* Zero-terminated copy (for the edges). */
+const char *str_z(struct arena *a, struct str s);
+/* Joins with nothing between. */
+struct str str_join2(struct arena *a, struct str x, struct str y);
+struct str str_join3(struct arena *a, struct str x, struct str y, struct str z);
+/* Decimal digits only, no sign, no spaces, at least one digit, no overflow of int64. */
+bool str_parse_i64(struct str s, int64_t *out_value);
+bool str_is_digits(struct str s); /* at least one, and nothing else */
+
+/* Well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF) and no U+0000. */
+bool str_is_clean(struct str s);
+
+bool char_is_letter(char c); /* ASCII */
+bool char_is_digit(char c);  /* ASCII */

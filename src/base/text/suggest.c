@@ -1,0 +1,55 @@
+#include "base/text/suggest.h"
+
+enum { WORD_LEN_MAX = 63 };
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many letters to put in, leave out, replace or swap with their neighbour to get from one word
+ * to the other. Three lines of the usual table are enough for that. */
+static uint32_t count_slips(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
+{
+    uint32_t lines[3][WORD_LEN_MAX + 1];
+    for (uint32_t k = 0; k <= b_len; k++)
+        lines[0][k] = k;
+    for (uint32_t i = 1; i <= a_len; i++) {
+        uint32_t *now = lines[i % 3];
+        const uint32_t *above = lines[(i + 2) % 3], *beyond = lines[(i + 1) % 3];
+        now[0] = i;
+        for (uint32_t k = 1; k <= b_len; k++) {
+            now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
+            now[k] = least(now[k], least(above[k], now[k - 1]) + 1);
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                now[k] = least(now[k], beyond[k - 2] + 1);
+        }
+    }
+    return lines[a_len % 3][b_len];
+}
+
+void nearest_offer_str(struct nearest *n, struct str meant, struct str known)
+{
+    if (meant.len == 0 || meant.len > WORD_LEN_MAX || known.len > WORD_LEN_MAX)
+        return;
+    /* A third of the letters may be wrong; one of a short word may. */
+    const uint32_t tolerated = known.len < 6 ? 1 : known.len / 3;
+    if (meant.len > known.len + tolerated || known.len > meant.len + tolerated)
+        return; /* each byte of the difference is an edit */
+    const uint32_t slips = count_slips(meant.at, meant.len, known.at, known.len);
+    if (slips > tolerated || (n->word && slips >= n->slips))
+        return;
+    n->word = known.at;
+    n->len = known.len;
+    n->slips = slips;
+}
+
+void nearest_offer(struct nearest *n, const char *meant, const char *known)
+{
+    nearest_offer_str(n, str_from(meant), str_from(known));
+}
+
+struct str nearest_str(const struct nearest *n)
+{
+    return n->word ? (struct str){n->word, n->len} : STR("");
+}

@@ -1,0 +1,138 @@
+#include "check/barclamp_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/barclamp_files.h"
+#include "check/name_check.h"
+#include "check/import_dry_run.h"
+#include "check/script_syntax.h"
+#include "core/core.h"
+#include "hooks/code_finder.h"
+
+static int by_path(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
+}
+
+/* Some of a tree's files. */
+struct files {
+    const struct barclamp_file *list;
+    uint32_t count;
+};
+
+/* Which of all are one's own: for each, true or false. */
+static bool *find_own(struct arena *a, struct files all, struct files own)
+{
+    bool *is_own = arena_array(a, bool, all.count);
+    const char **paths = arena_array(a, const char *, own.count);
+    for (uint32_t i = 0; i < own.count; i++)
+        paths[i] = own.list[i].path;
+    qsort(paths, own.count, sizeof *paths, by_path);
+    for (uint32_t i = 0; i < all.count; i++)
+        is_own[i] = bsearch(&all.list[i].path, paths, own.count, sizeof *paths, by_path) != NULL;
+    return is_own;
+}
+
+static struct files files_of(const struct content_tree *tree)
+{
+    return (struct files){tree->files, tree->count};
+}
+
+static struct files drafts_of(const struct content_tree *tree)
+{
+    return (struct files){tree->drafts, tree->draft_count};
+}
+
+/* One's own come last, and everybody stays in order otherwise. */
+static void put_own_last(struct arena *a, struct content_tree *tree, bool *is_own)
+{
+    struct barclamp_file *files = arena_array(a, struct barclamp_file, tree->count);
+    uint32_t count = 0, other_count = 0;
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (!is_own[i])
+            files[count++] = tree->files[i];
+    other_count = count;
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (is_own[i])
+            files[count++] = tree->files[i];
+    tree->files = files;
+    for (uint32_t i = 0; i < count; i++)
+        is_own[i] = i >= other_count;
+}
+
+/* What a daemon does that is given one's own directories in front of those that it holds already:
+ * of two barclamps of one name only one's own is read. What is wrong with the others is their
+ * owner's business. */
+static struct content_tree read_with(struct arena *a, const char *directories, const char *with,
+                                     const struct content_tree *own)
+{
+    struct report unheard = report_begin(a);
+    struct code_finder code = {0};
+    const struct hook_finder finder = code_finder_seam(&code);
+    const struct str both = str_join3(a, str_from(directories), STR(":"), str_from(with));
+    struct content_tree tree = content_read_tree(&unheard, str_z(a, both), &finder);
+    /* What a script kept out of one's own is out of these, too. */
+    for (uint32_t i = 0; i < own->draft_count; i++)
+        for (uint32_t k = 0; k < tree.count; k++)
+            if (strcmp(tree.files[k].path, own->drafts[i].path) == 0)
+                scripts_keep_out(&tree, k--);
+    return tree;
+}
+
+/* ---- for the daemon, too ---- */
+
+struct content_tree check_read(struct report *r, const char *directories,
+                               const struct hook_finder *finder, const atomic_bool *stop)
+{
+    struct content_tree tree = content_read_tree(r, directories, finder);
+    beside_check_owners(r, &tree);
+    scripts_check(r, &tree, stop);
+    report_sort(r);
+    return tree;
+}
+
+void check_draft(struct report *r, const struct core *core, const struct content_tree *tree,
+                 uint32_t i, const struct outcome *outcome)
+{
+    content_report_draft(r, tree, i, outcome->problems);
+    if (outcome->verdict == VERDICT_DONE)
+        content_report_warnings(r, &tree->drafts[i], outcome->doc);
+    names_look(r, core, tree, &tree->drafts[i]);
+}
+
+void check_imported(struct report *r, const struct core *core, const struct content_tree *tree,
+                    const struct barclamp_file *file, struct str doc)
+{
+    names_look(r, core, tree, file);
+    content_report_warnings(r, file, doc);
+}
+
+/* ---- without a daemon ---- */
+
+struct check check_barclamps(struct arena *a, const char *directories, const char *with)
+{
+    struct check check = {.report = report_begin(a)};
+    struct rehearsal rehearsal;
+    struct code_finder code = {0};
+    const struct hook_finder finder = code_finder_seam(&code);
+    const struct content_tree own = check_read(&check.report, directories, &finder, NULL);
+    check.is_empty = own.count == 0 && check.report.errors == 0;
+    struct rehearsal_files files = {.report = &check.report};
+    files.tree = with ? read_with(a, directories, with, &own) : own;
+    bool *is_own = find_own(a, files_of(&files.tree), files_of(&own));
+    put_own_last(a, &files.tree, is_own);
+    files.is_heard = is_own;
+    files.is_draft_heard = find_own(a, drafts_of(&files.tree), drafts_of(&own));
+    rehearsal_init(&rehearsal);
+    const struct rehearsal_count in = rehearsal_import(&rehearsal, &files);
+    const struct beside beside = {rehearsal.core, &code, &check.report};
+    for (uint32_t i = 0; i < own.count; i++)
+        beside_check_roles(&beside, &own.files[i]);
+    rehearsal_fini(&rehearsal);
+    report_sort(&check.report);
+    check.barclamps = in.barclamps;
+    check.roles = in.roles;
+    return check;
+}

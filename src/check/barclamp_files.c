@@ -1,0 +1,283 @@
+#include "check/barclamp_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "content/role_file.h"
+#include "core/core.h"
+#include "model/jig_class.h"
+
+static const struct text_place nowhere;
+
+/* ---- what a file says ---- */
+
+static struct str text_of(const struct json *object, const char *key)
+{
+    const struct json *value = json_get(object, str_from(key));
+    return value && value->kind == JSON_STRING ? value->text : STR("");
+}
+
+static const struct json *first_role(const struct barclamp_file *file)
+{
+    const struct json *roles = json_get(file->tree, STR("roles"));
+    return roles && roles->kind == JSON_ARRAY ? roles->first : NULL;
+}
+
+/* A JSON document may say itself where its files lie. */
+static struct str source_of(const struct barclamp_file *file)
+{
+    const struct str said = text_of(json_get(file->tree, STR("barclamp")), "source_path");
+    return file->is_yaml || said.len == 0 ? file->source_path : said;
+}
+
+/* ---- one folder ---- */
+
+/* Joined in the arena of the report, since the report will name it. */
+static const char *path_in(struct report *r, const char *folder, const char *name)
+{
+    struct buf path = buf_in(r->arena);
+    buf_put_z(&path, folder);
+    buf_put_c(&path, '/');
+    buf_put_z(&path, name);
+    return str_z(r->arena, buf_str(&path));
+}
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && str_is_clean(str_from(entry->d_name));
+}
+
+/* Byte order, whatever the locale. */
+static int by_name(const struct dirent **x, const struct dirent **y)
+{
+    return strcmp((*x)->d_name, (*y)->d_name);
+}
+
+/* The names in a folder; to be given to free_names. A folder that is not there has none. */
+static int read_names(struct report *r, const char *folder, struct dirent ***out_names)
+{
+    const int count = scandir(folder, out_names, is_visible, by_name);
+    if (count >= 0)
+        return count;
+    if (errno != ENOENT && errno != ENOTDIR)
+        report_error(report_as(r, "unreadable"), str_copy(r->arena, str_from(folder)), nowhere,
+                     "the directory cannot be read: %s", strerror(errno));
+    *out_names = NULL;
+    return 0;
+}
+
+static void free_names(struct dirent **names, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+/* ---- scripts ---- */
+
+/* Would it be run? Says why not. Folders are for what scripts need. */
+static bool is_script(struct report *r, const char *path)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0 || (S_ISREG(facts.st_mode) && access(path, R_OK) != 0)) {
+        report_error(report_as(r, "unreadable"), str_from(path), nowhere,
+                     "the script cannot be read: %s", strerror(errno));
+        return false;
+    }
+    if (!S_ISREG(facts.st_mode))
+        return false;
+    if (facts.st_mode & 0111 || str_ends(str_from(path), STR(".sh")))
+        return true;
+    report_warning(report_as(r, "not_used"), str_from(path), nowhere,
+                   "is never run: it does not end in .sh, and may not be executed");
+    return false;
+}
+
+static bool has_script(struct report *r, const char *folder)
+{
+    struct dirent **names;
+    uint32_t scripts = 0;
+    const int count = read_names(r, folder, &names);
+    for (int i = 0; i < count; i++)
+        scripts += is_script(r, path_in(r, folder, names[i]->d_name));
+    free_names(names, count);
+    return scripts > 0;
+}
+
+static void check_scripts(const struct beside *b, const struct barclamp_file *file, struct str role,
+                          struct text_place at)
+{
+    const char *folder = NULL;
+    const uint32_t errors_before = b->report->errors;
+    const err e =
+        content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_SCRIPTS, &folder);
+    if (e != OK)
+        report_warning(report_as(b->report, "script_missing"), str_from(file->path), at,
+                       "role %.*s runs scripts, and there is no directory scripts/%.*s",
+                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+    else if (!has_script(b->report, folder) && b->report->errors == errors_before)
+        report_warning(report_as(b->report, "script_missing"), str_from(file->path), at,
+                       "role %.*s runs scripts, and there is none in %s",
+                       STR_FMT_ARGS(report_brief(role)), folder);
+}
+
+/* ---- code ---- */
+
+static void check_code(const struct beside *b, const struct barclamp_file *file, struct str role,
+                       struct text_place at)
+{
+    const char *lua = NULL;
+    const err e = content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_LUA, &lua);
+    if (e != OK || (b->code && !code_finder_has_transition(b->code, lua)))
+        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
+                       "role %.*s brings its own work, and roles/%.*s.lua has no do_transition",
+                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+}
+
+/* ---- manifests and playbooks ---- */
+
+static void check_manifests(const struct beside *b, const struct barclamp_file *file,
+                            struct str role, struct text_place at)
+{
+    const char *folder = NULL;
+    uint32_t manifests = 0;
+    if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PUPPET, &folder) ==
+        OK) {
+        struct dirent **names;
+        const int count = read_names(b->report, folder, &names);
+        for (int i = 0; i < count; i++)
+            manifests += str_ends(str_from(names[i]->d_name), STR(".pp"));
+        free_names(names, count);
+    }
+    if (manifests == 0)
+        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
+                       "role %.*s applies manifests, and there is no *.pp in puppet/roles/%.*s",
+                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+}
+
+static void check_playbook(const struct beside *b, const struct barclamp_file *file,
+                           struct str role, struct text_place at)
+{
+    const char *path;
+    if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PLAYBOOK, &path) != OK)
+        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
+                       "role %.*s runs a playbook, and there is neither ansible/roles/%.*s.yml "
+                       "nor ansible/%.*s/playbook.yml",
+                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)),
+                       STR_FMT_ARGS(report_brief(role)));
+}
+
+/* The class behind a jig ("script"); "" when it is not known. */
+static const char *jig_class_of(const struct core *core, struct str jig)
+{
+    struct record record;
+    const int64_t id = core_find(core, TABLE_JIG, jig);
+    if (id == 0 || !core_record(core, TABLE_JIG, id, &record))
+        return "";
+    const struct jig_class *class = jig_class_find(record.jig.class_name);
+    return class ? class->name : "";
+}
+
+void beside_check_role(const struct beside *b, const struct barclamp_file *file,
+                       const struct json *role, uint32_t i)
+{
+    char field[64];
+    const struct str name = text_of(role, "name");
+    const char *class = jig_class_of(b->core, text_of(role, "jig"));
+    snprintf(field, sizeof field, "roles/%u/jig", i);
+    const struct text_place at = barclamp_place(file, str_from(field));
+    if (strcmp(class, "script") == 0)
+        check_scripts(b, file, name, at);
+    else if (strcmp(class, "puppet") == 0)
+        check_manifests(b, file, name, at);
+    else if (strcmp(class, "ansible") == 0)
+        check_playbook(b, file, name, at);
+    else if (strcmp(class, "role-provided") == 0 &&
+             (file->is_yaml || !b->code)) /* what JSON brings, it lists itself */
+        check_code(b, file, name, at);
+}
+
+void beside_check_roles(const struct beside *b, const struct barclamp_file *file)
+{
+    uint32_t k = 0;
+    for (const struct json *role = first_role(file); role; role = role->next, k++)
+        beside_check_role(b, file, role, k);
+}
+
+/* ---- what belongs to nobody ---- */
+
+/* Files of roles: the folder below the source path, and what follows the role's name. */
+static const struct {
+    const char *folder, *end;
+} places[] = {
+    {"roles", ".lua"},
+    {"scripts", ""},
+    {"script/roles", ""},
+    {"puppet/roles", ""},
+};
+
+/* Does a barclamp with this source path have such a role? */
+static bool is_role(const struct content_tree *tree, struct str source, struct str name)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        if (!str_eq(source_of(&tree->files[i]), source))
+            continue;
+        for (const struct json *role = first_role(&tree->files[i]); role; role = role->next)
+            if (str_eq(text_of(role, "name"), name))
+                return true;
+    }
+    return false;
+}
+
+static void check_folder(struct report *r, const struct content_tree *tree, struct str source,
+                         uint32_t place)
+{
+    struct dirent **names;
+    const struct str end = str_from(places[place].end);
+    const char *folder = path_in(r, str_z(r->arena, source), places[place].folder);
+    const int count = read_names(r, folder, &names);
+    for (int i = 0; i < count; i++) {
+        const struct str name = str_from(names[i]->d_name);
+        const struct str role = str_slice(name, 0, name.len - end.len);
+        if (str_ends(name, end) && !is_role(tree, source, role))
+            report_warning(report_as(r, "not_used"), str_from(path_in(r, folder, names[i]->d_name)),
+                           nowhere, "there is no role %.*s in this barclamp; it is never run",
+                           STR_FMT_ARGS(report_brief(role)));
+    }
+    free_names(names, count);
+}
+
+/* A file below the source path that could not be read may well name the roles that seem missing. */
+static bool has_unread(const struct report *r, struct str source)
+{
+    for (const struct report_entry *e = r->first; e; e = e->next)
+        if (e->severity == REPORT_ERROR && e->file.len > source.len &&
+            str_starts(e->file, source) && e->file.at[source.len] == '/')
+            return true;
+    return false;
+}
+
+static bool is_first_of_source(const struct content_tree *tree, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (str_eq(source_of(&tree->files[k]), source_of(&tree->files[i])))
+            return false;
+    return true;
+}
+
+void beside_check_owners(struct report *report, const struct content_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct str source = source_of(&tree->files[i]);
+        if (!is_first_of_source(tree, i) || has_unread(report, source))
+            continue;
+        for (uint32_t place = 0; place < sizeof places / sizeof places[0]; place++)
+            check_folder(report, tree, source, place);
+    }
+}

@@ -1,0 +1,133 @@
+#include "check/import_dry_run.h"
+
+#include "check/barclamp_check.h"
+#include "content/import_rounds.h"
+#include "core/core.h"
+
+enum { NOW_MS = 1 }; /* the time of a rehearsal is not shown */
+
+/* ---- one command ---- */
+
+/* What comes of it lives until the next one. */
+static struct outcome step(struct rehearsal *r, struct command *command)
+{
+    struct effects effects = {0};
+    struct outcome outcome = {0};
+    command->actor = STR("rehearsal");
+    command->now_ms = command->wall_ms = command->mono_ms = NOW_MS;
+    arena_reset(&r->step);
+    core_step(r->core, command, &r->step, &effects, &outcome);
+    must(outcome.verdict != VERDICT_ASKING); /* nothing is bound, so no hook is asked */
+    return outcome;
+}
+
+static struct outcome import(struct rehearsal *r, const struct barclamp_file *file)
+{
+    struct command command = {.kind = COMMAND_IMPORT};
+    command.import.barclamp = file->document;
+    return step(r, &command);
+}
+
+static void add_jig(struct rehearsal *r, const char *name, const char *class_name)
+{
+    struct command command = {.kind = COMMAND_JIG_CREATE};
+    command.jig_create.name = str_from(name);
+    command.jig_create.class_name = str_from(class_name);
+    command.jig_create.active = true;
+    const struct outcome outcome = step(r, &command);
+    must(outcome.verdict == VERDICT_DONE);
+}
+
+void rehearsal_init(struct rehearsal *r)
+{
+    /* Those that the shipped barclamps define, with their classes. */
+    static const struct {
+        const char *name, *class_name;
+    } jigs[] = {{"noop", "noop"},
+                {"test", "test"},
+                {"script", "script"},
+                {"role-provided", "role-provided"},
+                {"puppet-sa", "puppet"}};
+    *r = (struct rehearsal){.core = core_new()};
+    core_found(r->core, NOW_MS);
+    for (uint32_t i = 0; i < sizeof jigs / sizeof jigs[0]; i++)
+        add_jig(r, jigs[i].name, jigs[i].class_name);
+}
+
+void rehearsal_fini(struct rehearsal *r)
+{
+    core_free(r->core);
+    arena_fini(&r->step);
+    arena_fini(&r->import);
+}
+
+/* ---- all of them ---- */
+
+/* As import/content_import.c does it: this, and nothing that comes later, says who gets in. */
+static void import_in_rounds(struct rehearsal *r, const struct content_tree *tree, bool *in)
+{
+    uint32_t i;
+    struct rounds rounds = rounds_begin(&r->import, tree->count);
+    while (rounds_next(&rounds, &i)) {
+        const struct outcome outcome = import(r, &tree->files[i]);
+        in[i] = outcome.verdict == VERDICT_DONE;
+        rounds_tell(&rounds, i, in[i] ? ROUNDS_TAKEN : ROUNDS_REFUSED);
+    }
+}
+
+/* Nothing got in since it was refused last, so it is for the same reasons. */
+static void tell_refused(struct rehearsal *r, const struct barclamp_file *file,
+                         struct report *report)
+{
+    const struct outcome outcome = import(r, file);
+    must(outcome.verdict == VERDICT_REFUSED);
+    content_report_problems(report, file, outcome.problems);
+}
+
+/* An import also warns of names that a later barclamp defines. Those warnings are not faults, so
+ * the import is repeated after all barclamps are in, and only the warnings of that are reported. */
+static void tell_warnings(struct rehearsal *r, const struct rehearsal_files *files,
+                          const struct barclamp_file *file)
+{
+    const struct outcome outcome = import(r, file);
+    check_imported(files->report, r->core, &files->tree, file,
+                   outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
+}
+
+/* Drafts are imported dry, so that no other barclamp is accepted because of them. */
+static void rehearse_drafts(struct rehearsal *r, const struct rehearsal_files *files)
+{
+    const struct content_tree *tree = &files->tree;
+    struct str *texts = arena_array(&r->import, struct str, tree->draft_count);
+    struct outcome *outcomes = arena_array(&r->import, struct outcome, tree->draft_count);
+    for (uint32_t i = 0; i < tree->draft_count; i++)
+        texts[i] = tree->drafts[i].draft;
+    arena_reset(&r->step);
+    core_rehearse(r->core, texts, tree->draft_count, &r->step, outcomes);
+    for (uint32_t i = 0; i < tree->draft_count; i++) {
+        if (files->is_draft_heard[i])
+            check_draft(files->report, r->core, tree, i, &outcomes[i]);
+    }
+}
+
+struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files)
+{
+    struct rehearsal_count count = {0};
+    const struct content_tree *tree = &files->tree;
+    arena_reset(&r->import);
+    bool *in = arena_array(&r->import, bool, tree->count);
+    import_in_rounds(r, tree, in);
+    for (uint32_t i = 0; i < tree->count; i++)
+        if (files->is_heard[i] && !in[i])
+            tell_refused(r, &tree->files[i], files->report);
+    rehearse_drafts(r, files);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
+        if (!files->is_heard[i] || !in[i])
+            continue;
+        tell_warnings(r, files, &tree->files[i]);
+        count.barclamps++;
+        count.roles += roles ? roles->count : 0;
+    }
+    return count;
+}

@@ -1,0 +1,72 @@
+#include "cli/client/sse_parser.h"
+
+#include <string.h>
+
+static void add_data(struct sse *s, struct str value)
+{
+    const uint32_t room = SSE_DATA_MAX - s->data_len;
+    if (s->has_data && room)
+        s->data[s->data_len++] = '\n';
+    const uint32_t left = SSE_DATA_MAX - s->data_len;
+    const uint32_t size = value.len < left ? value.len : left;
+    memcpy(s->data + s->data_len, value.at, size);
+    s->data_len += size;
+    s->has_data = true;
+}
+
+static void keep_id(struct sse *s, struct str value)
+{
+    if (value.len >= SSE_ID_SIZE)
+        return;
+    memcpy(s->next_id, value.at, value.len);
+    s->next_id[value.len] = 0;
+}
+
+/* Only now has it been heard: a stream that breaks before must begin with it again. */
+static void end_event(struct sse *s)
+{
+    memcpy(s->last_id, s->next_id, sizeof s->last_id);
+    if (s->has_data)
+        s->on_event(s->self, (struct str){s->data, s->data_len});
+    s->has_data = false;
+    s->data_len = 0;
+}
+
+static void end_line(struct sse *s)
+{
+    const struct str line = {s->line, s->line_len};
+    s->line_len = 0;
+    if (line.len == 0) {
+        end_event(s);
+        return;
+    }
+    const uint32_t colon = str_find(line, ':', 0);
+    const struct str name = str_slice(line, 0, colon);
+    struct str value = str_slice(line, colon + 1, line.len);
+    if (value.len && value.at[0] == ' ')
+        value = str_slice(value, 1, value.len);
+    if (str_eq(name, STR("data")))
+        add_data(s, value);
+    else if (str_eq(name, STR("id")))
+        keep_id(s, value);
+}
+
+void sse_take(struct sse *s, struct str bytes)
+{
+    for (uint32_t i = 0; i < bytes.len; i++) {
+        const char c = bytes.at[i];
+        const bool is_end = c == '\r' || (c == '\n' && !s->was_cr);
+        if (is_end)
+            end_line(s);
+        else if (c != '\n' && s->line_len < SSE_LINE_SIZE)
+            s->line[s->line_len++] = c;
+        s->was_cr = c == '\r';
+    }
+}
+
+void sse_break(struct sse *s)
+{
+    memcpy(s->next_id, s->last_id, sizeof s->next_id);
+    s->line_len = s->data_len = 0;
+    s->has_data = s->was_cr = false;
+}

@@ -1,0 +1,71 @@
+#include "cli/cmd/cmd_redeploy.h"
+
+#include "cli/cmd/confirm.h"
+#include "cli/cmd/cmd_objects.h"
+#include "cli/output/term_escape.h"
+
+static bool is_same_id(const struct json *a, const struct json *b)
+{
+    return a && b && a->kind == JSON_NUMBER && b->kind == JSON_NUMBER && str_eq(a->text, b->text);
+}
+
+static const struct json *find_role(const struct json *roles, const struct json *id)
+{
+    const struct json *role = roles->first;
+    while (role && !is_same_id(json_get(role, STR("id")), id))
+        role = role->next;
+    return role;
+}
+
+/* "n1.example.com: provisioner-os-install, data-disks". */
+static void put_losses(struct buf *b, const struct json *noderoles, const struct json *roles)
+{
+    bool any = false;
+    for (const struct json *nr = noderoles->first; nr; nr = nr->next) {
+        const struct json *role = find_role(roles, json_get(nr, STR("role_id")));
+        const struct json *name = role ? json_get(role, STR("name")) : NULL;
+        if (!name || name->kind != JSON_STRING)
+            continue;
+        buf_put_z(b, any ? ", " : "");
+        safe_put(b, name->text);
+        any = true;
+    }
+    if (!any)
+        buf_put_z(b, "no role that destroys data is bound to it");
+}
+
+/* A line for each; the first that is not there ends it, and nothing has happened. */
+static enum cli_exit gather(struct errand *e, struct losses *losses)
+{
+    const struct json *roles, *noderoles;
+    struct question q = {
+        .path = STR("roles"), .query = STR("destructive=true"), .attributes = "[\"id\",\"name\"]"};
+    enum cli_exit status = errand_ask(e, &q, &roles);
+    for (int i = 0; i < e->words->count && status == CLI_FINE; i++) {
+        struct str path;
+        struct buf line = buf_in(e->arena);
+        status = errand_path(e, e->words->texts[i], &path);
+        if (status == CLI_FINE)
+            status = errand_ask(e,
+                                &(struct question){.path = errand_join(e, path, "node_roles"),
+                                                   .attributes = "[\"role_id\"]"},
+                                &noderoles);
+        if (status != CLI_FINE)
+            return status;
+        safe_put(&line, str_from(e->words->texts[i]));
+        buf_put_z(&line, ": ");
+        put_losses(&line, noderoles, roles);
+        losses_add(losses, buf_str(&line));
+    }
+    return status;
+}
+
+enum cli_exit redeploy_ask(struct errand *e)
+{
+    struct losses losses = {.lines = buf_in(e->arena)};
+    enum cli_exit status = e->options.yes ? CLI_FINE : gather(e, &losses);
+    if (status == CLI_FINE)
+        status = consent_ask(
+            e, "at once reset, then discovered and set up anew, with what destroys data", &losses);
+    return status == CLI_FINE ? objects_act(e) : status;
+}

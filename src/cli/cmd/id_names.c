@@ -1,0 +1,255 @@
+#include "cli/cmd/id_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd/nouns.h"
+#include "cli/cmd/response_output.h"
+
+/* Beyond that the whole collection is quicker, and the server's bound on a question not far. */
+enum { IDS_MAX = 200 };
+
+static int64_t id_of(const struct json *object, const char *field)
+{
+    int64_t id = 0;
+    return json_as_i64(json_get(object, str_from(field)), &id) ? id : 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+    const int64_t x = id_of(*(const struct json *const *)a, "id");
+    const int64_t y = id_of(*(const struct json *const *)b, "id");
+    return (x > y) - (x < y);
+}
+
+/* {"id":[...]} of the distinct ones; NULL when there are none. *out_count: how many. */
+static struct json *wanted_ids(struct errand *e, const struct json *list, const char *field,
+                               uint32_t *out_count)
+{
+    int64_t *ids = arena_array(e->arena, int64_t, list->count + 1);
+    uint32_t count = 0;
+    for (const struct json *object = list->first; object; object = object->next)
+        if (id_of(object, field))
+            ids[count++] = id_of(object, field);
+    if (count == 0)
+        return NULL;
+    qsort(ids, count, sizeof *ids, compare_numbers);
+    struct json *distinct = json_make(e->arena, JSON_ARRAY);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || ids[i] != ids[i - 1])
+            json_append(distinct, json_make_i64(e->arena, ids[i]));
+    struct json *body = json_make(e->arena, JSON_OBJECT);
+    json_set(body, STR("id"), distinct);
+    *out_count = distinct->count;
+    return body;
+}
+
+static const struct json *ask_fields(struct errand *e, const char *collection, const char *fields,
+                                     const struct json *body)
+{
+    const struct json *answer = NULL;
+    const struct question q = {
+        .method = body ? "POST" : "GET",
+        .path = errand_join(e, str_from(collection), body ? "match" : NULL),
+        .body = body,
+        .attributes = fields,
+        .is_quiet = true,
+    };
+    const enum cli_exit status = errand_ask(e, &q, &answer);
+    return status == CLI_FINE && answer->kind == JSON_ARRAY ? answer : NULL;
+}
+
+static const struct json *ask(struct errand *e, const char *collection, const char *key,
+                              const struct json *body)
+{
+    struct buf fields = buf_in(e->arena);
+    buf_put_z(&fields, "[\"id\",\"");
+    buf_put_z(&fields, key);
+    buf_put_z(&fields, "\"]");
+    return ask_fields(e, collection, str_z(e->arena, buf_str(&fields)), body);
+}
+
+struct names names_fetch(struct errand *e, const char *collection, const struct json *list,
+                         const char *field)
+{
+    const struct cli_noun *noun = nouns_of(collection);
+    struct names names = {.key = noun ? noun->key : "name"};
+    uint32_t count = 0;
+    const struct json *wanted = wanted_ids(e, list, field, &count);
+    if (!wanted)
+        return names;
+    const struct json *found = ask(e, collection, names.key, count <= IDS_MAX ? wanted : NULL);
+    if (!found && count <= IDS_MAX)
+        found = ask(e, collection, names.key, NULL);
+    if (!found)
+        return names;
+    names.objects = arena_array(e->arena, const struct json *, found->count + 1);
+    for (const struct json *object = found->first; object; object = object->next)
+        names.objects[names.count++] = object;
+    qsort(names.objects, names.count, sizeof *names.objects, compare_objects);
+    return names;
+}
+
+struct str names_find(const struct names *names, const struct json *id)
+{
+    int64_t wanted;
+    if (!json_as_i64(id, &wanted))
+        return STR("");
+    uint32_t low = 0, high = names->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (id_of(names->objects[middle], "id") < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == names->count || id_of(names->objects[low], "id") != wanted)
+        return STR("");
+    const struct json *name = json_get(names->objects[low], str_from(names->key));
+    return name && name->kind == JSON_STRING ? name->text : STR("");
+}
+
+/* ---- documents ---- */
+
+/* Fields of objects of several nouns that hold an id of a collection whose objects have names. */
+static const struct cli_column id_fields[] = {
+    {"available_hammer_id", "available_hammers"},
+    {"barclamp_id", "barclamps"},
+    {"deployment_id", "deployments"},
+    {"node_id", "nodes"},
+    {"role_id", "roles"},
+    {"target_role_id", "roles"},
+    {"user_id", "users"},
+};
+
+/* Which collection the ids of a field are of; NULL: its values are no ids with names. */
+static const char *collection_of(const struct cli_noun *noun, struct str field)
+{
+    for (uint32_t i = 0; i < noun->column_count; i++)
+        if (str_eq(field, str_from(noun->columns[i].field)))
+            return noun->columns[i].names_in;
+    for (uint32_t i = 0; i < sizeof id_fields / sizeof id_fields[0]; i++)
+        if (str_eq(field, str_from(id_fields[i].field)))
+            return id_fields[i].names_in;
+    return NULL;
+}
+
+static void put_beside(struct errand *e, struct json *list, const char *field, struct str key,
+                       const char *collection)
+{
+    const struct names names = names_fetch(e, collection, list, field);
+    for (struct json *object = list->first; object; object = object->next) {
+        const struct json *id = json_get(object, str_from(field));
+        if (!id || json_get(object, key))
+            continue;
+        const struct str name = names_find(&names, id);
+        json_set(object, key,
+                 name.len ? json_make_string(e->arena, name) : json_make(e->arena, JSON_NULL));
+    }
+}
+
+static void put_state_names(struct errand *e, struct json *list)
+{
+    for (struct json *object = list->first; object; object = object->next) {
+        const struct json *state = json_get(object, STR("state"));
+        const struct cli_state *word = output_state(e->noun, state);
+        if (!state || state->kind != JSON_NUMBER || json_get(object, STR("state_name")))
+            continue;
+        json_set(object, STR("state_name"),
+                 word ? json_make_string(e->arena, str_from(word->name))
+                      : json_make(e->arena, JSON_NULL));
+    }
+}
+
+static bool is_about(const struct json *event, const char *object)
+{
+    const struct json *about = json_get(event, STR("object"));
+    return about && about->kind == JSON_STRING && str_eq(about->text, str_from(object));
+}
+
+/* NODE/ROLE of the events about noderoles that there are. */
+static void put_noderole_names(struct errand *e, struct json *list)
+{
+    struct json *mine = json_make(e->arena, JSON_ARRAY);
+    uint32_t count = 0;
+    for (const struct json *event = list->first; event; event = event->next)
+        if (is_about(event, "noderole"))
+            json_append(mine, json_clone(e->arena, event));
+    const struct json *wanted = wanted_ids(e, mine, "object_id", &count);
+    const struct json *found = wanted
+                                   ? ask_fields(e, "node_roles", "[\"id\",\"node_id\",\"role_id\"]",
+                                                count <= IDS_MAX ? wanted : NULL)
+                                   : NULL;
+    if (!found)
+        return;
+    const struct names nodes = names_fetch(e, "nodes", found, "node_id");
+    const struct names roles = names_fetch(e, "roles", found, "role_id");
+    for (struct json *event = list->first; event; event = event->next) {
+        if (!is_about(event, "noderole"))
+            continue;
+        const struct json *nr = found->first;
+        while (nr && id_of(nr, "id") != id_of(event, "object_id"))
+            nr = nr->next;
+        if (!nr)
+            continue;
+        struct buf name = buf_in(e->arena);
+        buf_put_str(&name, names_find(&nodes, json_get(nr, STR("node_id"))));
+        buf_put_c(&name, '/');
+        buf_put_str(&name, names_find(&roles, json_get(nr, STR("role_id"))));
+        json_set(event, STR("object_name"), json_make_string(e->arena, buf_str(&name)));
+    }
+}
+
+/* An event is about an object of the noun that it names. */
+static void put_object_names(struct errand *e, struct json *list)
+{
+    static const struct {
+        const char *object, *collection;
+    } nouns[] = {
+        {"attrib", "attribs"}, {"barclamp", "barclamps"}, {"deployment", "deployments"},
+        {"group", "groups"},   {"hammer", "hammers"},     {"jig", "jigs"},
+        {"node", "nodes"},     {"role", "roles"},         {"user", "users"},
+    };
+    for (struct json *event = list->first; event; event = event->next)
+        json_set(event, STR("object_name"), json_make(e->arena, JSON_NULL));
+    for (uint32_t i = 0; i < sizeof nouns / sizeof nouns[0]; i++) {
+        struct json *mine = json_make(e->arena, JSON_ARRAY);
+        for (const struct json *event = list->first; event; event = event->next)
+            if (is_about(event, nouns[i].object))
+                json_append(mine, json_clone(e->arena, event));
+        const struct names names = names_fetch(e, nouns[i].collection, mine, "object_id");
+        for (struct json *event = list->first; event; event = event->next) {
+            const struct str name = names_find(&names, json_get(event, STR("object_id")));
+            if (is_about(event, nouns[i].object) && name.len)
+                json_set(event, STR("object_name"), json_make_string(e->arena, name));
+        }
+    }
+}
+
+struct json *names_beside(struct errand *e, const struct json *list)
+{
+    struct json *copy = json_clone(e->arena, list);
+    /* Objects of one list have the same fields. */
+    const struct json *sample =
+        list->first && list->first->kind == JSON_OBJECT ? list->first : NULL;
+    for (const struct json *m = sample ? sample->first : NULL; m; m = m->next) {
+        const char *collection =
+            str_ends(m->key, STR("_id")) ? collection_of(e->noun, m->key) : NULL;
+        if (collection)
+            put_beside(e, copy, str_z(e->arena, m->key), str_slice(m->key, 0, m->key.len - 3),
+                       collection);
+    }
+    if (sample && json_get(sample, STR("object")) && json_get(sample, STR("object_id"))) {
+        put_object_names(e, copy);
+        put_noderole_names(e, copy);
+    }
+    if (sample && e->noun->state_count)
+        put_state_names(e, copy);
+    return copy;
+}

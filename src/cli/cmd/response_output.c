@@ -1,0 +1,414 @@
+#include "cli/cmd/response_output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/output/document.h"
+#include "cli/cmd/id_names.h"
+#include "cli/output/term_escape.h"
+#include "cli/output/table.h"
+#include "sys/clock.h"
+
+/* ---- which form ---- */
+
+enum output_form output_form(const struct errand *e)
+{
+    const char *said = e->options.output;
+    if (!said || strcmp(said, "table") == 0)
+        return OUTPUT_TABLE;
+    return strcmp(said, "json") == 0 ? OUTPUT_JSON : OUTPUT_YAML;
+}
+
+bool output_check(const struct errand *e)
+{
+    const char *said = e->options.output;
+    if (!said || strcmp(said, "table") == 0 || strcmp(said, "json") == 0 ||
+        strcmp(said, "yaml") == 0)
+        return true;
+    errand_complain(e, "the output is table, json or yaml, not", said);
+    return false;
+}
+
+bool output_has_colors(int fd)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(fd) && !(no && no[0]) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+const char *output_attributes(struct errand *e)
+{
+    const struct cli_noun *noun = e->noun;
+    struct buf b = buf_in(e->arena);
+    if (!e->options.quiet && output_form(e) != OUTPUT_TABLE)
+        return NULL;
+    buf_put_z(&b, "[\"id\"");
+    for (uint32_t i = 0; !e->options.quiet && i < noun->column_count; i++) {
+        buf_put_c(&b, ',');
+        json_write_string(&b, str_from(noun->columns[i].field));
+    }
+    if (e->options.quiet) {
+        buf_put_c(&b, ',');
+        json_write_string(&b, str_from(noun->key));
+    }
+    buf_put_c(&b, ']');
+    return str_z(e->arena, buf_str(&b));
+}
+
+void output_text(struct str text)
+{
+    if (text.len)
+        fwrite(text.at, 1, text.len, stdout);
+}
+
+/* ---- values ---- */
+
+const struct cli_state *output_state(const struct cli_noun *noun, const struct json *value)
+{
+    int64_t number;
+    const bool is_number = json_as_i64(value, &number);
+    for (uint32_t i = 0; value && i < noun->state_count; i++)
+        if (is_number
+                ? noun->states[i].number == number
+                : value->kind == JSON_STRING && str_eq(value->text, str_from(noun->states[i].name)))
+            return &noun->states[i];
+    return NULL;
+}
+
+/* Lists of plain values as people write them. */
+static struct str list_text(struct arena *a, const struct json *list)
+{
+    struct buf b = buf_in(a);
+    for (const struct json *item = list->first; item; item = item->next) {
+        buf_put_z(&b, item == list->first ? "" : ", ");
+        if (item->kind == JSON_STRING)
+            buf_put_str(&b, item->text);
+        else
+            json_write_to(&b, item);
+    }
+    return b.len ? buf_str(&b) : STR("-");
+}
+
+static struct str value_text(struct arena *a, const struct json *value)
+{
+    if (!value || value->kind == JSON_NULL)
+        return STR("-");
+    if (value->kind == JSON_STRING)
+        return value->text;
+    if (value->kind == JSON_ARRAY)
+        return list_text(a, value);
+    return value->kind == JSON_NUMBER ? value->text : json_write(a, value);
+}
+
+/* "45s", "12m", "7h", "30d" since a time such as 2015-01-02T03:04:05Z; a clock that is behind
+ * that of the daemon makes it 0s. */
+static struct str age_text(struct arena *a, const struct json *value)
+{
+    static const struct {
+        int64_t seconds, below;
+        char unit;
+    } steps[] = {{1, 120, 's'}, {60, 120, 'm'}, {3600, 48, 'h'}, {86400, INT64_MAX, 'd'}};
+    struct tm time = {0};
+    struct buf b = buf_in(a);
+    if (!value || value->kind != JSON_STRING ||
+        sscanf(str_z(a, value->text), "%4d-%2d-%2dT%2d:%2d:%2d", &time.tm_year, &time.tm_mon,
+               &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec) != 6)
+        return value_text(a, value);
+    time.tm_year -= 1900;
+    time.tm_mon -= 1;
+    int64_t age = sys_now_ms() / 1000 - (int64_t)timegm(&time);
+    age = age < 0 ? 0 : age;
+    for (uint32_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if (age / steps[i].seconds < steps[i].below) {
+            buf_put_i64(&b, age / steps[i].seconds);
+            buf_put_c(&b, steps[i].unit);
+            break;
+        }
+    return buf_str(&b);
+}
+
+static bool is_age(const struct cli_noun *noun, const struct cli_column *column)
+{
+    return noun->age_field && strcmp(noun->age_field, column->field) == 0;
+}
+
+static struct table_cell cell_of(struct errand *e, const struct cli_column *column,
+                                 const struct names *names, const struct json *object)
+{
+    const struct json *value = json_get(object, str_from(column->field));
+    const bool is_state = strcmp(column->field, "state") == 0;
+    const struct cli_state *state = is_state ? output_state(e->noun, value) : NULL;
+    if (state)
+        return (struct table_cell){str_from(state->name), state->color};
+    if (is_age(e->noun, column))
+        return (struct table_cell){.text = age_text(e->arena, value)};
+    const struct str name = column->names_in ? names_find(names, value) : STR("");
+    return (struct table_cell){.text = name.len ? name : value_text(e->arena, value)};
+}
+
+/* ---- tables ---- */
+
+/* "DEPLOYMENT" of "deployment_id", where its name is shown; "POWER" of "power_state". */
+static struct str title_of(struct arena *a, const struct cli_noun *noun,
+                           const struct cli_column *column)
+{
+    struct str title = str_from(is_age(noun, column) ? "age" : column->field);
+    if (str_starts(title, STR("full_"))) /* full_version: the whole of what `version` begins with */
+        title = str_slice(title, 5, title.len);
+    if (column->names_in && str_ends(title, STR("_id")))
+        title.len -= 3;
+    if (str_ends(title, STR("_state")))
+        title.len -= 6;
+    if (str_ends(title, STR("_state")))
+        title.len -= (uint32_t)strlen("_state"); /* POWER */
+    char *upper = arena_copy(a, title.at, title.len);
+    for (uint32_t i = 0; i < title.len; i++) {
+        if (upper[i] >= 'a' && upper[i] <= 'z')
+            upper[i] = (char)(upper[i] - 'a' + 'A');
+        else if (upper[i] == '_')
+            upper[i] = ' ';
+    }
+    return (struct str){upper, title.len};
+}
+
+static uint32_t terminal_width(void)
+{
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static void fill_column(struct errand *e, struct table *t, uint32_t c, const struct json *list)
+{
+    const struct cli_column *column = &e->noun->columns[c];
+    struct names names = {0};
+    uint32_t row = 0;
+    if (column->names_in)
+        names = names_fetch(e, column->names_in, list, column->field);
+    table_set(t, row++, c, (struct table_cell){.text = title_of(e->arena, e->noun, column)});
+    for (const struct json *object = list->first; object; object = object->next)
+        table_set(t, row++, c, cell_of(e, column, &names, object));
+}
+
+static bool is_zero_everywhere(const struct json *list, const char *field)
+{
+    int64_t number;
+    for (const struct json *object = list->first; object; object = object->next)
+        if (json_as_i64(json_get(object, str_from(field)), &number) && number != 0)
+            return false;
+    return true;
+}
+
+static uint32_t count_columns(const struct cli_noun *noun, const struct json *list)
+{
+    uint32_t count = noun->column_count;
+    while (count > noun->column_count - noun->rare_columns &&
+           is_zero_everywhere(list, noun->columns[count - 1].field))
+        count--;
+    return count;
+}
+
+static void put_table(struct errand *e, const struct json *list, struct buf *b)
+{
+    struct table t = table_new(e->arena, list->count + 1, count_columns(e->noun, list));
+    t.width_max = terminal_width();
+    t.has_colors = output_has_colors(STDOUT_FILENO);
+    for (uint32_t c = 0; c < t.columns; c++)
+        fill_column(e, &t, c, list);
+    table_put(b, &t);
+}
+
+static void put_keys(struct errand *e, const struct json *list, struct buf *b)
+{
+    for (const struct json *object = list->first; object; object = object->next) {
+        const struct json *key = json_get(object, str_from(e->noun->key));
+        safe_put(b, value_text(e->arena, key ? key : json_get(object, STR("id"))));
+        buf_put_c(b, '\n');
+    }
+}
+
+static void put_document(struct errand *e, const struct json *document, struct buf *b)
+{
+    if (output_form(e) != OUTPUT_JSON)
+        document_put_yaml(b, document);
+    else if (e->options.watch) {
+        json_write_to(b, document); /* one a line, for those who read line by line */
+        buf_put_c(b, '\n');
+    } else {
+        document_put_json(b, document);
+    }
+}
+
+void output_list(struct errand *e, const struct json *list)
+{
+    struct buf b = buf_in(e->arena);
+    if (e->options.quiet)
+        put_keys(e, list, &b);
+    else if (output_form(e) != OUTPUT_TABLE)
+        put_document(e, names_beside(e, list), &b);
+    else
+        put_table(e, list, &b);
+    output_text(buf_str(&b));
+}
+
+void output_row(struct errand *e, const struct json *object)
+{
+    const bool is_object = object->kind == JSON_OBJECT;
+    struct json *list = json_make(e->arena, JSON_ARRAY);
+    json_append(list, json_clone(e->arena, object));
+    if (!e->options.quiet && output_form(e) != OUTPUT_TABLE) {
+        output_document(e, is_object ? names_beside(e, list)->first : object);
+        return;
+    }
+    output_list(e, list);
+}
+
+/* ---- one object ---- */
+
+/* "1 (system)" */
+static struct str told_value(struct errand *e, const struct json *object, const struct json *member)
+{
+    const struct cli_noun *noun = e->noun;
+    const struct str text = value_text(e->arena, member);
+    struct json *list = json_make(e->arena, JSON_ARRAY);
+    struct str name = STR("");
+    json_append(list, json_clone(e->arena, object));
+    for (uint32_t i = 0; i < noun->column_count; i++) {
+        const struct cli_column *column = &noun->columns[i];
+        if (!column->names_in || !str_eq(member->key, str_from(column->field)))
+            continue;
+        const struct names names = names_fetch(e, column->names_in, list, column->field);
+        name = names_find(&names, member);
+    }
+    if (str_eq(member->key, STR("state")) && output_state(noun, member))
+        name = str_from(output_state(noun, member)->name);
+    if (name.len == 0 || str_eq(name, text))
+        return text;
+    struct buf b = buf_in(e->arena);
+    buf_put_str(&b, text);
+    buf_put_z(&b, " (");
+    buf_put_str(&b, name);
+    buf_put_c(&b, ')');
+    return buf_str(&b);
+}
+
+static void put_spaces(struct buf *b, uint32_t count)
+{
+    while (count--)
+        buf_put_c(b, ' ');
+}
+
+/* Further lines of a text stand below its first. */
+static void put_member(struct buf *b, struct str key, struct str text, uint32_t width)
+{
+    uint32_t from = 0;
+    while (text.len && text.at[text.len - 1] == '\n')
+        text.len--;
+    safe_put(b, key);
+    put_spaces(b, width - safe_width(key));
+    do {
+        const uint32_t to = str_find(text, '\n', from);
+        if (from)
+            put_spaces(b, width);
+        safe_put(b, str_slice(text, from, to));
+        buf_put_c(b, '\n');
+        from = to + 1;
+    } while (from <= text.len && text.len);
+}
+
+static const struct json *first_member(const struct errand *e, const struct json *object,
+                                       uint32_t i)
+{
+    return json_get(object, str_from(e->noun->columns[i].field));
+}
+
+static bool is_column(const struct errand *e, struct str key)
+{
+    for (uint32_t i = 0; i < e->noun->column_count; i++)
+        if (str_eq(key, str_from(e->noun->columns[i].field)))
+            return true;
+    return false;
+}
+
+/* Its columns first, as in a list; then the rest. */
+void output_object(struct errand *e, const struct json *object)
+{
+    struct buf b = buf_in(e->arena);
+    uint32_t width = 0;
+    if (e->options.quiet || output_form(e) != OUTPUT_TABLE || object->kind != JSON_OBJECT) {
+        output_row(e, object);
+        return;
+    }
+    for (const struct json *m = object->first; m; m = m->next)
+        width = safe_width(m->key) > width ? safe_width(m->key) : width;
+    for (uint32_t i = 0; i < e->noun->column_count; i++) {
+        const struct json *m = first_member(e, object, i);
+        if (m)
+            put_member(&b, m->key, told_value(e, object, m), width + 2);
+    }
+    for (const struct json *m = object->first; m; m = m->next)
+        if (!is_column(e, m->key))
+            put_member(&b, m->key, told_value(e, object, m), width + 2);
+    output_text(buf_str(&b));
+}
+
+/* ---- the rest ---- */
+
+void output_document(struct errand *e, const struct json *document)
+{
+    struct buf b = buf_in(e->arena);
+    put_document(e, document, &b);
+    output_text(buf_str(&b));
+}
+
+void output_message(struct errand *e, const struct json *answer)
+{
+    const struct json *message = json_get(answer, STR("message"));
+    struct buf b = buf_in(e->arena);
+    if (e->options.quiet)
+        return;
+    if (output_form(e) != OUTPUT_TABLE || !message || message->kind != JSON_STRING) {
+        output_document(e, answer);
+        return;
+    }
+    safe_put(&b, message->text);
+    buf_put_c(&b, '\n');
+    output_text(buf_str(&b));
+}
+
+/* "2026-...Z  user admin  node_create  node 3  from 192.0.2.7" */
+static void put_event(struct errand *e, const struct json *event, struct buf *b)
+{
+    static const char *const fields[] = {"at", "actor", "verb", "object", "object_id"};
+    static const char *const ends[] = {"  ", "  ", "  ", " ", ""};
+    const struct json *address = json_get(event, STR("address"));
+    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        safe_put(b, value_text(e->arena, json_get(event, str_from(fields[i]))));
+        buf_put_z(b, ends[i]);
+    }
+    if (address && address->kind == JSON_STRING && address->text.len) {
+        buf_put_z(b, "  from ");
+        safe_put(b, address->text);
+    }
+    buf_put_c(b, '\n');
+}
+
+void output_event(struct errand *e, const struct json *event)
+{
+    struct buf b = buf_in(e->arena);
+    if (e->options.quiet) {
+        safe_put(&b, value_text(e->arena, json_get(event, STR("id"))));
+        buf_put_c(&b, '\n');
+    } else if (output_form(e) == OUTPUT_TABLE) {
+        put_event(e, event, &b);
+    } else if (output_form(e) == OUTPUT_JSON) {
+        json_write_to(&b, event);
+        buf_put_c(&b, '\n');
+    } else {
+        buf_put_z(&b, "---\n");
+        document_put_yaml(&b, event);
+    }
+    output_text(buf_str(&b));
+}

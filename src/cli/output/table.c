@@ -1,0 +1,82 @@
+#include "cli/output/table.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/output/term_escape.h"
+
+enum { COLUMNS_MAX = 32, GAP = 2 };
+
+struct table table_new(struct arena *a, uint32_t rows, uint32_t columns)
+{
+    must(columns > 0 && columns <= COLUMNS_MAX);
+    return (struct table){.cells = arena_array(a, struct table_cell, (size_t)rows * columns),
+                          .rows = rows,
+                          .columns = columns};
+}
+
+void table_set(struct table *t, uint32_t row, uint32_t column, struct table_cell cell)
+{
+    must(row < t->rows && column < t->columns);
+    t->cells[(size_t)row * t->columns + column] = cell;
+}
+
+/* The first `width` characters. */
+static struct str cut(struct str text, uint32_t width)
+{
+    uint32_t at = 0, seen = 0;
+    while (at < text.len) {
+        seen += ((unsigned char)text.at[at] & 0xc0) != 0x80;
+        if (seen > width)
+            break;
+        at++;
+    }
+    return str_slice(text, 0, at);
+}
+
+static void put_cell(struct buf *b, const struct table *t, const struct table_cell *cell,
+                     struct str text)
+{
+    const bool is_colored = t->has_colors && cell->color;
+    if (is_colored) {
+        buf_put_z(b, "\033[");
+        buf_put_z(b, cell->color);
+        buf_put_c(b, 'm');
+    }
+    safe_put(b, text);
+    if (is_colored)
+        buf_put_z(b, "\033[0m");
+}
+
+static void put_row(struct buf *b, const struct table *t, const struct table_cell *row,
+                    const uint32_t *widths)
+{
+    uint32_t used = 0;
+    for (uint32_t c = 0; c < t->columns; c++) {
+        const bool is_last = c + 1 == t->columns;
+        const uint32_t room = t->width_max > used ? t->width_max - used : 0;
+        const struct str text = t->width_max ? cut(row[c].text, room) : row[c].text;
+        const uint32_t width = safe_width(text);
+        put_cell(b, t, &row[c], text);
+        if (is_last || (t->width_max && used + widths[c] + GAP >= t->width_max))
+            break;
+        for (uint32_t i = width; i < widths[c] + GAP; i++)
+            buf_put_c(b, ' ');
+        used += widths[c] + GAP;
+    }
+    while (b->len && b->at[b->len - 1] == ' ')
+        b->len--;
+    buf_put_c(b, '\n');
+}
+
+void table_put(struct buf *b, const struct table *t)
+{
+    uint32_t widths[COLUMNS_MAX] = {0};
+    for (uint32_t r = 0; r < t->rows; r++)
+        for (uint32_t c = 0; c < t->columns; c++) {
+            const uint32_t width = safe_width(t->cells[(size_t)r * t->columns + c].text);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    for (uint32_t r = 0; r < t->rows; r++)
+        put_row(b, t, t->cells + (size_t)r * t->columns, widths);
+}

@@ -1,0 +1,48 @@
+#include "cli/output/term_escape.h"
+
+/* C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
+static uint32_t control_size(struct str text, uint32_t at)
+{
+    const unsigned char c = (unsigned char)text.at[at];
+    if (c < 0x20 || c == 0x7f)
+        return 1;
+    const bool is_c1 = c == 0xc2 && at + 1 < text.len && (unsigned char)text.at[at + 1] < 0xa0;
+    return is_c1 ? 2 : 0;
+}
+
+static void put(struct buf *b, struct str text, bool keeps_lines)
+{
+    uint32_t from = 0, at = 0;
+    while (at < text.len) {
+        const uint32_t size = control_size(text, at);
+        const bool stays = keeps_lines && (text.at[at] == '\n' || text.at[at] == '\t');
+        if (size == 0 || stays) {
+            at++;
+            continue;
+        }
+        buf_put(b, text.at + from, at - from);
+        buf_put_c(b, ' ');
+        at += size;
+        from = at;
+    }
+    if (from < at)
+        buf_put(b, text.at + from, at - from);
+}
+
+void safe_put(struct buf *b, struct str text)
+{
+    put(b, text, false);
+}
+
+void safe_put_lines(struct buf *b, struct str text)
+{
+    put(b, text, true);
+}
+
+uint32_t safe_width(struct str text)
+{
+    uint32_t width = 0;
+    for (uint32_t i = 0; i < text.len; i++)
+        width += ((unsigned char)text.at[i] & 0xc0) != 0x80;
+    return width;
+}

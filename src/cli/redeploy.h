@@ -1,9 +1,0 @@
-/* redeploy.h - beginning anew with machines, which may cost what is on their disks.
- *
- * So it is said first what would be lost, and somebody has to agree: at the terminal, or by --yes.
- */
-#pragma once
-
-#include "cli/errand.h"
-
-enum cli_exit redeploy_ask(struct errand *e);

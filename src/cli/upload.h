@@ -1,6 +1,0 @@
-/* upload.h - barclamps on their way into a daemon. */
-#pragma once
-
-#include "cli/errand.h"
-
-enum cli_exit upload_barclamps(struct errand *e); /* FILE... */

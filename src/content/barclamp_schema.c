@@ -1,0 +1,373 @@
+#include "content/barclamp_schema.h"
+
+#include "base/text/suggest.h"
+#include "content/yaml.h"
+#include "model/limits.h"
+#include "model/names.h"
+#include "model/schema.h"
+
+enum shape {
+    SHAPE_ANY,  /* kept, and looked at by nobody here */
+    SHAPE_TEXT, /* a text, or a number as it is written */
+    SHAPE_BOOL,
+    SHAPE_NUMBER,   /* a whole number, not below 0 */
+    SHAPE_WORDS,    /* a list of texts */
+    SHAPE_WANTS,    /* a list of names, or of maps with a name and an at */
+    SHAPE_MAP,      /* with the keys of `inner` */
+    SHAPE_MAPS,     /* a list of such */
+    SHAPE_LIST,     /* of anything; only warned about */
+    SHAPE_PACKAGES, /* lists, in a map or two; only warned about */
+    SHAPE_SCHEMA,
+};
+
+struct map_rule;
+
+struct key_rule {
+    const char *key;
+    enum shape shape;
+    bool required;
+    const char *(*check)(struct str); /* of a text or each word; NULL: whatever it says */
+    const struct map_rule *inner;
+};
+
+struct map_rule {
+    const char *noun; /* "a role" */
+    const struct key_rule *keys;
+    uint32_t count;
+};
+
+#define MAP(noun, keys)                                                                            \
+    {                                                                                              \
+        noun, keys, sizeof keys / sizeof keys[0]                                                   \
+    }
+
+static const char *check_word(struct str word)
+{
+    return word.len == 0 || word.len > NAME_LEN_MAX ? "must be a word" : NULL;
+}
+
+/* clang-format off */
+static const struct key_rule want_keys[] = {
+    {"name",          SHAPE_TEXT,     true,  names_check_attrib,   NULL},
+    {"at",            SHAPE_TEXT,     false, names_check_text,     NULL},
+};
+static const struct map_rule want_rule = MAP("a wanted attrib", want_keys);
+
+static const struct key_rule attrib_keys[] = {
+    {"name",          SHAPE_TEXT,     true,  names_check_attrib,   NULL},
+    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"map",           SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"schema",        SHAPE_SCHEMA,   false, NULL,                 NULL},
+    {"type",          SHAPE_ANY,      false, NULL,                 NULL},
+    {"default",       SHAPE_ANY,      false, NULL,                 NULL},
+    {"ui_renderer",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"writable",      SHAPE_BOOL,     false, NULL,                 NULL},
+};
+static const struct map_rule attrib_rule = MAP("an attrib", attrib_keys);
+
+static const struct key_rule role_keys[] = {
+    {"name",          SHAPE_TEXT,     true,  names_check_role,     NULL},
+    {"jig",           SHAPE_TEXT,     true,  names_check_jig,      NULL},
+    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"type",          SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"requires",      SHAPE_WORDS,    false, names_check_role,     NULL},
+    {"provides",      SHAPE_WORDS,    false, names_check_role,     NULL},
+    {"conflicts",     SHAPE_WORDS,    false, names_check_role,     NULL},
+    {"attaches",      SHAPE_WORDS,    false, names_check_role,     NULL},
+    {"preceeds",      SHAPE_WORDS,    false, names_check_role,     NULL},
+    {"flags",         SHAPE_WORDS,    false, check_word,           NULL},
+    {"announces",     SHAPE_WORDS,    false, check_word,           NULL},
+    {"hooks",         SHAPE_WORDS,    false, check_word,           NULL},
+    {"attempts",      SHAPE_NUMBER,   false, NULL,                 NULL},
+    {"backoff",       SHAPE_NUMBER,   false, NULL,                 NULL},
+    {"deadline",      SHAPE_NUMBER,   false, NULL,                 NULL},
+    {"wants-attribs", SHAPE_WANTS,    false, names_check_attrib,   &want_rule},
+    {"attribs",       SHAPE_MAPS,     false, NULL,                 &attrib_rule},
+};
+static const struct map_rule role_rule = MAP("a role", role_keys);
+
+static const struct key_rule jig_keys[] = {
+    {"name",          SHAPE_TEXT,     true,  names_check_jig,      NULL},
+    {"class",         SHAPE_TEXT,     true,  names_check_text,     NULL},
+    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"implementor",   SHAPE_TEXT,     false, names_check_role,     NULL},
+};
+static const struct map_rule jig_rule = MAP("a jig", jig_keys);
+
+static const struct key_rule hammer_keys[] = {
+    {"name",          SHAPE_TEXT,     true,  names_check_hammer,   NULL},
+    {"type",          SHAPE_TEXT,     true,  names_check_text,     NULL},
+    {"priority",      SHAPE_NUMBER,   false, NULL,                 NULL},
+};
+static const struct map_rule hammer_rule = MAP("a hammer", hammer_keys);
+
+static const struct key_rule barclamp_keys[] = {
+    {"name",          SHAPE_TEXT,     true,  names_check_barclamp, NULL},
+    {"parent",        SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"version",       SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"build_version", SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"source_url",    SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"source_path",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"display",       SHAPE_ANY,      false, NULL,                 NULL},
+    {"license",       SHAPE_ANY,      false, NULL,                 NULL},
+    {"license_url",   SHAPE_ANY,      false, NULL,                 NULL},
+    {"copyright",     SHAPE_ANY,      false, NULL,                 NULL},
+};
+static const struct map_rule barclamp_rule = MAP("the section barclamp", barclamp_keys);
+
+static const struct key_rule git_keys[] = {
+    {"commit",        SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"date",          SHAPE_TEXT,     false, names_check_text,     NULL},
+};
+static const struct map_rule git_rule = MAP("the section git", git_keys);
+
+static const struct key_rule crowbar_keys[] = {
+    {"layout",        SHAPE_ANY,      false, NULL,                 NULL},
+};
+static const struct map_rule crowbar_rule = MAP("the section crowbar", crowbar_keys);
+
+static const struct key_rule file_keys[] = {
+    {"barclamp",      SHAPE_MAP,      true,  NULL,                 &barclamp_rule},
+    {"git",           SHAPE_MAP,      false, NULL,                 &git_rule},
+    {"crowbar",       SHAPE_MAP,      false, NULL,                 &crowbar_rule},
+    {"jigs",          SHAPE_MAPS,     false, NULL,                 &jig_rule},
+    {"hammers",       SHAPE_MAPS,     false, NULL,                 &hammer_rule},
+    {"roles",         SHAPE_MAPS,     false, NULL,                 &role_rule},
+    {"attribs",       SHAPE_MAPS,     false, NULL,                 &attrib_rule},
+    {"os_support",    SHAPE_LIST,     false, NULL,                 NULL},
+    {"extra_files",   SHAPE_LIST,     false, NULL,                 NULL},
+    {"debs",          SHAPE_PACKAGES, false, NULL,                 NULL},
+    {"rpms",          SHAPE_PACKAGES, false, NULL,                 NULL},
+    {"gems",          SHAPE_PACKAGES, false, NULL,                 NULL},
+};
+static const struct map_rule file_rule = MAP("a barclamp's file", file_keys);
+/* clang-format on */
+
+struct checker {
+    struct report *report;
+    struct str file;
+    const struct json *map; /* whose values are looked at */
+};
+
+#define ERROR_AT(c, value, ...) ERROR_AS(c, "bad_value", value, __VA_ARGS__)
+#define ERROR_AS(c, code, value, ...)                                                              \
+    (yaml_mark_broken(value),                                                                      \
+     report_error(report_as((c)->report, code), (c)->file, yaml_place(value), __VA_ARGS__))
+#define WARN_AT(c, value, ...)                                                                     \
+    report_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
+
+static void check_map(struct checker *c, const struct json *map, const struct map_rule *rule);
+
+static const char *kind_name(const struct json *value)
+{
+    static const char *const names[] = {
+        [JSON_NULL] = "nothing",    [JSON_FALSE] = "the value no", [JSON_TRUE] = "the value yes",
+        [JSON_NUMBER] = "a number", [JSON_ARRAY] = "a list",       [JSON_STRING] = "a text",
+        [JSON_OBJECT] = "a map",
+    };
+    return names[value->kind];
+}
+
+/* ---- one value, whose reader found nothing wrong with it ---- */
+
+static void check_text(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    if (value->kind == JSON_TRUE || value->kind == JSON_FALSE) {
+        ERROR_AT(c, value, "%s must be a text, this reads as %s; put it into quotes", rule->key,
+                 kind_name(value));
+        return;
+    }
+    if (value->kind != JSON_STRING && value->kind != JSON_NUMBER) {
+        ERROR_AT(c, value, "%s must be a text, not %s", rule->key, kind_name(value));
+        return;
+    }
+    const char *wrong = rule->check ? rule->check(value->text) : NULL;
+    const char *code = rule->check == names_check_text ? "bad_text" : "name_invalid";
+    if (wrong && value->text.len == 0)
+        ERROR_AS(c, code, value, "%s %s", rule->key, wrong);
+    else if (wrong)
+        ERROR_AS(c, code, value, "%s %s: \"%.*s\"", rule->key, wrong,
+                 STR_FMT_ARGS(report_brief(value->text)));
+}
+
+static void check_word_of(struct checker *c, const struct json *word, const struct key_rule *rule)
+{
+    if (word->kind != JSON_STRING) {
+        ERROR_AT(c, word, "%s must be a list of names, this is %s", rule->key, kind_name(word));
+        return;
+    }
+    const char *wrong = rule->check(word->text);
+    if (wrong)
+        ERROR_AS(c, "name_invalid", word, "a name in %s %s: \"%.*s\"", rule->key, wrong,
+                 STR_FMT_ARGS(report_brief(word->text)));
+}
+
+/* Is it a list? Says so if not. */
+static bool is_list(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    if (value->kind != JSON_ARRAY)
+        ERROR_AT(c, value, "%s must be a list, not %s", rule->key, kind_name(value));
+    return value->kind == JSON_ARRAY;
+}
+
+static void check_words(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    if (!is_list(c, value, rule))
+        return;
+    for (const struct json *word = value->first; word; word = word->next)
+        if (!yaml_is_broken(word))
+            check_word_of(c, word, rule);
+}
+
+static void check_wants(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    if (!is_list(c, value, rule))
+        return;
+    for (const struct json *want = value->first; want; want = want->next)
+        if (want->kind == JSON_OBJECT)
+            check_map(c, want, rule->inner);
+        else if (!yaml_is_broken(want))
+            check_word_of(c, want, rule);
+}
+
+static void check_maps(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    if (!is_list(c, value, rule))
+        return;
+    for (const struct json *item = value->first; item; item = item->next)
+        if (item->kind == JSON_OBJECT)
+            check_map(c, item, rule->inner);
+        else if (!yaml_is_broken(item))
+            ERROR_AT(c, item, "%s must be a list of maps, this is %s", rule->key, kind_name(item));
+}
+
+static void check_number(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    int64_t number;
+    if (json_as_i64(value, &number) && number >= 0 && number <= UINT32_MAX)
+        return;
+    const bool is_time =
+        str_eq(str_from(rule->key), STR("deadline")) || str_eq(str_from(rule->key), STR("backoff"));
+    ERROR_AT(c, value, "%s must be a whole number%s, not below 0", rule->key,
+             is_time ? " of seconds" : "");
+}
+
+/* Each fault has its own line: its path leads there. What is odd but kept, the import tells. */
+static void check_schema(struct checker *c, const struct json *value)
+{
+    struct violations errors = {0}, odd = {0};
+    const struct json *name = json_get(c->map, STR("name"));
+    const struct str attrib =
+        name && name->kind == JSON_STRING ? report_brief(name->text) : STR("?");
+    if (!schema_check(c->report->arena, value, &errors, &odd))
+        yaml_mark_broken(value);
+    for (const struct violation *v = errors.first; v; v = v->next)
+        report_error(report_as(c->report, "schema_invalid"), c->file,
+                     yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
+                     "in the schema of attrib %.*s, %.*s %.*s", STR_FMT_ARGS(attrib),
+                     STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
+}
+
+/* {pkgs: [...]}, or {centos-6.5: {pkgs: [...]}}. It does not matter to the engine, so it does not
+ * stop the import. */
+static void check_packages(struct checker *c, const struct json *value, const char *key)
+{
+    if (value->kind != JSON_OBJECT) {
+        WARN_AT(c, value, "%s should be a map of lists, not %s", key, kind_name(value));
+        return;
+    }
+    for (const struct json *list = value->first; list; list = list->next) {
+        const struct str name = report_brief(list->key);
+        if (list->kind != JSON_ARRAY && list->kind != JSON_OBJECT && list->kind != JSON_NULL)
+            WARN_AT(c, list, "%.*s in %s should be a list, not %s", STR_FMT_ARGS(name), key,
+                    kind_name(list));
+        for (const struct json *inner = list->kind == JSON_OBJECT ? list->first : NULL; inner;
+             inner = inner->next)
+            if (inner->kind != JSON_ARRAY && inner->kind != JSON_NULL)
+                WARN_AT(c, inner, "%.*s in %s should be a list, not %s",
+                        STR_FMT_ARGS(report_brief(inner->key)), key, kind_name(inner));
+    }
+}
+
+static void check_value(struct checker *c, const struct json *value, const struct key_rule *rule)
+{
+    switch (rule->shape) {
+    case SHAPE_ANY: return;
+    case SHAPE_TEXT: check_text(c, value, rule); return;
+    case SHAPE_BOOL:
+        if (value->kind != JSON_TRUE && value->kind != JSON_FALSE)
+            ERROR_AT(c, value, "%s must be true or false", rule->key);
+        return;
+    case SHAPE_NUMBER: check_number(c, value, rule); return;
+    case SHAPE_WORDS: check_words(c, value, rule); return;
+    case SHAPE_WANTS: check_wants(c, value, rule); return;
+    case SHAPE_MAP:
+        if (value->kind == JSON_OBJECT)
+            check_map(c, value, rule->inner);
+        else
+            ERROR_AT(c, value, "%s must be a map, not %s", rule->key, kind_name(value));
+        return;
+    case SHAPE_MAPS: check_maps(c, value, rule); return;
+    case SHAPE_LIST:
+        if (value->kind != JSON_ARRAY)
+            WARN_AT(c, value, "%s should be a list, not %s", rule->key, kind_name(value));
+        return;
+    case SHAPE_PACKAGES: check_packages(c, value, rule->key); return;
+    case SHAPE_SCHEMA: check_schema(c, value); return;
+    }
+}
+
+/* ---- maps ---- */
+
+static const struct key_rule *find_rule(const struct map_rule *rule, struct str key)
+{
+    for (uint32_t i = 0; i < rule->count; i++)
+        if (str_eq(key, str_from(rule->keys[i].key)))
+            return &rule->keys[i];
+    return NULL;
+}
+
+static void warn_unknown_key(struct checker *c, const struct json *value,
+                             const struct map_rule *rule)
+{
+    struct nearest nearest = {0};
+    for (uint32_t i = 0; i < rule->count; i++)
+        nearest_offer_str(&nearest, value->key, str_from(rule->keys[i].key));
+    const struct str meant = nearest_str(&nearest);
+    report_warning(report_as(c->report, "unknown_key"), c->file, yaml_place(value),
+                   "the key %.*s of %s means nothing here; it is kept%s%.*s%s",
+                   STR_FMT_ARGS(report_brief(value->key)), rule->noun,
+                   meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant), meant.len ? "?" : "");
+}
+
+/* Calls itself through check_value; bounded by the tables, which are three maps deep. A key
+ * without a value is as good as none, and an empty text does not name anything. Of a broken map
+ * nobody knows what it lacks. */
+static void check_map(struct checker *c, const struct json *map, const struct map_rule *rule)
+{
+    for (uint32_t i = 0; i < rule->count; i++) {
+        const struct json *value = json_get(map, str_from(rule->keys[i].key));
+        const bool is_absent = !value || (value->kind == JSON_NULL && !yaml_is_broken(value));
+        if (rule->keys[i].required && is_absent && !yaml_is_broken(map))
+            report_error(report_as(c->report, "missing"), c->file, yaml_place(value ? value : map),
+                         "%s must have a %s", rule->noun, rule->keys[i].key);
+    }
+    for (const struct json *value = map->first; value; value = value->next) {
+        const struct key_rule *known = find_rule(rule, value->key);
+        if (!known)
+            warn_unknown_key(c, value, rule);
+        c->map = map;
+        if (known && value->kind != JSON_NULL && !yaml_is_broken(value))
+            check_value(c, value, known);
+    }
+}
+
+void shape_check(struct report *r, struct str file, const struct json *tree)
+{
+    struct checker c = {.report = r, .file = file};
+    if (tree->kind == JSON_OBJECT)
+        check_map(&c, tree, &file_rule);
+    else if (!yaml_is_broken(tree))
+        ERROR_AT(&c, tree, "a barclamp must be a map, this is %s", kind_name(tree));
+}

@@ -1,0 +1,396 @@
+#include "core/data/data.h"
+
+#include "core/plan/commit_view.h"
+
+/* Where values live (SEMANTICS 6.1 to 6.5 and 6.7). A value is never stored under its attrib: an
+ * attrib is a name for a path through documents that lie in layers. */
+
+/* ---- trees ---- */
+
+struct json *data_object(struct arena *a, struct str doc)
+{
+    struct json *tree = doc_tree(a, doc);
+    return tree->kind == JSON_OBJECT ? tree : json_make(a, JSON_OBJECT);
+}
+
+/* Merge `doc` over `below`; the result may be `below` itself. */
+static struct json *data_over(struct arena *a, struct json *below, struct str doc)
+{
+    if (doc.len <= 2) /* "" or "{}" */
+        return below;
+    struct json *above = data_object(a, doc);
+    return below->count ? json_merge(a, below, above) : above;
+}
+
+uint32_t data_depth(struct str path, const struct json *value)
+{
+    uint32_t levels = json_depth(value);
+    if (path.len == 0)
+        return levels;
+    for (uint32_t at = 0; at < path.len; at++)
+        levels += path.at[at] == '/';
+    return levels + 1;
+}
+
+static struct json *member_of(struct json *object, struct str key)
+{
+    struct json *member = object->first;
+    while (member && str_cmp(member->key, key) < 0)
+        member = member->next;
+    return member && str_eq(member->key, key) ? member : NULL;
+}
+
+static void put_member(struct arena *a, struct json *object, struct str key,
+                       const struct json *value)
+{
+    const struct json *old = member_of(object, key);
+    json_set(object, key, old ? json_merge(a, old, value) : json_clone(a, value));
+}
+
+static void put_at_root(struct arena *a, struct json *tree, const struct json *value)
+{
+    must(value->kind == JSON_OBJECT);
+    const struct json *merged = json_merge(a, tree, value);
+    tree->first = merged->first;
+    tree->last = merged->last;
+    tree->count = merged->count;
+}
+
+bool data_put(struct arena *a, struct json *tree, struct str path, const struct json *value)
+{
+    if (data_depth(path, value) > JSON_DEPTH_MAX)
+        return false;
+    if (path.len == 0) {
+        put_at_root(a, tree, value);
+        return true;
+    }
+    uint32_t from = 0;
+    for (;;) {
+        const uint32_t to = str_find(path, '/', from);
+        const struct str key = str_slice(path, from, to);
+        if (to == path.len) {
+            put_member(a, tree, key, value);
+            return true;
+        }
+        struct json *inner = member_of(tree, key);
+        if (!inner || inner->kind != JSON_OBJECT) {
+            inner = json_make(a, JSON_OBJECT);
+            json_set(tree, key, inner);
+        }
+        tree = inner;
+        from = to + 1;
+    }
+}
+
+/* ---- layers ---- */
+
+struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, bool committed_only,
+                                  struct arena *a)
+{
+    const struct deployment_role *row = deployment_role_at(c, dr);
+    struct json *tree = data_object(a, doc_of(c, role_at(c, row->role)->template));
+    tree = data_over(a, tree, doc_of(c, row->wall));
+    tree = data_over(a, tree, doc_of(c, view_role_data(c, row)));
+    if (!committed_only && row->proposed)
+        tree = data_over(a, tree, doc_of(c, row->proposed_data));
+    return tree;
+}
+
+static struct json *over_own(const struct core *c, const struct noderole *row, struct json *tree,
+                             struct str wall, doc_h user, struct arena *a)
+{
+    tree = data_over(a, tree, wall);
+    tree = data_over(a, tree, doc_of(c, row->computed));
+    tree = data_over(a, tree, doc_of(c, row->sysdata));
+    return data_over(a, tree, doc_of(c, user));
+}
+
+/* What the user wants of it: seen by everybody once committed, by those who look ahead before. */
+static doc_h user_data(const struct core *c, const struct noderole *row, bool committed_only)
+{
+    return row->state == NODEROLE_PROPOSED && !committed_only ? row->proposed_data
+                                                              : view_noderole_data(c, row);
+}
+
+struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_only,
+                           struct arena *a)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    struct json *tree = data_deployment_role(c, row->dr, committed_only, a);
+    return over_own(c, row, tree, doc_of(c, row->wall), user_data(c, row, committed_only), a);
+}
+
+struct json *data_own(const struct core *c, noderole_ix nr, struct arena *a)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    struct json *tree = json_make(a, JSON_OBJECT);
+    return over_own(c, row, tree, doc_of(c, row->wall), view_noderole_data(c, row), a);
+}
+
+struct json *data_with_wall(const struct core *c, noderole_ix nr, struct str wall, struct arena *a)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    struct json *tree = data_deployment_role(c, row->dr, true, a);
+    return over_own(c, row, tree, wall, view_noderole_data(c, row), a);
+}
+
+struct json *data_node(const struct core *c, node_ix n, struct arena *a)
+{
+    const struct node *row = node_at(c, n);
+    return data_over(a, data_object(a, doc_of(c, row->discovery)), doc_of(c, row->hint));
+}
+
+/* ---- values ---- */
+
+static const struct json *not_null(const struct json *value)
+{
+    return value && value->kind != JSON_NULL ? value : NULL;
+}
+
+const struct json *data_value(const struct core *c, attrib_ix attrib, const struct json *tree,
+                              struct arena *a)
+{
+    const struct attrib *row = attrib_at(c, attrib);
+    const struct json *value = not_null(json_at(tree, text_of(c, row->map)));
+    if (value || !row->default_value)
+        return value;
+    return not_null(json_get(doc_tree(a, doc_of(c, row->default_value)), STR("value")));
+}
+
+/* ---- who is meant ---- */
+
+static bool speaks_for(const struct core *c, role_ix role, role_ix owner)
+{
+    return owner.v && (role.v == owner.v || role_provides(c, role, owner));
+}
+
+/* The node's noderole of the role; else the deepest one that provides it, the oldest of those. */
+static noderole_ix noderole_for(const struct core *c, node_ix n, role_ix owner)
+{
+    noderole_ix best = noderole_find(c, n, owner);
+    if (best.v)
+        return best;
+    const struct vec *v = &node_at(c, n)->noderoles;
+    for (uint32_t i = 0; i < v->count; i++) { /* by (cohort, id): the first of a cohort is it */
+        const noderole_ix nr = {vec_at(c, v, i)};
+        if (role_provides(c, noderole_at(c, nr)->role, owner) &&
+            (!best.v || noderole_at(c, nr)->cohort > noderole_at(c, best)->cohort))
+            best = nr;
+    }
+    return best;
+}
+
+static uint32_t role_cohort(const struct core *c, deployment_role_ix dr)
+{
+    return role_at(c, deployment_role_at(c, dr)->role)->cohort;
+}
+
+static deployment_role_ix deployment_role_for(const struct core *c, deployment_ix d, role_ix owner)
+{
+    deployment_role_ix best = deployment_role_find(c, d, owner);
+    if (best.v)
+        return best;
+    const struct vec *v = &deployment_at(c, d)->roles;
+    for (uint32_t i = 0; i < v->count; i++) {
+        const deployment_role_ix dr = {vec_at(c, v, i)};
+        if (role_provides(c, deployment_role_at(c, dr)->role, owner) &&
+            (!best.v || role_cohort(c, dr) > role_cohort(c, best)))
+            best = dr;
+    }
+    return best;
+}
+
+/* The role a row belongs to; none for a node or a deployment. */
+static role_ix role_of(const struct core *c, enum table table, uint32_t ix)
+{
+    if (table == TABLE_ROLE)
+        return (role_ix){ix};
+    if (table == TABLE_NODEROLE)
+        return noderole_at(c, (noderole_ix){ix})->role;
+    if (table == TABLE_DEPLOYMENT_ROLE)
+        return deployment_role_at(c, (deployment_role_ix){ix})->role;
+    return (role_ix){0};
+}
+
+bool data_place(const struct core *c, enum table target, int64_t id, attrib_ix attrib,
+                struct place *out_place)
+{
+    const role_ix owner = attrib_at(c, attrib)->role;
+    if (target >= TABLE_OBJECTS || id <= 0)
+        return false;
+    struct place place = {target, omap_find(&c->tables[target].by_id, (uint64_t)id)};
+    if (!place.ix)
+        return false;
+    if (target == TABLE_NODE && owner.v) {
+        place = (struct place){TABLE_NODEROLE, noderole_for(c, (node_ix){place.ix}, owner).v};
+    } else if (target == TABLE_DEPLOYMENT && owner.v) {
+        const deployment_ix d = {place.ix};
+        place = (struct place){TABLE_DEPLOYMENT_ROLE, deployment_role_for(c, d, owner).v};
+    } else if (target != TABLE_NODE) {
+        const role_ix role = role_of(c, target, place.ix);
+        if (!role.v || !speaks_for(c, role, owner))
+            return false;
+    }
+    if (!place.ix)
+        return false;
+    *out_place = place;
+    return true;
+}
+
+/* ---- views ---- */
+
+static struct json *view_node(const struct core *c, node_ix n, enum view view, struct arena *a)
+{
+    const struct node *row = node_at(c, n);
+    switch (view) {
+    case VIEW_ALL: return data_node(c, n, a);
+    case VIEW_COMMITTED:
+    case VIEW_PROPOSED:
+    case VIEW_USER: return data_object(a, doc_of(c, row->hint));
+    case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
+    case VIEW_SYSTEM:
+    case VIEW_WALL:
+    case VIEW_DISCOVERY: break;
+    }
+    return data_object(a, doc_of(c, row->discovery));
+}
+
+static struct json *view_deployment_role(const struct core *c, deployment_role_ix dr,
+                                         enum view view, struct arena *a)
+{
+    const struct deployment_role *row = deployment_role_at(c, dr);
+    switch (view) {
+    case VIEW_ALL:
+    case VIEW_PROPOSED:
+    case VIEW_USER: return data_deployment_role(c, dr, false, a);
+    case VIEW_COMMITTED: return data_deployment_role(c, dr, true, a);
+    case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
+    case VIEW_SYSTEM:
+    case VIEW_WALL:
+    case VIEW_DISCOVERY: break;
+    }
+    return data_object(a, doc_of(c, row->wall));
+}
+
+static struct json *view_noderole(const struct core *c, noderole_ix nr, enum view view,
+                                  struct arena *a)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    switch (view) {
+    case VIEW_ALL: return data_noderole(c, nr, false, a);
+    case VIEW_COMMITTED: return data_noderole(c, nr, true, a);
+    case VIEW_PROPOSED:
+        return over_own(c, row, data_deployment_role(c, row->dr, false, a), doc_of(c, row->wall),
+                        row->proposed_data, a);
+    case VIEW_USER: return data_object(a, doc_of(c, user_data(c, row, false)));
+    case VIEW_SYSTEM:
+        return data_over(a, data_object(a, doc_of(c, row->computed)), doc_of(c, row->sysdata));
+    case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
+    case VIEW_WALL:
+    case VIEW_DISCOVERY: break;
+    }
+    return data_object(a, doc_of(c, row->wall));
+}
+
+struct json *data_view(const struct core *c, struct place place, enum view view, struct arena *a)
+{
+    if (place.table == TABLE_NODE)
+        return view_node(c, (node_ix){place.ix}, view, a);
+    if (place.table == TABLE_NODEROLE)
+        return view_noderole(c, (noderole_ix){place.ix}, view, a);
+    if (place.table == TABLE_DEPLOYMENT_ROLE)
+        return view_deployment_role(c, (deployment_role_ix){place.ix}, view, a);
+    must(place.table == TABLE_ROLE);
+    const struct role *role = role_at(c, (role_ix){place.ix});
+    return data_object(a, doc_of(c, view == VIEW_NOTE ? role->notes : role->template));
+}
+
+struct subject core_attrib_place(const struct core *c, struct subject target, int64_t attrib_id)
+{
+    struct place place;
+    const attrib_ix attrib = attrib_by_id(c, attrib_id);
+    if (!attrib.v || !data_place(c, target.table, target.id, attrib, &place))
+        return (struct subject){.table = TABLE_COUNT};
+    const struct object *o = pool_at(&c->tables[place.table].pool, place.ix);
+    return (struct subject){.table = place.table, .id = o->id};
+}
+
+const struct json *core_data(const struct core *c, struct subject place, enum view view,
+                             struct arena *a)
+{
+    must(place.table < TABLE_OBJECTS && place.id > 0);
+    const uint32_t ix = omap_find(&c->tables[place.table].by_id, (uint64_t)place.id);
+    must(ix);
+    return data_view(c, (struct place){place.table, ix}, view, a);
+}
+
+struct str core_value_in(const struct core *c, const struct json *data, int64_t attrib_id,
+                         struct arena *a)
+{
+    const struct json *value = data_value(c, attrib_by_id(c, attrib_id), data, a);
+    return value ? json_write(a, value) : STR("null");
+}
+
+bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
+                enum view view, struct arena *a, struct str *out_value)
+{
+    const struct subject place = core_attrib_place(c, (struct subject){target, id}, attrib_id);
+    if (place.table == TABLE_COUNT)
+        return false;
+    *out_value = core_value_in(c, core_data(c, place, view, a), attrib_id, a);
+    return true;
+}
+
+/* ---- attribs of a role, and who is told ---- */
+
+attrib_ix *data_attribs_of(const struct core *c, role_ix role, struct arena *a, uint32_t *out_count)
+{
+    const struct role *row = role_at(c, role);
+    uint32_t count = 0, room = row->attribs.count;
+    role_ix *others = arena_array(a, role_ix, row->provided.count + 1);
+    for (uint32_t i = 0; i < row->provided.count; i++) {
+        const struct str name = text_of(c, vec_at(c, &row->provided, i));
+        others[i] = (role_ix){name_find(c, TABLE_ROLE, name)};
+        room += others[i].v ? role_at(c, others[i])->attribs.count : 0;
+    }
+    attrib_ix *attribs = arena_array(a, attrib_ix, room + 1);
+    for (uint32_t i = 0; i < row->attribs.count; i++)
+        attribs[count++] = (attrib_ix){vec_at(c, &row->attribs, i)};
+    for (uint32_t i = 0; i < row->provided.count; i++) {
+        const struct vec *v = others[i].v ? &role_at(c, others[i])->attribs : NULL;
+        for (uint32_t k = 0; v && others[i].v != role.v && k < v->count; k++)
+            attribs[count++] = (attrib_ix){vec_at(c, v, k)};
+    }
+    *out_count = count;
+    return attribs;
+}
+
+void data_poke_all(struct core *c, const struct vec *noderoles)
+{
+    const uint32_t count = noderoles->count;
+    if (count == 0)
+        return;
+    /* A poke may change what the list lies in. */
+    const uint32_t *items =
+        arena_copy(c->arena, vec_items(&c->heap, noderoles), count * sizeof *items);
+    for (uint32_t i = 0; i < count; i++)
+        noderole_poke(c, (noderole_ix){items[i]});
+}
+
+static bool role_wants(const struct core *c, role_ix role, attrib_ix attrib)
+{
+    const struct vec *wanted = &role_at(c, role)->wanted;
+    for (uint32_t i = 0; i < wanted->count; i += 2)
+        if (vec_at(c, wanted, i) == attrib.v)
+            return true;
+    return false;
+}
+
+void data_poke_wanting(struct core *c, node_ix n, attrib_ix attrib, noderole_ix but)
+{
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+        if (nr.v != but.v && role_wants(c, noderole_at(c, nr)->role, attrib))
+            noderole_poke(c, nr);
+    }
+}

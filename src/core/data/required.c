@@ -1,0 +1,115 @@
+#include "core/data/data.h"
+
+/* Attribs that a role declares as required and that people set. Those nobody may write come from
+ * code of the role or from its run, so before the run they have no value yet. */
+
+static bool is_required(const struct core *c, attrib_ix attrib, struct arena *a)
+{
+    const struct attrib *row = attrib_at(c, attrib);
+    if (!row->writable || !row->schema || row->default_value)
+        return false;
+    return json_is_true(json_get(doc_tree(a, doc_of(c, row->schema)), STR("required")));
+}
+
+/* Something else that is merged into what its run is given may have put a value there. */
+static bool is_staged(const struct core *c, noderole_ix nr, attrib_ix attrib, struct arena *a)
+{
+    const struct json *value =
+        json_at(doc_tree(a, stage_noderole(c, nr, a)), text_of(c, attrib_at(c, attrib)->map));
+    return value && value->kind != JSON_NULL;
+}
+
+bool required_any(const struct core *c, role_ix role, struct arena *a)
+{
+    const struct vec *attribs = &role_at(c, role)->attribs;
+    const struct arena_mark mark = arena_mark(a);
+    bool any = false;
+    for (uint32_t i = 0; i < attribs->count && !any; i++)
+        any = is_required(c, (attrib_ix){vec_at(c, attribs, i)}, a);
+    arena_rewind(a, mark);
+    return any;
+}
+
+attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a)
+{
+    const struct vec *attribs = &role_at(c, noderole_at(c, nr)->role)->attribs;
+    const struct arena_mark mark = arena_mark(a);
+    const struct json *own = NULL;
+    attrib_ix missing = {0};
+    if (run_is_instant(c, nr))
+        return missing; /* nothing is given to it */
+    for (uint32_t i = 0; i < attribs->count && !missing.v; i++) {
+        const attrib_ix attrib = {vec_at(c, attribs, i)};
+        if (!is_required(c, attrib, a))
+            continue;
+        if (!own)
+            own = data_noderole(c, nr, true, a);
+        if (!data_value(c, attrib, own, a) && !is_staged(c, nr, attrib, a))
+            missing = attrib;
+    }
+    arena_rewind(a, mark);
+    return missing;
+}
+
+struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                             struct arena *a)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    struct buf b = buf_in(a);
+    buf_put_z(&b, "attrib `");
+    buf_put_str(&b, text_of(c, attrib_at(c, attrib)->name));
+    buf_put_z(&b, "` of role `");
+    buf_put_str(&b, text_of(c, role_at(c, row->role)->name));
+    buf_put_z(&b, "` is required and has no value; an operator of deployment `");
+    buf_put_str(&b, text_of(c, deployment_at(c, row->deployment)->name));
+    buf_put_z(&b, "` can set it, for node `");
+    buf_put_str(&b, text_of(c, node_at(c, row->node)->name));
+    buf_put_z(&b, "` or for the whole deployment, and commit");
+    return buf_str(&b);
+}
+
+/* ---- what keeps a run from being started ---- */
+
+/* Every document was small enough when it came; all that a run would be given may not be. */
+bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged)
+{
+    if (staged.len <= STAGED_MAX)
+        return false;
+    const struct str text = SAY(c, STR("its run would be given "), say_i64(c, staged.len),
+                                STR(" bytes of data, and at most "), say_i64(c, STAGED_MAX),
+                                STR(" can be handed over"));
+    noderole_fail(c, nr,
+                  &(struct failure){.status = STR("staged data too large"),
+                                    .runlog = text,
+                                    .why = {.code = REASON_DATA_TOO_LARGE,
+                                            .subject = say_i64(c, staged.len),
+                                            .text = text}});
+    return true;
+}
+
+/* A run that would start without a value its own role requires would only fail later and less
+ * clearly. */
+bool run_lacks_attrib(struct core *c, noderole_ix nr)
+{
+    const attrib_ix attrib = required_missing(c, nr, c->arena);
+    if (!attrib.v)
+        return false;
+    const struct str text = required_sentence(c, nr, attrib, c->arena);
+    noderole_fail(
+        c, nr,
+        &(struct failure){.status = STR("attrib missing"),
+                          .runlog = text,
+                          .why = {.code = REASON_ATTRIB_MISSING,
+                                  .subject = SAY(c, text_of(c, attrib_at(c, attrib)->name)),
+                                  .text = text}});
+    return true;
+}
+
+/* Only a failure has one; a run whose end nobody knows is lost, whoever says so. */
+struct reason run_reason(const struct run_done_command *p)
+{
+    if (p->result != RESULT_FAILED && p->result != RESULT_LOST)
+        return (struct reason){.code = REASON_NONE};
+    const bool is_lost = p->result == RESULT_LOST && p->reason == REASON_NONE;
+    return reason_taken(is_lost ? REASON_RUN_LOST : p->reason, p->reason_subject, p->reason_text);
+}

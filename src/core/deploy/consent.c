@@ -1,0 +1,113 @@
+#include "core/plan/commit_view.h"
+
+#include "base/json/json.h"
+#include "base/hash/sha256.h"
+
+/* What a commit allows to be destroyed, and the hash by which a client agrees to exactly that.
+ *
+ * These are the noderoles of destructive roles that have not run since they were bound or reset:
+ * those that are committed and, when the commit opens the head, those that waited in it. All others
+ * were allowed by an earlier commit. Whether they start at once does not matter: a machine that is
+ * off now is wiped when it is on. The hash of a whole plan changes with each run that starts; this
+ * one changes only with what is proposed, so a client can compare it in a busy deployment. */
+
+enum { SHOWN_MAX = 100 }; /* in the answer to a client that only asks for consent */
+
+bool consent_is_needed(const struct core *c, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    return row->run_count == 0 && role_at(c, row->role)->flags & ROLE_DESTRUCTIVE;
+}
+
+static noderole_ix *find(struct core *c, const struct commit *work, uint32_t *out_count)
+{
+    uint32_t count = work->count, kept = 0;
+    const noderole_ix *all = work->opens ? deployment_waiting(c, work->d, &count) : work->items;
+    noderole_ix *found = arena_array(c->arena, noderole_ix, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        if (consent_is_needed(c, all[i]))
+            found[kept++] = all[i];
+    *out_count = kept;
+    return found;
+}
+
+/* Role, node and the data that the user gave it. */
+void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    const struct str docs[] = {doc_of(c, view_role_data(c, deployment_role_at(c, row->dr))),
+                               doc_of(c, view_noderole_data(c, row))};
+    const int64_t numbers[] = {role_at(c, row->role)->o.id, node_at(c, row->node)->o.id,
+                               docs[0].len, docs[1].len};
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t shift = 0; shift < 64; shift += 8) {
+            const uint8_t byte = (uint8_t)((uint64_t)numbers[i] >> shift);
+            sha256_add(hash, &byte, 1);
+        }
+    for (uint32_t i = 0; i < 2; i++)
+        sha256_add(hash, docs[i].at, docs[i].len);
+}
+
+static struct str hash_all(struct core *c, const noderole_ix *items, uint32_t count)
+{
+    struct sha256 hash;
+    uint8_t digest[32];
+    struct buf hex = buf_in(c->arena);
+    sha256_init(&hash);
+    for (uint32_t i = 0; i < count; i++)
+        consent_hash(c, &hash, items[i]);
+    sha256_end(&hash, digest);
+    buf_put_hex(&hex, digest, sizeof digest);
+    return buf_str(&hex);
+}
+
+void consent_put_entry(const struct core *c, noderole_ix nr, struct buf *list)
+{
+    const doc_h announces = role_at(c, noderole_at(c, nr)->role)->announces;
+    plan_put_item(c, list, nr);
+    buf_put_z(list, ",\"steps\":");
+    buf_put_str(list, announces ? text_of(c, announces) : STR("[]"));
+    buf_put_c(list, '}');
+}
+
+static uint32_t consent_put(struct core *c, const struct commit *work, uint32_t most,
+                            struct buf *doc)
+{
+    uint32_t count;
+    const noderole_ix *items = find(c, work, &count);
+    buf_put_z(doc, "\"consent\":\"");
+    buf_put_str(doc, hash_all(c, items, count));
+    buf_put_z(doc, "\",\"destroys\":[");
+    for (uint32_t i = 0; i < count && i < most; i++)
+        consent_put_entry(c, items[i], doc);
+    buf_put_z(doc, "],");
+    return count;
+}
+
+void consent_check(struct core *c, const struct commit *work, struct str wanted)
+{
+    uint32_t count;
+    if (c->planning == PLANNING_CONSENT) {
+        struct buf doc = buf_in(c->arena);
+        buf_put_c(&doc, '{');
+        count = consent_put(c, work, SHOWN_MAX, &doc);
+        buf_put_z(&doc, "\"destroys_count\":");
+        buf_put_u64(&doc, count);
+        buf_put_z(&doc, ",\"unproposed\":[");
+        count = work->d.v      ? unproposed_put(c, work->d, SHOWN_MAX, &doc)
+                : work->node.v ? unproposed_put_node(c, work->node, SHOWN_MAX, &doc)
+                               : 0;
+        buf_put_z(&doc, "],\"unproposed_count\":");
+        buf_put_u64(&doc, count);
+        buf_put_c(&doc, '}');
+        c->out->doc = buf_str(&doc);
+        return;
+    }
+    if (!wanted.len || c->planning)
+        return;
+    const noderole_ix *items = find(c, work, &count);
+    if (!str_eq_nocase(hash_all(c, items, count), wanted))
+        refuse(c, PROBLEM_PLAN_CHANGED, STR("consent"),
+               STR("this commit would destroy other data than was agreed to; ask what it would "
+                   "destroy and agree to that"));
+}

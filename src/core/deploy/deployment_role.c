@@ -1,0 +1,154 @@
+#include "core/data/data.h"
+
+/* What a role is told in a deployment as a whole: proposed, looked at, committed (SEMANTICS 3.10,
+ * 6.2). Running work keeps the committed data until then. */
+
+static deployment_role_ix named(struct core *c, int64_t id)
+{
+    const deployment_role_ix dr = deployment_role_by_id(c, id);
+    if (!dr.v)
+        refuse_missing(c, "id", "deployment role", id);
+    c->out->id = id;
+    return dr;
+}
+
+/* ---- proposing ---- */
+
+void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str object)
+{
+    authority_touch(c, deployment_role_at(c, dr)->deployment);
+    struct deployment_role *row = deployment_role_edit(c, dr);
+    put_doc(c, &row->proposed_data, object);
+    if (row->proposed)
+        return;
+    row->proposed = true;
+    deployment_derive(c, row->deployment)->proposed_roles++;
+}
+
+void do_deployment_role_data(struct core *c, const struct deployment_role_data_command *p)
+{
+    const deployment_role_ix dr = named(c, p->id);
+    if (p->data.len && p->data.at[0] != '{')
+        refuse(c, PROBLEM_BAD_JSON, STR("data"), STR("must be a JSON object"));
+    if (!refused(c))
+        deployment_role_set_data(c, dr, p->data);
+}
+
+/* What was proposed before and not committed is dropped: this is also the way to take it back. */
+void do_deployment_role_propose(struct core *c, const struct deployment_role_propose_command *p)
+{
+    const deployment_role_ix dr = named(c, p->id);
+    if (dr.v)
+        deployment_role_set_data(c, dr, doc_of(c, deployment_role_at(c, dr)->committed_data));
+}
+
+/* ---- committing ---- */
+
+/* Does an attrib of the role read otherwise than in `before`? */
+static bool any_value_changed(struct core *c, deployment_role_ix dr, const struct json *before)
+{
+    uint32_t count;
+    const attrib_ix *attribs =
+        data_attribs_of(c, deployment_role_at(c, dr)->role, c->arena, &count);
+    const struct json *after = count ? data_deployment_role(c, dr, true, c->arena) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (!json_eq(data_value(c, attribs[i], before, c->arena),
+                     data_value(c, attribs[i], after, c->arena)))
+            return true;
+    return false;
+}
+
+static void publish(struct core *c, deployment_role_ix dr)
+{
+    const struct str fresh = doc_of(c, deployment_role_at(c, dr)->proposed_data);
+    const struct json *before = data_deployment_role(c, dr, true, c->arena);
+    timeline_commit_role(c, dr, fresh); /* the old interval ends before the data go */
+    put_doc(c, &deployment_role_edit(c, dr)->committed_data, fresh);
+    if (any_value_changed(c, dr, before))
+        data_poke_all(c, &deployment_role_at(c, dr)->noderoles);
+}
+
+bool deployment_role_commit(struct core *c, deployment_role_ix dr)
+{
+    const struct deployment_role *row = deployment_role_at(c, dr);
+    if (!row->proposed)
+        return true;
+    authority_touch(c, row->deployment);
+    if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
+        !hooks_ask(c, HOOK_COMMIT, row->role, hooks_deployment_role_argument(c, dr)))
+        return false;
+    if (row->proposed_data != row->committed_data) /* equal documents share a handle */
+        publish(c, dr);
+    struct deployment_role *done = deployment_role_edit(c, dr);
+    done->proposed = false;
+    put_doc(c, &done->proposed_data, STR(""));
+    deployment_derive(c, done->deployment)->proposed_roles--;
+    return !refused(c);
+}
+
+void do_deployment_role_commit(struct core *c, const struct deployment_role_commit_command *p)
+{
+    const deployment_role_ix dr = named(c, p->id);
+    if (dr.v)
+        ignore(!deployment_role_commit(c, dr), "a veto has become a problem of the step");
+}
+
+/* ---- coming and going ---- */
+
+void do_deployment_role_create(struct core *c, const struct deployment_role_create_command *p)
+{
+    const deployment_ix d = deployment_by_id(c, p->deployment_id);
+    const role_ix r = role_by_id(c, p->role_id);
+    if (!d.v)
+        refuse_missing(c, "deployment_id", "deployment", p->deployment_id);
+    if (!r.v)
+        refuse_missing(c, "role_id", "role", p->role_id);
+    if (!refused(c) && !deployment_role_find(c, d, r).v)
+        role_refuse_withdrawn(c, r);
+    if (refused(c))
+        return;
+    const deployment_role_ix dr = deployment_role_ensure(c, d, r);
+    if (dr.v)
+        c->out->id = deployment_role_at(c, dr)->o.id;
+}
+
+static void drop_documents(struct core *c, deployment_role_ix dr)
+{
+    struct deployment_role *row = deployment_role_edit(c, dr);
+    doc_h *const slots[] = {&row->proposed_data, &row->committed_data, &row->wall, &row->notes};
+    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        put_doc(c, slots[i], STR(""));
+}
+
+void deployment_role_destroy(struct core *c, deployment_role_ix dr)
+{
+    const struct deployment_role *row = deployment_role_at(c, dr);
+    must(row->noderoles.count == 0);
+    authority_touch(c, row->deployment);
+    hooks_deployment_role(c, HOOK_DEPLOYMENT_DELETE, dr);
+    timeline_drop_role(c, dr);
+    struct deployment *d = deployment_derive(c, row->deployment);
+    if (row->proposed)
+        d->proposed_roles--;
+    ids_remove(c, &d->roles, TABLE_DEPLOYMENT_ROLE, dr.v);
+    ids_remove(c, &role_derive(c, row->role)->deployed, TABLE_DEPLOYMENT_ROLE, dr.v);
+    vec_clear(&c->heap, &deployment_role_derive(c, dr)->noderoles);
+    drop_documents(c, dr);
+    core_remove_row(c, TABLE_DEPLOYMENT_ROLE, dr.v);
+}
+
+void do_deployment_role_delete(struct core *c, const struct deployment_role_delete_command *p)
+{
+    const deployment_role_ix dr = named(c, p->id);
+    if (!dr.v)
+        return;
+    const struct vec *members = &deployment_role_at(c, dr)->noderoles;
+    if (members->count) {
+        const noderole_ix first = {vec_at(c, members, 0)};
+        refuse(c, PROBLEM_IN_USE, STR("id"),
+               SAY(c, STR("noderoles of the role are in the deployment: "),
+                   noderole_label(c, first, c->arena)));
+        return;
+    }
+    deployment_role_destroy(c, dr);
+}

@@ -1,0 +1,321 @@
+#include "core/catalog/roles_private.h"
+
+/* The promises the core makes about itself, verified from the durable facts. The numbers are those
+ * of docs/invariants.md. Nothing here trusts a counter: everything is counted again. */
+
+#define EACH(c, TABLE, type, ix)                                                                   \
+    for (type##_ix ix = {pool_next(&(c)->tables[TABLE].pool, 0)}; ix.v;                            \
+         ix.v = pool_next(&(c)->tables[TABLE].pool, ix.v))
+
+/* ---- states and graph ---- */
+
+static uint32_t inactive_parents(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < nr->parents.count; i++)
+        count +=
+            noderole_at(c, (noderole_ix){vec_at(c, &nr->parents, i)})->state != NODEROLE_ACTIVE;
+    return count;
+}
+
+static const char *check_edges(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    for (uint32_t i = 0; i < nr->parents.count; i++) {
+        const noderole_ix parent = {vec_at(c, &nr->parents, i)};
+        if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, parent.v))
+            return "C3: a parent is gone";
+        if (!ids_has(c, &noderole_at(c, parent)->children, TABLE_NODEROLE, ix.v))
+            return "C3: a parent does not know its child";
+        if (noderole_at(c, parent)->cohort >= nr->cohort)
+            return "C4: a child is not deeper than its parent";
+        if (i && noderole_at(c, (noderole_ix){vec_at(c, &nr->parents, i - 1)})->o.id >=
+                     noderole_at(c, parent)->o.id)
+            return "C3: parents are out of order";
+    }
+    for (uint32_t i = 0; i < nr->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &nr->children, i)};
+        if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, child.v) ||
+            !graph_has_edge(c, ix, child))
+            return "C3: a child does not know its parent";
+    }
+    return NULL;
+}
+
+static const char *check_runs_of(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->run.v) {
+        const struct run *run = run_at(c, nr->run);
+        if (!(run->o.row.flags & ROW_LIVE) || run->noderole.v != ix.v ||
+            run->attempt != nr->attempt || nr->state != NODEROLE_TRANSITION)
+            return "I3: a live run does not belong to its noderole";
+    }
+    if (nr->queued.v) {
+        const struct run *run = run_at(c, nr->queued);
+        if (!(run->o.row.flags & ROW_LIVE) || run->noderole.v != ix.v || run->state != RUN_QUEUED)
+            return "I3: a queued run does not belong to its noderole";
+        if (nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_BLOCKED ||
+            nr->state == NODEROLE_ERROR)
+            return "C5: a noderole that cannot run has a queued run";
+    }
+    return NULL;
+}
+
+static const char *check_noderole(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const uint32_t missing = inactive_parents(c, ix);
+    if (missing != nr->missing)
+        return "C1: the count of inactive parents is wrong";
+    if (nr->state == NODEROLE_TODO && missing)
+        return "I2: a noderole is TODO with a parent outside ACTIVE";
+    if (nr->state == NODEROLE_BLOCKED && !missing)
+        return "I2: a noderole is BLOCKED with all parents ACTIVE";
+    if (nr->dr.v != deployment_role_find(c, nr->deployment, nr->role).v)
+        return "C2: a noderole has lost its deployment role";
+    if (!ids_has(c, &deployment_role_at(c, nr->dr)->noderoles, TABLE_NODEROLE, ix.v))
+        return "C2: a deployment role does not know its noderole";
+    const char *what = check_edges(c, ix);
+    return what ? what : check_runs_of(c, ix);
+}
+
+/* ---- nodes and deployments ---- */
+
+static const char *check_node(const struct core *c, node_ix ix)
+{
+    const struct node *node = node_at(c, ix);
+    uint32_t counts[NODEROLE_STATE_COUNT] = {0};
+    for (uint32_t i = 0; i < node->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node->noderoles, i)};
+        if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, nr.v) ||
+            noderole_at(c, nr)->node.v != ix.v)
+            return "C2: a node lists a noderole that is not its own";
+        if (i && noderole_cmp(c, (noderole_ix){vec_at(c, &node->noderoles, i - 1)}, nr) >= 0)
+            return "C2: a node's noderoles are out of order";
+        if (noderole_at(c, nr)->state == NODEROLE_TODO && i < node->first_todo)
+            return "C6: a TODO noderole stands before the place the annealer begins at";
+        counts[noderole_at(c, nr)->state]++;
+    }
+    if (memcmp(counts, node->counts, sizeof counts) != 0)
+        return "C1: a node's counts of states are wrong";
+    if (node->run.v) {
+        const struct run *run = run_at(c, node->run);
+        if (!(run->o.row.flags & ROW_LIVE) || run->node.v != ix.v ||
+            (run->state != RUN_RUNNING && run->state != RUN_STOPPING))
+            return "I3: a node is held by a run that does not run there";
+    }
+    for (uint32_t i = 0; i < node->queued.count; i++) {
+        const struct run *run = run_at(c, (run_ix){vec_at(c, &node->queued, i)});
+        if (run->state != RUN_QUEUED || run->node.v != ix.v)
+            return "C5: a node's line of runs is wrong";
+    }
+    return NULL;
+}
+
+struct tally {
+    uint32_t counts[NODEROLE_STATE_COUNT];
+    uint32_t reruns, removing, unproposed;
+};
+
+static const char *check_deployments(const struct core *c, struct arena *a)
+{
+    struct tally *tally = arena_array(a, struct tally, c->tables[TABLE_DEPLOYMENT].pool.high + 1);
+    EACH(c, TABLE_NODEROLE, noderole, nr)
+    {
+        const struct noderole *row = noderole_at(c, nr);
+        struct tally *t = &tally[row->deployment.v];
+        t->counts[row->state]++;
+        t->reruns += row->rerun;
+        t->removing += row->removing;
+        t->unproposed += unproposed_is(row);
+    }
+    EACH(c, TABLE_DEPLOYMENT, deployment, ix)
+    {
+        const struct deployment *d = deployment_at(c, ix);
+        const struct tally *t = &tally[ix.v];
+        uint32_t proposed = 0;
+        for (uint32_t i = 0; i < d->roles.count; i++)
+            proposed +=
+                deployment_role_at(c, (deployment_role_ix){vec_at(c, &d->roles, i)})->proposed;
+        if (memcmp(t->counts, d->counts, sizeof t->counts) != 0 || t->reruns != d->reruns ||
+            t->removing != d->removing || t->unproposed != d->unproposed ||
+            proposed != d->proposed_roles)
+            return "C1: a deployment's counts are wrong";
+        if (d->committed != (snapshot_at(c, d->head)->state == SNAPSHOT_COMMITTED))
+            return "C7: a deployment and its head disagree";
+        if (snapshot_at(c, d->head)->state == SNAPSHOT_ARCHIVED)
+            return "C7: a head is archived";
+    }
+    return NULL;
+}
+
+/* ---- runs, outbox, lines ---- */
+
+static const char *check_runs(const struct core *c)
+{
+    uint32_t busy[QUEUE_COUNT] = {0}, parked = 0;
+    EACH(c, TABLE_RUN, run, ix)
+    {
+        const struct run *run = run_at(c, ix);
+        const bool holds = run->state == RUN_RUNNING || run->state == RUN_STOPPING;
+        busy[run->queue] += holds;
+        parked += run->state == RUN_PARKED;
+        if (holds && run->node.v && node_at(c, run->node)->run.v != ix.v)
+            return "I3: two runs run on one node";
+        if (run->state != RUN_STOPPING &&
+            (!run->noderole.v || (noderole_at(c, run->noderole)->run.v != ix.v &&
+                                  noderole_at(c, run->noderole)->queued.v != ix.v)))
+            return "I3: a run is known to no noderole";
+    }
+    for (uint32_t q = 0; q < QUEUE_COUNT; q++)
+        if (busy[q] != c->vars.busy[q])
+            return "C1: the count of busy workers is wrong";
+    return parked == c->timers.count ? NULL : "C8: a parked run has no timer";
+}
+
+static const char *check_outbox(const struct core *c, struct arena *a)
+{
+    uint32_t *waiting = arena_array(a, uint32_t, c->tables[TABLE_NODEROLE].pool.high + 1);
+    EACH(c, TABLE_OUTBOX, outbox, ix)
+    {
+        const struct outbox *row = outbox_at(c, ix);
+        if (row->object == TABLE_NODEROLE) {
+            const noderole_ix nr = noderole_by_id(c, row->object_id);
+            if (!nr.v)
+                return "C9: a hook waits for a noderole that is gone";
+            waiting[nr.v]++;
+        }
+    }
+    EACH(c, TABLE_NODEROLE, noderole, nr)
+    {
+        if (waiting[nr.v] != noderole_at(c, nr)->hooks_waiting)
+            return "C9: the count of waiting hooks is wrong";
+    }
+    return NULL;
+}
+
+/* Who waits for a worker is there, and its node knows. */
+static const char *check_candidates(const struct core *c, enum queue queue)
+{
+    uint64_t key = 0;
+    uint32_t value;
+    for (; omap_ceil(&c->waiting[queue], key, &key, &value); key++) {
+        const bool high = queue == QUEUE_HIGH;
+        if (!pool_is_live(&c->tables[high ? TABLE_RUN : TABLE_NODEROLE].pool, value))
+            return "C6: a candidate is gone";
+        const node_ix n =
+            high ? run_at(c, (run_ix){value})->node : noderole_at(c, (noderole_ix){value})->node;
+        if (node_at(c, n)->waiting[queue] != key)
+            return "C6: a candidate is not its node's";
+    }
+    return NULL;
+}
+
+static const char *check_lines(const struct core *c)
+{
+    uint32_t looked = 0, marked = 0, candidates[QUEUE_COUNT] = {0};
+    for (node_ix n = c->vars.look_first; n.v; n = node_at(c, n)->look_next) {
+        if (!node_at(c, n)->looked_for)
+            return "C6: a node stands in line without knowing it";
+        if (++looked > c->tables[TABLE_NODE].pool.live)
+            return "C6: the line of nodes bites its tail";
+    }
+    EACH(c, TABLE_NODE, node, n)
+    {
+        marked += node_at(c, n)->looked_for;
+        for (uint32_t q = 0; q < QUEUE_COUNT; q++)
+            candidates[q] += node_at(c, n)->waiting[q] != 0;
+    }
+    for (uint32_t q = 0; q < QUEUE_COUNT; q++)
+        if (candidates[q] != c->waiting[q].count)
+            return "C6: a candidate is lost";
+    for (uint32_t q = 0; q < QUEUE_COUNT; q++) {
+        const char *what = check_candidates(c, (enum queue)q);
+        if (what)
+            return what;
+    }
+    return looked == marked ? NULL : "C6: a node waits outside the line";
+}
+
+/* ---- maps and texts ---- */
+
+static const char *check_tables(const struct core *c)
+{
+    for (uint32_t t = 0; t < TABLE_OBJECTS; t++) {
+        const struct table_rows *rows = &c->tables[t];
+        if (!omap_check(&rows->by_id) || !omap_check(&rows->by_name))
+            return "C10: a map is broken";
+        if (rows->by_id.count != rows->pool.live)
+            return "C10: rows and ids do not match";
+        for (uint32_t ix = pool_next(&rows->pool, 0); ix; ix = pool_next(&rows->pool, ix)) {
+            const struct object *o = pool_at(&rows->pool, ix);
+            if (omap_find(&rows->by_id, (uint64_t)o->id) != ix)
+                return "C10: a row is not found by its id";
+            if (t != TABLE_COUNTER && counter_at(c, counter_by_id(c, (int64_t)t + 1))->last < o->id)
+                return "C10: an id was never handed out";
+        }
+    }
+    return NULL;
+}
+
+/* ---- the admin node of this host ---- */
+
+static const char *check_automatic(const struct core *c)
+{
+    uint32_t admins = 0, automatic = 0;
+    EACH(c, TABLE_NODE, node, n)
+    {
+        admins += node_at(c, n)->admin;
+        automatic += node_at(c, n)->automatic;
+        if (node_at(c, n)->automatic && !node_at(c, n)->admin)
+            return "I13: an automatic node is no admin node";
+    }
+    if (automatic > 1)
+        return "I13: there are two automatic nodes";
+    return automatic && admins > 1 ? "I13: an automatic node is beside another admin node" : NULL;
+}
+
+/* A node may be held by one run at most, and the graph must be whole: cheap facts first. */
+const char *core_check(const struct core *c, struct arena *a)
+{
+    const struct arena_mark mark = arena_mark(a);
+    const char *what = check_tables(c);
+    if (!what)
+        EACH(c, TABLE_NODEROLE, noderole, nr)
+        {
+            what = check_noderole(c, nr);
+            if (what)
+                break;
+        }
+    if (!what)
+        EACH(c, TABLE_NODE, node, n)
+        {
+            what = check_node(c, n);
+            if (what)
+                break;
+        }
+    if (!what)
+        what = check_automatic(c);
+    if (!what)
+        what = check_deployments(c, a);
+    if (!what)
+        what = defaults_check(c);
+    if (!what)
+        what = check_runs(c);
+    if (!what)
+        what = check_outbox(c, a);
+    if (!what)
+        what = boot_check(c);
+    if (!what)
+        what = host_keys_check(c);
+    if (!what)
+        what = check_lines(c);
+    if (!what)
+        what = attachments_check(c);
+    if (!what)
+        what = check_texts(c, a);
+    arena_rewind(a, mark);
+    return what;
+}

@@ -1,0 +1,79 @@
+#include "core/core_private.h"
+
+#include "core/engine/row_maps.h"
+
+/* Rows as records. A record holds every durable fact of a row and nothing derived; load.c is the
+ * way back. Handle 0 stays the empty text, so an absent document costs no byte. */
+
+static int64_t id_of(const struct core *c, enum table table, uint32_t ix)
+{
+    return ix ? ((const struct object *)pool_at(&c->tables[table].pool, ix))->id : 0;
+}
+
+#define TABLE_of_barclamp    TABLE_BARCLAMP
+#define TABLE_of_role        TABLE_ROLE
+#define TABLE_of_deployment  TABLE_DEPLOYMENT
+#define TABLE_of_node        TABLE_NODE
+#define TABLE_of_hammer_kind TABLE_HAMMER_KIND
+#define TABLE_of_user        TABLE_USER
+
+#define OUT_TEXT(field)            r->field = text_of(c, row->field);
+#define OUT_SAME(field)            r->field = row->field;
+#define OUT_REF(field, noun, into) r->into = id_of(c, TABLE_of_##noun, row->field.v);
+
+#define X(upper, lower)                                                                            \
+    static void lower##_out(const struct core *c, const struct lower *row,                         \
+                            struct lower##_record *r)                                              \
+    {                                                                                              \
+        must(c);                                                                                   \
+        upper##_MAP(OUT_TEXT, OUT_SAME, OUT_REF)                                                   \
+    }
+OBJECTS(X)
+#undef X
+
+/* What has another shape in the record than in the row. */
+static void out_by_hand(const struct core *c, enum table table, const void *row, struct record *out)
+{
+    if (table == TABLE_SETTINGS) {
+        const struct settings *settings = row;
+        out->settings.pool_normal = settings->pool_size[QUEUE_NORMAL];
+        out->settings.pool_high = settings->pool_size[QUEUE_HIGH];
+    } else if (table == TABLE_BARCLAMP) {
+        const struct barclamp *b = row;
+        out->barclamp.parent_id = id_of(c, TABLE_BARCLAMP, b->parent.v);
+    } else if (table == TABLE_DEPLOYMENT) {
+        const struct deployment *d = row;
+        out->deployment.head_id = id_of(c, TABLE_SNAPSHOT, d->head.v);
+        out->deployment.phantom_id = id_of(c, TABLE_NODE, d->phantom.v);
+    } else if (table == TABLE_NODEROLE) {
+        out->noderole.state = ((const struct noderole *)row)->state;
+    }
+}
+
+void record_of_row(const struct core *c, enum table table, uint32_t ix, struct record *out)
+{
+    const struct object *o = pool_at(&c->tables[table].pool, ix);
+    memset(out, 0, offsetof(struct record, id) + record_layout(table)->size);
+    out->table = table;
+    /* Every object record begins with these four (OBJECT_FIELDS). */
+    out->settings.id = o->id;
+    out->settings.created_at = o->created_at;
+    out->settings.updated_at = o->updated_at;
+    out->settings.turn = o->turn;
+    out_by_hand(c, table, o, out);
+    switch (table) {
+#define X(upper, lower)                                                                            \
+    case TABLE_##upper: lower##_out(c, (const void *)o, &out->lower); return;
+        OBJECTS(X)
+#undef X
+    case TABLE_EDGE:
+    case TABLE_LINK:
+    case TABLE_MEMBERSHIP:
+    case TABLE_OLD_MEMBER:
+    case TABLE_OLD_DATA:
+    case TABLE_EVENT:
+    case TABLE_OLD_RUN:
+    case TABLE_COUNT: break;
+    }
+    impossible("a table without rows of its own");
+}

@@ -1,0 +1,380 @@
+#include "core/plan/commit_view.h"
+
+/* The life of one noderole. One total table says what each event means in each state; one function
+ * writes the state; the consequences for neighbours follow from there. The test that drives every
+ * cell draws the same picture. */
+
+/* s settle: TODO if every parent is ACTIVE, else BLOCKED      p PROPOSED   b BLOCKED   t TODO
+ * d mark it to run again if a run is live, else settle        x TRANSITION a ACTIVE    e ERROR
+ * = nothing   . refused   (and so is a cell somebody forgot to write) */
+static const char moves[NODEROLE_STATE_COUNT][NODEROLE_EVENT_COUNT + 1] = {
+    /* commit, propose, ready, lost, ancestor's error, start, ok, failed, retry, deactivate */
+    /* clang-format off */
+    [NODEROLE_PROPOSED]   = "s====.==.=",
+    [NODEROLE_BLOCKED]    = ".pt==.==.=",
+    [NODEROLE_TODO]       = ".p=bbx=e=s",
+    [NODEROLE_TRANSITION] = ".p===.aeds",
+    [NODEROLE_ACTIVE]     = ".p==bx=ets",
+    [NODEROLE_ERROR]      = ".p=bb.==ts",
+    /* clang-format on */
+};
+
+/* ---- entering a state ---- */
+
+static void count_state(struct core *c, const struct noderole *nr, uint8_t from, uint8_t to)
+{
+    struct node *node = node_derive(c, nr->node);
+    node->counts[from]--;
+    node->counts[to]++;
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->counts[from]--;
+    d->counts[to]++;
+}
+
+static void enter(struct core *c, noderole_ix ix, enum noderole_state to);
+
+/* The children learn that a parent is ACTIVE now. */
+static void tell_children_ready(struct core *c, noderole_ix parent)
+{
+    for (uint32_t i = 0; i < noderole_at(c, parent)->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &noderole_at(c, parent)->children, i)};
+        struct noderole *row = noderole_derive(c, child);
+        must(row->missing > 0);
+        if (--row->missing == 0)
+            noderole_apply(c, child, EVENT_READY);
+    }
+}
+
+/* The children learn that a parent is ACTIVE no more. Its propose is gentler than its loss: only
+ * what has not started waits (DECISIONS D1). */
+static void tell_children_lost(struct core *c, noderole_ix parent)
+{
+    const bool proposed = noderole_at(c, parent)->state == NODEROLE_PROPOSED;
+    for (uint32_t i = 0; i < noderole_at(c, parent)->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &noderole_at(c, parent)->children, i)};
+        struct noderole *row = noderole_derive(c, child);
+        row->missing++;
+        if (!proposed || row->state == NODEROLE_TODO)
+            noderole_apply(c, child, EVENT_LOST);
+    }
+}
+
+/* Every descendant hears of an error, however far; each at most once. */
+static void tell_descendants_error(struct core *c, noderole_ix from)
+{
+    uint32_t count;
+    noderole_ix *below = graph_descendants(c, from, c->arena, &count);
+    graph_sort_by_cohort(c, below, count, false);
+    for (uint32_t i = 0; i < count; i++)
+        noderole_apply(c, below[i], EVENT_ANC_ERROR);
+}
+
+/* What a state means for the runs of the noderole. */
+static void settle_runs(struct core *c, noderole_ix ix, uint8_t from, enum noderole_state to)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (from == NODEROLE_TRANSITION && nr->run.v)
+        run_cancel(c, nr->run);
+    if (nr->queued.v && (to == NODEROLE_PROPOSED || to == NODEROLE_BLOCKED || to == NODEROLE_ERROR))
+        run_drop_queued(c, ix);
+}
+
+/* The only place that writes `state`; every consequence of a move begins here. */
+static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, bool committed_run,
+                     bool silent)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    const uint8_t from = nr->state;
+    must(from != to);
+    defaults_count(c, ix, false);
+    unproposed_count(c, ix, false);
+    nr->state = (uint8_t)to;
+    defaults_count(c, ix, true);
+    unproposed_count(c, ix, true);
+    nr->since = c->now_ms;
+    count_state(c, nr, from, (uint8_t)to);
+    settle_runs(c, ix, from, to);
+    if (to == NODEROLE_TODO) {
+        nr->chain = c->depth;
+        anneal_todo(c, ix);
+    }
+    anneal_look(c, nr->node);
+    if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED)
+        boot_server_moved(c, ix);
+    hooks_state(c, ix, to, committed_run, silent);
+    if (to == NODEROLE_TODO || from == NODEROLE_PROPOSED)
+        hooks_compute(c, ix);
+
+    if (from == NODEROLE_ACTIVE)
+        tell_children_lost(c, ix);
+    if (to == NODEROLE_ACTIVE)
+        tell_children_ready(c, ix);
+    if (to == NODEROLE_ERROR)
+        tell_descendants_error(c, ix);
+}
+
+static void enter(struct core *c, noderole_ix ix, enum noderole_state to)
+{
+    enter_by(c, ix, to, false, false);
+}
+
+static void settle(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const enum noderole_state to = nr->missing ? NODEROLE_BLOCKED : NODEROLE_TODO;
+    if (nr->state != to)
+        enter(c, ix, to);
+}
+
+/* ---- events ---- */
+
+static void again(struct core *c, noderole_ix ix)
+{
+    const run_ix run = noderole_at(c, ix)->run;
+    if (!run.v)
+        settle(c, ix);
+    else if (!run_hurry(c, run))
+        noderole_mark_rerun(c, ix, true);
+}
+
+static bool move(struct core *c, noderole_ix ix, char cell, bool committed_run, bool silent)
+{
+    switch (cell) {
+    case '=': return true;
+    case 's': settle(c, ix); return true;
+    case 'd': again(c, ix); return true;
+    case 'p': enter_by(c, ix, NODEROLE_PROPOSED, committed_run, silent); return true;
+    case 'b': enter_by(c, ix, NODEROLE_BLOCKED, committed_run, silent); return true;
+    case 't': enter_by(c, ix, NODEROLE_TODO, committed_run, silent); return true;
+    case 'x': enter_by(c, ix, NODEROLE_TRANSITION, committed_run, silent); return true;
+    case 'a': enter_by(c, ix, NODEROLE_ACTIVE, committed_run, silent); return true;
+    case 'e': enter_by(c, ix, NODEROLE_ERROR, committed_run, silent); return true;
+    default: return false;
+    }
+}
+
+char noderole_cell(uint8_t state, enum noderole_event event)
+{
+    must(state < NODEROLE_STATE_COUNT && event < NODEROLE_EVENT_COUNT);
+    return moves[state][event];
+}
+
+bool noderole_apply(struct core *c, noderole_ix ix, enum noderole_event event)
+{
+    const uint8_t state = noderole_at(c, ix)->state;
+    must(state < NODEROLE_STATE_COUNT && event < NODEROLE_EVENT_COUNT);
+    return move(c, ix, moves[state][event], false, false);
+}
+
+bool noderole_apply_run(struct core *c, noderole_ix ix, enum noderole_event event,
+                        bool committed_run, bool silent)
+{
+    return move(c, ix, moves[noderole_at(c, ix)->state][event], committed_run, silent);
+}
+
+/* ---- what people and the engine ask of one noderole ---- */
+
+struct reason reason_taken(uint32_t code, struct str subject, struct str text)
+{
+    return (struct reason){.code = code < REASON_COUNT ? (enum reason_code)code : REASON_NONE,
+                           .subject = str_clip(subject, REASON_SUBJECT_MAX),
+                           .text = str_clip(text, REASON_TEXT_MAX)};
+}
+
+void noderole_note_failure(struct core *c, noderole_ix ix, const struct failure *failure)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    put_text(c, &nr->status, failure->status);
+    nr->status_hook = 0;
+    put_text(c, &nr->runlog, runlog_tail(failure->runlog));
+    nr->reason = failure->why.code;
+    put_text(c, &nr->reason_subject, failure->why.subject);
+    put_text(c, &nr->reason_text, failure->why.text);
+}
+
+void noderole_clear_reason(struct core *c, noderole_ix ix)
+{
+    struct noderole *nr = noderole_edit(c, ix);
+    nr->reason = REASON_NONE;
+    put_text(c, &nr->reason_subject, STR(""));
+    put_text(c, &nr->reason_text, STR(""));
+}
+
+void noderole_fail(struct core *c, noderole_ix ix, const struct failure *failure)
+{
+    const uint8_t state = noderole_at(c, ix)->state;
+    if (moves[state][EVENT_FAILED] != 'e')
+        return;
+    noderole_note_failure(c, ix, failure);
+    noderole_apply(c, ix, EVENT_FAILED);
+}
+
+void noderole_fail_cancelled(struct core *c, noderole_ix nr)
+{
+    const struct str text = SAY(c, STR("cancelled by "), c->command->actor);
+    noderole_fail(
+        c, nr,
+        &(struct failure){
+            .status = STR("cancelled"),
+            .runlog = text,
+            .why = {.code = REASON_CANCELLED, .subject = SAY(c, c->command->actor), .text = text}});
+}
+
+void noderole_mark_rerun(struct core *c, noderole_ix ix, bool on)
+{
+    if (noderole_at(c, ix)->rerun == on)
+        return;
+    struct noderole *nr = noderole_edit(c, ix);
+    defaults_count(c, ix, false);
+    nr->rerun = on;
+    defaults_count(c, ix, true);
+    struct deployment *d = deployment_derive(c, nr->deployment);
+    d->reruns = on ? d->reruns + 1 : d->reruns - 1;
+}
+
+void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing)
+{
+    if (noderole_at(c, nr)->removing == removing)
+        return;
+    authority_touch(c, noderole_at(c, nr)->deployment);
+    struct noderole *row = noderole_edit(c, nr);
+    row->removing = removing;
+    struct deployment *d = deployment_derive(c, row->deployment);
+    d->removing = removing ? d->removing + 1 : d->removing - 1;
+}
+
+bool noderole_is_runnable(const struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    const uint8_t state = view_state(c, ix);
+    return node_at(c, nr->node)->alive && view_is_available(c, nr->node) &&
+           !view_is_held_back(c, ix) && view_is_committed(c, nr->deployment) &&
+           state != NODEROLE_PROPOSED && state != NODEROLE_ERROR && role_can_run(c, nr->role);
+}
+
+void noderole_poke(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->state == NODEROLE_TRANSITION && nr->run.v)
+        noderole_mark_rerun(c, ix, true);
+    else if (!noderole_is_runnable(c, ix)) {
+        /* What could not run now must not be forgotten (X8). */
+        if (nr->state == NODEROLE_ACTIVE)
+            noderole_mark_rerun(c, ix, true);
+    } else if (nr->state == NODEROLE_TRANSITION || nr->state == NODEROLE_ACTIVE)
+        settle(c, ix);
+}
+
+void noderole_propose(struct core *c, noderole_ix ix)
+{
+    if (noderole_at(c, ix)->state == NODEROLE_PROPOSED)
+        return;
+    authority_touch(c, noderole_at(c, ix)->deployment);
+    noderole_apply(c, ix, EVENT_PROPOSE);
+}
+
+void noderole_reset(struct core *c, noderole_ix ix)
+{
+    authority_touch(c, noderole_at(c, ix)->deployment);
+    noderole_edit(c, ix)->run_count = 0;
+    if (noderole_at(c, ix)->state != NODEROLE_PROPOSED)
+        enter_by(c, ix, NODEROLE_PROPOSED, false, true);
+}
+
+static bool may_commit(struct core *c, noderole_ix ix)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    if (nr->state != NODEROLE_PROPOSED)
+        return refuse(c, PROBLEM_WRONG_STATE, STR("state"),
+                      SAY(c, noderole_label(c, ix, c->arena), STR(" is "),
+                          str_from(noderole_state_name(nr->state)),
+                          STR(", only a proposed noderole can be committed")));
+    if (nr->hook_failed)
+        refuse(c, PROBLEM_HOOK_FAILED, STR("status"),
+               SAY(c, noderole_label(c, ix, c->arena), STR(": on_proposed failed: "),
+                   text_of(c, nr->status)));
+    if (deployment_role_at(c, nr->dr)->proposed)
+        refuse(
+            c, PROBLEM_DATA_PROPOSED, STR("deployment_role"),
+            SAY(c, noderole_label(c, ix, c->arena),
+                STR(": the data of its role are proposed in the deployment; commit them first")));
+    return !refused(c);
+}
+
+/* A cluster grows: whoever builds on it waits for the new member too (K11). */
+static void hold_children(struct core *c, noderole_ix member)
+{
+    for (uint32_t i = 0; i < noderole_at(c, member)->children.count; i++) {
+        const noderole_ix child = {vec_at(c, &noderole_at(c, member)->children, i)};
+        const uint8_t state = noderole_at(c, child)->state;
+        if (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR)
+            enter(c, child, NODEROLE_BLOCKED);
+    }
+}
+
+static void commit(struct core *c, noderole_ix ix)
+{
+    if (!may_commit(c, ix))
+        return;
+    const struct noderole *nr = noderole_at(c, ix);
+    authority_touch(c, nr->deployment);
+    const role_ix role = nr->role;
+    const uint32_t defines = role_at(c, role)->hooks;
+    if (defines & 1u << HOOK_COMMIT &&
+        !hooks_ask(c, HOOK_COMMIT, role, hooks_noderole_argument(c, ix)))
+        return;
+
+    timeline_commit_noderole(c, ix, doc_of(c, nr->proposed_data));
+    noderole_apply(c, ix, EVENT_COMMIT);
+    if (role_at(c, role)->flags & ROLE_CLUSTER)
+        hold_children(c, ix);
+}
+
+/* What is committed is to be done, also where the machine is off. */
+static bool wants_power(const struct core *c, noderole_ix ix)
+{
+    const node_ix n = noderole_at(c, ix)->node;
+    return !node_at(c, n)->alive && node_can_power(c, n, STR("on"));
+}
+
+enum { AHEAD = 8 }; /* rows asked for before their turn comes */
+
+bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t count)
+{
+    bool any_off = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            row_soon(c, TABLE_NODEROLE, items[i + AHEAD].v);
+        commit(c, items[i]);
+        any_off = any_off || wants_power(c, items[i]);
+    }
+    /* Last, when everybody is committed whom power has to wait for. */
+    for (uint32_t i = 0; any_off && i < count && !refused(c); i++)
+        if (wants_power(c, items[i]))
+            outbox_power_once(c, noderole_at(c, items[i])->node, STR("on"));
+    return !refused(c);
+}
+
+uint64_t noderole_key(const struct noderole *nr)
+{
+    must(nr->cohort <= COHORT_MAX && nr->o.id < (int64_t)1 << 48);
+    return (uint64_t)nr->cohort << 48 | (uint64_t)nr->o.id;
+}
+
+int noderole_cmp(const struct core *c, noderole_ix a, noderole_ix b)
+{
+    const uint64_t x = noderole_key(noderole_at(c, a)), y = noderole_key(noderole_at(c, b));
+    return (x > y) - (x < y);
+}
+
+struct str noderole_label(const struct core *c, noderole_ix ix, struct arena *a)
+{
+    const struct noderole *nr = noderole_at(c, ix);
+    struct buf b = buf_in(a);
+    buf_put_str(&b, text_of(c, deployment_at(c, nr->deployment)->name));
+    buf_put_z(&b, ": ");
+    buf_put_str(&b, text_of(c, node_at(c, nr->node)->name));
+    buf_put_z(&b, ": ");
+    buf_put_str(&b, text_of(c, role_at(c, nr->role)->name));
+    return buf_str(&b);
+}

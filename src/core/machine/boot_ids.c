@@ -1,0 +1,47 @@
+#include "core/core_private.h"
+
+#include "base/json/json.h"
+
+/* Which boot of a machine speaks (X12). A request of the system that ran before may arrive after
+ * those of the one that runs now; it is told by the id of its boot. The ids have no order, so the
+ * last few that were followed by another are kept: what is older than that arrives no more. */
+
+bool boots_is_id(struct str boot_id)
+{
+    for (uint32_t i = 0; i < boot_id.len; i++)
+        if (boot_id.at[i] <= ' ' || boot_id.at[i] > '~')
+            return false;
+    return boot_id.len > 0 && boot_id.len <= BOOT_ID_LEN_MAX;
+}
+
+static const struct json *old_boots(struct core *c, node_ix n)
+{
+    const struct str doc = text_of(c, node_at(c, n)->old_boots);
+    return doc.len ? doc_tree(c->arena, doc) : json_make(c->arena, JSON_ARRAY);
+}
+
+bool boots_is_over(struct core *c, node_ix n, struct str boot_id)
+{
+    for (const struct json *old = old_boots(c, n)->first; old; old = old->next)
+        if (old->kind == JSON_STRING && str_eq(old->text, boot_id))
+            return true;
+    return false;
+}
+
+void boots_begin(struct core *c, node_ix n, struct str boot_id)
+{
+    const struct str now = text_of(c, node_at(c, n)->boot_id);
+    if (str_eq(now, boot_id))
+        return;
+    struct json *over = json_make(c->arena, JSON_ARRAY);
+    uint32_t count = now.len ? 1 : 0;
+    if (now.len)
+        json_append(over, json_make_string(c->arena, now));
+    for (const struct json *old = old_boots(c, n)->first; old && count < OLD_BOOTS_MAX;
+         old = old->next, count++)
+        json_append(over, json_make_string(c->arena, old->text));
+    const struct str doc = count ? json_write(c->arena, over) : STR("");
+    struct node *node = node_edit(c, n);
+    put_text(c, &node->old_boots, doc);
+    put_text(c, &node->boot_id, boot_id);
+}

@@ -1,0 +1,325 @@
+#include "core/core_private.h"
+
+#include "base/json/json.h"
+#include "model/hammer_class.h"
+
+/* Machines: their rows, their flags, and what a flag means for everything bound to them
+ * (SEMANTICS 3.6 to 3.8). The functions that set a flag do not tell the roles; whoever changes a
+ * node calls node_changed() once at the end. */
+
+enum { ORDER_DEFAULT = 10000 };
+
+/* ---- coming and going ---- */
+
+node_ix node_make(struct core *c, const struct node_create_command *p, deployment_ix d,
+                  bool phantom)
+{
+    const node_ix n = node_add(c);
+    if (!n.v)
+        return n;
+    struct node *node = node_edit(c, n);
+    put_text(c, &node->name, p->name);
+    put_text(c, &node->description, p->description);
+    put_text(c, &node->bootenv,
+             phantom          ? STR("local")
+             : p->bootenv.len ? p->bootenv
+                              : STR("sledgehammer"));
+    node->deployment = d;
+    node->admin = p->admin;
+    node->automatic = p->automatic;
+    node->system = phantom || p->system;
+    node->allocated = p->allocated;
+    node->alive = phantom || p->alive;
+    node->available = !phantom && p->available;
+    node->alive_since = node->available_since = c->now_ms;
+    node->order = ORDER_DEFAULT;
+    put_doc(c, &node->hint, p->hint);
+    put_doc(c, &node->discovery, p->discovery);
+    name_add(c, TABLE_NODE, n.v);
+    if (p->admin)
+        vars_edit(c)->admin_count++;
+    return n;
+}
+
+void node_rename(struct core *c, node_ix n, struct str name)
+{
+    name_remove(c, TABLE_NODE, n.v);
+    put_text(c, &node_edit(c, n)->name, name);
+    name_add(c, TABLE_NODE, n.v);
+}
+
+static void drop_texts(struct core *c, node_ix n)
+{
+    struct node *node = node_edit(c, n);
+    text_h *const slots[] = {&node->name,         &node->description, &node->bootenv,
+                             &node->quirks,       &node->discovery,   &node->hint,
+                             &node->notes,        &node->boot_seen,   &node->status,
+                             &node->boot_id,      &node->old_boots,   &node->reason_subject,
+                             &node->power_driver, &node->power_error, &node->power_results};
+    for (uint32_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        put_text(c, slots[i], STR(""));
+}
+
+/* Its noderoles are gone. */
+static void destroy(struct core *c, node_ix n)
+{
+    must(node_at(c, n)->noderoles.count == 0);
+    hooks_node(c, HOOK_NODE_DELETE, n); /* while it still has a name */
+    groups_forget_node(c, n);
+    hammers_forget_node(c, n);
+    tokens_forget_node(c, n);
+    host_keys_forget_node(c, n);
+    run_forget_node(c, n);
+    boot_forget_node(c, n);
+    anneal_forget_node(c, n);
+    if (node_at(c, n)->admin)
+        vars_edit(c)->admin_count--;
+    name_remove(c, TABLE_NODE, n.v);
+    drop_texts(c, n);
+    core_remove_row(c, TABLE_NODE, n.v);
+}
+
+bool node_remove(struct core *c, node_ix n)
+{
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++)
+        graph_can_delete(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
+    if (refused(c))
+        return false;
+    while (node_at(c, n)->noderoles.count) {
+        const struct vec *all = &node_at(c, n)->noderoles;
+        const noderole_ix deepest = {vec_at(c, all, all->count - 1)};
+        noderole_destroy_all(c, &deepest, 1);
+    }
+    destroy(c, n);
+    return true;
+}
+
+/* ---- what its hammers can do ---- */
+
+static struct str hammer_class_of(const struct core *c, node_ix n, uint32_t i)
+{
+    const hammer_ix h = {vec_at(c, &node_at(c, n)->hammers, i)};
+    return text_of(c, hammer_kind_at(c, hammer_at(c, h)->kind)->klass);
+}
+
+/* Does one of the first `count` hammers offer it? */
+static bool offers(const struct core *c, node_ix n, uint32_t count, struct str action)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (hammer_class_offers(hammer_class_of(c, n, i), action))
+            return true;
+    return false;
+}
+
+bool node_can_power(const struct core *c, node_ix n, struct str action)
+{
+    return offers(c, n, node_at(c, n)->hammers.count, action);
+}
+
+static bool can_boot(const struct core *c, node_ix n)
+{
+    for (uint32_t i = 0; i < node_at(c, n)->hammers.count; i++)
+        if (hammer_class_boots(hammer_class_of(c, n, i)))
+            return true;
+    return false;
+}
+
+/* The first word of *rest, which moves behind it. Empty at the end. */
+static struct str next_word(struct str *rest)
+{
+    const uint32_t end = str_find(*rest, ' ', 0);
+    const struct str word = str_slice(*rest, 0, end);
+    *rest = str_slice(*rest, end + 1, rest->len);
+    return word;
+}
+
+struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
+{
+    struct buf b = buf_in(a);
+    for (uint32_t i = 0; i < node_at(c, n)->hammers.count; i++) {
+        const struct hammer_class *klass = hammer_class_find(hammer_class_of(c, n, i));
+        struct str rest = str_from(klass ? klass->power : NULL);
+        while (rest.len) {
+            const struct str word = next_word(&rest);
+            if (offers(c, n, i, word))
+                continue;
+            buf_put_z(&b, b.len ? ", " : "");
+            buf_put_str(&b, word);
+        }
+    }
+    return buf_str(&b);
+}
+
+/* ---- flags ---- */
+
+/* It may work again: so may what was put off until then (K3). */
+static void wake(struct core *c, node_ix n)
+{
+    anneal_look(c, n);
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+        const struct noderole *row = noderole_at(c, nr);
+        if (row->rerun && row->state == NODEROLE_ACTIVE && noderole_is_runnable(c, nr))
+            run_enqueue(c, nr);
+    }
+}
+
+void nodes_wake(struct core *c)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        wake(c, (node_ix){ix});
+}
+
+/* Whatever was true of it may be so no longer. Cohort ascending, so that each settles after its
+ * parents did; a run in flight is cancelled as its noderole leaves TRANSITION. */
+static void go_dark(struct core *c, node_ix n)
+{
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+        run_drop_queued(c, nr);
+        noderole_apply(c, nr, EVENT_DEACTIVATE);
+    }
+    anneal_look(c, n);
+}
+
+void node_set_alive(struct core *c, node_ix n, bool alive)
+{
+    if (node_at(c, n)->alive == alive)
+        return;
+    struct node *node = node_edit(c, n);
+    node->alive = alive;
+    node->alive_since = c->now_ms;
+    if (!alive) {
+        outbox_forget_probe(c, n);
+        go_dark(c, n);
+        return;
+    }
+    if (!node->stopped)
+        node_set_status(c, n, NULL); /* whatever its power did, it came */
+    if (!node->system && !core_settings(c)->test_jig)
+        outbox_probe(c, n);
+    wake(c, n);
+}
+
+void node_set_available(struct core *c, node_ix n, bool available)
+{
+    if (node_at(c, n)->available == available)
+        return;
+    struct node *node = node_edit(c, n);
+    node->available = available;
+    node->available_since = c->now_ms;
+    wake(c, n);
+}
+
+void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
+{
+    if (str_eq(text_of(c, node_at(c, n)->bootenv), bootenv))
+        return;
+    struct node *node = node_edit(c, n);
+    put_text(c, &node->bootenv, bootenv);
+    node->boot_generation++;
+    if (can_boot(c, n))
+        outbox_power(c, n, str_eq(bootenv, STR("local")) ? STR("boot disk") : STR("boot pxe"));
+}
+
+void node_changed(struct core *c, node_ix n)
+{
+    if (node_at(c, n)->group_count == 0) {
+        const group_ix unsorted = {name_find(c, TABLE_GROUP, STR("ui/not_set"))};
+        if (unsorted.v)
+            group_join(c, unsorted, n);
+    }
+    if (node_at(c, n)->available)
+        hooks_node(c, HOOK_NODE_CHANGE, n);
+}
+
+/* ---- holding a node at a role ---- */
+
+bool node_is_target(const struct core *c, role_ix role)
+{
+    return role_at(c, role)->flags & ROLE_MILESTONE && role_is_noop(c, role);
+}
+
+/* The target and its ancestors on the node; at least one. */
+static noderole_ix *needed_for(struct core *c, node_ix n, noderole_ix target, uint32_t *out_count)
+{
+    uint32_t above_count, count = 0;
+    const noderole_ix *above = graph_ancestors(c, target, c->arena, &above_count);
+    noderole_ix *needed = arena_array(c->arena, noderole_ix, above_count + 1);
+    needed[count++] = target;
+    for (uint32_t i = 0; i < above_count; i++)
+        if (noderole_at(c, above[i])->node.v == n.v)
+            needed[count++] = above[i];
+    *out_count = count;
+    return needed;
+}
+
+static bool among(const noderole_ix *items, uint32_t count, noderole_ix nr)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].v == nr.v)
+            return true;
+    return false;
+}
+
+void node_hold(struct core *c, node_ix n)
+{
+    uint32_t count = 0;
+    const role_ix role = node_at(c, n)->target;
+    const noderole_ix target = role.v ? noderole_find(c, n, role) : (noderole_ix){0};
+    const noderole_ix *needed = target.v ? needed_for(c, n, target, &count) : NULL;
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+        const bool held = target.v && !among(needed, count, nr);
+        if (noderole_at(c, nr)->unavailable != held)
+            noderole_edit(c, nr)->unavailable = held;
+    }
+}
+
+void node_set_target(struct core *c, node_ix n, role_ix role)
+{
+    if (node_at(c, n)->target.v == role.v)
+        return;
+    node_edit(c, n)->target = role;
+    node_hold(c, n);
+    /* Held first, dark second: hooks of what is held say nothing about the fall. */
+    if (role.v)
+        node_set_alive(c, n, false);
+    else
+        wake(c, n);
+}
+
+/* ---- nothing left to do for it ---- */
+
+static bool stays_on(struct core *c, node_ix n)
+{
+    const attrib_ix stay_on = {name_find(c, TABLE_ATTRIB, STR("stay_on"))};
+    if (!stay_on.v)
+        return false;
+    const struct json *value = data_value(c, stay_on, data_node(c, n, c->arena), c->arena);
+    return value && value->kind != JSON_NULL && value->kind != JSON_FALSE;
+}
+
+static bool has_followers(const struct core *c, noderole_ix nr)
+{
+    const struct vec *children = &noderole_at(c, nr)->children;
+    for (uint32_t i = 0; i < children->count; i++)
+        if (noderole_at(c, (noderole_ix){vec_at(c, children, i)})->state != NODEROLE_PROPOSED)
+            return true;
+    return false;
+}
+
+void node_powersave(struct core *c, noderole_ix nr)
+{
+    const node_ix n = noderole_at(c, nr)->node;
+    const bool local = str_eq(text_of(c, node_at(c, n)->bootenv), STR("local"));
+    const struct str action = local ? STR("halt") : STR("off");
+    if (!node_can_power(c, n, STR("on")) || !node_can_power(c, n, action))
+        return;
+    if (has_followers(c, nr) || stays_on(c, n))
+        return;
+    outbox_power(c, n, action);
+    node_set_alive(c, n, false);
+    node_changed(c, n);
+}

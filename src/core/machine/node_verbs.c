@@ -1,0 +1,508 @@
+#include "core/core_private.h"
+
+#include "base/json/json.h"
+#include "base/containers/sort.h"
+#include "model/hammer_class.h"
+#include "model/names.h"
+
+/* Making, changing and deleting nodes: everything is looked at before anything is changed, and a
+ * change that changes nothing is none. */
+
+static node_ix named(struct core *c, int64_t id)
+{
+    const node_ix n = node_by_id(c, id);
+    if (!n.v)
+        refuse_missing(c, "id", "node", id);
+    c->out->id = id;
+    return n;
+}
+
+void node_check_name(struct core *c, struct str name, node_ix self)
+{
+    const char *wrong = names_check_node(name);
+    if (wrong) {
+        refuse(c, name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("name"),
+               SAY(c, STR("name "), str_from(wrong)));
+        return;
+    }
+    const uint32_t taken = name_find(c, TABLE_NODE, name);
+    if (taken && taken != self.v)
+        refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
+               SAY(c, STR("there is a node called "), name, STR(" already")));
+}
+
+static void check_object(struct core *c, struct str field, struct str doc)
+{
+    if (doc.len && doc.at[0] != '{')
+        refuse(c, PROBLEM_BAD_JSON, field, STR("must be a JSON object"));
+}
+
+/* ---- create ---- */
+
+static bool is_ssh(const struct core *c, hammer_kind_ix kind)
+{
+    const struct hammer_kind *row = hammer_kind_at(c, kind);
+    const struct hammer_class *klass = hammer_class_find(text_of(c, row->klass));
+    return str_eq_nocase(text_of(c, row->name), STR("ssh")) ||
+           (klass && str_eq(str_from(klass->name), STR("ssh")));
+}
+
+/* Whoever can be reached at all can be reached so (SEMANTICS 8.7). */
+static void add_ssh_hammer(struct core *c, node_ix n)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_HAMMER_KIND, 0); ix;
+         ix = core_next_row(c, TABLE_HAMMER_KIND, hammer_kind_at(c, (hammer_kind_ix){ix})->o.id)) {
+        if (!is_ssh(c, (hammer_kind_ix){ix}))
+            continue;
+        hammer_make(c, n, (hammer_kind_ix){ix}, STR("root"));
+        return;
+    }
+}
+
+/* ---- create: a machine that comes twice (X17) ---- */
+
+static char mac_letter(char letter)
+{
+    if (letter == '-')
+        return ':';
+    return letter >= 'A' && letter <= 'F' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+static bool is_same_mac(const struct json *a, const struct json *b)
+{
+    if (a->kind != JSON_STRING || b->kind != JSON_STRING || a->text.len != b->text.len)
+        return false;
+    for (uint32_t i = 0; i < a->text.len; i++)
+        if (mac_letter(a->text.at[i]) != mac_letter(b->text.at[i]))
+            return false;
+    return true;
+}
+
+static const struct json *macs_of(struct core *c, struct str hint)
+{
+    const struct json *macs = json_get(doc_tree(c->arena, hint), STR("admin_macs"));
+    return macs && macs->kind == JSON_ARRAY ? macs->first : NULL;
+}
+
+static bool has_mac(const struct json *macs, const struct json *mac)
+{
+    for (; macs; macs = macs->next)
+        if (is_same_mac(macs, mac))
+            return true;
+    return false;
+}
+
+/* A machine registers from each of its cards, and again when no answer came. It is known by its
+ * name and its MACs; that it is there is all it wanted. */
+static bool is_there(struct core *c, struct str name, struct str hint)
+{
+    const node_ix n = {name_find(c, TABLE_NODE, name)};
+    const struct json *macs = n.v ? macs_of(c, hint) : NULL;
+    if (!macs)
+        return false;
+    const struct json *known = macs_of(c, doc_of(c, node_at(c, n)->hint));
+    for (; macs; macs = macs->next)
+        if (!has_mac(known, macs))
+            return false;
+    c->out->id = node_at(c, n)->o.id;
+    return true;
+}
+
+/* ---- create: the admin node of this host (ADR 0070) ---- */
+
+static bool is_phantom(const struct core *c, node_ix n)
+{
+    return deployment_at(c, node_at(c, n)->deployment)->phantom.v == n.v;
+}
+
+/* At most one node is automatic, and none beside another admin node (I13): where there are several
+ * admin nodes, or none, nothing is looked through. */
+static node_ix find_automatic(const struct core *c)
+{
+    if (c->vars.admin_count != 1)
+        return (node_ix){0};
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        if (node_at(c, (node_ix){ix})->automatic)
+            return (node_ix){ix};
+    return (node_ix){0};
+}
+
+static bool has_only_phantoms(const struct core *c)
+{
+    for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
+         ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
+        if (!is_phantom(c, (node_ix){ix}))
+            return false;
+    return true;
+}
+
+/* Is it bound for bootstrap alone, and has done nothing yet? It is a bootstrap role, or one of them
+ * requires it; what depends on it is on the same node; it is PROPOSED or has never started. */
+static bool is_bootstrap_only(struct core *c, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    if (row->state != NODEROLE_PROPOSED && (row->attempt > 0 || row->run_count > 0))
+        return false;
+    bool has_flag = role_at(c, row->role)->flags & ROLE_BOOTSTRAP;
+    uint32_t count;
+    const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct noderole *other = noderole_at(c, below[i]);
+        if (other->node.v != row->node.v)
+            return false;
+        has_flag |= (role_at(c, other->role)->flags & ROLE_BOOTSTRAP) != 0;
+    }
+    return has_flag;
+}
+
+/* An operator makes an admin node: the automatic one goes, so that the new one is the first and
+ * gets the bootstrap roles. If it is in use it stays, as an admin node like any other. */
+static void replace_automatic(struct core *c)
+{
+    const node_ix n = find_automatic(c);
+    if (!n.v)
+        return;
+    bool is_unused = node_at(c, n)->deployment.v == deployment_system(c).v;
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count && is_unused; i++)
+        is_unused = is_bootstrap_only(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
+    if (is_unused)
+        node_remove(c, n);
+    else
+        node_edit(c, n)->automatic = false;
+}
+
+/* The daemon asks for the automatic node at each start. One that is there gets the bootstrap roles
+ * if it has no noderole, since content may have come after it. False: nothing is to be made. */
+static bool wants_automatic(struct core *c)
+{
+    const node_ix n = find_automatic(c);
+    if (n.v) {
+        c->out->id = node_at(c, n)->o.id;
+        if (node_at(c, n)->noderoles.count == 0)
+            node_bind_flagged(c, n, ROLE_BOOTSTRAP);
+        return false;
+    }
+    if (has_only_phantoms(c))
+        return true;
+    refuse(c, PROBLEM_WRONG_STATE, STR("automatic"),
+           STR("the admin node of this host is made only where there is no other node"));
+    return false;
+}
+
+void do_node_create(struct core *c, const struct node_create_command *p)
+{
+    struct node_create_command wanted = *p;
+    wanted.name = str_lower(c->arena, p->name);
+    wanted.admin = p->admin || p->automatic;
+    if (p->automatic && !wants_automatic(c))
+        return;
+    wanted.alive = false; /* set below, since that asks for a probe */
+    if (is_there(c, wanted.name, p->hint))
+        return;
+    if (wanted.admin)
+        replace_automatic(c); /* before its name is looked at: the new one may have the same */
+    node_check_name(c, wanted.name, (node_ix){0});
+    const deployment_ix d =
+        p->deployment_id ? deployment_by_id(c, p->deployment_id) : deployment_system(c);
+    if (!d.v)
+        refuse_missing(c, "deployment_id", "deployment", p->deployment_id);
+    check_object(c, STR("hint"), p->hint);
+    check_object(c, STR("discovery"), p->discovery);
+    const node_ix n = refused(c) ? (node_ix){0} : node_make(c, &wanted, d, false);
+    if (!n.v)
+        return;
+    c->out->id = node_at(c, n)->o.id;
+    if (!p->system)
+        add_ssh_hammer(c, n);
+    node_set_alive(c, n, p->alive);
+    if (wanted.admin && c->vars.admin_count == 1)
+        node_bind_flagged(c, n, ROLE_BOOTSTRAP);
+    hooks_node(c, HOOK_NODE_CREATE, n);
+}
+
+/* ---- delete ---- */
+
+void do_node_delete(struct core *c, const struct node_delete_command *p)
+{
+    const node_ix n = named(c, p->id);
+    if (!n.v)
+        return;
+    if (is_phantom(c, n))
+        refuse(c, PROBLEM_IN_USE, STR("id"),
+               STR("the node carries the services of its deployment and goes with it"));
+    if (node_at(c, n)->admin && c->vars.admin_count == 1)
+        refuse(c, PROBLEM_LAST_ADMIN, STR("id"), STR("the last admin node cannot be deleted"));
+    if (!refused(c))
+        node_remove(c, n);
+}
+
+/* ---- moving to another deployment (SEMANTICS 8.5) ---- */
+
+static bool is_untouched(const struct core *c, noderole_ix nr, deployment_ix from)
+{
+    const struct noderole *row = noderole_at(c, nr);
+    return row->state == NODEROLE_PROPOSED && row->run_count == 0 && row->deployment.v == from.v;
+}
+
+static bool may_follow(struct core *c, noderole_ix nr, deployment_ix from)
+{
+    if (!is_untouched(c, nr, from))
+        return false;
+    uint32_t count;
+    const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_untouched(c, below[i], from))
+            return false;
+    return true;
+}
+
+static void move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
+{
+    authority_touch(c, noderole_at(c, nr)->deployment);
+    authority_touch(c, to);
+    const deployment_role_ix dr = deployment_role_ensure(c, to, noderole_at(c, nr)->role);
+    if (!dr.v)
+        return;
+    timeline_drop_noderole(c, nr);
+    const bool rerun = noderole_at(c, nr)->rerun;
+    noderole_mark_rerun(c, nr, false);
+    unproposed_count(c, nr, false);
+
+    struct noderole *row = noderole_edit(c, nr);
+    struct deployment *old = deployment_derive(c, row->deployment);
+    old->counts[row->state]--;
+    if (row->removing)
+        old->removing--;
+    ids_remove(c, &deployment_role_derive(c, row->dr)->noderoles, TABLE_NODEROLE, nr.v);
+    row->deployment = to;
+    row->dr = dr;
+    row->removing = false;
+    row->member_from = row->data_from = 0;
+    deployment_derive(c, to)->counts[row->state]++;
+    ids_insert(c, &deployment_role_derive(c, dr)->noderoles, TABLE_NODEROLE, nr.v);
+
+    noderole_mark_rerun(c, nr, rerun);
+    unproposed_count(c, nr, true);
+    hooks_proposed(c, nr);
+}
+
+void node_move(struct core *c, node_ix n, deployment_ix to)
+{
+    const deployment_ix from = node_at(c, n)->deployment;
+    if (from.v == to.v)
+        return;
+    for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
+        if (may_follow(c, nr, from))
+            move_noderole(c, nr, to);
+    }
+    node_edit(c, n)->deployment = to;
+}
+
+/* ---- update ---- */
+
+/* What an update asks for, looked up. */
+struct update {
+    const struct node_update_command *p;
+    node_ix n;
+    struct str name;
+    deployment_ix to;
+    role_ix target;
+    struct str quirks;
+    struct str bootenv; /* as it will be */
+};
+
+static bool given(const struct update *u, uint32_t bit)
+{
+    return u->p->given & bit;
+}
+
+static int cmp_texts(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* A set, kept as a sorted array; the empty one as no text at all. */
+static struct str quirks_of(struct core *c, struct str doc)
+{
+    const struct json *tree = doc.len ? doc_tree(c->arena, doc) : json_make(c->arena, JSON_ARRAY);
+    struct str *texts = arena_array(c->arena, struct str, tree->count + 1);
+    uint32_t count = 0;
+    bool fits = tree->kind == JSON_ARRAY;
+    for (const struct json *item = tree->first; item && fits; item = item->next) {
+        fits = item->kind == JSON_STRING;
+        texts[count++] = item->text;
+    }
+    if (!fits) {
+        refuse(c, PROBLEM_BAD_JSON, STR("quirks"), STR("must be an array of texts"));
+        return STR("");
+    }
+    sort_items(texts, count, sizeof *texts, cmp_texts, c->arena);
+    struct json *set = json_make(c->arena, JSON_ARRAY);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || !str_eq(texts[i], texts[i - 1]))
+            json_append(set, json_make_string(c->arena, texts[i]));
+    return count ? json_write(c->arena, set) : STR("");
+}
+
+static void check_home(struct core *c, struct update *u)
+{
+    const struct node *node = node_at(c, u->n);
+    u->to = given(u, GIVEN_NODE_DEPLOYMENT) ? deployment_by_id(c, u->p->deployment_id)
+                                            : node->deployment;
+    if (!u->to.v)
+        refuse_missing(c, "deployment_id", "deployment", u->p->deployment_id);
+    const int64_t now = deployment_at(c, node->deployment)->o.id;
+    if (given(u, GIVEN_NODE_OLD_DEPLOYMENT) && u->p->old_deployment_id != now)
+        refuse(c, PROBLEM_STALE, STR("old_deployment_id"),
+               SAY(c, STR("the node is in deployment "), say_i64(c, now), STR(", not in "),
+                   say_i64(c, u->p->old_deployment_id)));
+}
+
+static void check_target(struct core *c, struct update *u)
+{
+    u->target = given(u, GIVEN_NODE_TARGET) ? role_by_id(c, u->p->target_role_id)
+                                            : node_at(c, u->n)->target;
+    if (!given(u, GIVEN_NODE_TARGET) || u->p->target_role_id == 0)
+        return;
+    if (!u->target.v)
+        refuse_missing(c, "target_role_id", "role", u->p->target_role_id);
+    else if (!noderole_find(c, u->n, u->target).v || !node_is_target(c, u->target))
+        refuse(c, PROBLEM_TARGET_INVALID, STR("target_role_id"),
+               SAY(c, STR("role "), text_of(c, role_at(c, u->target)->name),
+                   STR(" must be bound to the node, be a milestone and run on a no-op jig")));
+}
+
+/* A machine that is about to be restarted has nothing to say about itself: that it lives, or what
+ * it boots, will be otherwise in a moment (X10). */
+static void check_word(struct core *c, const struct update *u)
+{
+    const bool other = given(u, GIVEN_NODE_BOOTENV) &&
+                       !str_eq(u->p->bootenv, text_of(c, node_at(c, u->n)->bootenv));
+    if (given(u, GIVEN_NODE_ALIVE) && (u->p->alive || other) && boot_restarts(c, u->n))
+        refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
+               STR("the machine is restarted as soon as what it boots is served; until then it "
+                   "does not count as alive"));
+}
+
+/* It is in what it was told to boot, and that is not an installer: a half-made system can do
+ * nothing for anybody (X20). */
+static void check_environment(struct core *c, const struct update *u)
+{
+    if (!given(u, GIVEN_NODE_ALIVE) || !u->p->alive)
+        return;
+    const bool is_news = !node_at(c, u->n)->alive || given(u, GIVEN_NODE_ENVIRONMENT);
+    if (is_news && str_ends(u->bootenv, STR("-install")))
+        refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
+               SAY(c, STR("the node is to boot "), u->bootenv,
+                   STR(", and is not alive while it is installed; say bootenv local when it is")));
+    else if (given(u, GIVEN_NODE_ENVIRONMENT) && !str_eq(u->p->environment, u->bootenv))
+        refuse(c, PROBLEM_WRONG_STATE, STR("environment"),
+               SAY(c, STR("the node is to boot "), u->bootenv, STR(", not "), u->p->environment));
+}
+
+/* Which boot it speaks for: what it was told in another one is over (X13). */
+static void check_boot(struct core *c, const struct update *u)
+{
+    const int64_t now = node_at(c, u->n)->boot_generation;
+    if (given(u, GIVEN_NODE_BOOT_ID) && !boots_is_id(u->p->boot_id))
+        refuse(c, PROBLEM_BAD_VALUE, STR("boot_id"),
+               SAY(c, STR("boot_id must be 1 to "), say_i64(c, BOOT_ID_LEN_MAX),
+                   STR(" printable characters without spaces")));
+    if (given(u, GIVEN_NODE_BOOT_GENERATION) && u->p->boot_generation != now)
+        refuse(c, PROBLEM_STALE, STR("boot_generation"),
+               SAY(c, STR("the boot generation is "), say_i64(c, now), STR(", not "),
+                   say_i64(c, u->p->boot_generation)));
+    if (given(u, GIVEN_NODE_PARKED_RUN) && !run_is_parked(c, u->p->parked_run))
+        refuse(c, PROBLEM_STALE, STR("parked_run"),
+               SAY(c, STR("run "), say_i64(c, u->p->parked_run), STR(" does not wait any more")));
+}
+
+static bool check_update(struct core *c, struct update *u)
+{
+    const struct node *node = node_at(c, u->n);
+    u->name = given(u, GIVEN_NAME) ? str_lower(c->arena, u->p->name) : text_of(c, node->name);
+    node_check_name(c, u->name, u->n);
+    check_home(c, u);
+    check_target(c, u);
+    if (is_phantom(c, u->n) &&
+        (!str_eq(u->name, text_of(c, node->name)) || u->to.v != node->deployment.v))
+        refuse(c, PROBLEM_IN_USE, STR("id"),
+               STR("the node carries the services of its deployment and stays with it"));
+    if (given(u, GIVEN_NODE_BOOTENV) && u->p->bootenv.len == 0)
+        refuse(c, PROBLEM_BAD_VALUE, STR("bootenv"), STR("must name a boot environment"));
+    if (given(u, GIVEN_NODE_QUIRKS))
+        u->quirks = quirks_of(c, u->p->quirks);
+    u->bootenv = given(u, GIVEN_NODE_BOOTENV) ? u->p->bootenv : text_of(c, node->bootenv);
+    check_word(c, u);
+    check_environment(c, u);
+    check_boot(c, u);
+    return !refused(c);
+}
+
+/* `slot` lies in the row of `n`. True when something changed. */
+static bool apply_text(struct core *c, node_ix n, text_h *slot, struct str wanted)
+{
+    if (str_eq(text_of(c, *slot), wanted))
+        return false;
+    node_edit(c, n);
+    put_text(c, slot, wanted);
+    return true;
+}
+
+static bool apply_facts(struct core *c, const struct update *u)
+{
+    bool changed = false;
+    if (!str_eq(u->name, text_of(c, node_at(c, u->n)->name))) {
+        node_rename(c, u->n, u->name);
+        changed = true;
+    }
+    struct node *node = node_derive(c, u->n);
+    if (given(u, GIVEN_DESCRIPTION))
+        changed |= apply_text(c, u->n, &node->description, u->p->description);
+    if (given(u, GIVEN_NODE_QUIRKS))
+        changed |= apply_text(c, u->n, &node->quirks, u->quirks);
+    if (given(u, GIVEN_NODE_ALLOCATED) && node->allocated != u->p->allocated) {
+        node_edit(c, u->n)->allocated = u->p->allocated;
+        changed = true;
+    }
+    if (given(u, GIVEN_NODE_BOOT_ID))
+        boots_begin(c, u->n, u->p->boot_id); /* nothing that roles would have to know */
+    if (u->to.v != node->deployment.v) {
+        node_move(c, u->n, u->to);
+        changed = true;
+    }
+    return changed;
+}
+
+/* alive comes last: the rest must be in place when work may start. */
+static bool apply_flags(struct core *c, const struct update *u)
+{
+    const struct node before = *node_at(c, u->n);
+    node_set_target(c, u->n, u->target);
+    if (given(u, GIVEN_NODE_BOOTENV))
+        node_set_bootenv(c, u->n, u->p->bootenv);
+    if (given(u, GIVEN_NODE_AVAILABLE))
+        node_set_available(c, u->n, u->p->available);
+    if (given(u, GIVEN_NODE_ALIVE))
+        node_set_alive(c, u->n, u->p->alive);
+    const struct node *after = node_at(c, u->n);
+    return before.target.v != after->target.v || before.bootenv != after->bootenv ||
+           before.available != after->available || before.alive != after->alive;
+}
+
+void do_node_update(struct core *c, const struct node_update_command *p)
+{
+    struct update u = {.p = p, .n = named(c, p->id)};
+    if (!u.n.v)
+        return;
+    if (given(&u, GIVEN_NODE_BOOT_ID) && boots_is_over(c, u.n, p->boot_id))
+        return; /* a late word of an earlier boot changes nothing (X12) */
+    if (!check_update(c, &u))
+        return;
+    bool changed = apply_facts(c, &u);
+    changed |= apply_flags(c, &u);
+    if (changed && !refused(c))
+        node_changed(c, u.n);
+}

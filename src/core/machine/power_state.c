@@ -1,0 +1,111 @@
+#include "core/core_private.h"
+
+#include "base/json/json.h"
+
+/* What is known of the power of machines: the state that was read last, why a reading failed since
+ * then, and how the last orders ended (ADR 0077). All of it is reported by the daemon; the core
+ * only decides what of it counts. A reading that says what is known already changes nothing but the
+ * time, and the time alone at most once a minute, so that polling a fleet does not write a row per
+ * machine and poll. */
+
+enum { RESULTS_MAX = 4, RESULT_TEXT_MAX = 300, READ_AGAIN_MS = 60 * 1000 };
+
+bool power_is_reading(struct str action)
+{
+    return str_eq(action, STR("status"));
+}
+
+/* ---- results of orders ---- */
+
+static struct json *result_entry(struct core *c, const struct power_end *end)
+{
+    struct arena *a = c->arena;
+    struct json *entry = json_make(a, JSON_OBJECT);
+    json_set(entry, STR("order"), json_make_i64(a, end->order));
+    json_set(entry, STR("action"), json_make_string(a, end->action));
+    json_set(entry, STR("driver"), json_make_string(a, end->driver));
+    json_set(entry, STR("failed"), json_make_bool(a, end->failed));
+    json_set(entry, STR("reason"),
+             end->reason ? json_make_string(a, str_from(reason_name(end->reason)))
+                         : json_make(a, JSON_NULL));
+    json_set(entry, STR("text"), json_make_string(a, str_clip(end->text, RESULT_TEXT_MAX)));
+    json_set(entry, STR("at_ms"), json_make_i64(a, c->now_ms));
+    return entry;
+}
+
+void power_order_ended(struct core *c, node_ix n, const struct power_end *end)
+{
+    const struct str old_text = text_of(c, node_at(c, n)->power_results);
+    struct json *all = json_make(c->arena, JSON_ARRAY);
+    json_append(all, result_entry(c, end));
+    if (old_text.len) {
+        const struct json *old = doc_tree(c->arena, old_text);
+        for (const struct json *e = old->first; e && all->count < RESULTS_MAX; e = e->next)
+            json_append(all, json_clone(c->arena, e));
+    }
+    struct node *node = node_edit(c, n);
+    put_text(c, &node->power_results, json_write(c->arena, all));
+    if (end->was_performed && node->power_order < end->order)
+        node->power_order = end->order;
+}
+
+/* ---- readings ---- */
+
+/* The machine is as the order that failed was to make it, or the failure was one of reading. */
+static bool power_answers_failure(const struct core *c, node_ix n, enum power_state state)
+{
+    const struct node *node = node_at(c, n);
+    const struct str action = text_of(c, node->reason_subject);
+    if (node->reason < REASON_POWER_REFUSED || node->reason > REASON_POWER_INTERRUPTED)
+        return false;
+    if (power_is_reading(action))
+        return true;
+    if (str_eq(action, STR("on")))
+        return state == POWER_STATE_ON;
+    return state == POWER_STATE_OFF && (str_eq(action, STR("off")) || str_eq(action, STR("halt")));
+}
+
+void power_was_read(struct core *c, node_ix n, enum power_state state, struct str driver,
+                    bool is_ordered)
+{
+    const struct node *node = node_at(c, n);
+    const bool is_same = node->power_state == state && !node->power_reason &&
+                         str_eq(text_of(c, node->power_driver), driver);
+    if (power_answers_failure(c, n, state))
+        node_set_status(c, n, NULL);
+    if (is_same && !is_ordered && c->now_ms - node->power_read_at < READ_AGAIN_MS)
+        return;
+    struct node *row = node_edit(c, n);
+    row->power_state = state;
+    row->power_read_at = c->now_ms;
+    row->power_reason = REASON_NONE;
+    put_text(c, &row->power_driver, driver);
+    put_text(c, &row->power_error, STR(""));
+}
+
+void power_was_not_read(struct core *c, node_ix n, enum reason_code reason, struct str text)
+{
+    /* The sentence may hold figures that differ each time: that alone is not worth a write. */
+    if (node_at(c, n)->power_reason == reason)
+        return;
+    struct node *row = node_edit(c, n);
+    row->power_reason = reason;
+    put_text(c, &row->power_error, str_clip(text, RESULT_TEXT_MAX));
+}
+
+void do_node_power_read(struct core *c, const struct node_power_read_command *p)
+{
+    const node_ix n = node_by_id(c, p->id);
+    c->out->id = p->id;
+    if (p->state >= POWER_STATE_COUNT)
+        refuse(c, PROBLEM_BAD_VALUE, STR("state"), STR("is not a power state"));
+    if (p->reason >= REASON_COUNT)
+        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason something can fail for"));
+    /* A node that is gone, or whose power was switched since, makes the answer an old one. */
+    if (refused(c) || !n.v || node_at(c, n)->power_order != p->order)
+        return;
+    if (p->reason)
+        power_was_not_read(c, n, (enum reason_code)p->reason, p->text);
+    else
+        power_was_read(c, n, (enum power_state)p->state, p->driver, false);
+}

@@ -1,0 +1,598 @@
+#include "core/plan/plan.h"
+
+#include "base/mem/pages.h"
+
+/* Plans that are made in slices: their memory, their walks and sorts, and what makes them stale.
+ *
+ * Between two slices turns may change the core. A plan that read something which changed since is
+ * stale, and is begun again by its caller. All writes of rows go through core_edit_row() and
+ * core_derive_row(), which call plans_row_changed(): rows of the deployment, of its nodes and of
+ * noderoles that were read elsewhere, and all content and settings count. What a refused or dry
+ * step wrote is taken back, and so is the mark.
+ *
+ * The arrays of a plan do not grow. They have places for rows that are created elsewhere while the
+ * plan is made; a row beyond them makes the plan stale, and the next one is begun with larger
+ * arrays. */
+
+enum { SORT_BLOCK = 64, TAKEN_BLOCK = 1024, PLACES_FOR_NEW_ROWS = 4096 };
+
+/* ---- memory ---- */
+
+struct pages plan_pages(size_t size)
+{
+    return (struct pages){.at = sys_pages_get(size), .size = size};
+}
+
+static void plan_pages_put(struct pages *pages)
+{
+    sys_pages_put(pages->at, pages->size);
+    *pages = (struct pages){0};
+}
+
+void noderoles_add(struct noderoles *list, noderole_ix nr)
+{
+    if (list->count == list->cap) {
+        const uint32_t cap = list->cap ? list->cap * 2 : 1024;
+        struct pages larger = plan_pages((size_t)cap * sizeof *list->items);
+        if (list->count)
+            memcpy(larger.at, list->items, list->count * sizeof *list->items);
+        plan_pages_put(&list->pages);
+        list->pages = larger;
+        list->items = larger.at;
+        list->cap = cap;
+    }
+    list->items[list->count++] = nr;
+}
+
+/* ---- walks and sorts ---- */
+
+void plan_cost(struct plan *p, uint32_t units)
+{
+    p->units = p->units > units ? p->units - units : 0;
+}
+
+noderole_ix plan_next_member(struct plan *p)
+{
+    const struct vec *roles = &deployment_at(p->c, p->d)->roles;
+    while (p->place.role < roles->count) {
+        const deployment_role_ix dr = {vec_at(p->c, roles, p->place.role)};
+        const struct vec *members = &deployment_role_at(p->c, dr)->noderoles;
+        if (p->place.member < members->count)
+            return (noderole_ix){vec_at(p->c, members, p->place.member++)};
+        p->place = (struct walk_place){.role = p->place.role + 1};
+    }
+    return (noderole_ix){0};
+}
+
+/* There are at most as many as the deployment has members, but for those that are to be removed
+ * twice; pages that are not touched cost nothing. */
+void plan_key(struct plan *p, noderole_ix nr)
+{
+    must(p->keyed_count < p->keyed_cap);
+    p->keyed[p->keyed_count++] = (struct keyed_noderole){noderole_key(noderole_at(p->c, nr)), nr};
+}
+
+static void sort_block(struct keyed_noderole *items, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const struct keyed_noderole item = items[i];
+        uint32_t at = i;
+        for (; at > 0 && items[at - 1].key > item.key; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* One block of the merge of two runs; true when a pass over all is over. */
+static bool merge_block(struct sorting_noderoles *s, uint32_t count)
+{
+    const uint32_t mid = s->begin + s->width < count ? s->begin + s->width : count;
+    const uint32_t end = mid + s->width < count ? mid + s->width : count;
+    for (uint32_t i = 0; i < SORT_BLOCK && s->out < end; i++) {
+        const bool takes_left =
+            s->left < mid && (s->right >= end || s->from[s->left].key <= s->from[s->right].key);
+        s->to[s->out++] = s->from[takes_left ? s->left++ : s->right++];
+    }
+    if (s->out < end)
+        return false;
+    s->begin = s->left = s->out = end;
+    s->right = end + s->width < count ? end + s->width : count;
+    return end == count;
+}
+
+bool plan_sort(struct plan *p)
+{
+    struct sorting_noderoles *s = &p->sorting;
+    const uint32_t count = p->keyed_count;
+    if (p->is_sorted)
+        return true;
+    if (s->width == 0) { /* blocks first */
+        const uint32_t left = count - s->begin;
+        sort_block(p->keyed + s->begin, left < SORT_BLOCK ? left : SORT_BLOCK);
+        s->begin += left < SORT_BLOCK ? left : SORT_BLOCK;
+        plan_cost(p, 4);
+        if (s->begin < count)
+            return false;
+        *s = (struct sorting_noderoles){
+            .from = p->keyed, .to = p->other_keys.at, .width = SORT_BLOCK};
+        s->right = SORT_BLOCK < count ? SORT_BLOCK : count;
+    } else if (merge_block(s, count)) {
+        struct keyed_noderole *from = s->from;
+        *s = (struct sorting_noderoles){.from = s->to, .to = from, .width = s->width * 2};
+        s->right = s->width < count ? s->width : count;
+    }
+    plan_cost(p, 2);
+    if (s->begin || s->out || s->width < count)
+        return false;
+    if (s->from != p->keyed) { /* the pages change places */
+        const struct pages keys = p->keys;
+        p->keys = p->other_keys;
+        p->other_keys = keys;
+        p->keyed = p->keys.at;
+    }
+    *s = (struct sorting_noderoles){0};
+    p->is_sorted = true;
+    return true;
+}
+
+bool plan_take_sorted(struct plan *p, struct noderoles *out)
+{
+    if (p->taken == 0 && out->cap < p->keyed_count) {
+        plan_pages_put(&out->pages);
+        out->pages = plan_pages((size_t)p->keyed_count * sizeof *out->items);
+        out->items = out->pages.at;
+        out->cap = p->keyed_count;
+    }
+    for (uint32_t i = 0; i < TAKEN_BLOCK && p->taken < p->keyed_count; i++, p->taken++)
+        out->items[p->taken] = p->keyed[p->taken].nr;
+    plan_cost(p, TAKEN_BLOCK / 16);
+    if (p->taken < p->keyed_count)
+        return false;
+    out->count = p->keyed_count;
+    p->keyed_count = p->taken = 0;
+    p->is_sorted = false;
+    return true;
+}
+
+void plan_read(struct plan *p, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(p->c, nr);
+    if (!p->is_projected)
+        return;
+    if (nr.v >= p->view.noderoles || row->node.v >= p->view.nodes || row->dr.v >= p->view.roles ||
+        row->deployment.v >= p->view.deployments) {
+        p->is_stale = true;
+        return;
+    }
+    p->view.node_flags[row->node.v] |= SEEN_NODE_READ;
+    if (row->deployment.v == p->d.v)
+        return;
+    p->view.flags[nr.v] |= SEEN_READ;
+    p->view.role_reads[row->dr.v] = 1;
+    p->view.deployment_reads[row->deployment.v] = 1;
+}
+
+/* What staging reads of ancestors is watched like the rest. */
+void plan_read_ancestors(struct plan *p, noderole_ix nr)
+{
+    uint32_t count;
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    const noderole_ix *above = graph_ancestors(p->c, nr, &p->scratch, &count);
+    for (uint32_t i = 0; i < count; i++)
+        plan_read(p, above[i]);
+    plan_cost(p, count);
+    arena_rewind(&p->scratch, mark);
+}
+
+/* ---- staleness ---- */
+
+static bool touches_noderole(const struct plan *p, noderole_ix nr)
+{
+    if (nr.v >= p->view.noderoles)
+        return true;
+    return nr.v &&
+           (p->view.flags[nr.v] & SEEN_READ || noderole_at(p->c, nr)->deployment.v == p->d.v);
+}
+
+/* The row of a noderole that is being created has no role yet. */
+static bool touches_boots(const struct plan *p, noderole_ix nr)
+{
+    const role_ix role = noderole_at(p->c, nr)->role;
+    return p->view.has_read_boots && role.v && role_at(p->c, role)->flags & ROLE_SERVES_BOOT;
+}
+
+static bool touches_node(const struct plan *p, node_ix n)
+{
+    return n.v >= p->view.nodes || (n.v && p->view.node_flags[n.v] & SEEN_NODE_READ);
+}
+
+/* Whether the head of another deployment is committed decides whether its noderoles run. What is
+ * derived of its row, as the counts are, is not read. */
+static bool touches_deployment(const struct plan *p, deployment_ix d, bool is_edit)
+{
+    return d.v == p->d.v || d.v >= p->view.deployments ||
+           (is_edit && p->view.deployment_reads[d.v]);
+}
+
+static bool touches_run(const struct plan *p, const struct run *run)
+{
+    return touches_noderole(p, run->noderole) || touches_node(p, run->node);
+}
+
+static bool touches_outbox(const struct plan *p, const struct outbox *row)
+{
+    return row->kind != OUTBOX_HOOK && touches_node(p, node_by_id(p->c, row->object_id));
+}
+
+/* Of content and settings each edit counts. Counters, groups, users and tokens are not read. */
+static bool touches(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
+{
+    const struct core *c = p->c;
+    if (table == TABLE_NODEROLE)
+        return touches_noderole(p, (noderole_ix){ix}) ||
+               (is_edit && touches_boots(p, (noderole_ix){ix}));
+    if (table == TABLE_NODE)
+        return touches_node(p, (node_ix){ix});
+    if (table == TABLE_DEPLOYMENT)
+        return touches_deployment(p, (deployment_ix){ix}, is_edit);
+    if (table == TABLE_SNAPSHOT)
+        return touches_deployment(p, snapshot_at(c, (snapshot_ix){ix})->deployment, is_edit);
+    if (table == TABLE_DEPLOYMENT_ROLE)
+        return ix >= p->view.roles ||
+               deployment_role_at(c, (deployment_role_ix){ix})->deployment.v == p->d.v ||
+               (is_edit && p->view.role_reads[ix]);
+    if (table == TABLE_RUN)
+        return touches_run(p, run_at(c, (run_ix){ix}));
+    if (table == TABLE_HAMMER)
+        return touches_node(p, hammer_at(c, (hammer_ix){ix})->node);
+    if (table == TABLE_OUTBOX)
+        return touches_outbox(p, outbox_at(c, (outbox_ix){ix}));
+    return is_edit && table != TABLE_COUNTER && table != TABLE_GROUP && table != TABLE_USER &&
+           table != TABLE_TOKEN;
+}
+
+void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit)
+{
+    for (struct plan *p = c->plans; p; p = p->next)
+        p->is_stale = p->is_stale || touches(p, table, ix, is_edit);
+}
+
+/* At most PLANS_MAX are registered, so a mark of them all fits into a word. */
+uint32_t plans_stale(const struct core *c)
+{
+    uint32_t bits = 0, i = 0;
+    for (const struct plan *p = c->plans; p; p = p->next)
+        bits |= (uint32_t)p->is_stale << i++;
+    return bits;
+}
+
+void plans_set_stale(struct core *c, uint32_t bits)
+{
+    uint32_t i = 0;
+    for (struct plan *p = c->plans; p; p = p->next)
+        p->is_stale = bits >> i++ & 1;
+}
+
+/* ---- making one ---- */
+
+static uint32_t count_members(const struct core *c, deployment_ix d)
+{
+    const struct vec *roles = &deployment_at(c, d)->roles;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < roles->count; i++)
+        count += deployment_role_at(c, (deployment_role_ix){vec_at(c, roles, i)})->noderoles.count;
+    return count;
+}
+
+/* Of an array by index of the table. Pages that are not touched cost nothing. */
+static uint32_t places_for(const struct core *c, enum table table)
+{
+    return c->tables[table].pool.high + 1 + PLACES_FOR_NEW_ROWS;
+}
+
+static void plan_init(struct plan *p, struct core *c, deployment_ix d)
+{
+    const struct deployment *row = deployment_at(c, d);
+    p->c = c;
+    p->d = d;
+    p->keyed_cap = count_members(c, d) + 1;
+    p->keys = plan_pages((size_t)p->keyed_cap * sizeof *p->keyed);
+    p->other_keys = plan_pages((size_t)p->keyed_cap * sizeof *p->keyed);
+    p->keyed = p->keys.at;
+    p->wave_pages = plan_pages((size_t)places_for(c, TABLE_NODEROLE) * sizeof *p->wave);
+    p->wave = p->wave_pages.at;
+    p->role_requires = arena_array(&p->arena, uint8_t, c->tables[TABLE_ROLE].pool.high + 1);
+    p->roles = arena_array(&p->arena, deployment_role_ix, row->roles.count + 1);
+    plan_begin_lists(p);
+}
+
+static void plan_fini(struct plan *p)
+{
+    struct noderoles *const lists[] = {&p->items, &p->marked, &p->removed, &p->reruns,
+                                       &p->all,   &p->asked,  &p->runs};
+    for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        plan_pages_put(&lists[i]->pages);
+    plan_pages_put(&p->keys);
+    plan_pages_put(&p->other_keys);
+    plan_pages_put(&p->wave_pages);
+    plan_pages_put(&p->order_pages);
+    sys_pages_put(p->view.state, p->view.noderoles);
+    sys_pages_put(p->view.flags, p->view.noderoles);
+    sys_pages_put(p->view.node_flags, p->view.nodes);
+    sys_pages_put(p->view.role_reads, p->view.roles);
+    sys_pages_put(p->view.deployment_reads, p->view.deployments);
+    arena_fini(&p->arena);
+    arena_fini(&p->scratch);
+}
+
+static void plan_work(struct plan *p)
+{
+    while (p->phase != PHASE_DONE && p->units && !p->is_stale) {
+        plan_cost(p, 1);
+        const bool is_over = p->phase < PHASE_COLLECT ? projection_unit(p) : plan_unit(p);
+        if (!is_over)
+            continue;
+        const bool ends = p->phase <= PHASE_COMMIT && refused(p->c);
+        const bool asks = p->phase == PHASE_COMMIT && p->c->out->asks;
+        p->phase = ends || asks ? PHASE_DONE : p->phase + 1;
+        p->at = 0;
+        p->place = (struct walk_place){0};
+    }
+}
+
+/* ---- in slices ---- */
+
+/* What steps keep in the core is put aside while a slice is computed. */
+struct slice_frame {
+    const struct command *command;
+    struct arena *arena;
+    struct outcome *out;
+    struct problem *last_problem;
+    struct ask *last_ask;
+    uint32_t problem_count, depth;
+    struct authority authority;
+};
+
+static struct slice_frame slice_enter(struct core *c, struct plan *p)
+{
+    const struct slice_frame outer = {c->command,  c->arena,         c->out,   c->last_problem,
+                                      c->last_ask, c->problem_count, c->depth, c->authority};
+    c->command = &p->command;
+    c->arena = &p->arena;
+    c->out = &p->out;
+    c->last_problem = p->last_problem;
+    c->last_ask = p->last_ask;
+    c->problem_count = p->problem_count;
+    c->depth = 0;
+    c->authority = (struct authority){0};
+    c->view = &p->view;
+    return outer;
+}
+
+static void slice_leave(struct core *c, struct plan *p, const struct slice_frame *outer)
+{
+    p->last_problem = c->last_problem;
+    p->last_ask = c->last_ask;
+    p->problem_count = c->problem_count;
+    c->command = outer->command;
+    c->arena = outer->arena;
+    c->out = outer->out;
+    c->last_problem = outer->last_problem;
+    c->last_ask = outer->last_ask;
+    c->problem_count = outer->problem_count;
+    c->depth = outer->depth;
+    c->authority = outer->authority;
+    c->view = NULL;
+}
+
+static void copy_answers(struct plan *p, const struct command *commit)
+{
+    struct answer *answers = arena_array(&p->arena, struct answer, commit->answer_count + 1);
+    for (uint32_t i = 0; i < commit->answer_count; i++) {
+        answers[i] = commit->answers[i];
+        answers[i].text = str_copy(&p->arena, answers[i].text);
+    }
+    p->command.answers = answers;
+}
+
+struct plan *core_plan_begin(struct core *c, const struct command *commit, bool is_detailed)
+{
+    must(commit->kind == COMMAND_DEPLOYMENT_COMMIT && !c->view && c->undo.depth == 0);
+    const deployment_ix d = deployment_by_id(c, commit->deployment_commit.id);
+    struct plan *p = sys_pages_get(sizeof *p);
+    p->c = c;
+    p->is_projected = true;
+    p->is_detailed = is_detailed;
+    p->command = (struct command){.kind = commit->kind,
+                                  .actor = str_copy(&p->arena, commit->actor),
+                                  .answer_count = commit->answer_count,
+                                  .deployment_commit = {.id = commit->deployment_commit.id}};
+    copy_answers(p, commit);
+    const struct slice_frame outer = slice_enter(c, p);
+    command_sort_answers(c, &p->command);
+    if (!d.v) {
+        refuse_missing(c, "id", "deployment", commit->deployment_commit.id);
+        p->phase = PHASE_DONE;
+        p->is_stale = true; /* there may be one the next time */
+        slice_leave(c, p, &outer);
+        return p;
+    }
+    const struct deployment *row = deployment_at(c, d);
+    p->seq = snapshot_at(c, row->head)->seq;
+    p->opens = !row->committed;
+    p->some_wait =
+        p->opens && row->counts[NODEROLE_TODO] + row->counts[NODEROLE_TRANSITION] + row->reruns > 0;
+    p->view.d = d;
+    p->view.noderoles = places_for(c, TABLE_NODEROLE);
+    p->view.nodes = places_for(c, TABLE_NODE);
+    p->view.state = sys_pages_get(p->view.noderoles);
+    p->view.flags = sys_pages_get(p->view.noderoles);
+    p->view.node_flags = sys_pages_get(p->view.nodes);
+    p->view.roles = places_for(c, TABLE_DEPLOYMENT_ROLE);
+    p->view.role_reads = sys_pages_get(p->view.roles);
+    p->view.deployments = places_for(c, TABLE_DEPLOYMENT);
+    p->view.deployment_reads = sys_pages_get(p->view.deployments);
+    plan_init(p, c, d);
+    p->summary = plan_summary_new(p);
+    slice_leave(c, p, &outer);
+    p->next = c->plans;
+    c->plans = p;
+    p->is_registered = true;
+    return p;
+}
+
+bool core_plan_is_done(const struct plan *p)
+{
+    return p->phase == PHASE_DONE;
+}
+
+bool core_plan_is_stale(const struct plan *p)
+{
+    return p->is_stale;
+}
+
+bool core_plan_advance(struct plan *p, uint32_t units)
+{
+    struct core *c = p->c;
+    must(!p->is_stale && !c->view && c->undo.depth == 0);
+    const struct slice_frame outer = slice_enter(c, p);
+    p->units = units;
+    plan_work(p);
+    slice_leave(c, p, &outer);
+    return p->phase == PHASE_DONE;
+}
+
+void core_plan_end(struct plan *p)
+{
+    if (!p)
+        return;
+    struct plan **at = &p->c->plans;
+    while (p->is_registered && *at != p)
+        at = &(*at)->next;
+    if (p->is_registered)
+        *at = p->next;
+    plan_fini(p);
+    sys_pages_put(p, sizeof *p);
+}
+
+size_t core_plan_bytes(const struct plan *p)
+{
+    const struct noderoles *const lists[] = {&p->items, &p->marked, &p->removed, &p->reruns,
+                                             &p->all,   &p->asked,  &p->runs};
+    size_t bytes = sizeof *p + p->arena.held + p->scratch.held + p->keys.size + p->other_keys.size +
+                   p->wave_pages.size + p->order_pages.size + 2 * (size_t)p->view.noderoles +
+                   p->view.nodes + p->view.roles + p->view.deployments;
+    for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        bytes += lists[i]->pages.size;
+    return bytes;
+}
+
+/* The rights of each caller are judged, also of one who is given a plan that exists already. */
+static bool is_allowed(struct plan *p)
+{
+    struct core *c = p->c;
+    authority_check(c, false);
+    if (!refused(c) && p->items.count + p->role_count)
+        authority_touch(c, p->d);
+    for (uint32_t i = 0; i < p->removed.count && !refused(c); i++)
+        authority_touch(c, noderole_at(c, p->removed.items[i])->deployment);
+    return !refused(c);
+}
+
+void core_plan_outcome(struct plan *p, const struct command *caller, struct outcome *out)
+{
+    struct core *c = p->c;
+    must(p->phase == PHASE_DONE);
+    struct plan judging = {.c = c, .command = *caller};
+    const struct slice_frame outer = slice_enter(c, &judging);
+    c->view = NULL;
+    c->arena = &p->arena;
+    c->depth = caller->depth;
+    bool allowed = is_allowed(p);
+    if (allowed && p->is_too_large && !p->out.problems && !p->out.asks && !caller->is_summary)
+        allowed = refuse(c, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
+    slice_leave(c, &judging, &outer);
+    *out = allowed ? p->out : judging.out;
+    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;
+    out->id = out->verdict == VERDICT_DONE ? caller->deployment_commit.id : 0;
+    if (out->verdict == VERDICT_DONE)
+        out->doc = caller->is_summary ? p->brief_doc : p->doc;
+}
+
+/* ---- in one piece ---- */
+
+void plan_check(struct core *c, const struct commit *work, struct str wanted)
+{
+    struct plan *p = sys_pages_get(sizeof *p);
+    p->is_detailed = c->planning;
+    p->phase = PHASE_COLLECT;
+    p->seq = work->seq;
+    p->opens = work->opens;
+    plan_init(p, c, work->d);
+    p->items.items = work->items;
+    p->items.count = work->count;
+    p->removed.items = work->removed;
+    p->removed.count = work->removed_count;
+    p->role_count = work->role_count;
+    if (work->role_count)
+        memcpy(p->roles, work->roles, work->role_count * sizeof *p->roles);
+    while (p->phase != PHASE_DONE) {
+        p->units = UINT32_MAX;
+        plan_work(p);
+    }
+    c->out->doc = str_copy(c->arena, p->is_detailed ? p->doc : p->brief_doc);
+    if (!c->planning && !str_eq_nocase(p->hash_text, wanted))
+        refuse(c, PROBLEM_PLAN_CHANGED, STR("plan"),
+               STR("committing would do something else than was planned; look at the new plan"));
+    plan_fini(p);
+    sys_pages_put(p, sizeof *p);
+}
+
+static bool is_commit(enum command_kind kind)
+{
+    return kind == COMMAND_DEPLOYMENT_COMMIT || kind == COMMAND_NODE_COMMIT ||
+           kind == COMMAND_NODEROLE_COMMIT;
+}
+
+void core_plan_whole(struct core *c, const struct command *commit, struct arena *arena,
+                     struct outcome *out)
+{
+    must(c->undo.depth == 0);
+    must(commit->is_brief ? is_commit(commit->kind) : commit->kind == COMMAND_DEPLOYMENT_COMMIT);
+    c->planning = commit->is_brief ? PLANNING_CONSENT : PLANNING_ALL;
+    c->step_number++; /* a plan is a step as far as guards "once per step" are concerned */
+    core_step_dry(c, commit, arena, out);
+    c->planning = PLANNING_NOT;
+}
+
+/* What outlives the plan is copied: a list of problems or of questions. */
+static void copy_outcome(struct arena *a, struct outcome *out)
+{
+    struct problem **problem = &out->problems;
+    for (; *problem; problem = &(*problem)->next) {
+        *problem = arena_copy(a, *problem, sizeof **problem);
+        (*problem)->field = str_copy(a, (*problem)->field);
+        (*problem)->text = str_copy(a, (*problem)->text);
+    }
+    struct ask **ask = &out->asks;
+    for (; *ask; ask = &(*ask)->next) {
+        *ask = arena_copy(a, *ask, sizeof **ask);
+        (*ask)->argument = str_copy(a, (*ask)->argument);
+    }
+    out->doc = str_copy(a, out->doc);
+}
+
+void core_plan(struct core *c, const struct command *commit, struct arena *arena,
+               struct outcome *out)
+{
+    if (commit->is_brief) {
+        core_plan_whole(c, commit, arena, out);
+        return;
+    }
+    struct plan *p = core_plan_begin(c, commit, !commit->is_summary);
+    while (!core_plan_is_done(p))
+        ignore(core_plan_advance(p, UINT32_MAX), "asked above");
+    core_plan_outcome(p, commit, out);
+    copy_outcome(arena, out);
+    core_plan_end(p);
+}

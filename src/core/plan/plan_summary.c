@@ -1,0 +1,388 @@
+#include "core/plan/plan.h"
+
+#include "base/json/json.h"
+#include "core/deploy/snapshot_content.h"
+
+/* The totals of a plan: by action, role and wave, what is destroyed, what runs again and why, which
+ * values change. Its size is bounded by the number of roles, not of noderoles or of what documents
+ * hold. */
+
+enum {
+    WAVES_SHOWN_MAX = 1000,
+    VALUES_SHOWN_MAX = 100,       /* distinct changes of values */
+    PATHS_SHOWN_MAX = 20,         /* of one of them */
+    VALUES_BYTES_MAX = 256 << 10, /* of their texts; of the rest only roles and counts are shown */
+    CAUSES_MAX = 64,
+};
+
+/* Why a noderole that has run is to run again. */
+enum rerun_reason {
+    RERUN_ASKED,     /* a run of it is enqueued */
+    RERUN_CLUSTER,   /* its cluster, or one it builds on, grows */
+    RERUN_COMMITTED, /* it was proposed, and is committed */
+    RERUN_ROLE_DATA, /* values of its role in the deployment change */
+    RERUN_WAITING,   /* it was waiting for its run before */
+    RERUN_COUNT
+};
+
+struct role_total {
+    uint32_t commits, destructive, held, removes;
+    uint32_t runs[HOW_COUNT];
+    uint32_t reruns[RERUN_COUNT];
+};
+
+struct value_change {
+    role_ix role;
+    doc_h before, after;
+    bool is_of_deployment;
+    uint32_t count;
+};
+
+struct plan_summary {
+    struct role_total all;
+    struct role_total *roles; /* by role */
+    uint32_t role_high;
+    uint32_t role_commits, missing, machines, values_count, value_count;
+    struct buf values_text;       /* [{...},... */
+    uint32_t (*waves)[HOW_COUNT]; /* by wave; the first so many */
+    struct value_change values[VALUES_SHOWN_MAX];
+    struct cause_total {
+        const char *name;
+        uint32_t count;
+    } causes[CAUSES_MAX];
+    uint32_t cause_count;
+};
+
+struct plan_summary *plan_summary_new(struct plan *p)
+{
+    struct plan_summary *s = arena_new(&p->arena, struct plan_summary);
+    s->role_high = p->c->tables[TABLE_ROLE].pool.high;
+    s->roles = arena_array(&p->arena, struct role_total, s->role_high + 1);
+    s->waves = arena_zalloc(&p->arena, (WAVES_SHOWN_MAX + 1) * sizeof *s->waves);
+    s->values_text = buf_in(&p->arena);
+    buf_put_c(&s->values_text, '[');
+    return s;
+}
+
+static struct role_total *total_of(struct plan *p, noderole_ix nr)
+{
+    return &p->summary->roles[noderole_at(p->c, nr)->role.v];
+}
+
+static void note_values(struct plan *p, const struct value_change *change)
+{
+    struct plan_summary *s = p->summary;
+    if (change->before == change->after)
+        return;
+    s->values_count++;
+    for (uint32_t i = 0; i < s->value_count; i++) {
+        struct value_change *known = &s->values[i];
+        if (known->role.v == change->role.v && known->before == change->before &&
+            known->after == change->after && known->is_of_deployment == change->is_of_deployment) {
+            known->count++;
+            return;
+        }
+    }
+    if (s->value_count < VALUES_SHOWN_MAX) {
+        s->values[s->value_count] = *change;
+        s->values[s->value_count++].count = 1;
+    }
+}
+
+void summary_commit(struct plan *p, noderole_ix nr)
+{
+    if (!p->summary)
+        return;
+    const struct noderole *row = noderole_at(p->c, nr);
+    p->summary->all.commits++;
+    total_of(p, nr)->commits++;
+    note_values(p, &(struct value_change){.role = row->role,
+                                          .before = row->committed_data,
+                                          .after = row->proposed_data});
+}
+
+void summary_role_commit(struct plan *p, deployment_role_ix dr)
+{
+    if (!p->summary)
+        return;
+    const struct deployment_role *row = deployment_role_at(p->c, dr);
+    p->summary->role_commits++;
+    note_values(p, &(struct value_change){.role = row->role,
+                                          .before = row->committed_data,
+                                          .after = row->proposed_data,
+                                          .is_of_deployment = true});
+}
+
+void summary_remove(struct plan *p, noderole_ix nr)
+{
+    if (!p->summary)
+        return;
+    p->summary->all.removes++;
+    total_of(p, nr)->removes++;
+}
+
+void summary_run(struct plan *p, noderole_ix nr, enum plan_how how)
+{
+    struct plan_summary *s = p->summary;
+    if (!s)
+        return;
+    uint8_t *node = &p->view.node_flags[noderole_at(p->c, nr)->node.v];
+    s->all.runs[how]++;
+    total_of(p, nr)->runs[how]++;
+    if (p->wave[nr.v] <= WAVES_SHOWN_MAX)
+        s->waves[p->wave[nr.v]][how]++;
+    s->machines += !(*node & SEEN_NODE_STARTS);
+    *node |= SEEN_NODE_STARTS;
+}
+
+void summary_rerun(struct plan *p, noderole_ix nr, bool is_asked)
+{
+    if (!p->summary)
+        return;
+    const uint8_t flags = p->view.flags[nr.v];
+    const enum rerun_reason reason = is_asked                      ? RERUN_ASKED
+                                     : flags & SEEN_COMMITTED_HERE ? RERUN_COMMITTED
+                                     : flags & SEEN_ROLE_DATA      ? RERUN_ROLE_DATA
+                                     : flags & SEEN_CLUSTER        ? RERUN_CLUSTER
+                                                                   : RERUN_WAITING;
+    p->summary->all.reruns[reason]++;
+    total_of(p, nr)->reruns[reason]++;
+}
+
+void summary_destructive(struct plan *p, noderole_ix nr)
+{
+    if (!p->summary)
+        return;
+    p->summary->all.destructive++;
+    total_of(p, nr)->destructive++;
+}
+
+void summary_held(struct plan *p, noderole_ix nr, const char *cause)
+{
+    struct plan_summary *s = p->summary;
+    uint32_t i = 0;
+    if (!s)
+        return;
+    s->all.held++;
+    total_of(p, nr)->held++;
+    while (i < s->cause_count && !str_eq(str_from(s->causes[i].name), str_from(cause)))
+        i++;
+    if (i == s->cause_count && i < CAUSES_MAX)
+        s->causes[s->cause_count++].name = cause;
+    if (i < CAUSES_MAX)
+        s->causes[i].count++;
+}
+
+void summary_missing(struct plan *p)
+{
+    if (p->summary)
+        p->summary->missing++;
+}
+
+/* ---- the document: members in the order of their names ---- */
+
+static void put_count(struct buf *b, const char *key, uint64_t count)
+{
+    if (b->at[b->len - 1] != '{')
+        buf_put_c(b, ',');
+    buf_put_c(b, '"');
+    buf_put_z(b, key);
+    buf_put_z(b, "\":");
+    buf_put_u64(b, count);
+}
+
+static void put_comma(struct buf *b)
+{
+    if (b->at[b->len - 1] != '[')
+        buf_put_c(b, ',');
+}
+
+static uint32_t all_reruns(const struct role_total *t)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < RERUN_COUNT; i++)
+        count += t->reruns[i];
+    return count;
+}
+
+static void put_actions(const struct plan *p, struct buf *b)
+{
+    const struct role_total *t = &p->summary->all;
+    buf_put_z(b, "\"actions\":{");
+    put_count(b, "again", t->runs[HOW_AGAIN]);
+    put_count(b, "commit", t->commits);
+    put_count(b, "commit_role", p->summary->role_commits);
+    put_count(b, "destroy", p->destroys_count);
+    put_count(b, "hold", t->held);
+    put_count(b, "noop", t->runs[HOW_NOOP]);
+    put_count(b, "remove", t->removes);
+    put_count(b, "rerun", all_reruns(t));
+    put_count(b, "run", t->runs[HOW_RUN]);
+    put_count(b, "skip", t->runs[HOW_SKIP]);
+    buf_put_c(b, '}');
+}
+
+static void put_destructive(const struct plan *p, struct buf *b)
+{
+    buf_put_z(b, ",\"destructive\":[");
+    for (uint32_t ix = 1; ix <= p->summary->role_high; ix++) {
+        const struct role_total *t = &p->summary->roles[ix];
+        if (!t->destructive)
+            continue;
+        const doc_h announces = role_at(p->c, (role_ix){ix})->announces;
+        put_comma(b);
+        buf_put_c(b, '{');
+        put_count(b, "count", t->destructive);
+        buf_put_c(b, ',');
+        plan_put_role(p->c, b, (role_ix){ix});
+        buf_put_z(b, ",\"steps\":");
+        buf_put_str(b, announces ? text_of(p->c, announces) : STR("[]"));
+        buf_put_c(b, '}');
+    }
+    buf_put_c(b, ']');
+}
+
+static void put_held(const struct plan *p, struct buf *b)
+{
+    buf_put_z(b, ",\"held\":[");
+    for (uint32_t i = 0; i < p->summary->cause_count; i++) {
+        put_comma(b);
+        buf_put_z(b, "{\"cause\":");
+        json_write_string(b, str_from(p->summary->causes[i].name));
+        put_count(b, "count", p->summary->causes[i].count);
+        buf_put_c(b, '}');
+    }
+    buf_put_c(b, ']');
+}
+
+static void put_reruns(const struct plan *p, struct buf *b)
+{
+    static const char *const names[RERUN_COUNT] = {[RERUN_ASKED] = "asked",
+                                                   [RERUN_CLUSTER] = "cluster",
+                                                   [RERUN_COMMITTED] = "committed",
+                                                   [RERUN_ROLE_DATA] = "role_data",
+                                                   [RERUN_WAITING] = "waiting"};
+    buf_put_z(b, ",\"reruns\":[");
+    for (uint32_t ix = 1; ix <= p->summary->role_high; ix++)
+        for (uint32_t reason = 0; reason < RERUN_COUNT; reason++) {
+            if (!p->summary->roles[ix].reruns[reason])
+                continue;
+            put_comma(b);
+            buf_put_c(b, '{');
+            put_count(b, "count", p->summary->roles[ix].reruns[reason]);
+            buf_put_z(b, ",\"reason\":\"");
+            buf_put_z(b, names[reason]);
+            buf_put_z(b, "\",");
+            plan_put_role(p->c, b, (role_ix){ix});
+            buf_put_c(b, '}');
+        }
+    buf_put_c(b, ']');
+}
+
+static bool is_in_plan(const struct role_total *t)
+{
+    return t->commits || t->held || t->removes || all_reruns(t) || t->runs[HOW_AGAIN] ||
+           t->runs[HOW_NOOP] || t->runs[HOW_RUN] || t->runs[HOW_SKIP];
+}
+
+static void put_roles(const struct plan *p, struct buf *b)
+{
+    buf_put_z(b, ",\"roles\":[");
+    for (uint32_t ix = 1; ix <= p->summary->role_high; ix++) {
+        const struct role_total *t = &p->summary->roles[ix];
+        if (!is_in_plan(t))
+            continue;
+        put_comma(b);
+        buf_put_c(b, '{');
+        put_count(b, "again", t->runs[HOW_AGAIN]);
+        put_count(b, "commit", t->commits);
+        put_count(b, "hold", t->held);
+        put_count(b, "noop", t->runs[HOW_NOOP]);
+        put_count(b, "remove", t->removes);
+        put_count(b, "rerun", all_reruns(t));
+        buf_put_c(b, ',');
+        plan_put_role(p->c, b, (role_ix){ix});
+        put_count(b, "run", t->runs[HOW_RUN]);
+        put_count(b, "skip", t->runs[HOW_SKIP]);
+        buf_put_c(b, '}');
+    }
+    buf_put_c(b, ']');
+}
+
+/* {"count":1,"paths":["a/b"],"role":2,...,"scope":"noderole","values":[[1,2]]}; it begins with
+ * "clipped":true when not all is shown */
+static void put_value(struct plan *p, struct buf *b, const struct value_change *v)
+{
+    const struct core *c = p->c;
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    const bool is_full = b->len > VALUES_BYTES_MAX;
+    const struct str before = is_full ? STR("{}") : doc_of(c, v->before);
+    const struct str after = is_full ? STR("{}") : doc_of(c, v->after);
+    const struct content_changes changes =
+        content_compare(&p->scratch, before, after, PATHS_SHOWN_MAX);
+    plan_cost(p, (before.len + after.len) / 64);
+    put_comma(b);
+    buf_put_z(b, is_full || changes.is_clipped ? "{\"clipped\":true" : "{");
+    put_count(b, "count", v->count);
+    buf_put_z(b, ",\"paths\":");
+    json_write_to(b, changes.paths);
+    buf_put_c(b, ',');
+    plan_put_role(c, b, v->role);
+    buf_put_z(b, v->is_of_deployment ? ",\"scope\":\"deployment\"" : ",\"scope\":\"noderole\"");
+    buf_put_z(b, ",\"values\":");
+    json_write_to(b, changes.values);
+    buf_put_c(b, '}');
+    arena_rewind(&p->scratch, mark);
+}
+
+bool summary_values_unit(struct plan *p)
+{
+    if (!p->summary || p->at == p->summary->value_count)
+        return true;
+    put_value(p, &p->summary->values_text, &p->summary->values[p->at++]);
+    return false;
+}
+
+static void put_values(const struct plan *p, struct buf *b)
+{
+    buf_put_z(b, ",\"values\":");
+    buf_put_str(b, buf_str(&p->summary->values_text));
+    buf_put_c(b, ']');
+    put_count(b, "values_count", p->summary->values_count);
+}
+
+static void put_waves(const struct plan *p, struct buf *b)
+{
+    buf_put_z(b, ",\"waves\":[");
+    for (uint32_t w = 1; w <= p->last_wave && w <= WAVES_SHOWN_MAX; w++) {
+        const uint32_t *runs = p->summary->waves[w];
+        put_comma(b);
+        buf_put_c(b, '{');
+        put_count(b, "again", runs[HOW_AGAIN]);
+        put_count(b, "noop", runs[HOW_NOOP]);
+        put_count(b, "run", runs[HOW_RUN]);
+        put_count(b, "skip", runs[HOW_SKIP]);
+        put_count(b, "wave", w);
+        buf_put_c(b, '}');
+    }
+    buf_put_c(b, ']');
+    put_count(b, "waves_count", p->last_wave);
+}
+
+void summary_put(struct plan *p, struct buf *b)
+{
+    buf_put_c(b, '{');
+    put_actions(p, b);
+    put_count(b, "changed", p->changed_count);
+    put_count(b, "changed_destructive", p->changed_destructive_count);
+    put_destructive(p, b);
+    put_held(p, b);
+    put_count(b, "machines", p->summary->machines);
+    put_count(b, "missing", p->summary->missing);
+    put_reruns(p, b);
+    put_roles(p, b);
+    put_count(b, "unproposed", p->unproposed_count);
+    put_values(p, b);
+    put_waves(p, b);
+    buf_put_c(b, '}');
+}

@@ -1,0 +1,121 @@
+#include "core/plan/plan.h"
+
+/* Which noderoles of a plan start, and in which wave: the annealing that would follow the commit,
+ * with every run succeeding. */
+
+bool plan_waits(uint8_t state)
+{
+    return state == NODEROLE_TODO || state == NODEROLE_BLOCKED;
+}
+
+static bool is_planned(const struct plan *p, noderole_ix nr)
+{
+    return noderole_at(p->c, nr)->deployment.v == p->d.v && plan_waits(view_state(p->c, nr));
+}
+
+/* A noderole of the node waits for something that no run will bring. */
+static bool is_closed(const struct core *c, node_ix n)
+{
+    const struct node *node = node_at(c, n);
+    if (node->stopped)
+        return true;
+    const bool may_be = node->counts[NODEROLE_ERROR] || node->counts[NODEROLE_TRANSITION] ||
+                        view_node_flags(c, n) & SEEN_NODE_FAILED;
+    for (uint32_t i = 0; may_be && i < node->noderoles.count; i++) {
+        const noderole_ix nr = {vec_at(c, &node->noderoles, i)};
+        const uint8_t state = view_state(c, nr);
+        if (state == NODEROLE_ERROR || (state == NODEROLE_TRANSITION && !noderole_at(c, nr)->run.v))
+            return true;
+    }
+    return false;
+}
+
+/* ACTIVE by the time the wave it returns is over; WAVE_HELD when not at all. *out_now: it is or
+ * will be without the plan. */
+static uint32_t parent_wave(struct plan *p, noderole_ix parent, bool *out_now)
+{
+    const uint8_t state = view_state(p->c, parent);
+    *out_now = state == NODEROLE_ACTIVE ||
+               (state == NODEROLE_TRANSITION && noderole_at(p->c, parent)->run.v);
+    return is_planned(p, parent) ? p->wave[parent.v] : WAVE_HELD;
+}
+
+/* The first parent in the way, or none; *out_wave is when the others are done. */
+noderole_ix plan_parent_in_the_way(struct plan *p, noderole_ix nr, uint32_t *out_wave)
+{
+    const struct vec *parents = &noderole_at(p->c, nr)->parents;
+    noderole_ix first = {0};
+    uint32_t done = 0;
+    plan_cost(p, parents->count / 4);
+    for (uint32_t i = 0; i < parents->count; i++) {
+        bool now;
+        const noderole_ix parent = {vec_at(p->c, parents, i)};
+        const uint32_t wave = parent_wave(p, parent, &now);
+        plan_read(p, parent);
+        if (!now && wave == WAVE_HELD && (!first.v || noderole_cmp(p->c, parent, first) < 0))
+            first = parent;
+        done = wave > done ? wave : done;
+    }
+    *out_wave = done;
+    return first;
+}
+
+/* A required attrib of its role that has no value: its run would be ERROR at once. */
+attrib_ix plan_lacks_attrib(struct plan *p, noderole_ix nr)
+{
+    uint8_t *known = &p->role_requires[noderole_at(p->c, nr)->role.v];
+    if (!*known)
+        *known = required_any(p->c, noderole_at(p->c, nr)->role, &p->scratch) ? 2 : 1;
+    if (*known == 1)
+        return (attrib_ix){0};
+    plan_read_ancestors(p, nr);
+    plan_cost(p, 30);
+    return required_missing(p->c, nr, &p->scratch);
+}
+
+/* Parents lie at lower cohorts, so one pass in that order decides about all of them. */
+bool plan_waves_unit(struct plan *p)
+{
+    uint32_t done;
+    if (p->at == p->all.count)
+        return true;
+    const noderole_ix nr = p->all.items[p->at++];
+    plan_read(p, nr);
+    if (plan_parent_in_the_way(p, nr, &done).v || !noderole_is_runnable(p->c, nr) ||
+        is_closed(p->c, noderole_at(p->c, nr)->node) || plan_lacks_attrib(p, nr).v)
+        return false;
+    p->wave[nr.v] = done + 1;
+    p->last_wave = done + 1 > p->last_wave ? done + 1 : p->last_wave;
+    return false;
+}
+
+bool plan_count_waves_unit(struct plan *p)
+{
+    if (!p->next_of_wave) {
+        p->order_pages = plan_pages(((size_t)p->last_wave + 2) * sizeof *p->next_of_wave);
+        p->next_of_wave = p->order_pages.at;
+    }
+    if (p->at < p->all.count) {
+        p->next_of_wave[p->wave[p->all.items[p->at++].v] + 1]++;
+        return false;
+    }
+    const uint32_t held = p->next_of_wave[WAVE_HELD + 1];
+    p->next_of_wave[WAVE_HELD + 1] = 0;
+    for (uint32_t w = 1; w <= p->last_wave; w++)
+        p->next_of_wave[w + 1] += p->next_of_wave[w];
+    p->runs.count = p->all.count - held;
+    p->runs.pages = plan_pages(((size_t)p->runs.count + 1) * sizeof *p->runs.items);
+    p->runs.items = p->runs.pages.at;
+    return true;
+}
+
+/* Those that start, wave by wave, each by (cohort, id). */
+bool plan_order_unit(struct plan *p)
+{
+    if (p->at == p->all.count)
+        return true;
+    const noderole_ix nr = p->all.items[p->at++];
+    if (p->wave[nr.v] != WAVE_HELD)
+        p->runs.items[p->next_of_wave[p->wave[nr.v]]++] = nr;
+    return false;
+}

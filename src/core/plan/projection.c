@@ -1,0 +1,491 @@
+#include "core/plan/plan.h"
+
+#include "core/data/data.h"
+
+/* A commit of a deployment, imitated in a view (commit_view.h): do_deployment_commit() and what
+ * follows from it in noderole.c, cluster.c and node.c, as far as a plan can see it. A test compares
+ * the result with that of a dry step over many random graphs, so what is changed there must be
+ * changed here. What commits write besides (timelines, hooks to be delivered, power) is not in a
+ * plan. */
+
+/* ---- states ---- */
+
+static bool has_missing_parent(struct plan *p, noderole_ix nr)
+{
+    const struct vec *parents = &noderole_at(p->c, nr)->parents;
+    plan_cost(p, parents->count / 4);
+    for (uint32_t i = 0; i < parents->count; i++) {
+        const noderole_ix parent = {vec_at(p->c, parents, i)};
+        plan_read(p, parent);
+        if (view_state(p->c, parent) != NODEROLE_ACTIVE)
+            return true;
+    }
+    return false;
+}
+
+static void push_fan(struct plan *p, noderole_ix parent, bool is_hold)
+{
+    must(p->fan_count < sizeof p->fans / sizeof *p->fans);
+    p->fans[p->fan_count++] = (struct fan){.parent = parent, .is_hold = is_hold};
+}
+
+static void project_error(struct plan *p, noderole_ix from);
+
+static void project_enter(struct plan *p, noderole_ix nr, enum noderole_state to)
+{
+    const uint8_t from = view_state(p->c, nr);
+    uint8_t *flags = &p->view.flags[nr.v];
+    must(from != to && from != STATE_GONE);
+    plan_read(p, nr);
+    const bool drops = to == NODEROLE_PROPOSED || to == NODEROLE_BLOCKED || to == NODEROLE_ERROR;
+    if (drops && *flags & SEEN_ENQUEUED)
+        *flags &= (uint8_t)~SEEN_ENQUEUED;
+    else if (drops && noderole_at(p->c, nr)->queued.v)
+        *flags |= SEEN_DROPPED;
+    p->view.state[nr.v] = (uint8_t)(to + 1);
+    if (from == NODEROLE_ACTIVE)
+        push_fan(p, nr, false);
+    if (to == NODEROLE_ERROR)
+        project_error(p, nr);
+}
+
+static void project_settle(struct plan *p, noderole_ix nr)
+{
+    const enum noderole_state to = has_missing_parent(p, nr) ? NODEROLE_BLOCKED : NODEROLE_TODO;
+    if (view_state(p->c, nr) != to)
+        project_enter(p, nr, to);
+}
+
+/* The rest of the children of the newest fan. */
+static void notify_child(struct plan *p)
+{
+    struct fan *fan = &p->fans[p->fan_count - 1];
+    const struct vec *children = &noderole_at(p->c, fan->parent)->children;
+    if (fan->next == children->count) {
+        p->fan_count--;
+        return;
+    }
+    const noderole_ix child = {vec_at(p->c, children, fan->next++)};
+    const uint8_t state = view_state(p->c, child);
+    plan_read(p, child);
+    if (state == STATE_GONE)
+        return;
+    if (fan->is_hold) {
+        if (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR) {
+            p->view.flags[child.v] |= SEEN_CLUSTER;
+            project_enter(p, child, NODEROLE_BLOCKED);
+        }
+    } else if (noderole_cell(state, EVENT_LOST) == 'b') {
+        project_enter(p, child, NODEROLE_BLOCKED);
+    }
+}
+
+static void finish_fans(struct plan *p)
+{
+    while (p->fan_count)
+        notify_child(p);
+}
+
+/* Descendants of what enters ERROR, in the order of cohorts. It is in one piece: a commit puts a
+ * noderole into ERROR only where a run that a recall put off lacks a required attrib. */
+static void project_error(struct plan *p, noderole_ix from)
+{
+    uint32_t count;
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    noderole_ix *below = graph_descendants(p->c, from, &p->scratch, &count);
+    p->view.node_flags[noderole_at(p->c, from)->node.v] |= SEEN_NODE_FAILED;
+    graph_sort_by_cohort(p->c, below, count, false);
+    finish_fans(p);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t state = view_state(p->c, below[i]);
+        plan_read(p, below[i]);
+        if (state != STATE_GONE && noderole_cell(state, EVENT_ANC_ERROR) == 'b')
+            project_enter(p, below[i], NODEROLE_BLOCKED);
+        finish_fans(p);
+    }
+    plan_cost(p, count);
+    arena_rewind(&p->scratch, mark);
+}
+
+static void mark_rerun(struct plan *p, noderole_ix nr)
+{
+    plan_read(p, nr);
+    p->view.flags[nr.v] |= SEEN_RERUN;
+}
+
+static void project_poke(struct plan *p, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(p->c, nr);
+    const uint8_t state = view_state(p->c, nr);
+    if (state == NODEROLE_TRANSITION && row->run.v)
+        mark_rerun(p, nr);
+    else if (state == STATE_GONE)
+        return;
+    else if (!noderole_is_runnable(p->c, nr)) {
+        if (state == NODEROLE_ACTIVE)
+            mark_rerun(p, nr);
+    } else if (state == NODEROLE_TRANSITION || state == NODEROLE_ACTIVE)
+        project_settle(p, nr);
+}
+
+/* ---- runs ---- */
+
+static void note_enqueued(struct plan *p, noderole_ix nr)
+{
+    struct projection *v = &p->view;
+    if (v->enqueued_count == v->enqueued_cap) {
+        const uint32_t cap = v->enqueued_cap ? v->enqueued_cap * 2 : 16;
+        noderole_ix *larger = arena_array(&p->arena, noderole_ix, cap);
+        if (v->enqueued_count)
+            memcpy(larger, v->enqueued, v->enqueued_count * sizeof *larger);
+        v->enqueued = larger;
+        v->enqueued_cap = cap;
+    }
+    v->enqueued[v->enqueued_count++] = nr;
+    v->flags[nr.v] |= SEEN_ENQUEUED;
+    v->node_flags[noderole_at(p->c, nr)->node.v] |= SEEN_NODE_QUEUED;
+}
+
+static bool may_queue(const struct plan *p, noderole_ix nr)
+{
+    const uint8_t state = view_state(p->c, nr);
+    return noderole_is_runnable(p->c, nr) &&
+           (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_TRANSITION);
+}
+
+static void project_enqueue(struct plan *p, noderole_ix nr)
+{
+    const bool is_queued = view_is_queued(p->c, nr);
+    if (!is_queued && !may_queue(p, nr)) {
+        mark_rerun(p, nr);
+        return;
+    }
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    plan_read_ancestors(p, nr);
+    const bool fails = required_missing(p->c, nr, &p->scratch).v ||
+                       stage_noderole(p->c, nr, &p->scratch).len > STAGED_MAX;
+    arena_rewind(&p->scratch, mark);
+    plan_cost(p, 20);
+    if (fails && noderole_cell(view_state(p->c, nr), EVENT_FAILED) == 'e')
+        project_enter(p, nr, NODEROLE_ERROR);
+    else if (!fails && !is_queued)
+        note_enqueued(p, nr);
+}
+
+/* Runs of the node that were put off may be possible now. */
+static void project_wake(struct plan *p, node_ix n)
+{
+    const struct vec *all = &node_at(p->c, n)->noderoles;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const noderole_ix nr = {vec_at(p->c, all, i)};
+        if (view_is_rerun(p->c, nr) && view_state(p->c, nr) == NODEROLE_ACTIVE &&
+            noderole_is_runnable(p->c, nr))
+            project_enqueue(p, nr);
+    }
+    plan_cost(p, all->count);
+}
+
+/* ---- what is removed ---- */
+
+/* As graph_can_delete() judges it, of those that are still there. */
+static bool may_remove(struct plan *p, noderole_ix nr, const noderole_ix *below, uint32_t count)
+{
+    const node_ix home = noderole_at(p->c, nr)->node;
+    bool same_node = true, never_ran = true;
+    noderole_ix foreign = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct noderole *row = noderole_at(p->c, below[i]);
+        never_ran &= row->state == NODEROLE_PROPOSED && row->run_count == 0;
+        if (row->node.v != home.v) {
+            same_node = false;
+            foreign = below[i];
+        }
+    }
+    if (same_node || never_ran)
+        return true;
+    return refuse(p->c, PROBLEM_HAS_DEPENDANTS, STR("id"),
+                  SAY(p->c, noderole_label(p->c, foreign, p->c->arena), STR(" depends on "),
+                      noderole_label(p->c, nr, p->c->arena)));
+}
+
+static void project_removal(struct plan *p, noderole_ix nr)
+{
+    const struct noderole *row = noderole_at(p->c, nr);
+    plan_read(p, nr);
+    p->view.state[nr.v] = STATE_GONE + 1;
+    if (node_at(p->c, row->node)->target.v != row->role.v ||
+        p->view.node_flags[row->node.v] & SEEN_NODE_RELEASED)
+        return;
+    p->view.node_flags[row->node.v] |= SEEN_NODE_RELEASED;
+    project_wake(p, row->node);
+}
+
+/* What is removed is not committed. */
+static void drop_removed_items(struct plan *p)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->items.count; i++)
+        if (view_state(p->c, p->items.items[i]) != STATE_GONE)
+            p->items.items[kept++] = p->items.items[i];
+    p->items.count = kept;
+}
+
+/* One marked noderole with what is below it: deepest first, as they go. */
+static bool remove_unit(struct plan *p)
+{
+    uint32_t count, kept = 0;
+    if (p->at == p->marked.count || refused(p->c)) {
+        if (p->removed.count)
+            drop_removed_items(p);
+        return true;
+    }
+    const noderole_ix nr = p->marked.items[p->marked.count - ++p->at];
+    if (view_state(p->c, nr) == STATE_GONE)
+        return false;
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    noderole_ix *below = graph_descendants(p->c, nr, &p->scratch, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (view_state(p->c, below[i]) != STATE_GONE)
+            below[kept++] = below[i];
+    plan_cost(p, 4 * count);
+    if (may_remove(p, nr, below, kept)) {
+        for (uint32_t i = 0; i < kept; i++)
+            noderoles_add(&p->removed, below[i]);
+        noderoles_add(&p->removed, nr);
+        graph_sort_by_cohort(p->c, below, kept, true);
+        for (uint32_t i = 0; i < kept; i++)
+            project_removal(p, below[i]);
+        project_removal(p, nr);
+    }
+    arena_rewind(&p->scratch, mark);
+    return false;
+}
+
+/* ---- data of roles ---- */
+
+/* Whether an attrib of the role reads otherwise once its proposed data count. */
+static bool any_value_changes(struct plan *p, deployment_role_ix dr)
+{
+    uint32_t count;
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    const role_ix role = deployment_role_at(p->c, dr)->role;
+    const attrib_ix *attribs = data_attribs_of(p->c, role, &p->scratch, &count);
+    const struct json *before = data_deployment_role(p->c, dr, true, &p->scratch);
+    p->view.has_documents = true;
+    const struct json *after = data_deployment_role(p->c, dr, true, &p->scratch);
+    p->view.has_documents = false;
+    bool changes = false;
+    for (uint32_t i = 0; i < count && !changes; i++)
+        changes = !json_eq(data_value(p->c, attribs[i], before, &p->scratch),
+                           data_value(p->c, attribs[i], after, &p->scratch));
+    arena_rewind(&p->scratch, mark);
+    plan_cost(p, 50);
+    return changes;
+}
+
+/* The proposed data of one role are published: all of its noderoles are poked when a value changes,
+ * one in each unit. */
+static bool roles_unit(struct plan *p)
+{
+    const struct vec *roles = &deployment_at(p->c, p->d)->roles;
+    if (p->place.role == roles->count || refused(p->c)) {
+        p->view.has_documents = true;
+        return true;
+    }
+    const deployment_role_ix ix = {vec_at(p->c, roles, p->place.role)};
+    const struct deployment_role *dr = deployment_role_at(p->c, ix);
+    if (p->place.member == 0) {
+        if (dr->proposed) {
+            p->roles[p->role_count++] = ix;
+            if (role_at(p->c, dr->role)->hooks & 1u << HOOK_COMMIT)
+                hooks_ask(p->c, HOOK_COMMIT, dr->role, hooks_deployment_role_argument(p->c, ix));
+        }
+        if (!dr->proposed || refused(p->c) || dr->proposed_data == dr->committed_data ||
+            !dr->noderoles.count || !any_value_changes(p, ix)) {
+            p->place.role++;
+            return false;
+        }
+    }
+    const noderole_ix nr = {vec_at(p->c, &dr->noderoles, p->place.member)};
+    const uint8_t before = view_state(p->c, nr);
+    project_poke(p, nr);
+    if (view_state(p->c, nr) != before)
+        p->view.flags[nr.v] |= SEEN_ROLE_DATA;
+    if (++p->place.member == dr->noderoles.count)
+        p->place = (struct walk_place){.role = p->place.role + 1};
+    return false;
+}
+
+/* ---- noderoles ---- */
+
+static bool commit_unit(struct plan *p)
+{
+    struct core *c = p->c;
+    if (p->at == p->items.count)
+        return true;
+    const noderole_ix nr = p->items.items[p->at++];
+    const struct noderole *row = noderole_at(c, nr);
+    if (row->hook_failed)
+        refuse(c, PROBLEM_HOOK_FAILED, STR("status"),
+               SAY(c, noderole_label(c, nr, c->arena), STR(": on_proposed failed: "),
+                   text_of(c, row->status)));
+    if (refused(c))
+        return false;
+    if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
+        !hooks_ask(c, HOOK_COMMIT, row->role, hooks_noderole_argument(c, nr)))
+        return false;
+    p->view.flags[nr.v] |= SEEN_COMMITTED_HERE;
+    project_settle(p, nr);
+    if (role_at(c, row->role)->flags & ROLE_CLUSTER)
+        push_fan(p, nr, true);
+    if (!node_at(c, row->node)->alive && node_can_power(c, row->node, STR("on")))
+        p->view.node_flags[row->node.v] |= SEEN_NODE_POWER;
+    return false;
+}
+
+/* ---- clusters ---- */
+
+static uint64_t hash_staged(struct plan *p, noderole_ix nr, bool has_documents)
+{
+    const struct arena_mark mark = arena_mark(&p->scratch);
+    p->view.has_documents = has_documents;
+    const struct str staged = stage_noderole(p->c, nr, &p->scratch);
+    const uint64_t hash = hash64(staged, 0);
+    plan_cost(p, 10 + staged.len / 128);
+    p->view.has_documents = true;
+    arena_rewind(&p->scratch, mark);
+    return hash;
+}
+
+/* One member of a cluster that others join: it runs again when its staged data change. */
+static void poke_member(struct plan *p, noderole_ix nr)
+{
+    const uint8_t before = noderole_at(p->c, nr)->state; /* of before the commit */
+    if ((before != NODEROLE_ACTIVE && before != NODEROLE_TRANSITION) ||
+        view_state(p->c, nr) == STATE_GONE)
+        return;
+    plan_read_ancestors(p, nr);
+    if (hash_staged(p, nr, false) == hash_staged(p, nr, true))
+        return;
+    const uint8_t state = view_state(p->c, nr);
+    project_poke(p, nr);
+    if (view_state(p->c, nr) != state)
+        p->view.flags[nr.v] |= SEEN_CLUSTER;
+}
+
+static bool clusters_unit(struct plan *p)
+{
+    if (p->cluster.v) {
+        const struct vec *members = &deployment_role_at(p->c, p->cluster)->noderoles;
+        poke_member(p, (noderole_ix){vec_at(p->c, members, p->place.member++)});
+        if (p->place.member == members->count) {
+            p->cluster.v = 0;
+            p->place.member = 0;
+        }
+        return false;
+    }
+    if (p->at == p->items.count)
+        return true;
+    const struct noderole *nr = noderole_at(p->c, p->items.items[p->at++]);
+    if (!(role_at(p->c, nr->role)->flags & ROLE_CLUSTER))
+        return false;
+    if (!p->seen_clusters)
+        p->seen_clusters = arena_array(&p->arena, bool, p->view.roles);
+    if (!p->seen_clusters[nr->dr.v])
+        p->cluster = nr->dr;
+    p->seen_clusters[nr->dr.v] = true;
+    return false;
+}
+
+/* ---- the phases ---- */
+
+static bool scan_unit(struct plan *p)
+{
+    const noderole_ix nr = plan_next_member(p);
+    if (!nr.v)
+        return true;
+    const struct noderole *row = noderole_at(p->c, nr);
+    plan_read(p, nr); /* its node, too: whether it is alive decides about all that follows */
+    if (row->removing)
+        noderoles_add(&p->marked, nr);
+    if (row->state == NODEROLE_PROPOSED)
+        plan_key(p, nr);
+    return false;
+}
+
+static bool services_unit(struct plan *p)
+{
+    const node_ix phantom = deployment_at(p->c, p->d)->phantom;
+    p->view.has_services = true;
+    if (!node_at(p->c, phantom)->available)
+        project_wake(p, phantom);
+    return true;
+}
+
+static bool reruns_unit(struct plan *p)
+{
+    const noderole_ix nr = p->some_wait ? plan_next_member(p) : (noderole_ix){0};
+    if (!nr.v)
+        return true;
+    if (view_state(p->c, nr) == NODEROLE_ACTIVE && view_is_rerun(p->c, nr))
+        plan_key(p, nr);
+    return false;
+}
+
+static bool resume_unit(struct plan *p)
+{
+    if (p->at == p->reruns.count)
+        return true;
+    const noderole_ix nr = p->reruns.items[p->at++];
+    if (view_state(p->c, nr) == NODEROLE_ACTIVE && noderole_is_runnable(p->c, nr))
+        project_enqueue(p, nr);
+    return false;
+}
+
+static bool sort_unit(struct plan *p, struct noderoles *out)
+{
+    return plan_sort(p) && plan_take_sorted(p, out);
+}
+
+static bool sort_items_unit(struct plan *p)
+{
+    if (!sort_unit(p, &p->items))
+        return false;
+    for (uint32_t i = 0; i < p->marked.count; i++)
+        plan_key(p, p->marked.items[i]);
+    p->marked.count = 0;
+    return true;
+}
+
+static bool sort_marked_unit(struct plan *p)
+{
+    return sort_unit(p, &p->marked);
+}
+
+static bool sort_reruns_unit(struct plan *p)
+{
+    return sort_unit(p, &p->reruns);
+}
+
+bool projection_unit(struct plan *p)
+{
+    static bool (*const units[])(struct plan * p) = {
+        [PHASE_SCAN] = scan_unit,
+        [PHASE_SORT_ITEMS] = sort_items_unit,
+        [PHASE_SORT_MARKED] = sort_marked_unit,
+        [PHASE_REMOVE] = remove_unit,
+        [PHASE_ROLES] = roles_unit,
+        [PHASE_COMMIT] = commit_unit,
+        [PHASE_CLUSTERS] = clusters_unit,
+        [PHASE_SERVICES] = services_unit,
+        [PHASE_RERUNS] = reruns_unit,
+        [PHASE_SORT_RERUNS] = sort_reruns_unit,
+        [PHASE_RESUME] = resume_unit,
+    };
+    if (p->fan_count) {
+        notify_child(p);
+        return false;
+    }
+    must(p->phase < sizeof units / sizeof *units);
+    return units[p->phase](p);
+}

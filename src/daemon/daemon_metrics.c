@@ -1,0 +1,211 @@
+#include "daemon/daemon_metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "core/core.h"
+#include "port/batch.h"
+#include "sys/process.h"
+
+/* How long the runs of one role take. */
+struct run_times {
+    int64_t role_id;
+    char *name; /* as it was when the first of them ended */
+    struct histogram took;
+};
+
+void metrics_init(struct metrics *m, int64_t now_ms)
+{
+    *m = (struct metrics){
+        .started_ms = now_ms, .anneal = {.scale = &meter_quick}, .commit = {.scale = &meter_quick}};
+}
+
+void metrics_fini(struct metrics *m)
+{
+    for (uint32_t i = 0; i < m->role_count; i++)
+        free(m->roles[i].name);
+    free(m->roles);
+    *m = (struct metrics){0};
+}
+
+/* ---- counting ---- */
+
+static uint64_t us_since(uint64_t began_ns)
+{
+    return (uv_hrtime() - began_ns) / 1000;
+}
+
+void metrics_stepping(struct metrics *m, const struct command *command)
+{
+    if (command->kind == COMMAND_ANNEAL)
+        m->anneal_ns = uv_hrtime();
+}
+
+void metrics_stepped(struct metrics *m, const struct command *command)
+{
+    if (command->kind == COMMAND_ANNEAL)
+        histogram_note(&m->anneal, us_since(m->anneal_ns));
+}
+
+void metrics_submitting(struct metrics *m)
+{
+    m->commit_ns = uv_hrtime();
+}
+
+void metrics_durable(struct metrics *m, const struct batch *batch)
+{
+    histogram_note(&m->commit, us_since(m->commit_ns));
+    m->events += batch->events;
+    m->rows += batch->rows;
+}
+
+/* Where the role stands, or would. */
+static uint32_t place_of(const struct metrics *m, int64_t role_id)
+{
+    uint32_t low = 0, high = m->role_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (m->roles[middle].role_id < role_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct run_times *times_of(struct metrics *m, const struct role_record *role)
+{
+    const uint32_t at = place_of(m, role->id);
+    if (at < m->role_count && m->roles[at].role_id == role->id)
+        return &m->roles[at];
+    if (m->role_count == m->role_cap) {
+        m->role_cap = m->role_cap ? m->role_cap * 2 : 16;
+        m->roles = realloc(m->roles, m->role_cap * sizeof *m->roles);
+        must(m->roles);
+    }
+    memmove(m->roles + at + 1, m->roles + at, (m->role_count++ - at) * sizeof *m->roles);
+    m->roles[at] = (struct run_times){.role_id = role->id,
+                                      .name = strndup(role->name.at, role->name.len),
+                                      .took = {.scale = &meter_slow}};
+    must(m->roles[at].name);
+    return &m->roles[at];
+}
+
+void metrics_answered(struct metrics *m, const struct core *core, const struct command *command,
+                      int64_t now_ms)
+{
+    const struct run_done_command *done = &command->run_done;
+    struct record run, noderole, role;
+    if (command->kind != COMMAND_RUN_DONE || !core || done->result >= RESULT_COUNT ||
+        done->result == RESULT_PARKED || !core_record(core, TABLE_RUN, done->run_id, &run) ||
+        run.run.state != RUN_RUNNING || run.run.attempt != done->attempt)
+        return;
+    m->ended[done->result]++;
+    if (core_record(core, TABLE_NODEROLE, run.run.noderole_id, &noderole) &&
+        core_record(core, TABLE_ROLE, noderole.noderole.role_id, &role)) {
+        const int64_t ms = now_ms - run.run.started_at;
+        histogram_note(&times_of(m, &role.role)->took, ms > 0 ? (uint64_t)ms * 1000 : 0);
+    }
+}
+
+/* ---- telling ---- */
+
+static void put_runs(const struct metrics *m, struct buf *out)
+{
+    static const char *const results[RESULT_COUNT] = {[RESULT_OK] = "ok",
+                                                      [RESULT_FAILED] = "failed",
+                                                      [RESULT_ASYNC] = "async",
+                                                      [RESULT_PARKED] = "parked",
+                                                      [RESULT_LOST] = "lost"};
+    meter_head(out, "halligan_runs_ended_total", "counter", "Runs that were answered, by result.");
+    for (int r = 0; r < RESULT_COUNT; r++)
+        if (r != RESULT_PARKED)
+            meter_put(out, "halligan_runs_ended_total",
+                      METER_LABELS({"result", str_from(results[r])}), m->ended[r]);
+    if (m->role_count)
+        meter_head(out, "halligan_run_duration_seconds", "histogram",
+                   "From the start of a run to its answer.");
+    for (uint32_t i = 0; i < m->role_count; i++)
+        meter_put_histogram(out, "halligan_run_duration_seconds",
+                            METER_LABELS({"role", str_from(m->roles[i].name)}), &m->roles[i].took);
+}
+
+static void put_connections(const struct http_stats *http, struct buf *out)
+{
+    meter_put_one(out, "halligan_http_connections", "gauge", "Open connections.",
+                  http->connections);
+    meter_put_one(out, "halligan_http_connections_max", "gauge",
+                  "Connections that may be open at once.", http->connections_max);
+    meter_put_one(out, "halligan_http_connections_evicted_total", "counter",
+                  "Connections without a complete request that were closed for a new one.",
+                  http->evicted);
+    meter_put_one(out, "halligan_http_connections_refused_total", "counter",
+                  "New connections that were closed because no other could be.", http->refused);
+    meter_put_one(out, "halligan_http_accept_failures_total", "counter",
+                  "Errors of accept(), such as too many open files.", http->accept_failures);
+}
+
+static void put_process(const struct metrics *m, struct buf *out)
+{
+    const struct sys_process p = sys_process_look();
+    meter_head(out, "process_cpu_seconds_total", "counter", "User and system time.");
+    meter_put_us(out, "process_cpu_seconds_total", NULL, 0, p.cpu_us);
+    meter_put_one(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
+                  p.resident_bytes);
+    meter_put_one(out, "process_virtual_memory_bytes", "gauge", "Virtual memory.", p.virtual_bytes);
+    meter_put_one(out, "process_open_fds", "gauge", "Open descriptors.", p.fds);
+    meter_put_one(out, "process_max_fds", "gauge", "Descriptors that may be open.", p.fds_max);
+    meter_head(out, "process_start_time_seconds", "gauge", "When it started, since 1970.");
+    meter_put_us(out, "process_start_time_seconds", NULL, 0, (uint64_t)m->started_ms * 1000);
+}
+
+static void put_plans(const struct turn_plan_counts *plans, struct buf *out)
+{
+    const struct {
+        const char *result;
+        uint64_t count;
+    } rows[] = {{"busy", plans->busy},
+                {"computed", plans->computed},
+                {"restarted", plans->restarted},
+                {"reused", plans->reused}};
+    meter_head(out, "halligan_plans_total", "counter",
+               "Plans begun, answered with one that existed, begun again, and refused as busy.");
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        meter_put(out, "halligan_plans_total", METER_LABELS({"result", str_from(rows[i].result)}),
+                  rows[i].count);
+}
+
+void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out)
+{
+    meter_head(out, "halligan_build_info", "gauge", "Which halligand this is.");
+    meter_put(out, "halligan_build_info", METER_LABELS({"version", str_from(state.version)}), 1);
+    meter_put_one(out, "halligan_store_up", "gauge", "Can the store be written?",
+                  state.store_is_up);
+    meter_put_one(out, "halligan_leader", "gauge", "Does this instance lead the store?",
+                  state.leads);
+    meter_put_one(out, "halligan_turns_total", "counter", "Batches the store has taken, ever.",
+                  (uint64_t)state.turn);
+    meter_head(out, "halligan_clock_behind_seconds", "gauge",
+               "How far the wall clock is behind the stamp of earlier changes; 0: not at all.");
+    meter_put_us(out, "halligan_clock_behind_seconds", NULL, 0,
+                 (uint64_t)state.clock_behind_ms * 1000);
+    if (state.certificate_end_s > 0)
+        meter_put_one(out, "halligan_certificate_end_timestamp_seconds", "gauge",
+                      "When the certificate that is served ends, since 1970.",
+                      (uint64_t)state.certificate_end_s);
+    meter_put_one(out, "halligan_store_rows_total", "counter", "Rows written since the start.",
+                  m->rows);
+    meter_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",
+                  m->events);
+    put_plans(&state.plans, out);
+    meter_head(out, "halligan_store_commit_seconds", "histogram",
+               "From handing a batch to the store to its being durable.");
+    meter_put_histogram(out, "halligan_store_commit_seconds", NULL, 0, &m->commit);
+    meter_head(out, "halligan_anneal_pass_seconds", "histogram",
+               "One step of the annealer: what may start is started.");
+    meter_put_histogram(out, "halligan_anneal_pass_seconds", NULL, 0, &m->anneal);
+    put_runs(m, out);
+    put_connections(&state.http, out);
+    put_process(m, out);
+}

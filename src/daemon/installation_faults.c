@@ -1,0 +1,56 @@
+#include "daemon/installation_faults.h"
+
+#include "core/core.h"
+#include "daemon/clock_watch.h"
+#include "power/power_orders.h"
+#include "daemon/wiring.h"
+#include "run/runner/runner.h"
+#include "store/store_thread.h"
+#include "sys/clock.h"
+#include "turn/turn.h"
+
+static struct api_fault store_fault(const struct loop *l, struct arena *arena)
+{
+    const struct str said = str_from(store_trouble(l->store));
+    const bool is_down = l->status == TURN_DOWN || l->status == TURN_STOPPED;
+    const bool is_full = store_is_full(l->store);
+    return (struct api_fault){
+        .code = is_full    ? REASON_STORE_FULL
+                : !is_down ? REASON_STORE_STALLED
+                           : REASON_STORE_DOWN,
+        .object = "store",
+        .text =
+            str_copy(arena, (is_full || is_down) && said.len ? said : str_from(loop_trouble(l)))};
+}
+
+/* What keeps work from being done or kept, whatever it is about. */
+uint32_t faults_find(void *self, struct arena *arena, struct api_fault *out_faults)
+{
+    const struct wires *w = self;
+    const struct loop *l = w->loop;
+    const int64_t wall_ms = sys_now_ms(), stamp_ms = turn_now_ms(l->turn);
+    uint32_t count = 0;
+    if (w->is_draining)
+        out_faults[count++] =
+            (struct api_fault){REASON_STOPPING, "daemon", STR("the daemon is stopping")};
+    /* A full disk may take the single row of a new leader while it takes no batch. */
+    if (*loop_trouble(l) || store_is_full(l->store))
+        out_faults[count++] = store_fault(l, arena);
+    if (*runner_waits_for(l->runner))
+        out_faults[count++] = (struct api_fault){REASON_SUPERVISOR_DOWN, "supervisor",
+                                                 str_from(runner_waits_for(l->runner))};
+    const enum clock_state clock = clock_state(wall_ms, stamp_ms);
+    if (clock != CLOCK_EVEN) {
+        struct buf text = buf_in(arena);
+        clock_describe(&text, wall_ms, stamp_ms);
+        out_faults[count++] =
+            (struct api_fault){clock == CLOCK_BEHIND ? REASON_CLOCK_BEHIND : REASON_CLOCK_AHEAD,
+                               "clock", buf_str(&text)};
+    }
+    return count;
+}
+
+bool faults_power_retry(void *self, int64_t node_id, struct arena *arena, struct reason *out_reason)
+{
+    return power_retry(((struct wires *)self)->loop->power, node_id, arena, out_reason);
+}

@@ -1,0 +1,451 @@
+#include "daemon/wiring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "daemon/clock_watch.h"
+#include "import/content_import.h"
+#include "daemon/installation_faults.h"
+#include "power/power_orders.h"
+#include "daemon/test_machines.h"
+#include "power/transport.h"
+#include "import/barclamp_upload.h"
+#include "daemon/run_facts.h"
+#include "hooks/hooks.h"
+#include "hooks/transition.h"
+#include "run/fake/test_jig.h"
+#include "model/limits.h"
+#include "port/batch.h"
+#include "run/runner/runner.h"
+#include "store/store_thread.h"
+#include "sys/clock.h"
+#include "sys/failpoint.h"
+#include "sys/log.h"
+
+/* ---- time and chance ---- */
+
+static int64_t clock_now(void *self)
+{
+    (void)self;
+    return sys_now_ms();
+}
+
+static int64_t clock_mono(void *self)
+{
+    (void)self;
+    return sys_mono_ms();
+}
+
+static uint64_t clock_random(void *self)
+{
+    (void)self;
+    return sys_random64();
+}
+
+/* ---- replies and lookers-on ---- */
+
+static void own_told(struct wires *w, int64_t request, const struct outcome *outcome, err why)
+{
+    const err e = outcome && outcome->verdict != VERDICT_DONE ? ERR_REFUSED : why;
+    if (request > OWN_RUNS)
+        w->own.told(w->own.self, request, outcome, why);
+    else if (request > OWN_POWER)
+        runner_told(w->loop->runner, request, e);
+    else if (request > OWN_HOST_KEYS)
+        power_told(w->loop->power, request, outcome, e);
+    else
+        known_hosts_told(&w->known_hosts, outcome, why);
+}
+
+static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
+{
+    struct wires *w = self;
+    if (request < 0)
+        own_told(w, request, outcome, OK);
+    else if (w->loop->api)
+        api_outcome(w->loop->api, request, outcome, turn);
+}
+
+static void reply_failed(void *self, int64_t request, err why)
+{
+    struct wires *w = self;
+    if (request < 0)
+        own_told(w, request, NULL, why);
+    else if (w->loop->api)
+        api_failed(w->loop->api, request, why);
+}
+
+static const struct core *core_of(void *self)
+{
+    const struct wires *w = self;
+    return turn_core(w->loop->turn);
+}
+
+static void watch_stepping(void *self, const struct command *command)
+{
+    struct wires *w = self;
+    metrics_stepping(&w->metrics, command);
+    failures_stepping(&w->failures, core_of(w), command);
+}
+
+static void watch_submitting(void *self, const struct batch *batch)
+{
+    (void)batch;
+    metrics_submitting(&((struct wires *)self)->metrics);
+}
+
+static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
+{
+    struct wires *w = self;
+    metrics_stepped(&w->metrics, command);
+    failures_stepped(&w->failures, core_of(w), command, outcome, sys_mono_ms());
+    if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
+        failures_of_hook(outcome);
+    if (!log_wants(LOG_DEBUG))
+        return;
+    static const char *const verdicts[] = {
+        [VERDICT_DONE] = "done", [VERDICT_REFUSED] = "refused", [VERDICT_ASKING] = "asking"};
+    log_with(LOG_DEBUG,
+             LOG_FIELDS(LOG_Z("command", command_name(command->kind)),
+                        LOG_S("actor", command->actor), LOG_S("address", command->address),
+                        LOG_Z("verdict", verdicts[outcome->verdict]), LOG_I64("id", outcome->id)),
+             "stepped");
+}
+
+static void watch_durable(void *self, const struct batch *batch)
+{
+    struct wires *w = self;
+    metrics_durable(&w->metrics, batch);
+    known_hosts_durable(&w->known_hosts, batch);
+    if (log_wants(LOG_DEBUG))
+        log_with(LOG_DEBUG,
+                 LOG_FIELDS(LOG_I64("turn", batch->turn), LOG_I64("epoch", batch->epoch),
+                            LOG_I64("rows", batch->rows)),
+                 "durable");
+    if (w->loop->api)
+        api_durable(w->loop->api, batch->turn);
+}
+
+static bool crash(void *self, const char *point)
+{
+    (void)self;
+    if (failpoint_armed)
+        failpoint_pass(point);
+    return false;
+}
+
+/* ---- whoever answers with commands ---- */
+
+static err submit(void *self, const struct command *command)
+{
+    struct wires *w = self;
+    const err e = turn_submit(w->loop->turn, command);
+    if (e == OK)
+        metrics_answered(&w->metrics, core_of(self), command, turn_now_ms(w->loop->turn));
+    return e;
+}
+
+static void wake(void *self)
+{
+    const struct wires *w = self;
+    loop_wake(w->loop);
+}
+
+/* ---- runners ---- */
+
+static bool code_has(void *self, int64_t run_id, uint32_t attempt)
+{
+    const struct wires *w = self;
+    return transitions_has(w->loop->transitions, run_id, attempt);
+}
+
+static bool test_has(void *self, int64_t run_id, uint32_t attempt)
+{
+    const struct wires *w = self;
+    return test_jig_has(w->loop->jig, run_id, attempt);
+}
+
+/* So many logs are kept as there are rows that tell of them. */
+static bool facts_of_run(void *self, const struct run_order *order, struct arena *a,
+                         struct runner_facts *out_facts)
+{
+    const struct wires *w = self;
+    struct record settings;
+    must(core_record(core_of(self), TABLE_SETTINGS, 1, &settings));
+    runner_set_keep(w->loop->runner, settings.settings.keep_runs);
+    return work_facts(core_of(self), order, a, out_facts);
+}
+
+/* The supervisor lies beside us, wherever that is. */
+static const char *exec_program(struct config *c)
+{
+    char path[4096];
+    const ssize_t len = readlink("/proc/self/exe", path, sizeof path);
+    uint32_t end = len > 0 ? (uint32_t)len : 0;
+    while (end && path[end - 1] != '/')
+        end--;
+    return str_z(&c->arena, str_join2(&c->arena, (struct str){path, end}, STR("halligan-exec")));
+}
+
+/* Before the store is loaded the stamp is 0, and nothing is old. */
+static int64_t age_now(void *self)
+{
+    const struct wires *w = self;
+    return w->loop->turn ? clock_for_age(sys_now_ms(), turn_now_ms(w->loop->turn)) : 0;
+}
+
+static enum ending open_runner(struct wires *w, struct config *c)
+{
+    const struct runner_setup setup = {.loop = &w->loop->uv,
+                                       .data = c->data,
+                                       .exec_program = exec_program(c),
+                                       .ssh_key = config_path(c, "ssh/id_ed25519"),
+                                       .known_hosts = config_path(c, "ssh/known_hosts"),
+                                       .control_dir = config_path(c, "ssh/control"),
+                                       .tool_path = c->tool_path,
+                                       .request_first = OWN_RUNS,
+                                       .keep_ms = RUNS_KEEP_MS};
+    const struct runner_seams seams = {
+        .self = w, .facts = facts_of_run, .submit = submit, .wake = wake, .now_ms = age_now};
+    if (runner_open(&setup, seams, &w->loop->runner) == OK)
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "\"%s\" cannot be used for runs: %s", c->data, strerror(errno));
+    return ENDING_TROUBLE;
+}
+
+/* ---- the code of roles ---- */
+
+static struct str code_source_path(void *self, struct str barclamp)
+{
+    const struct wires *w = self;
+    return content_source_path(w->content, barclamp);
+}
+
+static void hooks_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
+{
+    struct wires *w = self;
+    codes_loaded(&w->codes, role_id, error, report);
+}
+
+/* Whatever is called has its code by then. */
+static struct str hooks_prepare(void *self, int64_t role_id)
+{
+    struct wires *w = self;
+    const struct core *core = core_of(self);
+    struct record record;
+    codes_need(&w->codes, role_id);
+    if (!core || !core_record(core, TABLE_ROLE, role_id, &record))
+        return STR("");
+    return record.role.name;
+}
+
+/* A row that is not there any more was answered: it had been delivered twice. */
+static bool hooks_facts_of(void *self, const struct outbox_record *row, struct arena *arena,
+                           struct hooks_facts *out_facts)
+{
+    const struct core *core = core_of(self);
+    struct record record;
+    struct hook_facts facts;
+    if (!core_record(core, TABLE_OUTBOX, row->id, &record) ||
+        !core_hook_facts(core, row, arena, &facts))
+        return false;
+    *out_facts = (struct hooks_facts){.argument = facts.argument, .context = facts.context};
+    return true;
+}
+
+static int64_t hooks_find(void *self, enum table table, struct str name)
+{
+    return core_find(core_of(self), table, name);
+}
+
+static err hooks_answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
+{
+    const struct wires *w = self;
+    return turn_answer(w->loop->turn, token, answers, count);
+}
+
+static void hooks_called(void *self, uint64_t key, const struct hooks_result *result)
+{
+    const struct wires *w = self;
+    transitions_called(w->loop->transitions, key, result);
+}
+
+static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
+                      struct str *out_argument, int64_t *out_role_id)
+{
+    const struct core *core = core_of(self);
+    struct record record;
+    if (!core_record(core, TABLE_NODEROLE, noderole_id, &record) ||
+        !core_run_facts(core, noderole_id, arena, out_argument))
+        return false;
+    *out_role_id = record.noderole.role_id;
+    return true;
+}
+
+static enum ending open_hooks(struct wires *w)
+{
+    struct loop *l = w->loop;
+    const struct hooks_seams seams = {.self = w,
+                                      .wake = wake,
+                                      .prepare = hooks_prepare,
+                                      .facts = hooks_facts_of,
+                                      .find = hooks_find,
+                                      .submit = submit,
+                                      .answer = hooks_answer,
+                                      .called = hooks_called,
+                                      .loaded = hooks_loaded};
+    l->hooks = hooks_open(seams, SANDBOX_LIMITS);
+    if (!l->hooks) {
+        log_say(LOG_ERROR, "the thread for the hooks does not start");
+        return ENDING_TROUBLE;
+    }
+    l->transitions = transitions_new(
+        l->hooks,
+        (struct transition_seams){
+            .self = w, .facts = run_facts, .submit = submit, .mono_ms = clock_mono, .wake = wake});
+    w->codes = (struct codes){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
+    return ENDING_FINE;
+}
+
+/* ---- opening ---- */
+
+static enum ending open_jig(struct wires *w, struct config *c)
+{
+    const char *path = config_path(c, "test-jig.journal");
+    const struct test_jig_seams seams = {.self = w, .submit = submit};
+    if (test_jig_open(path, seams, &w->loop->jig) == OK)
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));
+    return ENDING_TROUBLE;
+}
+
+static enum ending open_power(struct wires *w, struct config *c)
+{
+    struct loop *l = w->loop;
+    const struct power_setup setup = {.loop = &l->uv,
+                                      .scratch = config_path(c, "hammer"),
+                                      .ssh = &w->ssh,
+                                      .known_hosts = &w->known_hosts,
+                                      .request_first = OWN_POWER,
+                                      .tool_path = c->tool_path,
+                                      .probe_ms = c->probe_wait_s * 1000,
+                                      .poll_s = c->power_poll_s,
+                                      .self = l,
+                                      .wake = loop_wake};
+    w->ssh = (struct ssh_home){.self = l, .wake = loop_wake};
+    if (!ssh_home_open(&w->ssh, &l->uv, config_path(c, "ssh")))
+        return ENDING_TROUBLE;
+    w->known_hosts =
+        (struct known_hosts){.request_first = OWN_HOST_KEYS, .self = l, .wake = loop_wake};
+    known_hosts_open(&w->known_hosts, &l->uv, &w->ssh);
+    l->known_hosts = &w->known_hosts;
+    l->power = power_open(&setup);
+    return l->power ? ENDING_FINE : ENDING_TROUBLE;
+}
+
+static enum ending open_store(struct wires *w, const struct config *c)
+{
+    char who[WHO_SIZE];
+    struct store_why why = {0};
+    data_dir_who(who);
+    const struct store_options options = {
+        .url = c->store, .holder = who, .wake = loop_wake, .wake_context = w->loop};
+    const err e = store_open(&options, &w->loop->store, &why);
+    if (e == OK)
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "the store does not open: %s", why.text);
+    return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
+}
+
+static void history_found(void *self, int64_t number, const struct record *records, uint32_t count,
+                          err why)
+{
+    const struct wires *w = self;
+    if (w->loop->api)
+        api_found(w->loop->api, number, records, count, why);
+}
+
+static enum ending open_history(struct wires *w, const struct config *c)
+{
+    w->history = history_new(&w->loop->uv, c->store, (struct history_seams){w, history_found});
+    if (w->history)
+        return ENDING_FINE;
+    log_say(LOG_ERROR, "the thread for the history does not start");
+    return ENDING_TROUBLE;
+}
+
+enum ending wire_open(struct wires *w, struct config *c)
+{
+    struct loop *l = w->loop;
+    w->uploads = config_path(c, "uploads");
+    metrics_init(&w->metrics, sys_now_ms());
+    w->version = c->version;
+    enum ending ending = open_jig(w, c);
+    if (ending == ENDING_FINE)
+        ending = open_hooks(w);
+    if (ending == ENDING_FINE)
+        ending = open_power(w, c);
+    if (ending == ENDING_FINE)
+        ending = open_runner(w, c);
+    if (ending == ENDING_FINE)
+        ending = open_store(w, c);
+    if (ending == ENDING_FINE)
+        ending = open_history(w, c);
+    if (ending != ENDING_FINE)
+        return ending;
+    w->runners = (struct runners){.self = w,
+                                  .core = core_of,
+                                  .code_has = code_has,
+                                  .test_has = test_has,
+                                  .role_code = transitions_port(l->transitions),
+                                  .test_jig = test_jig_port(l->jig),
+                                  .processes = runner_port(l->runner)};
+    const struct turn_ports ports = {
+        .store = store_port(l->store),
+        .clock = {w, clock_now, clock_mono, clock_random},
+        .runner = runners_port(&w->runners),
+        .hooks = hooks_port(l->hooks),
+        .power = power_port(l->power),
+        .reply = {w, reply_outcome, reply_failed},
+        .watch = {.self = w,
+                  .stepped = watch_stepped,
+                  .durable = watch_durable,
+                  .stepping = watch_stepping,
+                  .submitting = watch_submitting},
+        .crash = {w, crash},
+    };
+    l->turn = turn_new(&ports);
+    turn_keep_events(l->turn, config_keep_events_ms(c));
+    return ENDING_FINE;
+}
+
+void wire_close(struct wires *w, bool for_good)
+{
+    struct loop *l = w->loop;
+    history_free(w->history);
+    w->history = NULL;
+    store_close(l->store);
+    if (l->runner && runner_count(l->runner))
+        log_with(LOG_NOTICE, LOG_FIELDS(LOG_I64("runs", runner_count(l->runner))),
+                 "runs go on without us; the next start takes them up");
+    runner_close(l->runner, for_good);
+    transitions_free(l->transitions);
+    hooks_close(l->hooks);
+    codes_fini(&w->codes);
+    turn_free(l->turn);
+    test_jig_close(l->jig);
+    power_close(l->power);
+    known_hosts_close(&w->known_hosts);
+    ssh_home_close(&w->ssh);
+    metrics_fini(&w->metrics);
+    l->store = NULL;
+    l->transitions = NULL;
+    l->hooks = NULL;
+    l->turn = NULL;
+    l->jig = NULL;
+    l->power = NULL;
+    l->known_hosts = NULL;
+    l->runner = NULL;
+}

@@ -1,0 +1,208 @@
+#include "daemon/wiring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "daemon/clock_watch.h"
+#include "import/content_import.h"
+#include "daemon/installation_faults.h"
+#include "power/power_orders.h"
+#include "daemon/test_machines.h"
+#include "power/transport.h"
+#include "import/barclamp_upload.h"
+#include "run/runner/runner.h"
+#include "store/store_thread.h"
+#include "sys/clock.h"
+
+/* The engine as the API reaches it: functions of struct api_engine over turn, history and
+ * runner. Everything here runs in the thread of the loop. */
+
+static int64_t api_now(void *self)
+{
+    (void)self;
+    return sys_now_ms();
+}
+
+static int64_t api_mono(void *self)
+{
+    (void)self;
+    return sys_mono_ms();
+}
+
+static const struct core *api_newest_core(void *self)
+{
+    const struct wires *w = self;
+    return turn_core(w->loop->turn);
+}
+
+/* While the store is down, a core that shows a batch nobody knows the fate of is not for reading:
+ * whoever reads it would wait for as long as the store stays away. */
+static const struct core *api_core(void *self)
+{
+    const struct loop *l = ((struct wires *)self)->loop;
+    const bool in_doubt = l->status == TURN_DOWN && turn_seen(l->turn) != turn_durable(l->turn);
+    return in_doubt ? NULL : turn_core(l->turn);
+}
+
+static bool api_is_stalled(void *self)
+{
+    return ((struct wires *)self)->loop->is_stalled;
+}
+
+static int64_t api_seen(void *self)
+{
+    return turn_seen(((struct wires *)self)->loop->turn);
+}
+
+static int64_t api_last_durable(void *self)
+{
+    return turn_durable(((struct wires *)self)->loop->turn);
+}
+
+static int64_t api_stamp(void *self)
+{
+    return turn_now_ms(((struct wires *)self)->loop->turn);
+}
+
+static err api_submit(void *self, const struct command *command)
+{
+    return loop_submit(((struct wires *)self)->loop, command);
+}
+
+static bool api_is_ready(void *self, const char **out_why)
+{
+    const struct wires *w = self;
+    const char *text = "";
+    if (w->is_draining)
+        text = "stopping";
+    else
+        text = loop_trouble(w->loop);
+    if (!text[0])
+        text = runner_trouble(w->loop->runner);
+    *out_why = text;
+    return text[0] == 0;
+}
+
+static void api_conditions(void *self, struct buf *out)
+{
+    clock_describe(out, sys_now_ms(), api_stamp(self));
+}
+
+static const char *api_trouble(void *self)
+{
+    const struct loop *l = ((struct wires *)self)->loop;
+    return l->is_stalled && !l->is_down ? loop_trouble(l) : store_trouble(l->store);
+}
+
+static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
+{
+    return history_runs(((struct wires *)self)->history, noderole_id, limit, number);
+}
+
+static err api_intervals(void *self, const struct interval_page *page, int64_t number)
+{
+    return history_intervals(((struct wires *)self)->history, page, number);
+}
+
+static err api_events(void *self, struct api_place from, uint32_t limit, int64_t number)
+{
+    const struct history_place place = {from.turn, from.n, from.is_backward};
+    return history_events(((struct wires *)self)->history, place, limit, number);
+}
+
+static err api_run_log(void *self, struct api_log *log)
+{
+    enum { PIECE = 64 << 10 };
+    struct runner_log found = {
+        .offset = log->offset, .at = arena_alloc(log->arena, PIECE), .size = PIECE};
+    const err why = runner_read_log(((struct wires *)self)->loop->runner, log->noderole_id,
+                                    log->run_id, log->attempt, &found);
+    if (why != OK)
+        return why;
+    log->offset = found.offset < found.total ? found.offset : found.total;
+    log->total = found.total;
+    log->ended = found.is_over;
+    log->text = (struct str){found.at, found.size};
+    return OK;
+}
+
+static err api_rehearse(void *self, const struct str *barclamps, uint32_t count,
+                        struct arena *arena, struct outcome *outcomes)
+{
+    return turn_rehearse(((struct wires *)self)->loop->turn, barclamps, count, arena, outcomes);
+}
+
+static err api_read_barclamp(void *self, struct api_barclamp *barclamp)
+{
+    const struct upload_seams seams = {.self = self,
+                                       .core = api_core,
+                                       .rehearse = api_rehearse,
+                                       .folder = ((struct wires *)self)->uploads};
+    return upload_read(&seams, barclamp);
+}
+
+static err api_test_discovery(void *self, struct str source, struct arena *arena,
+                              struct str *out_text)
+{
+    const struct core *core = api_core(self);
+    return core ? test_data_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
+}
+
+/* False: there is no core or node, or the node is not reached by ssh. */
+static bool api_ssh_address(void *self, int64_t node_id, struct arena *arena,
+                            struct api_ssh_address *out)
+{
+    const struct core *core = api_core(self);
+    struct transport t;
+    if (!core || !transport_of(core, node_id, arena, &t) || t.kind != TRANSPORT_SSH)
+        return false;
+    *out = (struct api_ssh_address){.host = t.address, .user = t.user, .port = t.port};
+    return true;
+}
+
+static void api_metrics(void *self, struct buf *out)
+{
+    const struct wires *w = self;
+    const struct loop *l = w->loop;
+    const int64_t behind_ms = turn_now_ms(l->turn) - sys_now_ms();
+    metrics_write(&w->metrics,
+                  (struct metrics_state){.version = w->version,
+                                         .store_is_up = !l->is_down && !l->is_stalled,
+                                         .leads = l->status != TURN_STOPPED,
+                                         .turn = turn_durable(l->turn),
+                                         .certificate_end_s = w->certificate_end_s,
+                                         .clock_behind_ms = behind_ms > 0 ? behind_ms : 0,
+                                         .http = http_stats(w->http),
+                                         .plans = turn_plan_counts(l->turn)},
+                  out);
+}
+
+struct api_engine wire_api_engine(struct wires *w)
+{
+    return (struct api_engine){.self = w,
+                               .core = api_core,
+                               .newest_core = api_newest_core,
+                               .seen = api_seen,
+                               .durable = api_last_durable,
+                               .now_ms = api_now,
+                               .mono_ms = api_mono,
+                               .stamp_ms = api_stamp,
+                               .submit = api_submit,
+                               .is_ready = api_is_ready,
+                               .conditions = api_conditions,
+                               .is_stalled = api_is_stalled,
+                               .trouble = api_trouble,
+                               .faults = faults_find,
+                               .power_retry = faults_power_retry,
+                               .runs = api_old_runs,
+                               .intervals = api_intervals,
+                               .events = api_events,
+                               .run_log = api_run_log,
+                               .read_barclamp = api_read_barclamp,
+                               .test_discovery = api_test_discovery,
+                               .ssh_address = api_ssh_address,
+                               .metrics = api_metrics,
+                               .version = w->version};
+}

@@ -1,0 +1,309 @@
+#include "hooks/lua_libraries.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <string.h>
+
+#include "hooks/sorted_keys.h"
+#include "hooks/sandbox.h"
+#include "model/limits.h"
+
+enum { UNPACK_MAX = 4000 };
+
+/* Their addresses are keys of the registry. */
+static char key_library, key_globals_meta;
+
+/* ---- calling what we stand in front of ---- */
+
+/* The original is the first upvalue; the arguments are as it wants them. */
+static int call_original(lua_State *lua)
+{
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+    return lua_gettop(lua);
+}
+
+/* ---- errors ---- */
+
+/* Everything can be caught but the end of the run. */
+static int protected_call(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    const int status = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
+    struct sandbox *s = sandbox_of(lua);
+    if (status == LUA_ERRMEM && s->end == SANDBOX_GOES_ON)
+        s->end = SANDBOX_TOO_LARGE;
+    if (status != LUA_OK && s->is_told)
+        return lua_error(lua); /* what it says names the place */
+    sandbox_charge(lua, 1);    /* does not return either, when the run has come to its end */
+    lua_pushboolean(lua, status == LUA_OK);
+    lua_insert(lua, 1);
+    return lua_gettop(lua);
+}
+
+/* ---- texts ---- */
+
+/* What a value is called where its address would be shown. */
+static const char *plain_name(lua_State *lua, int index)
+{
+    switch (lua_type(lua, index)) {
+    case LUA_TTABLE: return "table";
+    case LUA_TFUNCTION: return "function";
+    case LUA_TLIGHTUSERDATA: return "null";
+    default: return NULL;
+    }
+}
+
+static int to_string(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    const char *name = plain_name(lua, 1);
+    if (name)
+        lua_pushstring(lua, name);
+    else
+        luaL_tolstring(lua, 1, NULL);
+    return 1;
+}
+
+static int repeat(lua_State *lua)
+{
+    size_t len, sep_len = 0;
+    luaL_checklstring(lua, 1, &len);
+    const lua_Integer count = luaL_checkinteger(lua, 2);
+    luaL_optlstring(lua, 3, "", &sep_len);
+    if (count > 0 && (len > DOC_MAX || sep_len > DOC_MAX ||
+                      (uint64_t)count > DOC_MAX / (len + sep_len ? len + sep_len : 1)))
+        return luaL_error(lua, "the text would be longer than %d bytes", (int)DOC_MAX);
+    return call_original(lua);
+}
+
+/* %p shows an address, and so does %s of a table. */
+static int format(lua_State *lua)
+{
+    for (const char *at = luaL_checkstring(lua, 1); (at = strchr(at, '%')); at++) {
+        at += 1 + strspn(at + 1, "-+ #0123456789.");
+        if (*at == 'p')
+            return luaL_error(lua, "invalid conversion '%%p' to 'format'");
+        if (!*at)
+            break;
+    }
+    for (int i = 2; i <= lua_gettop(lua); i++)
+        if (plain_name(lua, i)) {
+            lua_pushstring(lua, plain_name(lua, i));
+            lua_replace(lua, i);
+        }
+    return call_original(lua);
+}
+
+/* ---- tables ---- */
+
+static int next_pair(lua_State *lua)
+{
+    /* Upvalues: the table, its keys in order, how many were told. */
+    lua_Integer at = lua_tointeger(lua, lua_upvalueindex(3));
+    for (;;) {
+        at++;
+        if (lua_rawgeti(lua, lua_upvalueindex(2), at) == LUA_TNIL)
+            return 1;
+        lua_pushvalue(lua, -1);
+        if (lua_rawget(lua, lua_upvalueindex(1)) != LUA_TNIL)
+            break;
+        lua_settop(lua, 0); /* it went while we were walking */
+        sandbox_charge(lua, 1);
+    }
+    lua_pushinteger(lua, at);
+    lua_replace(lua, lua_upvalueindex(3));
+    return 2;
+}
+
+static int pairs(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    lua_pushvalue(lua, 1);
+    keys_push_sorted(lua, 1);
+    lua_pushinteger(lua, 0);
+    lua_pushcclosure(lua, next_pair, 3);
+    return 1;
+}
+
+/* Shifting and joining take as long as the table is. */
+static int charge_table(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    sandbox_charge(lua, 1 + lua_rawlen(lua, 1) / 8);
+    return call_original(lua);
+}
+
+static int insert(lua_State *lua)
+{
+    return lua_gettop(lua) > 2 ? charge_table(lua) : call_original(lua);
+}
+
+static int unpack(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    const lua_Integer first = luaL_optinteger(lua, 2, 1);
+    const lua_Integer last = luaL_opt(lua, luaL_checkinteger, 3, (lua_Integer)lua_rawlen(lua, 1));
+    if (first > last)
+        return 0;
+    const uint64_t count = (uint64_t)last - (uint64_t)first;
+    if (count >= UNPACK_MAX || !lua_checkstack(lua, (int)count + 1))
+        return luaL_error(lua, "too many results to unpack");
+    sandbox_charge(lua, count / 8);
+    for (uint64_t i = 0; i <= count; i++)
+        lua_geti(lua, 1, (lua_Integer)((uint64_t)first + i));
+    return (int)count + 1;
+}
+
+/* Upvalue: the order asked for, or nil for the usual one. */
+static int is_before(lua_State *lua)
+{
+    const bool is_text = lua_type(lua, 1) == LUA_TSTRING;
+    sandbox_charge(lua, 1 + (is_text ? lua_rawlen(lua, 1) / 64 : 0));
+    lua_settop(lua, 2);
+    if (lua_isnil(lua, lua_upvalueindex(1))) {
+        lua_pushboolean(lua, lua_compare(lua, 1, 2, LUA_OPLT));
+        return 1;
+    }
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, 2, 1);
+    return 1;
+}
+
+static int sort(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    if (!lua_isnoneornil(lua, 2))
+        luaL_checktype(lua, 2, LUA_TFUNCTION);
+    lua_settop(lua, 2);
+    lua_pushcclosure(lua, is_before, 1);
+    return call_original(lua);
+}
+
+/* ---- putting it together ---- */
+
+struct member {
+    const char *name;
+    lua_CFunction instead; /* with the original as upvalue; NULL = the original itself */
+};
+
+static const struct member of_base[] = {
+    {"assert", NULL},   {"error", NULL},
+    {"ipairs", NULL},   {"pairs", pairs},
+    {"select", NULL},   {"pcall", protected_call},
+    {"tonumber", NULL}, {"tostring", to_string},
+    {"type", NULL},     {0},
+};
+static const struct member of_string[] = {
+    {"byte", NULL},  {"char", NULL},    {"format", format}, {"len", NULL},   {"lower", NULL},
+    {"rep", repeat}, {"reverse", NULL}, {"sub", NULL},      {"upper", NULL}, {0},
+};
+static const struct member of_table[] = {
+    {"concat", charge_table},
+    {"insert", insert},
+    {"pack", NULL},
+    {"remove", charge_table},
+    {"sort", sort},
+    {"unpack", unpack},
+    {0},
+};
+static const struct member of_math[] = {
+    {"abs", NULL},  {"ceil", NULL},       {"floor", NULL}, {"fmod", NULL},       {"huge", NULL},
+    {"max", NULL},  {"maxinteger", NULL}, {"min", NULL},   {"mininteger", NULL}, {"modf", NULL},
+    {"sqrt", NULL}, {"tointeger", NULL},  {"type", NULL},  {"ult", NULL},        {0},
+};
+
+/* Errors raised in the originals, and tracebacks, find the name of a function in here. */
+static void keep_for_names(lua_State *lua, const char *name)
+{
+    luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_pushvalue(lua, -2);
+    lua_setfield(lua, -2, name);
+    lua_pop(lua, 1);
+}
+
+/* Push a table with these members of the one that `open` makes. */
+static void push_part(lua_State *lua, lua_CFunction open, const char *name,
+                      const struct member *members)
+{
+    lua_newtable(lua);
+    lua_pushcfunction(lua, open);
+    lua_call(lua, 0, 1);
+    for (; members->name; members++) {
+        const int kind = lua_getfield(lua, -1, members->name);
+        must(kind != LUA_TNIL);
+        if (members->instead)
+            lua_pushcclosure(lua, members->instead, 1);
+        lua_setfield(lua, -3, members->name);
+    }
+    if (name)
+        keep_for_names(lua, name);
+    lua_pop(lua, 1);
+}
+
+static int refuse_write(lua_State *lua)
+{
+    return luaL_error(lua, "the library cannot be changed");
+}
+
+/* Instead of the table on top: one that shows it and cannot be written. */
+static void seal(lua_State *lua)
+{
+    lua_newtable(lua);
+    lua_createtable(lua, 0, 2);
+    lua_rotate(lua, -3, -1);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, refuse_write);
+    lua_setfield(lua, -2, "__newindex");
+    lua_setmetatable(lua, -2);
+}
+
+void libraries_add(lua_State *lua, const char *name)
+{
+    seal(lua);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_library);
+    lua_insert(lua, -2);
+    lua_setfield(lua, -2, name);
+    lua_pop(lua, 1);
+}
+
+/* ("x"):rep(3) finds what string.rep finds. Opening the library gave texts their metatable. */
+static void give_texts_methods(lua_State *lua)
+{
+    lua_pushliteral(lua, "");
+    must(lua_getmetatable(lua, -1));
+    lua_pushvalue(lua, -3);
+    lua_setfield(lua, -2, "__index");
+    lua_pop(lua, 2);
+}
+
+void libraries_open(lua_State *lua)
+{
+    push_part(lua, luaopen_base, NULL, of_base);
+    lua_createtable(lua, 0, 1);
+    lua_pushvalue(lua, -2);
+    lua_setfield(lua, -2, "__index");
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_globals_meta);
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_library);
+
+    push_part(lua, luaopen_string, "string", of_string);
+    give_texts_methods(lua);
+    libraries_add(lua, "string");
+    push_part(lua, luaopen_table, "table", of_table);
+    libraries_add(lua, "table");
+    push_part(lua, luaopen_math, "math", of_math);
+    libraries_add(lua, "math");
+
+    /* The base library wrote itself into the state's own globals; nobody sees those any more. */
+    lua_newtable(lua);
+    lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+}
+
+void libraries_push_globals(lua_State *lua)
+{
+    lua_newtable(lua);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_globals_meta);
+    lua_setmetatable(lua, -2);
+}

@@ -1,0 +1,12 @@
+/* lua_match.h - looking into texts, in time that grows with their length and no faster.
+ *
+ * What stands in for Lua's patterns, which backtrack and are not counted (DECISIONS D20). These are
+ * functions of the table `halligan`; docs/hooks.md says how they are called.
+ */
+#pragma once
+
+#include <lua.h>
+
+int texts_match(lua_State *lua); /* (text, regex) -> does it match anywhere?    */
+int texts_find(lua_State *lua);  /* (text, part[, from]) -> first, last; or nil */
+int texts_split(lua_State *lua); /* (text, separator) -> array of the pieces    */

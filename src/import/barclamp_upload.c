@@ -1,0 +1,208 @@
+#include "import/barclamp_upload.h"
+
+#include <string.h>
+
+#include "base/json/json.h"
+#include "check/barclamp_files.h"
+#include "check/barclamp_check.h"
+#include "content/barclamp_file.h"
+#include "content/tree.h"
+#include "core/core.h"
+
+/* ---- telling ---- */
+
+struct telling {
+    struct arena *arena;
+    struct problem **end; /* of the list */
+};
+
+static void tell(struct telling *t, struct text_place at, struct problem problem)
+{
+    struct buf b = buf_in(t->arena);
+    if (at.line) {
+        buf_put_z(&b, "line ");
+        buf_put_u64(&b, at.line);
+        buf_put_z(&b, ": ");
+    }
+    buf_put_str(&b, problem.text);
+    problem.text = buf_str(&b);
+    problem.field = str_copy(t->arena, problem.field);
+    problem.next = NULL;
+    *t->end = arena_copy(t->arena, &problem, sizeof problem);
+    t->end = &(*t->end)->next;
+}
+
+/* The reader's codes are those of problems where there is one of that name. */
+static enum problem_code problem_of(const char *code)
+{
+    for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++)
+        if (str_eq(problem_code_name((enum problem_code)i), str_from(code)))
+            return (enum problem_code)i;
+    return PROBLEM_BAD_VALUE;
+}
+
+static void tell_report(struct telling *t, struct report *r)
+{
+    report_sort(r);
+    for (const struct report_entry *entry = r->first; entry; entry = entry->next)
+        if (entry->severity == REPORT_ERROR)
+            tell(t, entry->at,
+                 (struct problem){
+                     .code = problem_of(entry->code), .field = STR("value"), .text = entry->text});
+}
+
+static void tell_warnings(struct api_barclamp *sent, const struct report *r)
+{
+    struct arena *a = sent->arena;
+    for (const struct report_entry *entry = r->first; entry; entry = entry->next) {
+        /* A document that was exported here names its source path; that is no fault of it. */
+        if (entry->severity == REPORT_ERROR || strcmp(entry->code, "not_used") == 0)
+            continue;
+        struct json *warning = json_make(a, JSON_OBJECT);
+        json_set(warning, STR("code"), json_make_string(a, str_from(entry->code)));
+        json_set(warning, STR("text"), json_make_string(a, entry->text));
+        if (entry->at.line)
+            json_set(warning, STR("line"), json_make_i64(a, entry->at.line));
+        if (!sent->warnings)
+            sent->warnings = json_make(a, JSON_ARRAY);
+        json_append(sent->warnings, warning);
+    }
+}
+
+/* ---- what does not come with it ---- */
+
+static struct str text_of(const struct json *object, struct str key)
+{
+    const struct json *value = json_get(object, key);
+    return value && value->kind == JSON_STRING ? value->text : STR("");
+}
+
+static void put_source_path(const struct upload_seams *seams, const struct core *core,
+                            struct arena *a, struct json *document)
+{
+    const struct json *section = json_get(document, STR("barclamp"));
+    struct record record;
+    if (!section || section->kind != JSON_OBJECT)
+        return;
+    const struct str name = text_of(section, STR("name"));
+    const int64_t id = core_find(core, TABLE_BARCLAMP, name);
+    const struct str path = id && core_record(core, TABLE_BARCLAMP, id, &record)
+                                ? str_copy(a, record.barclamp.source_path)
+                                : str_join3(a, str_from(seams->folder), STR("/"), name);
+    struct json *copy = json_clone(a, section);
+    json_set(copy, STR("source_path"), json_make_string(a, path));
+    json_set(document, STR("barclamp"), copy);
+}
+
+/* Is it a role of the barclamp that is sent, and which hooks does it have? */
+static uint32_t hooks_of(const struct core *core, const struct json *document, struct str role)
+{
+    struct record record;
+    const struct str name = text_of(json_get(document, STR("barclamp")), STR("name"));
+    const int64_t id = role.len ? core_find(core, TABLE_ROLE, role) : 0;
+    const int64_t barclamp_id = core_find(core, TABLE_BARCLAMP, name);
+    return id && core_record(core, TABLE_ROLE, id, &record) &&
+                   record.role.barclamp_id == barclamp_id
+               ? record.role.hooks
+               : 0;
+}
+
+static void put_hooks(const struct core *core, struct arena *a, struct json *document)
+{
+    const struct json *roles = json_get(document, STR("roles"));
+    const bool is_list = roles && roles->kind == JSON_ARRAY;
+    for (struct json *role = is_list ? roles->first : NULL; role; role = role->next) {
+        if (role->kind != JSON_OBJECT)
+            continue;
+        const uint32_t mask = hooks_of(core, document, text_of(role, STR("name")));
+        struct json *names = json_make(a, JSON_ARRAY);
+        for (int hook = 0; hook < HOOK_COUNT; hook++)
+            if (mask >> hook & 1)
+                json_append(names, json_make_string(a, str_from(hook_name((enum hook)hook))));
+        json_unset(role, STR("hooks"));
+        if (names->count)
+            json_set(role, STR("hooks"), names);
+    }
+}
+
+static struct str complete(const struct upload_seams *seams, const struct core *core,
+                           struct arena *a, struct str text)
+{
+    struct json *document;
+    uint32_t offset;
+    const char *what;
+    must(json_read(a, text, &document, &offset, &what) == OK); /* the reader wrote it */
+    put_source_path(seams, core, a, document);
+    put_hooks(core, a, document);
+    return json_write(a, document);
+}
+
+/* ---- reading ---- */
+
+static void tell_engine(struct telling *t, const struct barclamp_file *file,
+                        const struct problem *problems)
+{
+    for (const struct problem *p = problems; p; p = p->next)
+        tell(t, barclamp_place(file, p->field), *p);
+}
+
+/* Only what does not follow from errors that were told. */
+static void tell_draft(struct telling *t, struct barclamp_file *file,
+                       const struct problem *problems)
+{
+    struct report report = report_begin(t->arena);
+    const struct content_tree drafts = {.drafts = file, .draft_count = 1};
+    content_report_draft(&report, &drafts, 0, problems);
+    tell_report(t, &report);
+}
+
+/* What is odd about it, and what it needs that did not come with it: code and scripts lie below its
+ * source path on this machine, or are missing. */
+static void look_beside(const struct core *core, struct report *report, struct barclamp_file file,
+                        struct str document, struct str doc)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    must(json_read(report->arena, document, &tree, &offset, &what) == OK);
+    const struct content_tree none = {0};
+    const struct beside beside = {.core = core, .report = report};
+    file.source_path = text_of(json_get(tree, STR("barclamp")), STR("source_path"));
+    file.tree = file.is_yaml ? file.tree : tree;
+    check_imported(report, core, &none, &file, doc);
+    beside_check_roles(&beside, &file);
+}
+
+err upload_read(const struct upload_seams *seams, struct api_barclamp *sent)
+{
+    const struct core *core = seams->core(seams->self);
+    struct report report = report_begin(sent->arena);
+    struct barclamp_file file = {.path = "value", .is_yaml = !sent->is_json};
+    struct telling t = {sent->arena, &sent->problems};
+    struct outcome outcome;
+    if (!core)
+        return ERR_UNAVAILABLE;
+    if (sent->is_json)
+        barclamp_from_json(&report, sent->text, &file);
+    else
+        barclamp_from_yaml(&report, sent->text, NULL, &file);
+    tell_report(&t, &report);
+    const bool is_good = file.document.len != 0;
+    if (!is_good && file.draft.len == 0)
+        return OK;
+    const struct str document =
+        complete(seams, core, sent->arena, is_good ? file.document : file.draft);
+    const err e = seams->rehearse(seams->self, &document, 1, sent->arena, &outcome);
+    if (e != OK)
+        return e;
+    if (is_good)
+        tell_engine(&t, &file, outcome.problems);
+    else
+        tell_draft(&t, &file, outcome.problems);
+    if (sent->problems)
+        return OK;
+    sent->document = document;
+    look_beside(core, &report, file, document, outcome.doc);
+    tell_warnings(sent, &report);
+    return OK;
+}

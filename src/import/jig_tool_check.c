@@ -1,0 +1,66 @@
+#include "import/jig_tool_check.h"
+
+#include "core/core.h"
+#include "run/jig/launch_spec.h"
+#include "run/jig/jig_tools.h"
+#include "model/jig_class.h"
+#include "sys/log.h"
+
+/* Those that are no process have all they need. */
+static bool needs_nothing(const struct jig_class *klass)
+{
+    return klass->is_noop || klass->is_test || klass->stays_itself;
+}
+
+static struct str why_not(struct arena *a, const char *path, const struct jig_class *klass)
+{
+    struct reason why = {.code = REASON_NONE};
+    const struct str name = str_from(klass->name);
+    if (needs_nothing(klass))
+        return STR("");
+    if (!recipe_is_known(name))
+        return STR("this build cannot run it");
+    ignore(tools_check(a, path, name, &why), "the sentence says it");
+    return why.text;
+}
+
+static void change(const struct jig_record *jig, struct str why, struct tooling_seams seams)
+{
+    struct command command = {.kind = COMMAND_JIG_UPDATE, .actor = STR("daemon")};
+    command.jig_update.id = jig->id;
+    command.jig_update.given = GIVEN_JIG_ACTIVE;
+    command.jig_update.active = why.len == 0;
+    command.jig_update.inactive_reason = why;
+    if (why.len)
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_S("jig", jig->name)), "a jig is switched off: %.*s",
+                 STR_FMT_ARGS(why));
+    else
+        log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("jig", jig->name)),
+                 "a jig is switched on: what it lacked is there");
+    if (seams.submit(seams.self, &command) != OK)
+        log_say(LOG_WARNING, "the store is not there; the jig stays as it is");
+}
+
+void tooling_check(const struct core *core, const char *path, struct tooling_seams seams)
+{
+    struct arena arena = {0};
+    struct record settings;
+    must(core_record(core, TABLE_SETTINGS, 1, &settings));
+    if (settings.settings.test_jig)
+        return;
+    for (int64_t id = core_next_id(core, TABLE_JIG, 0); id;
+         id = core_next_id(core, TABLE_JIG, id), arena_reset(&arena)) {
+        struct record record;
+        must(core_record(core, TABLE_JIG, id, &record));
+        const struct jig_record *jig = &record.jig;
+        const struct jig_class *klass = jig_class_find(jig->class_name);
+        if (!klass) /* the import said so */
+            continue;
+        const struct str why = why_not(&arena, path, klass);
+        const bool is_ours = !jig->active && jig->inactive_reason.len;
+        const bool changes = jig->active ? why.len != 0 : !str_eq(why, jig->inactive_reason);
+        if (changes && (jig->active || is_ours))
+            change(jig, why, seams);
+    }
+    arena_fini(&arena);
+}

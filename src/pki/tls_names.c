@@ -1,0 +1,139 @@
+/* tls_names.c - what a client may call this machine. */
+#include "pki/tls_files.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sys/log.h"
+
+/* Twice would do no harm, but looks careless. Too many are left out. */
+static void add(struct arena *a, struct certificate_names *names, struct str name)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (str_eq_nocase(str_from(names->at[i]), name))
+            return;
+    if (names->count < CERTIFICATE_NAMES_MAX)
+        names->at[names->count++] = str_z(a, name);
+}
+
+/* What may stand in a certificate. People call their machines other things too. */
+static bool is_host_name(struct str name)
+{
+    for (uint32_t i = 0; i < name.len; i++)
+        if (!char_is_letter(name.at[i]) && !char_is_digit(name.at[i]) && name.at[i] != '-' &&
+            name.at[i] != '.')
+            return false;
+    return name.len > 0 && name.at[0] != '.' && name.at[0] != '-';
+}
+
+/* ---- /etc/hosts ---- */
+
+static bool next_word(struct str line, uint32_t *at, struct str *out_word)
+{
+    while (*at < line.len && (line.at[*at] == ' ' || line.at[*at] == '\t'))
+        ++*at;
+    const uint32_t from = *at;
+    while (*at < line.len && line.at[*at] != ' ' && line.at[*at] != '\t')
+        ++*at;
+    *out_word = str_slice(line, from, *at);
+    return out_word->len > 0;
+}
+
+/* "ADDRESS NAME ALIAS...": the name if one of them is ours. */
+static struct str name_for(struct str line, struct str host)
+{
+    struct str first, word;
+    uint32_t at = 0;
+    if (!next_word(line, &at, &word) || !next_word(line, &at, &first))
+        return STR("");
+    bool is_ours = str_eq_nocase(first, host);
+    while (next_word(line, &at, &word))
+        is_ours |= str_eq_nocase(word, host);
+    return is_ours ? first : STR("");
+}
+
+static void add_from_hosts(struct arena *a, struct certificate_names *names, struct str hosts,
+                           struct str host)
+{
+    uint32_t end;
+    for (uint32_t at = 0; at < hosts.len; at = end + 1) {
+        end = str_find(hosts, '\n', at);
+        const struct str line = str_slice(hosts, at, end);
+        const struct str name = name_for(str_slice(line, 0, str_find(line, '#', 0)), host);
+        if (is_host_name(name))
+            add(a, names, name);
+    }
+}
+
+/* ---- addresses ---- */
+
+static bool is_anywhere(const char *address)
+{
+    return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
+}
+
+/* Nobody types one that is only good on one cable. */
+static void add_interface(struct arena *a, struct certificate_names *names,
+                          const struct ifaddrs *at)
+{
+    char text[INET6_ADDRSTRLEN];
+    const void *bytes = NULL;
+    if (!at->ifa_addr || !(at->ifa_flags & IFF_UP))
+        return;
+    if (at->ifa_addr->sa_family == AF_INET)
+        bytes = &((const struct sockaddr_in *)(const void *)at->ifa_addr)->sin_addr;
+    if (at->ifa_addr->sa_family == AF_INET6)
+        bytes = &((const struct sockaddr_in6 *)(const void *)at->ifa_addr)->sin6_addr;
+    if (!bytes || (at->ifa_addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(bytes)))
+        return;
+    if (inet_ntop(at->ifa_addr->sa_family, bytes, text, sizeof text))
+        add(a, names, str_from(text));
+}
+
+static void add_interfaces(struct arena *a, struct certificate_names *names)
+{
+    struct ifaddrs *all;
+    if (getifaddrs(&all) != 0) {
+        log_say(LOG_WARNING,
+                "the addresses of this machine cannot be listed: %s; the certificate is for its "
+                "names alone. Under systemd, RestrictAddressFamilies= needs AF_NETLINK",
+                strerror(errno));
+        return;
+    }
+    for (const struct ifaddrs *at = all; at; at = at->ifa_next)
+        add_interface(a, names, at);
+    freeifaddrs(all);
+}
+
+void tls_home_names_of(struct arena *a, struct str host, struct str hosts,
+                       struct certificate_names *out_names)
+{
+    *out_names = (struct certificate_names){0};
+    if (!is_host_name(host))
+        return;
+    add(a, out_names, host);
+    add_from_hosts(a, out_names, hosts, host);
+}
+
+void tls_home_names(struct arena *a, const char *listen_address, struct str hosts,
+                    struct certificate_names *out_names)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, HOST_NAME_MAX) != 0)
+        host[0] = 0;
+    tls_home_names_of(a, str_from(host), hosts, out_names);
+    add(a, out_names, STR("localhost"));
+    add(a, out_names, STR("127.0.0.1"));
+    add(a, out_names, STR("::1"));
+    if (is_anywhere(listen_address))
+        add_interfaces(a, out_names);
+    else
+        add(a, out_names, str_from(listen_address));
+}

@@ -1,0 +1,282 @@
+#include "power/hammer/spawn.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+/* What a descendant outside of the session may keep us waiting for, holding our pipes. */
+enum { LINGER_MS = 500 };
+
+/* The order of closing: exit and both ends of output, then done(), then the handles. */
+struct stream {
+    uv_pipe_t pipe;
+    char *at;
+    uint32_t len;
+    uint32_t cap;
+    bool is_open;
+};
+
+struct command_run {
+    struct command_order order;
+    uv_process_t process;
+    uv_pipe_t input;
+    uv_write_t write;
+    uv_timer_t timer;
+    struct stream out;
+    struct stream err;
+    char *input_copy;
+    char piece[16 << 10];
+    const char *why;
+    uint64_t dropped;
+    int64_t status;
+    int signal;
+    bool is_late;
+    bool has_exited;
+    bool has_ended;
+    uint32_t open_handles;
+};
+
+static void handle_closed(uv_handle_t *handle)
+{
+    struct command_run *run = handle->data;
+    if (--run->open_handles > 0)
+        return;
+    free(run->input_copy);
+    free(run->out.at);
+    free(run->err.at);
+    free(run);
+}
+
+static void close_handle(void *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, handle_closed);
+}
+
+static void close_all(struct command_run *run)
+{
+    close_handle(&run->process);
+    close_handle(&run->input);
+    close_handle(&run->out.pipe);
+    close_handle(&run->err.pipe);
+    close_handle(&run->timer);
+}
+
+/* The whole session: what it started goes with it. */
+static void kill_session(const struct command_run *run)
+{
+    if (!run->why)
+        ignore(kill(-run->process.pid, SIGKILL), "it may be gone already");
+}
+
+static void end(struct command_run *run)
+{
+    if (run->has_ended)
+        return;
+    run->has_ended = true;
+    const struct command_result result = {
+        .why = run->why,
+        .is_late = run->is_late,
+        .status = run->signal ? 128 + run->signal : (int)run->status,
+        .out = {run->out.at, run->out.len},
+        .err = {run->err.at, run->err.len},
+        .dropped = run->dropped,
+    };
+    close_all(run);
+    run->order.done(run->order.self, &result);
+}
+
+static void end_when_quiet(struct command_run *run)
+{
+    if (run->has_exited && !run->out.is_open && !run->err.is_open)
+        end(run);
+}
+
+/* ---- output ---- */
+
+static struct stream *stream_of(struct command_run *run, const void *pipe)
+{
+    return pipe == &run->out.pipe ? &run->out : &run->err;
+}
+
+static void keep(struct command_run *run, struct stream *s, const char *bytes, uint32_t len)
+{
+    const uint32_t room = COMMAND_OUTPUT_MAX - s->len;
+    const uint32_t kept = len < room ? len : room;
+    run->dropped += len - kept;
+    if (s->len + kept > s->cap) {
+        const uint32_t cap = s->cap * 2 > s->len + kept ? s->cap * 2 : s->len + kept;
+        char *grown = realloc(s->at, cap);
+        if (!grown) {
+            run->dropped += kept;
+            return;
+        }
+        s->at = grown;
+        s->cap = cap;
+    }
+    if (kept)
+        memcpy(s->at + s->len, bytes, kept);
+    s->len += kept;
+}
+
+static void give_piece(uv_handle_t *handle, size_t suggested, uv_buf_t *out_buf)
+{
+    struct command_run *run = handle->data;
+    (void)suggested;
+    *out_buf = uv_buf_init(run->piece, sizeof run->piece);
+}
+
+static void on_read(uv_stream_t *pipe, ssize_t len, const uv_buf_t *buf)
+{
+    struct command_run *run = pipe->data;
+    struct stream *s = stream_of(run, pipe);
+    if (len > 0)
+        keep(run, s, buf->base, (uint32_t)len);
+    if (len >= 0)
+        return;
+    ignore(uv_read_stop(pipe), "it never fails");
+    s->is_open = false;
+    end_when_quiet(run);
+}
+
+/* ---- the process ---- */
+
+static void on_linger(uv_timer_t *timer)
+{
+    end(timer->data);
+}
+
+static void on_child_exit(uv_process_t *process, int64_t status, int signal)
+{
+    struct command_run *run = process->data;
+    run->has_exited = true;
+    run->status = status;
+    run->signal = signal;
+    kill_session(run);
+    must(uv_timer_start(&run->timer, on_linger, LINGER_MS, 0) == 0);
+    end_when_quiet(run);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct command_run *run = timer->data;
+    run->is_late = true;
+    kill_session(run);
+}
+
+static void on_not_started(uv_timer_t *timer)
+{
+    end(timer->data);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    (void)status; /* a program need not read what it is given */
+    close_handle(write->handle);
+}
+
+static void feed(struct command_run *run)
+{
+    const uv_buf_t buf = uv_buf_init(run->input_copy, run->order.input.len);
+    uv_stream_t *input = (uv_stream_t *)&run->input;
+    if (run->order.input.len == 0 || uv_write(&run->write, input, &buf, 1, on_written) != 0)
+        close_handle(&run->input);
+}
+
+static int spawn(struct command_run *run)
+{
+    static const char *const environment[] = {
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
+    uv_stdio_container_t stdio[3] = {
+        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&run->input},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&run->out.pipe},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&run->err.pipe},
+    };
+    const uv_process_options_t options = {
+        .exit_cb = on_child_exit,
+        .file = run->order.argv[0],
+        .args = (char **)(uintptr_t)run->order.argv,
+        .env = (char **)(uintptr_t)environment,
+        .cwd = "/",
+        .flags = UV_PROCESS_DETACHED, /* setsid */
+        .stdio_count = 3,
+        .stdio = stdio,
+    };
+    return uv_spawn(run->timer.loop, &run->process, &options);
+}
+
+static struct command_run *run_new(uv_loop_t *loop, const struct command_order *order)
+{
+    struct command_run *run = calloc(1, sizeof *run);
+    char *input = malloc((size_t)order->input.len + 1);
+    if (!run || !input) {
+        free(run);
+        free(input);
+        return NULL;
+    }
+    if (order->input.len)
+        memcpy(input, order->input.at, order->input.len);
+    run->order = *order;
+    run->input_copy = input;
+    /* They set fields of the handle and do nothing else. */
+    must(uv_timer_init(loop, &run->timer) == 0 && uv_pipe_init(loop, &run->input, 0) == 0 &&
+         uv_pipe_init(loop, &run->out.pipe, 0) == 0 && uv_pipe_init(loop, &run->err.pipe, 0) == 0);
+    run->open_handles = 5;
+    run->process.data = run->timer.data = run->input.data = run;
+    run->out.pipe.data = run->err.pipe.data = run;
+    return run;
+}
+
+static struct command_run *start(void *self, const struct command_order *order)
+{
+    struct command_run *run = run_new(self, order);
+    if (!run)
+        return NULL;
+    const int failed = spawn(run);
+    if (failed) {
+        run->why = uv_strerror(failed);
+        must(uv_timer_start(&run->timer, on_not_started, 0, 0) == 0);
+        return run;
+    }
+    /* Output that cannot be read is treated as closed: the end of the program is still waited for,
+     * and its result has no output. */
+    run->out.is_open = uv_read_start((uv_stream_t *)&run->out.pipe, give_piece, on_read) == 0;
+    run->err.is_open = uv_read_start((uv_stream_t *)&run->err.pipe, give_piece, on_read) == 0;
+    must(uv_timer_start(&run->timer, on_deadline, order->deadline_ms, 0) == 0);
+    feed(run);
+    return run;
+}
+
+/* Nobody waits for its exit: libuv reaps children it has no handle for no more, so the handle of
+ * the process stays until then. */
+static void on_late_exit(uv_process_t *process, int64_t status, int signal)
+{
+    (void)status;
+    (void)signal;
+    close_handle(process);
+}
+
+static void cancel(void *self, struct command_run *run)
+{
+    (void)self;
+    must(!run->has_ended);
+    run->has_ended = true;
+    kill_session(run);
+    const bool runs = uv_is_active((uv_handle_t *)&run->process);
+    if (runs)
+        run->process.exit_cb = on_late_exit;
+    close_handle(&run->input);
+    close_handle(&run->out.pipe);
+    close_handle(&run->err.pipe);
+    close_handle(&run->timer);
+    if (!runs)
+        close_handle(&run->process);
+}
+
+struct command_seam command_seam_own(uv_loop_t *loop)
+{
+    return (struct command_seam){.self = loop, .start = start, .cancel = cancel};
+}

@@ -1,0 +1,40 @@
+#include "power/hammer/wol_packet.h"
+
+#include <string.h>
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool wol_mac_parse(struct str text, struct wol_mac *out_mac)
+{
+    struct wol_mac mac;
+    if (text.len != 17)
+        return false;
+    for (uint32_t i = 0; i < 6; i++) {
+        const char *at = text.at + (size_t)3 * i;
+        const bool is_last = i == 5;
+        if (digit(at[0]) < 0 || digit(at[1]) < 0 || (!is_last && at[2] != ':' && at[2] != '-'))
+            return false;
+        mac.at[i] = (uint8_t)(digit(at[0]) * 16 + digit(at[1]));
+    }
+    *out_mac = mac;
+    return true;
+}
+
+uint32_t wol_packet_write(uint8_t out_packet[WOL_PACKET_MAX], const struct wol_mac *mac,
+                          const struct wol_mac *password)
+{
+    memset(out_packet, 0xff, 6);
+    for (uint32_t i = 1; i <= 16; i++)
+        memcpy(out_packet + (size_t)6 * i, mac->at, 6);
+    if (!password)
+        return 102;
+    memcpy(out_packet + 102, password->at, 6);
+    return 108;
+}

@@ -1,0 +1,501 @@
+#include "power/known_hosts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text/buf.h"
+#include "core/core.h"
+#include "power/ssh_keys.h"
+#include "model/host_key.h"
+#include "model/limits.h"
+#include "port/batch.h"
+#include "sys/files.h"
+#include "sys/log.h"
+#include "turn/turn.h"
+
+#define FILE_SIZE_MAX ((uint32_t)1 << 30)
+
+enum { SLICE_ROWS = 4096, WAITING_MAX = 64, RETRY_MS = 10 * 1000, LINE_HEAD_SIZE = 32 };
+
+static const char header[] = "# Written by halligand from its store. What is changed here is lost; "
+                             "\"halligan nodes forget-key NODE\" removes keys.\n";
+
+/* ---- rows ---- */
+
+bool known_hosts_has_pins(const struct core *core, int64_t node_id, int64_t boot, struct arena *a)
+{
+    uint32_t count;
+    const int64_t *ids = core_host_keys_of(core, node_id, a, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct record pin;
+        if (core_record(core, TABLE_HOST_KEY, ids[i], &pin) &&
+            (pin.host_key.boot == HOST_KEY_ANY_BOOT || pin.host_key.boot >= boot))
+            return true;
+    }
+    return false;
+}
+
+struct str known_hosts_best_key(const struct core *core, int64_t node_id, struct arena *a)
+{
+    static const char *const preferred[] = {"ssh-ed25519 ", "ecdsa-", ""};
+    uint32_t count;
+    const int64_t *ids = core_host_keys_of(core, node_id, a, &count);
+    for (uint32_t p = 0; p < sizeof preferred / sizeof *preferred; p++)
+        for (uint32_t i = 0; i < count; i++) {
+            struct record pin;
+            if (core_record(core, TABLE_HOST_KEY, ids[i], &pin) &&
+                str_starts(pin.host_key.key, str_from(preferred[p])))
+                return str_copy(a, pin.host_key.key);
+        }
+    return STR("");
+}
+
+/* ---- the file of an older version ---- */
+
+static struct str next_word(struct str *line)
+{
+    const uint32_t end = str_find(*line, ' ', 0);
+    const struct str word = str_slice(*line, 0, end);
+    *line = str_slice(*line, end + 1, line->len);
+    return word;
+}
+
+/* "node-7-boot-3": the machine and the boot that a key was seen at. Keys that people wrote say
+ * neither, and hold for all boots. */
+static bool parse_occasion(struct str occasion, struct known_line *line)
+{
+    long long node, boot;
+    char text[64], rest;
+    line->boot = HOST_KEY_ANY_BOOT;
+    if (occasion.len == 0 || !str_starts(occasion, STR("node-")))
+        return true;
+    if (occasion.len >= sizeof text)
+        return false;
+    memcpy(text, occasion.at, occasion.len);
+    text[occasion.len] = 0;
+    if (sscanf(text, "node-%lld-boot-%lld%c", &node, &boot, &rest) != 2 || boot < 0 ||
+        node != line->node_id)
+        return false;
+    line->boot = boot;
+    return true;
+}
+
+static bool parse_line(const struct core *core, struct str text, struct known_line *line)
+{
+    const struct str host = next_word(&text), type = next_word(&text), base64 = next_word(&text);
+    line->node_id = host.len ? core_find(core, TABLE_NODE, host) : 0;
+    line->key = (struct str){type.at, type.len + 1 + base64.len};
+    return line->node_id && base64.len && host_key_is_valid(line->key) &&
+           parse_occasion(text, line);
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct known_line *one = a, *other = b;
+    if (one->node_id != other->node_id)
+        return one->node_id < other->node_id ? -1 : 1;
+    return one->key.at < other->key.at ? -1 : 1;
+}
+
+static uint32_t count_lines(struct str text)
+{
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < text.len; i++)
+        count += text.at[i] == '\n';
+    return count;
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    struct known_hosts *k = timer->data;
+    k->changes++;
+    k->wake(k->self);
+}
+
+/* What it holds is in no other place. So nothing is pinned, and nothing written over it, until it
+ * can be read. */
+static void read_again_later(struct known_hosts *k, const char *why)
+{
+    if (!k->is_unreadable)
+        log_say(LOG_ERROR,
+                "\"%s\" cannot be read: %s; no probe and no run starts until its host keys are "
+                "taken over; it is read again every %d s",
+                k->path, why, RETRY_MS / 1000);
+    k->is_unreadable = true;
+    k->import = IMPORT_NOT_READ;
+    must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
+}
+
+/* Under another name, since the file is replaced after its lines were taken over. One that was kept
+ * before is the older one and stays. */
+static void keep_old_file(struct known_hosts *k)
+{
+    const char *kept =
+        str_z(&k->arena, str_join3(&k->arena, str_from(k->path), STR(".old"), STR("")));
+    if (link(k->path, kept) != 0 && errno != EEXIST)
+        log_say(LOG_WARNING, "\"%s\" cannot be kept as \"%s\": %s; it is taken over and replaced",
+                k->path, kept, strerror(errno));
+}
+
+static void read_old_file(struct known_hosts *k, const struct core *core)
+{
+    struct str text = STR("");
+    arena_fini(&k->arena);
+    k->arena = (struct arena){0};
+    k->line_count = k->line_at = k->imported = 0;
+    k->has_failed = k->is_probed = false;
+    k->node_at = 0;
+    k->import = IMPORT_PINNING;
+    const err e = file_read(&k->arena, k->path, FILE_SIZE_MAX / 2, &text);
+    if (e == ERR_NOT_FOUND)
+        return;
+    if (e != OK) {
+        read_again_later(k, strerror(errno));
+        return;
+    }
+    keep_old_file(k);
+    k->lines = arena_array(&k->arena, struct known_line, count_lines(text));
+    for (uint32_t from = 0, number = 1; from < text.len; number++) {
+        const uint32_t to = str_find(text, '\n', from);
+        const struct str line = str_slice(text, from, to);
+        from = to + 1;
+        if (line.len == 0 || line.at[0] == '#')
+            continue;
+        if (parse_line(core, line, &k->lines[k->line_count]))
+            k->line_count++;
+        else
+            log_say(LOG_WARNING,
+                    "\"%s\" line %u is not taken over: it does not name an existing node and a "
+                    "host key that was seen there",
+                    k->path, number);
+    }
+    qsort(k->lines, k->line_count, sizeof *k->lines, by_node);
+}
+
+static err submit(struct known_hosts *k, struct turn *turn, struct command *command)
+{
+    command->request = k->request_first;
+    command->actor = STR("daemon");
+    const err e = turn_submit(turn, command);
+    if (e == OK)
+        k->waiting++;
+    return e;
+}
+
+/* All keys of the next node. */
+static bool submit_pins(struct known_hosts *k, struct turn *turn)
+{
+    struct arena arena = {0};
+    struct buf keys = buf_in(&arena);
+    const int64_t node_id = k->lines[k->line_at].node_id;
+    int64_t boot = 0;
+    uint32_t at = k->line_at;
+    for (; at < k->line_count && k->lines[at].node_id == node_id; at++) {
+        const struct known_line *line = &k->lines[at];
+        buf_put_str(&keys, line->key);
+        buf_put_c(&keys, '\n');
+        if (line->boot == HOST_KEY_ANY_BOOT || (boot != HOST_KEY_ANY_BOOT && line->boot > boot))
+            boot = line->boot;
+    }
+    struct command command = {.kind = COMMAND_NODE_PIN_KEYS};
+    command.node_pin_keys.id = node_id;
+    command.node_pin_keys.keys = buf_str(&keys);
+    command.node_pin_keys.boot = boot;
+    command.node_pin_keys.is_own = ssh_home_is_own_key(k->home, buf_str(&keys));
+    const bool is_submitted = submit(k, turn, &command) == OK;
+    if (is_submitted)
+        k->line_at = at;
+    arena_fini(&arena);
+    return is_submitted;
+}
+
+/* A node that is alive and has no pins after all lines were taken over: to forget its keys orders
+ * a probe, which pins them. A bounded number of nodes at a time. */
+static bool submit_probes(struct known_hosts *k, const struct core *core, struct turn *turn)
+{
+    struct arena arena = {0};
+    bool any = false;
+    uint32_t i = 0;
+    for (; i < SLICE_ROWS && k->waiting < WAITING_MAX && !k->is_probed; i++) {
+        struct record node;
+        uint32_t count;
+        const int64_t id = core_next_id(core, TABLE_NODE, k->node_at);
+        if (!id) {
+            k->is_probed = true;
+            break;
+        }
+        must(core_record(core, TABLE_NODE, id, &node));
+        ignore(core_host_keys_of(core, id, &arena, &count), "their number is enough");
+        struct command command = {.kind = COMMAND_NODE_FORGET_KEY};
+        command.node_forget_key.id = id;
+        const bool is_due = node.node.alive && !node.node.system && count == 0;
+        if (is_due && submit(k, turn, &command) != OK)
+            break;
+        any |= is_due;
+        k->node_at = id;
+    }
+    arena_fini(&arena);
+    if (i == SLICE_ROWS)
+        k->wake(k->self);
+    return any;
+}
+
+static bool import_pump(struct known_hosts *k, const struct core *core, struct turn *turn)
+{
+    struct record settings;
+    bool any = false;
+    if (k->has_failed && !k->waiting)
+        k->import = IMPORT_NOT_READ; /* the store lost something: what is pinned stays pinned */
+    if (k->import == IMPORT_NOT_READ && !uv_is_active((uv_handle_t *)&k->retry)) {
+        must(core_record(core, TABLE_SETTINGS, 1, &settings));
+        if (settings.settings.host_keys_imported)
+            k->import = IMPORT_DONE;
+        else
+            read_old_file(k, core);
+    }
+    while (k->import == IMPORT_PINNING && k->line_at < k->line_count && k->waiting < WAITING_MAX &&
+           submit_pins(k, turn))
+        any = true;
+    if (k->import == IMPORT_PINNING && k->line_at == k->line_count && !k->waiting && !k->has_failed)
+        k->import = IMPORT_PROBING;
+    if (k->import == IMPORT_PROBING && !k->is_probed && !k->has_failed)
+        any |= submit_probes(k, core, turn);
+    if (k->import == IMPORT_PROBING && k->is_probed && !k->waiting && !k->has_failed) {
+        struct command command = {.kind = COMMAND_SETTINGS_UPDATE};
+        command.settings_update.given = GIVEN_SETTINGS_HOST_KEYS_IMPORTED;
+        command.settings_update.host_keys_imported = true;
+        if (submit(k, turn, &command) == OK) {
+            k->import = IMPORT_MARKING;
+            any = true;
+        }
+    }
+    return any;
+}
+
+void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err why)
+{
+    must(k->waiting > 0);
+    k->waiting--;
+    k->wake(k->self);
+    if (why != OK || !outcome) {
+        k->has_failed = true;
+    } else if (outcome->verdict != VERDICT_DONE) {
+        log_say(LOG_WARNING, "host keys in \"%s\" are not taken over: %.*s", k->path,
+                STR_FMT_ARGS(outcome->problems ? outcome->problems->text : STR("refused")));
+    } else if (k->import == IMPORT_MARKING) {
+        k->import = IMPORT_DONE;
+        log_with(LOG_NOTICE, LOG_FIELDS(LOG_I64("nodes", k->imported), LOG_Z("file", k->path)),
+                 "host keys of an older version were taken over into the store");
+        arena_fini(&k->arena);
+        k->arena = (struct arena){0};
+    } else if (k->import == IMPORT_PINNING) {
+        k->imported++;
+    }
+}
+
+/* ---- the text ---- */
+
+static void add_text(struct known_hosts *k, struct str text)
+{
+    must(text.len <= FILE_SIZE_MAX - k->len); /* build() has compared it with size_max */
+    if (k->len + text.len > k->cap) {
+        k->cap = (k->len + text.len) * 2;
+        k->text = realloc(k->text, k->cap);
+        must(k->text);
+    }
+    if (text.len)
+        memcpy(k->text + k->len, text.at, text.len);
+    k->len += text.len;
+}
+
+static void end_build(struct known_hosts *k, const struct turn *turn)
+{
+    k->is_building = false;
+    k->is_built = true;
+    k->turn = turn_seen(turn);
+}
+
+/* What does not fit is left out: ssh then refuses the nodes that were pinned last. */
+static bool add_line(struct known_hosts *k, const struct host_key_record *pin)
+{
+    char head[LINE_HEAD_SIZE];
+    const int len = snprintf(head, sizeof head, "node-%lld ", (long long)pin->node_id);
+    must(len > 0);
+    if (k->len >= k->size_max || (uint32_t)len + pin->key.len + 1 > k->size_max - k->len) {
+        log_say(LOG_ERROR,
+                "\"%s\" would be larger than %u bytes: it is written without the host keys that "
+                "were pinned last, and runs on those nodes fail; delete nodes that are not in use",
+                k->path, k->size_max);
+        return false;
+    }
+    add_text(k, str_from(head));
+    add_text(k, pin->key);
+    add_text(k, STR("\n"));
+    return true;
+}
+
+/* A bounded number of rows at a time. Rows that come meanwhile have higher ids, so they are met;
+ * for those that go the text is made again. */
+static void build(struct known_hosts *k, const struct core *core, const struct turn *turn)
+{
+    if (!k->is_building) {
+        k->is_building = true;
+        k->built = k->changes;
+        k->cursor = 0;
+        k->len = 0;
+        add_text(k, str_from(header));
+    }
+    for (uint32_t i = 0; i < SLICE_ROWS; i++) {
+        struct record pin;
+        k->cursor = core_next_id(core, TABLE_HOST_KEY, k->cursor);
+        if (k->cursor)
+            must(core_record(core, TABLE_HOST_KEY, k->cursor, &pin));
+        if (!k->cursor || !add_line(k, &pin.host_key)) {
+            end_build(k, turn);
+            return;
+        }
+    }
+    k->wake(k->self);
+}
+
+/* ---- the file ---- */
+
+struct writing {
+    uv_work_t work;
+    struct known_hosts *owner;
+    uint64_t built;
+    err e;
+    int number; /* of the error */
+    char *text;
+    uint32_t len;
+    char path[]; /* that of the owner may be gone when the daemon ends */
+};
+
+static void write_file(uv_work_t *work)
+{
+    struct writing *w = work->data;
+    w->e = file_write(w->path, (struct str){w->text, w->len}, 0600);
+    w->number = errno;
+}
+
+/* What could not be written is tried again. It holds up no probe: ssh refuses what it does not find
+ * in the file. */
+static void on_written(uv_work_t *work, int status)
+{
+    struct writing *w = work->data;
+    struct known_hosts *k = w->owner;
+    must(status == 0);
+    k->is_writing = false;
+    k->written = w->built;
+    if (w->e != OK) {
+        log_say(LOG_ERROR,
+                "\"%s\" cannot be written: %s; ssh works with the host keys that were there before "
+                "until that succeeds",
+                w->path, strerror(w->number));
+        if (!k->is_closed)
+            must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
+    }
+    free(w->text);
+    free(w);
+    if (!k->is_closed)
+        k->wake(k->self);
+}
+
+static void begin_writing(struct known_hosts *k)
+{
+    const size_t path_size = strlen(k->path) + 1;
+    struct writing *w = calloc(1, sizeof *w + path_size);
+    must(w);
+    memcpy(w->path, k->path, path_size);
+    w->work.data = w;
+    w->owner = k;
+    w->built = k->built;
+    w->text = k->text;
+    w->len = k->len;
+    k->text = NULL;
+    k->len = k->cap = 0;
+    k->is_built = false;
+    k->is_writing = true;
+    must(uv_queue_work(k->loop, &w->work, write_file, on_written) == 0);
+}
+
+bool known_hosts_pump(struct known_hosts *k, struct turn *turn)
+{
+    const struct core *core = turn_core(turn);
+    if (!core)
+        return false;
+    if (k->loads != turn_loads(turn)) { /* what was seen of an earlier core may not be stored */
+        k->loads = turn_loads(turn);
+        k->changes++;
+        k->is_building = k->is_built = false;
+        if (k->import != IMPORT_DONE)
+            k->has_failed = true;
+    }
+    if (k->import != IMPORT_DONE && import_pump(k, core, turn))
+        return true;
+    if (k->import != IMPORT_DONE)
+        return false;
+    if (!k->is_built && (k->is_building || k->built != k->changes))
+        build(k, core, turn);
+    if (k->is_built && !k->is_writing && turn_durable(turn) >= k->turn)
+        begin_writing(k);
+    return false;
+}
+
+void known_hosts_durable(struct known_hosts *k, const struct batch *batch)
+{
+    for (uint32_t at = 0; at < batch->changes.len;) {
+        struct change change;
+        if (batch_next(batch->changes, &at, &change) != OK)
+            impossible("a durable batch that does not read");
+        if (change.record.table == TABLE_HOST_KEY) {
+            k->changes++;
+            k->wake(k->self);
+            return;
+        }
+    }
+    if (k->is_built)
+        k->wake(k->self);
+}
+
+bool known_hosts_is_ready(const struct known_hosts *k)
+{
+    return k->written > 0;
+}
+
+uint64_t known_hosts_changes(const struct known_hosts *k)
+{
+    return k->changes;
+}
+
+bool known_hosts_is_written(const struct known_hosts *k, uint64_t change)
+{
+    return k->written >= change;
+}
+
+/* ---- from open to close ---- */
+
+void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_home *home)
+{
+    k->loop = loop;
+    k->home = home;
+    k->path = home->known_hosts_path;
+    k->size_max = FILE_SIZE_MAX;
+    must(uv_timer_init(k->loop, &k->retry) == 0);
+    k->retry.data = k;
+    k->is_open = true;
+}
+
+void known_hosts_close(struct known_hosts *k)
+{
+    if (!k->is_open || k->is_closed)
+        return;
+    k->is_closed = true;
+    uv_close((uv_handle_t *)&k->retry, NULL);
+    free(k->text);
+    k->text = NULL;
+    arena_fini(&k->arena);
+}

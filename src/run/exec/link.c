@@ -1,0 +1,134 @@
+#define _GNU_SOURCE /* MSG_NOSIGNAL with send, O_NONBLOCK by fcntl */
+#include "run/exec/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 64 << 10, KEPT_SIZE = 128 << 10, LENGTH_SIZE = 4 };
+
+/* ---- bytes that wait ---- */
+
+static char *room_for(struct link_bytes *b, uint32_t more)
+{
+    if (b->from == b->len)
+        b->from = b->len = 0;
+    if (more <= b->cap - b->len)
+        return b->at + b->len;
+    if (b->from) {
+        memmove(b->at, b->at + b->from, b->len - b->from);
+        b->len -= b->from;
+        b->from = 0;
+    }
+    if (more > b->cap - b->len) {
+        uint32_t cap = b->cap ? b->cap : 4096;
+        while (cap - b->len < more)
+            cap *= 2;
+        b->at = realloc(b->at, cap);
+        must(b->at);
+        b->cap = cap;
+    }
+    return b->at + b->len;
+}
+
+/* One large message does not keep its room for ever. */
+static void settle(struct link_bytes *b)
+{
+    if (b->from < b->len || b->cap <= KEPT_SIZE)
+        return;
+    free(b->at);
+    *b = (struct link_bytes){0};
+}
+
+bool link_init(struct link *l, int fd)
+{
+    *l = (struct link){.fd = fd};
+    const int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+void link_fini(struct link *l)
+{
+    if (l->fd >= 0)
+        ignore(close(l->fd), "whatever it answers, it is closed");
+    free(l->in.at);
+    free(l->out.at);
+    *l = (struct link){.fd = -1};
+}
+
+/* ---- reading ---- */
+
+err link_fill(struct link *l)
+{
+    settle(&l->in);
+    char *at = room_for(&l->in, READ_SIZE);
+    ssize_t n;
+    do {
+        n = recv(l->fd, at, READ_SIZE, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return OK;
+    if (n <= 0)
+        return ERR_UNAVAILABLE;
+    l->in.len += (uint32_t)n;
+    return OK;
+}
+
+err link_take(struct link *l, struct exec_message *out_message)
+{
+    const uint32_t have = l->in.len - l->in.from;
+    const uint8_t *at = (const uint8_t *)l->in.at + l->in.from;
+    if (have < LENGTH_SIZE)
+        return ERR_NOT_FOUND;
+    const uint32_t size =
+        at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    if (size == 0 || size > EXEC_BODY_MAX)
+        return ERR_CORRUPT;
+    if (have - LENGTH_SIZE < size)
+        return ERR_NOT_FOUND;
+    const struct str body = {l->in.at + l->in.from + LENGTH_SIZE, size};
+    l->in.from += LENGTH_SIZE + size;
+    return exec_decode(body, out_message);
+}
+
+/* ---- writing ---- */
+
+err link_put(struct link *l, const struct exec_message *message)
+{
+    struct arena arena = {0};
+    struct buf bytes = buf_in(&arena);
+    err e = exec_encode(message, &bytes);
+    if (e == OK && l->out.len - l->out.from > LINK_WAITING_MAX - bytes.len)
+        e = ERR_LIMIT;
+    if (e == OK) {
+        memcpy(room_for(&l->out, bytes.len), bytes.at, bytes.len);
+        l->out.len += bytes.len;
+    }
+    arena_fini(&arena);
+    return e;
+}
+
+err link_flush(struct link *l)
+{
+    while (l->out.from < l->out.len) {
+        const ssize_t n =
+            send(l->fd, l->out.at + l->out.from, l->out.len - l->out.from, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return OK;
+        if (n < 0)
+            return ERR_UNAVAILABLE;
+        l->out.from += (uint32_t)n;
+    }
+    settle(&l->out);
+    return OK;
+}
+
+bool link_is_waiting(const struct link *l)
+{
+    return l->out.from < l->out.len;
+}

@@ -1,0 +1,293 @@
+#include "run/fake/fake_journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem/arena.h"
+#include "base/text/buf.h"
+#include "base/hash/hash.h"
+#include "base/text/str.h"
+#include "sys/files.h"
+#include "sys/log.h"
+
+enum { SLOTS_FIRST = 256, LINE_SIZE = 96 };
+
+struct entry {
+    int64_t run_id; /* 0: nobody is here */
+    int64_t noderole_id;
+    uint32_t attempt;
+    bool done;
+};
+
+struct journal {
+    int fd;
+    int64_t size;
+    struct entry *slots; /* open addressing; their number is a power of two */
+    uint32_t slot_count;
+    uint32_t entry_count;
+};
+
+/* ---- the pairs ---- */
+
+static struct entry *slot_of(struct entry *slots, uint32_t count, int64_t run_id, uint32_t attempt)
+{
+    const int64_t key[2] = {run_id, attempt};
+    const struct str bytes = {(const char *)key, sizeof key};
+    uint32_t at = (uint32_t)hash64(bytes, 0) & (count - 1);
+    while (slots[at].run_id && (slots[at].run_id != run_id || slots[at].attempt != attempt))
+        at = (at + 1) & (count - 1);
+    return &slots[at];
+}
+
+static void grow(struct journal *j)
+{
+    const uint32_t count = j->slot_count ? j->slot_count * 2 : SLOTS_FIRST;
+    struct entry *slots = calloc(count, sizeof *slots);
+    must(slots);
+    for (uint32_t i = 0; i < j->slot_count; i++)
+        if (j->slots[i].run_id)
+            *slot_of(slots, count, j->slots[i].run_id, j->slots[i].attempt) = j->slots[i];
+    free(j->slots);
+    j->slots = slots;
+    j->slot_count = count;
+}
+
+static struct entry *entry_for(struct journal *j, int64_t run_id, uint32_t attempt)
+{
+    if (j->entry_count >= j->slot_count / 2)
+        grow(j);
+    struct entry *e = slot_of(j->slots, j->slot_count, run_id, attempt);
+    if (!e->run_id) {
+        *e = (struct entry){.run_id = run_id, .attempt = attempt};
+        j->entry_count++;
+    }
+    return e;
+}
+
+enum journal_state journal_find(const struct journal *j, int64_t run_id, uint32_t attempt)
+{
+    if (!j->slot_count)
+        return JOURNAL_UNKNOWN;
+    const struct entry *e = slot_of(j->slots, j->slot_count, run_id, attempt);
+    return !e->run_id ? JOURNAL_UNKNOWN : e->done ? JOURNAL_DONE : JOURNAL_STARTED;
+}
+
+/* ---- reading ---- */
+
+/* The next word of a line, or an empty one. */
+static struct str word(struct str line, uint32_t *at)
+{
+    const uint32_t from = *at, to = str_find(line, ' ', from);
+    *at = to < line.len ? to + 1 : to;
+    return str_slice(line, from, to);
+}
+
+static bool take_line(struct journal *j, struct str line)
+{
+    uint32_t at = 0;
+    int64_t run_id, attempt, noderole_id = 0;
+    const struct str verb = word(line, &at);
+    const bool start = str_eq(verb, STR("start"));
+    if (!start && !str_eq(verb, STR("done")))
+        return false;
+    if (!str_parse_i64(word(line, &at), &run_id) || run_id == 0 ||
+        !str_parse_i64(word(line, &at), &attempt) || attempt > UINT32_MAX)
+        return false;
+    if (start && !str_parse_i64(word(line, &at), &noderole_id))
+        return false;
+    if (at != line.len)
+        return false;
+    struct entry *e = entry_for(j, run_id, (uint32_t)attempt);
+    if (start)
+        e->noderole_id = noderole_id;
+    else
+        e->done = true;
+    return true;
+}
+
+/* Takes in whole lines and says where the last one ends. */
+static int64_t take_lines(struct journal *j, const char *bytes, int64_t size)
+{
+    int64_t from = 0, strange = 0;
+    for (int64_t i = 0; i < size; i++) {
+        if (bytes[i] != '\n')
+            continue;
+        const int64_t len = i - from;
+        if (len >= LINE_SIZE || !take_line(j, (struct str){bytes + from, (uint32_t)len}))
+            strange++;
+        from = i + 1;
+    }
+    if (strange)
+        log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("lines", strange)),
+                 "the test jig's journal has lines that do not read, ignoring them");
+    return from;
+}
+
+/* ---- cutting ---- */
+
+/* What has begun and not ended must stay known: it would be started a second time. */
+static void put_unfinished(const struct journal *j, struct buf *out)
+{
+    char line[LINE_SIZE];
+    for (uint32_t i = 0; i < j->slot_count; i++) {
+        const struct entry *e = &j->slots[i];
+        if (!e->run_id || e->done)
+            continue;
+        const int n = snprintf(line, sizeof line, "start %lld %u %lld\n", (long long)e->run_id,
+                               e->attempt, (long long)e->noderole_id);
+        buf_put(out, line, (uint32_t)n);
+    }
+}
+
+static err cut(const struct journal *j, const char *path, const char *bytes, int64_t size)
+{
+    struct arena arena = {0};
+    struct buf out = buf_in(&arena);
+    int64_t from = size / 2;
+    while (from < size && bytes[from - 1] != '\n')
+        from++;
+    put_unfinished(j, &out);
+    buf_put(&out, bytes + from, (uint32_t)(size - from));
+    const err e = file_write(path, buf_str(&out), 0600);
+    const int number = errno;
+    arena_fini(&arena);
+    errno = number;
+    return e;
+}
+
+/* ---- opening ---- */
+
+static err map_and_take(struct journal *j, const char *path, int64_t size_max, bool *out_cut)
+{
+    struct stat facts;
+    if (fstat(j->fd, &facts) != 0)
+        return err_from_errno(errno);
+    *out_cut = false;
+    if (facts.st_size == 0)
+        return OK;
+    const size_t size = (size_t)facts.st_size;
+    const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, j->fd, 0);
+    if (bytes == MAP_FAILED)
+        return err_from_errno(errno);
+    j->size = take_lines(j, bytes, facts.st_size);
+    err e = OK;
+    if (j->size > size_max && j->size / 2 < (int64_t)UINT32_MAX / 4) {
+        e = cut(j, path, bytes, j->size);
+        *out_cut = true;
+    } else if (j->size < facts.st_size && ftruncate(j->fd, j->size) != 0) {
+        e = err_from_errno(errno);
+    }
+    const int number = errno;
+    ignore(munmap((void *)(uintptr_t)bytes, size), "it was mapped above");
+    errno = number;
+    return e;
+}
+
+static err open_file(struct journal *j, const char *path)
+{
+    struct stat facts;
+    /* It is written to: a link somebody planted is not followed, and a pipe is no journal. */
+    j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (j->fd < 0 || fstat(j->fd, &facts) != 0)
+        return err_from_errno(errno);
+    if (S_ISREG(facts.st_mode))
+        return OK;
+    errno = ENOTSUP;
+    return err_from_errno(errno);
+}
+
+static void forget(struct journal *j)
+{
+    if (j->fd >= 0)
+        ignore(close(j->fd), "what counts was synced");
+    free(j->slots);
+    *j = (struct journal){.fd = -1};
+}
+
+static err open_and_take(struct journal *j, const char *path, int64_t size_max)
+{
+    bool was_cut = false;
+    err e = open_file(j, path);
+    if (e == OK)
+        e = map_and_take(j, path, size_max, &was_cut);
+    if (e != OK || !was_cut)
+        return e;
+    /* The path names another file now. */
+    forget(j);
+    e = open_file(j, path);
+    return e == OK ? map_and_take(j, path, INT64_MAX, &was_cut) : e;
+}
+
+err journal_open(const char *path, int64_t size_max, struct journal **out_journal)
+{
+    struct journal *j = malloc(sizeof *j);
+    must(j);
+    *j = (struct journal){.fd = -1};
+    const err e = open_and_take(j, path, size_max);
+    if (e == OK) {
+        *out_journal = j;
+        return OK;
+    }
+    const int number = errno;
+    journal_close(j);
+    errno = number;
+    return e;
+}
+
+void journal_close(struct journal *j)
+{
+    if (!j)
+        return;
+    forget(j);
+    free(j);
+}
+
+/* ---- writing ---- */
+
+/* Whole or not at all: half a line would spoil the one after it. */
+static err append(struct journal *j, const char *line, int len)
+{
+    ssize_t n;
+    do {
+        n = write(j->fd, line, (size_t)len);
+    } while (n < 0 && errno == EINTR);
+    if (n == len) {
+        j->size += len;
+        return OK;
+    }
+    const int number = n < 0 ? errno : ENOSPC;
+    ignore(ftruncate(j->fd, j->size), "then the reader ignores the torn line");
+    errno = number;
+    return err_from_errno(number);
+}
+
+err journal_start(struct journal *j, int64_t run_id, uint32_t attempt, int64_t noderole_id)
+{
+    char line[LINE_SIZE];
+    const int len = snprintf(line, sizeof line, "start %lld %u %lld\n", (long long)run_id, attempt,
+                             (long long)noderole_id);
+    const err e = append(j, line, len);
+    if (e == OK)
+        entry_for(j, run_id, attempt)->noderole_id = noderole_id;
+    return e;
+}
+
+err journal_done(struct journal *j, int64_t run_id, uint32_t attempt)
+{
+    char line[LINE_SIZE];
+    const int len = snprintf(line, sizeof line, "done %lld %u\n", (long long)run_id, attempt);
+    const err e = append(j, line, len);
+    if (e == OK)
+        entry_for(j, run_id, attempt)->done = true;
+    return e;
+}
+
+err journal_sync(struct journal *j)
+{
+    return fdatasync(j->fd) == 0 ? OK : err_from_errno(errno);
+}

@@ -1,0 +1,328 @@
+/* ansible.c - the role's playbook, run from this machine against the node.
+ *
+ * The playbook is SOURCE/ansible/roles/ROLE.yml or SOURCE/ansible/ROLE/playbook.yml, and runs where
+ * it lies. The archive, unpacked in the run's own directory:
+ *
+ *   run.sh                   ours
+ *   ansible.cfg              says nothing, so that no other one is read
+ *   inventory.json           the node, and how it is reached
+ *   data.yml                 the staged data, as the variable "halligan"
+ *   callbacks/halligan.py    notes what came of each host
+ *
+ * What comes back is that note, which goes to the wall under "ansible".
+ */
+#include <string.h>
+
+#include "base/json/json.h"
+#include "content/role_file.h"
+#include "run/jig/far_ends.gen.h"
+#include "run/jig/launch_spec_private.h"
+#include "run/jig/ssh_command.h"
+#include "run/jig/jig_tools.h"
+#include "model/names.h"
+
+enum { HOST_FAILED = 2, UNREACHABLE = 4 };
+
+/* ---- the data ---- */
+
+/* Plain ASCII in double quotes, because YAML has opinions about the rest. */
+static void put_text(struct buf *out, struct str text)
+{
+    buf_put_c(out, '"');
+    for (uint32_t i = 0; i < text.len;) {
+        const unsigned char c = (unsigned char)text.at[i];
+        const uint32_t len = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+        static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+        uint32_t point = c & first[len];
+        for (uint32_t k = 1; k < len; k++)
+            point = point << 6 | ((unsigned char)text.at[i + k] & 0x3fu);
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\')
+            buf_put_c(out, (char)c);
+        else
+            buf_put_str(out, recipe_say(out->arena, "\\U%08X", point));
+        i += len;
+    }
+    buf_put_c(out, '"');
+}
+
+/* A number with a point or an exponent is one to YAML only when it has both in its manner. */
+static void put_number(struct buf *out, struct str literal)
+{
+    uint32_t e = str_find(literal, 'e', 0);
+    if (e == literal.len)
+        e = str_find(literal, 'E', 0);
+    const struct str before = str_slice(literal, 0, e),
+                     behind = str_slice(literal, e + 1, literal.len);
+    buf_put_str(out, before);
+    if (e == literal.len)
+        return;
+    if (str_find(before, '.', 0) == before.len)
+        buf_put_z(out, ".0");
+    buf_put_c(out, 'e');
+    if (behind.at[0] != '-' && behind.at[0] != '+')
+        buf_put_c(out, '+');
+    buf_put_str(out, behind);
+}
+
+/* Every text is marked as data: what is in braces there is nobody's template. Bounded by
+ * JSON_DEPTH_MAX. */
+static void put_value(struct buf *out, const struct json *value)
+{
+    const bool is_object = value->kind == JSON_OBJECT;
+    switch (value->kind) {
+    case JSON_NULL: buf_put_z(out, "null"); return;
+    case JSON_FALSE: buf_put_z(out, "false"); return;
+    case JSON_TRUE: buf_put_z(out, "true"); return;
+    case JSON_NUMBER: put_number(out, value->text); return;
+    case JSON_STRING:
+        buf_put_z(out, "!unsafe ");
+        put_text(out, value->text);
+        return;
+    case JSON_ARRAY:
+    case JSON_OBJECT: break;
+    }
+    buf_put_z(out, is_object ? "{" : "[");
+    for (const struct json *m = value->first; m; m = m->next) {
+        if (is_object) {
+            buf_put_z(out, "? "); /* a key of any length */
+            put_text(out, m->key);
+            buf_put_z(out, " : ");
+        }
+        put_value(out, m);
+        buf_put_z(out, m->next ? ",\n" : "");
+    }
+    buf_put_z(out, is_object ? "}" : "]");
+}
+
+static err data_as_yaml(const struct jig_work *w, struct arena *a, struct str *out_text,
+                        struct reason *out_why)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    struct buf out = buf_in(a);
+    if (json_read(a, w->data, &tree, &offset, &what) != OK)
+        return recipe_refuse(a, out_why, "the staged data cannot be read: %s", what);
+    buf_put_z(&out, "{? \"halligan\" : ");
+    put_value(&out, tree);
+    buf_put_z(&out, "}\n");
+    *out_text = buf_str(&out);
+    return OK;
+}
+
+/* ---- the node ---- */
+
+static void set_text(struct arena *a, struct json *object, const char *key, struct str text)
+{
+    json_set(object, str_from(key), json_make_string(a, text));
+}
+
+static struct str inventory(const struct jig_work *w, struct arena *a)
+{
+    const struct transport *t = &w->transport;
+    struct json *host = json_make(a, JSON_OBJECT), *hosts = json_make(a, JSON_OBJECT);
+    struct json *all = json_make(a, JSON_OBJECT), *root = json_make(a, JSON_OBJECT);
+    set_text(a, host, "ansible_python_interpreter", STR("auto_silent"));
+    if (t->kind == TRANSPORT_LOCAL) {
+        set_text(a, host, "ansible_connection", STR("local"));
+        set_text(a, host, "ansible_remote_tmp", recipe_say(a, "%s/tmp", w->scratch));
+    } else {
+        set_text(a, host, "ansible_connection", STR("ssh"));
+        set_text(a, host, "ansible_host", t->address);
+        set_text(a, host, "ansible_user", t->user.len ? t->user : STR("root"));
+        json_set(host, STR("ansible_port"), json_make_i64(a, t->port ? t->port : 22));
+    }
+    json_set(hosts, w->node, host);
+    json_set(all, STR("hosts"), hosts);
+    json_set(root, STR("all"), all);
+    return json_write(a, root);
+}
+
+/* Nothing in it that would have to be quoted. */
+static bool is_plain(struct str word)
+{
+    for (uint32_t i = 0; i < word.len; i++)
+        if (!char_is_letter(word.at[i]) && !char_is_digit(word.at[i]) &&
+            !strchr("-_=./", word.at[i]))
+            return false;
+    return word.len > 0;
+}
+
+/* Only what has to be is quoted: ansible takes quotes away that are around everything. */
+static struct str ssh_args(const struct jig_work *w, struct arena *a)
+{
+    struct str *words;
+    const uint32_t count = ssh_options(&w->transport, w->node, a, &words);
+    struct buf out = buf_in(a);
+    buf_put_z(&out, "ANSIBLE_SSH_ARGS=");
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_z(&out, i ? " " : "");
+        buf_put_str(&out, is_plain(words[i]) ? words[i] : ssh_quoted(a, words[i]));
+    }
+    return buf_str(&out);
+}
+
+/* Nothing but what we say: no settings of whoever runs the daemon. */
+static void set_env(const struct jig_work *w, struct arena *a, struct recipe *r)
+{
+    const struct str more[] = {
+        recipe_say(a, "ANSIBLE_CONFIG=%s/ansible.cfg", w->scratch),
+        STR("ANSIBLE_NOCOLOR=1"),
+        STR("ANSIBLE_FORCE_COLOR=0"),
+        STR("ANSIBLE_RETRY_FILES_ENABLED=0"),
+        STR("ANSIBLE_PIPELINING=1"),
+        STR("ANSIBLE_CALLBACKS_ENABLED=halligan"),
+        recipe_say(a, "ANSIBLE_CALLBACK_PLUGINS=%s/callbacks", w->scratch),
+        recipe_say(a, "ANSIBLE_HOME=%s/home", w->scratch),
+        recipe_say(a, "ANSIBLE_LOCAL_TEMP=%s/tmp", w->scratch),
+        recipe_say(a, "ANSIBLE_ROLES_PATH=%.*s/ansible/roles", STR_FMT_ARGS(w->source_path)),
+        recipe_say(a,
+                   "ANSIBLE_COLLECTIONS_PATH=%.*s/ansible/collections:"
+                   "/usr/share/ansible/collections",
+                   STR_FMT_ARGS(w->source_path)),
+        recipe_say(a, "HALLIGAN_RESULT=%s/result.json", w->scratch),
+        ssh_args(w, a),
+    };
+    recipe_set_env(w, a, r, more, sizeof more / sizeof *more);
+}
+
+/* ---- the recipe ---- */
+
+static err find_playbook(const struct jig_work *w, struct arena *a, struct str *out_path,
+                         struct reason *out_why)
+{
+    const char *path;
+    if (names_check_role(w->role))
+        return recipe_refuse(a, out_why, "\"%.*s\" is no name of a role", STR_FMT_ARGS(w->role));
+    if (content_role_file(a, w->source_path, w->role, ROLE_FILE_PLAYBOOK, &path) == OK) {
+        *out_path = str_from(path);
+        return OK;
+    }
+    if (recipe_missing(w, a, out_why) == ERR_REFUSED)
+        return ERR_REFUSED;
+    return recipe_refuse(a, out_why,
+                         "role %.*s has no playbook: there is neither ansible/roles/%.*s.yml nor "
+                         "ansible/%.*s/playbook.yml in %.*s",
+                         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role),
+                         STR_FMT_ARGS(w->source_path));
+}
+
+static err add_files(const struct jig_work *w, struct arena *a, struct recipe *r,
+                     struct reason *out_why)
+{
+    struct archive archive = archive_begin(a);
+    struct str data;
+    const err e = data_as_yaml(w, a, &data, out_why);
+    if (e != OK)
+        return e;
+    if (archive_add_file(&archive, STR("run.sh"), 0755, far_end_ansible) != OK ||
+        archive_add_file(&archive, STR("ansible.cfg"), 0644, STR("[defaults]\n")) != OK ||
+        archive_add_file(&archive, STR("inventory.json"), 0600, inventory(w, a)) != OK ||
+        archive_add_folder(&archive, STR("callbacks"), 0755) != OK ||
+        archive_add_file(&archive, STR("callbacks/halligan.py"), 0644, far_end_callback) != OK ||
+        archive_add_file(&archive, STR("data.yml"), 0600, data) != OK)
+        return recipe_too_much(w, a, out_why);
+    r->stdin_bytes = archive_end(&archive);
+    return OK;
+}
+
+static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+                   struct reason *out_why)
+{
+    const char *path = w->path ? w->path : TOOLS_PATH;
+    const char *shell = tools_find(a, path, "sh");
+    const char *program = tools_find(a, path, "ansible-playbook");
+    struct str playbook;
+    must(w->scratch);
+    err e = tools_check(a, path, w->jig_class, out_why);
+    if (e == OK)
+        e = find_playbook(w, a, &playbook, out_why);
+    if (e == OK)
+        e = add_files(w, a, r, out_why);
+    if (e != OK)
+        return e;
+    r->argv = arena_array(a, struct str, 7);
+    r->argv[r->argv_count++] = str_from(shell);
+    r->argv[r->argv_count++] = STR("-c");
+    r->argv[r->argv_count++] =
+        STR("tar -xf - -C \"$1\" && exec sh \"$1/run.sh\" \"$@\" < /dev/null");
+    r->argv[r->argv_count++] = STR("halligan-ansible");
+    r->argv[r->argv_count++] = str_from(w->scratch);
+    r->argv[r->argv_count++] = str_from(program);
+    r->argv[r->argv_count++] = playbook;
+    r->cwd = str_from(w->scratch);
+    set_env(w, a, r);
+    return OK;
+}
+
+/* ---- what comes back ---- */
+
+static struct str text_of(const struct json *object, const char *key)
+{
+    const struct json *value = json_get(object, str_from(key));
+    return value && value->kind == JSON_STRING ? value->text : STR("");
+}
+
+/* The first host that has a trouble of this kind; NULL: none. */
+static const struct json *find_trouble(const struct json *hosts, const char *kind)
+{
+    for (const struct json *host = hosts->first; host; host = host->next)
+        if (str_eq(text_of(host, "kind"), str_from(kind)))
+            return host;
+    return NULL;
+}
+
+/* ansible hands on what ssh wrote, so its words say which trouble it is. */
+static struct reason unreachable(const struct jig_work *w, const struct json *host, struct arena *a)
+{
+    const struct str message = text_of(host, "message");
+    const enum reason_code code = ssh_trouble_code(ssh_trouble_in(message));
+    return recipe_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
+                         code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
+                         "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
+                         STR_FMT_ARGS(message));
+}
+
+static struct reason failure(const struct jig_work *w, const struct json *hosts,
+                             const struct jig_end *end, struct arena *a)
+{
+    const struct json *host = find_trouble(hosts, "unreachable");
+    if (host)
+        return unreachable(w, host, a);
+    host = find_trouble(hosts, "failed");
+    if (host)
+        return recipe_reason(a, REASON_PLAYBOOK_TASK, text_of(host, "task"),
+                             "task \"%.*s\" failed on %.*s: %.*s",
+                             STR_FMT_ARGS(text_of(host, "task")), STR_FMT_ARGS(host->key),
+                             STR_FMT_ARGS(text_of(host, "message")));
+    if (end->code == HOST_FAILED || end->code == UNREACHABLE)
+        return recipe_reason(a, REASON_PLAYBOOK_TASK, STR(""), "the playbook failed");
+    return recipe_status(w, end, a, STR("ansible-playbook"));
+}
+
+static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                              struct run_done_command *done)
+{
+    struct json *hosts, *wall = json_make(a, JSON_OBJECT);
+    uint32_t offset;
+    const char *what;
+    const err e = json_read(a, end->out, &hosts, &offset, &what);
+    if (e != OK || hosts->kind != JSON_OBJECT)
+        return end->code ? recipe_status(w, end, a, STR("ansible-playbook"))
+                         : recipe_reason(a, REASON_RESULT_INVALID, STR(""),
+                                         "ansible left no result that can be read");
+    if (hosts->count == 0 && end->code == 0)
+        return recipe_reason(a, REASON_ROLE_FILES, w->role,
+                             "the playbook of role %.*s has nothing for node %.*s: its plays name "
+                             "other hosts",
+                             STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->node));
+    json_set(wall, STR("ansible"), hosts);
+    const struct reason trouble = recipe_set_wall(a, wall, done);
+    if (end->code)
+        return failure(w, hosts, end, a);
+    if (!trouble.code)
+        done->result = RESULT_OK;
+    return trouble;
+}
+
+const struct jig_recipe jig_ansible = {.name = "ansible", .prepare = prepare, .conclude = conclude};

@@ -1,0 +1,140 @@
+#include "run/jig/archive.h"
+
+#include <string.h>
+
+#include "run/jig/archive_private.h"
+
+/* What the members before a member say of it. */
+struct extras {
+    struct str name, target;
+};
+
+static struct str field(const char *at, size_t size)
+{
+    const char *end = memchr(at, 0, size);
+    return (struct str){at, (uint32_t)(end ? (size_t)(end - at) : size)};
+}
+
+/* Octal digits, with spaces before and a space or a zero byte behind. */
+static bool read_octal(const char *at, size_t size, uint64_t *out_value)
+{
+    size_t i = 0;
+    uint64_t value = 0;
+    while (i < size && at[i] == ' ')
+        i++;
+    const size_t first = i;
+    for (; i < size && at[i] >= '0' && at[i] <= '7'; i++)
+        value = value * 8 + (uint64_t)(at[i] - '0');
+    if (i == first || (i < size && at[i] != ' ' && at[i] != 0))
+        return false;
+    *out_value = value;
+    return true;
+}
+
+static bool is_empty(const struct archive_head *head)
+{
+    static const struct archive_head empty;
+    return memcmp(head, &empty, sizeof empty) == 0;
+}
+
+static bool is_head(const struct archive_head *head)
+{
+    uint64_t sum;
+    return read_octal(head->sum, sizeof head->sum, &sum) && sum == archive_sum(head) &&
+           memcmp(head->magic, "ustar", 5) == 0;
+}
+
+/* GNU's "ustar  " has other things where the prefix stands. */
+static struct str name_of(struct arena *a, const struct archive_head *head)
+{
+    const struct str name = field(head->name, sizeof head->name);
+    const struct str prefix = field(head->prefix, sizeof head->prefix);
+    if (head->magic[5] != 0 || prefix.len == 0)
+        return str_copy(a, name);
+    return str_join3(a, prefix, STR("/"), name);
+}
+
+/* Records "LENGTH KEY=VALUE\n"; LENGTH counts the whole record. */
+static bool read_pax(struct str text, struct extras *x)
+{
+    while (text.len) {
+        int64_t length;
+        const uint32_t space = str_find(text, ' ', 0);
+        if (!str_parse_i64(str_slice(text, 0, space), &length) || length > text.len ||
+            length < (int64_t)space + 2 || text.at[length - 1] != '\n')
+            return false;
+        const struct str record = str_slice(text, space + 1, (uint32_t)length - 1);
+        const uint32_t sign = str_find(record, '=', 0);
+        const struct str key = str_slice(record, 0, sign);
+        const struct str value = str_slice(record, sign + 1, record.len);
+        if (str_eq(key, STR("path")))
+            x->name = value;
+        else if (str_eq(key, STR("linkpath")))
+            x->target = value;
+        else if (str_eq(key, STR("size")))
+            return false; /* only what is too large for us needs it */
+        text = str_slice(text, (uint32_t)length, text.len);
+    }
+    return true;
+}
+
+/* Members that speak of the next one. False: it is a member of its own, or *out_bad. */
+static bool takes_extra(char type, struct str content, struct extras *x, bool *out_bad)
+{
+    const struct str text = field(content.at, content.len);
+    switch (type) {
+    case 'L': x->name = text; return true;
+    case 'K': x->target = text; return true;
+    case 'x': *out_bad = !read_pax(content, x); return !*out_bad;
+    case 'g': return true;
+    default: return false;
+    }
+}
+
+static void describe(const struct archive_reader *r, const struct archive_head *head,
+                     const struct extras *x, struct str content, struct archive_member *m)
+{
+    const bool is_file = head->type == '0' || head->type == 0 || head->type == '7';
+    *m = (struct archive_member){
+        .kind = is_file             ? ARCHIVE_FILE
+                : head->type == '1' ? ARCHIVE_LINK
+                                    : ARCHIVE_OTHER,
+        .name = x->name.len ? x->name : name_of(r->arena, head),
+        .target = x->target.len ? x->target : field(head->target, sizeof head->target),
+        .content = content,
+    };
+}
+
+err archive_next(struct archive_reader *r, struct archive_member *out_member)
+{
+    struct extras extras = {0};
+    bool has_extras = false;
+    while (r->at < r->bytes.len) {
+        if (r->bytes.len - r->at < ARCHIVE_BLOCK)
+            return ERR_CORRUPT;
+        const struct archive_head *head = (const void *)(r->bytes.at + r->at);
+        uint64_t size;
+        if (is_empty(head)) { /* between archives */
+            r->at += ARCHIVE_BLOCK;
+            continue;
+        }
+        if (!is_head(head) || !read_octal(head->size, sizeof head->size, &size))
+            return ERR_CORRUPT;
+        const uint64_t padded = (size + ARCHIVE_BLOCK - 1) / ARCHIVE_BLOCK * ARCHIVE_BLOCK;
+        const uint32_t from = r->at + ARCHIVE_BLOCK;
+        if (padded > r->bytes.len - from)
+            return ERR_CORRUPT;
+        const struct str content = str_slice(r->bytes, from, from + (uint32_t)size);
+        bool bad = false;
+        r->at = from + (uint32_t)padded;
+        if (takes_extra(head->type, content, &extras, &bad)) {
+            has_extras = true;
+            continue;
+        }
+        if (bad)
+            return ERR_CORRUPT;
+        describe(r, head, &extras, content, out_member);
+        return OK;
+    }
+    return has_extras ? ERR_CORRUPT : ERR_NOT_FOUND;
+}

@@ -1,0 +1,61 @@
+#include "run/jig/jig_tools.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/jig/launch_spec_private.h"
+#include "model/jig_class.h"
+
+/* clang-format off */
+static const struct {
+    const char *class_name, *program, *package;
+} needs[] = {
+    {"script",  "sh",               "dash"},
+    {"script",  "tar",              "tar"},
+    {"script",  "ssh",              "openssh-client"},
+    {"puppet",  "sh",               "dash"},
+    {"puppet",  "tar",              "tar"},
+    {"puppet",  "ssh",              "openssh-client"}, /* puppet itself is needed on the nodes */
+    {"ansible", "sh",               "dash"},
+    {"ansible", "tar",              "tar"},
+    {"ansible", "ansible-playbook", "ansible-core"},
+    {"ansible", "ssh",              "openssh-client"},
+};
+/* clang-format on */
+
+static bool is_program(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *tools_find(struct arena *a, const char *path, const char *program)
+{
+    const struct str places = str_from(path);
+    for (uint32_t from = 0; from < places.len;) {
+        const uint32_t to = str_find(places, ':', from);
+        const struct str place = str_slice(places, from, to);
+        from = to + 1;
+        if (!str_starts(place, STR("/")))
+            continue;
+        const char *found = str_z(a, str_join3(a, place, STR("/"), str_from(program)));
+        if (is_program(found))
+            return found;
+    }
+    return NULL;
+}
+
+err tools_check(struct arena *a, const char *path, struct str jig_class, struct reason *out_why)
+{
+    const struct jig_class *klass = jig_class_find(jig_class);
+    const struct str name = klass ? str_from(klass->name) : jig_class;
+    for (uint32_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        if (!str_eq(name, str_from(needs[i].class_name)) || tools_find(a, path, needs[i].program))
+            continue;
+        *out_why =
+            (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(needs[i].program)};
+        return recipe_refuse(a, out_why, "%s is not installed here (package %s)", needs[i].program,
+                             needs[i].package);
+    }
+    return OK;
+}

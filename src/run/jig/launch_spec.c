@@ -1,0 +1,468 @@
+#include "run/jig/launch_spec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/json.h"
+#include "run/jig/far_ends.gen.h"
+#include "run/jig/launch_spec_private.h"
+#include "run/jig/ssh_command.h"
+#include "run/jig/jig_tools.h"
+#include "model/jig_class.h"
+#include "model/limits.h"
+#include "sys/files.h"
+
+enum {
+    OUT_MAX = 16 << 20, /* a wall of 1 MiB as an archive, where a value takes two blocks */
+    LOG_MAX = 1 << 20,
+    ENV_MAX = 32,
+};
+
+static const struct jig_recipe *const jigs[] = {&jig_script, &jig_puppet, &jig_ansible};
+
+/* ---- sentences ---- */
+
+__attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a,
+                                                                 const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    must(length >= 0);
+    char *at = arena_alloc(a, (size_t)length + 1);
+    vsnprintf(at, (size_t)length + 1, format, args);
+    return (struct str){at, (uint32_t)length};
+}
+
+struct str recipe_say(struct arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const struct str text = say_list(a, format, args);
+    va_end(args);
+    return text;
+}
+
+err recipe_refuse(struct arena *a, struct reason *out_why, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    out_why->text = say_list(a, format, args);
+    va_end(args);
+    return ERR_REFUSED;
+}
+
+/* How long the well-formed character at the beginning is; 0: there is none. */
+static uint32_t char_len(struct str s)
+{
+    for (uint32_t len = 1; len <= 4 && len <= s.len; len++)
+        if (str_is_clean(str_slice(s, 0, len)))
+            return len;
+    return 0;
+}
+
+/* As text that can be shown: what is no character becomes '?', and so does what would play with a
+ * terminal. Line ends and tabs stay; ssh ends its lines with a return too many. */
+static struct str shown(struct arena *a, struct str s)
+{
+    struct buf out = buf_in(a);
+    while (s.len) {
+        const uint32_t len = char_len(s);
+        const unsigned char c = (unsigned char)s.at[0];
+        const bool controls = c == 127 || (c < 32 && c != '\n' && c != '\t');
+        if (str_starts(s, STR("\r\n"))) {
+            s = str_slice(s, 1, s.len);
+            continue;
+        }
+        if (len == 0 || controls)
+            buf_put_c(&out, '?');
+        else
+            buf_put(&out, s.at, len);
+        s = str_slice(s, len ? len : 1, s.len);
+    }
+    return buf_str(&out);
+}
+
+/* ---- what is to be started ---- */
+
+static const struct jig_recipe *find_jig(struct str class_name)
+{
+    const struct jig_class *klass = jig_class_find(class_name);
+    for (uint32_t i = 0; klass && i < sizeof jigs / sizeof *jigs; i++)
+        if (strcmp(jigs[i]->name, klass->name) == 0)
+            return jigs[i];
+    return NULL;
+}
+
+bool recipe_is_known(struct str jig_class)
+{
+    return find_jig(jig_class) != NULL;
+}
+
+/* As it may be stored: clean text. */
+static struct reason reason_shown(struct arena *a, struct reason why)
+{
+    why.subject = shown(a, str_clip(why.subject, REASON_SUBJECT_MAX));
+    why.text = shown(a, why.text);
+    return why;
+}
+
+static const char *path_of(const struct jig_work *w)
+{
+    return w->path ? w->path : TOOLS_PATH;
+}
+
+err recipe_too_much(const struct jig_work *w, struct arena *a, struct reason *out_why)
+{
+    *out_why = (struct reason){.code = REASON_DATA_TOO_LARGE, .subject = w->role};
+    return recipe_refuse(a, out_why, "all that role %.*s sends is too much", STR_FMT_ARGS(w->role));
+}
+
+err recipe_missing(const struct jig_work *w, struct arena *a, struct reason *out_why)
+{
+    out_why->code = REASON_ROLE_FILES;
+    out_why->subject = w->source_path;
+    if (file_exists(str_z(a, w->source_path)))
+        return ERR_NOT_FOUND;
+    return recipe_refuse(a, out_why, "the files of barclamp %.*s are gone: there is no %.*s",
+                         STR_FMT_ARGS(w->barclamp), STR_FMT_ARGS(w->source_path));
+}
+
+void recipe_set_env(const struct jig_work *w, struct arena *a, struct recipe *r,
+                    const struct str *more, uint32_t more_count)
+{
+    const char *home = getenv("HOME");
+    struct str *env = arena_array(a, struct str, ENV_MAX);
+    uint32_t count = 0;
+    env[count++] = recipe_say(a, "PATH=%s", path_of(w));
+    env[count++] = STR("LANG=C.UTF-8");
+    env[count++] = recipe_say(a, "HOME=%s", home ? home : "/");
+    if (w->scratch)
+        env[count++] = recipe_say(a, "TMPDIR=%s", w->scratch);
+    must(count + more_count <= ENV_MAX);
+    for (uint32_t i = 0; i < more_count; i++)
+        env[count++] = more[i];
+    r->env = env;
+    r->env_count = count;
+}
+
+/* Makes a directory, unpacks standard input there, and runs what came. One line without anything
+ * that shells disagree about: over there a login shell reads it first. Where there is no space for
+ * that, there is none for measure.sh either, so that this one file system is measured here: the
+ * bytes that are left, and 0 without a free inode. */
+#define ON_NODE                                                                                    \
+    "umask 077; dir=${TMPDIR:-/tmp}; "                                                             \
+    "lacks() { left=$(stat -f -c '(%c==0||%d>0)*%a*%S' \"$dir\" || echo 65536); "                  \
+    "[ $(($left)) -ge 65536 ] || echo \"#halligan-measured full $dir\"; exit 1; }; "               \
+    "place=$(mktemp -d \"$dir/halligan-$1.XXXXXX\") || lacks; "                                    \
+    "trap 'rm -rf \"$place\"' EXIT; trap 'exit 143' HUP INT TERM; "                                \
+    "echo $$ > \"$place/pid\"; HALLIGAN_PLACE=$place; export HALLIGAN_PLACE; "                     \
+    "tar -xf - -C \"$place\" || lacks; sh \"$place/sweep.sh\" \"$1\" \"$place\" < /dev/null && "   \
+    "sh \"$place/run.sh\" \"$place\" \"$1\" < /dev/null"
+
+static void set_local(const struct jig_work *w, struct arena *a, const char *shell,
+                      struct recipe *r)
+{
+    struct str *argv = arena_array(a, struct str, 5);
+    argv[0] = str_from(shell);
+    argv[1] = STR("-c");
+    argv[2] = STR(ON_NODE);
+    argv[3] = STR("halligan-run");
+    argv[4] = w->node;
+    r->argv = argv;
+    r->argv_count = 5;
+}
+
+static void set_remote(const struct jig_work *w, struct arena *a, const char *ssh, struct recipe *r)
+{
+    const struct str script = ssh_quoted(a, STR(ON_NODE)), node = ssh_quoted(a, w->node);
+    ssh_command(w, ssh,
+                recipe_say(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
+                           STR_FMT_ARGS(node)),
+                a, r);
+}
+
+err recipe_on_node(const struct jig_work *w, struct arena *a, struct archive *archive,
+                   struct recipe *r, struct reason *out_why)
+{
+    const bool is_local = w->transport.kind == TRANSPORT_LOCAL;
+    const char *name = is_local ? "sh" : "ssh";
+    const char *program = tools_find(a, path_of(w), name);
+    if (!program) {
+        *out_why = (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(name)};
+        return recipe_refuse(a, out_why, "%s is not installed here", name);
+    }
+    if (archive_add_file(archive, STR("sweep.sh"), 0755, far_end_recipe) != OK ||
+        archive_add_file(archive, STR("measure.sh"), 0644, far_end_measure) != OK)
+        return recipe_too_much(w, a, out_why);
+    if (is_local)
+        set_local(w, a, program, r);
+    else
+        set_remote(w, a, program, r);
+    r->stdin_bytes = archive_end(archive);
+    recipe_set_env(w, a, r, NULL, 0);
+    return OK;
+}
+
+err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
+                   struct reason *out_why)
+{
+    const struct jig_recipe *jig = find_jig(w->jig_class);
+    struct recipe r = {.cwd = STR("/"), .out_max = OUT_MAX, .log_max = LOG_MAX};
+    *out_why = (struct reason){.code = REASON_ROLE_FILES, .subject = w->role};
+    if (!jig)
+        return recipe_refuse(a, out_why, "this build has no runner for jigs of class %.*s",
+                             STR_FMT_ARGS(w->jig_class));
+    const err e = jig->prepare(w, a, &r, out_why);
+    if (e == OK)
+        *out_recipe = r;
+    else
+        *out_why = reason_shown(a, *out_why);
+    return e;
+}
+
+bool recipe_stop(const struct jig_work *w, struct arena *a, struct recipe *out_recipe)
+{
+    const char *ssh = tools_find(a, path_of(w), "ssh");
+    struct recipe r = {.cwd = STR("/"), .log_max = 64u << 10};
+    if (w->transport.kind == TRANSPORT_LOCAL || !ssh || find_jig(w->jig_class) == &jig_ansible)
+        return false;
+    const struct str node = ssh_quoted(a, w->node);
+    ssh_command(w, ssh, recipe_say(a, "exec sh -s -- %.*s", STR_FMT_ARGS(node)), a, &r);
+    r.stdin_bytes = far_end_recipe;
+    recipe_set_env(w, a, &r, NULL, 0);
+    *out_recipe = r;
+    return true;
+}
+
+/* ---- what came of it ---- */
+
+struct reason recipe_reason(struct arena *a, enum reason_code code, struct str subject,
+                            const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const struct str text = say_list(a, format, args);
+    va_end(args);
+    return (struct reason){.code = code, .subject = subject, .text = text};
+}
+
+struct reason recipe_set_wall(struct arena *a, const struct json *wall,
+                              struct run_done_command *done)
+{
+    if (json_depth(wall) > DOC_DEPTH_MAX)
+        return recipe_reason(a, REASON_WALL_INVALID, STR(""),
+                             "what the run wrote has more than %u levels", DOC_DEPTH_MAX);
+    const struct str text = json_write(a, wall);
+    if (text.len > DOC_MAX)
+        return recipe_reason(a, REASON_WALL_INVALID, STR(""),
+                             "what the run wrote is too much: %u bytes, and at most %u can be kept",
+                             text.len, DOC_MAX);
+    done->has_wall = true;
+    done->wall = text;
+    return (struct reason){.code = REASON_NONE};
+}
+
+/* What programs write to standard error when the machine runs short of something, as strerror(3)
+ * and common runtimes say it; ours run with LANG=C.UTF-8. A program may write them for any reason,
+ * so they are only repeated to people; the code of a failed run comes from what was measured. */
+static const struct shortage {
+    const char *words;
+    enum reason_code code;
+} shortages[] = {
+    {"No space left on device", REASON_DISK_FULL},
+    {"Disk quota exceeded", REASON_DISK_FULL},
+    {"Read-only file system", REASON_DISK_ERROR},
+    {"Input/output error", REASON_DISK_ERROR},
+    {"Cannot allocate memory", REASON_MEMORY_LIMIT},
+    {"cannot allocate memory", REASON_MEMORY_LIMIT},
+    {"emory exhausted", REASON_MEMORY_LIMIT},
+    {"Out of memory", REASON_MEMORY_LIMIT},
+    {"out of memory", REASON_MEMORY_LIMIT},
+    {"MemoryError", REASON_MEMORY_LIMIT},
+    {"std::bad_alloc", REASON_MEMORY_LIMIT},
+};
+
+enum { SHORTAGE_TAIL = 4096 };
+
+/* NULL: the end of the log names none. */
+static const struct shortage *find_shortage(struct str log)
+{
+    const struct str end =
+        str_slice(log, log.len > SHORTAGE_TAIL ? log.len - SHORTAGE_TAIL : 0, log.len);
+    for (uint32_t i = 0; i < sizeof shortages / sizeof *shortages; i++)
+        if (str_has(end, str_from(shortages[i].words)))
+            return &shortages[i];
+    return NULL;
+}
+
+/* What measure.sh prints on the result channel, the first of which that is found counts: a process
+ * that was killed explains a status better than a disk does. */
+static const struct lack {
+    const char *word;
+    enum reason_code code;
+    const char *subject;         /* NULL: what follows the word, which is a path */
+    const char *before, *behind; /* of the sentence; what follows the word is between them */
+} lacks[] = {
+    {"#halligan-measured oom ", REASON_MEMORY_LIMIT, "oom_kill",
+     "the number of processes that the kernel killed for their memory during the run is ", ""},
+    {"#halligan-measured full ", REASON_DISK_FULL, NULL, "the file system ",
+     " of that machine is full"},
+    {"#halligan-measured readonly ", REASON_DISK_ERROR, NULL, "the file system ",
+     " of that machine was turned read-only during the run"},
+};
+
+/* What follows the word at the beginning of a line; empty: there is no such line. */
+static struct str find_measured(struct str out, struct str word)
+{
+    for (uint32_t from = 0; from < out.len;) {
+        const uint32_t to = str_find(out, '\n', from);
+        const struct str text = str_slice(out, from, to);
+        if (str_starts(text, word))
+            return str_slice(text, word.len, text.len);
+        from = to + 1;
+    }
+    return STR("");
+}
+
+bool recipe_lack(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                 struct str what, struct reason *out_why)
+{
+    for (uint32_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+        const struct str found = find_measured(end->out, str_from(lacks[i].word));
+        if (!found.len)
+            continue;
+        *out_why = recipe_reason(
+            a, lacks[i].code, lacks[i].subject ? str_from(lacks[i].subject) : found,
+            "%.*s ended with status %d on node %.*s, and %s%.*s%s", STR_FMT_ARGS(what), end->code,
+            STR_FMT_ARGS(w->node), lacks[i].before, STR_FMT_ARGS(found), lacks[i].behind);
+        return true;
+    }
+    return false;
+}
+
+struct reason recipe_status(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                            struct str what)
+{
+    struct reason why;
+    if (recipe_lack(w, end, a, what, &why))
+        return why;
+    const struct shortage *shortage = end->log_tail.len ? find_shortage(end->log_tail) : NULL;
+    return recipe_reason(a, REASON_EXIT_STATUS, recipe_say(a, "%d", end->code),
+                         "%.*s ended with status %d%s%s", STR_FMT_ARGS(what), end->code,
+                         shortage ? ", and its log says: " : "", shortage ? shortage->words : "");
+}
+
+static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *end,
+                                struct arena *a)
+{
+    const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
+    const unsigned port = w->transport.port ? w->transport.port : 22u;
+    const struct str address =
+        recipe_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
+    return recipe_reason(a, ssh_trouble_code(trouble),
+                         trouble == SSH_KEY_CHANGED ? w->node : address,
+                         "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
+                         STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
+}
+
+static struct reason exited(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                            struct run_done_command *done)
+{
+    const struct jig_recipe *jig = find_jig(w->jig_class);
+    if (!jig)
+        return recipe_reason(a, REASON_TOOL_MISSING, w->jig_class,
+                             "this build has no runner for jigs of class %.*s",
+                             STR_FMT_ARGS(w->jig_class));
+    if (jig != &jig_ansible && w->transport.kind == TRANSPORT_SSH && end->code == SSH_FAILED)
+        return ssh_reason(w, end, a);
+    if (end->out_dropped)
+        return recipe_reason(a, REASON_RESULT_INVALID, recipe_say(a, "%u", OUT_MAX),
+                             "what the run wrote is too much: more than %u bytes", OUT_MAX);
+    return jig->conclude(w, end, a, done);
+}
+
+/* The subject is in seconds, as roles and settings give it. */
+static struct reason deadline_reason(const struct jig_work *w, struct arena *a)
+{
+    const long long seconds = (long long)((w->deadline_ms + 999) / 1000);
+    return recipe_reason(a, REASON_DEADLINE, recipe_say(a, "%lld", seconds),
+                         "deadline of %lld s: the run took longer than it may, and was stopped",
+                         seconds);
+}
+
+/* What the supervisor could not start, and the kind of failure that the text of errno names. */
+static struct reason not_started(const struct jig_end *end, struct arena *a)
+{
+    const struct shortage *shortage = end->reason.len ? find_shortage(end->reason) : NULL;
+    return recipe_reason(a, shortage ? shortage->code : REASON_NOT_STARTED, STR(""),
+                         "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
+}
+
+static struct reason reason_of(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                               struct run_done_command *done)
+{
+    switch (end->how) {
+    case JIG_END_EXITED: return exited(w, end, a, done);
+    case JIG_END_SIGNALLED:
+        return recipe_reason(a, REASON_SIGNAL, recipe_say(a, "%d", end->code),
+                             "the run was ended by signal %d (%s)", end->code,
+                             strsignal(end->code));
+    case JIG_END_DEADLINE: return deadline_reason(w, a);
+    case JIG_END_CANCELLED:
+        return recipe_reason(a, REASON_CANCELLED, STR(""), "the run was cancelled");
+    case JIG_END_NOT_STARTED: return not_started(end, a);
+    case JIG_END_DIED_WITH_SUPERVISOR:
+        return recipe_reason(
+            a, REASON_SUPERVISOR_LOST, STR(""),
+            "%.*s, and the run with it; how far it came is not known",
+            STR_FMT_ARGS(end->reason.len ? end->reason : STR("the supervisor of runs ended")));
+    }
+    impossible("an end outside the enum");
+}
+
+/* The last bytes, from the beginning of a character on. */
+static struct str tail(struct str s, uint32_t max)
+{
+    uint32_t from = s.len > max ? s.len - max : 0;
+    while (from < s.len && from > 0 && ((unsigned char)s.at[from] & 0xc0) == 0x80)
+        from++;
+    return str_slice(s, from, s.len);
+}
+
+/* The end of the log with our sentence behind it. The engine keeps the end of this, so all of it is
+ * within its bound. */
+static struct str runlog(const struct jig_end *end, struct str said, struct arena *a)
+{
+    enum { NOTE_MAX = 64 };
+    struct buf out = buf_in(a);
+    said = tail(said, RUNLOG_MAX / 2);
+    const struct str log = shown(a, end->log_tail);
+    const struct str kept = tail(log, RUNLOG_MAX - NOTE_MAX - said.len);
+    const uint64_t left_out = end->log_dropped + (log.len - kept.len);
+    if (left_out) {
+        buf_put_z(&out, "[");
+        buf_put_u64(&out, left_out);
+        buf_put_z(&out, " bytes before this are left out]\n");
+    }
+    buf_put_str(&out, kept);
+    if (kept.len && said.len && !str_ends(kept, STR("\n")))
+        buf_put_c(&out, '\n');
+    buf_put_str(&out, said);
+    return buf_str(&out);
+}
+
+void recipe_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                     struct run_done_command *out_done)
+{
+    *out_done = (struct run_done_command){
+        .run_id = w->run_id, .attempt = w->attempt, .result = RESULT_FAILED};
+    const struct reason why = reason_shown(a, reason_of(w, end, a, out_done));
+    out_done->reason = why.code;
+    out_done->reason_subject = why.subject;
+    out_done->reason_text = why.text;
+    out_done->runlog = runlog(end, why.text, a);
+}

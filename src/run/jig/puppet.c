@@ -1,0 +1,153 @@
+/* puppet.c - the role's manifests, applied on the machine without a master.
+ *
+ * The archive:
+ *
+ *   run.sh                         ours: the far end
+ *   manifests/                     SOURCE/puppet/roles/ROLE, all of it is applied
+ *   modules/                       SOURCE/puppet/modules
+ *   facts/halligan.json            the staged data, as the fact "halligan"
+ *   hiera.yaml, data/halligan.json the staged data, for lookup()
+ *
+ * What comes back is the summary of the run, which goes to the wall under "puppet".
+ */
+#include <dirent.h>
+#include <stdlib.h>
+
+#include "base/json/json.h"
+#include "content/role_file.h"
+#include "content/yaml.h"
+#include "run/jig/far_ends.gen.h"
+#include "run/jig/launch_spec_private.h"
+#include "sys/files.h"
+
+enum { UNCHANGED = 0, CHANGED = 2 };
+
+static const char hiera[] = "version: 5\n"
+                            "defaults:\n"
+                            "  datadir: data\n"
+                            "  data_hash: json_data\n"
+                            "hierarchy:\n"
+                            "  - name: halligan\n"
+                            "    path: halligan.json\n";
+
+/* ---- what is sent ---- */
+
+/* Hiera replaces %{...} in what it reads, and %{literal('%')} stands for the sign alone. The text
+ * is JSON, and so is the result: the sign is written the same in both. */
+static struct str for_hiera(struct arena *a, struct str data)
+{
+    struct buf out = buf_in(a);
+    for (uint32_t i = 0; i < data.len; i++)
+        if (str_starts(str_slice(data, i, data.len), STR("%{")))
+            buf_put_z(&out, "%{literal('%')}");
+        else
+            buf_put_c(&out, data.at[i]);
+    return buf_str(&out);
+}
+
+static int is_manifest(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && str_ends(str_from(entry->d_name), STR(".pp"));
+}
+
+static bool has_manifest(const char *folder)
+{
+    struct dirent **entries;
+    const int count = scandir(folder, &entries, is_manifest, NULL);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    if (count >= 0)
+        free(entries);
+    return count > 0;
+}
+
+static err find_folder(const struct jig_work *w, struct arena *a, const char **out_folder,
+                       struct reason *out_why)
+{
+    const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_PUPPET, out_folder);
+    if (e == OK && has_manifest(*out_folder))
+        return OK;
+    if (recipe_missing(w, a, out_why) == ERR_REFUSED)
+        return ERR_REFUSED;
+    return recipe_refuse(
+        a, out_why, "role %.*s has no manifests: there is no *.pp in %.*s/puppet/roles/%.*s",
+        STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path), STR_FMT_ARGS(w->role));
+}
+
+static err add_data(const struct jig_work *w, struct arena *a, struct archive *archive,
+                    struct reason *out_why)
+{
+    const struct str facts = str_join3(a, STR("{\"halligan\":"), w->data, STR("}"));
+    if (archive_add_file(archive, STR("run.sh"), 0755, far_end_puppet) != OK ||
+        archive_add_folder(archive, STR("facts"), 0755) != OK ||
+        archive_add_folder(archive, STR("data"), 0755) != OK ||
+        archive_add_file(archive, STR("facts/halligan.json"), 0644, facts) != OK ||
+        archive_add_file(archive, STR("data/halligan.json"), 0644, for_hiera(a, w->data)) != OK ||
+        archive_add_file(archive, STR("hiera.yaml"), 0644, str_from(hiera)) != OK)
+        return recipe_too_much(w, a, out_why);
+    return OK;
+}
+
+static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+                   struct reason *out_why)
+{
+    const char *folder;
+    const char *root = str_z(a, w->source_path);
+    const char *modules = str_z(a, str_join2(a, w->source_path, STR("/puppet/modules")));
+    struct archive archive = archive_begin(a);
+    err e = find_folder(w, a, &folder, out_why);
+    if (e == OK)
+        e = archive_add_tree(&archive, STR("manifests"), folder, root, out_why);
+    if (e == OK && file_exists(modules))
+        e = archive_add_tree(&archive, STR("modules"), modules, root, out_why);
+    if (e == OK)
+        e = add_data(w, a, &archive, out_why);
+    return e == OK ? recipe_on_node(w, a, &archive, r, out_why) : e;
+}
+
+/* ---- what comes back ---- */
+
+static struct reason take_summary(struct arena *a, struct str text, struct run_done_command *done)
+{
+    struct report report = report_begin(a);
+    const struct json *summary;
+    struct json *wall = json_make(a, JSON_OBJECT);
+    if (text.len == 0 || yaml_read(&report, STR("last_run_summary.yaml"), text, &summary) != OK ||
+        summary->kind != JSON_OBJECT)
+        return recipe_reason(a, REASON_RESULT_INVALID, STR("last_run_summary.yaml"),
+                             "puppet left no summary of its run that can be read");
+    json_set(wall, STR("puppet"), json_clone(a, summary));
+    return recipe_set_wall(a, wall, done);
+}
+
+static struct reason failure(const struct jig_work *w, const struct jig_end *end, struct arena *a)
+{
+    struct reason why;
+    if (recipe_lack(w, end, a, STR("puppet apply"), &why))
+        return why;
+    switch (end->code) {
+    case 1:
+        return recipe_reason(a, REASON_EXIT_STATUS, STR("1"),
+                             "puppet could not apply the manifests of role %.*s",
+                             STR_FMT_ARGS(w->role));
+    case 4:
+    case 6:
+        return recipe_reason(a, REASON_PUPPET_RESOURCES, w->role,
+                             "resources in the manifests of role %.*s failed",
+                             STR_FMT_ARGS(w->role));
+    default: return recipe_status(w, end, a, STR("puppet apply"));
+    }
+}
+
+static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                              struct run_done_command *done)
+{
+    const struct reason trouble = take_summary(a, end->out, done);
+    if (end->code != UNCHANGED && end->code != CHANGED)
+        return failure(w, end, a);
+    if (!trouble.code)
+        done->result = RESULT_OK;
+    return trouble;
+}
+
+const struct jig_recipe jig_puppet = {.name = "puppet", .prepare = prepare, .conclude = conclude};

@@ -1,0 +1,194 @@
+/* script.c - the role's own scripts, run in the order of their names on the machine they are for.
+ *
+ * The archive:
+ *
+ *   run.sh, runner.sh     ours: the far end, and the commands that scripts find
+ *   scripts/              the role's folder, whole
+ *   scripts/attrs.json    the staged data
+ *   scripts/values/a/b    each single value of them as a file
+ *
+ * What comes back is wall.h's; what a status means is DECISIONS D21.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/json.h"
+#include "content/role_file.h"
+#include "run/jig/far_ends.gen.h"
+#include "run/jig/launch_spec_private.h"
+#include "run/jig/wall.h"
+#include "model/limits.h"
+
+enum {
+    STOP = 16,       /* nothing more on this node until somebody says so */
+    SHUT_DOWN = 32,  /* the machine is to be switched off                */
+    REBOOT = 64,     /* the machine is to start again                    */
+    UNFINISHED = 128 /* to be taken up later                             */
+};
+
+enum {
+    VALUES_MAX = 4096,
+    STEP_LEN_MAX = 255 /* a file name */
+};
+
+/* ---- the role's folder ---- */
+
+/* Ours, in the folder that the scripts run in. */
+static bool is_taken(const char *name)
+{
+    static const char *const names[] = {"attrs", "attrs.json", "bin", "values"};
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static err check_folder(const struct jig_work *w, struct arena *a, const char *folder,
+                        struct reason *out_why)
+{
+    struct dirent **entries;
+    const char *taken = NULL;
+    uint32_t scripts = 0;
+    const int count = scandir(folder, &entries, NULL, NULL);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (is_taken(name))
+            taken = str_z(a, str_from(name));
+        scripts += name[0] != '.' && str_ends(str_from(name), STR(".sh"));
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    if (scripts == 0)
+        return recipe_refuse(a, out_why, "role %.*s has no scripts: there is no *.sh in %s",
+                             STR_FMT_ARGS(w->role), folder);
+    if (taken)
+        return recipe_refuse(a, out_why, "%s/%s is in the way: the name is the jig's", folder,
+                             taken);
+    return OK;
+}
+
+static err find_folder(const struct jig_work *w, struct arena *a, const char **out_folder,
+                       struct reason *out_why)
+{
+    const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_SCRIPTS, out_folder);
+    if (e == OK)
+        return check_folder(w, a, *out_folder, out_why);
+    if (recipe_missing(w, a, out_why) == ERR_REFUSED)
+        return ERR_REFUSED;
+    return recipe_refuse(a, out_why, "role %.*s has no scripts: there is no %.*s/scripts/%.*s",
+                         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path),
+                         STR_FMT_ARGS(w->role));
+}
+
+/* ---- the data as files ---- */
+
+struct values {
+    struct arena *arena;
+    struct archive *archive;
+    uint32_t count;
+};
+
+/* A name as a file has it; empty: there can be no such file. */
+static struct str step_name(struct arena *a, struct str key)
+{
+    struct buf out = buf_in(a);
+    if (str_eq(key, STR(".")) || str_eq(key, STR("..")))
+        return STR("");
+    for (uint32_t i = 0; i < key.len; i++)
+        if (key.at[i] == '%' || key.at[i] == '/')
+            buf_put_z(&out, key.at[i] == '%' ? "%25" : "%2F");
+        else
+            buf_put_c(&out, key.at[i]);
+    return out.len <= STEP_LEN_MAX ? buf_str(&out) : STR("");
+}
+
+static struct str content_of(struct arena *a, const struct json *value)
+{
+    return value->kind == JSON_STRING ? value->text : json_write(a, value);
+}
+
+/* Bounded by JSON_DEPTH_MAX. False: too many, or a name that no archive can hold. */
+static bool add_values(struct values *v, struct str name, const struct json *value)
+{
+    uint32_t place = 0;
+    if (value->kind == JSON_NULL)
+        return true;
+    if (++v->count > VALUES_MAX)
+        return false;
+    if (value->kind != JSON_OBJECT && value->kind != JSON_ARRAY)
+        return archive_add_file(v->archive, name, 0644, content_of(v->arena, value)) == OK;
+    if (archive_add_folder(v->archive, name, 0755) != OK)
+        return false;
+    for (const struct json *m = value->first; m; m = m->next, place++) {
+        const struct str step = value->kind == JSON_OBJECT ? step_name(v->arena, m->key)
+                                                           : recipe_say(v->arena, "%u", place);
+        if (step.len == 0 || !add_values(v, str_join3(v->arena, name, STR("/"), step), m))
+            return false;
+    }
+    return true;
+}
+
+/* All of them or none: a script that finds the folder can rely on it. */
+static void add_all_values(struct arena *a, struct archive *archive, struct str data)
+{
+    struct values v = {.arena = a, .archive = archive};
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    const uint32_t before = archive->bytes.len;
+    if (json_read(a, data, &tree, &offset, &what) != OK ||
+        !add_values(&v, STR("scripts/values"), tree))
+        archive->bytes.len = before;
+}
+
+/* ---- the recipe ---- */
+
+static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+                   struct reason *out_why)
+{
+    const char *folder;
+    struct archive archive = archive_begin(a);
+    err e = find_folder(w, a, &folder, out_why);
+    if (e == OK)
+        e = archive_add_tree(&archive, STR("scripts"), folder, str_z(a, w->source_path), out_why);
+    if (e != OK)
+        return e;
+    if (archive_add_file(&archive, STR("run.sh"), 0755, far_end_script) != OK ||
+        archive_add_file(&archive, STR("runner.sh"), 0755, far_end_runner) != OK ||
+        archive_add_file(&archive, STR("scripts/attrs.json"), 0644, w->data) != OK)
+        return recipe_too_much(w, a, out_why);
+    add_all_values(a, &archive, w->data);
+    return recipe_on_node(w, a, &archive, r, out_why);
+}
+
+static void ask_for_machine(int code, struct run_done_command *done)
+{
+    done->stop = code & STOP;
+    done->node_dead = code & (SHUT_DOWN | REBOOT);
+    /* Off is what both together come to. */
+    done->power = code & SHUT_DOWN ? STR("off") : code & REBOOT ? STR("reboot") : STR("");
+    done->park_ms = code & UNFINISHED ? JIG_PARK_MS : 0;
+}
+
+static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                              struct run_done_command *done)
+{
+    const int asks = STOP | SHUT_DOWN | REBOOT | UNFINISHED;
+    struct json *wall;
+    struct reason why = {.code = REASON_WALL_INVALID};
+    if (end->code & ~asks)
+        return recipe_status(w, end, a,
+                             recipe_say(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
+    if (wall_read(a, end->out, &wall, &why) != OK)
+        return why;
+    why = recipe_set_wall(a, wall, done);
+    if (why.code)
+        return why;
+    done->result = end->code & UNFINISHED ? RESULT_PARKED : RESULT_OK;
+    ask_for_machine(end->code, done);
+    return why;
+}
+
+const struct jig_recipe jig_script = {.name = "script", .prepare = prepare, .conclude = conclude};

@@ -1,0 +1,579 @@
+#include "store/store_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "store/engine.h"
+#include "sys/clock.h"
+#include "sys/failpoint.h"
+
+/* The writer and its thread. The engine belongs to the thread while a job is under way and to the
+ * caller otherwise; the lock hands it over. */
+
+/* READ_WAIT_MS: reads in the caller's thread keep everything else of that thread waiting. */
+enum { LEAD_WAIT_MS = 200, CHECK_MS = 2000, READ_WAIT_MS = 2000 };
+
+enum job { JOB_NONE, JOB_LEAD, JOB_WRITE, JOB_QUIT };
+
+struct store {
+    struct engine *engine;
+    struct store_progress progress; /* of the thread's calls */
+    void (*wake)(void *context);
+    void *wake_context;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t given; /* to the thread */
+    pthread_cond_t taken; /* from it       */
+    enum job job;
+    bool done;    /* the job is, and its result was not fetched */
+    bool rested;  /* since the last job */
+    bool resting; /* the thread has the engine though nobody asked */
+    err result;
+    const struct batch *batch;
+    int64_t epoch; /* JOB_LEAD: in */
+    struct store_mark mark;
+    bool leads;               /* the last word was that we do */
+    bool has_led;             /* it did once: from then on the caller serves requests */
+    err noticed;              /* what a look in between found; OK: nothing, or it was told */
+    struct store_why trouble; /* of the last failure */
+    bool is_full;             /* the last write had no space, and none succeeded since */
+    struct store_why told;    /* a copy of it, for whoever asked */
+};
+
+/* ---- progress ---- */
+
+void store_progress_begin(struct store_progress *p)
+{
+    atomic_store(&p->since_ms, sys_mono_ms());
+}
+
+void store_progress_touch(struct store_progress *p)
+{
+    if (atomic_load(&p->since_ms))
+        store_progress_begin(p);
+}
+
+void store_progress_end(struct store_progress *p)
+{
+    atomic_store(&p->since_ms, 0);
+}
+
+int64_t store_progress_silent_ms(const struct store_progress *p)
+{
+    const int64_t since = atomic_load(&p->since_ms);
+    const int64_t silent = since ? sys_mono_ms() - since : 0;
+    return silent > 0 ? silent : 0;
+}
+
+int64_t store_silent_ms(const struct store *s)
+{
+    return store_progress_silent_ms(&s->progress);
+}
+
+/* ---- which engine ---- */
+
+static const char sqlite_scheme[] = "sqlite:";
+
+static bool is_postgres(const char *url)
+{
+    return strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0;
+}
+
+bool store_url_check(const char *url, struct store_why *out_why)
+{
+    if (is_postgres(url))
+        return true;
+    if (strncmp(url, sqlite_scheme, sizeof sqlite_scheme - 1) == 0 &&
+        url[sizeof sqlite_scheme - 1] != '\0')
+        return true;
+    snprintf(out_why->text, sizeof out_why->text,
+             "\"%.200s\" is neither sqlite:PATH nor postgresql://...", url);
+    return false;
+}
+
+err engine_open(const char *url, enum engine_mode mode, const char *holder, struct engine **out,
+                struct store_why *out_why)
+{
+    if (!store_url_check(url, out_why))
+        return ERR_SYNTAX;
+    if (is_postgres(url))
+        return postgres_open(url, mode, holder, out, out_why);
+    return sqlite_open(url + sizeof sqlite_scheme - 1, mode, holder, out, out_why);
+}
+
+/* ---- the thread ---- */
+
+static err do_job(struct store *s, enum job job)
+{
+    err why;
+    store_progress_begin(&s->progress);
+    if (job == JOB_LEAD) {
+        why = s->engine->ops->lead(s->engine, s->epoch, &s->mark);
+    } else {
+        FAILPOINT(TAKEN);
+        why = s->engine->ops->write(s->engine, s->batch);
+        FAILPOINT(ANSWER_BEFORE);
+    }
+    store_progress_end(&s->progress);
+    return why;
+}
+
+/* With the lock held. */
+static void note_trouble(struct store *s, err why)
+{
+    if (why != OK)
+        s->trouble = s->engine->why;
+    if (why == ERR_NO_SPACE)
+        s->is_full = true;
+}
+
+static void wake(struct store *s)
+{
+    if (s->wake)
+        s->wake(s->wake_context);
+}
+
+static void finish_job(struct store *s, err result)
+{
+    pthread_mutex_lock(&s->lock);
+    note_trouble(s, result);
+    /* To lead changes one row, which may fit on a disk where no batch does. */
+    if (result == OK && s->job == JOB_WRITE)
+        s->is_full = false;
+    s->result = result;
+    s->leads = result == OK;
+    s->done = true;
+    pthread_cond_signal(&s->taken);
+    pthread_mutex_unlock(&s->lock);
+    wake(s);
+    FAILPOINT(ANSWER_AFTER);
+}
+
+static struct timespec in_ms(long ms)
+{
+    struct timespec at;
+    must(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
+    at.tv_nsec += ms % 1000 * 1000000;
+    at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
+/* With the lock held and nothing to do: is the store still there, and still ours? A leader that
+ * writes nothing would not hear of a successor otherwise. */
+static void look_after(struct store *s)
+{
+    s->resting = true;
+    pthread_mutex_unlock(&s->lock);
+    store_progress_begin(&s->progress);
+    const err why = s->engine->ops->check(s->engine, s->mark.epoch);
+    store_progress_end(&s->progress);
+    pthread_mutex_lock(&s->lock);
+    s->resting = false;
+    pthread_cond_signal(&s->taken);
+    if (why == OK)
+        return;
+    note_trouble(s, why);
+    s->leads = false;
+    s->noticed = why;
+    wake(s);
+}
+
+/* With the lock held and nothing to do: keep house once, then wait, and look after it. */
+static void rest(struct store *s)
+{
+    if (s->rested) {
+        /* A result that was not fetched yet is fetched without a signal, so that wait ends too. */
+        const struct timespec until = in_ms(CHECK_MS);
+        if (!s->leads)
+            pthread_cond_wait(&s->given, &s->lock);
+        else if (pthread_cond_timedwait(&s->given, &s->lock, &until) == ETIMEDOUT &&
+                 s->job == JOB_NONE && s->leads)
+            look_after(s);
+        return;
+    }
+    s->resting = true;
+    pthread_mutex_unlock(&s->lock);
+    store_progress_begin(&s->progress);
+    s->engine->ops->rest(s->engine);
+    store_progress_end(&s->progress);
+    pthread_mutex_lock(&s->lock);
+    s->resting = false;
+    s->rested = true;
+    pthread_cond_signal(&s->taken);
+}
+
+static void *work(void *self)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        while (s->job == JOB_NONE || s->done)
+            rest(s);
+        if (s->job == JOB_QUIT)
+            break;
+        const enum job job = s->job;
+        s->rested = false;
+        pthread_mutex_unlock(&s->lock);
+        finish_job(s, do_job(s, job));
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* With the lock held: the thread is free and gets something to do. */
+static void give(struct store *s, enum job job)
+{
+    must(s->job == JOB_NONE);
+    s->job = job;
+    s->done = false;
+    pthread_cond_signal(&s->given);
+}
+
+/* With the lock held: is the job done by then? NULL waits for ever. */
+static bool wait_done(struct store *s, const struct timespec *until)
+{
+    while (!s->done) {
+        if (!until)
+            pthread_cond_wait(&s->taken, &s->lock);
+        else if (pthread_cond_timedwait(&s->taken, &s->lock, until) != 0)
+            return s->done;
+    }
+    return true;
+}
+
+/* ---- the port ---- */
+
+/* A server that does not answer must not hold up whoever asks: what takes longer goes on in the
+ * thread, and the next call hears what came of it. At the start there is nobody to hold up. */
+static err port_lead(void *self, int64_t epoch, struct store_mark *out_mark)
+{
+    struct store *s = self;
+    const struct timespec until = in_ms(LEAD_WAIT_MS);
+    pthread_mutex_lock(&s->lock);
+    if (s->job == JOB_NONE) {
+        s->epoch = epoch;
+        give(s, JOB_LEAD);
+    }
+    err why = ERR_UNAVAILABLE;
+    must(s->job == JOB_LEAD);
+    if (wait_done(s, epoch ? &until : NULL)) {
+        why = s->result;
+        *out_mark = s->mark;
+        s->has_led |= why == OK;
+        s->job = JOB_NONE;
+        s->done = false;
+        s->noticed = OK;
+    } else {
+        snprintf(s->trouble.text, sizeof s->trouble.text, "the store does not answer");
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err load_tables(struct engine *e, struct store_visitor visitor)
+{
+    err why = OK;
+    for (uint32_t t = 0; t < TABLE_LOADED && why == OK; t++)
+        why = e->ops->table(e, (enum table)t, visitor);
+    return why;
+}
+
+/* With the lock held: the engine is ours until the lock is released; unless an attempt to lead is
+ * still in progress, or the thread's housekeeping does not end in time. The result of an attempt
+ * that ended is learned again by the next. After the start a server that stops answering must not
+ * block the caller for longer than READ_WAIT_MS. */
+static bool take_engine(struct store *s)
+{
+    const struct timespec until = in_ms(LEAD_WAIT_MS);
+    if (s->job == JOB_LEAD && !s->done)
+        return false;
+    must(s->job != JOB_WRITE);
+    s->job = JOB_NONE;
+    s->done = false;
+    while (s->resting) {
+        if (!s->has_led)
+            pthread_cond_wait(&s->taken, &s->lock);
+        else if (pthread_cond_timedwait(&s->taken, &s->lock, &until) != 0)
+            return !s->resting;
+    }
+    s->engine->patience_ms = s->has_led ? READ_WAIT_MS : 0;
+    return true;
+}
+
+/* With the lock held. */
+static void give_engine_back(struct store *s, err why)
+{
+    s->engine->patience_ms = 0;
+    note_trouble(s, why);
+}
+
+static err port_look(void *self, struct store_mark *out_mark)
+{
+    struct store *s = self;
+    err why = ERR_UNAVAILABLE;
+    pthread_mutex_lock(&s->lock);
+    if (take_engine(s)) {
+        why = s->engine->ops->begin(s->engine, out_mark);
+        if (why == OK)
+            s->engine->ops->end(s->engine);
+        give_engine_back(s, why);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err port_load(void *self, struct store_visitor visitor)
+{
+    struct store *s = self;
+    struct store_mark mark;
+    err why = ERR_UNAVAILABLE;
+    pthread_mutex_lock(&s->lock);
+    if (take_engine(s)) {
+        why = s->engine->ops->begin(s->engine, &mark);
+        if (why == OK) {
+            why = load_tables(s->engine, visitor);
+            s->engine->ops->end(s->engine);
+        }
+        give_engine_back(s, why);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err port_notice(void *self)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    const err why = s->noticed;
+    s->noticed = OK;
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+static err port_submit(void *self, const struct batch *batch)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    s->batch = batch;
+    give(s, JOB_WRITE);
+    pthread_mutex_unlock(&s->lock);
+    return OK;
+}
+
+static err port_poll(void *self, bool *out_busy)
+{
+    struct store *s = self;
+    pthread_mutex_lock(&s->lock);
+    must(s->job == JOB_WRITE);
+    *out_busy = !s->done;
+    const err why = s->result;
+    if (s->done) {
+        s->job = JOB_NONE;
+        s->done = false;
+        s->batch = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return why;
+}
+
+struct store_port store_port(struct store *s)
+{
+    return (struct store_port){s,         port_lead, port_load,  port_submit,
+                               port_poll, port_look, port_notice};
+}
+
+/* ---- opening and closing ---- */
+
+/* 0, or the number of the error. Nothing is left of it then. */
+static int start_thread(struct store *s)
+{
+    pthread_condattr_t monotonic;
+    int failed = pthread_condattr_init(&monotonic);
+    if (failed)
+        return failed;
+    must(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
+    failed = pthread_mutex_init(&s->lock, NULL);
+    if (failed)
+        goto no_lock;
+    failed = pthread_cond_init(&s->given, &monotonic);
+    if (failed)
+        goto no_given;
+    failed = pthread_cond_init(&s->taken, &monotonic);
+    if (failed)
+        goto no_taken;
+    failed = pthread_create(&s->thread, NULL, work, s);
+    if (!failed)
+        goto no_lock;
+    pthread_cond_destroy(&s->taken);
+no_taken:
+    pthread_cond_destroy(&s->given);
+no_given:
+    pthread_mutex_destroy(&s->lock);
+no_lock:
+    pthread_condattr_destroy(&monotonic);
+    return failed;
+}
+
+err store_open(const struct store_options *options, struct store **out_store,
+               struct store_why *out_why)
+{
+    struct engine *engine;
+    const err why = engine_open(options->url, ENGINE_WRITE, options->holder, &engine, out_why);
+    if (why != OK)
+        return why;
+    struct store *s = calloc(1, sizeof *s);
+    must(s);
+    s->engine = engine;
+    engine->progress = &s->progress;
+    s->wake = options->wake;
+    s->wake_context = options->wake_context;
+    const int failed = start_thread(s);
+    if (failed) {
+        snprintf(out_why->text, sizeof out_why->text,
+                 "the thread of the store cannot be started: %s; see the limits on threads and "
+                 "memory of this service",
+                 strerror(failed));
+        engine->ops->close(engine);
+        free(s);
+        return ERR_UNAVAILABLE;
+    }
+    *out_store = s;
+    return OK;
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    while ((s->job != JOB_NONE && !s->done) || s->resting) {
+        const struct timespec soon = in_ms(LEAD_WAIT_MS);
+        if (store_silent_ms(s) >= STORE_SILENT_MS)
+            atomic_store(&s->progress.gives_up, true);
+        ignore(pthread_cond_timedwait(&s->taken, &s->lock, &soon), "the loop looks again");
+    }
+    s->job = JOB_QUIT;
+    s->done = false;
+    pthread_cond_signal(&s->given);
+    pthread_mutex_unlock(&s->lock);
+    must(pthread_join(s->thread, NULL) == 0);
+    s->engine->ops->close(s->engine);
+    pthread_cond_destroy(&s->given);
+    pthread_cond_destroy(&s->taken);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+const char *store_trouble(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->told = s->trouble;
+    pthread_mutex_unlock(&s->lock);
+    return s->told.text;
+}
+
+bool store_is_full(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool is_full = s->is_full;
+    pthread_mutex_unlock(&s->lock);
+    return is_full;
+}
+
+bool store_is_lost(const struct store *s)
+{
+    return s->engine->lost;
+}
+
+/* ---- readers ---- */
+
+struct store_reader {
+    struct engine *engine;
+};
+
+err store_reader_open(const char *url, struct store_reader **out_reader, struct store_why *out_why)
+{
+    struct engine *engine;
+    const err why = engine_open(url, ENGINE_READ, "reader", &engine, out_why);
+    if (why != OK)
+        return why;
+    struct store_reader *r = calloc(1, sizeof *r);
+    must(r);
+    r->engine = engine;
+    *out_reader = r;
+    return OK;
+}
+
+void store_reader_close(struct store_reader *r)
+{
+    if (!r)
+        return;
+    r->engine->ops->close(r->engine);
+    free(r);
+}
+
+void store_reader_watch(struct store_reader *r, struct store_progress *progress)
+{
+    r->engine->progress = progress;
+}
+
+const char *store_reader_trouble(const struct store_reader *r)
+{
+    return r->engine->why.text;
+}
+
+err store_reader_begin(struct store_reader *r, struct store_mark *out_mark)
+{
+    return r->engine->ops->begin(r->engine, out_mark);
+}
+
+void store_reader_end(struct store_reader *r)
+{
+    r->engine->ops->end(r->engine);
+}
+
+err store_reader_table(struct store_reader *r, enum table table, struct store_visitor visitor)
+{
+    return r->engine->ops->table(r->engine, table, visitor);
+}
+
+err store_reader_verify(struct store_reader *r, struct store_why *out_why)
+{
+    const err why = r->engine->ops->verify(r->engine);
+    if (why != OK)
+        *out_why = r->engine->why;
+    return why;
+}
+
+static err reader_events(void *self, struct history_place from, uint32_t limit,
+                         struct store_visitor visitor)
+{
+    struct engine *e = ((struct store_reader *)self)->engine;
+    return e->ops->events(e, from, limit, visitor);
+}
+
+static err reader_intervals(void *self, const struct interval_page *page,
+                            struct store_visitor visitor)
+{
+    struct engine *e = ((struct store_reader *)self)->engine;
+    return e->ops->intervals(e, page, visitor);
+}
+
+static err reader_runs(void *self, int64_t noderole_id, uint32_t limit,
+                       struct store_visitor visitor)
+{
+    struct engine *e = ((struct store_reader *)self)->engine;
+    return e->ops->runs(e, noderole_id, limit, visitor);
+}
+
+struct history_port store_reader_history(struct store_reader *r)
+{
+    return (struct history_port){r, reader_events, reader_intervals, reader_runs};
+}

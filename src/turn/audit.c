@@ -1,0 +1,385 @@
+#include "turn/audit.h"
+
+#include <string.h>
+
+#include "base/json/json.h"
+#include "core/core.h"
+#include "model/reason.h"
+#include "model/subject.h"
+#include "port/batch.h"
+#include "port/watch_port.h"
+
+enum { TOLD_LEN_MAX = 1024 };
+
+/* What the object of a command was before it was stepped. */
+struct event_watch {
+    uint64_t edits;
+    bool known;
+    struct str action; /* of the power order that the command ends; empty: it ends none */
+    struct json *pins; /* of the node, for commands about its host keys; NULL for others */
+    struct record before;
+};
+
+/* The end of a power order is about its node, and an event of its own: who looks back wants to see
+ * each action with its result. */
+static struct subject subject_of(const struct core *core, const struct command *command,
+                                 struct str *out_action)
+{
+    struct record row;
+    *out_action = STR("");
+    if (command->kind != COMMAND_OUTBOX_DONE ||
+        !core_record(core, TABLE_OUTBOX, command->outbox_done.outbox_id, &row) ||
+        row.outbox.kind != OUTBOX_POWER || row.outbox.generation ||
+        str_starts(row.outbox.detail, STR("boot ")))
+        return command_subject(command);
+    *out_action = row.outbox.detail;
+    return (struct subject){TABLE_NODE, row.outbox.object_id};
+}
+
+/* The ssh host keys that are pinned for the node; null: none. They are rows of their own, so the
+ * difference of the node does not show them. */
+static struct json *pins_of(const struct core *core, int64_t node_id, struct arena *arena)
+{
+    uint32_t count;
+    const int64_t *ids = core_host_keys_of(core, node_id, arena, &count);
+    struct json *pins = json_make(arena, count ? JSON_ARRAY : JSON_NULL);
+    struct record row;
+    for (uint32_t i = 0; i < count; i++)
+        if (core_record(core, TABLE_HOST_KEY, ids[i], &row))
+            json_append(pins, json_make_string(arena, str_copy(arena, row.host_key.key)));
+    return pins;
+}
+
+static struct event_watch look_before(const struct core *core, const struct command *command,
+                                      struct arena *arena)
+{
+    struct event_watch watch = {.edits = core_edits(core)};
+    struct record record;
+    struct str action;
+    const struct subject subject = subject_of(core, command, &action);
+    watch.action = str_copy(arena, action);
+    if (subject.table >= TABLE_OBJECTS || !core_record(core, subject.table, subject.id, &record))
+        return watch;
+    watch.known = true;
+    if (command->kind == COMMAND_NODE_PIN_KEYS || command->kind == COMMAND_NODE_FORGET_KEY)
+        watch.pins = pins_of(core, subject.id, arena);
+    watch.before.table = record.table;
+    fields_copy(arena, record_layout(record.table), &record.id, &watch.before.id);
+    return watch;
+}
+
+/* ---- what changed ---- */
+
+static bool is_secret(struct str name)
+{
+    return str_eq(name, STR("password_hash")) || str_eq(name, STR("digest_ha1")) ||
+           str_eq(name, STR("authenticator")) || str_eq(name, STR("key")) ||
+           str_eq(name, STR("hash"));
+}
+
+static bool is_bookkeeping(struct str name)
+{
+    return str_eq(name, STR("id")) || str_eq(name, STR("created_at")) ||
+           str_eq(name, STR("updated_at")) || str_eq(name, STR("turn")) ||
+           str_eq(name, STR("power_read_at")) || str_eq(name, STR("power_order")) ||
+           str_eq(name, STR("power_results"));
+}
+
+static struct json *told_text(struct arena *a, const struct field *field, struct str text)
+{
+    struct json *tree;
+    uint32_t offset;
+    const char *what;
+    if (is_secret(str_from(field->name)))
+        return json_make_string(a, text.len ? STR("(secret)") : STR(""));
+    if (text.len > TOLD_LEN_MAX) {
+        struct json *length = json_make(a, JSON_OBJECT);
+        json_set(length, STR("bytes"), json_make_i64(a, text.len));
+        return length;
+    }
+    if (field->kind == FIELD_TEXT)
+        return json_make_string(a, text);
+    if (text.len == 0 || json_read(a, text, &tree, &offset, &what) != OK)
+        return json_make(a, JSON_OBJECT);
+    return tree;
+}
+
+/* The word that the API has for a number of the store, whose numbers are not those of the API; ""
+ * for none, NULL for a field that is a number. */
+static const char *word_of(enum table table, struct str name, uint32_t value)
+{
+    if (table == TABLE_NODEROLE && str_eq(name, STR("state")))
+        return noderole_state_name((enum noderole_state)value);
+    if (str_eq(name, STR("reason")) || str_eq(name, STR("power_reason")))
+        return value == REASON_NONE ? "" : reason_name((enum reason_code)value);
+    if (str_eq(name, STR("power_state")))
+        return power_state_name((enum power_state)value);
+    if (str_eq(name, STR("access")))
+        return access_name((enum access)value);
+    return NULL;
+}
+
+static struct json *told_u32(struct arena *a, const struct field *field, enum table table,
+                             uint32_t value)
+{
+    const char *word = word_of(table, str_from(field->name), value);
+    if (!word)
+        return json_make_i64(a, value);
+    return *word ? json_make_string(a, str_from(word)) : json_make(a, JSON_NULL);
+}
+
+static struct json *told(struct arena *a, const struct field *field, enum table table,
+                         const struct record *record)
+{
+    if (!record)
+        return json_make(a, JSON_NULL);
+    const char *at = (const char *)&record->id + field->offset;
+    switch (field->kind) {
+    case FIELD_I64: return json_make_i64(a, *(const int64_t *)(const void *)at);
+    case FIELD_U32: return told_u32(a, field, table, *(const uint32_t *)(const void *)at);
+    case FIELD_BOOL: return json_make_bool(a, *(const bool *)at);
+    case FIELD_TEXT:
+    case FIELD_DOC:
+    case FIELD_RAW: return told_text(a, field, *(const struct str *)(const void *)at);
+    }
+    impossible("a field of no kind");
+}
+
+static bool is_same(const struct field *field, const struct record *a, const struct record *b)
+{
+    const struct layout one = {"", field, 1, 0};
+    return fields_eq(&one, &a->id, &b->id);
+}
+
+static void add_pair(struct arena *a, struct json *changes, const char *key, struct json *before,
+                     struct json *after)
+{
+    struct json *pair = json_make(a, JSON_ARRAY);
+    json_append(pair, before);
+    json_append(pair, after);
+    json_set(changes, str_from(key), pair);
+}
+
+static void add_said(struct arena *a, struct json *changes, const char *key, struct json *said)
+{
+    add_pair(a, changes, key, json_make(a, JSON_NULL), said);
+}
+
+/* What a command about power says beside the fields that changed: the action, its order and its
+ * result. */
+static void add_power(struct arena *a, struct json *changes, const struct command *command,
+                      const struct event_watch *watch)
+{
+    const struct outbox_done_command *done = &command->outbox_done;
+    if (command->kind == COMMAND_NODE_POWER) {
+        add_said(a, changes, "action", json_make_string(a, command->node_power.action));
+    } else if (watch->action.len) {
+        add_said(a, changes, "action", json_make_string(a, watch->action));
+        add_said(a, changes, "order", json_make_i64(a, done->outbox_id));
+        add_said(a, changes, "result",
+                 json_make_string(a, done->failed ? STR("failed") : STR("done")));
+        add_said(a, changes, "text", json_make_string(a, str_clip(done->text, TOLD_LEN_MAX)));
+    }
+}
+
+/* The members of a group are no field of it: the node that came or went. */
+static void add_member(struct arena *a, struct json *changes, const struct command *command)
+{
+    if (command->kind == COMMAND_GROUP_ADD)
+        add_said(a, changes, "node_id", json_make_i64(a, command->group_add.node_id));
+    else if (command->kind == COMMAND_GROUP_REMOVE)
+        add_pair(a, changes, "node_id", json_make_i64(a, command->group_remove.node_id),
+                 json_make(a, JSON_NULL));
+}
+
+/* {"field":[before,after]}; NULL stands for "was not there". */
+static struct json *difference(struct arena *a, enum table table, const struct record *before,
+                               const struct record *after)
+{
+    static const struct record nothing;
+    const struct layout *layout = record_layout(table);
+    struct json *changes = json_make(a, JSON_OBJECT);
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct field *field = &layout->fields[i];
+        if (is_bookkeeping(str_from(field->name)) ||
+            is_same(field, before ? before : &nothing, after ? after : &nothing))
+            continue;
+        struct json *pair = json_make(a, JSON_ARRAY);
+        json_append(pair, told(a, field, table, before));
+        json_append(pair, told(a, field, table, after));
+        json_set(changes, str_from(field->name), pair);
+    }
+    return changes;
+}
+
+static struct event_note *note(struct events *events)
+{
+    struct event_note *note = arena_new(events->arena, struct event_note);
+    if (events->last)
+        events->last->next = note;
+    else
+        events->first = note;
+    events->last = note;
+    return note;
+}
+
+/* The command is done. */
+static void look_after(struct events *events, const struct event_watch *watch,
+                       const struct core *core, const struct command *command,
+                       const struct outcome *outcome)
+{
+    const bool changed = core_edits(core) > watch->edits;
+    const bool ends_power = watch->action.len && watch->known;
+    const enum table table = ends_power ? TABLE_NODE : command_subject(command).table;
+    if (table == TABLE_COUNT) {
+        events->engine |= changed;
+        return;
+    }
+    const int64_t id = watch->known ? watch->before.id : outcome->id;
+    struct record record;
+    const bool there = table < TABLE_OBJECTS && core_record(core, table, id, &record);
+    struct json *changes = json_make(events->arena, JSON_OBJECT);
+    if (there || watch->known)
+        changes = difference(events->arena, table, watch->known ? &watch->before : NULL,
+                             there ? &record : NULL);
+    /* A create may find that what it was to make is there. */
+    if (!changed && (!watch->known || !changes->count))
+        return;
+    /* A reading that brought only a later time is no news. */
+    if (command->kind == COMMAND_NODE_POWER_READ && !changes->count)
+        return;
+    add_power(events->arena, changes, command, watch);
+    add_member(events->arena, changes, command);
+    if (watch->pins)
+        add_pair(events->arena, changes, "host_keys", watch->pins,
+                 pins_of(core, id, events->arena));
+    note(events)->event = (struct event_record){
+        .actor = str_copy(events->arena, command->actor),
+        .verb = ends_power ? STR("node_power_done") : str_from(command_name(command->kind)),
+        .object = str_from(table_name(table)),
+        .object_id = id,
+        .changes = json_write(events->arena, changes),
+        .address = str_copy(events->arena, command->address),
+    };
+}
+
+/* ---- stepping ---- */
+
+/* Looks on while the parts of a batch are stepped. */
+struct onlooker {
+    struct events *events;
+    const struct core *core;
+    struct event_watch watch; /* of the part under way */
+};
+
+static void part_before(void *self, const struct command *part)
+{
+    struct onlooker *onlooker = self;
+    onlooker->watch = look_before(onlooker->core, part, onlooker->events->arena);
+}
+
+static void part_after(void *self, const struct command *part, const struct outcome *outcome)
+{
+    struct onlooker *onlooker = self;
+    const struct watch_port *also = onlooker->events->watch;
+    if (outcome->verdict == VERDICT_DONE)
+        look_after(onlooker->events, &onlooker->watch, onlooker->core, part, outcome);
+    if (also->part)
+        also->part(also->self, part, outcome);
+}
+
+/* Nothing behind that one was done. */
+static void forget_behind(struct events *events, struct event_note *last)
+{
+    if (last)
+        last->next = NULL;
+    else
+        events->first = NULL;
+    events->last = last;
+}
+
+static void step_parts(struct events *events, struct core *core, const struct command *command,
+                       struct effects *fx, struct outcome *outcome)
+{
+    struct onlooker onlooker = {.events = events, .core = core};
+    const struct part_watch watch = {&onlooker, part_before, part_after};
+    struct event_note *last = events->last;
+    core_watch_parts(core, &watch);
+    core_step(core, command, events->arena, fx, outcome);
+    core_watch_parts(core, NULL);
+    if (outcome->verdict != VERDICT_DONE)
+        forget_behind(events, last);
+}
+
+void events_step(struct events *events, struct core *core, const struct command *command,
+                 struct effects *fx, struct outcome *outcome)
+{
+    if (command->kind == COMMAND_BATCH) {
+        step_parts(events, core, command, fx, outcome);
+        return;
+    }
+    const struct event_watch watch = look_before(core, command, events->arena);
+    core_step(core, command, events->arena, fx, outcome);
+    if (outcome->verdict == VERDICT_DONE)
+        look_after(events, &watch, core, command, outcome);
+}
+
+/* ---- the engine's one event ---- */
+
+void events_count(struct events *events, const struct change *change)
+{
+    if (!events->engine || change->record.table >= TABLE_OBJECTS)
+        return;
+    if (!events->tables)
+        events->tables = arena_array(events->arena, struct event_tally, TABLE_OBJECTS);
+    struct event_tally *tally = &events->tables[change->record.table];
+    if (tally->count < EVENT_IDS_MAX)
+        tally->ids[tally->count] = change->record.id;
+    tally->count++;
+}
+
+static struct str tallies(const struct events *events)
+{
+    struct arena *a = events->arena;
+    struct json *changes = json_make(a, JSON_OBJECT);
+    for (uint32_t t = 0; events->tables && t < TABLE_OBJECTS; t++) {
+        const struct event_tally *tally = &events->tables[t];
+        if (tally->count == 0 || t == TABLE_COUNTER)
+            continue;
+        struct json *ids = json_make(a, JSON_ARRAY);
+        for (uint32_t i = 0; i < tally->count && i < EVENT_IDS_MAX; i++)
+            json_append(ids, json_make_i64(a, tally->ids[i]));
+        struct json *told_of = json_make(a, JSON_OBJECT);
+        json_set(told_of, STR("count"), json_make_i64(a, tally->count));
+        json_set(told_of, STR("ids"), ids);
+        json_set(changes, str_from(table_name((enum table)t)), told_of);
+    }
+    return json_write(a, changes);
+}
+
+/* ---- into the batch ---- */
+
+static void put(struct buf *changes, struct event_record event, int64_t turn, int64_t n, int64_t at)
+{
+    struct change change;
+    memset(&change, 0, sizeof change);
+    event.turn = turn;
+    event.n = n;
+    event.at = at;
+    change.record.table = TABLE_EVENT;
+    change.record.event = event;
+    batch_put(changes, &change);
+}
+
+uint32_t events_put(const struct events *events, int64_t turn, int64_t now_ms, struct buf *changes)
+{
+    uint32_t n = 0;
+    for (const struct event_note *note = events->first; note; note = note->next)
+        put(changes, note->event, turn, n++, now_ms);
+    if (events->engine)
+        put(changes,
+            (struct event_record){
+                .actor = STR("engine"), .verb = STR("anneal"), .changes = tallies(events)},
+            turn, n++, now_ms);
+    return n;
+}

@@ -1,0 +1,157 @@
+/* Goal: a barclamp that is sent is read as files are, everything that is wrong with it comes at
+ * once with its line, and nothing that lies on the disk can be pointed at.
+ * Method: the real reader and a real core; what is told is one text. */
+#include "import/barclamp_upload.h"
+#include "base/json/json.h"
+#include "core/core.h"
+#include "tests/world/world.h"
+
+#include <string.h>
+
+static const struct core *core_of(void *self)
+{
+    const struct world *w = self;
+    return w->core;
+}
+
+static err rehearse(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
+                    struct outcome *outcomes)
+{
+    const struct world *w = self;
+    core_rehearse(w->core, barclamps, count, arena, outcomes);
+    return OK;
+}
+
+static struct api_barclamp upload(struct world *w, const char *text, bool is_json)
+{
+    const struct upload_seams seams = {
+        .self = w, .core = core_of, .rehearse = rehearse, .folder = "/data/uploads"};
+    struct api_barclamp sent = {.arena = &w->arena,
+                                .text = is_json ? world_json(w, text) : str_from(text),
+                                .is_json = is_json};
+    CHECK(upload_read(&seams, &sent) == OK);
+    CHECK((sent.document.len == 0) == (sent.problems != NULL));
+    return sent;
+}
+
+/* "CODE FIELD: TEXT" of each problem, a line for each. */
+static const char *told(struct world *w, const struct api_barclamp *sent)
+{
+    struct buf b = buf_in(&w->arena);
+    for (const struct problem *p = sent->problems; p; p = p->next) {
+        buf_put_str(&b, problem_code_name(p->code));
+        buf_put_c(&b, ' ');
+        buf_put_str(&b, p->field);
+        buf_put_z(&b, ": ");
+        buf_put_str(&b, p->text);
+        buf_put_c(&b, '\n');
+    }
+    return str_z(&w->arena, buf_str(&b));
+}
+
+TEST(what_was_sent_becomes_a_document_with_a_place_of_its_own)
+{
+    struct world *w = world_open();
+    struct api_barclamp sent = upload(w,
+                                      "barclamp: {name: fresh, source_path: /etc}\n"
+                                      "roles:\n  - {name: one, jig: script}\n",
+                                      false);
+    SAYS(told(w, &sent), "");
+    SAYS(shown(w, sent.document),
+         "{'barclamp':{'name':'fresh','source_path':'/data/uploads/fresh'},"
+         "'roles':[{'jig':'script','name':'one'}]}");
+    sent = upload(w,
+                  "{'barclamp':{'name':'fresh','source_path':'/etc'},"
+                  "'roles':[{'name':'one','jig':'script','hooks':['on_todo']}]}",
+                  true);
+    SAYS(shown(w, sent.document),
+         "{'barclamp':{'name':'fresh','source_path':'/data/uploads/fresh'},"
+         "'roles':[{'jig':'script','name':'one'}]}");
+    world_close(w);
+}
+
+TEST(a_barclamp_that_is_there_keeps_its_place_and_its_roles_their_hooks)
+{
+    struct world *w = world_open();
+    DONE(w,
+         cmd_import(w, "{'barclamp':{'name':'old','source_path':'/old'},"
+                       "'roles':[{'name':'one','jig':'script','hooks':['on_todo','sysdata']}]}"));
+    DONE(w, cmd_import(w, "{'barclamp':{'name':'strange','source_path':'/s'},"
+                          "'roles':[{'name':'two','jig':'script','hooks':['on_todo']}]}"));
+    struct api_barclamp sent = upload(w,
+                                      "barclamp: {name: old}\n"
+                                      "roles:\n  - {name: one, jig: script, flags: [implicit]}\n"
+                                      "  - {name: three, jig: script, hooks: [on_error]}\n",
+                                      false);
+    SAYS(told(w, &sent), "");
+    SAYS(shown(w, sent.document),
+         "{'barclamp':{'name':'old','source_path':'/old'},'roles':[{'flags':['implicit'],'hooks':["
+         "'on_todo','sysdata'],'jig':'script','name':'one'},{'jig':'script','name':'three'}]}");
+    DONE(w, ((struct command){.kind = COMMAND_IMPORT, .import = {.barclamp = sent.document}}));
+    CHECK(read_role(w, "one").hooks != 0 && read_role(w, "three").hooks == 0);
+    /* Somebody else's role brings no hooks here, whatever else is wrong with naming it. */
+    sent = upload(w, "barclamp: {name: old}\nroles:\n  - {name: two, jig: script}\n", false);
+    CHECK(sent.problems != NULL || !strstr(shown(w, sent.document), "hooks"));
+    world_close(w);
+}
+
+/* Also what only the core knows, though there is nothing yet that it could import. */
+TEST(all_that_is_wrong_is_told_with_its_line)
+{
+    struct world *w = world_open();
+    struct api_barclamp sent = upload(w,
+                                      "barclamp:\n"
+                                      "  name: fresh\n"
+                                      "  parent: nix\n"
+                                      "roles:\n"
+                                      "  - name: two\n"
+                                      "    jig: script\n"
+                                      "    requires: 7\n"
+                                      "attribs:\n"
+                                      "  - name: [x]\n",
+                                      false);
+    const char *text = told(w, &sent);
+    HAS(text, "value: line 7: ");
+    HAS(text, "value: line 9: ");
+    HAS(text, "value: line 3: ");
+    world_close(w);
+}
+
+TEST(what_the_core_would_refuse_comes_with_its_code)
+{
+    struct world *w = world_open();
+    world_node_attrib(w, "taken", "");
+    struct api_barclamp sent = upload(w,
+                                      "barclamp:\n"
+                                      "  name: fresh\n"
+                                      "attribs:\n"
+                                      "  - map: a/b\n"
+                                      "    name: taken\n",
+                                      false);
+    HAS(told(w, &sent), "owner_differs attribs/0/name: line 5: ");
+    sent = upload(w, "barclamp:\n  name: fresh\n  parent: nix\n", false);
+    HAS(told(w, &sent), "not_found barclamp/parent: line 3: ");
+    /* Of an object nobody knows a line. */
+    sent = upload(w, "{'barclamp':{'name':'fresh'},'attribs':[{'name':'taken'}]}", true);
+    HAS(told(w, &sent), "owner_differs attribs/0/name: ");
+    CHECK(!strstr(told(w, &sent), "line"));
+    world_close(w);
+}
+
+TEST(what_is_no_barclamp_is_refused)
+{
+    struct world *w = world_open();
+    const char *const texts[] = {"", "hello", "[1, 2]", "a: [", "{}", "barclamp: 7", "a: b\na: c"};
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct api_barclamp sent = upload(w, texts[i], false);
+        CHECK(sent.problems != NULL);
+    }
+    const char *const objects[] = {"{}", "{'barclamp':7}", "{'barclamp':{'name':'../x'}}",
+                                   "{'barclamp':{'name':'a'},'roles':[7]}",
+                                   "{'barclamp':{'name':'a'},'roles':{'a':1}}"};
+    for (uint32_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        struct api_barclamp sent = upload(w, objects[i], true);
+        CHECK(sent.problems != NULL);
+    }
+    world_close(w);
+}

@@ -1,0 +1,169 @@
+/* Goal: what our authority signs is believed by others, and what is wrong with a certificate is
+ * told apart.
+ * Method: certificates are made for different times and names, judged, and shown to openssl(1). */
+#include "pki/certificates.h"
+#include "sys/files.h"
+#include "tests/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOW ((int64_t)1900000000)
+#define DAY ((int64_t)24 * 3600)
+
+static struct arena arena;
+static const struct certificate_names NAMES = {{"here", "localhost", "127.0.0.1", "::1"}, 4};
+
+static struct certificate new_authority(int64_t now_s)
+{
+    struct certificate c;
+    CHECK(certificate_new_key(&arena, &c.key));
+    CHECK(certificate_new_authority(&arena, c.key, now_s, &c.cert));
+    return c;
+}
+
+static struct certificate new_server(const struct certificate *authority, int64_t now_s)
+{
+    struct certificate c;
+    CHECK(certificate_new_server(&arena, authority, &NAMES, now_s, &c));
+    return c;
+}
+
+static enum certificate_state judge(const struct certificate *server,
+                                    const struct certificate *authority, int64_t now_s)
+{
+    return certificate_judge_server(server, authority->cert, &NAMES, now_s);
+}
+
+TEST(an_authority_is_fine_until_sixty_days_before_its_end)
+{
+    const struct certificate a = new_authority(NOW);
+    const int64_t end = NOW + CERTIFICATE_AUTHORITY_S;
+    CHECK(certificate_judge_authority(&a, NOW) == CERTIFICATE_FINE);
+    CHECK(certificate_judge_authority(&a, end - 60 * DAY) == CERTIFICATE_FINE);
+    CHECK(certificate_judge_authority(&a, end - 60 * DAY + 1) == CERTIFICATE_ENDING);
+    CHECK(certificate_judge_authority(&a, end) == CERTIFICATE_ENDED);
+    CHECK(certificate_judge_authority(&a, NOW - 2 * 3600) == CERTIFICATE_ENDED);
+    const struct certificate alone = {.cert = a.cert};
+    CHECK(certificate_judge_authority(&alone, NOW) == CERTIFICATE_FINE);
+    arena_fini(&arena);
+}
+
+TEST(an_authority_with_another_key_or_none_that_can_be_read_is_damaged)
+{
+    const struct certificate a = new_authority(NOW);
+    const struct certificate b = new_authority(NOW);
+    const struct certificate server = new_server(&a, NOW);
+    const struct certificate crossed = {a.cert, b.key};
+    const struct certificate cut = {str_slice(a.cert, 0, a.cert.len / 2), a.key};
+    const struct certificate garbled = {a.cert, str_slice(a.key, 0, a.key.len / 2)};
+    CHECK(certificate_judge_authority(&crossed, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_judge_authority(&cut, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_judge_authority(&garbled, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_judge_authority(&server, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_judge_authority(&(struct certificate){0}, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(certificate_is_key(a.key) && !certificate_is_key(garbled.key));
+    CHECK(!certificate_is_key(a.cert) && !certificate_is_key(STR("")));
+    arena_fini(&arena);
+}
+
+TEST(a_server_is_judged_by_who_signed_it_and_by_the_time)
+{
+    const struct certificate a = new_authority(NOW);
+    const struct certificate b = new_authority(NOW);
+    const struct certificate server = new_server(&a, NOW);
+    const struct certificate other = new_server(&a, NOW);
+    const int64_t end = NOW + CERTIFICATE_SERVER_S;
+    CHECK(judge(&server, &a, NOW) == CERTIFICATE_FINE);
+    CHECK(judge(&server, &a, end - 60 * DAY) == CERTIFICATE_FINE);
+    CHECK(judge(&server, &a, end - 60 * DAY + 1) == CERTIFICATE_ENDING);
+    CHECK(judge(&server, &a, end) == CERTIFICATE_ENDED);
+    CHECK(judge(&server, &a, NOW - DAY) == CERTIFICATE_ENDED);
+    CHECK(judge(&server, &b, NOW) == CERTIFICATE_FOREIGN);
+    CHECK(judge(&server, &(struct certificate){0}, NOW) == CERTIFICATE_FOREIGN);
+    const struct certificate crossed = {server.cert, other.key};
+    const struct certificate keyless = {.cert = server.cert};
+    const struct certificate cut = {str_slice(server.cert, 0, 200), server.key};
+    CHECK(judge(&crossed, &a, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(judge(&keyless, &a, NOW) == CERTIFICATE_DAMAGED);
+    CHECK(judge(&cut, &a, NOW) == CERTIFICATE_DAMAGED);
+    arena_fini(&arena);
+}
+
+TEST(a_server_has_to_have_every_name_and_may_have_more)
+{
+    const struct certificate a = new_authority(NOW);
+    const struct certificate server = new_server(&a, NOW);
+    const struct certificate_names fewer = {{"localhost", "::1"}, 2};
+    const struct certificate_names host = {{"localhost", "elsewhere"}, 2};
+    const struct certificate_names address = {{"127.0.0.2"}, 1};
+    const struct certificate_names spelled = {{"0:0:0:0:0:0:0:1", "LOCALHOST"}, 2};
+    CHECK(certificate_judge_server(&server, a.cert, &fewer, NOW) == CERTIFICATE_FINE);
+    CHECK(certificate_judge_server(&server, a.cert, &spelled, NOW) == CERTIFICATE_FINE);
+    CHECK(certificate_judge_server(&server, a.cert, &host, NOW) == CERTIFICATE_NAMELESS);
+    CHECK(certificate_judge_server(&server, a.cert, &address, NOW) == CERTIFICATE_NAMELESS);
+    arena_fini(&arena);
+}
+
+TEST(a_server_does_not_outlive_its_authority)
+{
+    const struct certificate a = new_authority(NOW);
+    const int64_t late = NOW + CERTIFICATE_AUTHORITY_S - 100 * DAY;
+    const struct certificate server = new_server(&a, late);
+    CHECK(judge(&server, &a, late) == CERTIFICATE_FINE);
+    CHECK(judge(&server, &a, late + 41 * DAY) == CERTIFICATE_ENDING);
+    CHECK(judge(&server, &a, late + 101 * DAY) == CERTIFICATE_ENDED);
+    arena_fini(&arena);
+}
+
+TEST(an_authority_made_again_for_its_key_has_still_signed_what_it_signed)
+{
+    struct certificate a = new_authority(NOW);
+    const struct certificate server = new_server(&a, NOW);
+    const struct str before = a.cert;
+    CHECK(certificate_new_authority(&arena, a.key, NOW + DAY, &a.cert));
+    CHECK(!str_eq(before, a.cert));
+    CHECK(judge(&server, &a, NOW + DAY) == CERTIFICATE_FINE);
+    arena_fini(&arena);
+}
+
+TEST(what_is_no_key_signs_nothing)
+{
+    const struct certificate a = new_authority(NOW);
+    const struct certificate keyless = {a.cert, STR("no key")};
+    const struct certificate nameless = {STR("no certificate"), a.key};
+    struct certificate server = {0};
+    struct str cert = {0};
+    CHECK(!certificate_new_server(&arena, &keyless, &NAMES, NOW, &server));
+    CHECK(!certificate_new_server(&arena, &nameless, &NAMES, NOW, &server));
+    CHECK(!certificate_new_authority(&arena, STR("no key"), NOW, &cert));
+    CHECK(server.cert.len == 0 && cert.len == 0);
+    arena_fini(&arena);
+}
+
+TEST(openssl_believes_it_too)
+{
+    char folder[] = "/tmp/halligan-certificates-XXXXXX";
+    char ca[64], cert[64], command[600];
+    const struct certificate a = new_authority(NOW);
+    const struct certificate server = new_server(&a, NOW);
+    CHECK(mkdtemp(folder));
+    snprintf(ca, sizeof ca, "%s/ca.pem", folder);
+    snprintf(cert, sizeof cert, "%s/server.pem", folder);
+    CHECK(file_write(ca, a.cert, 0644) == OK && file_write(cert, server.cert, 0644) == OK);
+    for (uint32_t i = 0; i < NAMES.count; i++) {
+        const char *how = i < 2 ? "-verify_hostname" : "-verify_ip";
+        snprintf(command, sizeof command,
+                 "openssl verify -x509_strict -purpose sslserver -attime %lld -CAfile %s %s %s %s "
+                 ">/dev/null",
+                 (long long)NOW, ca, how, NAMES.at[i], cert);
+        CHECK(system(command) == 0);
+    }
+    snprintf(command, sizeof command,
+             "openssl x509 -noout -text -in %s | grep -q 'NIST CURVE: P-256'", cert);
+    CHECK(system(command) == 0);
+    CHECK(unlink(ca) == 0 && unlink(cert) == 0 && rmdir(folder) == 0);
+    arena_fini(&arena);
+}

@@ -1,0 +1,256 @@
+/* Goal: whatever is missing, damaged or too old in DATA/tls is mended, and the authority that
+ * clients trust is not given up without need.
+ * Method: one folder is kept again and again, with parts of it removed, exchanged, cut or aged in
+ * between; what each start leaves is judged as a client would. */
+#include "pki/tls_files.h"
+#include "sys/files.h"
+#include "sys/log.h"
+#include "tests/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOW ((int64_t)1900000000)
+#define DAY ((int64_t)24 * 3600)
+
+static struct arena arena;
+static char root[64];
+static char folder[80];
+static const struct certificate_names NAMES = {{"here", "localhost", "127.0.0.1", "::1"}, 4};
+
+static const char *path_of(const char *name)
+{
+    return str_z(&arena, str_join3(&arena, str_from(folder), STR("/"), str_from(name)));
+}
+
+static bool keep(int64_t now_s)
+{
+    struct tls_home home = {0};
+    if (!tls_home_keep(&arena, folder, &NAMES, now_s, &home))
+        return false;
+    CHECK(strcmp(home.cert, path_of("server.pem")) == 0);
+    CHECK(strcmp(home.key, path_of("server.key")) == 0);
+    return true;
+}
+
+static struct str text_of(const char *name)
+{
+    struct str text = STR("");
+    const err e = file_read(&arena, path_of(name), 1 << 20, &text);
+    CHECK(e == OK || e == ERR_NOT_FOUND);
+    return text;
+}
+
+static void set(const char *name, struct str text)
+{
+    CHECK(file_write(path_of(name), text, strstr(name, ".key") ? 0600 : 0644) == OK);
+}
+
+static enum certificate_state as_a_client_sees(struct str ca, int64_t now_s)
+{
+    const struct certificate server = {text_of("server.pem"), text_of("server.key")};
+    return certificate_judge_server(&server, ca, &NAMES, now_s);
+}
+
+static void begin(void)
+{
+    log_setup(LOG_ERROR, LOG_TEXT);
+    snprintf(root, sizeof root, "/tmp/halligan-tls-home-XXXXXX");
+    CHECK(mkdtemp(root));
+    snprintf(folder, sizeof folder, "%s/tls", root);
+    CHECK(keep(NOW));
+}
+
+static void end(void)
+{
+    static const char *const names[] = {"ca.pem",     "ca.key",     "server.pem",
+                                        "server.key", "ca.pem.old", "ca.key.old"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        CHECK(file_remove(path_of(names[i])) == OK);
+    CHECK(rmdir(folder) == 0 && rmdir(root) == 0);
+    arena_fini(&arena);
+}
+
+TEST(a_first_start_makes_everything_and_the_next_ones_nothing)
+{
+    struct stat facts;
+    begin();
+    const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
+    CHECK(as_a_client_sees(ca, NOW) == CERTIFICATE_FINE);
+    CHECK(stat(path_of("ca.key"), &facts) == 0 && (facts.st_mode & 0777) == 0600);
+    CHECK(stat(path_of("server.key"), &facts) == 0 && (facts.st_mode & 0777) == 0600);
+    CHECK(stat(folder, &facts) == 0 && (facts.st_mode & 0777) == 0700);
+    CHECK(keep(NOW + DAY) && keep(NOW + CERTIFICATE_SERVER_S - 60 * DAY));
+    CHECK(str_eq(text_of("ca.pem"), ca) && str_eq(text_of("server.pem"), cert));
+    end();
+}
+
+TEST(a_server_that_is_about_to_end_is_renewed_by_the_same_authority)
+{
+    begin();
+    const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
+    const int64_t later = NOW + CERTIFICATE_SERVER_S - 59 * DAY;
+    CHECK(keep(later));
+    CHECK(str_eq(text_of("ca.pem"), ca) && !str_eq(text_of("server.pem"), cert));
+    CHECK(as_a_client_sees(ca, later + 300 * DAY) == CERTIFICATE_FINE);
+    CHECK(keep(later + 2 * CERTIFICATE_SERVER_S));
+    CHECK(str_eq(text_of("ca.pem"), ca));
+    CHECK(as_a_client_sees(ca, later + 2 * CERTIFICATE_SERVER_S) == CERTIFICATE_FINE);
+    end();
+}
+
+TEST(a_server_with_other_names_is_made_again)
+{
+    struct tls_home home;
+    begin();
+    const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
+    const struct certificate_names more = {{"localhost", "10.9.8.7"}, 2};
+    CHECK(tls_home_keep(&arena, folder, &more, NOW, &home));
+    CHECK(str_eq(text_of("ca.pem"), ca) && !str_eq(text_of("server.pem"), cert));
+    const struct certificate server = {text_of("server.pem"), text_of("server.key")};
+    CHECK(certificate_judge_server(&server, ca, &more, NOW) == CERTIFICATE_FINE);
+    end();
+}
+
+/* What a crash between two files leaves, and what disks and people do. */
+TEST(a_bad_server_is_made_again_by_the_same_authority)
+{
+    begin();
+    const struct str ca = text_of("ca.pem"), key = text_of("ca.key");
+    struct certificate stranger, foreign;
+    CHECK(certificate_new_key(&arena, &stranger.key));
+    CHECK(certificate_new_authority(&arena, stranger.key, NOW, &stranger.cert));
+    CHECK(certificate_new_server(&arena, &stranger, &NAMES, NOW, &foreign));
+    for (int i = 0; i < 7; i++) {
+        if (i == 0)
+            CHECK(unlink(path_of("server.pem")) == 0);
+        if (i == 1)
+            CHECK(unlink(path_of("server.key")) == 0);
+        if (i == 2)
+            set("server.pem", str_slice(text_of("server.pem"), 0, 100));
+        if (i == 3)
+            set("server.key", STR(""));
+        if (i == 4)
+            set("server.key", foreign.key); /* written, and its certificate not yet */
+        if (i == 5)
+            set("server.pem", foreign.cert);
+        if (i == 6) {
+            set("server.pem", foreign.cert);
+            set("server.key", foreign.key);
+        }
+        CHECK(as_a_client_sees(ca, NOW) != CERTIFICATE_FINE);
+        CHECK(keep(NOW));
+        CHECK(as_a_client_sees(ca, NOW) == CERTIFICATE_FINE);
+        CHECK(str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.key"), key));
+    }
+    CHECK(!file_exists(path_of("ca.pem.old")));
+    end();
+}
+
+TEST(the_certificate_of_an_authority_is_made_again_for_its_key_and_old_clients_go_on)
+{
+    begin();
+    const struct str ca = text_of("ca.pem"), key = text_of("ca.key"), cert = text_of("server.pem");
+    CHECK(unlink(path_of("ca.pem")) == 0);
+    CHECK(keep(NOW));
+    CHECK(!str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.key"), key));
+    CHECK(str_eq(text_of("server.pem"), cert));
+    set("ca.pem", STR("-----BEGIN CERTIFICATE-----\n"));
+    CHECK(keep(NOW));
+    const int64_t late = NOW + CERTIFICATE_AUTHORITY_S - 30 * DAY;
+    CHECK(keep(late)); /* about to end */
+    CHECK(str_eq(text_of("ca.key"), key));
+    CHECK(as_a_client_sees(ca, late) == CERTIFICATE_FINE);
+    CHECK(as_a_client_sees(text_of("ca.pem"), late) == CERTIFICATE_FINE);
+    const struct certificate now = {text_of("ca.pem"), key};
+    CHECK(certificate_judge_authority(&now, late + CERTIFICATE_SERVER_S) == CERTIFICATE_FINE);
+    end();
+}
+
+TEST(an_authority_without_its_key_serves_as_long_as_the_server_can)
+{
+    begin();
+    const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
+    const int64_t late = NOW + CERTIFICATE_SERVER_S - DAY;
+    CHECK(unlink(path_of("ca.key")) == 0);
+    log_setup(LOG_ERROR, LOG_TEXT);
+    CHECK(keep(NOW) && keep(late));
+    CHECK(str_eq(text_of("ca.pem"), ca) && str_eq(text_of("server.pem"), cert));
+    /* And gives way only then. */
+    CHECK(keep(late + 2 * DAY));
+    CHECK(!str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.pem.old"), ca));
+    CHECK(as_a_client_sees(text_of("ca.pem"), late + 2 * DAY) == CERTIFICATE_FINE);
+    end();
+}
+
+TEST(a_key_that_is_not_the_authoritys_signs_nothing)
+{
+    begin();
+    const struct str ca = text_of("ca.pem");
+    struct str other;
+    CHECK(certificate_new_key(&arena, &other));
+    set("ca.key", other);
+    CHECK(keep(NOW));
+    CHECK(str_eq(text_of("ca.pem"), ca) && str_eq(text_of("ca.key"), other));
+    CHECK(unlink(path_of("server.pem")) == 0);
+    CHECK(keep(NOW));
+    CHECK(str_eq(text_of("ca.pem.old"), ca) && str_eq(text_of("ca.key.old"), other));
+    CHECK(as_a_client_sees(text_of("ca.pem"), NOW) == CERTIFICATE_FINE);
+    end();
+}
+
+TEST(what_cannot_be_read_or_written_is_no_reason_to_begin_anew)
+{
+    struct tls_home home;
+    begin();
+    const struct str ca = text_of("ca.pem"), key = text_of("ca.key");
+    CHECK(chmod(path_of("ca.key"), 0644) == 0);
+    CHECK(!keep(NOW));
+    CHECK(chmod(path_of("ca.key"), 0600) == 0);
+    CHECK(unlink(path_of("ca.pem")) == 0 && mkdir(path_of("ca.pem"), 0700) == 0);
+    CHECK(!keep(NOW));
+    CHECK(rmdir(path_of("ca.pem")) == 0);
+    set("ca.pem", ca);
+    CHECK(keep(NOW) && str_eq(text_of("ca.key"), key));
+    CHECK(!tls_home_keep(&arena, path_of("server.pem"), &NAMES, NOW, &home));
+    CHECK(!tls_home_keep(&arena, "/nowhere/tls", &NAMES, NOW, &home));
+    end();
+}
+
+/* ---- names ---- */
+
+static bool has_name(const struct certificate_names *names, const char *name)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < names->count; i++)
+        count += strcmp(names->at[i], name) == 0;
+    CHECK(count <= 1);
+    return count == 1;
+}
+
+TEST(a_machine_is_called_by_its_names_and_by_where_it_listens)
+{
+    struct certificate_names names;
+    char host[256] = "", hosts[2048];
+    CHECK(gethostname(host, sizeof host - 1) == 0);
+    snprintf(hosts, sizeof hosts,
+             "# 10.0.0.1 comment.example.com %s\n127.0.0.1 localhost\n"
+             "10.0.0.2\t%s.example.com  other %s # ours\n10.0.0.3 stranger.example.com x%s\n\n"
+             "10.0.0.4\n10.0.0.5 bad_name %s",
+             host, host, host, host, host);
+    tls_home_names(&arena, "127.0.0.1", str_from(hosts), &names);
+    CHECK(has_name(&names, host) && has_name(&names, "localhost"));
+    CHECK(has_name(&names, "127.0.0.1") && has_name(&names, "::1"));
+    CHECK(has_name(&names, str_z(&arena, str_join2(&arena, str_from(host), STR(".example.com")))));
+    CHECK(!has_name(&names, "comment.example.com") && !has_name(&names, "stranger.example.com"));
+    CHECK(!has_name(&names, "bad_name") && !has_name(&names, "other"));
+    CHECK(strcmp(names.at[0], host) == 0);
+    tls_home_names(&arena, "10.1.2.3", STR(""), &names);
+    CHECK(has_name(&names, "10.1.2.3") && names.count <= 5);
+    tls_home_names(&arena, "0.0.0.0", STR(""), &names);
+    CHECK(!has_name(&names, "0.0.0.0") && has_name(&names, "127.0.0.1"));
+    arena_fini(&arena);
+}
