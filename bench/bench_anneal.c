@@ -464,13 +464,13 @@ static bool within(const char *what, double figure, double bound, bool at_least)
     return ok;
 }
 
-struct rounds {
+struct import_rounds {
     double ours[ROUNDS], half[ROUNDS], peer[ROUNDS], retry[ROUNDS], bytes[ROUNDS], start[ROUNDS];
     double silent_s; /* the longest of all rounds */
     double noderoles;
 };
 
-static void run_rounds(struct bench *b, struct rounds *r)
+static void run_rounds(struct bench *b, struct import_rounds *r)
 {
     char path[80];
     snprintf(path, sizeof path, "%s/build.ninja", b->dir);
@@ -491,7 +491,7 @@ static void run_rounds(struct bench *b, struct rounds *r)
     }
 }
 
-static bool judge(const struct bench *b, const struct rounds *r)
+static bool judge(const struct bench *b, const struct import_rounds *r)
 {
     static const double ratios[] = {[MEMORY] = 3, [SQLITE] = 1, [POSTGRESQL] = 0.2};
     bool ok = within("ratio", median(r->peer) / median(r->ours), ratios[b->kind], true);
@@ -508,7 +508,7 @@ static bool judge(const struct bench *b, const struct rounds *r)
 
 static bool report(struct bench *b)
 {
-    struct rounds r = {0};
+    struct import_rounds r = {0};
     snprintf(b->dir, sizeof b->dir, "/var/tmp/bench-anneal-XXXXXX");
     /* A server that is somebody else must get through. */
     if (!mkdtemp(b->dir) || chmod(b->dir, 0711) != 0)

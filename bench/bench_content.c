@@ -94,7 +94,7 @@ static void mind_open(struct mind *m)
 {
     memset(m, 0, sizeof *m);
     m->core = core_new();
-    core_found(m->core, 1000);
+    core_bootstrap(m->core, 1000);
 }
 
 static void mind_close(struct mind *m)
@@ -184,7 +184,7 @@ static void write_barclamp(const char *dir, int barclamp)
     close_file(f);
 }
 
-static void find_hooks(void *self, const char *lua_path, struct report *r, struct json *names)
+static void find_hooks(void *self, const char *lua_path, struct diagnostics *r, struct json *names)
 {
     struct hooks_report found;
     (void)self;
@@ -200,7 +200,7 @@ static double import_all(const char *dir, double *out_read)
 {
     struct mind m;
     struct arena arena = {0};
-    struct report report = report_begin(&arena);
+    struct diagnostics report = diagnostics_begin(&arena);
     const struct hook_finder finder = {.find = find_hooks};
     mind_open(&m);
     const double start = seconds();

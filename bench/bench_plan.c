@@ -177,7 +177,7 @@ int main(int argc, char **argv)
         core_free(b.core);
         return wants_help ? 0 : 2;
     }
-    core_found(b.core, b.now);
+    core_bootstrap(b.core, b.now);
     const bool is_fine = measure(&b, fill(&b, nodes, roles), is_strict);
     core_free(b.core);
     arena_fini(&b.arena);

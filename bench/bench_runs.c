@@ -23,12 +23,12 @@
 #include "bench/runs_peers.h"
 #include "core/core.h"
 #include "daemon/loop.h"
-#include "power/power_orders.h"
-#include "daemon/runner_dispatch.h"
-#include "power/ssh_keys.h"
 #include "daemon/run_facts.h"
+#include "daemon/runner_dispatch.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
+#include "power/power_orders.h"
+#include "power/ssh_keys.h"
 #include "run/fake/test_jig.h"
 #include "run/runner/runner.h"
 #include "store/store_thread.h"
@@ -63,8 +63,8 @@ static double cpu_seconds(void)
 
 /* ---- the kitchen: what a run is made of ---- */
 
-static err cook(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                struct reason *out_why)
+static err cook(void *self, const struct jig_work *w, struct arena *a,
+                struct launch_spec *out_recipe, struct reason *out_why)
 {
     (void)self;
     (void)w;
@@ -72,7 +72,7 @@ static err cook(void *self, const struct jig_work *w, struct arena *a, struct re
     struct str *argv = arena_new(a, struct str);
     argv[0] = STR(RUNS_PROGRAM);
     *out_recipe =
-        (struct recipe){.argv = argv, .argv_count = 1, .out_max = 1 << 20, .log_max = 1 << 20};
+        (struct launch_spec){.argv = argv, .argv_count = 1, .out_max = 1 << 20, .log_max = 1 << 20};
     return OK;
 }
 
@@ -87,7 +87,7 @@ static void taste(void *self, const struct jig_work *w, const struct jig_end *en
 }
 
 static bool nothing_to_stop(void *self, const struct jig_work *w, struct arena *a,
-                            struct recipe *out_recipe)
+                            struct launch_spec *out_recipe)
 {
     (void)self;
     (void)w;
@@ -103,7 +103,7 @@ static bool no_scratch(void *self, const struct jig_work *w)
     return false;
 }
 
-static const struct runner_kitchen kitchen = {
+static const struct runner_jig_ops kitchen = {
     .prepare = cook, .conclude = taste, .stop = nothing_to_stop, .wants_scratch = no_scratch};
 
 /* ---- the street, as the daemon wires it ---- */
@@ -111,7 +111,7 @@ static const struct runner_kitchen kitchen = {
 struct street {
     struct loop loop;
     struct runners runners;
-    struct ssh_home ssh;
+    struct ssh_keys ssh;
     int64_t reply_id;
     int64_t waiting; /* our own commands that have no answer yet */
     int64_t runs;    /* runs whose end is durable */
@@ -143,7 +143,7 @@ static void heard(void *self, int64_t request, const struct outcome *outcome, in
     if (outcome->verdict != VERDICT_DONE)
         runs_die("a command was refused");
     if (request < 0) {
-        runner_told(s->loop.runner, request, OK);
+        runner_on_result(s->loop.runner, request, OK);
         s->runs++;
         return;
     }
@@ -251,8 +251,8 @@ static void open_power(struct street *s, const char *data)
     char ssh[128], scratch[128];
     snprintf(ssh, sizeof ssh, "%s/ssh", data);
     snprintf(scratch, sizeof scratch, "%s/hammer", data);
-    s->ssh = (struct ssh_home){.self = l, .wake = loop_wake};
-    if (!ssh_home_open(&s->ssh, &l->uv, ssh))
+    s->ssh = (struct ssh_keys){.self = l, .wake = loop_wake};
+    if (!ssh_keys_open(&s->ssh, &l->uv, ssh))
         runs_die("no directory for ssh");
     l->power = power_open(&(struct power_setup){
         .loop = &l->uv, .scratch = scratch, .ssh = &s->ssh, .self = l, .wake = loop_wake});
@@ -301,7 +301,7 @@ static void street_close(struct street *s)
     turn_free(l->turn);
     test_jig_close(l->jig);
     power_close(l->power);
-    ssh_home_close(&s->ssh);
+    ssh_keys_close(&s->ssh);
     loop_close(l);
 }
 
@@ -443,7 +443,7 @@ static struct figures measure_apart(const struct bench *b, int round)
 
 /* ---- the figures ---- */
 
-struct rounds {
+struct import_rounds {
     double ours[ROUNDS_MAX], bare[ROUNDS_MAX], ninja[ROUNDS_MAX], ansible[ROUNDS_MAX];
     double ours_cpu[ROUNDS_MAX], bare_cpu[ROUNDS_MAX];
     double ratio[ROUNDS_MAX], batches[ROUNDS_MAX];
@@ -458,7 +458,7 @@ static double median(const struct bench *b, const double v[ROUNDS_MAX])
 }
 
 /* What else the machine does comes and goes: the bare loop runs before ours and behind it. */
-static void run_round(const struct bench *b, struct rounds *r, int i)
+static void run_round(const struct bench *b, struct import_rounds *r, int i)
 {
     const double cpu_before = cpu_seconds();
     const double before = runs_bare(&b->graph);
@@ -477,7 +477,7 @@ static void run_round(const struct bench *b, struct rounds *r, int i)
     fflush(stdout);
 }
 
-static void print_figures(const struct bench *b, const struct rounds *r)
+static void print_figures(const struct bench *b, const struct import_rounds *r)
 {
     const double runs = (double)b->graph.nodes * b->graph.roles;
     printf("runs %.0f, %d at a time, in %.0f batches\n", runs, b->graph.parallel,
@@ -494,7 +494,7 @@ static void print_figures(const struct bench *b, const struct rounds *r)
 
 static bool report(struct bench *b)
 {
-    struct rounds r = {0};
+    struct import_rounds r = {0};
     char command[96];
     snprintf(b->dir, sizeof b->dir, "/var/tmp/bench-runs-XXXXXX");
     if (!mkdtemp(b->dir))

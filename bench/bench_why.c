@@ -133,7 +133,7 @@ static void graph_open(struct graph *g, uint32_t noderoles)
     g->started = calloc(g->nodes, sizeof *g->started);
     if (!g->started)
         die("no memory");
-    core_found(g->core, 1000);
+    core_bootstrap(g->core, 1000);
     import_roles(g);
     g->deployment_id = step(g, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
                                                 .deployment_create = {.name = STR("rack")}});

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "sim/scenario/counts.h"
-#include "sim/scenario/options.h"
 #include "sim/rack/rack.h"
 #include "sim/replay.h"
+#include "sim/scenario/counts.h"
+#include "sim/scenario/options.h"
 #include "sim/scenario/transcript.h"
 #include "sim/world/world.h"
 

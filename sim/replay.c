@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "port/batch.h"
 #include "sim/oracle/checks.h"
 #include "sim/store/memory_store.h"
@@ -92,7 +92,7 @@ static const char *play_reload(struct replay *r, const struct mark *mark)
     if (turn == 0) {
         int64_t now_ms = 0;
         ignore(str_parse_i64(mark->bytes, &now_ms), "any time will do");
-        core_found(r->core, now_ms);
+        core_bootstrap(r->core, now_ms);
     } else {
         struct loading loading = {.core = r->core, .what = "the store could not be read"};
         err e = memory_store_load(r->store, (struct store_visitor){&loading, load_record});

@@ -178,7 +178,7 @@ static void node_update(struct model *m, const struct node_update_command *updat
 
 static void apply(struct model *m, const struct core *c, const struct command *command);
 
-static void apply_wishes(struct model *m, const struct core *c, struct str wishes)
+static void apply_hook_commands(struct model *m, const struct core *c, struct str wishes)
 {
     struct arena arena = {0};
     for (uint32_t at = 0; at < wishes.len;) {
@@ -223,7 +223,7 @@ static void outbox_done(struct model *m, const struct core *c,
     if (done->failed)
         hook_failed(m, hook);
     else
-        apply_wishes(m, c, done->wishes);
+        apply_hook_commands(m, c, done->wishes);
 }
 
 static void apply(struct model *m, const struct core *c, const struct command *command)
@@ -481,7 +481,7 @@ static const char *follow_done(struct model *m, const struct core *c, const stru
 const char *model_follow(struct model *m, const struct core *c, const struct command *command,
                          const struct outcome *outcome, struct arena *scratch)
 {
-    if (outcome->verdict == VERDICT_ASKING)
+    if (outcome->verdict == VERDICT_NEEDS_HOOKS)
         return NULL;
     if (outcome->verdict == VERDICT_REFUSED)
         return follow_refusal(m, command, outcome);

@@ -25,9 +25,9 @@ void checks_fini(struct checks *c)
     model_free(c->durable.model);
     model_free(c->pending.model);
     model_free(c->whole);
-    ledger_fini(&c->ledger);
-    run_book_fini(&c->book);
-    key_book_fini(&c->keys);
+    durability_oracle_fini(&c->ledger);
+    run_history_oracle_fini(&c->book);
+    host_key_oracle_fini(&c->keys);
     arena_fini(&c->scratch);
 }
 
@@ -138,7 +138,7 @@ const char *checks_part(struct checks *c, const struct core *core, const struct 
     if (!c->in_parts)
         model_become(c->whole, c->model);
     c->in_parts = true;
-    c->parts_lost = c->parts_lost || outcome->verdict == VERDICT_ASKING;
+    c->parts_lost = c->parts_lost || outcome->verdict == VERDICT_NEEDS_HOOKS;
     if (c->parts_lost)
         return NULL;
     const char *said = model_follow(c->model, core, part, outcome, &c->scratch);

@@ -18,15 +18,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/hash/hash.h"
+#include "base/mem/arena.h"
 #include "core/core.h"
-#include "sim/scenario/counts.h"
-#include "sim/oracle/host_key_oracle.h"
-#include "sim/oracle/durability_oracle.h"
-#include "sim/store/memory_store.h"
 #include "sim/model/model.h"
+#include "sim/oracle/durability_oracle.h"
+#include "sim/oracle/host_key_oracle.h"
 #include "sim/oracle/run_history_oracle.h"
+#include "sim/scenario/counts.h"
+#include "sim/store/memory_store.h"
 
 /* A moment to which the core may fall back. */
 struct moment {
@@ -39,9 +39,9 @@ struct checks {
     struct model *model;   /* follows the core */
     struct moment durable; /* the last turn that is in */
     struct moment pending; /* collected, not known to be in */
-    struct ledger ledger;
-    struct run_book book;
-    struct key_book keys;
+    struct durability_oracle ledger;
+    struct run_history_oracle book;
+    struct host_key_oracle keys;
     struct arena scratch;
     int64_t acknowledged; /* the highest turn somebody was told about */
     uint32_t reload_every;

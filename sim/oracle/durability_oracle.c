@@ -20,14 +20,14 @@ static void *room(void *block, uint32_t *cap, int64_t id, size_t size)
     return larger;
 }
 
-void ledger_fini(struct ledger *l)
+void durability_oracle_fini(struct durability_oracle *l)
 {
     free(l->runs);
     free(l->outbox);
-    *l = (struct ledger){0};
+    *l = (struct durability_oracle){0};
 }
 
-static void note(struct ledger *l, const struct record *record, bool gone)
+static void note(struct durability_oracle *l, const struct record *record, bool gone)
 {
     if (record->table == TABLE_RUN) {
         l->runs = room(l->runs, &l->runs_cap, record->id, sizeof *l->runs);
@@ -38,7 +38,7 @@ static void note(struct ledger *l, const struct record *record, bool gone)
     }
 }
 
-void ledger_batch(struct ledger *l, const struct batch *batch)
+void durability_oracle_batch(struct durability_oracle *l, const struct batch *batch)
 {
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;
@@ -54,19 +54,19 @@ static err note_record(void *self, const struct record *record)
     return OK;
 }
 
-void ledger_reload(struct ledger *l, const struct memory_store *store)
+void durability_oracle_reload(struct durability_oracle *l, const struct memory_store *store)
 {
-    ledger_fini(l);
+    durability_oracle_fini(l);
     if (memory_store_load(store, (struct store_visitor){l, note_record}) != OK)
         impossible("the store does not read");
 }
 
-bool ledger_has_run(const struct ledger *l, int64_t run_id, uint32_t attempt)
+bool durability_oracle_has_run(const struct durability_oracle *l, int64_t run_id, uint32_t attempt)
 {
     return run_id > 0 && run_id < (int64_t)l->runs_cap && l->runs[run_id] == attempt + 1;
 }
 
-bool ledger_has_outbox(const struct ledger *l, int64_t outbox_id)
+bool durability_oracle_has_outbox(const struct durability_oracle *l, int64_t outbox_id)
 {
     return outbox_id > 0 && outbox_id < (int64_t)l->outbox_cap && l->outbox[outbox_id];
 }

@@ -11,16 +11,16 @@
 #include "port/batch.h"
 #include "sim/store/memory_store.h"
 
-struct ledger {
+struct durability_oracle {
     uint32_t *runs; /* by run id: attempt + 1; 0 = not in */
     bool *outbox;   /* by outbox id */
     uint32_t runs_cap;
     uint32_t outbox_cap;
 };
 
-void ledger_fini(struct ledger *l);
-void ledger_batch(struct ledger *l, const struct batch *batch);
+void durability_oracle_fini(struct durability_oracle *l);
+void durability_oracle_batch(struct durability_oracle *l, const struct batch *batch);
 /* Begin again with what the store holds. */
-void ledger_reload(struct ledger *l, const struct memory_store *store);
-bool ledger_has_run(const struct ledger *l, int64_t run_id, uint32_t attempt);
-bool ledger_has_outbox(const struct ledger *l, int64_t outbox_id);
+void durability_oracle_reload(struct durability_oracle *l, const struct memory_store *store);
+bool durability_oracle_has_run(const struct durability_oracle *l, int64_t run_id, uint32_t attempt);
+bool durability_oracle_has_outbox(const struct durability_oracle *l, int64_t outbox_id);

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/hash/hash.h"
 
-void key_book_fini(struct key_book *book)
+void host_key_oracle_fini(struct host_key_oracle *book)
 {
     free(book->keys);
     free(book->nodes);
@@ -18,7 +18,7 @@ void key_book_fini(struct key_book *book)
 
 /* ---- entries ---- */
 
-static void set_node(struct key_book *book, int64_t id, bool exists)
+static void set_node(struct host_key_oracle *book, int64_t id, bool exists)
 {
     must(id > 0 && id < 1 << 24);
     if ((uint32_t)id >= book->node_cap) {
@@ -32,7 +32,7 @@ static void set_node(struct key_book *book, int64_t id, bool exists)
     book->nodes[id] = exists;
 }
 
-static void remove_key(struct key_book *book, int64_t id)
+static void remove_key(struct host_key_oracle *book, int64_t id)
 {
     for (uint32_t i = 0; i < book->count; i++)
         if (book->keys[i].id == id) {
@@ -41,7 +41,7 @@ static void remove_key(struct key_book *book, int64_t id)
         }
 }
 
-static void add_key(struct key_book *book, const struct host_key_record *r)
+static void add_key(struct host_key_oracle *book, const struct host_key_record *r)
 {
     remove_key(book, r->id);
     if (book->count == book->cap) {
@@ -52,7 +52,7 @@ static void add_key(struct key_book *book, const struct host_key_record *r)
     book->keys[book->count++] = (struct pinned_key){r->id, r->node_id, hash64(r->key, 1)};
 }
 
-static void note(struct key_book *book, const struct record *record, bool gone)
+static void note(struct host_key_oracle *book, const struct record *record, bool gone)
 {
     if (record->table == TABLE_NODE)
         set_node(book, record->id, !gone);
@@ -64,7 +64,7 @@ static void note(struct key_book *book, const struct record *record, bool gone)
 
 /* ---- the invariant ---- */
 
-static const char *check_all(struct key_book *book)
+static const char *check_all(struct host_key_oracle *book)
 {
     for (uint32_t i = 0; i < book->count; i++) {
         const struct pinned_key *one = &book->keys[i];
@@ -86,7 +86,7 @@ static const char *check_all(struct key_book *book)
     return NULL;
 }
 
-const char *key_book_batch(struct key_book *book, const struct batch *batch)
+const char *host_key_oracle_batch(struct host_key_oracle *book, const struct batch *batch)
 {
     for (uint32_t at = 0; at < batch->changes.len;) {
         struct change change;
@@ -103,9 +103,9 @@ static err note_record(void *self, const struct record *record)
     return OK;
 }
 
-void key_book_reload(struct key_book *book, const struct memory_store *store)
+void host_key_oracle_reload(struct host_key_oracle *book, const struct memory_store *store)
 {
-    key_book_fini(book);
+    host_key_oracle_fini(book);
     if (memory_store_load(store, (struct store_visitor){book, note_record}) != OK)
         impossible("the store does not read");
 }

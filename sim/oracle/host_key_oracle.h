@@ -18,7 +18,7 @@ struct pinned_key {
     uint64_t hash; /* of the key */
 };
 
-struct key_book {
+struct host_key_oracle {
     struct pinned_key *keys;
     uint32_t count, cap;
     bool *nodes; /* by id: it exists */
@@ -26,8 +26,8 @@ struct key_book {
     char trouble[160];
 };
 
-void key_book_fini(struct key_book *book);
+void host_key_oracle_fini(struct host_key_oracle *book);
 /* The batch is in. NULL, or what is wrong with what it leaves. */
-const char *key_book_batch(struct key_book *book, const struct batch *batch);
+const char *host_key_oracle_batch(struct host_key_oracle *book, const struct batch *batch);
 /* Begin again with what the store holds. */
-void key_book_reload(struct key_book *book, const struct memory_store *store);
+void host_key_oracle_reload(struct host_key_oracle *book, const struct memory_store *store);

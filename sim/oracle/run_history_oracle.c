@@ -7,14 +7,14 @@
 #include "base/err.h"
 #include "model/command.h"
 
-void run_book_fini(struct run_book *book)
+void run_history_oracle_fini(struct run_history_oracle *book)
 {
     free(book->runs);
     book->runs = NULL;
     book->cap = 0;
 }
 
-static struct run_start *page(struct run_book *book, int64_t id)
+static struct run_start *page(struct run_history_oracle *book, int64_t id)
 {
     must(id > 0 && id < 1 << 24);
     if ((uint32_t)id >= book->cap) {
@@ -50,7 +50,8 @@ static bool is_same(struct run_start a, struct run_start b)
     return a.noderole_id == b.noderole_id && a.attempt == b.attempt;
 }
 
-static void note(struct run_book *book, const struct change *change, struct account *account)
+static void note(struct run_history_oracle *book, const struct change *change,
+                 struct account *account)
 {
     const struct record *record = &change->record;
     if (record->table == TABLE_SETTINGS && !change->gone)
@@ -67,7 +68,8 @@ static void note(struct run_book *book, const struct change *change, struct acco
     *at = now;
 }
 
-static const char *trouble(struct run_book *book, const char *what, struct run_start start)
+static const char *trouble(struct run_history_oracle *book, const char *what,
+                           struct run_start start)
 {
     snprintf(book->trouble, sizeof book->trouble, "I11: attempt %u of noderole %lld %s",
              start.attempt, (long long)start.noderole_id, what);
@@ -107,7 +109,7 @@ static err look_at(void *self, const struct record *record)
     return OK;
 }
 
-static const char *check_kept(struct run_book *book, struct run_start start,
+static const char *check_kept(struct run_history_oracle *book, struct run_start start,
                               const struct memory_store *store)
 {
     struct looking l = {0};
@@ -119,8 +121,8 @@ static const char *check_kept(struct run_book *book, struct run_start start,
     return l.count > book->keep ? trouble(book, "is kept with too many others", start) : NULL;
 }
 
-const char *run_book_batch(struct run_book *book, const struct batch *batch,
-                           const struct memory_store *store, struct arena *scratch)
+const char *run_history_oracle_batch(struct run_history_oracle *book, const struct batch *batch,
+                                     const struct memory_store *store, struct arena *scratch)
 {
     struct account account = {.ended = arena_array(scratch, struct run_start, batch->rows),
                               .kept = arena_array(scratch, struct run_start, batch->rows)};
@@ -148,7 +150,7 @@ const char *run_book_batch(struct run_book *book, const struct batch *batch,
 
 static err note_record(void *self, const struct record *record)
 {
-    struct run_book *book = self;
+    struct run_history_oracle *book = self;
     if (record->table == TABLE_RUN)
         *page(book, record->id) = start_of(&record->run);
     if (record->table == TABLE_SETTINGS)
@@ -156,9 +158,9 @@ static err note_record(void *self, const struct record *record)
     return OK;
 }
 
-void run_book_reload(struct run_book *book, const struct memory_store *store)
+void run_history_oracle_reload(struct run_history_oracle *book, const struct memory_store *store)
 {
-    run_book_fini(book);
+    run_history_oracle_fini(book);
     if (memory_store_load(store, (struct store_visitor){book, note_record}) != OK)
         impossible("the store does not read");
 }

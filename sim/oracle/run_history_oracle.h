@@ -21,7 +21,7 @@ struct run_start {
     uint32_t attempt; /* 0 = none is under way */
 };
 
-struct run_book {
+struct run_history_oracle {
     struct run_start *runs; /* by run id */
     uint32_t cap;
     uint32_t keep;  /* runs of a noderole, as the settings say */
@@ -29,9 +29,9 @@ struct run_book {
     char trouble[160];
 };
 
-void run_book_fini(struct run_book *book);
+void run_history_oracle_fini(struct run_history_oracle *book);
 /* The batch is in. NULL, or what is wrong with it. */
-const char *run_book_batch(struct run_book *book, const struct batch *batch,
-                           const struct memory_store *store, struct arena *scratch);
+const char *run_history_oracle_batch(struct run_history_oracle *book, const struct batch *batch,
+                                     const struct memory_store *store, struct arena *scratch);
 /* Begin again with what the store holds. */
-void run_book_reload(struct run_book *book, const struct memory_store *store);
+void run_history_oracle_reload(struct run_history_oracle *book, const struct memory_store *store);

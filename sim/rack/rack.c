@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
 #include "sim/rack/rack_private.h"
@@ -64,7 +64,7 @@ void rack_at(struct rack *r, int64_t delay_ms, enum rack_event kind, struct even
 {
     event.at_ms = r->mono_ms + delay_ms;
     event.kind = kind;
-    events_add(&r->events, event);
+    event_queue_add(&r->events, event);
 }
 
 struct str rack_keep(struct rack *r, const struct command *command)
@@ -453,8 +453,8 @@ static void dispatch(struct rack *r, const struct event *event)
 static void deliver_due(struct rack *r)
 {
     struct event event;
-    while (!has_failed(r) && events_next_ms(&r->events) >= 0 &&
-           events_next_ms(&r->events) <= r->mono_ms && events_take(&r->events, &event))
+    while (!has_failed(r) && event_queue_next_ms(&r->events) >= 0 &&
+           event_queue_next_ms(&r->events) <= r->mono_ms && event_queue_take(&r->events, &event))
         dispatch(r, &event);
     arena_reset(&r->scratch);
 }
@@ -463,7 +463,7 @@ static void deliver_due(struct rack *r)
 static void wait_for_something(struct rack *r, int64_t until_ms)
 {
     int64_t next = until_ms;
-    const int64_t event_ms = events_next_ms(&r->events);
+    const int64_t event_ms = event_queue_next_ms(&r->events);
     const int64_t turn_ms = turn_next_ms(r->turn);
     if (event_ms >= 0 && event_ms < next)
         next = event_ms;
@@ -567,7 +567,7 @@ void rack_free(struct rack *r)
     end_life(r);
     memory_session_crash(&r->session, false);
     memory_store_free(r->store);
-    events_fini(&r->events);
+    event_queue_fini(&r->events);
     rack_works_fini(r);
     arena_fini(&r->story);
     arena_fini(&r->scratch);

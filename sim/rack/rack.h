@@ -16,15 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/hash/hash.h"
 #include "base/json/json.h"
+#include "base/mem/arena.h"
 #include "base/prng.h"
 #include "core/core.h"
 #include "model/command.h"
 #include "sim/scenario/event_queue.h"
-#include "sim/store/memory_store.h"
 #include "sim/scenario/transcript_hash.h"
+#include "sim/store/memory_store.h"
 #include "turn/turn.h"
 
 #define RACK_MACHINES_MAX 8u
@@ -239,7 +239,7 @@ struct rack {
     bool has_faults; /* still in the phase of faults */
     struct arena story;
     struct arena scratch;
-    struct events events;
+    struct event_queue events;
 
     /* clock */
     int64_t mono_ms;

@@ -1,8 +1,8 @@
 #include "sim/rack/rack_private.h"
 
-#include "base/text/buf.h"
 #include "base/err.h"
 #include "base/json/json.h"
+#include "base/text/buf.h"
 
 /* Requests of machines. A machine asks one thing at a time and repeats it until it is answered; on
  * the way there requests and answers get lost, late and doubled. What it says about itself carries

@@ -1,7 +1,7 @@
 #include "sim/rack/rack_private.h"
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "content/role_file.h"
 #include "content/tree.h"
 #include "hooks/code_finder.h"
@@ -52,15 +52,15 @@ static void take_files(struct rack *r, const struct content_tree *tree)
 
 bool rack_content_read(struct rack *r)
 {
-    struct report report = report_begin(&r->story);
+    struct diagnostics report = diagnostics_begin(&r->story);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
     const struct content_tree tree = content_read_tree(&report, r->draw.barclamps, &finder);
-    for (const struct report_entry *e = report.first; e && report.errors; e = e->next) {
-        if (e->severity != REPORT_ERROR)
+    for (const struct diagnostics_entry *e = report.first; e && report.errors; e = e->next) {
+        if (e->severity != DIAGNOSTICS_ERROR)
             continue;
         struct buf b = buf_in(&r->story);
-        report_format(e, &b);
+        diagnostics_format(e, &b);
         rack_fail(r, "%.*s", STR_FMT_ARGS(buf_str(&b)));
         return false;
     }

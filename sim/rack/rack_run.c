@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "sim/scenario/options.h"
 #include "sim/rack/rack_private.h"
+#include "sim/scenario/options.h"
 #include "sys/log.h"
 
 /* Many racks: each drawn from its seed, lived through with its faults, and then left alone until

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 
 /* What the shipped scripts (barclamps/.../scripts) do, read line by line: from the staged data
  * alone and from what the machine remembers, to its disks, to what is served, to the wall. Scripts

@@ -17,7 +17,7 @@ static void swap(struct event *a, struct event *b)
     *b = keep;
 }
 
-void events_add(struct events *e, struct event event)
+void event_queue_add(struct event_queue *e, struct event event)
 {
     if (e->count == e->cap) {
         e->cap = e->cap ? 2 * e->cap : 256;
@@ -31,12 +31,12 @@ void events_add(struct events *e, struct event event)
         swap(&e->heap[at], &e->heap[(at - 1) / 2]);
 }
 
-int64_t events_next_ms(const struct events *e)
+int64_t event_queue_next_ms(const struct event_queue *e)
 {
     return e->count ? e->heap[0].at_ms : -1;
 }
 
-bool events_take(struct events *e, struct event *out_event)
+bool event_queue_take(struct event_queue *e, struct event *out_event)
 {
     if (!e->count)
         return false;
@@ -54,8 +54,8 @@ bool events_take(struct events *e, struct event *out_event)
     }
 }
 
-void events_fini(struct events *e)
+void event_queue_fini(struct event_queue *e)
 {
     free(e->heap);
-    *e = (struct events){0};
+    *e = (struct event_queue){0};
 }

@@ -18,16 +18,16 @@ struct event {
     struct str bytes;
 };
 
-struct events {
+struct event_queue {
     struct event *heap;
     uint32_t count;
     uint32_t cap;
     uint64_t order;
 };
 
-void events_add(struct events *e, struct event event);
+void event_queue_add(struct event_queue *e, struct event event);
 /* When the next one is due; -1 = there is none. */
-int64_t events_next_ms(const struct events *e);
+int64_t event_queue_next_ms(const struct event_queue *e);
 /* False when there is none. */
-bool events_take(struct events *e, struct event *out_event);
-void events_fini(struct events *e);
+bool event_queue_take(struct event_queue *e, struct event *out_event);
+void event_queue_fini(struct event_queue *e);

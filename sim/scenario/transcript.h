@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "core/core.h"
 #include "sim/scenario/options.h"
 #include "sim/scenario/transcript_hash.h"

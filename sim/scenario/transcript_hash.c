@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/json/json.h"
+#include "base/text/buf.h"
 
 /* Every item is hashed as its length and its bytes, so no two sequences of items can be the same
  * bytes. */

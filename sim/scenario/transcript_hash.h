@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/hash/sha256.h"
+#include "base/mem/arena.h"
 #include "core/core.h"
 
 #define TRANSCRIPT_HEX_SIZE 65

@@ -1,7 +1,7 @@
 #include "sim/world/actors.h"
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sim/oracle/checks.h"
 #include "sim/scenario/transcript.h"
 
@@ -179,7 +179,7 @@ static void deliver(void *self, const struct outbox_record *row)
     struct world *w = self;
     transcript_effect(w->transcript, hook_name((enum hook)row->hook), row->id, row->object_id,
                       row->detail);
-    if (!ledger_has_outbox(&w->checks->ledger, row->id))
+    if (!durability_oracle_has_outbox(&w->checks->ledger, row->id))
         world_fail(w, "I5: hook %lld is called before it is durable", (long long)row->id);
     struct command command = {.kind = COMMAND_OUTBOX_DONE, .actor = STR("hook")};
     struct outbox_done_command *done = &command.outbox_done;

@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "sim/oracle/checks.h"
-#include "sim/world/operator.h"
 #include "sim/scenario/transcript.h"
+#include "sim/world/operator.h"
 
 /* Machines. Each is up or down, whatever the core believes; it says so when it changes, and its
  * agent says so again when the core believes something else for too long. */
@@ -180,7 +180,7 @@ static void answer(struct world *w, const struct outbox_record *row, bool failed
 static void check_durable(struct world *w, const struct outbox_record *row, const char *what)
 {
     transcript_effect(w->transcript, what, row->id, row->object_id, row->detail);
-    if (!ledger_has_outbox(&w->checks->ledger, row->id))
+    if (!durability_oracle_has_outbox(&w->checks->ledger, row->id))
         world_fail(w, "I5: outbox row %lld is acted on before it is durable", (long long)row->id);
 }
 

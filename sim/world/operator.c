@@ -1,7 +1,7 @@
 #include "sim/world/operator.h"
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "core/core.h"
 #include "model/subject.h"
 #include "sim/world/actors.h"

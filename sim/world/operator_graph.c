@@ -1,7 +1,7 @@
 #include "sim/world/operator.h"
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sim/world/actors.h"
 
 /* Ideas about noderoles, deployments and runs. */

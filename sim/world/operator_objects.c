@@ -1,7 +1,7 @@
 #include "sim/world/operator.h"
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "model/limits.h"
 #include "sim/world/actors.h"
 #include "sim/world/world_gen.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sim/oracle/checks.h"
 #include "sim/scenario/transcript.h"
 
@@ -243,7 +243,7 @@ static void start(void *self, const struct run_order *order)
 {
     struct world *w = self;
     check_order(w, order, "start");
-    if (!ledger_has_run(&w->checks->ledger, order->run_id, order->attempt))
+    if (!durability_oracle_has_run(&w->checks->ledger, order->run_id, order->attempt))
         world_fail(w, "I5: run %lld starts before it is durable", (long long)order->run_id);
     struct work *work = find(w, order->run_id, order->attempt);
     if (work) {

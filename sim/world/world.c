@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sim/oracle/checks.h"
 #include "sim/scenario/event_queue.h"
-#include "sim/world/actors.h"
 #include "sim/scenario/transcript.h"
+#include "sim/world/actors.h"
 #include "sim/world/world_gen.h"
 
 enum {
@@ -52,7 +52,8 @@ bool world_fault(struct world *w, enum sim_fault fault)
 
 void world_at(struct world *w, int64_t at_ms, enum event_kind kind, int64_t id, struct str bytes)
 {
-    events_add(&w->events, (struct event){.at_ms = at_ms, .kind = kind, .id = id, .bytes = bytes});
+    event_queue_add(&w->events,
+                    (struct event){.at_ms = at_ms, .kind = kind, .id = id, .bytes = bytes});
 }
 
 void world_in(struct world *w, int64_t delay_ms, enum event_kind kind, int64_t id)
@@ -158,10 +159,10 @@ static void watch_durable(void *self, const struct batch *batch)
 {
     struct world *w = self;
     transcript_add(w->transcript, MARK_DURABLE, batch->turn, (struct str){0});
-    ledger_batch(&w->checks->ledger, batch);
+    durability_oracle_batch(&w->checks->ledger, batch);
     const struct arena_mark mark = arena_mark(&w->scratch);
-    check(w, run_book_batch(&w->checks->book, batch, w->store, &w->scratch));
-    check(w, key_book_batch(&w->checks->keys, batch));
+    check(w, run_history_oracle_batch(&w->checks->book, batch, w->store, &w->scratch));
+    check(w, host_key_oracle_batch(&w->checks->keys, batch));
     arena_rewind(&w->scratch, mark);
     if (!has_failed(w))
         check(w, checks_durable(w->checks, turn_core(w->turn), batch->turn, w->store, w->mono_ms));
@@ -260,9 +261,9 @@ static bool crash_point(void *self, const char *name)
         struct buf now = buf_in(&w->story);
         buf_put_i64(&now, clock_now(w));
         transcript_add(w->transcript, MARK_RELOAD, turn, buf_str(&now));
-        ledger_reload(&w->checks->ledger, w->store);
-        run_book_reload(&w->checks->book, w->store);
-        key_book_reload(&w->checks->keys, w->store);
+        durability_oracle_reload(&w->checks->ledger, w->store);
+        run_history_oracle_reload(&w->checks->book, w->store);
+        host_key_oracle_reload(&w->checks->keys, w->store);
         check(w, checks_begun(w->checks, core, turn));
     }
     if (point == TURN_POINT_SUBMIT_BEFORE)
@@ -337,8 +338,8 @@ static void dispatch(struct world *w, const struct event *event)
 static void deliver_due(struct world *w)
 {
     struct event event;
-    while (!has_failed(w) && events_next_ms(&w->events) >= 0 &&
-           events_next_ms(&w->events) <= w->mono_ms && events_take(&w->events, &event))
+    while (!has_failed(w) && event_queue_next_ms(&w->events) >= 0 &&
+           event_queue_next_ms(&w->events) <= w->mono_ms && event_queue_take(&w->events, &event))
         dispatch(w, &event);
     arena_reset(&w->scratch);
 }
@@ -347,7 +348,7 @@ static void deliver_due(struct world *w)
 static void wait_for_something(struct world *w, int64_t until_ms)
 {
     int64_t next = until_ms;
-    const int64_t event_ms = events_next_ms(&w->events);
+    const int64_t event_ms = event_queue_next_ms(&w->events);
     const int64_t turn_ms = turn_next_ms(w->turn);
     if (event_ms >= 0 && event_ms < next)
         next = event_ms;
@@ -442,7 +443,7 @@ static void end(struct world *w)
     turn_free(w->turn);
     memory_session_crash(&w->session, false);
     memory_store_free(w->store);
-    events_fini(&w->events);
+    event_queue_fini(&w->events);
     runner_sim_fini(w);
     nodes_sim_fini(w);
     arena_fini(&w->story);

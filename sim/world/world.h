@@ -16,12 +16,12 @@
 #include "base/mem/arena.h"
 #include "base/prng.h"
 #include "model/command.h"
+#include "sim/model/model.h"
 #include "sim/scenario/counts.h"
 #include "sim/scenario/event_queue.h"
-#include "sim/store/memory_store.h"
-#include "sim/model/model.h"
 #include "sim/scenario/options.h"
 #include "sim/scenario/transcript_hash.h"
+#include "sim/store/memory_store.h"
 #include "turn/turn.h"
 
 struct checks;
@@ -84,7 +84,7 @@ struct world {
     enum phase phase;
     struct arena story;   /* as long as the world: events, answers */
     struct arena scratch; /* for a moment */
-    struct events events;
+    struct event_queue events;
 
     /* clock */
     int64_t mono_ms;

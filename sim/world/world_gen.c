@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sim/world/operator.h"
 
 /* ---- barclamps ---- */

@@ -7,25 +7,25 @@
 #include "http/address.h"
 #include "sys/log.h"
 
-struct door door_open(void)
+struct auth_state auth_state_open(void)
 {
     must(sodium_init() >= 0);
-    return (struct door){.lockout = lockout_new(),
-                         .digests = digests_new(),
-                         .resets = resets_new(),
-                         .idle = idle_new()};
+    return (struct auth_state){.lockout = lockout_new(),
+                               .digests = digests_new(),
+                               .resets = reset_keys_new(),
+                               .idle = session_idle_new()};
 }
 
-void door_close(struct door *door)
+void auth_state_close(struct auth_state *door)
 {
     lockout_free(door->lockout);
     digests_free(door->digests);
-    resets_free(door->resets);
-    idle_free(door->idle);
-    *door = (struct door){0};
+    reset_keys_free(door->resets);
+    session_idle_free(door->idle);
+    *door = (struct auth_state){0};
 }
 
-void door_turned_away(struct door *door, const struct visitor *v, int64_t now_ms)
+void auth_log_failure(struct auth_state *door, const struct login_source *v, int64_t now_ms)
 {
     char text[INET6_ADDRSTRLEN], whole[INET6_ADDRSTRLEN];
     struct in6_addr address, client;

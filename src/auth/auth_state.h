@@ -8,20 +8,20 @@
 #pragma once
 
 #include "auth/digest.h"
-#include "auth/session_idle.h"
 #include "auth/lockout.h"
 #include "auth/password_reset_keys.h"
+#include "auth/session_idle.h"
 
-struct door {
+struct auth_state {
     struct lockout *lockout;
     struct digests *digests;
-    struct resets *resets;
-    struct idle *idle;
+    struct reset_keys *resets;
+    struct session_idle *idle;
 };
 
-struct door door_open(void);
-void door_close(struct door *door);
+struct auth_state auth_state_open(void);
+void auth_state_close(struct auth_state *door);
 
 /* Somebody was wrong: counted, and told to the log, once more if that was one time too many. What
  * is no name of a user is not repeated: it may be a password in the wrong field. */
-void door_turned_away(struct door *door, const struct visitor *v, int64_t now_ms);
+void auth_log_failure(struct auth_state *door, const struct login_source *v, int64_t now_ms);

@@ -2,9 +2,9 @@
 
 #include <sodium.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
 #include "base/hash/sha256.h"
+#include "base/text/buf.h"
 
 enum { HEADER_MAX = 4096, COOKIE_MAX = 256, TOKEN_BYTES = 32, DIGEST_BYTES = 32, CSRF_BYTES = 24 };
 

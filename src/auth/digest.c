@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
 #include "base/hash/md5.h"
+#include "base/text/buf.h"
 
 enum { TIME_SIZE = 8, RANDOM_SIZE = 8, MAC_SIZE = 16, MD5_SIZE = 16 };
 enum { NONCE_SIZE = TIME_SIZE + RANDOM_SIZE + MAC_SIZE, WINDOW = 64 };

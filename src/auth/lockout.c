@@ -125,12 +125,12 @@ static struct entry *get(struct half *h, const uint8_t key[KEY_SIZE], int64_t no
 
 /* ---- counting ---- */
 
-static const struct half *half_of(const struct lockout *l, const struct visitor *v)
+static const struct half *half_of(const struct lockout *l, const struct login_source *v)
 {
     return v->is_user ? &l->users : &l->strangers;
 }
 
-static struct half *half_to_edit(struct lockout *l, const struct visitor *v)
+static struct half *half_to_edit(struct lockout *l, const struct login_source *v)
 {
     return v->is_user ? &l->users : &l->strangers;
 }
@@ -161,7 +161,7 @@ static int64_t found_left_ms(const struct half *h, const uint8_t key[KEY_SIZE], 
     return at ? left_ms(&h->entries[at - 1], now_ms) : 0;
 }
 
-int64_t lockout_left_ms(const struct lockout *l, const struct visitor *v, int64_t now_ms)
+int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];
     const struct half *h = half_of(l, v);
@@ -177,7 +177,7 @@ int64_t lockout_left_ms(const struct lockout *l, const struct visitor *v, int64_
     return of_user > of_address ? of_user : of_address;
 }
 
-enum lockout_news lockout_failed(struct lockout *l, const struct visitor *v, int64_t now_ms)
+enum lockout_news lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];
     struct half *h = half_to_edit(l, v);
@@ -194,7 +194,7 @@ enum lockout_news lockout_failed(struct lockout *l, const struct visitor *v, int
                            : LOCKOUT_NOTHING;
 }
 
-void lockout_succeeded(struct lockout *l, const struct visitor *v, int64_t now_ms)
+void lockout_succeeded(struct lockout *l, const struct login_source *v, int64_t now_ms)
 {
     uint8_t key[KEY_SIZE];
     key_of(l, v->user, v->address, key);

@@ -27,7 +27,7 @@
 struct lockout;
 
 /* Somebody who wants in. The case of the name does not count. */
-struct visitor {
+struct login_source {
     struct str user;
     bool is_user;        /* there is one of that name */
     uint8_t address[16]; /* as in struct http_request */
@@ -46,7 +46,7 @@ struct lockout *lockout_new(void);
 void lockout_free(struct lockout *l); /* NULL is fine */
 
 /* So long the visitor is not listened to; 0: it is. */
-int64_t lockout_left_ms(const struct lockout *l, const struct visitor *v, int64_t now_ms);
+int64_t lockout_left_ms(const struct lockout *l, const struct login_source *v, int64_t now_ms);
 /* News come once for each lock-out. */
-enum lockout_news lockout_failed(struct lockout *l, const struct visitor *v, int64_t now_ms);
-void lockout_succeeded(struct lockout *l, const struct visitor *v, int64_t now_ms);
+enum lockout_news lockout_failed(struct lockout *l, const struct login_source *v, int64_t now_ms);
+void lockout_succeeded(struct lockout *l, const struct login_source *v, int64_t now_ms);

@@ -13,18 +13,18 @@ struct reset {
     uint8_t secret_key[crypto_box_SECRETKEYBYTES];
 };
 
-struct resets {
+struct reset_keys {
     struct reset list[RESETS_MAX];
 };
 
-struct resets *resets_new(void)
+struct reset_keys *reset_keys_new(void)
 {
-    struct resets *r = calloc(1, sizeof *r);
+    struct reset_keys *r = calloc(1, sizeof *r);
     must(r);
     return r;
 }
 
-void resets_free(struct resets *r)
+void reset_keys_free(struct reset_keys *r)
 {
     if (!r)
         return;
@@ -33,7 +33,7 @@ void resets_free(struct resets *r)
 }
 
 /* Its own place, a free one, or the oldest one's. */
-static struct reset *place_for(struct resets *r, int64_t user_id)
+static struct reset *place_for(struct reset_keys *r, int64_t user_id)
 {
     struct reset *best = &r->list[0];
     for (uint32_t i = 0; i < RESETS_MAX; i++) {
@@ -46,7 +46,7 @@ static struct reset *place_for(struct resets *r, int64_t user_id)
     return best;
 }
 
-struct str resets_start(struct resets *r, struct arena *a, int64_t user_id, int64_t now_ms)
+struct str reset_keys_start(struct reset_keys *r, struct arena *a, int64_t user_id, int64_t now_ms)
 {
     char text[sodium_base64_ENCODED_LEN(crypto_box_PUBLICKEYBYTES, sodium_base64_VARIANT_ORIGINAL)];
     struct reset *reset = place_for(r, user_id);
@@ -67,7 +67,7 @@ static bool decode(struct str text, uint8_t *out_bytes, size_t size)
            got == size;
 }
 
-static const struct reset *find(const struct resets *r, const struct sealed *letter)
+static const struct reset *find(const struct reset_keys *r, const struct sealed_box *letter)
 {
     uint8_t key[crypto_box_PUBLICKEYBYTES];
     if (!decode(letter->token, key, sizeof key))
@@ -79,8 +79,8 @@ static const struct reset *find(const struct resets *r, const struct sealed *let
     return NULL;
 }
 
-bool resets_open(const struct resets *r, struct arena *a, const struct sealed *letter,
-                 int64_t now_ms, struct str *out_text)
+bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct sealed_box *letter,
+                     int64_t now_ms, struct str *out_text)
 {
     uint8_t sender[crypto_box_PUBLICKEYBYTES], nonce[crypto_box_NONCEBYTES];
     const struct reset *reset = find(r, letter);
@@ -101,7 +101,7 @@ bool resets_open(const struct resets *r, struct arena *a, const struct sealed *l
     return true;
 }
 
-bool resets_end(struct resets *r, const struct sealed *letter)
+bool reset_keys_end(struct reset_keys *r, const struct sealed_box *letter)
 {
     const struct reset *found = find(r, letter);
     if (!found)

@@ -16,17 +16,17 @@
 #define RESETS_MAX 64u
 #define RESET_MS   ((int64_t)60 * 60 * 1000)
 
-struct resets;
+struct reset_keys;
 
 /* libsodium has been started. */
-struct resets *resets_new(void);
-void resets_free(struct resets *r); /* NULL is fine */
+struct reset_keys *reset_keys_new(void);
+void reset_keys_free(struct reset_keys *r); /* NULL is fine */
 
 /* A new public key for this user, in base64. The one before it is void. */
-struct str resets_start(struct resets *r, struct arena *a, int64_t user_id, int64_t now_ms);
+struct str reset_keys_start(struct reset_keys *r, struct arena *a, int64_t user_id, int64_t now_ms);
 
 /* A letter; all in base64. */
-struct sealed {
+struct sealed_box {
     int64_t user_id;    /* whom it is about                     */
     struct str token;   /* the public key it was sealed for     */
     struct str decoder; /* the public key of who sealed it      */
@@ -36,7 +36,7 @@ struct sealed {
 
 /* What the letter says, in the arena. False: no key of this user's opens it. The key stays good:
  * the letter may have to be read again. */
-bool resets_open(const struct resets *r, struct arena *a, const struct sealed *letter,
-                 int64_t now_ms, struct str *out_text);
+bool reset_keys_open(const struct reset_keys *r, struct arena *a, const struct sealed_box *letter,
+                     int64_t now_ms, struct str *out_text);
 /* The letter was used. False: its key was used before. */
-bool resets_end(struct resets *r, const struct sealed *letter);
+bool reset_keys_end(struct reset_keys *r, const struct sealed_box *letter);

@@ -12,24 +12,24 @@ struct seen {
     bool is_over;
 };
 
-struct idle {
+struct session_idle {
     struct seen sets[SETS][WAYS];
 };
 
-struct idle *idle_new(void)
+struct session_idle *session_idle_new(void)
 {
-    struct idle *idle = calloc(1, sizeof *idle);
+    struct session_idle *idle = calloc(1, sizeof *idle);
     must(idle);
     return idle;
 }
 
-void idle_free(struct idle *idle)
+void session_idle_free(struct session_idle *idle)
 {
     free(idle);
 }
 
 /* Its own place, or a free one, or that of the one seen longest ago. */
-static struct seen *place_of(struct idle *idle, int64_t session_id)
+static struct seen *place_of(struct session_idle *idle, int64_t session_id)
 {
     struct seen *set = idle->sets[(uint64_t)session_id % SETS];
     struct seen *best = &set[0];
@@ -42,7 +42,7 @@ static struct seen *place_of(struct idle *idle, int64_t session_id)
     return best;
 }
 
-bool idle_touch(struct idle *idle, int64_t session_id, int64_t now_ms)
+bool session_touch(struct session_idle *idle, int64_t session_id, int64_t now_ms)
 {
     struct seen *seen = place_of(idle, session_id);
     if (seen->session_id != session_id)

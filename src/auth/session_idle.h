@@ -13,10 +13,10 @@
 #define IDLE_MS  ((int64_t)30 * 60 * 1000)
 #define IDLE_MAX 4096u
 
-struct idle;
+struct session_idle;
 
-struct idle *idle_new(void);
-void idle_free(struct idle *idle); /* NULL is fine */
+struct session_idle *session_idle_new(void);
+void session_idle_free(struct session_idle *idle); /* NULL is fine */
 
 /* The session is used. False: it is too late for that, now and later. */
-bool idle_touch(struct idle *idle, int64_t session_id, int64_t now_ms);
+bool session_touch(struct session_idle *idle, int64_t session_id, int64_t now_ms);

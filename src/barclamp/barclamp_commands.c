@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "barclamp/skeleton.h"
 #include "base/json/json.h"
 #include "check/barclamp_check.h"
-#include "barclamp/skeleton.h"
 #include "cli/args/args.h"
 
 /* ---- check: the words ---- */
@@ -20,7 +20,7 @@ struct checking {
     const char *with;        /* likewise; NULL: none */
 };
 
-static const char *join_words(struct arena *a, const struct words *words)
+static const char *join_words(struct arena *a, const struct args *words)
 {
     struct buf list = buf_in(a);
     for (int i = 0; i < words->count; i++) {
@@ -35,26 +35,26 @@ static bool names_nothing(const char *directories)
     return directories[strspn(directories, ":")] == 0;
 }
 
-static bool read_check_words(struct arena *a, struct words *words, struct checking *out)
+static bool read_check_words(struct arena *a, struct args *words, struct checking *out)
 {
     const char *form = "text";
-    const struct words_option options[] = {
+    const struct args_option options[] = {
         {.name = "strict", .flag = &out->strict},
         {.name = "output", .letter = 'o', .value = &form},
         {.name = "with", .value = &out->with},
     };
-    bool right = words_take_options(words, options, sizeof options / sizeof options[0]);
+    bool right = args_take_options(words, options, sizeof options / sizeof options[0]);
     out->directories = join_words(a, words);
     out->json = strcmp(form, "json") == 0;
     if (!out->json && strcmp(form, "text") != 0) {
-        words_complain(words, "the output is text or json, not", form);
+        args_complain(words, "the output is text or json, not", form);
         right = false;
     }
     if (names_nothing(out->directories)) {
-        words_complain(words, "something is missing", "the directory to look at");
+        args_complain(words, "something is missing", "the directory to look at");
         right = false;
     } else if (!str_is_clean(str_from(out->directories))) {
-        words_complain(words, "this is not UTF-8", out->directories);
+        args_complain(words, "this is not UTF-8", out->directories);
         right = false;
     }
     return right;
@@ -62,9 +62,9 @@ static bool read_check_words(struct arena *a, struct words *words, struct checki
 
 /* ---- check: the answer ---- */
 
-static const char *severity_name(const struct report_entry *entry)
+static const char *severity_name(const struct diagnostics_entry *entry)
 {
-    return entry->severity == REPORT_ERROR ? "error" : "warning";
+    return entry->severity == DIAGNOSTICS_ERROR ? "error" : "warning";
 }
 
 /* A path below the directory one is in is shown from there. */
@@ -84,17 +84,17 @@ static void put_count(struct buf *out, uint32_t count, const char *noun, const c
     buf_put_z(out, end);
 }
 
-static void put_text(struct arena *a, const struct check *check, struct buf *out)
+static void put_text(struct arena *a, const struct barclamp_check *check, struct buf *out)
 {
     char here[PATH_MAX];
-    const struct report *report = &check->report;
+    const struct diagnostics *report = &check->report;
     const struct str folder = str_from(getcwd(here, sizeof here));
-    for (const struct report_entry *e = report->first; e; e = e->next) {
-        struct report_entry line = *e;
+    for (const struct diagnostics_entry *e = report->first; e; e = e->next) {
+        struct diagnostics_entry line = *e;
         const struct str severity = str_from(severity_name(e));
         line.file = shorten(e->file, folder);
         line.text = str_join3(a, severity, STR(": "), e->text);
-        report_format(&line, out);
+        diagnostics_format(&line, out);
         buf_put_c(out, '\n');
     }
     if (report->errors + report->warnings > report->count) {
@@ -112,7 +112,7 @@ static void set_number(struct arena *a, struct json *object, const char *key, ui
     json_set(object, str_from(key), json_make_i64(a, value));
 }
 
-static struct json *entry_as_json(struct arena *a, const struct report_entry *entry)
+static struct json *entry_as_json(struct arena *a, const struct diagnostics_entry *entry)
 {
     struct json *object = json_make(a, JSON_OBJECT);
     json_set(object, STR("file"), json_make_string(a, entry->file));
@@ -124,10 +124,10 @@ static struct json *entry_as_json(struct arena *a, const struct report_entry *en
     return object;
 }
 
-static void put_json(struct arena *a, const struct check *check, struct buf *out)
+static void put_json(struct arena *a, const struct barclamp_check *check, struct buf *out)
 {
     struct json *object = json_make(a, JSON_OBJECT), *entries = json_make(a, JSON_ARRAY);
-    for (const struct report_entry *e = check->report.first; e; e = e->next)
+    for (const struct diagnostics_entry *e = check->report.first; e; e = e->next)
         json_append(entries, entry_as_json(a, e));
     set_number(a, object, "barclamps", check->barclamps);
     set_number(a, object, "roles", check->roles);
@@ -155,7 +155,7 @@ static bool all_can_be_read(struct arena *a, const char *directories)
     return all;
 }
 
-enum cli_exit barclamp_check(struct words *words)
+enum cli_exit barclamp_check(struct args *words)
 {
     struct arena a = {0};
     struct checking c = {0};
@@ -164,15 +164,15 @@ enum cli_exit barclamp_check(struct words *words)
         return CLI_USAGE;
     }
     if (c.with && !all_can_be_read(&a, c.with)) {
-        words_complain(words, "a directory of --with cannot be read", c.with);
+        args_complain(words, "a directory of --with cannot be read", c.with);
         arena_fini(&a);
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
-    const struct check check = check_barclamps(&a, c.directories, c.with);
+    const struct barclamp_check check = barclamp_check_directories(&a, c.directories, c.with);
     const uint32_t wrong = check.report.errors + (c.strict ? check.report.warnings : 0);
-    enum cli_exit status = wrong ? CLI_FAILED : CLI_FINE;
+    enum cli_exit status = wrong ? CLI_FAILED : CLI_OK;
     if (check.is_empty || !all_can_be_read(&a, c.directories))
-        status = CLI_NOTHING;
+        status = CLI_IO_ERROR;
     struct buf out = buf_in(&a);
     if (c.json)
         put_json(&a, &check, &out);
@@ -185,13 +185,13 @@ enum cli_exit barclamp_check(struct words *words)
 
 /* ---- new ---- */
 
-static enum cli_exit say_name(const struct words *words, const char *name, const char *wrong)
+static enum cli_exit say_name(const struct args *words, const char *name, const char *wrong)
 {
     fprintf(stderr, "%s: the name %s: %s\n", words->whose, wrong, name);
     return CLI_USAGE;
 }
 
-static enum cli_exit make(const struct words *words, const char *folder, const char *name)
+static enum cli_exit make(const struct args *words, const char *folder, const char *name)
 {
     struct arena a = {0};
     const bool is_here = strcmp(folder, ".") == 0;
@@ -200,24 +200,24 @@ static enum cli_exit make(const struct words *words, const char *folder, const c
     arena_fini(&a);
     if (e == OK) {
         printf("made %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
-        return CLI_FINE;
+        return CLI_OK;
     }
     fprintf(stderr, "%s: nothing was made: %s%s%s: %s\n", words->whose, is_here ? "" : folder,
             is_here ? "" : "/", name, why);
-    return e == ERR_EXISTS ? CLI_FAILED : CLI_NOTHING;
+    return e == ERR_EXISTS ? CLI_FAILED : CLI_IO_ERROR;
 }
 
-enum cli_exit barclamp_new(struct words *words)
+enum cli_exit barclamp_new(struct args *words)
 {
     const char *folder = ".";
-    const struct words_option options[] = {{.name = "dir", .letter = 'd', .value = &folder}};
-    if (!words_take_options(words, options, 1))
+    const struct args_option options[] = {{.name = "dir", .letter = 'd', .value = &folder}};
+    if (!args_take_options(words, options, 1))
         return CLI_USAGE;
     if (words->count != 1) {
         if (words->count == 0)
-            words_complain(words, "something is missing", "the name of the barclamp");
+            args_complain(words, "something is missing", "the name of the barclamp");
         else
-            words_complain(words, "one name is enough", words->texts[1]);
+            args_complain(words, "one name is enough", words->texts[1]);
         return CLI_USAGE;
     }
     const char *wrong = skeleton_check_name(str_from(words->texts[0]));

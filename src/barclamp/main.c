@@ -14,7 +14,7 @@ static const char usage[] = "usage: halligan barclamp check|new [...]\n"
 
 static enum cli_exit run(int argc, char **argv)
 {
-    struct words words = {.count = argc > 2 ? argc - 2 : 0, .texts = argv + 2};
+    struct args words = {.count = argc > 2 ? argc - 2 : 0, .texts = argv + 2};
     const char *verb = argc > 1 ? argv[1] : "";
     if (strcmp(verb, "check") == 0) {
         words.whose = "halligan barclamp check";
@@ -26,7 +26,7 @@ static enum cli_exit run(int argc, char **argv)
     }
     const int is_help = strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0;
     fputs(usage, is_help ? stdout : stderr);
-    return is_help ? CLI_FINE : CLI_USAGE;
+    return is_help ? CLI_OK : CLI_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -35,5 +35,5 @@ int main(int argc, char **argv)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return (int)status;
     fprintf(stderr, "halligan barclamp: cannot write the output: %s\n", strerror(errno));
-    return CLI_NOTHING;
+    return CLI_IO_ERROR;
 }

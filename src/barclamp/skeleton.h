@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 /* NULL when a barclamp may be called so; otherwise what follows "the name " in a sentence. */

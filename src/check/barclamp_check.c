@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check/barclamp_files.h"
-#include "check/name_check.h"
 #include "check/import_dry_run.h"
+#include "check/name_check.h"
 #include "check/script_syntax.h"
 #include "core/core.h"
 #include "hooks/code_finder.h"
@@ -68,7 +68,7 @@ static void put_own_last(struct arena *a, struct content_tree *tree, bool *is_ow
 static struct content_tree read_with(struct arena *a, const char *directories, const char *with,
                                      const struct content_tree *own)
 {
-    struct report unheard = report_begin(a);
+    struct diagnostics unheard = diagnostics_begin(a);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
     const struct str both = str_join3(a, str_from(directories), STR(":"), str_from(with));
@@ -77,61 +77,64 @@ static struct content_tree read_with(struct arena *a, const char *directories, c
     for (uint32_t i = 0; i < own->draft_count; i++)
         for (uint32_t k = 0; k < tree.count; k++)
             if (strcmp(tree.files[k].path, own->drafts[i].path) == 0)
-                scripts_keep_out(&tree, k--);
+                script_syntax_exclude(&tree, k--);
     return tree;
 }
 
 /* ---- for the daemon, too ---- */
 
-struct content_tree check_read(struct report *r, const char *directories,
-                               const struct hook_finder *finder, const atomic_bool *stop)
+struct content_tree barclamp_check_read(struct diagnostics *r, const char *directories,
+                                        const struct hook_finder *finder, const atomic_bool *stop)
 {
     struct content_tree tree = content_read_tree(r, directories, finder);
-    beside_check_owners(r, &tree);
-    scripts_check(r, &tree, stop);
-    report_sort(r);
+    barclamp_files_check_owners(r, &tree);
+    script_syntax_check(r, &tree, stop);
+    diagnostics_sort(r);
     return tree;
 }
 
-void check_draft(struct report *r, const struct core *core, const struct content_tree *tree,
-                 uint32_t i, const struct outcome *outcome)
+void barclamp_check_draft(struct diagnostics *r, const struct core *core,
+                          const struct content_tree *tree, uint32_t i,
+                          const struct outcome *outcome)
 {
     content_report_draft(r, tree, i, outcome->problems);
     if (outcome->verdict == VERDICT_DONE)
         content_report_warnings(r, &tree->drafts[i], outcome->doc);
-    names_look(r, core, tree, &tree->drafts[i]);
+    name_check_run(r, core, tree, &tree->drafts[i]);
 }
 
-void check_imported(struct report *r, const struct core *core, const struct content_tree *tree,
-                    const struct barclamp_file *file, struct str doc)
+void barclamp_check_imported(struct diagnostics *r, const struct core *core,
+                             const struct content_tree *tree, const struct barclamp_file *file,
+                             struct str doc)
 {
-    names_look(r, core, tree, file);
+    name_check_run(r, core, tree, file);
     content_report_warnings(r, file, doc);
 }
 
 /* ---- without a daemon ---- */
 
-struct check check_barclamps(struct arena *a, const char *directories, const char *with)
+struct barclamp_check barclamp_check_directories(struct arena *a, const char *directories,
+                                                 const char *with)
 {
-    struct check check = {.report = report_begin(a)};
-    struct rehearsal rehearsal;
+    struct barclamp_check check = {.report = diagnostics_begin(a)};
+    struct import_dry_run rehearsal;
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
-    const struct content_tree own = check_read(&check.report, directories, &finder, NULL);
+    const struct content_tree own = barclamp_check_read(&check.report, directories, &finder, NULL);
     check.is_empty = own.count == 0 && check.report.errors == 0;
-    struct rehearsal_files files = {.report = &check.report};
+    struct import_dry_run_files files = {.report = &check.report};
     files.tree = with ? read_with(a, directories, with, &own) : own;
     bool *is_own = find_own(a, files_of(&files.tree), files_of(&own));
     put_own_last(a, &files.tree, is_own);
     files.is_heard = is_own;
     files.is_draft_heard = find_own(a, drafts_of(&files.tree), drafts_of(&own));
-    rehearsal_init(&rehearsal);
-    const struct rehearsal_count in = rehearsal_import(&rehearsal, &files);
-    const struct beside beside = {rehearsal.core, &code, &check.report};
+    import_dry_run_init(&rehearsal);
+    const struct import_dry_run_count in = import_dry_run_import(&rehearsal, &files);
+    const struct barclamp_files beside = {rehearsal.core, &code, &check.report};
     for (uint32_t i = 0; i < own.count; i++)
-        beside_check_roles(&beside, &own.files[i]);
-    rehearsal_fini(&rehearsal);
-    report_sort(&check.report);
+        barclamp_files_check_roles(&beside, &own.files[i]);
+    import_dry_run_fini(&rehearsal);
+    diagnostics_sort(&check.report);
     check.barclamps = in.barclamps;
     check.roles = in.roles;
     return check;

@@ -39,7 +39,7 @@ static struct str source_of(const struct barclamp_file *file)
 /* ---- one folder ---- */
 
 /* Joined in the arena of the report, since the report will name it. */
-static const char *path_in(struct report *r, const char *folder, const char *name)
+static const char *path_in(struct diagnostics *r, const char *folder, const char *name)
 {
     struct buf path = buf_in(r->arena);
     buf_put_z(&path, folder);
@@ -60,14 +60,14 @@ static int by_name(const struct dirent **x, const struct dirent **y)
 }
 
 /* The names in a folder; to be given to free_names. A folder that is not there has none. */
-static int read_names(struct report *r, const char *folder, struct dirent ***out_names)
+static int read_names(struct diagnostics *r, const char *folder, struct dirent ***out_names)
 {
     const int count = scandir(folder, out_names, is_visible, by_name);
     if (count >= 0)
         return count;
     if (errno != ENOENT && errno != ENOTDIR)
-        report_error(report_as(r, "unreadable"), str_copy(r->arena, str_from(folder)), nowhere,
-                     "the directory cannot be read: %s", strerror(errno));
+        diagnostics_error(diagnostics_as(r, "unreadable"), str_copy(r->arena, str_from(folder)),
+                          nowhere, "the directory cannot be read: %s", strerror(errno));
     *out_names = NULL;
     return 0;
 }
@@ -82,24 +82,24 @@ static void free_names(struct dirent **names, int count)
 /* ---- scripts ---- */
 
 /* Would it be run? Says why not. Folders are for what scripts need. */
-static bool is_script(struct report *r, const char *path)
+static bool is_script(struct diagnostics *r, const char *path)
 {
     struct stat facts;
     if (stat(path, &facts) != 0 || (S_ISREG(facts.st_mode) && access(path, R_OK) != 0)) {
-        report_error(report_as(r, "unreadable"), str_from(path), nowhere,
-                     "the script cannot be read: %s", strerror(errno));
+        diagnostics_error(diagnostics_as(r, "unreadable"), str_from(path), nowhere,
+                          "the script cannot be read: %s", strerror(errno));
         return false;
     }
     if (!S_ISREG(facts.st_mode))
         return false;
     if (facts.st_mode & 0111 || str_ends(str_from(path), STR(".sh")))
         return true;
-    report_warning(report_as(r, "not_used"), str_from(path), nowhere,
-                   "is never run: it does not end in .sh, and may not be executed");
+    diagnostics_warning(diagnostics_as(r, "not_used"), str_from(path), nowhere,
+                        "is never run: it does not end in .sh, and may not be executed");
     return false;
 }
 
-static bool has_script(struct report *r, const char *folder)
+static bool has_script(struct diagnostics *r, const char *folder)
 {
     struct dirent **names;
     uint32_t scripts = 0;
@@ -110,39 +110,41 @@ static bool has_script(struct report *r, const char *folder)
     return scripts > 0;
 }
 
-static void check_scripts(const struct beside *b, const struct barclamp_file *file, struct str role,
-                          struct text_place at)
+static void check_scripts(const struct barclamp_files *b, const struct barclamp_file *file,
+                          struct str role, struct text_place at)
 {
     const char *folder = NULL;
     const uint32_t errors_before = b->report->errors;
     const err e =
         content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_SCRIPTS, &folder);
     if (e != OK)
-        report_warning(report_as(b->report, "script_missing"), str_from(file->path), at,
-                       "role %.*s runs scripts, and there is no directory scripts/%.*s",
-                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+        diagnostics_warning(diagnostics_as(b->report, "script_missing"), str_from(file->path), at,
+                            "role %.*s runs scripts, and there is no directory scripts/%.*s",
+                            STR_FMT_ARGS(diagnostics_brief(role)),
+                            STR_FMT_ARGS(diagnostics_brief(role)));
     else if (!has_script(b->report, folder) && b->report->errors == errors_before)
-        report_warning(report_as(b->report, "script_missing"), str_from(file->path), at,
-                       "role %.*s runs scripts, and there is none in %s",
-                       STR_FMT_ARGS(report_brief(role)), folder);
+        diagnostics_warning(diagnostics_as(b->report, "script_missing"), str_from(file->path), at,
+                            "role %.*s runs scripts, and there is none in %s",
+                            STR_FMT_ARGS(diagnostics_brief(role)), folder);
 }
 
 /* ---- code ---- */
 
-static void check_code(const struct beside *b, const struct barclamp_file *file, struct str role,
-                       struct text_place at)
+static void check_code(const struct barclamp_files *b, const struct barclamp_file *file,
+                       struct str role, struct text_place at)
 {
     const char *lua = NULL;
     const err e = content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_LUA, &lua);
     if (e != OK || (b->code && !code_finder_has_transition(b->code, lua)))
-        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
-                       "role %.*s brings its own work, and roles/%.*s.lua has no do_transition",
-                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+        diagnostics_warning(
+            diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
+            "role %.*s brings its own work, and roles/%.*s.lua has no do_transition",
+            STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
 /* ---- manifests and playbooks ---- */
 
-static void check_manifests(const struct beside *b, const struct barclamp_file *file,
+static void check_manifests(const struct barclamp_files *b, const struct barclamp_file *file,
                             struct str role, struct text_place at)
 {
     const char *folder = NULL;
@@ -156,21 +158,23 @@ static void check_manifests(const struct beside *b, const struct barclamp_file *
         free_names(names, count);
     }
     if (manifests == 0)
-        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
-                       "role %.*s applies manifests, and there is no *.pp in puppet/roles/%.*s",
-                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)));
+        diagnostics_warning(
+            diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
+            "role %.*s applies manifests, and there is no *.pp in puppet/roles/%.*s",
+            STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
-static void check_playbook(const struct beside *b, const struct barclamp_file *file,
+static void check_playbook(const struct barclamp_files *b, const struct barclamp_file *file,
                            struct str role, struct text_place at)
 {
     const char *path;
     if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PLAYBOOK, &path) != OK)
-        report_warning(report_as(b->report, "code_missing"), str_from(file->path), at,
-                       "role %.*s runs a playbook, and there is neither ansible/roles/%.*s.yml "
-                       "nor ansible/%.*s/playbook.yml",
-                       STR_FMT_ARGS(report_brief(role)), STR_FMT_ARGS(report_brief(role)),
-                       STR_FMT_ARGS(report_brief(role)));
+        diagnostics_warning(
+            diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
+            "role %.*s runs a playbook, and there is neither ansible/roles/%.*s.yml "
+            "nor ansible/%.*s/playbook.yml",
+            STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)),
+            STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
 /* The class behind a jig ("script"); "" when it is not known. */
@@ -184,8 +188,8 @@ static const char *jig_class_of(const struct core *core, struct str jig)
     return class ? class->name : "";
 }
 
-void beside_check_role(const struct beside *b, const struct barclamp_file *file,
-                       const struct json *role, uint32_t i)
+void barclamp_files_check_role(const struct barclamp_files *b, const struct barclamp_file *file,
+                               const struct json *role, uint32_t i)
 {
     char field[64];
     const struct str name = text_of(role, "name");
@@ -203,11 +207,11 @@ void beside_check_role(const struct beside *b, const struct barclamp_file *file,
         check_code(b, file, name, at);
 }
 
-void beside_check_roles(const struct beside *b, const struct barclamp_file *file)
+void barclamp_files_check_roles(const struct barclamp_files *b, const struct barclamp_file *file)
 {
     uint32_t k = 0;
     for (const struct json *role = first_role(file); role; role = role->next, k++)
-        beside_check_role(b, file, role, k);
+        barclamp_files_check_role(b, file, role, k);
 }
 
 /* ---- what belongs to nobody ---- */
@@ -235,7 +239,7 @@ static bool is_role(const struct content_tree *tree, struct str source, struct s
     return false;
 }
 
-static void check_folder(struct report *r, const struct content_tree *tree, struct str source,
+static void check_folder(struct diagnostics *r, const struct content_tree *tree, struct str source,
                          uint32_t place)
 {
     struct dirent **names;
@@ -246,18 +250,19 @@ static void check_folder(struct report *r, const struct content_tree *tree, stru
         const struct str name = str_from(names[i]->d_name);
         const struct str role = str_slice(name, 0, name.len - end.len);
         if (str_ends(name, end) && !is_role(tree, source, role))
-            report_warning(report_as(r, "not_used"), str_from(path_in(r, folder, names[i]->d_name)),
-                           nowhere, "there is no role %.*s in this barclamp; it is never run",
-                           STR_FMT_ARGS(report_brief(role)));
+            diagnostics_warning(diagnostics_as(r, "not_used"),
+                                str_from(path_in(r, folder, names[i]->d_name)), nowhere,
+                                "there is no role %.*s in this barclamp; it is never run",
+                                STR_FMT_ARGS(diagnostics_brief(role)));
     }
     free_names(names, count);
 }
 
 /* A file below the source path that could not be read may well name the roles that seem missing. */
-static bool has_unread(const struct report *r, struct str source)
+static bool has_unread(const struct diagnostics *r, struct str source)
 {
-    for (const struct report_entry *e = r->first; e; e = e->next)
-        if (e->severity == REPORT_ERROR && e->file.len > source.len &&
+    for (const struct diagnostics_entry *e = r->first; e; e = e->next)
+        if (e->severity == DIAGNOSTICS_ERROR && e->file.len > source.len &&
             str_starts(e->file, source) && e->file.at[source.len] == '/')
             return true;
     return false;
@@ -271,7 +276,7 @@ static bool is_first_of_source(const struct content_tree *tree, uint32_t i)
     return true;
 }
 
-void beside_check_owners(struct report *report, const struct content_tree *tree)
+void barclamp_files_check_owners(struct diagnostics *report, const struct content_tree *tree)
 {
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct str source = source_of(&tree->files[i]);

@@ -12,15 +12,15 @@ struct core;
 
 /* What lies where files of roles lie, and belongs to none. To be called right after the tree was
  * read: an error of reading means that roles may be missing, any other does not. */
-void beside_check_owners(struct report *report, const struct content_tree *tree);
+void barclamp_files_check_owners(struct diagnostics *report, const struct content_tree *tree);
 
-struct beside {
+struct barclamp_files {
     const struct core *core;        /* which jig is of which class */
     const struct code_finder *code; /* NULL: only its presence is checked */
-    struct report *report;
+    struct diagnostics *report;
 };
 
 /* What a role needs, the i-th of its file; and what all roles of a file need. */
-void beside_check_role(const struct beside *b, const struct barclamp_file *file,
-                       const struct json *role, uint32_t i);
-void beside_check_roles(const struct beside *b, const struct barclamp_file *file);
+void barclamp_files_check_role(const struct barclamp_files *b, const struct barclamp_file *file,
+                               const struct json *role, uint32_t i);
+void barclamp_files_check_roles(const struct barclamp_files *b, const struct barclamp_file *file);

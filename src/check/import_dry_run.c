@@ -9,7 +9,7 @@ enum { NOW_MS = 1 }; /* the time of a rehearsal is not shown */
 /* ---- one command ---- */
 
 /* What comes of it lives until the next one. */
-static struct outcome step(struct rehearsal *r, struct command *command)
+static struct outcome step(struct import_dry_run *r, struct command *command)
 {
     struct effects effects = {0};
     struct outcome outcome = {0};
@@ -17,18 +17,18 @@ static struct outcome step(struct rehearsal *r, struct command *command)
     command->now_ms = command->wall_ms = command->mono_ms = NOW_MS;
     arena_reset(&r->step);
     core_step(r->core, command, &r->step, &effects, &outcome);
-    must(outcome.verdict != VERDICT_ASKING); /* nothing is bound, so no hook is asked */
+    must(outcome.verdict != VERDICT_NEEDS_HOOKS); /* nothing is bound, so no hook is asked */
     return outcome;
 }
 
-static struct outcome import(struct rehearsal *r, const struct barclamp_file *file)
+static struct outcome import(struct import_dry_run *r, const struct barclamp_file *file)
 {
     struct command command = {.kind = COMMAND_IMPORT};
     command.import.barclamp = file->document;
     return step(r, &command);
 }
 
-static void add_jig(struct rehearsal *r, const char *name, const char *class_name)
+static void add_jig(struct import_dry_run *r, const char *name, const char *class_name)
 {
     struct command command = {.kind = COMMAND_JIG_CREATE};
     command.jig_create.name = str_from(name);
@@ -38,7 +38,7 @@ static void add_jig(struct rehearsal *r, const char *name, const char *class_nam
     must(outcome.verdict == VERDICT_DONE);
 }
 
-void rehearsal_init(struct rehearsal *r)
+void import_dry_run_init(struct import_dry_run *r)
 {
     /* Those that the shipped barclamps define, with their classes. */
     static const struct {
@@ -48,13 +48,13 @@ void rehearsal_init(struct rehearsal *r)
                 {"script", "script"},
                 {"role-provided", "role-provided"},
                 {"puppet-sa", "puppet"}};
-    *r = (struct rehearsal){.core = core_new()};
-    core_found(r->core, NOW_MS);
+    *r = (struct import_dry_run){.core = core_new()};
+    core_bootstrap(r->core, NOW_MS);
     for (uint32_t i = 0; i < sizeof jigs / sizeof jigs[0]; i++)
         add_jig(r, jigs[i].name, jigs[i].class_name);
 }
 
-void rehearsal_fini(struct rehearsal *r)
+void import_dry_run_fini(struct import_dry_run *r)
 {
     core_free(r->core);
     arena_fini(&r->step);
@@ -64,20 +64,20 @@ void rehearsal_fini(struct rehearsal *r)
 /* ---- all of them ---- */
 
 /* As import/content_import.c does it: this, and nothing that comes later, says who gets in. */
-static void import_in_rounds(struct rehearsal *r, const struct content_tree *tree, bool *in)
+static void import_in_rounds(struct import_dry_run *r, const struct content_tree *tree, bool *in)
 {
     uint32_t i;
-    struct rounds rounds = rounds_begin(&r->import, tree->count);
-    while (rounds_next(&rounds, &i)) {
+    struct import_rounds rounds = import_rounds_begin(&r->import, tree->count);
+    while (import_rounds_next(&rounds, &i)) {
         const struct outcome outcome = import(r, &tree->files[i]);
         in[i] = outcome.verdict == VERDICT_DONE;
-        rounds_tell(&rounds, i, in[i] ? ROUNDS_TAKEN : ROUNDS_REFUSED);
+        import_rounds_tell(&rounds, i, in[i] ? ROUNDS_TAKEN : ROUNDS_REFUSED);
     }
 }
 
 /* Nothing got in since it was refused last, so it is for the same reasons. */
-static void tell_refused(struct rehearsal *r, const struct barclamp_file *file,
-                         struct report *report)
+static void tell_refused(struct import_dry_run *r, const struct barclamp_file *file,
+                         struct diagnostics *report)
 {
     const struct outcome outcome = import(r, file);
     must(outcome.verdict == VERDICT_REFUSED);
@@ -86,16 +86,16 @@ static void tell_refused(struct rehearsal *r, const struct barclamp_file *file,
 
 /* An import also warns of names that a later barclamp defines. Those warnings are not faults, so
  * the import is repeated after all barclamps are in, and only the warnings of that are reported. */
-static void tell_warnings(struct rehearsal *r, const struct rehearsal_files *files,
+static void tell_warnings(struct import_dry_run *r, const struct import_dry_run_files *files,
                           const struct barclamp_file *file)
 {
     const struct outcome outcome = import(r, file);
-    check_imported(files->report, r->core, &files->tree, file,
-                   outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
+    barclamp_check_imported(files->report, r->core, &files->tree, file,
+                            outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
 }
 
 /* Drafts are imported dry, so that no other barclamp is accepted because of them. */
-static void rehearse_drafts(struct rehearsal *r, const struct rehearsal_files *files)
+static void rehearse_drafts(struct import_dry_run *r, const struct import_dry_run_files *files)
 {
     const struct content_tree *tree = &files->tree;
     struct str *texts = arena_array(&r->import, struct str, tree->draft_count);
@@ -103,16 +103,17 @@ static void rehearse_drafts(struct rehearsal *r, const struct rehearsal_files *f
     for (uint32_t i = 0; i < tree->draft_count; i++)
         texts[i] = tree->drafts[i].draft;
     arena_reset(&r->step);
-    core_rehearse(r->core, texts, tree->draft_count, &r->step, outcomes);
+    core_import_dry_run(r->core, texts, tree->draft_count, &r->step, outcomes);
     for (uint32_t i = 0; i < tree->draft_count; i++) {
         if (files->is_draft_heard[i])
-            check_draft(files->report, r->core, tree, i, &outcomes[i]);
+            barclamp_check_draft(files->report, r->core, tree, i, &outcomes[i]);
     }
 }
 
-struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files)
+struct import_dry_run_count import_dry_run_import(struct import_dry_run *r,
+                                                  const struct import_dry_run_files *files)
 {
-    struct rehearsal_count count = {0};
+    struct import_dry_run_count count = {0};
     const struct content_tree *tree = &files->tree;
     arena_reset(&r->import);
     bool *in = arena_array(&r->import, bool, tree->count);

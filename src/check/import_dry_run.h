@@ -10,30 +10,31 @@
 
 struct core;
 
-struct rehearsal {
+struct import_dry_run {
     struct core *core;
     struct arena step;   /* of one command */
-    struct arena import; /* of one rehearsal_import */
+    struct arena import; /* of one import_dry_run_import */
 };
 
 /* What is imported, and whom something is said about. */
-struct rehearsal_files {
+struct import_dry_run_files {
     struct content_tree tree;
     const bool *is_heard;       /* for each file of the tree */
     const bool *is_draft_heard; /* for each draft of it      */
-    struct report *report;
+    struct diagnostics *report;
 };
 
 /* What got in, of those. */
-struct rehearsal_count {
+struct import_dry_run_count {
     uint32_t barclamps;
     uint32_t roles;
 };
 
-void rehearsal_init(struct rehearsal *r);
-void rehearsal_fini(struct rehearsal *r);
+void import_dry_run_init(struct import_dry_run *r);
+void import_dry_run_fini(struct import_dry_run *r);
 
 /* Import every file, in the order and as often as a daemon would (content/import_rounds.h). What
  * stays refused is told, and what the engine says to drafts, which nobody imports; then, since
  * everybody is there now, what the engine warns of and which names lead nowhere. */
-struct rehearsal_count rehearsal_import(struct rehearsal *r, const struct rehearsal_files *files);
+struct import_dry_run_count import_dry_run_import(struct import_dry_run *r,
+                                                  const struct import_dry_run_files *files);

@@ -10,7 +10,7 @@ struct looking {
     const struct core *core;
     const struct content_tree *tree;
     const struct barclamp_file *file;
-    struct report *report;
+    struct diagnostics *report;
     const struct json *role;
     uint32_t role_ix;     /* in its list */
     uint32_t *meant_left; /* names that are still compared with all others */
@@ -72,16 +72,16 @@ static struct text_place place_in_role(const struct looking *l, const char *key,
 /* "; did you mean x?" for a name that no object of the table has, or nothing. */
 static struct str meant(const struct looking *l, enum table table, struct str name)
 {
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     struct record record;
     if (*l->meant_left == 0)
         return STR("");
     --*l->meant_left;
     for (int64_t id = core_next_id(l->core, table, 0); id; id = core_next_id(l->core, table, id))
         if (core_record(l->core, table, id, &record))
-            nearest_offer_str(&nearest, name,
+            suggest_offer_str(&nearest, name,
                               table == TABLE_ROLE ? record.role.name : record.attrib.name);
-    const struct str word = nearest_str(&nearest);
+    const struct str word = suggest_str(&nearest);
     return word.len ? str_join3(l->report->arena, STR("; did you mean "), word, STR("?")) : word;
 }
 
@@ -90,13 +90,13 @@ static void look_at_requires(const struct looking *l)
     uint32_t i = 0;
     for (const struct json *item = first_of(l->role, "requires"); item; item = item->next, i++)
         if (is_missing(l, TABLE_ROLE, name_of(item)))
-            report_warning(report_as(l->report, "require_unresolved"), str_from(l->file->path),
-                           place_in_role(l, "requires", i),
-                           "role %.*s requires role %.*s, which is not here; it cannot be "
-                           "bound%.*s",
-                           STR_FMT_ARGS(report_brief(name_of(l->role))),
-                           STR_FMT_ARGS(report_brief(name_of(item))),
-                           STR_FMT_ARGS(meant(l, TABLE_ROLE, name_of(item))));
+            diagnostics_warning(diagnostics_as(l->report, "require_unresolved"),
+                                str_from(l->file->path), place_in_role(l, "requires", i),
+                                "role %.*s requires role %.*s, which is not here; it cannot be "
+                                "bound%.*s",
+                                STR_FMT_ARGS(diagnostics_brief(name_of(l->role))),
+                                STR_FMT_ARGS(diagnostics_brief(name_of(item))),
+                                STR_FMT_ARGS(meant(l, TABLE_ROLE, name_of(item))));
 }
 
 static void look_at_wants(const struct looking *l)
@@ -104,13 +104,13 @@ static void look_at_wants(const struct looking *l)
     uint32_t i = 0;
     for (const struct json *item = first_of(l->role, "wants-attribs"); item; item = item->next, i++)
         if (is_missing(l, TABLE_ATTRIB, name_of(item)))
-            report_warning(report_as(l->report, "attrib_unknown"), str_from(l->file->path),
-                           place_in_role(l, "wants-attribs", i),
-                           "role %.*s wants attrib %.*s, which is not here; it cannot be "
-                           "bound%.*s",
-                           STR_FMT_ARGS(report_brief(name_of(l->role))),
-                           STR_FMT_ARGS(report_brief(name_of(item))),
-                           STR_FMT_ARGS(meant(l, TABLE_ATTRIB, name_of(item))));
+            diagnostics_warning(diagnostics_as(l->report, "attrib_unknown"),
+                                str_from(l->file->path), place_in_role(l, "wants-attribs", i),
+                                "role %.*s wants attrib %.*s, which is not here; it cannot be "
+                                "bound%.*s",
+                                STR_FMT_ARGS(diagnostics_brief(name_of(l->role))),
+                                STR_FMT_ARGS(diagnostics_brief(name_of(item))),
+                                STR_FMT_ARGS(meant(l, TABLE_ATTRIB, name_of(item))));
 }
 
 static void look_at_jigs(const struct looking *l)
@@ -122,16 +122,16 @@ static void look_at_jigs(const struct looking *l)
         if (!client || !is_missing(l, TABLE_ROLE, name_of(client)))
             continue;
         snprintf(field, sizeof field, "jigs/%u/implementor", i);
-        report_warning(report_as(l->report, "require_unresolved"), str_from(l->file->path),
-                       barclamp_place(l->file, str_from(field)),
-                       "jig %.*s wants role %.*s on its nodes, which is not here",
-                       STR_FMT_ARGS(report_brief(name_of(jig))),
-                       STR_FMT_ARGS(report_brief(client->text)));
+        diagnostics_warning(diagnostics_as(l->report, "require_unresolved"),
+                            str_from(l->file->path), barclamp_place(l->file, str_from(field)),
+                            "jig %.*s wants role %.*s on its nodes, which is not here",
+                            STR_FMT_ARGS(diagnostics_brief(name_of(jig))),
+                            STR_FMT_ARGS(diagnostics_brief(client->text)));
     }
 }
 
-void names_look(struct report *report, const struct core *core, const struct content_tree *tree,
-                const struct barclamp_file *file)
+void name_check_run(struct diagnostics *report, const struct core *core,
+                    const struct content_tree *tree, const struct barclamp_file *file)
 {
     uint32_t meant_left = MEANT_MAX;
     struct looking l = {

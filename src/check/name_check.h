@@ -10,5 +10,5 @@
 
 struct core;
 
-void names_look(struct report *report, const struct core *core, const struct content_tree *tree,
-                const struct barclamp_file *file);
+void name_check_run(struct diagnostics *report, const struct core *core,
+                    const struct content_tree *tree, const struct barclamp_file *file);

@@ -26,7 +26,7 @@ extern char **environ;
 static const struct text_place nowhere;
 
 struct checking {
-    struct report *report;
+    struct diagnostics *report;
     const atomic_bool *stop;
     int64_t until_ms;
 };
@@ -155,9 +155,9 @@ static void check_script(struct checking *c, const char *path)
     struct arena *a = c->report->arena;
     const struct str file = str_copy(a, str_from(path));
     if (!has_ended) {
-        report_warning(report_as(c->report, "script_unchecked"), file, nowhere,
-                       "%s -n did not end within %d s; the script was not looked at", shell,
-                       ONE_MS_MAX / 1000);
+        diagnostics_warning(diagnostics_as(c->report, "script_unchecked"), file, nowhere,
+                            "%s -n did not end within %d s; the script was not looked at", shell,
+                            ONE_MS_MAX / 1000);
         return;
     }
     /* 127: there is no such shell on this machine. */
@@ -168,8 +168,8 @@ static void check_script(struct checking *c, const char *path)
                           : STR("its shell cannot read it");
     text = str_slice(text, 0, str_find(text, '\n', 0)); /* the first error is what is wrong */
     const struct text_place at = take_place(file, &text);
-    report_error(report_as(c->report, "script_invalid"), file, at, "%s -n: %.*s", shell,
-                 STR_FMT_ARGS(text));
+    diagnostics_error(diagnostics_as(c->report, "script_invalid"), file, at, "%s -n: %.*s", shell,
+                      STR_FMT_ARGS(text));
 }
 
 /* ---- all of them ---- */
@@ -222,7 +222,7 @@ static void check_file(struct checking *c, const struct barclamp_file *file)
     arena_fini(&scratch);
 }
 
-void scripts_keep_out(struct content_tree *tree, uint32_t i)
+void script_syntax_exclude(struct content_tree *tree, uint32_t i)
 {
     struct barclamp_file *file = &tree->files[i];
     if (file->is_yaml) {
@@ -235,7 +235,7 @@ void scripts_keep_out(struct content_tree *tree, uint32_t i)
     tree->count--;
 }
 
-void scripts_check(struct report *r, struct content_tree *tree, const atomic_bool *stop)
+void script_syntax_check(struct diagnostics *r, struct content_tree *tree, const atomic_bool *stop)
 {
     struct checking c = {r, stop, sys_mono_ms() + ALL_MS_MAX};
     for (uint32_t i = 0; i < tree->draft_count; i++)
@@ -244,9 +244,10 @@ void scripts_check(struct report *r, struct content_tree *tree, const atomic_boo
         const uint32_t errors_before = r->errors;
         check_file(&c, &tree->files[i]);
         if (r->errors > errors_before)
-            scripts_keep_out(tree, i--);
+            script_syntax_exclude(tree, i--);
     }
     if (sys_mono_ms() >= c.until_ms)
-        report_warning(report_as(r, "script_unchecked"), STR("scripts"), nowhere,
-                       "not all scripts were given to their shells within %d s", ALL_MS_MAX / 1000);
+        diagnostics_warning(diagnostics_as(r, "script_unchecked"), STR("scripts"), nowhere,
+                            "not all scripts were given to their shells within %d s",
+                            ALL_MS_MAX / 1000);
 }

@@ -15,6 +15,6 @@
 #include "content/tree.h"
 
 /* `stop`: when true, the rest is left out; NULL: never. */
-void scripts_check(struct report *r, struct content_tree *tree, const atomic_bool *stop);
+void script_syntax_check(struct diagnostics *r, struct content_tree *tree, const atomic_bool *stop);
 /* File `i` is not imported. It is a draft from now on; one in JSON is left out. */
-void scripts_keep_out(struct content_tree *tree, uint32_t i);
+void script_syntax_exclude(struct content_tree *tree, uint32_t i);

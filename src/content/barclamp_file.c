@@ -1,7 +1,7 @@
 #include "content/barclamp_file.h"
 
-#include "content/role_file.h"
 #include "content/barclamp_schema.h"
+#include "content/role_file.h"
 #include "content/yaml.h"
 #include "model/limits.h"
 #include "model/names.h"
@@ -30,7 +30,7 @@ static void take_tree(struct barclamp_file *file, const struct json *tree)
 
 /* ---- hooks ---- */
 
-static void say_bad_lua(struct report *r, const struct barclamp_file *file, struct str field,
+static void say_bad_lua(struct diagnostics *r, const struct barclamp_file *file, struct str field,
                         struct str role, err e)
 {
     const char *why = e == ERR_REFUSED  ? "lies outside the barclamp, or nobody may read it"
@@ -38,21 +38,22 @@ static void say_bad_lua(struct report *r, const struct barclamp_file *file, stru
                       : e == ERR_EXISTS ? "is no file"
                                         : "cannot be read";
     const struct str path = content_lua_path(r->arena, file->source_path, role);
-    report_error(report_as(r, "lua_invalid"), file_name(file), barclamp_place(file, field),
-                 "the Lua file of role %.*s %s: %.*s", STR_FMT_ARGS(report_brief(role)), why,
-                 STR_FMT_ARGS(path));
+    diagnostics_error(diagnostics_as(r, "lua_invalid"), file_name(file),
+                      barclamp_place(file, field), "the Lua file of role %.*s %s: %.*s",
+                      STR_FMT_ARGS(diagnostics_brief(role)), why, STR_FMT_ARGS(path));
 }
 
 /* The role's Lua file says which hooks there are; a list in the YAML would only go stale. */
-static void add_hooks(struct report *r, const struct barclamp_file *file,
+static void add_hooks(struct diagnostics *r, const struct barclamp_file *file,
                       const struct hook_finder *finder, struct json *role, struct str field)
 {
     const char *lua = NULL;
     const struct str name = text_at(role, STR("name"));
     const err e = content_role_file(r->arena, file->source_path, name, ROLE_FILE_LUA, &lua);
     if (json_unset(role, STR("hooks")))
-        report_warning(report_as(r, "not_used"), file_name(file), barclamp_place(file, field),
-                       "hooks are what the Lua file of the role defines; this list is not used");
+        diagnostics_warning(
+            diagnostics_as(r, "not_used"), file_name(file), barclamp_place(file, field),
+            "hooks are what the Lua file of the role defines; this list is not used");
     if (e == ERR_NOT_FOUND)
         return;
     if (e != OK) {
@@ -64,7 +65,7 @@ static void add_hooks(struct report *r, const struct barclamp_file *file,
     json_set(role, STR("hooks"), names);
 }
 
-static void add_all_hooks(struct report *r, const struct barclamp_file *file,
+static void add_all_hooks(struct diagnostics *r, const struct barclamp_file *file,
                           const struct hook_finder *finder, struct json *document)
 {
     const struct json *roles = json_get(document, STR("roles"));
@@ -83,7 +84,7 @@ static void add_all_hooks(struct report *r, const struct barclamp_file *file,
 
 /* ---- the document ---- */
 
-static void put_source_path(struct report *r, const struct barclamp_file *file,
+static void put_source_path(struct diagnostics *r, const struct barclamp_file *file,
                             struct json *document)
 {
     const struct json *section = json_get(document, STR("barclamp"));
@@ -91,32 +92,33 @@ static void put_source_path(struct report *r, const struct barclamp_file *file,
         return;
     struct json *copy = json_clone(r->arena, section);
     if (json_unset(copy, STR("source_path")))
-        report_warning(report_as(r, "not_used"), file_name(file),
-                       barclamp_place(file, STR("barclamp/source_path")),
-                       "source_path is where the barclamp lies; this one is not used");
+        diagnostics_warning(diagnostics_as(r, "not_used"), file_name(file),
+                            barclamp_place(file, STR("barclamp/source_path")),
+                            "source_path is where the barclamp lies; this one is not used");
     json_set(copy, STR("source_path"), json_make_string(r->arena, file->source_path));
     json_set(document, STR("barclamp"), copy);
 }
 
 /* The engine has bounds of its own, narrower than those of a text. */
-static void write_document(struct report *r, struct barclamp_file *file,
+static void write_document(struct diagnostics *r, struct barclamp_file *file,
                            const struct json *document)
 {
     if (json_depth(document) > DOC_DEPTH_MAX) {
-        report_error(report_as(r, "limit_reached"), file_name(file), nowhere,
-                     "the barclamp is nested more than %u levels deep", DOC_DEPTH_MAX);
+        diagnostics_error(diagnostics_as(r, "limit_reached"), file_name(file), nowhere,
+                          "the barclamp is nested more than %u levels deep", DOC_DEPTH_MAX);
         return;
     }
     const struct str text = json_write(r->arena, document);
     if (text.len > DOC_MAX)
-        report_error(report_as(r, "limit_reached"), file_name(file), nowhere,
-                     "the barclamp is larger than %u KiB", DOC_MAX >> 10);
+        diagnostics_error(diagnostics_as(r, "limit_reached"), file_name(file), nowhere,
+                          "the barclamp is larger than %u KiB", DOC_MAX >> 10);
     else
         file->document = text;
 }
 
 /* What cannot be one is none, and what is wrong with it has been said. */
-static void write_draft(struct report *r, struct barclamp_file *file, const struct json *document)
+static void write_draft(struct diagnostics *r, struct barclamp_file *file,
+                        const struct json *document)
 {
     if (document->kind != JSON_OBJECT || json_depth(document) > DOC_DEPTH_MAX)
         return;
@@ -125,7 +127,7 @@ static void write_draft(struct report *r, struct barclamp_file *file, const stru
         file->draft = text;
 }
 
-void barclamp_from_yaml(struct report *r, struct str text, const struct hook_finder *finder,
+void barclamp_from_yaml(struct diagnostics *r, struct str text, const struct hook_finder *finder,
                         struct barclamp_file *file)
 {
     const uint32_t errors_before = r->errors;
@@ -136,7 +138,7 @@ void barclamp_from_yaml(struct report *r, struct str text, const struct hook_fin
     if (e != OK && !tree)
         return;
     take_tree(file, tree);
-    shape_check(r, file_name(file), tree);
+    barclamp_schema_check(r, file_name(file), tree);
     struct json *document = yaml_sound_copy(r->arena, tree);
     put_source_path(r, file, document);
     if (finder) /* also where the form is wrong: what is wrong with the code is to be told too */
@@ -147,14 +149,14 @@ void barclamp_from_yaml(struct report *r, struct str text, const struct hook_fin
         write_draft(r, file, document);
 }
 
-void barclamp_from_json(struct report *r, struct str text, struct barclamp_file *file)
+void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_file *file)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
     if (json_read(r->arena, text, &tree, &offset, &what) != OK) {
-        report_error(report_as(r, "bad_json"), file_name(file), text_place_of(text, offset),
-                     "this is not JSON: %s", what);
+        diagnostics_error(diagnostics_as(r, "bad_json"), file_name(file),
+                          text_place_of(text, offset), "this is not JSON: %s", what);
         return;
     }
     take_tree(file, tree);

@@ -8,7 +8,7 @@
  * A YAML file's document gets `barclamp.source_path`, and each role its `hooks`. A JSON file is the
  * document itself; only the source path is added, when it has none. Of a YAML file with errors
  * there is a draft, what would be its document without the values that are wrong: nobody imports
- * it, but the engine can be asked what else it would refuse (core.h, core_rehearse).
+ * it, but the engine can be asked what else it would refuse (core.h, core_import_dry_run).
  *
  * Everything lies in the report's arena.
  */
@@ -34,15 +34,15 @@ struct barclamp_file {
  * with the file goes into the report as an error. */
 struct hook_finder {
     void *self;
-    void (*find)(void *self, const char *lua_path, struct report *r, struct json *names);
+    void (*find)(void *self, const char *lua_path, struct diagnostics *r, struct json *names);
 };
 
 /* `text` is what stands in `file`, whose path and source path are given: the directory that its
  * roles' files lie below. The rest of `file` is filled in. Without a finder `hooks` stay as they
  * are written. */
-void barclamp_from_yaml(struct report *r, struct str text, const struct hook_finder *finder,
+void barclamp_from_yaml(struct diagnostics *r, struct str text, const struct hook_finder *finder,
                         struct barclamp_file *file);
-void barclamp_from_json(struct report *r, struct str text, struct barclamp_file *file);
+void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_file *file);
 
 /* The place of a field as the engine names it; line 0 when that is not known (JSON). */
 struct text_place barclamp_place(const struct barclamp_file *file, struct str field);

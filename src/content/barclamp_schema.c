@@ -145,17 +145,17 @@ static const struct map_rule file_rule = MAP("a barclamp's file", file_keys);
 /* clang-format on */
 
 struct checker {
-    struct report *report;
+    struct diagnostics *report;
     struct str file;
     const struct json *map; /* whose values are looked at */
 };
 
 #define ERROR_AT(c, value, ...) ERROR_AS(c, "bad_value", value, __VA_ARGS__)
 #define ERROR_AS(c, code, value, ...)                                                              \
-    (yaml_mark_broken(value),                                                                      \
-     report_error(report_as((c)->report, code), (c)->file, yaml_place(value), __VA_ARGS__))
+    (yaml_mark_broken(value), diagnostics_error(diagnostics_as((c)->report, code), (c)->file,      \
+                                                yaml_place(value), __VA_ARGS__))
 #define WARN_AT(c, value, ...)                                                                     \
-    report_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
+    diagnostics_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
 
 static void check_map(struct checker *c, const struct json *map, const struct map_rule *rule);
 
@@ -188,7 +188,7 @@ static void check_text(struct checker *c, const struct json *value, const struct
         ERROR_AS(c, code, value, "%s %s", rule->key, wrong);
     else if (wrong)
         ERROR_AS(c, code, value, "%s %s: \"%.*s\"", rule->key, wrong,
-                 STR_FMT_ARGS(report_brief(value->text)));
+                 STR_FMT_ARGS(diagnostics_brief(value->text)));
 }
 
 static void check_word_of(struct checker *c, const struct json *word, const struct key_rule *rule)
@@ -200,7 +200,7 @@ static void check_word_of(struct checker *c, const struct json *word, const stru
     const char *wrong = rule->check(word->text);
     if (wrong)
         ERROR_AS(c, "name_invalid", word, "a name in %s %s: \"%.*s\"", rule->key, wrong,
-                 STR_FMT_ARGS(report_brief(word->text)));
+                 STR_FMT_ARGS(diagnostics_brief(word->text)));
 }
 
 /* Is it a list? Says so if not. */
@@ -259,14 +259,14 @@ static void check_schema(struct checker *c, const struct json *value)
     struct violations errors = {0}, odd = {0};
     const struct json *name = json_get(c->map, STR("name"));
     const struct str attrib =
-        name && name->kind == JSON_STRING ? report_brief(name->text) : STR("?");
+        name && name->kind == JSON_STRING ? diagnostics_brief(name->text) : STR("?");
     if (!schema_check(c->report->arena, value, &errors, &odd))
         yaml_mark_broken(value);
     for (const struct violation *v = errors.first; v; v = v->next)
-        report_error(report_as(c->report, "schema_invalid"), c->file,
-                     yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
-                     "in the schema of attrib %.*s, %.*s %.*s", STR_FMT_ARGS(attrib),
-                     STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
+        diagnostics_error(diagnostics_as(c->report, "schema_invalid"), c->file,
+                          yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
+                          "in the schema of attrib %.*s, %.*s %.*s", STR_FMT_ARGS(attrib),
+                          STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
 }
 
 /* {pkgs: [...]}, or {centos-6.5: {pkgs: [...]}}. It does not matter to the engine, so it does not
@@ -278,7 +278,7 @@ static void check_packages(struct checker *c, const struct json *value, const ch
         return;
     }
     for (const struct json *list = value->first; list; list = list->next) {
-        const struct str name = report_brief(list->key);
+        const struct str name = diagnostics_brief(list->key);
         if (list->kind != JSON_ARRAY && list->kind != JSON_OBJECT && list->kind != JSON_NULL)
             WARN_AT(c, list, "%.*s in %s should be a list, not %s", STR_FMT_ARGS(name), key,
                     kind_name(list));
@@ -286,7 +286,7 @@ static void check_packages(struct checker *c, const struct json *value, const ch
              inner = inner->next)
             if (inner->kind != JSON_ARRAY && inner->kind != JSON_NULL)
                 WARN_AT(c, inner, "%.*s in %s should be a list, not %s",
-                        STR_FMT_ARGS(report_brief(inner->key)), key, kind_name(inner));
+                        STR_FMT_ARGS(diagnostics_brief(inner->key)), key, kind_name(inner));
     }
 }
 
@@ -331,14 +331,15 @@ static const struct key_rule *find_rule(const struct map_rule *rule, struct str 
 static void warn_unknown_key(struct checker *c, const struct json *value,
                              const struct map_rule *rule)
 {
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     for (uint32_t i = 0; i < rule->count; i++)
-        nearest_offer_str(&nearest, value->key, str_from(rule->keys[i].key));
-    const struct str meant = nearest_str(&nearest);
-    report_warning(report_as(c->report, "unknown_key"), c->file, yaml_place(value),
-                   "the key %.*s of %s means nothing here; it is kept%s%.*s%s",
-                   STR_FMT_ARGS(report_brief(value->key)), rule->noun,
-                   meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant), meant.len ? "?" : "");
+        suggest_offer_str(&nearest, value->key, str_from(rule->keys[i].key));
+    const struct str meant = suggest_str(&nearest);
+    diagnostics_warning(diagnostics_as(c->report, "unknown_key"), c->file, yaml_place(value),
+                        "the key %.*s of %s means nothing here; it is kept%s%.*s%s",
+                        STR_FMT_ARGS(diagnostics_brief(value->key)), rule->noun,
+                        meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant),
+                        meant.len ? "?" : "");
 }
 
 /* Calls itself through check_value; bounded by the tables, which are three maps deep. A key
@@ -350,8 +351,9 @@ static void check_map(struct checker *c, const struct json *map, const struct ma
         const struct json *value = json_get(map, str_from(rule->keys[i].key));
         const bool is_absent = !value || (value->kind == JSON_NULL && !yaml_is_broken(value));
         if (rule->keys[i].required && is_absent && !yaml_is_broken(map))
-            report_error(report_as(c->report, "missing"), c->file, yaml_place(value ? value : map),
-                         "%s must have a %s", rule->noun, rule->keys[i].key);
+            diagnostics_error(diagnostics_as(c->report, "missing"), c->file,
+                              yaml_place(value ? value : map), "%s must have a %s", rule->noun,
+                              rule->keys[i].key);
     }
     for (const struct json *value = map->first; value; value = value->next) {
         const struct key_rule *known = find_rule(rule, value->key);
@@ -363,7 +365,7 @@ static void check_map(struct checker *c, const struct json *map, const struct ma
     }
 }
 
-void shape_check(struct report *r, struct str file, const struct json *tree)
+void barclamp_schema_check(struct diagnostics *r, struct str file, const struct json *tree)
 {
     struct checker c = {.report = r, .file = file};
     if (tree->kind == JSON_OBJECT)

@@ -10,4 +10,4 @@
 #include "content/diagnostics.h"
 
 /* Says what is wrong with a barclamp as errors, and which keys mean nothing here as warnings. */
-void shape_check(struct report *r, struct str file, const struct json *tree);
+void barclamp_schema_check(struct diagnostics *r, struct str file, const struct json *tree);

@@ -8,9 +8,9 @@
 
 enum { BRIEF_LEN = 60, TEXT_LEN_MAX = 2048 };
 
-struct report report_begin(struct arena *a)
+struct diagnostics diagnostics_begin(struct arena *a)
 {
-    return (struct report){.arena = a};
+    return (struct diagnostics){.arena = a};
 }
 
 /* Byte `i` continues a character. */
@@ -31,11 +31,11 @@ __attribute__((format(printf, 2, 0))) static struct str say(struct arena *a, con
     return str_copy(a, (struct str){text, (uint32_t)kept});
 }
 
-static void add(struct report *r, struct report_entry entry)
+static void add(struct diagnostics *r, struct diagnostics_entry entry)
 {
-    if (r->count == REPORT_ENTRIES_MAX)
+    if (r->count == DIAGNOSTICS_ENTRIES_MAX)
         return;
-    struct report_entry *kept = arena_copy(r->arena, &entry, sizeof entry);
+    struct diagnostics_entry *kept = arena_copy(r->arena, &entry, sizeof entry);
     if (r->last)
         r->last->next = kept;
     else
@@ -44,11 +44,11 @@ static void add(struct report *r, struct report_entry entry)
     r->count++;
 }
 
-__attribute__((format(printf, 3, 0))) static void add_said(struct report *r,
-                                                           struct report_entry entry,
+__attribute__((format(printf, 3, 0))) static void add_said(struct diagnostics *r,
+                                                           struct diagnostics_entry entry,
                                                            const char *format, va_list arguments)
 {
-    const bool is_error = entry.severity == REPORT_ERROR;
+    const bool is_error = entry.severity == DIAGNOSTICS_ERROR;
     r->errors += is_error;
     r->warnings += !is_error;
     entry.code = r->next_code ? r->next_code : r->code;
@@ -59,32 +59,33 @@ __attribute__((format(printf, 3, 0))) static void add_said(struct report *r,
     add(r, entry);
 }
 
-void report_error(struct report *r, struct str file, struct text_place at, const char *format, ...)
+void diagnostics_error(struct diagnostics *r, struct str file, struct text_place at,
+                       const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_said(r, (struct report_entry){.file = file, .at = at, .severity = REPORT_ERROR}, format,
-             arguments);
+    add_said(r, (struct diagnostics_entry){.file = file, .at = at, .severity = DIAGNOSTICS_ERROR},
+             format, arguments);
     va_end(arguments);
 }
 
-void report_warning(struct report *r, struct str file, struct text_place at, const char *format,
-                    ...)
+void diagnostics_warning(struct diagnostics *r, struct str file, struct text_place at,
+                         const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_said(r, (struct report_entry){.file = file, .at = at, .severity = REPORT_WARNING}, format,
-             arguments);
+    add_said(r, (struct diagnostics_entry){.file = file, .at = at, .severity = DIAGNOSTICS_WARNING},
+             format, arguments);
     va_end(arguments);
 }
 
-struct report *report_as(struct report *r, const char *code)
+struct diagnostics *diagnostics_as(struct diagnostics *r, const char *code)
 {
     r->next_code = code;
     return r;
 }
 
-struct str report_brief(struct str text)
+struct str diagnostics_brief(struct str text)
 {
     uint32_t end = text.len < BRIEF_LEN ? text.len : BRIEF_LEN;
     while (end > 0 && end < text.len && continues(text, end))
@@ -94,7 +95,7 @@ struct str report_brief(struct str text)
 
 /* ---- putting it in order ---- */
 
-static bool comes_after(const struct report_entry *x, const struct report_entry *y)
+static bool comes_after(const struct diagnostics_entry *x, const struct diagnostics_entry *y)
 {
     const int files = str_cmp(x->file, y->file);
     if (files)
@@ -105,8 +106,8 @@ static bool comes_after(const struct report_entry *x, const struct report_entry 
 }
 
 /* Merges two sorted runs; the left one goes first where they are equal. */
-static void merge_runs(struct report_entry **from, uint32_t middle, uint32_t end,
-                       struct report_entry **to)
+static void merge_runs(struct diagnostics_entry **from, uint32_t middle, uint32_t end,
+                       struct diagnostics_entry **to)
 {
     uint32_t left = 0, right = middle;
     for (uint32_t i = 0; i < end; i++) {
@@ -121,22 +122,22 @@ static uint32_t lesser(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-void report_sort(struct report *r)
+void diagnostics_sort(struct diagnostics *r)
 {
-    struct report_entry **list = arena_array(r->arena, struct report_entry *, r->count);
-    struct report_entry **spare = arena_array(r->arena, struct report_entry *, r->count);
+    struct diagnostics_entry **list = arena_array(r->arena, struct diagnostics_entry *, r->count);
+    struct diagnostics_entry **spare = arena_array(r->arena, struct diagnostics_entry *, r->count);
     uint32_t count = 0;
-    for (struct report_entry *entry = r->first; entry; entry = entry->next)
+    for (struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
         list[count++] = entry;
     for (uint32_t run = 1; run < count; run *= 2) {
         for (uint32_t from = 0; from < count; from += 2 * run)
             merge_runs(list + from, lesser(run, count - from), lesser(2 * run, count - from),
                        spare + from);
-        struct report_entry **sorted = spare;
+        struct diagnostics_entry **sorted = spare;
         spare = list;
         list = sorted;
     }
-    struct report_entry **link = &r->first;
+    struct diagnostics_entry **link = &r->first;
     for (uint32_t i = 0; i < count; i++) {
         *link = r->last = list[i];
         link = &list[i]->next;
@@ -164,7 +165,7 @@ static void put_visible(struct buf *out, struct str text)
     }
 }
 
-void report_format(const struct report_entry *entry, struct buf *out)
+void diagnostics_format(const struct diagnostics_entry *entry, struct buf *out)
 {
     put_visible(out, entry->file);
     if (entry->at.line) {

@@ -14,11 +14,11 @@
 #include "base/text/buf.h"
 #include "base/text/str.h"
 
-#define REPORT_ENTRIES_MAX 10000u /* kept; the rest is only counted */
+#define DIAGNOSTICS_ENTRIES_MAX 10000u /* kept; the rest is only counted */
 
-enum report_severity {
-    REPORT_WARNING, /* read all the same  */
-    REPORT_ERROR,   /* the file is not used */
+enum diagnostics_severity {
+    DIAGNOSTICS_WARNING, /* read all the same  */
+    DIAGNOSTICS_ERROR,   /* the file is not used */
 };
 
 /* Both count from 1, columns in characters; 0: nobody knows. */
@@ -27,47 +27,49 @@ struct text_place {
     uint32_t column;
 };
 
-struct report_entry {
+struct diagnostics_entry {
     struct str file;
     struct text_place at;
-    enum report_severity severity;
+    enum diagnostics_severity severity;
     const char *code; /* stable, for programs; docs/runbook.md lists them */
     struct str text;
-    struct report_entry *next;
+    struct diagnostics_entry *next;
 };
 
-struct report {
+struct diagnostics {
     struct arena *arena;
     const char *code;      /* of entries that are added without one; NULL: bad_value, or odd */
     const char *next_code; /* of the next entry; NULL: it has none of its own */
-    struct report_entry *first, *last;
+    struct diagnostics_entry *first, *last;
     uint32_t count;            /* in the list */
     uint32_t errors, warnings; /* also those that were left out */
 };
 
-struct report report_begin(struct arena *a);
+struct diagnostics diagnostics_begin(struct arena *a);
 
-/* `file` is not copied. Arguments that come from a file go through report_brief. */
-__attribute__((format(printf, 4, 5))) void report_error(struct report *r, struct str file,
-                                                        struct text_place at, const char *format,
-                                                        ...);
-__attribute__((format(printf, 4, 5))) void report_warning(struct report *r, struct str file,
-                                                          struct text_place at, const char *format,
-                                                          ...);
+/* `file` is not copied. Arguments that come from a file go through diagnostics_brief. */
+__attribute__((format(printf, 4, 5))) void diagnostics_error(struct diagnostics *r, struct str file,
+                                                             struct text_place at,
+                                                             const char *format, ...);
+__attribute__((format(printf, 4, 5))) void diagnostics_warning(struct diagnostics *r,
+                                                               struct str file,
+                                                               struct text_place at,
+                                                               const char *format, ...);
 
-/* The report, whose next entry has this code: report_error(report_as(r, "missing"), ...). */
-struct report *report_as(struct report *r, const char *code);
+/* The report, whose next entry has this code: diagnostics_error(diagnostics_as(r, "missing"), ...).
+ * */
+struct diagnostics *diagnostics_as(struct diagnostics *r, const char *code);
 
 /* The beginning of a text, short enough for a sentence; whole characters. For "%.*s" and
  * STR_FMT_ARGS. */
-struct str report_brief(struct str text);
+struct str diagnostics_brief(struct str text);
 
 /* By file, line and column; what stands at one place stays in the order it was said. */
-void report_sort(struct report *r);
+void diagnostics_sort(struct diagnostics *r);
 
 /* "FILE:LINE: text", "FILE: text" where the line is unknown; no line end. Control characters of
  * names and texts are shown as '?', so that no file can play with a terminal. */
-void report_format(const struct report_entry *entry, struct buf *out);
+void diagnostics_format(const struct diagnostics_entry *entry, struct buf *out);
 
 /* The place of byte `offset` in a text: the characters and line ends before it are counted. */
 struct text_place text_place_of(struct str text, uint32_t offset);

@@ -15,13 +15,13 @@
 
 #include "base/mem/arena.h"
 
-enum rounds_end {
+enum import_rounds_end {
     ROUNDS_TAKEN,
     ROUNDS_REFUSED,
     ROUNDS_LOST, /* nobody was there to say; it is not tried again */
 };
 
-struct rounds {
+struct import_rounds {
     bool *wanted; /* those that are not in yet, and may be */
     uint32_t count;
     uint32_t wanted_count;
@@ -31,12 +31,13 @@ struct rounds {
 };
 
 /* All of them are wanted. */
-struct rounds rounds_begin(struct arena *a, uint32_t count);
+struct import_rounds import_rounds_begin(struct arena *a, uint32_t count);
 /* This one is not to be imported. Before it was asked for. */
-void rounds_leave_out(struct rounds *r, uint32_t i);
-bool rounds_wants(const struct rounds *r, uint32_t i);
-/* The next to import; rounds_tell() is to follow. False: none before another outcome, or at all. */
-bool rounds_next(struct rounds *r, uint32_t *out_i);
-void rounds_tell(struct rounds *r, uint32_t i, enum rounds_end end);
+void import_rounds_leave_out(struct import_rounds *r, uint32_t i);
+bool import_rounds_wants(const struct import_rounds *r, uint32_t i);
+/* The next to import; import_rounds_tell() is to follow. False: none before another outcome, or at
+ * all. */
+bool import_rounds_next(struct import_rounds *r, uint32_t *out_i);
+void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_end end);
 /* There is nothing to wait for either. */
-bool rounds_is_over(const struct rounds *r);
+bool import_rounds_is_over(const struct import_rounds *r);

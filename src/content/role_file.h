@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 enum role_file {

@@ -18,8 +18,8 @@
 
 #include <stdbool.h>
 
-#include "base/mem/arena.h"
 #include "base/json/json.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 struct scalar {

@@ -18,7 +18,7 @@
 static const struct text_place nowhere;
 
 struct reading {
-    struct report *report;
+    struct diagnostics *report;
     const struct hook_finder *finder;
     struct barclamp_file *files; /* CONTENT_FILES_MAX of them */
     uint32_t count;
@@ -34,8 +34,9 @@ __attribute__((format(printf, 3, 4))) static bool make_path(struct reading *r, c
     va_end(arguments);
     if (length >= 0 && length < PATH_MAX)
         return true;
-    report_error(report_as(r->report, "limit_reached"), str_copy(r->report->arena, str_from(path)),
-                 nowhere, "the path goes on, and is too long");
+    diagnostics_error(diagnostics_as(r->report, "limit_reached"),
+                      str_copy(r->report->arena, str_from(path)), nowhere,
+                      "the path goes on, and is too long");
     return false;
 }
 
@@ -43,16 +44,16 @@ __attribute__((format(printf, 3, 4))) static bool make_path(struct reading *r, c
 
 static void read_text(struct reading *r, struct barclamp_file *file)
 {
-    struct report *report = r->report;
+    struct diagnostics *report = r->report;
     const struct str name = str_from(file->path);
     struct str text;
     const err e = file_read(report->arena, file->path, CONTENT_FILE_SIZE_MAX, &text);
     if (e == ERR_LIMIT)
-        report_error(report_as(report, "limit_reached"), name, nowhere,
-                     "the file is larger than %u MiB", CONTENT_FILE_SIZE_MAX >> 20);
+        diagnostics_error(diagnostics_as(report, "limit_reached"), name, nowhere,
+                          "the file is larger than %u MiB", CONTENT_FILE_SIZE_MAX >> 20);
     else if (e != OK)
-        report_error(report_as(report, "unreadable"), name, nowhere, "the file cannot be read: %s",
-                     strerror(errno));
+        diagnostics_error(diagnostics_as(report, "unreadable"), name, nowhere,
+                          "the file cannot be read: %s", strerror(errno));
     else if (file->is_yaml)
         barclamp_from_yaml(report, text, r->finder, file);
     else
@@ -65,8 +66,8 @@ static struct barclamp_file *add_file(struct reading *r, const char *path, struc
     struct arena *a = r->report->arena;
     const struct str name = str_copy(a, str_from(path));
     if (r->count == CONTENT_FILES_MAX) {
-        report_error(report_as(r->report, "limit_reached"), name, nowhere,
-                     "there are more than %u barclamps", CONTENT_FILES_MAX);
+        diagnostics_error(diagnostics_as(r->report, "limit_reached"), name, nowhere,
+                          "there are more than %u barclamps", CONTENT_FILES_MAX);
         return NULL;
     }
     struct barclamp_file *file = &r->files[r->count++];
@@ -112,16 +113,16 @@ static void each_entry(struct reading *r, const char *folder,
     const struct str where = str_copy(r->report->arena, str_from(folder));
     const int count = scandir(folder, &entries, is_visible, by_name);
     if (count < 0) {
-        report_error(report_as(r->report, "unreadable"), where, nowhere,
-                     "the directory cannot be read: %s", strerror(errno));
+        diagnostics_error(diagnostics_as(r->report, "unreadable"), where, nowhere,
+                          "the directory cannot be read: %s", strerror(errno));
         return;
     }
     for (int i = 0; i < count; i++) {
         if (str_is_clean(str_from(entries[i]->d_name)))
             look(r, folder, entries[i]->d_name);
         else
-            report_error(report_as(r->report, "unreadable"), where, nowhere,
-                         "a name in here is not UTF-8");
+            diagnostics_error(diagnostics_as(r->report, "unreadable"), where, nowhere,
+                              "a name in here is not UTF-8");
         free(entries[i]);
     }
     free(entries);
@@ -182,13 +183,14 @@ static bool read_barclamp(struct reading *r, const char *folder)
         return false;
     const struct barclamp_file *file = add_file(r, path, str_from(folder));
     if (file && !names_check_barclamp(file->name) && !str_eq(file->name, str_from(name)))
-        report_warning(report_as(r->report, "name_differs"), str_from(file->path),
-                       barclamp_place(file, STR("barclamp/name")),
-                       "the barclamp is called %.*s, and its directory and file %s",
-                       STR_FMT_ARGS(report_brief(file->name)), name);
+        diagnostics_warning(diagnostics_as(r->report, "name_differs"), str_from(file->path),
+                            barclamp_place(file, STR("barclamp/name")),
+                            "the barclamp is called %.*s, and its directory and file %s",
+                            STR_FMT_ARGS(diagnostics_brief(file->name)), name);
     if (make_path(r, path, "%s/%s.json", folder, name) && is_file(path))
-        report_warning(report_as(r->report, "not_used"), str_copy(r->report->arena, str_from(path)),
-                       nowhere, "is not read, since there is a %s.yml beside it", name);
+        diagnostics_warning(diagnostics_as(r->report, "not_used"),
+                            str_copy(r->report->arena, str_from(path)), nowhere,
+                            "is not read, since there is a %s.yml beside it", name);
     return true;
 }
 
@@ -211,10 +213,10 @@ static void look_for_misnamed(struct reading *r, const char *folder, const char 
     char path[PATH_MAX];
     if (str_ends(str_from(name), STR(".yml")) && make_path(r, path, "%s/%s", folder, name) &&
         is_file(path) && looks_like_barclamp(path))
-        report_warning(report_as(r->report, "name_differs"),
-                       str_copy(r->report->arena, str_from(path)), nowhere,
-                       "is not read: the file of a barclamp is called like its directory, %s.yml",
-                       last_name(folder));
+        diagnostics_warning(
+            diagnostics_as(r->report, "name_differs"), str_copy(r->report->arena, str_from(path)),
+            nowhere, "is not read: the file of a barclamp is called like its directory, %s.yml",
+            last_name(folder));
 }
 
 static void look_at_entry(struct reading *r, const char *folder, const char *name)
@@ -239,13 +241,13 @@ static void read_directory(struct reading *r, struct str given)
     char path[PATH_MAX];
     const uint32_t before = r->count, errors_before = r->report->errors;
     if (!realpath(str_z(r->report->arena, given), path)) {
-        report_error(report_as(r->report, "unreadable"), given, nowhere,
-                     "the directory cannot be read: %s", strerror(errno));
+        diagnostics_error(diagnostics_as(r->report, "unreadable"), given, nowhere,
+                          "the directory cannot be read: %s", strerror(errno));
         return;
     }
     if (!str_is_clean(str_from(path))) {
-        report_error(report_as(r->report, "unreadable"), given, nowhere,
-                     "the path of this directory is not UTF-8");
+        diagnostics_error(diagnostics_as(r->report, "unreadable"), given, nowhere,
+                          "the path of this directory is not UTF-8");
         return;
     }
     if (!read_barclamp(r, path)) {
@@ -254,8 +256,8 @@ static void read_directory(struct reading *r, struct str given)
             each_entry(r, path, look_for_misnamed);
     }
     if (r->count == before && r->report->errors == errors_before)
-        report_warning(report_as(r->report, "empty_directory"), given, nowhere,
-                       "there is no barclamp in this directory");
+        diagnostics_warning(diagnostics_as(r->report, "empty_directory"), given, nowhere,
+                            "there is no barclamp in this directory");
 }
 
 /* ---- all of them ---- */
@@ -281,10 +283,10 @@ static void leave_out_doubles(struct reading *r)
             kept = list[i];
             continue;
         }
-        report_warning(report_as(r->report, "not_used"), str_from(list[i]->path),
-                       barclamp_place(list[i], STR("barclamp/name")),
-                       "is not read, since barclamp %.*s is also in %s",
-                       STR_FMT_ARGS(report_brief(kept->name)), kept->path);
+        diagnostics_warning(diagnostics_as(r->report, "not_used"), str_from(list[i]->path),
+                            barclamp_place(list[i], STR("barclamp/name")),
+                            "is not read, since barclamp %.*s is also in %s",
+                            STR_FMT_ARGS(diagnostics_brief(kept->name)), kept->path);
         list[i]->document = list[i]->draft = STR("");
         list[i]->tree = NULL;
     }
@@ -307,7 +309,7 @@ static struct content_tree put_in_order(struct reading *r)
     return tree;
 }
 
-struct content_tree content_read_tree(struct report *report, const char *directories,
+struct content_tree content_read_tree(struct diagnostics *report, const char *directories,
                                       const struct hook_finder *finder)
 {
     struct reading r = {.report = report, .finder = finder};
@@ -321,21 +323,21 @@ struct content_tree content_read_tree(struct report *report, const char *directo
     }
     leave_out_doubles(&r);
     const struct content_tree tree = put_in_order(&r);
-    report_sort(report);
+    diagnostics_sort(report);
     return tree;
 }
 
 /* ---- what the engine said ---- */
 
-static void report_problem(struct report *r, const struct barclamp_file *file,
+static void report_problem(struct diagnostics *r, const struct barclamp_file *file,
                            const struct problem *p)
 {
     const char *code = str_z(r->arena, problem_code_name(p->code));
-    report_error(report_as(r, code), str_from(file->path), barclamp_place(file, p->field),
-                 "%.*s: %.*s", STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
+    diagnostics_error(diagnostics_as(r, code), str_from(file->path), barclamp_place(file, p->field),
+                      "%.*s: %.*s", STR_FMT_ARGS(p->field), STR_FMT_ARGS(p->text));
 }
 
-void content_report_problems(struct report *r, const struct barclamp_file *file,
+void content_report_problems(struct diagnostics *r, const struct barclamp_file *file,
                              const struct problem *problems)
 {
     for (const struct problem *p = problems; p; p = p->next)
@@ -363,7 +365,7 @@ static bool is_told(const struct content_tree *tree, const struct barclamp_file 
     }
 }
 
-void content_report_draft(struct report *r, const struct content_tree *tree, uint32_t i,
+void content_report_draft(struct diagnostics *r, const struct content_tree *tree, uint32_t i,
                           const struct problem *problems)
 {
     const struct barclamp_file *file = &tree->drafts[i];
@@ -372,7 +374,8 @@ void content_report_draft(struct report *r, const struct content_tree *tree, uin
             report_problem(r, file, p);
 }
 
-void content_report_warnings(struct report *r, const struct barclamp_file *file, struct str doc)
+void content_report_warnings(struct diagnostics *r, const struct barclamp_file *file,
+                             struct str doc)
 {
     struct json *tree;
     uint32_t offset;
@@ -384,8 +387,8 @@ void content_report_warnings(struct report *r, const struct barclamp_file *file,
         const struct json *field = json_get(w, STR("field")), *text = json_get(w, STR("text")),
                           *code = json_get(w, STR("code"));
         if (field && text && code)
-            report_warning(report_as(r, str_z(r->arena, code->text)), str_from(file->path),
-                           barclamp_place(file, field->text), "%.*s: %.*s",
-                           STR_FMT_ARGS(field->text), STR_FMT_ARGS(text->text));
+            diagnostics_warning(diagnostics_as(r, str_z(r->arena, code->text)),
+                                str_from(file->path), barclamp_place(file, field->text),
+                                "%.*s: %.*s", STR_FMT_ARGS(field->text), STR_FMT_ARGS(text->text));
     }
 }

@@ -32,15 +32,16 @@ struct content_tree {
 };
 
 /* Read "DIR[:DIR]". The report is sorted at the end. */
-struct content_tree content_read_tree(struct report *r, const char *directories,
+struct content_tree content_read_tree(struct diagnostics *r, const char *directories,
                                       const struct hook_finder *finder);
 
 /* What the engine said of a file's import: its problems, and its report ({"warnings":[...]}), each
  * with the line of its field. */
-void content_report_problems(struct report *r, const struct barclamp_file *file,
+void content_report_problems(struct diagnostics *r, const struct barclamp_file *file,
                              const struct problem *problems);
-void content_report_warnings(struct report *r, const struct barclamp_file *file, struct str doc);
+void content_report_warnings(struct diagnostics *r, const struct barclamp_file *file,
+                             struct str doc);
 /* What the engine said to draft `i`, but for what only follows from errors that were told: values
  * that the draft lacks for them, a parent that is a draft itself. */
-void content_report_draft(struct report *r, const struct content_tree *tree, uint32_t i,
+void content_report_draft(struct diagnostics *r, const struct content_tree *tree, uint32_t i,
                           const struct problem *problems);

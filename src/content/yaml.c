@@ -160,7 +160,7 @@ static bool has_tag(const yaml_char_t *tag, const char *name)
 static void refuse_tag(struct reader *r, const yaml_char_t *tag, struct text_place at)
 {
     const struct str text = str_from((const char *)tag);
-    const struct str shown = str_is_clean(text) ? report_brief(text) : STR("of this kind");
+    const struct str shown = str_is_clean(text) ? diagnostics_brief(text) : STR("of this kind");
     SAY_ERROR(r, at, "the tag %.*s means nothing here", STR_FMT_ARGS(shown));
 }
 
@@ -186,14 +186,15 @@ static bool kind_fits(enum json_kind kind, const yaml_char_t *tag)
 static void say_surprise(struct reader *r, struct text_place at, struct str plain,
                          const struct scalar *scalar)
 {
-    const struct str written = report_brief(plain), read = report_brief(scalar->text);
+    const struct str written = diagnostics_brief(plain), read = diagnostics_brief(scalar->text);
     if (scalar->kind == JSON_NUMBER)
-        report_warning(r->report, r->file, at,
-                       "%.*s is read as the number %.*s; put it into quotes if it is a text",
-                       STR_FMT_ARGS(written), STR_FMT_ARGS(read));
+        diagnostics_warning(r->report, r->file, at,
+                            "%.*s is read as the number %.*s; put it into quotes if it is a text",
+                            STR_FMT_ARGS(written), STR_FMT_ARGS(read));
     else
-        report_warning(r->report, r->file, at, "%.*s is no number that fits here; read as a text",
-                       STR_FMT_ARGS(written));
+        diagnostics_warning(r->report, r->file, at,
+                            "%.*s is no number that fits here; read as a text",
+                            STR_FMT_ARGS(written));
 }
 
 /* What a scalar without a tag, or with the tag of a kind, means. */
@@ -214,7 +215,7 @@ static struct scalar resolve(struct reader *r, const yaml_event_t *event, struct
     scalar = scalar_read(r->arena, text);
     if (tag && !kind_fits(scalar.kind, tag))
         SAY_ERROR(r, at, "%.*s is not of the kind that its tag says",
-                  STR_FMT_ARGS(report_brief(text)));
+                  STR_FMT_ARGS(diagnostics_brief(text)));
     else if (scalar.surprises)
         say_surprise(r, at, text, &scalar);
     return scalar;
@@ -302,7 +303,7 @@ static void take_alias(struct reader *r, const yaml_event_t *event)
 {
     const struct text_place at = place_of(event->start_mark);
     const struct str name = str_from((const char *)event->data.alias.anchor);
-    const struct str shown = report_brief(name);
+    const struct str shown = diagnostics_brief(name);
     const struct node *anchored = find_anchor(r, name);
     if (!anchored || is_open(r, anchored)) {
         struct node *nothing = make_node(r, JSON_NULL, at);
@@ -359,8 +360,8 @@ static bool take_event(struct reader *r, const yaml_event_t *event)
     case YAML_DOCUMENT_START_EVENT:
         if (!r->root)
             break;
-        report_warning(r->report, r->file, place_of(event->start_mark),
-                       "only the first document of a file is read");
+        diagnostics_warning(r->report, r->file, place_of(event->start_mark),
+                            "only the first document of a file is read");
         return false;
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:
@@ -417,7 +418,7 @@ static bool text_will_do(struct reader *r, struct str text)
     return false;
 }
 
-err yaml_read(struct report *report, struct str file, struct str text,
+err yaml_read(struct diagnostics *report, struct str file, struct str text,
               const struct json **out_value)
 {
     const uint32_t errors_before = report->errors;

@@ -30,7 +30,7 @@
  * read to its end all the same, there is a tree then too, in which what is wrong is marked as
  * broken; else *out_value is NULL. `file` names the text in the report. A text without any document
  * is null. */
-NODISCARD err yaml_read(struct report *r, struct str file, struct str text,
+NODISCARD err yaml_read(struct diagnostics *r, struct str file, struct str text,
                         const struct json **out_value);
 
 /* Where a value stands: a member where its key is, any other where it begins. What came by an

@@ -68,11 +68,12 @@ static uint32_t take_merged(struct reader *r, const struct json *source, uint32_
 /* Ruby's parser, for which such files were written, takes the last value without a word. */
 static void warn_repeated(struct reader *r, const struct json *used, const struct json *ignored)
 {
-    const struct str key = report_brief(used->key);
-    report_warning(r->report, r->file, yaml_place(used),
-                   "the key %.*s is repeated in one map: the value in line %u is used, the value in"
-                   " line %u is ignored",
-                   STR_FMT_ARGS(key), yaml_place(used).line, yaml_place(ignored).line);
+    const struct str key = diagnostics_brief(used->key);
+    diagnostics_warning(
+        r->report, r->file, yaml_place(used),
+        "the key %.*s is repeated in one map: the value in line %u is used, the value in"
+        " line %u is ignored",
+        STR_FMT_ARGS(key), yaml_place(used).line, yaml_place(ignored).line);
 }
 
 /* The sorted entrants become the map's members; of those with one key the first. */

@@ -34,7 +34,7 @@ struct level {
 
 struct reader {
     struct arena *arena;
-    struct report *report;
+    struct diagnostics *report;
     struct str file;
     yaml_parser_t parser;
     struct node *root;
@@ -46,7 +46,7 @@ struct reader {
     struct anchor anchors[YAML_ANCHORS_MAX];
 };
 
-#define SAY_ERROR(r, at, ...) report_error((r)->report, (r)->file, (at), __VA_ARGS__)
+#define SAY_ERROR(r, at, ...) diagnostics_error((r)->report, (r)->file, (at), __VA_ARGS__)
 
 /* A copy that shares the texts; NULL when that cannot be afforded. */
 struct node *yaml_copy(struct reader *r, const struct node *from);

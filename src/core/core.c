@@ -65,14 +65,14 @@ void core_free(struct core *c)
     sys_pages_put(c, sizeof *c);
 }
 
-bool core_is_worn(const struct core *c)
+bool core_needs_reload(const struct core *c)
 {
     return c->undo.stamp > UINT32_MAX / 2 || c->step_number > UINT32_MAX / 2;
 }
 
 /* ---- a new installation ---- */
 
-void core_found(struct core *c, int64_t now_ms)
+void core_bootstrap(struct core *c, int64_t now_ms)
 {
     struct arena scratch = {0};
     struct outcome out = {0};

@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "base/mem/arena.h"
 #include "base/err.h"
 #include "base/hash/hash.h"
+#include "base/mem/arena.h"
 #include "model/command.h"
 #include "model/problem.h"
 #include "model/reason.h"
@@ -29,7 +29,7 @@ void core_free(struct core *c); /* NULL is fine */
 
 /* A new installation: settings, the system deployment (id 1) with its committed head and phantom
  * node, the group not_set. The core must be empty. */
-void core_found(struct core *c, int64_t now_ms);
+void core_bootstrap(struct core *c, int64_t now_ms);
 
 /* Take over what a store kept: every record of the tables below TABLE_LOADED, table by table in
  * the order of enum table, ids ascending; then core_load_end(). ERR_CORRUPT when the records
@@ -75,9 +75,9 @@ struct ask {
 };
 
 enum verdict {
-    VERDICT_DONE,    /* the changes count; effects are valid once they are durable */
-    VERDICT_REFUSED, /* nothing changed; see problems                              */
-    VERDICT_ASKING,  /* nothing changed; step again with answers to `asks`         */
+    VERDICT_DONE,        /* the changes count; effects are valid once they are durable */
+    VERDICT_REFUSED,     /* nothing changed; see problems                              */
+    VERDICT_NEEDS_HOOKS, /* nothing changed; step again with answers to `asks`         */
 };
 
 struct outcome {
@@ -116,14 +116,14 @@ void core_watch_parts(struct core *c, const struct part_watch *watch);
 
 /* What would come of importing these documents one after the other: an outcome for each. Nothing of
  * it stays, but each sees what those before it brought, unless they are refused. */
-void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *arena,
-                   struct outcome *outcomes);
+void core_import_dry_run(struct core *c, const struct str *barclamps, uint32_t count,
+                         struct arena *arena, struct outcome *outcomes);
 
 /* There is annealing to do: step a COMMAND_ANNEAL. */
 bool core_has_work(const struct core *c);
 /* It has taken so many steps that its numbering of them comes near its end (2^31 steps: months).
  * Whoever owns it loads another one from the store when it suits; there is ample time. */
-bool core_is_worn(const struct core *c);
+bool core_needs_reload(const struct core *c);
 /* When a COMMAND_TICK is wanted, in mono_ms; -1 = not at all. */
 int64_t core_next_deadline(const struct core *c);
 /* What must be told or asked again after a restart. */

@@ -110,7 +110,7 @@ bool run_lacks_attrib(struct core *c, noderole_ix nr);
 /* Why the run failed, as its answer says. */
 struct reason run_reason(const struct run_done_command *p);
 /* poke (SEMANTICS 6.9): rerun what has run, if it may run. */
-void noderole_poke(struct core *c, noderole_ix nr);
+void noderole_request_rerun(struct core *c, noderole_ix nr);
 void noderole_mark_rerun(struct core *c, noderole_ix nr, bool on);
 /* The next commit of the head removes it, or does not after all. */
 void noderole_mark_removing(struct core *c, noderole_ix nr, bool removing);
@@ -200,10 +200,10 @@ bool role_is_noop(const struct core *c, role_ix r);
 /* ---- anneal.c: who may start, and when ---- */
 
 /* Something about this node may have changed: look at it in the next annealing step. */
-void anneal_look(struct core *c, node_ix n);
+void sched_enqueue_node(struct core *c, node_ix n);
 void anneal_look_everywhere(struct core *c);
 /* The noderole became TODO (its state was another): first_todo moves. */
-void anneal_todo(struct core *c, noderole_ix nr);
+void node_lower_todo_cursor(struct core *c, noderole_ix nr);
 /* A run or noderole of the node is going: whatever waits for a worker there is chosen anew. */
 void anneal_forget_candidates(struct core *c, node_ix n);
 /* Take the node out of every line (it is being deleted). */
@@ -220,7 +220,7 @@ void run_cancel(struct core *c, run_ix run);
 /* Drop the noderole's queued run, if any. */
 void run_drop_queued(struct core *c, noderole_ix nr);
 /* One that waits for its next start after a failure starts now; false: it is none. */
-bool run_hurry(struct core *c, run_ix run);
+bool run_skip_backoff(struct core *c, run_ix run);
 bool run_is_parked(const struct core *c, int64_t id);
 void run_load_timer(struct core *c, run_ix run); /* a PARKED run was loaded */
 void run_forget_node(struct core *c, node_ix n); /* node is being deleted */
@@ -250,7 +250,7 @@ void hooks_compute_template(struct core *c, role_ix role);
 void hooks_node(struct core *c, enum hook hook, node_ix n);
 void hooks_deployment_role(struct core *c, enum hook hook, deployment_role_ix dr);
 /* Ask a hook that may veto. True when it may go on (answered yes, or not defined, or still to be
- * asked: then the step ends in VERDICT_ASKING). False when vetoed (problem recorded). */
+ * asked: then the step ends in VERDICT_NEEDS_HOOKS). False when vetoed (problem recorded). */
 bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument);
 struct str hooks_noderole_argument(struct core *c, noderole_ix nr);
 struct str hooks_deployment_role_argument(struct core *c, deployment_role_ix dr);
@@ -280,7 +280,7 @@ void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_comm
 /* What went wrong with its power last, or why it does not answer; NULL = nothing. */
 void node_set_status(struct core *c, node_ix n, const struct reason *why);
 /* Somebody saw to it: what went wrong is over, and the node is not stopped any more. */
-void node_go_on(struct core *c, node_ix n);
+void node_clear_stopped(struct core *c, node_ix n);
 /* A restart of the machine waits: what it says of itself is about to be over. */
 bool boot_restarts(const struct core *c, node_ix n);
 /* The row waits, and nobody has been told of it. */
@@ -464,7 +464,7 @@ void node_set_alive(struct core *c, node_ix n, bool alive);
 void node_set_available(struct core *c, node_ix n, bool available);
 void node_set_bootenv(struct core *c, node_ix n, struct str bootenv);
 /* Work may be possible again anywhere: look, and run what was put off (K3). */
-void nodes_wake(struct core *c);
+void nodes_resume_all(struct core *c);
 void node_changed(struct core *c, node_ix n); /* K17 */
 node_ix node_make(struct core *c, const struct node_create_command *p, deployment_ix d,
                   bool phantom);
@@ -481,7 +481,7 @@ bool node_is_target(const struct core *c, role_ix role);
 /* Hold the node at a role that is bound to it; none = let go (SEMANTICS 3.8). */
 void node_set_target(struct core *c, node_ix n, role_ix role);
 /* Hold back everything the target does not need; after the node's noderoles changed. */
-void node_hold(struct core *c, node_ix n);
+void node_apply_target(struct core *c, node_ix n);
 /* A powersave role became ACTIVE (SEMANTICS 3.7). */
 void node_powersave(struct core *c, noderole_ix nr);
 /* Does a hammer of the node offer this power action? */

@@ -11,8 +11,8 @@
 
 #include "base/json/json.h"
 #include "core/core.h"
-#include "pki/tls_files.h"
 #include "model/names.h"
+#include "pki/tls_files.h"
 #include "sys/files.h"
 
 enum { HOSTS_SIZE_MAX = 1 << 20, PREFIX_MAX = 32 };
@@ -42,7 +42,7 @@ static struct str name_for(struct arena *a, struct str host, struct str hosts)
     const struct str own = str_lower(a, host);
     if (!names_check_node(own))
         return own;
-    tls_home_names_of(a, host, hosts, &names);
+    tls_files_names_of(a, host, hosts, &names);
     for (uint32_t i = 0; i < names.count; i++) {
         const struct str name = str_lower(a, str_from(names.at[i]));
         if (!names_check_node(name))

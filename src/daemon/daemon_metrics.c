@@ -18,7 +18,7 @@ struct run_times {
 void metrics_init(struct metrics *m, int64_t now_ms)
 {
     *m = (struct metrics){
-        .started_ms = now_ms, .anneal = {.scale = &meter_quick}, .commit = {.scale = &meter_quick}};
+        .started_ms = now_ms, .anneal = {.scale = &prom_quick}, .commit = {.scale = &prom_quick}};
 }
 
 void metrics_fini(struct metrics *m)
@@ -87,7 +87,7 @@ static struct run_times *times_of(struct metrics *m, const struct role_record *r
     memmove(m->roles + at + 1, m->roles + at, (m->role_count++ - at) * sizeof *m->roles);
     m->roles[at] = (struct run_times){.role_id = role->id,
                                       .name = strndup(role->name.at, role->name.len),
-                                      .took = {.scale = &meter_slow}};
+                                      .took = {.scale = &prom_slow}};
     must(m->roles[at].name);
     return &m->roles[at];
 }
@@ -118,46 +118,45 @@ static void put_runs(const struct metrics *m, struct buf *out)
                                                       [RESULT_ASYNC] = "async",
                                                       [RESULT_PARKED] = "parked",
                                                       [RESULT_LOST] = "lost"};
-    meter_head(out, "halligan_runs_ended_total", "counter", "Runs that were answered, by result.");
+    prom_head(out, "halligan_runs_ended_total", "counter", "Runs that were answered, by result.");
     for (int r = 0; r < RESULT_COUNT; r++)
         if (r != RESULT_PARKED)
-            meter_put(out, "halligan_runs_ended_total",
-                      METER_LABELS({"result", str_from(results[r])}), m->ended[r]);
+            prom_put(out, "halligan_runs_ended_total",
+                     METER_LABELS({"result", str_from(results[r])}), m->ended[r]);
     if (m->role_count)
-        meter_head(out, "halligan_run_duration_seconds", "histogram",
-                   "From the start of a run to its answer.");
+        prom_head(out, "halligan_run_duration_seconds", "histogram",
+                  "From the start of a run to its answer.");
     for (uint32_t i = 0; i < m->role_count; i++)
-        meter_put_histogram(out, "halligan_run_duration_seconds",
-                            METER_LABELS({"role", str_from(m->roles[i].name)}), &m->roles[i].took);
+        prom_put_histogram(out, "halligan_run_duration_seconds",
+                           METER_LABELS({"role", str_from(m->roles[i].name)}), &m->roles[i].took);
 }
 
 static void put_connections(const struct http_stats *http, struct buf *out)
 {
-    meter_put_one(out, "halligan_http_connections", "gauge", "Open connections.",
-                  http->connections);
-    meter_put_one(out, "halligan_http_connections_max", "gauge",
-                  "Connections that may be open at once.", http->connections_max);
-    meter_put_one(out, "halligan_http_connections_evicted_total", "counter",
-                  "Connections without a complete request that were closed for a new one.",
-                  http->evicted);
-    meter_put_one(out, "halligan_http_connections_refused_total", "counter",
-                  "New connections that were closed because no other could be.", http->refused);
-    meter_put_one(out, "halligan_http_accept_failures_total", "counter",
-                  "Errors of accept(), such as too many open files.", http->accept_failures);
+    prom_put_one(out, "halligan_http_connections", "gauge", "Open connections.", http->connections);
+    prom_put_one(out, "halligan_http_connections_max", "gauge",
+                 "Connections that may be open at once.", http->connections_max);
+    prom_put_one(out, "halligan_http_connections_evicted_total", "counter",
+                 "Connections without a complete request that were closed for a new one.",
+                 http->evicted);
+    prom_put_one(out, "halligan_http_connections_refused_total", "counter",
+                 "New connections that were closed because no other could be.", http->refused);
+    prom_put_one(out, "halligan_http_accept_failures_total", "counter",
+                 "Errors of accept(), such as too many open files.", http->accept_failures);
 }
 
 static void put_process(const struct metrics *m, struct buf *out)
 {
     const struct sys_process p = sys_process_look();
-    meter_head(out, "process_cpu_seconds_total", "counter", "User and system time.");
-    meter_put_us(out, "process_cpu_seconds_total", NULL, 0, p.cpu_us);
-    meter_put_one(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
-                  p.resident_bytes);
-    meter_put_one(out, "process_virtual_memory_bytes", "gauge", "Virtual memory.", p.virtual_bytes);
-    meter_put_one(out, "process_open_fds", "gauge", "Open descriptors.", p.fds);
-    meter_put_one(out, "process_max_fds", "gauge", "Descriptors that may be open.", p.fds_max);
-    meter_head(out, "process_start_time_seconds", "gauge", "When it started, since 1970.");
-    meter_put_us(out, "process_start_time_seconds", NULL, 0, (uint64_t)m->started_ms * 1000);
+    prom_head(out, "process_cpu_seconds_total", "counter", "User and system time.");
+    prom_put_us(out, "process_cpu_seconds_total", NULL, 0, p.cpu_us);
+    prom_put_one(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
+                 p.resident_bytes);
+    prom_put_one(out, "process_virtual_memory_bytes", "gauge", "Virtual memory.", p.virtual_bytes);
+    prom_put_one(out, "process_open_fds", "gauge", "Open descriptors.", p.fds);
+    prom_put_one(out, "process_max_fds", "gauge", "Descriptors that may be open.", p.fds_max);
+    prom_head(out, "process_start_time_seconds", "gauge", "When it started, since 1970.");
+    prom_put_us(out, "process_start_time_seconds", NULL, 0, (uint64_t)m->started_ms * 1000);
 }
 
 static void put_plans(const struct turn_plan_counts *plans, struct buf *out)
@@ -169,42 +168,41 @@ static void put_plans(const struct turn_plan_counts *plans, struct buf *out)
                 {"computed", plans->computed},
                 {"restarted", plans->restarted},
                 {"reused", plans->reused}};
-    meter_head(out, "halligan_plans_total", "counter",
-               "Plans begun, answered with one that existed, begun again, and refused as busy.");
+    prom_head(out, "halligan_plans_total", "counter",
+              "Plans begun, answered with one that existed, begun again, and refused as busy.");
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        meter_put(out, "halligan_plans_total", METER_LABELS({"result", str_from(rows[i].result)}),
-                  rows[i].count);
+        prom_put(out, "halligan_plans_total", METER_LABELS({"result", str_from(rows[i].result)}),
+                 rows[i].count);
 }
 
 void metrics_write(const struct metrics *m, struct metrics_state state, struct buf *out)
 {
-    meter_head(out, "halligan_build_info", "gauge", "Which halligand this is.");
-    meter_put(out, "halligan_build_info", METER_LABELS({"version", str_from(state.version)}), 1);
-    meter_put_one(out, "halligan_store_up", "gauge", "Can the store be written?",
-                  state.store_is_up);
-    meter_put_one(out, "halligan_leader", "gauge", "Does this instance lead the store?",
-                  state.leads);
-    meter_put_one(out, "halligan_turns_total", "counter", "Batches the store has taken, ever.",
-                  (uint64_t)state.turn);
-    meter_head(out, "halligan_clock_behind_seconds", "gauge",
-               "How far the wall clock is behind the stamp of earlier changes; 0: not at all.");
-    meter_put_us(out, "halligan_clock_behind_seconds", NULL, 0,
-                 (uint64_t)state.clock_behind_ms * 1000);
+    prom_head(out, "halligan_build_info", "gauge", "Which halligand this is.");
+    prom_put(out, "halligan_build_info", METER_LABELS({"version", str_from(state.version)}), 1);
+    prom_put_one(out, "halligan_store_up", "gauge", "Can the store be written?", state.store_is_up);
+    prom_put_one(out, "halligan_leader", "gauge", "Does this instance lead the store?",
+                 state.leads);
+    prom_put_one(out, "halligan_turns_total", "counter", "Batches the store has taken, ever.",
+                 (uint64_t)state.turn);
+    prom_head(out, "halligan_clock_behind_seconds", "gauge",
+              "How far the wall clock is behind the stamp of earlier changes; 0: not at all.");
+    prom_put_us(out, "halligan_clock_behind_seconds", NULL, 0,
+                (uint64_t)state.clock_behind_ms * 1000);
     if (state.certificate_end_s > 0)
-        meter_put_one(out, "halligan_certificate_end_timestamp_seconds", "gauge",
-                      "When the certificate that is served ends, since 1970.",
-                      (uint64_t)state.certificate_end_s);
-    meter_put_one(out, "halligan_store_rows_total", "counter", "Rows written since the start.",
-                  m->rows);
-    meter_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",
-                  m->events);
+        prom_put_one(out, "halligan_certificate_end_timestamp_seconds", "gauge",
+                     "When the certificate that is served ends, since 1970.",
+                     (uint64_t)state.certificate_end_s);
+    prom_put_one(out, "halligan_store_rows_total", "counter", "Rows written since the start.",
+                 m->rows);
+    prom_put_one(out, "halligan_events_total", "counter", "Events noted since the start.",
+                 m->events);
     put_plans(&state.plans, out);
-    meter_head(out, "halligan_store_commit_seconds", "histogram",
-               "From handing a batch to the store to its being durable.");
-    meter_put_histogram(out, "halligan_store_commit_seconds", NULL, 0, &m->commit);
-    meter_head(out, "halligan_anneal_pass_seconds", "histogram",
-               "One step of the annealer: what may start is started.");
-    meter_put_histogram(out, "halligan_anneal_pass_seconds", NULL, 0, &m->anneal);
+    prom_head(out, "halligan_store_commit_seconds", "histogram",
+              "From handing a batch to the store to its being durable.");
+    prom_put_histogram(out, "halligan_store_commit_seconds", NULL, 0, &m->commit);
+    prom_head(out, "halligan_anneal_pass_seconds", "histogram",
+              "One step of the annealer: what may start is started.");
+    prom_put_histogram(out, "halligan_anneal_pass_seconds", NULL, 0, &m->anneal);
     put_runs(m, out);
     put_connections(&state.http, out);
     put_process(m, out);

@@ -4,7 +4,8 @@
 #include "core/core.h"
 #include "sys/log.h"
 
-void failures_stepping(struct failures *f, const struct core *core, const struct command *command)
+void failed_runs_stepping(struct failed_runs *f, const struct core *core,
+                          const struct command *command)
 {
     const struct run_done_command *done = &command->run_done;
     struct record run;
@@ -18,7 +19,7 @@ void failures_stepping(struct failures *f, const struct core *core, const struct
     f->noderole_id = run.run.noderole_id;
 }
 
-static bool may_write(struct failures *f, int64_t mono_ms)
+static bool may_write(struct failed_runs *f, int64_t mono_ms)
 {
     const int64_t most = (int64_t)FAILURES_BURST * 1000;
     const int64_t more = f->filled_ms ? (mono_ms - f->filled_ms) * FAILURES_PER_S : most;
@@ -32,7 +33,7 @@ static bool may_write(struct failures *f, int64_t mono_ms)
     return true;
 }
 
-static void write_left_out(struct failures *f)
+static void write_left_out(struct failed_runs *f)
 {
     if (f->left_out)
         log_with(LOG_WARNING, LOG_FIELDS(LOG_I64("runs", (int64_t)f->left_out)),
@@ -41,8 +42,9 @@ static void write_left_out(struct failures *f)
     f->left_out = 0;
 }
 
-void failures_stepped(struct failures *f, const struct core *core, const struct command *command,
-                      const struct outcome *outcome, int64_t mono_ms)
+void failed_runs_stepped(struct failed_runs *f, const struct core *core,
+                         const struct command *command, const struct outcome *outcome,
+                         int64_t mono_ms)
 {
     struct record noderole, node, role;
     const int64_t run_id = f->run_id;
@@ -70,7 +72,7 @@ void failures_stepped(struct failures *f, const struct core *core, const struct 
 
 /* The code was fine, and the core would not do what it wished. Of hooks about nodes nothing else
  * tells that. */
-void failures_of_hook(const struct outcome *outcome)
+void failed_runs_of_hook(const struct outcome *outcome)
 {
     struct arena arena = {0};
     struct json *doc;

@@ -14,7 +14,7 @@ struct outcome;
 
 enum { FAILURES_BURST = 50, FAILURES_PER_S = 2 };
 
-struct failures {
+struct failed_runs {
     int64_t run_id;      /* of the RUN_DONE that is being stepped; 0: it fails no run */
     int64_t noderole_id; /* of that run */
     int64_t lines;       /* that may be written now, in thousandths */
@@ -23,9 +23,11 @@ struct failures {
 };
 
 /* A command is about to be stepped: if it fails a run, which one that is. */
-void failures_stepping(struct failures *f, const struct core *core, const struct command *command);
+void failed_runs_stepping(struct failed_runs *f, const struct core *core,
+                          const struct command *command);
 /* It was stepped; the noderole says what came of it. */
-void failures_stepped(struct failures *f, const struct core *core, const struct command *command,
-                      const struct outcome *outcome, int64_t mono_ms);
+void failed_runs_stepped(struct failed_runs *f, const struct core *core,
+                         const struct command *command, const struct outcome *outcome,
+                         int64_t mono_ms);
 /* A hook asked for something that was refused; the outcome says which hook and what. */
-void failures_of_hook(const struct outcome *outcome);
+void failed_runs_of_hook(const struct outcome *outcome);

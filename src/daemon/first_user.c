@@ -78,7 +78,7 @@ static err find_password(struct arena *a, const char *path, struct str *out)
     return e;
 }
 
-err admin_first_user(struct arena *a, const char *path, struct command *out_command)
+err first_user_create(struct arena *a, const char *path, struct command *out_command)
 {
     struct str password;
     char hash[PASSWORD_HASH_MAX];

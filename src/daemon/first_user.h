@@ -6,10 +6,10 @@
  */
 #pragma once
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "model/command.h"
 
 /* The USER_CREATE of user admin; its password stands in the file at `path` by then. What fails is
  * logged. Texts lie in the arena. */
-NODISCARD err admin_first_user(struct arena *a, const char *path, struct command *out_command);
+NODISCARD err first_user_create(struct arena *a, const char *path, struct command *out_command);

@@ -2,8 +2,8 @@
 
 #include "core/core.h"
 #include "daemon/clock_watch.h"
-#include "power/power_orders.h"
 #include "daemon/wiring.h"
+#include "power/power_orders.h"
 #include "run/runner/runner.h"
 #include "store/store_thread.h"
 #include "sys/clock.h"
@@ -24,9 +24,9 @@ static struct api_fault store_fault(const struct loop *l, struct arena *arena)
 }
 
 /* What keeps work from being done or kept, whatever it is about. */
-uint32_t faults_find(void *self, struct arena *arena, struct api_fault *out_faults)
+uint32_t installation_faults_find(void *self, struct arena *arena, struct api_fault *out_faults)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     const struct loop *l = w->loop;
     const int64_t wall_ms = sys_now_ms(), stamp_ms = turn_now_ms(l->turn);
     uint32_t count = 0;
@@ -50,7 +50,8 @@ uint32_t faults_find(void *self, struct arena *arena, struct api_fault *out_faul
     return count;
 }
 
-bool faults_power_retry(void *self, int64_t node_id, struct arena *arena, struct reason *out_reason)
+bool installation_faults_power_retry(void *self, int64_t node_id, struct arena *arena,
+                                     struct reason *out_reason)
 {
-    return power_retry(((struct wires *)self)->loop->power, node_id, arena, out_reason);
+    return power_retry(((struct wiring *)self)->loop->power, node_id, arena, out_reason);
 }

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "api/call/api.h"
-#include "power/known_hosts.h"
-#include "power/power_orders.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
+#include "power/known_hosts.h"
+#include "power/power_orders.h"
 #include "run/fake/test_jig.h"
 #include "run/runner/runner.h"
 #include "store/store_thread.h"

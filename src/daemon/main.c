@@ -8,11 +8,11 @@
 #include "base/err.h"
 #include "base/text/str.h"
 #include "daemon/admin/backup.h"
+#include "daemon/admin/store_admin.h"
 #include "daemon/config/config.h"
 #include "daemon/config/data_dir.h"
 #include "daemon/serve.h"
 #include "daemon/store_clock.h"
-#include "daemon/admin/store_admin.h"
 #include "sys/failpoint.h"
 #include "sys/files.h"
 #include "sys/log.h"
@@ -241,13 +241,13 @@ static enum ending run(struct arguments *a, struct config *config)
                                           .keeps_existing = a->keep_existing};
     switch (a->verb) {
     case VERB_SERVE: return serve(config, &a->flags);
-    case VERB_CHECK: return upkeep_check(config);
+    case VERB_CHECK: return store_admin_check(config);
     case VERB_BACKUP: return backup_make(config, &backup);
-    case VERB_EXPORT: return upkeep_export(config, a->file);
+    case VERB_EXPORT: return store_admin_export(config, a->file);
     case VERB_RESTORE:
         return backup_is_directory(a->file) ? backup_restore(config, &backup)
-                                            : upkeep_restore(config, a->file, true);
-    case VERB_IMPORT: return upkeep_restore(config, a->file, false);
+                                            : store_admin_restore(config, a->file, true);
+    case VERB_IMPORT: return store_admin_restore(config, a->file, false);
     case VERB_SET_CLOCK: return set_clock(config);
     case VERB_URL: return data_dir_print_url(config);
     }

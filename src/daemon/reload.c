@@ -16,7 +16,7 @@ void daemon_check_tools(struct daemon *d)
 {
     const struct core *core = turn_core(d->loop.turn);
     if (core)
-        tooling_check(core, d->config->tool_path, (struct tooling_seams){d, submit});
+        jig_tool_check_check(core, d->config->tool_path, (struct jig_tool_check_seams){d, submit});
 }
 
 /* Of what is wanted only what the store says otherwise. */

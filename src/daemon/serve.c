@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "daemon/first_user.h"
-#include "daemon/admin_node.h"
-#include "daemon/serve_private.h"
 #include "auth/passwords.h"
+#include "core/core.h"
+#include "daemon/admin_node.h"
+#include "daemon/first_user.h"
+#include "daemon/serve_private.h"
 #include "store/store_thread.h"
 #include "sys/clock.h"
 #include "sys/failpoint.h"
@@ -76,7 +76,7 @@ static void told(void *self, int64_t request, const struct outcome *outcome, err
     else if (request == OWN_ADMIN_NODE)
         admin_node_told(d, outcome);
     else
-        content_told(&d->content, request, outcome, why);
+        content_on_result(&d->content, request, outcome, why);
 }
 
 static err content_submit(void *self, const struct command *command)
@@ -95,13 +95,13 @@ static err content_rehearse(void *self, const struct str *barclamps, uint32_t co
                             struct arena *arena, struct outcome *outcomes)
 {
     struct daemon *d = self;
-    return turn_rehearse(d->loop.turn, barclamps, count, arena, outcomes);
+    return turn_import_dry_run(d->loop.turn, barclamps, count, arena, outcomes);
 }
 
 static bool content_load(void *self, struct str role, bool is_same)
 {
     struct daemon *d = self;
-    return codes_read_again(&d->wires.codes, role, is_same);
+    return role_code_registry_read_again(&d->wires.codes, role, is_same);
 }
 
 static void content_done(void *self)
@@ -277,7 +277,7 @@ static enum ending start_turn(struct daemon *d)
 static void wait_for_own(struct daemon *d)
 {
     while (!d->is_stopping && (d->admin_waits || d->settings_wait || d->admin_node_waits ||
-                               ssh_home_is_busy(&d->wires.ssh) || !content_is_idle(&d->content)))
+                               ssh_keys_is_busy(&d->wires.ssh) || !content_is_idle(&d->content)))
         loop_once(&d->loop);
 }
 
@@ -289,7 +289,7 @@ static enum ending make_first_user(struct daemon *d)
     if (!core || core_count(core, TABLE_USER) > 0)
         return ENDING_FINE;
     const char *path = config_path(d->config, "admin.password");
-    const err e = admin_first_user(&arena, path, &command);
+    const err e = first_user_create(&arena, path, &command);
     command.request = OWN_ADMIN;
     if (e == OK)
         d->admin_waits = loop_submit(&d->loop, &command) == OK;
@@ -345,7 +345,7 @@ static enum ending begin_listening(struct daemon *d)
         log_say(LOG_ERROR, "the library of ciphers does not start");
         return ENDING_TROUBLE;
     }
-    d->loop.api = api_new(wire_api_engine(&d->wires), d->passwords);
+    d->loop.api = api_new(wiring_api_engine(&d->wires), d->passwords);
     must(d->loop.api);
     if (!daemon_choose_certificate(d))
         return ENDING_TROUBLE;
@@ -379,7 +379,7 @@ static enum ending come_up(struct daemon *d)
 {
     enum ending ending = open_loop(d);
     if (ending == ENDING_FINE)
-        ending = wire_open(&d->wires, d->config);
+        ending = wiring_open(&d->wires, d->config);
     if (ending == ENDING_FINE)
         ending = start_turn(d);
     if (ending == ENDING_FINE)
@@ -405,7 +405,7 @@ static void go_down(struct daemon *d)
     d->wires.http = NULL;
     if (d->passwords)
         passwords_free(d->passwords);
-    wire_close(&d->wires, d->ending == ENDING_FINE);
+    wiring_close(&d->wires, d->ending == ENDING_FINE);
     loop_close(&d->loop);
     content_fini(&d->content);
     if (file_remove(config_path(d->config, "listen")) != OK)
@@ -419,7 +419,7 @@ enum ending serve(struct config *config, const struct config_flags *flags)
     const struct content_seams seams = {&d,           content_submit,   content_core,
                                         content_load, content_rehearse, content_done};
     d.content = (struct content){.seams = seams, .request_first = OWN_CONTENT};
-    d.wires = (struct wires){.loop = &d.loop, .own = {&d, told}, .content = &d.content};
+    d.wires = (struct wiring){.loop = &d.loop, .own = {&d, told}, .content = &d.content};
     const enum ending held = data_dir_take(config, &d.hold);
     if (held != ENDING_FINE)
         return held;

@@ -6,11 +6,11 @@
 
 #include "daemon/clock_watch.h"
 #include "daemon/config/config.h"
-#include "import/content_import.h"
 #include "daemon/config/data_dir.h"
 #include "daemon/loop.h"
 #include "daemon/wiring.h"
 #include "http/http.h"
+#include "import/content_import.h"
 
 /* Requests of our own are below zero; barclamps count down from the last of these. */
 enum { OWN_ADMIN = -1, OWN_SETTINGS = -2, OWN_ADMIN_NODE = -3, OWN_CONTENT = -100 };
@@ -20,7 +20,7 @@ struct daemon {
     const struct config_flags *flags;
     struct hold hold;
     struct loop loop;
-    struct wires wires;
+    struct wiring wires;
     struct content content;
     struct passwords *passwords;
     struct http_server *http;

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem/arena.h"
 #include "base/json/json.h"
+#include "base/mem/arena.h"
 #include "core/core.h"
 #include "store/store_thread.h"
 #include "sys/clock.h"

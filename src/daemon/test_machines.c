@@ -59,8 +59,8 @@ static err read_file(const struct core *core, struct str source, struct arena *a
                      out_text);
 }
 
-err test_data_discovery(const struct core *core, struct str source, struct arena *a,
-                        struct str *out_text)
+err test_machine_discovery(const struct core *core, struct str source, struct arena *a,
+                           struct str *out_text)
 {
     struct str text;
     err e = read_file(core, source, a, &text);

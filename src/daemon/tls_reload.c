@@ -24,19 +24,19 @@ static int64_t age_now_s(const struct daemon *d)
     return clock_for_age(sys_now_ms(), turn_now_ms(d->loop.turn)) / 1000;
 }
 
-static bool keep_own(const struct daemon *d, struct arena *a, struct tls_home *out_home)
+static bool keep_own(const struct daemon *d, struct arena *a, struct tls_files *out_home)
 {
     struct config *c = d->config;
     struct certificate_names names;
     struct str hosts = STR("");
     ignore(file_read(a, "/etc/hosts", HOSTS_MAX, &hosts), "then it says nothing of us");
-    tls_home_names(a, c->address, hosts, &names);
-    return tls_home_keep(a, config_path(c, "tls"), &names, age_now_s(d), out_home);
+    tls_files_names(a, c->address, hosts, &names);
+    return tls_files_keep(a, config_path(c, "tls"), &names, age_now_s(d), out_home);
 }
 
 bool daemon_choose_certificate(struct daemon *d)
 {
-    struct tls_home home = {d->config->tls_cert, d->config->tls_key};
+    struct tls_files home = {d->config->tls_cert, d->config->tls_key};
     if (is_own(d->config) && !keep_own(d, &d->config->arena, &home))
         return false;
     d->tls_cert = home.cert;
@@ -76,7 +76,7 @@ void daemon_reload_certificate(struct daemon *d)
 {
     char why[WHY_SIZE] = "";
     struct arena arena = {0};
-    struct tls_home home;
+    struct tls_files home;
     if (!d->http || !d->tls_cert || d->is_stopping)
         return;
     /* What went wrong is logged; what we have still stands. */

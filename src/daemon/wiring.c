@@ -6,18 +6,18 @@
 
 #include "core/core.h"
 #include "daemon/clock_watch.h"
-#include "import/content_import.h"
 #include "daemon/installation_faults.h"
-#include "power/power_orders.h"
-#include "daemon/test_machines.h"
-#include "power/transport.h"
-#include "import/barclamp_upload.h"
 #include "daemon/run_facts.h"
+#include "daemon/test_machines.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
-#include "run/fake/test_jig.h"
+#include "import/barclamp_upload.h"
+#include "import/content_import.h"
 #include "model/limits.h"
 #include "port/batch.h"
+#include "power/power_orders.h"
+#include "power/transport.h"
+#include "run/fake/test_jig.h"
 #include "run/runner/runner.h"
 #include "store/store_thread.h"
 #include "sys/clock.h"
@@ -46,67 +46,68 @@ static uint64_t clock_random(void *self)
 
 /* ---- replies and lookers-on ---- */
 
-static void own_told(struct wires *w, int64_t request, const struct outcome *outcome, err why)
+static void internal_reply(struct wiring *w, int64_t request, const struct outcome *outcome,
+                           err why)
 {
     const err e = outcome && outcome->verdict != VERDICT_DONE ? ERR_REFUSED : why;
     if (request > OWN_RUNS)
         w->own.told(w->own.self, request, outcome, why);
     else if (request > OWN_POWER)
-        runner_told(w->loop->runner, request, e);
+        runner_on_result(w->loop->runner, request, e);
     else if (request > OWN_HOST_KEYS)
-        power_told(w->loop->power, request, outcome, e);
+        power_on_result(w->loop->power, request, outcome, e);
     else
         known_hosts_told(&w->known_hosts, outcome, why);
 }
 
 static void reply_outcome(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     if (request < 0)
-        own_told(w, request, outcome, OK);
+        internal_reply(w, request, outcome, OK);
     else if (w->loop->api)
         api_outcome(w->loop->api, request, outcome, turn);
 }
 
 static void reply_failed(void *self, int64_t request, err why)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     if (request < 0)
-        own_told(w, request, NULL, why);
+        internal_reply(w, request, NULL, why);
     else if (w->loop->api)
         api_failed(w->loop->api, request, why);
 }
 
 static const struct core *core_of(void *self)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return turn_core(w->loop->turn);
 }
 
 static void watch_stepping(void *self, const struct command *command)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     metrics_stepping(&w->metrics, command);
-    failures_stepping(&w->failures, core_of(w), command);
+    failed_runs_stepping(&w->failures, core_of(w), command);
 }
 
 static void watch_submitting(void *self, const struct batch *batch)
 {
     (void)batch;
-    metrics_submitting(&((struct wires *)self)->metrics);
+    metrics_submitting(&((struct wiring *)self)->metrics);
 }
 
 static void watch_stepped(void *self, const struct command *command, const struct outcome *outcome)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     metrics_stepped(&w->metrics, command);
-    failures_stepped(&w->failures, core_of(w), command, outcome, sys_mono_ms());
+    failed_runs_stepped(&w->failures, core_of(w), command, outcome, sys_mono_ms());
     if (command->kind == COMMAND_OUTBOX_DONE && !command->outbox_done.failed && outcome->doc.len)
-        failures_of_hook(outcome);
+        failed_runs_of_hook(outcome);
     if (!log_wants(LOG_DEBUG))
         return;
     static const char *const verdicts[] = {
-        [VERDICT_DONE] = "done", [VERDICT_REFUSED] = "refused", [VERDICT_ASKING] = "asking"};
+        [VERDICT_DONE] = "done", [VERDICT_REFUSED] = "refused", [VERDICT_NEEDS_HOOKS] = "asking"};
     log_with(LOG_DEBUG,
              LOG_FIELDS(LOG_Z("command", command_name(command->kind)),
                         LOG_S("actor", command->actor), LOG_S("address", command->address),
@@ -116,7 +117,7 @@ static void watch_stepped(void *self, const struct command *command, const struc
 
 static void watch_durable(void *self, const struct batch *batch)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     metrics_durable(&w->metrics, batch);
     known_hosts_durable(&w->known_hosts, batch);
     if (log_wants(LOG_DEBUG))
@@ -140,7 +141,7 @@ static bool crash(void *self, const char *point)
 
 static err submit(void *self, const struct command *command)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     const err e = turn_submit(w->loop->turn, command);
     if (e == OK)
         metrics_answered(&w->metrics, core_of(self), command, turn_now_ms(w->loop->turn));
@@ -149,7 +150,7 @@ static err submit(void *self, const struct command *command)
 
 static void wake(void *self)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     loop_wake(w->loop);
 }
 
@@ -157,13 +158,13 @@ static void wake(void *self)
 
 static bool code_has(void *self, int64_t run_id, uint32_t attempt)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return transitions_has(w->loop->transitions, run_id, attempt);
 }
 
 static bool test_has(void *self, int64_t run_id, uint32_t attempt)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return test_jig_has(w->loop->jig, run_id, attempt);
 }
 
@@ -171,7 +172,7 @@ static bool test_has(void *self, int64_t run_id, uint32_t attempt)
 static bool facts_of_run(void *self, const struct run_order *order, struct arena *a,
                          struct runner_facts *out_facts)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     struct record settings;
     must(core_record(core_of(self), TABLE_SETTINGS, 1, &settings));
     runner_set_keep(w->loop->runner, settings.settings.keep_runs);
@@ -192,11 +193,11 @@ static const char *exec_program(struct config *c)
 /* Before the store is loaded the stamp is 0, and nothing is old. */
 static int64_t age_now(void *self)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return w->loop->turn ? clock_for_age(sys_now_ms(), turn_now_ms(w->loop->turn)) : 0;
 }
 
-static enum ending open_runner(struct wires *w, struct config *c)
+static enum ending open_runner(struct wiring *w, struct config *c)
 {
     const struct runner_setup setup = {.loop = &w->loop->uv,
                                        .data = c->data,
@@ -219,23 +220,23 @@ static enum ending open_runner(struct wires *w, struct config *c)
 
 static struct str code_source_path(void *self, struct str barclamp)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return content_source_path(w->content, barclamp);
 }
 
 static void hooks_loaded(void *self, int64_t role_id, err error, const struct hooks_report *report)
 {
-    struct wires *w = self;
-    codes_loaded(&w->codes, role_id, error, report);
+    struct wiring *w = self;
+    role_code_registry_loaded(&w->codes, role_id, error, report);
 }
 
 /* Whatever is called has its code by then. */
 static struct str hooks_prepare(void *self, int64_t role_id)
 {
-    struct wires *w = self;
+    struct wiring *w = self;
     const struct core *core = core_of(self);
     struct record record;
-    codes_need(&w->codes, role_id);
+    role_code_registry_need(&w->codes, role_id);
     if (!core || !core_record(core, TABLE_ROLE, role_id, &record))
         return STR("");
     return record.role.name;
@@ -262,13 +263,13 @@ static int64_t hooks_find(void *self, enum table table, struct str name)
 
 static err hooks_answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return turn_answer(w->loop->turn, token, answers, count);
 }
 
 static void hooks_called(void *self, uint64_t key, const struct hooks_result *result)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     transitions_called(w->loop->transitions, key, result);
 }
 
@@ -284,7 +285,7 @@ static bool run_facts(void *self, int64_t noderole_id, struct arena *arena,
     return true;
 }
 
-static enum ending open_hooks(struct wires *w)
+static enum ending open_hooks(struct wiring *w)
 {
     struct loop *l = w->loop;
     const struct hooks_seams seams = {.self = w,
@@ -305,13 +306,14 @@ static enum ending open_hooks(struct wires *w)
         l->hooks,
         (struct transition_seams){
             .self = w, .facts = run_facts, .submit = submit, .mono_ms = clock_mono, .wake = wake});
-    w->codes = (struct codes){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
+    w->codes =
+        (struct role_code_registry){.hooks = l->hooks, .seams = {w, core_of, code_source_path}};
     return ENDING_FINE;
 }
 
 /* ---- opening ---- */
 
-static enum ending open_jig(struct wires *w, struct config *c)
+static enum ending open_jig(struct wiring *w, struct config *c)
 {
     const char *path = config_path(c, "test-jig.journal");
     const struct test_jig_seams seams = {.self = w, .submit = submit};
@@ -321,7 +323,7 @@ static enum ending open_jig(struct wires *w, struct config *c)
     return ENDING_TROUBLE;
 }
 
-static enum ending open_power(struct wires *w, struct config *c)
+static enum ending open_power(struct wiring *w, struct config *c)
 {
     struct loop *l = w->loop;
     const struct power_setup setup = {.loop = &l->uv,
@@ -334,8 +336,8 @@ static enum ending open_power(struct wires *w, struct config *c)
                                       .poll_s = c->power_poll_s,
                                       .self = l,
                                       .wake = loop_wake};
-    w->ssh = (struct ssh_home){.self = l, .wake = loop_wake};
-    if (!ssh_home_open(&w->ssh, &l->uv, config_path(c, "ssh")))
+    w->ssh = (struct ssh_keys){.self = l, .wake = loop_wake};
+    if (!ssh_keys_open(&w->ssh, &l->uv, config_path(c, "ssh")))
         return ENDING_TROUBLE;
     w->known_hosts =
         (struct known_hosts){.request_first = OWN_HOST_KEYS, .self = l, .wake = loop_wake};
@@ -345,7 +347,7 @@ static enum ending open_power(struct wires *w, struct config *c)
     return l->power ? ENDING_FINE : ENDING_TROUBLE;
 }
 
-static enum ending open_store(struct wires *w, const struct config *c)
+static enum ending open_store(struct wiring *w, const struct config *c)
 {
     char who[WHO_SIZE];
     struct store_why why = {0};
@@ -362,12 +364,12 @@ static enum ending open_store(struct wires *w, const struct config *c)
 static void history_found(void *self, int64_t number, const struct record *records, uint32_t count,
                           err why)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     if (w->loop->api)
-        api_found(w->loop->api, number, records, count, why);
+        api_on_history(w->loop->api, number, records, count, why);
 }
 
-static enum ending open_history(struct wires *w, const struct config *c)
+static enum ending open_history(struct wiring *w, const struct config *c)
 {
     w->history = history_new(&w->loop->uv, c->store, (struct history_seams){w, history_found});
     if (w->history)
@@ -376,7 +378,7 @@ static enum ending open_history(struct wires *w, const struct config *c)
     return ENDING_TROUBLE;
 }
 
-enum ending wire_open(struct wires *w, struct config *c)
+enum ending wiring_open(struct wiring *w, struct config *c)
 {
     struct loop *l = w->loop;
     w->uploads = config_path(c, "uploads");
@@ -421,7 +423,7 @@ enum ending wire_open(struct wires *w, struct config *c)
     return ENDING_FINE;
 }
 
-void wire_close(struct wires *w, bool for_good)
+void wiring_close(struct wiring *w, bool for_good)
 {
     struct loop *l = w->loop;
     history_free(w->history);
@@ -433,12 +435,12 @@ void wire_close(struct wires *w, bool for_good)
     runner_close(l->runner, for_good);
     transitions_free(l->transitions);
     hooks_close(l->hooks);
-    codes_fini(&w->codes);
+    role_code_registry_fini(&w->codes);
     turn_free(l->turn);
     test_jig_close(l->jig);
     power_close(l->power);
     known_hosts_close(&w->known_hosts);
-    ssh_home_close(&w->ssh);
+    ssh_keys_close(&w->ssh);
     metrics_fini(&w->metrics);
     l->store = NULL;
     l->transitions = NULL;

@@ -5,15 +5,15 @@
 #pragma once
 
 #include "api/call/api.h"
-#include "import/role_code_registry.h"
 #include "daemon/config/config.h"
 #include "daemon/config/data_dir.h"
+#include "daemon/daemon_metrics.h"
 #include "daemon/failed_runs.h"
 #include "daemon/history_reader.h"
-#include "power/known_hosts.h"
 #include "daemon/loop.h"
-#include "daemon/daemon_metrics.h"
 #include "daemon/runner_dispatch.h"
+#include "import/role_code_registry.h"
+#include "power/known_hosts.h"
 #include "power/ssh_keys.h"
 
 struct content;
@@ -24,7 +24,7 @@ struct own_replies {
     void (*told)(void *self, int64_t request, const struct outcome *outcome, err why);
 };
 
-struct wires {
+struct wiring {
     struct loop *loop;
     struct own_replies own;
     const struct content *content; /* what is about to be imported */
@@ -34,12 +34,12 @@ struct wires {
     struct history *history; /* NULL: not open */
     struct metrics metrics;
     int64_t certificate_end_s; /* of the certificate that is served; 0: none is */
-    struct failures failures;
+    struct failed_runs failures;
     const char *version;
     const struct http_server *http; /* NULL: not open */
-    struct codes codes;
+    struct role_code_registry codes;
     struct runners runners;
-    struct ssh_home ssh;
+    struct ssh_keys ssh;
     struct known_hosts known_hosts;
 };
 
@@ -51,12 +51,12 @@ struct wires {
 #define OWN_HOST_KEYS (OWN_POWER * 2)
 
 /* Open test jig, hooks, power and store and make the turn over them. The wires outlive the loop.
- * What fails is logged; what is open by then is closed by wire_close. */
-enum ending wire_open(struct wires *w, struct config *c);
+ * What fails is logged; what is open by then is closed by wiring_close. */
+enum ending wiring_open(struct wiring *w, struct config *c);
 /* The store first, since it may still read what the turn owns. A hook that runs is ended, and
  * delivered again after the next start. Runs go on, and are taken up by the next start; `for_good`:
  * there need not be one soon. */
-void wire_close(struct wires *w, bool for_good);
+void wiring_close(struct wiring *w, bool for_good);
 
 /* What api_new() wants. */
-struct api_engine wire_api_engine(struct wires *w);
+struct api_engine wiring_api_engine(struct wiring *w);

@@ -6,12 +6,12 @@
 
 #include "core/core.h"
 #include "daemon/clock_watch.h"
-#include "import/content_import.h"
 #include "daemon/installation_faults.h"
-#include "power/power_orders.h"
 #include "daemon/test_machines.h"
-#include "power/transport.h"
 #include "import/barclamp_upload.h"
+#include "import/content_import.h"
+#include "power/power_orders.h"
+#include "power/transport.h"
 #include "run/runner/runner.h"
 #include "store/store_thread.h"
 #include "sys/clock.h"
@@ -33,7 +33,7 @@ static int64_t api_mono(void *self)
 
 static const struct core *api_newest_core(void *self)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     return turn_core(w->loop->turn);
 }
 
@@ -41,39 +41,39 @@ static const struct core *api_newest_core(void *self)
  * whoever reads it would wait for as long as the store stays away. */
 static const struct core *api_core(void *self)
 {
-    const struct loop *l = ((struct wires *)self)->loop;
+    const struct loop *l = ((struct wiring *)self)->loop;
     const bool in_doubt = l->status == TURN_DOWN && turn_seen(l->turn) != turn_durable(l->turn);
     return in_doubt ? NULL : turn_core(l->turn);
 }
 
 static bool api_is_stalled(void *self)
 {
-    return ((struct wires *)self)->loop->is_stalled;
+    return ((struct wiring *)self)->loop->is_stalled;
 }
 
 static int64_t api_seen(void *self)
 {
-    return turn_seen(((struct wires *)self)->loop->turn);
+    return turn_seen(((struct wiring *)self)->loop->turn);
 }
 
 static int64_t api_last_durable(void *self)
 {
-    return turn_durable(((struct wires *)self)->loop->turn);
+    return turn_durable(((struct wiring *)self)->loop->turn);
 }
 
 static int64_t api_stamp(void *self)
 {
-    return turn_now_ms(((struct wires *)self)->loop->turn);
+    return turn_now_ms(((struct wiring *)self)->loop->turn);
 }
 
 static err api_submit(void *self, const struct command *command)
 {
-    return loop_submit(((struct wires *)self)->loop, command);
+    return loop_submit(((struct wiring *)self)->loop, command);
 }
 
 static bool api_is_ready(void *self, const char **out_why)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     const char *text = "";
     if (w->is_draining)
         text = "stopping";
@@ -92,24 +92,24 @@ static void api_conditions(void *self, struct buf *out)
 
 static const char *api_trouble(void *self)
 {
-    const struct loop *l = ((struct wires *)self)->loop;
+    const struct loop *l = ((struct wiring *)self)->loop;
     return l->is_stalled && !l->is_down ? loop_trouble(l) : store_trouble(l->store);
 }
 
 static err api_old_runs(void *self, int64_t noderole_id, uint32_t limit, int64_t number)
 {
-    return history_runs(((struct wires *)self)->history, noderole_id, limit, number);
+    return history_runs(((struct wiring *)self)->history, noderole_id, limit, number);
 }
 
 static err api_intervals(void *self, const struct interval_page *page, int64_t number)
 {
-    return history_intervals(((struct wires *)self)->history, page, number);
+    return history_intervals(((struct wiring *)self)->history, page, number);
 }
 
 static err api_events(void *self, struct api_place from, uint32_t limit, int64_t number)
 {
     const struct history_place place = {from.turn, from.n, from.is_backward};
-    return history_events(((struct wires *)self)->history, place, limit, number);
+    return history_events(((struct wiring *)self)->history, place, limit, number);
 }
 
 static err api_run_log(void *self, struct api_log *log)
@@ -117,7 +117,7 @@ static err api_run_log(void *self, struct api_log *log)
     enum { PIECE = 64 << 10 };
     struct runner_log found = {
         .offset = log->offset, .at = arena_alloc(log->arena, PIECE), .size = PIECE};
-    const err why = runner_read_log(((struct wires *)self)->loop->runner, log->noderole_id,
+    const err why = runner_read_log(((struct wiring *)self)->loop->runner, log->noderole_id,
                                     log->run_id, log->attempt, &found);
     if (why != OK)
         return why;
@@ -131,23 +131,24 @@ static err api_run_log(void *self, struct api_log *log)
 static err api_rehearse(void *self, const struct str *barclamps, uint32_t count,
                         struct arena *arena, struct outcome *outcomes)
 {
-    return turn_rehearse(((struct wires *)self)->loop->turn, barclamps, count, arena, outcomes);
+    return turn_import_dry_run(((struct wiring *)self)->loop->turn, barclamps, count, arena,
+                               outcomes);
 }
 
 static err api_read_barclamp(void *self, struct api_barclamp *barclamp)
 {
-    const struct upload_seams seams = {.self = self,
-                                       .core = api_core,
-                                       .rehearse = api_rehearse,
-                                       .folder = ((struct wires *)self)->uploads};
-    return upload_read(&seams, barclamp);
+    const struct barclamp_upload_seams seams = {.self = self,
+                                                .core = api_core,
+                                                .rehearse = api_rehearse,
+                                                .folder = ((struct wiring *)self)->uploads};
+    return barclamp_upload_read(&seams, barclamp);
 }
 
 static err api_test_discovery(void *self, struct str source, struct arena *arena,
                               struct str *out_text)
 {
     const struct core *core = api_core(self);
-    return core ? test_data_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
+    return core ? test_machine_discovery(core, source, arena, out_text) : ERR_UNAVAILABLE;
 }
 
 /* False: there is no core or node, or the node is not reached by ssh. */
@@ -164,7 +165,7 @@ static bool api_ssh_address(void *self, int64_t node_id, struct arena *arena,
 
 static void api_metrics(void *self, struct buf *out)
 {
-    const struct wires *w = self;
+    const struct wiring *w = self;
     const struct loop *l = w->loop;
     const int64_t behind_ms = turn_now_ms(l->turn) - sys_now_ms();
     metrics_write(&w->metrics,
@@ -179,7 +180,7 @@ static void api_metrics(void *self, struct buf *out)
                   out);
 }
 
-struct api_engine wire_api_engine(struct wires *w)
+struct api_engine wiring_api_engine(struct wiring *w)
 {
     return (struct api_engine){.self = w,
                                .core = api_core,
@@ -194,8 +195,8 @@ struct api_engine wire_api_engine(struct wires *w)
                                .conditions = api_conditions,
                                .is_stalled = api_is_stalled,
                                .trouble = api_trouble,
-                               .faults = faults_find,
-                               .power_retry = faults_power_retry,
+                               .faults = installation_faults_find,
+                               .power_retry = installation_faults_power_retry,
                                .runs = api_old_runs,
                                .intervals = api_intervals,
                                .events = api_events,

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "hooks/role_code.h"
 

@@ -32,22 +32,23 @@ static struct text_place take_place(struct str path, struct str *text)
 /* Of the first name of a list "a, b" that no hook has. */
 static struct str nearest_hook(struct str unknown)
 {
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     const struct str name = str_slice(unknown, 0, str_find(unknown, ',', 0));
     for (int hook = 0; hook < HOOK_COUNT; hook++)
-        nearest_offer_str(&nearest, name, str_from(hook_name((enum hook)hook)));
-    nearest_offer_str(&nearest, name, STR("do_transition"));
-    return nearest_str(&nearest);
+        suggest_offer_str(&nearest, name, str_from(hook_name((enum hook)hook)));
+    suggest_offer_str(&nearest, name, STR("do_transition"));
+    return suggest_str(&nearest);
 }
 
-static void find(void *self, const char *lua_path, struct report *r, struct json *names)
+static void find(void *self, const char *lua_path, struct diagnostics *r, struct json *names)
 {
     struct code_finder *f = self;
     struct hooks_report found;
     const struct str path = str_copy(r->arena, str_from(lua_path));
     if (hooks_inspect(lua_path, r->arena, &found) != OK) {
         const struct text_place at = take_place(path, &found.text);
-        report_error(report_as(r, "lua_invalid"), path, at, "%.*s", STR_FMT_ARGS(found.text));
+        diagnostics_error(diagnostics_as(r, "lua_invalid"), path, at, "%.*s",
+                          STR_FMT_ARGS(found.text));
         return;
     }
     const struct role_functions *functions = &found.functions;
@@ -56,11 +57,11 @@ static void find(void *self, const char *lua_path, struct report *r, struct json
             json_append(names, json_make_string(r->arena, str_from(hook_name((enum hook)hook))));
     if (functions->unknown.len) {
         const struct str meant = nearest_hook(functions->unknown);
-        report_warning(report_as(r, "lua_unused"), path, (struct text_place){0},
-                       "it defines %.*s, which is not called%s%.*s%s",
-                       STR_FMT_ARGS(report_brief(functions->unknown)),
-                       meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant),
-                       meant.len ? "?" : "");
+        diagnostics_warning(diagnostics_as(r, "lua_unused"), path, (struct text_place){0},
+                            "it defines %.*s, which is not called%s%.*s%s",
+                            STR_FMT_ARGS(diagnostics_brief(functions->unknown)),
+                            meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant),
+                            meant.len ? "?" : "");
     }
     struct seen_code *seen = arena_new(r->arena, struct seen_code);
     *seen = (struct seen_code){str_z(r->arena, path), functions->has_do_transition, f->seen};

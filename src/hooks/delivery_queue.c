@@ -10,7 +10,7 @@ enum { LOOK_AHEAD = 256 }; /* rows, for one that says the same */
 /* ---- lanes ---- */
 
 /* The first place of that role or a later one. */
-static uint32_t place_of(const struct rows *rows, int64_t role_id)
+static uint32_t place_of(const struct delivery_queue *rows, int64_t role_id)
 {
     uint32_t low = 0, high = rows->lane_count;
     while (low < high) {
@@ -23,7 +23,7 @@ static uint32_t place_of(const struct rows *rows, int64_t role_id)
     return low;
 }
 
-struct lane *rows_lane(struct rows *rows, int64_t role_id)
+struct lane *delivery_queue_lane(struct delivery_queue *rows, int64_t role_id)
 {
     const uint32_t at = place_of(rows, role_id);
     if (at < rows->lane_count && rows->lanes[at]->role_id == role_id)
@@ -42,7 +42,7 @@ struct lane *rows_lane(struct rows *rows, int64_t role_id)
     return lane;
 }
 
-static void wait_in_line(struct rows *rows, struct lane *lane)
+static void wait_in_line(struct delivery_queue *rows, struct lane *lane)
 {
     lane->next_waiting = NULL;
     if (rows->last_waiting)
@@ -53,7 +53,7 @@ static void wait_in_line(struct rows *rows, struct lane *lane)
 }
 
 /* `before` is the one in front of it; NULL when it is the first. */
-static void leave_line(struct rows *rows, struct lane *lane, struct lane *before)
+static void leave_line(struct delivery_queue *rows, struct lane *lane, struct lane *before)
 {
     if (before)
         before->next_waiting = lane->next_waiting;
@@ -65,9 +65,9 @@ static void leave_line(struct rows *rows, struct lane *lane, struct lane *before
 
 /* ---- in ---- */
 
-void rows_add(struct rows *rows, const struct outbox_record *row)
+void delivery_queue_add(struct delivery_queue *rows, const struct outbox_record *row)
 {
-    struct lane *lane = rows_lane(rows, row->role_id);
+    struct lane *lane = delivery_queue_lane(rows, row->role_id);
     struct waiting_row *waiting = malloc(sizeof *waiting + row->detail.len);
     must(waiting);
     *waiting = (struct waiting_row){.lane = lane, .number = ++rows->last_number, .row = *row};
@@ -87,7 +87,8 @@ void rows_add(struct rows *rows, const struct outbox_record *row)
 /* ---- out ---- */
 
 /* The role is behind all others then. */
-static struct waiting_row *take_from(struct rows *rows, struct lane *lane, struct lane *before)
+static struct waiting_row *take_from(struct delivery_queue *rows, struct lane *lane,
+                                     struct lane *before)
 {
     struct waiting_row *row = lane->first_row;
     leave_line(rows, lane, before);
@@ -100,7 +101,8 @@ static struct waiting_row *take_from(struct rows *rows, struct lane *lane, struc
     return row;
 }
 
-struct waiting_row *rows_take(struct rows *rows, struct rows_room room)
+struct waiting_row *delivery_queue_take(struct delivery_queue *rows,
+                                        struct delivery_queue_room room)
 {
     struct lane *before = NULL;
     if (!room.for_idle && !room.for_busy)
@@ -113,7 +115,7 @@ struct waiting_row *rows_take(struct rows *rows, struct rows_room room)
     return NULL;
 }
 
-struct waiting_row *rows_take_oldest(struct rows *rows)
+struct waiting_row *delivery_queue_take_oldest(struct delivery_queue *rows)
 {
     struct lane *oldest = rows->first_waiting, *before_oldest = NULL, *before = NULL;
     for (struct lane *lane = oldest; lane; lane = lane->next_waiting) {
@@ -142,7 +144,7 @@ static void leave_lane(struct lane *lane, struct waiting_row *row, struct waitin
 }
 
 /* A lane that is empty then has no place in the line. */
-static void leave_if_empty(struct rows *rows, struct lane *lane)
+static void leave_if_empty(struct delivery_queue *rows, struct lane *lane)
 {
     struct lane *before = NULL;
     if (lane->first_row)
@@ -152,7 +154,8 @@ static void leave_if_empty(struct rows *rows, struct lane *lane)
     leave_line(rows, lane, before);
 }
 
-struct waiting_row *rows_take_same(struct rows *rows, const struct waiting_row *taken)
+struct waiting_row *delivery_queue_take_same(struct delivery_queue *rows,
+                                             const struct waiting_row *taken)
 {
     struct lane *lane = taken->lane;
     struct waiting_row *before = NULL, *row = lane->first_row;
@@ -170,7 +173,7 @@ struct waiting_row *rows_take_same(struct rows *rows, const struct waiting_row *
     return row;
 }
 
-void rows_fini(struct rows *rows)
+void delivery_queue_fini(struct delivery_queue *rows)
 {
     for (uint32_t i = 0; i < rows->lane_count; i++) {
         struct lane *lane = rows->lanes[i];
@@ -179,9 +182,9 @@ void rows_fini(struct rows *rows)
             free(row);
         }
         must(!lane->jobs.first && !lane->drop && !lane->load);
-        shelf_fini(&lane->shelf);
+        role_code_slot_fini(&lane->shelf);
         free(lane);
     }
     free(rows->lanes);
-    *rows = (struct rows){0};
+    *rows = (struct delivery_queue){0};
 }

@@ -21,7 +21,7 @@ struct waiting_row {
     char detail[];
 };
 
-struct rows {
+struct delivery_queue {
     struct lane **lanes; /* of all roles that ever had one, by role_id */
     uint32_t lane_count, lane_cap;
     struct lane *first_waiting; /* those with rows, whoever is next first */
@@ -31,21 +31,23 @@ struct rows {
 };
 
 /* Drops what waits, and the code. Nothing may be left in the lanes that is the worker's. */
-void rows_fini(struct rows *rows);
+void delivery_queue_fini(struct delivery_queue *rows);
 /* Made when there is none. */
-struct lane *rows_lane(struct rows *rows, int64_t role_id);
-void rows_add(struct rows *rows, const struct outbox_record *row);
+struct lane *delivery_queue_lane(struct delivery_queue *rows, int64_t role_id);
+void delivery_queue_add(struct delivery_queue *rows, const struct outbox_record *row);
 
 /* Who may have a row taken: roles that have nothing with the worker, and those that have. */
-struct rows_room {
+struct delivery_queue_room {
     bool for_idle;
     bool for_busy;
 };
 
 /* The next row by turns; NULL: none, or no room. Freed by whoever takes it. */
-struct waiting_row *rows_take(struct rows *rows, struct rows_room room);
+struct waiting_row *delivery_queue_take(struct delivery_queue *rows,
+                                        struct delivery_queue_room room);
 /* The one that came first of all. */
-struct waiting_row *rows_take_oldest(struct rows *rows);
+struct waiting_row *delivery_queue_take_oldest(struct delivery_queue *rows);
 /* One of the next rows in this one's lane that says the same of the same object, unless something
  * else about that object stands between; NULL: none. */
-struct waiting_row *rows_take_same(struct rows *rows, const struct waiting_row *taken);
+struct waiting_row *delivery_queue_take_same(struct delivery_queue *rows,
+                                             const struct waiting_row *taken);

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 
-static uint64_t size_of(const struct wish *wish)
+static uint64_t size_of(const struct hook_command *wish)
 {
     const struct layout *layout = command_layout(wish->command.kind);
     const char *payload = command_payload_const(&wish->command);
@@ -15,7 +15,7 @@ static uint64_t size_of(const struct wish *wish)
     return size;
 }
 
-bool wishes_add(struct wishes *wishes, struct wish *wish)
+bool hook_commands_add(struct hook_commands *wishes, struct hook_command *wish)
 {
     const uint64_t size = size_of(wish);
     if (wishes->count == WISHES_MAX || wishes->size + size > WISHES_SIZE_MAX)
@@ -31,8 +31,8 @@ bool wishes_add(struct wishes *wishes, struct wish *wish)
     return true;
 }
 
-static struct str unknown(struct arena *arena, const struct wish *wish,
-                          const struct wish_name *name)
+static struct str unknown(struct arena *arena, const struct hook_command *wish,
+                          const struct hook_command_name *name)
 {
     struct buf b = buf_in(arena);
     buf_put_z(&b, "its wish ");
@@ -47,13 +47,14 @@ static struct str unknown(struct arena *arena, const struct wish *wish,
 
 /* Put the ids in. The name that had to mean something and does not; NULL when there is none. A name
  * that is wrong is told of even when another one makes the wish vain. */
-static const struct wish_name *resolve(const struct wish *wish, struct wish_finder finder,
-                                       struct command *command, bool *out_vain)
+static const struct hook_command_name *resolve(const struct hook_command *wish,
+                                               struct hook_command_finder finder,
+                                               struct command *command, bool *out_vain)
 {
     char *payload = command_payload(command);
     *out_vain = false;
     for (uint32_t i = 0; i < wish->name_count; i++) {
-        const struct wish_name *name = &wish->names[i];
+        const struct hook_command_name *name = &wish->names[i];
         const int64_t id = finder.find(finder.self, name->table, name->name);
         if (id == 0 && !name->maybe)
             return name;
@@ -63,18 +64,18 @@ static const struct wish_name *resolve(const struct wish *wish, struct wish_find
     return NULL;
 }
 
-bool wishes_encode(const struct wishes *wishes, struct wish_finder finder, struct buf *out,
-                   struct str *out_text)
+bool hook_commands_encode(const struct hook_commands *wishes, struct hook_command_finder finder,
+                          struct buf *out, struct str *out_text)
 {
-    for (const struct wish *wish = wishes->first; wish; wish = wish->next) {
+    for (const struct hook_command *wish = wishes->first; wish; wish = wish->next) {
         struct command command = wish->command;
-        bool is_vain;
-        const struct wish_name *wrong = resolve(wish, finder, &command, &is_vain);
+        bool target_is_gone;
+        const struct hook_command_name *wrong = resolve(wish, finder, &command, &target_is_gone);
         if (wrong) {
             *out_text = unknown(out->arena, wish, wrong);
             return false;
         }
-        if (!is_vain)
+        if (!target_is_gone)
             command_encode(&command, out);
     }
     return true;

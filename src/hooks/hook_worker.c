@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 
 enum {
     STACK_SIZE = 2 << 20, /* Lua goes 200 calls deep in C at most, and a document 64 */
@@ -18,7 +18,7 @@ enum {
 
 /* ---- lanes ---- */
 
-static void make_ready(struct worker *w, struct lane *lane)
+static void make_ready(struct hook_worker *w, struct lane *lane)
 {
     lane->next_ready = NULL;
     if (w->last_ready)
@@ -29,7 +29,7 @@ static void make_ready(struct worker *w, struct lane *lane)
 }
 
 /* Its next job; the lane is behind all others then. `before` is the one in front of it. */
-static struct job *take_from(struct worker *w, struct lane *lane, struct lane *before)
+static struct job *take_from(struct hook_worker *w, struct lane *lane, struct lane *before)
 {
     struct job *job = job_list_take(&lane->jobs);
     if (before)
@@ -44,7 +44,7 @@ static struct job *take_from(struct worker *w, struct lane *lane, struct lane *b
 }
 
 /* The first that is free; when all pay their penalty, who is free first: nobody waits for it. */
-static struct job *take_by_turns(struct worker *w)
+static struct job *take_by_turns(struct hook_worker *w)
 {
     const int64_t now_ms = w->seams.mono_ms(w->seams.self);
     struct lane *best = w->first_ready, *before_best = NULL, *before = NULL;
@@ -59,7 +59,7 @@ static struct job *take_by_turns(struct worker *w)
     return take_from(w, best, before_best);
 }
 
-static struct job *take_oldest(struct worker *w)
+static struct job *take_oldest(struct hook_worker *w)
 {
     struct lane *oldest = w->first_ready, *before_oldest = NULL, *before = NULL;
     for (struct lane *lane = oldest; lane; lane = lane->next_ready) {
@@ -73,7 +73,7 @@ static struct job *take_oldest(struct worker *w)
     return take_from(w, oldest, before_oldest);
 }
 
-static void note_time(struct worker *w, const struct job *job)
+static void note_time(struct hook_worker *w, const struct job *job)
 {
     struct lane *lane = job->lane;
     if (!lane)
@@ -92,12 +92,12 @@ static void note_time(struct worker *w, const struct job *job)
 
 /* ---- the thread ---- */
 
-static bool is_stopping(const struct worker *w)
+static bool is_stopping(const struct hook_worker *w)
 {
     return atomic_load_explicit(&w->stop, memory_order_relaxed);
 }
 
-static void tell_done(struct worker *w, struct job *job)
+static void tell_done(struct hook_worker *w, struct job *job)
 {
     pthread_mutex_lock(&w->mutex);
     const bool is_first = !w->done.first;
@@ -112,7 +112,7 @@ static void tell_done(struct worker *w, struct job *job)
 /* ---- code ---- */
 
 /* A file that is wrong leaves the code there was. */
-static void load(struct worker *w, struct job *job, struct shelf *shelf)
+static void load(struct hook_worker *w, struct job *job, struct role_code_slot *shelf)
 {
     struct code_change *change = job->change;
     struct role_code *code = NULL;
@@ -124,23 +124,23 @@ static void load(struct worker *w, struct job *job, struct shelf *shelf)
         change->report.text = change->why;
     }
     if (change->error == OK)
-        shelf_put(shelf, code);
+        role_code_slot_put(shelf, code);
     else if (!shelf->code)
-        shelf_miss(shelf, change->report.text);
+        role_code_slot_miss(shelf, change->report.text);
     change->report.has_code = shelf->code != NULL;
     tell_done(w, job);
 }
 
-static void drop(struct worker *w, struct job *job, struct shelf *shelf)
+static void drop(struct hook_worker *w, struct job *job, struct role_code_slot *shelf)
 {
     if (job->change->kind == CODE_NONE)
-        shelf_put(shelf, NULL);
+        role_code_slot_put(shelf, NULL);
     else
-        shelf_miss(shelf, job->change->why);
+        role_code_slot_miss(shelf, job->change->why);
     tell_done(w, job);
 }
 
-static void change_code(struct worker *w, struct lane *lane)
+static void change_code(struct hook_worker *w, struct lane *lane)
 {
     pthread_mutex_lock(&w->mutex);
     struct job *to_drop = lane->drop, *to_load = lane->load;
@@ -153,7 +153,7 @@ static void change_code(struct worker *w, struct lane *lane)
 }
 
 /* The next lane whose code is to change; NULL: none. Some were seen to before their turn came. */
-static struct lane *find_changed(struct worker *w)
+static struct lane *find_changed(struct hook_worker *w)
 {
     struct lane *lane = w->first_changed;
     while (lane && !lane->drop && !lane->load) {
@@ -188,9 +188,9 @@ static void refuse(struct task *task, struct str why)
 /* What a role does not define any more, or has no code for, nobody needs to call: that is decided
  * now, since the code may have come or gone while the task waited. Work must be done by somebody.
  */
-static void carry_out(struct worker *w, struct task *task)
+static void carry_out(struct hook_worker *w, struct task *task)
 {
-    const struct shelf *shelf = &task->lane->shelf;
+    const struct role_code_slot *shelf = &task->lane->shelf;
     change_code(w, task->lane);
     if (shelf->code)
         role_code_call(shelf->code, task);
@@ -198,7 +198,7 @@ static void carry_out(struct worker *w, struct task *task)
         refuse(task, str_from(shelf->trouble));
 }
 
-static void work_on(struct worker *w, struct job *job)
+static void work_on(struct hook_worker *w, struct job *job)
 {
     for (uint32_t i = 0; i < job->task_count && !is_stopping(w); i++)
         if (!job->tasks[i].is_void)
@@ -211,13 +211,13 @@ struct piece {
     struct lane *lane;
 };
 
-static bool has_work(struct worker *w)
+static bool has_work(struct hook_worker *w)
 {
     return w->asks.first || w->first_ready || find_changed(w);
 }
 
 /* Files wait for nobody and nobody waits for them, but not for ever. */
-static struct piece take_piece(struct worker *w)
+static struct piece take_piece(struct hook_worker *w)
 {
     if (w->asks.first)
         return (struct piece){.job = job_list_take(&w->asks)};
@@ -231,7 +231,7 @@ static struct piece take_piece(struct worker *w)
 }
 
 /* Neither: stop. */
-static struct piece next_piece(struct worker *w)
+static struct piece next_piece(struct hook_worker *w)
 {
     struct piece piece = {0};
     pthread_mutex_lock(&w->mutex);
@@ -257,7 +257,7 @@ static void step_back(void)
 
 static void *work(void *self)
 {
-    struct worker *w = self;
+    struct hook_worker *w = self;
     step_back();
     for (struct piece next = next_piece(w); next.job || next.lane; next = next_piece(w)) {
         if (next.lane) {
@@ -272,7 +272,7 @@ static void *work(void *self)
 
 /* ---- the loop's side ---- */
 
-void worker_keep_order(struct worker *w, bool order_kept)
+void hook_worker_keep_order(struct hook_worker *w, bool order_kept)
 {
     pthread_mutex_lock(&w->mutex);
     w->order_kept = order_kept;
@@ -308,7 +308,7 @@ static struct job *take_place(struct lane *lane, struct job *job)
     return old;
 }
 
-static struct job *add_to_lane(struct worker *w, struct job *job)
+static struct job *add_to_lane(struct hook_worker *w, struct job *job)
 {
     struct lane *lane = job->lane;
     struct job *old = w->order_kept ? NULL : take_place(lane, job);
@@ -320,7 +320,7 @@ static struct job *add_to_lane(struct worker *w, struct job *job)
     return NULL;
 }
 
-struct job *worker_submit(struct worker *w, struct job *job)
+struct job *hook_worker_submit(struct hook_worker *w, struct job *job)
 {
     struct job *old = NULL;
     pthread_mutex_lock(&w->mutex);
@@ -341,7 +341,7 @@ static void put_aside(struct job **job, struct job_list *list)
     *job = NULL;
 }
 
-static void note_changed(struct worker *w, struct lane *lane)
+static void note_changed(struct hook_worker *w, struct lane *lane)
 {
     if (lane->is_changed)
         return;
@@ -355,7 +355,7 @@ static void note_changed(struct worker *w, struct lane *lane)
 }
 
 /* What is loaded after another load would have been there for nobody; what is dropped, too. */
-struct job_list worker_change(struct worker *w, struct job *job)
+struct job_list hook_worker_change(struct hook_worker *w, struct job *job)
 {
     struct lane *lane = job->lane;
     struct job_list needless = {0};
@@ -372,7 +372,7 @@ struct job_list worker_change(struct worker *w, struct job *job)
     return needless;
 }
 
-struct job_list worker_take(struct worker *w)
+struct job_list hook_worker_take(struct hook_worker *w)
 {
     pthread_mutex_lock(&w->mutex);
     const struct job_list done = w->done;
@@ -381,7 +381,7 @@ struct job_list worker_take(struct worker *w)
     return done;
 }
 
-void worker_wait_idle(struct worker *w)
+void hook_worker_wait_idle(struct hook_worker *w)
 {
     pthread_mutex_lock(&w->mutex);
     while (w->is_busy || has_work(w))
@@ -390,7 +390,7 @@ void worker_wait_idle(struct worker *w)
 }
 
 /* Signals are for the loop: the thread takes none. */
-static int start_thread(struct worker *w)
+static int start_thread(struct hook_worker *w)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -406,16 +406,17 @@ static int start_thread(struct worker *w)
     return result;
 }
 
-static void fini(struct worker *w)
+static void fini(struct hook_worker *w)
 {
     must(pthread_cond_destroy(&w->idle) == 0);
     must(pthread_cond_destroy(&w->more) == 0);
     must(pthread_mutex_destroy(&w->mutex) == 0);
 }
 
-bool worker_start(struct worker *w, struct worker_seams seams, struct sandbox_limits limits)
+bool hook_worker_start(struct hook_worker *w, struct hook_worker_seams seams,
+                       struct sandbox_limits limits)
 {
-    *w = (struct worker){.seams = seams, .limits = limits, .order_kept = true};
+    *w = (struct hook_worker){.seams = seams, .limits = limits, .order_kept = true};
     atomic_init(&w->stop, false);
     if (pthread_mutex_init(&w->mutex, NULL) != 0)
         return false;
@@ -433,7 +434,7 @@ no_more:
     return false;
 }
 
-void worker_stop(struct worker *w)
+void hook_worker_stop(struct hook_worker *w)
 {
     pthread_mutex_lock(&w->mutex);
     atomic_store(&w->stop, true);

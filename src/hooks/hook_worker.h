@@ -19,17 +19,17 @@
 #include "hooks/job.h"
 #include "hooks/sandbox.h"
 
-struct worker_seams {
+struct hook_worker_seams {
     void *self;
     void (*wake)(void *self);
     int64_t (*mono_ms)(void *self);
 };
 
-struct worker {
+struct hook_worker {
     pthread_t thread;
     struct sandbox_limits limits;
     atomic_bool stop;
-    struct worker_seams seams;
+    struct hook_worker_seams seams;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t more;
     pthread_cond_t idle;
@@ -46,17 +46,18 @@ struct worker {
 };
 
 /* False when the thread does not start. The order is kept until told otherwise. */
-bool worker_start(struct worker *w, struct worker_seams seams, struct sandbox_limits limits);
+bool hook_worker_start(struct hook_worker *w, struct hook_worker_seams seams,
+                       struct sandbox_limits limits);
 /* Ends what runs and drops what waits. */
-void worker_stop(struct worker *w);
-void worker_keep_order(struct worker *w, bool order_kept);
+void hook_worker_stop(struct hook_worker *w);
+void hook_worker_keep_order(struct hook_worker *w, bool order_kept);
 /* A job of on_node_change takes the place of the last one about its node that was not called yet,
  * unless the order is kept: that one is given back. Otherwise NULL. */
-struct job *worker_submit(struct worker *w, struct job *job);
+struct job *hook_worker_submit(struct hook_worker *w, struct job *job);
 /* A JOB_CODE: every call of its lane that begins from now on meets what it says. Those that it
  * makes needless, because nobody met them yet, are given back. */
-struct job_list worker_change(struct worker *w, struct job *job);
+struct job_list hook_worker_change(struct hook_worker *w, struct job *job);
 /* All jobs that are done, in the order they were. */
-struct job_list worker_take(struct worker *w);
+struct job_list hook_worker_take(struct hook_worker *w);
 /* Wait until all jobs are done and told of. */
-void worker_wait_idle(struct worker *w);
+void hook_worker_wait_idle(struct hook_worker *w);

@@ -14,8 +14,8 @@ enum { SETTLE_ROUNDS_MAX = OUTBOX_MAX / HOOKS_QUEUE_MAX + 1 };
 
 struct hooks {
     struct hooks_seams seams;
-    struct worker worker;
-    struct rows rows;
+    struct hook_worker worker;
+    struct delivery_queue rows;
     uint32_t queued;      /* deliveries given to the worker and not handed over    */
     uint32_t queued_rows; /* of which there are so many rows                       */
     uint64_t queued_size; /* and what they are given has so many bytes             */
@@ -30,7 +30,7 @@ struct hooks {
 static void address(struct hooks *h, struct task *task, int64_t role_id)
 {
     task->role_id = role_id;
-    task->lane = rows_lane(&h->rows, role_id);
+    task->lane = delivery_queue_lane(&h->rows, role_id);
     if (h->seams.prepare)
         task->role = str_copy(task->arena, h->seams.prepare(h->seams.self, role_id));
 }
@@ -59,8 +59,8 @@ static struct waiting_row *gather(struct hooks *h, struct waiting_row *row, stru
     row_ids_add(ids, row->row.id);
     if (row->row.hook != HOOK_NODE_CHANGE)
         return row;
-    for (struct waiting_row *same = rows_take_same(&h->rows, row); same;
-         same = rows_take_same(&h->rows, row)) {
+    for (struct waiting_row *same = delivery_queue_take_same(&h->rows, row); same;
+         same = delivery_queue_take_same(&h->rows, row)) {
         row_ids_add(ids, same->row.id);
         struct waiting_row *older = same->row.id > row->row.id ? row : same;
         row = older == row ? same : row;
@@ -119,7 +119,7 @@ static void queue_row(struct hooks *h, struct waiting_row *row)
     job->rows = ids;
     free(row);
     count(h, job, true);
-    struct job *other = worker_submit(&h->worker, job);
+    struct job *other = hook_worker_submit(&h->worker, job);
     if (other)
         answer_for(h, job, other);
 }
@@ -129,7 +129,7 @@ static void deliver(void *self, const struct outbox_record *row)
     struct hooks *h = self;
     must(row->kind == OUTBOX_HOOK && row->hook < HOOK_COUNT);
     const bool is_first = h->rows.count == 0;
-    rows_add(&h->rows, row);
+    delivery_queue_add(&h->rows, row);
     if (is_first)
         h->seams.wake(h->seams.self);
 }
@@ -141,9 +141,9 @@ static int64_t mono_ms(void *self)
 }
 
 /* Whoever has much to do leaves room for those who come with little. */
-static struct rows_room room_of(const struct hooks *h)
+static struct delivery_queue_room room_of(const struct hooks *h)
 {
-    return (struct rows_room){
+    return (struct delivery_queue_room){
         .for_idle = h->queued < HOOKS_QUEUE_MAX && h->queued_size < HOOKS_QUEUE_SIZE_MAX,
         .for_busy = h->queued < HOOKS_QUEUE_MAX / 2 && h->queued_size < HOOKS_QUEUE_SIZE_MAX / 2};
 }
@@ -152,8 +152,8 @@ static struct rows_room room_of(const struct hooks *h)
 static void queue_by_turns(struct hooks *h)
 {
     const int64_t due_ms = mono_ms(h) + HOOKS_PUMP_MS;
-    for (struct waiting_row *row = rows_take(&h->rows, room_of(h)); row;
-         row = rows_take(&h->rows, room_of(h))) {
+    for (struct waiting_row *row = delivery_queue_take(&h->rows, room_of(h)); row;
+         row = delivery_queue_take(&h->rows, room_of(h))) {
         queue_row(h, row);
         if (h->rows.count && mono_ms(h) >= due_ms) {
             h->seams.wake(h->seams.self);
@@ -165,7 +165,7 @@ static void queue_by_turns(struct hooks *h)
 static void queue_as_they_came(struct hooks *h)
 {
     while (h->rows.count && room_of(h).for_idle)
-        queue_row(h, rows_take_oldest(&h->rows));
+        queue_row(h, delivery_queue_take_oldest(&h->rows));
 }
 
 /* ---- questions ---- */
@@ -201,7 +201,7 @@ static void ask(void *self, uint64_t token, const struct hook_question *question
     if (is_full)
         answer_at_once(h, job);
     else
-        must(!worker_submit(&h->worker, job));
+        must(!hook_worker_submit(&h->worker, job));
 }
 
 struct hooks_port hooks_port(struct hooks *h)
@@ -223,14 +223,14 @@ err hooks_call(struct hooks *h, int64_t role_id, const struct hooks_facts *facts
     struct job *job = job_new(JOB_CALL, 1);
     struct task *task = job->tasks;
     job->key = key;
-    job->lane = rows_lane(&h->rows, role_id);
+    job->lane = delivery_queue_lane(&h->rows, role_id);
     task->kind = TASK_TRANSITION;
     task->function = "do_transition";
     address(h, task, role_id);
     task->arguments[0] = str_copy(&job->arena, facts->argument);
     task->arguments[1] = str_copy(&job->arena, facts->context);
     h->called++;
-    must(!worker_submit(&h->worker, job));
+    must(!hook_worker_submit(&h->worker, job));
     return OK;
 }
 
@@ -260,12 +260,12 @@ static void encode_computed(const struct job *job, struct buf *out)
 static void encode_wishes(struct hooks *h, struct job *job)
 {
     struct task *task = job->tasks;
-    const struct wish_finder finder = {.self = h->seams.self, .find = h->seams.find};
+    const struct hook_command_finder finder = {.self = h->seams.self, .find = h->seams.find};
     struct buf b = buf_in(&job->arena);
     job->is_encoded = true;
     if (task->value.len && !task->failed)
         encode_computed(job, &b);
-    if (wishes_encode(&task->wishes, finder, &b, &task->text))
+    if (hook_commands_encode(&task->wishes, finder, &b, &task->text))
         job->wishes = buf_str(&b);
     else {
         task->failed = true;
@@ -349,7 +349,7 @@ static err hand_over(struct hooks *h, struct job *job)
 
 static void take_done(struct hooks *h)
 {
-    struct job_list fresh = worker_take(&h->worker);
+    struct job_list fresh = hook_worker_take(&h->worker);
     for (struct job *job = job_list_take(&fresh); job; job = job_list_take(&fresh))
         job_list_add(&h->done, job);
 }
@@ -379,7 +379,7 @@ static bool hand_over_done(struct hooks *h)
 
 bool hooks_pump(struct hooks *h)
 {
-    worker_keep_order(&h->worker, false);
+    hook_worker_keep_order(&h->worker, false);
     take_done(h);
     const bool any = hand_over_done(h);
     queue_by_turns(h);
@@ -422,13 +422,13 @@ static void put_in_order(struct hooks *h)
 bool hooks_settle(struct hooks *h)
 {
     bool any = false;
-    worker_keep_order(&h->worker, true);
-    worker_wait_idle(&h->worker);
+    hook_worker_keep_order(&h->worker, true);
+    hook_worker_wait_idle(&h->worker);
     for (uint32_t round = 0; round < SETTLE_ROUNDS_MAX; round++) {
         if (!hooks_waiting(h) && !h->changing)
             break;
         queue_as_they_came(h);
-        worker_wait_idle(&h->worker);
+        hook_worker_wait_idle(&h->worker);
         take_done(h);
         put_in_order(h);
         if (!hand_over_done(h))
@@ -458,14 +458,14 @@ err hooks_inspect(const char *path, struct arena *arena, struct hooks_report *ou
 static void change_code(struct hooks *h, int64_t role_id, struct code_change change)
 {
     struct job *job = job_new(JOB_CODE, 0);
-    job->lane = rows_lane(&h->rows, role_id);
+    job->lane = delivery_queue_lane(&h->rows, role_id);
     job->change = arena_new(&job->arena, struct code_change);
     *job->change = change;
     if (change.path)
         job->change->path = str_z(&job->arena, str_from(change.path));
     job->change->why = str_copy(&job->arena, change.why);
     h->changing++;
-    struct job_list needless = worker_change(&h->worker, job);
+    struct job_list needless = hook_worker_change(&h->worker, job);
     job->lane->last_change = job->number;
     for (struct job *old = job_list_take(&needless); old; old = job_list_take(&needless))
         forget(h, old);
@@ -504,7 +504,7 @@ struct hooks *hooks_open(struct hooks_seams seams, struct sandbox_limits limits)
     struct hooks *h = calloc(1, sizeof *h);
     must(h);
     h->seams = seams;
-    if (worker_start(&h->worker, (struct worker_seams){h, wake, mono_ms}, limits))
+    if (hook_worker_start(&h->worker, (struct hook_worker_seams){h, wake, mono_ms}, limits))
         return h;
     free(h);
     return NULL;
@@ -514,8 +514,8 @@ void hooks_close(struct hooks *h)
 {
     if (!h)
         return;
-    worker_stop(&h->worker);
+    hook_worker_stop(&h->worker);
     job_list_drop(&h->done);
-    rows_fini(&h->rows);
+    delivery_queue_fini(&h->rows);
     free(h);
 }

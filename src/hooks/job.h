@@ -92,7 +92,7 @@ struct lane {
     struct lane *next_waiting;
     uint64_t last_change; /* number of the job that said last what code it has */
     /* the thread's alone */
-    struct shelf shelf;
+    struct role_code_slot shelf;
     /* the worker's */
     struct job *drop; /* code is to go: CODE_NONE, CODE_MISSING; or NULL           */
     struct job *load; /* and then some is to come: CODE_FILE, CODE_SAME; or NULL   */

@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "hooks/lua_json.h"
 #include "hooks/lua_libraries.h"
+#include "hooks/lua_match.h"
 #include "hooks/sandbox.h"
 #include "hooks/task.h"
-#include "hooks/lua_match.h"
 #include "model/limits.h"
 #include "sys/log.h"
 
@@ -34,7 +34,7 @@ static struct str text_at(lua_State *lua, int index, uint32_t len_max)
 }
 
 /* A wish is begun. What an earlier one left behind when it failed is forgotten. */
-static struct wish *wish_begin(lua_State *lua, enum command_kind kind)
+static struct hook_command *wish_begin(lua_State *lua, enum command_kind kind)
 {
     struct task *task = task_of(lua);
     if (task->kind == TASK_READ)
@@ -42,15 +42,15 @@ static struct wish *wish_begin(lua_State *lua, enum command_kind kind)
     if (task->kind != TASK_TELL)
         luaL_error(lua, "%s is asked for an answer and cannot wish for anything", task->function);
     arena_rewind(task->arena, task->kept);
-    struct wish *wish = arena_new(task->arena, struct wish);
+    struct hook_command *wish = arena_new(task->arena, struct hook_command);
     wish->command.kind = kind;
     return wish;
 }
 
-static int wish_end(lua_State *lua, struct wish *wish)
+static int wish_end(lua_State *lua, struct hook_command *wish)
 {
     struct task *task = task_of(lua);
-    if (!wishes_add(&task->wishes, wish))
+    if (!hook_commands_add(&task->wishes, wish))
         return luaL_error(lua, "it wishes for too much at once");
     task->kept = arena_mark(task->arena);
     return 0;
@@ -82,7 +82,7 @@ static int maybe(lua_State *lua)
 }
 
 /* If it is one of maybe(), what that was given takes its place, and the wish may be in vain. */
-static bool take_maybe(lua_State *lua, int index, struct wish *wish)
+static bool take_maybe(lua_State *lua, int index, struct hook_command *wish)
 {
     if (lua_tocfunction(lua, index) != reference)
         return false;
@@ -94,7 +94,8 @@ static bool take_maybe(lua_State *lua, int index, struct wish *wish)
 
 /* An id, a thing that has one, or a name where things of that table have names; the id goes to
  * `offset` in the payload, now or when the name is looked up. */
-static void take_id(lua_State *lua, int index, enum table table, struct wish *wish, size_t offset)
+static void take_id(lua_State *lua, int index, enum table table, struct hook_command *wish,
+                    size_t offset)
 {
     char *payload = command_payload(&wish->command);
     int64_t *slot = (int64_t *)(void *)(payload + offset);
@@ -110,7 +111,7 @@ static void take_id(lua_State *lua, int index, enum table table, struct wish *wi
         *slot = id_at(lua, -1);
         lua_pop(lua, 1);
     } else if (kind == LUA_TSTRING && has_name) {
-        wish->names[wish->name_count++] = (struct wish_name){
+        wish->names[wish->name_count++] = (struct hook_command_name){
             .table = table,
             .name = text_at(lua, index, NAME_LEN_MAX),
             .offset = (uint16_t)offset,
@@ -147,7 +148,7 @@ static enum bucket bucket_at(lua_State *lua, int index)
 
 static int set_attrib(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_ATTRIB_SET);
+    struct hook_command *wish = wish_begin(lua, COMMAND_ATTRIB_SET);
     struct attrib_set_command *set = &wish->command.attrib_set;
     const enum table target = target_at(lua, 1);
     set->target = target;
@@ -155,7 +156,7 @@ static int set_attrib(lua_State *lua)
     take_id(lua, 3, TABLE_ATTRIB, wish, OFFSET(attrib_set, attrib_id));
     luaL_checkany(lua, 4);
     if (!lua_isnil(lua, 4))
-        set->value = documents_take(lua, 4, task_of(lua)->arena);
+        set->value = lua_json_take(lua, 4, task_of(lua)->arena);
     set->bucket = bucket_at(lua, 5);
     return wish_end(lua, wish);
 }
@@ -163,7 +164,7 @@ static int set_attrib(lua_State *lua)
 /* With a noderole: only while its run waits as the hook saw it. */
 static int set_bootenv(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODE_UPDATE);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODE_UPDATE);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_update, id));
     wish->command.node_update.given = GIVEN_NODE_BOOTENV;
     wish->command.node_update.bootenv = text_at(lua, 2, NAME_LEN_MAX);
@@ -179,7 +180,7 @@ static int set_bootenv(lua_State *lua)
 
 static int power(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODE_POWER);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODE_POWER);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_power, id));
     wish->command.node_power.action = text_at(lua, 2, NAME_LEN_MAX);
     return wish_end(lua, wish);
@@ -187,7 +188,7 @@ static int power(lua_State *lua)
 
 static int boot_served(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODE_BOOT_SERVED);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODE_BOOT_SERVED);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(node_boot_served, id));
     take_id(lua, 2, TABLE_NODEROLE, wish, OFFSET(node_boot_served, noderole_id));
     int is_whole;
@@ -199,28 +200,28 @@ static int boot_served(lua_State *lua)
 
 static int bind(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_BIND);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_BIND);
     take_id(lua, 1, TABLE_NODE, wish, OFFSET(noderole_bind, node_id));
     take_id(lua, 2, TABLE_ROLE, wish, OFFSET(noderole_bind, role_id));
     if (!lua_isnoneornil(lua, 3))
         take_id(lua, 3, TABLE_DEPLOYMENT, wish, OFFSET(noderole_bind, deployment_id));
     if (!lua_isnoneornil(lua, 4)) {
         luaL_checktype(lua, 4, LUA_TTABLE);
-        wish->command.noderole_bind.data = documents_take(lua, 4, task_of(lua)->arena);
+        wish->command.noderole_bind.data = lua_json_take(lua, 4, task_of(lua)->arena);
     }
     return wish_end(lua, wish);
 }
 
 static int enqueue(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
     take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_enqueue, id));
     return wish_end(lua, wish);
 }
 
 static int hurry(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_ENQUEUE);
     take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_enqueue, id));
     wish->command.noderole_enqueue.if_due = true;
     return wish_end(lua, wish);
@@ -230,7 +231,7 @@ static int hurry(lua_State *lua)
  * on with. */
 static int resume(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_RUN_RESUME);
+    struct hook_command *wish = wish_begin(lua, COMMAND_RUN_RESUME);
     lua_settop(lua, 1);
     take_maybe(lua, 1, wish);
     if (lua_istable(lua, 1)) {
@@ -245,14 +246,14 @@ static int resume(lua_State *lua)
 
 static int commit(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_COMMIT);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_COMMIT);
     take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_commit, id));
     return wish_end(lua, wish);
 }
 
 static int retry(lua_State *lua)
 {
-    struct wish *wish = wish_begin(lua, COMMAND_NODEROLE_RETRY);
+    struct hook_command *wish = wish_begin(lua, COMMAND_NODEROLE_RETRY);
     take_id(lua, 1, TABLE_NODEROLE, wish, OFFSET(noderole_retry, id));
     return wish_end(lua, wish);
 }
@@ -300,14 +301,14 @@ static int array(lua_State *lua)
     }
     luaL_checktype(lua, 1, LUA_TTABLE);
     /* The library's own tables have a metatable that must stay. */
-    luaL_argcheck(lua, !lua_getmetatable(lua, 1) || documents_is_array(lua, 1), 1,
+    luaL_argcheck(lua, !lua_getmetatable(lua, 1) || lua_json_is_array(lua, 1), 1,
                   "this table cannot be marked");
     lua_settop(lua, 1);
-    documents_mark_array(lua);
+    lua_json_mark_array(lua);
     return 1;
 }
 
-void api_open(lua_State *lua)
+void lua_api_open(lua_State *lua)
 {
     static const luaL_Reg functions[] = {
         {"array", array},
@@ -315,23 +316,23 @@ void api_open(lua_State *lua)
         {"boot_served", boot_served},
         {"commit", commit},
         {"enqueue", enqueue},
-        {"find", texts_find},
+        {"find", lua_match_find},
         {"hurry", hurry},
         {"log", say},
-        {"match", texts_match},
+        {"match", lua_match_match},
         {"maybe", maybe},
         {"power", power},
         {"resume", resume},
         {"retry", retry},
         {"set_attrib", set_attrib},
         {"set_bootenv", set_bootenv},
-        {"split", texts_split},
+        {"split", lua_match_split},
         {"veto", veto},
         {NULL, NULL},
     };
     lua_newtable(lua);
     luaL_setfuncs(lua, functions, 0);
-    documents_push_null(lua);
+    lua_json_push_null(lua);
     lua_setfield(lua, -2, "null");
-    libraries_add(lua, "halligan");
+    lua_libraries_add(lua, "halligan");
 }

@@ -9,4 +9,4 @@
 #include <lua.h>
 
 /* Add the table to the library of a new state. Inside sandbox_run. */
-void api_open(lua_State *lua);
+void lua_api_open(lua_State *lua);

@@ -7,30 +7,30 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "hooks/sorted_keys.h"
 #include "hooks/sandbox.h"
+#include "hooks/sorted_keys.h"
 #include "model/limits.h"
 
 static char key_array; /* its address is a key of the registry: what marks arrays */
 
-void documents_open(lua_State *lua)
+void lua_json_open(lua_State *lua)
 {
     lua_newtable(lua);
     lua_rawsetp(lua, LUA_REGISTRYINDEX, &key_array);
 }
 
-void documents_push_null(lua_State *lua)
+void lua_json_push_null(lua_State *lua)
 {
     lua_pushlightuserdata(lua, NULL);
 }
 
-void documents_mark_array(lua_State *lua)
+void lua_json_mark_array(lua_State *lua)
 {
     lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_array);
     lua_setmetatable(lua, -2);
 }
 
-bool documents_is_array(lua_State *lua, int index)
+bool lua_json_is_array(lua_State *lua, int index)
 {
     if (!lua_getmetatable(lua, index))
         return false;
@@ -239,7 +239,7 @@ static void push_array(struct reader *r)
 {
     lua_Integer count = 0;
     lua_newtable(r->lua);
-    documents_mark_array(r->lua);
+    lua_json_mark_array(r->lua);
     r->at++;
     while (peek(r) != ']') {
         if (count)
@@ -273,13 +273,13 @@ static void push_value(struct reader *r)
         lua_pushboolean(r->lua, false);
     } else if (c == 'n') {
         expect_word(r, "null");
-        documents_push_null(r->lua);
+        lua_json_push_null(r->lua);
     } else {
         push_number(r);
     }
 }
 
-void documents_push(lua_State *lua, struct str canonical)
+void lua_json_push(lua_State *lua, struct str canonical)
 {
     struct reader r = {
         .lua = lua, .at = canonical.at, .end = canonical.at + canonical.len, .depth = 0};
@@ -398,8 +398,8 @@ static void put_table(struct writer *w, int index)
     luaL_checkstack(w->lua, 16, "a document of too many levels");
     lua_pushvalue(w->lua, index);
     const int table = lua_gettop(w->lua);
-    const bool marked = documents_is_array(w->lua, table);
-    const uint32_t count = keys_push_sorted(w->lua, table);
+    const bool marked = lua_json_is_array(w->lua, table);
+    const uint32_t count = sorted_keys_push_sorted(w->lua, table);
     const bool starts_as_list = count && lua_rawgeti(w->lua, -1, 1) == LUA_TNUMBER;
     lua_settop(w->lua, table + 1);
     if (marked || starts_as_list)
@@ -424,7 +424,7 @@ static void put_value(struct writer *w, int index)
     sandbox_charge(w->lua, 1);
 }
 
-struct str documents_take(lua_State *lua, int index, struct arena *arena)
+struct str lua_json_take(lua_State *lua, int index, struct arena *arena)
 {
     struct writer w = {.lua = lua, .out = buf_in(arena), .depth = 0};
     put_value(&w, lua_absindex(lua, index));

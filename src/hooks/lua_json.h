@@ -15,15 +15,15 @@
 #include "base/text/str.h"
 
 /* Prepare a new state. */
-void documents_open(lua_State *lua);
+void lua_json_open(lua_State *lua);
 /* Push the value of a canonical JSON text. */
-void documents_push(lua_State *lua, struct str canonical);
-void documents_push_null(lua_State *lua);
+void lua_json_push(lua_State *lua, struct str canonical);
+void lua_json_push_null(lua_State *lua);
 /* Mark the table on top of the stack as an array. */
-void documents_mark_array(lua_State *lua);
-bool documents_is_array(lua_State *lua, int index); /* is it marked? */
+void lua_json_mark_array(lua_State *lua);
+bool lua_json_is_array(lua_State *lua, int index); /* is it marked? */
 
 /* The canonical JSON text of the value at `index`. A table without mark is an array when its keys
  * are 1 to n, and an object when it is empty. Refused: functions, texts that are not UTF-8,
  * numbers that are none, other keys, more than DOC_DEPTH_MAX levels, more than DOC_MAX bytes. */
-struct str documents_take(lua_State *lua, int index, struct arena *arena);
+struct str lua_json_take(lua_State *lua, int index, struct arena *arena);

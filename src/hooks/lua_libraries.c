@@ -4,8 +4,8 @@
 #include <lualib.h>
 #include <string.h>
 
-#include "hooks/sorted_keys.h"
 #include "hooks/sandbox.h"
+#include "hooks/sorted_keys.h"
 #include "model/limits.h"
 
 enum { UNPACK_MAX = 4000 };
@@ -121,7 +121,7 @@ static int pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_pushvalue(lua, 1);
-    keys_push_sorted(lua, 1);
+    sorted_keys_push_sorted(lua, 1);
     lua_pushinteger(lua, 0);
     lua_pushcclosure(lua, next_pair, 3);
     return 1;
@@ -260,7 +260,7 @@ static void seal(lua_State *lua)
     lua_setmetatable(lua, -2);
 }
 
-void libraries_add(lua_State *lua, const char *name)
+void lua_libraries_add(lua_State *lua, const char *name)
 {
     seal(lua);
     lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_library);
@@ -279,7 +279,7 @@ static void give_texts_methods(lua_State *lua)
     lua_pop(lua, 2);
 }
 
-void libraries_open(lua_State *lua)
+void lua_libraries_open(lua_State *lua)
 {
     push_part(lua, luaopen_base, NULL, of_base);
     lua_createtable(lua, 0, 1);
@@ -290,18 +290,18 @@ void libraries_open(lua_State *lua)
 
     push_part(lua, luaopen_string, "string", of_string);
     give_texts_methods(lua);
-    libraries_add(lua, "string");
+    lua_libraries_add(lua, "string");
     push_part(lua, luaopen_table, "table", of_table);
-    libraries_add(lua, "table");
+    lua_libraries_add(lua, "table");
     push_part(lua, luaopen_math, "math", of_math);
-    libraries_add(lua, "math");
+    lua_libraries_add(lua, "math");
 
     /* The base library wrote itself into the state's own globals; nobody sees those any more. */
     lua_newtable(lua);
     lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
 }
 
-void libraries_push_globals(lua_State *lua)
+void lua_libraries_push_globals(lua_State *lua)
 {
     lua_newtable(lua);
     lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_globals_meta);

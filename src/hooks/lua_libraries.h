@@ -11,8 +11,8 @@
 #include <lua.h>
 
 /* Make the library of a new state. Inside sandbox_run only, like the two below. */
-void libraries_open(lua_State *lua);
+void lua_libraries_open(lua_State *lua);
 /* Take the table on top of the stack and make it readable under this name. */
-void libraries_add(lua_State *lua, const char *name);
+void lua_libraries_add(lua_State *lua, const char *name);
 /* Push a new, empty table of globals behind which the library stands. */
-void libraries_push_globals(lua_State *lua);
+void lua_libraries_push_globals(lua_State *lua);

@@ -34,7 +34,7 @@ static const char *search(struct str text, struct str pattern, int64_t units_lef
     return e == OK ? NULL : what;
 }
 
-int texts_match(lua_State *lua)
+int lua_match_match(lua_State *lua)
 {
     const struct str text = bytes_at(lua, 1), pattern = bytes_at(lua, 2);
     luaL_argcheck(lua, str_is_clean(text), 1, "text is not UTF-8");
@@ -73,7 +73,7 @@ static uint32_t find_part(struct str text, struct str part, uint32_t from)
     return text.len + 1;
 }
 
-int texts_find(lua_State *lua)
+int lua_match_find(lua_State *lua)
 {
     const struct str text = bytes_at(lua, 1), part = part_at(lua, 2);
     const lua_Integer from = luaL_optinteger(lua, 3, 1);
@@ -88,12 +88,12 @@ int texts_find(lua_State *lua)
     return 2;
 }
 
-int texts_split(lua_State *lua)
+int lua_match_split(lua_State *lua)
 {
     const struct str text = bytes_at(lua, 1), separator = part_at(lua, 2);
     sandbox_charge(lua, 1 + (uint64_t)text.len * separator.len / 64);
     lua_newtable(lua);
-    documents_mark_array(lua);
+    lua_json_mark_array(lua);
     uint32_t from = 0;
     for (lua_Integer count = 1;; count++) {
         uint32_t to = find_part(text, separator, from);

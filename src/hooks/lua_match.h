@@ -7,6 +7,6 @@
 
 #include <lua.h>
 
-int texts_match(lua_State *lua); /* (text, regex) -> does it match anywhere?    */
-int texts_find(lua_State *lua);  /* (text, part[, from]) -> first, last; or nil */
-int texts_split(lua_State *lua); /* (text, separator) -> array of the pieces    */
+int lua_match_match(lua_State *lua); /* (text, regex) -> does it match anywhere?    */
+int lua_match_find(lua_State *lua);  /* (text, part[, from]) -> first, last; or nil */
+int lua_match_split(lua_State *lua); /* (text, separator) -> array of the pieces    */

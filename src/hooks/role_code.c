@@ -6,8 +6,8 @@
 
 #include "hooks/lua_api.h"
 #include "hooks/lua_json.h"
-#include "hooks/sorted_keys.h"
 #include "hooks/lua_libraries.h"
+#include "hooks/sorted_keys.h"
 #include "model/hammer_class.h"
 #include "model/limits.h"
 #include "model/record.h"
@@ -25,7 +25,7 @@ static char key_main; /* its address is a key of the registry: the compiled file
 static void push_functions(lua_State *lua)
 {
     lua_rawgetp(lua, LUA_REGISTRYINDEX, &key_main);
-    libraries_push_globals(lua);
+    lua_libraries_push_globals(lua);
     must(lua_setupvalue(lua, -2, 1));
     lua_call(lua, 0, 1);
     if (!lua_istable(lua, -1))
@@ -35,9 +35,9 @@ static void push_functions(lua_State *lua)
 
 static int open_libraries(lua_State *lua)
 {
-    libraries_open(lua);
-    documents_open(lua);
-    api_open(lua);
+    lua_libraries_open(lua);
+    lua_json_open(lua);
+    lua_api_open(lua);
     return 0;
 }
 
@@ -103,7 +103,7 @@ static int inspect(lua_State *lua)
     const struct loading *loading = sandbox_of(lua)->task;
     struct buf unknown = buf_in(loading->task.arena);
     push_functions(lua);
-    const uint32_t count = keys_push_sorted(lua, -1);
+    const uint32_t count = sorted_keys_push_sorted(lua, -1);
     for (uint32_t i = 1; i <= count; i++) {
         lua_rawgeti(lua, -1, i);
         lua_pushvalue(lua, -1);
@@ -157,7 +157,7 @@ static struct str take_object(lua_State *lua, struct task *task, const char *wha
         return STR("{}");
     if (!lua_istable(lua, -1))
         luaL_error(lua, "%s must be a table, not a %s", what, luaL_typename(lua, -1));
-    const struct str object = documents_take(lua, -1, task->arena);
+    const struct str object = lua_json_take(lua, -1, task->arena);
     if (object.at[0] != '{')
         luaL_error(lua, "%s must be a table with names, not a list", what);
     return object;
@@ -234,7 +234,7 @@ static void check_members(lua_State *lua, struct task *task)
 {
     static const char *const known[] = {"log",    "node_dead", "park_ms", "power",
                                         "result", "stop",      "wall"};
-    const uint32_t count = keys_push_sorted(lua, -1);
+    const uint32_t count = sorted_keys_push_sorted(lua, -1);
     for (uint32_t i = 1; i <= count; i++) {
         bool is_known = false;
         lua_rawgeti(lua, -1, i);
@@ -310,7 +310,7 @@ static int call(lua_State *lua)
     }
     for (uint32_t i = 0; i < 2; i++)
         if (task->arguments[i].len)
-            documents_push(lua, task->arguments[i]);
+            lua_json_push(lua, task->arguments[i]);
         else
             lua_pushnil(lua);
     lua_call(lua, 2, 1);
@@ -326,7 +326,7 @@ static void note_failure(struct task *task, enum reason_code code, struct str te
     buf_put_z(&b, task->function);
     task->failed = true;
     task->veto = task->kind == TASK_ASK;
-    task->wishes = (struct wishes){0};
+    task->wishes = (struct hook_commands){0};
     task->done = (struct run_done_command){.result = RESULT_FAILED};
     task->reason = code;
     task->text = buf_str(&b);

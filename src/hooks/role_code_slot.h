@@ -9,14 +9,14 @@
 
 #include "hooks/role_code.h"
 
-struct shelf {
+struct role_code_slot {
     bool is_known;
     struct role_code *code;
     char *trouble; /* why there is none, when there should be; or NULL */
 };
 
 /* Takes the code over; NULL: the role has none, and needs none. */
-void shelf_put(struct shelf *shelf, struct role_code *code);
+void role_code_slot_put(struct role_code_slot *shelf, struct role_code *code);
 /* The role should have code, and this is why it has none. */
-void shelf_miss(struct shelf *shelf, struct str why);
-void shelf_fini(struct shelf *shelf);
+void role_code_slot_miss(struct role_code_slot *shelf, struct str why);
+void role_code_slot_fini(struct role_code_slot *shelf);

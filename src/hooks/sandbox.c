@@ -80,7 +80,7 @@ static void watch(struct sandbox *s, int interval)
 }
 
 /* The wall clock is cheap to read but may run while we do not: the thread's own decides. */
-static void look_at_clock(struct sandbox *s)
+static void turn_sample_clock(struct sandbox *s)
 {
     const int64_t now_ms = sys_mono_ms();
     if (!s->seen_ms) {
@@ -103,7 +103,7 @@ static void look(struct sandbox *s)
     else if (s->stop && atomic_load_explicit(s->stop, memory_order_relaxed))
         s->end = SANDBOX_STOPPED;
     else
-        look_at_clock(s);
+        turn_sample_clock(s);
 }
 
 /* More is held than may be: without the garbage too? */

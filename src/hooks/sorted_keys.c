@@ -85,7 +85,7 @@ static uint32_t bits(uint32_t n)
     return n ? 32u - (uint32_t)__builtin_clz(n) : 0;
 }
 
-uint32_t keys_push_sorted(lua_State *lua, int index)
+uint32_t sorted_keys_push_sorted(lua_State *lua, int index)
 {
     bool sorted;
     index = lua_absindex(lua, index);

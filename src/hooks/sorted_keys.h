@@ -11,4 +11,4 @@
 #include <stdint.h>
 
 /* Push an array of the keys of the table at `index`; how many there are. Charged to the run. */
-uint32_t keys_push_sorted(lua_State *lua, int index);
+uint32_t sorted_keys_push_sorted(lua_State *lua, int index);

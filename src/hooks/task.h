@@ -39,7 +39,7 @@ struct task {
     bool veto;
     enum reason_code reason; /* of the failure */
     struct str text;         /* of the failure, with a traceback; or of the veto */
-    struct wishes wishes;
+    struct hook_commands wishes;
     struct str value;             /* TASK_COMPUTE: an object; empty before the call */
     struct run_done_command done; /* TASK_TRANSITION; ids are left to the asker */
     struct str log;               /* the end of what it logged           */

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "hooks/hooks.h"
 #include "model/command.h"

@@ -21,7 +21,7 @@ enum {
 };
 
 /* A connection that libmicrohttpd has closed, and we have not. */
-struct farewell {
+struct lingering {
     uv_poll_t poll;
     struct http_server *server;
     struct client *client;
@@ -93,7 +93,7 @@ static void on_linger_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-static void linger_end(struct farewell *l)
+static void linger_end(struct lingering *l)
 {
     struct client *c = l->client;
     uv_close((uv_handle_t *)&l->poll, on_linger_closed);
@@ -106,7 +106,7 @@ static void on_linger(uv_poll_t *poll, int status, int events)
 {
     (void)status; /* recv says it again */
     (void)events;
-    struct farewell *l = poll->data;
+    struct lingering *l = poll->data;
     char dropped[LINGER_READ];
     for (int i = 0; i < LINGER_READS_MAX; i++) {
         const ssize_t got = recv(l->client->fd, dropped, sizeof dropped, MSG_DONTWAIT);
@@ -125,7 +125,7 @@ static void on_linger(uv_poll_t *poll, int status, int events)
  * closed, and what the client says is dropped, within bounds. */
 static bool linger_begin(struct http_server *s, struct client *c)
 {
-    struct farewell *l = calloc(1, sizeof *l);
+    struct lingering *l = calloc(1, sizeof *l);
     const int fd = l ? fcntl(c->fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0 || uv_poll_init(s->poll.loop, &l->poll, fd) != 0) {
         if (fd >= 0)

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sys/failpoint.h"
 
 static struct exchange *exchange_of(struct http_request *request)

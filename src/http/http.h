@@ -24,8 +24,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 struct http_server;

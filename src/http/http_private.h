@@ -67,7 +67,7 @@ struct client {
     uint64_t since_ms;         /* when it last got something done                      */
     uint64_t serial;           /* in the order of their connecting                     */
     struct exchange *exchange; /* NULL: between requests                               */
-    struct farewell *linger;   /* libmicrohttpd is done with it; `fd` is ours          */
+    struct lingering *linger;  /* libmicrohttpd is done with it; `fd` is ours          */
 };
 
 /* What waits is len bytes from `start` of the room. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "check/barclamp_files.h"
 #include "check/barclamp_check.h"
+#include "check/barclamp_files.h"
 #include "content/barclamp_file.h"
 #include "content/tree.h"
 #include "core/core.h"
@@ -41,22 +41,22 @@ static enum problem_code problem_of(const char *code)
     return PROBLEM_BAD_VALUE;
 }
 
-static void tell_report(struct telling *t, struct report *r)
+static void tell_report(struct telling *t, struct diagnostics *r)
 {
-    report_sort(r);
-    for (const struct report_entry *entry = r->first; entry; entry = entry->next)
-        if (entry->severity == REPORT_ERROR)
+    diagnostics_sort(r);
+    for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
+        if (entry->severity == DIAGNOSTICS_ERROR)
             tell(t, entry->at,
                  (struct problem){
                      .code = problem_of(entry->code), .field = STR("value"), .text = entry->text});
 }
 
-static void tell_warnings(struct api_barclamp *sent, const struct report *r)
+static void tell_warnings(struct api_barclamp *sent, const struct diagnostics *r)
 {
     struct arena *a = sent->arena;
-    for (const struct report_entry *entry = r->first; entry; entry = entry->next) {
+    for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next) {
         /* A document that was exported here names its source path; that is no fault of it. */
-        if (entry->severity == REPORT_ERROR || strcmp(entry->code, "not_used") == 0)
+        if (entry->severity == DIAGNOSTICS_ERROR || strcmp(entry->code, "not_used") == 0)
             continue;
         struct json *warning = json_make(a, JSON_OBJECT);
         json_set(warning, STR("code"), json_make_string(a, str_from(entry->code)));
@@ -77,7 +77,7 @@ static struct str text_of(const struct json *object, struct str key)
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static void put_source_path(const struct upload_seams *seams, const struct core *core,
+static void put_source_path(const struct barclamp_upload_seams *seams, const struct core *core,
                             struct arena *a, struct json *document)
 {
     const struct json *section = json_get(document, STR("barclamp"));
@@ -125,7 +125,7 @@ static void put_hooks(const struct core *core, struct arena *a, struct json *doc
     }
 }
 
-static struct str complete(const struct upload_seams *seams, const struct core *core,
+static struct str complete(const struct barclamp_upload_seams *seams, const struct core *core,
                            struct arena *a, struct str text)
 {
     struct json *document;
@@ -150,7 +150,7 @@ static void tell_engine(struct telling *t, const struct barclamp_file *file,
 static void tell_draft(struct telling *t, struct barclamp_file *file,
                        const struct problem *problems)
 {
-    struct report report = report_begin(t->arena);
+    struct diagnostics report = diagnostics_begin(t->arena);
     const struct content_tree drafts = {.drafts = file, .draft_count = 1};
     content_report_draft(&report, &drafts, 0, problems);
     tell_report(t, &report);
@@ -158,25 +158,25 @@ static void tell_draft(struct telling *t, struct barclamp_file *file,
 
 /* What is odd about it, and what it needs that did not come with it: code and scripts lie below its
  * source path on this machine, or are missing. */
-static void look_beside(const struct core *core, struct report *report, struct barclamp_file file,
-                        struct str document, struct str doc)
+static void look_beside(const struct core *core, struct diagnostics *report,
+                        struct barclamp_file file, struct str document, struct str doc)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
     must(json_read(report->arena, document, &tree, &offset, &what) == OK);
     const struct content_tree none = {0};
-    const struct beside beside = {.core = core, .report = report};
+    const struct barclamp_files beside = {.core = core, .report = report};
     file.source_path = text_of(json_get(tree, STR("barclamp")), STR("source_path"));
     file.tree = file.is_yaml ? file.tree : tree;
-    check_imported(report, core, &none, &file, doc);
-    beside_check_roles(&beside, &file);
+    barclamp_check_imported(report, core, &none, &file, doc);
+    barclamp_files_check_roles(&beside, &file);
 }
 
-err upload_read(const struct upload_seams *seams, struct api_barclamp *sent)
+err barclamp_upload_read(const struct barclamp_upload_seams *seams, struct api_barclamp *sent)
 {
     const struct core *core = seams->core(seams->self);
-    struct report report = report_begin(sent->arena);
+    struct diagnostics report = diagnostics_begin(sent->arena);
     struct barclamp_file file = {.path = "value", .is_yaml = !sent->is_json};
     struct telling t = {sent->arena, &sent->problems};
     struct outcome outcome;

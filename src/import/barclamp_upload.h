@@ -16,14 +16,15 @@
 struct core;
 struct outcome;
 
-struct upload_seams {
+struct barclamp_upload_seams {
     void *self;
     const struct core *(*core)(void *self); /* NULL: there is none for now */
-    /* What would come of importing these now (core.h, core_rehearse). */
+    /* What would come of importing these now (core.h, core_import_dry_run). */
     err (*rehearse)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
                     struct outcome *outcomes);
     const char *folder;
 };
 
 /* ERR_UNAVAILABLE without a core. Otherwise there is a document, or there are problems. */
-NODISCARD err upload_read(const struct upload_seams *seams, struct api_barclamp *sent);
+NODISCARD err barclamp_upload_read(const struct barclamp_upload_seams *seams,
+                                   struct api_barclamp *sent);

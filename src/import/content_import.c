@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "check/barclamp_files.h"
 #include "check/barclamp_check.h"
+#include "check/barclamp_files.h"
 #include "core/core.h"
 #include "sys/log.h"
 
@@ -17,37 +17,38 @@ enum { BYTES_REHEARSED_MAX = 1 << 16 };
 
 /* What became of one file so far. */
 struct content_try {
-    bool is_asked;          /* an outcome is to come */
-    bool is_in_force;       /* what the core holds is what this file says */
-    bool is_new;            /* since just now */
-    struct report refusals; /* of the last time */
+    bool is_asked;               /* an outcome is to come */
+    bool is_in_force;            /* what the core holds is what this file says */
+    bool is_new;                 /* since just now */
+    struct diagnostics refusals; /* of the last time */
 };
 
 /* ---- saying it ---- */
 
-static void log_entry(const struct report_entry *entry, const char *what)
+static void log_entry(const struct diagnostics_entry *entry, const char *what)
 {
     struct arena arena = {0};
     struct buf line = buf_in(&arena);
-    report_format(entry, &line);
-    log_with(LOG_WARNING,
-             LOG_FIELDS(LOG_Z("severity", entry->severity == REPORT_ERROR ? "error" : "warning"),
-                        LOG_Z("code", entry->code), LOG_S("path", entry->file)),
-             "%s: %.*s", what, STR_FMT_ARGS(buf_str(&line)));
+    diagnostics_format(entry, &line);
+    log_with(
+        LOG_WARNING,
+        LOG_FIELDS(LOG_Z("severity", entry->severity == DIAGNOSTICS_ERROR ? "error" : "warning"),
+                   LOG_Z("code", entry->code), LOG_S("path", entry->file)),
+        "%s: %.*s", what, STR_FMT_ARGS(buf_str(&line)));
     arena_fini(&arena);
 }
 
-static void log_left_out(const struct report *r)
+static void log_left_out(const struct diagnostics *r)
 {
     if (r->errors + r->warnings > r->count)
         log_say(LOG_WARNING, "and %u things more", r->errors + r->warnings - r->count);
 }
 
-static void log_report(const struct report *r)
+static void log_report(const struct diagnostics *r)
 {
-    for (const struct report_entry *entry = r->first; entry; entry = entry->next)
-        log_entry(entry, entry->severity == REPORT_ERROR ? "a barclamp is refused"
-                                                         : "a barclamp was imported, but");
+    for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
+        log_entry(entry, entry->severity == DIAGNOSTICS_ERROR ? "a barclamp is refused"
+                                                              : "a barclamp was imported, but");
     log_left_out(r);
 }
 
@@ -101,7 +102,7 @@ static bool is_of_something_imported(const struct core *core, struct str path)
 static void take_reading(struct content *c)
 {
     c->tries = arena_array(&c->reading.arena, struct content_try, c->reading.tree.count);
-    c->rounds = rounds_begin(&c->reading.arena, c->reading.tree.count);
+    c->rounds = import_rounds_begin(&c->reading.arena, c->reading.tree.count);
 }
 
 static void name_directories(struct content *c, const char *directories)
@@ -115,7 +116,7 @@ void content_read_ahead(struct content *c, const char *directories)
 {
     must(content_is_idle(c));
     name_directories(c, directories);
-    reading_run(&c->reading);
+    content_reader_run(&c->reading);
     take_reading(c);
     c->is_read = true;
 }
@@ -132,7 +133,7 @@ static void enter(struct content *c, enum content_stage stage)
 static void read_beside(uv_work_t *work)
 {
     struct content *c = work->data;
-    reading_run(&c->reading);
+    content_reader_run(&c->reading);
 }
 
 static void was_read(uv_work_t *work, int status)
@@ -148,7 +149,7 @@ static void was_read(uv_work_t *work, int status)
 static void begin_reading(struct content *c, const char *directories)
 {
     name_directories(c, directories);
-    c->rounds = (struct rounds){0};
+    c->rounds = (struct import_rounds){0};
     c->work.data = c;
     enter(c, CONTENT_READING);
     if (c->uv) {
@@ -162,8 +163,8 @@ static void begin_reading(struct content *c, const char *directories)
 struct str content_source_path(const struct content *c, struct str barclamp)
 {
     for (uint32_t i = 0; i < c->rounds.count; i++)
-        if (rounds_wants(&c->rounds, i) && str_eq(c->reading.tree.files[i].name, barclamp))
-            return reading_source_path(&c->reading.tree.files[i]);
+        if (import_rounds_wants(&c->rounds, i) && str_eq(c->reading.tree.files[i].name, barclamp))
+            return content_reader_source_path(&c->reading.tree.files[i]);
     return STR("");
 }
 
@@ -193,13 +194,13 @@ bool content_is_idle(const struct content *c)
 
 static bool tell_next(struct content *c)
 {
-    const struct report_entry *entry = c->entry;
+    const struct diagnostics_entry *entry = c->entry;
     if (!entry) {
         log_left_out(&c->reading.report);
         return false;
     }
     c->entry = entry->next;
-    if (entry->severity == REPORT_WARNING)
+    if (entry->severity == DIAGNOSTICS_WARNING)
         log_entry(entry, "a barclamp reads oddly");
     else if (is_of_something_imported(c->seams.core(c->seams.self), entry->file))
         log_entry(entry, "a barclamp does not read, going on with what was imported before");
@@ -224,7 +225,7 @@ static bool sort_next(struct content *c)
         return false;
     const uint32_t i = c->next++;
     if (is_held(c, &c->reading.tree.files[i])) {
-        rounds_leave_out(&c->rounds, i);
+        import_rounds_leave_out(&c->rounds, i);
         c->tries[i].is_in_force = true;
     }
     return true;
@@ -233,19 +234,19 @@ static bool sort_next(struct content *c)
 static bool import_next(struct content *c)
 {
     uint32_t i;
-    if (c->bytes_waiting >= BYTES_WAITING_MAX || !rounds_next(&c->rounds, &i))
+    if (c->bytes_waiting >= BYTES_WAITING_MAX || !import_rounds_next(&c->rounds, &i))
         return false;
     const struct barclamp_file *file = &c->reading.tree.files[i];
     struct command command = {.kind = COMMAND_IMPORT, .actor = STR("daemon")};
     command.request = c->request_first - (int64_t)i;
     command.import.barclamp = file->document;
-    c->tries[i].refusals = report_begin(&c->reading.arena);
+    c->tries[i].refusals = diagnostics_begin(&c->reading.arena);
     c->tries[i].is_asked = c->seams.submit(c->seams.self, &command) == OK;
     if (c->tries[i].is_asked) {
         c->bytes_waiting += file->document.len;
         return true;
     }
-    rounds_tell(&c->rounds, i, ROUNDS_LOST);
+    import_rounds_tell(&c->rounds, i, ROUNDS_LOST);
     log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path)),
              "a barclamp could not be imported: the store is not there");
     return true;
@@ -256,10 +257,10 @@ static bool lament_next(struct content *c)
     if (c->next == c->rounds.count)
         return false;
     const uint32_t i = c->next++;
-    if (!rounds_wants(&c->rounds, i))
+    if (!import_rounds_wants(&c->rounds, i))
         return true;
     log_report(&c->tries[i].refusals);
-    rounds_leave_out(&c->rounds, i);
+    import_rounds_leave_out(&c->rounds, i);
     return true;
 }
 
@@ -278,10 +279,10 @@ static uint32_t take_drafts(const struct content *c, struct str *out_texts)
     return count;
 }
 
-static void log_draft(struct report *r)
+static void log_draft(struct diagnostics *r)
 {
-    for (const struct report_entry *entry = r->first; entry; entry = entry->next)
-        log_entry(entry, entry->severity == REPORT_ERROR
+    for (const struct diagnostics_entry *entry = r->first; entry; entry = entry->next)
+        log_entry(entry, entry->severity == DIAGNOSTICS_ERROR
                              ? "a barclamp does not read and would be refused, too"
                              : "a barclamp does not read, and");
     log_left_out(r);
@@ -298,9 +299,9 @@ static bool rehearse_next(struct content *c)
     const bool is_heard =
         count && c->seams.rehearse(c->seams.self, texts, count, &arena, outcomes) == OK;
     for (uint32_t i = 0; is_heard && i < count; i++) {
-        struct report report = report_begin(&arena);
-        check_draft(&report, c->seams.core(c->seams.self), &c->reading.tree, c->next + i,
-                    &outcomes[i]);
+        struct diagnostics report = diagnostics_begin(&arena);
+        barclamp_check_draft(&report, c->seams.core(c->seams.self), &c->reading.tree, c->next + i,
+                             &outcomes[i]);
         log_draft(&report);
     }
     c->next += count;
@@ -324,20 +325,21 @@ static bool check_next(struct content *c)
     if (c->next >= c->reading.tree.count || !core)
         return false;
     struct arena arena = {0};
-    struct report report = report_begin(&arena);
+    struct diagnostics report = diagnostics_begin(&arena);
     const struct barclamp_file *file = &c->reading.tree.files[c->next];
-    const struct beside beside = {core, &c->reading.code, &report};
+    const struct barclamp_files beside = {core, &c->reading.code, &report};
     struct outcome outcome = {0};
     if (!c->is_document_checked) {
         const bool is_heard =
             c->tries[c->next].is_new &&
             c->seams.rehearse(c->seams.self, &file->document, 1, &arena, &outcome) == OK &&
             outcome.verdict == VERDICT_DONE;
-        check_imported(&report, core, &c->reading.tree, file, is_heard ? outcome.doc : STR(""));
+        barclamp_check_imported(&report, core, &c->reading.tree, file,
+                                is_heard ? outcome.doc : STR(""));
         c->is_document_checked = true;
         c->role = first_role(file);
     } else if (c->role) {
-        beside_check_role(&beside, file, c->role, c->next_role++);
+        barclamp_files_check_role(&beside, file, c->role, c->next_role++);
         c->role = c->role->next;
     } else {
         c->is_document_checked = false;
@@ -403,7 +405,7 @@ static bool go_on(struct content *c)
     case CONTENT_TELLING: enter(c, CONTENT_SORTING); return true;
     case CONTENT_SORTING: enter(c, CONTENT_IMPORTING); return true;
     case CONTENT_IMPORTING:
-        if (!rounds_is_over(&c->rounds))
+        if (!import_rounds_is_over(&c->rounds))
             return false;
         enter(c, CONTENT_LAMENTING);
         return true;
@@ -432,10 +434,10 @@ static void take_in(struct content *c, uint32_t i)
     log_with(LOG_INFO, LOG_FIELDS(LOG_S("barclamp", file->name), LOG_Z("path", file->path)),
              "barclamp imported");
     c->tries[i].is_in_force = c->tries[i].is_new = true;
-    rounds_tell(&c->rounds, i, ROUNDS_TAKEN);
+    import_rounds_tell(&c->rounds, i, ROUNDS_TAKEN);
 }
 
-void content_told(struct content *c, int64_t request, const struct outcome *outcome, err why)
+void content_on_result(struct content *c, int64_t request, const struct outcome *outcome, err why)
 {
     const int64_t number = c->request_first - request;
     if (c->is_stopped)
@@ -446,14 +448,14 @@ void content_told(struct content *c, int64_t request, const struct outcome *outc
     c->tries[i].is_asked = false;
     c->bytes_waiting -= file->document.len;
     if (!outcome) {
-        rounds_tell(&c->rounds, i, ROUNDS_LOST);
+        import_rounds_tell(&c->rounds, i, ROUNDS_LOST);
         log_with(LOG_WARNING, LOG_FIELDS(LOG_Z("path", file->path), LOG_I64("error", why)),
                  "a barclamp could not be imported: the store failed meanwhile");
     } else if (outcome->verdict == VERDICT_DONE) {
         take_in(c, i);
     } else {
         content_report_problems(&c->tries[i].refusals, file, outcome->problems);
-        rounds_tell(&c->rounds, i, ROUNDS_REFUSED);
+        import_rounds_tell(&c->rounds, i, ROUNDS_REFUSED);
     }
 }
 
@@ -471,6 +473,6 @@ void content_fini(struct content *c)
 {
     free(c->again);
     c->again = NULL;
-    reading_fini(&c->reading);
+    content_reader_fini(&c->reading);
     code_marks_fini(&c->known);
 }

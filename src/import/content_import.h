@@ -11,7 +11,7 @@
  *
  * All of it but the reading happens a little at a time, in content_pump(), so that ten thousand
  * roles hold up the loop no longer than one. Belongs to the loop's thread; the requests it submits
- * are told to it by content_told.
+ * are told to it by content_on_result.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct content_seams {
     /* Have the Lua file of this role read again; if it is the same as the last time, only when it
      * could not be used then. False when that cannot be asked for now. */
     bool (*load)(void *self, struct str role, bool is_same);
-    /* What would come of importing these now (core.h, core_rehearse). */
+    /* What would come of importing these now (core.h, core_import_dry_run). */
     err (*rehearse)(void *self, const struct str *barclamps, uint32_t count, struct arena *arena,
                     struct outcome *outcomes);
     /* Nothing that was asked for is left to do. */
@@ -68,14 +68,14 @@ struct content {
     struct reading reading;
     struct code_marks known;   /* of the reading before */
     struct content_try *tries; /* one for each file of the tree */
-    struct rounds rounds;
-    const struct report_entry *entry; /* to be told next */
-    uint32_t next;                    /* file or mark that the stage comes to */
-    const struct json *role;          /* of that file, to be checked next */
-    uint32_t next_role;               /* its number */
-    bool is_document_checked;         /* of that file; its roles follow */
-    uint64_t bytes_waiting;           /* of documents whose outcomes are to come */
-    char *again;                      /* directories to read once this is through; NULL: none */
+    struct import_rounds rounds;
+    const struct diagnostics_entry *entry; /* to be told next */
+    uint32_t next;                         /* file or mark that the stage comes to */
+    const struct json *role;               /* of that file, to be checked next */
+    uint32_t next_role;                    /* its number */
+    bool is_document_checked;              /* of that file; its roles follow */
+    uint64_t bytes_waiting;                /* of documents whose outcomes are to come */
+    char *again; /* directories to read once this is through; NULL: none */
 };
 
 /* Read everything below the directories, "DIR[:DIR]", at once, and import nothing yet. It must be
@@ -91,7 +91,7 @@ bool content_is_idle(const struct content *c);
  * no such document waits, and what the core says counts. */
 struct str content_source_path(const struct content *c, struct str barclamp);
 /* What became of one of its requests: an outcome, or NULL and why there is none. */
-void content_told(struct content *c, int64_t request, const struct outcome *outcome, err why);
+void content_on_result(struct content *c, int64_t request, const struct outcome *outcome, err why);
 /* Nothing is done any more, and the seams are not used. A reading may still end: the loop must be
  * closed before fini. */
 void content_stop(struct content *c);

@@ -8,7 +8,7 @@
 #include "hooks/role_code.h"
 #include "sys/files.h"
 
-struct str reading_source_path(const struct barclamp_file *file)
+struct str content_reader_source_path(const struct barclamp_file *file)
 {
     const struct json *own =
         file->is_yaml ? NULL : json_at(file->tree, STR("barclamp/source_path"));
@@ -23,7 +23,7 @@ struct patient_finder {
     struct hook_finder finder;
 };
 
-static void find_unless_stopped(void *self, const char *lua_path, struct report *r,
+static void find_unless_stopped(void *self, const char *lua_path, struct diagnostics *r,
                                 struct json *names)
 {
     const struct patient_finder *patient = self;
@@ -36,8 +36,8 @@ static void read_tree(struct reading *r)
     r->code = (struct code_finder){0};
     struct patient_finder patient = {.stop = &r->stop, .finder = code_finder_seam(&r->code)};
     const struct hook_finder finder = {.self = &patient, .find = find_unless_stopped};
-    r->report = report_begin(&r->arena);
-    r->tree = check_read(&r->report, r->directories, &finder, &r->stop);
+    r->report = diagnostics_begin(&r->arena);
+    r->tree = barclamp_check_read(&r->report, r->directories, &finder, &r->stop);
 }
 
 /* ---- marks ---- */
@@ -71,7 +71,7 @@ static void mark_roles(struct reading *r, uint32_t file_ix, struct arena *scratc
 {
     struct code_marks *marks = &r->marks;
     const struct json *roles = roles_of(&r->tree.files[file_ix]);
-    const struct str source_path = reading_source_path(&r->tree.files[file_ix]);
+    const struct str source_path = content_reader_source_path(&r->tree.files[file_ix]);
     for (const struct json *role = roles ? roles->first : NULL; role; role = role->next) {
         const struct json *name = json_get(role, STR("name"));
         if (!name || name->kind != JSON_STRING || atomic_load(&r->stop))
@@ -126,7 +126,7 @@ void code_marks_fini(struct code_marks *marks)
 
 /* ---- all of it ---- */
 
-void reading_run(struct reading *r)
+void content_reader_run(struct reading *r)
 {
     arena_reset(&r->arena);
     r->tree = (struct content_tree){0};
@@ -134,7 +134,7 @@ void reading_run(struct reading *r)
     read_marks(r);
 }
 
-void reading_fini(struct reading *r)
+void content_reader_fini(struct reading *r)
 {
     free(r->directories);
     r->directories = NULL;

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/hash/hash.h"
+#include "base/mem/arena.h"
 #include "content/tree.h"
 #include "hooks/code_finder.h"
 
@@ -35,18 +35,18 @@ struct reading {
     struct arena arena; /* of all but the marks */
     char *directories;  /* "DIR[:DIR]" */
     atomic_bool stop;   /* from any thread: what comes of it will not be used */
-    struct report report;
+    struct diagnostics report;
     struct content_tree tree;
     struct code_finder code; /* what the Lua files define */
     struct code_marks marks;
 };
 
 /* Forget what was read before and read these; the marks are the caller's to keep or to drop. */
-void reading_run(struct reading *r);
-void reading_fini(struct reading *r);
+void content_reader_run(struct reading *r);
+void content_reader_fini(struct reading *r);
 
 /* Where a barclamp's files lie: as its document says, or where it was found. */
-struct str reading_source_path(const struct barclamp_file *file);
+struct str content_reader_source_path(const struct barclamp_file *file);
 /* The role's mark among those of an earlier reading says the same, and that was to be loaded. */
 bool code_marks_hold(const struct code_marks *marks, const struct code_mark *mark);
 void code_marks_fini(struct code_marks *marks);

@@ -1,9 +1,9 @@
 #include "import/jig_tool_check.h"
 
 #include "core/core.h"
-#include "run/jig/launch_spec.h"
-#include "run/jig/jig_tools.h"
 #include "model/jig_class.h"
+#include "run/jig/jig_tools.h"
+#include "run/jig/launch_spec.h"
 #include "sys/log.h"
 
 /* Those that are no process have all they need. */
@@ -18,13 +18,13 @@ static struct str why_not(struct arena *a, const char *path, const struct jig_cl
     const struct str name = str_from(klass->name);
     if (needs_nothing(klass))
         return STR("");
-    if (!recipe_is_known(name))
+    if (!launch_spec_is_known(name))
         return STR("this build cannot run it");
-    ignore(tools_check(a, path, name, &why), "the sentence says it");
+    ignore(jig_tools_check(a, path, name, &why), "the sentence says it");
     return why.text;
 }
 
-static void change(const struct jig_record *jig, struct str why, struct tooling_seams seams)
+static void change(const struct jig_record *jig, struct str why, struct jig_tool_check_seams seams)
 {
     struct command command = {.kind = COMMAND_JIG_UPDATE, .actor = STR("daemon")};
     command.jig_update.id = jig->id;
@@ -41,7 +41,8 @@ static void change(const struct jig_record *jig, struct str why, struct tooling_
         log_say(LOG_WARNING, "the store is not there; the jig stays as it is");
 }
 
-void tooling_check(const struct core *core, const char *path, struct tooling_seams seams)
+void jig_tool_check_check(const struct core *core, const char *path,
+                          struct jig_tool_check_seams seams)
 {
     struct arena arena = {0};
     struct record settings;

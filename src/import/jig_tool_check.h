@@ -12,10 +12,11 @@
 
 struct core;
 
-struct tooling_seams {
+struct jig_tool_check_seams {
     void *self;
     err (*submit)(void *self, const struct command *command);
 };
 
 /* Look at every jig, and submit what has to change. `path`: where programs are looked for. */
-void tooling_check(const struct core *core, const char *path, struct tooling_seams seams);
+void jig_tool_check_check(const struct core *core, const char *path,
+                          struct jig_tool_check_seams seams);

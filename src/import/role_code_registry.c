@@ -26,7 +26,7 @@ struct place {
 /* ---- the list ---- */
 
 /* Where the role stands, or would. */
-static uint32_t place_of(const struct codes *c, int64_t role_id)
+static uint32_t place_of(const struct role_code_registry *c, int64_t role_id)
 {
     uint32_t low = 0, high = c->count;
     while (low < high) {
@@ -39,13 +39,13 @@ static uint32_t place_of(const struct codes *c, int64_t role_id)
     return low;
 }
 
-static struct code *find(const struct codes *c, int64_t role_id)
+static struct code *find(const struct role_code_registry *c, int64_t role_id)
 {
     const uint32_t at = place_of(c, role_id);
     return at < c->count && c->list[at].role_id == role_id ? &c->list[at] : NULL;
 }
 
-static struct code *find_or_add(struct codes *c, int64_t role_id)
+static struct code *find_or_add(struct role_code_registry *c, int64_t role_id)
 {
     struct code *found = find(c, role_id);
     if (found)
@@ -64,19 +64,20 @@ static struct code *find_or_add(struct codes *c, int64_t role_id)
 
 /* ---- loading ---- */
 
-static struct str path_of(struct codes *c, const struct place *place)
+static struct str path_of(struct role_code_registry *c, const struct place *place)
 {
     const struct str file = str_join3(&c->arena, STR("/roles/"), place->role, STR(".lua"));
     return str_join2(&c->arena, place->source_path, file);
 }
 
-static struct str complaint(struct codes *c, const struct place *place, const char *why)
+static struct str complaint(struct role_code_registry *c, const struct place *place,
+                            const char *why)
 {
     return str_join3(&c->arena, path_of(c, place), STR(": "), str_from(why));
 }
 
 /* Nobody knows what it would define, but something it should. */
-static void miss(struct codes *c, struct code *code, const struct place *place)
+static void miss(struct role_code_registry *c, struct code *code, const struct place *place)
 {
     const struct str text = complaint(c, place, "there is no such file");
     code->is_wrong = true;
@@ -86,7 +87,7 @@ static void miss(struct codes *c, struct code *code, const struct place *place)
 }
 
 /* True when there is no file, and none is missed. */
-static bool load(struct codes *c, struct code *code, const struct place *place)
+static bool load(struct role_code_registry *c, struct code *code, const struct place *place)
 {
     const char *path;
     bool needs_none = false;
@@ -109,7 +110,8 @@ static bool load(struct codes *c, struct code *code, const struct place *place)
     return needs_none;
 }
 
-void codes_loaded(struct codes *c, int64_t role_id, err error, const struct hooks_report *report)
+void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, err error,
+                               const struct hooks_report *report)
 {
     const struct core *core = c->seams.core(c->seams.self);
     struct code *code = find(c, role_id);
@@ -136,7 +138,7 @@ static bool find_owner(const struct core *core, int64_t role_id, struct record *
            core_record(core, TABLE_BARCLAMP, out_role->role.barclamp_id, out_barclamp);
 }
 
-static void see_to(struct codes *c, int64_t role_id, bool again)
+static void see_to(struct role_code_registry *c, int64_t role_id, bool again)
 {
     struct record role, barclamp;
     if (!find_owner(c->seams.core(c->seams.self), role_id, &role, &barclamp))
@@ -158,12 +160,12 @@ static void see_to(struct codes *c, int64_t role_id, bool again)
         code->turn = -1;
 }
 
-void codes_need(struct codes *c, int64_t role_id)
+void role_code_registry_need(struct role_code_registry *c, int64_t role_id)
 {
     see_to(c, role_id, false);
 }
 
-bool codes_read_again(struct codes *c, struct str role, bool is_same)
+bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same)
 {
     const struct core *core = c->seams.core(c->seams.self);
     const int64_t id = core ? core_find(core, TABLE_ROLE, role) : 0;
@@ -173,9 +175,9 @@ bool codes_read_again(struct codes *c, struct str role, bool is_same)
     return find(c, id) != NULL;
 }
 
-void codes_fini(struct codes *c)
+void role_code_registry_fini(struct role_code_registry *c)
 {
     free(c->list);
     arena_fini(&c->arena);
-    *c = (struct codes){0};
+    *c = (struct role_code_registry){0};
 }

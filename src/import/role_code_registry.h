@@ -8,15 +8,15 @@
  * logged with file and line, and told to whoever makes such a call.
  *
  * Belongs to the loop's thread, which only finds out where the file lies. It is read, compiled and
- * run in the thread of the hooks; codes_loaded() hears what came of that.
+ * run in the thread of the hooks; role_code_registry_loaded() hears what came of that.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "model/record.h"
 
@@ -25,26 +25,27 @@ struct core;
 struct hooks;
 struct hooks_report;
 
-struct codes_seams {
+struct role_code_registry_seams {
     void *self;
     const struct core *(*core)(void *self); /* NULL: there is none for now */
     /* Where a barclamp's files lie, if that is better known than in the core; else empty. */
     struct str (*source_path)(void *self, struct str barclamp);
 };
 
-struct codes {
+struct role_code_registry {
     struct hooks *hooks;
-    struct codes_seams seams;
+    struct role_code_registry_seams seams;
     struct arena arena;
     struct code *list; /* by role_id */
     uint32_t count, cap;
 };
 
 /* The role is about to be called: see to its code, unless that is done already. */
-void codes_need(struct codes *c, int64_t role_id);
+void role_code_registry_need(struct role_code_registry *c, int64_t role_id);
 /* Have the code of this role read again, or, when its file is the same as the last time, only if it
  * could not be used then. False when there is no such role. */
-bool codes_read_again(struct codes *c, struct str role, bool is_same);
+bool role_code_registry_read_again(struct role_code_registry *c, struct str role, bool is_same);
 /* What hooks_seams.loaded() was told. */
-void codes_loaded(struct codes *c, int64_t role_id, err error, const struct hooks_report *report);
-void codes_fini(struct codes *c);
+void role_code_registry_loaded(struct role_code_registry *c, int64_t role_id, err error,
+                               const struct hooks_report *report);
+void role_code_registry_fini(struct role_code_registry *c);

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
-#include "base/err.h"
 #include "base/text/str.h"
 
 enum field_kind {

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/json/json.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 #define SCHEMA_DEPTH_MAX 32u   /* rules inside rules; each takes two levels of JSON           */

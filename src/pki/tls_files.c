@@ -196,8 +196,8 @@ static bool keep_server(struct home *h, bool can_sign)
     return (can_sign || begin_authority(h)) && write_server(h, state);
 }
 
-bool tls_home_keep(struct arena *a, const char *directory, const struct certificate_names *names,
-                   int64_t now_s, struct tls_home *out_home)
+bool tls_files_keep(struct arena *a, const char *directory, const struct certificate_names *names,
+                    int64_t now_s, struct tls_files *out_home)
 {
     struct home h = {.arena = a, .directory = directory, .names = names, .now_s = now_s};
     bool can_sign;
@@ -210,6 +210,6 @@ bool tls_home_keep(struct arena *a, const char *directory, const struct certific
             return false;
     if (!keep_authority(&h, &can_sign) || !keep_server(&h, can_sign))
         return false;
-    *out_home = (struct tls_home){path_of(&h, SERVER_CERT, ""), path_of(&h, SERVER_KEY, "")};
+    *out_home = (struct tls_files){path_of(&h, SERVER_CERT, ""), path_of(&h, SERVER_KEY, "")};
     return true;
 }

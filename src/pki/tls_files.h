@@ -21,20 +21,20 @@
 #include "base/text/str.h"
 #include "pki/certificates.h"
 
-struct tls_home {
+struct tls_files {
     const char *cert; /* paths, in the arena */
     const char *key;
 };
 
 /* False: it cannot be used, and that is logged. */
-bool tls_home_keep(struct arena *a, const char *directory, const struct certificate_names *names,
-                   int64_t now_s, struct tls_home *out_home);
+bool tls_files_keep(struct arena *a, const char *directory, const struct certificate_names *names,
+                    int64_t now_s, struct tls_files *out_home);
 
 /* `host`, and what the text of /etc/hosts calls it; none if it is no name of a host. In the
  * arena. */
-void tls_home_names_of(struct arena *a, struct str host, struct str hosts,
-                       struct certificate_names *out_names);
+void tls_files_names_of(struct arena *a, struct str host, struct str hosts,
+                        struct certificate_names *out_names);
 /* What this machine is called: its host name, what the text of /etc/hosts calls it, localhost, and
  * the address it listens on; all of its addresses if that is none in particular. In the arena. */
-void tls_home_names(struct arena *a, const char *listen_address, struct str hosts,
-                    struct certificate_names *out_names);
+void tls_files_names(struct arena *a, const char *listen_address, struct str hosts,
+                     struct certificate_names *out_names);

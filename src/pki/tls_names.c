@@ -112,8 +112,8 @@ static void add_interfaces(struct arena *a, struct certificate_names *names)
     freeifaddrs(all);
 }
 
-void tls_home_names_of(struct arena *a, struct str host, struct str hosts,
-                       struct certificate_names *out_names)
+void tls_files_names_of(struct arena *a, struct str host, struct str hosts,
+                        struct certificate_names *out_names)
 {
     *out_names = (struct certificate_names){0};
     if (!is_host_name(host))
@@ -122,13 +122,13 @@ void tls_home_names_of(struct arena *a, struct str host, struct str hosts,
     add_from_hosts(a, out_names, hosts, host);
 }
 
-void tls_home_names(struct arena *a, const char *listen_address, struct str hosts,
-                    struct certificate_names *out_names)
+void tls_files_names(struct arena *a, const char *listen_address, struct str hosts,
+                     struct certificate_names *out_names)
 {
     char host[HOST_NAME_MAX + 1] = "";
     if (gethostname(host, HOST_NAME_MAX) != 0)
         host[0] = 0;
-    tls_home_names_of(a, str_from(host), hosts, out_names);
+    tls_files_names_of(a, str_from(host), hosts, out_names);
     add(a, out_names, STR("localhost"));
     add(a, out_names, STR("127.0.0.1"));
     add(a, out_names, STR("::1"));

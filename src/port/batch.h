@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
 #include "base/hash/hash.h"
+#include "base/text/buf.h"
 #include "base/text/str.h"
 #include "model/record.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/text/buf.h"
 #include "core/core.h"
-#include "power/ssh_keys.h"
 #include "model/host_key.h"
 #include "model/limits.h"
 #include "port/batch.h"
+#include "power/ssh_keys.h"
 #include "sys/files.h"
 #include "sys/log.h"
 #include "turn/turn.h"
@@ -204,7 +204,7 @@ static bool submit_pins(struct known_hosts *k, struct turn *turn)
     command.node_pin_keys.id = node_id;
     command.node_pin_keys.keys = buf_str(&keys);
     command.node_pin_keys.boot = boot;
-    command.node_pin_keys.is_own = ssh_home_is_own_key(k->home, buf_str(&keys));
+    command.node_pin_keys.is_own = ssh_keys_is_own_key(k->home, buf_str(&keys));
     const bool is_submitted = submit(k, turn, &command) == OK;
     if (is_submitted)
         k->line_at = at;
@@ -478,7 +478,7 @@ bool known_hosts_is_written(const struct known_hosts *k, uint64_t change)
 
 /* ---- from open to close ---- */
 
-void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_home *home)
+void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_keys *home)
 {
     k->loop = loop;
     k->home = home;

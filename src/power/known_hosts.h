@@ -18,14 +18,14 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 struct batch;
 struct core;
 struct outcome;
-struct ssh_home;
+struct ssh_keys;
 struct turn;
 
 enum known_hosts_import {
@@ -45,7 +45,7 @@ struct known_line {
 
 struct known_hosts {
     const char *path;
-    const struct ssh_home *home; /* knows the host keys of this machine */
+    const struct ssh_keys *home; /* knows the host keys of this machine */
     uv_loop_t *loop;
     int64_t request_first; /* of its requests to the turn; known_hosts_told() gets the answers */
     void *self;
@@ -76,7 +76,7 @@ struct known_hosts {
 };
 
 /* request_first, self and wake are set. */
-void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_home *home);
+void known_hosts_open(struct known_hosts *k, uv_loop_t *loop, const struct ssh_keys *home);
 void known_hosts_close(struct known_hosts *k);
 /* Import, or write what changed. True when a command was submitted. */
 bool known_hosts_pump(struct known_hosts *k, struct turn *turn);

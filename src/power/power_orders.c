@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 
 #include "core/core.h"
+#include "power/hammer/hammer_ops.h"
 #include "power/known_hosts.h"
 #include "power/node_hammers.h"
 #include "power/power_orders_private.h"
-#include "power/ssh_probe.h"
 #include "power/ssh_keys.h"
+#include "power/ssh_probe.h"
 #include "power/transport.h"
-#include "power/hammer/hammer_ops.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "turn/turn.h"
@@ -219,11 +219,12 @@ static bool submit_marks(struct power *p, struct turn *turn)
     return any;
 }
 
-void power_told(struct power *p, int64_t request, const struct outcome *outcome, err why)
+void power_on_result(struct power *p, int64_t request, const struct outcome *outcome, err why)
 {
     struct order *o = id_map_find(&p->by_row, p->request_first - request);
     if (o && o->is_probe) {
-        probes_told(p->probes, (uint64_t)o->id, p->turn ? turn_core(p->turn) : NULL, outcome, why);
+        ssh_probe_on_result(p->probes, (uint64_t)o->id, p->turn ? turn_core(p->turn) : NULL,
+                            outcome, why);
         return;
     }
     must(o && o->stage == MARKING);
@@ -430,7 +431,7 @@ static void ask_machine(struct power *p, const struct core *core, struct order *
     }
     o->boot = node.node.boot_generation;
     ask.is_pinned = known_hosts_has_pins(core, o->node_id, o->boot, &o->arena);
-    probes_ask(p->probes, &ask);
+    ssh_probe_ask(p->probes, &ask);
 }
 
 static void begin(struct power *p, const struct core *core, struct order *o)
@@ -479,9 +480,9 @@ bool power_pump(struct power *p, struct turn *turn)
     bool any = false;
     p->turn = turn;
     const bool is_ready = !p->known_hosts || known_hosts_is_ready(p->known_hosts);
-    if (core && !ssh_home_is_busy(p->ssh) && is_ready) {
+    if (core && !ssh_keys_is_busy(p->ssh) && is_ready) {
         begin_noted(p, core);
-        any = probes_pump(p->probes);
+        any = ssh_probe_pump(p->probes);
     }
     if (core) {
         forget_settled(p, turn);
@@ -573,9 +574,9 @@ struct power *power_open(const struct power_setup *setup)
         free(p);
         return NULL;
     }
-    p->probes =
-        probes_open(setup->loop, setup->ssh, setup->known_hosts,
-                    (struct probes_seams){p, wake_pump, pin, probed, is_wanted, setup->tool_path});
+    p->probes = ssh_probe_open(
+        setup->loop, setup->ssh, setup->known_hosts,
+        (struct ssh_probe_seams){p, wake_pump, pin, probed, is_wanted, setup->tool_path});
     must(uv_timer_init(setup->loop, &p->timer) == 0);
     p->timer.data = p;
     power_poll_open(p, setup->poll_s);
@@ -588,7 +589,7 @@ void power_close(struct power *p)
     if (!p)
         return;
     hammers_close(p->hammers);
-    probes_close(p->probes);
+    ssh_probe_close(p->probes);
     for (uint32_t i = 0; i < p->by_row.room; i++)
         if (p->by_row.slots[i].id)
             order_free(p->by_row.slots[i].thing);

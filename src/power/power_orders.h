@@ -17,23 +17,23 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "model/reason.h"
 #include "port/power_port.h"
 
 struct known_hosts;
 struct outcome;
 struct power;
-struct ssh_home;
+struct ssh_keys;
 struct turn;
 
 struct power_setup {
     uv_loop_t *loop;
     const char *scratch;             /* a directory of its own; made when it is not there */
-    struct ssh_home *ssh;            /* outlives it */
+    struct ssh_keys *ssh;            /* outlives it */
     struct known_hosts *known_hosts; /* outlives it; NULL: no file of host keys is written */
-    /* Its requests to the turn are below this one; their answers go to power_told(). */
+    /* Its requests to the turn are below this one; their answers go to power_on_result(). */
     int64_t request_first;
     const char *tool_path; /* where ssh-keyscan is looked for; NULL: TOOLS_PATH */
     uint32_t probe_ms;     /* for how long a machine is asked; 0: what ssh_probe.h says */
@@ -57,4 +57,4 @@ bool power_retry(const struct power *p, int64_t node_id, struct arena *arena,
                  struct reason *out_reason);
 /* What became of a request: OK, it is done and durable; ERR_REFUSED, its row is gone or `outcome`
  * says why; anything else, nothing of it is in the store. */
-void power_told(struct power *p, int64_t request, const struct outcome *outcome, err why);
+void power_on_result(struct power *p, int64_t request, const struct outcome *outcome, err why);

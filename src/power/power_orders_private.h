@@ -7,10 +7,10 @@
 
 #include "base/mem/arena.h"
 #include "base/text/str.h"
-#include "sys/id_map.h"
-#include "power/power_orders.h"
 #include "model/reason.h"
 #include "model/record.h"
+#include "power/power_orders.h"
+#include "sys/id_map.h"
 
 enum {
     TRIES_MAX = 3,
@@ -79,12 +79,12 @@ struct power {
     uv_timer_t timer; /* when the first of the sleepers wakes */
     void *self;
     void (*wake)(void *self);
-    struct ssh_home *ssh;
+    struct ssh_keys *ssh;
     struct known_hosts *known_hosts; /* NULL: no file is written */
     struct turn *turn;               /* of the last pump */
     uint32_t probe_ms;
     struct hammers *hammers;
-    struct probes *probes;
+    struct ssh_probes *probes;
     struct id_map by_row;
     struct id_map by_node; /* the head of each node's line */
     int64_t request_first;

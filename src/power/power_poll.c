@@ -9,10 +9,10 @@
 
 #include "base/json/json.h"
 #include "core/core.h"
+#include "power/hammer/hammer_ops.h"
 #include "power/node_hammers.h"
 #include "power/power_orders_private.h"
 #include "power/ssh_keys.h"
-#include "power/hammer/hammer_ops.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "turn/turn.h"
@@ -228,7 +228,7 @@ bool power_poll_pump(struct power *p, struct turn *turn)
 {
     const struct core *core = turn_core(turn);
     struct record settings;
-    const bool may_begin = core && !ssh_home_is_busy(p->ssh) &&
+    const bool may_begin = core && !ssh_keys_is_busy(p->ssh) &&
                            core_record(core, TABLE_SETTINGS, 1, &settings) &&
                            !settings.settings.test_jig;
     if (may_begin)

@@ -17,13 +17,13 @@ enum {
     NAME_SIZE = HOST_SIZE + 16
 };
 
-static const char *in_directory(struct ssh_home *h, const char *directory, const char *name)
+static const char *in_directory(struct ssh_keys *h, const char *directory, const char *name)
 {
     struct arena *a = &h->paths;
     return str_z(a, str_join3(a, str_from(directory), STR("/"), str_from(name)));
 }
 
-static const char *behind_key(struct ssh_home *h, const char *ending)
+static const char *behind_key(struct ssh_keys *h, const char *ending)
 {
     return str_z(&h->paths, str_join2(&h->paths, str_from(h->key_path), str_from(ending)));
 }
@@ -31,15 +31,15 @@ static const char *behind_key(struct ssh_home *h, const char *ending)
 /* ---- the key ---- */
 
 /* The public half first: where the private one is, both are. */
-static bool put_in_place(struct ssh_home *h)
+static bool put_in_place(struct ssh_keys *h)
 {
     return file_move_durably(behind_key(h, ".new.pub"), behind_key(h, ".pub")) == OK &&
            file_move_durably(behind_key(h, ".new"), h->key_path) == OK;
 }
 
-static void key_made(void *self, const struct command_result *result)
+static void key_made(void *self, const struct spawn_result *result)
 {
-    struct ssh_home *h = self;
+    struct ssh_keys *h = self;
     h->keygen = NULL;
     if (result->why || result->is_late || result->status != 0) {
         const uint32_t end = str_find(result->err, '\n', 0);
@@ -59,10 +59,10 @@ static void key_made(void *self, const struct command_result *result)
 }
 
 /* Under another name until it is whole. */
-static void make_key(struct ssh_home *h)
+static void make_key(struct ssh_keys *h)
 {
     char host[HOST_SIZE] = "localhost", name[NAME_SIZE];
-    const char *program = tools_find(&h->paths, TOOLS_PATH, "ssh-keygen");
+    const char *program = jig_tools_find(&h->paths, TOOLS_PATH, "ssh-keygen");
     const char *fresh = behind_key(h, ".new");
     if (!program) {
         log_say(LOG_WARNING, "ssh-keygen is not installed (openssh-client): machines are not "
@@ -77,13 +77,13 @@ static void make_key(struct ssh_home *h)
                                 "-C",    name, "-f", fresh,     NULL};
     h->keygen = h->commands.start(
         h->commands.self,
-        &(struct command_order){
+        &(struct spawn_order){
             .argv = argv, .deadline_ms = KEYGEN_MS_MAX, .self = h, .done = key_made});
     if (!h->keygen)
         log_say(LOG_WARNING, "there is no memory to make a key; machines are not reached by ssh");
 }
 
-bool ssh_home_is_busy(const struct ssh_home *h)
+bool ssh_keys_is_busy(const struct ssh_keys *h)
 {
     return h->keygen != NULL;
 }
@@ -111,7 +111,7 @@ static bool lines_have_key(struct str lines, struct str public_key)
     return false;
 }
 
-bool ssh_home_is_own_key(const struct ssh_home *h, struct str keys)
+bool ssh_keys_is_own_key(const struct ssh_keys *h, struct str keys)
 {
     static const char *const names[] = {"ssh_host_ed25519_key.pub", "ssh_host_ecdsa_key.pub",
                                         "ssh_host_rsa_key.pub"};
@@ -140,7 +140,7 @@ static bool make_directory(const char *path)
 
 /* Our own public key is for content to read, and can be had from the private one; but whoever took
  * it away knows where it went. */
-static void look_for_key(struct ssh_home *h)
+static void look_for_key(struct ssh_keys *h)
 {
     if (!file_exists(h->key_path)) {
         make_key(h);
@@ -151,10 +151,10 @@ static void look_for_key(struct ssh_home *h)
         log_say(LOG_WARNING, "\"%s.pub\" is gone; ssh-keygen -y makes another one", h->key_path);
 }
 
-bool ssh_home_open(struct ssh_home *h, uv_loop_t *loop, const char *directory)
+bool ssh_keys_open(struct ssh_keys *h, uv_loop_t *loop, const char *directory)
 {
     h->loop = loop;
-    h->commands = command_seam_own(loop);
+    h->commands = spawn_seam_own(loop);
     h->key_path = in_directory(h, directory, "id_ed25519");
     h->known_hosts_path = in_directory(h, directory, "known_hosts");
     h->control_dir = in_directory(h, directory, "control");
@@ -164,7 +164,7 @@ bool ssh_home_open(struct ssh_home *h, uv_loop_t *loop, const char *directory)
     return true;
 }
 
-void ssh_home_close(struct ssh_home *h)
+void ssh_keys_close(struct ssh_keys *h)
 {
     if (h->keygen)
         h->commands.cancel(h->commands.self, h->keygen);

@@ -12,12 +12,12 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "power/hammer/spawn.h"
 
-struct ssh_home {
+struct ssh_keys {
     struct arena paths;
     const char *key_path;
     const char *known_hosts_path;
@@ -30,18 +30,18 @@ struct ssh_home {
     void (*wake)(void *self);
 
     uv_loop_t *loop;
-    struct command_seam commands;
-    struct command_run *keygen; /* NULL: none runs */
+    struct spawn_seam commands;
+    struct spawn_run *keygen; /* NULL: none runs */
 };
 
-/* Makes what is not there. The key is made beside the loop (ssh_home_is_busy); where that is not
+/* Makes what is not there. The key is made beside the loop (ssh_keys_is_busy); where that is not
  * possible there is none, which is logged. False: the directory cannot be used, and that is
  * logged. */
-bool ssh_home_open(struct ssh_home *h, uv_loop_t *loop, const char *directory);
-void ssh_home_close(struct ssh_home *h);
+bool ssh_keys_open(struct ssh_keys *h, uv_loop_t *loop, const char *directory);
+void ssh_keys_close(struct ssh_keys *h);
 /* The key is being made. */
-bool ssh_home_is_busy(const struct ssh_home *h);
+bool ssh_keys_is_busy(const struct ssh_keys *h);
 
 /* Is one of the keys ("TYPE BASE64" lines) a host key of this machine? A node that shows one is
  * this machine under another name. */
-bool ssh_home_is_own_key(const struct ssh_home *h, struct str keys);
+bool ssh_keys_is_own_key(const struct ssh_keys *h, struct str keys);

@@ -6,11 +6,11 @@
 
 #include "base/mem/arena.h"
 #include "core/core.h"
+#include "power/hammer/spawn.h"
 #include "power/known_hosts.h"
 #include "power/ssh_keys.h"
-#include "power/hammer/spawn.h"
-#include "run/jig/ssh_command.h"
 #include "run/jig/jig_tools.h"
+#include "run/jig/ssh_command.h"
 #include "sys/log.h"
 
 enum {
@@ -25,7 +25,7 @@ enum {
 /* One machine. It is in one of the lines of its owner until it is answered, and its memory stays
  * until nothing of libuv refers to it any more. */
 struct probe {
-    struct probes *owner; /* NULL: that is closed */
+    struct ssh_probes *owner; /* NULL: that is closed */
     struct arena arena;
     uint64_t key;
     struct str node;
@@ -41,11 +41,11 @@ struct probe {
     uv_getaddrinfo_t resolving;
     struct addrinfo *addresses; /* all of them */
     struct addrinfo *next_address;
-    const char *program;      /* ssh-keyscan */
-    struct command_run *scan; /* NULL: none runs */
-    const char *no_key;       /* why a scan found no host key; the connection tells more */
-    uint32_t uses;            /* by libuv, and by its owner */
-    bool is_over;             /* how it ended is known */
+    const char *program;    /* ssh-keyscan */
+    struct spawn_run *scan; /* NULL: none runs */
+    const char *no_key;     /* why a scan found no host key; the connection tells more */
+    uint32_t uses;          /* by libuv, and by its owner */
+    bool is_over;           /* how it ended is known */
     bool answers;
     struct str keys;    /* that it showed; empty: none yet */
     bool wants_pin;     /* the command that pins them is to be submitted */
@@ -59,12 +59,12 @@ struct line {
     uint32_t count;
 };
 
-struct probes {
+struct ssh_probes {
     uv_loop_t *loop;
-    struct ssh_home *home;
+    struct ssh_keys *home;
     struct known_hosts *known_hosts; /* NULL: no file is written */
-    struct probes_seams seams;
-    struct command_seam commands;
+    struct ssh_probe_seams seams;
+    struct spawn_seam commands;
     struct line waiting, asked, resting, over;
     uint32_t sweep_count; /* with so many waiting those that are not wanted are dropped */
 };
@@ -158,7 +158,7 @@ static void fail(struct probe *one, enum reason_code code, const char *why)
 static void on_rested(uv_timer_t *timer)
 {
     struct probe *one = timer->data;
-    struct probes *p = one->owner;
+    struct ssh_probes *p = one->owner;
     line_remove(&p->resting, one);
     line_add(&p->waiting, one);
     p->seams.wake(p->seams.self);
@@ -167,7 +167,7 @@ static void on_rested(uv_timer_t *timer)
 /* It could not be reached, which may pass. Nothing goes on for it, and others have its place. */
 static void rest_or_fail(struct probe *one, enum reason_code code, const char *why)
 {
-    struct probes *p = one->owner;
+    struct ssh_probes *p = one->owner;
     if (uv_now(p->loop) + one->pause_ms >= one->until_ms) {
         fail(one, code, why);
         return;
@@ -324,7 +324,7 @@ static void begin_connection(struct probe *one)
 
 /* ---- host keys ---- */
 
-static void on_scanned(void *self, const struct command_result *result)
+static void on_scanned(void *self, const struct spawn_result *result)
 {
     struct probe *one = self;
     struct str keys;
@@ -357,14 +357,14 @@ static void on_scanned(void *self, const struct command_result *result)
 
 /* The core compares them with the pins of all nodes. What the turn does not take now is taken
  * later; there are at most PARALLEL_MAX of them. */
-static bool submit_pins(struct probes *p)
+static bool submit_pins(struct ssh_probes *p)
 {
     bool any = false;
     for (struct probe *one = p->asked.first; one; one = one->next) {
         if (!one->wants_pin)
             continue;
         if (p->seams.pin(p->seams.self, one->key, one->keys,
-                         ssh_home_is_own_key(p->home, one->keys)) != OK)
+                         ssh_keys_is_own_key(p->home, one->keys)) != OK)
             break;
         one->wants_pin = false;
         any = true;
@@ -372,7 +372,7 @@ static bool submit_pins(struct probes *p)
     return any;
 }
 
-static struct probe *find_asked(struct probes *p, uint64_t key)
+static struct probe *find_asked(struct ssh_probes *p, uint64_t key)
 {
     struct probe *one = p->asked.first;
     while (one && one->key != key)
@@ -420,8 +420,8 @@ static void end_refused(struct probe *one, const struct core *core, const struct
     one->said.subject = subject;
 }
 
-void probes_told(struct probes *p, uint64_t key, const struct core *core,
-                 const struct outcome *outcome, err why)
+void ssh_probe_on_result(struct ssh_probes *p, uint64_t key, const struct core *core,
+                         const struct outcome *outcome, err why)
 {
     struct probe *one = find_asked(p, key);
     if (why == ERR_REFUSED && outcome) {
@@ -441,7 +441,7 @@ void probes_told(struct probes *p, uint64_t key, const struct core *core,
     }
 }
 
-static const char **as_argv(struct arena *a, const struct recipe *r)
+static const char **as_argv(struct arena *a, const struct launch_spec *r)
 {
     const char **argv = arena_array(a, const char *, r->argv_count + 1u);
     for (uint32_t i = 0; i < r->argv_count; i++)
@@ -451,14 +451,14 @@ static const char **as_argv(struct arena *a, const struct recipe *r)
 
 static void begin_scan(struct probe *one)
 {
-    struct recipe recipe;
+    struct launch_spec recipe;
     const struct jig_work work = {.node = one->node, .transport = one->transport};
     ssh_first_contact(&work, one->program, &one->arena, &recipe);
-    const struct command_order order = {.argv = as_argv(&one->arena, &recipe),
-                                        .deadline_ms = SCAN_MS_MAX,
-                                        .self = one,
-                                        .done = on_scanned};
-    const struct command_seam *commands = &one->owner->commands;
+    const struct spawn_order order = {.argv = as_argv(&one->arena, &recipe),
+                                      .deadline_ms = SCAN_MS_MAX,
+                                      .self = one,
+                                      .done = on_scanned};
+    const struct spawn_seam *commands = &one->owner->commands;
     one->scan = commands->start(commands->self, &order);
     if (!one->scan)
         fail(one, REASON_SSH_FAILED, "no memory for another program");
@@ -476,7 +476,7 @@ static void begin(struct probe *one)
         one->uses++;
     }
     const char *path = one->owner->seams.tool_path;
-    one->program = tools_find(&one->arena, path ? path : TOOLS_PATH, "ssh-keyscan");
+    one->program = jig_tools_find(&one->arena, path ? path : TOOLS_PATH, "ssh-keyscan");
     if (!one->program) { /* ssh accepts pinned keys only, so no run could succeed there */
         end(one, REASON_TOOL_MISSING, "ssh-keyscan is not installed where the daemon runs");
         one->said.subject = STR("ssh-keyscan");
@@ -487,7 +487,7 @@ static void begin(struct probe *one)
     }
 }
 
-static bool drop_unwanted(struct probes *p, struct probe *one)
+static bool drop_unwanted(struct ssh_probes *p, struct probe *one)
 {
     if (p->seams.is_wanted(p->seams.self, one->key))
         return false;
@@ -501,7 +501,7 @@ static bool drop_unwanted(struct probes *p, struct probe *one)
 
 /* A node has one probe that is wanted. So the waiting ones are at most twice as many as there are
  * nodes, however often a node is set alive, at a constant cost for each. */
-static void sweep_waiting(struct probes *p)
+static void sweep_waiting(struct ssh_probes *p)
 {
     if (p->waiting.count < p->sweep_count)
         return;
@@ -512,7 +512,7 @@ static void sweep_waiting(struct probes *p)
     p->sweep_count = 2 * p->waiting.count + PARALLEL_MAX;
 }
 
-static void begin_more(struct probes *p)
+static void begin_more(struct ssh_probes *p)
 {
     sweep_waiting(p);
     while (p->waiting.first && p->asked.count < PARALLEL_MAX) {
@@ -525,7 +525,7 @@ static void begin_more(struct probes *p)
     }
 }
 
-void probes_ask(struct probes *p, const struct probe_order *order)
+void ssh_probe_ask(struct ssh_probes *p, const struct probe_order *order)
 {
     const struct transport *t = &order->transport;
     struct probe *one = calloc(1, sizeof *one);
@@ -542,7 +542,7 @@ void probes_ask(struct probes *p, const struct probe_order *order)
     line_add(&p->waiting, one);
 }
 
-bool probes_pump(struct probes *p)
+bool ssh_probe_pump(struct ssh_probes *p)
 {
     bool any = submit_pins(p);
     struct probe *next = p->over.first;
@@ -559,20 +559,20 @@ bool probes_pump(struct probes *p)
     return any;
 }
 
-struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct known_hosts *known_hosts,
-                           struct probes_seams seams)
+struct ssh_probes *ssh_probe_open(uv_loop_t *loop, struct ssh_keys *home,
+                                  struct known_hosts *known_hosts, struct ssh_probe_seams seams)
 {
-    struct probes *p = calloc(1, sizeof *p);
+    struct ssh_probes *p = calloc(1, sizeof *p);
     must(p);
     p->loop = loop;
     p->home = home;
     p->known_hosts = known_hosts;
     p->seams = seams;
-    p->commands = command_seam_own(loop);
+    p->commands = spawn_seam_own(loop);
     return p;
 }
 
-static void close_line(struct probes *p, struct line *line)
+static void close_line(struct ssh_probes *p, struct line *line)
 {
     while (line->first) {
         struct probe *one = line->first;
@@ -586,7 +586,7 @@ static void close_line(struct probes *p, struct line *line)
     }
 }
 
-void probes_close(struct probes *p)
+void ssh_probe_close(struct ssh_probes *p)
 {
     if (!p)
         return;

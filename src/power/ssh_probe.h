@@ -9,7 +9,7 @@
  * reached is asked again, with pauses, until the patience for it is at its end.
  *
  * All in the daemon's loop; a bounded number at once, the others in the order they came. Each is
- * answered once, from probes_pump(), but for those that have not ended when it closes.
+ * answered once, from ssh_probe_pump(), but for those that have not ended when it closes.
  */
 #pragma once
 
@@ -25,29 +25,29 @@ struct core;
 struct known_hosts;
 struct outcome;
 struct probe;
-struct probes;
-struct ssh_home;
+struct ssh_probes;
+struct ssh_keys;
 
-struct probes_seams {
+struct ssh_probe_seams {
     void *self;
-    /* Have probes_pump() called. */
+    /* Have ssh_probe_pump() called. */
     void (*wake)(void *self);
     /* Submit the command that pins these keys for the node of the order; the outcome comes to
-     * probes_told(). Not OK: later. */
+     * ssh_probe_on_result(). Not OK: later. */
     err (*pin)(void *self, uint64_t key, struct str keys, bool is_own);
     /* Texts live for the call. */
     void (*done)(void *self, uint64_t key, bool answers, const struct reason *said);
-    /* Is its answer still of use? Called from probes_pump(). Those of no use that have not begun
+    /* Is its answer still of use? Called from ssh_probe_pump(). Those of no use that have not begun
      * are done without an answer. */
     bool (*is_wanted)(void *self, uint64_t key);
     const char *tool_path; /* where ssh-keyscan is looked for; NULL: TOOLS_PATH */
 };
 
 /* known_hosts NULL: no file is written. Both outlive it. */
-struct probes *probes_open(uv_loop_t *loop, struct ssh_home *home, struct known_hosts *known_hosts,
-                           struct probes_seams seams);
+struct ssh_probes *ssh_probe_open(uv_loop_t *loop, struct ssh_keys *home,
+                                  struct known_hosts *known_hosts, struct ssh_probe_seams seams);
 /* The loop must run until it has nothing left to close. NULL is fine. */
-void probes_close(struct probes *p);
+void ssh_probe_close(struct ssh_probes *p);
 
 #define PROBE_PATIENCE_MS 30000u
 
@@ -60,10 +60,10 @@ struct probe_order {
     uint32_t patience_ms;       /* for how long it is asked again; 0: PROBE_PATIENCE_MS */
 };
 
-void probes_ask(struct probes *p, const struct probe_order *order);
+void ssh_probe_ask(struct ssh_probes *p, const struct probe_order *order);
 /* True when something was answered or submitted. */
-bool probes_pump(struct probes *p);
+bool ssh_probe_pump(struct ssh_probes *p);
 /* What became of a command that pins: OK, it is done and durable; ERR_REFUSED, `outcome` says why;
  * anything else, nothing of it is in the store. */
-void probes_told(struct probes *p, uint64_t key, const struct core *core,
-                 const struct outcome *outcome, err why);
+void ssh_probe_on_result(struct ssh_probes *p, uint64_t key, const struct core *core,
+                         const struct outcome *outcome, err why);

@@ -2,8 +2,8 @@
 
 #include "base/json/json.h"
 #include "core/core.h"
-#include "power/hammer/power_op.h"
 #include "model/hammer_class.h"
+#include "power/hammer/power_op.h"
 
 enum { SSH_PORT = 22, PORT_MAX = 65535 };
 
@@ -52,12 +52,12 @@ static uint16_t port_in(struct str extra, struct arena *a)
 static void reach_by_ssh(const struct ways *ways, struct str node, struct arena *a,
                          struct transport *out)
 {
-    struct work_address address = {.host = ways->ssh.endpoint};
+    struct power_op_address address = {.host = ways->ssh.endpoint};
     *out = (struct transport){.kind = TRANSPORT_SSH, .user = STR("root"), .port = SSH_PORT};
     if (ways->ssh.endpoint.len == 0)
         address.host = node;
-    else if (!work_address_parse(ways->ssh.endpoint, &address))
-        address = (struct work_address){.host = ways->ssh.endpoint};
+    else if (!power_op_address_parse(ways->ssh.endpoint, &address))
+        address = (struct power_op_address){.host = ways->ssh.endpoint};
     const uint16_t port = address.port ? (uint16_t)address.port : port_in(ways->ssh.extra, a);
     out->address = str_copy(a, address.host);
     if (ways->ssh.username.len)

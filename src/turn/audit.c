@@ -311,8 +311,8 @@ static void step_parts(struct events *events, struct core *core, const struct co
         forget_behind(events, last);
 }
 
-void events_step(struct events *events, struct core *core, const struct command *command,
-                 struct effects *fx, struct outcome *outcome)
+void audit_step(struct events *events, struct core *core, const struct command *command,
+                struct effects *fx, struct outcome *outcome)
 {
     if (command->kind == COMMAND_BATCH) {
         step_parts(events, core, command, fx, outcome);
@@ -326,7 +326,7 @@ void events_step(struct events *events, struct core *core, const struct command 
 
 /* ---- the engine's one event ---- */
 
-void events_count(struct events *events, const struct change *change)
+void audit_count(struct events *events, const struct change *change)
 {
     if (!events->engine || change->record.table >= TABLE_OBJECTS)
         return;
@@ -371,7 +371,7 @@ static void put(struct buf *changes, struct event_record event, int64_t turn, in
     batch_put(changes, &change);
 }
 
-uint32_t events_put(const struct events *events, int64_t turn, int64_t now_ms, struct buf *changes)
+uint32_t audit_put(const struct events *events, int64_t turn, int64_t now_ms, struct buf *changes)
 {
     uint32_t n = 0;
     for (const struct event_note *note = events->first; note; note = note->next)

@@ -43,9 +43,9 @@ struct events {
 
 /* Step the core in events->arena, and note what was done: each part of a COMMAND_BATCH as if it had
  * come alone. */
-void events_step(struct events *events, struct core *core, const struct command *command,
-                 struct effects *fx, struct outcome *outcome);
+void audit_step(struct events *events, struct core *core, const struct command *command,
+                struct effects *fx, struct outcome *outcome);
 /* For each change of the batch, in case the engine has something to tell. */
-void events_count(struct events *events, const struct change *change);
+void audit_count(struct events *events, const struct change *change);
 /* Append the events to the changes of the batch; how many there were. */
-uint32_t events_put(const struct events *events, int64_t turn, int64_t now_ms, struct buf *changes);
+uint32_t audit_put(const struct events *events, int64_t turn, int64_t now_ms, struct buf *changes);

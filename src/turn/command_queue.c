@@ -3,13 +3,13 @@
 #include "base/mem/pages.h"
 #include "turn/turn.h"
 
-void inputs_fini(struct inputs *in)
+void command_queue_fini(struct command_queue *in)
 {
     arena_fini(&in->filling.arena);
     arena_fini(&in->draining.arena);
 }
 
-uint32_t inputs_count(const struct inputs *in)
+uint32_t command_queue_count(const struct command_queue *in)
 {
     return in->filling.count + in->draining.count;
 }
@@ -25,7 +25,7 @@ static void append(struct generation *g, struct input *input)
     g->count++;
 }
 
-err inputs_put(struct inputs *in, const struct command *command, uint32_t rounds)
+err command_queue_put(struct command_queue *in, const struct command *command, uint32_t rounds)
 {
     struct generation *g = &in->filling;
     if (g->count >= TURN_INPUTS_MAX || arena_used(&g->arena) >= TURN_INPUT_BYTES_MAX)
@@ -37,7 +37,7 @@ err inputs_put(struct inputs *in, const struct command *command, uint32_t rounds
     return OK;
 }
 
-void inputs_begin(struct inputs *in)
+void command_queue_begin(struct command_queue *in)
 {
     if (in->draining.count)
         return;
@@ -47,7 +47,7 @@ void inputs_begin(struct inputs *in)
     in->filling = (struct generation){.arena = through.arena};
 }
 
-struct input *inputs_take(struct inputs *in)
+struct input *command_queue_take(struct command_queue *in)
 {
     struct input *input = in->draining.first;
     if (!input)
@@ -73,7 +73,8 @@ static void drop_requests(struct generation *g, void (*visit)(void *self, int64_
     }
 }
 
-void inputs_drop_requests(struct inputs *in, void (*visit)(void *self, int64_t request), void *self)
+void command_queue_drop_requests(struct command_queue *in,
+                                 void (*visit)(void *self, int64_t request), void *self)
 {
     drop_requests(&in->draining, visit, self);
     drop_requests(&in->filling, visit, self);

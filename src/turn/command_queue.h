@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "model/command.h"
 
 struct input {
@@ -25,23 +25,24 @@ struct generation {
     uint32_t count; /* from `first` on */
 };
 
-struct inputs {
+struct command_queue {
     struct generation filling;
     struct generation draining;
 };
 
-void inputs_fini(struct inputs *in);
+void command_queue_fini(struct command_queue *in);
 /* Queue a copy. ERR_LIMIT when too much waits. */
-NODISCARD err inputs_put(struct inputs *in, const struct command *command, uint32_t rounds);
+NODISCARD err command_queue_put(struct command_queue *in, const struct command *command,
+                                uint32_t rounds);
 /* Begin a batch: nothing that was taken before is looked at any more. */
-void inputs_begin(struct inputs *in);
+void command_queue_begin(struct command_queue *in);
 /* The next one, in the order they came; NULL when this generation is through. It stays in place
- * until the next inputs_begin. */
-struct input *inputs_take(struct inputs *in);
-uint32_t inputs_count(const struct inputs *in);
+ * until the next command_queue_begin. */
+struct input *command_queue_take(struct command_queue *in);
+uint32_t command_queue_count(const struct command_queue *in);
 /* Take out every command that somebody waits for, telling `visit` who; leave the others. */
-void inputs_drop_requests(struct inputs *in, void (*visit)(void *self, int64_t request),
-                          void *self);
+void command_queue_drop_requests(struct command_queue *in,
+                                 void (*visit)(void *self, int64_t request), void *self);
 
 struct parked {
     uint64_t token; /* 0 = the place is free */

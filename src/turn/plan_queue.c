@@ -45,7 +45,7 @@ void plans_excuse(struct turn *t, err why)
             continue;
         const int64_t request = r->input.command.request;
         drop_request(t, r);
-        turn_excuse(t, request, why);
+        turn_fail_request(t, request, why);
     }
     for (uint32_t i = 0; i < PLANS_KEPT; i++)
         if (t->plans.made[i].plan && !core_plan_is_done(t->plans.made[i].plan))
@@ -98,7 +98,7 @@ static void let_out(struct turn *t)
         struct plan_request *r = &t->plans.requests[i];
         if (!r->is_answered || r->seen > t->mark.turn)
             continue;
-        if (r->outcome.verdict == VERDICT_ASKING) {
+        if (r->outcome.verdict == VERDICT_NEEDS_HOOKS) {
             if (!turn_park(t, &r->input, &r->outcome))
                 return;
         } else if (r->input.command.request) {
@@ -112,7 +112,7 @@ static void let_out(struct turn *t)
 /* `made`: the plan that the outcome lies in; PLANS_KEPT: it is in memory of the request. */
 static void set_answer(const struct turn *t, struct plan_request *r, uint32_t made)
 {
-    if (r->outcome.verdict == VERDICT_ASKING && r->input.rounds >= ASKS_ROUNDS_MAX)
+    if (r->outcome.verdict == VERDICT_NEEDS_HOOKS && r->input.rounds >= ASKS_ROUNDS_MAX)
         r->outcome = turn_unsettled(&r->arena);
     r->made = made;
     r->seen = turn_seen(t);
@@ -124,7 +124,7 @@ static void answer(struct turn *t, struct plan_request *r, uint32_t made)
     struct made_plan *m = &t->plans.made[made];
     core_plan_outcome(m->plan, &r->input.command, &r->outcome);
     /* Hooks are asked for each request; what they answer is for that request alone. */
-    if (r->outcome.verdict == VERDICT_ASKING)
+    if (r->outcome.verdict == VERDICT_NEEDS_HOOKS)
         m->owner = m->owner ? m->owner : r->number;
     set_answer(t, r, made);
     m->used = ++t->plans.numbers;

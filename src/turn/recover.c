@@ -4,17 +4,17 @@ enum { RETRY_FIRST_MS = 100, RETRY_DOUBLINGS = 6 };
 
 /* ---- saying that something was not done ---- */
 
-void turn_excuse(struct turn *t, int64_t request, err why)
+void turn_fail_request(struct turn *t, int64_t request, err why)
 {
     if (request)
         t->ports.reply.failed(t->ports.reply.self, request, why);
 }
 
 /* The commands of the batch will never be done by us. */
-static void excuse_batch(struct turn *t, err why)
+static void fail_batch_requests(struct turn *t, err why)
 {
-    for (const struct debt *d = t->debts; d; d = d->next)
-        turn_excuse(t, d->input->command.request, why);
+    for (const struct pending_reply *d = t->debts; d; d = d->next)
+        turn_fail_request(t, d->input->command.request, why);
     turn_forget_batch(t);
 }
 
@@ -26,13 +26,13 @@ struct excuse {
 static void excuse_one(void *self, int64_t request)
 {
     const struct excuse *excuse = self;
-    turn_excuse(excuse->turn, request, excuse->why);
+    turn_fail_request(excuse->turn, request, excuse->why);
 }
 
 void turn_excuse_inputs(struct turn *t, err why)
 {
     struct excuse excuse = {t, why};
-    inputs_drop_requests(&t->inputs, excuse_one, &excuse);
+    command_queue_drop_requests(&t->inputs, excuse_one, &excuse);
 }
 
 /* Answer all requests that wait for their turn or for a plan. */
@@ -50,7 +50,7 @@ static void excuse_parked(struct turn *t, err why)
             continue;
         int64_t request = parked->input.command.request;
         parking_remove(&t->parking, parked);
-        turn_excuse(t, request, why);
+        turn_fail_request(t, request, why);
     }
 }
 
@@ -63,12 +63,12 @@ void turn_set_stalled(struct turn *t, bool is_stalled)
 
 void turn_expire_requests(struct turn *t)
 {
-    for (struct debt *d = t->debts; d; d = d->next) {
+    for (struct pending_reply *d = t->debts; d; d = d->next) {
         const int64_t request = d->input->command.request;
         if (request <= 0)
             continue;
         d->input->command.request = 0;
-        turn_excuse(t, request, ERR_UNKNOWN);
+        turn_fail_request(t, request, ERR_UNKNOWN);
     }
 }
 
@@ -79,7 +79,7 @@ static enum turn_status stop(struct turn *t, err why, const char *text)
     t->phase = PHASE_STOPPED;
     t->trouble = why;
     t->trouble_text = text;
-    excuse_batch(t, t->in_doubt || t->is_owing ? ERR_UNKNOWN : ERR_FENCED);
+    fail_batch_requests(t, t->in_doubt || t->replies_unsent ? ERR_UNKNOWN : ERR_FENCED);
     excuse_waiting(t, ERR_FENCED);
     excuse_parked(t, ERR_FENCED);
     return TURN_STOPPED;
@@ -111,7 +111,7 @@ enum turn_status turn_commit_failed(struct turn *t, err why, const char *text)
     if (why == ERR_UNKNOWN)
         t->in_doubt = true;
     else
-        excuse_batch(t, why == ERR_LIMIT ? ERR_LIMIT : ERR_UNAVAILABLE);
+        fail_batch_requests(t, why == ERR_LIMIT ? ERR_LIMIT : ERR_UNAVAILABLE);
     return TURN_DOWN;
 }
 
@@ -130,7 +130,7 @@ enum turn_status turn_store_lost(struct turn *t, err why)
     return status;
 }
 
-enum turn_status turn_renew(struct turn *t)
+enum turn_status turn_reload_core(struct turn *t)
 {
     t->phase = PHASE_DOWN;
     t->reload = true;
@@ -163,10 +163,10 @@ static void resolve_doubt(struct turn *t)
     t->in_doubt = false;
     if (t->mark.turn == t->batch.turn) {
         turn_now_durable(t);
-        t->is_owing = true;
+        t->replies_unsent = true;
         return;
     }
-    excuse_batch(t, ERR_UNAVAILABLE);
+    fail_batch_requests(t, ERR_UNAVAILABLE);
 }
 
 /* Somebody who led must find the store where it was left: at the last turn that was acknowledged,
@@ -220,7 +220,7 @@ static err load_all(struct turn *t, struct loading *loading)
         loading->what = "the store has turns but no records";
         return ERR_CORRUPT;
     }
-    core_found(t->core, t->now_ms);
+    core_bootstrap(t->core, t->now_ms);
     return OK;
 }
 
@@ -287,9 +287,9 @@ static enum turn_status lead_then_read(struct turn *t)
     enum turn_status status = lead(t);
     if (status == TURN_AGAIN)
         status = load(t, &t->mark);
-    if (status != TURN_AGAIN || !t->is_owing)
+    if (status != TURN_AGAIN || !t->replies_unsent)
         return status;
-    if (!turn_pay_debts(t))
+    if (!turn_send_replies(t))
         return TURN_CRASHED;
     turn_forget_batch(t);
     return TURN_AGAIN;
@@ -324,7 +324,7 @@ enum turn_status turn_recover(struct turn *t)
         if (t->mono_ms < t->reload_ms)
             return TURN_DOWN;
         enum turn_status status =
-            t->in_doubt || t->is_owing ? lead_then_read(t) : read_then_lead(t);
+            t->in_doubt || t->replies_unsent ? lead_then_read(t) : read_then_lead(t);
         if (status == TURN_AGAIN)
             status = resume(t);
         if (status != TURN_AGAIN)
@@ -338,4 +338,15 @@ enum turn_status turn_recover(struct turn *t)
     t->trouble = OK;
     t->trouble_text = "";
     return TURN_AGAIN;
+}
+
+const char *turn_point_name(enum turn_point point)
+{
+    static const char *const names[] = {
+#define X(name, text) [TURN_POINT_##name] = text,
+        TURN_POINTS(X)
+#undef X
+    };
+    must(point < TURN_POINT_COUNT);
+    return names[point];
 }

@@ -31,7 +31,7 @@ int64_t old_runs(struct turn *t)
 
 int64_t old_events(struct turn *t)
 {
-    return before(t, t->old.events_keep_ms, EVENTS_SWEEP_MS, &t->old.events_next_ms);
+    return before(t, t->old.events_keep_ms, EVENTS_SWEEP_MS, &t->old.event_queue_next_ms);
 }
 
 void turn_keep_events(struct turn *t, int64_t ms)

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/mem/pages.h"
+#include "base/text/buf.h"
 #include "model/limits.h"
 #include "turn/turn_private.h"
 
@@ -12,17 +12,6 @@ enum {
     ANNEAL_SHARE = 10,       /* a tenth is kept for the annealer when inputs never end */
     ROW_BYTES_GUESS = 96,    /* of an encoded row, for the first room */
 };
-
-const char *turn_point_name(enum turn_point point)
-{
-    static const char *const names[] = {
-#define X(name, text) [TURN_POINT_##name] = text,
-        TURN_POINTS(X)
-#undef X
-    };
-    must(point < TURN_POINT_COUNT);
-    return names[point];
-}
 
 bool turn_dies(struct turn *t, enum turn_point point)
 {
@@ -57,7 +46,7 @@ void turn_free(struct turn *t)
         return;
     plans_fini(t);
     core_free(t->core);
-    inputs_fini(&t->inputs);
+    command_queue_fini(&t->inputs);
     parking_fini(&t->parking);
     arena_fini(&t->arena);
     sys_pages_put(t, sizeof *t);
@@ -83,7 +72,7 @@ void turn_forget_batch(struct turn *t)
     t->events = nothing_to_tell(t);
     t->debts = t->last_debt = NULL;
     t->batch = (struct batch){0};
-    t->in_flight = t->in_doubt = t->is_owing = false;
+    t->in_flight = t->in_doubt = t->replies_unsent = false;
 }
 
 /* ---- perform ---- */
@@ -155,7 +144,7 @@ bool turn_park(struct turn *t, const struct input *input, const struct outcome *
 {
     uint64_t token = parking_add(&t->parking, t->mark.epoch, input);
     if (!token) {
-        turn_excuse(t, input->command.request, ERR_LIMIT);
+        turn_fail_request(t, input->command.request, ERR_LIMIT);
         return true;
     }
     struct hook_question *questions =
@@ -172,11 +161,11 @@ bool turn_park(struct turn *t, const struct input *input, const struct outcome *
 }
 
 /* What is answered here saw nothing that is not in the store. */
-bool turn_pay_debts(struct turn *t)
+bool turn_send_replies(struct turn *t)
 {
     const struct reply_port *reply = &t->ports.reply;
-    for (const struct debt *d = t->debts; d; d = d->next) {
-        if (d->outcome.verdict == VERDICT_ASKING) {
+    for (const struct pending_reply *d = t->debts; d; d = d->next) {
+        if (d->outcome.verdict == VERDICT_NEEDS_HOOKS) {
             if (!turn_park(t, d->input, &d->outcome))
                 return false;
             continue;
@@ -195,7 +184,7 @@ bool turn_pay_debts(struct turn *t)
 static enum turn_status perform(struct turn *t)
 {
     if (turn_dies(t, TURN_POINT_PERFORM_BEFORE) || !turn_perform_effects(t, &t->effects) ||
-        !turn_pay_debts(t) || turn_dies(t, TURN_POINT_RESET_BEFORE))
+        !turn_send_replies(t) || turn_dies(t, TURN_POINT_RESET_BEFORE))
         return TURN_CRASHED;
     turn_forget_batch(t);
     return turn_dies(t, TURN_POINT_RESET_AFTER) ? TURN_CRASHED : TURN_AGAIN;
@@ -229,7 +218,7 @@ static void step(struct turn *t, const struct command *command, struct outcome *
     }
     if (t->ports.watch.stepping)
         t->ports.watch.stepping(t->ports.watch.self, command);
-    events_step(&t->events, t->core, command, &t->effects, outcome);
+    audit_step(&t->events, t->core, command, &t->effects, outcome);
     if (t->ports.watch.stepped)
         t->ports.watch.stepped(t->ports.watch.self, command, outcome);
 }
@@ -249,13 +238,13 @@ static void step_input(struct turn *t, struct input *input)
     if (input->command.is_dry && !input->command.is_brief) {
         const err e = plans_take(t, input);
         if (e != OK)
-            turn_excuse(t, input->command.request, e);
+            turn_fail_request(t, input->command.request, e);
         return;
     }
-    struct debt *debt = arena_new(&t->arena, struct debt);
+    struct pending_reply *debt = arena_new(&t->arena, struct pending_reply);
     debt->input = input;
     step(t, &input->command, &debt->outcome);
-    if (debt->outcome.verdict == VERDICT_ASKING && input->rounds >= ASKS_ROUNDS_MAX)
+    if (debt->outcome.verdict == VERDICT_NEEDS_HOOKS && input->rounds >= ASKS_ROUNDS_MAX)
         debt->outcome = turn_unsettled(&t->arena);
     if (t->last_debt)
         t->last_debt->next = debt;
@@ -279,11 +268,11 @@ static bool step_inputs(struct turn *t)
 {
     if (turn_dies(t, TURN_POINT_TAKE_BEFORE))
         return false;
-    inputs_begin(&t->inputs);
+    command_queue_begin(&t->inputs);
     if (turn_dies(t, TURN_POINT_TAKE_AFTER))
         return false;
     struct input *input;
-    while (has_room(t) && (input = inputs_take(&t->inputs)) != NULL) {
+    while (has_room(t) && (input = command_queue_take(&t->inputs)) != NULL) {
         if (turn_dies(t, TURN_POINT_STEP_BEFORE))
             return false;
         step_input(t, input);
@@ -355,7 +344,7 @@ static void collect_change(void *context, const struct change *change)
     if (collecting->bytes.len < collecting->bytes_max)
         batch_put(change->gone ? &collecting->gone : &collecting->bytes, change);
     collecting->rows++;
-    events_count(collecting->events, change);
+    audit_count(collecting->events, change);
 }
 
 static uint32_t bytes_max(const struct turn *t)
@@ -379,7 +368,7 @@ static void collect(struct turn *t)
     t->batch.events_before = old_events(t);
     core_collect(t->core, t->batch.turn, collect_change, &collecting);
     t->batch.digest = core_digest(t->core);
-    t->batch.events = events_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
+    t->batch.events = audit_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
     t->batch.rows = collecting.rows + t->batch.events;
     t->batch.changes = collecting.gone.len ? str_join2(&t->arena, buf_str(&collecting.gone),
                                                        buf_str(&collecting.bytes))
@@ -426,9 +415,10 @@ static enum turn_status settle(struct turn *t)
 
 static enum turn_status make_batch(struct turn *t)
 {
-    if (inputs_count(&t->inputs) == 0 && !has_work(t) && !is_due(t) && core_changed(t->core) == 0)
+    const bool is_changed = core_changed(t->core) > 0;
+    if (command_queue_count(&t->inputs) == 0 && !has_work(t) && !is_due(t) && !is_changed)
         return TURN_QUIET;
-    if (inputs_count(&t->inputs))
+    if (command_queue_count(&t->inputs))
         t->balked = false; /* room may come with what comes in */
     if (!step_inputs(t) || !step_tick(t) || !step_anneal(t))
         return TURN_CRASHED;
@@ -458,8 +448,8 @@ enum turn_status turn_advance(struct turn *t)
     /* A batch would only wait, and the core would show what is not durable. */
     if (t->is_stalled)
         return TURN_WAITING;
-    if (core_is_worn(t->core))
-        return turn_renew(t);
+    if (core_needs_reload(t->core))
+        return turn_reload_core(t);
     return make_batch(t);
 }
 
@@ -495,7 +485,7 @@ err turn_submit(struct turn *t, const struct command *command)
     if (is_read(t, command))
         return take_read(t, command, 0);
     err e = can_take(t, command->request);
-    return e == OK ? inputs_put(&t->inputs, command, 0) : e;
+    return e == OK ? command_queue_put(&t->inputs, command, 0) : e;
 }
 
 /* What was answered before, unless it is answered again, and what is answered now. */
@@ -529,7 +519,7 @@ err turn_answer(struct turn *t, uint64_t token, const struct answer *answers, ui
     command.answer_count = merge_answers(&parked->input.command, answers, count, all);
     command.answers = all;
     e = is_read(t, &command) ? take_read(t, &command, parked->input.rounds)
-                             : inputs_put(&t->inputs, &command, parked->input.rounds);
+                             : command_queue_put(&t->inputs, &command, parked->input.rounds);
     if (e == OK)
         parking_remove(&t->parking, parked);
     return e;
@@ -563,12 +553,12 @@ uint64_t turn_loads(const struct turn *t)
     return t->loads;
 }
 
-err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count, struct arena *arena,
-                  struct outcome *outcomes)
+err turn_import_dry_run(struct turn *t, const struct str *barclamps, uint32_t count,
+                        struct arena *arena, struct outcome *outcomes)
 {
     if (!t->core)
         return ERR_UNAVAILABLE;
-    core_rehearse(t->core, barclamps, count, arena, outcomes);
+    core_import_dry_run(t->core, barclamps, count, arena, outcomes);
     return OK;
 }
 
@@ -585,7 +575,7 @@ int64_t turn_next_ms(const struct turn *t)
 
 uint32_t turn_waiting(const struct turn *t)
 {
-    return inputs_count(&t->inputs);
+    return command_queue_count(&t->inputs);
 }
 
 uint32_t turn_parked(const struct turn *t)

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "model/command.h"
 #include "port/clock_port.h"
 #include "port/hooks_port.h"
@@ -157,9 +157,10 @@ int64_t turn_durable(const struct turn *t);
 int64_t turn_epoch(const struct turn *t);
 /* How many cores it has had: another number means that what was read before may never have been. */
 uint64_t turn_loads(const struct turn *t);
-/* What imports would come to now (core.h, core_rehearse). ERR_UNAVAILABLE when there is no core. */
-NODISCARD err turn_rehearse(struct turn *t, const struct str *barclamps, uint32_t count,
-                            struct arena *arena, struct outcome *outcomes);
+/* What imports would come to now (core.h, core_import_dry_run). ERR_UNAVAILABLE when there is no
+ * core. */
+NODISCARD err turn_import_dry_run(struct turn *t, const struct str *barclamps, uint32_t count,
+                                  struct arena *arena, struct outcome *outcomes);
 
 /* Events that are older go with later batches. 0: none do, as it is at first. */
 void turn_keep_events(struct turn *t, int64_t ms);

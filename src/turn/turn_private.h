@@ -8,17 +8,17 @@
 #include "turn/turn.h"
 
 /* What a stepped command is owed. */
-struct debt {
+struct pending_reply {
     struct input *input;
     struct outcome outcome;
-    struct debt *next;
+    struct pending_reply *next;
 };
 
 enum phase { PHASE_LIVE, PHASE_DOWN, PHASE_STOPPED, PHASE_CRASHED };
 
 /* When what is old is looked for (retention.c). */
 struct old {
-    int64_t runs_next_ms, events_next_ms;
+    int64_t runs_next_ms, event_queue_next_ms;
     int64_t events_keep_ms; /* 0: for ever */
 };
 
@@ -42,7 +42,7 @@ struct turn {
     int64_t now_ms; /* the stamp */
     int64_t mono_ms;
     struct times times;
-    struct inputs inputs;
+    struct command_queue inputs;
     struct parking parking;
     struct plans plans;
 
@@ -50,15 +50,15 @@ struct turn {
     struct arena arena;
     struct effects effects;
     struct events events;
-    struct debt *debts;
-    struct debt *last_debt;
+    struct pending_reply *debts;
+    struct pending_reply *last_debt;
     struct batch batch;
     bool in_flight;
-    bool in_doubt;     /* the store did not say whether it is in */
-    bool is_owing;     /* it is in, and nobody was told yet */
-    uint32_t rows_max; /* changed rows that close a batch: fewer after one grew too large */
-    struct old old;    /* what is forgotten with a batch */
-    bool balked;       /* annealing met a limit; it waits for something to come in */
+    bool in_doubt;       /* the store did not say whether it is in */
+    bool replies_unsent; /* it is in, and nobody was told yet */
+    uint32_t rows_max;   /* changed rows that close a batch: fewer after one grew too large */
+    struct old old;      /* what is forgotten with a batch */
+    bool balked;         /* annealing met a limit; it waits for something to come in */
 
     /* Trouble. */
     bool is_stalled;   /* the store does not answer */
@@ -77,14 +77,14 @@ bool turn_dies(struct turn *t, enum turn_point point);
 
 /* turn.c: let out what is durable. False: we died in between. */
 bool turn_perform_effects(struct turn *t, const struct effects *effects);
-bool turn_pay_debts(struct turn *t);
+bool turn_send_replies(struct turn *t);
 /* turn.c: the batch is in. */
 void turn_now_durable(struct turn *t);
 /* turn.c: the batch is over, one way or the other. */
 void turn_forget_batch(struct turn *t);
 
 /* recover.c: a command will not be done; tell whoever waits, if anybody does. */
-void turn_excuse(struct turn *t, int64_t request, err why);
+void turn_fail_request(struct turn *t, int64_t request, err why);
 /* recover.c: answer those whose commands wait to be stepped; commands without a request stay. */
 void turn_excuse_inputs(struct turn *t, err why);
 /* recover.c: the store did not take the batch, or may not have. */
@@ -94,7 +94,7 @@ enum turn_status turn_batch_too_large(struct turn *t);
 /* recover.c: between two batches the store turned out to be lost; the core is as good as it was. */
 enum turn_status turn_store_lost(struct turn *t, err why);
 /* recover.c: between two batches, a core that has lived long is replaced by a fresh one. */
-enum turn_status turn_renew(struct turn *t);
+enum turn_status turn_reload_core(struct turn *t);
 /* recover.c: lead, load, resume; write again when it is time to. */
 enum turn_status turn_recover(struct turn *t);
 

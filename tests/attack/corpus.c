@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sys/files.h"
 
 enum { FILE_SIZE_MAX = 1 << 20, TEXTS_MAX = 4096, PATH_SIZE = 1024 };

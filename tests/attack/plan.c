@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/prng.h"
+#include "base/text/buf.h"
 
 enum {
     FIELDS_MAX = 64,

@@ -52,7 +52,7 @@ static char **z_list(struct world *w, const struct str *texts, uint32_t count)
 }
 
 /* Its exit status. */
-static int spawn(struct world *w, const struct recipe *r)
+static int spawn(struct world *w, const struct launch_spec *r)
 {
     posix_spawn_file_actions_t files;
     pid_t pid;
@@ -81,15 +81,15 @@ static struct run_done_command run_scripts(struct world *w)
                                   .barclamp = STR("a"),
                                   .data = start->data,
                                   .jig_class = STR("script")};
-    struct recipe recipe;
+    struct launch_spec recipe;
     struct run_done_command done;
     struct reason why;
     struct jig_end end = {.how = JIG_END_EXITED};
-    CHECK(recipe_prepare(&work, &w->arena, &recipe, &why) == OK);
+    CHECK(launch_spec_prepare(&work, &w->arena, &recipe, &why) == OK);
     end.code = spawn(w, &recipe);
     CHECK(file_read(&w->arena, below(w, "out"), FILE_MAX, &end.out) == OK);
     CHECK(file_read(&w->arena, below(w, "log"), FILE_MAX, &end.log_tail) == OK);
-    recipe_conclude(&work, &end, &w->arena, &done);
+    launch_spec_conclude(&work, &end, &w->arena, &done);
     return done;
 }
 

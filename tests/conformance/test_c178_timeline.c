@@ -1,8 +1,8 @@
 /* Cases 178-183: the timeline of a deployment (SEMANTICS 4, 13.8; DECISIONS D11). */
 #include <string.h>
 
-#include "tests/world/world.h"
 #include "tests/world/snapshot_diff.h"
+#include "tests/world/world.h"
 
 static int64_t propose_deployment(struct world *w, const char *name)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "core/core.h"
 #include "port/batch.h"
 #include "sim/store/memory_store.h"
@@ -194,7 +194,7 @@ static bool rehearses(struct fuzz *f, const struct command *command)
     struct outcome outcome = {0};
     const struct digest128 before = core_digest_now(f->core);
     const uint32_t changed = core_changed(f->core);
-    core_rehearse(f->core, &command->import.barclamp, 1, &f->arena, &outcome);
+    core_import_dry_run(f->core, &command->import.barclamp, 1, &f->arena, &outcome);
     if (!digest_eq(before, core_digest_now(f->core)) || core_changed(f->core) != changed)
         stop("a rehearsal left something", command);
     check(f, command, &outcome, before);
@@ -215,7 +215,7 @@ static void step(struct fuzz *f, struct command *command, uint8_t vetoes)
         check(f, command, &outcome, before);
         if (outcome.verdict == VERDICT_DONE && !is_fine)
             stop("an import was done that was refused in its rehearsal", command);
-        if (outcome.verdict != VERDICT_ASKING)
+        if (outcome.verdict != VERDICT_NEEDS_HOOKS)
             return;
         struct answer *answers = arena_array(&f->arena, struct answer, outcome.ask_count);
         uint32_t count = 0;
@@ -231,7 +231,7 @@ static void found(struct fuzz *f)
 {
     f->core = core_new();
     f->now_ms = 1000;
-    core_found(f->core, f->now_ms);
+    core_bootstrap(f->core, f->now_ms);
     struct command import = {.kind = COMMAND_IMPORT};
     import.import.barclamp = str_from(barclamp);
     step(f, &import, 0);

@@ -4,13 +4,13 @@
 #include <sodium.h>
 #include <time.h>
 
-#include "api/rest/url_escape.h"
-#include "api/call/form.h"
 #include "api/call/csrf.h"
-#include "api/call/params.h"
+#include "api/call/form.h"
 #include "api/call/iso8601.h"
-#include "base/hash/md5.h"
+#include "api/call/params.h"
+#include "api/rest/url_escape.h"
 #include "auth/digest.h"
+#include "base/hash/md5.h"
 #include "http/http_private.h"
 #include "tests/fuzz/lone_call.h"
 
@@ -40,15 +40,15 @@ static struct str target_written(struct arena *a, const struct http_request *req
     struct buf b = buf_in(a);
     for (uint32_t i = 0; i < request->segment_count; i++) {
         buf_put_c(&b, '/');
-        address_escape(&b, request->segments[i]);
+        url_escape(&b, request->segments[i]);
     }
     /* One slash more begins no segment, but without it an empty one at the end would be none. */
     buf_put_c(&b, '/');
     for (const struct http_pair *pair = request->query; pair; pair = pair->next) {
         buf_put_c(&b, pair == request->query ? '?' : '&');
-        address_escape(&b, pair->name);
+        url_escape(&b, pair->name);
         buf_put_c(&b, '=');
-        address_escape(&b, pair->value);
+        url_escape(&b, pair->value);
     }
     return buf_str(&b);
 }
@@ -285,7 +285,7 @@ static void try_digest(struct arena *a, struct str text)
 static struct str time_written(struct arena *a, int64_t ms)
 {
     struct buf b = buf_in(a);
-    times_format(&b, ms);
+    iso8601_format(&b, ms);
     return buf_str(&b);
 }
 
@@ -308,9 +308,9 @@ static void try_time(struct arena *a, struct str text)
 {
     enum { USUAL_LEN = 24 }; /* years of four digits */
     int64_t ms, again;
-    if (times_parse(text, &ms)) {
+    if (iso8601_parse(text, &ms)) {
         const struct str written = time_written(a, ms);
-        CHECK(written.len == USUAL_LEN && times_parse(written, &again) && again == ms);
+        CHECK(written.len == USUAL_LEN && iso8601_parse(written, &again) && again == ms);
         check_calendar(ms, written);
     }
     if (text.len < sizeof ms)
@@ -319,7 +319,7 @@ static void try_time(struct arena *a, struct str text)
     const struct str written = time_written(a, ms);
     if (written.len != USUAL_LEN || written.at[0] == '-')
         return;
-    CHECK(times_parse(written, &again) && again == ms);
+    CHECK(iso8601_parse(written, &again) && again == ms);
     check_calendar(ms, written);
 }
 
@@ -332,13 +332,13 @@ static void try_origin(struct arena *a, struct str text)
     lone_header(&lone, "Host", host);
     lone_header(&lone, "Origin", origin);
     lone.asked.request.method = HTTP_PUT;
-    const bool is_foreign = origin_is_foreign(&lone.asked.request);
+    const bool is_foreign = csrf_is_foreign_origin(&lone.asked.request);
     CHECK(origin.len || !is_foreign);
     lone.asked.request.method = HTTP_GET;
-    CHECK(!origin_is_foreign(&lone.asked.request));
+    CHECK(!csrf_is_foreign_origin(&lone.asked.request));
     lone.asked.request.method = HTTP_POST;
     lone.asked.headers[1].value = str_join2(a, STR("https://"), host);
-    CHECK(host.len == 0 || !origin_is_foreign(&lone.asked.request));
+    CHECK(host.len == 0 || !csrf_is_foreign_origin(&lone.asked.request));
 }
 
 /* ---- all of them ---- */
@@ -348,7 +348,7 @@ static const struct core *some_core(void)
     static struct core *core;
     if (!core) {
         core = core_new();
-        core_found(core, 1000);
+        core_bootstrap(core, 1000);
     }
     return core;
 }

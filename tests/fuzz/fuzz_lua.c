@@ -46,11 +46,11 @@ static bool is_document(struct arena *arena, struct str text)
     return json_canonical(arena, text, &canonical, &offset, &what) == OK && str_eq(text, canonical);
 }
 
-static void check_wishes(struct arena *arena, const struct wishes *wishes)
+static void check_wishes(struct arena *arena, const struct hook_commands *wishes)
 {
     struct buf b = buf_in(arena);
     struct str text;
-    promise(wishes_encode(wishes, (struct wish_finder){.find = find}, &b, &text),
+    promise(hook_commands_encode(wishes, (struct hook_command_finder){.find = find}, &b, &text),
             "every name is known here");
     uint32_t at = 0, count = 0;
     for (; at < b.len; count++) {
@@ -61,7 +61,8 @@ static void check_wishes(struct arena *arena, const struct wishes *wishes)
     }
     promise(count == wishes->count, "all wishes are there");
     b = buf_in(arena);
-    if (!wishes_encode(wishes, (struct wish_finder){.find = find_nothing}, &b, &text))
+    if (!hook_commands_encode(wishes, (struct hook_command_finder){.find = find_nothing}, &b,
+                              &text))
         promise(text.len && str_is_clean(text), "a name that means nothing is told");
 }
 

@@ -7,9 +7,9 @@
  * - field=x and field.not=x split the objects in two; field.min=x and field.max=x meet where
  *   field=x is; a text contains itself;
  * - every field puts its values in a total order. */
-#include "api/rest/url_escape.h"
 #include "api/call/query.h"
 #include "api/call/resource.h"
+#include "api/rest/url_escape.h"
 #include "tests/fuzz/site.h"
 
 enum { OBJECTS_MAX = 64 };
@@ -93,9 +93,9 @@ static struct str address(struct arena *a, const char *path, const struct http_p
         if (str_eq(pair->name, STR("limit")) || str_eq(pair->name, STR("after")))
             continue;
         buf_put_c(&b, '&');
-        address_escape(&b, pair->name);
+        url_escape(&b, pair->name);
         buf_put_c(&b, '=');
-        address_escape(&b, pair->value);
+        url_escape(&b, pair->value);
     }
     buf_put_str(&b, more);
     return buf_str(&b);
@@ -103,12 +103,12 @@ static struct str address(struct arena *a, const char *path, const struct http_p
 
 /* ---- the whole list ---- */
 
-static struct shape_value value_of(const struct shape_field *field, enum table table, int64_t id,
-                                   struct arena *a)
+static struct object_view_value value_of(const struct object_view_field *field, enum table table,
+                                         int64_t id, struct arena *a)
 {
     struct record record;
     CHECK(core_record(site.f->w->core, table, id, &record));
-    return shape_value(field, site.f->w->core, &record, a);
+    return object_view_value(field, site.f->w->core, &record, a);
 }
 
 static bool has_id(const struct ids *ids, int64_t id)
@@ -119,7 +119,7 @@ static bool has_id(const struct ids *ids, int64_t id)
     return false;
 }
 
-static void check_members(const struct ids *seen, const struct shape *shape,
+static void check_members(const struct ids *seen, const struct object_view *shape,
                           const struct query *query, struct arena *a)
 {
     const struct core *core = site.f->w->core;
@@ -136,12 +136,13 @@ static void check_members(const struct ids *seen, const struct shape *shape,
     CHECK(kept == seen->count);
 }
 
-static void check_order(const struct ids *seen, const struct shape *shape,
+static void check_order(const struct ids *seen, const struct object_view *shape,
                         const struct query *query, struct arena *a)
 {
     for (uint32_t i = 1; query->sort && i < seen->count; i++) {
-        const struct shape_value one = value_of(query->sort, shape->table, seen->at[i - 1], a),
-                                 two = value_of(query->sort, shape->table, seen->at[i], a);
+        const struct object_view_value one =
+                                           value_of(query->sort, shape->table, seen->at[i - 1], a),
+                                       two = value_of(query->sort, shape->table, seen->at[i], a);
         const int order = query_compare(&one, &two);
         CHECK(query->is_descending ? order >= 0 : order <= 0);
     }
@@ -195,7 +196,7 @@ static void check_part(struct asked *a, const struct query *query, const struct 
 
 /* ---- conditions ---- */
 
-static bool keeps(const struct shape *shape, struct http_pair pair, const char *op,
+static bool keeps(const struct object_view *shape, struct http_pair pair, const char *op,
                   const struct record *record)
 {
     struct arena *a = &site.f->w->arena;
@@ -207,14 +208,14 @@ static bool keeps(const struct shape *shape, struct http_pair pair, const char *
     return query_keeps(&query, site.f->w->core, record, a, &work);
 }
 
-static void check_condition(const struct shape *shape, const struct shape_field *field,
+static void check_condition(const struct object_view *shape, const struct object_view_field *field,
                             const struct http_pair *pair, int64_t id)
 {
     struct arena *a = &site.f->w->arena;
     const struct arena_mark mark = arena_mark(a);
     struct record record;
     CHECK(core_record(site.f->w->core, shape->table, id, &record));
-    const struct shape_value v = shape_value(field, site.f->w->core, &record, a);
+    const struct object_view_value v = object_view_value(field, site.f->w->core, &record, a);
     const bool is = keeps(shape, *pair, "", &record);
     const bool is_between =
         keeps(shape, *pair, ".min", &record) && keeps(shape, *pair, ".max", &record);
@@ -227,7 +228,7 @@ static void check_condition(const struct shape *shape, const struct shape_field 
     arena_rewind(a, mark);
 }
 
-static void check_conditions(const struct shape *shape, const struct http_pair *pairs)
+static void check_conditions(const struct object_view *shape, const struct http_pair *pairs)
 {
     const struct core *core = site.f->w->core;
     for (const struct http_pair *pair = pairs; pair; pair = pair->next)
@@ -245,7 +246,7 @@ static int sign(int order)
     return (order > 0) - (order < 0);
 }
 
-static void check_three(const struct shape_value v[3])
+static void check_three(const struct object_view_value v[3])
 {
     CHECK(query_compare(&v[0], &v[0]) == 0);
     CHECK(sign(query_compare(&v[0], &v[1])) == -sign(query_compare(&v[1], &v[0])));
@@ -254,10 +255,10 @@ static void check_three(const struct shape_value v[3])
 }
 
 /* Nothing ever changes here: once is enough. */
-static void check_field(const struct shape_field *field, enum table table)
+static void check_field(const struct object_view_field *field, enum table table)
 {
     struct arena *a = &site.f->w->arena;
-    struct shape_value all[OBJECTS_MAX];
+    struct object_view_value all[OBJECTS_MAX];
     uint32_t count = 0;
     for (int64_t id = core_next_id(site.f->w->core, table, 0); id && count < OBJECTS_MAX;
          id = core_next_id(site.f->w->core, table, id))
@@ -265,7 +266,7 @@ static void check_field(const struct shape_field *field, enum table table)
     for (uint32_t x = 0; x < count; x++)
         for (uint32_t y = 0; y < count; y++)
             for (uint32_t z = 0; z < count; z++)
-                check_three((const struct shape_value[]){all[x], all[y], all[z]});
+                check_three((const struct object_view_value[]){all[x], all[y], all[z]});
 }
 
 static void check_orders(void)

@@ -43,18 +43,18 @@ static void check_tree(const struct json *value, struct str text)
         stop("a list or map does not know how many it has");
 }
 
-static void check_report(const struct report *r, struct str text)
+static void check_report(const struct diagnostics *r, struct str text)
 {
     uint32_t count = 0;
-    for (const struct report_entry *e = r->first; e; e = e->next, count++) {
+    for (const struct diagnostics_entry *e = r->first; e; e = e->next, count++) {
         struct buf shown = buf_in(r->arena);
         if (e->text.len == 0)
             stop("an entry says nothing");
         if (e->at.line)
             check_place(e->at, text, "an entry is about no line of the file");
-        report_format(e, &shown);
+        diagnostics_format(e, &shown);
     }
-    if (count != r->count || (count < REPORT_ENTRIES_MAX && count != r->errors + r->warnings))
+    if (count != r->count || (count < DIAGNOSTICS_ENTRIES_MAX && count != r->errors + r->warnings))
         stop("the report has miscounted");
 }
 
@@ -87,7 +87,7 @@ static void import_twice(struct arena *a, const struct barclamp_file *file, stru
 {
     struct core *core = core_new();
     struct digest128 digests[2];
-    core_found(core, 1000);
+    core_bootstrap(core, 1000);
     for (int i = 0; i < 2; i++) {
         /* At the same instant: an attrib that comes twice is written twice, and stamped. */
         struct command command = {.kind = COMMAND_IMPORT, .now_ms = 1001, .mono_ms = 1001};
@@ -112,9 +112,9 @@ static void rehearse(struct arena *a, const struct barclamp_file *file, struct s
     struct core *core = core_new();
     struct outcome outcomes[2];
     const struct str drafts[] = {file->draft, file->draft};
-    core_found(core, 1000);
+    core_bootstrap(core, 1000);
     const struct digest128 before = core_digest_now(core);
-    core_rehearse(core, drafts, 2, a, outcomes);
+    core_import_dry_run(core, drafts, 2, a, outcomes);
     check_problems(file, &outcomes[0], text);
     check_problems(file, &outcomes[1], text);
     if (outcomes[0].verdict != outcomes[1].verdict)
@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > UINT32_MAX)
         return 0;
     struct arena arena = {0};
-    struct report report = report_begin(&arena);
+    struct diagnostics report = diagnostics_begin(&arena);
     const struct str text = {(const char *)data, (uint32_t)size};
     struct barclamp_file file = {.path = "fuzz.yml", .source_path = STR("/src"), .is_yaml = true};
     barclamp_from_yaml(&report, text, NULL, &file);

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "import/barclamp_upload.h"
 #include "http/http_private.h"
+#include "import/barclamp_upload.h"
 #include "sys/log.h"
 #include "tests/fuzz/lone_call.h"
 
@@ -130,15 +130,15 @@ static inline err site_rehearse(void *self, const struct str *barclamps, uint32_
                                 struct arena *arena, struct outcome *outcomes)
 {
     struct front *f = self;
-    core_rehearse(f->w->core, barclamps, count, arena, outcomes);
+    core_import_dry_run(f->w->core, barclamps, count, arena, outcomes);
     return OK;
 }
 
 static inline err site_barclamp(void *self, struct api_barclamp *sent)
 {
-    const struct upload_seams seams = {
+    const struct barclamp_upload_seams seams = {
         .self = self, .core = front_core, .rehearse = site_rehearse, .folder = "/nowhere"};
-    return upload_read(&seams, sent);
+    return barclamp_upload_read(&seams, sent);
 }
 
 static inline err site_discovery(void *self, struct str source, struct arena *arena,
@@ -179,7 +179,7 @@ static inline void give_token(struct world *w, const char *token, struct token_c
 
 static inline int64_t make_user(struct world *w, struct user_create_command with)
 {
-    with.password_hash = secret_hash();
+    with.password_hash = password_param_hash();
     return DONE(w, ((struct command){.kind = COMMAND_USER_CREATE, .user_create = with}));
 }
 
@@ -330,7 +330,7 @@ static inline void site_tell(void)
 {
     const struct question q = site.line[0];
     memmove(site.line, site.line + 1, --site.line_count * sizeof *site.line);
-    api_found(site.f->api, q.number, q.found, q.count, OK);
+    api_on_history(site.f->api, q.number, q.found, q.count, OK);
 }
 
 /* Everybody does what is to be done, until nothing moves. */

@@ -18,9 +18,9 @@
 
 #include "base/err.h"
 #include "base/json/json.h"
+#include "run/jig/jig_tools.h"
 #include "run/jig/launch_spec.h"
 #include "run/jig/ssh_command.h"
-#include "run/jig/jig_tools.h"
 #include "sys/files.h"
 
 enum { FILE_MAX = 256 << 20 };
@@ -120,7 +120,7 @@ static int refused(const struct reason *why)
     return print(answer);
 }
 
-static int print_recipe(const struct recipe *r, const char *stdin_path)
+static int print_recipe(const struct launch_spec *r, const char *stdin_path)
 {
     struct json *answer = json_make(&arena, JSON_OBJECT);
     set(answer, "argv", texts(r->argv, r->argv_count));
@@ -136,42 +136,42 @@ static int print_recipe(const struct recipe *r, const char *stdin_path)
 static int prepare(char **args)
 {
     const struct jig_work w = read_job(args[0]);
-    struct recipe r;
+    struct launch_spec r;
     struct reason why;
-    const err e = recipe_prepare(&w, &arena, &r, &why);
+    const err e = launch_spec_prepare(&w, &arena, &r, &why);
     return e == OK ? print_recipe(&r, args[1]) : refused(&why);
 }
 
 static int stop(char **args)
 {
     const struct jig_work w = read_job(args[0]);
-    struct recipe r;
+    struct launch_spec r;
     struct json *none = json_make(&arena, JSON_OBJECT);
     set(none, "none", json_make_bool(&arena, true));
-    return recipe_stop(&w, &arena, &r) ? print_recipe(&r, args[1]) : print(none);
+    return launch_spec_stop(&w, &arena, &r) ? print_recipe(&r, args[1]) : print(none);
 }
 
 static int scan(char **args)
 {
     const struct jig_work w = read_job(args[0]);
-    struct recipe r;
-    ssh_first_contact(&w, tools_find(&arena, TOOLS_PATH, "ssh-keyscan"), &arena, &r);
+    struct launch_spec r;
+    ssh_first_contact(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh-keyscan"), &arena, &r);
     return print_recipe(&r, args[1]);
 }
 
 static int master(char **args)
 {
     const struct jig_work w = read_job(args[0]);
-    struct recipe r;
-    ssh_master(&w, tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
+    struct launch_spec r;
+    ssh_master(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
     return print_recipe(&r, args[1]);
 }
 
 static int leave(char **args)
 {
     const struct jig_work w = read_job(args[0]);
-    struct recipe r;
-    ssh_master_leave(&w, tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
+    struct launch_spec r;
+    ssh_master_leave(&w, jig_tools_find(&arena, TOOLS_PATH, "ssh"), &arena, &r);
     return print_recipe(&r, args[1]);
 }
 
@@ -198,7 +198,7 @@ static int pin(char **args)
 static int tools(char **args)
 {
     struct reason why;
-    const err e = tools_check(&arena, args[1], str_from(args[0]), &why);
+    const err e = jig_tools_check(&arena, args[1], str_from(args[0]), &why);
     return e == OK ? print(json_make(&arena, JSON_OBJECT)) : refused(&why);
 }
 
@@ -231,7 +231,7 @@ static int conclude(char **args)
     struct json *wall = NULL;
     uint32_t offset;
     const char *what;
-    recipe_conclude(&w, &end, &arena, &done);
+    launch_spec_conclude(&w, &end, &arena, &done);
     must(str_is_clean(done.runlog));
     set(answer, "result", json_make_string(&arena, str_from(results[done.result])));
     set(answer, "runlog", json_make_string(&arena, done.runlog));

@@ -112,10 +112,10 @@ static void print(struct arena *a, const struct json *value)
 /* ---- the kitchen "shell" ---- */
 
 static err shell_prepare(void *self, const struct jig_work *w, struct arena *a,
-                         struct recipe *out_recipe, struct reason *out_why)
+                         struct launch_spec *out_recipe, struct reason *out_why)
 {
     const struct json *data = read_json(a, w->data);
-    struct recipe r = {.cwd = STR("/"), .out_max = 1 << 20, .log_max = 4096};
+    struct launch_spec r = {.cwd = STR("/"), .out_max = 1 << 20, .log_max = 4096};
     (void)self;
     if (text_at(data, "refuse").len) {
         *out_why = (struct reason){.code = REASON_ROLE_FILES, .text = text_at(data, "refuse")};
@@ -146,7 +146,7 @@ static void shell_conclude(void *self, const struct jig_work *w, const struct ji
                            struct arena *a, struct run_done_command *out_done)
 {
     (void)self;
-    recipe_conclude(w, end, a, out_done);
+    launch_spec_conclude(w, end, a, out_done);
     if (end->how != JIG_END_EXITED)
         return;
     out_done->result = end->code ? RESULT_FAILED : RESULT_OK;
@@ -156,7 +156,7 @@ static void shell_conclude(void *self, const struct jig_work *w, const struct ji
 }
 
 static bool shell_stop(void *self, const struct jig_work *w, struct arena *a,
-                       struct recipe *out_recipe)
+                       struct launch_spec *out_recipe)
 {
     const struct json *data = read_json(a, w->data);
     struct reason why;
@@ -180,7 +180,7 @@ static bool shell_wants_scratch(void *self, const struct jig_work *w)
     return wants;
 }
 
-static const struct runner_kitchen shell = {.prepare = shell_prepare,
+static const struct runner_jig_ops shell = {.prepare = shell_prepare,
                                             .conclude = shell_conclude,
                                             .stop = shell_stop,
                                             .wants_scratch = shell_wants_scratch};
@@ -276,7 +276,7 @@ static void pay(uv_idle_t *idle)
 {
     for (struct debt *d = toy.first, *next; d; d = next) {
         next = d->next;
-        runner_told(toy.runner, d->request, errors[d->word]);
+        runner_on_result(toy.runner, d->request, errors[d->word]);
         free(d);
     }
     toy.first = toy.last = NULL;

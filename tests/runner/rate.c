@@ -21,15 +21,15 @@ static int64_t next_id = 1, done_count;
 static int64_t debts[DEBTS_MAX];
 static uint32_t debt_count;
 
-static err prepare(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                   struct reason *out_why)
+static err prepare(void *self, const struct jig_work *w, struct arena *a,
+                   struct launch_spec *out_recipe, struct reason *out_why)
 {
     static struct str argv[] = {{"/bin/true", 9}};
     (void)self;
     (void)w;
     (void)a;
     (void)out_why;
-    *out_recipe = (struct recipe){.argv = argv, .argv_count = 1, .out_max = 1 << 20};
+    *out_recipe = (struct launch_spec){.argv = argv, .argv_count = 1, .out_max = 1 << 20};
     return OK;
 }
 
@@ -43,7 +43,7 @@ static void conclude(void *self, const struct jig_work *w, const struct jig_end 
         .result = end->how == JIG_END_EXITED && end->code == 0 ? RESULT_OK : RESULT_FAILED};
 }
 
-static bool no_stop(void *self, const struct jig_work *w, struct arena *a, struct recipe *out)
+static bool no_stop(void *self, const struct jig_work *w, struct arena *a, struct launch_spec *out)
 {
     (void)self;
     (void)w;
@@ -102,7 +102,7 @@ static void woken(uv_async_t *handle)
     (void)handle;
     runner_pump(runner);
     for (uint32_t i = 0; i < debt_count; i++) {
-        runner_told(runner, debts[i], OK);
+        runner_on_result(runner, debts[i], OK);
         done_count++;
         if (next_id <= run_count)
             start_next();
@@ -115,7 +115,7 @@ static void woken(uv_async_t *handle)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/halligan-rate-XXXXXX", command[128];
-    const struct runner_kitchen kitchen = {
+    const struct runner_jig_ops kitchen = {
         .prepare = prepare, .conclude = conclude, .stop = no_stop, .wants_scratch = no_scratch};
     const struct runner_seams seams = {
         .facts = facts, .submit = submit, .wake = wake, .kitchen = &kitchen};

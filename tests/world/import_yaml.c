@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "content/tree.h"
-#include "sys/files.h"
 #include "hooks/code_finder.h"
+#include "sys/files.h"
 
 /* ---- YAML ---- */
 
@@ -170,13 +170,13 @@ static void write_barclamp(const struct folder *f, struct str name, struct json 
 
 /* ---- reading ---- */
 
-static const char *everything_said(struct world *w, const struct report *r)
+static const char *everything_said(struct world *w, const struct diagnostics *r)
 {
     struct buf b = buf_in(&w->arena);
     buf_put_z(&b, "nothing could be read");
-    for (const struct report_entry *e = r->first; e; e = e->next) {
+    for (const struct diagnostics_entry *e = r->first; e; e = e->next) {
         buf_put_z(&b, "; ");
-        report_format(e, &b);
+        diagnostics_format(e, &b);
     }
     return str_z(&w->arena, buf_str(&b));
 }
@@ -204,7 +204,7 @@ struct str world_document(struct world *w, struct str json)
     struct folder folder = {.arena = &w->arena, .at = "/tmp/halligan-yaml-XXXXXX"};
     CHECK(mkdtemp(folder.at));
     write_barclamp(&folder, name->text, tree);
-    struct report report = report_begin(&w->arena);
+    struct diagnostics report = diagnostics_begin(&w->arena);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
     const struct content_tree found = content_read_tree(&report, folder.at, &finder);

@@ -7,11 +7,11 @@
 
 #include "content/role_file.h"
 #include "content/tree.h"
+#include "hooks/code_finder.h"
 #include "hooks/hooks.h"
 #include "hooks/transition.h"
 #include "sim/store/memory_store.h"
 #include "sys/log.h"
-#include "hooks/code_finder.h"
 #include "turn/turn.h"
 
 enum { ROUNDS_MAX = 10000 };
@@ -25,8 +25,8 @@ struct live {
     struct transitions *transitions;
     int64_t request; /* of the step under way */
     bool replied;
-    bool is_deaf;  /* what hooks answer is lost */
-    bool has_code; /* since this process began */
+    bool write_closed; /* what hooks answer is lost */
+    bool has_code;     /* since this process began */
     uint64_t chance;
     FILE *log; /* stands in for standard error while anything moves */
     int log_was;
@@ -207,7 +207,7 @@ static int64_t find(void *self, enum table table, struct str name)
 static err submit(void *self, const struct command *command)
 {
     const struct live *l = self;
-    return l->is_deaf ? ERR_UNAVAILABLE : turn_submit(l->turn, command);
+    return l->write_closed ? ERR_UNAVAILABLE : turn_submit(l->turn, command);
 }
 
 static err answer(void *self, uint64_t token, const struct answer *answers, uint32_t count)
@@ -414,7 +414,7 @@ static void settle(struct live *l)
             give_up(l, "the turn is not quiet");
         moved = hooks_settle(l->hooks);
         moved = transitions_pump(l->transitions) || moved;
-        moved = moved || (hooks_waiting(l->hooks) && !l->is_deaf);
+        moved = moved || (hooks_waiting(l->hooks) && !l->write_closed);
     }
 }
 
@@ -513,7 +513,7 @@ void live_close(struct world *w)
 void live_hold(struct world *w, bool held)
 {
     struct live *l = w->engine.self;
-    l->is_deaf = held;
+    l->write_closed = held;
 }
 
 void live_restart(struct world *w)
@@ -522,7 +522,7 @@ void live_restart(struct world *w)
     const struct digest128 before = core_digest(w->core);
     process_end(l);
     process_begin(l);
-    l->is_deaf = false;
+    l->write_closed = false;
     l->has_code = false;
     begin_log(l);
     CHECK(turn_start(l->turn) == TURN_AGAIN);
@@ -541,11 +541,11 @@ const char *live_path(struct world *w, const char *path)
                  str_join3(&w->arena, str_from(source ? source : "."), STR("/"), str_from(path)));
 }
 
-static void check_report(struct world *w, const struct report *r)
+static void check_report(struct world *w, const struct diagnostics *r)
 {
     struct buf b = buf_in(&w->arena);
-    for (const struct report_entry *e = r->first; e; e = e->next) {
-        report_format(e, &b);
+    for (const struct diagnostics_entry *e = r->first; e; e = e->next) {
+        diagnostics_format(e, &b);
         buf_put_c(&b, '\n');
     }
     if (b.len)
@@ -554,7 +554,7 @@ static void check_report(struct world *w, const struct report *r)
 
 void live_import(struct world *w, const char *directories)
 {
-    struct report report = report_begin(&w->arena);
+    struct diagnostics report = diagnostics_begin(&w->arena);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
     const struct content_tree tree = content_read_tree(&report, directories, &finder);

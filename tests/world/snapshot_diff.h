@@ -8,17 +8,17 @@
 
 static inline struct snapshot_parts parts_of(struct str text, struct arena *a)
 {
-    struct content content;
+    struct snapshot_content content;
     struct snapshot_parts p = {.arena = a};
-    CHECK(content_read(a, text, &content));
+    CHECK(snapshot_content_read(a, text, &content));
     p.members = arena_array(a, struct snapshot_pair, content.members.count + (size_t)1);
     p.data = arena_array(a, struct snapshot_data, content.data.count + (size_t)1);
     for (; p.member_count < content.members.count; p.member_count++) {
-        const struct content_entry *entry = &content.members.items[p.member_count];
+        const struct snapshot_content_entry *entry = &content.members.items[p.member_count];
         p.members[p.member_count] = (struct snapshot_pair){entry->node_id, entry->role_id};
     }
     for (; p.data_count < content.data.count; p.data_count++) {
-        const struct content_entry *entry = &content.data.items[p.data_count];
+        const struct snapshot_content_entry *entry = &content.data.items[p.data_count];
         p.data[p.data_count] =
             (struct snapshot_data){{entry->node_id, entry->role_id}, json_write(a, entry->data)};
     }

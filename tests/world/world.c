@@ -25,7 +25,7 @@ struct world *world_open(void)
     w->now_ms = 1700000000000;
     w->core = core_new();
     w->story = buf_in(&w->arena);
-    core_found(w->core, w->now_ms);
+    core_bootstrap(w->core, w->now_ms);
     DONE(w, cmd_import(w, "{'barclamp':{'name':'basics','source_path':'/src/basics'},"
                           "'jigs':[{'name':'noop','class':'noop'},{'name':'test','class':'test'},"
                           "{'name':'script','class':'script'},"
@@ -238,7 +238,7 @@ static void step_core(struct world *w, struct command command)
         w->fx = (struct effects){0};
         w->out = (struct outcome){0};
         core_step(w->core, &command, &w->arena, &w->fx, &w->out);
-        if (w->out.verdict != VERDICT_ASKING)
+        if (w->out.verdict != VERDICT_NEEDS_HOOKS)
             break;
         CHECK(digest_eq(core_digest_now(w->core), before));
         CHECK(w->out.asks != NULL);
@@ -299,7 +299,7 @@ void world_step(struct world *w, struct command command)
 
 const char *world_trouble(struct world *w)
 {
-    if (w->out.verdict == VERDICT_ASKING)
+    if (w->out.verdict == VERDICT_NEEDS_HOOKS)
         return "still asking";
     if (!w->out.problems)
         return "no problem";

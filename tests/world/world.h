@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text/buf.h"
 #include "base/json/json.h"
+#include "base/text/buf.h"
 #include "core/core.h"
 #include "tests/check.h"
 

@@ -5,16 +5,16 @@
 #include "api/call/auth.h"
 #include "api/call/authorize.h"
 #include "api/call/call.h"
-#include "api/call/streaming.h"
-#include "api/call/metrics.h"
 #include "api/call/csrf.h"
+#include "api/call/metrics.h"
 #include "api/call/params.h"
 #include "api/call/refused_reports.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
+#include "api/call/streaming.h"
+#include "auth/auth_state.h"
 #include "core/core.h"
 #include "http/address.h"
-#include "auth/auth_state.h"
 #include "model/limits.h"
 
 /* The life of a call: who may come in, what it waits for, and when its answer goes out. */
@@ -25,14 +25,14 @@ _Static_assert(ANSWER_DOC_MAX <= CALL_MEMORY_MAX / 2, "the document is copied in
 struct api {
     struct api_engine engine;
     struct passwords *passwords;
-    struct door door;
+    struct auth_state door;
     struct call *first; /* of all that wait, oldest first */
     struct call *last;
     struct call *numbered[BUCKETS]; /* those that wait for an outcome, by number */
     int64_t last_number;            /* positive: the others are the daemon's own */
     struct flows flows;
     struct request_counts counts;
-    struct refusals refusals;
+    struct refused_reports refusals;
 };
 
 struct api *api_new(struct api_engine engine, struct passwords *passwords)
@@ -41,7 +41,7 @@ struct api *api_new(struct api_engine engine, struct passwords *passwords)
     must(api);
     api->engine = engine;
     api->passwords = passwords;
-    api->door = door_open();
+    api->door = auth_state_open();
     request_counts_init(&api->counts);
     return api;
 }
@@ -51,7 +51,7 @@ const struct api_engine *call_engine(const struct call *call)
     return &call->api->engine;
 }
 
-const struct refusals *call_refusals(const struct call *call)
+const struct refused_reports *call_refusals(const struct call *call)
 {
     return &call->api->refusals;
 }
@@ -79,7 +79,7 @@ struct flows *call_flows(const struct call *call)
     return &call->api->flows;
 }
 
-struct door *call_door(const struct call *call)
+struct auth_state *call_door(const struct call *call)
 {
     return &call->api->door;
 }
@@ -140,27 +140,27 @@ static void wait_numbered(struct call *call, enum call_wait what)
     call_wait(call, what);
 }
 
-int64_t call_await(struct call *call,
-                   enum served (*told)(struct call *call, const struct record *records,
-                                       uint32_t count))
+int64_t call_wait_history(struct call *call,
+                          enum handler_result (*told)(struct call *call,
+                                                      const struct record *records, uint32_t count))
 {
     wait_numbered(call, WAITS_HISTORY);
     call->told = told;
     return call->number;
 }
 
-enum served call_await_failed(struct call *call, err why)
+enum handler_result call_await_failed(struct call *call, err why)
 {
     call_resume(call);
     reply_failure(call, why);
     return SERVED_REPLY;
 }
 
-enum served call_submit(struct call *call, struct command *command,
-                        void (*finish)(struct call *call, int64_t id))
+enum handler_result call_submit(struct call *call, struct command *command,
+                                void (*finish)(struct call *call, int64_t id))
 {
     struct api *api = call->api;
-    if (!authority_allows(call, command))
+    if (!authorize_command(call, command))
         return SERVED_REPLY;
     /* Once it is done its answer cannot be refused any more. */
     if (!http_may_hold(call->request, call->arena->held)) {
@@ -173,7 +173,7 @@ enum served call_submit(struct call *call, struct command *command,
     command->request = call->number;
     command->actor = call->caller.actor;
     command->address = address_format(call->arena, call->request->client);
-    command->by = authority_principal(call);
+    command->by = authorize_principal(call);
     command->if_turn = call->if_turn;
     const err e = api->engine.submit(api->engine.self, command);
     if (e == OK)
@@ -225,13 +225,13 @@ static bool read_wanted(struct call *call)
     return reads;
 }
 
-static enum served serve_once(struct call *call)
+static enum handler_result serve_once(struct call *call)
 {
     if (!auth_holds(call)) {
         reply_unauthorized(call, "the credentials are not valid any more");
         return SERVED_REPLY;
     }
-    if (!authority_admits(call))
+    if (!authorize_request(call))
         return SERVED_REPLY;
     if (!read_wanted(call) || call->route->serve(call) == SERVED_REPLY) {
         if (call->problems)
@@ -268,7 +268,7 @@ static void bound_reply(struct call *call)
 }
 
 /* What was seen may leave once it is durable. */
-void call_let_out(struct call *call)
+void call_send_when_durable(struct call *call)
 {
     bound_reply(call);
     if (call_is_durable(call) || call->route->is_immediate) {
@@ -297,20 +297,20 @@ static void try(struct call *call)
         reply_failure(call, ERR_UNAVAILABLE);
         call_answer(call);
     } else if (serve_once(call) == SERVED_REPLY) {
-        call_let_out(call);
+        call_send_when_durable(call);
     }
 }
 
-void call_begin_again(struct call *call)
+void call_restart(struct call *call)
 {
     arena_rewind(call->arena, call->mark);
     try(call);
 }
 
-enum served call_when_durable(struct call *call)
+enum handler_result call_when_durable(struct call *call)
 {
     if (call_is_stalled(call))
-        return SERVED_REPLY; /* call_let_out() makes the reply */
+        return SERVED_REPLY; /* call_send_when_durable() makes the reply */
     call_wait(call, WAITS_DURABLE);
     return SERVED_LATER;
 }
@@ -352,7 +352,7 @@ static struct call *begin(struct api *api, struct http_request *request)
 /* Before anything else is looked at: a page of another site may not even guess passwords. */
 static bool is_foreign(struct call *call)
 {
-    if (!origin_is_foreign(call->request))
+    if (!csrf_is_foreign_origin(call->request))
         return false;
     reply_error(call, 403, "forbidden",
                 STR("a page of another site must not change anything here"));
@@ -361,7 +361,7 @@ static bool is_foreign(struct call *call)
 
 static bool is_open(const struct call *call)
 {
-    return call->route && call->route->access == ROUTE_OPEN;
+    return call->route && call->route->access == ROUTE_AUTH_NONE;
 }
 
 static void serve(void *self, struct http_request *request)
@@ -409,7 +409,7 @@ static void gone(void *self, struct http_request *request)
         return;
     call->is_gone = true;
     if (call->flow) {
-        flow_gone(call->flow);
+        reply_stream_gone(call->flow);
         return;
     }
     call_resume(call);
@@ -422,7 +422,7 @@ static void drained(void *self, struct http_request *request)
     struct call *call = request->context;
     (void)self;
     if (call->flow)
-        flow_drained(call->flow);
+        reply_stream_drained(call->flow);
 }
 
 static void stopping(void *self, struct http_request *request)
@@ -430,7 +430,7 @@ static void stopping(void *self, struct http_request *request)
     struct call *call = request->context;
     (void)self;
     if (call->flow)
-        flow_stopping(call->flow);
+        reply_stream_stopping(call->flow);
 }
 
 struct http_handler api_handler(struct api *api)
@@ -488,9 +488,9 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
     struct call *call = take_numbered(api, request);
     if (!call)
         return;
-    must(outcome->verdict != VERDICT_ASKING);
+    must(outcome->verdict != VERDICT_NEEDS_HOOKS);
     if (wants_another_try(call, outcome)) {
-        call_begin_again(call);
+        call_restart(call);
         return;
     }
     call->core = api->engine.core(api->engine.self);
@@ -503,7 +503,7 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
     else if (outcome->verdict == VERDICT_DONE)
         call->finish(call, outcome->id);
     else
-        refusals_reply(&api->refusals, call, outcome->problems);
+        refused_reports_reply(&api->refusals, call, outcome->problems);
     call_answer(call);
 }
 
@@ -517,14 +517,14 @@ void api_failed(struct api *api, int64_t request, err why)
 }
 
 /* The core may be another by now, or none. */
-void api_found(struct api *api, int64_t number, const struct record *records, uint32_t count,
-               err why)
+void api_on_history(struct api *api, int64_t number, const struct record *records, uint32_t count,
+                    err why)
 {
     struct call *call = find_numbered(api, number);
     if (!call)
         return;
     if (call->flow) {
-        flow_found(call->flow, records, count, why);
+        reply_stream_found(call->flow, records, count, why);
         return;
     }
     call_resume(call);
@@ -536,7 +536,7 @@ void api_found(struct api *api, int64_t number, const struct record *records, ui
     } else if (call->told(call, records, count) == SERVED_REPLY) {
         if (call->problems)
             reply_problems(call, call->problems);
-        call_let_out(call);
+        call_send_when_durable(call);
     }
 }
 
@@ -565,7 +565,7 @@ void api_durable(struct api *api, int64_t turn)
         if (call->reply.status)
             call_answer(call);
         else
-            call_begin_again(call);
+            call_restart(call);
     }
 }
 
@@ -574,7 +574,7 @@ void api_reloaded(struct api *api)
     flows_reloaded(&api->flows);
     for (struct call *call = take_held(api, INT64_MAX), *next; call; call = next) {
         next = call->next;
-        call_begin_again(call);
+        call_restart(call);
     }
 }
 
@@ -591,6 +591,6 @@ void api_free(struct api *api)
         reply_failure(call, why);
         call_answer(call);
     }
-    door_close(&api->door);
+    auth_state_close(&api->door);
     free(api);
 }

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
+#include "auth/passwords.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "http/http.h"
-#include "auth/passwords.h"
 #include "model/command.h"
 #include "model/reason.h"
 #include "model/record.h"
@@ -86,7 +86,7 @@ struct api_engine {
     bool (*is_stalled)(void *self);
     /* What is wrong with the store, for the text of a 503; "" when nothing is. */
     const char *(*trouble)(void *self);
-    /* Looking back (port/history_port.h says what each finds): the answer comes as api_found()
+    /* Looking back (port/history_port.h says what each finds): the answer comes as api_on_history()
      * under that number, and not from within; none does after an error. An answer may have fewer
      * records than asked for; it is empty only if there are no more. NULL: they are not kept. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, int64_t number);
@@ -127,8 +127,8 @@ void api_outcome(struct api *api, int64_t request, const struct outcome *outcome
 void api_failed(struct api *api, int64_t request, err why);
 /* What the engine found when it looked back; only records of the tables that were asked for. They
  * live for the call. */
-void api_found(struct api *api, int64_t number, const struct record *records, uint32_t count,
-               err why);
+void api_on_history(struct api *api, int64_t number, const struct record *records, uint32_t count,
+                    err why);
 /* A little of what can wait: answers that are told in pieces. True: there is more. */
 bool api_pump(struct api *api);
 /* Somebody watches: then api_beat() wants to be called every API_BEAT_MS or so, to look for what

@@ -6,8 +6,8 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 #include "api/call/session.h"
-#include "auth/credentials.h"
 #include "auth/auth_state.h"
+#include "auth/credentials.h"
 #include "model/limits.h"
 
 enum { LOGIN_SIZE_MAX = 16 << 10 };
@@ -46,9 +46,10 @@ static bool find_user(const struct core *core, struct str name, struct record *o
 
 /* ---- those who guess ---- */
 
-static struct visitor visitor_of(const struct call *call, const struct core *core, struct str name)
+static struct login_source visitor_of(const struct call *call, const struct core *core,
+                                      struct str name)
 {
-    struct visitor v = {.user = name, .is_user = core_find(core, TABLE_USER, name) != 0};
+    struct login_source v = {.user = name, .is_user = core_find(core, TABLE_USER, name) != 0};
     memcpy(v.address, call->request->address, sizeof v.address);
     memcpy(v.client, call->request->client, sizeof v.client);
     return v;
@@ -57,7 +58,7 @@ static struct visitor visitor_of(const struct call *call, const struct core *cor
 /* Whoever guessed too often is not listened to. True when the reply is made. */
 static bool is_locked_out(struct call *call, const struct core *core, struct str name)
 {
-    const struct visitor v = visitor_of(call, core, name);
+    const struct login_source v = visitor_of(call, core, name);
     const int64_t left = lockout_left_ms(call_door(call)->lockout, &v, call_mono_ms(call));
     if (left)
         reply_locked_out(call, left);
@@ -66,14 +67,14 @@ static bool is_locked_out(struct call *call, const struct core *core, struct str
 
 static void turn_away(struct call *call, const struct core *core)
 {
-    const struct visitor v = visitor_of(call, core, call->caller.name);
-    door_turned_away(call_door(call), &v, call_mono_ms(call));
+    const struct login_source v = visitor_of(call, core, call->caller.name);
+    auth_log_failure(call_door(call), &v, call_mono_ms(call));
     reply_unauthorized(call, "the user name or the password is wrong");
 }
 
 static void let_in(struct call *call, const struct core *core, const struct user_record *user)
 {
-    const struct visitor v = visitor_of(call, core, call->caller.name);
+    const struct login_source v = visitor_of(call, core, call->caller.name);
     lockout_succeeded(call_door(call)->lockout, &v, call_mono_ms(call));
     know(call, user);
 }
@@ -228,7 +229,7 @@ static bool knows_session(struct call *call, const struct core *core, struct str
         reply_unauthorized(call, "the session is over; log in again");
         return false;
     }
-    if (!idle_touch(call_door(call)->idle, token.id, call_mono_ms(call))) {
+    if (!session_touch(call_door(call)->idle, token.id, call_mono_ms(call))) {
         session_forget(call, token.id); /* or it would be good again after a restart */
         reply_unauthorized(call, "the session was not used for too long; log in again");
         return false;
@@ -294,7 +295,7 @@ static bool look(struct call *call, const struct core *core, struct credentials 
 
 static bool is_login(const struct call *call)
 {
-    return call->route && call->route->access == ROUTE_LOGIN;
+    return call->route && call->route->access == ROUTE_AUTH_IN_BODY;
 }
 
 /* Nobody knows yet who sends that, so it had better be short. */

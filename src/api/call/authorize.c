@@ -3,12 +3,12 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
-void authority_refuse(struct call *call, struct str text)
+void authorize_refuse(struct call *call, struct str text)
 {
     reply_error(call, 403, "forbidden", text);
 }
 
-struct principal authority_principal(const struct call *call)
+struct principal authorize_principal(const struct call *call)
 {
     return (struct principal){.is_external = true,
                               .user_id = call->caller.user_id,
@@ -16,15 +16,15 @@ struct principal authority_principal(const struct call *call)
                               .node_id = call->caller.node_id};
 }
 
-enum access authority_level(const struct call *call, int64_t deployment_id)
+enum access authorize_level(const struct call *call, int64_t deployment_id)
 {
-    const struct principal who = authority_principal(call);
+    const struct principal who = authorize_principal(call);
     return core_level(call->core, &who, deployment_id, call->arena);
 }
 
-bool authority_is_admin(const struct call *call)
+bool authorize_is_admin(const struct call *call)
 {
-    return authority_level(call, 0) == ACCESS_ADMIN;
+    return authorize_level(call, 0) == ACCESS_ADMIN;
 }
 
 /* ---- routes ---- */
@@ -36,18 +36,18 @@ static bool is_about_itself(struct call *call)
     const struct resource *first = route->within ? route->within : route->resource;
     const struct str key = call->keys[0];
     int64_t id = 0;
-    if (route->access != ROUTE_NODE || first != &resource_nodes || key.len == 0)
+    if (route->access != ROUTE_AUTH_OR_NODE || first != &resource_nodes || key.len == 0)
         return false;
     if (str_is_digits(key))
         return str_parse_i64(key, &id) && id == call->caller.node_id;
     return core_find(call->core, TABLE_NODE, key) == call->caller.node_id;
 }
 
-bool authority_admits(struct call *call)
+bool authorize_request(struct call *call)
 {
     if (!call->caller.node_id || is_about_itself(call))
         return true;
-    authority_refuse(call, STR("a node sees nothing but itself"));
+    authorize_refuse(call, STR("a node sees nothing but itself"));
     return false;
 }
 
@@ -55,14 +55,14 @@ bool authority_admits(struct call *call)
 
 static bool may(struct call *call, const struct command *command)
 {
-    const struct principal who = authority_principal(call);
+    const struct principal who = authorize_principal(call);
     const struct problem *problems = core_forbids(call->core, &who, command, call->arena);
     if (problems)
         reply_problems(call, problems);
     return !problems;
 }
 
-bool authority_allows(struct call *call, const struct command *command)
+bool authorize_command(struct call *call, const struct command *command)
 {
     struct command part;
     if (command->kind != COMMAND_BATCH)
@@ -71,7 +71,7 @@ bool authority_allows(struct call *call, const struct command *command)
     for (uint32_t at = 0; at < parts.len;) {
         const struct arena_mark mark = arena_mark(call->arena);
         if (command_decode(call->arena, parts, &at, &part) != OK || part.kind == COMMAND_BATCH) {
-            authority_refuse(call, STR("the parts of this cannot be read"));
+            authorize_refuse(call, STR("the parts of this cannot be read"));
             return false;
         }
         if (!may(call, &part))

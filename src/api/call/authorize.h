@@ -10,15 +10,15 @@
 #include "api/call/call.h"
 
 /* The caller as commands carry it. */
-struct principal authority_principal(const struct call *call);
+struct principal authorize_principal(const struct call *call);
 /* May the caller have this done, as far as is known before it is stepped? False after a 403 that
  * names the level and the deployment. */
-bool authority_allows(struct call *call, const struct command *command);
+bool authorize_command(struct call *call, const struct command *command);
 /* May the caller have the call's route served? Only nodes are kept from some. False after a 403. */
-bool authority_admits(struct call *call);
+bool authorize_request(struct call *call);
 
 /* The caller's level in a deployment; 0: everywhere. */
-enum access authority_level(const struct call *call, int64_t deployment_id);
-bool authority_is_admin(const struct call *call);
+enum access authorize_level(const struct call *call, int64_t deployment_id);
+bool authorize_is_admin(const struct call *call);
 /* 403, with a sentence. */
-void authority_refuse(struct call *call, struct str text);
+void authorize_refuse(struct call *call, struct str text);

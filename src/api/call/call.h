@@ -19,13 +19,13 @@
 #include "model/problem.h"
 
 struct call;
-struct door;
-struct flow;
-struct refusals;
+struct auth_state;
+struct reply_stream;
+struct refused_reports;
 struct resource;
 struct route;
 
-enum served { SERVED_REPLY, SERVED_LATER };
+enum handler_result { SERVED_REPLY, SERVED_LATER };
 
 enum { REPLY_HEADERS_MAX = 4, PATH_KEYS_MAX = 2 };
 
@@ -85,7 +85,7 @@ struct call {
     char made_hash[PASSWORD_HASH_MAX]; /* of the password it brings; "": not made yet */
 
     /* Of what it looks back for. */
-    enum served (*told)(struct call *call, const struct record *records, uint32_t count);
+    enum handler_result (*told)(struct call *call, const struct record *records, uint32_t count);
     void *own; /* what the handler left for later, in the arena */
 
     /* Of the command it waits for. */
@@ -95,7 +95,7 @@ struct call {
     struct str doc;    /* what its outcome tells beside the id */
     struct str secret; /* a token's text, told once            */
 
-    struct flow *flow; /* its answer comes in pieces */
+    struct reply_stream *flow; /* its answer comes in pieces */
 
     uint64_t began_ns;
     bool is_gone; /* nobody reads the answer */
@@ -114,16 +114,17 @@ struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
 
 /* Hand the command over in the caller's name and on the call's condition. `finish` makes the reply
  * when it is done. */
-enum served call_submit(struct call *call, struct command *command,
-                        void (*finish)(struct call *call, int64_t id));
+enum handler_result call_submit(struct call *call, struct command *command,
+                                void (*finish)(struct call *call, int64_t id));
 
 /* The call waits for what the engine finds when it looks back; this is its number. `told` goes on
  * with it as a handler does, by the core of then. When nobody was asked after all, the second makes
  * the reply. */
-int64_t call_await(struct call *call,
-                   enum served (*told)(struct call *call, const struct record *records,
-                                       uint32_t count));
-enum served call_await_failed(struct call *call, err why);
+int64_t call_wait_history(struct call *call,
+                          enum handler_result (*told)(struct call *call,
+                                                      const struct record *records,
+                                                      uint32_t count));
+enum handler_result call_await_failed(struct call *call, err why);
 /* The core that answers to this call are read from; NULL: there is none at the moment. */
 const struct core *call_core(const struct call *call);
 /* Is what the core shows in the store? */
@@ -131,13 +132,13 @@ bool call_is_durable(const struct call *call);
 /* The store is stalled: what is not durable is answered 503 and not waited for. */
 bool call_is_stalled(const struct call *call);
 /* Serve it from the beginning when what the core shows now is durable. */
-enum served call_when_durable(struct call *call);
+enum handler_result call_when_durable(struct call *call);
 
 /* The credentials are good: route it. It may be gone afterwards. */
 void call_admit(struct call *call);
 /* What it waited for is here: serve it once more, with a new look at the core. It may be gone
  * afterwards. */
-void call_begin_again(struct call *call);
+void call_restart(struct call *call);
 /* What one request may take for its answer. What grows with the fleet is streamed (streaming.h);
  * what would take more all the same is refused, 409 `limit_reached`. A handler that builds
  * something of which neither is sure asks the second while it builds, and stops. */
@@ -151,12 +152,12 @@ bool call_may_take(struct call *call, size_t more);
 /* Give the reply; the call is gone afterwards. The second waits until what the reply tells is
  * durable. */
 void call_answer(struct call *call);
-void call_let_out(struct call *call);
+void call_send_when_durable(struct call *call);
 
 /* What the room's files need of the api itself. */
 const struct api_engine *call_engine(const struct call *call);
 struct passwords *call_passwords(const struct call *call);
-struct door *call_door(const struct call *call);
+struct auth_state *call_door(const struct call *call);
 int64_t call_now_ms(const struct call *call); /* as in struct api_engine */
 int64_t call_mono_ms(const struct call *call);
 int64_t call_stamp_ms(const struct call *call);
@@ -164,7 +165,7 @@ int64_t call_stamp_ms(const struct call *call);
 int64_t call_take_number(struct call *call);
 void call_drop_number(struct call *call);
 struct request_counts *call_counts(const struct call *call);
-const struct refusals *call_refusals(const struct call *call);
+const struct refused_reports *call_refusals(const struct call *call);
 /* It was answered, with the status of its reply. */
 void call_note(const struct call *call);
 void call_wait(struct call *call, enum call_wait what);

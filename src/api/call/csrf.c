@@ -21,7 +21,7 @@ static bool is_host(struct str origin, struct str host)
            str_eq_nocase(without_usual_port(from, is_https), without_usual_port(host, is_https));
 }
 
-bool origin_is_foreign(const struct http_request *request)
+bool csrf_is_foreign_origin(const struct http_request *request)
 {
     if (request->method == HTTP_GET || request->method == HTTP_HEAD)
         return false;

@@ -11,4 +11,4 @@
 #include "http/http.h"
 
 /* It would change something, and its headers say that another site's page sent it. */
-bool origin_is_foreign(const struct http_request *request);
+bool csrf_is_foreign_origin(const struct http_request *request);

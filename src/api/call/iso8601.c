@@ -54,7 +54,7 @@ static void put_digits(struct buf *b, uint32_t value, uint32_t digits)
     b->len += digits;
 }
 
-void times_format(struct buf *b, int64_t ms)
+void iso8601_format(struct buf *b, int64_t ms)
 {
     const int64_t day = floor_div(ms, MS_PER_DAY);
     const int64_t behind = ms % MS_PER_DAY; /* the day times its length may be out of bounds */
@@ -114,7 +114,7 @@ static bool take_fraction(struct str text, uint32_t at, uint32_t *out_ms)
     return true;
 }
 
-bool times_parse(struct str text, int64_t *out_ms)
+bool iso8601_parse(struct str text, int64_t *out_ms)
 {
     uint32_t at = 0, year, month, day, hour, minute, second, ms = 0;
     if (!take(text, &at, 4, '-', &year) || !take(text, &at, 2, '-', &month) ||

@@ -11,6 +11,6 @@
 #include "base/text/str.h"
 
 /* Appends "2015-01-02T03:04:05.678Z" for milliseconds since 1970. */
-void times_format(struct buf *b, int64_t ms);
+void iso8601_format(struct buf *b, int64_t ms);
 /* The same read back; the fraction may be absent or shorter. False when it is no such moment. */
-bool times_parse(struct str text, int64_t *out_ms);
+bool iso8601_parse(struct str text, int64_t *out_ms);

@@ -7,7 +7,7 @@
 
 void request_counts_init(struct request_counts *c)
 {
-    *c = (struct request_counts){.took = {.scale = &meter_quick}};
+    *c = (struct request_counts){.took = {.scale = &prom_quick}};
 }
 
 void request_counts_note(struct request_counts *c, enum http_method method, int status, uint64_t us)
@@ -32,36 +32,35 @@ static void put_requests(struct call *call, struct buf *b)
     };
     static const char name[] = "halligan_http_requests_total";
     const struct request_counts *c = call_counts(call);
-    meter_head(b, name, "counter", "Requests by method and status; 499: the client was gone.");
+    prom_head(b, name, "counter", "Requests by method and status; 499: the client was gone.");
     for (uint32_t m = 0; m < COUNTED_METHODS; m++)
         for (uint32_t i = 0; i < COUNTED_STATUSES && c->by[m][i].status; i++) {
             struct buf code = buf_in(call->arena);
             buf_put_i64(&code, c->by[m][i].status);
-            meter_put(b, name,
-                      METER_LABELS({"method", str_from(methods[m])}, {"code", buf_str(&code)}),
-                      c->by[m][i].count);
+            prom_put(b, name,
+                     METER_LABELS({"method", str_from(methods[m])}, {"code", buf_str(&code)}),
+                     c->by[m][i].count);
         }
-    meter_head(b, "halligan_http_request_seconds", "histogram",
-               "From reading a request to its answer.");
-    meter_put_histogram(b, "halligan_http_request_seconds", NULL, 0, &c->took);
+    prom_head(b, "halligan_http_request_seconds", "histogram",
+              "From reading a request to its answer.");
+    prom_put_histogram(b, "halligan_http_request_seconds", NULL, 0, &c->took);
 }
 
 static void put_memory(struct call *call, struct buf *b)
 {
-    meter_put_one(b, "halligan_http_answer_bytes", "gauge",
-                  "Memory of answers that are not out yet.", http_held(call->request));
-    meter_put_one(b, "halligan_http_answers_refused_total", "counter",
-                  "Answers refused because of the memory they or others take.",
-                  call_counts(call)->refused_for_memory);
+    prom_put_one(b, "halligan_http_answer_bytes", "gauge",
+                 "Memory of answers that are not out yet.", http_held(call->request));
+    prom_put_one(b, "halligan_http_answers_refused_total", "counter",
+                 "Answers refused because of the memory they or others take.",
+                 call_counts(call)->refused_for_memory);
 }
 
 static void put_states(struct buf *b, const char *name, const uint64_t counts[NODEROLE_STATE_COUNT])
 {
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
-        meter_put(
-            b, name,
-            METER_LABELS({"state", str_from(noderole_state_name((enum noderole_state)state))}),
-            counts[state]);
+        prom_put(b, name,
+                 METER_LABELS({"state", str_from(noderole_state_name((enum noderole_state)state))}),
+                 counts[state]);
 }
 
 static void put_nodes(struct call *call, struct buf *b)
@@ -71,7 +70,7 @@ static void put_nodes(struct call *call, struct buf *b)
     core_count_nodes(call->core, some);
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
         all[state] = some[state];
-    meter_head(b, "halligan_nodes", "gauge", "Nodes by the state of what is bound to them.");
+    prom_head(b, "halligan_nodes", "gauge", "Nodes by the state of what is bound to them.");
     put_states(b, "halligan_nodes", all);
 }
 
@@ -85,7 +84,7 @@ static void put_noderoles(struct call *call, struct buf *b)
         for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
             all[state] += some[state];
     }
-    meter_head(b, "halligan_noderoles", "gauge", "Noderoles by state.");
+    prom_head(b, "halligan_noderoles", "gauge", "Noderoles by state.");
     put_states(b, "halligan_noderoles", all);
 }
 
@@ -104,15 +103,15 @@ static void put_runs(struct call *call, struct buf *b)
          id = core_next_id(call->core, TABLE_RUN, id))
         if (core_record(call->core, TABLE_RUN, id, &record))
             counts[record.run.queue][record.run.state]++;
-    meter_head(b, "halligan_runs", "gauge", "Runs that are open, by queue and state.");
+    prom_head(b, "halligan_runs", "gauge", "Runs that are open, by queue and state.");
     for (int q = 0; q < QUEUE_COUNT; q++)
         for (int s = 0; s < STATES; s++)
-            meter_put(b, "halligan_runs",
-                      METER_LABELS({"queue", str_from(queues[q])}, {"state", str_from(states[s])}),
-                      counts[q][s]);
+            prom_put(b, "halligan_runs",
+                     METER_LABELS({"queue", str_from(queues[q])}, {"state", str_from(states[s])}),
+                     counts[q][s]);
 }
 
-static enum served serve_metrics(struct call *call)
+static enum handler_result serve_metrics(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     struct buf b = buf_in(call->arena);
@@ -129,7 +128,7 @@ static enum served serve_metrics(struct call *call)
     return SERVED_REPLY;
 }
 
-static enum served serve_version(struct call *call)
+static enum handler_result serve_version(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     const struct str version = engine->version ? str_from(engine->version) : STR("unknown");
@@ -146,14 +145,14 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = "/metrics",
      .serve = serve_metrics,
-     .form = FORM_TEXT,
+     .form = REPLY_TEXT,
      .is_immediate = true,
      .does = "numbers for Prometheus"},
     {.method = HTTP_GET,
      .pattern = "/version",
      .serve = serve_version,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "which halligan this is"},
 };
 
-const struct chapter chapter_metrics = CHAPTER(NULL, routes);
+const struct route_table chapter_metrics = ROUTE_TABLE(NULL, routes);

@@ -1,8 +1,8 @@
 #include "api/call/params.h"
 
 #include "api/call/form.h"
-#include "api/call/reply.h"
 #include "api/call/iso8601.h"
+#include "api/call/reply.h"
 #include "http/request_log.h"
 
 /* ---- reading ---- */
@@ -279,9 +279,9 @@ bool param_time(struct call *call, const char *name, int64_t *out_ms)
     const struct json *value = get(call, name);
     if (!value || value->kind == JSON_NULL)
         return false;
-    const bool reads = value->kind == JSON_STRING
-                           ? times_parse(value->text, out_ms) || str_parse_i64(value->text, out_ms)
-                           : json_as_i64(value, out_ms);
+    const bool reads = value->kind == JSON_STRING ? iso8601_parse(value->text, out_ms) ||
+                                                        str_parse_i64(value->text, out_ms)
+                                                  : json_as_i64(value, out_ms);
     return reads ? true : wrong_type(call, name, "a time such as 2015-01-02T03:04:05Z");
 }
 

@@ -12,7 +12,7 @@ static bool take_small(struct call *call, const char *name, uint32_t *out)
     return true;
 }
 
-static bool take_word(struct call *call, const struct take *take, uint32_t *out)
+static bool take_word(struct call *call, const struct param_rule *take, uint32_t *out)
 {
     const struct str name = str_from(take->name);
     struct str text;
@@ -46,7 +46,7 @@ static bool take_access(struct call *call, const char *name, uint32_t *out)
 }
 
 /* Where a mask says what is given, null has a meaning; elsewhere it is the same as nothing. */
-static bool take_ref(struct call *call, const struct take *take, bool has_mask, int64_t *out)
+static bool take_ref(struct call *call, const struct param_rule *take, bool has_mask, int64_t *out)
 {
     const struct param_ref ref = {take->name, take->id_key, take->to, take->can_be_null};
     if (take->is_required)
@@ -57,7 +57,7 @@ static bool take_ref(struct call *call, const struct take *take, bool has_mask, 
     return *out != 0;
 }
 
-static bool take_one(struct call *call, const struct take *take, bool has_mask, void *at)
+static bool take_one(struct call *call, const struct param_rule *take, bool has_mask, void *at)
 {
     if (take->kind == TAKE_REF)
         return take_ref(call, take, has_mask, at);
@@ -80,10 +80,10 @@ static bool take_one(struct call *call, const struct take *take, bool has_mask, 
 
 /* ---- what means nothing ---- */
 
-static bool is_taken(const struct intake *intake, struct str key)
+static bool is_taken(const struct params_schema *intake, struct str key)
 {
     for (uint32_t i = 0; i < intake->count; i++) {
-        const struct take *take = &intake->takes[i];
+        const struct param_rule *take = &intake->takes[i];
         if (str_eq(key, str_from(take->name)) ||
             (take->kind == TAKE_REF && str_eq(key, str_from(take->id_key))))
             return true;
@@ -100,7 +100,7 @@ static bool is_shown(const struct call *call, struct str key)
 
 /* Clients of old send what was never looked at. Those who prefer to hear of it say so (RFC 7240);
  * what stands in the address is not theirs alone. */
-static void refuse_others(struct call *call, const struct intake *intake)
+static void refuse_others(struct call *call, const struct params_schema *intake)
 {
     struct str ignored;
     if (!params_are_strict(call))
@@ -115,8 +115,8 @@ static void refuse_others(struct call *call, const struct intake *intake)
 
 /* ---- reading ---- */
 
-void intake_read(struct call *call, const struct intake *intake, int64_t id,
-                 struct command *out_command)
+void params_schema_read(struct call *call, const struct params_schema *intake, int64_t id,
+                        struct command *out_command)
 {
     uint32_t given = 0;
     out_command->kind = intake->kind;
@@ -126,7 +126,7 @@ void intake_read(struct call *call, const struct intake *intake, int64_t id,
         *(int64_t *)command_payload(out_command) = id;
     }
     for (uint32_t i = 0; i < intake->count; i++) {
-        const struct take *take = &intake->takes[i];
+        const struct param_rule *take = &intake->takes[i];
         if (!take->is_aside &&
             take_one(call, take, intake->given_at != 0, (char *)out_command + take->at))
             given |= take->given;
@@ -138,10 +138,10 @@ void intake_read(struct call *call, const struct intake *intake, int64_t id,
     refuse_others(call, intake);
 }
 
-bool intake_changes(const struct intake *intake, struct str key)
+bool params_schema_changes(const struct params_schema *intake, struct str key)
 {
     for (uint32_t i = 0; i < intake->count; i++) {
-        const struct take *take = &intake->takes[i];
+        const struct param_rule *take = &intake->takes[i];
         if (!take->is_aside &&
             str_eq(key, str_from(take->kind == TAKE_REF ? take->id_key : take->name)))
             return true;

@@ -23,7 +23,7 @@ enum take_kind {
     TAKE_ACCESS, /* uint32: an enum access by its name              */
 };
 
-struct take {
+struct param_rule {
     const char *name; /* of a reference the one that takes names */
     enum take_kind kind;
     uint16_t at;        /* where in struct command               */
@@ -37,9 +37,9 @@ struct take {
     bool is_aside; /* goes into no command as it is: its handler reads it */
 };
 
-struct intake {
+struct params_schema {
     enum command_kind kind;
-    const struct take *takes;
+    const struct param_rule *takes;
     uint32_t count;
     uint16_t given_at; /* of the mask; 0: the command has none */
     /* What the table cannot say; may be NULL. The command is filled by then. */
@@ -52,7 +52,7 @@ struct intake {
 
 /* Fill the command from the call's parameters; what is wrong becomes a problem of the call. The
  * payload of a command about an object that is there begins with its id: 0 when there is none. */
-void intake_read(struct call *call, const struct intake *intake, int64_t id,
-                 struct command *out_command);
+void params_schema_read(struct call *call, const struct params_schema *intake, int64_t id,
+                        struct command *out_command);
 /* May this key of the object be changed by it? */
-bool intake_changes(const struct intake *intake, struct str key);
+bool params_schema_changes(const struct params_schema *intake, struct str key);

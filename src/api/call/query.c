@@ -55,7 +55,7 @@ static struct query_wanted *room_for_one(struct reading *r)
     return r->next++;
 }
 
-static void want_scalar(struct reading *r, const struct shape_field *field,
+static void want_scalar(struct reading *r, const struct object_view_field *field,
                         const struct json *value)
 {
     /* A number, or one written as a text: forms know nothing else. */
@@ -69,8 +69,8 @@ static void want_scalar(struct reading *r, const struct shape_field *field,
     *w = (struct query_wanted){.kind = value->kind, .text = value->text};
     w->has_number = (is_text || value->kind == JSON_NUMBER) && json_as_i64(&as_number, &w->number);
     if (is_text && !w->has_number)
-        w->has_number = shape_state_number(field, value->text, &w->number);
-    w->has_time = is_text && times_parse(value->text, &w->time_ms);
+        w->has_number = object_view_state_number(field, value->text, &w->number);
+    w->has_time = is_text && iso8601_parse(value->text, &w->time_ms);
 }
 
 /* As a document. Only arrays are shown as such, but whatever is too long is told. */
@@ -84,7 +84,8 @@ static void want_doc(struct reading *r, const struct json *value)
         r->what = "is longer than what can be looked for";
 }
 
-static void want_one(struct reading *r, const struct shape_field *field, const struct json *value)
+static void want_one(struct reading *r, const struct object_view_field *field,
+                     const struct json *value)
 {
     if (value->kind == JSON_ARRAY || value->kind == JSON_OBJECT)
         want_doc(r, value);
@@ -93,7 +94,7 @@ static void want_one(struct reading *r, const struct shape_field *field, const s
 }
 
 /* An array is one of several values, or where arrays are shown, the value itself. */
-static void want(struct reading *r, const struct shape_field *field, const struct json *value)
+static void want(struct reading *r, const struct object_view_field *field, const struct json *value)
 {
     if (value->kind != JSON_ARRAY || field->kind == SHAPE_ARRAY)
         want_one(r, field, value);
@@ -105,7 +106,8 @@ static void want(struct reading *r, const struct shape_field *field, const struc
 static const char too_many[] = "is one condition more than a query may have";
 
 /* One more condition on that field; NULL when there are too many. */
-static struct query_condition *add_condition(struct query *query, const struct shape_field *field,
+static struct query_condition *add_condition(struct query *query,
+                                             const struct object_view_field *field,
                                              enum query_op op)
 {
     if (query->count == QUERY_CONDITIONS_MAX)
@@ -116,7 +118,7 @@ static struct query_condition *add_condition(struct query *query, const struct s
 }
 
 static const char *read_condition(struct reading *r, struct query *query,
-                                  const struct shape_field *field, enum query_op op,
+                                  const struct object_view_field *field, enum query_op op,
                                   const struct json *value)
 {
     struct query_condition *c = add_condition(query, field, op);
@@ -137,13 +139,13 @@ static struct reading begin(struct arena *a)
     return (struct reading){.arena = a, .next = room, .end = room + QUERY_WANTED_MAX};
 }
 
-struct query_trouble query_read_object(const struct shape *shape, const struct json *object,
+struct query_trouble query_read_object(const struct object_view *shape, const struct json *object,
                                        struct arena *a, struct query *out_query)
 {
     struct reading r = begin(a);
     *out_query = (struct query){.count = 0};
     for (uint32_t i = 0; i < shape->count; i++) {
-        const struct shape_field *field = &shape->fields[i];
+        const struct object_view_field *field = &shape->fields[i];
         const struct json *value = json_get(object, str_from(field->name));
         const char *wrong = value ? read_condition(&r, out_query, field, QUERY_IS, value) : NULL;
         if (wrong)
@@ -154,7 +156,7 @@ struct query_trouble query_read_object(const struct shape *shape, const struct j
 
 /* ---- addresses ---- */
 
-const struct shape_field *query_field(const struct shape *shape, struct str name)
+const struct object_view_field *query_field(const struct object_view *shape, struct str name)
 {
     for (uint32_t i = 0; i < shape->count; i++)
         if (str_eq(name, str_from(shape->fields[i].name)))
@@ -183,7 +185,7 @@ static bool read_op(struct str *name, enum query_op *out_op)
     return false;
 }
 
-static const char *read_sort(const struct shape *shape, struct str value, struct query *query)
+static const char *read_sort(const struct object_view *shape, struct str value, struct query *query)
 {
     query->is_descending = value.len && value.at[0] == '-';
     query->sort = query_field(shape, query->is_descending ? str_slice(value, 1, value.len) : value);
@@ -206,13 +208,13 @@ static const char *read_after(struct str value, struct query *query)
 }
 
 /* "must be a state: error, active, ..." */
-static const char *say_states(struct arena *a, enum shape_kind kind)
+static const char *say_states(struct arena *a, enum object_view_kind kind)
 {
     struct buf b = buf_in(a);
     buf_put_z(&b, "must be a state, by its number or name:");
-    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+    for (int64_t i = -1; object_view_state_name(kind, i); i++) {
         buf_put_z(&b, i < 0 ? " " : ", ");
-        buf_put_z(&b, shape_state_name(kind, i));
+        buf_put_z(&b, object_view_state_name(kind, i));
     }
     return str_z(a, buf_str(&b));
 }
@@ -221,7 +223,7 @@ static const char *say_states(struct arena *a, enum shape_kind kind)
 static const char *misfit(struct reading *r, const struct query_condition *c,
                           const struct query_wanted *w)
 {
-    const enum shape_kind kind = c->field->kind;
+    const enum object_view_kind kind = c->field->kind;
     if (w->kind == JSON_NULL)
         return NULL;
     if (kind == SHAPE_NODEROLE_STATE || kind == SHAPE_DEPLOYMENT_STATE ||
@@ -262,7 +264,8 @@ static const char *read_choices(struct reading *r, struct query_condition *c,
     return r->what;
 }
 
-static bool was_read(const struct query *query, const struct shape_field *field, enum query_op op)
+static bool was_read(const struct query *query, const struct object_view_field *field,
+                     enum query_op op)
 {
     for (uint32_t i = 0; i < query->count; i++)
         if (query->conditions[i].field == field && query->conditions[i].op == op)
@@ -270,13 +273,13 @@ static bool was_read(const struct query *query, const struct shape_field *field,
     return false;
 }
 
-static const char *read_filter(struct reading *r, const struct shape *shape, struct query *query,
-                               const struct http_pair *pair)
+static const char *read_filter(struct reading *r, const struct object_view *shape,
+                               struct query *query, const struct http_pair *pair)
 {
     struct str name = pair->name;
     enum query_op op;
     const bool reads = read_op(&name, &op);
-    const struct shape_field *field = reads ? query_field(shape, name) : NULL;
+    const struct object_view_field *field = reads ? query_field(shape, name) : NULL;
     if (!field)
         return "is neither a field of theirs, nor one with .not, .contains, .min or .max, nor "
                "limit, after, sort or view";
@@ -289,8 +292,9 @@ static const char *read_filter(struct reading *r, const struct shape *shape, str
     return read_choices(r, c, pair);
 }
 
-struct query_trouble query_read_pairs(const struct shape *shape, const struct http_pair *pairs,
-                                      struct arena *a, struct query *out_query)
+struct query_trouble query_read_pairs(const struct object_view *shape,
+                                      const struct http_pair *pairs, struct arena *a,
+                                      struct query *out_query)
 {
     struct reading r = begin(a);
     const char *wrong = NULL;
@@ -317,7 +321,7 @@ static bool is_text(const struct query_wanted *wanted, struct str text)
     return wanted->kind == JSON_STRING && str_eq(wanted->text, text);
 }
 
-static bool value_is(const struct shape_value *v, const struct query_wanted *wanted)
+static bool value_is(const struct object_view_value *v, const struct query_wanted *wanted)
 {
     switch (v->kind) {
     case VALUE_NULL: return wanted->kind == JSON_NULL;
@@ -348,7 +352,7 @@ static bool has_inside(struct str text, const struct query_needle *needle, uint6
 }
 
 /* A list contains what stands in it as a text. */
-static bool value_contains(const struct shape_value *v, const struct query_wanted *wanted,
+static bool value_contains(const struct object_view_value *v, const struct query_wanted *wanted,
                            uint64_t *work)
 {
     if (wanted->kind != JSON_STRING)
@@ -359,7 +363,8 @@ static bool value_contains(const struct shape_value *v, const struct query_wante
 }
 
 /* Can they be compared, and how do they? */
-static bool value_order(const struct shape_value *v, const struct query_wanted *wanted, int *out)
+static bool value_order(const struct object_view_value *v, const struct query_wanted *wanted,
+                        int *out)
 {
     const bool is_number = v->kind == VALUE_INT && wanted->has_number;
     const bool is_time = v->kind == VALUE_TIME && wanted->has_time;
@@ -374,7 +379,7 @@ static bool value_order(const struct shape_value *v, const struct query_wanted *
     return true;
 }
 
-static bool holds_for(enum query_op op, const struct shape_value *v,
+static bool holds_for(enum query_op op, const struct object_view_value *v,
                       const struct query_wanted *wanted, uint64_t *work)
 {
     int order;
@@ -388,7 +393,7 @@ static bool holds_for(enum query_op op, const struct shape_value *v,
     impossible("a condition outside the enum");
 }
 
-static bool condition_holds(const struct query_condition *c, const struct shape_value *v,
+static bool condition_holds(const struct query_condition *c, const struct object_view_value *v,
                             uint64_t *work)
 {
     uint32_t i = 0;
@@ -410,14 +415,14 @@ bool query_keeps(const struct query *query, const struct core *core, const struc
 {
     for (uint32_t i = 0; i < query->count; i++) {
         const struct query_condition *c = &query->conditions[i];
-        const struct shape_value v = shape_value(c->field, core, record, a);
+        const struct object_view_value v = object_view_value(c->field, core, record, a);
         if (!condition_holds(c, &v, work))
             return false;
     }
     return true;
 }
 
-int query_compare(const struct shape_value *a, const struct shape_value *b)
+int query_compare(const struct object_view_value *a, const struct object_view_value *b)
 {
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;

@@ -40,7 +40,7 @@ struct query_wanted {
 };
 
 struct query_condition {
-    const struct shape_field *field;
+    const struct object_view_field *field;
     enum query_op op;
     const struct query_wanted *values; /* one of them will do */
     uint32_t count;                    /* 0: nothing will     */
@@ -49,7 +49,7 @@ struct query_condition {
 struct query {
     struct query_condition conditions[QUERY_CONDITIONS_MAX];
     uint32_t count;
-    const struct shape_field *sort; /* NULL: the usual order */
+    const struct object_view_field *sort; /* NULL: the usual order */
     bool is_descending;
     bool has_after;
     int64_t after;
@@ -63,14 +63,15 @@ struct query_trouble {
 };
 
 /* NULL when it has none of that name. */
-const struct shape_field *query_field(const struct shape *shape, struct str name);
+const struct object_view_field *query_field(const struct object_view *shape, struct str name);
 /* From the members of an object that are fields of the shape; others are ignored. A member is a
  * value, or a list of them. */
-struct query_trouble query_read_object(const struct shape *shape, const struct json *object,
+struct query_trouble query_read_object(const struct object_view *shape, const struct json *object,
                                        struct arena *a, struct query *out_query);
 /* From the address of a list: what means nothing is told. */
-struct query_trouble query_read_pairs(const struct shape *shape, const struct http_pair *pairs,
-                                      struct arena *a, struct query *out_query);
+struct query_trouble query_read_pairs(const struct object_view *shape,
+                                      const struct http_pair *pairs, struct arena *a,
+                                      struct query *out_query);
 
 /* Are texts looked through for it? That can take a while, even for few objects. */
 bool query_is_slow(const struct query *query);
@@ -79,4 +80,4 @@ bool query_is_slow(const struct query *query);
 bool query_keeps(const struct query *query, const struct core *core, const struct record *record,
                  struct arena *a, uint64_t *work);
 /* Below zero when `a` comes first. */
-int query_compare(const struct shape_value *a, const struct shape_value *b);
+int query_compare(const struct object_view_value *a, const struct object_view_value *b);

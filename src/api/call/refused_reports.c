@@ -2,11 +2,11 @@
 
 #include <string.h>
 
+#include "api/call/iso8601.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/resource.h"
 #include "api/call/route.h"
-#include "api/call/iso8601.h"
 
 /* That it is alive, and the answer is about what only a machine speaks of. */
 static bool is_word_of_life(struct call *call, const struct problem *problem)
@@ -20,34 +20,35 @@ static bool is_word_of_life(struct call *call, const struct problem *problem)
     return is_update && is_of_a_machine && param_bool(call, "alive", &alive) && alive;
 }
 
-static void note(struct refusals *refusals, struct call *call, const struct problem *problem)
+static void note(struct refused_reports *refusals, struct call *call, const struct problem *problem)
 {
     struct record node;
     if (!is_word_of_life(call, problem) ||
         !resource_find(call, &resource_nodes, call->keys[0], &node))
         return;
-    struct refusal *row = &refusals->rows[node.id % REFUSALS_MAX];
-    *row = (struct refusal){.node_id = node.id, .at_ms = call_stamp_ms(call)};
+    struct refused_report *row = &refusals->rows[node.id % REFUSALS_MAX];
+    *row = (struct refused_report){.node_id = node.id, .at_ms = call_stamp_ms(call)};
     const struct str text = str_clip(problem->text, REFUSAL_TEXT_MAX);
     row->len = text.len;
     memcpy(row->text, text.at, text.len);
 }
 
-void refusals_reply(struct refusals *refusals, struct call *call, const struct problem *problems)
+void refused_reports_reply(struct refused_reports *refusals, struct call *call,
+                           const struct problem *problems)
 {
     note(refusals, call, problems);
     reply_problems(call, problems);
 }
 
-struct str refusals_explain(const struct refusals *refusals, struct call *call,
-                            const struct cause *cause)
+struct str refused_reports_explain(const struct refused_reports *refusals, struct call *call,
+                                   const struct cause *cause)
 {
-    const struct refusal *row = &refusals->rows[cause->object_id % REFUSALS_MAX];
+    const struct refused_report *row = &refusals->rows[cause->object_id % REFUSALS_MAX];
     if (cause->code != CAUSE_NOT_ALIVE || cause->object != TABLE_NODE ||
         row->node_id != cause->object_id || row->at_ms < cause->since)
         return cause->text;
     struct buf when = buf_in(call->arena);
-    times_format(&when, row->at_ms);
+    iso8601_format(&when, row->at_ms);
     return SAY(call, cause->text, STR("; at "), buf_str(&when),
                STR(" it said that it is, and was refused: "), (struct str){row->text, row->len});
 }

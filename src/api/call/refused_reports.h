@@ -12,7 +12,7 @@ struct cause;
 
 enum { REFUSALS_MAX = 256, REFUSAL_TEXT_MAX = 200 };
 
-struct refusal {
+struct refused_report {
     int64_t node_id; /* 0: none */
     int64_t at_ms;
     uint32_t len;
@@ -20,13 +20,14 @@ struct refusal {
 };
 
 /* A row for each remainder of an id: who comes later takes the place. */
-struct refusals {
-    struct refusal rows[REFUSALS_MAX];
+struct refused_reports {
+    struct refused_report rows[REFUSALS_MAX];
 };
 
 /* The command of the call was refused: reply so, and keep it if it was a machine's word that it is
  * alive. */
-void refusals_reply(struct refusals *refusals, struct call *call, const struct problem *problems);
+void refused_reports_reply(struct refused_reports *refusals, struct call *call,
+                           const struct problem *problems);
 /* The text of a cause; that a node is not alive with what it was refused since then. */
-struct str refusals_explain(const struct refusals *refusals, struct call *call,
-                            const struct cause *cause);
+struct str refused_reports_explain(const struct refused_reports *refusals, struct call *call,
+                                   const struct cause *cause);

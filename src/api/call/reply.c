@@ -70,7 +70,7 @@ void reply_doc(struct call *call, const char *type, struct str doc)
         const uint32_t colon = value_end(doc, at);
         end = value_end(doc, colon + 1);
         const struct str key = str_slice(doc, at + 1, colon - 1); /* without its quotes */
-        if (!shape_wants(call->wanted, str_z(call->arena, key)))
+        if (!object_view_wants(call->wanted, str_z(call->arena, key)))
             continue;
         buf_put_z(&b, b.len > 1 ? "," : "");
         buf_put_str(&b, str_slice(doc, at, end));
@@ -83,7 +83,7 @@ void reply_message(struct call *call, const char *type, struct str text)
 {
     struct buf b = buf_in(call->arena);
     buf_put_z(&b, "{");
-    if (shape_wants(call->wanted, "message")) {
+    if (object_view_wants(call->wanted, "message")) {
         buf_put_z(&b, "\"message\":");
         json_write_string(&b, text);
     }
@@ -91,16 +91,16 @@ void reply_message(struct call *call, const char *type, struct str text)
     reply_json(call, type, "empty", buf_str(&b));
 }
 
-uint64_t reply_mask(const struct call *call, const struct shape *shape)
+uint64_t reply_mask(const struct call *call, const struct object_view *shape)
 {
-    return !call->wanted && call->wants_extras ? SHAPE_ALL : shape_mask(shape, call->wanted);
+    return !call->wanted && call->wants_extras ? SHAPE_ALL : object_view_mask(shape, call->wanted);
 }
 
-void reply_record(struct call *call, const struct shape *shape, const struct record *record)
+void reply_record(struct call *call, const struct object_view *shape, const struct record *record)
 {
     struct buf b = buf_in(call->arena);
     const uint64_t mask = reply_mask(call, shape);
-    shape_write(shape, call->core, record, mask, &b);
+    object_view_write(shape, call->core, record, mask, &b);
     reply_json(call, shape->type_of ? shape->type_of(call->core, record, call->arena) : shape->type,
                "obj", buf_str(&b));
     struct buf tag = buf_in(call->arena);
@@ -108,7 +108,7 @@ void reply_record(struct call *call, const struct shape *shape, const struct rec
     buf_put_i64(&tag, record->settings.turn); /* every object has it in the same place */
     buf_put_c(&tag, '"');
     /* A tag tells when the record changed, not when something did that is computed from others. */
-    if (call->request->method == HTTP_GET && shape_is_plain(shape, mask) &&
+    if (call->request->method == HTTP_GET && object_view_is_plain(shape, mask) &&
         str_eq(http_header(call->request, "If-None-Match"), buf_str(&tag)))
         call->reply = (struct reply){.status = 304};
     reply_header(call, "ETag", buf_str(&tag));

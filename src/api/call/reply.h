@@ -6,7 +6,7 @@
 
 #include "api/call/call.h"
 
-struct shape;
+struct object_view;
 
 /* {"message","status","code","field"?}; `field` may be empty. */
 void reply_error(struct call *call, int status, const char *code, struct str message);
@@ -33,7 +33,7 @@ void reply_text(struct call *call, int status, struct str text);
 /* 200 {"message": text}, form empty. */
 void reply_message(struct call *call, const char *type, struct str text);
 /* The fields that this answer shows. */
-uint64_t reply_mask(const struct call *call, const struct shape *shape);
-void reply_record(struct call *call, const struct shape *shape, const struct record *record);
+uint64_t reply_mask(const struct call *call, const struct object_view *shape);
+void reply_record(struct call *call, const struct object_view *shape, const struct record *record);
 
 void reply_header(struct call *call, const char *name, struct str value);

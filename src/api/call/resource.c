@@ -9,7 +9,7 @@ static int64_t find_named(struct call *call, const struct resource *resource, st
 bool resource_find(struct call *call, const struct resource *resource, struct str key,
                    struct record *out_record)
 {
-    const struct shape *shape = resource->shape;
+    const struct object_view *shape = resource->shape;
     int64_t id = 0;
     if (str_is_digits(key))
         id = str_parse_i64(key, &id) ? id : 0;

@@ -12,11 +12,11 @@
 enum resource_order { ORDER_BY_ID, ORDER_NEWEST_FIRST, ORDER_BY_COHORT };
 
 struct resource {
-    const struct shape *shape;
+    const struct object_view *shape;
     enum resource_order order;
-    const char *sorted_by;       /* a field, instead of the order; NULL: none */
-    const struct intake *create; /* NULL: they come otherwise              */
-    const struct intake *update; /* what a PUT, and a PATCH, may change    */
+    const char *sorted_by;              /* a field, instead of the order; NULL: none */
+    const struct params_schema *create; /* NULL: they come otherwise              */
+    const struct params_schema *update; /* what a PUT, and a PATCH, may change    */
     /* A document that can be edited but is not shown, and its key; NULL: none. */
     const char *hidden_key;
     struct str (*hidden_doc)(const struct record *record);

@@ -29,11 +29,11 @@
     X(tokens)                                                                                      \
     X(users)
 
-#define X(name) extern const struct chapter chapter_##name;
+#define X(name) extern const struct route_table chapter_##name;
 CHAPTERS(X)
 #undef X
 
-const struct chapter *const chapters[] = {
+const struct route_table *const chapters[] = {
 #define X(name) &chapter_##name,
     CHAPTERS(X)
 #undef X
@@ -84,7 +84,8 @@ static struct str noun_of(const struct http_request *request)
     return is_api ? request->segments[2] : STR("");
 }
 
-static void look_through(struct call *call, const struct chapter *chapter, enum http_method method)
+static void look_through(struct call *call, const struct route_table *chapter,
+                         enum http_method method)
 {
     struct str keys[PATH_KEYS_MAX] = {{0}, {0}};
     for (uint32_t i = 0; i < chapter->count; i++) {

@@ -11,49 +11,49 @@
 #include "api/call/resource.h"
 
 enum route_access {
-    ROUTE_GUARDED, /* whoever is let in                                      */
-    ROUTE_NODE,    /* also a node, where the first key of the path is itself */
-    ROUTE_OPEN,    /* anybody                                                */
-    ROUTE_LOGIN,   /* whose body says who comes, with a password             */
+    ROUTE_AUTH_REQUIRED, /* whoever is let in                                      */
+    ROUTE_AUTH_OR_NODE,  /* also a node, where the first key of the path is itself */
+    ROUTE_AUTH_NONE,     /* anybody                                                */
+    ROUTE_AUTH_IN_BODY,  /* whose body says who comes, with a password             */
 };
 
 /* What a good answer is. */
 enum route_form {
-    FORM_OBJECT,  /* the resource's shape   */
-    FORM_LIST,    /* many of them           */
-    FORM_MESSAGE, /* {"message"}            */
-    FORM_FREE,    /* a document of its own  */
-    FORM_TEXT,    /* no JSON                */
+    REPLY_OBJECT,  /* the resource's shape   */
+    REPLY_LIST,    /* many of them           */
+    REPLY_MESSAGE, /* {"message"}            */
+    REPLY_CUSTOM,  /* a document of its own  */
+    REPLY_TEXT,    /* no JSON                */
 };
 
 struct route {
     enum http_method method;
     const char *pattern;
-    enum served (*serve)(struct call *call);
-    const struct resource *resource; /* whose answers it gives; NULL: nobody's        */
-    const struct resource *within;   /* whose object the first :id is, when another's */
-    enum command_kind command;       /* for handlers that serve several verbs         */
-    const struct intake *intake;     /* what it takes, where the resource does not say */
+    enum handler_result (*serve)(struct call *call);
+    const struct resource *resource;    /* whose answers it gives; NULL: nobody's        */
+    const struct resource *within;      /* whose object the first :id is, when another's */
+    enum command_kind command;          /* for handlers that serve several verbs         */
+    const struct params_schema *intake; /* what it takes, where the resource does not say */
     enum route_form form;
     enum route_access access;
     bool is_immediate; /* answered at once from the newest core, durable or not */
     const char *does;  /* one line */
 };
 
-struct chapter {
+struct route_table {
     const char *noun; /* the segment after the version; NULL: paths outside /api/vN */
     const struct route *routes;
     uint32_t count;
 };
 
 #define V "/api/v2/"
-#define CHAPTER(noun_text, rows)                                                                   \
+#define ROUTE_TABLE(noun_text, rows)                                                               \
     {                                                                                              \
         .noun = noun_text, .routes = rows, .count = sizeof rows / sizeof *rows                     \
     }
 
 /* The chapters, NULL at the end. */
-extern const struct chapter *const chapters[];
+extern const struct route_table *const chapters[];
 
 /* Finds the call's route, its keys, and which methods the path knows. HEAD is served as GET. */
 void route_find(struct call *call);

@@ -7,7 +7,7 @@
 
 /* ---- values ---- */
 
-int64_t shape_noderole_state(uint32_t state)
+int64_t object_view_noderole_state(uint32_t state)
 {
     static const int8_t numbers[NODEROLE_STATE_COUNT] = {
         [NODEROLE_ERROR] = -1,     [NODEROLE_ACTIVE] = 0,  [NODEROLE_TODO] = 1,
@@ -16,7 +16,7 @@ int64_t shape_noderole_state(uint32_t state)
     return numbers[state];
 }
 
-int64_t shape_deployment_state(enum deployment_state state)
+int64_t object_view_deployment_state(enum deployment_state state)
 {
     switch (state) {
     case DEPLOYMENT_ERROR: return -1;
@@ -28,7 +28,7 @@ int64_t shape_deployment_state(enum deployment_state state)
 }
 
 /* The head is what its deployment is; the others are history. */
-int64_t shape_snapshot_state(const struct core *core, const struct snapshot_record *snapshot)
+int64_t object_view_snapshot_state(const struct core *core, const struct snapshot_record *snapshot)
 {
     if (snapshot->state == SNAPSHOT_ARCHIVED)
         return -1;
@@ -41,36 +41,36 @@ int64_t shape_snapshot_state(const struct core *core, const struct snapshot_reco
     impossible("a deployment state outside the enum");
 }
 
-static struct shape_value truth(bool is_true)
+static struct object_view_value truth(bool is_true)
 {
-    return (struct shape_value){.kind = VALUE_BOOL, .truth = is_true};
+    return (struct object_view_value){.kind = VALUE_BOOL, .truth = is_true};
 }
 
-static struct shape_value number(int64_t value)
+static struct object_view_value number(int64_t value)
 {
-    return (struct shape_value){.kind = VALUE_INT, .number = value};
+    return (struct object_view_value){.kind = VALUE_INT, .number = value};
 }
 
-static struct shape_value document(struct str doc, struct str empty)
+static struct object_view_value document(struct str doc, struct str empty)
 {
-    return (struct shape_value){.kind = VALUE_DOC, .text = doc.len ? doc : empty};
+    return (struct object_view_value){.kind = VALUE_DOC, .text = doc.len ? doc : empty};
 }
 
-static struct shape_value actions(const struct core *core, int64_t kind_id)
+static struct object_view_value actions(const struct core *core, int64_t kind_id)
 {
     struct record kind;
     const bool found = core_record(core, TABLE_HAMMER_KIND, kind_id, &kind);
-    return (struct shape_value){.kind = VALUE_ACTIONS,
-                                .text = found ? kind.hammer_kind.klass : STR("")};
+    return (struct object_view_value){.kind = VALUE_ACTIONS,
+                                      .text = found ? kind.hammer_kind.klass : STR("")};
 }
 
-static struct shape_value text_or_null(struct str text)
+static struct object_view_value text_or_null(struct str text)
 {
-    return (struct shape_value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
+    return (struct object_view_value){.kind = text.len ? VALUE_TEXT : VALUE_NULL, .text = text};
 }
 
 /* "2.E" is 2. */
-static struct shape_value leading_number(struct str text)
+static struct object_view_value leading_number(struct str text)
 {
     uint32_t end = 0;
     int64_t value;
@@ -78,7 +78,7 @@ static struct shape_value leading_number(struct str text)
         end++;
     return str_parse_i64(str_slice(text, 0, end), &value)
                ? number(value)
-               : (struct shape_value){.kind = VALUE_NULL};
+               : (struct object_view_value){.kind = VALUE_NULL};
 }
 
 static struct str access_text(uint32_t access)
@@ -98,8 +98,9 @@ static struct str power_text(uint32_t state)
                                      : STR("");
 }
 
-struct shape_value shape_value(const struct shape_field *f, const struct core *core,
-                               const struct record *record, struct arena *a)
+struct object_view_value object_view_value(const struct object_view_field *f,
+                                           const struct core *core, const struct record *record,
+                                           struct arena *a)
 {
     const void *at = (const char *)record + f->at;
     switch (f->kind) {
@@ -107,25 +108,26 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
     case SHAPE_SMALL: return number(*(const uint32_t *)at);
     case SHAPE_REF:
         return *(const int64_t *)at ? number(*(const int64_t *)at)
-                                    : (struct shape_value){.kind = VALUE_NULL};
+                                    : (struct object_view_value){.kind = VALUE_NULL};
     case SHAPE_BOOL: return truth(*(const bool *)at);
     case SHAPE_NOT: return truth(!*(const bool *)at);
     case SHAPE_FLAG: return truth(*(const uint32_t *)at & f->bit);
     case SHAPE_TEXT:
-        return (struct shape_value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
+        return (struct object_view_value){.kind = VALUE_TEXT, .text = *(const struct str *)at};
     case SHAPE_ARRAY: return document(*(const struct str *)at, STR("[]"));
     case SHAPE_OBJECT: return document(*(const struct str *)at, STR("{}"));
     case SHAPE_TIME:
-        return (struct shape_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
-                                    .number = *(const int64_t *)at};
-    case SHAPE_NODEROLE_STATE: return number(shape_noderole_state(*(const uint32_t *)at));
+        return (struct object_view_value){.kind = *(const int64_t *)at ? VALUE_TIME : VALUE_NULL,
+                                          .number = *(const int64_t *)at};
+    case SHAPE_NODEROLE_STATE: return number(object_view_noderole_state(*(const uint32_t *)at));
     case SHAPE_DEPLOYMENT_STATE:
-        return number(shape_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
-    case SHAPE_SNAPSHOT_STATE: return number(shape_snapshot_state(core, &record->snapshot));
+        return number(
+            object_view_deployment_state(core_deployment_state(core, *(const int64_t *)at)));
+    case SHAPE_SNAPSHOT_STATE: return number(object_view_snapshot_state(core, &record->snapshot));
     case SHAPE_NODE_ERROR:
         return truth(core_node_state(core, *(const int64_t *)at) == NODEROLE_ERROR);
     case SHAPE_NODE_STATE:
-        return number(shape_noderole_state(core_node_state(core, *(const int64_t *)at)));
+        return number(object_view_noderole_state(core_node_state(core, *(const int64_t *)at)));
     case SHAPE_OPTIONAL: return text_or_null(*(const struct str *)at);
     case SHAPE_ACCESS: return text_or_null(access_text(*(const uint32_t *)at));
     case SHAPE_TOKEN_KIND:
@@ -153,7 +155,7 @@ struct shape_value shape_value(const struct shape_field *f, const struct core *c
 }
 
 /* What the states of a field are called, counted from -1; NULL at the end, and for other fields. */
-static const char *const *state_names(enum shape_kind kind)
+static const char *const *state_names(enum object_view_kind kind)
 {
     static const char *const noderole[] = {"error",   "active",   "todo", "transition",
                                            "blocked", "proposed", NULL};
@@ -168,7 +170,8 @@ static const char *const *state_names(enum shape_kind kind)
     return kind == SHAPE_DEPLOYMENT_STATE ? deployment : none;
 }
 
-bool shape_state_number(const struct shape_field *field, struct str name, int64_t *out_number)
+bool object_view_state_number(const struct object_view_field *field, struct str name,
+                              int64_t *out_number)
 {
     const char *const *names = state_names(field->kind);
     for (int i = 0; names[i]; i++)
@@ -179,7 +182,7 @@ bool shape_state_number(const struct shape_field *field, struct str name, int64_
     return false;
 }
 
-const char *shape_state_name(enum shape_kind kind, int64_t number)
+const char *object_view_state_name(enum object_view_kind kind, int64_t number)
 {
     return state_names(kind)[number + 1];
 }
@@ -212,7 +215,7 @@ static void write_actions(struct buf *out, struct str klass)
     buf_put_c(out, '}');
 }
 
-static void write_value(struct buf *out, struct shape_value v)
+static void write_value(struct buf *out, struct object_view_value v)
 {
     switch (v.kind) {
     case VALUE_NULL: buf_put_z(out, "null"); return;
@@ -223,7 +226,7 @@ static void write_value(struct buf *out, struct shape_value v)
     case VALUE_ACTIONS: write_actions(out, v.text); return;
     case VALUE_TIME:
         buf_put_c(out, '"');
-        times_format(out, v.number);
+        iso8601_format(out, v.number);
         buf_put_c(out, '"');
         return;
     }
@@ -231,7 +234,7 @@ static void write_value(struct buf *out, struct shape_value v)
 
 /* ---- writing ---- */
 
-bool shape_wants(const struct json *names, const char *key)
+bool object_view_wants(const struct json *names, const char *key)
 {
     if (!names)
         return true;
@@ -242,7 +245,7 @@ bool shape_wants(const struct json *names, const char *key)
     return false;
 }
 
-bool shape_is_plain(const struct shape *shape, uint64_t mask)
+bool object_view_is_plain(const struct object_view *shape, uint64_t mask)
 {
     for (uint32_t i = 0; i < shape->count; i++)
         if (mask >> i & 1 && shape->fields[i].kind >= SHAPE_DEPLOYMENT_STATE)
@@ -250,19 +253,20 @@ bool shape_is_plain(const struct shape *shape, uint64_t mask)
     return true;
 }
 
-uint64_t shape_mask(const struct shape *shape, const struct json *names)
+uint64_t object_view_mask(const struct object_view *shape, const struct json *names)
 {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < shape->count; i++)
-        if (names ? shape_wants(names, shape->fields[i].name) : i < shape->count - shape->extras)
+        if (names ? object_view_wants(names, shape->fields[i].name)
+                  : i < shape->count - shape->extras)
             mask |= (uint64_t)1 << i;
-    if (shape->tail && shape_wants(names, shape->tail->name))
+    if (shape->tail && object_view_wants(names, shape->tail->name))
         mask |= (uint64_t)1 << shape->count;
     return mask;
 }
 
-void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
-                 uint64_t mask, struct buf *out)
+void object_view_write(const struct object_view *shape, const struct core *core,
+                       const struct record *record, uint64_t mask, struct buf *out)
 {
     bool first = true;
     buf_put_c(out, '{');
@@ -270,7 +274,7 @@ void shape_write(const struct shape *shape, const struct core *core, const struc
         if (!(mask >> i & 1))
             continue;
         write_key(out, shape->fields[i].name, first);
-        write_value(out, shape_value(&shape->fields[i], core, record, out->arena));
+        write_value(out, object_view_value(&shape->fields[i], core, record, out->arena));
         first = false;
     }
     if (shape->tail && shape->tail->write && mask >> shape->count & 1) {
@@ -280,7 +284,7 @@ void shape_write(const struct shape *shape, const struct core *core, const struc
     buf_put_c(out, '}');
 }
 
-void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *out)
+void object_view_write_sample(const struct object_view *shape, uint64_t mask, struct buf *out)
 {
     bool first = true;
     buf_put_c(out, '{');

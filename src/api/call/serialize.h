@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text/buf.h"
 #include "base/json/json.h"
+#include "base/text/buf.h"
 #include "core/core.h"
 
-enum shape_kind {
+enum object_view_kind {
     SHAPE_INT,            /* int64                                        */
     SHAPE_SMALL,          /* uint32                                       */
     SHAPE_REF,            /* int64, 0 is null                             */
@@ -49,30 +49,30 @@ enum shape_kind {
     SHAPE_ACTIONS,          /* computed: what a hammer of that kind can do  */
 };
 
-struct shape_field {
+struct object_view_field {
     const char *name;
-    enum shape_kind kind;
+    enum object_view_kind kind;
     uint16_t at;        /* where in struct record */
     uint32_t bit;       /* SHAPE_FLAG */
     const char *sample; /* JSON; NULL: not in samples */
 };
 
 /* One more key behind the fields, whose value depends on who is asked; nobody can look for it. */
-struct shape_tail {
+struct object_view_tail {
     const char *name;
     /* JSON; NULL: nobody in particular is asked, and it is not shown. */
-    void (*write)(const struct shape_tail *tail, const struct core *core,
+    void (*write)(const struct object_view_tail *tail, const struct core *core,
                   const struct record *record, struct buf *out);
 };
 
-struct shape {
+struct object_view {
     const char *type; /* in content types; also what wraps a body */
     enum table table;
-    const struct shape_field *fields;
+    const struct object_view_field *fields;
     uint32_t count; /* at most 64, with the tail */
     uint32_t
         extras; /* so many at the end are ours, not of the specification: shown when asked for */
-    const struct shape_tail *tail; /* NULL: none */
+    const struct object_view_tail *tail; /* NULL: none */
     /* The type of the answer that shows one record, where its class has a name of its own; NULL:
      * the type above. */
     const char *(*type_of)(const struct core *core, const struct record *record, struct arena *a);
@@ -86,15 +86,15 @@ struct shape {
 #define SHAPE_ROWS(rows) .fields = rows, .count = sizeof rows / sizeof *rows
 
 /* The fields named in an array of texts, as bits; when it is NULL, those of the specification. */
-uint64_t shape_mask(const struct shape *shape, const struct json *names);
+uint64_t object_view_mask(const struct object_view *shape, const struct json *names);
 #define SHAPE_ALL UINT64_MAX
 /* Do all fields of the mask come from the record itself? */
-bool shape_is_plain(const struct shape *shape, uint64_t mask);
+bool object_view_is_plain(const struct object_view *shape, uint64_t mask);
 /* Is that key among the names, or are there no names? */
-bool shape_wants(const struct json *names, const char *key);
+bool object_view_wants(const struct json *names, const char *key);
 
 /* What a field says about a record, before it is written. */
-enum shape_value_kind {
+enum object_view_value_kind {
     VALUE_NULL,
     VALUE_BOOL,
     VALUE_INT,
@@ -104,25 +104,27 @@ enum shape_value_kind {
     VALUE_ACTIONS
 };
 
-struct shape_value {
-    enum shape_value_kind kind;
+struct object_view_value {
+    enum object_view_value_kind kind;
     bool truth;
     int64_t number;  /* also of a time */
     struct str text; /* of actions: the class */
 };
 
 /* What has to be computed for it lies in the arena. */
-struct shape_value shape_value(const struct shape_field *field, const struct core *core,
-                               const struct record *record, struct arena *a);
+struct object_view_value object_view_value(const struct object_view_field *field,
+                                           const struct core *core, const struct record *record,
+                                           struct arena *a);
 /* The numbers of SEMANTICS 1.18. */
-int64_t shape_noderole_state(uint32_t state);
-int64_t shape_deployment_state(enum deployment_state state);
-int64_t shape_snapshot_state(const struct core *core, const struct snapshot_record *snapshot);
+int64_t object_view_noderole_state(uint32_t state);
+int64_t object_view_deployment_state(enum deployment_state state);
+int64_t object_view_snapshot_state(const struct core *core, const struct snapshot_record *snapshot);
 /* The number of a state that goes by that name; false when none does, or the field is no state. */
-bool shape_state_number(const struct shape_field *field, struct str name, int64_t *out_number);
+bool object_view_state_number(const struct object_view_field *field, struct str name,
+                              int64_t *out_number);
 /* And the name of one of that kind of field. */
-const char *shape_state_name(enum shape_kind kind, int64_t number);
+const char *object_view_state_name(enum object_view_kind kind, int64_t number);
 
-void shape_write(const struct shape *shape, const struct core *core, const struct record *record,
-                 uint64_t mask, struct buf *out);
-void shape_write_sample(const struct shape *shape, uint64_t mask, struct buf *out);
+void object_view_write(const struct object_view *shape, const struct core *core,
+                       const struct record *record, uint64_t mask, struct buf *out);
+void object_view_write_sample(const struct object_view *shape, uint64_t mask, struct buf *out);

@@ -1,9 +1,9 @@
 #include "api/call/session.h"
 
+#include "api/call/iso8601.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
-#include "api/call/iso8601.h"
 #include "auth/credentials.h"
 #include "model/limits.h"
 
@@ -70,7 +70,7 @@ static void reply_who(struct call *call, int64_t token_id, struct str secret)
     }
     if (token_id && core_record(call->core, TABLE_TOKEN, token_id, &token) &&
         token.token.expires_at)
-        times_format(&expires, token.token.expires_at);
+        iso8601_format(&expires, token.token.expires_at);
     const enum access access = user.user.is_admin ? ACCESS_ADMIN : (enum access)user.user.access;
     set_text(call, reply, "username", user.user.username);
     json_set(reply, STR("is_admin"), json_make_bool(call->arena, user.user.is_admin));
@@ -131,15 +131,15 @@ static void end_old_session(struct call *call)
         session_forget(call, id);
 }
 
-static const struct take login_takes[] = {
+static const struct param_rule login_takes[] = {
     {.name = "username", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
     {.name = "password", .kind = TAKE_TEXT, .is_required = true, .is_aside = true},
 };
 
-static const struct intake login = {.kind = COMMAND_TOKEN_CREATE, TAKES(login_takes)};
+static const struct params_schema login = {.kind = COMMAND_TOKEN_CREATE, TAKES(login_takes)};
 
 /* The password was right, or we would not be here. */
-static enum served serve_login(struct call *call)
+static enum handler_result serve_login(struct call *call)
 {
     struct command create = {.kind = COMMAND_TOKEN_CREATE};
     struct command batch = {.kind = COMMAND_BATCH};
@@ -160,7 +160,7 @@ static enum served serve_login(struct call *call)
 
 /* ---- who am I, and goodbye ---- */
 
-static enum served serve_session(struct call *call)
+static enum handler_result serve_session(struct call *call)
 {
     reply_who(call, call->caller.token_id,
               call->caller.way == BY_SESSION ? cookie_of(call) : STR(""));
@@ -174,7 +174,7 @@ static void logged_out(struct call *call, int64_t id)
     put_cookie(call, STR(""), 0);
 }
 
-static enum served serve_logout(struct call *call)
+static enum handler_result serve_logout(struct call *call)
 {
     struct command command = {.kind = COMMAND_TOKEN_DELETE,
                               .token_delete = {.id = call->caller.token_id}};
@@ -190,31 +190,31 @@ static const struct route routes[] = {
      .pattern = V "session",
      .serve = serve_login,
      .intake = &login,
-     .form = FORM_FREE,
-     .access = ROUTE_LOGIN,
+     .form = REPLY_CUSTOM,
+     .access = ROUTE_AUTH_IN_BODY,
      .does = "log in: a cookie, and the csrf_token to show beside it"},
     {.method = HTTP_GET,
      .pattern = V "session",
      .serve = serve_session,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "who you are"},
     {.method = HTTP_DELETE,
      .pattern = V "session",
      .serve = serve_logout,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "log out"},
 };
 
-const struct chapter chapter_session = CHAPTER("session", routes);
+const struct route_table chapter_session = ROUTE_TABLE("session", routes);
 
 static const struct route sign_in_routes[] = {
     {.method = HTTP_POST,
      .pattern = SESSION_SIGN_IN,
      .serve = serve_login,
      .intake = &login,
-     .form = FORM_FREE,
-     .access = ROUTE_LOGIN,
+     .form = REPLY_CUSTOM,
+     .access = ROUTE_AUTH_IN_BODY,
      .does = "log in by the form of the old pages, user[username] and user[password]"},
 };
 
-const struct chapter chapter_sign_in = CHAPTER(NULL, sign_in_routes);
+const struct route_table chapter_sign_in = ROUTE_TABLE(NULL, sign_in_routes);

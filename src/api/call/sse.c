@@ -26,7 +26,7 @@ static bool is_one_too_many(const struct call *call)
     return flows_endless_of(call, &all) >= own_max || all >= 3 * share;
 }
 
-enum served sse_begin(struct call *call, struct flow *flow)
+enum handler_result sse_begin(struct call *call, struct reply_stream *flow)
 {
     if (is_one_too_many(call)) {
         reply_failure(call, ERR_LIMIT);
@@ -36,7 +36,7 @@ enum served sse_begin(struct call *call, struct flow *flow)
     call->reply.content_type = "text/event-stream";
     reply_header(call, "Cache-Control", STR("no-store"));
     reply_header(call, "X-Accel-Buffering", STR("no")); /* or a proxy would gather it */
-    return flow_begin(call, flow);
+    return reply_stream_begin(call, flow);
 }
 
 static void put_line(struct buf *out, const char *name, struct str value)

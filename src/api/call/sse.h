@@ -13,7 +13,7 @@ bool sse_is_wanted(const struct call *call);
 #define SSE_STREAMS_MAX 64u
 /* Begins the flow with the head of an event stream as its reply; or refuses it (429 `limit`),
  * because its caller or all together have too many of them already. */
-enum served sse_begin(struct call *call, struct flow *flow);
+enum handler_result sse_begin(struct call *call, struct reply_stream *flow);
 /* One event; `data` has no line ends. */
 void sse_put(struct buf *out, struct str event, struct str id, struct str data);
 /* Where the client would go on from here, though nothing has happened. */

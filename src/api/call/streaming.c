@@ -8,17 +8,17 @@
  * it waits for its client. */
 enum { HELD_MAX = 1 << 20, WAITING_MAX = 256 << 10 };
 
-struct flow_piece {
+struct reply_stream_piece {
     struct arena arena; /* the text lies here */
     struct str text;
     uint32_t out;   /* as much of it has left                  */
     int64_t seen;   /* leaves when this turn is durable        */
     uint64_t place; /* where the flow was before it            */
     bool is_last;   /* what comes with it is the end           */
-    struct flow_piece *next;
+    struct reply_stream_piece *next;
 };
 
-static void count_ready(struct flow *flow, bool is_ready)
+static void count_ready(struct reply_stream *flow, bool is_ready)
 {
     struct flows *flows = call_flows(flow->call);
     if (flow->is_ready == is_ready)
@@ -27,13 +27,13 @@ static void count_ready(struct flow *flow, bool is_ready)
     flows->ready += is_ready ? 1 : (uint32_t)-1;
 }
 
-void flow_wake(struct flow *flow)
+void reply_stream_wake(struct reply_stream *flow)
 {
     if (!flow->is_over && !flow->is_blocked)
         count_ready(flow, true);
 }
 
-enum served flow_begin(struct call *call, struct flow *flow)
+enum handler_result reply_stream_begin(struct call *call, struct reply_stream *flow)
 {
     struct flows *flows = call_flows(call);
     must(!call->flow && call->reply.status == 200);
@@ -45,7 +45,7 @@ enum served flow_begin(struct call *call, struct flow *flow)
     flows->first = flow;
     flows->endless += flow->is_endless;
     call_wait(call, WAITS_FLOW);
-    flow_wake(flow);
+    reply_stream_wake(flow);
     return SERVED_LATER;
 }
 
@@ -53,7 +53,7 @@ uint32_t flows_endless_of(const struct call *call, uint32_t *out_all)
 {
     uint32_t count = 0;
     *out_all = 0;
-    for (const struct flow *flow = call_flows(call)->first; flow; flow = flow->next) {
+    for (const struct reply_stream *flow = call_flows(call)->first; flow; flow = flow->next) {
         *out_all += flow->is_endless;
         count += flow->is_endless && flow->call->caller.user_id == call->caller.user_id &&
                  flow->call->caller.node_id == call->caller.node_id;
@@ -61,61 +61,63 @@ uint32_t flows_endless_of(const struct call *call, uint32_t *out_all)
     return count;
 }
 
-int64_t flow_await(struct flow *flow, void (*found)(struct call *call, const struct record *records,
-                                                    uint32_t count, err why))
+int64_t reply_stream_await(struct reply_stream *flow,
+                           void (*found)(struct call *call, const struct record *records,
+                                         uint32_t count, err why))
 {
     must(!flow->found);
     flow->found = found;
     return call_take_number(flow->call);
 }
 
-void flow_await_failed(struct flow *flow)
+void reply_stream_await_failed(struct reply_stream *flow)
 {
     flow->found = NULL;
     call_drop_number(flow->call);
 }
 
-void flow_found(struct flow *flow, const struct record *records, uint32_t count, err why)
+void reply_stream_found(struct reply_stream *flow, const struct record *records, uint32_t count,
+                        err why)
 {
     struct call *call = flow->call;
     void (*found)(struct call *, const struct record *, uint32_t, err) = flow->found;
-    flow_await_failed(flow);
+    reply_stream_await_failed(flow);
     found(call, records, count, why);
 }
 
 void flows_beat(struct flows *flows)
 {
-    for (struct flow *flow = flows->endless ? flows->first : NULL; flow; flow = flow->next)
+    for (struct reply_stream *flow = flows->endless ? flows->first : NULL; flow; flow = flow->next)
         if (flow->is_endless)
-            flow_wake(flow);
+            reply_stream_wake(flow);
 }
 
 /* ---- pieces ---- */
 
-static struct flow_piece *piece_new(uint64_t place)
+static struct reply_stream_piece *piece_new(uint64_t place)
 {
-    struct flow_piece *piece = calloc(1, sizeof *piece);
+    struct reply_stream_piece *piece = calloc(1, sizeof *piece);
     must(piece);
     piece->place = place;
     return piece;
 }
 
-static void piece_free(struct flow_piece *piece)
+static void piece_free(struct reply_stream_piece *piece)
 {
     arena_fini(&piece->arena);
     free(piece);
 }
 
-static void add_piece(struct flow *flow, struct flow_piece *piece)
+static void add_piece(struct reply_stream *flow, struct reply_stream_piece *piece)
 {
     *(flow->last ? &flow->last->next : &flow->first) = piece;
     flow->last = piece;
     flow->held += piece->text.len;
 }
 
-static void drop_first(struct flow *flow)
+static void drop_first(struct reply_stream *flow)
 {
-    struct flow_piece *piece = flow->first;
+    struct reply_stream_piece *piece = flow->first;
     flow->first = piece->next;
     if (!flow->first)
         flow->last = NULL;
@@ -123,20 +125,20 @@ static void drop_first(struct flow *flow)
     piece_free(piece);
 }
 
-static void drop_all(struct flow *flow)
+static void drop_all(struct reply_stream *flow)
 {
     while (flow->first)
         drop_first(flow);
 }
 
-static void drop_behind_first(struct flow *flow)
+static void drop_behind_first(struct reply_stream *flow)
 {
-    struct flow_piece *piece = flow->first->next;
+    struct reply_stream_piece *piece = flow->first->next;
     flow->first->next = NULL;
     flow->last = flow->first;
     flow->held = flow->first->text.len;
     while (piece) {
-        struct flow_piece *next = piece->next;
+        struct reply_stream_piece *next = piece->next;
         piece_free(piece);
         piece = next;
     }
@@ -145,7 +147,7 @@ static void drop_behind_first(struct flow *flow)
 /* ---- the end ---- */
 
 /* Out of every list; the call is its own again. */
-static void leave(struct flow *flow)
+static void leave(struct reply_stream *flow)
 {
     struct flows *flows = call_flows(flow->call);
     count_ready(flow, false);
@@ -155,7 +157,7 @@ static void leave(struct flow *flow)
         flow->next->prev = flow->prev;
     flows->endless -= flow->is_endless;
     if (flow->found)
-        flow_await_failed(flow);
+        reply_stream_await_failed(flow);
     if (flow->fini)
         flow->fini(flow);
     call_resume(flow->call);
@@ -163,7 +165,7 @@ static void leave(struct flow *flow)
 }
 
 /* The call and everything in it is gone afterwards. */
-static void finish(struct flow *flow, bool is_whole)
+static void finish(struct reply_stream *flow, bool is_whole)
 {
     struct http_stream *stream = flow->stream;
     leave(flow);
@@ -175,7 +177,7 @@ static void finish(struct flow *flow, bool is_whole)
 
 /* ---- letting out ---- */
 
-static bool open_stream(struct flow *flow)
+static bool open_stream(struct reply_stream *flow)
 {
     struct call *call = flow->call;
     const struct http_answer head = {.status = call->reply.status,
@@ -191,7 +193,7 @@ static bool open_stream(struct flow *flow)
 
 /* Some more of the piece, no more than a stream takes that has nothing to send: what is larger than
  * a stream may hold would wait for ever. */
-static err put_some(struct flow *flow, struct flow_piece *piece)
+static err put_some(struct reply_stream *flow, struct reply_stream_piece *piece)
 {
     const struct str some =
         str_slice(piece->text, piece->out, piece->out + (uint32_t)HTTP_STREAM_LOW);
@@ -202,12 +204,12 @@ static err put_some(struct flow *flow, struct flow_piece *piece)
 }
 
 /* Everything that is durable goes out. False: the flow is gone. */
-static bool let_out(struct flow *flow)
+static bool let_out(struct reply_stream *flow)
 {
     const struct api_engine *engine = call_engine(flow->call);
     const int64_t durable = engine->durable(engine->self);
     while (flow->first && flow->first->seen <= durable) {
-        struct flow_piece *piece = flow->first;
+        struct reply_stream_piece *piece = flow->first;
         if (!flow->stream && !open_stream(flow))
             return false;
         if (http_stream_waiting(flow->stream) >= WAITING_MAX ||
@@ -231,15 +233,15 @@ static bool let_out(struct flow *flow)
 
 /* ---- going on ---- */
 
-static void answer_instead(struct flow *flow)
+static void answer_instead(struct reply_stream *flow)
 {
     struct call *call = flow->call;
     must(!flow->stream);
     leave(flow);
-    call_let_out(call);
+    call_send_when_durable(call);
 }
 
-static void refuse_unbegun(struct flow *flow, err why)
+static void refuse_unbegun(struct reply_stream *flow, err why)
 {
     struct call *call = flow->call;
     leave(flow);
@@ -249,7 +251,7 @@ static void refuse_unbegun(struct flow *flow, err why)
 
 /* What the flow keeps is counted with the answers of all others. Where it is too much the flow is
  * refused, or cut if it has begun. False: the flow is gone. */
-static bool is_bounded(struct flow *flow)
+static bool is_bounded(struct reply_stream *flow)
 {
     struct call *call = flow->call;
     const size_t bytes = call->arena->held + flow->held;
@@ -272,14 +274,14 @@ static bool is_bounded(struct flow *flow)
     return false;
 }
 
-static void ask(struct flow *flow)
+static void ask(struct reply_stream *flow)
 {
     struct call *call = flow->call;
     const struct api_engine *engine = call_engine(call);
-    struct flow_piece *piece = piece_new(flow->place);
+    struct reply_stream_piece *piece = piece_new(flow->place);
     struct buf out = buf_in(&piece->arena);
     call->seen = engine->seen(engine->self);
-    const enum flow_step step = flow->step(call, &out);
+    const enum reply_stream_step step = flow->step(call, &out);
     piece->text = buf_str(&out);
     piece->seen = flow->is_timeless ? 0 : call->seen;
     piece->is_last = step == FLOW_END;
@@ -299,7 +301,7 @@ static void ask(struct flow *flow)
         ignore(let_out(flow), "it is looked at no more here");
 }
 
-static const struct core *core_of(const struct flow *flow)
+static const struct core *core_of(const struct reply_stream *flow)
 {
     const struct api_engine *engine = call_engine(flow->call);
     return engine->core(engine->self);
@@ -307,7 +309,7 @@ static const struct core *core_of(const struct flow *flow)
 
 /* What is held back is let out by the store, which wakes everybody; so does a core that is there
  * again. While the store does not go on, all flows together hold no more than answers may. */
-static bool can_be_asked(const struct flow *flow)
+static bool can_be_asked(const struct reply_stream *flow)
 {
     const struct call *call = flow->call;
     return flow->is_ready && core_of(flow) && flow->held < HELD_MAX &&
@@ -316,7 +318,7 @@ static bool can_be_asked(const struct flow *flow)
 }
 
 /* The head has not left, and with a stalled store its first piece would not leave either. */
-static bool is_held_by_stall(const struct flow *flow)
+static bool is_held_by_stall(const struct reply_stream *flow)
 {
     const struct api_engine *engine = call_engine(flow->call);
     return !flow->stream && !flow->is_timeless && call_is_stalled(flow->call) &&
@@ -325,7 +327,7 @@ static bool is_held_by_stall(const struct flow *flow)
 
 bool flows_pump(struct flows *flows)
 {
-    for (struct flow *flow = flows->ready ? flows->first : NULL, *next; flow; flow = next) {
+    for (struct reply_stream *flow = flows->ready ? flows->first : NULL, *next; flow; flow = next) {
         next = flow->next;
         flow->call->core = core_of(flow);
         if (is_held_by_stall(flow))
@@ -333,7 +335,8 @@ bool flows_pump(struct flows *flows)
         else if (can_be_asked(flow))
             ask(flow);
     }
-    for (const struct flow *flow = flows->ready ? flows->first : NULL; flow; flow = flow->next)
+    for (const struct reply_stream *flow = flows->ready ? flows->first : NULL; flow;
+         flow = flow->next)
         if (can_be_asked(flow))
             return true;
     return false;
@@ -341,7 +344,7 @@ bool flows_pump(struct flows *flows)
 
 void flows_durable(struct flows *flows)
 {
-    for (struct flow *flow = flows->first, *next; flow; flow = next) {
+    for (struct reply_stream *flow = flows->first, *next; flow; flow = next) {
         next = flow->next;
         if (!flow->is_blocked)
             ignore(let_out(flow), "it is looked at no more here");
@@ -350,9 +353,9 @@ void flows_durable(struct flows *flows)
 
 /* What was seen and did not leave may never have been. What left in part is durable, and the rest
  * of it follows. */
-static void look_again(struct flow *flow)
+static void look_again(struct reply_stream *flow)
 {
-    const struct flow_piece *from =
+    const struct reply_stream_piece *from =
         flow->first && flow->first->out ? flow->first->next : flow->first;
     if (flow->is_timeless || !from)
         return;
@@ -362,20 +365,20 @@ static void look_again(struct flow *flow)
         drop_all(flow);
     else
         drop_behind_first(flow);
-    flow_wake(flow);
+    reply_stream_wake(flow);
 }
 
-static void serve_anew(struct flow *flow)
+static void serve_anew(struct reply_stream *flow)
 {
     struct call *call = flow->call;
     leave(flow);
-    call_begin_again(call);
+    call_restart(call);
 }
 
 /* When there is no core to look again in, those who have heard nothing need not wait for one. */
 void flows_reloaded(struct flows *flows)
 {
-    for (struct flow *flow = flows->first, *next; flow; flow = next) {
+    for (struct reply_stream *flow = flows->first, *next; flow; flow = next) {
         next = flow->next;
         if (flow->is_of_one_core && flow->stream)
             finish(flow, false);
@@ -391,7 +394,7 @@ void flows_reloaded(struct flows *flows)
 void flows_end(struct flows *flows)
 {
     while (flows->first) {
-        struct flow *flow = flows->first;
+        struct reply_stream *flow = flows->first;
         if (flow->stream)
             finish(flow, false);
         else
@@ -399,7 +402,7 @@ void flows_end(struct flows *flows)
     }
 }
 
-void flow_gone(struct flow *flow)
+void reply_stream_gone(struct reply_stream *flow)
 {
     if (flow->stream)
         finish(flow, true);
@@ -407,14 +410,14 @@ void flow_gone(struct flow *flow)
         refuse_unbegun(flow, ERR_UNKNOWN);
 }
 
-void flow_drained(struct flow *flow)
+void reply_stream_drained(struct reply_stream *flow)
 {
     flow->is_blocked = false;
     if (let_out(flow) && !flow->is_blocked)
-        flow_wake(flow);
+        reply_stream_wake(flow);
 }
 
-void flow_stopping(struct flow *flow)
+void reply_stream_stopping(struct reply_stream *flow)
 {
     if (flow->is_endless)
         finish(flow, true);

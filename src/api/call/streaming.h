@@ -10,22 +10,22 @@
 #include "api/call/call.h"
 #include "base/text/buf.h"
 
-enum flow_step {
+enum reply_stream_step {
     FLOW_MORE,  /* there is more to say, or to find out                               */
-    FLOW_IDLE,  /* nothing until flow_wake()                                          */
+    FLOW_IDLE,  /* nothing until reply_stream_wake()                                          */
     FLOW_END,   /* that was all                                                       */
     FLOW_REPLY, /* the call's reply is the answer after all: nothing was said before  */
 };
 
-struct flow_piece;
+struct reply_stream_piece;
 
-struct flow {
+struct reply_stream {
     /* Append the next piece to `out`, which may stay empty, and move `place` behind it. The call's
      * core is there. Each step should take well below a millisecond. */
-    enum flow_step (*step)(struct call *call, struct buf *out);
-    void (*fini)(struct flow *flow); /* may be NULL: free what the arena does not hold */
-    void *self;                      /* the step's own                                 */
-    uint64_t place;                  /* where the step goes on */
+    enum reply_stream_step (*step)(struct call *call, struct buf *out);
+    void (*fini)(struct reply_stream *flow); /* may be NULL: free what the arena does not hold */
+    void *self;                              /* the step's own                                 */
+    uint64_t place;                          /* where the step goes on */
     bool is_endless;     /* it is cut when the daemon stops, and never says that it is whole */
     bool is_timeless;    /* what it says does not come from the core                         */
     bool is_of_one_core; /* what it keeps was read from a core that must not be dropped: then it is
@@ -34,30 +34,31 @@ struct flow {
     /* Of streaming.c. */
     bool is_ready, is_blocked, is_over;
     struct http_stream *stream; /* NULL: the head is not out */
-    struct flow_piece *first, *last;
+    struct reply_stream_piece *first, *last;
     size_t held; /* bytes in pieces */
-    struct flow *next, *prev;
+    struct reply_stream *next, *prev;
     struct call *call;
     void (*found)(struct call *call, const struct record *records, uint32_t count, err why);
 };
 
 /* The head is the call's reply, which is 200 and has no body; it leaves with the first piece, so a
  * step may still change it before that. */
-enum served flow_begin(struct call *call, struct flow *flow);
+enum handler_result reply_stream_begin(struct call *call, struct reply_stream *flow);
 /* How many flows without an end the call's user or node has, and how many there are. */
 uint32_t flows_endless_of(const struct call *call, uint32_t *out_all);
 /* There is something to say again. */
-void flow_wake(struct flow *flow);
+void reply_stream_wake(struct reply_stream *flow);
 /* The number under which the engine tells what it finds when it looks back, while the flow goes on;
  * `found` hears of it and may wake the flow. One at a time. The second: nobody was asked after
  * all. */
-int64_t flow_await(struct flow *flow, void (*found)(struct call *call, const struct record *records,
-                                                    uint32_t count, err why));
-void flow_await_failed(struct flow *flow);
+int64_t reply_stream_await(struct reply_stream *flow,
+                           void (*found)(struct call *call, const struct record *records,
+                                         uint32_t count, err why));
+void reply_stream_await_failed(struct reply_stream *flow);
 
 /* What the life of a call (api.c) needs. */
 struct flows {
-    struct flow *first;
+    struct reply_stream *first;
     uint32_t ready;   /* flows that can be asked      */
     uint32_t endless; /* flows that want to be woken now and then */
 };
@@ -71,8 +72,9 @@ void flows_durable(struct flows *flows);
 void flows_reloaded(struct flows *flows);
 /* All end here, cut. */
 void flows_end(struct flows *flows);
-void flow_found(struct flow *flow, const struct record *records, uint32_t count, err why);
+void reply_stream_found(struct reply_stream *flow, const struct record *records, uint32_t count,
+                        err why);
 /* From the HTTP server, about one. */
-void flow_gone(struct flow *flow);
-void flow_drained(struct flow *flow);
-void flow_stopping(struct flow *flow);
+void reply_stream_gone(struct reply_stream *flow);
+void reply_stream_drained(struct reply_stream *flow);
+void reply_stream_stopping(struct reply_stream *flow);

@@ -1,9 +1,9 @@
-#include "api/nouns/attribs.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
-#include "model/schema.h"
-#include "api/rest/objects.h"
+#include "api/nouns/attribs.h"
 #include "api/rest/lists.h"
+#include "api/rest/objects.h"
+#include "model/schema.h"
 
 /* ---- on whom, and what of it ---- */
 
@@ -85,7 +85,7 @@ struct value_cache {
 };
 
 struct value_tail {
-    struct shape_tail tail; /* first, so that the one can be had from the other */
+    struct object_view_tail tail; /* first, so that the one can be had from the other */
     struct subject target;
     enum view view;
     struct value_cache *cache;
@@ -107,7 +107,7 @@ static const struct json *data_of(const struct value_tail *v, const struct core 
     return cache->data;
 }
 
-static void write_value(const struct shape_tail *tail, const struct core *core,
+static void write_value(const struct object_view_tail *tail, const struct core *core,
                         const struct record *record, struct buf *out)
 {
     const struct value_tail *v = (const struct value_tail *)tail;
@@ -122,7 +122,7 @@ static void write_value(const struct shape_tail *tail, const struct core *core,
 static const struct resource *valued(struct call *call, struct subject target, enum view view)
 {
     struct value_tail *tail = arena_new(call->arena, struct value_tail);
-    struct shape *shape = arena_new(call->arena, struct shape);
+    struct object_view *shape = arena_new(call->arena, struct object_view);
     struct resource *resource = arena_new(call->arena, struct resource);
     struct value_cache *cache = arena_new(call->arena, struct value_cache);
     cache->arena = call->arena;
@@ -140,9 +140,9 @@ static const struct resource *valued(struct call *call, struct subject target, e
 /* Without an ETag: what it reads as can change in half a dozen objects. */
 static void reply_reading(struct call *call, const struct reading *r, enum view view)
 {
-    const struct shape *shape = valued(call, r->target, view)->shape;
+    const struct object_view *shape = valued(call, r->target, view)->shape;
     struct buf b = buf_in(call->arena);
-    shape_write(shape, call->core, &r->attrib, reply_mask(call, shape), &b);
+    object_view_write(shape, call->core, &r->attrib, reply_mask(call, shape), &b);
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
@@ -154,7 +154,7 @@ static bool has_meaning(const struct choice *choice, struct call *call, const st
     return core_attrib_place(call->core, target, record->id).table != TABLE_COUNT;
 }
 
-enum served serve_values(struct call *call)
+enum handler_result serve_values(struct call *call)
 {
     static const char *const passes[] = {"bucket", "deployment", NULL}; /* of a deployment role */
     struct subject target;
@@ -167,7 +167,7 @@ enum served serve_values(struct call *call)
                                                .passes = passes});
 }
 
-enum served serve_value(struct call *call)
+enum handler_result serve_value(struct call *call)
 {
     struct reading r;
     enum view view;
@@ -182,12 +182,12 @@ enum served serve_value(struct call *call)
 static const char *const buckets[] = {"user", "note", "system", "wall", "discovery", "hint", NULL};
 _Static_assert(sizeof buckets / sizeof *buckets == BUCKET_COUNT + 1, "one name for each bucket");
 
-static const struct take value_takes[] = {
+static const struct param_rule value_takes[] = {
     {.name = "value", .kind = TAKE_VALUE, .at = INTO(attrib_set.value), .is_required = true},
     {.name = "bucket", .kind = TAKE_WORD, .at = INTO(attrib_set.bucket), .words = buckets},
 };
 
-const struct intake value_intake = {.kind = COMMAND_ATTRIB_SET, TAKES(value_takes)};
+const struct params_schema value_intake = {.kind = COMMAND_ATTRIB_SET, TAKES(value_takes)};
 
 /* Where that which was written can be seen, though work does not see it before a commit. */
 static enum view written_view(const struct reading *r, uint32_t bucket)
@@ -237,7 +237,7 @@ static void take_as_meant(struct call *call, const struct record *attrib, struct
         *value = json_write(call->arena, meant);
 }
 
-enum served serve_value_set(struct call *call)
+enum handler_result serve_value_set(struct call *call)
 {
     struct reading r;
     if (!find_reading(call, &r) || !object_condition(call) ||
@@ -247,7 +247,7 @@ enum served serve_value_set(struct call *call)
                                              .id = r.target.id,
                                              .attrib_id = r.attrib.id,
                                              .bucket = BUCKET_USER}};
-    intake_read(call, &value_intake, 0, &command);
+    params_schema_read(call, &value_intake, 0, &command);
     take_as_meant(call, &r.attrib, &command.attrib_set.value);
     const bool is_note = command.attrib_set.bucket == BUCKET_NOTE;
     return object_submit(call, &command, is_note ? note_written : value_written);
@@ -257,12 +257,12 @@ enum served serve_value_set(struct call *call)
 
 static struct json *object_of(struct call *call, const struct reading *r)
 {
-    const struct shape *shape = valued(call, r->target, written_view(r, BUCKET_USER))->shape;
+    const struct object_view *shape = valued(call, r->target, written_view(r, BUCKET_USER))->shape;
     struct buf b = buf_in(call->arena);
     struct json *object;
     uint32_t offset;
     const char *what;
-    shape_write(shape, call->core, &r->attrib, SHAPE_ALL, &b);
+    object_view_write(shape, call->core, &r->attrib, SHAPE_ALL, &b);
     must(json_read(call->arena, buf_str(&b), &object, &offset, &what) == OK);
     return object;
 }
@@ -307,7 +307,7 @@ static bool expect_place(struct call *call, const struct reading *r)
     return true;
 }
 
-enum served serve_value_patch(struct call *call)
+enum handler_result serve_value_patch(struct call *call)
 {
     struct reading r;
     if (!find_reading(call, &r) || !object_condition(call) || !expect_place(call, &r))

@@ -3,7 +3,7 @@
 #include "api/rest/standard_routes.h"
 
 /* clang-format off */
-static const struct shape_field attrib_fields[] = {
+static const struct object_view_field attrib_fields[] = {
     {"id",          SHAPE_INT,     SHAPE_AT(attrib.id),            0, NULL},
     {"barclamp_id", SHAPE_REF,     SHAPE_AT(attrib.barclamp_id),   0, NULL},
     {"role_id",     SHAPE_REF,     SHAPE_AT(attrib.role_id),       0, NULL},
@@ -19,11 +19,11 @@ static const struct shape_field attrib_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape_tail on_somebody = {.name = "value"};
-static const struct shape shape_attrib = {
+static const struct object_view_tail on_somebody = {.name = "value"};
+static const struct object_view shape_attrib = {
     .type = "attrib", .table = TABLE_ATTRIB, SHAPE_ROWS(attrib_fields), .tail = &on_somebody};
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(attrib_create.name), .is_required = true},
     {.name = "description", .kind = TAKE_TEXT, .at = INTO(attrib_create.description)},
     {.name = "barclamp",
@@ -59,7 +59,7 @@ static void check_create(struct call *call, struct command *command)
         p->default_value = SAY(call, STR("{\"value\":"), p->default_value, STR("}"));
 }
 
-static const struct intake create = {
+static const struct params_schema create = {
     .kind = COMMAND_ATTRIB_CREATE, TAKES(create_takes), .check = check_create};
 
 const struct resource resource_attribs = {
@@ -73,4 +73,4 @@ static const struct route routes[] = {
     ROUTES_MAKE("attribs", resource_attribs, COMMAND_ATTRIB_DELETE),
 };
 
-const struct chapter chapter_attribs = CHAPTER("attribs", routes);
+const struct route_table chapter_attribs = ROUTE_TABLE("attribs", routes);

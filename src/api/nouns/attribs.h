@@ -9,12 +9,12 @@
 #include "api/call/params_schema.h"
 
 /* Those that mean something there, and one of them; ?bucket= says which data is looked at. */
-enum served serve_values(struct call *call);
-enum served serve_value(struct call *call);
+enum handler_result serve_values(struct call *call);
+enum handler_result serve_value(struct call *call);
 /* What is written is merged into what is there, as everywhere (SEMANTICS 6.2). */
-enum served serve_value_set(struct call *call);
-enum served serve_value_patch(struct call *call);
-extern const struct intake value_intake;
+enum handler_result serve_value_set(struct call *call);
+enum handler_result serve_value_patch(struct call *call);
+extern const struct params_schema value_intake;
 
 #define ROUTES_ATTRIBS(path, owner, who)                                                           \
     {.method = HTTP_GET,                                                                           \
@@ -22,7 +22,7 @@ extern const struct intake value_intake;
      .serve = serve_values,                                                                        \
      .resource = &resource_attribs,                                                                \
      .within = &owner,                                                                             \
-     .form = FORM_LIST,                                                                            \
+     .form = REPLY_LIST,                                                                           \
      .access = who,                                                                                \
      .does = "the attribs that mean something there, with their values; bucket says which data"},  \
         {.method = HTTP_GET,                                                                       \

@@ -4,7 +4,7 @@
 #include "api/rest/standard_routes.h"
 
 /* clang-format off */
-static const struct shape_field barclamp_fields[] = {
+static const struct object_view_field barclamp_fields[] = {
     {"id",            SHAPE_INT,      SHAPE_AT(barclamp.id),            0, NULL},
     {"name",          SHAPE_TEXT,     SHAPE_AT(barclamp.name),          0, "\"\""},
     {"description",   SHAPE_TEXT,     SHAPE_AT(barclamp.description),   0, "\"\""},
@@ -21,7 +21,7 @@ static const struct shape_field barclamp_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_barclamp = {
+static const struct object_view shape_barclamp = {
     .type = "barclamp", .table = TABLE_BARCLAMP, SHAPE_ROWS(barclamp_fields), .extras = 1};
 
 const struct resource resource_barclamps = {.shape = &shape_barclamp, .order = ORDER_BY_ID};
@@ -37,7 +37,7 @@ static bool names_a_column(const struct call *call)
 }
 
 /* Whoever asks for nothing in particular gets everything, of this noun alone. */
-static enum served serve_barclamp_match(struct call *call)
+static enum handler_result serve_barclamp_match(struct call *call)
 {
     if (!params_read(call, shape_barclamp.type))
         return SERVED_REPLY;
@@ -46,11 +46,11 @@ static enum served serve_barclamp_match(struct call *call)
 
 /* ---- sending one ---- */
 
-static const struct take upload_takes[] = {
+static const struct param_rule upload_takes[] = {
     {.name = "value", .kind = TAKE_VALUE, .at = INTO(import.barclamp), .is_required = true},
 };
 
-static const struct intake upload = {.kind = COMMAND_IMPORT, TAKES(upload_takes)};
+static const struct params_schema upload = {.kind = COMMAND_IMPORT, TAKES(upload_takes)};
 
 /* Everything that is wrong becomes a problem of the call. False: the reply is made, or will be. */
 static bool read_document(struct call *call, struct str *out_document)
@@ -99,7 +99,7 @@ static void shown_with_warnings(struct call *call, int64_t id)
     object_shown(call, id);
     const struct str body = call->reply.body;
     if (!warnings || call->reply.status != 200 || body.len < 2 ||
-        !shape_wants(call->wanted, "warnings"))
+        !object_view_wants(call->wanted, "warnings"))
         return;
     struct buf b = buf_in(call->arena);
     buf_put_str(&b, str_slice(body, 0, body.len - 1));
@@ -109,13 +109,13 @@ static void shown_with_warnings(struct call *call, int64_t id)
     call->reply.body = buf_str(&b);
 }
 
-static enum served serve_upload(struct call *call)
+static enum handler_result serve_upload(struct call *call)
 {
     struct record record;
     struct command command = {.kind = COMMAND_IMPORT};
     const bool is_change = call->keys[0].len;
-    if (!authority_is_admin(call)) { /* before it is read: that is work */
-        authority_refuse(call, STR("only an admin imports barclamps"));
+    if (!authorize_is_admin(call)) { /* before it is read: that is work */
+        authorize_refuse(call, STR("only an admin imports barclamps"));
         return SERVED_REPLY;
     }
     if (is_change && (!resource_find(call, &resource_barclamps, call->keys[0], &record) ||
@@ -140,19 +140,19 @@ static const struct route routes[] = {
      .pattern = V "barclamps/match",
      .serve = serve_barclamp_match,
      .resource = &resource_barclamps,
-     .form = FORM_LIST,
+     .form = REPLY_LIST,
      .does = "those with these values; all when none is asked for"},
     {.method = HTTP_GET,
      .pattern = V "barclamps",
      .serve = serve_list,
      .resource = &resource_barclamps,
-     .form = FORM_LIST,
+     .form = REPLY_LIST,
      .does = "list them"},
     {.method = HTTP_GET,
      .pattern = V "barclamps/sample",
      .serve = serve_sample,
      .resource = &resource_barclamps,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what a new one would look like"},
     {.method = HTTP_GET,
      .pattern = V "barclamps/:id",
@@ -174,4 +174,4 @@ static const struct route routes[] = {
      .does = "import it anew; files of the same barclamp are imported over it at the next start"},
 };
 
-const struct chapter chapter_barclamps = CHAPTER("barclamps", routes);
+const struct route_table chapter_barclamps = ROUTE_TABLE("barclamps", routes);

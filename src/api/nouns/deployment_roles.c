@@ -5,7 +5,7 @@
 #include "api/rest/standard_routes.h"
 
 /* clang-format off */
-static const struct shape_field deployment_role_fields[] = {
+static const struct object_view_field deployment_role_fields[] = {
     {"id",            SHAPE_INT, SHAPE_AT(deployment_role.id),            0, NULL},
     {"deployment_id", SHAPE_REF, SHAPE_AT(deployment_role.deployment_id), 0, NULL},
     {"role_id",       SHAPE_REF, SHAPE_AT(deployment_role.role_id),       0, NULL},
@@ -13,7 +13,7 @@ static const struct shape_field deployment_role_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_deployment_role = {
+static const struct object_view shape_deployment_role = {
     .type = "deployment_role", .table = TABLE_DEPLOYMENT_ROLE, SHAPE_ROWS(deployment_role_fields)};
 
 #define TAKE_ROLE                                                                                  \
@@ -22,7 +22,7 @@ static const struct shape shape_deployment_role = {
         .is_required = true, .to = TABLE_ROLE, .id_key = "role_id"                                 \
     }
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     TAKE_ROLE,
     {.name = "deployment",
      .kind = TAKE_REF,
@@ -32,12 +32,14 @@ static const struct take create_takes[] = {
      .id_key = "deployment_id"},
 };
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "data", .kind = TAKE_DOC, .at = INTO(deployment_role_data.data), .is_required = true},
 };
 
-static const struct intake create = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE, TAKES(create_takes)};
-static const struct intake update = {.kind = COMMAND_DEPLOYMENT_ROLE_DATA, TAKES(update_takes)};
+static const struct params_schema create = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
+                                            TAKES(create_takes)};
+static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_ROLE_DATA,
+                                            TAKES(update_takes)};
 
 /* By the name of its role, with ?deployment= to say where. */
 static int64_t find_by_role(struct call *call, struct str name)
@@ -62,19 +64,19 @@ const struct resource resource_deployment_roles = {
 
 /* ---- from the deployment's side ---- */
 
-static const struct take role_add_takes[] = {TAKE_ROLE};
+static const struct param_rule role_add_takes[] = {TAKE_ROLE};
 
-const struct intake role_add_intake = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
-                                       TAKES(role_add_takes)};
+const struct params_schema role_add_intake = {.kind = COMMAND_DEPLOYMENT_ROLE_CREATE,
+                                              TAKES(role_add_takes)};
 
-enum served serve_role_add(struct call *call)
+enum handler_result serve_role_add(struct call *call)
 {
     struct command command = {0};
     struct record deployment;
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
         !params_read(call, shape_deployment_role.type))
         return SERVED_REPLY;
-    intake_read(call, &role_add_intake, 0, &command);
+    params_schema_read(call, &role_add_intake, 0, &command);
     command.deployment_role_create.deployment_id = deployment.id;
     return object_submit(call, &command, object_shown);
 }
@@ -98,7 +100,7 @@ static const struct route routes[] = {
                     "its role"),
     ROUTE_BELONGING("deployment_roles/:id/nodes", resource_nodes, resource_deployment_roles,
                     "the nodes that have the role in this deployment"),
-    ROUTES_ATTRIBS("deployment_roles", resource_deployment_roles, ROUTE_GUARDED),
+    ROUTES_ATTRIBS("deployment_roles", resource_deployment_roles, ROUTE_AUTH_REQUIRED),
 };
 
-const struct chapter chapter_deployment_roles = CHAPTER("deployment_roles", routes);
+const struct route_table chapter_deployment_roles = ROUTE_TABLE("deployment_roles", routes);

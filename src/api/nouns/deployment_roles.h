@@ -4,5 +4,5 @@
 #include "api/call/params_schema.h"
 
 /* POST deployments/:id/roles {role}: the answer is the deployment role. */
-enum served serve_role_add(struct call *call);
-extern const struct intake role_add_intake;
+enum handler_result serve_role_add(struct call *call);
+extern const struct params_schema role_add_intake;

@@ -1,14 +1,14 @@
-#include "api/nouns/snapshot_diff.h"
-#include "api/views/graph.h"
 #include "api/nouns/attribs.h"
-#include "api/rest/nested_lists.h"
 #include "api/nouns/deployment_roles.h"
-#include "api/rest/nested.h"
-#include "api/rest/standard_routes.h"
+#include "api/nouns/snapshot_diff.h"
 #include "api/nouns/snapshots.h"
+#include "api/rest/nested.h"
+#include "api/rest/nested_lists.h"
+#include "api/rest/standard_routes.h"
+#include "api/views/graph.h"
 
 /* clang-format off */
-static const struct shape_field deployment_fields[] = {
+static const struct object_view_field deployment_fields[] = {
     {"id",          SHAPE_INT,              SHAPE_AT(deployment.id),          0, NULL},
     {"name",        SHAPE_TEXT,             SHAPE_AT(deployment.name),        0, "null"},
     {"description", SHAPE_TEXT,             SHAPE_AT(deployment.description), 0, "\"\""},
@@ -22,7 +22,7 @@ static const struct shape_field deployment_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_deployment = {
+static const struct object_view shape_deployment = {
     .type = "deployment", .table = TABLE_DEPLOYMENT, SHAPE_ROWS(deployment_fields), .extras = 3};
 
 static void check_create(struct call *call, struct command *command)
@@ -35,7 +35,7 @@ static void check_update(struct call *call, struct command *command)
     resource_refuse_reserved(call, command->deployment_update.name);
 }
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_create.name), .is_required = true},
     {.name = "description", .kind = TAKE_TEXT, .at = INTO(deployment_create.description)},
     {.name = "parent",
@@ -45,7 +45,7 @@ static const struct take create_takes[] = {
      .id_key = "parent_id"},
 };
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_update.name), .given = GIVEN_NAME},
     {.name = "description",
      .kind = TAKE_TEXT,
@@ -53,12 +53,12 @@ static const struct take update_takes[] = {
      .given = GIVEN_DESCRIPTION},
 };
 
-static const struct intake create = {
+static const struct params_schema create = {
     .kind = COMMAND_DEPLOYMENT_CREATE, TAKES(create_takes), .check = check_create};
-static const struct intake update = {.kind = COMMAND_DEPLOYMENT_UPDATE,
-                                     TAKES(update_takes),
-                                     GIVEN_IN(deployment_update),
-                                     .check = check_update};
+static const struct params_schema update = {.kind = COMMAND_DEPLOYMENT_UPDATE,
+                                            TAKES(update_takes),
+                                            GIVEN_IN(deployment_update),
+                                            .check = check_update};
 
 const struct resource resource_deployments = {
     .shape = &shape_deployment,
@@ -69,17 +69,18 @@ const struct resource resource_deployments = {
 
 /* ---- routes ---- */
 
-static const struct take commit_takes[] = {
+static const struct param_rule commit_takes[] = {
     {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
     {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
     {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
 };
-static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
 
-static const struct take propose_takes[] = {
+static const struct param_rule propose_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
 };
-static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
+static const struct params_schema propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE,
+                                             TAKES(propose_takes)};
 
 static const struct route routes[] = {
     ROUTES_READ("deployments", resource_deployments),
@@ -109,7 +110,7 @@ static const struct route routes[] = {
      .serve = serve_plan,
      .resource = &resource_deployments,
      .command = COMMAND_DEPLOYMENT_COMMIT,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what a commit would do, and the hash to commit exactly that"},
     ROUTE_CONSENT("deployments/:id/consent", resource_deployments, COMMAND_DEPLOYMENT_COMMIT),
     {.method = HTTP_PUT,
@@ -118,13 +119,13 @@ static const struct route routes[] = {
      .resource = &resource_snapshots,
      .within = &resource_deployments,
      .intake = &revert_intake,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "propose what a snapshot held; the new head, and what was bound, marked and skipped"},
     {.method = HTTP_GET,
      .pattern = V "deployments/:id/graph",
      .serve = serve_graph,
      .resource = &resource_deployments,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "its noderoles and what depends on what"},
     {.method = HTTP_GET,
      .pattern = V "deployments/:id/head",
@@ -144,7 +145,7 @@ static const struct route routes[] = {
      .pattern = V "deployments/:id/why",
      .serve = serve_why,
      .resource = &resource_deployments,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what keeps it from being active, down to the root"},
     {.method = HTTP_POST,
      .pattern = V "deployments/:id/roles",
@@ -156,23 +157,23 @@ static const struct route routes[] = {
     ROUTE_BELONGING("deployments/:id/deployment_roles", resource_deployment_roles,
                     resource_deployments, "what its roles are told in it"),
     ROUTE_NESTED_SHOW("deployments/:id/deployment_roles", resource_deployment_roles,
-                      resource_deployments, ROUTE_GUARDED,
+                      resource_deployments, ROUTE_AUTH_REQUIRED,
                       "the data of one of its deployment roles"),
     ROUTE_NESTED_UPDATE("deployments/:id/deployment_roles", resource_deployment_roles,
                         resource_deployments),
     ROUTE_NESTED_CREATE("deployments/:id/deployment_roles", resource_deployment_roles,
                         resource_deployments, "use a role in it"),
     ROUTE_NESTED_SHOW("deployments/:id/node_roles", resource_noderoles, resource_deployments,
-                      ROUTE_GUARDED, "one of its noderoles"),
+                      ROUTE_AUTH_REQUIRED, "one of its noderoles"),
     ROUTE_NESTED_UPDATE("deployments/:id/node_roles", resource_noderoles, resource_deployments),
     ROUTE_NESTED_CREATE("deployments/:id/node_roles", resource_noderoles, resource_deployments,
                         "bind a role to a node in it"),
-    ROUTE_NESTED_SHOW("deployments/:id/nodes", resource_nodes, resource_deployments, ROUTE_GUARDED,
-                      "one of its nodes"),
+    ROUTE_NESTED_SHOW("deployments/:id/nodes", resource_nodes, resource_deployments,
+                      ROUTE_AUTH_REQUIRED, "one of its nodes"),
     ROUTE_NESTED_UPDATE("deployments/:id/nodes", resource_nodes, resource_deployments),
     ROUTE_NESTED_CREATE("deployments/:id/nodes", resource_nodes, resource_deployments,
                         "make a node in it"),
-    ROUTES_ATTRIBS("deployments", resource_deployments, ROUTE_GUARDED),
+    ROUTES_ATTRIBS("deployments", resource_deployments, ROUTE_AUTH_REQUIRED),
 };
 
-const struct chapter chapter_deployments = CHAPTER("deployments", routes);
+const struct route_table chapter_deployments = ROUTE_TABLE("deployments", routes);

@@ -1,12 +1,12 @@
-#include "api/rest/url_escape.h"
 #include "api/call/auth.h"
 #include "api/call/authorize.h"
-#include "api/call/streaming.h"
-#include "api/rest/json_object_writer.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
 #include "api/call/sse.h"
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
+#include "api/rest/url_escape.h"
 #include "http/address.h"
 
 /* What happened, for those who look back and for those who watch. Rows come from the store, so
@@ -44,19 +44,19 @@ static struct api_place place_of(const struct event_record *e)
 static void put_event(struct buf *b, const struct event_record *e, const struct json *wanted,
                       bool tells_who)
 {
-    struct members m = members_open(b, wanted);
-    member_text(&m, "id", place_text(b->arena, place_of(e)));
-    member_time(&m, "at", e->at);
+    struct object_writer m = object_writer_open(b, wanted);
+    object_put_text(&m, "id", place_text(b->arena, place_of(e)));
+    object_put_time(&m, "at", e->at);
     if (tells_who) {
-        member_text(&m, "actor", e->actor);
-        member_optional(&m, "address", e->address);
+        object_put_text(&m, "actor", e->actor);
+        object_put_optional(&m, "address", e->address);
     }
-    member_text(&m, "verb", e->verb);
-    member_optional(&m, "object", e->object);
+    object_put_text(&m, "verb", e->verb);
+    object_put_optional(&m, "object", e->object);
     if (e->object_id)
-        member_number(&m, "object_id", e->object_id);
-    member_json(&m, "changes", e->changes.len ? e->changes : STR("{}"));
-    members_close(&m);
+        object_put_number(&m, "object_id", e->object_id);
+    object_put_json(&m, "changes", e->changes.len ? e->changes : STR("{}"));
+    object_writer_close(&m);
 }
 
 /* ---- looking back ---- */
@@ -96,7 +96,7 @@ static void link_next(struct call *call, const struct search *s)
         buf_put_c(&b, '&');
         buf_put_z(&b, filters[i].name);
         buf_put_c(&b, '=');
-        address_escape(&b, filters[i].value);
+        url_escape(&b, filters[i].value);
     }
     const struct {
         const char *name;
@@ -112,7 +112,7 @@ static void link_next(struct call *call, const struct search *s)
     reply_header(call, "Link", buf_str(&b));
 }
 
-static enum served reply_search(struct call *call, struct search *s, bool has_more)
+static enum handler_result reply_search(struct call *call, struct search *s, bool has_more)
 {
     buf_put_c(&s->rows, ']');
     reply_json(call, type, "list", buf_str(&s->rows));
@@ -121,9 +121,9 @@ static enum served reply_search(struct call *call, struct search *s, bool has_mo
     return SERVED_REPLY;
 }
 
-static enum served look_on(struct call *call);
+static enum handler_result look_on(struct call *call);
 
-static enum served looked(struct call *call, const struct record *records, uint32_t count)
+static enum handler_result looked(struct call *call, const struct record *records, uint32_t count)
 {
     struct search *s = call->own;
     for (uint32_t i = 0; i < count && s->found < s->limit; i++) {
@@ -147,7 +147,7 @@ static enum served looked(struct call *call, const struct record *records, uint3
     return look_on(call);
 }
 
-static enum served look_on(struct call *call)
+static enum handler_result look_on(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     const struct search *s = call->own;
@@ -155,7 +155,7 @@ static enum served look_on(struct call *call)
         reply_error(call, 404, "not_found", STR("what happened is not kept here"));
         return SERVED_REPLY;
     }
-    const int64_t number = call_await(call, looked);
+    const int64_t number = call_wait_history(call, looked);
     const err e = engine->events(engine->self, s->at, ASK_MAX, number);
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
 }
@@ -224,7 +224,7 @@ static void read_conditions(struct call *call, struct search *s)
     param_text(call, "object", &s->object);
 }
 
-static enum served begin_search(struct call *call, bool is_audit)
+static enum handler_result begin_search(struct call *call, bool is_audit)
 {
     struct search *s = arena_new(call->arena, struct search);
     if (!params_read(call, type))
@@ -232,12 +232,12 @@ static enum served begin_search(struct call *call, bool is_audit)
     s->limit = LIMIT_DEFAULT;
     s->is_audit = is_audit;
     read_way(call, &s->at);
-    s->tells_who = authority_is_admin(call);
+    s->tells_who = authorize_is_admin(call);
     read_conditions(call, s);
     if (call->problems)
         return SERVED_REPLY;
     if ((s->actor.len || s->address.len) && !s->tells_who) {
-        authority_refuse(call, STR("who did what is for admins to read"));
+        authorize_refuse(call, STR("who did what is for admins to read"));
         return SERVED_REPLY;
     }
     s->rows = buf_in(call->arena);
@@ -249,7 +249,7 @@ static enum served begin_search(struct call *call, bool is_audit)
 /* ---- watching ---- */
 
 struct watcher {
-    struct flow flow;
+    struct reply_stream flow;
     struct api_place at;
     int64_t looked_turn; /* nothing new up to here   */
     bool is_asking;      /* the store looks for more */
@@ -277,7 +277,7 @@ static void found(struct call *call, const struct record *records, uint32_t coun
     }
     if (count == WATCH_MAX)
         w->looked_turn = 0; /* there may be more of it */
-    flow_wake(&w->flow);
+    reply_stream_wake(&w->flow);
 }
 
 static void ask_for_more(struct call *call, struct watcher *w)
@@ -288,22 +288,22 @@ static void ask_for_more(struct call *call, struct watcher *w)
         return;
     w->looked_turn = durable;
     w->is_asking = true;
-    const int64_t number = flow_await(&w->flow, found);
+    const int64_t number = reply_stream_await(&w->flow, found);
     if (engine->events(engine->self, w->at, WATCH_MAX, number) != OK) {
-        flow_await_failed(&w->flow);
+        reply_stream_await_failed(&w->flow);
         w->is_asking = false;
         w->looked_turn = 0;
     }
 }
 
-static enum flow_step watch_on(struct call *call, struct buf *out)
+static enum reply_stream_step watch_on(struct call *call, struct buf *out)
 {
     struct watcher *w = call->flow->self;
     const struct api_engine *engine = call_engine(call);
     const int64_t now = engine->mono_ms(engine->self);
     if (!auth_holds(call))
         return FLOW_END;
-    w->tells_who = authority_is_admin(call);
+    w->tells_who = authorize_is_admin(call);
     buf_put_str(out, w->text.len ? buf_str(&w->text) : STR(""));
     arena_fini(&w->found);
     w->found = (struct arena){0};
@@ -318,7 +318,7 @@ static enum flow_step watch_on(struct call *call, struct buf *out)
     return FLOW_IDLE;
 }
 
-static void end_watch(struct flow *flow)
+static void end_watch(struct reply_stream *flow)
 {
     struct watcher *w = flow->self;
     arena_fini(&w->found);
@@ -336,12 +336,12 @@ static void read_start(struct call *call, struct api_place *out)
     read_after(call, text, out);
 }
 
-static enum served begin_watch(struct call *call)
+static enum handler_result begin_watch(struct call *call)
 {
     static const char *const names[] = {"after", NULL};
     struct watcher *w = arena_new(call->arena, struct watcher);
     refuse_others(call, names, STR("after: a stream tells everything"));
-    w->flow = (struct flow){
+    w->flow = (struct reply_stream){
         .step = watch_on, .fini = end_watch, .self = w, .is_endless = true, .is_timeless = true};
     read_start(call, &w->at);
     if (call->problems)
@@ -351,18 +351,18 @@ static enum served begin_watch(struct call *call)
 
 /* ---- routes ---- */
 
-static enum served serve_events(struct call *call)
+static enum handler_result serve_events(struct call *call)
 {
     if (call_engine(call)->events && sse_is_wanted(call))
         return begin_watch(call);
     return begin_search(call, false);
 }
 
-static enum served serve_audit(struct call *call)
+static enum handler_result serve_audit(struct call *call)
 {
-    if (authority_is_admin(call))
+    if (authorize_is_admin(call))
         return begin_search(call, true);
-    authority_refuse(call, STR("who did what is for admins to read"));
+    authorize_refuse(call, STR("who did what is for admins to read"));
     return SERVED_REPLY;
 }
 
@@ -370,7 +370,7 @@ static const struct route event_routes[] = {
     {.method = HTTP_GET,
      .pattern = V "events",
      .serve = serve_events,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what happened, oldest first or by sort=-id newest first; as text/event-stream: what "
              "happens from now on"},
 };
@@ -379,9 +379,9 @@ static const struct route audit_routes[] = {
     {.method = HTTP_GET,
      .pattern = V "audit",
      .serve = serve_audit,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "who did what: events by actor, address, verb, object, object_id and since"},
 };
 
-const struct chapter chapter_events = CHAPTER("events", event_routes);
-const struct chapter chapter_audit = CHAPTER("audit", audit_routes);
+const struct route_table chapter_events = ROUTE_TABLE("events", event_routes);
+const struct route_table chapter_audit = ROUTE_TABLE("audit", audit_routes);

@@ -1,9 +1,9 @@
-#include "api/rest/nested_lists.h"
 #include "api/call/reply.h"
+#include "api/rest/nested_lists.h"
 #include "api/rest/standard_routes.h"
 
 /* clang-format off */
-static const struct shape_field group_fields[] = {
+static const struct object_view_field group_fields[] = {
     {"id",          SHAPE_INT,   SHAPE_AT(group.id),          0, NULL},
     {"name",        SHAPE_TEXT,  SHAPE_AT(group.name),        0, "null"},
     {"description", SHAPE_TEXT,  SHAPE_AT(group.description), 0, "\"\""},
@@ -13,17 +13,17 @@ static const struct shape_field group_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_group = {
+static const struct object_view shape_group = {
     .type = "group", .table = TABLE_GROUP, SHAPE_ROWS(group_fields)};
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(group_create.name), .is_required = true},
     {.name = "description", .kind = TAKE_TEXT, .at = INTO(group_create.description)},
     {.name = "category", .kind = TAKE_TEXT, .at = INTO(group_create.category)},
     {.name = "order", .kind = TAKE_SMALL, .at = INTO(group_create.order)},
 };
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(group_update.name), .given = GIVEN_NAME},
     {.name = "description",
      .kind = TAKE_TEXT,
@@ -39,8 +39,8 @@ static const struct take update_takes[] = {
      .given = GIVEN_GROUP_ORDER},
 };
 
-static const struct intake create = {.kind = COMMAND_GROUP_CREATE, TAKES(create_takes)};
-static const struct intake update = {
+static const struct params_schema create = {.kind = COMMAND_GROUP_CREATE, TAKES(create_takes)};
+static const struct params_schema update = {
     .kind = COMMAND_GROUP_UPDATE, TAKES(update_takes), GIVEN_IN(group_update)};
 
 const struct resource resource_groups = {
@@ -52,7 +52,7 @@ const struct resource resource_groups = {
 
 /* ---- who is in ---- */
 
-static const struct take join_takes[] = {
+static const struct param_rule join_takes[] = {
     {.name = "node",
      .kind = TAKE_REF,
      .at = INTO(group_add.node_id),
@@ -61,16 +61,16 @@ static const struct take join_takes[] = {
      .id_key = "node_id"},
 };
 
-static const struct intake join = {.kind = COMMAND_GROUP_ADD, TAKES(join_takes)};
+static const struct params_schema join = {.kind = COMMAND_GROUP_ADD, TAKES(join_takes)};
 
-static enum served serve_join(struct call *call)
+static enum handler_result serve_join(struct call *call)
 {
     struct command command = {0};
     struct record group;
     if (!resource_find(call, &resource_groups, call->keys[0], &group) || !object_condition(call) ||
         !params_read(call, shape_group.type))
         return SERVED_REPLY;
-    intake_read(call, &join, group.id, &command);
+    params_schema_read(call, &join, group.id, &command);
     return object_submit(call, &command, object_shown);
 }
 
@@ -81,7 +81,7 @@ static void left(struct call *call, int64_t id)
                   SAY(call, STR("node "), call->keys[1], STR(" left group "), call->keys[0]));
 }
 
-static enum served serve_leave(struct call *call)
+static enum handler_result serve_leave(struct call *call)
 {
     struct record group, node;
     if (!resource_find(call, &resource_groups, call->keys[0], &group) ||
@@ -104,7 +104,7 @@ static const struct route routes[] = {
      .pattern = V "groups",
      .serve = serve_list,
      .resource = &resource_groups,
-     .form = FORM_LIST,
+     .form = REPLY_LIST,
      .does = "list them"},
     {.method = HTTP_GET,
      .pattern = V "groups/:id",
@@ -124,8 +124,8 @@ static const struct route routes[] = {
      .pattern = V "groups/:id/nodes/:id",
      .serve = serve_leave,
      .resource = &resource_groups,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "take a node out of it"},
 };
 
-const struct chapter chapter_groups = CHAPTER("groups", routes);
+const struct route_table chapter_groups = ROUTE_TABLE("groups", routes);

@@ -1,15 +1,15 @@
 #include "api/nouns/hammers.h"
 
+#include "api/call/iso8601.h"
 #include "api/call/reply.h"
 #include "api/rest/standard_routes.h"
-#include "api/call/iso8601.h"
 #include "model/hammer_class.h"
 
 /* ---- hammers as objects ---- */
 
 /* Without the secret. */
 /* clang-format off */
-static const struct shape_field hammer_fields[] = {
+static const struct object_view_field hammer_fields[] = {
     {"id",                  SHAPE_INT,      SHAPE_AT(hammer.id),             0, NULL},
     {"node_id",             SHAPE_REF,      SHAPE_AT(hammer.node_id),        0, NULL},
     {"available_hammer_id", SHAPE_REF,      SHAPE_AT(hammer.hammer_kind_id), 0, NULL},
@@ -21,7 +21,7 @@ static const struct shape_field hammer_fields[] = {
     {"extra",               SHAPE_OBJECT,   SHAPE_AT(hammer.extra),          0, "{}"},
 };
 
-static const struct shape_field hammer_kind_fields[] = {
+static const struct object_view_field hammer_kind_fields[] = {
     {"id",       SHAPE_INT,   SHAPE_AT(hammer_kind.id),       0, NULL},
     {"name",     SHAPE_TEXT,  SHAPE_AT(hammer_kind.name),     0, "null"},
     {"klass",    SHAPE_TEXT,  SHAPE_AT(hammer_kind.klass),    0, "null"},
@@ -46,15 +46,15 @@ static const char *old_class(const struct core *core, const struct record *hamme
     return str_z(a, str_join2(a, name, STR("_hammer")));
 }
 
-static const struct shape shape_hammer = {.type = "hammer",
-                                          .table = TABLE_HAMMER,
-                                          SHAPE_ROWS(hammer_fields),
-                                          .extras = 1,
-                                          .type_of = old_class};
-static const struct shape shape_hammer_kind = {
+static const struct object_view shape_hammer = {.type = "hammer",
+                                                .table = TABLE_HAMMER,
+                                                SHAPE_ROWS(hammer_fields),
+                                                .extras = 1,
+                                                .type_of = old_class};
+static const struct object_view shape_hammer_kind = {
     .type = "available_hammer", .table = TABLE_HAMMER_KIND, SHAPE_ROWS(hammer_kind_fields)};
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "node",
      .kind = TAKE_REF,
      .at = INTO(hammer_create.node_id),
@@ -74,7 +74,7 @@ static const struct take create_takes[] = {
     {.name = "extra", .kind = TAKE_DOC, .at = INTO(hammer_create.extra)},
 };
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "priority",
      .kind = TAKE_SMALL,
      .at = INTO(hammer_update.priority),
@@ -97,8 +97,8 @@ static const struct take update_takes[] = {
      .given = GIVEN_HAMMER_EXTRA},
 };
 
-static const struct intake create = {.kind = COMMAND_HAMMER_CREATE, TAKES(create_takes)};
-static const struct intake update = {
+static const struct params_schema create = {.kind = COMMAND_HAMMER_CREATE, TAKES(create_takes)};
+static const struct params_schema update = {
     .kind = COMMAND_HAMMER_UPDATE, TAKES(update_takes), GIVEN_IN(hammer_update)};
 
 /* Every node has a hammer "ssh", so a name means the first of them, as it did in OpenCrowbar. Where
@@ -154,7 +154,7 @@ static struct str power_words(const struct call *call, int64_t hammer_id)
     return found ? hammer_class_words(found, HAMMER_POWER) : STR("");
 }
 
-enum served serve_power_actions(struct call *call)
+enum handler_result serve_power_actions(struct call *call)
 {
     struct record node;
     uint32_t count;
@@ -192,20 +192,20 @@ static void power_ordered(struct call *call, int64_t id)
     reply_json(call, "json", "result", json_write(call->arena, reply));
 }
 
-static const struct take power_takes[] = {
+static const struct param_rule power_takes[] = {
     {.name = "poweraction", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
 };
 
-const struct intake power_intake = {.kind = COMMAND_NODE_POWER, TAKES(power_takes)};
+const struct params_schema power_intake = {.kind = COMMAND_NODE_POWER, TAKES(power_takes)};
 
-enum served serve_power(struct call *call)
+enum handler_result serve_power(struct call *call)
 {
     struct command command = {0};
     struct record node;
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
         !params_read(call, resource_nodes.shape->type))
         return SERVED_REPLY;
-    intake_read(call, &power_intake, node.id, &command);
+    params_schema_read(call, &power_intake, node.id, &command);
     if (call->problems)
         return SERVED_REPLY;
     call->resource = &resource_nodes;
@@ -232,7 +232,7 @@ static void reply_order(struct call *call, const struct node_record *node,
         struct buf at = buf_in(a);
         int64_t at_ms = 0;
         if (json_as_i64(json_get(entry, STR("at_ms")), &at_ms))
-            times_format(&at, at_ms);
+            iso8601_format(&at, at_ms);
         json_set(reply, STR("result"), json_clone(a, json_get(entry, STR("text"))));
         json_set(reply, STR("reason"), json_clone(a, json_get(entry, STR("reason"))));
         json_set(reply, STR("driver"), json_clone(a, json_get(entry, STR("driver"))));
@@ -262,7 +262,7 @@ static const struct json *find_result(struct call *call, const struct node_recor
     return NULL;
 }
 
-enum served serve_power_order(struct call *call)
+enum handler_result serve_power_order(struct call *call)
 {
     struct record node, row;
     int64_t order;
@@ -288,12 +288,12 @@ enum served serve_power_order(struct call *call)
 
 /* ---- anything a hammer can do ---- */
 
-static const struct take perform_takes[] = {
+static const struct param_rule perform_takes[] = {
     {.name = "method", .kind = TAKE_TEXT, .at = INTO(node_power.action), .is_required = true},
     {.name = "args", .kind = TAKE_VALUE, .is_aside = true},
 };
 
-static const struct intake perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
+static const struct params_schema perform = {.kind = COMMAND_NODE_POWER, TAKES(perform_takes)};
 
 static void reply_performed(struct call *call, const struct record *hammer, const char *type,
                             struct str results)
@@ -329,14 +329,14 @@ static void performed(struct call *call, int64_t node_id)
 
 /* Of all that hammers can do, power alone is done on request: it is ordered like any other, so the
  * node's best hammer for it does it. What runs on machines is the work of roles. */
-static enum served serve_perform(struct call *call)
+static enum handler_result serve_perform(struct call *call)
 {
     struct command command = {0};
     struct record hammer;
     if (!resource_find(call, &resource_hammers, call->keys[0], &hammer) ||
         !params_read(call, shape_hammer.type))
         return SERVED_REPLY;
-    intake_read(call, &perform, hammer.hammer.node_id, &command);
+    params_schema_read(call, &perform, hammer.hammer.node_id, &command);
     if (call->problems)
         return SERVED_REPLY;
     const struct str words = power_words(call, hammer.id);
@@ -360,7 +360,7 @@ static const struct route hammer_routes[] = {
      .serve = serve_perform,
      .resource = &resource_hammers,
      .intake = &perform,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "order a power action of its node; anything else is answered with an exception"},
 };
 
@@ -368,5 +368,5 @@ static const struct route kind_routes[] = {
     ROUTES_READ("available_hammers", resource_hammer_kinds),
 };
 
-const struct chapter chapter_hammers = CHAPTER("hammers", hammer_routes);
-const struct chapter chapter_hammer_kinds = CHAPTER("available_hammers", kind_routes);
+const struct route_table chapter_hammers = ROUTE_TABLE("hammers", hammer_routes);
+const struct route_table chapter_hammer_kinds = ROUTE_TABLE("available_hammers", kind_routes);

@@ -4,9 +4,9 @@
 #include "api/call/params_schema.h"
 
 /* GET nodes/:id/power: the power actions that its hammers offer, each once. */
-enum served serve_power_actions(struct call *call);
+enum handler_result serve_power_actions(struct call *call);
 /* PUT nodes/:id/power?poweraction=NAME: it is ordered when this is answered; done later. */
-enum served serve_power(struct call *call);
-extern const struct intake power_intake;
+enum handler_result serve_power(struct call *call);
+extern const struct params_schema power_intake;
 /* GET nodes/:id/power/:order: whether it waits, is under way, or how it ended. */
-enum served serve_power_order(struct call *call);
+enum handler_result serve_power_order(struct call *call);

@@ -1,7 +1,7 @@
 #include "api/rest/standard_routes.h"
 
 /* clang-format off */
-static const struct shape_field jig_fields[] = {
+static const struct object_view_field jig_fields[] = {
     {"id",               SHAPE_INT,      SHAPE_AT(jig.id),               0, NULL},
     {"name",             SHAPE_TEXT,     SHAPE_AT(jig.name),             0, "null"},
     {"description",      SHAPE_TEXT,     SHAPE_AT(jig.description),      0, "\"\""},
@@ -16,10 +16,10 @@ static const struct shape_field jig_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_jig = {
+static const struct object_view shape_jig = {
     .type = "jig", .table = TABLE_JIG, SHAPE_ROWS(jig_fields), .extras = 1};
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "description",
      .kind = TAKE_TEXT,
      .at = INTO(jig_update.description),
@@ -33,7 +33,7 @@ static const struct take update_takes[] = {
     {.name = "key", .kind = TAKE_TEXT, .at = INTO(jig_update.key), .given = GIVEN_JIG_KEY},
 };
 
-static const struct intake update = {
+static const struct params_schema update = {
     .kind = COMMAND_JIG_UPDATE, TAKES(update_takes), GIVEN_IN(jig_update)};
 
 const struct resource resource_jigs = {
@@ -47,4 +47,4 @@ static const struct route routes[] = {
     ROUTES_EDIT("jigs", resource_jigs),
 };
 
-const struct chapter chapter_jigs = CHAPTER("jigs", routes);
+const struct route_table chapter_jigs = ROUTE_TABLE("jigs", routes);

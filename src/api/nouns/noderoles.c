@@ -1,10 +1,10 @@
-#include "api/views/graph.h"
 #include "api/nouns/attribs.h"
-#include "api/rest/standard_routes.h"
 #include "api/nouns/runs.h"
+#include "api/rest/standard_routes.h"
+#include "api/views/graph.h"
 
 /* clang-format off */
-static const struct shape_field noderole_fields[] = {
+static const struct object_view_field noderole_fields[] = {
     {"id",            SHAPE_INT,            SHAPE_AT(noderole.id),            0, NULL},
     {"deployment_id", SHAPE_REF,            SHAPE_AT(noderole.deployment_id), 0, NULL},
     {"role_id",       SHAPE_REF,            SHAPE_AT(noderole.role_id),       0, NULL},
@@ -24,10 +24,10 @@ static const struct shape_field noderole_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_noderole = {
+static const struct object_view shape_noderole = {
     .type = "node_role", .table = TABLE_NODEROLE, SHAPE_ROWS(noderole_fields), .extras = 3};
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "node",
      .kind = TAKE_REF,
      .at = INTO(noderole_bind.node_id),
@@ -48,12 +48,12 @@ static const struct take create_takes[] = {
     {.name = "data", .kind = TAKE_DOC, .at = INTO(noderole_bind.data)},
 };
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "data", .kind = TAKE_DOC, .at = INTO(noderole_data.data), .is_required = true},
 };
 
-static const struct intake create = {.kind = COMMAND_NODEROLE_BIND, TAKES(create_takes)};
-static const struct intake update = {.kind = COMMAND_NODEROLE_DATA, TAKES(update_takes)};
+static const struct params_schema create = {.kind = COMMAND_NODEROLE_BIND, TAKES(create_takes)};
+static const struct params_schema update = {.kind = COMMAND_NODEROLE_DATA, TAKES(update_takes)};
 
 static struct str data_of(const struct record *record)
 {
@@ -69,10 +69,10 @@ const struct resource resource_noderoles = {
     .hidden_doc = data_of,
 };
 
-static const struct take commit_takes[] = {
+static const struct param_rule commit_takes[] = {
     {.name = "consent", .kind = TAKE_TEXT, .at = INTO(noderole_commit.consent)},
 };
-static const struct intake commit = {.kind = COMMAND_NODEROLE_COMMIT, TAKES(commit_takes)};
+static const struct params_schema commit = {.kind = COMMAND_NODEROLE_COMMIT, TAKES(commit_takes)};
 
 static const struct route routes[] = {
     ROUTES_READ("node_roles", resource_noderoles),
@@ -92,15 +92,15 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = V "node_roles/:id/runs",
      .serve = serve_old_runs,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "its runs that are over, newest first"},
     {.method = HTTP_GET,
      .pattern = V "node_roles/:id/why",
      .serve = serve_why,
      .resource = &resource_noderoles,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what keeps it from being active, down to the root"},
-    ROUTES_ATTRIBS("node_roles", resource_noderoles, ROUTE_GUARDED),
+    ROUTES_ATTRIBS("node_roles", resource_noderoles, ROUTE_AUTH_REQUIRED),
 };
 
-const struct chapter chapter_noderoles = CHAPTER("node_roles", routes);
+const struct route_table chapter_noderoles = ROUTE_TABLE("node_roles", routes);

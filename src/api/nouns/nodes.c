@@ -1,15 +1,15 @@
 #include <arpa/inet.h>
 
-#include "api/views/graph.h"
+#include "api/call/reply.h"
 #include "api/nouns/attribs.h"
 #include "api/nouns/hammers.h"
-#include "api/rest/nested.h"
-#include "api/call/reply.h"
-#include "api/rest/standard_routes.h"
 #include "api/nouns/tokens.h"
+#include "api/rest/nested.h"
+#include "api/rest/standard_routes.h"
+#include "api/views/graph.h"
 
 /* clang-format off */
-static const struct shape_field node_fields[] = {
+static const struct object_view_field node_fields[] = {
     {"id",             SHAPE_INT,   SHAPE_AT(node.id),             0, NULL},
     {"name",           SHAPE_TEXT,  SHAPE_AT(node.name),           0, "null"},
     {"description",    SHAPE_TEXT,  SHAPE_AT(node.description),    0, "\"\""},
@@ -39,10 +39,10 @@ static const struct shape_field node_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_node = {
+static const struct object_view shape_node = {
     .type = "node", .table = TABLE_NODE, SHAPE_ROWS(node_fields), .extras = 13};
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_create.name), .is_required = true},
     {.name = "description", .kind = TAKE_TEXT, .at = INTO(node_create.description)},
     {.name = "admin", .kind = TAKE_BOOL, .at = INTO(node_create.admin)},
@@ -126,7 +126,7 @@ static void check_create(struct call *call, struct command *command)
     *doc = json_write(call->arena, hint);
 }
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(node_update.name), .given = GIVEN_NAME},
     {.name = "description",
      .kind = TAKE_TEXT,
@@ -179,9 +179,9 @@ static const struct take update_takes[] = {
      .given = GIVEN_NODE_BOOT_GENERATION},
 };
 
-static const struct intake create = {
+static const struct params_schema create = {
     .kind = COMMAND_NODE_CREATE, TAKES(create_takes), .check = check_create};
-static const struct intake update = {
+static const struct params_schema update = {
     .kind = COMMAND_NODE_UPDATE, TAKES(update_takes), GIVEN_IN(node_update)};
 
 const struct resource resource_nodes = {
@@ -207,23 +207,24 @@ static void debug_ordered(struct call *call, int64_t id)
         reply_header(call, "Warning", SAY(call, STR("299 halligan "), json_write(call->arena, w)));
 }
 
-static enum served serve_debug(struct call *call)
+static enum handler_result serve_debug(struct call *call)
 {
     struct command command = {0};
     struct record node;
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) || !object_condition(call) ||
         !params_read(call, shape_node.type))
         return SERVED_REPLY;
-    intake_read(call, &(struct intake){.kind = COMMAND_NODE_DEBUG}, node.id, &command);
+    params_schema_read(call, &(struct params_schema){.kind = COMMAND_NODE_DEBUG}, node.id,
+                       &command);
     return object_submit(call, &command, debug_ordered);
 }
 
 /* ---- routes ---- */
 
-static const struct take commit_takes[] = {
+static const struct param_rule commit_takes[] = {
     {.name = "consent", .kind = TAKE_TEXT, .at = INTO(node_commit.consent)},
 };
-static const struct intake commit = {.kind = COMMAND_NODE_COMMIT, TAKES(commit_takes)};
+static const struct params_schema commit = {.kind = COMMAND_NODE_COMMIT, TAKES(commit_takes)};
 
 static const struct route routes[] = {
     ROUTES_READ("nodes", resource_nodes),
@@ -258,22 +259,22 @@ static const struct route routes[] = {
      .pattern = V "nodes/:id/power",
      .serve = serve_power_actions,
      .resource = &resource_nodes,
-     .form = FORM_FREE,
-     .access = ROUTE_NODE,
+     .form = REPLY_CUSTOM,
+     .access = ROUTE_AUTH_OR_NODE,
      .does = "what its hammers can do to its power"},
     {.method = HTTP_PUT,
      .pattern = V "nodes/:id/power",
      .serve = serve_power,
      .resource = &resource_nodes,
      .intake = &power_intake,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "order a power action"},
     {.method = HTTP_GET,
      .pattern = V "nodes/:id/power/:id",
      .serve = serve_power_order,
      .resource = &resource_nodes,
-     .form = FORM_FREE,
-     .access = ROUTE_NODE,
+     .form = REPLY_CUSTOM,
+     .access = ROUTE_AUTH_OR_NODE,
      .does = "what became of a power order, by the number its answer gave"},
     {.method = HTTP_POST,
      .pattern = V "nodes/:id/token",
@@ -288,14 +289,14 @@ static const struct route routes[] = {
      .serve = serve_node_token_delete,
      .resource = &resource_tokens,
      .within = &resource_nodes,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "take its tokens away"},
-    ROUTE_NESTED_SHOW("nodes/:id/node_roles", resource_noderoles, resource_nodes, ROUTE_NODE,
-                      "its noderole of that role"),
+    ROUTE_NESTED_SHOW("nodes/:id/node_roles", resource_noderoles, resource_nodes,
+                      ROUTE_AUTH_OR_NODE, "its noderole of that role"),
     ROUTE_NESTED_UPDATE("nodes/:id/node_roles", resource_noderoles, resource_nodes),
     ROUTE_NESTED_CREATE("nodes/:id/node_roles", resource_noderoles, resource_nodes,
                         "bind a role to it"),
-    ROUTE_NESTED_SHOW("nodes/:id/hammers", resource_hammers, resource_nodes, ROUTE_NODE,
+    ROUTE_NESTED_SHOW("nodes/:id/hammers", resource_hammers, resource_nodes, ROUTE_AUTH_OR_NODE,
                       "its hammer of that name"),
     ROUTE_NESTED_UPDATE("nodes/:id/hammers", resource_hammers, resource_nodes),
     ROUTE_NESTED_CREATE("nodes/:id/hammers", resource_hammers, resource_nodes, "give it a hammer"),
@@ -303,9 +304,9 @@ static const struct route routes[] = {
      .pattern = V "nodes/:id/why",
      .serve = serve_why,
      .resource = &resource_nodes,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what keeps it from being active, down to the root"},
-    ROUTES_ATTRIBS("nodes", resource_nodes, ROUTE_NODE),
+    ROUTES_ATTRIBS("nodes", resource_nodes, ROUTE_AUTH_OR_NODE),
 };
 
-const struct chapter chapter_nodes = CHAPTER("nodes", routes);
+const struct route_table chapter_nodes = ROUTE_TABLE("nodes", routes);

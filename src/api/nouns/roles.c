@@ -4,7 +4,7 @@
 
 /* clang-format off */
 #define FLAG(key, BIT) {key, SHAPE_FLAG, SHAPE_AT(role.flags), BIT, "false"}
-static const struct shape_field role_fields[] = {
+static const struct object_view_field role_fields[] = {
     {"id",          SHAPE_INT,   SHAPE_AT(role.id),          0, NULL},
     {"name",        SHAPE_TEXT,  SHAPE_AT(role.name),        0, "null"},
     {"description", SHAPE_TEXT,  SHAPE_AT(role.description), 0, "\"\""},
@@ -29,10 +29,10 @@ static const struct shape_field role_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_role = {
+static const struct object_view shape_role = {
     .type = "role", .table = TABLE_ROLE, SHAPE_ROWS(role_fields), .extras = 2};
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "description",
      .kind = TAKE_TEXT,
      .at = INTO(role_update.description),
@@ -43,7 +43,7 @@ static const struct take update_takes[] = {
      .given = GIVEN_ROLE_TEMPLATE},
 };
 
-static const struct intake update = {
+static const struct params_schema update = {
     .kind = COMMAND_ROLE_UPDATE, TAKES(update_takes), GIVEN_IN(role_update)};
 
 static struct str template_of(const struct record *record)
@@ -66,7 +66,7 @@ static const struct route routes[] = {
                     "where it is used: its deployment roles"),
     ROUTE_BELONGING("roles/:id/node_roles", resource_noderoles, resource_roles, "its noderoles"),
     ROUTE_BELONGING("roles/:id/nodes", resource_nodes, resource_roles, "the nodes that have it"),
-    ROUTES_ATTRIBS("roles", resource_roles, ROUTE_GUARDED),
+    ROUTES_ATTRIBS("roles", resource_roles, ROUTE_AUTH_REQUIRED),
 };
 
-const struct chapter chapter_roles = CHAPTER("roles", routes);
+const struct route_table chapter_roles = ROUTE_TABLE("roles", routes);

@@ -1,22 +1,22 @@
 #include "api/nouns/runs.h"
 
 #include "api/call/auth.h"
-#include "api/call/streaming.h"
-#include "api/rest/json_object_writer.h"
-#include "api/rest/objects.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
-#include "api/rest/row_stream.h"
 #include "api/call/sse.h"
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
+#include "api/rest/objects.h"
+#include "api/rest/row_stream.h"
 #include "model/limits.h"
 
 static const char type[] = "run";
 
 /* The role may be gone, or not even known any more. */
-static void put_role(struct members *m, const struct call *call, int64_t role_id)
+static void put_role(struct object_writer *m, const struct call *call, int64_t role_id)
 {
-    member_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
+    object_put_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
 /* ---- open ones ---- */
@@ -27,24 +27,24 @@ static void put_open(struct call *call, const struct run_record *run, struct buf
                                          [RUN_RUNNING] = "running",
                                          [RUN_PARKED] = "parked",
                                          [RUN_STOPPING] = "stopping"};
-    struct members m = members_open(b, call->wanted);
+    struct object_writer m = object_writer_open(b, call->wanted);
     struct record noderole = {.noderole = {.role_id = 0}};
     const bool known = core_record(call->core, TABLE_NODEROLE, run->noderole_id, &noderole);
-    member_number(&m, "id", run->id);
-    member_number(&m, "node_id", run->node_id);
-    member_number(&m, "node_role_id", run->noderole_id);
+    object_put_number(&m, "id", run->id);
+    object_put_number(&m, "node_id", run->node_id);
+    object_put_number(&m, "node_role_id", run->noderole_id);
     put_role(&m, call, known ? noderole.noderole.role_id : 0);
-    member_text(&m, "state", str_from(states[run->state]));
-    member_bool(&m, "running", run->state == RUN_RUNNING || run->state == RUN_STOPPING);
-    member_text(&m, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
-    member_number(&m, "attempt", run->attempt);
-    member_number(&m, "tries", run->tries);
-    member_bool(&m, "begun", run->begun);
-    member_text(&m, "job", run->job);
-    member_time(&m, "started_at", run->started_at);
-    member_time(&m, "created_at", run->created_at);
-    member_time(&m, "updated_at", run->updated_at);
-    members_close(&m);
+    object_put_text(&m, "state", str_from(states[run->state]));
+    object_put_bool(&m, "running", run->state == RUN_RUNNING || run->state == RUN_STOPPING);
+    object_put_text(&m, "queue", run->queue == QUEUE_HIGH ? STR("high") : STR("normal"));
+    object_put_number(&m, "attempt", run->attempt);
+    object_put_number(&m, "tries", run->tries);
+    object_put_bool(&m, "begun", run->begun);
+    object_put_text(&m, "job", run->job);
+    object_put_time(&m, "started_at", run->started_at);
+    object_put_time(&m, "created_at", run->created_at);
+    object_put_time(&m, "updated_at", run->updated_at);
+    object_writer_close(&m);
 }
 
 static bool put_run_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
@@ -59,7 +59,7 @@ static bool put_run_row(struct call *call, const struct rows *rows, int64_t id, 
 }
 
 /* node_id 0: of all nodes. */
-static enum served reply_runs(struct call *call, int64_t node_id)
+static enum handler_result reply_runs(struct call *call, int64_t node_id)
 {
     reply_json(call, type, "list", STR(""));
     return reply_rows(call,
@@ -70,7 +70,7 @@ static enum served reply_runs(struct call *call, int64_t node_id)
                                      .self = arena_copy(call->arena, &node_id, sizeof node_id)});
 }
 
-static enum served serve_runs(struct call *call)
+static enum handler_result serve_runs(struct call *call)
 {
     return reply_runs(call, 0);
 }
@@ -82,7 +82,7 @@ static bool find_open(struct call *call, struct record *out)
            core_record(call->core, TABLE_RUN, id, out);
 }
 
-static enum served refuse_missing(struct call *call)
+static enum handler_result refuse_missing(struct call *call)
 {
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 SAY(call, STR("there is no open run with id "), call->keys[0]));
@@ -90,7 +90,7 @@ static enum served refuse_missing(struct call *call)
 }
 
 /* A name is that of a node, and means those on it. */
-static enum served serve_run(struct call *call)
+static enum handler_result serve_run(struct call *call)
 {
     struct record record;
     if (!str_is_digits(call->keys[0]))
@@ -116,7 +116,7 @@ static void cancelled(struct call *call, int64_t id)
                         : SAY(call, STR("run "), call->keys[0], STR(" was cancelled")));
 }
 
-static enum served serve_run_cancel(struct call *call)
+static enum handler_result serve_run_cancel(struct call *call)
 {
     struct record record;
     if (!find_open(call, &record))
@@ -177,13 +177,13 @@ static void reply_log(struct call *call, const struct api_log *log)
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
     const struct str text = legible(call->arena, log->text, is_all, &used);
     struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_number(&m, "offset", log->offset);
-    member_number(&m, "next", log->offset + used);
-    member_number(&m, "total", log->total);
-    member_bool(&m, "ended", log->ended);
-    member_text(&m, "text", text);
-    members_close(&m);
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    object_put_number(&m, "offset", log->offset);
+    object_put_number(&m, "next", log->offset + used);
+    object_put_number(&m, "total", log->total);
+    object_put_bool(&m, "ended", log->ended);
+    object_put_text(&m, "text", text);
+    object_writer_close(&m);
     reply_json(call, "run_log", "obj", buf_str(&b));
 }
 
@@ -215,7 +215,7 @@ static bool read_which(struct call *call, struct api_log *log)
 /* ---- and goes on saying ---- */
 
 struct follower {
-    struct flow flow;
+    struct reply_stream flow;
     struct api_log log; /* what is meant, and where we are */
     int64_t said_ms;
 };
@@ -223,21 +223,21 @@ struct follower {
 static void put_said(struct api_log *log, struct buf *out)
 {
     struct buf data = buf_in(log->arena), id = buf_in(log->arena);
-    struct members m = members_open(&data, NULL);
+    struct object_writer m = object_writer_open(&data, NULL);
     uint32_t used;
     const bool is_all = log->ended && log->offset + (int64_t)log->text.len >= log->total;
     const struct str text = legible(log->arena, log->text, is_all, &used);
     if (used == 0)
         return;
-    member_number(&m, "offset", log->offset);
-    member_text(&m, "text", text);
-    members_close(&m);
+    object_put_number(&m, "offset", log->offset);
+    object_put_text(&m, "text", text);
+    object_writer_close(&m);
     log->offset += used;
     buf_put_i64(&id, log->offset);
     sse_put(out, STR("log"), buf_str(&id), buf_str(&data));
 }
 
-static enum flow_step follow(struct call *call, struct buf *out)
+static enum reply_stream_step follow(struct call *call, struct buf *out)
 {
     struct follower *f = call->flow->self;
     const struct api_engine *engine = call_engine(call);
@@ -263,19 +263,20 @@ static enum flow_step follow(struct call *call, struct buf *out)
 }
 
 /* From where the client left off, if it says so. */
-static enum served begin_follow(struct call *call, const struct api_log *log)
+static enum handler_result begin_follow(struct call *call, const struct api_log *log)
 {
     struct follower *f = arena_new(call->arena, struct follower);
     const struct str last = http_header(call->request, "Last-Event-ID");
     int64_t offset;
-    f->flow = (struct flow){.step = follow, .self = f, .is_endless = true, .is_timeless = true};
+    f->flow =
+        (struct reply_stream){.step = follow, .self = f, .is_endless = true, .is_timeless = true};
     f->log = *log;
     if (str_parse_i64(last, &offset) && offset >= 0)
         f->log.offset = offset;
     return sse_begin(call, &f->flow);
 }
 
-static enum served serve_run_log(struct call *call)
+static enum handler_result serve_run_log(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     struct api_log log = {.arena = call->arena};
@@ -306,23 +307,23 @@ static struct str result_name(uint32_t result)
 
 static void put_old(struct call *call, const struct old_run_record *run, struct buf *b)
 {
-    struct members m = members_open(b, call->wanted);
-    member_number(&m, "id", run->run_id);
-    member_number(&m, "attempt", run->attempt);
-    member_number(&m, "node_id", run->node_id);
-    member_number(&m, "node_role_id", run->noderole_id);
+    struct object_writer m = object_writer_open(b, call->wanted);
+    object_put_number(&m, "id", run->run_id);
+    object_put_number(&m, "attempt", run->attempt);
+    object_put_number(&m, "node_id", run->node_id);
+    object_put_number(&m, "node_role_id", run->noderole_id);
     put_role(&m, call, run->role_id);
-    member_time(&m, "started_at", run->started_at);
-    member_time(&m, "ended_at", run->ended_at);
-    member_text(&m, "result", result_name(run->result));
-    member_text(&m, "runlog", run->runlog);
-    member_optional(&m, "reason",
-                    run->reason && run->reason < REASON_COUNT
-                        ? str_from(reason_name((enum reason_code)run->reason))
-                        : STR(""));
-    member_text(&m, "reason_subject", run->reason_subject);
-    member_text(&m, "reason_text", run->reason_text);
-    members_close(&m);
+    object_put_time(&m, "started_at", run->started_at);
+    object_put_time(&m, "ended_at", run->ended_at);
+    object_put_text(&m, "result", result_name(run->result));
+    object_put_text(&m, "runlog", run->runlog);
+    object_put_optional(&m, "reason",
+                        run->reason && run->reason < REASON_COUNT
+                            ? str_from(reason_name((enum reason_code)run->reason))
+                            : STR(""));
+    object_put_text(&m, "reason_subject", run->reason_subject);
+    object_put_text(&m, "reason_text", run->reason_text);
+    object_writer_close(&m);
 }
 
 static bool put_old_row(struct call *call, const struct rows *rows, int64_t key, struct buf *out)
@@ -333,7 +334,8 @@ static bool put_old_row(struct call *call, const struct rows *rows, int64_t key,
 }
 
 /* The records live for this call of ours only, and the rows are written later. */
-static enum served old_runs_told(struct call *call, const struct record *runs, uint32_t count)
+static enum handler_result old_runs_told(struct call *call, const struct record *runs,
+                                         uint32_t count)
 {
     struct record noderole;
     size_t bytes = (count + (size_t)1) * sizeof(struct old_run_record);
@@ -358,7 +360,7 @@ static enum served old_runs_told(struct call *call, const struct record *runs, u
 }
 
 /* A noderole that is gone may still be asked about, by its id: that is what history is for. */
-enum served serve_old_runs(struct call *call)
+enum handler_result serve_old_runs(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     struct record noderole;
@@ -377,7 +379,8 @@ enum served serve_old_runs(struct call *call)
         reply_error(call, 404, "not_found", STR("runs that are over are not kept here"));
         return SERVED_REPLY;
     }
-    const err e = engine->runs(engine->self, id, (uint32_t)limit, call_await(call, old_runs_told));
+    const err e =
+        engine->runs(engine->self, id, (uint32_t)limit, call_wait_history(call, old_runs_told));
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
 }
 
@@ -387,23 +390,23 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = V "runs",
      .serve = serve_runs,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "those that are open, oldest first"},
     {.method = HTTP_GET,
      .pattern = V "runs/:id",
      .serve = serve_run,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "one that is open; by the name of a node, those on it"},
     {.method = HTTP_GET,
      .pattern = V "runs/:id/log",
      .serve = serve_run_log,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what it says, from an offset on; as text/event-stream: until it ends"},
     {.method = HTTP_PUT,
      .pattern = V "runs/:id/cancel",
      .serve = serve_run_cancel,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "stop it"},
 };
 
-const struct chapter chapter_runs = CHAPTER("runs", routes);
+const struct route_table chapter_runs = ROUTE_TABLE("runs", routes);

@@ -8,4 +8,4 @@
 #include "api/call/call.h"
 
 /* GET node_roles/:id/runs: those that are over, newest first. */
-enum served serve_old_runs(struct call *call);
+enum handler_result serve_old_runs(struct call *call);

@@ -1,15 +1,15 @@
 #include "api/nouns/snapshot_diff.h"
 
-#include "api/rest/json_object_writer.h"
-#include "api/rest/objects.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
-#include "api/rest/row_stream.h"
 #include "api/nouns/snapshots.h"
-#include "core/deploy/snapshot_content.h"
-#include "base/containers/sort.h"
+#include "api/rest/json_object_writer.h"
 #include "api/rest/lists.h"
+#include "api/rest/objects.h"
+#include "api/rest/row_stream.h"
+#include "base/containers/sort.h"
+#include "core/deploy/snapshot_content.h"
 
 /* ---- reading ---- */
 
@@ -29,7 +29,7 @@ struct reading {
     uint32_t side_count;
     uint32_t at; /* the side that is read from the archive */
     struct interval_page page;
-    enum served (*then)(struct call *call, struct reading *r);
+    enum handler_result (*then)(struct call *call, struct reading *r);
 };
 
 static struct side side_of(struct call *call, const struct snapshot_record *snapshot)
@@ -40,7 +40,8 @@ static struct side side_of(struct call *call, const struct snapshot_record *snap
                          .parts = {.arena = call->arena}};
 }
 
-static enum served page_read(struct call *call, const struct record *records, uint32_t count);
+static enum handler_result page_read(struct call *call, const struct record *records,
+                                     uint32_t count);
 
 static void begin_page(struct reading *r, enum table table)
 {
@@ -52,15 +53,15 @@ static void begin_page(struct reading *r, enum table table)
                                      .limit = table == TABLE_OLD_DATA ? PAGE_DATA : PAGE_MEMBERS};
 }
 
-static enum served ask_page(struct call *call, const struct reading *r)
+static enum handler_result ask_page(struct call *call, const struct reading *r)
 {
     const struct api_engine *engine = call_engine(call);
-    const err e = engine->intervals(engine->self, &r->page, call_await(call, page_read));
+    const err e = engine->intervals(engine->self, &r->page, call_wait_history(call, page_read));
     return e == OK ? SERVED_LATER : call_await_failed(call, e);
 }
 
 /* The next side that is in the archive; then everything was read. */
-static enum served read_side(struct call *call, struct reading *r)
+static enum handler_result read_side(struct call *call, struct reading *r)
 {
     while (r->at < r->side_count && r->sides[r->at].is_head)
         r->at++;
@@ -73,7 +74,8 @@ static enum served read_side(struct call *call, struct reading *r)
     return r->then(call, r);
 }
 
-static enum served page_read(struct call *call, const struct record *records, uint32_t count)
+static enum handler_result page_read(struct call *call, const struct record *records,
+                                     uint32_t count)
 {
     struct reading *r = call->own;
     struct side *side = &r->sides[r->at];
@@ -98,7 +100,7 @@ static enum served page_read(struct call *call, const struct record *records, ui
 /* Reads what the sides held, then goes on with `then`. What is live is counted, then copied for all
  * sides at one moment at which everything closed before is in the store; the archive is read page
  * by page after that. An interval that is closed meanwhile was copied; it may be read once more. */
-static enum served read_sides(struct call *call, struct reading *r)
+static enum handler_result read_sides(struct call *call, struct reading *r)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < r->side_count; i++) {
@@ -121,8 +123,9 @@ static enum served read_sides(struct call *call, struct reading *r)
     return read_side(call, r);
 }
 
-static enum served read_one(struct call *call, const struct snapshot_record *snapshot,
-                            enum served (*then)(struct call *call, struct reading *r))
+static enum handler_result read_one(struct call *call, const struct snapshot_record *snapshot,
+                                    enum handler_result (*then)(struct call *call,
+                                                                struct reading *r))
 {
     struct reading *r = arena_new(call->arena, struct reading);
     r->sides[0] = side_of(call, snapshot);
@@ -182,7 +185,7 @@ static struct str with_names(struct call *call, const struct json *list)
 
 struct diff {
     struct snapshot_diff lists;
-    struct rows_section sections[SNAPSHOT_LISTS];
+    struct row_stream_section sections[SNAPSHOT_LISTS];
 };
 
 static const char *const diff_names[SNAPSHOT_LISTS] = {"added", "changed", "removed"};
@@ -209,24 +212,24 @@ static bool put_diff_row(struct call *call, const struct rows *rows, int64_t key
 }
 
 /* {"from":1,"to":2,"added":[...],"changed":[...],"removed":[...]} without what is not wanted. */
-static enum served reply_diff(struct call *call, struct reading *r, struct diff *d)
+static enum handler_result reply_diff(struct call *call, struct reading *r, struct diff *d)
 {
     struct buf head = buf_in(call->arena);
-    struct members m = members_open(&head, call->wanted);
+    struct object_writer m = object_writer_open(&head, call->wanted);
     uint32_t count = 0;
-    member_number(&m, "from", r->sides[0].seq);
-    member_number(&m, "to", r->sides[1].seq);
+    object_put_number(&m, "from", r->sides[0].seq);
+    object_put_number(&m, "to", r->sides[1].seq);
     for (int i = 0; i < SNAPSHOT_LISTS; i++) {
         struct buf b = buf_in(call->arena);
-        struct members list = {count ? &b : &head, call->wanted, m.is_first};
+        struct object_writer list = {count ? &b : &head, call->wanted, m.is_first};
         if (count)
             buf_put_c(&b, ']');
-        if (!member_key(&list, diff_names[i]))
+        if (!object_put_key(&list, diff_names[i]))
             continue;
         m.is_first = false;
         buf_put_c(list.b, '[');
         if (count)
-            d->sections[count - 1] = (struct rows_section){buf_str(&b), d->lists.begins[i]};
+            d->sections[count - 1] = (struct row_stream_section){buf_str(&b), d->lists.begins[i]};
         count++;
     }
     reply_json(call, "diff", "obj", STR(""));
@@ -240,7 +243,7 @@ static enum served reply_diff(struct call *call, struct reading *r, struct diff 
                                            .section_count = count ? count - 1 : 0});
 }
 
-static enum served diff_read(struct call *call, struct reading *r)
+static enum handler_result diff_read(struct call *call, struct reading *r)
 {
     struct diff *d = arena_new(call->arena, struct diff);
     struct snapshot_diff *lists = &d->lists;
@@ -248,7 +251,7 @@ static enum served diff_read(struct call *call, struct reading *r)
     lists->before = &r->sides[0].parts;
     lists->after = &r->sides[1].parts;
     for (int i = 0; i < SNAPSHOT_LISTS; i++)
-        if (shape_wants(call->wanted, diff_names[i]))
+        if (object_view_wants(call->wanted, diff_names[i]))
             wanted |= 1u << i;
     snapshot_diff_list(lists, wanted);
     if (!call_may_take(call, lists->count * sizeof *lists->pairs))
@@ -258,7 +261,7 @@ static enum served diff_read(struct call *call, struct reading *r)
     return reply_diff(call, r, d);
 }
 
-enum served serve_diff(struct call *call)
+enum handler_result serve_diff(struct call *call)
 {
     struct record from, to;
     const bool is_from = resource_find(call, &resource_snapshots, call->keys[0], &from);
@@ -279,11 +282,11 @@ enum served serve_diff(struct call *call)
 
 /* ---- revert ---- */
 
-static const struct take revert_takes[] = {
+static const struct param_rule revert_takes[] = {
     {.name = "snapshot", .kind = TAKE_INT, .at = INTO(deployment_revert.id)},
     {.name = "seq", .kind = TAKE_INT, .at = INTO(deployment_revert.seq)},
 };
-const struct intake revert_intake = {.kind = COMMAND_DEPLOYMENT_REVERT, TAKES(revert_takes)};
+const struct params_schema revert_intake = {.kind = COMMAND_DEPLOYMENT_REVERT, TAKES(revert_takes)};
 
 /* The head as it is then, and what the revert tells besides. */
 static void reverted(struct call *call, int64_t deployment_id)
@@ -294,21 +297,21 @@ static void reverted(struct call *call, int64_t deployment_id)
         return;
     }
     const struct json *doc = read_doc(call, call->doc);
-    const struct shape *shape = resource_snapshots.shape;
+    const struct object_view *shape = resource_snapshots.shape;
     struct buf b = buf_in(call->arena);
-    shape_write(shape, call->core, &head, reply_mask(call, shape), &b);
+    object_view_write(shape, call->core, &head, reply_mask(call, shape), &b);
     b.len--; /* the object goes on */
-    struct members m = {&b, call->wanted, b.at[b.len - 1] == '{'};
-    member_json(&m, "bound", with_names(call, json_get(doc, STR("bound"))));
-    member_json(&m, "removed", with_names(call, json_get(doc, STR("removed"))));
-    member_json(&m, "skipped", with_names(call, json_get(doc, STR("skipped"))));
-    members_close(&m);
+    struct object_writer m = {&b, call->wanted, b.at[b.len - 1] == '{'};
+    object_put_json(&m, "bound", with_names(call, json_get(doc, STR("bound"))));
+    object_put_json(&m, "removed", with_names(call, json_get(doc, STR("removed"))));
+    object_put_json(&m, "skipped", with_names(call, json_get(doc, STR("skipped"))));
+    object_writer_close(&m);
     reply_json(call, shape->type, "obj", buf_str(&b));
 }
 
 /* The command carries the content as one text, so that is refused before it is written where it
  * would be too long. */
-static enum served revert_to(struct call *call, struct reading *r)
+static enum handler_result revert_to(struct call *call, struct reading *r)
 {
     const struct side *side = &r->sides[0];
     if (!call_may_take(call, snapshot_text_bytes(&side->parts)))
@@ -348,7 +351,7 @@ static bool find_wanted(struct call *call, int64_t deployment_id, struct record 
     return by_order.id != 0;
 }
 
-enum served serve_revert(struct call *call)
+enum handler_result serve_revert(struct call *call)
 {
     struct record deployment, snapshot;
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment) ||
@@ -367,8 +370,8 @@ static int cmp_ids(const void *a, const void *b)
 }
 
 /* The nodes or roles of its members that there still are, as they are now. */
-static enum served reply_those_left(struct call *call, const struct snapshot_parts *parts,
-                                    bool is_of_nodes)
+static enum handler_result reply_those_left(struct call *call, const struct snapshot_parts *parts,
+                                            bool is_of_nodes)
 {
     const struct resource *resource = call->route->resource;
     struct record record;
@@ -388,12 +391,12 @@ static enum served reply_those_left(struct call *call, const struct snapshot_par
     return reply_choice(call, &(struct choice){.resource = resource, .ids = ids, .id_count = kept});
 }
 
-static void put_role_data(struct call *call, struct members *m, const struct side *side,
+static void put_role_data(struct call *call, struct object_writer *m, const struct side *side,
                           int64_t role_id)
 {
-    member_number(m, "deployment_id", side->deployment_id);
-    member_number(m, "role_id", role_id);
-    member_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
+    object_put_number(m, "deployment_id", side->deployment_id);
+    object_put_number(m, "role_id", role_id);
+    object_put_optional(m, "role", object_name(call->core, TABLE_ROLE, role_id, call->arena));
 }
 
 /* A noderole as far as it is kept. */
@@ -401,12 +404,12 @@ static bool put_member(struct call *call, const struct rows *rows, int64_t key, 
 {
     const struct side *side = rows->self;
     const struct snapshot_pair pair = side->parts.members[key];
-    struct members m = members_open(out, call->wanted);
+    struct object_writer m = object_writer_open(out, call->wanted);
     put_role_data(call, &m, side, pair.role_id);
-    member_number(&m, "node_id", pair.node_id);
-    member_optional(&m, "node", object_name(call->core, TABLE_NODE, pair.node_id, call->arena));
-    member_json(&m, "data", snapshot_data_of(&side->parts, pair));
-    members_close(&m);
+    object_put_number(&m, "node_id", pair.node_id);
+    object_put_optional(&m, "node", object_name(call->core, TABLE_NODE, pair.node_id, call->arena));
+    object_put_json(&m, "data", snapshot_data_of(&side->parts, pair));
+    object_writer_close(&m);
     return true;
 }
 
@@ -416,14 +419,14 @@ static bool put_deployment_role(struct call *call, const struct rows *rows, int6
 {
     const struct side *side = rows->self;
     const struct snapshot_data *item = &side->parts.data[key];
-    struct members m = members_open(out, call->wanted);
+    struct object_writer m = object_writer_open(out, call->wanted);
     put_role_data(call, &m, side, item->pair.role_id);
-    member_json(&m, "data", item->data);
-    members_close(&m);
+    object_put_json(&m, "data", item->data);
+    object_writer_close(&m);
     return true;
 }
 
-static enum served archived_read(struct call *call, struct reading *r)
+static enum handler_result archived_read(struct call *call, struct reading *r)
 {
     const struct resource *resource = call->route->resource;
     const struct snapshot_parts *parts = &r->sides[0].parts;
@@ -446,7 +449,7 @@ static enum served archived_read(struct call *call, struct reading *r)
     return reply_those_left(call, parts, resource == &resource_nodes);
 }
 
-enum served serve_archived(struct call *call, const struct snapshot_record *snapshot)
+enum handler_result serve_archived(struct call *call, const struct snapshot_record *snapshot)
 {
     return read_one(call, snapshot, archived_read);
 }

@@ -10,9 +10,9 @@
 #include "api/call/params_schema.h"
 
 /* GET snapshots/:id/diff/:id */
-enum served serve_diff(struct call *call);
+enum handler_result serve_diff(struct call *call);
 /* PUT deployments/:id/revert */
-enum served serve_revert(struct call *call);
-extern const struct intake revert_intake;
+enum handler_result serve_revert(struct call *call);
+extern const struct params_schema revert_intake;
 /* Of an archived snapshot, what its content tells about the route's resource. */
-enum served serve_archived(struct call *call, const struct snapshot_record *snapshot);
+enum handler_result serve_archived(struct call *call, const struct snapshot_record *snapshot);

@@ -1,14 +1,14 @@
 #include "api/nouns/snapshots.h"
 
-#include "api/nouns/snapshot_diff.h"
-#include "api/nouns/attribs.h"
-#include "api/views/graph.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
+#include "api/nouns/attribs.h"
+#include "api/nouns/snapshot_diff.h"
 #include "api/rest/standard_routes.h"
+#include "api/views/graph.h"
 
 /* clang-format off */
-static const struct shape_field snapshot_fields[] = {
+static const struct object_view_field snapshot_fields[] = {
     {"id",            SHAPE_INT,            SHAPE_AT(snapshot.id),             0, NULL},
     {"state",         SHAPE_SNAPSHOT_STATE, SHAPE_AT(snapshot.state),          0, "0"},
     {"name",          SHAPE_TEXT,           SHAPE_AT(snapshot.name),           0, "null"},
@@ -25,17 +25,17 @@ static const struct shape_field snapshot_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_snapshot = {
+static const struct object_view shape_snapshot = {
     .type = "snapshot", .table = TABLE_SNAPSHOT, SHAPE_ROWS(snapshot_fields), .extras = 5};
 
-static const struct take update_takes[] = {
+static const struct param_rule update_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(snapshot_update.name), .given = GIVEN_NAME},
     {.name = "description",
      .kind = TAKE_TEXT,
      .at = INTO(snapshot_update.description),
      .given = GIVEN_DESCRIPTION},
 };
-static const struct intake update = {
+static const struct params_schema update = {
     .kind = COMMAND_SNAPSHOT_UPDATE, TAKES(update_takes), GIVEN_IN(snapshot_update)};
 
 bool snapshot_head(struct call *call, int64_t deployment_id, struct record *out_head)
@@ -72,7 +72,7 @@ static bool is_head(const struct record *snapshot)
 
 /* ---- navigation ---- */
 
-enum served serve_head(struct call *call)
+enum handler_result serve_head(struct call *call)
 {
     struct record deployment, head;
     if (resource_find(call, &resource_deployments, call->keys[0], &deployment) &&
@@ -82,7 +82,7 @@ enum served serve_head(struct call *call)
 }
 
 /* The one whose predecessor it is. */
-static enum served reply_next(struct call *call, const struct record *before)
+static enum handler_result reply_next(struct call *call, const struct record *before)
 {
     struct record record;
     for (bool more = snapshot_head(call, before->snapshot.deployment_id, &record); more;
@@ -97,7 +97,7 @@ static enum served reply_next(struct call *call, const struct record *before)
     return SERVED_REPLY;
 }
 
-enum served serve_next_of_deployment(struct call *call)
+enum handler_result serve_next_of_deployment(struct call *call)
 {
     struct record deployment, before;
     struct str key;
@@ -116,7 +116,7 @@ enum served serve_next_of_deployment(struct call *call)
     return reply_next(call, &before);
 }
 
-static enum served serve_next(struct call *call)
+static enum handler_result serve_next(struct call *call)
 {
     struct record before;
     return find(call, &before) ? reply_next(call, &before) : SERVED_REPLY;
@@ -146,7 +146,7 @@ static bool tag_holds(struct call *call, const struct record *snapshot)
 
 /* The verbs of its deployment, while it is the head; if it is not any more when they are thought
  * about, we look again. */
-static enum served serve_head_verb(struct call *call)
+static enum handler_result serve_head_verb(struct call *call)
 {
     struct record snapshot, deployment;
     if (!find(call, &snapshot) || !tag_holds(call, &snapshot) ||
@@ -159,7 +159,7 @@ static enum served serve_head_verb(struct call *call)
     }
     must(core_record(call->core, TABLE_DEPLOYMENT, snapshot.snapshot.deployment_id, &deployment));
     struct command command = {0};
-    intake_read(call, call->route->intake, deployment.id, &command);
+    params_schema_read(call, call->route->intake, deployment.id, &command);
     if (call->problems)
         return SERVED_REPLY;
     call->if_turn = deployment.deployment.turn;
@@ -167,21 +167,22 @@ static enum served serve_head_verb(struct call *call)
     return call_submit(call, &command, head_shown);
 }
 
-static const struct take propose_takes[] = {
+static const struct param_rule propose_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(deployment_propose.name)},
 };
-static const struct take commit_takes[] = {
+static const struct param_rule commit_takes[] = {
     {.name = "plan", .kind = TAKE_TEXT, .at = INTO(deployment_commit.plan)},
     {.name = "consent", .kind = TAKE_TEXT, .at = INTO(deployment_commit.consent)},
     {.name = "rerun_changed", .kind = TAKE_BOOL, .at = INTO(deployment_commit.rerun_changed)},
 };
-static const struct intake propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE, TAKES(propose_takes)};
-static const struct intake commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
-static const struct intake recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
+static const struct params_schema propose = {.kind = COMMAND_DEPLOYMENT_PROPOSE,
+                                             TAKES(propose_takes)};
+static const struct params_schema commit = {.kind = COMMAND_DEPLOYMENT_COMMIT, TAKES(commit_takes)};
+static const struct params_schema recall = {.kind = COMMAND_DEPLOYMENT_RECALL};
 
 /* ---- what it holds ---- */
 
-static enum served serve_part(struct call *call)
+static enum handler_result serve_part(struct call *call)
 {
     struct record snapshot;
     if (!find(call, &snapshot))
@@ -191,7 +192,7 @@ static enum served serve_part(struct call *call)
     return serve_archived(call, &snapshot.snapshot);
 }
 
-static enum served serve_graph_of_head(struct call *call)
+static enum handler_result serve_graph_of_head(struct call *call)
 {
     struct record snapshot;
     if (!find(call, &snapshot))
@@ -214,7 +215,7 @@ static enum served serve_graph_of_head(struct call *call)
 #define ROUTE_PART(path, noun, says)                                                               \
     {                                                                                              \
         .method = HTTP_GET, .pattern = V path, .serve = serve_part, .resource = &noun,             \
-        .within = &resource_snapshots, .form = FORM_LIST, .does = says                             \
+        .within = &resource_snapshots, .form = REPLY_LIST, .does = says                            \
     }
 
 static const struct route routes[] = {
@@ -233,12 +234,12 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/diff/:id",
      .serve = serve_diff,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "what was added, changed and removed from the first to the second"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/graph",
      .serve = serve_graph_of_head,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "its noderoles and what depends on what, while it is the head"},
     ROUTE_PART("snapshots/:id/nodes", resource_nodes,
                "its nodes; of an archived one, those that had roles in it and still exist"),
@@ -249,22 +250,22 @@ static const struct route routes[] = {
      .serve = serve_part,
      .resource = &resource_deployment_roles,
      .within = &resource_snapshots,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "its deployment roles; of an archived one, those that had data, with it"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/attribs",
      .serve = serve_values,
      .resource = &resource_attribs,
      .within = &resource_snapshots,
-     .form = FORM_LIST,
+     .form = REPLY_LIST,
      .does = "the attribs that mean something there, with their values, while it is the head"},
     {.method = HTTP_GET,
      .pattern = V "snapshots/:id/node_roles",
      .serve = serve_part,
      .resource = &resource_noderoles,
      .within = &resource_snapshots,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "its noderoles; of an archived one, which role was on which node with which data"},
 };
 
-const struct chapter chapter_snapshots = CHAPTER("snapshots", routes);
+const struct route_table chapter_snapshots = ROUTE_TABLE("snapshots", routes);

@@ -7,6 +7,6 @@
 bool snapshot_head(struct call *call, int64_t deployment_id, struct record *out_head);
 
 /* GET deployments/:id/head */
-enum served serve_head(struct call *call);
+enum handler_result serve_head(struct call *call);
 /* GET deployments/:id/next(?snapshot=ID): what follows that snapshot, or the head. */
-enum served serve_next_of_deployment(struct call *call);
+enum handler_result serve_next_of_deployment(struct call *call);

@@ -48,7 +48,7 @@ static struct str read_discovery(struct call *call, struct str source)
     return canonical;
 }
 
-static enum served serve_discover(struct call *call)
+static enum handler_result serve_discover(struct call *call)
 {
     struct record node;
     struct str source;
@@ -74,9 +74,9 @@ static enum served serve_discover(struct call *call)
 
 /* ---- routes ---- */
 
-static const struct take discover_takes[] = {
+static const struct param_rule discover_takes[] = {
     {.name = "source", .kind = TAKE_TEXT, .is_aside = true}};
-static const struct intake discover = {.kind = COMMAND_ATTRIB_SET, TAKES(discover_takes)};
+static const struct params_schema discover = {.kind = COMMAND_ATTRIB_SET, TAKES(discover_takes)};
 
 static const struct route routes[] = {
     {.method = HTTP_PUT,
@@ -87,4 +87,4 @@ static const struct route routes[] = {
      .does = "pretend that a machine like that of a test file was discovered (test jig only)"},
 };
 
-const struct chapter chapter_test_nodes = CHAPTER(NULL, routes);
+const struct route_table chapter_test_nodes = ROUTE_TABLE(NULL, routes);

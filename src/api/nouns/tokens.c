@@ -3,13 +3,13 @@
 #include "api/call/authorize.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
-#include "auth/credentials.h"
-#include "api/rest/objects.h"
 #include "api/rest/lists.h"
+#include "api/rest/objects.h"
+#include "auth/credentials.h"
 
 /* Without the hash. */
 /* clang-format off */
-static const struct shape_field token_fields[] = {
+static const struct object_view_field token_fields[] = {
     {"id",            SHAPE_INT,        SHAPE_AT(token.id),            0, NULL},
     {"name",          SHAPE_TEXT,       SHAPE_AT(token.name),          0, NULL},
     {"user_id",       SHAPE_REF,        SHAPE_AT(token.user_id),       0, NULL},
@@ -22,7 +22,7 @@ static const struct shape_field token_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_token = {
+static const struct object_view shape_token = {
     .type = "token", .table = TABLE_TOKEN, SHAPE_ROWS(token_fields)};
 
 const struct resource resource_tokens = {.shape = &shape_token, .order = ORDER_BY_ID};
@@ -40,7 +40,7 @@ static void token_told(struct call *call, int64_t id)
         return;
     }
     reply_record(call, &shape_token, &record);
-    if (!shape_wants(call->wanted, "token"))
+    if (!object_view_wants(call->wanted, "token"))
         return;
     struct buf b = buf_in(call->arena);
     const struct str shown = call->reply.body;
@@ -61,7 +61,7 @@ static void check_expiry(struct call *call)
                         "expires"));
 }
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name), .is_required = true},
     {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
     {.name = "access", .kind = TAKE_ACCESS, .at = INTO(token_create.access)},
@@ -87,7 +87,7 @@ static void check_create(struct call *call, struct command *command)
 {
     const struct token_create_command *p = &command->token_create;
     check_expiry(call);
-    if (p->access > authority_level(call, p->deployment_id))
+    if (p->access > authorize_level(call, p->deployment_id))
         call_refuse(call, PROBLEM_BAD_VALUE, STR("access"),
                     STR("access must not be more than you have yourself"));
     const int64_t end = end_of_caller(call);
@@ -96,7 +96,7 @@ static void check_create(struct call *call, struct command *command)
                     STR("expires_at must not be later than that of the token you came with"));
 }
 
-static const struct intake create = {
+static const struct params_schema create = {
     .kind = COMMAND_TOKEN_CREATE, TAKES(create_takes), .check = check_create};
 
 static void put_secret(struct call *call, struct token_create_command *p)
@@ -105,12 +105,12 @@ static void put_secret(struct call *call, struct token_create_command *p)
     p->hash = credentials_token_hash(call->arena, call->secret);
 }
 
-static enum served serve_token_create(struct call *call)
+static enum handler_result serve_token_create(struct call *call)
 {
     struct command command = {0};
     if (!params_read(call, shape_token.type))
         return SERVED_REPLY;
-    intake_read(call, &create, 0, &command);
+    params_schema_read(call, &create, 0, &command);
     put_secret(call, &command.token_create);
     command.token_create.user_id = call->caller.user_id;
     return object_submit(call, &command, token_told);
@@ -121,14 +121,14 @@ static bool find_token(struct call *call, struct record *out_token)
 {
     if (!resource_find(call, &resource_tokens, call->keys[0], out_token))
         return false;
-    if (out_token->token.user_id == call->caller.user_id || authority_is_admin(call))
+    if (out_token->token.user_id == call->caller.user_id || authorize_is_admin(call))
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
                 SAY(call, STR("there is no token of yours with id "), call->keys[0]));
     return false;
 }
 
-static enum served serve_token_show(struct call *call)
+static enum handler_result serve_token_show(struct call *call)
 {
     struct record record;
     if (find_token(call, &record))
@@ -136,7 +136,7 @@ static enum served serve_token_show(struct call *call)
     return SERVED_REPLY;
 }
 
-static enum served serve_token_delete(struct call *call)
+static enum handler_result serve_token_delete(struct call *call)
 {
     struct record record;
     if (!find_token(call, &record) || !object_condition(call))
@@ -160,8 +160,8 @@ static bool choose_owner(struct call *call, struct choice *choice)
     struct record user;
     const bool has_user = http_query(call->request, STR("user"), &name);
     const bool has_all = http_query(call->request, STR("all"), &all) && str_eq(all, STR("true"));
-    if ((has_user || has_all) && !authority_is_admin(call)) {
-        authority_refuse(call, STR("only an admin sees the tokens of others"));
+    if ((has_user || has_all) && !authorize_is_admin(call)) {
+        authorize_refuse(call, STR("only an admin sees the tokens of others"));
         return false;
     }
     if (has_user && !resource_find(call, &resource_users, name, &user))
@@ -173,7 +173,7 @@ static bool choose_owner(struct call *call, struct choice *choice)
     return true;
 }
 
-static enum served serve_tokens(struct call *call)
+static enum handler_result serve_tokens(struct call *call)
 {
     static const char *const own[] = {"user", "all", NULL};
     struct choice choice = {.resource = &resource_tokens,
@@ -185,7 +185,7 @@ static enum served serve_tokens(struct call *call)
 
 /* ---- of nodes ---- */
 
-static const struct take node_token_takes[] = {
+static const struct param_rule node_token_takes[] = {
     {.name = "name", .kind = TAKE_TEXT, .at = INTO(token_create.name)},
     {.name = "expires_at", .kind = TAKE_TIME, .at = INTO(token_create.expires_at)},
     {.name = "keep", .kind = TAKE_BOOL, .is_aside = true},
@@ -198,7 +198,7 @@ static void check_node_token(struct call *call, struct command *command)
         command->token_create.name = STR("node");
 }
 
-const struct intake node_token_intake = {
+const struct params_schema node_token_intake = {
     .kind = COMMAND_TOKEN_CREATE, TAKES(node_token_takes), .check = check_node_token};
 
 /* Those the node has; how many. */
@@ -218,7 +218,7 @@ static uint32_t put_deletes(const struct call *call, int64_t node_id, struct buf
     return count;
 }
 
-enum served serve_node_token(struct call *call)
+enum handler_result serve_node_token(struct call *call)
 {
     struct command command = {0}, batch = {.kind = COMMAND_BATCH};
     struct buf parts = buf_in(call->arena);
@@ -227,7 +227,7 @@ enum served serve_node_token(struct call *call)
     if (!resource_find(call, &resource_nodes, call->keys[0], &node) ||
         !params_read(call, shape_token.type))
         return SERVED_REPLY;
-    intake_read(call, &node_token_intake, 0, &command);
+    params_schema_read(call, &node_token_intake, 0, &command);
     param_bool(call, "keep", &keep);
     put_secret(call, &command.token_create);
     command.token_create.node_id = node.id;
@@ -244,7 +244,7 @@ static void tokens_gone(struct call *call, int64_t id)
     reply_message(call, shape_token.type, STR("the node has no token any more"));
 }
 
-enum served serve_node_token_delete(struct call *call)
+enum handler_result serve_node_token_delete(struct call *call)
 {
     struct command batch = {.kind = COMMAND_BATCH};
     struct buf parts = buf_in(call->arena);
@@ -265,7 +265,7 @@ static const struct route routes[] = {
      .pattern = V "tokens",
      .serve = serve_tokens,
      .resource = &resource_tokens,
-     .form = FORM_LIST,
+     .form = REPLY_LIST,
      .does = "list your own; an admin those of ?user=, or ?all=true"},
     {.method = HTTP_POST,
      .pattern = V "tokens",
@@ -282,8 +282,8 @@ static const struct route routes[] = {
      .pattern = V "tokens/:id",
      .serve = serve_token_delete,
      .resource = &resource_tokens,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "delete it; whoever holds it is locked out"},
 };
 
-const struct chapter chapter_tokens = CHAPTER("tokens", routes);
+const struct route_table chapter_tokens = ROUTE_TABLE("tokens", routes);

@@ -3,9 +3,9 @@
 
 #include "api/call/call.h"
 
-struct intake;
-extern const struct intake node_token_intake;
+struct params_schema;
+extern const struct params_schema node_token_intake;
 
 /* POST and DELETE nodes/:id/token */
-enum served serve_node_token(struct call *call);
-enum served serve_node_token_delete(struct call *call);
+enum handler_result serve_node_token(struct call *call);
+enum handler_result serve_node_token_delete(struct call *call);

@@ -1,16 +1,16 @@
 #include "api/call/authorize.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
-#include "api/rest/standard_routes.h"
-#include "api/rest/password_params.h"
 #include "api/call/session.h"
+#include "api/rest/password_params.h"
+#include "api/rest/standard_routes.h"
 #include "auth/auth_state.h"
 
 /* ---- users as objects ---- */
 
 /* Without the hashes. */
 /* clang-format off */
-static const struct shape_field user_fields[] = {
+static const struct object_view_field user_fields[] = {
     {"id",        SHAPE_INT,  SHAPE_AT(user.id),         0, NULL},
     {"username",  SHAPE_TEXT, SHAPE_AT(user.username),   0, NULL},
     {"email",     SHAPE_TEXT, SHAPE_AT(user.email),      0, NULL},
@@ -23,7 +23,7 @@ static const struct shape_field user_fields[] = {
 };
 /* clang-format on */
 
-static const struct shape shape_user = {
+static const struct object_view shape_user = {
     .type = "user", .table = TABLE_USER, SHAPE_ROWS(user_fields), .extras = 3};
 
 /* What a new password comes with. */
@@ -33,7 +33,7 @@ static const struct shape shape_user = {
         .name = "digest", .kind = TAKE_BOOL, .is_aside = true                                      \
     }
 
-static const struct take create_takes[] = {
+static const struct param_rule create_takes[] = {
     {.name = "username", .kind = TAKE_TEXT, .at = INTO(user_create.username), .is_required = true},
     {.name = "email", .kind = TAKE_TEXT, .at = INTO(user_create.email)},
     {.name = "is_admin", .kind = TAKE_BOOL, .at = INTO(user_create.is_admin)},
@@ -67,9 +67,9 @@ static const struct take create_takes[] = {
      .given = GIVEN_USER_GRANTS}
 /* clang-format on */
 
-static const struct take update_takes[] = {TAKES_UPDATE};
+static const struct param_rule update_takes[] = {TAKES_UPDATE};
 /* No patch shows or changes a password. */
-static const struct take change_takes[] = {
+static const struct param_rule change_takes[] = {
     TAKES_UPDATE,
     {.name = "password", .kind = TAKE_TEXT, .is_aside = true},
     TAKES_PASSWORD,
@@ -104,10 +104,10 @@ static void check_update(struct call *call, struct command *command)
         refuse_self(call, p->id, "is_admin");
 }
 
-static const struct intake create = {.kind = COMMAND_USER_CREATE, TAKES(create_takes)};
-static const struct intake update = {
+static const struct params_schema create = {.kind = COMMAND_USER_CREATE, TAKES(create_takes)};
+static const struct params_schema update = {
     .kind = COMMAND_USER_UPDATE, TAKES(update_takes), GIVEN_IN(user_update), .check = check_update};
-static const struct intake change = {
+static const struct params_schema change = {
     .kind = COMMAND_USER_UPDATE, TAKES(change_takes), GIVEN_IN(user_update), .check = check_update};
 
 const struct resource resource_users = {
@@ -129,25 +129,25 @@ static struct str ha1_of(struct call *call, struct str username, struct str pass
                         : STR("");
 }
 
-static enum served serve_user_create(struct call *call)
+static enum handler_result serve_user_create(struct call *call)
 {
     struct command command = {0};
     struct user_create_command *p = &command.user_create;
     struct str password;
-    if (!authority_is_admin(call)) {
-        authority_refuse(call, STR("only an admin makes users"));
+    if (!authorize_is_admin(call)) {
+        authorize_refuse(call, STR("only an admin makes users"));
         return SERVED_REPLY;
     }
     if (!params_read(call, shape_user.type))
         return SERVED_REPLY;
-    intake_read(call, &create, 0, &command);
-    const bool has_password = secret_read(call, &password);
+    params_schema_read(call, &create, 0, &command);
+    const bool has_password = password_param_read(call, &password);
     if (has_password)
         p->digest_ha1 = ha1_of(call, p->username, password, false);
     if (call->problems)
         return SERVED_REPLY;
     if (has_password) {
-        const enum secret_state state = secret_hash(call, password);
+        const enum password_param_state state = password_param_hash(call, password);
         if (state != SECRET_HASHED)
             return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
         p->password_hash = str_from(call->made_hash);
@@ -157,7 +157,7 @@ static enum served serve_user_create(struct call *call)
 
 /* ---- flags ---- */
 
-static enum served serve_flag(struct call *call, uint32_t flag, const char *field)
+static enum handler_result serve_flag(struct call *call, uint32_t flag, const char *field)
 {
     const bool value = call->request->method == HTTP_POST;
     struct command command = {
@@ -171,12 +171,12 @@ static enum served serve_flag(struct call *call, uint32_t flag, const char *fiel
     return object_submit(call, &command, object_shown);
 }
 
-static enum served serve_admin(struct call *call)
+static enum handler_result serve_admin(struct call *call)
 {
     return serve_flag(call, GIVEN_USER_IS_ADMIN, "is_admin");
 }
 
-static enum served serve_lock(struct call *call)
+static enum handler_result serve_lock(struct call *call)
 {
     return serve_flag(call, GIVEN_USER_IS_LOCKED, "is_locked");
 }
@@ -186,12 +186,12 @@ static enum served serve_lock(struct call *call)
 /* A token may be in many hands, and whoever holds one must not take over its owner's account. */
 static bool may_reset(struct call *call, int64_t user_id)
 {
-    if (authority_is_admin(call))
+    if (authorize_is_admin(call))
         return true;
     if (user_id != call->caller.user_id)
-        authority_refuse(call, STR("only an admin gives a new password to somebody else"));
+        authorize_refuse(call, STR("only an admin gives a new password to somebody else"));
     else if (call->caller.way == BY_TOKEN)
-        authority_refuse(call, STR("come with your password, not with a token, to change it"));
+        authorize_refuse(call, STR("come with your password, not with a token, to change it"));
     return !call->reply.status;
 }
 
@@ -202,7 +202,7 @@ static bool find_to_reset(struct call *call, struct record *out_user)
 }
 
 /* Whoever sits in front of a session of that user has to know the new password, too. */
-static enum served submit_password(struct call *call, struct command *command)
+static enum handler_result submit_password(struct call *call, struct command *command)
 {
     struct command batch = {.kind = COMMAND_BATCH};
     struct buf parts = buf_in(call->arena);
@@ -216,8 +216,9 @@ static enum served submit_password(struct call *call, struct command *command)
 
 /* Once it is hashed, with what the command changes beside it. The key of the letter is used up by
  * it; NULL: it came without one. */
-static enum served set_password(struct call *call, const struct record *user, struct str password,
-                                const struct sealed *letter, struct command *command)
+static enum handler_result set_password(struct call *call, const struct record *user,
+                                        struct str password, const struct sealed_box *letter,
+                                        struct command *command)
 {
     struct user_update_command *p = &command->user_update;
     const struct str username = p->given & GIVEN_USER_USERNAME ? p->username : user->user.username;
@@ -225,11 +226,11 @@ static enum served set_password(struct call *call, const struct record *user, st
     p->digest_ha1 = ha1_of(call, username, password, user->user.digest_ha1.len > 0);
     if (call->problems)
         return SERVED_REPLY;
-    const enum secret_state state = secret_hash(call, password);
+    const enum password_param_state state = password_param_hash(call, password);
     if (state != SECRET_HASHED)
         return state == SECRET_LATER ? SERVED_LATER : SERVED_REPLY;
     p->password_hash = str_from(call->made_hash);
-    if (letter && !resets_end(call_door(call)->resets, letter)) {
+    if (letter && !reset_keys_end(call_door(call)->resets, letter)) {
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"), STR("the token was used just now"));
         return SERVED_REPLY;
     }
@@ -237,7 +238,7 @@ static enum served set_password(struct call *call, const struct record *user, st
 }
 
 /* As any other object is changed, and a new password may come with the rest. */
-static enum served serve_user_update(struct call *call)
+static enum handler_result serve_user_update(struct call *call)
 {
     struct record user;
     struct command command = {0};
@@ -245,10 +246,10 @@ static enum served serve_user_update(struct call *call)
     if (!resource_find(call, &resource_users, call->keys[0], &user) || !object_condition(call) ||
         !params_read(call, shape_user.type))
         return SERVED_REPLY;
-    intake_read(call, &change, user.id, &command);
+    params_schema_read(call, &change, user.id, &command);
     if (!json_get(call->params, STR("password")))
         return object_submit(call, &command, object_shown);
-    if (!may_reset(call, user.id) || !secret_read(call, &password))
+    if (!may_reset(call, user.id) || !password_param_read(call, &password))
         return SERVED_REPLY;
     return set_password(call, &user, password, NULL, &command);
 }
@@ -258,39 +259,39 @@ static struct command nothing_else(const struct record *user)
     return (struct command){.kind = COMMAND_USER_UPDATE, .user_update = {.id = user->id}};
 }
 
-static const struct take reset_takes[] = {
+static const struct param_rule reset_takes[] = {
     {.name = "password", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
     TAKES_PASSWORD,
 };
 
-static const struct intake reset = {.kind = COMMAND_USER_UPDATE, TAKES(reset_takes)};
+static const struct params_schema reset = {.kind = COMMAND_USER_UPDATE, TAKES(reset_takes)};
 
-static enum served serve_reset(struct call *call)
+static enum handler_result serve_reset(struct call *call)
 {
     struct record user;
     struct str password;
     if (!find_to_reset(call, &user) || !object_condition(call) ||
         !params_read(call, shape_user.type) || !param_required(call, "password") ||
-        !secret_read(call, &password))
+        !password_param_read(call, &password))
         return SERVED_REPLY;
     struct command command = nothing_else(&user);
     return set_password(call, &user, password, NULL, &command);
 }
 
-static enum served serve_start_reset(struct call *call)
+static enum handler_result serve_start_reset(struct call *call)
 {
     struct record user;
     if (!find_to_reset(call, &user))
         return SERVED_REPLY;
     struct json *reply = json_make(call->arena, JSON_OBJECT);
     const struct str token =
-        resets_start(call_door(call)->resets, call->arena, user.id, call_mono_ms(call));
+        reset_keys_start(call_door(call)->resets, call->arena, user.id, call_mono_ms(call));
     json_set(reply, STR("token"), json_make_string(call->arena, token));
     reply_json(call, "password_change_token", "obj", json_write(call->arena, reply));
     return SERVED_REPLY;
 }
 
-static const struct take complete_takes[] = {
+static const struct param_rule complete_takes[] = {
     {.name = "token", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
     {.name = "decoder", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
     {.name = "nonce", .kind = TAKE_TEXT, .is_aside = true, .is_required = true},
@@ -298,9 +299,9 @@ static const struct take complete_takes[] = {
     {.name = "digest", .kind = TAKE_BOOL, .is_aside = true},
 };
 
-static const struct intake complete = {.kind = COMMAND_USER_UPDATE, TAKES(complete_takes)};
+static const struct params_schema complete = {.kind = COMMAND_USER_UPDATE, TAKES(complete_takes)};
 
-static bool read_letter(struct call *call, struct sealed *out)
+static bool read_letter(struct call *call, struct sealed_box *out)
 {
     const struct {
         const char *name;
@@ -309,30 +310,30 @@ static bool read_letter(struct call *call, struct sealed *out)
                  {"decoder", &out->decoder},
                  {"nonce", &out->nonce},
                  {"payload", &out->payload}};
-    *out = (struct sealed){0};
+    *out = (struct sealed_box){0};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (param_required(call, parts[i].name))
             param_text(call, parts[i].name, parts[i].place);
     return !call->problems;
 }
 
-static enum served serve_complete_reset(struct call *call)
+static enum handler_result serve_complete_reset(struct call *call)
 {
     struct record user;
-    struct sealed letter;
+    struct sealed_box letter;
     struct str password;
     if (!find_to_reset(call, &user) || !object_condition(call) ||
         !params_read(call, shape_user.type) || !read_letter(call, &letter))
         return SERVED_REPLY;
     call->request->is_secret = true;
     letter.user_id = user.id;
-    if (!resets_open(call_door(call)->resets, call->arena, &letter, call_mono_ms(call),
-                     &password)) {
+    if (!reset_keys_open(call_door(call)->resets, call->arena, &letter, call_mono_ms(call),
+                         &password)) {
         call_refuse(call, PROBLEM_NAME_INVALID, STR("token"),
                     STR("the token is unknown or too old, or the payload was not sealed for it"));
         return SERVED_REPLY;
     }
-    if (!secret_check(call, password))
+    if (!password_param_check(call, password))
         return SERVED_REPLY;
     struct command command = nothing_else(&user);
     return set_password(call, &user, password, &letter, &command);
@@ -340,7 +341,7 @@ static enum served serve_complete_reset(struct call *call)
 
 /* ---- does digest work? ---- */
 
-static enum served serve_digest(struct call *call)
+static enum handler_result serve_digest(struct call *call)
 {
     const struct str name = call->caller.name;
     reply_text(call, 200,
@@ -384,7 +385,7 @@ static const struct route routes[] = {
      .serve = serve_delete,
      .resource = &resource_users,
      .command = COMMAND_USER_DELETE,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "delete it, and its tokens"},
     ROUTE_USER(HTTP_POST, "admin", serve_admin, "make it an admin"),
     ROUTE_USER(HTTP_DELETE, "admin", serve_admin, "make it no admin any more"),
@@ -399,7 +400,7 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = V "users/:id/start_password_reset",
      .serve = serve_start_reset,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "a public key to seal a new password with, good for an hour"},
     {.method = HTTP_POST,
      .pattern = V "users/:id/complete_password_reset",
@@ -413,9 +414,9 @@ static const struct route digest_routes[] = {
     {.method = HTTP_GET,
      .pattern = V "digest",
      .serve = serve_digest,
-     .form = FORM_TEXT,
+     .form = REPLY_TEXT,
      .does = "who you are, and whether digest told"},
 };
 
-const struct chapter chapter_users = CHAPTER("users", routes);
-const struct chapter chapter_digest = CHAPTER("digest", digest_routes);
+const struct route_table chapter_users = ROUTE_TABLE("users", routes);
+const struct route_table chapter_digest = ROUTE_TABLE("digest", digest_routes);

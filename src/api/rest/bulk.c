@@ -3,8 +3,8 @@
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
-#include "model/limits.h"
 #include "api/rest/objects.h"
+#include "model/limits.h"
 
 /* ---- reading ---- */
 
@@ -25,7 +25,7 @@ static void read_one(struct call *call, struct json *item, uint32_t place, struc
     struct problem *before = call->last_problem;
     struct command command = {0};
     call->params = item;
-    intake_read(call, call->route->resource->create, 0, &command);
+    params_schema_read(call, call->route->resource->create, 0, &command);
     name_place(call, before ? before->next : call->problems, place);
     if (!call->problems)
         command_encode(&command, commands);
@@ -35,7 +35,7 @@ static void read_one(struct call *call, struct json *item, uint32_t place, struc
 
 static void many_shown(struct call *call, int64_t id)
 {
-    const struct shape *shape = call->resource->shape;
+    const struct object_view *shape = call->resource->shape;
     struct json *ids;
     uint32_t offset;
     const char *what;
@@ -49,7 +49,7 @@ static void many_shown(struct call *call, int64_t id)
         must(json_as_i64(at, &made));
         buf_put_z(&b, at == ids->first ? "" : ",\n");
         if (call->core && core_record(call->core, shape->table, made, &record))
-            shape_write(shape, call->core, &record, reply_mask(call, shape), &b);
+            object_view_write(shape, call->core, &record, reply_mask(call, shape), &b);
         else
             buf_put_z(&b, "null"); /* deleted since */
     }
@@ -57,7 +57,7 @@ static void many_shown(struct call *call, int64_t id)
     reply_json(call, shape->type, "list", buf_str(&b));
 }
 
-enum served serve_create_many(struct call *call)
+enum handler_result serve_create_many(struct call *call)
 {
     struct command command = {.kind = COMMAND_BATCH};
     struct json *all = params_read_many(call);

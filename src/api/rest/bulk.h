@@ -8,4 +8,4 @@
 #include "api/call/call.h"
 
 /* The route's resource can be made, and the body is an array. */
-enum served serve_create_many(struct call *call);
+enum handler_result serve_create_many(struct call *call);

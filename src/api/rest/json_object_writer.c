@@ -2,20 +2,20 @@
 
 #include "api/call/iso8601.h"
 
-struct members members_open(struct buf *b, const struct json *wanted)
+struct object_writer object_writer_open(struct buf *b, const struct json *wanted)
 {
     buf_put_c(b, '{');
-    return (struct members){b, wanted, true};
+    return (struct object_writer){b, wanted, true};
 }
 
-void members_close(struct members *m)
+void object_writer_close(struct object_writer *m)
 {
     buf_put_c(m->b, '}');
 }
 
-bool member_key(struct members *m, const char *key)
+bool object_put_key(struct object_writer *m, const char *key)
 {
-    if (!shape_wants(m->wanted, key))
+    if (!object_view_wants(m->wanted, key))
         return false;
     buf_put_z(m->b, m->is_first ? "\"" : ",\"");
     buf_put_z(m->b, key);
@@ -24,44 +24,44 @@ bool member_key(struct members *m, const char *key)
     return true;
 }
 
-void member_number(struct members *m, const char *key, int64_t value)
+void object_put_number(struct object_writer *m, const char *key, int64_t value)
 {
-    if (member_key(m, key))
+    if (object_put_key(m, key))
         buf_put_i64(m->b, value);
 }
 
-void member_json(struct members *m, const char *key, struct str json)
+void object_put_json(struct object_writer *m, const char *key, struct str json)
 {
-    if (member_key(m, key))
+    if (object_put_key(m, key))
         buf_put_str(m->b, json);
 }
 
-void member_text(struct members *m, const char *key, struct str text)
+void object_put_text(struct object_writer *m, const char *key, struct str text)
 {
-    if (member_key(m, key))
+    if (object_put_key(m, key))
         json_write_string(m->b, text);
 }
 
-void member_optional(struct members *m, const char *key, struct str text)
+void object_put_optional(struct object_writer *m, const char *key, struct str text)
 {
     if (text.len)
-        member_text(m, key, text);
+        object_put_text(m, key, text);
     else
-        member_json(m, key, STR("null"));
+        object_put_json(m, key, STR("null"));
 }
 
-void member_bool(struct members *m, const char *key, bool value)
+void object_put_bool(struct object_writer *m, const char *key, bool value)
 {
-    member_json(m, key, value ? STR("true") : STR("false"));
+    object_put_json(m, key, value ? STR("true") : STR("false"));
 }
 
-void member_time(struct members *m, const char *key, int64_t ms)
+void object_put_time(struct object_writer *m, const char *key, int64_t ms)
 {
     if (ms == 0) {
-        member_json(m, key, STR("null"));
-    } else if (member_key(m, key)) {
+        object_put_json(m, key, STR("null"));
+    } else if (object_put_key(m, key)) {
         buf_put_c(m->b, '"');
-        times_format(m->b, ms);
+        iso8601_format(m->b, ms);
         buf_put_c(m->b, '"');
     }
 }

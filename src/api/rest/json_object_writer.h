@@ -7,24 +7,25 @@
 
 #include "api/call/serialize.h"
 
-struct members {
+struct object_writer {
     struct buf *b;
     const struct json *wanted; /* NULL: every key */
     bool is_first;
 };
 
 /* "{"; `wanted` as in struct call, NULL inside of other objects. */
-struct members members_open(struct buf *b, const struct json *wanted);
-void members_close(struct members *m);
+struct object_writer object_writer_open(struct buf *b, const struct json *wanted);
+void object_writer_close(struct object_writer *m);
 
 /* False: nobody wants it. Otherwise its value is written next. */
-bool member_key(struct members *m, const char *key);
-void member_number(struct members *m, const char *key, int64_t value);
-void member_text(struct members *m, const char *key, struct str text);
-void member_optional(struct members *m, const char *key, struct str text); /* "" is null */
-void member_bool(struct members *m, const char *key, bool value);
-void member_time(struct members *m, const char *key, int64_t ms); /* 0 is null */
-void member_json(struct members *m, const char *key, struct str json);
+bool object_put_key(struct object_writer *m, const char *key);
+void object_put_number(struct object_writer *m, const char *key, int64_t value);
+void object_put_text(struct object_writer *m, const char *key, struct str text);
+void object_put_optional(struct object_writer *m, const char *key,
+                         struct str text); /* "" is null */
+void object_put_bool(struct object_writer *m, const char *key, bool value);
+void object_put_time(struct object_writer *m, const char *key, int64_t ms); /* 0 is null */
+void object_put_json(struct object_writer *m, const char *key, struct str json);
 
 /* What a thing is called, as people see it: the name of an object, `<deployment>: <node>: <role>`
  * of a noderole. Empty when it is gone, or things of its kind have no name. */

@@ -18,7 +18,7 @@ static bool unescape(struct arena *a, struct str text, struct str *out_step)
     return true;
 }
 
-bool pointer_parse(struct arena *a, struct str text, struct pointer *out_pointer)
+bool json_pointer_parse(struct arena *a, struct str text, struct json_pointer *out_pointer)
 {
     uint32_t end;
     out_pointer->count = 0;
@@ -34,7 +34,7 @@ bool pointer_parse(struct arena *a, struct str text, struct pointer *out_pointer
     return true;
 }
 
-bool pointer_is_below(const struct pointer *inner, const struct pointer *outer)
+bool json_pointer_is_below(const struct json_pointer *inner, const struct json_pointer *outer)
 {
     if (inner->count <= outer->count)
         return false;
@@ -100,7 +100,7 @@ static bool find_element(struct document *d, struct str step, struct place *plac
 }
 
 /* The place where the last step leads; false when the steps before it lead nowhere. */
-static bool find_place(struct document *d, const struct pointer *at, struct place *out_place)
+static bool find_place(struct document *d, const struct json_pointer *at, struct place *out_place)
 {
     struct json *parent = d->root;
     for (uint32_t i = 0; i < at->count; i++) {
@@ -119,7 +119,7 @@ static bool find_place(struct document *d, const struct pointer *at, struct plac
     return false;
 }
 
-const struct json *document_find(struct document *d, const struct pointer *at)
+const struct json *document_find(struct document *d, const struct json_pointer *at)
 {
     struct place place;
     if (at->count == 0)
@@ -148,7 +148,7 @@ static void unlink_child(const struct place *place)
     parent->count--;
 }
 
-bool document_add(struct document *d, const struct pointer *at, struct json *value)
+bool document_add(struct document *d, const struct json_pointer *at, struct json *value)
 {
     struct place place;
     if (!find_place(d, at, &place))
@@ -161,7 +161,7 @@ bool document_add(struct document *d, const struct pointer *at, struct json *val
     return true;
 }
 
-struct json *document_take(struct document *d, const struct pointer *at)
+struct json *document_take(struct document *d, const struct json_pointer *at)
 {
     struct place place;
     if (!find_place(d, at, &place) || !place.child)

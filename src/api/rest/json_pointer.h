@@ -8,15 +8,15 @@
 
 #include "base/json/json.h"
 
-struct pointer {
+struct json_pointer {
     struct str steps[JSON_DEPTH_MAX];
     uint32_t count; /* 0: the whole document */
 };
 
 /* False: that is no pointer, or leads deeper than documents go. */
-bool pointer_parse(struct arena *a, struct str text, struct pointer *out_pointer);
+bool json_pointer_parse(struct arena *a, struct str text, struct json_pointer *out_pointer);
 /* Is `inner` somewhere below `outer`? */
-bool pointer_is_below(const struct pointer *inner, const struct pointer *outer);
+bool json_pointer_is_below(const struct json_pointer *inner, const struct json_pointer *outer);
 
 struct document {
     struct json *root;
@@ -24,9 +24,9 @@ struct document {
 };
 
 /* NULL when there is nothing. */
-const struct json *document_find(struct document *d, const struct pointer *at);
+const struct json *document_find(struct document *d, const struct json_pointer *at);
 /* Put a value there and take its node over: a member is set, an element pushes the others back, "-"
  * is behind the last one. False when there is no such place; the root is none. */
-bool document_add(struct document *d, const struct pointer *at, struct json *value);
+bool document_add(struct document *d, const struct json_pointer *at, struct json *value);
 /* The value goes out of the tree. NULL when there is none; the root stays. */
-struct json *document_take(struct document *d, const struct pointer *at);
+struct json *document_take(struct document *d, const struct json_pointer *at);

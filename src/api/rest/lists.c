@@ -1,11 +1,11 @@
 #include "api/rest/lists.h"
 
-#include "api/rest/url_escape.h"
-#include "api/call/streaming.h"
 #include "api/call/params.h"
 #include "api/call/query.h"
 #include "api/call/reply.h"
+#include "api/call/streaming.h"
 #include "api/rest/standard_routes.h"
+#include "api/rest/url_escape.h"
 #include "base/containers/sort.h"
 
 /* A list of fewer objects is one text; a longer one comes in pieces. Nobody else is served while
@@ -33,7 +33,7 @@ struct found {
 /* A list on its way. Objects may come and go meanwhile: it is not a snapshot. But each row that is
  * shown matches what was asked for at the moment it is written. */
 struct walk {
-    struct flow flow;
+    struct reply_stream flow;
     struct choice choice;
     struct query query;
     int64_t last;  /* id, or place in choice.ids, that was looked at last */
@@ -117,7 +117,7 @@ static int cmp_cohorts(const void *a, const void *b)
 }
 
 struct sorted {
-    struct shape_value value;
+    struct object_view_value value;
     struct chosen chosen;
 };
 
@@ -134,7 +134,7 @@ static void sort_by_field(struct walk *w, struct call *call)
     for (uint32_t i = 0; i < w->all.count; i++) {
         items[i].chosen = w->all.at[i];
         if (core_record(call->core, table, w->all.at[i].id, &record))
-            items[i].value = shape_value(w->query.sort, call->core, &record, call->arena);
+            items[i].value = object_view_value(w->query.sort, call->core, &record, call->arena);
     }
     sort_items(items, w->all.count, sizeof *items, cmp_values, call->arena);
     for (uint32_t i = 0; i < w->all.count; i++)
@@ -205,7 +205,7 @@ static void link_next(struct call *call, int64_t last)
     buf_put_c(&b, '<');
     for (uint32_t i = 0; i < call->request->segment_count; i++) {
         buf_put_c(&b, '/');
-        address_escape(&b, call->request->segments[i]);
+        url_escape(&b, call->request->segments[i]);
     }
     buf_put_z(&b, "?after=");
     buf_put_i64(&b, last);
@@ -213,9 +213,9 @@ static void link_next(struct call *call, int64_t last)
         if (str_eq(pair->name, STR("after")))
             continue;
         buf_put_c(&b, '&');
-        address_escape(&b, pair->name);
+        url_escape(&b, pair->name);
         buf_put_c(&b, '=');
-        address_escape(&b, pair->value);
+        url_escape(&b, pair->value);
     }
     buf_put_z(&b, ">; rel=\"next\"");
     reply_header(call, "Link", buf_str(&b));
@@ -242,7 +242,7 @@ static bool is_still_kept(struct walk *w, struct call *call, const struct record
 static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, uint32_t enough,
                            struct buf *b)
 {
-    const struct shape *shape = w->choice.resource->shape;
+    const struct object_view *shape = w->choice.resource->shape;
     const uint64_t mask = reply_mask(call, shape);
     struct record record;
     if (first <= w->first_row)
@@ -256,7 +256,7 @@ static uint64_t write_rows(struct walk *w, struct call *call, uint64_t first, ui
         buf_put_z(b, w->first_row == UINT64_MAX ? "" : ",\n");
         if (w->first_row == UINT64_MAX)
             w->first_row = i;
-        shape_write(shape, call->core, &record, mask, b);
+        object_view_write(shape, call->core, &record, mask, b);
     }
     return i;
 }
@@ -271,16 +271,16 @@ static void begin_reply(struct walk *w, struct call *call)
         link_next(call, w->part.at[w->part.count - 1].id);
 }
 
-static enum flow_step step(struct call *call, struct buf *out);
+static enum reply_stream_step step(struct call *call, struct buf *out);
 
-static enum served in_pieces(struct walk *w, struct call *call)
+static enum handler_result in_pieces(struct walk *w, struct call *call)
 {
-    w->flow = (struct flow){.step = step, .self = w};
+    w->flow = (struct reply_stream){.step = step, .self = w};
     w->is_in_pieces = true;
-    return flow_begin(call, &w->flow);
+    return reply_stream_begin(call, &w->flow);
 }
 
-static enum served write_part(struct walk *w, struct call *call)
+static enum handler_result write_part(struct walk *w, struct call *call)
 {
     begin_reply(w, call);
     if (call->request->method == HTTP_HEAD)
@@ -300,7 +300,7 @@ static enum served write_part(struct walk *w, struct call *call)
     return SERVED_REPLY;
 }
 
-static enum served reply_at_once(struct walk *w, struct call *call)
+static enum handler_result reply_at_once(struct walk *w, struct call *call)
 {
     must(collect(w, call, UINT64_MAX));
     put_in_order(w, call);
@@ -314,7 +314,7 @@ static bool is_page(const struct walk *w)
            w->choice.resource->order == ORDER_BY_ID;
 }
 
-static enum served reply_page(struct walk *w, struct call *call)
+static enum handler_result reply_page(struct walk *w, struct call *call)
 {
     w->total = (uint32_t)w->end;
     w->end = w->query.limit;
@@ -327,7 +327,7 @@ static enum served reply_page(struct walk *w, struct call *call)
 
 /* ---- in pieces ---- */
 
-static enum flow_step end_collecting(struct walk *w, struct call *call)
+static enum reply_stream_step end_collecting(struct walk *w, struct call *call)
 {
     w->is_collected = true;
     put_in_order(w, call);
@@ -339,7 +339,7 @@ static enum flow_step end_collecting(struct walk *w, struct call *call)
     return call->request->method == HTTP_HEAD ? FLOW_REPLY : FLOW_MORE;
 }
 
-static enum flow_step step(struct call *call, struct buf *out)
+static enum reply_stream_step step(struct call *call, struct buf *out)
 {
     struct walk *w = call->flow->self;
     if (!w->is_collected)
@@ -353,13 +353,13 @@ static enum flow_step step(struct call *call, struct buf *out)
     return FLOW_END;
 }
 
-static enum served begin_walk(struct walk *w, struct call *call)
+static enum handler_result begin_walk(struct walk *w, struct call *call)
 {
     reply_json(call, w->choice.resource->shape->type, "list", STR(""));
     return in_pieces(w, call);
 }
 
-static enum served refuse_query(struct call *call, struct query_trouble trouble)
+static enum handler_result refuse_query(struct call *call, struct query_trouble trouble)
 {
     call_refuse(call, PROBLEM_BAD_VALUE, trouble.field,
                 SAY(call, trouble.field, STR(" "), str_from(trouble.text)));
@@ -381,8 +381,8 @@ static struct walk *walk_new(struct call *call, const struct choice *choice,
     return w;
 }
 
-static enum served reply_query(struct call *call, const struct choice *choice,
-                               const struct query *query)
+static enum handler_result reply_query(struct call *call, const struct choice *choice,
+                                       const struct query *query)
 {
     struct walk *w = walk_new(call, choice, query);
     if (is_page(w))
@@ -414,7 +414,7 @@ static const struct http_pair *questions(struct call *call, const struct choice 
     return first;
 }
 
-enum served reply_choice(struct call *call, const struct choice *choice)
+enum handler_result reply_choice(struct call *call, const struct choice *choice)
 {
     struct query query;
     const struct query_trouble trouble =
@@ -422,16 +422,16 @@ enum served reply_choice(struct call *call, const struct choice *choice)
     return trouble.text ? refuse_query(call, trouble) : reply_query(call, choice, &query);
 }
 
-enum served serve_list(struct call *call)
+enum handler_result serve_list(struct call *call)
 {
     return reply_choice(call, &(struct choice){.resource = call->route->resource});
 }
 
-enum served serve_sample(struct call *call)
+enum handler_result serve_sample(struct call *call)
 {
-    const struct shape *shape = call->route->resource->shape;
+    const struct object_view *shape = call->route->resource->shape;
     struct buf b = buf_in(call->arena);
-    shape_write_sample(shape, shape_mask(shape, call->wanted), &b);
+    object_view_write_sample(shape, object_view_mask(shape, call->wanted), &b);
     reply_json(call, shape->type, "obj", buf_str(&b));
     return SERVED_REPLY;
 }
@@ -460,7 +460,7 @@ static bool is_on_node(const struct choice *choice, struct call *call, const str
     return core_noderole(call->core, choice->owner_id, record->id) != 0;
 }
 
-enum served reply_nested(struct call *call, const struct resource *within, int64_t owner_id)
+enum handler_result reply_nested(struct call *call, const struct resource *within, int64_t owner_id)
 {
     const struct resource *resource = call->route->resource;
     const bool of_node = within == &resource_nodes;
@@ -474,7 +474,7 @@ enum served reply_nested(struct call *call, const struct resource *within, int64
     return reply_choice(call, &choice);
 }
 
-enum served serve_nested(struct call *call)
+enum handler_result serve_nested(struct call *call)
 {
     struct record owner;
     if (!resource_find(call, call->route->within, call->keys[0], &owner))
@@ -485,9 +485,9 @@ enum served serve_nested(struct call *call)
 /* ---- matching ---- */
 
 /* Parameters may stand in the address here; those of them that are no columns are nothing to us. */
-enum served serve_match(struct call *call)
+enum handler_result serve_match(struct call *call)
 {
-    const struct shape *shape = call->route->resource->shape;
+    const struct object_view *shape = call->route->resource->shape;
     struct query query;
     if (!params_read(call, shape->type))
         return SERVED_REPLY;

@@ -24,12 +24,13 @@ struct choice {
 };
 
 /* What the address asks for of them (query.h). */
-enum served reply_choice(struct call *call, const struct choice *choice);
+enum handler_result reply_choice(struct call *call, const struct choice *choice);
 
-enum served serve_list(struct call *call);
+enum handler_result serve_list(struct call *call);
 /* Those of the route's resource that belong to the object of the first key. */
-enum served serve_nested(struct call *call);
+enum handler_result serve_nested(struct call *call);
 /* The same of an object that was found otherwise. */
-enum served reply_nested(struct call *call, const struct resource *within, int64_t owner_id);
-enum served serve_sample(struct call *call);
-enum served serve_match(struct call *call);
+enum handler_result reply_nested(struct call *call, const struct resource *within,
+                                 int64_t owner_id);
+enum handler_result serve_sample(struct call *call);
+enum handler_result serve_match(struct call *call);

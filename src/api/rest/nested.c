@@ -82,7 +82,7 @@ static bool find_below(struct call *call, struct record *out_record)
 
 /* ---- serving ---- */
 
-enum served serve_nested_show(struct call *call)
+enum handler_result serve_nested_show(struct call *call)
 {
     struct record record;
     if (find_below(call, &record))
@@ -90,7 +90,7 @@ enum served serve_nested_show(struct call *call)
     return SERVED_REPLY;
 }
 
-enum served serve_nested_update(struct call *call)
+enum handler_result serve_nested_update(struct call *call)
 {
     const struct resource *resource = call->route->resource;
     struct command command = {0};
@@ -98,7 +98,7 @@ enum served serve_nested_update(struct call *call)
     if (!find_below(call, &record) || !object_condition(call) ||
         !params_read(call, resource->shape->type))
         return SERVED_REPLY;
-    intake_read(call, resource->update, record.id, &command);
+    params_schema_read(call, resource->update, record.id, &command);
     return object_submit(call, &command, object_shown);
 }
 
@@ -119,7 +119,7 @@ static void put_owner(struct call *call, const struct resource *within, int64_t 
     json_set(call->params, id_key, json_make_i64(call->arena, owner_id));
 }
 
-enum served serve_nested_create(struct call *call)
+enum handler_result serve_nested_create(struct call *call)
 {
     const struct route *route = call->route;
     struct command command = {0};
@@ -129,6 +129,6 @@ enum served serve_nested_create(struct call *call)
         return SERVED_REPLY;
     put_owner(call, route->within, owner.id);
     if (!call->problems)
-        intake_read(call, route->resource->create, 0, &command);
+        params_schema_read(call, route->resource->create, 0, &command);
     return object_submit(call, &command, object_shown);
 }

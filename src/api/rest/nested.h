@@ -15,9 +15,9 @@
 
 #include "api/call/call.h"
 
-enum served serve_nested_show(struct call *call);
-enum served serve_nested_update(struct call *call);
-enum served serve_nested_create(struct call *call);
+enum handler_result serve_nested_show(struct call *call);
+enum handler_result serve_nested_update(struct call *call);
+enum handler_result serve_nested_create(struct call *call);
 
 #define ROUTE_NESTED_SHOW(path, noun, owner, who, says)                                            \
     {                                                                                              \

@@ -43,7 +43,7 @@ static bool is_of_group(const struct choice *choice, struct call *call, const st
     return core_is_in_group(call->core, choice->owner_id, record->id);
 }
 
-enum served serve_belonging(struct call *call)
+enum handler_result serve_belonging(struct call *call)
 {
     static const char *const passes[] = {"deployment", NULL}; /* it helped to find the owner */
     const struct resource *within = call->route->within;

@@ -1,8 +1,8 @@
 #include "api/rest/objects.h"
 
-#include "api/rest/bulk.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
+#include "api/rest/bulk.h"
 #include "api/rest/standard_routes.h"
 
 /* ---- showing ---- */
@@ -27,14 +27,14 @@ static void see_only(struct call *call, enum table table, int64_t id)
     call->seen = last;
 }
 
-enum served serve_show(struct call *call)
+enum handler_result serve_show(struct call *call)
 {
-    const struct shape *shape = call->route->resource->shape;
+    const struct object_view *shape = call->route->resource->shape;
     struct record record;
     if (!resource_find(call, call->route->resource, call->keys[0], &record))
         return SERVED_REPLY;
     reply_record(call, shape, &record);
-    if (shape_is_plain(shape, reply_mask(call, shape)))
+    if (object_view_is_plain(shape, reply_mask(call, shape)))
         see_only(call, shape->table, record.id);
     return SERVED_REPLY;
 }
@@ -42,7 +42,7 @@ enum served serve_show(struct call *call)
 void object_shown(struct call *call, int64_t id)
 {
     struct record record;
-    const struct shape *shape = call->resource->shape;
+    const struct object_view *shape = call->resource->shape;
     if (call->core && core_record(call->core, shape->table, id, &record))
         reply_record(call, shape, &record);
     else
@@ -117,8 +117,8 @@ static bool find_expected(struct call *call, struct record *out_record)
 
 /* ---- changing ---- */
 
-enum served object_submit(struct call *call, struct command *command,
-                          void (*finish)(struct call *call, int64_t id))
+enum handler_result object_submit(struct call *call, struct command *command,
+                                  void (*finish)(struct call *call, int64_t id))
 {
     if (call->problems)
         return SERVED_REPLY;
@@ -126,35 +126,35 @@ enum served object_submit(struct call *call, struct command *command,
     return call_submit(call, command, finish);
 }
 
-enum served serve_create(struct call *call)
+enum handler_result serve_create(struct call *call)
 {
     struct command command = {0};
     if (params_are_many(call))
         return serve_create_many(call);
     if (!params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
-    intake_read(call, call->route->resource->create, 0, &command);
+    params_schema_read(call, call->route->resource->create, 0, &command);
     return object_submit(call, &command, object_shown);
 }
 
-enum served serve_update(struct call *call)
+enum handler_result serve_update(struct call *call)
 {
     struct command command = {0};
     struct record record;
     if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
         return SERVED_REPLY;
-    intake_read(call, call->route->resource->update, record.id, &command);
+    params_schema_read(call, call->route->resource->update, record.id, &command);
     return object_submit(call, &command, object_shown);
 }
 
 /* Commands that only name an object need no table. */
 static void read_verb(struct call *call, int64_t id, struct command *out_command)
 {
-    const struct intake only_id = {.kind = call->route->command};
-    intake_read(call, call->route->intake ? call->route->intake : &only_id, id, out_command);
+    const struct params_schema only_id = {.kind = call->route->command};
+    params_schema_read(call, call->route->intake ? call->route->intake : &only_id, id, out_command);
 }
 
-enum served serve_verb(struct call *call)
+enum handler_result serve_verb(struct call *call)
 {
     struct record record;
     if (!find_expected(call, &record) || !params_read(call, call->route->resource->shape->type))
@@ -164,7 +164,7 @@ enum served serve_verb(struct call *call)
     return object_submit(call, &command, object_shown);
 }
 
-enum served serve_delete(struct call *call)
+enum handler_result serve_delete(struct call *call)
 {
     struct record record;
     if (!find_expected(call, &record))

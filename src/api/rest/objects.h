@@ -5,13 +5,13 @@
 
 struct json;
 
-enum served serve_show(struct call *call);
-enum served serve_create(struct call *call);
-enum served serve_update(struct call *call);
-enum served serve_patch(struct call *call);
-enum served serve_delete(struct call *call);
+enum handler_result serve_show(struct call *call);
+enum handler_result serve_create(struct call *call);
+enum handler_result serve_update(struct call *call);
+enum handler_result serve_patch(struct call *call);
+enum handler_result serve_delete(struct call *call);
 /* PUT :id/commit and the like: the route says which command. */
-enum served serve_verb(struct call *call);
+enum handler_result serve_verb(struct call *call);
 
 /* Do to the object what the operations in the request say (RFC 6902); false when it cannot be done,
  * and the reply is made. */
@@ -28,5 +28,5 @@ void object_shown(struct call *call, int64_t id);
 /* Likewise: it was deleted. */
 void object_gone(struct call *call, int64_t id);
 /* Hand the command over unless there are problems; the answer is about the route's resource. */
-enum served object_submit(struct call *call, struct command *command,
-                          void (*finish)(struct call *call, int64_t id));
+enum handler_result object_submit(struct call *call, struct command *command,
+                                  void (*finish)(struct call *call, int64_t id));

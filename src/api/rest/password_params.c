@@ -13,7 +13,7 @@ static uint32_t count_characters(struct str text)
     return count;
 }
 
-bool secret_check(struct call *call, struct str password)
+bool password_param_check(struct call *call, struct str password)
 {
     const char *wrong = NULL;
     call->request->is_secret = true;
@@ -28,11 +28,11 @@ bool secret_check(struct call *call, struct str password)
     return !wrong;
 }
 
-bool secret_read(struct call *call, struct str *out_password)
+bool password_param_read(struct call *call, struct str *out_password)
 {
     struct str again;
     call->request->is_secret = true;
-    if (!param_text(call, "password", out_password) || !secret_check(call, *out_password))
+    if (!param_text(call, "password", out_password) || !password_param_check(call, *out_password))
         return false;
     if (!param_text(call, "password_confirmation", &again) || str_eq(again, *out_password))
         return true;
@@ -47,14 +47,14 @@ static void hashed(void *context, const char *hash)
     call_resume(call);
     if (hash) {
         memcpy(call->made_hash, hash, strlen(hash) + 1);
-        call_begin_again(call);
+        call_restart(call);
         return;
     }
     reply_failure(call, ERR_LIMIT);
     call_answer(call);
 }
 
-enum secret_state secret_hash(struct call *call, struct str password)
+enum password_param_state password_param_hash(struct call *call, struct str password)
 {
     if (*call->made_hash)
         return SECRET_HASHED;

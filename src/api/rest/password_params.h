@@ -13,14 +13,14 @@
 
 /* A new password as parameters give it: `password`, and the same again in `password_confirmation`
  * if that is given. False when none is given, or after a problem. */
-bool secret_read(struct call *call, struct str *out_password);
+bool password_param_read(struct call *call, struct str *out_password);
 /* The rules alone: false after a problem that names the password. */
-bool secret_check(struct call *call, struct str password);
+bool password_param_check(struct call *call, struct str password);
 
-enum secret_state {
+enum password_param_state {
     SECRET_HASHED, /* it is in call->made_hash                              */
     SECRET_LATER,  /* the handler runs again: say SERVED_LATER, touch nothing */
     SECRET_FAILED, /* the reply is made                                     */
 };
 
-enum secret_state secret_hash(struct call *call, struct str password);
+enum password_param_state password_param_hash(struct call *call, struct str password);

@@ -1,8 +1,8 @@
 #include "api/rest/objects.h"
 
 #include "api/call/params.h"
-#include "api/rest/json_pointer.h"
 #include "api/call/reply.h"
+#include "api/rest/json_pointer.h"
 #include "api/rest/standard_routes.h"
 
 /* PATCH: an array of operations (RFC 6902) on the object as it is shown, plus the one document of
@@ -24,8 +24,8 @@ struct patch {
 struct operation {
     enum op op;
     struct str path_text;
-    struct pointer path;
-    struct pointer from;      /* move, copy */
+    struct json_pointer path;
+    struct json_pointer from; /* move, copy */
     const struct json *value; /* add, replace, test; NULL: none given */
 };
 
@@ -50,14 +50,14 @@ static bool conflict(struct patch *p, struct str message)
 /* ---- reading ---- */
 
 static bool read_pointer(struct call *call, const struct json *operation, const char *name,
-                         struct pointer *out_pointer)
+                         struct json_pointer *out_pointer)
 {
     const struct json *text = json_get(operation, str_from(name));
     if (!text || text->kind != JSON_STRING)
         return wrong(
             call, "bad_value",
             SAY(call, STR("the operation needs a "), str_from(name), STR(" such as /description")));
-    return pointer_parse(call->arena, text->text, out_pointer) ||
+    return json_pointer_parse(call->arena, text->text, out_pointer) ||
            wrong(call, "bad_value", SAY(call, STR("not a JSON pointer: "), text->text));
 }
 
@@ -86,7 +86,7 @@ static bool read_operation(struct call *call, const struct json *operation, stru
     if ((out->op == OP_ADD || out->op == OP_REPLACE) && !out->value)
         return wrong(call, "missing",
                      SAY(call, STR("the operation on "), out->path_text, STR(" has no value")));
-    if (out->op == OP_MOVE && pointer_is_below(&out->path, &out->from))
+    if (out->op == OP_MOVE && json_pointer_is_below(&out->path, &out->from))
         return wrong(call, "bad_value", STR("nothing can be moved into itself"));
     const bool is_whole = out->path.count == 0 || (out->op == OP_MOVE && out->from.count == 0);
     if (is_whole && out->op != OP_TEST)
@@ -182,7 +182,7 @@ static struct json *object_of(struct call *call, const struct record *record)
     struct json *object, *hidden;
     uint32_t offset;
     const char *what;
-    shape_write(resource->shape, call->core, record, SHAPE_ALL, &b);
+    object_view_write(resource->shape, call->core, record, SHAPE_ALL, &b);
     must(json_read(call->arena, buf_str(&b), &object, &offset, &what) == OK);
     if (resource->hidden_key) {
         const struct str doc = resource->hidden_doc(record);
@@ -198,7 +198,7 @@ static void note_change(struct call *call, struct str key, const struct json *be
 {
     if (before && after && json_eq(before, after))
         return;
-    if (!intake_changes(call->route->resource->update, key)) {
+    if (!params_schema_changes(call->route->resource->update, key)) {
         call_refuse(call, PROBLEM_READ_ONLY, key, SAY(call, key, STR(" cannot be changed")));
         return;
     }
@@ -232,7 +232,7 @@ bool patch_apply(struct call *call, struct json *object)
     return true;
 }
 
-enum served serve_patch(struct call *call)
+enum handler_result serve_patch(struct call *call)
 {
     struct command command = {0};
     struct record record;
@@ -261,6 +261,6 @@ enum served serve_patch(struct call *call)
         object_shown(call, record.id);
         return SERVED_REPLY;
     }
-    intake_read(call, call->resource->update, record.id, &command);
+    params_schema_read(call, call->resource->update, record.id, &command);
     return call->problems ? SERVED_REPLY : call_submit(call, &command, object_shown);
 }

@@ -71,12 +71,12 @@ static bool put_some(struct call *call, struct rows *rows, uint64_t *place, stru
     return false;
 }
 
-static enum flow_step step(struct call *call, struct buf *out)
+static enum reply_stream_step step(struct call *call, struct buf *out)
 {
     return put_some(call, call->flow->self, &call->flow->place, out) ? FLOW_END : FLOW_MORE;
 }
 
-enum served reply_rows(struct call *call, const struct rows *rows)
+enum handler_result reply_rows(struct call *call, const struct rows *rows)
 {
     struct rows *own = arena_copy(call->arena, rows, sizeof *rows);
     struct arena text = {0}; /* the call's own is rewound behind each row */
@@ -91,6 +91,6 @@ enum served reply_rows(struct call *call, const struct rows *rows)
     if (is_all)
         return SERVED_REPLY;
     forget_rows_from(own, 0);
-    own->flow = (struct flow){.step = step, .self = own};
-    return flow_begin(call, &own->flow);
+    own->flow = (struct reply_stream){.step = step, .self = own};
+    return reply_stream_begin(call, &own->flow);
 }

@@ -10,7 +10,7 @@
 #include "api/call/streaming.h"
 
 /* A further list in the same answer. */
-struct rows_section {
+struct row_stream_section {
     struct str
         head; /* what ends the list before it and begins it; written before the row `begin` */
     uint64_t begin;
@@ -29,14 +29,14 @@ struct rows {
     bool (*put)(struct call *call, const struct rows *rows, int64_t key, struct buf *out);
     void *self; /* the put's own */
     /* Behind the first list, in order; only with numbers for keys. They live with the call. */
-    const struct rows_section *sections;
+    const struct row_stream_section *sections;
     uint32_t section_count;
 
     /* Of row_stream.c. */
-    struct flow flow;
+    struct reply_stream flow;
     /* Of each list the place at which its first row was written; UINT64_MAX: none was. */
     uint64_t first[ROWS_SECTIONS_MAX + 1];
 };
 
 /* The call's reply has its status and content type, and no body. The rows are copied. */
-enum served reply_rows(struct call *call, const struct rows *rows);
+enum handler_result reply_rows(struct call *call, const struct rows *rows);

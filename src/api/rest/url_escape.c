@@ -1,6 +1,6 @@
 #include "api/rest/url_escape.h"
 
-void address_escape(struct buf *b, struct str s)
+void url_escape(struct buf *b, struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++) {
         const char c = s.at[i];

@@ -4,4 +4,4 @@
 #include "base/text/buf.h"
 
 /* Everything but letters, digits and "-._~" as %XX. */
-void address_escape(struct buf *b, struct str s);
+void url_escape(struct buf *b, struct str s);

@@ -1,9 +1,9 @@
 #include "api/views/graph.h"
 
-#include "api/rest/json_object_writer.h"
 #include "api/call/reply.h"
-#include "api/rest/standard_routes.h"
+#include "api/rest/json_object_writer.h"
 #include "api/rest/row_stream.h"
+#include "api/rest/standard_routes.h"
 #include "model/limits.h"
 
 /* ---- graph ---- */
@@ -29,23 +29,23 @@ static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, s
     struct record record;
     if (!core_record(call->core, TABLE_NODEROLE, id, &record))
         return false;
-    struct members m = members_open(b, call->wanted);
-    member_number(&m, "id", id);
-    member_text(&m, "name",
-                SAY(call, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
-                    STR(": "),
-                    object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
+    struct object_writer m = object_writer_open(b, call->wanted);
+    object_put_number(&m, "id", id);
+    object_put_text(
+        &m, "name",
+        SAY(call, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
+            STR(": "), object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
     /* How the old pages draw a vertex. */
-    member_json(&m, "data", STR("{\"$color\":\"#83548B\"}"));
-    member_text(&m, "$type", STR("square"));
-    member_number(&m, "$dim", 15);
-    if (member_key(&m, "adjacencies"))
+    object_put_json(&m, "data", STR("{\"$color\":\"#83548B\"}"));
+    object_put_text(&m, "$type", STR("square"));
+    object_put_number(&m, "$dim", 15);
+    if (object_put_key(&m, "adjacencies"))
         put_adjacencies(call, id, b);
-    members_close(&m);
+    object_writer_close(&m);
     return true;
 }
 
-enum served reply_graph(struct call *call, int64_t deployment_id)
+enum handler_result reply_graph(struct call *call, int64_t deployment_id)
 {
     uint32_t count;
     const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
@@ -56,7 +56,7 @@ enum served reply_graph(struct call *call, int64_t deployment_id)
             .head = STR("["), .tail = STR("]"), .ids = ids, .count = count, .put = put_vertex});
 }
 
-enum served serve_graph(struct call *call)
+enum handler_result serve_graph(struct call *call)
 {
     struct record deployment;
     if (!resource_find(call, &resource_deployments, call->keys[0], &deployment))
@@ -105,7 +105,7 @@ static bool wants_summary(struct call *call)
 
 /* A commit that is not done: it goes where commits go, so that hooks are asked as they would be,
  * and everything that was handed over before it is seen. */
-static enum served submit_dry(struct call *call, bool is_brief)
+static enum handler_result submit_dry(struct call *call, bool is_brief)
 {
     const struct route *route = call->route;
     struct record record;
@@ -117,7 +117,7 @@ static enum served submit_dry(struct call *call, bool is_brief)
         return SERVED_REPLY;
     }
     struct command command = {0};
-    intake_read(call, &(struct intake){.kind = route->command}, record.id, &command);
+    params_schema_read(call, &(struct params_schema){.kind = route->command}, record.id, &command);
     command.is_dry = true;
     command.is_brief = is_brief;
     command.is_summary = is_summary;
@@ -126,12 +126,12 @@ static enum served submit_dry(struct call *call, bool is_brief)
     return call_submit(call, &command, is_brief ? consent_told : plan_told);
 }
 
-enum served serve_plan(struct call *call)
+enum handler_result serve_plan(struct call *call)
 {
     return submit_dry(call, false);
 }
 
-enum served serve_consent(struct call *call)
+enum handler_result serve_consent(struct call *call)
 {
     return submit_dry(call, true);
 }

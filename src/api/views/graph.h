@@ -4,13 +4,13 @@
 #include "api/call/call.h"
 
 /* Its noderoles: [{"id","name","adjacencies":[{"nodeTo","nodeFrom"}]}] */
-enum served reply_graph(struct call *call, int64_t deployment_id);
+enum handler_result reply_graph(struct call *call, int64_t deployment_id);
 
 /* GET deployments/:id/graph */
-enum served serve_graph(struct call *call);
+enum handler_result serve_graph(struct call *call);
 /* GET .../:id/why, of the route's resource */
-enum served serve_why(struct call *call);
+enum handler_result serve_why(struct call *call);
 /* GET deployments/:id/plan */
-enum served serve_plan(struct call *call);
+enum handler_result serve_plan(struct call *call);
 /* GET .../:id/consent, of the route's command */
-enum served serve_consent(struct call *call);
+enum handler_result serve_consent(struct call *call);

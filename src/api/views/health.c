@@ -1,13 +1,13 @@
 #include "api/call/reply.h"
 #include "api/call/route.h"
 
-static enum served serve_healthz(struct call *call)
+static enum handler_result serve_healthz(struct call *call)
 {
     reply_text(call, 200, STR("ok\n"));
     return SERVED_REPLY;
 }
 
-static enum served serve_readyz(struct call *call)
+static enum handler_result serve_readyz(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     const char *why = "";
@@ -28,15 +28,15 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = "/healthz",
      .serve = serve_healthz,
-     .form = FORM_TEXT,
-     .access = ROUTE_OPEN,
+     .form = REPLY_TEXT,
+     .access = ROUTE_AUTH_NONE,
      .does = "is the daemon alive?"},
     {.method = HTTP_GET,
      .pattern = "/readyz",
      .serve = serve_readyz,
-     .form = FORM_TEXT,
-     .access = ROUTE_OPEN,
+     .form = REPLY_TEXT,
+     .access = ROUTE_AUTH_NONE,
      .does = "can it work: does it lead, is the store writable?"},
 };
 
-const struct chapter chapter_probes = CHAPTER(NULL, routes);
+const struct route_table chapter_probes = ROUTE_TABLE(NULL, routes);

@@ -1,10 +1,10 @@
 #include "api/views/inventory.h"
 
 #include "api/call/api.h"
-#include "api/call/streaming.h"
-#include "api/views/inventory_names.h"
-#include "api/rest/json_object_writer.h"
 #include "api/call/route.h"
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
+#include "api/views/inventory_names.h"
 
 /* A dynamic inventory: groups of hosts, and under _meta what is known about each, so that nobody
  * has to ask host by host. Groups are deployments (which hold each other), roles, states and our
@@ -41,7 +41,7 @@ enum part {
 };
 
 struct inventory {
-    struct flow flow;
+    struct reply_stream flow;
     struct call *call;
     int64_t root;       /* of what is shown; 0: everything           */
     bool has_no_vars;   /* _meta is left out                         */
@@ -400,41 +400,41 @@ static bool put_own_groups(struct inventory *in, struct buf *out)
 static const char *const attribs[] = {"os", "cpu_count", "memory", "number_of_drives"};
 enum { ATTRIB_COUNT = sizeof attribs / sizeof *attribs };
 
-static void put_attribs(struct inventory *in, struct members *m, const struct host *host)
+static void put_attribs(struct inventory *in, struct object_writer *m, const struct host *host)
 {
     for (uint32_t i = 0; i < ATTRIB_COUNT; i++) {
         const int64_t id = core_find(core_of(in), TABLE_ATTRIB, str_from(attribs[i]));
         struct str value;
         const bool known =
             id && core_value(core_of(in), TABLE_NODE, host->id, id, VIEW_ALL, &in->scratch, &value);
-        member_json(m, attribs[i], known && value.len ? value : STR("null"));
+        object_put_json(m, attribs[i], known && value.len ? value : STR("null"));
     }
 }
 
 /* How Ansible reaches the host: as our own ssh driver does. A host that is reached otherwise, such
  * as the daemon's own machine, has no such variables: Ansible may run somewhere else. */
-static void put_address(struct inventory *in, struct members *m, int64_t node_id)
+static void put_address(struct inventory *in, struct object_writer *m, int64_t node_id)
 {
     const struct api_engine *engine = call_engine(in->call);
     struct api_ssh_address at;
     if (!engine->ssh_address || !engine->ssh_address(engine->self, node_id, &in->scratch, &at))
         return;
-    member_text(m, "ansible_host", at.host);
-    member_number(m, "ansible_port", at.port);
-    member_text(m, "ansible_user", at.user);
+    object_put_text(m, "ansible_host", at.host);
+    object_put_number(m, "ansible_port", at.port);
+    object_put_text(m, "ansible_user", at.user);
 }
 
 static void put_vars(struct inventory *in, const struct host *host, struct buf *out)
 {
-    struct members m = members_open(out, NULL);
+    struct object_writer m = object_writer_open(out, NULL);
     put_address(in, &m, host->id);
-    member_bool(&m, "alive", host->alive);
-    member_bool(&m, "available", host->available);
-    member_text(&m, "state", state_of((int64_t)host->state + 1));
+    object_put_bool(&m, "alive", host->alive);
+    object_put_bool(&m, "available", host->available);
+    object_put_text(&m, "state", state_of((int64_t)host->state + 1));
     put_attribs(in, &m, host);
-    member_json(&m, "network", STR("{}"));
-    member_json(&m, "interface", STR("{}"));
-    members_close(&m);
+    object_put_json(&m, "network", STR("{}"));
+    object_put_json(&m, "interface", STR("{}"));
+    object_writer_close(&m);
     arena_reset(&in->scratch);
 }
 
@@ -496,7 +496,7 @@ static bool go_on(struct inventory *in, struct buf *out)
     return in->part == PART_END;
 }
 
-static enum flow_step step(struct call *call, struct buf *out)
+static enum reply_stream_step step(struct call *call, struct buf *out)
 {
     return go_on(call->flow->self, out) ? FLOW_END : FLOW_MORE;
 }
@@ -507,7 +507,7 @@ static void free_scratch(struct inventory *in)
     arena_fini(&in->group);
 }
 
-static void end(struct flow *flow)
+static void end(struct reply_stream *flow)
 {
     free_scratch(flow->self);
 }
@@ -551,7 +551,7 @@ static bool reply_at_once(struct call *call, struct inventory in)
     return is_all;
 }
 
-enum served serve_inventory(struct call *call)
+enum handler_result serve_inventory(struct call *call)
 {
     struct inventory *in = arena_new(call->arena, struct inventory);
     struct record root;
@@ -575,6 +575,6 @@ enum served serve_inventory(struct call *call)
     in->names = inventory_names_new(call->core, call->arena);
     in->host_max = core_count(call->core, TABLE_NODE);
     in->hosts = arena_array(call->arena, struct host, in->host_max + (size_t)1);
-    in->flow = (struct flow){.step = step, .fini = end, .self = in, .is_of_one_core = true};
-    return reply_at_once(call, *in) ? SERVED_REPLY : flow_begin(call, &in->flow);
+    in->flow = (struct reply_stream){.step = step, .fini = end, .self = in, .is_of_one_core = true};
+    return reply_at_once(call, *in) ? SERVED_REPLY : reply_stream_begin(call, &in->flow);
 }

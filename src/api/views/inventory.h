@@ -4,4 +4,4 @@
 #include "api/call/call.h"
 
 /* GET /api/status/inventory(/:id)?hostvar= */
-enum served serve_inventory(struct call *call);
+enum handler_result serve_inventory(struct call *call);

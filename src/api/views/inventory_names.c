@@ -1,8 +1,8 @@
 #include "api/views/inventory_names.h"
 
-#include "base/text/buf.h"
-#include "base/hash/hash.h"
 #include "base/containers/sort.h"
+#include "base/hash/hash.h"
+#include "base/text/buf.h"
 
 static const struct {
     enum table table;

@@ -1,7 +1,7 @@
-#include "api/views/graph.h"
-#include "api/rest/nested.h"
 #include "api/call/reply.h"
+#include "api/rest/nested.h"
 #include "api/rest/standard_routes.h"
+#include "api/views/graph.h"
 
 /* GET /api/openapi.json: what is served, written from the tables that serve it (OpenAPI 3.0). */
 
@@ -58,7 +58,7 @@ static void raw(struct page *p, const char *name, const char *json)
 /* ---- shapes ---- */
 
 /* NULL: put_states() says it. */
-static const char *schema_of(enum shape_kind kind)
+static const char *schema_of(enum object_view_kind kind)
 {
     switch (kind) {
     case SHAPE_CHANGED:
@@ -100,32 +100,32 @@ static const char *schema_of(enum shape_kind kind)
 }
 
 /* Numbers from -1 on, and what each is called. */
-static void put_states(struct page *p, const char *name, enum shape_kind kind)
+static void put_states(struct page *p, const char *name, enum object_view_kind kind)
 {
     begin(p, name);
     text(p, "type", "integer");
     key(p, STR("enum"));
-    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+    for (int64_t i = -1; object_view_state_name(kind, i); i++) {
         buf_put_c(&p->b, i < 0 ? '[' : ',');
         buf_put_i64(&p->b, i);
     }
     buf_put_c(&p->b, ']');
     key(p, STR("x-names"));
-    for (int64_t i = -1; shape_state_name(kind, i); i++) {
+    for (int64_t i = -1; object_view_state_name(kind, i); i++) {
         buf_put_c(&p->b, i < 0 ? '[' : ',');
-        json_write_string(&p->b, str_from(shape_state_name(kind, i)));
+        json_write_string(&p->b, str_from(object_view_state_name(kind, i)));
     }
     buf_put_c(&p->b, ']');
     end(p);
 }
 
-static void put_shape(struct page *p, const struct shape *shape)
+static void put_shape(struct page *p, const struct object_view *shape)
 {
     begin(p, shape->type);
     text(p, "type", "object");
     begin(p, "properties");
     for (uint32_t i = 0; i < shape->count; i++) {
-        const struct shape_field *field = &shape->fields[i];
+        const struct object_view_field *field = &shape->fields[i];
         const char *schema = schema_of(field->kind);
         if (schema)
             raw(p, field->name, schema);
@@ -139,7 +139,7 @@ static void put_shape(struct page *p, const struct shape *shape)
 }
 
 /* Each shape once, whoever shows it first. */
-static bool was_shown(const struct shape *shape, uint32_t chapter, uint32_t route)
+static bool was_shown(const struct object_view *shape, uint32_t chapter, uint32_t route)
 {
     for (uint32_t c = 0; c <= chapter; c++)
         for (uint32_t r = 0; r < (c == chapter ? route : chapters[c]->count); r++) {
@@ -192,7 +192,7 @@ static const char *taken_as(enum take_kind kind)
     impossible("a kind of parameter outside the enum");
 }
 
-static const struct intake *intake_of(const struct route *route)
+static const struct params_schema *intake_of(const struct route *route)
 {
     if (route->intake)
         return route->intake;
@@ -202,7 +202,7 @@ static const struct intake *intake_of(const struct route *route)
     return updates ? route->resource->update : NULL;
 }
 
-static void put_required(struct page *p, const struct intake *intake)
+static void put_required(struct page *p, const struct params_schema *intake)
 {
     bool any = false;
     for (uint32_t i = 0; i < intake->count; i++) {
@@ -220,7 +220,7 @@ static void put_required(struct page *p, const struct intake *intake)
         buf_put_c(&p->b, ']');
 }
 
-static void put_intake(struct page *p, const struct intake *intake)
+static void put_intake(struct page *p, const struct params_schema *intake)
 {
     begin(p, "schema");
     text(p, "type", "object");
@@ -237,7 +237,7 @@ static void put_intake(struct page *p, const struct intake *intake)
 
 static void put_body(struct page *p, const struct route *route)
 {
-    const struct intake *intake = intake_of(route);
+    const struct params_schema *intake = intake_of(route);
     const bool is_patch = route->method == HTTP_PATCH;
     if (!intake && !is_patch)
         return;
@@ -271,7 +271,7 @@ static void put_parameters(struct page *p, const struct route *route, uint32_t k
     static const char plan_parameter[] =
         ",{\"name\":\"summary\",\"in\":\"query\",\"description\":\"the totals alone\","
         "\"schema\":{\"type\":\"boolean\"}}";
-    const bool is_list = route->form == FORM_LIST && route->method == HTTP_GET;
+    const bool is_list = route->form == REPLY_LIST && route->method == HTTP_GET;
     if (!keys && !is_list)
         return;
     key(p, STR("parameters"));
@@ -295,22 +295,22 @@ static void put_good(struct page *p, const struct route *route)
     begin(p, "200");
     text(p, "description", "done");
     begin(p, "content");
-    begin(p, route->form == FORM_TEXT ? "text/plain" : "application/json");
+    begin(p, route->form == REPLY_TEXT ? "text/plain" : "application/json");
     begin(p, "schema");
-    if ((route->form == FORM_OBJECT || route->form == FORM_LIST) && type) {
+    if ((route->form == REPLY_OBJECT || route->form == REPLY_LIST) && type) {
         struct buf ref = buf_in(p->b.arena);
         buf_put_z(&ref, "{\"$ref\":\"#/components/schemas/");
         buf_put_z(&ref, type);
         buf_put_z(&ref, "\"}");
         const char *target = str_z(p->b.arena, buf_str(&ref));
-        if (route->form == FORM_LIST) {
+        if (route->form == REPLY_LIST) {
             text(p, "type", "array");
             raw(p, "items", target);
         } else {
             raw(p, "allOf",
                 str_z(p->b.arena, str_join3(p->b.arena, STR("["), buf_str(&ref), STR("]"))));
         }
-    } else if (route->form == FORM_MESSAGE) {
+    } else if (route->form == REPLY_MESSAGE) {
         raw(p, "allOf", "[{\"$ref\":\"#/components/schemas/message\"}]");
     }
     end(p);
@@ -384,7 +384,7 @@ static void put_operation(struct page *p, const struct route *route, uint32_t ke
     key(p, STR("operationId"));
     json_write_string(&p->b, operation_id(a, route));
     text(p, "summary", route->does);
-    if (route->access == ROUTE_OPEN || route->access == ROUTE_LOGIN)
+    if (route->access == ROUTE_AUTH_NONE || route->access == ROUTE_AUTH_IN_BODY)
         raw(p, "security", "[]");
     put_parameters(p, route, keys);
     put_body(p, route);
@@ -392,7 +392,7 @@ static void put_operation(struct page *p, const struct route *route, uint32_t ke
     end(p);
 }
 
-static bool had_path(const struct chapter *chapter, uint32_t route)
+static bool had_path(const struct route_table *chapter, uint32_t route)
 {
     const struct str pattern = str_from(chapter->routes[route].pattern);
     for (uint32_t i = 0; i < route; i++)
@@ -402,7 +402,7 @@ static bool had_path(const struct chapter *chapter, uint32_t route)
 }
 
 /* All methods of a path stand together. */
-static void put_path(struct page *p, const struct chapter *chapter, uint32_t first)
+static void put_path(struct page *p, const struct route_table *chapter, uint32_t first)
 {
     uint32_t keys;
     const struct str pattern = str_from(chapter->routes[first].pattern);
@@ -436,7 +436,7 @@ static void put_components(struct page *p)
     end(p);
 }
 
-static enum served serve_openapi(struct call *call)
+static enum handler_result serve_openapi(struct call *call)
 {
     struct page p = {.b = buf_in(call->arena), .is_fresh = true};
     begin(&p, NULL);
@@ -457,8 +457,8 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = "/api/openapi.json",
      .serve = serve_openapi,
-     .form = FORM_FREE,
+     .form = REPLY_CUSTOM,
      .does = "this description"},
 };
 
-const struct chapter chapter_openapi = CHAPTER(NULL, routes);
+const struct route_table chapter_openapi = ROUTE_TABLE(NULL, routes);

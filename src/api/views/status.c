@@ -1,34 +1,34 @@
-#include "api/views/inventory.h"
-#include "api/rest/json_object_writer.h"
 #include "api/call/params.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
+#include "api/rest/json_object_writer.h"
 #include "api/rest/row_stream.h"
+#include "api/views/inventory.h"
 #include "base/hash/md5.h"
 
 /* What pages ask for again and again: states in short, without the objects (SEMANTICS 11.4). */
 
-static enum served reply_status(struct call *call, const struct buf *b)
+static enum handler_result reply_status(struct call *call, const struct buf *b)
 {
     call->reply =
         (struct reply){.status = 200, .content_type = "application/json", .body = buf_str(b)};
     return SERVED_REPLY;
 }
 
-static enum served reply_status_rows(struct call *call, const struct rows *rows)
+static enum handler_result reply_status_rows(struct call *call, const struct rows *rows)
 {
     call->reply = (struct reply){.status = 200, .content_type = "application/json"};
     return reply_rows(call, rows);
 }
 
 /* The states of nodes and deployments have the type that OpenCrowbar gave to what is no model. */
-static enum served reply_array(struct call *call, const struct buf *b)
+static enum handler_result reply_array(struct call *call, const struct buf *b)
 {
     reply_json(call, "json", "array", buf_str(b));
     return SERVED_REPLY;
 }
 
-static enum served reply_array_rows(struct call *call, const struct rows *rows)
+static enum handler_result reply_array_rows(struct call *call, const struct rows *rows)
 {
     reply_json(call, "json", "array", STR(""));
     return reply_rows(call, rows);
@@ -49,14 +49,14 @@ static void put_node(struct call *call, const struct record *record, struct buf 
     const struct node_record *node = &record->node;
     const enum noderole_state state = core_node_state(call->core, node->id);
     const struct str name = str_from(noderole_state_name(state));
-    struct members m = members_open(b, NULL);
-    member_text(&m, "name", node->name);
-    member_number(&m, "state", shape_noderole_state(state));
-    member_text(&m, "status", name);
-    member_text(&m, "strStatus",
-                SAY(call, node->alive ? STR("alive\n") : STR("dead\n"),
-                    node->available ? STR("available\n") : STR("reserved\n"), name));
-    members_close(&m);
+    struct object_writer m = object_writer_open(b, NULL);
+    object_put_text(&m, "name", node->name);
+    object_put_number(&m, "state", object_view_noderole_state(state));
+    object_put_text(&m, "status", name);
+    object_put_text(&m, "strStatus",
+                    SAY(call, node->alive ? STR("alive\n") : STR("dead\n"),
+                        node->available ? STR("available\n") : STR("reserved\n"), name));
+    object_writer_close(&m);
 }
 
 static bool put_node_row(struct call *call, const struct rows *rows, int64_t id, struct buf *out)
@@ -70,14 +70,14 @@ static bool put_node_row(struct call *call, const struct rows *rows, int64_t id,
     return true;
 }
 
-static enum served serve_nodes(struct call *call)
+static enum handler_result serve_nodes(struct call *call)
 {
     return reply_array_rows(
         call, &(struct rows){
                   .head = STR("{"), .tail = STR("}"), .table = TABLE_NODE, .put = put_node_row});
 }
 
-static enum served serve_node(struct call *call)
+static enum handler_result serve_node(struct call *call)
 {
     struct record record;
     if (!resource_find(call, &resource_nodes, call->keys[0], &record))
@@ -118,27 +118,27 @@ static bool put_noderole_row(struct call *call, const struct rows *rows, int64_t
     if (!core_record(call->core, TABLE_NODEROLE, id, &record))
         return false;
     put_id_key(out, id);
-    struct members m = members_open(out, NULL);
-    member_number(&m, "state", shape_noderole_state(record.noderole.state));
-    member_text(&m, "status", str_from(noderole_state_name(record.noderole.state)));
-    members_close(&m);
+    struct object_writer m = object_writer_open(out, NULL);
+    object_put_number(&m, "state", object_view_noderole_state(record.noderole.state));
+    object_put_text(&m, "status", str_from(noderole_state_name(record.noderole.state)));
+    object_writer_close(&m);
     return true;
 }
 
 /* Of a deployment, or of a snapshot of it. deployment_id 0: it holds none. */
-static enum served reply_states(struct call *call, int64_t id, int64_t state, const char *status,
-                                int64_t deployment_id)
+static enum handler_result reply_states(struct call *call, int64_t id, int64_t state,
+                                        const char *status, int64_t deployment_id)
 {
     uint32_t count;
     const int64_t *ids = core_noderoles_in(call->core, deployment_id, call->arena, &count);
     struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_number(&m, "id", id);
-    member_number(&m, "state", state);
-    member_text(&m, "status", str_from(status));
-    member_text(&m, "md5", fingerprint(call, ids, count));
-    if (!member_key(&m, "node_roles")) {
-        members_close(&m);
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    object_put_number(&m, "id", id);
+    object_put_number(&m, "state", state);
+    object_put_text(&m, "status", str_from(status));
+    object_put_text(&m, "md5", fingerprint(call, ids, count));
+    if (!object_put_key(&m, "node_roles")) {
+        object_writer_close(&m);
         return reply_array(call, &b);
     }
     buf_put_c(&b, '{');
@@ -150,30 +150,31 @@ static enum served reply_states(struct call *call, int64_t id, int64_t state, co
 }
 
 /* Nobody asked for one: an answer of the same form that says nothing. */
-static enum served serve_unknown(struct call *call)
+static enum handler_result serve_unknown(struct call *call)
 {
     return reply_states(call, -1, -1, "unknown", 0);
 }
 
-static enum served serve_deployment(struct call *call)
+static enum handler_result serve_deployment(struct call *call)
 {
     struct record record;
     if (!resource_find(call, &resource_deployments, call->keys[0], &record))
         return SERVED_REPLY;
-    const int64_t state = shape_deployment_state(core_deployment_state(call->core, record.id));
-    return reply_states(call, record.id, state, shape_state_name(SHAPE_DEPLOYMENT_STATE, state),
-                        record.id);
+    const int64_t state =
+        object_view_deployment_state(core_deployment_state(call->core, record.id));
+    return reply_states(call, record.id, state,
+                        object_view_state_name(SHAPE_DEPLOYMENT_STATE, state), record.id);
 }
 
 /* What state the noderoles of an archived one were in is not kept. */
-static enum served serve_snapshot(struct call *call)
+static enum handler_result serve_snapshot(struct call *call)
 {
     struct record record;
     if (!resource_find(call, &resource_snapshots, call->keys[0], &record))
         return SERVED_REPLY;
     const bool is_head = record.snapshot.state != SNAPSHOT_ARCHIVED;
-    const int64_t state = shape_snapshot_state(call->core, &record.snapshot);
-    return reply_states(call, record.id, state, shape_state_name(SHAPE_SNAPSHOT_STATE, state),
+    const int64_t state = object_view_snapshot_state(call->core, &record.snapshot);
+    return reply_states(call, record.id, state, object_view_state_name(SHAPE_SNAPSHOT_STATE, state),
                         is_head ? record.snapshot.deployment_id : 0);
 }
 
@@ -193,13 +194,13 @@ static bool put_job_row(struct call *call, const struct rows *rows, int64_t id, 
     struct record record;
     if (!core_record(call->core, TABLE_RUN, id, &record))
         return false;
-    struct members m = members_open(out, NULL);
-    member_number(&m, "id", id);
-    member_number(&m, "node_id", record.run.node_id);
-    member_number(&m, "node_role_id", record.run.noderole_id);
-    member_text(&m, "queue", str_from(queue_names[record.run.queue]));
-    member_bool(&m, "running", is_working(&record.run));
-    members_close(&m);
+    struct object_writer m = object_writer_open(out, NULL);
+    object_put_number(&m, "id", id);
+    object_put_number(&m, "node_id", record.run.node_id);
+    object_put_number(&m, "node_role_id", record.run.noderole_id);
+    object_put_text(&m, "queue", str_from(queue_names[record.run.queue]));
+    object_put_bool(&m, "running", is_working(&record.run));
+    object_writer_close(&m);
     return true;
 }
 
@@ -221,23 +222,23 @@ static void put_workers(struct call *call, struct buf *b)
     count_busy(call->core, busy);
     for (int q = 0; q < QUEUE_COUNT; q++) {
         buf_put_z(b, q ? "," : "[");
-        struct members worker = members_open(b, NULL);
-        member_text(&worker, "queue", str_from(queue_names[q]));
-        member_number(&worker, "size", sizes[q]);
-        member_number(&worker, "busy", busy[q]);
-        members_close(&worker);
+        struct object_writer worker = object_writer_open(b, NULL);
+        object_put_text(&worker, "queue", str_from(queue_names[q]));
+        object_put_number(&worker, "size", sizes[q]);
+        object_put_number(&worker, "busy", busy[q]);
+        object_writer_close(&worker);
     }
     buf_put_c(b, ']');
 }
 
-static enum served serve_queue(struct call *call)
+static enum handler_result serve_queue(struct call *call)
 {
     struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    if (member_key(&m, "workers"))
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    if (object_put_key(&m, "workers"))
         put_workers(call, &b);
-    if (!member_key(&m, "jobs")) {
-        members_close(&m);
+    if (!object_put_key(&m, "jobs")) {
+        object_writer_close(&m);
         return reply_status(call, &b);
     }
     buf_put_c(&b, '[');
@@ -264,7 +265,7 @@ static void count_all(const struct core *core, bool with_proposed,
 }
 
 /* marker: since when the caller counts. */
-static enum served serve_heartbeat(struct call *call)
+static enum handler_result serve_heartbeat(struct call *call)
 {
     const struct api_engine *engine = call_engine(call);
     int64_t counts[NODEROLE_STATE_COUNT], total = 0, marker = 0;
@@ -278,17 +279,17 @@ static enum served serve_heartbeat(struct call *call)
     for (int state = 0; state < NODEROLE_STATE_COUNT; state++)
         total += counts[state];
     struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_number(&m, "active", counts[NODEROLE_ACTIVE]);
-    member_number(&m, "todo", total - counts[NODEROLE_ERROR] - counts[NODEROLE_ACTIVE]);
-    member_number(&m, "error", counts[NODEROLE_ERROR]);
-    member_number(&m, "elapsed", elapsed_ms > 0 ? elapsed_ms / 1000 : 0);
-    members_close(&m);
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    object_put_number(&m, "active", counts[NODEROLE_ACTIVE]);
+    object_put_number(&m, "todo", total - counts[NODEROLE_ERROR] - counts[NODEROLE_ACTIVE]);
+    object_put_number(&m, "error", counts[NODEROLE_ERROR]);
+    object_put_number(&m, "elapsed", elapsed_ms > 0 ? elapsed_ms / 1000 : 0);
+    object_writer_close(&m);
     return reply_status(call, &b);
 }
 
 /* Is everything that was committed done? Nothing is set going by the question. */
-static enum served serve_anneal(struct call *call)
+static enum handler_result serve_anneal(struct call *call)
 {
     int64_t counts[NODEROLE_STATE_COUNT];
     count_all(call->core, false, counts);
@@ -309,8 +310,8 @@ static enum served serve_anneal(struct call *call)
 
 #define ROUTE_STATUS(path, handler, says)                                                          \
     {                                                                                              \
-        .method = HTTP_GET, .pattern = "/api/status/" path, .serve = handler, .form = FORM_FREE,   \
-        .does = says                                                                               \
+        .method = HTTP_GET, .pattern = "/api/status/" path, .serve = handler,                      \
+        .form = REPLY_CUSTOM, .does = says                                                         \
     }
 
 static const struct route routes[] = {
@@ -328,14 +329,14 @@ static const struct route routes[] = {
                  "those of a deployment and of what is below it, likewise"),
 };
 
-const struct chapter chapter_status = CHAPTER(NULL, routes);
+const struct route_table chapter_status = ROUTE_TABLE(NULL, routes);
 
 static const struct route anneal_routes[] = {
     {.method = HTTP_GET,
      .pattern = V "anneal",
      .serve = serve_anneal,
-     .form = FORM_MESSAGE,
+     .form = REPLY_MESSAGE,
      .does = "is all that was committed done? 202: not yet; 409: something failed"},
 };
 
-const struct chapter chapter_anneal = CHAPTER("anneal", anneal_routes);
+const struct route_table chapter_anneal = ROUTE_TABLE("anneal", anneal_routes);

@@ -1,10 +1,10 @@
 #include "api/views/graph.h"
 
-#include "api/call/streaming.h"
-#include "api/rest/json_object_writer.h"
 #include "api/call/refused_reports.h"
 #include "api/call/reply.h"
 #include "api/call/route.h"
+#include "api/call/streaming.h"
+#include "api/rest/json_object_writer.h"
 
 /* Why something is not done: the chain down to the root, for a deployment all roots counted, and
  * what is wrong with the installation itself. */
@@ -12,36 +12,36 @@
 /* ---- one cause ---- */
 
 /* Which noderole is meant, by the names of its node and its role. */
-static void put_noderole(struct call *call, struct members *m, int64_t id)
+static void put_noderole(struct call *call, struct object_writer *m, int64_t id)
 {
     struct record noderole;
     if (!id || !core_record(call->core, TABLE_NODEROLE, id, &noderole))
         return;
-    member_number(m, "node_role_id", id);
-    member_optional(m, "node",
-                    object_name(call->core, TABLE_NODE, noderole.noderole.node_id, call->arena));
-    member_optional(m, "role",
-                    object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena));
+    object_put_number(m, "node_role_id", id);
+    object_put_optional(
+        m, "node", object_name(call->core, TABLE_NODE, noderole.noderole.node_id, call->arena));
+    object_put_optional(
+        m, "role", object_name(call->core, TABLE_ROLE, noderole.noderole.role_id, call->arena));
 }
 
-static void put_members(struct call *call, struct members *m, const struct cause *cause)
+static void put_members(struct call *call, struct object_writer *m, const struct cause *cause)
 {
-    member_text(m, "code", str_from(cause_code_name(cause)));
-    member_text(m, "object", str_from(object_noun(cause->object)));
-    member_number(m, "object_id", cause->object_id);
-    member_optional(m, "name",
-                    object_name(call->core, cause->object, cause->object_id, call->arena));
-    member_optional(m, "subject", cause->subject);
-    member_time(m, "since", cause->since);
-    member_text(m, "text", refusals_explain(call_refusals(call), call, cause));
+    object_put_text(m, "code", str_from(cause_code_name(cause)));
+    object_put_text(m, "object", str_from(object_noun(cause->object)));
+    object_put_number(m, "object_id", cause->object_id);
+    object_put_optional(m, "name",
+                        object_name(call->core, cause->object, cause->object_id, call->arena));
+    object_put_optional(m, "subject", cause->subject);
+    object_put_time(m, "since", cause->since);
+    object_put_text(m, "text", refused_reports_explain(call_refusals(call), call, cause));
 }
 
 static void put_cause(struct call *call, const struct cause *cause, struct buf *b)
 {
-    struct members m = members_open(b, NULL);
+    struct object_writer m = object_writer_open(b, NULL);
     put_members(call, &m, cause);
     put_noderole(call, &m, cause->noderole_id);
-    members_close(&m);
+    object_writer_close(&m);
 }
 
 /* ---- power between two tries ---- */
@@ -87,44 +87,46 @@ static void put_chain(struct call *call, const struct cause *first, struct buf *
 /* ---- all roots of a deployment ---- */
 
 /* A noderole that never began a run has no log to read. */
-static void put_has_log(struct call *call, struct members *m, int64_t id)
+static void put_has_log(struct call *call, struct object_writer *m, int64_t id)
 {
     struct record row;
     const bool has_log =
         core_record(call->core, TABLE_NODEROLE, id, &row) &&
         (row.noderole.attempt || row.noderole.run_count || row.noderole.runlog.len);
-    member_bool(m, "has_log", has_log);
+    object_put_bool(m, "has_log", has_log);
 }
 
 static void put_group(struct call *call, const struct cause_group *group, struct buf *b)
 {
-    struct members m = members_open(b, NULL);
+    struct object_writer m = object_writer_open(b, NULL);
     put_members(call, &m, &group->cause);
-    member_optional(&m, "role", object_name(call->core, TABLE_ROLE, group->role_id, call->arena));
-    member_number(&m, "node_roles", group->noderoles);
-    member_number(&m, "roots", group->roots);
-    if (member_key(&m, "examples")) {
+    object_put_optional(&m, "role",
+                        object_name(call->core, TABLE_ROLE, group->role_id, call->arena));
+    object_put_number(&m, "node_roles", group->noderoles);
+    object_put_number(&m, "roots", group->roots);
+    if (object_put_key(&m, "examples")) {
         buf_put_c(b, '[');
         for (uint32_t i = 0; i < group->example_count; i++) {
             buf_put_z(b, i ? "," : "");
-            struct members example = members_open(b, NULL);
+            struct object_writer example = object_writer_open(b, NULL);
             put_noderole(call, &example, group->examples[i]);
             put_has_log(call, &example, group->examples[i]);
-            members_close(&example);
+            object_writer_close(&example);
         }
         buf_put_c(b, ']');
     }
-    members_close(&m);
+    object_writer_close(&m);
 }
 
-static void put_groups(struct call *call, struct why_walk *walk, struct members *m, struct buf *b)
+static void put_groups(struct call *call, struct why_walk *walk, struct object_writer *m,
+                       struct buf *b)
 {
     struct cause_groups found;
     core_why_result(walk, call->core, call->arena, &found);
-    member_number(m, "waiting", found.waiting);
-    member_number(m, "looked_at", found.looked_at);
-    member_number(m, "left_off", found.left_off);
-    if (!member_key(m, "groups"))
+    object_put_number(m, "waiting", found.waiting);
+    object_put_number(m, "looked_at", found.looked_at);
+    object_put_number(m, "left_off", found.left_off);
+    if (!object_put_key(m, "groups"))
         return;
     buf_put_c(b, '[');
     for (uint32_t i = 0; i < found.count; i++) {
@@ -144,27 +146,27 @@ static void put_faults(struct call *call, struct buf *b)
     buf_put_c(b, '[');
     for (uint32_t i = 0; i < count; i++) {
         buf_put_z(b, i ? "," : "");
-        struct members m = members_open(b, NULL);
-        member_text(&m, "code", str_from(reason_name(faults[i].code)));
-        member_text(&m, "object", str_from(faults[i].object));
-        member_text(&m, "text", faults[i].text);
-        members_close(&m);
+        struct object_writer m = object_writer_open(b, NULL);
+        object_put_text(&m, "code", str_from(reason_name(faults[i].code)));
+        object_put_text(&m, "object", str_from(faults[i].object));
+        object_put_text(&m, "text", faults[i].text);
+        object_writer_close(&m);
     }
     buf_put_c(b, ']');
 }
 
 /* While the store is stalled and something in the core is not durable, nothing of the core may be
  * shown. What is wrong with the installation is not in the core, and is what there is to know. */
-static enum served reply_with_faults_alone(struct call *call, enum table table)
+static enum handler_result reply_with_faults_alone(struct call *call, enum table table)
 {
     struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
-    member_text(&m, "object", str_from(object_noun(table)));
-    if (member_key(&m, "chain"))
+    struct object_writer m = object_writer_open(&b, call->wanted);
+    object_put_text(&m, "object", str_from(object_noun(table)));
+    if (object_put_key(&m, "chain"))
         buf_put_z(&b, "[]");
-    if (member_key(&m, "installation"))
+    if (object_put_key(&m, "installation"))
         put_faults(call, &b);
-    members_close(&m);
+    object_writer_close(&m);
     call->seen = 0;
     reply_json(call, "why", "obj", buf_str(&b));
     return SERVED_REPLY;
@@ -174,18 +176,18 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
                       struct why_walk *walk)
 {
     struct buf b = buf_in(call->arena);
-    struct members m = members_open(&b, call->wanted);
+    struct object_writer m = object_writer_open(&b, call->wanted);
     must(first);
-    member_text(&m, "object", str_from(object_noun(table)));
-    member_number(&m, "id", id);
-    member_text(&m, "name", object_name(call->core, table, id, call->arena));
-    if (member_key(&m, "chain"))
+    object_put_text(&m, "object", str_from(object_noun(table)));
+    object_put_number(&m, "id", id);
+    object_put_text(&m, "name", object_name(call->core, table, id, call->arena));
+    if (object_put_key(&m, "chain"))
         put_chain(call, first, &b);
     if (walk)
         put_groups(call, walk, &m, &b);
-    if (member_key(&m, "installation"))
+    if (object_put_key(&m, "installation"))
         put_faults(call, &b);
-    members_close(&m);
+    object_writer_close(&m);
     reply_json(call, "why", "obj", buf_str(&b));
 }
 
@@ -194,17 +196,17 @@ static void reply_why(struct call *call, enum table table, int64_t id, const str
 enum { NODEROLES_A_STEP = 1000 }; /* of 0.3 us each, most of them */
 
 struct long_why {
-    struct flow flow;
+    struct reply_stream flow;
     struct why_walk *walk;
     int64_t deployment_id;
 };
 
-static void long_why_fini(struct flow *flow)
+static void long_why_fini(struct reply_stream *flow)
 {
     core_why_close(((struct long_why *)flow->self)->walk);
 }
 
-static enum flow_step long_why_step(struct call *call, struct buf *out)
+static enum reply_stream_step long_why_step(struct call *call, struct buf *out)
 {
     struct long_why *l = call->flow->self;
     struct record record;
@@ -220,7 +222,7 @@ static enum flow_step long_why_step(struct call *call, struct buf *out)
 }
 
 /* A walk that ends within one step is answered at once. */
-static enum served serve_why_of_deployment(struct call *call, int64_t id)
+static enum handler_result serve_why_of_deployment(struct call *call, int64_t id)
 {
     struct long_why *l = arena_new(call->arena, struct long_why);
     *l = (struct long_why){
@@ -230,7 +232,7 @@ static enum served serve_why_of_deployment(struct call *call, int64_t id)
     must(l->walk);
     if (core_why_walk(l->walk, call->core, NODEROLES_A_STEP)) {
         reply_json(call, "why", "obj", STR("")); /* the last step makes the whole reply */
-        return flow_begin(call, &l->flow);
+        return reply_stream_begin(call, &l->flow);
     }
     reply_why(call, TABLE_DEPLOYMENT, id, core_why_chain(l->walk, call->core, call->arena),
               l->walk);
@@ -238,9 +240,9 @@ static enum served serve_why_of_deployment(struct call *call, int64_t id)
     return SERVED_REPLY;
 }
 
-enum served serve_why(struct call *call)
+enum handler_result serve_why(struct call *call)
 {
-    const struct shape *shape = call->route->resource->shape;
+    const struct object_view *shape = call->route->resource->shape;
     struct record record;
     if (call_is_stalled(call) && !call_is_durable(call))
         return reply_with_faults_alone(call, shape->table);

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
-#include "base/err.h"
 #include "base/text/str.h"
 
 #define JSON_DEPTH_MAX 64u

@@ -240,7 +240,7 @@ bool json_text_is_canonical(struct str text, uint32_t *out_depth)
 
 /* ---- merging a text into a text ---- */
 
-struct weaver {
+struct text_merge {
     struct arena *arena;
     struct str text;
     struct str over; /* goes over it */
@@ -278,18 +278,18 @@ static bool next_member(struct arena *a, struct str text, uint32_t at, struct me
     return true;
 }
 
-static void separate(struct weaver *w)
+static void separate(struct text_merge *w)
 {
     const struct str so_far = buf_str(&w->out);
     if (so_far.at[so_far.len - 1] != '{')
         buf_put_c(&w->out, ',');
 }
 
-static uint32_t put_item(struct weaver *w, const struct member *item);
+static uint32_t put_item(struct text_merge *w, const struct member *item);
 
 /* The value at `at` of what goes over; returns its end. Recursion is bounded by the depth of a
  * document. */
-static uint32_t put_fresh(struct weaver *w, uint32_t at)
+static uint32_t put_fresh(struct text_merge *w, uint32_t at)
 {
     struct member item;
     if (w->over.at[at] != '{' || !w->drop_nulls) {
@@ -305,7 +305,7 @@ static uint32_t put_fresh(struct weaver *w, uint32_t at)
 }
 
 /* Nothing else begins like null. */
-static uint32_t put_item(struct weaver *w, const struct member *item)
+static uint32_t put_item(struct text_merge *w, const struct member *item)
 {
     if (w->drop_nulls && w->over.at[item->value] == 'n')
         return after_value(w->over, item->value);
@@ -315,7 +315,7 @@ static uint32_t put_item(struct weaver *w, const struct member *item)
 }
 
 /* Members that stay as they are, with what separates them. */
-static void put_copy(struct weaver *w, uint32_t from, uint32_t to)
+static void put_copy(struct text_merge *w, uint32_t from, uint32_t to)
 {
     if (from == to)
         return;
@@ -328,10 +328,11 @@ struct ends {
     uint32_t text, over;
 };
 
-static struct ends weave(struct weaver *w, struct ends at);
+static struct ends weave(struct text_merge *w, struct ends at);
 
 /* The member with the item in its place, or in it. */
-static struct ends put_merged(struct weaver *w, const struct member *m, const struct member *item)
+static struct ends put_merged(struct text_merge *w, const struct member *m,
+                              const struct member *item)
 {
     if (w->over.at[item->value] != '{' || w->text.at[m->value] != '{')
         return (struct ends){after_value(w->text, m->value), put_item(w, item)};
@@ -342,7 +343,7 @@ static struct ends put_merged(struct weaver *w, const struct member *m, const st
 
 /* The objects at `at`, one over the other, both in the order of their keys; returns their ends.
  * Nothing of them is walked over twice. Recursion is bounded by the depth of a document. */
-static struct ends weave(struct weaver *w, struct ends at)
+static struct ends weave(struct text_merge *w, struct ends at)
 {
     struct member m, item;
     uint32_t copied = ++at.text; /* what lies between here and at.text stays */
@@ -378,11 +379,11 @@ struct str json_text_put(struct arena *a, struct str doc, struct str object, boo
 {
     must(object.len && object.at[0] == '{');
     const bool is_object = doc.len && doc.at[0] == '{';
-    struct weaver w = {.arena = a,
-                       .text = is_object ? doc : STR("{}"),
-                       .over = object,
-                       .out = buf_in(a),
-                       .drop_nulls = drop_nulls};
+    struct text_merge w = {.arena = a,
+                           .text = is_object ? doc : STR("{}"),
+                           .over = object,
+                           .out = buf_in(a),
+                           .drop_nulls = drop_nulls};
     buf_room(&w.out, w.text.len + object.len + 1);
     const struct ends ends = weave(&w, (struct ends){0, 0});
     must(ends.text == w.text.len && ends.over == object.len);

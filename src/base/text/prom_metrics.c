@@ -5,12 +5,12 @@
 #define MS(n) ((uint64_t)(n)*1000)
 #define S(n)  ((uint64_t)(n)*1000000)
 
-const struct meter_scale meter_quick = {16,
-                                        {100, 250, 500, MS(1), 2500, MS(5), MS(10), MS(25), MS(50),
-                                         MS(100), MS(250), MS(500), S(1), 2500000, S(5), S(10)}};
-const struct meter_scale meter_slow = {14,
-                                       {MS(100), MS(500), S(1), S(2), S(5), S(10), S(30), S(60),
-                                        S(120), S(300), S(600), S(1800), S(3600), S(7200)}};
+const struct prom_scale prom_quick = {16,
+                                      {100, 250, 500, MS(1), 2500, MS(5), MS(10), MS(25), MS(50),
+                                       MS(100), MS(250), MS(500), S(1), 2500000, S(5), S(10)}};
+const struct prom_scale prom_slow = {14,
+                                     {MS(100), MS(500), S(1), S(2), S(5), S(10), S(30), S(60),
+                                      S(120), S(300), S(600), S(1800), S(3600), S(7200)}};
 
 void histogram_note(struct histogram *h, uint64_t us)
 {
@@ -23,7 +23,7 @@ void histogram_note(struct histogram *h, uint64_t us)
 
 /* ---- the text ---- */
 
-void meter_head(struct buf *b, const char *name, const char *type, const char *help)
+void prom_head(struct buf *b, const char *name, const char *type, const char *help)
 {
     buf_put_z(b, "# HELP ");
     buf_put_z(b, name);
@@ -50,7 +50,7 @@ static void put_escaped(struct buf *b, struct str s)
 
 /* name_suffix{a="b",c="d"} and the space behind it. */
 static void put_name(struct buf *b, const char *name, const char *suffix,
-                     const struct meter_label *labels, uint32_t count)
+                     const struct prom_label *labels, uint32_t count)
 {
     buf_put_z(b, name);
     buf_put_z(b, suffix);
@@ -77,16 +77,16 @@ static void put_us(struct buf *b, uint64_t us)
     }
 }
 
-void meter_put(struct buf *b, const char *name, const struct meter_label *labels, uint32_t count,
-               uint64_t value)
+void prom_put(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
+              uint64_t value)
 {
     put_name(b, name, "", labels, count);
     buf_put_u64(b, value);
     buf_put_c(b, '\n');
 }
 
-void meter_put_us(struct buf *b, const char *name, const struct meter_label *labels, uint32_t count,
-                  uint64_t us)
+void prom_put_us(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
+                 uint64_t us)
 {
     put_name(b, name, "", labels, count);
     put_us(b, us);
@@ -95,10 +95,10 @@ void meter_put_us(struct buf *b, const char *name, const struct meter_label *lab
 
 enum { LABELS_MAX = 4 };
 
-void meter_put_histogram(struct buf *b, const char *name, const struct meter_label *labels,
-                         uint32_t count, const struct histogram *h)
+void prom_put_histogram(struct buf *b, const char *name, const struct prom_label *labels,
+                        uint32_t count, const struct histogram *h)
 {
-    struct meter_label all[LABELS_MAX + 1];
+    struct prom_label all[LABELS_MAX + 1];
     struct arena scratch = {0};
     uint64_t total = 0;
     must(count <= LABELS_MAX);
@@ -110,7 +110,7 @@ void meter_put_histogram(struct buf *b, const char *name, const struct meter_lab
             put_us(&bound, h->scale->us[i]);
         else
             buf_put_z(&bound, "+Inf");
-        all[count] = (struct meter_label){"le", buf_str(&bound)};
+        all[count] = (struct prom_label){"le", buf_str(&bound)};
         total += h->counts[i];
         put_name(b, name, "_bucket", all, count + 1);
         buf_put_u64(b, total);
@@ -125,9 +125,9 @@ void meter_put_histogram(struct buf *b, const char *name, const struct meter_lab
     arena_fini(&scratch);
 }
 
-void meter_put_one(struct buf *b, const char *name, const char *type, const char *help,
-                   uint64_t value)
+void prom_put_one(struct buf *b, const char *name, const char *type, const char *help,
+                  uint64_t value)
 {
-    meter_head(b, name, type, help);
-    meter_put(b, name, NULL, 0, value);
+    prom_head(b, name, type, help);
+    prom_put(b, name, NULL, 0, value);
 }

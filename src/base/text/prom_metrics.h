@@ -15,16 +15,16 @@
 enum { METER_BOUNDS_MAX = 16 };
 
 /* Upper bounds of the buckets, in microseconds, rising. */
-struct meter_scale {
+struct prom_scale {
     uint32_t count;
     uint64_t us[METER_BOUNDS_MAX];
 };
 
-extern const struct meter_scale meter_quick; /* from 100 us to 10 s */
-extern const struct meter_scale meter_slow;  /* from 100 ms to 2 hours */
+extern const struct prom_scale prom_quick; /* from 100 us to 10 s */
+extern const struct prom_scale prom_slow;  /* from 100 ms to 2 hours */
 
 struct histogram {
-    const struct meter_scale *scale;
+    const struct prom_scale *scale;
     uint64_t counts[METER_BOUNDS_MAX + 1]; /* of each bucket by itself; the last has no bound */
     uint64_t sum_us;
 };
@@ -33,25 +33,25 @@ void histogram_note(struct histogram *h, uint64_t us);
 
 /* ---- the text ---- */
 
-struct meter_label {
+struct prom_label {
     const char *name;
     struct str value; /* is escaped when it is written */
 };
 
 /* Once before the lines of a metric. type: "counter", "gauge" or "histogram". */
-void meter_head(struct buf *b, const char *name, const char *type, const char *help);
+void prom_head(struct buf *b, const char *name, const char *type, const char *help);
 /* One line: name{labels} value */
-void meter_put(struct buf *b, const char *name, const struct meter_label *labels, uint32_t count,
-               uint64_t value);
+void prom_put(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
+              uint64_t value);
 /* The same in seconds. */
-void meter_put_us(struct buf *b, const char *name, const struct meter_label *labels, uint32_t count,
-                  uint64_t us);
+void prom_put_us(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
+                 uint64_t us);
 /* Its buckets, its sum, its count. */
-void meter_put_histogram(struct buf *b, const char *name, const struct meter_label *labels,
-                         uint32_t count, const struct histogram *h);
+void prom_put_histogram(struct buf *b, const char *name, const struct prom_label *labels,
+                        uint32_t count, const struct histogram *h);
 #define METER_LABELS(...)                                                                          \
-    (const struct meter_label[]){__VA_ARGS__},                                                     \
-        (uint32_t)(sizeof((const struct meter_label[]){__VA_ARGS__}) / sizeof(struct meter_label))
+    (const struct prom_label[]){__VA_ARGS__},                                                      \
+        (uint32_t)(sizeof((const struct prom_label[]){__VA_ARGS__}) / sizeof(struct prom_label))
 /* A metric with one value and no labels, head and all. */
-void meter_put_one(struct buf *b, const char *name, const char *type, const char *help,
-                   uint64_t value);
+void prom_put_one(struct buf *b, const char *name, const char *type, const char *help,
+                  uint64_t value);

@@ -28,7 +28,7 @@ static uint32_t count_slips(const char *a, uint32_t a_len, const char *b, uint32
     return lines[a_len % 3][b_len];
 }
 
-void nearest_offer_str(struct nearest *n, struct str meant, struct str known)
+void suggest_offer_str(struct suggestion *n, struct str meant, struct str known)
 {
     if (meant.len == 0 || meant.len > WORD_LEN_MAX || known.len > WORD_LEN_MAX)
         return;
@@ -44,12 +44,12 @@ void nearest_offer_str(struct nearest *n, struct str meant, struct str known)
     n->slips = slips;
 }
 
-void nearest_offer(struct nearest *n, const char *meant, const char *known)
+void suggest_offer(struct suggestion *n, const char *meant, const char *known)
 {
-    nearest_offer_str(n, str_from(meant), str_from(known));
+    suggest_offer_str(n, str_from(meant), str_from(known));
 }
 
-struct str nearest_str(const struct nearest *n)
+struct str suggest_str(const struct suggestion *n)
 {
     return n->word ? (struct str){n->word, n->len} : STR("");
 }

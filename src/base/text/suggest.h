@@ -11,13 +11,13 @@
 #include "base/text/str.h"
 
 /* Zeroed: nothing offered yet. */
-struct nearest {
+struct suggestion {
     const char *word; /* NULL: none is near; not terminated if it was offered as a str */
     uint32_t len;
     uint32_t slips;
 };
 
-void nearest_offer(struct nearest *n, const char *meant, const char *known);
-void nearest_offer_str(struct nearest *n, struct str meant, struct str known);
+void suggest_offer(struct suggestion *n, const char *meant, const char *known);
+void suggest_offer_str(struct suggestion *n, struct str meant, struct str known);
 /* The word that was kept; empty: none. */
-struct str nearest_str(const struct nearest *n);
+struct str suggest_str(const struct suggestion *n);

@@ -5,15 +5,15 @@
 
 #include "base/text/suggest.h"
 
-void words_complain(const struct words *words, const char *what, const char *about)
+void args_complain(const struct args *words, const char *what, const char *about)
 {
     fprintf(stderr, "%s: %s: %s\n", words->whose, what, about);
 }
 
 /* One reading of the words. */
 struct taking {
-    struct words *words;
-    const struct words_option *options;
+    struct args *words;
+    const struct args_option *options;
     uint32_t count;
     int at; /* the next word */
     bool wrong;
@@ -21,23 +21,23 @@ struct taking {
 
 static void complain(struct taking *t, const char *what, const char *about)
 {
-    words_complain(t->words, what, about);
+    args_complain(t->words, what, about);
     t->wrong = true;
 }
 
 static void say_unknown(struct taking *t, const char *word)
 {
     char known[64];
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     for (uint32_t i = 0; i < t->count; i++)
-        nearest_offer(&nearest, word + strspn(word, "-"), t->options[i].name);
+        suggest_offer(&nearest, word + strspn(word, "-"), t->options[i].name);
     snprintf(known, sizeof known, "there is no such option%s%s%s", nearest.word ? " (--" : "",
              nearest.word ? nearest.word : "", nearest.word ? " is the nearest)" : "");
     complain(t, known, word);
 }
 
 /* `attached`: the value that stands in the word itself; NULL: none. */
-static void take(struct taking *t, const struct words_option *option, const char *word,
+static void take(struct taking *t, const struct args_option *option, const char *word,
                  const char *attached)
 {
     if (option->flag) {
@@ -52,7 +52,7 @@ static void take(struct taking *t, const struct words_option *option, const char
         complain(t, "this option needs a value", word);
     else if (option->value)
         *option->value = attached;
-    else if (option->list->count < WORDS_LIST_MAX)
+    else if (option->list->count < ARGS_LIST_MAX)
         option->list->texts[option->list->count++] = attached;
     else
         complain(t, "this option was given too often", word);
@@ -80,7 +80,7 @@ static void take_short(struct taking *t, const char *word)
     say_unknown(t, word);
 }
 
-bool words_take_options(struct words *words, const struct words_option *options, uint32_t count)
+bool args_take_options(struct args *words, const struct args_option *options, uint32_t count)
 {
     struct taking t = {.words = words, .options = options, .count = count};
     int kept = 0;

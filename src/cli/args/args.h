@@ -10,26 +10,26 @@
 
 #include "cli/args/noun.h"
 
-enum { WORDS_LIST_MAX = 64 };
+enum { ARGS_LIST_MAX = 64 };
 
 /* The values of an option that may be repeated. */
-struct words_list {
-    const char *texts[WORDS_LIST_MAX];
+struct args_list {
+    const char *texts[ARGS_LIST_MAX];
     uint32_t count;
 };
 
 /* Exactly one of `flag`, `value` and `list` is there; a value that was not given is left as it is.
  */
-struct words_option {
+struct args_option {
     const char *name; /* without dashes */
     char letter;      /* 0: it has none */
     bool *flag;
     const char **value;
-    struct words_list *list;
+    struct args_list *list;
 };
 
 /* Takes the options out. False when something was wrong with them. */
-bool words_take_options(struct words *words, const struct words_option *options, uint32_t count);
+bool args_take_options(struct args *words, const struct args_option *options, uint32_t count);
 
 /* On stderr: who says it, what is wrong, and which word that is about. */
-void words_complain(const struct words *words, const char *what, const char *about);
+void args_complain(const struct args *words, const char *what, const char *about);

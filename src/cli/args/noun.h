@@ -12,10 +12,10 @@
 
 /* The same for all verbs, and documented in halligan(1). */
 enum cli_exit {
-    CLI_FINE = 0,
+    CLI_OK = 0,
     CLI_FAILED = 1,      /* it was looked at, and is not right; or work ended in error */
     CLI_USAGE = 2,       /* these words mean nothing */
-    CLI_NOTHING = 3,     /* something here cannot be read or written, or there is nothing in it */
+    CLI_IO_ERROR = 3,    /* something here cannot be read or written, or there is nothing in it */
     CLI_NOT_FOUND = 4,   /* the server knows no such object */
     CLI_REFUSED = 5,     /* the server says why it did not do it; nothing has changed */
     CLI_NOT_ALLOWED = 6, /* no or wrong credentials, or they do not suffice */
@@ -25,13 +25,13 @@ enum cli_exit {
 };
 
 /* What follows the verb on the command line. */
-struct words {
+struct args {
     const char *whose; /* "halligan barclamp check", for complaints */
     int count;
     char **texts;
 };
 
-struct errand;
+struct cli_request;
 
 enum { OPERANDS_ANY = 255 };
 
@@ -41,8 +41,8 @@ struct cli_verb {
     const char *does;  /* one line */
     const char *help;  /* the rest of what --help says; lines */
     /* Exactly one of these two: what needs no daemon reads its words itself. */
-    enum cli_exit (*run)(struct words *words);
-    enum cli_exit (*ask)(struct errand *errand);
+    enum cli_exit (*run)(struct args *words);
+    enum cli_exit (*ask)(struct cli_request *errand);
     uint32_t options;     /* with `ask`: OPTION_... of option.h */
     uint8_t operands_min; /* with `ask` */
     uint8_t operands_max; /* or OPERANDS_ANY */
@@ -81,6 +81,6 @@ struct cli_noun {
     const struct cli_state *states; /* of the field "state"; NULL: it is a word already */
     uint32_t state_count;
     /* What stands for "a/b", where an object can be named by two others: its id; 0: told why. */
-    int64_t (*find_pair)(struct errand *errand, const char *first, const char *second,
+    int64_t (*find_pair)(struct cli_request *errand, const char *first, const char *second,
                          enum cli_exit *out_status);
 };

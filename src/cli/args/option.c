@@ -82,22 +82,22 @@ const struct option *option_find(const char *word, bool *out_has_value)
     return NULL;
 }
 
-bool options_take(struct words *words, uint32_t allowed, struct options *out_options)
+bool options_take(struct args *words, uint32_t allowed, struct options *out_options)
 {
-    struct words_option wanted[sizeof option_table / sizeof option_table[0]];
+    struct args_option wanted[sizeof option_table / sizeof option_table[0]];
     uint32_t count = 0;
     for (uint32_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
         void *at = (char *)out_options + o->at;
         if (!(allowed & o->bit))
             continue;
-        wanted[count++] = (struct words_option){.name = o->name,
-                                                .letter = o->letter,
-                                                .flag = o->value ? NULL : at,
-                                                .value = o->value && !o->many ? at : NULL,
-                                                .list = o->many ? at : NULL};
+        wanted[count++] = (struct args_option){.name = o->name,
+                                               .letter = o->letter,
+                                               .flag = o->value ? NULL : at,
+                                               .value = o->value && !o->many ? at : NULL,
+                                               .list = o->many ? at : NULL};
     }
-    return words_take_options(words, wanted, count);
+    return args_take_options(words, wanted, count);
 }
 
 void options_tell(FILE *out, uint32_t allowed)

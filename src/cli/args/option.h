@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/args/noun.h"
 #include "cli/args/args.h"
+#include "cli/args/noun.h"
 
 enum option_bit {
     OPTION_OUTPUT = 1u << 0,
@@ -43,7 +43,7 @@ struct options {
         *group;
     const char *url, *user, *token_file, *ca;
     bool quiet, watch, wait, follow, list, yes, rerun_changed, all, propose, detail;
-    struct words_list filters, states;
+    struct args_list filters, states;
 };
 
 struct option {
@@ -60,7 +60,7 @@ extern const struct option option_table[];
 extern const uint32_t option_count;
 
 /* Takes them out of the words. False when something was wrong, which has been told. */
-bool options_take(struct words *words, uint32_t allowed, struct options *out_options);
+bool options_take(struct args *words, uint32_t allowed, struct options *out_options);
 /* The option that a word such as "--url=x" or "-qx" names; NULL: none. *out_has_value: the value is
  * part of the word. */
 const struct option *option_find(const char *word, bool *out_has_value);

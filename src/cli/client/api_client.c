@@ -13,14 +13,14 @@ enum { BODY_SIZE_MAX = 1 << 30, RETRY_MS_MAX = 30 * 1000 };
 
 struct client {
     struct settings settings;
-    const struct web *web;
+    const struct curl_dl *web;
     CURL *easy;
     char why[CURL_ERROR_SIZE];
 };
 
 /* One exchange. */
 struct exchange {
-    const struct web *web;
+    const struct curl_dl *web;
     CURL *easy;
     struct buf body;
     int64_t retry_after_ms; /* -1: it did not say */
@@ -48,7 +48,7 @@ static bool header_is(struct str line, const char *name, struct str *out_value)
     return true;
 }
 
-static long status_of(const struct web *web, CURL *easy)
+static long status_of(const struct curl_dl *web, CURL *easy)
 {
     long status = 0;
     ignore(web->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status), "0 will do");
@@ -95,7 +95,7 @@ static size_t take_body(char *at, size_t size, size_t count, void *self)
 
 #define SET(OPTION, value) (web->easy_setopt(easy, CURLOPT_##OPTION, value) == CURLE_OK)
 
-static bool set_caller(const struct web *web, CURL *easy, const struct settings *s)
+static bool set_caller(const struct curl_dl *web, CURL *easy, const struct settings *s)
 {
     if (s->token)
         return SET(HTTPAUTH, (long)CURLAUTH_BEARER) && SET(XOAUTH2_BEARER, s->token);
@@ -105,7 +105,8 @@ static bool set_caller(const struct web *web, CURL *easy, const struct settings 
            SET(PASSWORD, s->password);
 }
 
-static bool set_place(const struct web *web, CURL *easy, const struct settings *s, const char *url)
+static bool set_place(const struct curl_dl *web, CURL *easy, const struct settings *s,
+                      const char *url)
 {
     return SET(URL, url) && SET(PATH_AS_IS, 1L) && SET(PROTOCOLS_STR, "http,https") &&
            SET(TCP_KEEPALIVE, 1L) &&
@@ -114,7 +115,7 @@ static bool set_place(const struct web *web, CURL *easy, const struct settings *
            (!s->ca || SET(CAPATH, NULL));
 }
 
-static bool set_method(const struct web *web, CURL *easy, const struct client_call *call)
+static bool set_method(const struct curl_dl *web, CURL *easy, const struct client_call *call)
 {
     const bool is_get = strcmp(call->method, "GET") == 0;
     if (is_get)
@@ -125,7 +126,7 @@ static bool set_method(const struct web *web, CURL *easy, const struct client_ca
            SET(POSTFIELDS, call->body.len ? call->body.at : "");
 }
 
-static bool add(const struct web *web, struct curl_slist **list, const char *name,
+static bool add(const struct curl_dl *web, struct curl_slist **list, const char *name,
                 const char *value)
 {
     char line[4096];
@@ -137,7 +138,7 @@ static bool add(const struct web *web, struct curl_slist **list, const char *nam
     return longer;
 }
 
-static bool add_headers(const struct web *web, struct curl_slist **list,
+static bool add_headers(const struct curl_dl *web, struct curl_slist **list,
                         const struct client_call *call, bool is_stream)
 {
     return add(web, list, "Accept", is_stream ? "text/event-stream" : "application/json") &&
@@ -156,7 +157,7 @@ static const char *url_of(struct arena *a, const struct settings *s, const char 
 static bool set_up(struct client *client, const struct client_call *call, struct exchange *x,
                    struct arena *a, int64_t left_ms)
 {
-    const struct web *web = client->web;
+    const struct curl_dl *web = client->web;
     CURL *easy = client->easy;
     const struct settings *s = &client->settings;
     web->easy_reset(easy); /* keeps the connection */
@@ -190,7 +191,7 @@ static err exchange(struct client *client, const struct client_call *call, struc
     struct arena *a = x->body.arena;
     struct curl_slist *headers = NULL;
     CURLcode code = CURLE_OUT_OF_MEMORY;
-    const struct web *web = client->web;
+    const struct curl_dl *web = client->web;
     CURL *easy = client->easy;
     if (set_up(client, call, x, a, left_ms) && add_headers(web, &headers, call, x->listener) &&
         SET(HTTPHEADER, headers))
@@ -239,7 +240,7 @@ err client_follow(struct client *client, const struct client_call *call,
 
 struct client *client_open(const struct settings *settings, char *why, size_t why_size)
 {
-    const struct web *web = web_open(why, why_size);
+    const struct curl_dl *web = http_client_open(why, why_size);
     struct client *client = web ? calloc(1, sizeof *client) : NULL;
     CURL *easy = client ? web->easy_init() : NULL;
     if (!easy) {

@@ -12,7 +12,7 @@ static bool find(void *library, const char *name, void *slot)
     return found != NULL;
 }
 
-static bool fill(void *library, struct web *web)
+static bool fill(void *library, struct curl_dl *web)
 {
 #define X(name)                                                                                    \
     if (!find(library, "curl_" #name, &web->name))                                                 \
@@ -22,9 +22,9 @@ static bool fill(void *library, struct web *web)
     return true;
 }
 
-const struct web *web_open(char *why, size_t why_size)
+const struct curl_dl *http_client_open(char *why, size_t why_size)
 {
-    static struct web web;
+    static struct curl_dl web;
     static bool is_open;
     if (is_open)
         return &web;

@@ -21,11 +21,11 @@
     X(slist_append)                                                                                \
     X(slist_free_all)
 
-struct web {
+struct curl_dl {
 #define X(name) __typeof__(&curl_##name) name;
     WEB_CALLS(X)
 #undef X
 };
 
 /* NULL when it is not there, with a sentence in `why`. */
-const struct web *web_open(char *why, size_t why_size);
+const struct curl_dl *http_client_open(char *why, size_t why_size);

@@ -37,24 +37,24 @@ enum cli_exit settings_read_file(struct arena *a, const char *whose, struct sett
     *out_settings = (struct settings){0};
     const err e = path ? file_read(a, path, FILE_SIZE_MAX, &text) : ERR_NOT_FOUND;
     if (e == ERR_NOT_FOUND || (e != OK && errno == ENOTDIR))
-        return CLI_FINE;
+        return CLI_OK;
     if (e != OK) {
         fprintf(stderr, "%s: %s cannot be read: %s\n", whose, path, strerror(errno));
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
     const char *wrong = settings_parse(a, text, out_settings, &line);
     if (wrong) {
         fprintf(stderr, "%s: %s:%u: %s\n", whose, path, line, wrong);
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
     if (settings_have_secret(out_settings) && is_readable_by_others(path)) {
         fprintf(stderr,
                 "%s: %s holds a secret and others may read it; it is not used.\n"
                 "Make it yours alone (chmod 600 %s), and change the secret if others had a look.\n",
                 whose, path, path);
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
-    return CLI_FINE;
+    return CLI_OK;
 }
 
 static bool make_folders(const char *path)
@@ -78,12 +78,12 @@ enum cli_exit settings_write_file(struct arena *a, const char *whose,
     const char *path = settings_path(a);
     if (!path) {
         fprintf(stderr, "%s: HOME is not set, so there is no place for the settings\n", whose);
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
     if (make_folders(path) && file_write(path, settings_format(a, settings), 0600) == OK)
-        return CLI_FINE;
+        return CLI_OK;
     fprintf(stderr, "%s: %s cannot be written: %s\n", whose, path, strerror(errno));
-    return CLI_NOTHING;
+    return CLI_IO_ERROR;
 }
 
 /* ---- all of it ---- */
@@ -123,7 +123,7 @@ static enum cli_exit settle_place(struct arena *a, const char *whose, const stru
         wrong = "an address has a host, perhaps a port and a path, and nothing else";
     if (wrong)
         fprintf(stderr, "%s: %s: %s\n", whose, wrong, out->url);
-    return wrong ? CLI_USAGE : CLI_FINE;
+    return wrong ? CLI_USAGE : CLI_OK;
 }
 
 static bool is_of_file(struct arena *a, const struct settings *file, const char *url)
@@ -145,7 +145,7 @@ static enum cli_exit read_token(struct arena *a, const char *whose, const char *
         fprintf(stderr, "%s: there is no token in %s\n", whose, path);
     else
         *out_token = str_z(a, settings_trim(text));
-    return *out_token ? CLI_FINE : CLI_NOTHING;
+    return *out_token ? CLI_OK : CLI_IO_ERROR;
 }
 
 /* A name without a password is worth a question, if there is somebody to ask. */
@@ -168,17 +168,17 @@ static enum cli_exit settle_caller(struct arena *a, const char *whose,
     if (!options->user)
         out->token = environment("HALLIGAN_TOKEN");
     if (out->token)
-        return CLI_FINE;
+        return CLI_OK;
     out->user = first_of(options->user, environment("HALLIGAN_USER"), NULL);
     if (!out->user && own->token) {
         out->token = own->token;
         out->token_id = own->token_id;
-        return CLI_FINE;
+        return CLI_OK;
     }
     out->user = out->user ? out->user : own->user;
     if (out->user)
         settle_password(a, own, out);
-    return CLI_FINE;
+    return CLI_OK;
 }
 
 enum cli_exit settings_read_place(struct arena *a, const char *whose, const struct options *options,
@@ -194,9 +194,9 @@ enum cli_exit settings_read(struct arena *a, const char *whose, const struct opt
 {
     struct settings file;
     enum cli_exit status = settings_read_file(a, whose, &file);
-    if (status == CLI_FINE)
+    if (status == CLI_OK)
         status = settle_place(a, whose, options, &file, out_settings);
-    if (status == CLI_FINE)
+    if (status == CLI_OK)
         status = settle_caller(a, whose, options, &file, out_settings);
     return status;
 }

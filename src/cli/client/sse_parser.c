@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void add_data(struct sse *s, struct str value)
+static void add_data(struct sse_parser *s, struct str value)
 {
     const uint32_t room = SSE_DATA_MAX - s->data_len;
     if (s->has_data && room)
@@ -14,7 +14,7 @@ static void add_data(struct sse *s, struct str value)
     s->has_data = true;
 }
 
-static void keep_id(struct sse *s, struct str value)
+static void keep_id(struct sse_parser *s, struct str value)
 {
     if (value.len >= SSE_ID_SIZE)
         return;
@@ -23,7 +23,7 @@ static void keep_id(struct sse *s, struct str value)
 }
 
 /* Only now has it been heard: a stream that breaks before must begin with it again. */
-static void end_event(struct sse *s)
+static void end_event(struct sse_parser *s)
 {
     memcpy(s->last_id, s->next_id, sizeof s->last_id);
     if (s->has_data)
@@ -32,7 +32,7 @@ static void end_event(struct sse *s)
     s->data_len = 0;
 }
 
-static void end_line(struct sse *s)
+static void end_line(struct sse_parser *s)
 {
     const struct str line = {s->line, s->line_len};
     s->line_len = 0;
@@ -51,7 +51,7 @@ static void end_line(struct sse *s)
         keep_id(s, value);
 }
 
-void sse_take(struct sse *s, struct str bytes)
+void sse_parser_take(struct sse_parser *s, struct str bytes)
 {
     for (uint32_t i = 0; i < bytes.len; i++) {
         const char c = bytes.at[i];
@@ -64,7 +64,7 @@ void sse_take(struct sse *s, struct str bytes)
     }
 }
 
-void sse_break(struct sse *s)
+void sse_parser_break(struct sse_parser *s)
 {
     memcpy(s->next_id, s->last_id, sizeof s->next_id);
     s->line_len = s->data_len = 0;

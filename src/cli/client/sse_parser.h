@@ -14,7 +14,7 @@
 enum { SSE_ID_SIZE = 64, SSE_LINE_SIZE = 64 << 10, SSE_DATA_MAX = 64 << 10 };
 
 /* Zeroed but for the listener: at the beginning of a stream. */
-struct sse {
+struct sse_parser {
     void (*on_event)(void *self, struct str data);
     void *self;
     char last_id[SSE_ID_SIZE]; /* of the last event that was heard to its end; "": none yet */
@@ -27,6 +27,6 @@ struct sse {
     bool has_data;
 };
 
-void sse_take(struct sse *s, struct str bytes);
+void sse_parser_take(struct sse_parser *s, struct str bytes);
 /* The stream broke: half an event is none. The last id stays. */
-void sse_break(struct sse *s);
+void sse_parser_break(struct sse_parser *s);

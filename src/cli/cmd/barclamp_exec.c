@@ -26,7 +26,7 @@ static bool find_program(char *path, size_t size)
 }
 
 /* Returns only when the program cannot be executed. */
-static enum cli_exit execute(const char *verb, const struct words *words)
+static enum cli_exit execute(const char *verb, const struct args *words)
 {
     char path[PATH_MAX];
     char **arguments = calloc((size_t)words->count + 3, sizeof *arguments);
@@ -36,7 +36,7 @@ static enum cli_exit execute(const char *verb, const struct words *words)
                 strerror(errno));
         free(arguments);
         free(verb_copy);
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
     arguments[0] = path;
     arguments[1] = verb_copy;
@@ -47,15 +47,15 @@ static enum cli_exit execute(const char *verb, const struct words *words)
             words->whose, path, strerror(errno));
     free(arguments);
     free(verb_copy);
-    return CLI_NOTHING;
+    return CLI_IO_ERROR;
 }
 
-static enum cli_exit execute_check(struct words *words)
+static enum cli_exit execute_check(struct args *words)
 {
     return execute("check", words);
 }
 
-static enum cli_exit execute_new(struct words *words)
+static enum cli_exit execute_new(struct args *words)
 {
     return execute("new", words);
 }

@@ -7,9 +7,9 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit people_login(struct errand *e);
-enum cli_exit people_logout(struct errand *e);
-enum cli_exit people_create_user(struct errand *e);
-enum cli_exit people_set_password(struct errand *e);
-enum cli_exit people_create_token(struct errand *e);
-enum cli_exit people_create_node_token(struct errand *e);
+enum cli_exit cmd_auth_login(struct cli_request *e);
+enum cli_exit cmd_auth_logout(struct cli_request *e);
+enum cli_exit cmd_auth_create_user(struct cli_request *e);
+enum cli_exit cmd_auth_set_password(struct cli_request *e);
+enum cli_exit cmd_auth_create_token(struct cli_request *e);
+enum cli_exit cmd_auth_create_node_token(struct cli_request *e);

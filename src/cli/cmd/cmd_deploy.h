@@ -5,15 +5,16 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit work_bind(struct errand *e);      /* NODE ROLE... */
-enum cli_exit work_bind_role(struct errand *e); /* DEPLOYMENT ROLE... */
-enum cli_exit work_commit(struct errand *e);
-enum cli_exit work_propose(struct errand *e);
-enum cli_exit work_retry_all(struct errand *e); /* what is in error on a node or in a deployment */
-enum cli_exit work_move(struct errand *e);
-enum cli_exit work_power(struct errand *e);
-enum cli_exit work_perform(struct errand *e);
-enum cli_exit work_revert(struct errand *e);
+enum cli_exit cmd_deploy_bind(struct cli_request *e);      /* NODE ROLE... */
+enum cli_exit cmd_deploy_bind_role(struct cli_request *e); /* DEPLOYMENT ROLE... */
+enum cli_exit cmd_deploy_commit(struct cli_request *e);
+enum cli_exit cmd_deploy_propose(struct cli_request *e);
+enum cli_exit cmd_deploy_retry_all(
+    struct cli_request *e); /* what is in error on a node or in a deployment */
+enum cli_exit cmd_deploy_move(struct cli_request *e);
+enum cli_exit cmd_deploy_power(struct cli_request *e);
+enum cli_exit cmd_deploy_perform(struct cli_request *e);
+enum cli_exit cmd_deploy_revert(struct cli_request *e);
 
-enum cli_exit work_get(struct errand *e); /* attribs of an object */
-enum cli_exit work_set(struct errand *e);
+enum cli_exit cmd_deploy_get(struct cli_request *e); /* attribs of an object */
+enum cli_exit cmd_deploy_set(struct cli_request *e);

@@ -14,56 +14,57 @@ static struct str text_of(const struct json *object, const char *key)
     return value->text;
 }
 
-static enum cli_exit look_below(struct errand *e, const char *below, const struct json **out)
+static enum cli_exit look_below(struct cli_request *e, const char *below, const struct json **out)
 {
-    struct question q = {0};
-    const enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
-    if (status != CLI_FINE)
+    struct api_request q = {0};
+    const enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_OK)
         return status;
-    q.path = errand_join(e, q.path, below);
-    return errand_ask(e, &q, out);
+    q.path = request_join(e, q.path, below);
+    return request_send(e, &q, out);
 }
 
 /* ---- what stands for two names ---- */
 
-static int64_t id_of(struct errand *e, const struct question *q, enum cli_exit *out_status)
+static int64_t id_of(struct cli_request *e, const struct api_request *q, enum cli_exit *out_status)
 {
     const struct json *object;
     int64_t id = 0;
-    *out_status = errand_ask(e, q, &object);
-    if (*out_status == CLI_FINE && !json_as_i64(json_get(object, STR("id")), &id))
-        *out_status = errand_tell_trouble(e, "a server that forgets ids");
-    return *out_status == CLI_FINE ? id : 0;
+    *out_status = request_send(e, q, &object);
+    if (*out_status == CLI_OK && !json_as_i64(json_get(object, STR("id")), &id))
+        *out_status = request_tell_trouble(e, "a server that forgets ids");
+    return *out_status == CLI_OK ? id : 0;
 }
 
-int64_t insight_find_noderole(struct errand *e, const char *node, const char *role,
-                              enum cli_exit *out_status)
+int64_t cmd_explain_find_noderole(struct cli_request *e, const char *node, const char *role,
+                                  enum cli_exit *out_status)
 {
-    const struct str path = errand_join(e, STR("nodes"), node);
-    const struct question q = {.path = errand_join(e, errand_join(e, path, "node_roles"), role)};
+    const struct str path = request_join(e, STR("nodes"), node);
+    const struct api_request q = {.path =
+                                      request_join(e, request_join(e, path, "node_roles"), role)};
     return id_of(e, &q, out_status);
 }
 
-int64_t insight_find_deployment_role(struct errand *e, const char *deployment, const char *role,
-                                     enum cli_exit *out_status)
+int64_t cmd_explain_find_deployment_role(struct cli_request *e, const char *deployment,
+                                         const char *role, enum cli_exit *out_status)
 {
     struct buf query = buf_in(e->arena);
     buf_put_z(&query, "deployment=");
-    errand_encode(&query, str_from(deployment));
-    const struct question q = {.path = errand_join(e, STR("deployment_roles"), role),
-                               .query = buf_str(&query)};
+    request_encode(&query, str_from(deployment));
+    const struct api_request q = {.path = request_join(e, STR("deployment_roles"), role),
+                                  .query = buf_str(&query)};
     return id_of(e, &q, out_status);
 }
 
-int64_t insight_find_snapshot(struct errand *e, const char *deployment, const char *number,
-                              enum cli_exit *out_status)
+int64_t cmd_explain_find_snapshot(struct cli_request *e, const char *deployment, const char *number,
+                                  enum cli_exit *out_status)
 {
     const struct json *list;
     int64_t id = 0;
-    const struct question q = {
-        .path = errand_join(e, errand_join(e, STR("deployments"), deployment), "snapshots")};
-    *out_status = errand_ask(e, &q, &list);
-    if (*out_status != CLI_FINE)
+    const struct api_request q = {
+        .path = request_join(e, request_join(e, STR("deployments"), deployment), "snapshots")};
+    *out_status = request_send(e, &q, &list);
+    if (*out_status != CLI_OK)
         return 0;
     for (const struct json *s = list->first; s; s = s->next)
         if (str_eq(text_of(s, "seq"), str_from(number)) ||
@@ -71,7 +72,7 @@ int64_t insight_find_snapshot(struct errand *e, const char *deployment, const ch
             ignore(json_as_i64(json_get(s, STR("id")), &id), "0 is told below");
     if (id)
         return id;
-    words_complain(e->words, "the deployment has no snapshot", number);
+    args_complain(e->words, "the deployment has no snapshot", number);
     *out_status = CLI_NOT_FOUND;
     return 0;
 }
@@ -86,9 +87,9 @@ static void put_binding(struct buf *b, const struct json *entry)
         json_write_to(b, entry);
         return;
     }
-    safe_put(b, role);
+    term_put_escaped(b, role);
     buf_put_z(b, node.len ? " on " : "");
-    safe_put(b, node);
+    term_put_escaped(b, node);
 }
 
 /* "    web/workers: 8 -> 16" */
@@ -99,12 +100,12 @@ static void put_values(struct buf *b, const struct json *entry)
     const struct json *pair = values ? values->first : NULL;
     for (const struct json *path = paths ? paths->first : NULL; path && pair; path = path->next) {
         buf_put_z(b, "    ");
-        safe_put(b, path->text);
+        term_put_escaped(b, path->text);
         buf_put_z(b, ": ");
         for (const struct json *value = pair->first; value; value = value->next) {
             struct buf text = buf_in(b->arena);
             json_write_to(&text, value);
-            safe_put(b, buf_str(&text));
+            term_put_escaped(b, buf_str(&text));
             buf_put_z(b, value->next ? " -> " : "\n");
         }
         pair = pair->next;
@@ -114,7 +115,7 @@ static void put_values(struct buf *b, const struct json *entry)
 }
 
 /* "web on n1.example.com: web/workers 8 -> 16, web/port null -> 80" */
-void insight_put_unproposed(struct buf *b, const struct json *entry)
+void cmd_explain_put_unproposed(struct buf *b, const struct json *entry)
 {
     const struct json *paths = json_get(entry, STR("paths"));
     const struct json *values = json_get(entry, STR("values"));
@@ -122,12 +123,12 @@ void insight_put_unproposed(struct buf *b, const struct json *entry)
     put_binding(b, entry);
     for (const struct json *path = paths ? paths->first : NULL; path && pair; path = path->next) {
         buf_put_z(b, path == paths->first ? ": " : ", ");
-        safe_put(b, path->text);
+        term_put_escaped(b, path->text);
         buf_put_c(b, ' ');
         for (const struct json *value = pair->first; value; value = value->next) {
             struct buf text = buf_in(b->arena);
             json_write_to(&text, value);
-            safe_put(b, buf_str(&text));
+            term_put_escaped(b, buf_str(&text));
             buf_put_z(b, value->next ? " -> " : "");
         }
         pair = pair->next;
@@ -146,7 +147,7 @@ static void put_entries(struct buf *b, const struct json *doc, const char *key, 
         put_binding(b, entry);
         if (why.len) {
             buf_put_z(b, ": ");
-            safe_put(b, why);
+            term_put_escaped(b, why);
         }
         if (steps) {
             buf_put_z(b, ": ");
@@ -163,9 +164,9 @@ static void put_runs(struct buf *b, const struct json *doc)
     const struct json *runs = json_get(doc, STR("runs"));
     for (const struct json *run = runs ? runs->first : NULL; run; run = run->next) {
         buf_put_z(b, "wave ");
-        safe_put(b, text_of(run, "wave"));
+        term_put_escaped(b, text_of(run, "wave"));
         buf_put_z(b, "       ");
-        safe_put(b, text_of(run, "how"));
+        term_put_escaped(b, text_of(run, "how"));
         buf_put_c(b, ' ');
         put_binding(b, run);
         buf_put_c(b, '\n');
@@ -178,11 +179,11 @@ static void put_missing(struct buf *b, const struct json *doc)
     const struct json *missing = json_get(doc, STR("missing"));
     for (const struct json *entry = missing ? missing->first : NULL; entry; entry = entry->next) {
         buf_put_z(b, "MISSING      ");
-        safe_put(b, text_of(entry, "attrib"));
+        term_put_escaped(b, text_of(entry, "attrib"));
         buf_put_z(b, " of ");
         put_binding(b, entry);
         buf_put_z(b, ": ");
-        safe_put(b, text_of(entry, "why"));
+        term_put_escaped(b, text_of(entry, "why"));
         buf_put_c(b, '\n');
     }
 }
@@ -212,7 +213,7 @@ static void put_action(struct buf *b, const struct json *summary, const char *ke
         if (!count_in(role, key))
             continue;
         buf_put_z(b, before);
-        safe_put(b, text_of(role, "role_name"));
+        term_put_escaped(b, text_of(role, "role_name"));
         buf_put_c(b, ' ');
         buf_put_i64(b, count_in(role, key));
         before = ", ";
@@ -228,7 +229,7 @@ static void put_waves(struct buf *b, const struct json *summary)
     for (const struct json *wave = waves ? waves->first : NULL; wave; wave = wave->next) {
         const char *before = "       ";
         buf_put_z(b, "wave ");
-        safe_put(b, text_of(wave, "wave"));
+        term_put_escaped(b, text_of(wave, "wave"));
         for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             if (!count_in(wave, ways[i]))
                 continue;
@@ -257,10 +258,10 @@ static void put_destructive(struct buf *b, const struct json *summary)
         buf_put_z(b, "DESTRUCTIVE  ");
         buf_put_i64(b, count_in(entry, "count"));
         buf_put_c(b, ' ');
-        safe_put(b, text_of(entry, "role_name"));
+        term_put_escaped(b, text_of(entry, "role_name"));
         for (const struct json *s = steps ? steps->first : NULL; s; s = s->next) {
             buf_put_z(b, s == steps->first ? ": " : ", ");
-            safe_put(b, s->text);
+            term_put_escaped(b, s->text);
         }
         buf_put_c(b, '\n');
     }
@@ -282,7 +283,7 @@ static void put_reruns(struct buf *b, const struct json *summary)
         buf_put_z(b, "run again    ");
         buf_put_i64(b, count_in(entry, "count"));
         buf_put_c(b, ' ');
-        safe_put(b, text_of(entry, "role_name"));
+        term_put_escaped(b, text_of(entry, "role_name"));
         buf_put_z(b, ": ");
         uint32_t i = 0;
         while (i < sizeof reasons / sizeof *reasons && !str_eq(reason, str_from(reasons[i].reason)))
@@ -290,7 +291,7 @@ static void put_reruns(struct buf *b, const struct json *summary)
         if (i < sizeof reasons / sizeof *reasons)
             buf_put_z(b, reasons[i].says);
         else
-            safe_put(b, reason);
+            term_put_escaped(b, reason);
         buf_put_c(b, '\n');
     }
 }
@@ -304,7 +305,7 @@ static void put_new_values(struct buf *b, const struct json *summary)
         const bool is_of_deployment = str_eq(text_of(entry, "scope"), STR("deployment"));
         shown += count_in(entry, "count");
         buf_put_z(b, "values       ");
-        safe_put(b, text_of(entry, "role_name"));
+        term_put_escaped(b, text_of(entry, "role_name"));
         if (is_of_deployment) {
             buf_put_z(b, ", in the deployment");
         } else {
@@ -332,7 +333,7 @@ static void put_held(struct buf *b, const struct json *summary)
     buf_put_i64(b, count);
     for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
         buf_put_z(b, entry == list->first ? ": " : ", ");
-        safe_put(b, text_of(entry, "cause"));
+        term_put_escaped(b, text_of(entry, "cause"));
         buf_put_c(b, ' ');
         buf_put_i64(b, count_in(entry, "count"));
     }
@@ -378,7 +379,7 @@ static void put_unproposed(struct buf *b, const struct json *doc)
     const struct json *list = json_get(doc, STR("unproposed"));
     for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
         buf_put_z(b, "stored but not proposed: ");
-        insight_put_unproposed(b, entry);
+        cmd_explain_put_unproposed(b, entry);
         buf_put_c(b, '\n');
     }
     const int64_t more =
@@ -405,35 +406,35 @@ static void put_detail(struct buf *b, const struct json *doc)
     put_missing(b, doc);
 }
 
-static void put_plan(const struct errand *e, struct buf *b, const struct json *doc)
+static void put_plan(const struct cli_request *e, struct buf *b, const struct json *doc)
 {
     put_summary(b, doc);
     if (e->options.detail)
         put_detail(b, doc);
     put_unproposed(b, doc);
     buf_put_z(b, "plan         ");
-    safe_put(b, text_of(doc, "hash"));
+    term_put_escaped(b, text_of(doc, "hash"));
     buf_put_c(b, '\n');
 }
 
 /* People get the totals, and all of it with --detail; programs get all of it. */
-enum cli_exit insight_plan(struct errand *e)
+enum cli_exit cmd_explain_plan(struct cli_request *e)
 {
     const struct json *plan;
     struct buf b = buf_in(e->arena);
-    struct question q = {0};
+    struct api_request q = {0};
     const bool is_table = output_form(e) == OUTPUT_TABLE;
-    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
-    if (status != CLI_FINE)
+    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_OK)
         return status;
-    q.path = errand_join(e, q.path, "plan");
+    q.path = request_join(e, q.path, "plan");
     if (e->options.quiet || (is_table && !e->options.detail))
         q.query = STR("summary=true");
-    status = errand_ask(e, &q, &plan);
-    if (status != CLI_FINE)
+    status = request_send(e, &q, &plan);
+    if (status != CLI_OK)
         return status;
     if (e->options.quiet) {
-        safe_put(&b, text_of(plan, "hash"));
+        term_put_escaped(&b, text_of(plan, "hash"));
         buf_put_c(&b, '\n');
     } else if (is_table) {
         put_plan(e, &b, plan);
@@ -441,95 +442,95 @@ enum cli_exit insight_plan(struct errand *e)
         output_document(e, plan);
     }
     output_text(buf_str(&b));
-    return CLI_FINE;
+    return CLI_OK;
 }
 
 /* ---- diff ---- */
 
-static enum cli_exit diff(struct errand *e, struct str from, struct str to)
+static enum cli_exit diff(struct cli_request *e, struct str from, struct str to)
 {
     const struct json *answer;
     struct buf b = buf_in(e->arena);
     const struct str other = str_slice(to, str_find(to, '/', 0) + 1, to.len);
-    const struct question q = {
-        .path = errand_join(e, errand_join(e, from, "diff"), str_z(e->arena, other))};
-    const enum cli_exit status = errand_ask(e, &q, &answer);
-    if (status != CLI_FINE)
+    const struct api_request q = {
+        .path = request_join(e, request_join(e, from, "diff"), str_z(e->arena, other))};
+    const enum cli_exit status = request_send(e, &q, &answer);
+    if (status != CLI_OK)
         return status;
     if (output_form(e) != OUTPUT_TABLE) {
         output_document(e, answer);
-        return CLI_FINE;
+        return CLI_OK;
     }
     put_entries(&b, answer, "removed", "- ");
     put_entries(&b, answer, "added", "+ ");
     put_entries(&b, answer, "changed", "~ ");
     output_text(buf_str(&b));
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-enum cli_exit insight_diff(struct errand *e)
+enum cli_exit cmd_explain_diff(struct cli_request *e)
 {
     struct str from, to;
-    enum cli_exit status = errand_path(e, e->words->texts[0], &from);
-    if (status == CLI_FINE)
-        status = errand_path(e, e->words->texts[1], &to);
-    return status == CLI_FINE ? diff(e, from, to) : status;
+    enum cli_exit status = request_path(e, e->words->texts[0], &from);
+    if (status == CLI_OK)
+        status = request_path(e, e->words->texts[1], &to);
+    return status == CLI_OK ? diff(e, from, to) : status;
 }
 
 /* What is not said is the head, and what was before it. */
-static enum cli_exit find_ends(struct errand *e, struct str *out_from, struct str *out_to)
+static enum cli_exit find_ends(struct cli_request *e, struct str *out_from, struct str *out_to)
 {
     const struct json *head;
     const enum cli_exit status = look_below(e, "head", &head);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
     const struct str before = text_of(head, "snapshot_id");
     if (!before.len && !out_from->len) {
-        words_complain(e->words, "there is only one snapshot of", e->words->texts[0]);
+        args_complain(e->words, "there is only one snapshot of", e->words->texts[0]);
         return CLI_NOT_FOUND;
     }
     if (!out_from->len)
-        *out_from = errand_join(e, STR("snapshots"), str_z(e->arena, before));
-    *out_to = errand_join(e, STR("snapshots"), str_z(e->arena, text_of(head, "id")));
-    return CLI_FINE;
+        *out_from = request_join(e, STR("snapshots"), str_z(e->arena, before));
+    *out_to = request_join(e, STR("snapshots"), str_z(e->arena, text_of(head, "id")));
+    return CLI_OK;
 }
 
-enum cli_exit insight_deployment_diff(struct errand *e)
+enum cli_exit cmd_explain_deployment_diff(struct cli_request *e)
 {
     const struct cli_noun *snapshots = nouns_of("snapshots");
     struct str from = STR(""), to = STR("");
-    enum cli_exit status = CLI_FINE;
+    enum cli_exit status = CLI_OK;
     if (e->words->count > 1)
-        status = errand_path_of(e, snapshots, e->words->texts[1], &from);
-    if (status == CLI_FINE && e->words->count > 2)
-        status = errand_path_of(e, snapshots, e->words->texts[2], &to);
-    if (status == CLI_FINE && !to.len)
+        status = request_path_of(e, snapshots, e->words->texts[1], &from);
+    if (status == CLI_OK && e->words->count > 2)
+        status = request_path_of(e, snapshots, e->words->texts[2], &to);
+    if (status == CLI_OK && !to.len)
         status = find_ends(e, &from, &to);
-    return status == CLI_FINE ? diff(e, from, to) : status;
+    return status == CLI_OK ? diff(e, from, to) : status;
 }
 
 /* ---- inventory ---- */
 
 /* Ansible wants JSON whatever else was said. */
-enum cli_exit insight_inventory(struct errand *e)
+enum cli_exit cmd_explain_inventory(struct cli_request *e)
 {
     const struct json *answer;
     bool is_unknown = false;
-    struct question q = {.path = STR("/api/status/inventory")};
+    struct api_request q = {.path = STR("/api/status/inventory")};
     if (e->options.list && e->options.host)
-        return errand_complain(e, "either --list or --host, not both", e->options.host);
+        return request_complain(e, "either --list or --host, not both", e->options.host);
     if (e->options.host) { /* of a host that is not known Ansible expects no variables */
         struct buf b = buf_in(e->arena);
         buf_put_z(&b, "hostvar=");
-        errand_encode(&b, str_from(e->options.host));
+        request_encode(&b, str_from(e->options.host));
         q.query = buf_str(&b);
         q.expects = "not_found";
         q.out_expected = &is_unknown;
     }
-    const enum cli_exit status = errand_ask(e, &q, &answer);
-    if (status != CLI_FINE && !is_unknown)
+    const enum cli_exit status = request_send(e, &q, &answer);
+    if (status != CLI_OK && !is_unknown)
         return status;
     e->options.output = e->options.output ? e->options.output : "json";
     output_document(e, is_unknown ? json_make(e->arena, JSON_OBJECT) : answer);
-    return CLI_FINE;
+    return CLI_OK;
 }

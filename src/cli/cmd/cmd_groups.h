@@ -3,6 +3,6 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit groups_nodes(struct errand *e);
-enum cli_exit groups_add(struct errand *e);    /* GROUP NODE... */
-enum cli_exit groups_remove(struct errand *e); /* GROUP NODE... */
+enum cli_exit cmd_groups_nodes(struct cli_request *e);
+enum cli_exit cmd_groups_add(struct cli_request *e);    /* GROUP NODE... */
+enum cli_exit cmd_groups_remove(struct cli_request *e); /* GROUP NODE... */

@@ -3,6 +3,7 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit logs_of_run(struct errand *e);
-enum cli_exit logs_of_noderole(struct errand *e); /* of its newest run */
-enum cli_exit logs_runs(struct errand *e); /* the runs of a noderole, with those that are over */
+enum cli_exit cmd_log_of_run(struct cli_request *e);
+enum cli_exit cmd_log_of_noderole(struct cli_request *e); /* of its newest run */
+enum cli_exit cmd_log_runs(
+    struct cli_request *e); /* the runs of a noderole, with those that are over */

@@ -12,13 +12,13 @@
 /* The first thing that went wrong is the status; the others were told. */
 static enum cli_exit worse(enum cli_exit before, enum cli_exit now)
 {
-    return before != CLI_FINE ? before : now;
+    return before != CLI_OK ? before : now;
 }
 
 /* ---- looking ---- */
 
 /* What stops in the middle must not look whole. */
-static void tell_rest(const struct errand *e, const struct json *list)
+static void tell_rest(const struct cli_request *e, const struct json *list)
 {
     int64_t limit = e->noun->page;
     const struct json *id = list->last ? json_get(list->last, STR("id")) : NULL;
@@ -30,22 +30,22 @@ static void tell_rest(const struct errand *e, const struct json *list)
             STR_FMT_ARGS(id->text));
 }
 
-enum cli_exit objects_list_once(struct errand *e)
+enum cli_exit cmd_objects_list_once(struct cli_request *e)
 {
     const struct json *list;
     struct str query;
     enum cli_exit status = filter_query(e, &query);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
-    struct question q = {
+    struct api_request q = {
         .path = str_from(e->noun->collection), .query = query, .attributes = output_attributes(e)};
     if (e->options.group) {
-        status = errand_path_of(e, nouns_of("groups"), e->options.group, &q.path);
-        q.path = errand_join(e, q.path, e->noun->collection);
+        status = request_path_of(e, nouns_of("groups"), e->options.group, &q.path);
+        q.path = request_join(e, q.path, e->noun->collection);
     }
-    if (status == CLI_FINE)
-        status = errand_ask(e, &q, &list);
-    if (status != CLI_FINE)
+    if (status == CLI_OK)
+        status = request_send(e, &q, &list);
+    if (status != CLI_OK)
         return status;
     if (list->kind == JSON_ARRAY) {
         output_list(e, list);
@@ -53,37 +53,37 @@ enum cli_exit objects_list_once(struct errand *e)
     } else {
         output_document(e, list);
     }
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-enum cli_exit objects_list(struct errand *e)
+enum cli_exit cmd_objects_list(struct cli_request *e)
 {
-    return e->options.watch ? watch_list(e) : objects_list_once(e);
+    return e->options.watch ? watch_list(e) : cmd_objects_list_once(e);
 }
 
-static enum cli_exit fetch(struct errand *e, const char *word, const struct json **out_object)
+static enum cli_exit fetch(struct cli_request *e, const char *word, const struct json **out_object)
 {
-    struct question q = {0};
-    const enum cli_exit status = errand_path(e, word, &q.path);
-    return status != CLI_FINE ? status : errand_ask(e, &q, out_object);
+    struct api_request q = {0};
+    const enum cli_exit status = request_path(e, word, &q.path);
+    return status != CLI_OK ? status : request_send(e, &q, out_object);
 }
 
-static bool wants_document(const struct errand *e)
+static bool wants_document(const struct cli_request *e)
 {
     return !e->options.quiet && output_form(e) != OUTPUT_TABLE;
 }
 
 /* Several as a document are one document. */
-enum cli_exit objects_show(struct errand *e)
+enum cli_exit cmd_objects_show(struct cli_request *e)
 {
-    enum cli_exit status = CLI_FINE;
+    enum cli_exit status = CLI_OK;
     const bool is_list = e->words->count > 1 && wants_document(e);
     struct json *list = json_make(e->arena, JSON_ARRAY);
     for (int i = 0; i < e->words->count; i++) {
         const struct json *object;
         const enum cli_exit now = fetch(e, e->words->texts[i], &object);
         status = worse(status, now);
-        if (now != CLI_FINE)
+        if (now != CLI_OK)
             continue;
         if (is_list) {
             json_append(list, json_clone(e->arena, object));
@@ -97,76 +97,76 @@ enum cli_exit objects_show(struct errand *e)
     return status;
 }
 
-enum cli_exit objects_look(struct errand *e)
+enum cli_exit cmd_objects_look(struct cli_request *e)
 {
-    struct question q = {0};
+    struct api_request q = {0};
     const struct json *answer;
-    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
-    if (status != CLI_FINE)
+    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    if (status != CLI_OK)
         return status;
-    q.path = errand_join(e, q.path, e->verb->path);
-    status = errand_ask(e, &q, &answer);
-    if (status == CLI_FINE)
+    q.path = request_join(e, q.path, e->verb->path);
+    status = request_send(e, &q, &answer);
+    if (status == CLI_OK)
         output_document(e, answer);
     return status;
 }
 
 /* ---- changing ---- */
 
-enum cli_exit objects_create(struct errand *e)
+enum cli_exit cmd_objects_create(struct cli_request *e)
 {
     struct json *body;
     const struct json *made;
     enum cli_exit status = input_read(e, 0, &body);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
-    const struct question q = {
+    const struct api_request q = {
         .method = "POST", .path = str_from(e->noun->collection), .body = body};
-    status = errand_ask(e, &q, &made);
-    if (status != CLI_FINE)
+    status = request_send(e, &q, &made);
+    if (status != CLI_OK)
         return status;
     if (made->kind == JSON_ARRAY)
         output_list(e, made);
     else
         output_row(e, made);
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-enum cli_exit objects_update(struct errand *e)
+enum cli_exit cmd_objects_update(struct cli_request *e)
 {
     struct json *body;
     const struct json *changed;
     enum cli_exit status = input_read(e, 1, &body);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
     if (body->kind != JSON_OBJECT || !body->first)
-        return errand_complain(e, "something is missing", "FIELD=VALUE");
-    struct question q = {.method = "PUT", .body = body};
-    status = errand_path(e, e->words->texts[0], &q.path);
-    if (status == CLI_FINE)
-        status = errand_ask(e, &q, &changed);
-    if (status == CLI_FINE)
+        return request_complain(e, "something is missing", "FIELD=VALUE");
+    struct api_request q = {.method = "PUT", .body = body};
+    status = request_path(e, e->words->texts[0], &q.path);
+    if (status == CLI_OK)
+        status = request_send(e, &q, &changed);
+    if (status == CLI_OK)
         output_row(e, changed);
     return status;
 }
 
-enum cli_exit objects_destroy(struct errand *e)
+enum cli_exit cmd_objects_destroy(struct cli_request *e)
 {
-    enum cli_exit status = CLI_FINE;
+    enum cli_exit status = CLI_OK;
     for (int i = 0; i < e->words->count; i++) {
-        struct question q = {.method = "DELETE"};
+        struct api_request q = {.method = "DELETE"};
         const struct json *answer;
-        enum cli_exit now = errand_path(e, e->words->texts[i], &q.path);
-        if (now == CLI_FINE)
-            now = errand_ask(e, &q, &answer);
-        if (now == CLI_FINE)
+        enum cli_exit now = request_path(e, e->words->texts[i], &q.path);
+        if (now == CLI_OK)
+            now = request_send(e, &q, &answer);
+        if (now == CLI_OK)
             output_message(e, answer);
         status = worse(status, now);
     }
     return status;
 }
 
-static void output_done(struct errand *e, const struct json *answer)
+static void output_done(struct cli_request *e, const struct json *answer)
 {
     if (json_get(answer, STR("id")))
         output_row(e, answer);
@@ -175,18 +175,18 @@ static void output_done(struct errand *e, const struct json *answer)
 }
 
 /* As one table, when there is something of each. */
-enum cli_exit objects_act(struct errand *e)
+enum cli_exit cmd_objects_act(struct cli_request *e)
 {
-    enum cli_exit status = CLI_FINE;
+    enum cli_exit status = CLI_OK;
     struct json *done = json_make(e->arena, JSON_ARRAY);
     for (int i = 0; i < e->words->count; i++) {
-        struct question q = {.method = e->verb->method};
+        struct api_request q = {.method = e->verb->method};
         const struct json *answer;
-        enum cli_exit now = errand_path(e, e->words->texts[i], &q.path);
-        q.path = errand_join(e, q.path, e->verb->path);
-        if (now == CLI_FINE)
-            now = errand_ask(e, &q, &answer);
-        if (now == CLI_FINE)
+        enum cli_exit now = request_path(e, e->words->texts[i], &q.path);
+        q.path = request_join(e, q.path, e->verb->path);
+        if (now == CLI_OK)
+            now = request_send(e, &q, &answer);
+        if (now == CLI_OK)
             json_append(done, json_clone(e->arena, answer));
         status = worse(status, now);
     }

@@ -1,7 +1,7 @@
 #include "cli/cmd/cmd_redeploy.h"
 
-#include "cli/cmd/confirm.h"
 #include "cli/cmd/cmd_objects.h"
+#include "cli/cmd/confirm.h"
 #include "cli/output/term_escape.h"
 
 static bool is_same_id(const struct json *a, const struct json *b)
@@ -27,7 +27,7 @@ static void put_losses(struct buf *b, const struct json *noderoles, const struct
         if (!name || name->kind != JSON_STRING)
             continue;
         buf_put_z(b, any ? ", " : "");
-        safe_put(b, name->text);
+        term_put_escaped(b, name->text);
         any = true;
     }
     if (!any)
@@ -35,24 +35,24 @@ static void put_losses(struct buf *b, const struct json *noderoles, const struct
 }
 
 /* A line for each; the first that is not there ends it, and nothing has happened. */
-static enum cli_exit gather(struct errand *e, struct losses *losses)
+static enum cli_exit gather(struct cli_request *e, struct losses *losses)
 {
     const struct json *roles, *noderoles;
-    struct question q = {
+    struct api_request q = {
         .path = STR("roles"), .query = STR("destructive=true"), .attributes = "[\"id\",\"name\"]"};
-    enum cli_exit status = errand_ask(e, &q, &roles);
-    for (int i = 0; i < e->words->count && status == CLI_FINE; i++) {
+    enum cli_exit status = request_send(e, &q, &roles);
+    for (int i = 0; i < e->words->count && status == CLI_OK; i++) {
         struct str path;
         struct buf line = buf_in(e->arena);
-        status = errand_path(e, e->words->texts[i], &path);
-        if (status == CLI_FINE)
-            status = errand_ask(e,
-                                &(struct question){.path = errand_join(e, path, "node_roles"),
-                                                   .attributes = "[\"role_id\"]"},
-                                &noderoles);
-        if (status != CLI_FINE)
+        status = request_path(e, e->words->texts[i], &path);
+        if (status == CLI_OK)
+            status = request_send(e,
+                                  &(struct api_request){.path = request_join(e, path, "node_roles"),
+                                                        .attributes = "[\"role_id\"]"},
+                                  &noderoles);
+        if (status != CLI_OK)
             return status;
-        safe_put(&line, str_from(e->words->texts[i]));
+        term_put_escaped(&line, str_from(e->words->texts[i]));
         buf_put_z(&line, ": ");
         put_losses(&line, noderoles, roles);
         losses_add(losses, buf_str(&line));
@@ -60,12 +60,12 @@ static enum cli_exit gather(struct errand *e, struct losses *losses)
     return status;
 }
 
-enum cli_exit redeploy_ask(struct errand *e)
+enum cli_exit cmd_redeploy_confirm(struct cli_request *e)
 {
     struct losses losses = {.lines = buf_in(e->arena)};
-    enum cli_exit status = e->options.yes ? CLI_FINE : gather(e, &losses);
-    if (status == CLI_FINE)
-        status = consent_ask(
+    enum cli_exit status = e->options.yes ? CLI_OK : gather(e, &losses);
+    if (status == CLI_OK)
+        status = confirm_ask(
             e, "at once reset, then discovered and set up anew, with what destroys data", &losses);
-    return status == CLI_FINE ? objects_act(e) : status;
+    return status == CLI_OK ? cmd_objects_act(e) : status;
 }

@@ -6,4 +6,4 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit redeploy_ask(struct errand *e);
+enum cli_exit cmd_redeploy_confirm(struct cli_request *e);

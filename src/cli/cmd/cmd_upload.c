@@ -8,7 +8,7 @@
 #include "cli/cmd/response_output.h"
 #include "cli/output/term_escape.h"
 
-static bool is_there(struct errand *e, struct str folder, struct str name, mode_t kind)
+static bool is_there(struct cli_request *e, struct str folder, struct str name, mode_t kind)
 {
     struct stat facts;
     const struct str path = str_join3(e->arena, folder, STR("/"), name);
@@ -16,7 +16,7 @@ static bool is_there(struct errand *e, struct str folder, struct str name, mode_
 }
 
 /* The file of a barclamp in that directory: NAME.yml, or crowbar.yml of a checkout; "" for none. */
-static struct str file_in(struct errand *e, struct str folder)
+static struct str file_in(struct cli_request *e, struct str folder)
 {
     uint32_t from = folder.len;
     while (from > 0 && folder.at[from - 1] != '/')
@@ -30,7 +30,7 @@ static struct str file_in(struct errand *e, struct str folder)
 }
 
 /* What roles do (code, scripts, manifests, templates) is not part of a document. */
-static enum cli_exit complain_directory(struct errand *e, const char *path)
+static enum cli_exit complain_directory(struct cli_request *e, const char *path)
 {
     struct str folder = str_from(path);
     while (folder.len > 1 && folder.at[folder.len - 1] == '/')
@@ -45,7 +45,7 @@ static enum cli_exit complain_directory(struct errand *e, const char *path)
 }
 
 /* The daemon knows of missing scripts, but not of hooks and templates that lie here. */
-static void tell_unsent(struct errand *e, const char *path)
+static void tell_unsent(struct cli_request *e, const char *path)
 {
     static const char *const folders[] = {"ansible", "puppet",  "roles",
                                           "script",  "scripts", "templates"};
@@ -66,7 +66,7 @@ static void tell_unsent(struct errand *e, const char *path)
                 e->whose, STR_FMT_ARGS(buf_str(&b)), path);
 }
 
-static void tell_warnings(struct errand *e, const char *path, const struct json *answer)
+static void tell_warnings(struct cli_request *e, const char *path, const struct json *answer)
 {
     const struct json *warnings = json_get(answer, STR("warnings"));
     for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next) {
@@ -77,16 +77,16 @@ static void tell_warnings(struct errand *e, const char *path, const struct json 
             buf_put_str(&b, line->text);
             buf_put_z(&b, ": ");
         }
-        safe_put(&b, text && text->kind == JSON_STRING ? text->text : STR(""));
+        term_put_escaped(&b, text && text->kind == JSON_STRING ? text->text : STR(""));
         buf_put_z(&b, " [");
-        safe_put(&b, code && code->kind == JSON_STRING ? code->text : STR(""));
+        term_put_escaped(&b, code && code->kind == JSON_STRING ? code->text : STR(""));
         buf_put_c(&b, ']');
         fprintf(stderr, "%s: warning: %s:%.*s\n", e->whose, path, STR_FMT_ARGS(buf_str(&b)));
     }
 }
 
 /* The text goes as it is: what is wrong with it the daemon says, with lines. */
-static enum cli_exit upload(struct errand *e, const char *path)
+static enum cli_exit upload(struct cli_request *e, const char *path)
 {
     struct str text;
     const struct json *answer;
@@ -95,28 +95,28 @@ static enum cli_exit upload(struct errand *e, const char *path)
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         return complain_directory(e, path);
     enum cli_exit status = input_read_file(e, path, &text);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
     if (!str_is_clean(text)) {
-        words_complain(e->words, "this is not UTF-8", path);
-        return CLI_NOTHING;
+        args_complain(e->words, "this is not UTF-8", path);
+        return CLI_IO_ERROR;
     }
     json_set(body, STR("value"), json_make_string(e->arena, text));
-    const struct question q = {.method = "POST", .path = STR("barclamps"), .body = body};
-    status = errand_ask(e, &q, &answer);
-    if (status != CLI_FINE)
+    const struct api_request q = {.method = "POST", .path = STR("barclamps"), .body = body};
+    status = request_send(e, &q, &answer);
+    if (status != CLI_OK)
         return status;
     output_row(e, answer);
     tell_warnings(e, path, answer);
     if (strcmp(path, "-") != 0)
         tell_unsent(e, path);
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-enum cli_exit upload_barclamps(struct errand *e)
+enum cli_exit cmd_upload_barclamps(struct cli_request *e)
 {
-    enum cli_exit status = CLI_FINE;
-    for (int i = 0; i < e->words->count && status == CLI_FINE; i++)
+    enum cli_exit status = CLI_OK;
+    for (int i = 0; i < e->words->count && status == CLI_OK; i++)
         status = upload(e, e->words->texts[i]);
     return status;
 }

@@ -3,4 +3,4 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit upload_barclamps(struct errand *e); /* FILE... */
+enum cli_exit cmd_upload_barclamps(struct cli_request *e); /* FILE... */

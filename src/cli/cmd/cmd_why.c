@@ -17,17 +17,17 @@ static struct str text_of(const struct json *object, const char *key)
 static void put_place(struct buf *b, const struct json *cause)
 {
     const struct str role = text_of(cause, "role"), node = text_of(cause, "node");
-    safe_put(b, role);
+    term_put_escaped(b, role);
     buf_put_z(b, role.len && node.len ? " on " : "");
-    safe_put(b, node);
+    term_put_escaped(b, node);
 }
 
 /* "host_key_changed: its host key is not the one ..." */
 static void put_said(struct buf *b, const struct json *cause)
 {
-    safe_put(b, text_of(cause, "code"));
+    term_put_escaped(b, text_of(cause, "code"));
     buf_put_z(b, ": ");
-    safe_put(b, text_of(cause, "text"));
+    term_put_escaped(b, text_of(cause, "text"));
 }
 
 /* ---- the parts of an answer ---- */
@@ -37,7 +37,7 @@ static void put_faults(struct buf *b, const struct json *why)
     const struct json *faults = json_get(why, STR("installation"));
     for (const struct json *fault = faults ? faults->first : NULL; fault; fault = fault->next) {
         buf_put_z(b, "installation, ");
-        safe_put(b, text_of(fault, "object"));
+        term_put_escaped(b, text_of(fault, "object"));
         buf_put_z(b, ": ");
         put_said(b, fault);
         buf_put_c(b, '\n');
@@ -55,7 +55,7 @@ static void put_chain(struct buf *b, const struct json *chain)
         put_said(b, cause);
         if (since.len) {
             buf_put_z(b, " (since ");
-            safe_put(b, since);
+            term_put_escaped(b, since);
             buf_put_c(b, ')');
         }
         buf_put_c(b, '\n');
@@ -70,7 +70,7 @@ static void put_examples(struct buf *b, const struct json *group)
         put_place(b, one);
         if (json_is_true(json_get(one, STR("has_log")))) {
             buf_put_z(b, ": halligan noderoles log ");
-            safe_put(b, text_of(one, "node_role_id"));
+            term_put_escaped(b, text_of(one, "node_role_id"));
         }
         buf_put_c(b, '\n');
     }
@@ -82,9 +82,9 @@ static void put_groups(struct buf *b, const struct json *why)
     const struct json *groups = json_get(why, STR("groups"));
     for (const struct json *group = groups ? groups->first : NULL; group; group = group->next) {
         buf_put_z(b, "  ");
-        safe_put(b, text_of(group, "node_roles"));
+        term_put_escaped(b, text_of(group, "node_roles"));
         buf_put_z(b, " noderoles, ");
-        safe_put(b, text_of(group, "roots"));
+        term_put_escaped(b, text_of(group, "roots"));
         buf_put_z(b, " times: ");
         put_said(b, group);
         buf_put_c(b, '\n');
@@ -93,7 +93,7 @@ static void put_groups(struct buf *b, const struct json *why)
     const struct str left_off = text_of(why, "left_off");
     if (left_off.len && !str_eq(left_off, STR("0"))) {
         buf_put_z(b, "  ");
-        safe_put(b, left_off);
+        term_put_escaped(b, left_off);
         buf_put_z(b, " noderoles have other causes\n");
     }
 }
@@ -105,44 +105,44 @@ static void put_hint(struct buf *b, const struct json *chain)
         if (str_eq(text_of(cause, "code"), STR("error")) &&
             str_eq(text_of(cause, "object"), STR("node_role"))) {
             buf_put_z(b, "what it said: halligan noderoles log ");
-            safe_put(b, text_of(cause, "object_id"));
+            term_put_escaped(b, text_of(cause, "object_id"));
             buf_put_c(b, '\n');
         }
 }
 
-enum cli_exit why_show(struct errand *e)
+enum cli_exit cmd_why_show(struct cli_request *e)
 {
     const struct json *why;
     struct buf b = buf_in(e->arena);
-    struct question q = {0};
-    enum cli_exit status = errand_path(e, e->words->texts[0], &q.path);
-    if (status == CLI_FINE) {
-        q.path = errand_join(e, q.path, "why");
-        status = errand_ask(e, &q, &why);
+    struct api_request q = {0};
+    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    if (status == CLI_OK) {
+        q.path = request_join(e, q.path, "why");
+        status = request_send(e, &q, &why);
     }
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
     const struct json *chain = json_get(why, STR("chain"));
     if (output_form(e) != OUTPUT_TABLE || !chain) {
         output_document(e, why);
-        return CLI_FINE;
+        return CLI_OK;
     }
     put_faults(&b, why);
     put_chain(&b, chain);
     put_hint(&b, chain);
     put_groups(&b, why);
     output_text(buf_str(&b));
-    return CLI_FINE;
+    return CLI_OK;
 }
 
 /* ---- for those who wait ---- */
 
-void why_tell(struct errand *e, struct str path)
+void cmd_why_print(struct cli_request *e, struct str path)
 {
     const struct json *why;
     struct buf b = buf_in(e->arena);
-    const struct question q = {.path = errand_join(e, path, "why"), .is_quiet = true};
-    if (errand_ask(e, &q, &why) != CLI_FINE)
+    const struct api_request q = {.path = request_join(e, path, "why"), .is_quiet = true};
+    if (request_send(e, &q, &why) != CLI_OK)
         return;
     const struct json *chain = json_get(why, STR("chain"));
     const struct json *groups = json_get(why, STR("groups"));

@@ -16,10 +16,10 @@ static const struct sign signs[] = {
 static void put_pair(struct buf *b, struct str name, const char *suffix, struct str value)
 {
     buf_put_z(b, b->len ? "&" : "");
-    errand_encode(b, name);
+    request_encode(b, name);
     buf_put_z(b, suffix);
     buf_put_c(b, '=');
-    errand_encode(b, value);
+    request_encode(b, value);
 }
 
 /* Where the sign stands, the leftmost one. NULL: there is none. */
@@ -49,25 +49,25 @@ static const struct cli_column *named_column(const struct cli_noun *noun, struct
     return NULL;
 }
 
-static enum cli_exit find_id(struct errand *e, const char *collection, const char *name,
+static enum cli_exit find_id(struct cli_request *e, const char *collection, const char *name,
                              struct str *out_id)
 {
     const struct json *object;
-    const struct question q = {.path = errand_join(e, str_from(collection), name),
-                               .attributes = "[\"id\"]"};
-    const enum cli_exit status = errand_ask(e, &q, &object);
-    const struct json *id = status == CLI_FINE ? json_get(object, STR("id")) : NULL;
+    const struct api_request q = {.path = request_join(e, str_from(collection), name),
+                                  .attributes = "[\"id\"]"};
+    const enum cli_exit status = request_send(e, &q, &object);
+    const struct json *id = status == CLI_OK ? json_get(object, STR("id")) : NULL;
     if (id && id->kind == JSON_NUMBER)
         *out_id = id->text;
     return status;
 }
 
-static enum cli_exit put_filter(struct errand *e, struct buf *b, const char *filter)
+static enum cli_exit put_filter(struct cli_request *e, struct buf *b, const char *filter)
 {
     const char *at;
     const struct sign *sign = find_sign(filter, &at);
     if (!sign || at == filter)
-        return errand_complain(e, "this is not FIELD=VALUE", filter);
+        return request_complain(e, "this is not FIELD=VALUE", filter);
     struct str field = {filter, (uint32_t)(at - filter)};
     struct str value = str_from(at + strlen(sign->text));
     const struct cli_column *column = named_column(e->noun, field);
@@ -75,15 +75,15 @@ static enum cli_exit put_filter(struct errand *e, struct buf *b, const char *fil
         field = str_from(column->field);
         if (value.len && !str_is_digits(value)) {
             const enum cli_exit status = find_id(e, column->names_in, value.at, &value);
-            if (status != CLI_FINE)
+            if (status != CLI_OK)
                 return status;
         }
     }
     put_pair(b, field, sign->suffix, value);
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-const char *filter_sort(const struct errand *e)
+const char *filter_sort(const struct cli_request *e)
 {
     return e->options.sort || e->options.after ? e->options.sort : e->noun->sort;
 }
@@ -100,14 +100,14 @@ static bool names_system(const struct options *o)
     return false;
 }
 
-enum cli_exit filter_query(struct errand *e, struct str *out_query)
+enum cli_exit filter_query(struct cli_request *e, struct str *out_query)
 {
     struct buf b = buf_in(e->arena);
     const struct options *o = &e->options;
     int64_t limit = 0;
     for (uint32_t i = 0; i < o->filters.count; i++) {
         const enum cli_exit status = put_filter(e, &b, o->filters.texts[i]);
-        if (status != CLI_FINE)
+        if (status != CLI_OK)
             return status;
     }
     for (uint32_t i = 0; i < o->states.count; i++)
@@ -115,7 +115,7 @@ enum cli_exit filter_query(struct errand *e, struct str *out_query)
     if (e->noun->hides_system && !o->all && !names_system(o))
         put_pair(&b, STR("system"), "", STR("false"));
     if (o->limit && (!str_parse_i64(str_from(o->limit), &limit) || limit == 0))
-        return errand_complain(e, "this is no number of objects", o->limit);
+        return request_complain(e, "this is no number of objects", o->limit);
     const char *sort = filter_sort(e);
     if (sort)
         put_pair(&b, STR("sort"), "", str_from(sort));
@@ -124,5 +124,5 @@ enum cli_exit filter_query(struct errand *e, struct str *out_query)
     if (o->after)
         put_pair(&b, STR("after"), "", str_from(o->after));
     *out_query = buf_str(&b);
-    return CLI_FINE;
+    return CLI_OK;
 }

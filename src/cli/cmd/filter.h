@@ -8,6 +8,6 @@
 
 #include "cli/cmd/request.h"
 
-enum cli_exit filter_query(struct errand *e, struct str *out_query);
+enum cli_exit filter_query(struct cli_request *e, struct str *out_query);
 /* As somebody said, or else as the noun is best read; NULL: as the server likes it. */
-const char *filter_sort(const struct errand *e);
+const char *filter_sort(const struct cli_request *e);

@@ -29,7 +29,7 @@ static int compare_objects(const void *a, const void *b)
 }
 
 /* {"id":[...]} of the distinct ones; NULL when there are none. *out_count: how many. */
-static struct json *wanted_ids(struct errand *e, const struct json *list, const char *field,
+static struct json *wanted_ids(struct cli_request *e, const struct json *list, const char *field,
                                uint32_t *out_count)
 {
     int64_t *ids = arena_array(e->arena, int64_t, list->count + 1);
@@ -50,22 +50,22 @@ static struct json *wanted_ids(struct errand *e, const struct json *list, const 
     return body;
 }
 
-static const struct json *ask_fields(struct errand *e, const char *collection, const char *fields,
-                                     const struct json *body)
+static const struct json *ask_fields(struct cli_request *e, const char *collection,
+                                     const char *fields, const struct json *body)
 {
     const struct json *answer = NULL;
-    const struct question q = {
+    const struct api_request q = {
         .method = body ? "POST" : "GET",
-        .path = errand_join(e, str_from(collection), body ? "match" : NULL),
+        .path = request_join(e, str_from(collection), body ? "match" : NULL),
         .body = body,
         .attributes = fields,
         .is_quiet = true,
     };
-    const enum cli_exit status = errand_ask(e, &q, &answer);
-    return status == CLI_FINE && answer->kind == JSON_ARRAY ? answer : NULL;
+    const enum cli_exit status = request_send(e, &q, &answer);
+    return status == CLI_OK && answer->kind == JSON_ARRAY ? answer : NULL;
 }
 
-static const struct json *ask(struct errand *e, const char *collection, const char *key,
+static const struct json *ask(struct cli_request *e, const char *collection, const char *key,
                               const struct json *body)
 {
     struct buf fields = buf_in(e->arena);
@@ -75,11 +75,11 @@ static const struct json *ask(struct errand *e, const char *collection, const ch
     return ask_fields(e, collection, str_z(e->arena, buf_str(&fields)), body);
 }
 
-struct names names_fetch(struct errand *e, const char *collection, const struct json *list,
-                         const char *field)
+struct id_names id_names_fetch(struct cli_request *e, const char *collection,
+                               const struct json *list, const char *field)
 {
     const struct cli_noun *noun = nouns_of(collection);
-    struct names names = {.key = noun ? noun->key : "name"};
+    struct id_names names = {.key = noun ? noun->key : "name"};
     uint32_t count = 0;
     const struct json *wanted = wanted_ids(e, list, field, &count);
     if (!wanted)
@@ -96,7 +96,7 @@ struct names names_fetch(struct errand *e, const char *collection, const struct 
     return names;
 }
 
-struct str names_find(const struct names *names, const struct json *id)
+struct str id_names_find(const struct id_names *names, const struct json *id)
 {
     int64_t wanted;
     if (!json_as_i64(id, &wanted))
@@ -140,21 +140,21 @@ static const char *collection_of(const struct cli_noun *noun, struct str field)
     return NULL;
 }
 
-static void put_beside(struct errand *e, struct json *list, const char *field, struct str key,
+static void put_beside(struct cli_request *e, struct json *list, const char *field, struct str key,
                        const char *collection)
 {
-    const struct names names = names_fetch(e, collection, list, field);
+    const struct id_names names = id_names_fetch(e, collection, list, field);
     for (struct json *object = list->first; object; object = object->next) {
         const struct json *id = json_get(object, str_from(field));
         if (!id || json_get(object, key))
             continue;
-        const struct str name = names_find(&names, id);
+        const struct str name = id_names_find(&names, id);
         json_set(object, key,
                  name.len ? json_make_string(e->arena, name) : json_make(e->arena, JSON_NULL));
     }
 }
 
-static void put_state_names(struct errand *e, struct json *list)
+static void put_state_names(struct cli_request *e, struct json *list)
 {
     for (struct json *object = list->first; object; object = object->next) {
         const struct json *state = json_get(object, STR("state"));
@@ -174,7 +174,7 @@ static bool is_about(const struct json *event, const char *object)
 }
 
 /* NODE/ROLE of the events about noderoles that there are. */
-static void put_noderole_names(struct errand *e, struct json *list)
+static void put_noderole_names(struct cli_request *e, struct json *list)
 {
     struct json *mine = json_make(e->arena, JSON_ARRAY);
     uint32_t count = 0;
@@ -188,8 +188,8 @@ static void put_noderole_names(struct errand *e, struct json *list)
                                    : NULL;
     if (!found)
         return;
-    const struct names nodes = names_fetch(e, "nodes", found, "node_id");
-    const struct names roles = names_fetch(e, "roles", found, "role_id");
+    const struct id_names nodes = id_names_fetch(e, "nodes", found, "node_id");
+    const struct id_names roles = id_names_fetch(e, "roles", found, "role_id");
     for (struct json *event = list->first; event; event = event->next) {
         if (!is_about(event, "noderole"))
             continue;
@@ -199,15 +199,15 @@ static void put_noderole_names(struct errand *e, struct json *list)
         if (!nr)
             continue;
         struct buf name = buf_in(e->arena);
-        buf_put_str(&name, names_find(&nodes, json_get(nr, STR("node_id"))));
+        buf_put_str(&name, id_names_find(&nodes, json_get(nr, STR("node_id"))));
         buf_put_c(&name, '/');
-        buf_put_str(&name, names_find(&roles, json_get(nr, STR("role_id"))));
+        buf_put_str(&name, id_names_find(&roles, json_get(nr, STR("role_id"))));
         json_set(event, STR("object_name"), json_make_string(e->arena, buf_str(&name)));
     }
 }
 
 /* An event is about an object of the noun that it names. */
-static void put_object_names(struct errand *e, struct json *list)
+static void put_object_names(struct cli_request *e, struct json *list)
 {
     static const struct {
         const char *object, *collection;
@@ -223,16 +223,16 @@ static void put_object_names(struct errand *e, struct json *list)
         for (const struct json *event = list->first; event; event = event->next)
             if (is_about(event, nouns[i].object))
                 json_append(mine, json_clone(e->arena, event));
-        const struct names names = names_fetch(e, nouns[i].collection, mine, "object_id");
+        const struct id_names names = id_names_fetch(e, nouns[i].collection, mine, "object_id");
         for (struct json *event = list->first; event; event = event->next) {
-            const struct str name = names_find(&names, json_get(event, STR("object_id")));
+            const struct str name = id_names_find(&names, json_get(event, STR("object_id")));
             if (is_about(event, nouns[i].object) && name.len)
                 json_set(event, STR("object_name"), json_make_string(e->arena, name));
         }
     }
 }
 
-struct json *names_beside(struct errand *e, const struct json *list)
+struct json *id_names_beside(struct cli_request *e, const struct json *list)
 {
     struct json *copy = json_clone(e->arena, list);
     /* Objects of one list have the same fields. */

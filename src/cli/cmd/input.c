@@ -12,7 +12,7 @@ enum { INPUT_SIZE_MAX = 256 << 20, READ_SIZE = 64 << 10 };
 
 /* ---- texts ---- */
 
-static enum cli_exit read_stdin(struct errand *e, struct str *out_text)
+static enum cli_exit read_stdin(struct cli_request *e, struct str *out_text)
 {
     struct buf b = buf_in(e->arena);
     for (;;) {
@@ -22,29 +22,29 @@ static enum cli_exit read_stdin(struct errand *e, struct str *out_text)
         if (n < 0 || b.len > INPUT_SIZE_MAX) {
             fprintf(stderr, "%s: stdin cannot be read: %s\n", e->whose,
                     n < 0 ? strerror(errno) : "it is too long");
-            return CLI_NOTHING;
+            return CLI_IO_ERROR;
         }
         if (n == 0)
             break;
         b.len += (uint32_t)n;
     }
     *out_text = buf_str(&b);
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-enum cli_exit input_read_file(struct errand *e, const char *path, struct str *out_text)
+enum cli_exit input_read_file(struct cli_request *e, const char *path, struct str *out_text)
 {
     if (strcmp(path, "-") == 0)
         return read_stdin(e, out_text);
     if (file_read(e->arena, path, INPUT_SIZE_MAX, out_text) == OK)
-        return CLI_FINE;
+        return CLI_OK;
     fprintf(stderr, "%s: %s cannot be read: %s\n", e->whose, path, strerror(errno));
-    return CLI_NOTHING;
+    return CLI_IO_ERROR;
 }
 
 /* ---- pairs ---- */
 
-static enum cli_exit set_pair(struct errand *e, const char *word, struct json *object)
+static enum cli_exit set_pair(struct cli_request *e, const char *word, struct json *object)
 {
     const char *equals = strchr(word, '=');
     const bool is_json = equals && equals > word && equals[-1] == ':';
@@ -53,36 +53,36 @@ static enum cli_exit set_pair(struct errand *e, const char *word, struct json *o
     uint32_t offset;
     const char *what;
     if (!equals || end == word)
-        return errand_complain(e, "this is not FIELD=VALUE", word);
+        return request_complain(e, "this is not FIELD=VALUE", word);
     const struct str text = str_from(equals + 1);
     const bool looks_like_json = text.len && strchr("{[", text.at[0]);
     if (!is_json && !looks_like_json)
         value = json_make_string(e->arena, text);
     else if (json_read(e->arena, text, &value, &offset, &what) != OK)
-        return errand_complain(e, "this is not JSON", word);
+        return request_complain(e, "this is not JSON", word);
     json_set(object, str_copy(e->arena, (struct str){word, (uint32_t)(end - word)}), value);
-    return CLI_FINE;
+    return CLI_OK;
 }
 
-enum cli_exit input_read_pairs(struct errand *e, int first, struct json **out_object)
+enum cli_exit input_read_pairs(struct cli_request *e, int first, struct json **out_object)
 {
-    enum cli_exit status = CLI_FINE;
+    enum cli_exit status = CLI_OK;
     *out_object = json_make(e->arena, JSON_OBJECT);
     for (int i = first; i < e->words->count; i++)
-        if (set_pair(e, e->words->texts[i], *out_object) != CLI_FINE)
+        if (set_pair(e, e->words->texts[i], *out_object) != CLI_OK)
             status = CLI_USAGE;
     return status;
 }
 
 /* ---- both ---- */
 
-static void add_to(struct errand *e, struct json *object, const struct json *pairs)
+static void add_to(struct cli_request *e, struct json *object, const struct json *pairs)
 {
     for (const struct json *pair = pairs->first; pair; pair = pair->next)
         json_set(object, pair->key, json_clone(e->arena, pair));
 }
 
-static void add_to_each(struct errand *e, struct json *value, const struct json *pairs)
+static void add_to_each(struct cli_request *e, struct json *value, const struct json *pairs)
 {
     if (value->kind == JSON_OBJECT) {
         add_to(e, value, pairs);
@@ -92,40 +92,40 @@ static void add_to_each(struct errand *e, struct json *value, const struct json 
         add_to(e, item, pairs);
 }
 
-static enum cli_exit read_document(struct errand *e, const char *path, struct json **out_value)
+static enum cli_exit read_document(struct cli_request *e, const char *path, struct json **out_value)
 {
     struct str text;
     uint32_t line;
     const enum cli_exit status = input_read_file(e, path, &text);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
     const char *wrong = input_parse(e->arena, text, out_value, &line);
     if (!wrong)
-        return CLI_FINE;
+        return CLI_OK;
     fprintf(stderr, "%s: %s:%u: %s\n", e->whose, strcmp(path, "-") == 0 ? "stdin" : path, line,
             wrong);
-    return CLI_NOTHING;
+    return CLI_IO_ERROR;
 }
 
-enum cli_exit input_read(struct errand *e, int first, struct json **out_value)
+enum cli_exit input_read(struct cli_request *e, int first, struct json **out_value)
 {
     struct json *pairs;
     const char *path = e->options.file;
     if (first < e->words->count && strcmp(e->words->texts[first], "-") == 0) {
         if (path)
-            return errand_complain(e, "either a file or stdin, not both", path);
+            return request_complain(e, "either a file or stdin, not both", path);
         path = "-";
         first++;
     }
     enum cli_exit status = input_read_pairs(e, first, &pairs);
-    if (status != CLI_FINE)
+    if (status != CLI_OK)
         return status;
     if (!path) {
         *out_value = pairs;
-        return CLI_FINE;
+        return CLI_OK;
     }
     status = read_document(e, path, out_value);
-    if (status == CLI_FINE)
+    if (status == CLI_OK)
         add_to_each(e, *out_value, pairs);
     return status;
 }

@@ -11,8 +11,8 @@
 
 /* Of the operands from `first` on: an object, or an array where the file or stdin has one. What is
  * wrong has been told. */
-enum cli_exit input_read(struct errand *e, int first, struct json **out_value);
+enum cli_exit input_read(struct cli_request *e, int first, struct json **out_value);
 /* The pairs alone; *out_object is empty when there are none. */
-enum cli_exit input_read_pairs(struct errand *e, int first, struct json **out_object);
+enum cli_exit input_read_pairs(struct cli_request *e, int first, struct json **out_object);
 /* All of a file, or of stdin for "-". */
-enum cli_exit input_read_file(struct errand *e, const char *path, struct str *out_text);
+enum cli_exit input_read_file(struct cli_request *e, const char *path, struct str *out_text);

@@ -1,7 +1,7 @@
 #include "cli/cmd/nouns_private.h"
 
-#include "cli/cmd/cmd_groups.h"
 #include "cli/cmd/cmd_auth.h"
+#include "cli/cmd/cmd_groups.h"
 #include "cli/cmd/cmd_upload.h"
 
 /* ---- content ---- */
@@ -21,7 +21,7 @@ static const struct cli_verb barclamp_verbs[] = {
      .takes = "FILE...",
      .does = "Bring a barclamp into the daemon, or a newer version of it",
      .help = "A file is YAML or JSON; - is stdin. `halligan barclamp check` looks at it before.\n",
-     .ask = upload_barclamps,
+     .ask = cmd_upload_barclamps,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY},
@@ -50,7 +50,7 @@ static const struct cli_verb hammer_verbs[] = {
      .takes = "HAMMER METHOD [ARG...]",
      .does = "Let it do something to its node",
      .help = "",
-     .ask = work_perform,
+     .ask = cmd_deploy_perform,
      .options = OPTION_OUTPUT,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
@@ -74,7 +74,7 @@ static const struct cli_verb group_verbs[] = {
      .takes = "GROUP",
      .does = "Show the nodes in it",
      .help = "",
-     .ask = groups_nodes,
+     .ask = cmd_groups_nodes,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 1},
@@ -82,14 +82,14 @@ static const struct cli_verb group_verbs[] = {
      .takes = "GROUP NODE...",
      .does = "Put nodes into it",
      .help = "",
-     .ask = groups_add,
+     .ask = cmd_groups_add,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
     {.name = "remove",
      .takes = "GROUP NODE...",
      .does = "Take nodes out of it",
      .help = "",
-     .ask = groups_remove,
+     .ask = cmd_groups_remove,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
 };
@@ -106,7 +106,7 @@ static const struct cli_verb user_verbs[] = {
      .takes = "username=NAME [FIELD=VALUE...] | -",
      .does = "Make a new one, or many",
      .help = "The password is asked for on the terminal.\n",
-     .ask = people_create_user,
+     .ask = cmd_auth_create_user,
      .options = SHOWN | OPTION_FILE,
      .operands_max = OPERANDS_ANY},
     UPDATE,
@@ -116,7 +116,7 @@ static const struct cli_verb user_verbs[] = {
      .takes = "USER [-]",
      .does = "Give a new password",
      .help = "It is asked for on the terminal; with - it is the first line of stdin.\n",
-     .ask = people_set_password,
+     .ask = cmd_auth_set_password,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 2},
@@ -139,7 +139,7 @@ static const struct cli_verb token_verbs[] = {
      .takes = "name=TEXT [FIELD=VALUE...]",
      .does = "Make a new one",
      .help = "The secret is shown this once; with -q it is all that is shown.\n",
-     .ask = people_create_token,
+     .ask = cmd_auth_create_token,
      .options = SHOWN | OPTION_FILE,
      .operands_max = OPERANDS_ANY},
     DESTROY,
@@ -159,7 +159,7 @@ static const struct cli_verb event_verbs[] = {
      .takes = "",
      .does = "Show what happened",
      .help = events_help,
-     .ask = objects_list,
+     .ask = cmd_objects_list,
      .options = LISTED},
     {.name = "watch",
      .takes = "",
@@ -173,7 +173,7 @@ static const struct cli_verb audit_verbs[] = {
      .takes = "",
      .does = "Show who did what, to administrators",
      .help = events_help,
-     .ask = objects_list,
+     .ask = cmd_objects_list,
      .options = LISTED},
 };
 

@@ -1,7 +1,7 @@
 #include "cli/cmd/nouns_private.h"
 
-#include "cli/cmd/cmd_log.h"
 #include "cli/cmd/cmd_auth.h"
+#include "cli/cmd/cmd_log.h"
 #include "cli/cmd/cmd_redeploy.h"
 
 /* ---- nodes ---- */
@@ -24,7 +24,7 @@ static const struct cli_verb node_verbs[] = {
      .takes = "",
      .does = "Show all of them, or those that are wanted",
      .help = nodes_help,
-     .ask = objects_list,
+     .ask = cmd_objects_list,
      .options = LISTED | OPTION_WATCH | OPTION_NODES},
     SHOW,
     CREATE,
@@ -41,7 +41,7 @@ static const struct cli_verb node_verbs[] = {
      .takes = "NODE ROLE... [FIELD=VALUE...]",
      .does = "Bind roles to it",
      .help = "",
-     .ask = work_bind,
+     .ask = cmd_deploy_bind,
      .options = SHOWN,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
@@ -51,7 +51,7 @@ static const struct cli_verb node_verbs[] = {
      .takes = "NODE",
      .does = "Retry what is in error on it",
      .help = "",
-     .ask = work_retry_all,
+     .ask = cmd_deploy_retry_all,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 1},
@@ -60,7 +60,7 @@ static const struct cli_verb node_verbs[] = {
      .takes = "NODE DEPLOYMENT",
      .does = "Put it into another deployment",
      .help = "",
-     .ask = work_move,
+     .ask = cmd_deploy_move,
      .options = SHOWN,
      .operands_min = 2,
      .operands_max = 2},
@@ -70,7 +70,7 @@ static const struct cli_verb node_verbs[] = {
      .help = "status reads the power state and waits for the answer; the other actions are only\n"
              "ordered, unless --wait is given: then the answer of the machine is shown, and the\n"
              "exit status is 1 when it failed.\n",
-     .ask = work_power,
+     .ask = cmd_deploy_power,
      .options = OPTION_OUTPUT | OPTION_WAIT | OPTION_TIMEOUT,
      .operands_min = 1,
      .operands_max = 2},
@@ -78,7 +78,7 @@ static const struct cli_verb node_verbs[] = {
      .takes = "NODE...",
      .does = "Begin anew with it: reset, discovery, and everything that is bound",
      .help = "Roles that destroy data run again, so it is asked first whether that is meant.\n",
-     .ask = redeploy_ask,
+     .ask = cmd_redeploy_confirm,
      .options = SHOWN | OPTION_YES,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY,
@@ -94,7 +94,7 @@ static const struct cli_verb node_verbs[] = {
      .takes = "NODE [FIELD=VALUE...]",
      .does = "Make a token that can touch this node alone",
      .help = "The secret is shown this once; with -q it is all that is shown.\n",
-     .ask = people_create_node_token,
+     .ask = cmd_auth_create_node_token,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY},
@@ -130,7 +130,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "DEPLOYMENT ROLE... [FIELD=VALUE...]",
      .does = "Add roles to it",
      .help = "",
-     .ask = work_bind_role,
+     .ask = cmd_deploy_bind_role,
      .options = SHOWN,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
@@ -140,7 +140,7 @@ static const struct cli_verb deployment_verbs[] = {
      .help =
          "Totals by action, role and wave; --detail lists each noderole as well. The last line is\n"
          "the hash for commit --plan; -q shows it alone. -o json and yaml show all of it.\n",
-     .ask = insight_plan,
+     .ask = cmd_explain_plan,
      .options = SHOWN | OPTION_DETAIL,
      .operands_min = 1,
      .operands_max = 1},
@@ -148,7 +148,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "NAME...",
      .does = "Let what is proposed become work",
      .help = commit_help,
-     .ask = work_commit,
+     .ask = cmd_deploy_commit,
      .options = SHOWN | OPTION_PLAN | OPTION_WAIT | OPTION_TIMEOUT | OPTION_YES | OPTION_RERUN,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY},
@@ -156,7 +156,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "DEPLOYMENT [name=TEXT]",
      .does = "Open it for changes",
      .help = "The name is that of the snapshot that begins.\n",
-     .ask = work_propose,
+     .ask = cmd_deploy_propose,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY},
@@ -165,7 +165,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "DEPLOYMENT SNAPSHOT",
      .does = "Propose what a snapshot was",
      .help = "A snapshot is an id, or DEPLOYMENT/NUMBER.\n",
-     .ask = work_revert,
+     .ask = cmd_deploy_revert,
      .options = SHOWN,
      .operands_min = 2,
      .operands_max = 2},
@@ -173,7 +173,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "DEPLOYMENT [SNAPSHOT [SNAPSHOT]]",
      .does = "Say what changed between two snapshots",
      .help = "Without any: between the newest two. A snapshot is an id, or DEPLOYMENT/NUMBER.\n",
-     .ask = insight_deployment_diff,
+     .ask = cmd_explain_deployment_diff,
      .options = OPTION_OUTPUT,
      .operands_min = 1,
      .operands_max = 3},
@@ -181,7 +181,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "DEPLOYMENT",
      .does = "Retry what is in error in it",
      .help = "",
-     .ask = work_retry_all,
+     .ask = cmd_deploy_retry_all,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 1},
@@ -190,7 +190,7 @@ static const struct cli_verb deployment_verbs[] = {
      .takes = "DEPLOYMENT",
      .does = "Show who depends on whom",
      .help = "",
-     .ask = objects_look,
+     .ask = cmd_objects_look,
      .options = OPTION_OUTPUT,
      .operands_min = 1,
      .operands_max = 1,
@@ -235,7 +235,7 @@ static const struct cli_verb noderole_verbs[] = {
      .takes = "NODE ROLE... [FIELD=VALUE...]",
      .does = "Bind roles to a node",
      .help = "",
-     .ask = work_bind,
+     .ask = cmd_deploy_bind,
      .options = SHOWN,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
@@ -247,7 +247,7 @@ static const struct cli_verb noderole_verbs[] = {
      .takes = "NAME",
      .does = "Show what its newest run says",
      .help = "",
-     .ask = logs_of_noderole,
+     .ask = cmd_log_of_noderole,
      .options = OPTION_FOLLOW | OPTION_ATTEMPT,
      .operands_min = 1,
      .operands_max = 1},
@@ -255,7 +255,7 @@ static const struct cli_verb noderole_verbs[] = {
      .takes = "NAME",
      .does = "Show its runs that are over, newest first",
      .help = "",
-     .ask = logs_runs,
+     .ask = cmd_log_runs,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 1},
@@ -277,7 +277,7 @@ static const struct cli_verb run_verbs[] = {
      .takes = "RUN",
      .does = "Show what it says",
      .help = "",
-     .ask = logs_of_run,
+     .ask = cmd_log_of_run,
      .options = OPTION_FOLLOW,
      .operands_min = 1,
      .operands_max = 1},
@@ -303,7 +303,7 @@ static const struct cli_verb snapshot_verbs[] = {
      .takes = "SNAPSHOT SNAPSHOT",
      .does = "Say what changed from one to the other",
      .help = "A snapshot is an id, or DEPLOYMENT/NUMBER.\n",
-     .ask = insight_diff,
+     .ask = cmd_explain_diff,
      .options = OPTION_OUTPUT,
      .operands_min = 2,
      .operands_max = 2},
@@ -354,7 +354,7 @@ const struct cli_noun deployment_roles_noun = {
     .key = "id",
     VERBS(deployment_role_verbs),
     COLUMNS(deployment_role_columns),
-    .find_pair = insight_find_deployment_role,
+    .find_pair = cmd_explain_find_deployment_role,
 };
 
 const struct cli_noun noderoles_noun = {
@@ -366,7 +366,7 @@ const struct cli_noun noderoles_noun = {
     VERBS(noderole_verbs),
     COLUMNS(noderole_columns),
     STATES(noderole_states),
-    .find_pair = insight_find_noderole,
+    .find_pair = cmd_explain_find_noderole,
 };
 
 const struct cli_noun runs_noun = {
@@ -388,5 +388,5 @@ const struct cli_noun snapshots_noun = {
     VERBS(snapshot_verbs),
     COLUMNS(snapshot_columns),
     STATES(snapshot_states),
-    .find_pair = insight_find_snapshot,
+    .find_pair = cmd_explain_find_snapshot,
 };

@@ -3,14 +3,14 @@
  */
 #pragma once
 
-#include "cli/cmd/confirm.h"
-#include "cli/cmd/cmd_explain.h"
-#include "cli/cmd/nouns.h"
-#include "cli/cmd/cmd_objects.h"
 #include "cli/args/option.h"
-#include "cli/cmd/watch.h"
-#include "cli/cmd/cmd_why.h"
 #include "cli/cmd/cmd_deploy.h"
+#include "cli/cmd/cmd_explain.h"
+#include "cli/cmd/cmd_objects.h"
+#include "cli/cmd/cmd_why.h"
+#include "cli/cmd/confirm.h"
+#include "cli/cmd/nouns.h"
+#include "cli/cmd/watch.h"
 
 enum {
     SHOWN = OPTION_OUTPUT | OPTION_QUIET,
@@ -30,7 +30,7 @@ extern const char destroy_help[];
 #define LIST                                                                                       \
     {                                                                                              \
         .name = "list", .takes = "", .does = "Show all of them, or those that are wanted",         \
-        .help = list_help, .ask = objects_list, .options = LISTED | OPTION_WATCH,                  \
+        .help = list_help, .ask = cmd_objects_list, .options = LISTED | OPTION_WATCH,              \
     }
 #define WATCH                                                                                      \
     {                                                                                              \
@@ -40,30 +40,32 @@ extern const char destroy_help[];
 #define SHOW                                                                                       \
     {                                                                                              \
         .name = "show", .takes = "NAME...", .does = "Show everything about it", .help = "",        \
-        .ask = objects_show, .options = SHOWN, .operands_min = 1, .operands_max = OPERANDS_ANY,    \
+        .ask = cmd_objects_show, .options = SHOWN, .operands_min = 1,                              \
+        .operands_max = OPERANDS_ANY,                                                              \
     }
 #define CREATE                                                                                     \
     {                                                                                              \
         .name = "create", .takes = "FIELD=VALUE... | -", .does = "Make a new one, or many",        \
-        .help = create_help, .ask = objects_create, .options = SHOWN | OPTION_FILE,                \
+        .help = create_help, .ask = cmd_objects_create, .options = SHOWN | OPTION_FILE,            \
         .operands_max = OPERANDS_ANY,                                                              \
     }
 #define UPDATE                                                                                     \
     {                                                                                              \
         .name = "update", .takes = "NAME FIELD=VALUE...", .does = "Change fields of it",           \
-        .help = update_help, .ask = objects_update, .options = SHOWN | OPTION_FILE,                \
+        .help = update_help, .ask = cmd_objects_update, .options = SHOWN | OPTION_FILE,            \
         .operands_min = 1, .operands_max = OPERANDS_ANY,                                           \
     }
 #define DESTROY                                                                                    \
     {                                                                                              \
         .name = "destroy", .takes = "NAME...", .does = "Delete it", .help = "",                    \
-        .ask = objects_destroy, .options = SHOWN, .operands_min = 1, .operands_max = OPERANDS_ANY, \
+        .ask = cmd_objects_destroy, .options = SHOWN, .operands_min = 1,                           \
+        .operands_max = OPERANDS_ANY,                                                              \
     }
 /* Of what may have noderoles. */
 #define DESTROY_ASKING                                                                             \
     {                                                                                              \
         .name = "destroy", .takes = "NAME...", .does = "Delete it, with its noderoles",            \
-        .help = destroy_help, .ask = consent_destroy, .options = SHOWN | OPTION_YES,               \
+        .help = destroy_help, .ask = confirm_destroy, .options = SHOWN | OPTION_YES,               \
         .operands_min = 1, .operands_max = OPERANDS_ANY,                                           \
     }
 #define WAIT                                                                                       \
@@ -74,14 +76,14 @@ extern const char destroy_help[];
     }
 #define ACT(word, how, what, says)                                                                 \
     {                                                                                              \
-        .name = word, .takes = "NAME...", .does = says, .help = "", .ask = objects_act,            \
+        .name = word, .takes = "NAME...", .does = says, .help = "", .ask = cmd_objects_act,        \
         .options = SHOWN, .operands_min = 1, .operands_max = OPERANDS_ANY, .method = how,          \
         .path = what,                                                                              \
     }
 #define COMMIT                                                                                     \
     {                                                                                              \
         .name = "commit", .takes = "NAME...", .does = "Let what is proposed become work",          \
-        .help = commit_help, .ask = work_commit,                                                   \
+        .help = commit_help, .ask = cmd_deploy_commit,                                             \
         .options = SHOWN | OPTION_WAIT | OPTION_TIMEOUT | OPTION_YES, .operands_min = 1,           \
         .operands_max = OPERANDS_ANY,                                                              \
     }
@@ -92,24 +94,25 @@ extern const char destroy_help[];
             "Each cause begins with its code. The last is the reason of a failure, if one is\n"    \
             "known: exit status, deadline, refused key, full disk, missing attrib. Of a\n"         \
             "deployment all of them are counted. docs/runbook.md lists the codes.\n",              \
-        .ask = why_show, .options = OPTION_OUTPUT, .operands_min = 1, .operands_max = 1,           \
+        .ask = cmd_why_show, .options = OPTION_OUTPUT, .operands_min = 1, .operands_max = 1,       \
     }
 #define GET                                                                                        \
     {                                                                                              \
         .name = "get", .takes = "NAME [ATTRIB]", .does = "Show attribs of it", .help = get_help,   \
-        .ask = work_get, .options = SHOWN | OPTION_BUCKET, .operands_min = 1, .operands_max = 2,   \
+        .ask = cmd_deploy_get, .options = SHOWN | OPTION_BUCKET, .operands_min = 1,                \
+        .operands_max = 2,                                                                         \
     }
 #define SET                                                                                        \
     {                                                                                              \
         .name = "set", .takes = "NAME ATTRIB VALUE", .does = "Give an attrib of it a value",       \
-        .help = set_help, .ask = work_set, .options = SHOWN | OPTION_BUCKET, .operands_min = 3,    \
-        .operands_max = 3,                                                                         \
+        .help = set_help, .ask = cmd_deploy_set, .options = SHOWN | OPTION_BUCKET,                 \
+        .operands_min = 3, .operands_max = 3,                                                      \
     }
 /* The same where the value may be stored on a noderole. */
 #define SET_PROPOSING                                                                              \
     {                                                                                              \
         .name = "set", .takes = "NAME ATTRIB VALUE", .does = "Give an attrib of it a value",       \
-        .help = set_proposing_help, .ask = work_set,                                               \
+        .help = set_proposing_help, .ask = cmd_deploy_set,                                         \
         .options = SHOWN | OPTION_BUCKET | OPTION_PROPOSE, .operands_min = 3, .operands_max = 3,   \
     }
 #define VERBS(table)   .verbs = table, .verb_count = sizeof table / sizeof table[0]

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cmd/cmd_why.h"
 #include "cli/cmd/id_names.h"
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
-#include "cli/output/term_escape.h"
 #include "cli/cmd/watch.h"
-#include "cli/cmd/cmd_why.h"
+#include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
 enum { BAR_WIDTH = 30, LOOK_MS_MIN = 250, LOOK_MS_MAX = 5000, COST_FACTOR = 10 };
@@ -24,7 +24,7 @@ struct counts {
 };
 
 struct progress {
-    struct errand *e;
+    struct cli_request *e;
     struct patience patience;
     const struct cli_noun *noderoles;
     struct str path;
@@ -54,18 +54,19 @@ static void count(struct progress *p, const struct json *noderole, struct counts
 }
 
 /* What hangs on a node or a deployment; a noderole is its own work. */
-static enum cli_exit fetch(struct progress *p, struct errand *once, const struct json **out)
+static enum cli_exit fetch(struct progress *p, struct cli_request *once, const struct json **out)
 {
     const bool is_one = str_starts(p->path, STR("node_roles/"));
-    const struct question q = {.path = is_one ? p->path : errand_join(once, p->path, "node_roles"),
-                               .attributes = "[\"id\",\"state\"]"};
-    return errand_ask_again(once, &q, &p->patience, out);
+    const struct api_request q = {.path =
+                                      is_one ? p->path : request_join(once, p->path, "node_roles"),
+                                  .attributes = "[\"id\",\"state\"]"};
+    return request_send_again(once, &q, &p->patience, out);
 }
 
 static enum cli_exit look(struct progress *p)
 {
     struct arena scratch = {0};
-    struct errand once = *p->e;
+    struct cli_request once = *p->e;
     const struct json *answer;
     struct counts c = {.total = 0};
     once.arena = &scratch;
@@ -148,12 +149,12 @@ static bool is_done(const struct progress *p)
 static bool are_workers_busy(struct progress *p)
 {
     struct arena scratch = {0};
-    struct errand once = *p->e;
+    struct cli_request once = *p->e;
     const struct json *answer;
     bool is_full = false;
     once.arena = &scratch;
-    const struct question q = {.path = STR("/api/status/queue"), .is_quiet = true};
-    const struct json *queues = errand_ask(&once, &q, &answer) == CLI_FINE && answer
+    const struct api_request q = {.path = STR("/api/status/queue"), .is_quiet = true};
+    const struct json *queues = request_send(&once, &q, &answer) == CLI_OK && answer
                                     ? json_get(answer, STR("workers"))
                                     : NULL;
     p->e->client = once.client;
@@ -184,8 +185,8 @@ static bool is_stuck(struct progress *p)
 
 /* "base on n1.example.com: test_failed: the test jig was told to fail; log: halligan noderoles
  * log 7" */
-static void tell_error(struct progress *p, const struct json *nr, const struct names *nodes,
-                       const struct names *roles)
+static void tell_error(struct progress *p, const struct json *nr, const struct id_names *nodes,
+                       const struct id_names *roles)
 {
     struct arena scratch = {0};
     struct buf b = buf_in(&scratch);
@@ -194,18 +195,18 @@ static void tell_error(struct progress *p, const struct json *nr, const struct n
     if (!text || text->kind != JSON_STRING || text->text.len == 0)
         text = json_get(nr, STR("status"));
     const bool is_named = reason && reason->kind == JSON_STRING;
-    safe_put(&b, names_find(roles, json_get(nr, STR("role_id"))));
+    term_put_escaped(&b, id_names_find(roles, json_get(nr, STR("role_id"))));
     buf_put_z(&b, " on ");
-    safe_put(&b, names_find(nodes, json_get(nr, STR("node_id"))));
+    term_put_escaped(&b, id_names_find(nodes, json_get(nr, STR("node_id"))));
     buf_put_z(&b, ": ");
-    safe_put(&b, is_named ? reason->text : STR("error"));
+    term_put_escaped(&b, is_named ? reason->text : STR("error"));
     buf_put_z(&b, ": ");
     /* The first line: what follows are traces of code. */
     if (text && text->kind == JSON_STRING)
-        safe_put(&b, str_slice(text->text, 0, str_find(text->text, '\n', 0)));
+        term_put_escaped(&b, str_slice(text->text, 0, str_find(text->text, '\n', 0)));
     if (id && id->kind == JSON_NUMBER) {
         buf_put_z(&b, "; log: halligan noderoles log ");
-        safe_put(&b, id->text);
+        term_put_escaped(&b, id->text);
     }
     fprintf(stderr, "%s: %.*s\n", p->e->whose, STR_FMT_ARGS(buf_str(&b)));
     arena_fini(&scratch);
@@ -216,20 +217,20 @@ static void tell_errors(struct progress *p)
 {
     const struct json *answer;
     const bool is_one = str_starts(p->path, STR("node_roles/"));
-    const struct question q = {
-        .path = is_one ? p->path : errand_join(p->e, p->path, "node_roles"),
+    const struct api_request q = {
+        .path = is_one ? p->path : request_join(p->e, p->path, "node_roles"),
         .query = is_one ? STR("") : STR("state=error"),
         .attributes = "[\"id\",\"node_id\",\"role_id\",\"state\",\"status\",\"reason\","
                       "\"reason_text\"]",
         .is_quiet = true};
-    if (errand_ask(p->e, &q, &answer) != CLI_FINE)
+    if (request_send(p->e, &q, &answer) != CLI_OK)
         return;
     struct json *list = json_make(p->e->arena, JSON_ARRAY);
     if (answer->kind == JSON_OBJECT)
         json_append(list, json_clone(p->e->arena, answer));
     const struct json *all = answer->kind == JSON_OBJECT ? list : answer;
-    const struct names nodes = names_fetch(p->e, "nodes", all, "node_id");
-    const struct names roles = names_fetch(p->e, "roles", all, "role_id");
+    const struct id_names nodes = id_names_fetch(p->e, "nodes", all, "node_id");
+    const struct id_names roles = id_names_fetch(p->e, "roles", all, "role_id");
     for (const struct json *nr = all->first; nr; nr = nr->next) {
         const struct cli_state *state = output_state(p->noderoles, json_get(nr, STR("state")));
         if (state && strcmp(state->name, "error") == 0)
@@ -237,7 +238,7 @@ static void tell_errors(struct progress *p)
     }
     /* The causes counted together, and faults of the installation. */
     if (all->count > ERRORS_COUNTED_MIN || all->count == 0)
-        why_tell(p->e, p->path);
+        cmd_why_print(p->e, p->path);
 }
 
 /* Work that nothing will start, for example in a deployment that is only proposed, would be waited
@@ -252,7 +253,7 @@ static void tell_stillness(struct progress *p)
         return;
     if (p->is_terminal && p->is_drawn)
         fputs("\n", stderr);
-    why_tell(p->e, p->path);
+    cmd_why_print(p->e, p->path);
 }
 
 static enum cli_exit tell_timeout(struct progress *p)
@@ -261,11 +262,11 @@ static enum cli_exit tell_timeout(struct progress *p)
     if (count_of(p, "error"))
         tell_errors(p);
     else
-        why_tell(p->e, p->path);
+        cmd_why_print(p->e, p->path);
     return CLI_TIMEOUT;
 }
 
-enum cli_exit progress_wait(struct errand *e, struct str object_path, int64_t timeout_ms)
+enum cli_exit progress_wait(struct cli_request *e, struct str object_path, int64_t timeout_ms)
 {
     const int64_t start = sys_mono_ms();
     enum cli_exit status;
@@ -278,7 +279,7 @@ enum cli_exit progress_wait(struct errand *e, struct str object_path, int64_t ti
     for (;;) {
         const int64_t before = sys_mono_ms();
         status = look(&p);
-        if (status != CLI_FINE)
+        if (status != CLI_OK)
             break;
         draw(&p);
         if (is_done(&p) || is_stuck(&p))
@@ -298,7 +299,7 @@ enum cli_exit progress_wait(struct errand *e, struct str object_path, int64_t ti
         fputs("\n", stderr);
     if (status == CLI_TIMEOUT)
         return tell_timeout(&p);
-    if (status != CLI_FINE || is_done(&p))
+    if (status != CLI_OK || is_done(&p))
         return status;
     tell_errors(&p);
     return CLI_FAILED;

@@ -9,4 +9,4 @@
 #include "cli/cmd/request.h"
 
 /* CLI_FAILED when work ended in error, CLI_TIMEOUT when it did not end in time. */
-enum cli_exit progress_wait(struct errand *e, struct str object_path, int64_t timeout_ms);
+enum cli_exit progress_wait(struct cli_request *e, struct str object_path, int64_t timeout_ms);

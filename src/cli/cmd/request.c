@@ -11,9 +11,9 @@ enum { PATIENCE_MS = 60 * 1000 };
 
 /* ---- telling ---- */
 
-enum cli_exit errand_complain(const struct errand *e, const char *what, const char *about)
+enum cli_exit request_complain(const struct cli_request *e, const char *what, const char *about)
 {
-    words_complain(e->words, what, about);
+    args_complain(e->words, what, about);
     return CLI_USAGE;
 }
 
@@ -24,32 +24,32 @@ static struct str text_of(const struct json *object, const char *key)
 }
 
 /* "halligan nodes create: the name is taken [name_taken: name]" */
-static void tell_problem(const struct errand *e, const struct json *problem)
+static void tell_problem(const struct cli_request *e, const struct json *problem)
 {
     const struct str code = text_of(problem, "code"), field = text_of(problem, "field");
     struct buf line = buf_in(e->arena);
-    safe_put(&line, text_of(problem, "message"));
+    term_put_escaped(&line, text_of(problem, "message"));
     if (code.len) {
         buf_put_z(&line, " [");
-        safe_put(&line, code);
+        term_put_escaped(&line, code);
         buf_put_z(&line, field.len ? ": " : "");
-        safe_put(&line, field);
+        term_put_escaped(&line, field);
         buf_put_c(&line, ']');
     }
     fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&line)));
 }
 
-static void tell_warning(const struct errand *e, struct str warning)
+static void tell_warning(const struct cli_request *e, struct str warning)
 {
     struct buf line = buf_in(e->arena);
-    safe_put(&line, warning);
+    term_put_escaped(&line, warning);
     fprintf(stderr, "%s: warning: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&line)));
 }
 
-static void tell_plain(const struct errand *e, const struct client_answer *answer)
+static void tell_plain(const struct cli_request *e, const struct client_answer *answer)
 {
     struct buf line = buf_in(e->arena);
-    safe_put(&line, str_slice(answer->body, 0, 200));
+    term_put_escaped(&line, str_slice(answer->body, 0, 200));
     fprintf(stderr, "%s: the server answers %d: %.*s\n", e->whose, answer->status,
             STR_FMT_ARGS(buf_str(&line)));
 }
@@ -67,7 +67,7 @@ static enum cli_exit exit_of(int status)
     }
 }
 
-enum cli_exit errand_tell_refusal(const struct errand *e, const struct client_answer *answer)
+enum cli_exit request_tell_refusal(const struct cli_request *e, const struct client_answer *answer)
 {
     struct json *body = NULL;
     uint32_t offset;
@@ -86,7 +86,8 @@ enum cli_exit errand_tell_refusal(const struct errand *e, const struct client_an
     return exit_of(answer->status);
 }
 
-static bool has_code(const struct errand *e, const struct client_answer *answer, const char *code)
+static bool has_code(const struct cli_request *e, const struct client_answer *answer,
+                     const char *code)
 {
     struct json *body = NULL;
     uint32_t offset;
@@ -95,7 +96,7 @@ static bool has_code(const struct errand *e, const struct client_answer *answer,
            str_eq(text_of(body, "code"), str_from(code));
 }
 
-enum cli_exit errand_tell_trouble(const struct errand *e, const char *trouble)
+enum cli_exit request_tell_trouble(const struct cli_request *e, const char *trouble)
 {
     fprintf(stderr, "%s: no answer from %s\n", e->whose, trouble);
     return CLI_NO_SERVER;
@@ -103,12 +104,12 @@ enum cli_exit errand_tell_trouble(const struct errand *e, const char *trouble)
 
 /* ---- asking ---- */
 
-enum cli_exit errand_settle(struct errand *e)
+enum cli_exit request_settle(struct cli_request *e)
 {
     if (e->is_settled)
-        return CLI_FINE;
+        return CLI_OK;
     const enum cli_exit status = settings_read(e->arena, e->whose, &e->options, &e->settings);
-    e->is_settled = status == CLI_FINE;
+    e->is_settled = status == CLI_OK;
     return status;
 }
 
@@ -120,22 +121,22 @@ static bool would_be_overheard(const struct settings *s)
            !settings_is_near(s->url);
 }
 
-static enum cli_exit wake_client(struct errand *e)
+static enum cli_exit wake_client(struct cli_request *e)
 {
-    const enum cli_exit status = e->client ? CLI_FINE : errand_settle(e);
-    if (status != CLI_FINE)
+    const enum cli_exit status = e->client ? CLI_OK : request_settle(e);
+    if (status != CLI_OK)
         return status;
     if (would_be_overheard(&e->settings))
-        return errand_complain(e, "a password is not sent in the clear; use https, or a token",
-                               e->settings.url);
+        return request_complain(e, "a password is not sent in the clear; use https, or a token",
+                                e->settings.url);
     char why[CLIENT_WHY_SIZE];
     if (!e->client)
         e->client = client_open(&e->settings, why, sizeof why);
-    return e->client ? CLI_FINE : errand_tell_trouble(e, why);
+    return e->client ? CLI_OK : request_tell_trouble(e, why);
 }
 
 /* Objects have fields that clients of old do not expect; all that did not choose get them too. */
-static const char *path_of(struct errand *e, const struct question *q)
+static const char *path_of(struct cli_request *e, const struct api_request *q)
 {
     struct buf b = buf_in(e->arena);
     const bool is_ours = q->path.len == 0 || q->path.at[0] != '/';
@@ -149,7 +150,7 @@ static const char *path_of(struct errand *e, const struct question *q)
     return str_z(e->arena, buf_str(&b));
 }
 
-static enum cli_exit read_answer(const struct errand *e, struct str body, const char *path,
+static enum cli_exit read_answer(const struct cli_request *e, struct str body, const char *path,
                                  const struct json **out)
 {
     struct json *value;
@@ -157,23 +158,23 @@ static enum cli_exit read_answer(const struct errand *e, struct str body, const 
     const char *what;
     if (body.len == 0) {
         *out = json_make(e->arena, JSON_NULL);
-        return CLI_FINE;
+        return CLI_OK;
     }
     if (json_read(e->arena, body, &value, &offset, &what) == OK) {
         *out = value;
-        return CLI_FINE;
+        return CLI_OK;
     }
     fprintf(stderr, "%s: %s%s does not answer in JSON: %s at byte %u\n", e->whose, e->settings.url,
             path, what, offset);
     return CLI_NO_SERVER;
 }
 
-enum cli_exit errand_ask(struct errand *e, const struct question *question,
-                         const struct json **out_answer)
+enum cli_exit request_send(struct cli_request *e, const struct api_request *question,
+                           const struct json **out_answer)
 {
     struct client_answer answer;
     const enum cli_exit ready = wake_client(e);
-    if (ready != CLI_FINE)
+    if (ready != CLI_OK)
         return ready;
     const struct client_call call = {
         .method = question->method ? question->method : "GET",
@@ -193,31 +194,31 @@ enum cli_exit errand_ask(struct errand *e, const struct question *question,
     }
     if (question->is_quiet)
         return asked == OK ? exit_of(answer.status) : CLI_NO_SERVER;
-    return asked == OK ? errand_tell_refusal(e, &answer) : errand_tell_trouble(e, answer.trouble);
+    return asked == OK ? request_tell_refusal(e, &answer) : request_tell_trouble(e, answer.trouble);
 }
 
-enum cli_exit errand_ask_again(struct errand *e, const struct question *question,
-                               struct patience *patience, const struct json **out_answer)
+enum cli_exit request_send_again(struct cli_request *e, const struct api_request *question,
+                                 struct patience *patience, const struct json **out_answer)
 {
-    struct question again = *question;
+    struct api_request again = *question;
     const int64_t now = sys_mono_ms();
     const bool is_patient =
         patience->had_answer && (!patience->lost_ms || now - patience->lost_ms < PATIENCE_MS);
     *out_answer = NULL;
     again.is_quiet = is_patient;
-    const enum cli_exit status = errand_ask(e, &again, out_answer);
+    const enum cli_exit status = request_send(e, &again, out_answer);
     if (status == CLI_NO_SERVER && is_patient) {
         patience->lost_ms = patience->lost_ms ? patience->lost_ms : now;
-        return CLI_FINE;
+        return CLI_OK;
     }
     *patience = (struct patience){.had_answer = true};
     /* What it refuses all of a sudden is to be told. */
-    return status != CLI_FINE && is_patient ? errand_ask(e, question, out_answer) : status;
+    return status != CLI_OK && is_patient ? request_send(e, question, out_answer) : status;
 }
 
 /* ---- naming ---- */
 
-void errand_encode(struct buf *b, struct str text)
+void request_encode(struct buf *b, struct str text)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (uint32_t i = 0; i < text.len; i++) {
@@ -232,83 +233,83 @@ void errand_encode(struct buf *b, struct str text)
     }
 }
 
-struct str errand_join(struct errand *e, struct str path, const char *segment)
+struct str request_join(struct cli_request *e, struct str path, const char *segment)
 {
     struct buf b = buf_in(e->arena);
     buf_put_str(&b, path);
     if (segment && segment[0]) {
         buf_put_c(&b, '/');
-        errand_encode(&b, str_from(segment));
+        request_encode(&b, str_from(segment));
     }
     return buf_str(&b);
 }
 
-enum cli_exit errand_path_of(struct errand *e, const struct cli_noun *noun, const char *word,
-                             struct str *out_path)
+enum cli_exit request_path_of(struct cli_request *e, const struct cli_noun *noun, const char *word,
+                              struct str *out_path)
 {
     const char *slash = noun->find_pair ? strchr(word, '/') : NULL;
     if (!word[0] || strcmp(word, ".") == 0 || strcmp(word, "..") == 0)
-        return errand_complain(e, "this names nothing", word[0] ? word : "\"\"");
+        return request_complain(e, "this names nothing", word[0] ? word : "\"\"");
     if (!slash) {
-        *out_path = errand_join(e, str_from(noun->collection), word);
-        return CLI_FINE;
+        *out_path = request_join(e, str_from(noun->collection), word);
+        return CLI_OK;
     }
-    enum cli_exit status = CLI_FINE;
+    enum cli_exit status = CLI_OK;
     struct buf id = buf_in(e->arena);
     const char *first = str_z(e->arena, str_slice(str_from(word), 0, (uint32_t)(slash - word)));
     if (!first[0] || !slash[1])
-        return errand_complain(e, "half of this is missing", word);
+        return request_complain(e, "half of this is missing", word);
     const int64_t number = noun->find_pair(e, first, slash + 1, &status);
     if (!number)
         return status;
     buf_put_i64(&id, number);
-    *out_path = errand_join(e, str_from(noun->collection), str_z(e->arena, buf_str(&id)));
-    return CLI_FINE;
+    *out_path = request_join(e, str_from(noun->collection), str_z(e->arena, buf_str(&id)));
+    return CLI_OK;
 }
 
-enum cli_exit errand_path(struct errand *e, const char *word, struct str *out_path)
+enum cli_exit request_path(struct cli_request *e, const char *word, struct str *out_path)
 {
-    return errand_path_of(e, e->noun, word, out_path);
+    return request_path_of(e, e->noun, word, out_path);
 }
 
 /* ---- the whole of it ---- */
 
-bool errand_timeout(const struct errand *e, int64_t *out_ms)
+bool request_timeout(const struct cli_request *e, int64_t *out_ms)
 {
     int64_t seconds = 0;
     if (e->options.timeout &&
         (!str_parse_i64(str_from(e->options.timeout), &seconds) || seconds > 1000000000)) {
-        errand_complain(e, "this is no number of seconds", e->options.timeout);
+        request_complain(e, "this is no number of seconds", e->options.timeout);
         return false;
     }
     *out_ms = e->options.timeout ? seconds * 1000 : ERRAND_FOR_EVER;
     return true;
 }
 
-static bool check_operands(const struct errand *e)
+static bool check_operands(const struct cli_request *e)
 {
     const struct cli_verb *verb = e->verb;
     if (e->words->count < verb->operands_min) {
-        errand_complain(e, "something is missing", verb->takes);
+        request_complain(e, "something is missing", verb->takes);
         return false;
     }
     if (verb->operands_max != OPERANDS_ANY && e->words->count > verb->operands_max) {
-        errand_complain(e, "this is one word too many", e->words->texts[verb->operands_max]);
+        request_complain(e, "this is one word too many", e->words->texts[verb->operands_max]);
         return false;
     }
     for (int i = 0; i < e->words->count; i++)
         if (!str_is_clean(str_from(e->words->texts[i]))) {
-            errand_complain(e, "this is not UTF-8", e->words->texts[i]);
+            request_complain(e, "this is not UTF-8", e->words->texts[i]);
             return false;
         }
     return true;
 }
 
-enum cli_exit errand_run(const struct cli_noun *noun, const struct cli_verb *verb,
-                         struct words *words)
+enum cli_exit request_run(const struct cli_noun *noun, const struct cli_verb *verb,
+                          struct args *words)
 {
     struct arena arena = {0};
-    struct errand e = {
+    struct cli_request e = {
         .arena = &arena, .noun = noun, .verb = verb, .whose = words->whose, .words = words};
     enum cli_exit status = CLI_USAGE;
     if (options_take(words, verb->options | OPTION_SERVER, &e.options) && check_operands(&e) &&

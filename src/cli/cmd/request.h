@@ -6,19 +6,19 @@
  */
 #pragma once
 
-#include "base/mem/arena.h"
 #include "base/json/json.h"
-#include "cli/client/api_client.h"
+#include "base/mem/arena.h"
 #include "cli/args/noun.h"
 #include "cli/args/option.h"
+#include "cli/client/api_client.h"
 #include "cli/client/settings.h"
 
-struct errand {
+struct cli_request {
     struct arena *arena;
     const struct cli_noun *noun; /* NULL: of a verb that has none */
     const struct cli_verb *verb;
     const char *whose; /* "halligan nodes list" */
-    struct words *words;
+    struct args *words;
     struct options options;
     struct settings settings;
     bool is_settled; /* the settings have been read */
@@ -26,7 +26,7 @@ struct errand {
 };
 
 /* A call of /api/v2. What is not given is not sent. */
-struct question {
+struct api_request {
     const char *method; /* NULL: GET */
     struct str path;    /* "nodes/n1/commit": encoded; with "/" before it: not below /api/v2 */
     struct str query;   /* "limit=10&after=3": encoded */
@@ -38,12 +38,12 @@ struct question {
     bool *out_expected;
 };
 
-enum cli_exit errand_run(const struct cli_noun *noun, const struct cli_verb *verb,
-                         struct words *words);
+enum cli_exit request_run(const struct cli_noun *noun, const struct cli_verb *verb,
+                          struct args *words);
 
 /* The answer as a tree; of one without a body: null. */
-enum cli_exit errand_ask(struct errand *e, const struct question *question,
-                         const struct json **out_answer);
+enum cli_exit request_send(struct cli_request *e, const struct api_request *question,
+                           const struct json **out_answer);
 /* Of somebody who asks again and again. */
 struct patience {
     bool had_answer;
@@ -52,28 +52,28 @@ struct patience {
 
 /* The same for those who wait: a server that was there and is not for a while (it starts anew, say)
  * is waited for, and *out_answer is NULL meanwhile. */
-enum cli_exit errand_ask_again(struct errand *e, const struct question *question,
-                               struct patience *patience, const struct json **out_answer);
+enum cli_exit request_send_again(struct cli_request *e, const struct api_request *question,
+                                 struct patience *patience, const struct json **out_answer);
 /* The settings, read once. */
-enum cli_exit errand_settle(struct errand *e);
+enum cli_exit request_settle(struct cli_request *e);
 /* What the server says is wrong, all of it, and what that makes of the exit status. */
-enum cli_exit errand_tell_refusal(const struct errand *e, const struct client_answer *answer);
-enum cli_exit errand_tell_trouble(const struct errand *e, const char *trouble);
+enum cli_exit request_tell_refusal(const struct cli_request *e, const struct client_answer *answer);
+enum cli_exit request_tell_trouble(const struct cli_request *e, const char *trouble);
 
 /* "whose: what: about", and the exit status for words that are wrong. */
-enum cli_exit errand_complain(const struct errand *e, const char *what, const char *about);
+enum cli_exit request_complain(const struct cli_request *e, const char *what, const char *about);
 
 /* The path of the object that a word names: "node_roles/7" of "7" and of "n1/dns-server". */
-enum cli_exit errand_path(struct errand *e, const char *word, struct str *out_path);
+enum cli_exit request_path(struct cli_request *e, const char *word, struct str *out_path);
 /* The same of another noun. */
-enum cli_exit errand_path_of(struct errand *e, const struct cli_noun *noun, const char *word,
-                             struct str *out_path);
+enum cli_exit request_path_of(struct cli_request *e, const struct cli_noun *noun, const char *word,
+                              struct str *out_path);
 /* "a/b/c" with the last two encoded as one segment each; an empty one is left out. */
-struct str errand_join(struct errand *e, struct str path, const char *segment);
+struct str request_join(struct cli_request *e, struct str path, const char *segment);
 /* Appends with everything that is not plain escaped. */
-void errand_encode(struct buf *b, struct str text);
+void request_encode(struct buf *b, struct str text);
 
 #define ERRAND_FOR_EVER INT64_MAX
 
 /* The option --timeout in milliseconds. False: it is none, which has been told. */
-bool errand_timeout(const struct errand *e, int64_t *out_ms);
+bool request_timeout(const struct cli_request *e, int64_t *out_ms);

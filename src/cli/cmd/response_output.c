@@ -7,15 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/output/document.h"
 #include "cli/cmd/id_names.h"
-#include "cli/output/term_escape.h"
+#include "cli/output/document.h"
 #include "cli/output/table.h"
+#include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
 /* ---- which form ---- */
 
-enum output_form output_form(const struct errand *e)
+enum output_form output_form(const struct cli_request *e)
 {
     const char *said = e->options.output;
     if (!said || strcmp(said, "table") == 0)
@@ -23,13 +23,13 @@ enum output_form output_form(const struct errand *e)
     return strcmp(said, "json") == 0 ? OUTPUT_JSON : OUTPUT_YAML;
 }
 
-bool output_check(const struct errand *e)
+bool output_check(const struct cli_request *e)
 {
     const char *said = e->options.output;
     if (!said || strcmp(said, "table") == 0 || strcmp(said, "json") == 0 ||
         strcmp(said, "yaml") == 0)
         return true;
-    errand_complain(e, "the output is table, json or yaml, not", said);
+    request_complain(e, "the output is table, json or yaml, not", said);
     return false;
 }
 
@@ -39,7 +39,7 @@ bool output_has_colors(int fd)
     return isatty(fd) && !(no && no[0]) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-const char *output_attributes(struct errand *e)
+const char *output_attributes(struct cli_request *e)
 {
     const struct cli_noun *noun = e->noun;
     struct buf b = buf_in(e->arena);
@@ -135,8 +135,8 @@ static bool is_age(const struct cli_noun *noun, const struct cli_column *column)
     return noun->age_field && strcmp(noun->age_field, column->field) == 0;
 }
 
-static struct table_cell cell_of(struct errand *e, const struct cli_column *column,
-                                 const struct names *names, const struct json *object)
+static struct table_cell cell_of(struct cli_request *e, const struct cli_column *column,
+                                 const struct id_names *names, const struct json *object)
 {
     const struct json *value = json_get(object, str_from(column->field));
     const bool is_state = strcmp(column->field, "state") == 0;
@@ -145,7 +145,7 @@ static struct table_cell cell_of(struct errand *e, const struct cli_column *colu
         return (struct table_cell){str_from(state->name), state->color};
     if (is_age(e->noun, column))
         return (struct table_cell){.text = age_text(e->arena, value)};
-    const struct str name = column->names_in ? names_find(names, value) : STR("");
+    const struct str name = column->names_in ? id_names_find(names, value) : STR("");
     return (struct table_cell){.text = name.len ? name : value_text(e->arena, value)};
 }
 
@@ -180,13 +180,13 @@ static uint32_t terminal_width(void)
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static void fill_column(struct errand *e, struct table *t, uint32_t c, const struct json *list)
+static void fill_column(struct cli_request *e, struct table *t, uint32_t c, const struct json *list)
 {
     const struct cli_column *column = &e->noun->columns[c];
-    struct names names = {0};
+    struct id_names names = {0};
     uint32_t row = 0;
     if (column->names_in)
-        names = names_fetch(e, column->names_in, list, column->field);
+        names = id_names_fetch(e, column->names_in, list, column->field);
     table_set(t, row++, c, (struct table_cell){.text = title_of(e->arena, e->noun, column)});
     for (const struct json *object = list->first; object; object = object->next)
         table_set(t, row++, c, cell_of(e, column, &names, object));
@@ -210,7 +210,7 @@ static uint32_t count_columns(const struct cli_noun *noun, const struct json *li
     return count;
 }
 
-static void put_table(struct errand *e, const struct json *list, struct buf *b)
+static void put_table(struct cli_request *e, const struct json *list, struct buf *b)
 {
     struct table t = table_new(e->arena, list->count + 1, count_columns(e->noun, list));
     t.width_max = terminal_width();
@@ -220,16 +220,16 @@ static void put_table(struct errand *e, const struct json *list, struct buf *b)
     table_put(b, &t);
 }
 
-static void put_keys(struct errand *e, const struct json *list, struct buf *b)
+static void put_keys(struct cli_request *e, const struct json *list, struct buf *b)
 {
     for (const struct json *object = list->first; object; object = object->next) {
         const struct json *key = json_get(object, str_from(e->noun->key));
-        safe_put(b, value_text(e->arena, key ? key : json_get(object, STR("id"))));
+        term_put_escaped(b, value_text(e->arena, key ? key : json_get(object, STR("id"))));
         buf_put_c(b, '\n');
     }
 }
 
-static void put_document(struct errand *e, const struct json *document, struct buf *b)
+static void put_document(struct cli_request *e, const struct json *document, struct buf *b)
 {
     if (output_form(e) != OUTPUT_JSON)
         document_put_yaml(b, document);
@@ -241,25 +241,25 @@ static void put_document(struct errand *e, const struct json *document, struct b
     }
 }
 
-void output_list(struct errand *e, const struct json *list)
+void output_list(struct cli_request *e, const struct json *list)
 {
     struct buf b = buf_in(e->arena);
     if (e->options.quiet)
         put_keys(e, list, &b);
     else if (output_form(e) != OUTPUT_TABLE)
-        put_document(e, names_beside(e, list), &b);
+        put_document(e, id_names_beside(e, list), &b);
     else
         put_table(e, list, &b);
     output_text(buf_str(&b));
 }
 
-void output_row(struct errand *e, const struct json *object)
+void output_row(struct cli_request *e, const struct json *object)
 {
     const bool is_object = object->kind == JSON_OBJECT;
     struct json *list = json_make(e->arena, JSON_ARRAY);
     json_append(list, json_clone(e->arena, object));
     if (!e->options.quiet && output_form(e) != OUTPUT_TABLE) {
-        output_document(e, is_object ? names_beside(e, list)->first : object);
+        output_document(e, is_object ? id_names_beside(e, list)->first : object);
         return;
     }
     output_list(e, list);
@@ -268,7 +268,8 @@ void output_row(struct errand *e, const struct json *object)
 /* ---- one object ---- */
 
 /* "1 (system)" */
-static struct str told_value(struct errand *e, const struct json *object, const struct json *member)
+static struct str told_value(struct cli_request *e, const struct json *object,
+                             const struct json *member)
 {
     const struct cli_noun *noun = e->noun;
     const struct str text = value_text(e->arena, member);
@@ -279,8 +280,8 @@ static struct str told_value(struct errand *e, const struct json *object, const 
         const struct cli_column *column = &noun->columns[i];
         if (!column->names_in || !str_eq(member->key, str_from(column->field)))
             continue;
-        const struct names names = names_fetch(e, column->names_in, list, column->field);
-        name = names_find(&names, member);
+        const struct id_names names = id_names_fetch(e, column->names_in, list, column->field);
+        name = id_names_find(&names, member);
     }
     if (str_eq(member->key, STR("state")) && output_state(noun, member))
         name = str_from(output_state(noun, member)->name);
@@ -306,25 +307,25 @@ static void put_member(struct buf *b, struct str key, struct str text, uint32_t 
     uint32_t from = 0;
     while (text.len && text.at[text.len - 1] == '\n')
         text.len--;
-    safe_put(b, key);
-    put_spaces(b, width - safe_width(key));
+    term_put_escaped(b, key);
+    put_spaces(b, width - term_width_escaped(key));
     do {
         const uint32_t to = str_find(text, '\n', from);
         if (from)
             put_spaces(b, width);
-        safe_put(b, str_slice(text, from, to));
+        term_put_escaped(b, str_slice(text, from, to));
         buf_put_c(b, '\n');
         from = to + 1;
     } while (from <= text.len && text.len);
 }
 
-static const struct json *first_member(const struct errand *e, const struct json *object,
+static const struct json *first_member(const struct cli_request *e, const struct json *object,
                                        uint32_t i)
 {
     return json_get(object, str_from(e->noun->columns[i].field));
 }
 
-static bool is_column(const struct errand *e, struct str key)
+static bool is_column(const struct cli_request *e, struct str key)
 {
     for (uint32_t i = 0; i < e->noun->column_count; i++)
         if (str_eq(key, str_from(e->noun->columns[i].field)))
@@ -333,7 +334,7 @@ static bool is_column(const struct errand *e, struct str key)
 }
 
 /* Its columns first, as in a list; then the rest. */
-void output_object(struct errand *e, const struct json *object)
+void output_object(struct cli_request *e, const struct json *object)
 {
     struct buf b = buf_in(e->arena);
     uint32_t width = 0;
@@ -342,7 +343,7 @@ void output_object(struct errand *e, const struct json *object)
         return;
     }
     for (const struct json *m = object->first; m; m = m->next)
-        width = safe_width(m->key) > width ? safe_width(m->key) : width;
+        width = term_width_escaped(m->key) > width ? term_width_escaped(m->key) : width;
     for (uint32_t i = 0; i < e->noun->column_count; i++) {
         const struct json *m = first_member(e, object, i);
         if (m)
@@ -356,14 +357,14 @@ void output_object(struct errand *e, const struct json *object)
 
 /* ---- the rest ---- */
 
-void output_document(struct errand *e, const struct json *document)
+void output_document(struct cli_request *e, const struct json *document)
 {
     struct buf b = buf_in(e->arena);
     put_document(e, document, &b);
     output_text(buf_str(&b));
 }
 
-void output_message(struct errand *e, const struct json *answer)
+void output_message(struct cli_request *e, const struct json *answer)
 {
     const struct json *message = json_get(answer, STR("message"));
     struct buf b = buf_in(e->arena);
@@ -373,33 +374,33 @@ void output_message(struct errand *e, const struct json *answer)
         output_document(e, answer);
         return;
     }
-    safe_put(&b, message->text);
+    term_put_escaped(&b, message->text);
     buf_put_c(&b, '\n');
     output_text(buf_str(&b));
 }
 
 /* "2026-...Z  user admin  node_create  node 3  from 192.0.2.7" */
-static void put_event(struct errand *e, const struct json *event, struct buf *b)
+static void put_event(struct cli_request *e, const struct json *event, struct buf *b)
 {
     static const char *const fields[] = {"at", "actor", "verb", "object", "object_id"};
     static const char *const ends[] = {"  ", "  ", "  ", " ", ""};
     const struct json *address = json_get(event, STR("address"));
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        safe_put(b, value_text(e->arena, json_get(event, str_from(fields[i]))));
+        term_put_escaped(b, value_text(e->arena, json_get(event, str_from(fields[i]))));
         buf_put_z(b, ends[i]);
     }
     if (address && address->kind == JSON_STRING && address->text.len) {
         buf_put_z(b, "  from ");
-        safe_put(b, address->text);
+        term_put_escaped(b, address->text);
     }
     buf_put_c(b, '\n');
 }
 
-void output_event(struct errand *e, const struct json *event)
+void output_event(struct cli_request *e, const struct json *event)
 {
     struct buf b = buf_in(e->arena);
     if (e->options.quiet) {
-        safe_put(&b, value_text(e->arena, json_get(event, STR("id"))));
+        term_put_escaped(&b, value_text(e->arena, json_get(event, STR("id"))));
         buf_put_c(&b, '\n');
     } else if (output_form(e) == OUTPUT_TABLE) {
         put_event(e, event, &b);

@@ -14,23 +14,23 @@
 enum output_form { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 
 /* The option -o is one that exists; told if not. */
-bool output_check(const struct errand *e);
-enum output_form output_form(const struct errand *e);
+bool output_check(const struct cli_request *e);
+enum output_form output_form(const struct cli_request *e);
 /* Which fields of a list are worth asking for; NULL: all. */
-const char *output_attributes(struct errand *e);
+const char *output_attributes(struct cli_request *e);
 
-void output_list(struct errand *e, const struct json *list);
+void output_list(struct cli_request *e, const struct json *list);
 /* One object that something was done to: as a list of one. */
-void output_row(struct errand *e, const struct json *object);
+void output_row(struct cli_request *e, const struct json *object);
 /* One object with all of its fields. */
-void output_object(struct errand *e, const struct json *object);
+void output_object(struct cli_request *e, const struct json *object);
 /* What has no columns; as a table it is YAML. */
-void output_document(struct errand *e, const struct json *document);
+void output_document(struct cli_request *e, const struct json *document);
 /* "it is done": nothing with -q, and the answer itself when JSON or YAML is wanted. */
-void output_message(struct errand *e, const struct json *answer);
+void output_message(struct cli_request *e, const struct json *answer);
 
 /* One event, on a line where it can be. */
-void output_event(struct errand *e, const struct json *event);
+void output_event(struct cli_request *e, const struct json *event);
 
 /* Lines that were put together in a buffer, to stdout. */
 void output_text(struct str text);

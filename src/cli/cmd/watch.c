@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cmd/nouns.h"
-#include "cli/cmd/cmd_objects.h"
-#include "cli/cmd/response_output.h"
 #include "cli/client/sse_parser.h"
+#include "cli/cmd/cmd_objects.h"
+#include "cli/cmd/nouns.h"
+#include "cli/cmd/response_output.h"
 #include "sys/clock.h"
 
 enum { PAUSE_MS_MIN = 100, PAUSE_MS_MAX = 1000, RETRY_MS_MAX = 10 * 1000 };
@@ -24,8 +24,8 @@ void watch_pause(int64_t ms)
 
 /* What becomes of the events of a stream. */
 struct watcher {
-    struct errand *e;
-    struct sse *sse;
+    struct cli_request *e;
+    struct sse_parser *sse;
     enum cli_exit status;
     bool is_list;  /* show the list again, instead of the events */
     bool is_old;   /* something happened since it was shown */
@@ -37,22 +37,22 @@ struct watcher {
 static bool show_list(struct watcher *w)
 {
     struct arena scratch = {0};
-    struct errand once = *w->e;
+    struct cli_request once = *w->e;
     once.arena = &scratch;
     if (isatty(STDOUT_FILENO))
         fputs("\033[H\033[2J", stdout);
     w->is_old = false;
-    w->status = objects_list_once(&once);
+    w->status = cmd_objects_list_once(&once);
     if (output_form(w->e) == OUTPUT_TABLE && !isatty(STDOUT_FILENO) && !w->e->options.quiet)
         fputs("\n", stdout);
     w->e->client = once.client;
     arena_fini(&scratch);
     /* A server that goes away takes its stream with it; both are looked for again. */
     const bool is_gone = w->status == CLI_NO_SERVER;
-    w->status = is_gone ? CLI_FINE : w->status;
+    w->status = is_gone ? CLI_OK : w->status;
     if (fflush(stdout) != 0)
-        w->status = CLI_NOTHING;
-    return w->status == CLI_FINE && !is_gone;
+        w->status = CLI_IO_ERROR;
+    return w->status == CLI_OK && !is_gone;
 }
 
 static bool opened(void *self)
@@ -65,7 +65,7 @@ static bool opened(void *self)
 static void show_event(struct watcher *w, struct str data)
 {
     struct arena scratch = {0};
-    struct errand once = *w->e;
+    struct cli_request once = *w->e;
     struct json *event;
     uint32_t offset;
     const char *what;
@@ -87,12 +87,12 @@ static void on_event(void *self, struct str data)
 static bool take(void *self, struct str bytes)
 {
     struct watcher *w = self;
-    sse_take(w->sse, bytes);
+    sse_parser_take(w->sse, bytes);
     if (w->is_list)
         return !w->is_old || show_list(w);
     if (fflush(stdout) != 0)
-        w->status = CLI_NOTHING;
-    return w->status == CLI_FINE;
+        w->status = CLI_IO_ERROR;
+    return w->status == CLI_OK;
 }
 
 /* True: the stream may be taken up again. */
@@ -106,15 +106,15 @@ static bool follow_once(struct watcher *w, struct client *client)
                                      .last_event = w->sse->last_id[0] ? w->sse->last_id : NULL};
     w->is_open = false;
     const err e = client_follow(client, &call, &listener, &scratch, &answer);
-    bool goes_on = w->status == CLI_FINE;
+    bool goes_on = w->status == CLI_OK;
     if (e == OK && answer.status != 200 && answer.status != 503) {
-        w->status = errand_tell_refusal(w->e, &answer);
+        w->status = request_tell_refusal(w->e, &answer);
         goes_on = false;
     } else if (e != OK && !w->was_open) {
-        w->status = errand_tell_trouble(w->e, answer.trouble);
+        w->status = request_tell_trouble(w->e, answer.trouble);
         goes_on = false;
     }
-    sse_break(w->sse);
+    sse_parser_break(w->sse);
     arena_fini(&scratch);
     return goes_on;
 }
@@ -122,14 +122,13 @@ static bool follow_once(struct watcher *w, struct client *client)
 static enum cli_exit follow(struct watcher *w)
 {
     char why[CLIENT_WHY_SIZE] = "there is no memory left";
-    enum cli_exit status = errand_settle(w->e);
-    struct client *client =
-        status == CLI_FINE ? client_open(&w->e->settings, why, sizeof why) : NULL;
-    struct sse *sse = calloc(1, sizeof *sse);
+    enum cli_exit status = request_settle(w->e);
+    struct client *client = status == CLI_OK ? client_open(&w->e->settings, why, sizeof why) : NULL;
+    struct sse_parser *sse = calloc(1, sizeof *sse);
     if (!client || !sse) {
-        status = status ? status : errand_tell_trouble(w->e, why);
+        status = status ? status : request_tell_trouble(w->e, why);
     } else {
-        *sse = (struct sse){.on_event = on_event, .self = w};
+        *sse = (struct sse_parser){.on_event = on_event, .self = w};
         w->sse = sse;
         for (int64_t wait = PAUSE_MS_MIN; follow_once(w, client); watch_pause(wait)) {
             wait = w->is_open ? PAUSE_MS_MIN : wait * 2;
@@ -142,12 +141,12 @@ static enum cli_exit follow(struct watcher *w)
     return status;
 }
 
-enum cli_exit watch_list(struct errand *e)
+enum cli_exit watch_list(struct cli_request *e)
 {
     return follow(&(struct watcher){.e = e, .is_list = true});
 }
 
-enum cli_exit watch_events(struct errand *e)
+enum cli_exit watch_events(struct cli_request *e)
 {
     return follow(&(struct watcher){.e = e});
 }
@@ -190,34 +189,34 @@ static const char *misfit(const struct wanted *w, const struct json *value)
 }
 
 /* Sets *out_is_so; a field that does not exist would be waited for in vain. */
-static enum cli_exit look(struct errand *e, struct wanted *w, bool *out_is_so)
+static enum cli_exit look(struct cli_request *e, struct wanted *w, bool *out_is_so)
 {
     struct arena scratch = {0};
-    struct errand once = *e;
+    struct cli_request once = *e;
     const struct json *object;
-    const struct question q = {.path = w->path};
+    const struct api_request q = {.path = w->path};
     once.arena = &scratch;
-    enum cli_exit status = errand_ask_again(&once, &q, &w->patience, &object);
+    enum cli_exit status = request_send_again(&once, &q, &w->patience, &object);
     e->client = once.client;
     const struct json *value = object ? json_at(object, str_from(w->field)) : NULL;
     if (object && !value)
-        status = errand_complain(e, "the object has no such field", w->field);
+        status = request_complain(e, "the object has no such field", w->field);
     const char *wrong = value ? misfit(w, value) : NULL;
     if (wrong)
-        status = errand_complain(e, wrong, str_z(&scratch, w->value));
+        status = request_complain(e, wrong, str_z(&scratch, w->value));
     *out_is_so = value && is_wanted(w, &scratch, value);
     arena_fini(&scratch);
     return status;
 }
 
-static enum cli_exit wait_for(struct errand *e, struct wanted *w, int64_t timeout_ms)
+static enum cli_exit wait_for(struct cli_request *e, struct wanted *w, int64_t timeout_ms)
 {
     const int64_t start = sys_mono_ms();
     for (int64_t wait = PAUSE_MS_MIN;; wait = wait * 3 / 2) {
         bool is_so = false;
         const enum cli_exit status = look(e, w, &is_so);
         const int64_t left = timeout_ms - (sys_mono_ms() - start);
-        if (status != CLI_FINE || is_so)
+        if (status != CLI_OK || is_so)
             return status;
         if (left <= 0)
             break;
@@ -229,20 +228,20 @@ static enum cli_exit wait_for(struct errand *e, struct wanted *w, int64_t timeou
     return CLI_TIMEOUT;
 }
 
-enum cli_exit watch_wait(struct errand *e)
+enum cli_exit watch_wait(struct cli_request *e)
 {
     int64_t timeout_ms;
     const int at = e->noun ? 0 : 1;
     struct wanted w = {.noun = e->noun ? e->noun : nouns_find(e->words->texts[0])};
     if (!w.noun || !w.noun->collection)
-        return errand_complain(e, "nothing of this kind can be waited for", e->words->texts[0]);
-    if (!errand_timeout(e, &timeout_ms))
+        return request_complain(e, "nothing of this kind can be waited for", e->words->texts[0]);
+    if (!request_timeout(e, &timeout_ms))
         return CLI_USAGE;
     w.field = e->words->texts[at + 1];
     w.value = str_from(e->words->texts[at + 2]);
     /* The settings live as long as the errand, and not as one look. */
-    enum cli_exit status = errand_settle(e);
-    if (status == CLI_FINE)
-        status = errand_path_of(e, w.noun, e->words->texts[at], &w.path);
-    return status == CLI_FINE ? wait_for(e, &w, timeout_ms) : status;
+    enum cli_exit status = request_settle(e);
+    if (status == CLI_OK)
+        status = request_path_of(e, w.noun, e->words->texts[at], &w.path);
+    return status == CLI_OK ? wait_for(e, &w, timeout_ms) : status;
 }

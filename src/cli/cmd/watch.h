@@ -8,11 +8,11 @@
 #include "cli/cmd/request.h"
 
 /* The list of the noun, again whenever something has changed. */
-enum cli_exit watch_list(struct errand *e);
+enum cli_exit watch_list(struct cli_request *e);
 /* One line for each event. */
-enum cli_exit watch_events(struct errand *e);
+enum cli_exit watch_events(struct cli_request *e);
 /* Until a field of an object has a value: [NOUN] NAME FIELD VALUE. */
-enum cli_exit watch_wait(struct errand *e);
+enum cli_exit watch_wait(struct cli_request *e);
 
 /* So long, or until a signal comes. */
 void watch_pause(int64_t ms);

@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd/barclamp_exec.h"
-#include "cli/front/completion.h"
-#include "cli/cmd/request.h"
-#include "cli/cmd/cmd_explain.h"
 #include "base/text/suggest.h"
 #include "cli/args/noun.h"
-#include "cli/cmd/nouns.h"
 #include "cli/args/option.h"
+#include "cli/cmd/barclamp_exec.h"
 #include "cli/cmd/cmd_auth.h"
+#include "cli/cmd/cmd_explain.h"
+#include "cli/cmd/nouns.h"
+#include "cli/cmd/request.h"
 #include "cli/cmd/watch.h"
+#include "cli/front/completion.h"
 
 enum { NOUNS_MAX = 32 };
 
 /* ---- what has no noun ---- */
 
-static enum cli_exit run_completion(struct words *words);
+static enum cli_exit run_completion(struct args *words);
 
 static const char login_help[] =
     "Asks for a password, makes a token and keeps it in ~/.config/halligan/config, which nobody\n"
@@ -47,19 +47,19 @@ static const struct cli_verb commands[] = {
      .takes = "",
      .does = "Tell Ansible what there is",
      .help = inventory_help,
-     .ask = insight_inventory,
+     .ask = cmd_explain_inventory,
      .options = OPTION_LIST | OPTION_HOST | OPTION_OUTPUT},
     {.name = "login",
      .takes = "[FIELD=VALUE...]",
      .does = "Make a token and keep it",
      .help = login_help,
-     .ask = people_login,
+     .ask = cmd_auth_login,
      .operands_max = OPERANDS_ANY},
     {.name = "logout",
      .takes = "",
      .does = "Delete that token, here and there",
      .help = "",
-     .ask = people_logout},
+     .ask = cmd_auth_logout},
     {.name = "completion",
      .takes = "SHELL",
      .does = "Print what a shell needs to complete words",
@@ -86,7 +86,7 @@ static struct all_nouns all_nouns(void)
     return all;
 }
 
-static enum cli_exit run_completion(struct words *words)
+static enum cli_exit run_completion(struct args *words)
 {
     const struct all_nouns all = all_nouns();
     const struct completion_words known = {.nouns = all.at,
@@ -94,11 +94,11 @@ static enum cli_exit run_completion(struct words *words)
                                            .commands = commands,
                                            .command_count = COMMAND_COUNT};
     if (words->count != 1)
-        words_complain(words, "one shell", "bash, zsh or fish");
-    else if (completion_print(words->texts[0], &known) == CLI_FINE)
-        return CLI_FINE;
+        args_complain(words, "one shell", "bash, zsh or fish");
+    else if (completion_print(words->texts[0], &known) == CLI_OK)
+        return CLI_OK;
     else
-        words_complain(words, "the shell is bash, zsh or fish, not", words->texts[0]);
+        args_complain(words, "the shell is bash, zsh or fish, not", words->texts[0]);
     return CLI_USAGE;
 }
 
@@ -149,7 +149,7 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static bool wants_help(const struct words *words)
+static bool wants_help(const struct args *words)
 {
     for (int i = 0; i < words->count && strcmp(words->texts[i], "--") != 0; i++)
         if (is_help(words->texts[i]))
@@ -169,22 +169,22 @@ static enum cli_exit say_unknown(const char *whose, const char *kind, const char
 
 /* `noun` is NULL for what has none. */
 static enum cli_exit run_verb(const struct cli_noun *noun, const struct cli_verb *verb,
-                              struct words words)
+                              struct args words)
 {
     char whose[100];
     snprintf(whose, sizeof whose, "halligan%s%s %s", noun ? " " : "", noun ? noun->name : "",
              verb->name);
     if (wants_help(&words)) {
         tell_verb(whose, verb);
-        return CLI_FINE;
+        return CLI_OK;
     }
     words.whose = whose;
-    return verb->run ? verb->run(&words) : errand_run(noun, verb, &words);
+    return verb->run ? verb->run(&words) : request_run(noun, verb, &words);
 }
 
-static struct words behind(struct words words)
+static struct args behind(struct args words)
 {
-    return (struct words){.count = words.count - 1, .texts = words.texts + 1};
+    return (struct args){.count = words.count - 1, .texts = words.texts + 1};
 }
 
 /* An option that was moved behind the operands comes first where an operand is missing. */
@@ -194,19 +194,19 @@ static bool is_missing(const char *word)
     return !word || option_find(word, &has_value);
 }
 
-static enum cli_exit run_noun(const struct cli_noun *noun, struct words words)
+static enum cli_exit run_noun(const struct cli_noun *noun, struct args words)
 {
     char whose[100];
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     const char *word = words.count ? words.texts[0] : NULL;
     if (is_missing(word) || is_help(word)) {
         tell_verbs(is_missing(word) ? stderr : stdout, noun);
-        return is_missing(word) ? CLI_USAGE : CLI_FINE;
+        return is_missing(word) ? CLI_USAGE : CLI_OK;
     }
     for (uint32_t i = 0; i < noun->verb_count; i++) {
         if (strcmp(word, noun->verbs[i].name) == 0)
             return run_verb(noun, &noun->verbs[i], behind(words));
-        nearest_offer(&nearest, word, noun->verbs[i].name);
+        suggest_offer(&nearest, word, noun->verbs[i].name);
     }
     snprintf(whose, sizeof whose, "halligan %s", noun->name);
     return say_unknown(whose, "verb", word, nearest.word);
@@ -217,33 +217,33 @@ static bool is_called(const struct cli_noun *noun, const char *word)
     return strcmp(word, noun->name) == 0 || (noun->singular && strcmp(word, noun->singular) == 0);
 }
 
-static enum cli_exit run_known(const char *word, struct words words)
+static enum cli_exit run_known(const char *word, struct args words)
 {
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     const struct all_nouns all = all_nouns();
     for (uint32_t i = 0; i < all.count; i++) {
         if (is_called(all.at[i], word))
             return run_noun(all.at[i], behind(words));
-        nearest_offer(&nearest, word, all.at[i]->name);
+        suggest_offer(&nearest, word, all.at[i]->name);
     }
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(word, commands[i].name) == 0)
             return run_verb(NULL, &commands[i], behind(words));
-        nearest_offer(&nearest, word, commands[i].name);
+        suggest_offer(&nearest, word, commands[i].name);
     }
     return say_unknown("halligan", word[0] == '-' ? "option" : "noun", word, nearest.word);
 }
 
-static enum cli_exit run(const char *version, struct words words)
+static enum cli_exit run(const char *version, struct args words)
 {
     const char *word = words.count ? words.texts[0] : NULL;
     if (is_missing(word) || is_help(word)) {
         tell_nouns(is_missing(word) ? stderr : stdout);
-        return is_missing(word) ? CLI_USAGE : CLI_FINE;
+        return is_missing(word) ? CLI_USAGE : CLI_OK;
     }
     if (strcmp(word, "--version") == 0) {
         printf("halligan %s\n", version);
-        return CLI_FINE;
+        return CLI_OK;
     }
     return run_known(word, words);
 }
@@ -254,7 +254,7 @@ static enum cli_exit run(const char *version, struct words words)
  * first two operands, in their order, so that the noun and the verb come first. "--help" and "
  * --version" are no options of a verb and stay where they are. The value of an option goes with
  * it. */
-static void move_options_behind(struct words *words, char **moved)
+static void move_options_behind(struct args *words, char **moved)
 {
     int operands = 0, kept = 0, count = 0, at = 0;
     while (at < words->count && operands < 2) {
@@ -280,11 +280,11 @@ static void move_options_behind(struct words *words, char **moved)
 /* An answer that did not get out was not given. */
 int cli_main(const char *version, int argc, char **argv)
 {
-    struct words words = {.count = argc > 1 ? argc - 1 : 0, .texts = argv + 1};
+    struct args words = {.count = argc > 1 ? argc - 1 : 0, .texts = argv + 1};
     char **moved = calloc((size_t)argc + 1, sizeof *moved);
     if (!moved) {
         fputs("halligan: there is no memory left\n", stderr);
-        return CLI_NOTHING;
+        return CLI_IO_ERROR;
     }
     move_options_behind(&words, moved);
     const enum cli_exit status = run(version, words);
@@ -292,5 +292,5 @@ int cli_main(const char *version, int argc, char **argv)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return (int)status;
     fprintf(stderr, "halligan: the answer cannot be written: %s\n", strerror(errno));
-    return CLI_NOTHING;
+    return CLI_IO_ERROR;
 }

@@ -238,5 +238,5 @@ enum cli_exit completion_print(const char *shell, const struct completion_words 
         print_fish(words);
     else
         return CLI_USAGE;
-    return CLI_FINE;
+    return CLI_OK;
 }

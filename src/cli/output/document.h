@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "base/text/buf.h"
 #include "base/json/json.h"
+#include "base/text/buf.h"
 
 /* JSON with one member a line, two spaces deeper each level; ends with a line's end. */
 void document_put_json(struct buf *b, const struct json *value);

@@ -43,7 +43,7 @@ static void put_cell(struct buf *b, const struct table *t, const struct table_ce
         buf_put_z(b, cell->color);
         buf_put_c(b, 'm');
     }
-    safe_put(b, text);
+    term_put_escaped(b, text);
     if (is_colored)
         buf_put_z(b, "\033[0m");
 }
@@ -56,7 +56,7 @@ static void put_row(struct buf *b, const struct table *t, const struct table_cel
         const bool is_last = c + 1 == t->columns;
         const uint32_t room = t->width_max > used ? t->width_max - used : 0;
         const struct str text = t->width_max ? cut(row[c].text, room) : row[c].text;
-        const uint32_t width = safe_width(text);
+        const uint32_t width = term_width_escaped(text);
         put_cell(b, t, &row[c], text);
         if (is_last || (t->width_max && used + widths[c] + GAP >= t->width_max))
             break;
@@ -74,7 +74,7 @@ void table_put(struct buf *b, const struct table *t)
     uint32_t widths[COLUMNS_MAX] = {0};
     for (uint32_t r = 0; r < t->rows; r++)
         for (uint32_t c = 0; c < t->columns; c++) {
-            const uint32_t width = safe_width(t->cells[(size_t)r * t->columns + c].text);
+            const uint32_t width = term_width_escaped(t->cells[(size_t)r * t->columns + c].text);
             widths[c] = width > widths[c] ? width : widths[c];
         }
     for (uint32_t r = 0; r < t->rows; r++)

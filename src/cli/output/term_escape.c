@@ -29,17 +29,17 @@ static void put(struct buf *b, struct str text, bool keeps_lines)
         buf_put(b, text.at + from, at - from);
 }
 
-void safe_put(struct buf *b, struct str text)
+void term_put_escaped(struct buf *b, struct str text)
 {
     put(b, text, false);
 }
 
-void safe_put_lines(struct buf *b, struct str text)
+void term_put_escaped_lines(struct buf *b, struct str text)
 {
     put(b, text, true);
 }
 
-uint32_t safe_width(struct str text)
+uint32_t term_width_escaped(struct str text)
 {
     uint32_t width = 0;
     for (uint32_t i = 0; i < text.len; i++)

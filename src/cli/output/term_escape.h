@@ -10,8 +10,8 @@
 #include "base/text/str.h"
 
 /* On one line: whatever controls a terminal becomes a space. */
-void safe_put(struct buf *b, struct str text);
+void term_put_escaped(struct buf *b, struct str text);
 /* The same, but lines stay lines and tabs tabs. */
-void safe_put_lines(struct buf *b, struct str text);
+void term_put_escaped_lines(struct buf *b, struct str text);
 /* How many columns it takes. One for each character, which is nearly true. */
-uint32_t safe_width(struct str text);
+uint32_t term_width_escaped(struct str text);

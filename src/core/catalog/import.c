@@ -31,9 +31,9 @@ void import_warn(struct import *im, const char *code, struct str field, struct s
     json_append(im->warnings, warning);
 }
 
-struct str import_meant(struct import *im, const struct nearest *nearest)
+struct str import_meant(struct import *im, const struct suggestion *nearest)
 {
-    const struct str word = nearest_str(nearest);
+    const struct str word = suggest_str(nearest);
     return word.len ? SAY(im->c, STR("; did you mean "), word, STR("?")) : STR("");
 }
 
@@ -558,7 +558,7 @@ static void import_end(struct import *im)
                                      .jigs = im->jigs_moved,
                                  });
         if (!refused(c))
-            nodes_wake(c);
+            nodes_resume_all(c);
         for (uint32_t i = 0; i < im->touched_count && !refused(c); i++)
             hooks_compute_template(c, im->touched[i]);
     }

@@ -42,7 +42,7 @@ void import_refuse(struct import *im, enum problem_code code, struct str field, 
 /* The code is stable, for programs; docs/runbook.md lists them. */
 void import_warn(struct import *im, const char *code, struct str field, struct str text);
 /* "; did you mean x?", or nothing. */
-struct str import_meant(struct import *im, const struct nearest *nearest);
+struct str import_meant(struct import *im, const struct suggestion *nearest);
 
 /* "place/key", "place/3". */
 struct str place_of(struct import *im, struct str place, const char *key);

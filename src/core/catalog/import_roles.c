@@ -90,9 +90,9 @@ static uint32_t read_flags(struct import *im, const struct json *entry, struct s
     for (const struct json *word = words->first; word; word = word->next) {
         const uint32_t flag = flag_named(word->text);
         if (!flag) {
-            struct nearest nearest = {0};
+            struct suggestion nearest = {0};
             for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-                nearest_offer_str(&nearest, word->text, str_from(flags[i].name));
+                suggest_offer_str(&nearest, word->text, str_from(flags[i].name));
             import_warn(im, "flag_unknown", place_of(im, place, "flags"),
                         SAY(im->c, STR("flag "), word->text, STR(" means nothing here"),
                             import_meant(im, &nearest)));
@@ -303,15 +303,15 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
     const struct str field = place_of(im, place, "jig");
     const struct str jig = import_text(im, entry, "jig", place, STR(""));
     if (import_name(im, jig, field, names_check_jig) && !name_find(im->c, TABLE_JIG, jig)) {
-        struct nearest nearest = {0};
+        struct suggestion nearest = {0};
         int64_t after = 0;
         for (uint32_t ix = core_next_row(im->c, TABLE_JIG, 0); ix;
              ix = core_next_row(im->c, TABLE_JIG, after)) {
             const struct jig *known = jig_at(im->c, (jig_ix){ix});
             after = known->o.id;
-            nearest_offer_str(&nearest, jig, text_of(im->c, known->name));
+            suggest_offer_str(&nearest, jig, text_of(im->c, known->name));
             if (str_eq(jig, text_of(im->c, known->class_name))) /* puppet: puppet-sa */
-                nearest_offer_str(&nearest, text_of(im->c, known->name),
+                suggest_offer_str(&nearest, text_of(im->c, known->name),
                                   text_of(im->c, known->name));
         }
         import_warn(

@@ -50,7 +50,7 @@ void do_jig_create(struct core *c, const struct jig_create_command *p)
     c->out->id = jig->o.id;
     roles_resolve_touched(c, &(struct roles_touched){0});
     if (!refused(c))
-        nodes_wake(c);
+        nodes_resume_all(c);
 }
 
 static void jig_activate(struct core *c, jig_ix ix, bool active)
@@ -64,7 +64,7 @@ static void jig_activate(struct core *c, jig_ix ix, bool active)
         return;
     jig_edit(c, ix)->active = active;
     hooks_index(c);
-    nodes_wake(c);
+    nodes_resume_all(c);
 }
 
 static bool is_other(const struct core *c, uint32_t given, uint32_t bit, text_h now,
@@ -103,7 +103,8 @@ static void poke_all(struct core *c, role_ix r)
     for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
         for (uint32_t k = 0; k < deployment_role_at(c, dr)->noderoles.count; k++)
-            noderole_poke(c, (noderole_ix){vec_at(c, &deployment_role_at(c, dr)->noderoles, k)});
+            noderole_request_rerun(
+                c, (noderole_ix){vec_at(c, &deployment_role_at(c, dr)->noderoles, k)});
     }
 }
 
@@ -215,5 +216,5 @@ void do_settings_update(struct core *c, const struct settings_update_command *p)
     if (usable)
         hooks_index(c);
     if (usable || !same_pools(&before, &after))
-        nodes_wake(c);
+        nodes_resume_all(c);
 }

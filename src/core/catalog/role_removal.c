@@ -122,7 +122,7 @@ static void forget_hook(struct core *c, outbox_ix ix)
         row->object == TABLE_NODEROLE ? noderole_by_id(c, row->object_id) : (noderole_ix){0};
     if (nr.v) {
         noderole_derive(c, nr)->hooks_waiting--;
-        anneal_look(c, noderole_at(c, nr)->node);
+        sched_enqueue_node(c, noderole_at(c, nr)->node);
     }
     put_text(c, &outbox_edit(c, ix)->detail, STR(""));
     core_remove_row(c, TABLE_OUTBOX, ix.v);

@@ -184,7 +184,7 @@ struct str core_jig_inactive(const struct core *c, int64_t jig_id)
 /* ---- names into lists ---- */
 
 /* What the texts of one role mean now. */
-struct meaning {
+struct role_refs {
     jig_ix jig;
     uint32_t *parents; /* role_ix by id */
     uint32_t parent_count;
@@ -195,12 +195,12 @@ struct meaning {
 };
 
 /* What the pass found out on its way. */
-struct pass {
+struct resolve_ctx {
     struct core *c;
     struct arena *scratch;
-    bool edges;       /* the graph of roles is another one */
-    bool providers;   /* a role that is bound provides something else */
-    role_ix *rewants; /* roles that want other attribs than before */
+    bool edges;                        /* the graph of roles is another one */
+    bool providers;                    /* a role that is bound provides something else */
+    role_ix *roles_with_changed_wants; /* roles that want other attribs than before */
     uint32_t rewant_count;
 };
 
@@ -210,7 +210,7 @@ static int64_t role_id(const struct core *c, uint32_t r)
 }
 
 /* Keeps the list ordered by id, each role once. */
-static void parent_add(const struct core *c, struct meaning *m, uint32_t parent)
+static void parent_add(const struct core *c, struct role_refs *m, uint32_t parent)
 {
     const int64_t id = role_id(c, parent);
     uint32_t low = 0, high = m->parent_count;
@@ -228,7 +228,7 @@ static void parent_add(const struct core *c, struct meaning *m, uint32_t parent)
     m->parent_count++;
 }
 
-static void mean_required(const struct core *c, struct meaning *m, struct str name)
+static void resolve_required(const struct core *c, struct role_refs *m, struct str name)
 {
     const uint32_t parent = name_find(c, TABLE_ROLE, name);
     if (parent)
@@ -237,7 +237,7 @@ static void mean_required(const struct core *c, struct meaning *m, struct str na
         m->unresolved = true;
 }
 
-static void mean_wanted(const struct core *c, struct meaning *m, const struct json *want)
+static void mean_wanted(const struct core *c, struct role_refs *m, const struct json *want)
 {
     const struct json *name = json_get(want, STR("name"));
     const struct json *at = json_get(want, STR("at"));
@@ -252,27 +252,27 @@ static void mean_wanted(const struct core *c, struct meaning *m, const struct js
         parent_add(c, m, attrib_at(c, attrib)->role.v);
 }
 
-static struct meaning mean(struct pass *p, role_ix r)
+static struct role_refs mean(struct resolve_ctx *p, role_ix r)
 {
     const struct core *c = p->c;
     const struct role *role = role_at(c, r);
     const struct json *requires = doc_tree(p->scratch, text_of(c, role->requires));
     const struct json *wants = doc_tree(p->scratch, text_of(c, role->wants));
-    struct meaning m = {
+    struct role_refs m = {
         .jig = {name_find(c, TABLE_JIG, text_of(c, role->jig_name))},
         .parents = arena_array(p->scratch, uint32_t, requires->count + wants->count + 1),
         .wanted = arena_array(p->scratch, uint32_t, wants->count),
         .at = arena_array(p->scratch, struct str, wants->count),
     };
     for (const struct json *name = requires->first; name; name = name->next)
-        mean_required(c, &m, name->text);
+        resolve_required(c, &m, name->text);
     for (const struct json *want = wants->first; want; want = want->next)
         mean_wanted(c, &m, want);
 
     /* A client role that uses its own jig is refused as such, not as a role that needs itself. */
     const text_h client = m.jig.v ? jig_at(c, m.jig)->client_role_name : 0;
     if (client && name_find(c, TABLE_ROLE, text_of(c, client)) != r.v)
-        mean_required(c, &m, text_of(c, client));
+        resolve_required(c, &m, text_of(c, client));
     return m;
 }
 
@@ -308,7 +308,7 @@ static void drop_names(struct core *c, struct vec *v)
 }
 
 /* The handles of the names in a document. True when they are others than before. */
-static bool write_names(struct pass *p, role_ix r, size_t offset, doc_h document)
+static bool write_names(struct resolve_ctx *p, role_ix r, size_t offset, doc_h document)
 {
     struct core *c = p->c;
     const struct json *names = doc_tree(p->scratch, text_of(c, document));
@@ -323,7 +323,7 @@ static bool write_names(struct pass *p, role_ix r, size_t offset, doc_h document
     return true;
 }
 
-static bool wants_are(const struct core *c, const struct vec *v, const struct meaning *m)
+static bool wants_are(const struct core *c, const struct vec *v, const struct role_refs *m)
 {
     if (v->count != m->wanted_count * 2)
         return false;
@@ -334,7 +334,7 @@ static bool wants_are(const struct core *c, const struct vec *v, const struct me
     return true;
 }
 
-static bool write_wants(struct pass *p, role_ix r, const struct meaning *m)
+static bool write_wants(struct resolve_ctx *p, role_ix r, const struct role_refs *m)
 {
     struct core *c = p->c;
     if (wants_are(c, &role_at(c, r)->wanted, m))
@@ -354,7 +354,8 @@ static bool write_wants(struct pass *p, role_ix r, const struct meaning *m)
 }
 
 /* Tells parents that are new or no longer meant; both lists are ordered by id. */
-static void tell_parents(struct core *c, role_ix r, const struct vec *old, const struct meaning *m)
+static void tell_parents(struct core *c, role_ix r, const struct vec *old,
+                         const struct role_refs *m)
 {
     uint32_t i = 0, j = 0;
     while (i < old->count || j < m->parent_count) {
@@ -372,7 +373,7 @@ static void tell_parents(struct core *c, role_ix r, const struct vec *old, const
     }
 }
 
-static bool write_parents(struct core *c, role_ix r, const struct meaning *m)
+static bool write_parents(struct core *c, role_ix r, const struct role_refs *m)
 {
     const struct vec *now = &role_at(c, r)->parents;
     if (now->count == m->parent_count &&
@@ -389,11 +390,11 @@ static bool write_parents(struct core *c, role_ix r, const struct meaning *m)
     return true;
 }
 
-static void resolve_one(struct pass *p, role_ix r)
+static void resolve_one(struct resolve_ctx *p, role_ix r)
 {
     struct core *c = p->c;
     const struct arena_mark mark = arena_mark(p->scratch);
-    const struct meaning m = mean(p, r);
+    const struct role_refs m = mean(p, r);
     if (role_at(c, r)->jig.v != m.jig.v || role_at(c, r)->unresolved != m.unresolved) {
         struct role *role = role_derive(c, r);
         role->jig = m.jig;
@@ -402,7 +403,7 @@ static void resolve_one(struct pass *p, role_ix r)
     if (write_parents(c, r, &m))
         p->edges = true;
     if (write_wants(p, r, &m))
-        p->rewants[p->rewant_count++] = r;
+        p->roles_with_changed_wants[p->rewant_count++] = r;
     write_names(p, r, offsetof(struct role, conflicting), role_at(c, r)->conflicts);
     if (write_names(p, r, offsetof(struct role, provided), role_at(c, r)->provides) &&
         role_at(c, r)->deployed.count)
@@ -474,7 +475,7 @@ static uint8_t *mark_touched(const struct core *c, const struct roles_touched *t
     return stale;
 }
 
-static void resolve_stale(struct pass *p, const struct roles_touched *touched)
+static void resolve_stale(struct resolve_ctx *p, const struct roles_touched *touched)
 {
     const struct core *c = p->c;
     const uint8_t *stale = mark_touched(c, touched, p->scratch);
@@ -497,12 +498,12 @@ static void relink_role(struct core *c, role_ix r)
 
 /* A role that wants something else, or that anybody provides otherwise than before, may have to
  * take its values from another ancestor. */
-static void relink(struct pass *p)
+static void relink(struct resolve_ctx *p)
 {
     struct core *c = p->c;
     if (!p->providers) {
         for (uint32_t i = 0; i < p->rewant_count; i++)
-            relink_role(c, p->rewants[i]);
+            relink_role(c, p->roles_with_changed_wants[i]);
         return;
     }
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
@@ -513,19 +514,19 @@ static void relink(struct pass *p)
 
 /* ---- the whole ---- */
 
-static struct pass pass_begin(struct core *c, struct arena *scratch)
+static struct resolve_ctx pass_begin(struct core *c, struct arena *scratch)
 {
-    return (struct pass){
+    return (struct resolve_ctx){
         .c = c,
         .scratch = scratch,
-        .rewants = arena_array(scratch, role_ix, c->tables[TABLE_ROLE].pool.live),
+        .roles_with_changed_wants = arena_array(scratch, role_ix, c->tables[TABLE_ROLE].pool.live),
     };
 }
 
 void roles_resolve_touched(struct core *c, const struct roles_touched *touched)
 {
     struct arena scratch = {0};
-    struct pass p = pass_begin(c, &scratch);
+    struct resolve_ctx p = pass_begin(c, &scratch);
     derive_jigs(c);
     resolve_stale(&p, touched);
     if (p.edges)
@@ -554,7 +555,7 @@ static void own_attribs(struct core *c)
 void roles_resolve(struct core *c)
 {
     struct arena scratch = {0};
-    struct pass p = pass_begin(c, &scratch);
+    struct resolve_ctx p = pass_begin(c, &scratch);
     derive_jigs(c);
     own_attribs(c);
     attachments_load(c);

@@ -10,14 +10,14 @@
 /* ---- which document ---- */
 
 /* Offset of the document in its row; 0 = the table has none for that bucket. */
-struct shelf {
+struct role_code_slot {
     enum table table;
     uint16_t doc[BUCKET_COUNT];
 };
 
 /* clang-format off */
 #define DOC_IN(type, field) (uint16_t) offsetof(struct type, field)
-static const struct shelf shelves[] = {
+static const struct role_code_slot shelves[] = {
     {TABLE_NODE,            {[BUCKET_USER]      = DOC_IN(node, hint),
                              [BUCKET_HINT]      = DOC_IN(node, hint),
                              [BUCKET_SYSTEM]    = DOC_IN(node, hint),
@@ -275,7 +275,7 @@ static void set_on_noderole(struct core *c, const struct setting *s)
     if (noderole_at(c, nr)->state == NODEROLE_PROPOSED)
         hooks_proposed(c, nr);
     else if (changed && s->bucket == BUCKET_SYSTEM)
-        noderole_poke(c, nr);
+        noderole_request_rerun(c, nr);
 }
 
 static void set_on_deployment_role(struct core *c, const struct setting *s)

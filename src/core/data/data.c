@@ -374,7 +374,7 @@ void data_poke_all(struct core *c, const struct vec *noderoles)
     const uint32_t *items =
         arena_copy(c->arena, vec_items(&c->heap, noderoles), count * sizeof *items);
     for (uint32_t i = 0; i < count; i++)
-        noderole_poke(c, (noderole_ix){items[i]});
+        noderole_request_rerun(c, (noderole_ix){items[i]});
 }
 
 static bool role_wants(const struct core *c, role_ix role, attrib_ix attrib)
@@ -391,6 +391,6 @@ void data_poke_wanting(struct core *c, node_ix n, attrib_ix attrib, noderole_ix 
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
         if (nr.v != but.v && role_wants(c, noderole_at(c, nr)->role, attrib))
-            noderole_poke(c, nr);
+            noderole_request_rerun(c, nr);
     }
 }

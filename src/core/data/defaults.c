@@ -121,7 +121,7 @@ static uint32_t rerun_some(struct core *c, deployment_role_ix ix, uint32_t most,
             break;
         if (!is_changed(c, noderole_at(c, nr)))
             continue;
-        noderole_poke(c, nr);
+        noderole_request_rerun(c, nr);
         must(!is_changed(c, noderole_at(c, nr)));
         count++;
     }

@@ -140,7 +140,7 @@ void data_tell_linked(struct core *c, noderole_ix nr, const struct json *before)
             below[kept++] = below[i];
     graph_sort_by_cohort(c, below, kept, false);
     for (uint32_t i = 0; i < kept; i++)
-        noderole_poke(c, below[i]);
+        noderole_request_rerun(c, below[i]);
 }
 
 void data_after_run(struct core *c, noderole_ix nr, struct str old_wall)

@@ -38,8 +38,8 @@ void unproposed_put_entry(const struct core *c, noderole_ix ix, struct buf *list
 {
     struct arena scratch = {0};
     const struct noderole *nr = noderole_at(c, ix);
-    const struct content_changes changes = content_compare(&scratch, doc_of(c, nr->committed_data),
-                                                           doc_of(c, nr->proposed_data), PATHS_MAX);
+    const struct snapshot_content_changes changes = snapshot_content_compare(
+        &scratch, doc_of(c, nr->committed_data), doc_of(c, nr->proposed_data), PATHS_MAX);
     buf_put_z(list, list->at[list->len - 1] == '[' ? "{" : ",{");
     buf_put_z(list, changes.is_clipped ? "\"clipped\":true," : "");
     plan_put_node(c, list, nr->node);

@@ -1,7 +1,7 @@
 #include "core/plan/commit_view.h"
 
-#include "base/json/json.h"
 #include "base/hash/sha256.h"
+#include "base/json/json.h"
 
 /* What a commit allows to be destroyed, and the hash by which a client agrees to exactly that.
  *

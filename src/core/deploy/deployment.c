@@ -259,7 +259,7 @@ static void stop_starting(struct core *c, deployment_ix d)
             if (nr->state != NODEROLE_TODO)
                 noderole_mark_rerun(c, items[i], true);
         }
-        anneal_look(c, nr->node);
+        sched_enqueue_node(c, nr->node);
     }
 }
 

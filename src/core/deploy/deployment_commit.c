@@ -167,7 +167,7 @@ static void resume(struct core *c, deployment_ix d)
     const noderole_ix *items = deployment_pick(c, d, waits_for_head, waiting_count(c, d), &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, items[i]);
-        anneal_look(c, nr->node);
+        sched_enqueue_node(c, nr->node);
         if (nr->state == NODEROLE_ACTIVE && noderole_is_runnable(c, items[i]))
             run_enqueue(c, items[i]);
     }

@@ -1,7 +1,7 @@
 #include "core/core_private.h"
 
-#include "core/deploy/snapshot_content.h"
 #include "core/data/data.h"
+#include "core/deploy/snapshot_content.h"
 #include "model/limits.h"
 
 /* Going back to what a snapshot held: a proposal like any other (DECISIONS D11). Its data are
@@ -10,7 +10,7 @@
 
 struct revert {
     deployment_ix d;
-    struct content content;
+    struct snapshot_content content;
     bool *goes; /* by index of noderoles: marked to go */
     struct json *bound, *removed, *skipped;
 };
@@ -23,7 +23,7 @@ static struct json *pair(struct core *c, int64_t node_id, int64_t role_id)
     return o;
 }
 
-static void skip(struct core *c, struct revert *r, const struct content_entry *entry,
+static void skip(struct core *c, struct revert *r, const struct snapshot_content_entry *entry,
                  const char *why)
 {
     struct json *o = pair(c, entry->node_id, entry->role_id);
@@ -84,7 +84,7 @@ static bool mark_what_goes(struct core *c, struct revert *r)
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, all[i]);
         const int64_t node_id = node_at(c, nr->node)->o.id, role_id = role_at(c, nr->role)->o.id;
-        if (content_find(&r->content.members, node_id, role_id))
+        if (snapshot_content_find(&r->content.members, node_id, role_id))
             noderole_mark_removing(c, all[i], false);
         else
             let_go(c, r, all[i]);
@@ -97,7 +97,8 @@ static bool mark_what_goes(struct core *c, struct revert *r)
 
 /* ---- what comes back ---- */
 
-static void bind_member(struct core *c, struct revert *r, const struct content_entry *entry)
+static void bind_member(struct core *c, struct revert *r,
+                        const struct snapshot_content_entry *entry)
 {
     const node_ix n = node_by_id(c, entry->node_id);
     const role_ix role = role_by_id(c, entry->role_id);
@@ -132,7 +133,8 @@ static bool bind_members(struct core *c, struct revert *r)
 
 static struct str data_of(struct core *c, const struct revert *r, int64_t node_id, int64_t role_id)
 {
-    const struct content_entry *entry = content_find(&r->content.data, node_id, role_id);
+    const struct snapshot_content_entry *entry =
+        snapshot_content_find(&r->content.data, node_id, role_id);
     const struct str data = entry ? json_write(c->arena, entry->data) : STR("{}");
     if (data.len > DOC_MAX)
         refuse(c, PROBLEM_BAD_TEXT, STR("content"), STR("is longer than a document may be"));
@@ -152,7 +154,7 @@ static void propose_data(struct core *c, const struct revert *r, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     const int64_t node_id = node_at(c, nr->node)->o.id, role_id = role_at(c, nr->role)->o.id;
-    if (!content_find(&r->content.members, node_id, role_id))
+    if (!snapshot_content_find(&r->content.members, node_id, role_id))
         return; /* it goes, or came along with what was bound */
     const bool proposed = nr->state == NODEROLE_PROPOSED;
     const struct str wanted = data_of(c, r, node_id, role_id);
@@ -176,7 +178,7 @@ static void propose_all_data(struct core *c, struct revert *r)
 static void list_lost_data(struct core *c, struct revert *r)
 {
     for (uint32_t i = 0; i < r->content.data.count; i++) {
-        const struct content_entry *entry = &r->content.data.items[i];
+        const struct snapshot_content_entry *entry = &r->content.data.items[i];
         const role_ix role = role_by_id(c, entry->role_id);
         if (entry->node_id == 0 && !role.v)
             skip(c, r, entry, "the role is gone");
@@ -197,7 +199,7 @@ static void check(struct core *c, const struct deployment_revert_command *p, str
     if (p->seq < 1 || p->seq > snapshot_at(c, deployment_at(c, r->d)->head)->seq)
         refuse(c, PROBLEM_NOT_FOUND, STR("seq"),
                SAY(c, STR("the deployment has no snapshot "), say_i64(c, p->seq)));
-    if (!content_read(c->arena, p->content, &r->content))
+    if (!snapshot_content_read(c->arena, p->content, &r->content))
         refuse(c, PROBLEM_BAD_JSON, STR("content"), STR("is not the content of a snapshot"));
 }
 

@@ -1,12 +1,12 @@
 #include "core/deploy/snapshot_content.h"
 
-#include "core/core_private.h"
 #include "base/containers/sort.h"
+#include "core/core_private.h"
 #include "model/limits.h"
 
 /* ---- lists by node and role ---- */
 
-static int cmp_keys(const struct content_entry *x, const struct content_entry *y)
+static int cmp_keys(const struct snapshot_content_entry *x, const struct snapshot_content_entry *y)
 {
     if (x->node_id != y->node_id)
         return x->node_id < y->node_id ? -1 : 1;
@@ -18,11 +18,12 @@ static int cmp_entries(const void *a, const void *b)
     return cmp_keys(a, b);
 }
 
-static void list_add(struct arena *a, struct content_list *list, struct content_entry entry)
+static void list_add(struct arena *a, struct snapshot_content_list *list,
+                     struct snapshot_content_entry entry)
 {
     if (list->count == list->cap) {
         const uint32_t cap = list->cap ? list->cap * 2 : 64;
-        struct content_entry *items = arena_alloc(a, cap * sizeof *items);
+        struct snapshot_content_entry *items = arena_alloc(a, cap * sizeof *items);
         if (list->count)
             memcpy(items, list->items, list->count * sizeof *items);
         list->items = items;
@@ -31,15 +32,15 @@ static void list_add(struct arena *a, struct content_list *list, struct content_
     list->items[list->count++] = entry;
 }
 
-static void list_sort(struct arena *a, struct content_list *list)
+static void list_sort(struct arena *a, struct snapshot_content_list *list)
 {
     sort_items(list->items, list->count, sizeof *list->items, cmp_entries, a);
 }
 
-const struct content_entry *content_find(const struct content_list *list, int64_t node_id,
-                                         int64_t role_id)
+const struct snapshot_content_entry *snapshot_content_find(const struct snapshot_content_list *list,
+                                                           int64_t node_id, int64_t role_id)
 {
-    const struct content_entry key = {.node_id = node_id, .role_id = role_id};
+    const struct snapshot_content_entry key = {.node_id = node_id, .role_id = role_id};
     uint32_t low = 0, high = list->count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
@@ -54,12 +55,13 @@ const struct content_entry *content_find(const struct content_list *list, int64_
 /* ---- reading ---- */
 
 static bool read_list(struct arena *a, const struct json *array, bool with_data,
-                      struct content_list *out)
+                      struct snapshot_content_list *out)
 {
     if (!array || array->kind != JSON_ARRAY)
         return false;
     for (const struct json *item = array->first; item; item = item->next) {
-        struct content_entry entry = {.data = with_data ? json_get(item, STR("data")) : NULL};
+        struct snapshot_content_entry entry = {.data =
+                                                   with_data ? json_get(item, STR("data")) : NULL};
         if (!json_as_i64(json_get(item, STR("node")), &entry.node_id) ||
             !json_as_i64(json_get(item, STR("role")), &entry.role_id))
             return false;
@@ -72,12 +74,12 @@ static bool read_list(struct arena *a, const struct json *array, bool with_data,
     return true;
 }
 
-bool content_read(struct arena *a, struct str text, struct content *out)
+bool snapshot_content_read(struct arena *a, struct str text, struct snapshot_content *out)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
-    *out = (struct content){0};
+    *out = (struct snapshot_content){0};
     return json_read(a, text, &tree, &offset, &what) == OK &&
            read_list(a, json_get(tree, STR("members")), false, &out->members) &&
            read_list(a, json_get(tree, STR("data")), true, &out->data);
@@ -425,12 +427,12 @@ static struct paths paths_between(struct arena *a, const struct json *before,
     return p;
 }
 
-struct content_changes content_compare(struct arena *a, struct str before, struct str after,
-                                       uint32_t most)
+struct snapshot_content_changes snapshot_content_compare(struct arena *a, struct str before,
+                                                         struct str after, uint32_t most)
 {
     const struct paths p =
         paths_between(a, doc_tree(a, before), doc_tree(a, after), most, CONTENT_SHOWN_MAX);
-    return (struct content_changes){p.list, p.values, p.is_clipped};
+    return (struct snapshot_content_changes){p.list, p.values, p.is_clipped};
 }
 
 static struct json *changes_between(struct arena *a, const struct json *before,

@@ -6,34 +6,34 @@
  */
 #pragma once
 
-#include "base/text/buf.h"
 #include "base/json/json.h"
+#include "base/text/buf.h"
 #include "model/record.h"
 
 struct core;
 
-struct content_entry {
+struct snapshot_content_entry {
     int64_t node_id, role_id;
     const struct json *data; /* NULL for members, an object otherwise */
 };
 
-struct content_list {
-    struct content_entry *items;
+struct snapshot_content_list {
+    struct snapshot_content_entry *items;
     uint32_t count, cap;
 };
 
-struct content {
-    struct content_list members, data;
+struct snapshot_content {
+    struct snapshot_content_list members, data;
 };
 
 /* False when the document is not of this form. */
-bool content_read(struct arena *a, struct str text, struct content *out_content);
+bool snapshot_content_read(struct arena *a, struct str text, struct snapshot_content *out_content);
 /* NULL when it is not there. */
-const struct content_entry *content_find(const struct content_list *list, int64_t node_id,
-                                         int64_t role_id);
+const struct snapshot_content_entry *snapshot_content_find(const struct snapshot_content_list *list,
+                                                           int64_t node_id, int64_t role_id);
 
 /* Where two documents differ. */
-struct content_changes {
+struct snapshot_content_changes {
     struct json *paths;
     struct json *values; /* [before, after] of each */
     bool is_clipped;     /* they are not all that differs */
@@ -43,8 +43,8 @@ enum { CONTENT_SHOWN_MAX = 1024 };
 
 /* The first `most` of the differences between two objects. A value with more than CONTENT_SHOWN_MAX
  * bytes of text is null, and what has a longer path is left out. */
-struct content_changes content_compare(struct arena *a, struct str before, struct str after,
-                                       uint32_t most);
+struct snapshot_content_changes snapshot_content_compare(struct arena *a, struct str before,
+                                                         struct str after, uint32_t most);
 /* What a snapshot held as arrays: 16 bytes for each member, and the documents as texts. The API
  * collects them, since the text above and its tree take many times as much. Everything lies in the
  * arena. The live part comes from the core, the rest from records of closed intervals; both may

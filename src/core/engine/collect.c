@@ -1,7 +1,7 @@
 #include "core/core_private.h"
 
-#include "base/text/buf.h"
 #include "base/containers/sort.h"
+#include "base/text/buf.h"
 
 /* The end of a batch: every changed row, once, as it is now; every relation that really came or
  * went; what the archive gets. The digest follows along: it is the sum of the hashes of all rows,
@@ -181,7 +181,7 @@ void core_collect(struct core *c, int64_t turn, visit_fn *visit, void *context)
     const uint64_t *dirty = c->dirty.items;
     for (uint32_t i = 0; i < c->dirty.count; i++) {
         if (i + AHEAD < c->dirty.count)
-            row_soon(c, (enum table)(dirty[i + AHEAD] >> 32), (uint32_t)dirty[i + AHEAD]);
+            row_prefetch(c, (enum table)(dirty[i + AHEAD] >> 32), (uint32_t)dirty[i + AHEAD]);
         collect_row(c, (enum table)(dirty[i] >> 32), (uint32_t)dirty[i], &to);
     }
     collect_relations(c, &to);

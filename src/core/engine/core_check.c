@@ -216,15 +216,15 @@ static const char *check_candidates(const struct core *c, enum queue queue)
 static const char *check_lines(const struct core *c)
 {
     uint32_t looked = 0, marked = 0, candidates[QUEUE_COUNT] = {0};
-    for (node_ix n = c->vars.look_first; n.v; n = node_at(c, n)->look_next) {
-        if (!node_at(c, n)->looked_for)
+    for (node_ix n = c->vars.look_first; n.v; n = node_at(c, n)->dirty_next) {
+        if (!node_at(c, n)->in_dirty_queue)
             return "C6: a node stands in line without knowing it";
         if (++looked > c->tables[TABLE_NODE].pool.live)
             return "C6: the line of nodes bites its tail";
     }
     EACH(c, TABLE_NODE, node, n)
     {
-        marked += node_at(c, n)->looked_for;
+        marked += node_at(c, n)->in_dirty_queue;
         for (uint32_t q = 0; q < QUEUE_COUNT; q++)
             candidates[q] += node_at(c, n)->waiting[q] != 0;
     }

@@ -13,9 +13,9 @@
 #include "base/containers/blob.h"
 #include "base/containers/heap.h"
 #include "base/containers/omap.h"
+#include "base/containers/vec.h"
 #include "base/mem/pool.h"
 #include "base/mem/undo.h"
-#include "base/containers/vec.h"
 #include "core/core.h"
 #include "model/limits.h"
 
@@ -215,8 +215,8 @@ struct node {
     struct vec barrier;            /* outbox_ix of power that waits to be told, by id */
     run_ix run;                    /* the run that holds the node: RUNNING or STOPPING */
     uint32_t first_todo;           /* no TODO stands before this position of noderoles */
-    node_ix look_next;             /* line of nodes to look at */
-    bool looked_for;               /* stands in that line */
+    node_ix dirty_next;            /* line of nodes to look at */
+    bool in_dirty_queue;           /* stands in that line */
     uint32_t power_asked;          /* step that asked it to come on (scratch) */
     uint64_t waiting[QUEUE_COUNT]; /* key of its candidate in core.waiting; 0 = none */
 };
@@ -492,7 +492,7 @@ ACCESS(TABLE_OUTBOX, outbox)
 ACCESS(TABLE_HOST_KEY, host_key)
 
 /* A row that will be needed in a moment: long walks over cold rows wait for memory otherwise. */
-static inline void row_soon(const struct core *c, enum table table, uint32_t ix)
+static inline void row_prefetch(const struct core *c, enum table table, uint32_t ix)
 {
     const char *row = (const char *)pool_at(&c->tables[table].pool, ix);
     __builtin_prefetch(row, 1);

@@ -1,7 +1,7 @@
 #include "core/core_private.h"
 
-#include "base/json/json.h"
 #include "base/containers/sort.h"
+#include "base/json/json.h"
 #include "model/subject.h"
 
 /* ---- saying no, saying what else ---- */
@@ -163,7 +163,7 @@ static void check_turn(struct core *c, const struct command *command)
 }
 
 /* The run that it was wished for has gone on, or is over. */
-static bool is_outrun(const struct core *c, const struct command *command)
+static bool parked_run_ended(const struct core *c, const struct command *command)
 {
     const struct node_update_command *p = &command->node_update;
     return command->kind == COMMAND_NODE_UPDATE && p->given & GIVEN_NODE_PARKED_RUN &&
@@ -171,11 +171,11 @@ static bool is_outrun(const struct core *c, const struct command *command)
 }
 
 /* Somebody wished for it while there was something to wish it for. */
-static bool is_vain(const struct core *c, const struct command *command)
+static bool target_is_gone(const struct core *c, const struct command *command)
 {
     const struct subject subject = command_subject(command);
     return command->if_turn == IF_THERE && subject.id &&
-           (!named_object(c, subject) || is_outrun(c, command));
+           (!named_object(c, subject) || parked_run_ended(c, command));
 }
 
 static void dispatch(struct core *c, const struct command *command)
@@ -273,7 +273,7 @@ static void frame_leave(struct core *c, struct step_frame outer)
 /* `whole`: what the command is a part of; NULL = it stands alone. */
 static bool counts(const struct outcome *out, const struct command *whole)
 {
-    return out->verdict == VERDICT_DONE || (whole && out->verdict == VERDICT_ASKING);
+    return out->verdict == VERDICT_DONE || (whole && out->verdict == VERDICT_NEEDS_HOOKS);
 }
 
 static void think(struct core *c, const struct command *command, const struct command *whole,
@@ -288,13 +288,13 @@ static void think(struct core *c, const struct command *command, const struct co
     }
     if (checked->if_turn && checked->if_turn != IF_THERE)
         check_turn(c, checked);
-    if (authority_check(c, whole != NULL) && !refused(c) && !is_vain(c, checked))
+    if (authority_check(c, whole != NULL) && !refused(c) && !target_is_gone(c, checked))
         dispatch(c, checked);
     if (!refused(c))
         boot_settle(c);
 
     struct outcome *out = c->out;
-    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;
+    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
     if (out->verdict != VERDICT_DONE)
         out->id = 0;
     if (counts(out, whole) && !dry)
@@ -358,8 +358,8 @@ void core_step_dry(struct core *c, const struct command *command, struct arena *
     frame_leave(c, outer);
 }
 
-void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *arena,
-                   struct outcome *outcomes)
+void core_import_dry_run(struct core *c, const struct str *barclamps, uint32_t count,
+                         struct arena *arena, struct outcome *outcomes)
 {
     struct command import = {.kind = COMMAND_IMPORT, .actor = STR("rehearsal")};
     struct effects none = {0};

@@ -369,7 +369,7 @@ noderole_ix bind_role(struct core *c, role_ix role, node_ix n, deployment_ix d, 
         stack.count--;
     }
     if (node_at(c, n)->target.v)
-        node_hold(c, n); /* only what the target needs is free */
+        node_apply_target(c, n); /* only what the target needs is free */
     return made;
 }
 

@@ -48,7 +48,7 @@ void cluster_poke_changed(struct core *c, const struct cluster_watch *w)
 {
     for (uint32_t i = 0; i < w->count; i++)
         if (hash64(stage_noderole(c, w->items[i].nr, c->arena), 0) != w->items[i].staged)
-            noderole_poke(c, w->items[i].nr);
+            noderole_request_rerun(c, w->items[i].nr);
 }
 
 bool cluster_commit(struct core *c, const noderole_ix *items, uint32_t count)

@@ -215,7 +215,7 @@ static void set_cohort(struct core *c, noderole_ix ix, uint32_t cohort)
         node->first_todo = old;
     noderole_edit(c, ix)->cohort = cohort;
     node_place(c, ix);
-    anneal_look(c, noderole_at(c, ix)->node); /* its place in the waiting line changes too */
+    sched_enqueue_node(c, noderole_at(c, ix)->node); /* its place in the waiting line changes too */
 }
 
 /* `child` must lie deeper than `parent`; so must everything below it (SEMANTICS 2.7). */

@@ -96,9 +96,9 @@ static void enter_by(struct core *c, noderole_ix ix, enum noderole_state to, boo
     settle_runs(c, ix, from, to);
     if (to == NODEROLE_TODO) {
         nr->chain = c->depth;
-        anneal_todo(c, ix);
+        node_lower_todo_cursor(c, ix);
     }
-    anneal_look(c, nr->node);
+    sched_enqueue_node(c, nr->node);
     if (to == NODEROLE_ERROR || to == NODEROLE_PROPOSED)
         boot_server_moved(c, ix);
     hooks_state(c, ix, to, committed_run, silent);
@@ -133,7 +133,7 @@ static void again(struct core *c, noderole_ix ix)
     const run_ix run = noderole_at(c, ix)->run;
     if (!run.v)
         settle(c, ix);
-    else if (!run_hurry(c, run))
+    else if (!run_skip_backoff(c, run))
         noderole_mark_rerun(c, ix, true);
 }
 
@@ -252,7 +252,7 @@ bool noderole_is_runnable(const struct core *c, noderole_ix ix)
            state != NODEROLE_PROPOSED && state != NODEROLE_ERROR && role_can_run(c, nr->role);
 }
 
-void noderole_poke(struct core *c, noderole_ix ix)
+void noderole_request_rerun(struct core *c, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     if (nr->state == NODEROLE_TRANSITION && nr->run.v)
@@ -344,7 +344,7 @@ bool noderole_commit_all(struct core *c, const noderole_ix *items, uint32_t coun
     bool any_off = false;
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            row_soon(c, TABLE_NODEROLE, items[i + AHEAD].v);
+            row_prefetch(c, TABLE_NODEROLE, items[i + AHEAD].v);
         commit(c, items[i]);
         any_off = any_off || wants_power(c, items[i]);
     }

@@ -59,8 +59,8 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
         return;
     }
     if (node_at(c, nr->node)->stopped)
-        node_go_on(c, nr->node);
-    anneal_look(c, nr->node);
+        node_clear_stopped(c, nr->node);
+    sched_enqueue_node(c, nr->node);
     noderole_apply(c, ix, EVENT_RETRY);
 }
 

@@ -155,7 +155,7 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
 /* It may work again: so may what was put off until then (K3). */
 static void wake(struct core *c, node_ix n)
 {
-    anneal_look(c, n);
+    sched_enqueue_node(c, n);
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
         const struct noderole *row = noderole_at(c, nr);
@@ -164,7 +164,7 @@ static void wake(struct core *c, node_ix n)
     }
 }
 
-void nodes_wake(struct core *c)
+void nodes_resume_all(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
@@ -173,14 +173,14 @@ void nodes_wake(struct core *c)
 
 /* Whatever was true of it may be so no longer. Cohort ascending, so that each settles after its
  * parents did; a run in flight is cancelled as its noderole leaves TRANSITION. */
-static void go_dark(struct core *c, node_ix n)
+static void node_deactivate_all(struct core *c, node_ix n)
 {
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
         run_drop_queued(c, nr);
         noderole_apply(c, nr, EVENT_DEACTIVATE);
     }
-    anneal_look(c, n);
+    sched_enqueue_node(c, n);
 }
 
 void node_set_alive(struct core *c, node_ix n, bool alive)
@@ -192,7 +192,7 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
     node->alive_since = c->now_ms;
     if (!alive) {
         outbox_forget_probe(c, n);
-        go_dark(c, n);
+        node_deactivate_all(c, n);
         return;
     }
     if (!node->stopped)
@@ -263,7 +263,7 @@ static bool among(const noderole_ix *items, uint32_t count, noderole_ix nr)
     return false;
 }
 
-void node_hold(struct core *c, node_ix n)
+void node_apply_target(struct core *c, node_ix n)
 {
     uint32_t count = 0;
     const role_ix role = node_at(c, n)->target;
@@ -282,7 +282,7 @@ void node_set_target(struct core *c, node_ix n, role_ix role)
     if (node_at(c, n)->target.v == role.v)
         return;
     node_edit(c, n)->target = role;
-    node_hold(c, n);
+    node_apply_target(c, n);
     /* Held first, dark second: hooks of what is held say nothing about the fall. */
     if (role.v)
         node_set_alive(c, n, false);

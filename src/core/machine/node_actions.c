@@ -108,7 +108,7 @@ static bool commit_node(struct core *c, node_ix n, struct commit *out_work)
     if (refused(c))
         return false;
     if (node_at(c, n)->stopped)
-        node_go_on(c, n);
+        node_clear_stopped(c, n);
     node_set_available(c, n, true);
     *out_work = commit_proposed(c, n);
     out_work->node = n;

@@ -1,7 +1,7 @@
 #include "core/core_private.h"
 
-#include "base/json/json.h"
 #include "base/containers/sort.h"
+#include "base/json/json.h"
 #include "model/hammer_class.h"
 #include "model/names.h"
 

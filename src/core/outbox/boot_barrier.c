@@ -73,11 +73,11 @@ static int64_t served_by(const struct core *c, const struct json *seen, noderole
 
 /* Who has not served that generation to the node: the one with the smallest id, and likewise among
  * those in error. None = nobody is left to wait for. */
-struct laggards {
+struct unserved_boots {
     noderole_ix first, failed;
 };
 
-static void lag(const struct core *c, struct laggards *late, noderole_ix nr)
+static void lag(const struct core *c, struct unserved_boots *late, noderole_ix nr)
 {
     const int64_t id = noderole_at(c, nr)->o.id;
     if (!late->first.v || id < noderole_at(c, late->first)->o.id)
@@ -87,10 +87,10 @@ static void lag(const struct core *c, struct laggards *late, noderole_ix nr)
         late->failed = nr;
 }
 
-static struct laggards laggards(const struct core *c, node_ix n, int64_t generation,
-                                struct arena *a)
+static struct unserved_boots unserved_boots(const struct core *c, node_ix n, int64_t generation,
+                                            struct arena *a)
 {
-    struct laggards late = {0};
+    struct unserved_boots late = {0};
     const struct vec *roles = &c->vars.boot_roles;
     if (!generation || !roles->count || core_settings(c)->test_jig)
         return late;
@@ -181,7 +181,7 @@ static void supersede(struct core *c, node_ix n, struct str action)
 
 /* Who has not served it yet looks at the node once more: it may serve boots since a moment ago, and
  * know nothing of machines that have not changed since. */
-static void ask_to_serve(struct core *c, node_ix n, struct laggards late)
+static void ask_to_serve(struct core *c, node_ix n, struct unserved_boots late)
 {
     if (late.failed.v)
         vars_edit(c)->boot_due = true; /* it waits in vain */
@@ -198,8 +198,9 @@ int64_t outbox_power(struct core *c, node_ix n, struct str action)
     const int64_t id = outbox_at(c, ix)->o.id;
     const struct node *node = node_at(c, n);
     const int64_t left_ms = boots(action) ? (int64_t)core_settings(c)->barrier_s * 1000 : 0;
-    const struct laggards late =
-        left_ms ? laggards(c, n, node->boot_generation, c->arena) : (struct laggards){0};
+    const struct unserved_boots late = left_ms
+                                           ? unserved_boots(c, n, node->boot_generation, c->arena)
+                                           : (struct unserved_boots){0};
     struct outbox *row = outbox_edit(c, ix);
     put_text(c, &row->detail, action);
     /* A reading tells how the machine is now: it waits for no restart that waits. */
@@ -245,7 +246,7 @@ void node_set_status(struct core *c, node_ix n, const struct reason *why)
 }
 
 /* "reboot was not done: dhcp-database on admin.x has not served boot generation 7 within 600 s" */
-static struct str why_given_up(struct core *c, outbox_ix ix, struct laggards late)
+static struct str why_given_up(struct core *c, outbox_ix ix, struct unserved_boots late)
 {
     const struct outbox *row = outbox_at(c, ix);
     const bool failed = late.failed.v != 0;
@@ -260,7 +261,7 @@ static struct str why_given_up(struct core *c, outbox_ix ix, struct laggards lat
 
 /* The machine goes on as it was. Whoever asked meant it to begin anew: nothing may run there as if
  * it had, so its node stays not alive, and stopped should the machine say that it lives. */
-static void give_up(struct core *c, node_ix n, outbox_ix ix, struct laggards late)
+static void give_up(struct core *c, node_ix n, outbox_ix ix, struct unserved_boots late)
 {
     const struct reason why = {.code = REASON_BOOT_NOT_SERVED,
                                .subject = SAY(c, text_of(c, outbox_at(c, ix)->detail)),
@@ -286,8 +287,9 @@ static void settle_node(struct core *c, node_ix n)
     while (staying < node_at(c, n)->barrier.count) {
         const outbox_ix ix = {vec_at(c, &node_at(c, n)->barrier, staying)};
         const struct outbox *row = outbox_at(c, ix);
-        const struct laggards late =
-            has_deadline(c, ix) ? laggards(c, n, row->generation, c->arena) : (struct laggards){0};
+        const struct unserved_boots late = has_deadline(c, ix)
+                                               ? unserved_boots(c, n, row->generation, c->arena)
+                                               : (struct unserved_boots){0};
         if (late.failed.v || (late.first.v && row->deadline <= c->mono_ms)) {
             give_up(c, n, ix, late);
         } else if (late.first.v || staying) {
@@ -378,7 +380,7 @@ void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_comm
     } else if (!p->failed && switches(action) && node_at(c, n)->status) {
         /* What stopped it was its power. A script that asked for nothing more still does. */
         node_set_status(c, n, NULL);
-        node_go_on(c, n);
+        node_clear_stopped(c, n);
     }
     /* What it starts from is set with every change of the boot environment, and is no result that
      * an operator waits for. */
@@ -386,12 +388,12 @@ void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_comm
         power_answered(c, n, order, action, p);
 }
 
-void node_go_on(struct core *c, node_ix n)
+void node_clear_stopped(struct core *c, node_ix n)
 {
     if (!node_at(c, n)->stopped)
         return;
     node_edit(c, n)->stopped = false;
-    anneal_look(c, n);
+    sched_enqueue_node(c, n);
 }
 
 bool boot_restarts(const struct core *c, node_ix n)
@@ -480,7 +482,7 @@ noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
     const struct vec *rows = &node_at(c, n)->barrier;
     if (view_node_flags(c, n) & SEEN_NODE_POWER && core_settings(c)->barrier_s) {
         *out_generation = node_at(c, n)->boot_generation;
-        const noderole_ix first = laggards(c, n, *out_generation, a).first;
+        const noderole_ix first = unserved_boots(c, n, *out_generation, a).first;
         if (first.v)
             return first;
     }
@@ -488,14 +490,14 @@ noderole_ix boot_waits_for(const struct core *c, node_ix n, struct arena *a,
         const outbox_ix ix = {vec_at(c, rows, i)};
         *out_generation = outbox_at(c, ix)->generation;
         if (has_deadline(c, ix))
-            return laggards(c, n, *out_generation, a).first;
+            return unserved_boots(c, n, *out_generation, a).first;
     }
     return (noderole_ix){0};
 }
 
 bool boot_is_served(const struct core *c, node_ix n, struct arena *a)
 {
-    return !laggards(c, n, node_at(c, n)->boot_generation, a).first.v;
+    return !unserved_boots(c, n, node_at(c, n)->boot_generation, a).first.v;
 }
 
 static const char *check_probes(const struct core *c)

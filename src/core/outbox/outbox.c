@@ -219,7 +219,7 @@ void outbox_forget_probe(struct core *c, node_ix n)
         return;
     node_derive(c, n)->probe = (outbox_ix){0};
     outbox_remove(c, ix);
-    anneal_look(c, n);
+    sched_enqueue_node(c, n);
 }
 
 void probes_load(struct core *c)
@@ -342,8 +342,8 @@ static struct str why_refused(struct core *c, const struct outcome *outcome)
 
 /* The hook's wishes, each a step of its own inside this one. The first refusal undoes them all:
  * false, with the reason in *out_text. */
-static bool apply_wishes(struct core *c, const struct outbox *row, struct str wishes,
-                         struct str *out_text)
+static bool apply_hook_commands(struct core *c, const struct outbox *row, struct str wishes,
+                                struct str *out_text)
 {
     uint32_t at = 0;
     const size_t before = arena_used(c->arena);
@@ -479,7 +479,7 @@ static void hook_done(struct core *c, outbox_ix ix, bool failed, const struct re
     struct noderole *row = noderole_derive(c, nr);
     must(row->hooks_waiting > 0);
     row->hooks_waiting--;
-    anneal_look(c, row->node);
+    sched_enqueue_node(c, row->node);
     if (failed)
         hook_failed(c, hook, nr, why);
     else
@@ -534,7 +534,7 @@ void do_outbox_done(struct core *c, const struct outbox_done_command *p)
             why.text = STR("hooks keep causing hooks");
         }
         if (!failed && p->wishes.len) {
-            failed = !core_try(c, apply_wishes, outbox_at(c, ix), p->wishes, &why.text);
+            failed = !core_try(c, apply_hook_commands, outbox_at(c, ix), p->wishes, &why.text);
             why.code = REASON_HOOK_REFUSED;
         }
         if (failed && why.code == REASON_NONE)

@@ -513,7 +513,7 @@ void core_plan_outcome(struct plan *p, const struct command *caller, struct outc
         allowed = refuse(c, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
     slice_leave(c, &judging, &outer);
     *out = allowed ? p->out : judging.out;
-    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_ASKING : VERDICT_DONE;
+    out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
     out->id = out->verdict == VERDICT_DONE ? caller->deployment_commit.id : 0;
     if (out->verdict == VERDICT_DONE)
         out->doc = caller->is_summary ? p->brief_doc : p->doc;

@@ -318,8 +318,8 @@ static void put_value(struct plan *p, struct buf *b, const struct value_change *
     const bool is_full = b->len > VALUES_BYTES_MAX;
     const struct str before = is_full ? STR("{}") : doc_of(c, v->before);
     const struct str after = is_full ? STR("{}") : doc_of(c, v->after);
-    const struct content_changes changes =
-        content_compare(&p->scratch, before, after, PATHS_SHOWN_MAX);
+    const struct snapshot_content_changes changes =
+        snapshot_content_compare(&p->scratch, before, after, PATHS_SHOWN_MAX);
     plan_cost(p, (before.len + after.len) / 64);
     put_comma(b);
     buf_put_z(b, is_full || changes.is_clipped ? "{\"clipped\":true" : "{");

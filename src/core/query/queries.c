@@ -1,5 +1,5 @@
-#include "core/core_private.h"
 #include "base/containers/sort.h"
+#include "core/core_private.h"
 
 /* Looking without touching: what readers outside the core are given. */
 

@@ -2,9 +2,9 @@
 
 /* Who may start, and when. Theory of operation:
  *
- * Whatever changes a node's prospects puts the node into a line (anneal_look). An annealing step
- * takes nodes from that line. At each it looks for the one thing that may start there: the first
- * queued run that can (they were asked for explicitly), else the first TODO noderole by
+ * Whatever changes a node's prospects puts the node into a line (sched_enqueue_node). An annealing
+ * step takes nodes from that line. At each it looks for the one thing that may start there: the
+ * first queued run that can (they were asked for explicitly), else the first TODO noderole by
  * (cohort, id). What needs no worker is done on the spot; anything else becomes the node's
  * candidate in a waiting line ordered for the whole installation, and candidates start as workers
  * are free. A candidate is examined again when its turn comes, so nothing stale ever starts.
@@ -13,16 +13,16 @@
 
 /* ---- the line of nodes to look at ---- */
 
-void anneal_look(struct core *c, node_ix n)
+void sched_enqueue_node(struct core *c, node_ix n)
 {
-    if (node_at(c, n)->looked_for)
+    if (node_at(c, n)->in_dirty_queue)
         return;
     struct node *node = node_derive(c, n);
-    node->looked_for = true;
-    node->look_next = (node_ix){0};
+    node->in_dirty_queue = true;
+    node->dirty_next = (node_ix){0};
     struct vars *vars = vars_edit(c);
     if (vars->look_last.v)
-        node_derive(c, vars->look_last)->look_next = n;
+        node_derive(c, vars->look_last)->dirty_next = n;
     else
         vars->look_first = n;
     vars->look_last = n;
@@ -32,7 +32,7 @@ void anneal_look_everywhere(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
-        anneal_look(c, (node_ix){ix});
+        sched_enqueue_node(c, (node_ix){ix});
 }
 
 static node_ix take_looked(struct core *c)
@@ -42,15 +42,15 @@ static node_ix take_looked(struct core *c)
         return n;
     struct node *node = node_derive(c, n);
     struct vars *vars = vars_edit(c);
-    vars->look_first = node->look_next;
+    vars->look_first = node->dirty_next;
     if (!vars->look_first.v)
         vars->look_last = (node_ix){0};
-    node->look_next = (node_ix){0};
-    node->looked_for = false;
+    node->dirty_next = (node_ix){0};
+    node->in_dirty_queue = false;
     return n;
 }
 
-void anneal_todo(struct core *c, noderole_ix nr)
+void node_lower_todo_cursor(struct core *c, noderole_ix nr)
 {
     const node_ix n = noderole_at(c, nr)->node;
     const struct node *node = node_at(c, n);
@@ -140,7 +140,7 @@ static void look_at_queue(struct core *c, node_ix n)
             continue;
         if (run_is_instant(c, run_at(c, run)->noderole)) {
             run_instant(c, run_at(c, run)->noderole, run);
-            anneal_look(c, n);
+            sched_enqueue_node(c, n);
             return;
         }
         if (!first[run_at(c, run)->queue].v)
@@ -169,7 +169,7 @@ static void look_at(struct core *c, node_ix n, uint32_t until)
             return;
         }
         if (c->dirty.count >= until) {
-            anneal_look(c, n);
+            sched_enqueue_node(c, n);
             return;
         }
         run_instant(c, nr, (run_ix){0});
@@ -215,12 +215,12 @@ static void start_waiting(struct core *c, enum queue queue)
                                               : noderole_at(c, (noderole_ix){value})->node;
         must(node_at(c, n)->waiting[queue] == key);
         set_candidate(c, n, queue, 0, 0);
-        if (node_at(c, n)->looked_for)
+        if (node_at(c, n)->in_dirty_queue)
             continue; /* something changed there since: the next look decides anew */
         const bool started = queue == QUEUE_HIGH ? start_queued(c, (run_ix){value})
                                                  : start_noderole(c, (noderole_ix){value});
         if (!started)
-            anneal_look(c, n);
+            sched_enqueue_node(c, n);
     }
 }
 
@@ -233,7 +233,7 @@ static bool can_look_or_start(const struct core *c)
 }
 
 /* In one step: what it may have to take back stays in the processor's cache. */
-enum { LOOKS_MAX = 512 };
+enum { NODES_PER_STEP_MAX = 512 };
 
 void do_anneal(struct core *c, const struct anneal_command *p)
 {
@@ -243,7 +243,8 @@ void do_anneal(struct core *c, const struct anneal_command *p)
             defaults_step(c, until);
         return;
     }
-    for (uint32_t i = 0; i < LOOKS_MAX && c->vars.look_first.v && c->dirty.count < until; i++)
+    for (uint32_t i = 0; i < NODES_PER_STEP_MAX && c->vars.look_first.v && c->dirty.count < until;
+         i++)
         look_at(c, take_looked(c), until);
     start_waiting(c, QUEUE_HIGH);
     start_waiting(c, QUEUE_NORMAL);
@@ -258,24 +259,24 @@ void anneal_forget_candidates(struct core *c, node_ix n)
 {
     set_candidate(c, n, QUEUE_NORMAL, 0, 0);
     set_candidate(c, n, QUEUE_HIGH, 0, 0);
-    anneal_look(c, n);
+    sched_enqueue_node(c, n);
 }
 
 void anneal_forget_node(struct core *c, node_ix n)
 {
     set_candidate(c, n, QUEUE_NORMAL, 0, 0);
     set_candidate(c, n, QUEUE_HIGH, 0, 0);
-    if (!node_at(c, n)->looked_for)
+    if (!node_at(c, n)->in_dirty_queue)
         return;
     node_ix at = c->vars.look_first, before = {0};
-    for (; at.v != n.v; at = node_at(c, at)->look_next)
+    for (; at.v != n.v; at = node_at(c, at)->dirty_next)
         before = at;
     struct vars *vars = vars_edit(c);
     if (before.v)
-        node_derive(c, before)->look_next = node_at(c, n)->look_next;
+        node_derive(c, before)->dirty_next = node_at(c, n)->dirty_next;
     else
-        vars->look_first = node_at(c, n)->look_next;
+        vars->look_first = node_at(c, n)->dirty_next;
     if (vars->look_last.v == n.v)
         vars->look_last = before;
-    node_derive(c, n)->looked_for = false;
+    node_derive(c, n)->in_dirty_queue = false;
 }

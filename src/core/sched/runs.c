@@ -21,14 +21,14 @@ static void let_go(struct core *c, run_ix ix)
     if (run->node.v) {
         must(node_at(c, run->node)->run.v == ix.v);
         node_derive(c, run->node)->run = (run_ix){0};
-        anneal_look(c, run->node);
+        sched_enqueue_node(c, run->node);
     }
 }
 
 static void line_up(struct core *c, run_ix ix)
 {
     ids_insert(c, &node_derive(c, run_at(c, ix)->node)->queued, TABLE_RUN, ix.v);
-    anneal_look(c, run_at(c, ix)->node);
+    sched_enqueue_node(c, run_at(c, ix)->node);
 }
 
 static void step_out(struct core *c, run_ix ix)
@@ -118,7 +118,7 @@ bool run_is_parked(const struct core *c, int64_t id)
 }
 
 /* A person does not want to wait for the next start. */
-bool run_hurry(struct core *c, run_ix ix)
+bool run_skip_backoff(struct core *c, run_ix ix)
 {
     if (run_at(c, ix)->state != RUN_PARKED || !run_at(c, ix)->tries)
         return false;

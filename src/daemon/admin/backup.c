@@ -205,11 +205,11 @@ static enum ending fill(struct making *m)
     struct arena *a = &m->manifest.arena;
     const char *path = backup_join(a, m->partial, BACKUP_STORE);
     const char *url = str_z(a, str_join2(a, STR("sqlite:"), str_from(path)));
-    enum ending ending = upkeep_copy_to_file(m->config->store, path);
+    enum ending ending = store_admin_copy_to_file(m->config->store, path);
     if (ending == ENDING_FINE)
         ending = put_directories(m, url);
     if (ending == ENDING_FINE)
-        ending = upkeep_remove_beside(path);
+        ending = store_admin_remove_beside(path);
     if (ending == ENDING_FINE && backup_measure(path, &store.measure) != OK)
         ending = backup_trouble("read", path);
     if (ending == ENDING_FINE) {

@@ -206,7 +206,7 @@ static enum ending put_back(struct restoring *r)
         return backup_trouble("written", marker);
     enum ending ending = put_files(r);
     if (ending == ENDING_FINE)
-        ending = upkeep_fill_store(r->config, url, true);
+        ending = store_admin_fill_store(r->config, url, true);
     if (ending != ENDING_FINE)
         take_back(r);
     if (file_remove(marker) != OK)

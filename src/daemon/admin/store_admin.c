@@ -28,7 +28,7 @@ static enum ending wrong(const char *step, const char *what)
 
 /* ---- check ---- */
 
-struct check {
+struct barclamp_check {
     struct store_reader *reader;
     struct core *core;
     struct store_mark mark;
@@ -38,20 +38,20 @@ struct check {
 
 static err load_record(void *self, const struct record *record)
 {
-    struct check *k = self;
+    struct barclamp_check *k = self;
     k->records++;
     return core_load(k->core, record, &k->what);
 }
 
 static err count_record(void *self, const struct record *record)
 {
-    struct check *k = self;
+    struct barclamp_check *k = self;
     (void)record;
     k->records++;
     return OK;
 }
 
-static enum ending read_tables(struct check *k, const char *step, int from, int to)
+static enum ending read_tables(struct barclamp_check *k, const char *step, int from, int to)
 {
     char text[64];
     const bool loads = from < TABLE_LOADED;
@@ -72,7 +72,7 @@ static enum ending read_tables(struct check *k, const char *step, int from, int 
     return ENDING_FINE;
 }
 
-static enum ending check_core(struct check *k)
+static enum ending check_core(struct barclamp_check *k)
 {
     struct arena arena = {0};
     const char *broken = core_check(k->core, &arena);
@@ -83,7 +83,7 @@ static enum ending check_core(struct check *k)
     return ending;
 }
 
-static void print_ok(const struct check *k)
+static void print_ok(const struct barclamp_check *k)
 {
     const struct digest128 digest = core_digest(k->core);
     printf("ok: turn %lld, %u noderoles, digest %016llx%016llx\n", (long long)k->mark.turn,
@@ -91,7 +91,7 @@ static void print_ok(const struct check *k)
            (unsigned long long)digest.lo);
 }
 
-static enum ending check_content(struct check *k)
+static enum ending check_content(struct barclamp_check *k)
 {
     const char *what = "";
     enum ending ending = read_tables(k, "records", 0, TABLE_LOADED);
@@ -110,7 +110,7 @@ static enum ending check_content(struct check *k)
     return ENDING_FINE;
 }
 
-static enum ending check_reader(struct check *k)
+static enum ending check_reader(struct barclamp_check *k)
 {
     struct store_why why = {0};
     if (store_reader_verify(k->reader, &why) != OK)
@@ -127,7 +127,7 @@ static enum ending check_reader(struct check *k)
 
 static enum ending check_url(const char *url)
 {
-    struct check k = {0};
+    struct barclamp_check k = {0};
     struct store_why why = {0};
     if (store_reader_open(url, &k.reader, &why) != OK)
         return wrong("open", why.text);
@@ -141,7 +141,7 @@ static enum ending check_url(const char *url)
     return ending;
 }
 
-enum ending upkeep_check(const struct config *c)
+enum ending store_admin_check(const struct config *c)
 {
     return check_url(c->store);
 }
@@ -201,12 +201,12 @@ static enum ending copy_and_check(const char *from, const char *partial)
     return ending == ENDING_FINE ? remove_beside(partial, false) : ending;
 }
 
-enum ending upkeep_remove_beside(const char *path)
+enum ending store_admin_remove_beside(const char *path)
 {
     return remove_beside(path, false);
 }
 
-enum ending upkeep_copy_to_file(const char *from, const char *path)
+enum ending store_admin_copy_to_file(const char *from, const char *path)
 {
     char partial[PATH_MAX];
     if (file_exists(path)) {
@@ -228,9 +228,9 @@ enum ending upkeep_copy_to_file(const char *from, const char *path)
     return ending;
 }
 
-enum ending upkeep_export(const struct config *c, const char *path)
+enum ending store_admin_export(const struct config *c, const char *path)
 {
-    return upkeep_copy_to_file(c->store, path);
+    return store_admin_copy_to_file(c->store, path);
 }
 
 /* ---- and back ---- */
@@ -247,14 +247,14 @@ static enum ending set_journal_aside(struct config *c)
 
 /* Where there is no database yet the journal belongs to nobody; elsewhere only once the store was
  * filled. */
-enum ending upkeep_fill_store(struct config *c, const char *from, bool is_restore)
+enum ending store_admin_fill_store(struct config *c, const char *from, bool is_restore)
 {
     const char *path = c->store + sizeof sqlite_prefix - 1;
     const bool is_file = strncmp(c->store, sqlite_prefix, sizeof sqlite_prefix - 1) == 0;
     enum ending ending;
     if (is_restore && is_file) {
         ending = file_exists(path) ? ENDING_FINE : set_journal_aside(c);
-        return ending == ENDING_FINE ? upkeep_copy_to_file(from, path) : ending;
+        return ending == ENDING_FINE ? store_admin_copy_to_file(from, path) : ending;
     }
     ending = copy(from, c->store);
     if (ending == ENDING_FINE)
@@ -262,7 +262,7 @@ enum ending upkeep_fill_store(struct config *c, const char *from, bool is_restor
     return ending == ENDING_FINE ? check_url(c->store) : ending;
 }
 
-enum ending upkeep_restore(struct config *c, const char *path, bool is_restore)
+enum ending store_admin_restore(struct config *c, const char *path, bool is_restore)
 {
     char url[PATH_MAX + 16];
     struct hold hold;
@@ -280,7 +280,7 @@ enum ending upkeep_restore(struct config *c, const char *path, bool is_restore)
         ending = ENDING_TROUBLE;
     }
     if (ending == ENDING_FINE)
-        ending = upkeep_fill_store(c, url, is_restore);
+        ending = store_admin_fill_store(c, url, is_restore);
     data_dir_leave(&hold);
     return ending;
 }

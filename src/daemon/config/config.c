@@ -12,9 +12,9 @@
 #include "base/text/buf.h"
 #include "base/text/str.h"
 #include "http/address.h"
-#include "run/jig/jig_tools.h"
 #include "model/limits.h"
 #include "model/names.h"
+#include "run/jig/jig_tools.h"
 #include "store/store_thread.h"
 #include "sys/files.h"
 

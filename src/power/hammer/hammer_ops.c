@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "power/hammer/secret_files.h"
 #include "power/hammer/http_client.h"
 #include "power/hammer/power_op.h"
+#include "power/hammer/secret_files.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 
@@ -22,8 +22,8 @@ enum {
 };
 
 struct line {
-    struct work *first;
-    struct work **last;
+    struct power_op *first;
+    struct power_op **last;
     uint32_t count;
 };
 
@@ -31,7 +31,7 @@ struct hammers {
     uv_loop_t *loop;
     struct hammers_options options;
     struct hammers_seams seams;
-    struct web *web;
+    struct http_client *web;
     struct line served;
     uint32_t readings; /* among those */
     struct line waiting;
@@ -71,7 +71,7 @@ const char *hammer_end_word(enum hammer_end end)
 
 /* ---- lines ---- */
 
-static void line_add(struct line *l, struct work *w)
+static void line_add(struct line *l, struct power_op *w)
 {
     w->next = NULL;
     w->link = l->last;
@@ -80,7 +80,7 @@ static void line_add(struct line *l, struct work *w)
     l->count++;
 }
 
-static void line_remove(struct line *l, struct work *w)
+static void line_remove(struct line *l, struct power_op *w)
 {
     *w->link = w->next;
     if (w->next)
@@ -92,7 +92,7 @@ static void line_remove(struct line *l, struct work *w)
 
 static bool is_served(const struct hammers *h, int64_t node_id)
 {
-    for (const struct work *w = h->served.first; w; w = w->next)
+    for (const struct power_op *w = h->served.first; w; w = w->next)
         if (w->order.node_id == node_id && !w->order.is_reading)
             return true;
     return false;
@@ -102,7 +102,7 @@ static bool is_served(const struct hammers *h, int64_t node_id)
 
 static void handle_closed(uv_handle_t *handle)
 {
-    struct work *w = handle->data;
+    struct power_op *w = handle->data;
     if (--w->open_handles > 0)
         return;
     arena_fini(&w->arena);
@@ -110,13 +110,13 @@ static void handle_closed(uv_handle_t *handle)
 }
 
 /* Secrets do not stay in pages that others will be given. */
-void work_wipe(struct str secret)
+void power_op_wipe(struct str secret)
 {
     if (secret.len)
         explicit_bzero((void *)(uintptr_t)secret.at, secret.len);
 }
 
-static void work_close(struct work *w)
+static void work_close(struct power_op *w)
 {
     w->has_ended = true;
     line_remove(w->klass ? &w->hammers->served : &w->hammers->waiting, w);
@@ -125,7 +125,7 @@ static void work_close(struct work *w)
     if (w->klass)
         w->klass->stop(w);
     for (uint32_t i = 0; i < w->order.hammer_count; i++)
-        work_wipe(w->order.hammers[i].authenticator);
+        power_op_wipe(w->order.hammers[i].authenticator);
     uv_close((uv_handle_t *)&w->deadline, handle_closed);
     uv_close((uv_handle_t *)&w->pause, handle_closed);
 }
@@ -137,7 +137,7 @@ static void have_turn(struct hammers *h)
     must(uv_timer_start(&h->turn, on_turn, 0, 0) == 0);
 }
 
-static void finish(struct work *w, const struct hammer_result *result)
+static void finish(struct power_op *w, const struct hammer_result *result)
 {
     struct hammers *h = w->hammers;
     const uint64_t key = w->order.key;
@@ -147,7 +147,7 @@ static void finish(struct work *w, const struct hammer_result *result)
     h->seams.done(h->seams.self, key, result);
 }
 
-__attribute__((format(printf, 2, 0))) static struct str say(struct work *w, const char *format,
+__attribute__((format(printf, 2, 0))) static struct str say(struct power_op *w, const char *format,
                                                             va_list args)
 {
     va_list again;
@@ -160,7 +160,7 @@ __attribute__((format(printf, 2, 0))) static struct str say(struct work *w, cons
     return (struct str){text, (uint32_t)len};
 }
 
-struct str work_say(struct work *w, const char *format, ...)
+struct str power_op_say(struct power_op *w, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -169,25 +169,25 @@ struct str work_say(struct work *w, const char *format, ...)
     return text;
 }
 
-void work_end(struct work *w, const struct json *value, const char *format, ...)
+void power_op_end(struct power_op *w, const struct json *value, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const struct hammer_result result = {
         .end = HAMMER_END_DONE,
-        .text = work_clean(w, say(w, format, args)),
+        .text = power_op_clean(w, say(w, format, args)),
         .value = value ? json_write(&w->arena, value) : STR("null"),
     };
     va_end(args);
     finish(w, &result);
 }
 
-void work_fail(struct work *w, enum hammer_end end, const char *format, ...)
+void power_op_fail(struct power_op *w, enum hammer_end end, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const struct hammer_result result = {.end = end,
-                                         .text = work_clean(w, say(w, format, args)),
+                                         .text = power_op_clean(w, say(w, format, args)),
                                          .value = STR("null"),
                                          .is_unserved = !w->klass};
     va_end(args);
@@ -196,17 +196,18 @@ void work_fail(struct work *w, enum hammer_end end, const char *format, ...)
 
 static void on_deadline(uv_timer_t *timer)
 {
-    struct work *w = timer->data;
+    struct power_op *w = timer->data;
     const struct str doing = w->klass ? w->doing : STR("other orders were served first");
     const char *then = w->seen.len && doing.len ? "; since then: " : "";
     const bool is_queued_reading = !w->klass && w->order.is_reading;
-    work_fail(w, HAMMER_END_TIMEOUT, "%.*s of node \"%.*s\" did not end within %u ms: %.*s%s%.*s",
-              STR_FMT_ARGS(w->order.method), STR_FMT_ARGS(w->order.node_name),
-              is_queued_reading ? w->order.queue_ms : w->order.deadline_ms, STR_FMT_ARGS(w->seen),
-              then, STR_FMT_ARGS(doing));
+    power_op_fail(w, HAMMER_END_TIMEOUT,
+                  "%.*s of node \"%.*s\" did not end within %u ms: %.*s%s%.*s",
+                  STR_FMT_ARGS(w->order.method), STR_FMT_ARGS(w->order.node_name),
+                  is_queued_reading ? w->order.queue_ms : w->order.deadline_ms,
+                  STR_FMT_ARGS(w->seen), then, STR_FMT_ARGS(doing));
 }
 
-static void start_deadline(struct work *w, uint32_t ms)
+static void start_deadline(struct power_op *w, uint32_t ms)
 {
     w->deadline_ms = sys_mono_ms() + ms;
     uv_update_time(w->hammers->loop);
@@ -215,10 +216,10 @@ static void start_deadline(struct work *w, uint32_t ms)
 
 /* ---- serving ---- */
 
-static const struct work_class *class_named(struct str klass)
+static const struct power_op_class *class_named(struct str klass)
 {
-    static const struct work_class *const classes[] = {&ipmi_class, &local_class, &redfish_class,
-                                                       &ssh_class, &wol_class};
+    static const struct power_op_class *const classes[] = {&ipmi_class, &local_class,
+                                                           &redfish_class, &ssh_class, &wol_class};
     const struct hammer_class *found = hammer_class_find(klass);
     for (uint32_t i = 0; found && i < sizeof classes / sizeof *classes; i++)
         if (str_eq(str_from(classes[i]->name), str_from(found->name)))
@@ -226,15 +227,15 @@ static const struct work_class *class_named(struct str klass)
     return NULL;
 }
 
-static void stop_nothing(struct work *w)
+static void stop_nothing(struct power_op *w)
 {
     (void)w;
 }
 
 /* For orders that fail before any hammer is lifted. */
-static const struct work_class no_class = {.name = "none", .stop = stop_nothing};
+static const struct power_op_class no_class = {.name = "none", .stop = stop_nothing};
 
-static const struct json *read_object(struct work *w, struct str text, const char *what)
+static const struct json *read_object(struct power_op *w, struct str text, const char *what)
 {
     struct json *value;
     uint32_t at;
@@ -242,25 +243,25 @@ static const struct json *read_object(struct work *w, struct str text, const cha
     if (text.len == 0)
         return json_make(&w->arena, JSON_OBJECT);
     if (json_read(&w->arena, text, &value, &at, &why) != OK)
-        work_fail(w, HAMMER_END_SETTING, "%s is no JSON: %s at byte %u", what, why, at);
+        power_op_fail(w, HAMMER_END_SETTING, "%s is no JSON: %s at byte %u", what, why, at);
     else if (value->kind != JSON_OBJECT)
-        work_fail(w, HAMMER_END_SETTING, "%s is no JSON object", what);
+        power_op_fail(w, HAMMER_END_SETTING, "%s is no JSON object", what);
     else
         return value;
     return NULL;
 }
 
-static void fail_unoffered(struct work *w)
+static void fail_unoffered(struct power_op *w)
 {
     const struct hammer_order *o = &w->order;
     const struct str all = hammers_methods(&w->arena, o->hammers, o->hammer_count);
-    work_fail(w, HAMMER_END_NOT_OFFERED,
-              "no hammer of node \"%.*s\" offers %s %.*s; they offer %.*s",
-              STR_FMT_ARGS(o->node_name), hammer_category_name(o->category),
-              STR_FMT_ARGS(o->method), STR_FMT_ARGS(all));
+    power_op_fail(w, HAMMER_END_NOT_OFFERED,
+                  "no hammer of node \"%.*s\" offers %s %.*s; they offer %.*s",
+                  STR_FMT_ARGS(o->node_name), hammer_category_name(o->category),
+                  STR_FMT_ARGS(o->method), STR_FMT_ARGS(all));
 }
 
-static void serve(struct work *w)
+static void serve(struct power_op *w)
 {
     const struct hammer_order *o = &w->order;
     const uint32_t chosen = hammers_choose(o->hammers, o->hammer_count, o->category, o->method);
@@ -276,17 +277,17 @@ static void serve(struct work *w)
     w->args = read_object(w, o->args, "\"args\" of the order");
     if (!w->args)
         return;
-    const struct work_class *klass = class_named(w->hammer.klass);
+    const struct power_op_class *klass = class_named(w->hammer.klass);
     if (!klass) {
-        work_fail(w, HAMMER_END_NOT_OFFERED, "hammers of class \"%.*s\" cannot be swung yet",
-                  STR_FMT_ARGS(w->hammer.klass));
+        power_op_fail(w, HAMMER_END_NOT_OFFERED, "hammers of class \"%.*s\" cannot be swung yet",
+                      STR_FMT_ARGS(w->hammer.klass));
         return;
     }
     w->klass = klass;
     klass->start(w);
 }
 
-static bool may_be_served(const struct hammers *h, const struct work *w)
+static bool may_be_served(const struct hammers *h, const struct power_op *w)
 {
     if (w->order.is_reading)
         return h->readings < h->options.readings_max;
@@ -294,10 +295,10 @@ static bool may_be_served(const struct hammers *h, const struct work *w)
            !is_served(h, w->order.node_id);
 }
 
-static struct work *next_in_line(struct hammers *h)
+static struct power_op *next_in_line(struct hammers *h)
 {
     const bool is_full = h->served.count == h->options.parallel_max + h->options.readings_max;
-    for (struct work *w = is_full ? NULL : h->waiting.first; w; w = w->next)
+    for (struct power_op *w = is_full ? NULL : h->waiting.first; w; w = w->next)
         if (may_be_served(h, w))
             return w;
     return NULL;
@@ -306,7 +307,7 @@ static struct work *next_in_line(struct hammers *h)
 static void on_turn(uv_timer_t *timer)
 {
     struct hammers *h = timer->data;
-    for (struct work *w = next_in_line(h); w; w = next_in_line(h)) {
+    for (struct power_op *w = next_in_line(h); w; w = next_in_line(h)) {
         line_remove(&h->waiting, w);
         line_add(&h->served, w);
         h->readings += w->order.is_reading;
@@ -317,7 +318,7 @@ static void on_turn(uv_timer_t *timer)
     }
 }
 
-static void copy_order(struct work *w, const struct hammer_order *order)
+static void copy_order(struct power_op *w, const struct hammer_order *order)
 {
     struct arena *a = &w->arena;
     struct hammer_bound *hammers = arena_array(a, struct hammer_bound, order->hammer_count);
@@ -345,7 +346,7 @@ static void copy_order(struct work *w, const struct hammer_order *order)
 
 void hammers_do(struct hammers *h, const struct hammer_order *order)
 {
-    struct work *w = calloc(1, sizeof *w);
+    struct power_op *w = calloc(1, sizeof *w);
     must(w && !h->is_closing);
     w->hammers = h;
     copy_order(w, order);
@@ -358,7 +359,7 @@ void hammers_do(struct hammers *h, const struct hammer_order *order)
     have_turn(h);
 }
 
-static struct work *find_work(struct work *first, uint64_t key)
+static struct power_op *find_work(struct power_op *first, uint64_t key)
 {
     while (first && first->order.key != key)
         first = first->next;
@@ -367,7 +368,7 @@ static struct work *find_work(struct work *first, uint64_t key)
 
 void hammers_cancel(struct hammers *h, uint64_t key)
 {
-    struct work *w = find_work(h->served.first, key);
+    struct power_op *w = find_work(h->served.first, key);
     if (!w)
         w = find_work(h->waiting.first, key);
     must(w);
@@ -382,22 +383,22 @@ uint32_t hammers_pending(const struct hammers *h)
 
 /* ---- what a work asks of us ---- */
 
-struct command_seam *work_commands(struct work *w)
+struct spawn_seam *power_op_commands(struct power_op *w)
 {
     return &w->hammers->seams.commands;
 }
 
-struct web *work_web(struct work *w)
+struct http_client *power_op_web(struct power_op *w)
 {
     return w->hammers->web;
 }
 
-const struct hammers_options *work_options(const struct work *w)
+const struct hammers_options *power_op_options(const struct power_op *w)
 {
     return &w->hammers->options;
 }
 
-int64_t work_left_ms(const struct work *w)
+int64_t power_op_left_ms(const struct power_op *w)
 {
     const int64_t left = w->deadline_ms - sys_mono_ms();
     return left > 0 ? left : 0;
@@ -405,18 +406,18 @@ int64_t work_left_ms(const struct work *w)
 
 static void on_pause(uv_timer_t *timer)
 {
-    struct work *w = timer->data;
+    struct power_op *w = timer->data;
     w->paused(w);
 }
 
-void work_pause(struct work *w, int64_t ms, void (*then)(struct work *w))
+void power_op_pause(struct power_op *w, int64_t ms, void (*then)(struct power_op *w))
 {
     w->paused = then;
     uv_update_time(w->hammers->loop);
     must(uv_timer_start(&w->pause, on_pause, (uint64_t)ms, 0) == 0);
 }
 
-void work_doing(struct work *w, const char *format, ...)
+void power_op_doing(struct power_op *w, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -424,7 +425,7 @@ void work_doing(struct work *w, const char *format, ...)
     va_end(args);
 }
 
-void work_seen(struct work *w, const char *format, ...)
+void power_op_seen(struct power_op *w, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -433,7 +434,7 @@ void work_seen(struct work *w, const char *format, ...)
     w->doing = (struct str){0};
 }
 
-void work_unseen(struct work *w)
+void power_op_unseen(struct power_op *w)
 {
     w->seen = (struct str){0};
 }
@@ -456,10 +457,10 @@ static void turn_closed(uv_handle_t *handle)
 struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *options,
                              struct hammers_seams seams)
 {
-    if (!scratch_sweep(options->scratch) || curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+    if (!secret_file_sweep(options->scratch) || curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         return NULL;
     struct hammers *h = calloc(1, sizeof *h);
-    struct web *web = h ? web_open(loop) : NULL;
+    struct http_client *web = h ? http_client_open(loop) : NULL;
     if (!web) {
         free(h);
         curl_global_cleanup();
@@ -476,7 +477,7 @@ struct hammers *hammers_open(uv_loop_t *loop, const struct hammers_options *opti
         h->options.readings_max = READINGS_MAX_DEFAULT;
     h->seams = seams;
     if (!h->seams.commands.start)
-        h->seams.commands = command_seam_own(loop);
+        h->seams.commands = spawn_seam_own(loop);
     h->served.last = &h->served.first;
     h->waiting.last = &h->waiting.first;
     must(h->options.scratch && uv_timer_init(loop, &h->turn) == 0);
@@ -491,7 +492,7 @@ void hammers_close(struct hammers *h)
         work_close(h->waiting.first);
     while (h->served.first)
         work_close(h->served.first);
-    web_close(h->web);
+    http_client_close(h->web);
     curl_global_cleanup();
     uv_close((uv_handle_t *)&h->turn, turn_closed);
 }

@@ -18,9 +18,9 @@
 
 #include "base/mem/arena.h"
 #include "base/text/str.h"
-#include "power/hammer/spawn.h"
 #include "model/hammer_class.h"
 #include "model/reason.h"
+#include "power/hammer/spawn.h"
 
 struct hammers;
 
@@ -98,7 +98,7 @@ struct hammers_seams {
     void *self;
     /* Texts live for the call. Orders may be given from here; hammers_close() may not be called. */
     void (*done)(void *self, uint64_t key, const struct hammer_result *result);
-    struct command_seam commands; /* .start NULL: processes of our own */
+    struct spawn_seam commands; /* .start NULL: processes of our own */
 };
 
 struct hammers_options {

@@ -10,18 +10,18 @@
 
 enum { CONNECT_MS = 10 * 1000, CONNECTIONS_KEPT = 64, RETRY_AFTER_S_MAX = 3600 };
 
-struct web {
+struct http_client {
     uv_loop_t *loop;
     CURLM *multi;
     uv_timer_t timer;
-    struct web_call *calls;
+    struct http_client_call *calls;
 };
 
-struct web_call {
-    struct web *web;
+struct http_client_call {
+    struct http_client *web;
     CURL *easy;
     struct curl_slist *headers;
-    void (*done)(void *self, const struct web_answer *answer);
+    void (*done)(void *self, const struct http_client_answer *answer);
     void *self;
     char *ask_body;
     char *body;
@@ -36,15 +36,15 @@ struct web_call {
     char location[WEB_TEXT_MAX];
     char token[WEB_TEXT_MAX];
     char why[CURL_ERROR_SIZE];
-    struct web_call *next;
-    struct web_call **link;
+    struct http_client_call *next;
+    struct http_client_call **link;
 };
 
 /* A socket of libcurl in the loop. */
 struct watch {
     uv_poll_t poll;
     curl_socket_t fd;
-    struct web *web;
+    struct http_client *web;
 };
 
 /* ---- what went wrong ---- */
@@ -66,7 +66,7 @@ static const char *failed_check(long number)
     }
 }
 
-static const char *tls_problem(const struct web_call *c, CURLcode code)
+static const char *tls_problem(const struct http_client_call *c, CURLcode code)
 {
     long number = 0;
     ignore(curl_easy_getinfo(c->easy, CURLINFO_SSL_VERIFYRESULT, &number), "0 will do");
@@ -80,7 +80,7 @@ static const char *tls_problem(const struct web_call *c, CURLcode code)
     return c->why[0] ? c->why : curl_easy_strerror(code);
 }
 
-static const char *timeout_place(const struct web_call *c)
+static const char *timeout_place(const struct http_client_call *c)
 {
     curl_off_t connected = 0;
     curl_off_t secured = 0;
@@ -93,7 +93,7 @@ static const char *timeout_place(const struct web_call *c)
     return "no answer came in time";
 }
 
-static enum hammer_end sort_unconnected(const struct web_call *c, const char **out_why)
+static enum hammer_end sort_unconnected(const struct http_client_call *c, const char **out_why)
 {
     long number = 0;
     ignore(curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &number), "0 will do");
@@ -108,7 +108,8 @@ static enum hammer_end sort_unconnected(const struct web_call *c, const char **o
     return HAMMER_END_UNREACHABLE;
 }
 
-static enum hammer_end sort_failure(const struct web_call *c, CURLcode code, const char **out_why)
+static enum hammer_end sort_failure(const struct http_client_call *c, CURLcode code,
+                                    const char **out_why)
 {
     *out_why = c->why[0] ? c->why : curl_easy_strerror(code);
     if (c->is_too_large) {
@@ -139,7 +140,7 @@ static enum hammer_end sort_failure(const struct web_call *c, CURLcode code, con
 
 /* ---- a call ---- */
 
-static void call_free(struct web_call *c)
+static void call_free(struct http_client_call *c)
 {
     *c->link = c->next;
     if (c->next)
@@ -154,14 +155,14 @@ static void call_free(struct web_call *c)
     free(c);
 }
 
-void web_cancel(struct web_call *call)
+void http_client_cancel(struct http_client_call *call)
 {
     call_free(call);
 }
 
-static void finish(struct web_call *c, CURLcode code)
+static void finish(struct http_client_call *c, CURLcode code)
 {
-    struct web_answer answer = {
+    struct http_client_answer answer = {
         .body = {c->body ? c->body : "", c->body_len},
         .etag = c->etag,
         .location = c->location,
@@ -179,18 +180,18 @@ static void finish(struct web_call *c, CURLcode code)
     } else {
         answer.end = sort_failure(c, code, &answer.why);
     }
-    void (*done)(void *, const struct web_answer *) = c->done;
+    void (*done)(void *, const struct http_client_answer *) = c->done;
     if (done)
         done(c->self, &answer);
     call_free(c);
 }
 
-static void collect(struct web *web)
+static void collect(struct http_client *web)
 {
     int left;
     for (CURLMsg *m = curl_multi_info_read(web->multi, &left); m;
          m = curl_multi_info_read(web->multi, &left)) {
-        struct web_call *c = NULL;
+        struct http_client_call *c = NULL;
         const CURLcode code = m->data.result;
         CURL *easy = m->easy_handle;
         /* A transfer that ends in any other way is ended by the deadline of its owner. */
@@ -205,7 +206,7 @@ static void collect(struct web *web)
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *self)
 {
-    struct web_call *c = self;
+    struct http_client_call *c = self;
     const size_t len = size * count;
     if (len > WEB_BODY_MAX - c->body_len) {
         c->is_too_large = true;
@@ -245,7 +246,7 @@ static void take_text(struct str value, char out_text[WEB_TEXT_MAX])
 
 static size_t take_header(char *bytes, size_t size, size_t count, void *self)
 {
-    struct web_call *c = self;
+    struct http_client_call *c = self;
     const struct str line = {bytes, (uint32_t)(size * count)};
     const uint32_t colon = str_find(line, ':', 0);
     const struct str name = str_slice(line, 0, colon);
@@ -267,7 +268,7 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *self)
     return line.len;
 }
 
-static bool add_header(struct web_call *c, const char *name, const char *value)
+static bool add_header(struct http_client_call *c, const char *name, const char *value)
 {
     char line[WEB_TEXT_MAX + 64];
     const int len = snprintf(line, sizeof line, "%s: %s", name, value);
@@ -279,7 +280,7 @@ static bool add_header(struct web_call *c, const char *name, const char *value)
     return longer != NULL;
 }
 
-static bool add_headers(struct web_call *c, const struct web_ask *ask)
+static bool add_headers(struct http_client_call *c, const struct http_client_ask *ask)
 {
     return add_header(c, "Accept", "application/json") && add_header(c, "OData-Version", "4.0") &&
            (ask->body.len == 0 || add_header(c, "Content-Type", "application/json")) &&
@@ -290,7 +291,7 @@ static bool add_headers(struct web_call *c, const struct web_ask *ask)
 
 #define SET(option, value) (curl_easy_setopt(c->easy, CURLOPT_##option, (value)) == CURLE_OK)
 
-static bool set_up(struct web_call *c, const struct web_ask *ask)
+static bool set_up(struct http_client_call *c, const struct http_client_ask *ask)
 {
     const long connect_ms = ask->timeout_ms < CONNECT_MS ? (long)ask->timeout_ms : CONNECT_MS;
     return SET(URL, ask->url) && SET(CUSTOMREQUEST, ask->method) && SET(PRIVATE, c) &&
@@ -307,7 +308,7 @@ static bool set_up(struct web_call *c, const struct web_ask *ask)
            SET(FRESH_CONNECT, strcmp(ask->method, "GET") == 0 ? 0L : 1L);
 }
 
-static bool set_body(struct web_call *c, const struct web_ask *ask)
+static bool set_body(struct http_client_call *c, const struct http_client_ask *ask)
 {
     if (ask->body.len == 0)
         return strcmp(ask->method, "POST") != 0 || SET(POSTFIELDS, "");
@@ -319,23 +320,24 @@ static bool set_body(struct web_call *c, const struct web_ask *ask)
     return SET(POSTFIELDSIZE, (long)ask->body.len) && SET(POSTFIELDS, c->ask_body);
 }
 
-static bool set_user(struct web_call *c, const struct web_ask *ask)
+static bool set_user(struct http_client_call *c, const struct http_client_ask *ask)
 {
     return !ask->username || ask->token ||
            (SET(HTTPAUTH, (long)CURLAUTH_BASIC) && SET(USERNAME, ask->username) &&
             SET(PASSWORD, ask->password ? ask->password : ""));
 }
 
-struct web_call *web_start(struct web *web, const struct web_ask *ask,
-                           void (*done)(void *self, const struct web_answer *answer), void *self)
+struct http_client_call *http_client_start(
+    struct http_client *web, const struct http_client_ask *ask,
+    void (*done)(void *self, const struct http_client_answer *answer), void *self)
 {
-    struct web_call *c = calloc(1, sizeof *c);
+    struct http_client_call *c = calloc(1, sizeof *c);
     CURL *easy = c ? curl_easy_init() : NULL;
     if (!easy) {
         free(c);
         return NULL;
     }
-    *c = (struct web_call){.web = web, .easy = easy, .done = done, .self = self};
+    *c = (struct http_client_call){.web = web, .easy = easy, .done = done, .self = self};
     c->retry_after_ms = -1;
     c->is_secure = strncmp(ask->url, "https:", 6) == 0;
     c->next = web->calls;
@@ -354,10 +356,10 @@ struct web_call *web_start(struct web *web, const struct web_ask *ask,
 
 /* When a socket cannot be watched libcurl goes on with none of its transfers until all of them are
  * removed. What a callback starts meanwhile is not among those that fail. */
-static void fail_all(struct web *web)
+static void fail_all(struct http_client *web)
 {
-    struct web_call *failed;
-    for (struct web_call *c = web->calls; c; c = c->next)
+    struct http_client_call *failed;
+    for (struct http_client_call *c = web->calls; c; c = c->next)
         c->is_failed = true;
     do {
         failed = web->calls;
@@ -368,7 +370,7 @@ static void fail_all(struct web *web)
     } while (failed);
 }
 
-static void act(struct web *web, curl_socket_t fd, int events)
+static void act(struct http_client *web, curl_socket_t fd, int events)
 {
     int running;
     const CURLMcode code = curl_multi_socket_action(web->multi, fd, events, &running);
@@ -393,7 +395,7 @@ static void on_timer(uv_timer_t *timer)
 
 static int set_timer(CURLM *multi, long timeout_ms, void *self)
 {
-    struct web *web = self;
+    struct http_client *web = self;
     (void)multi;
     if (timeout_ms < 0) {
         must(uv_timer_stop(&web->timer) == 0);
@@ -409,7 +411,7 @@ static void watch_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-static struct watch *watch_new(struct web *web, curl_socket_t fd)
+static struct watch *watch_new(struct http_client *web, curl_socket_t fd)
 {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch)
@@ -430,7 +432,7 @@ static struct watch *watch_new(struct web *web, curl_socket_t fd)
 
 static int set_socket(CURL *easy, curl_socket_t fd, int what, void *self, void *known)
 {
-    struct web *web = self;
+    struct http_client *web = self;
     struct watch *watch = known;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
@@ -448,9 +450,9 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *self, void *
     return uv_poll_start(&watch->poll, events, on_poll) == 0 ? 0 : -1;
 }
 
-struct web *web_open(uv_loop_t *loop)
+struct http_client *http_client_open(uv_loop_t *loop)
 {
-    struct web *web = calloc(1, sizeof *web);
+    struct http_client *web = calloc(1, sizeof *web);
     CURLM *multi = web ? curl_multi_init() : NULL;
     if (!multi) {
         free(web);
@@ -479,7 +481,7 @@ static void timer_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-void web_close(struct web *web)
+void http_client_close(struct http_client *web)
 {
     while (web->calls)
         call_free(web->calls);

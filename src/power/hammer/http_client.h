@@ -18,11 +18,11 @@
 #define WEB_HEAD_MAX ((uint32_t)64 << 10)
 #define WEB_TEXT_MAX 512u /* of a header that we keep; a longer one counts as absent */
 
-struct web;
-struct web_call;
+struct http_client;
+struct http_client_call;
 
 /* Texts are copied. NULL: none. */
-struct web_ask {
+struct http_client_ask {
     const char *method;
     const char *url;
     struct str body; /* JSON; empty: none */
@@ -35,7 +35,7 @@ struct web_ask {
     int64_t timeout_ms;
 };
 
-struct web_answer {
+struct http_client_answer {
     enum hammer_end end; /* DONE: an answer is here, whatever it says */
     const char *why;     /* otherwise; a piece of a sentence */
     int status;
@@ -48,12 +48,13 @@ struct web_answer {
 };
 
 /* NULL: out of memory. */
-struct web *web_open(uv_loop_t *loop);
-void web_close(struct web *web);
+struct http_client *http_client_open(uv_loop_t *loop);
+void http_client_close(struct http_client *web);
 
 /* `done` may be NULL: nobody wants to know. Everything of the answer lives for the call. NULL: out
  * of memory. Not called from inside. */
-struct web_call *web_start(struct web *web, const struct web_ask *ask,
-                           void (*done)(void *self, const struct web_answer *answer), void *self);
+struct http_client_call *http_client_start(
+    struct http_client *web, const struct http_client_ask *ask,
+    void (*done)(void *self, const struct http_client_answer *answer), void *self);
 /* No answer will come. */
-void web_cancel(struct web_call *call);
+void http_client_cancel(struct http_client_call *call);

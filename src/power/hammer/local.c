@@ -1,55 +1,55 @@
 /* local.c - the machine we run on: commands and files, and nothing that would take it down. */
 #include "power/hammer/tool_run.h"
 
-static void ran(struct work *w, const struct command_result *result)
+static void ran(struct power_op *w, const struct spawn_result *result)
 {
-    work_end(w, work_output(w, result), "the command ended with %d", result->status);
+    power_op_end(w, power_op_output(w, result), "the command ended with %d", result->status);
 }
 
-static void copied(struct work *w, const struct command_result *result)
+static void copied(struct power_op *w, const struct spawn_result *result)
 {
     if (result->status != 0)
-        work_fail(w, HAMMER_END_FAILED, "cp ended with %d: %.*s", result->status,
-                  STR_FMT_ARGS(work_last_line(w, result->err)));
+        power_op_fail(w, HAMMER_END_FAILED, "cp ended with %d: %.*s", result->status,
+                      STR_FMT_ARGS(power_op_last_line(w, result->err)));
     else
-        work_end(w, NULL, "the file is copied");
+        power_op_end(w, NULL, "the file is copied");
 }
 
-static void run(struct work *w)
+static void run(struct power_op *w)
 {
-    struct program_argv argv = {.count = 0};
+    struct tool_run_argv argv = {.count = 0};
     struct str command;
-    if (!work_text(w, w->args, "command", &command))
+    if (!power_op_text(w, w->args, "command", &command))
         return;
     if (command.len == 0) {
-        work_fail(w, HAMMER_END_SETTING, "\"command\" is required");
+        power_op_fail(w, HAMMER_END_SETTING, "\"command\" is required");
         return;
     }
-    program_add(&argv, "/bin/sh");
-    program_add(&argv, "-c");
-    program_add(&argv, work_z(w, command));
-    program_run(w, &argv, ran);
+    tool_run_add(&argv, "/bin/sh");
+    tool_run_add(&argv, "-c");
+    tool_run_add(&argv, power_op_z(w, command));
+    tool_run_run(w, &argv, ran);
 }
 
-static void copy(struct work *w)
+static void copy(struct power_op *w)
 {
-    struct program_argv argv = {.count = 0};
+    struct tool_run_argv argv = {.count = 0};
     struct str from;
     struct str to;
-    if (!work_text(w, w->args, "from", &from) || !work_text(w, w->args, "to", &to))
+    if (!power_op_text(w, w->args, "from", &from) || !power_op_text(w, w->args, "to", &to))
         return;
     if (from.len == 0 || to.len == 0) {
-        work_fail(w, HAMMER_END_SETTING, "\"from\" and \"to\" are required");
+        power_op_fail(w, HAMMER_END_SETTING, "\"from\" and \"to\" are required");
         return;
     }
-    program_add(&argv, "/bin/cp");
-    program_add(&argv, "--");
-    program_add(&argv, work_z(w, from));
-    program_add(&argv, work_z(w, to));
-    program_run(w, &argv, copied);
+    tool_run_add(&argv, "/bin/cp");
+    tool_run_add(&argv, "--");
+    tool_run_add(&argv, power_op_z(w, from));
+    tool_run_add(&argv, power_op_z(w, to));
+    tool_run_run(w, &argv, copied);
 }
 
-static void start(struct work *w)
+static void start(struct power_op *w)
 {
     if (w->order.category == HAMMER_RUN)
         run(w);
@@ -57,4 +57,4 @@ static void start(struct work *w)
         copy(w);
 }
 
-const struct work_class local_class = {.name = "local", .start = start, .stop = program_stop};
+const struct power_op_class local_class = {.name = "local", .start = start, .stop = tool_run_stop};

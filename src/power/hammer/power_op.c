@@ -1,23 +1,24 @@
 /* power_op.c - reading what an order and its hammer say. */
 #include "power/hammer/power_op.h"
 
-const char *work_z(struct work *w, struct str s)
+const char *power_op_z(struct power_op *w, struct str s)
 {
     return str_z(&w->arena, s);
 }
 
-bool work_text(struct work *w, const struct json *from, const char *key, struct str *out_text)
+bool power_op_text(struct power_op *w, const struct json *from, const char *key,
+                   struct str *out_text)
 {
     const struct json *found = json_get(from, str_from(key));
     *out_text = found && found->kind == JSON_STRING ? found->text : STR("");
     if (!found || found->kind == JSON_STRING || found->kind == JSON_NULL)
         return true;
-    work_fail(w, HAMMER_END_SETTING, "\"%s\" must be a text", key);
+    power_op_fail(w, HAMMER_END_SETTING, "\"%s\" must be a text", key);
     return false;
 }
 
-bool work_number(struct work *w, const struct json *from, const char *key, int64_t max,
-                 int64_t *out_number)
+bool power_op_number(struct power_op *w, const struct json *from, const char *key, int64_t max,
+                     int64_t *out_number)
 {
     const struct json *found = json_get(from, str_from(key));
     *out_number = 0;
@@ -25,8 +26,8 @@ bool work_number(struct work *w, const struct json *from, const char *key, int64
         return true;
     if (json_as_i64(found, out_number) && *out_number >= 1 && *out_number <= max)
         return true;
-    work_fail(w, HAMMER_END_SETTING, "\"%s\" must be a whole number from 1 to %lld", key,
-              (long long)max);
+    power_op_fail(w, HAMMER_END_SETTING, "\"%s\" must be a whole number from 1 to %lld", key,
+                  (long long)max);
     return false;
 }
 
@@ -50,19 +51,19 @@ static bool is_port(struct str text, int64_t *out_port)
     return str_parse_i64(text, out_port) && *out_port >= 1 && *out_port <= 65535;
 }
 
-bool work_address_parse(struct str text, struct work_address *out_address)
+bool power_op_address_parse(struct str text, struct power_op_address *out_address)
 {
     const uint32_t colon = str_find(text, ':', 0);
-    struct work_address a = {.host = str_slice(text, 0, colon)};
+    struct power_op_address a = {.host = str_slice(text, 0, colon)};
     struct str port = str_slice(text, colon, text.len);
     if (text.len && text.at[0] == '[') {
         const uint32_t end = str_find(text, ']', 0);
-        a = (struct work_address){.host = str_slice(text, 1, end), .is_v6 = true};
+        a = (struct power_op_address){.host = str_slice(text, 1, end), .is_v6 = true};
         port = str_slice(text, end + 1, text.len);
         if (end == text.len)
             return false;
     } else if (str_find(text, ':', colon + 1) < text.len) {
-        a = (struct work_address){.host = text, .is_v6 = true};
+        a = (struct power_op_address){.host = text, .is_v6 = true};
         port = STR("");
     }
     if (port.len && (port.at[0] != ':' || !is_port(str_slice(port, 1, port.len), &a.port)))
@@ -73,19 +74,19 @@ bool work_address_parse(struct str text, struct work_address *out_address)
     return true;
 }
 
-bool work_address(struct work *w, struct work_address *out_address)
+bool power_op_address(struct power_op *w, struct power_op_address *out_address)
 {
     int64_t port;
     if (w->hammer.endpoint.len == 0) {
-        work_fail(w, HAMMER_END_SETTING, "the hammer has no endpoint");
+        power_op_fail(w, HAMMER_END_SETTING, "the hammer has no endpoint");
         return false;
     }
-    if (!work_address_parse(w->hammer.endpoint, out_address)) {
-        work_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no address",
-                  STR_FMT_ARGS(w->hammer.endpoint));
+    if (!power_op_address_parse(w->hammer.endpoint, out_address)) {
+        power_op_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no address",
+                      STR_FMT_ARGS(w->hammer.endpoint));
         return false;
     }
-    if (!work_number(w, w->extra, "port", 65535, &port))
+    if (!power_op_number(w, w->extra, "port", 65535, &port))
         return false;
     if (out_address->port == 0)
         out_address->port = port;
@@ -102,7 +103,7 @@ static uint32_t character(struct str s, uint32_t at)
     return piece.len == len && str_is_clean(piece) ? len : 0;
 }
 
-struct str work_clean(struct work *w, struct str bytes)
+struct str power_op_clean(struct power_op *w, struct str bytes)
 {
     if (str_is_clean(bytes))
         return str_copy(&w->arena, bytes);
@@ -118,19 +119,19 @@ struct str work_clean(struct work *w, struct str bytes)
     return buf_str(&b);
 }
 
-struct json *work_output(struct work *w, const struct command_result *result)
+struct json *power_op_output(struct power_op *w, const struct spawn_result *result)
 {
     struct arena *a = &w->arena;
     struct json *value = json_make(a, JSON_OBJECT);
-    json_set(value, STR("stdout"), json_make_string(a, work_clean(w, result->out)));
-    json_set(value, STR("stderr"), json_make_string(a, work_clean(w, result->err)));
+    json_set(value, STR("stdout"), json_make_string(a, power_op_clean(w, result->out)));
+    json_set(value, STR("stderr"), json_make_string(a, power_op_clean(w, result->err)));
     json_set(value, STR("status"), json_make_i64(a, result->status));
     if (result->dropped)
         json_set(value, STR("dropped"), json_make_i64(a, (int64_t)result->dropped));
     return value;
 }
 
-struct str work_last_line(struct work *w, struct str bytes)
+struct str power_op_last_line(struct power_op *w, struct str bytes)
 {
     while (bytes.len && (uint8_t)bytes.at[bytes.len - 1] <= ' ')
         bytes.len--;
@@ -138,5 +139,5 @@ struct str work_last_line(struct work *w, struct str bytes)
     while (from && bytes.at[from - 1] != '\n' && bytes.len - from < 300)
         from--;
     const struct str line = str_slice(bytes, from, bytes.len);
-    return line.len ? work_clean(w, line) : STR("it said nothing");
+    return line.len ? power_op_clean(w, line) : STR("it said nothing");
 }

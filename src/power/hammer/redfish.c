@@ -17,7 +17,7 @@ enum { REDIRECTS_MAX = 4, TRIES_MAX = 4, PAGES_MAX = 64, BUSY_MS = 1000, FAREWEL
 
 /* ---- asking ---- */
 
-static void answered(void *self, const struct web_answer *answer);
+static void answered(void *self, const struct http_client_answer *answer);
 
 static bool is_reading(const struct redfish *r)
 {
@@ -27,25 +27,25 @@ static bool is_reading(const struct redfish *r)
 static void send_now(struct redfish *r)
 {
     const struct redfish_request *now = &r->now;
-    struct work *w = W(r);
+    struct power_op *w = W(r);
     const bool basic = !now->is_anonymous && !r->token;
-    const struct web_ask ask = {
+    const struct http_client_ask ask = {
         .method = now->method,
-        .url = work_z(w, work_say(w, "%s%s", r->base, now->path)),
+        .url = power_op_z(w, power_op_say(w, "%s%s", r->base, now->path)),
         .body = now->body,
-        .username = basic ? work_z(w, w->hammer.username) : NULL,
+        .username = basic ? power_op_z(w, w->hammer.username) : NULL,
         .password = basic ? r->password : NULL,
         .token = now->is_anonymous ? NULL : r->token,
         .if_match = now->if_match,
         .ca = r->ca,
         .insecure = r->insecure,
         /* a little more than is left: the deadline's own sentence says more */
-        .timeout_ms = work_left_ms(w) + 1000,
+        .timeout_ms = power_op_left_ms(w) + 1000,
     };
-    work_doing(w, "waiting for the answer to %s %s%s", now->method, r->base, now->path);
-    r->call = web_start(work_web(w), &ask, answered, r);
+    power_op_doing(w, "waiting for the answer to %s %s%s", now->method, r->base, now->path);
+    r->call = http_client_start(power_op_web(w), &ask, answered, r);
     if (!r->call)
-        work_fail(w, HAMMER_END_SETTING, "%s %s cannot be asked for", now->method, ask.url);
+        power_op_fail(w, HAMMER_END_SETTING, "%s %s cannot be asked for", now->method, ask.url);
 }
 
 void redfish_ask(struct redfish *r, const struct redfish_request *request)
@@ -63,7 +63,7 @@ void redfish_get(struct redfish *r, const char *path, redfish_step *then)
 
 int64_t redfish_lag_ms(const struct redfish *r)
 {
-    const uint32_t ours = work_options(W(r))->poll_ms;
+    const uint32_t ours = power_op_options(W(r))->poll_ms;
     return ours ? ours : r->vendor->lag_ms;
 }
 
@@ -77,10 +77,10 @@ __attribute__((format(printf, 3, 4))) static void fail(struct redfish *r, enum h
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    work_fail(W(r), end, "%s%s: %s", r->base, r->now.path, text);
+    power_op_fail(W(r), end, "%s%s: %s", r->base, r->now.path, text);
 }
 
-static void ask_again(struct work *w)
+static void ask_again(struct power_op *w)
 {
     send_now(w->job);
 }
@@ -88,16 +88,17 @@ static void ask_again(struct work *w)
 /* It says "later". True when there is a later. */
 static bool wait_and_retry(struct redfish *r, int64_t retry_after_ms)
 {
-    const int64_t usual_ms = work_options(W(r))->poll_ms ? work_options(W(r))->poll_ms : BUSY_MS;
+    const int64_t usual_ms =
+        power_op_options(W(r))->poll_ms ? power_op_options(W(r))->poll_ms : BUSY_MS;
     const int64_t wait_ms = retry_after_ms >= 0 ? retry_after_ms : usual_ms << r->tries;
-    if (wait_ms >= work_left_ms(W(r)) || (retry_after_ms < 0 && r->tries >= TRIES_MAX))
+    if (wait_ms >= power_op_left_ms(W(r)) || (retry_after_ms < 0 && r->tries >= TRIES_MAX))
         return false;
     r->tries++;
     if (r->status)
-        work_seen(W(r), "the service answered %d and asked for patience", r->status);
+        power_op_seen(W(r), "the service answered %d and asked for patience", r->status);
     else
-        work_seen(W(r), "the connection was lost before an answer came");
-    work_pause(W(r), wait_ms, ask_again);
+        power_op_seen(W(r), "the connection was lost before an answer came");
+    power_op_pause(W(r), wait_ms, ask_again);
     return true;
 }
 
@@ -108,7 +109,7 @@ static bool follow_redirect(struct redfish *r, const char *url)
     if (!is_reading(r) || r->redirects++ >= REDIRECTS_MAX || strncmp(url, r->base, base_len) != 0 ||
         !redfish_is_path(str_from(url + base_len)))
         return false;
-    r->now.path = work_z(W(r), str_from(url + base_len));
+    r->now.path = power_op_z(W(r), str_from(url + base_len));
     send_now(r);
     return true;
 }
@@ -141,7 +142,7 @@ static enum hammer_end end_of_status(int status)
     }
 }
 
-static void fail_status(struct redfish *r, const struct web_answer *answer)
+static void fail_status(struct redfish *r, const struct http_client_answer *answer)
 {
     const char *why;
     const struct json *document = read_page(r, answer->body, &why);
@@ -162,7 +163,7 @@ static void fail_status(struct redfish *r, const struct web_answer *answer)
              STR_FMT_ARGS(text));
 }
 
-static void take_good(struct redfish *r, const struct web_answer *answer)
+static void take_good(struct redfish *r, const struct http_client_answer *answer)
 {
     const char *why = NULL;
     const struct json *document = NULL;
@@ -173,11 +174,11 @@ static void take_good(struct redfish *r, const struct web_answer *answer)
         fail(r, HAMMER_END_BAD_ANSWER, "the answer is no Redfish document: %s", why);
         return;
     }
-    work_unseen(W(r)); /* there is something newer now */
+    power_op_unseen(W(r)); /* there is something newer now */
     r->now.then(r, document);
 }
 
-static bool is_passing(const struct redfish *r, const struct web_answer *answer)
+static bool is_passing(const struct redfish *r, const struct http_client_answer *answer)
 {
     switch (answer->status) {
     case 429:
@@ -204,7 +205,7 @@ static bool is_refusal(int status)
     }
 }
 
-static void sort_answer(struct redfish *r, const struct web_answer *answer)
+static void sort_answer(struct redfish *r, const struct http_client_answer *answer)
 {
     const int status = answer->status;
     if (status >= 200 && status < 300) {
@@ -220,7 +221,7 @@ static void sort_answer(struct redfish *r, const struct web_answer *answer)
     }
 }
 
-static void fail_unanswered(struct redfish *r, const struct web_answer *answer)
+static void fail_unanswered(struct redfish *r, const struct http_client_answer *answer)
 {
     const bool may_have_happened = answer->end == HAMMER_END_LOST && !is_reading(r);
     const bool is_check = answer->end == HAMMER_END_TLS;
@@ -229,7 +230,7 @@ static void fail_unanswered(struct redfish *r, const struct web_answer *answer)
          is_check ? "; name its authority in extra.ca, or set extra.insecure to true" : "");
 }
 
-static void answered(void *self, const struct web_answer *answer)
+static void answered(void *self, const struct http_client_answer *answer)
 {
     struct redfish *r = self;
     r->call = NULL;
@@ -239,7 +240,7 @@ static void answered(void *self, const struct web_answer *answer)
     arena_reset(&r->page);
     if (answer->end == HAMMER_END_DONE) {
         if (answer->token[0] && !r->token && !is_reading(r))
-            r->token = work_z(W(r), str_from(answer->token));
+            r->token = power_op_z(W(r), str_from(answer->token));
         sort_answer(r, answer);
     } else if (answer->end == HAMMER_END_LOST && is_reading(r) && wait_and_retry(r, -1)) {
         return;
@@ -250,7 +251,7 @@ static void answered(void *self, const struct web_answer *answer)
 
 /* ---- tasks ---- */
 
-static void ask_for_task(struct work *w);
+static void ask_for_task(struct power_op *w);
 
 static void task_seen(struct redfish *r, const struct json *document)
 {
@@ -260,8 +261,8 @@ static void task_seen(struct redfish *r, const struct json *document)
         fail(r, HAMMER_END_FAILED, "the task ended as %.*s: %.*s",
              STR_FMT_ARGS(redfish_text(document, "TaskState")), STR_FMT_ARGS(text));
     } else if (r->status == 202 || task == REDFISH_TASK_RUNS) {
-        work_seen(W(r), "the task %s of the service still runs", r->now.path);
-        work_pause(W(r), redfish_lag_ms(r), ask_for_task);
+        power_op_seen(W(r), "the task %s of the service still runs", r->now.path);
+        power_op_pause(W(r), redfish_lag_ms(r), ask_for_task);
     } else {
         r->task_done(r, NULL);
     }
@@ -272,7 +273,7 @@ static bool task_is_gone(struct redfish *r, int status)
 {
     if (status != 404 && status != 410)
         return false;
-    work_unseen(W(r));
+    power_op_unseen(W(r));
     r->task_done(r, NULL);
     return true;
 }
@@ -283,7 +284,7 @@ static void watch_task(struct redfish *r, const char *path)
                        .method = "GET", .path = path, .then = task_seen, .mend = task_is_gone});
 }
 
-static void ask_for_task(struct work *w)
+static void ask_for_task(struct power_op *w)
 {
     struct redfish *r = w->job;
     watch_task(r, r->now.path);
@@ -295,7 +296,7 @@ static const char *path_of_location(struct redfish *r, const char *location)
     if (strncmp(location, r->base, base_len) == 0)
         location += base_len;
     const struct str path = str_from(location);
-    return redfish_is_path(path) ? work_z(W(r), path) : NULL;
+    return redfish_is_path(path) ? power_op_z(W(r), path) : NULL;
 }
 
 void redfish_follow(struct redfish *r, const struct json *document, redfish_step *then)
@@ -303,7 +304,7 @@ void redfish_follow(struct redfish *r, const struct json *document, redfish_step
     const char *monitor = r->status == 202 ? path_of_location(r, r->location) : NULL;
     const struct str task = redfish_link(document);
     if (!monitor && r->status == 202 && task.len)
-        monitor = work_z(W(r), task);
+        monitor = power_op_z(W(r), task);
     r->task_done = then;
     if (monitor)
         watch_task(r, monitor);
@@ -356,7 +357,7 @@ static void system_seen(struct redfish *r, const struct json *document)
                                 r->root.product};
     r->vendor = redfish_vendor_find(tells, sizeof tells / sizeof *tells);
     if (r->system.reset_types.count == 0 && r->system.reset_info.len)
-        redfish_get(r, work_z(W(r), r->system.reset_info), info_seen);
+        redfish_get(r, power_op_z(W(r), r->system.reset_info), info_seen);
     else
         redfish_act(r);
 }
@@ -384,14 +385,14 @@ static void systems_seen(struct redfish *r, const struct json *document)
 {
     struct str wanted;
     struct str path = STR("");
-    if (!work_text(W(r), W(r)->extra, "system", &wanted))
+    if (!power_op_text(W(r), W(r)->extra, "system", &wanted))
         return;
     const bool found = redfish_members_read(document, wanted, &r->member_count, &path);
     const struct str next = redfish_next_page(document);
     if (path.len)
-        r->member = work_z(W(r), path);
+        r->member = power_op_z(W(r), path);
     if (!found && next.len && ++r->pages < PAGES_MAX) {
-        redfish_get(r, work_z(W(r), next), systems_seen);
+        redfish_get(r, power_op_z(W(r), next), systems_seen);
     } else if (found || (wanted.len == 0 && r->member_count == 1 && r->member)) {
         r->path = r->member;
         redfish_look(r, system_seen);
@@ -405,14 +406,14 @@ static void ask_for_systems(struct redfish *r)
     if (r->root.systems.len == 0)
         fail(r, HAMMER_END_BAD_ANSWER, "the service names no systems");
     else
-        redfish_get(r, work_z(W(r), r->root.systems), systems_seen);
+        redfish_get(r, power_op_z(W(r), r->root.systems), systems_seen);
 }
 
 static void session_made(struct redfish *r, const struct json *document)
 {
     const struct str link = redfish_link(document);
     const char *path = path_of_location(r, r->location);
-    r->session = path ? path : link.len ? work_z(W(r), link) : NULL;
+    r->session = path ? path : link.len ? power_op_z(W(r), link) : NULL;
     if (!r->token)
         fail(r, HAMMER_END_BAD_ANSWER, "the new session has no token");
     else
@@ -421,7 +422,7 @@ static void session_made(struct redfish *r, const struct json *document)
 
 static void ask_for_session(struct redfish *r)
 {
-    struct work *w = W(r);
+    struct power_op *w = W(r);
     struct json *body = json_make(&w->arena, JSON_OBJECT);
     if (r->root.sessions.len == 0) {
         fail(r, HAMMER_END_NOT_OFFERED, "the service has no sessions; use extra.auth \"basic\"");
@@ -432,7 +433,7 @@ static void ask_for_session(struct redfish *r)
     r->login = json_write(&w->arena, body);
     redfish_ask(r, &(struct redfish_request){
                        .method = "POST",
-                       .path = work_z(w, r->root.sessions),
+                       .path = power_op_z(w, r->root.sessions),
                        .body = r->login,
                        .is_anonymous = true,
                        .then = session_made,
@@ -447,7 +448,7 @@ static void root_seen(struct redfish *r, const struct json *document)
                                  &r->root.product, &r->root.oem};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = kept(r, *texts[i]);
-    if (!work_text(W(r), W(r)->extra, "auth", &auth))
+    if (!power_op_text(W(r), W(r)->extra, "auth", &auth))
         return;
     if (str_eq(auth, STR("session")))
         ask_for_session(r);
@@ -463,8 +464,8 @@ static void root_seen(struct redfish *r, const struct json *document)
 /* "https://host:port", with what people put around it taken off. */
 static bool read_base(struct redfish *r)
 {
-    struct work *w = W(r);
-    struct work_address address;
+    struct power_op *w = W(r);
+    struct power_op_address address;
     struct str rest = w->hammer.endpoint;
     const bool is_plain = str_starts(rest, STR("http://"));
     const bool is_full = is_plain || str_starts(rest, STR("https://"));
@@ -473,23 +474,24 @@ static bool read_base(struct redfish *r)
     const struct str path = str_slice(rest, slash, rest.len);
     const bool path_is_fine =
         path.len <= 1 || str_eq(path, STR("/redfish/v1")) || str_eq(path, STR("/redfish/v1/"));
-    if (!path_is_fine || !work_address_parse(str_slice(rest, 0, slash), &address)) {
-        work_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no https://HOST[:PORT]",
-                  STR_FMT_ARGS(w->hammer.endpoint));
+    if (!path_is_fine || !power_op_address_parse(str_slice(rest, 0, slash), &address)) {
+        power_op_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no https://HOST[:PORT]",
+                      STR_FMT_ARGS(w->hammer.endpoint));
         return false;
     }
     if (is_plain && !r->insecure) {
-        work_fail(w, HAMMER_END_SETTING,
-                  "the endpoint \"%.*s\" would be sent the password in the clear; "
-                  "extra.insecure allows it",
-                  STR_FMT_ARGS(w->hammer.endpoint));
+        power_op_fail(w, HAMMER_END_SETTING,
+                      "the endpoint \"%.*s\" would be sent the password in the clear; "
+                      "extra.insecure allows it",
+                      STR_FMT_ARGS(w->hammer.endpoint));
         return false;
     }
-    r->base = work_z(w, work_say(w, "%s://%.*s", is_plain ? "http" : "https", (int)slash, rest.at));
+    r->base = power_op_z(
+        w, power_op_say(w, "%s://%.*s", is_plain ? "http" : "https", (int)slash, rest.at));
     return true;
 }
 
-static void start(struct work *w)
+static void start(struct power_op *w)
 {
     struct str ca;
     struct redfish *r = arena_new(&w->arena, struct redfish);
@@ -498,9 +500,9 @@ static void start(struct work *w)
     static const struct str nothing[1];
     r->vendor = redfish_vendor_find(nothing, 0);
     r->insecure = json_is_true(json_get(w->extra, STR("insecure")));
-    if (!work_text(w, w->extra, "ca", &ca) || !read_base(r))
+    if (!power_op_text(w, w->extra, "ca", &ca) || !read_base(r))
         return;
-    r->ca = ca.len ? work_z(w, ca) : NULL;
+    r->ca = ca.len ? power_op_z(w, ca) : NULL;
     r->password = arena_zalloc(&w->arena, (size_t)w->hammer.authenticator.len + 1);
     if (w->hammer.authenticator.len)
         memcpy(r->password, w->hammer.authenticator.at, w->hammer.authenticator.len);
@@ -516,28 +518,28 @@ static void start(struct work *w)
 /* Services have few sessions to give: ours is given back, and nobody waits for that. */
 static void leave_session(struct redfish *r)
 {
-    struct work *w = W(r);
-    const struct web_ask ask = {
+    struct power_op *w = W(r);
+    const struct http_client_ask ask = {
         .method = "DELETE",
-        .url = work_z(w, work_say(w, "%s%s", r->base, r->session)),
+        .url = power_op_z(w, power_op_say(w, "%s%s", r->base, r->session)),
         .token = r->token,
         .ca = r->ca,
         .insecure = r->insecure,
         .timeout_ms = FAREWELL_MS,
     };
-    ignore(!web_start(work_web(w), &ask, NULL, NULL), "the service forgets it in time");
+    ignore(!http_client_start(power_op_web(w), &ask, NULL, NULL), "the service forgets it in time");
 }
 
-static void stop(struct work *w)
+static void stop(struct power_op *w)
 {
     struct redfish *r = w->job;
     if (r->call)
-        web_cancel(r->call);
+        http_client_cancel(r->call);
     if (r->session && r->token)
         leave_session(r);
-    work_wipe(str_from(r->password));
-    work_wipe(r->login);
+    power_op_wipe(str_from(r->password));
+    power_op_wipe(r->login);
     arena_fini(&r->page);
 }
 
-const struct work_class redfish_class = {.name = "redfish", .start = start, .stop = stop};
+const struct power_op_class redfish_class = {.name = "redfish", .start = start, .stop = stop};

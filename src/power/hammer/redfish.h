@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "base/json/json.h"
-#include "power/hammer/redfish_documents.h"
-#include "power/hammer/redfish_vendors.h"
 #include "power/hammer/http_client.h"
 #include "power/hammer/power_op.h"
+#include "power/hammer/redfish_documents.h"
+#include "power/hammer/redfish_vendors.h"
 
 struct redfish;
 typedef void redfish_step(struct redfish *r, const struct json *document);
@@ -31,10 +31,10 @@ struct redfish_request {
 };
 
 struct redfish {
-    struct work *work;
-    struct web_call *call; /* NULL: nothing is asked */
-    struct arena page;     /* the last answer */
-    const char *base;      /* "https://host:port" */
+    struct power_op *work;
+    struct http_client_call *call; /* NULL: nothing is asked */
+    struct arena page;             /* the last answer */
+    const char *base;              /* "https://host:port" */
     const char *ca;
     bool insecure;
     char *password;      /* wiped at the end */

@@ -5,7 +5,7 @@
 
 static const char *node(const struct redfish *r)
 {
-    return work_z(r->work, r->work->order.node_name);
+    return power_op_z(r->work, r->work->order.node_name);
 }
 
 static bool is_method(const struct redfish *r, const char *name)
@@ -19,15 +19,15 @@ static void end_with_power(struct redfish *r, enum redfish_power power, const ch
     struct json *value = json_make(a, JSON_OBJECT);
     const char *word = redfish_power_word(power);
     json_set(value, STR("power"), json_make_string(a, str_from(word)));
-    work_end(W(r), value, "node \"%s\" %s %s", node(r), how, word);
+    power_op_end(W(r), value, "node \"%s\" %s %s", node(r), how, word);
 }
 
 /* ---- switching ---- */
 
 static void send_next(struct redfish *r);
-static void look_again(struct work *w);
+static void look_again(struct power_op *w);
 
-static void go_on(struct work *w)
+static void go_on(struct power_op *w)
 {
     send_next(w->job);
 }
@@ -37,19 +37,19 @@ static void power_seen(struct redfish *r, const struct json *document)
     struct redfish_system seen;
     redfish_system_read(document, &seen);
     if (seen.power == r->wanted && r->plan.len) {
-        work_pause(W(r), r->vendor->settle_ms, go_on);
+        power_op_pause(W(r), r->vendor->settle_ms, go_on);
         return;
     }
     if (seen.power == r->wanted) {
         end_with_power(r, seen.power, "is");
         return;
     }
-    work_seen(W(r), "it was asked to be %s and says it is \"%.*s\"", redfish_power_word(r->wanted),
-              STR_FMT_ARGS(seen.power_word));
-    work_pause(W(r), redfish_lag_ms(r), look_again);
+    power_op_seen(W(r), "it was asked to be %s and says it is \"%.*s\"",
+                  redfish_power_word(r->wanted), STR_FMT_ARGS(seen.power_word));
+    power_op_pause(W(r), redfish_lag_ms(r), look_again);
 }
 
-static void look_again(struct work *w)
+static void look_again(struct power_op *w)
 {
     redfish_look(w->job, power_seen);
 }
@@ -83,7 +83,7 @@ static void send_next(struct redfish *r)
     r->plan = str_slice(r->plan, plus + 1, r->plan.len);
     r->wanted = r->plan.len ? REDFISH_POWER_OFF : r->wanted_at_end;
     redfish_ask(r, &(struct redfish_request){.method = "POST",
-                                             .path = work_z(W(r), r->system.reset_path),
+                                             .path = power_op_z(W(r), r->system.reset_path),
                                              .body = json_write(a, body),
                                              .then = reset_accepted});
 }
@@ -113,7 +113,7 @@ static void moved(struct redfish *r, const struct json *document)
     switch_power(r);
 }
 
-static void look_whether_moved(struct work *w)
+static void look_whether_moved(struct power_op *w)
 {
     redfish_look(w->job, moved);
 }
@@ -121,8 +121,8 @@ static void look_whether_moved(struct work *w)
 static void switch_power(struct redfish *r)
 {
     if (r->system.power == REDFISH_POWER_MOVING) {
-        work_seen(W(r), "it is on its way from one power state to the other");
-        work_pause(W(r), redfish_lag_ms(r), look_whether_moved);
+        power_op_seen(W(r), "it is on its way from one power state to the other");
+        power_op_pause(W(r), redfish_lag_ms(r), look_whether_moved);
         return;
     }
     const struct redfish_words *offered = &r->system.reset_types;
@@ -133,15 +133,16 @@ static void switch_power(struct redfish *r)
         return;
     }
     if (r->system.reset_path.len == 0) {
-        work_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: the system has no Reset", r->base, r->path);
+        power_op_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: the system has no Reset", r->base,
+                      r->path);
         return;
     }
     r->plan = redfish_pick(str_from(types), offered->at, offered->count);
     if (r->plan.len == 0)
-        work_fail(W(r), HAMMER_END_NOT_OFFERED,
-                  "%s%s: %.*s would need one of %s; the system offers %.*s", r->base, r->path,
-                  STR_FMT_ARGS(W(r)->order.method), types,
-                  STR_FMT_ARGS(redfish_words_list(&W(r)->arena, offered)));
+        power_op_fail(W(r), HAMMER_END_NOT_OFFERED,
+                      "%s%s: %.*s would need one of %s; the system offers %.*s", r->base, r->path,
+                      STR_FMT_ARGS(W(r)->order.method), types,
+                      STR_FMT_ARGS(redfish_words_list(&W(r)->arena, offered)));
     else
         send_next(r);
 }
@@ -151,7 +152,7 @@ static void switch_power(struct redfish *r)
 static void light_done(struct redfish *r, const struct json *document)
 {
     (void)document;
-    work_end(W(r), NULL, "node \"%s\" shows where it is, or no longer", node(r));
+    power_op_end(W(r), NULL, "node \"%s\" shows where it is, or no longer", node(r));
 }
 
 static void light_accepted(struct redfish *r, const struct json *document)
@@ -191,8 +192,8 @@ static void identify(struct redfish *r)
     else if (r->system.has_led && value.len)
         json_set(body, STR("IndicatorLED"), json_make_string(a, value));
     if (body->count == 0) {
-        work_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: the system has no light that can be set",
-                  r->base, r->path);
+        power_op_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: the system has no light that can be set",
+                      r->base, r->path);
         return;
     }
     redfish_ask(r, &(struct redfish_request){
@@ -200,7 +201,7 @@ static void identify(struct redfish *r)
                        .path = r->path,
                        .body = json_write(a, body),
                        .if_match = r->vendor->wants_etag && r->system.etag.len
-                                       ? work_z(W(r), r->system.etag)
+                                       ? power_op_z(W(r), r->system.etag)
                                        : NULL,
                        .then = light_accepted,
                        .mend = mend_light,

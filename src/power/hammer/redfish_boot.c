@@ -9,7 +9,7 @@
 
 #include "power/hammer/redfish.h"
 
-enum { TRIES_MAX = 4, LOOKS_MAX = 5 };
+enum { TRIES_MAX = 4, NODES_PER_STEP_MAX = 5 };
 
 #define W(r) ((r)->work)
 
@@ -24,8 +24,8 @@ static void end_with_boot(struct redfish *r, bool is_shown, const char *how)
     json_set(value, STR("boot"), json_make_string(a, str_from(device)));
     json_set(value, STR("once"), json_make_bool(a, once));
     json_set(value, STR("shown"), json_make_bool(a, is_shown));
-    work_end(W(r), value, "node \"%.*s\" %s %s%s", STR_FMT_ARGS(W(r)->order.node_name), how, device,
-             once ? ", once" : "");
+    power_op_end(W(r), value, "node \"%.*s\" %s %s%s", STR_FMT_ARGS(W(r)->order.node_name), how,
+                 device, once ? ", once" : "");
 }
 
 static bool shows(const struct redfish *r, const struct redfish_system *seen)
@@ -37,7 +37,7 @@ static bool shows(const struct redfish *r, const struct redfish_system *seen)
 
 /* ---- has it taken? ---- */
 
-static void look_again(struct work *w);
+static void look_again(struct power_op *w);
 
 static void boot_seen(struct redfish *r, const struct json *document)
 {
@@ -45,16 +45,16 @@ static void boot_seen(struct redfish *r, const struct json *document)
     redfish_system_read(document, &seen);
     if (shows(r, &seen)) {
         end_with_boot(r, true, "starts from");
-    } else if (++r->boot_looks >= LOOKS_MAX) {
+    } else if (++r->boot_looks >= NODES_PER_STEP_MAX) {
         end_with_boot(r, false, "accepted, but does not show, to start from");
     } else {
-        work_seen(W(r), "the service accepted the boot device and still shows \"%.*s\"",
-                  STR_FMT_ARGS(seen.boot_target));
-        work_pause(W(r), redfish_lag_ms(r), look_again);
+        power_op_seen(W(r), "the service accepted the boot device and still shows \"%.*s\"",
+                      STR_FMT_ARGS(seen.boot_target));
+        power_op_pause(W(r), redfish_lag_ms(r), look_again);
     }
 }
 
-static void look_again(struct work *w)
+static void look_again(struct power_op *w)
 {
     struct redfish *r = w->job;
     redfish_get(r, r->boot_path, boot_seen);
@@ -95,7 +95,7 @@ static void version_seen(struct redfish *r, const struct json *document)
 {
     const struct str inside = redfish_text(document, "@odata.etag");
     const struct str etag = r->etag[0] ? str_from(r->etag) : inside;
-    patch(r, etag.len ? work_z(W(r), etag) : "*");
+    patch(r, etag.len ? power_op_z(W(r), etag) : "*");
 }
 
 /* 412, 428: it wants to know what is changed. 400, 405: perhaps its settings take it. */
@@ -109,7 +109,7 @@ static bool mend(struct redfish *r, int status)
     }
     if (r->boot_path != r->path || r->system.settings.len == 0)
         return false;
-    r->boot_path = work_z(W(r), r->system.settings);
+    r->boot_path = power_op_z(W(r), r->system.settings);
     redfish_get(r, r->boot_path, version_seen);
     return true;
 }
@@ -142,8 +142,9 @@ static bool choose_target(struct redfish *r)
         r->boot_target = STR("None");
     if (r->boot_target.len)
         return true;
-    work_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: it cannot start from %s; it can from %.*s",
-              r->base, r->path, wanted, STR_FMT_ARGS(redfish_words_list(&W(r)->arena, offered)));
+    power_op_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: it cannot start from %s; it can from %.*s",
+                  r->base, r->path, wanted,
+                  STR_FMT_ARGS(redfish_words_list(&W(r)->arena, offered)));
     return false;
 }
 
@@ -158,7 +159,7 @@ static bool choose_enabled(struct redfish *r, bool once)
                           : once || r->vendor->can_persist;
     if (fits || strcmp(r->boot_enabled, "Disabled") == 0)
         return true;
-    work_fail(
+    power_op_fail(
         W(r), HAMMER_END_NOT_OFFERED,
         "%s%s: the boot device cannot be set as %s; the system offers %.*s", r->base, r->path,
         r->boot_enabled,
@@ -170,7 +171,8 @@ void redfish_boot(struct redfish *r, bool once)
 {
     const bool names_version = r->vendor->wants_etag && r->system.etag.len;
     if (!r->system.has_boot) {
-        work_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: the system has no Boot", r->base, r->path);
+        power_op_fail(W(r), HAMMER_END_NOT_OFFERED, "%s%s: the system has no Boot", r->base,
+                      r->path);
         return;
     }
     if (!choose_target(r) || !choose_enabled(r, once))
@@ -179,5 +181,5 @@ void redfish_boot(struct redfish *r, bool once)
     if (shows(r, &r->system))
         end_with_boot(r, true, "already starts from");
     else
-        patch(r, names_version ? work_z(W(r), r->system.etag) : NULL);
+        patch(r, names_version ? power_op_z(W(r), r->system.etag) : NULL);
 }

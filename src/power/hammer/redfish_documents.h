@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/json/json.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 
 #define REDFISH_WORDS_MAX 32u

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text/buf.h"
 #include "base/err.h"
+#include "base/text/buf.h"
 #include "sys/clock.h"
 
 static const char prefix[] = "secret-";
@@ -20,7 +20,7 @@ static bool is_ours_alone(const char *directory)
            (facts.st_mode & 077) == 0;
 }
 
-bool scratch_sweep(const char *directory)
+bool secret_file_sweep(const char *directory)
 {
     if (!directory || !is_ours_alone(directory))
         return false;
@@ -47,7 +47,7 @@ static bool write_all(int fd, struct str content)
     return true;
 }
 
-const char *scratch_write(struct arena *a, const char *directory, struct str content)
+const char *secret_file_write(struct arena *a, const char *directory, struct str content)
 {
     struct buf b = buf_in(a);
     buf_put_z(&b, directory);
@@ -68,7 +68,7 @@ const char *scratch_write(struct arena *a, const char *directory, struct str con
     return NULL;
 }
 
-void scratch_remove(const char *path)
+void secret_file_remove(const char *path)
 {
     if (path)
         ignore(unlink(path), "the sweep of the next start finds it");

@@ -1,7 +1,8 @@
 /* secret_files.h - files with secrets, for programs that take them no other way.
  *
  * Each lies in the scratch directory under a name of its own, readable by us alone, from
- * scratch_write() to scratch_remove(). What an earlier life left behind is swept when the room
+ * secret_file_write() to secret_file_remove(). What an earlier life left behind is swept when the
+ * room
  * opens: nothing of ours is in use then.
  */
 #pragma once
@@ -12,7 +13,7 @@
 #include "base/text/str.h"
 
 /* False: there is no such directory, or others may look into it. */
-bool scratch_sweep(const char *directory);
+bool secret_file_sweep(const char *directory);
 /* The path of a new file with that content; NULL with errno. The path lies in the arena. */
-const char *scratch_write(struct arena *a, const char *directory, struct str content);
-void scratch_remove(const char *path); /* NULL is fine */
+const char *secret_file_write(struct arena *a, const char *directory, struct str content);
+void secret_file_remove(const char *path); /* NULL is fine */

@@ -19,8 +19,8 @@ struct stream {
     bool is_open;
 };
 
-struct command_run {
-    struct command_order order;
+struct spawn_run {
+    struct spawn_order order;
     uv_process_t process;
     uv_pipe_t input;
     uv_write_t write;
@@ -41,7 +41,7 @@ struct command_run {
 
 static void handle_closed(uv_handle_t *handle)
 {
-    struct command_run *run = handle->data;
+    struct spawn_run *run = handle->data;
     if (--run->open_handles > 0)
         return;
     free(run->input_copy);
@@ -56,7 +56,7 @@ static void close_handle(void *handle)
         uv_close(handle, handle_closed);
 }
 
-static void close_all(struct command_run *run)
+static void close_all(struct spawn_run *run)
 {
     close_handle(&run->process);
     close_handle(&run->input);
@@ -66,18 +66,18 @@ static void close_all(struct command_run *run)
 }
 
 /* The whole session: what it started goes with it. */
-static void kill_session(const struct command_run *run)
+static void kill_session(const struct spawn_run *run)
 {
     if (!run->why)
         ignore(kill(-run->process.pid, SIGKILL), "it may be gone already");
 }
 
-static void end(struct command_run *run)
+static void end(struct spawn_run *run)
 {
     if (run->has_ended)
         return;
     run->has_ended = true;
-    const struct command_result result = {
+    const struct spawn_result result = {
         .why = run->why,
         .is_late = run->is_late,
         .status = run->signal ? 128 + run->signal : (int)run->status,
@@ -89,7 +89,7 @@ static void end(struct command_run *run)
     run->order.done(run->order.self, &result);
 }
 
-static void end_when_quiet(struct command_run *run)
+static void end_when_quiet(struct spawn_run *run)
 {
     if (run->has_exited && !run->out.is_open && !run->err.is_open)
         end(run);
@@ -97,12 +97,12 @@ static void end_when_quiet(struct command_run *run)
 
 /* ---- output ---- */
 
-static struct stream *stream_of(struct command_run *run, const void *pipe)
+static struct stream *stream_of(struct spawn_run *run, const void *pipe)
 {
     return pipe == &run->out.pipe ? &run->out : &run->err;
 }
 
-static void keep(struct command_run *run, struct stream *s, const char *bytes, uint32_t len)
+static void keep(struct spawn_run *run, struct stream *s, const char *bytes, uint32_t len)
 {
     const uint32_t room = COMMAND_OUTPUT_MAX - s->len;
     const uint32_t kept = len < room ? len : room;
@@ -124,14 +124,14 @@ static void keep(struct command_run *run, struct stream *s, const char *bytes, u
 
 static void give_piece(uv_handle_t *handle, size_t suggested, uv_buf_t *out_buf)
 {
-    struct command_run *run = handle->data;
+    struct spawn_run *run = handle->data;
     (void)suggested;
     *out_buf = uv_buf_init(run->piece, sizeof run->piece);
 }
 
 static void on_read(uv_stream_t *pipe, ssize_t len, const uv_buf_t *buf)
 {
-    struct command_run *run = pipe->data;
+    struct spawn_run *run = pipe->data;
     struct stream *s = stream_of(run, pipe);
     if (len > 0)
         keep(run, s, buf->base, (uint32_t)len);
@@ -151,7 +151,7 @@ static void on_linger(uv_timer_t *timer)
 
 static void on_child_exit(uv_process_t *process, int64_t status, int signal)
 {
-    struct command_run *run = process->data;
+    struct spawn_run *run = process->data;
     run->has_exited = true;
     run->status = status;
     run->signal = signal;
@@ -162,7 +162,7 @@ static void on_child_exit(uv_process_t *process, int64_t status, int signal)
 
 static void on_deadline(uv_timer_t *timer)
 {
-    struct command_run *run = timer->data;
+    struct spawn_run *run = timer->data;
     run->is_late = true;
     kill_session(run);
 }
@@ -178,7 +178,7 @@ static void on_written(uv_write_t *write, int status)
     close_handle(write->handle);
 }
 
-static void feed(struct command_run *run)
+static void feed(struct spawn_run *run)
 {
     const uv_buf_t buf = uv_buf_init(run->input_copy, run->order.input.len);
     uv_stream_t *input = (uv_stream_t *)&run->input;
@@ -186,7 +186,7 @@ static void feed(struct command_run *run)
         close_handle(&run->input);
 }
 
-static int spawn(struct command_run *run)
+static int spawn(struct spawn_run *run)
 {
     static const char *const environment[] = {
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
@@ -208,9 +208,9 @@ static int spawn(struct command_run *run)
     return uv_spawn(run->timer.loop, &run->process, &options);
 }
 
-static struct command_run *run_new(uv_loop_t *loop, const struct command_order *order)
+static struct spawn_run *run_new(uv_loop_t *loop, const struct spawn_order *order)
 {
-    struct command_run *run = calloc(1, sizeof *run);
+    struct spawn_run *run = calloc(1, sizeof *run);
     char *input = malloc((size_t)order->input.len + 1);
     if (!run || !input) {
         free(run);
@@ -230,9 +230,9 @@ static struct command_run *run_new(uv_loop_t *loop, const struct command_order *
     return run;
 }
 
-static struct command_run *start(void *self, const struct command_order *order)
+static struct spawn_run *start(void *self, const struct spawn_order *order)
 {
-    struct command_run *run = run_new(self, order);
+    struct spawn_run *run = run_new(self, order);
     if (!run)
         return NULL;
     const int failed = spawn(run);
@@ -259,7 +259,7 @@ static void on_late_exit(uv_process_t *process, int64_t status, int signal)
     close_handle(process);
 }
 
-static void cancel(void *self, struct command_run *run)
+static void cancel(void *self, struct spawn_run *run)
 {
     (void)self;
     must(!run->has_ended);
@@ -276,7 +276,7 @@ static void cancel(void *self, struct command_run *run)
         close_handle(&run->process);
 }
 
-struct command_seam command_seam_own(uv_loop_t *loop)
+struct spawn_seam spawn_seam_own(uv_loop_t *loop)
 {
-    return (struct command_seam){.self = loop, .start = start, .cancel = cancel};
+    return (struct spawn_seam){.self = loop, .start = start, .cancel = cancel};
 }

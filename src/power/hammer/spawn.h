@@ -15,9 +15,9 @@
 
 #define COMMAND_OUTPUT_MAX ((uint32_t)1 << 20) /* of each stream; more is dropped, and counted */
 
-struct command_run;
+struct spawn_run;
 
-struct command_result {
+struct spawn_result {
     const char *why; /* it could not be started; NULL otherwise    */
     bool is_late;    /* killed at its deadline                     */
     int status;      /* exit code; 128 + signal when one ended it  */
@@ -26,21 +26,21 @@ struct command_result {
     uint64_t dropped; /* bytes beyond COMMAND_OUTPUT_MAX            */
 };
 
-struct command_order {
+struct spawn_order {
     const char *const *argv; /* NULL at the end; argv[0] is looked for in the usual places */
     struct str input;        /* its standard input */
     uint64_t deadline_ms;    /* from now */
     void *self;
-    void (*done)(void *self, const struct command_result *result);
+    void (*done)(void *self, const struct spawn_result *result);
 };
 
 /* `start` copies the order and never calls done() itself. NULL: out of memory. `cancel` ends it
  * without a result, and is not for one that has given its result. */
-struct command_seam {
+struct spawn_seam {
     void *self;
-    struct command_run *(*start)(void *self, const struct command_order *order);
-    void (*cancel)(void *self, struct command_run *run);
+    struct spawn_run *(*start)(void *self, const struct spawn_order *order);
+    void (*cancel)(void *self, struct spawn_run *run);
 };
 
 /* Children of this process. */
-struct command_seam command_seam_own(uv_loop_t *loop);
+struct spawn_seam spawn_seam_own(uv_loop_t *loop);

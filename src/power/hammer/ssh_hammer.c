@@ -4,18 +4,18 @@
  * the pins of the node; without it no host is accepted. The key is the hammer's own or the one of
  * the installation.
  */
-#include "power/hammer/tool_run.h"
 #include "power/hammer/secret_files.h"
+#include "power/hammer/tool_run.h"
 
 enum { FAILED_STATUS = 255 };
 
 struct ssh {
-    struct program program; /* first: tool_run.c finds itself there */
-    struct work_address address;
+    struct tool_run program; /* first: tool_run.c finds itself there */
+    struct power_op_address address;
     const char *pinned; /* a file of known hosts of our own; NULL: none */
 };
 
-static const struct program_trouble troubles[] = {
+static const struct tool_run_trouble troubles[] = {
     {"HOST IDENTIFICATION HAS CHANGED", HAMMER_END_TLS,
      "its host key is not the one it had before; if that is right, forget the old one"},
     {"Host key verification failed", HAMMER_END_TLS, "its host key is not known"},
@@ -35,35 +35,35 @@ static const struct program_trouble troubles[] = {
     {"error in libcrypto", HAMMER_END_SETTING, "the key of the hammer is no private key"},
 };
 
-static void fail(struct work *w, const char *program, const struct command_result *result)
+static void fail(struct power_op *w, const char *program, const struct spawn_result *result)
 {
-    const struct program_trouble *trouble =
-        program_trouble_find(troubles, sizeof troubles / sizeof *troubles, result->err);
+    const struct tool_run_trouble *trouble =
+        tool_run_trouble_find(troubles, sizeof troubles / sizeof *troubles, result->err);
     if (trouble) {
-        work_fail(w, trouble->end, "%s to %.*s: %s", program, STR_FMT_ARGS(w->hammer.endpoint),
-                  trouble->text);
+        power_op_fail(w, trouble->end, "%s to %.*s: %s", program, STR_FMT_ARGS(w->hammer.endpoint),
+                      trouble->text);
         return;
     }
-    work_fail(w, HAMMER_END_FAILED, "%s to %.*s ended with %d: %.*s", program,
-              STR_FMT_ARGS(w->hammer.endpoint), result->status,
-              STR_FMT_ARGS(work_last_line(w, result->err)));
+    power_op_fail(w, HAMMER_END_FAILED, "%s to %.*s ended with %d: %.*s", program,
+                  STR_FMT_ARGS(w->hammer.endpoint), result->status,
+                  STR_FMT_ARGS(power_op_last_line(w, result->err)));
 }
 
 /* ---- the command line ---- */
 
-static void add_option(struct work *w, struct program_argv *argv, const char *name,
+static void add_option(struct power_op *w, struct tool_run_argv *argv, const char *name,
                        const char *value)
 {
-    program_add(argv, "-o");
-    program_add(argv, work_z(w, work_say(w, "%s=%s", name, value)));
+    tool_run_add(argv, "-o");
+    tool_run_add(argv, power_op_z(w, power_op_say(w, "%s=%s", name, value)));
 }
 
-static void add_host_key(struct work *w, struct program_argv *argv)
+static void add_host_key(struct power_op *w, struct tool_run_argv *argv)
 {
     const struct ssh *s = w->job;
     const char *known = s->pinned ? s->pinned : "/dev/null";
     /* quoted: a path may hold spaces */
-    add_option(w, argv, "UserKnownHostsFile", work_z(w, work_say(w, "\"%s\"", known)));
+    add_option(w, argv, "UserKnownHostsFile", power_op_z(w, power_op_say(w, "\"%s\"", known)));
     add_option(w, argv, "GlobalKnownHostsFile", "/dev/null");
     add_option(w, argv, "StrictHostKeyChecking", "yes");
     add_option(w, argv, "UpdateHostKeys", "no");
@@ -71,55 +71,56 @@ static void add_host_key(struct work *w, struct program_argv *argv)
         add_option(w, argv, "HostKeyAlias", "pinned");
 }
 
-static void add_options(struct work *w, struct program_argv *argv, const char *program)
+static void add_options(struct power_op *w, struct tool_run_argv *argv, const char *program)
 {
     const struct ssh *s = w->job;
-    const int64_t left_s = work_left_ms(w) / 1000;
-    const char *key = s->program.secret ? s->program.secret : work_options(w)->ssh_key;
-    program_add(argv, program);
-    program_add(argv, "-F");
-    program_add(argv, "none");
+    const int64_t left_s = power_op_left_ms(w) / 1000;
+    const char *key = s->program.secret ? s->program.secret : power_op_options(w)->ssh_key;
+    tool_run_add(argv, program);
+    tool_run_add(argv, "-F");
+    tool_run_add(argv, "none");
     add_option(w, argv, "BatchMode", "yes");
     add_option(w, argv, "LogLevel", "ERROR");
     add_option(w, argv, "ConnectTimeout",
-               work_z(w, work_say(w, "%lld", left_s > 0 ? (long long)left_s : 1LL)));
+               power_op_z(w, power_op_say(w, "%lld", left_s > 0 ? (long long)left_s : 1LL)));
     add_option(w, argv, "ServerAliveInterval", "15");
     add_option(w, argv, "PasswordAuthentication", "no");
     add_option(w, argv, "ForwardAgent", "no");
     add_option(w, argv, "Port",
-               work_z(w, work_say(w, "%lld", s->address.port ? (long long)s->address.port : 22LL)));
-    add_option(w, argv, "User", work_z(w, w->hammer.username));
+               power_op_z(w, power_op_say(w, "%lld",
+                                          s->address.port ? (long long)s->address.port : 22LL)));
+    add_option(w, argv, "User", power_op_z(w, w->hammer.username));
     add_host_key(w, argv);
     if (key) {
         add_option(w, argv, "IdentitiesOnly", "yes");
-        add_option(w, argv, "IdentityFile", work_z(w, work_say(w, "\"%s\"", key)));
+        add_option(w, argv, "IdentityFile", power_op_z(w, power_op_say(w, "\"%s\"", key)));
     }
 }
 
 /* ---- run ---- */
 
-static void ran(struct work *w, const struct command_result *result)
+static void ran(struct power_op *w, const struct spawn_result *result)
 {
     if (result->status == FAILED_STATUS)
         fail(w, "ssh", result);
     else
-        work_end(w, work_output(w, result), "the command ended with %d", result->status);
+        power_op_end(w, power_op_output(w, result), "the command ended with %d", result->status);
 }
 
-static void rebooted(struct work *w, const struct command_result *result)
+static void rebooted(struct power_op *w, const struct spawn_result *result)
 {
     /* A machine that goes down while it answers has done what it was asked for. */
     const bool hung_up =
-        result->status == FAILED_STATUS && (program_says(result->err, "closed by remote host") ||
-                                            program_says(result->err, "Connection reset"));
+        result->status == FAILED_STATUS && (tool_run_says(result->err, "closed by remote host") ||
+                                            tool_run_says(result->err, "Connection reset"));
     if (result->status == 0 || hung_up)
-        work_end(w, NULL, "node \"%.*s\" restarts", STR_FMT_ARGS(w->order.node_name));
+        power_op_end(w, NULL, "node \"%.*s\" restarts", STR_FMT_ARGS(w->order.node_name));
     else
         fail(w, "ssh", result);
 }
 
 /* Whatever the command ended with, a machine that ran it is on. */
-static void answered(struct work *w, const struct command_result *result)
+static void answered(struct power_op *w, const struct spawn_result *result)
 {
     if (result->status == FAILED_STATUS) {
         fail(w, "ssh", result);
@@ -127,105 +128,107 @@ static void answered(struct work *w, const struct command_result *result)
     }
     struct json *value = json_make(&w->arena, JSON_OBJECT);
     json_set(value, STR("power"), json_make_string(&w->arena, STR("on")));
-    work_end(w, value, "node \"%.*s\" is on: it answers by ssh", STR_FMT_ARGS(w->order.node_name));
+    power_op_end(w, value, "node \"%.*s\" is on: it answers by ssh",
+                 STR_FMT_ARGS(w->order.node_name));
 }
 
-static void run(struct work *w, struct str command,
-                void (*done)(struct work *w, const struct command_result *result))
+static void run(struct power_op *w, struct str command,
+                void (*done)(struct power_op *w, const struct spawn_result *result))
 {
-    struct program_argv argv = {.count = 0};
+    struct tool_run_argv argv = {.count = 0};
     const struct ssh *s = w->job;
     add_options(w, &argv, "ssh");
-    program_add(&argv, "-T");
-    program_add(&argv, "-n");
-    program_add(&argv, "--");
-    program_add(&argv, work_z(w, s->address.host));
-    program_add(&argv, work_z(w, command));
-    program_run(w, &argv, done);
+    tool_run_add(&argv, "-T");
+    tool_run_add(&argv, "-n");
+    tool_run_add(&argv, "--");
+    tool_run_add(&argv, power_op_z(w, s->address.host));
+    tool_run_add(&argv, power_op_z(w, command));
+    tool_run_run(w, &argv, done);
 }
 
 /* ---- copy ---- */
 
-static void copied(struct work *w, const struct command_result *result)
+static void copied(struct power_op *w, const struct spawn_result *result)
 {
     if (result->status != 0)
         fail(w, "scp", result);
     else
-        work_end(w, NULL, "the file is copied");
+        power_op_end(w, NULL, "the file is copied");
 }
 
-static void copy(struct work *w, bool to_it)
+static void copy(struct power_op *w, bool to_it)
 {
-    struct program_argv argv = {.count = 0};
+    struct tool_run_argv argv = {.count = 0};
     const struct ssh *s = w->job;
     struct str from;
     struct str to;
-    if (!work_text(w, w->args, "from", &from) || !work_text(w, w->args, "to", &to))
+    if (!power_op_text(w, w->args, "from", &from) || !power_op_text(w, w->args, "to", &to))
         return;
     if (from.len == 0 || to.len == 0 || (to_it ? from : to).at[0] != '/') {
-        work_fail(w, HAMMER_END_SETTING,
-                  "\"from\" and \"to\" are required, and the one on this side begins with a slash");
+        power_op_fail(
+            w, HAMMER_END_SETTING,
+            "\"from\" and \"to\" are required, and the one on this side begins with a slash");
         return;
     }
     const struct str there = to_it ? to : from;
-    const struct str remote = work_say(w, s->address.is_v6 ? "[%.*s]:%.*s" : "%.*s:%.*s",
-                                       STR_FMT_ARGS(s->address.host), STR_FMT_ARGS(there));
+    const struct str remote = power_op_say(w, s->address.is_v6 ? "[%.*s]:%.*s" : "%.*s:%.*s",
+                                           STR_FMT_ARGS(s->address.host), STR_FMT_ARGS(there));
     add_options(w, &argv, "scp");
-    program_add(&argv, "-q");
-    program_add(&argv, "--");
-    program_add(&argv, work_z(w, to_it ? from : remote));
-    program_add(&argv, work_z(w, to_it ? remote : to));
-    program_run(w, &argv, copied);
+    tool_run_add(&argv, "-q");
+    tool_run_add(&argv, "--");
+    tool_run_add(&argv, power_op_z(w, to_it ? from : remote));
+    tool_run_add(&argv, power_op_z(w, to_it ? remote : to));
+    tool_run_run(w, &argv, copied);
 }
 
 /* ---- from start to stop ---- */
 
-static bool write_key(struct work *w)
+static bool write_key(struct power_op *w)
 {
     const struct str key = w->hammer.authenticator;
     if (key.len == 0)
         return true;
     if (!str_starts(key, STR("-----BEGIN "))) {
-        work_fail(w, HAMMER_END_SETTING, "the key of the hammer is no private key");
+        power_op_fail(w, HAMMER_END_SETTING, "the key of the hammer is no private key");
         return false;
     }
     /* OpenSSH wants the line end that a form may have cut off. */
     const bool has_end = key.at[key.len - 1] == '\n';
     const struct str whole = has_end ? key : str_join2(&w->arena, key, STR("\n"));
-    const bool is_written = program_write_secret(w, whole);
+    const bool is_written = tool_run_write_secret(w, whole);
     if (!has_end)
-        work_wipe(whole);
+        power_op_wipe(whole);
     return is_written;
 }
 
-static bool pin_host(struct work *w)
+static bool pin_host(struct power_op *w)
 {
     struct ssh *s = w->job;
     struct str host_key;
-    if (!work_text(w, w->extra, "host_key", &host_key))
+    if (!power_op_text(w, w->extra, "host_key", &host_key))
         return false;
     if (host_key.len == 0)
         return true;
     if (str_find(host_key, '\n', 0) < host_key.len) {
-        work_fail(w, HAMMER_END_SETTING, "\"host_key\" must be one line: TYPE KEY");
+        power_op_fail(w, HAMMER_END_SETTING, "\"host_key\" must be one line: TYPE KEY");
         return false;
     }
-    s->pinned = scratch_write(&w->arena, work_options(w)->scratch,
-                              str_join3(&w->arena, STR("pinned "), host_key, STR("\n")));
+    s->pinned = secret_file_write(&w->arena, power_op_options(w)->scratch,
+                                  str_join3(&w->arena, STR("pinned "), host_key, STR("\n")));
     if (!s->pinned)
-        work_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\"",
-                  work_options(w)->scratch);
+        power_op_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\"",
+                      power_op_options(w)->scratch);
     return s->pinned != NULL;
 }
 
-static void start(struct work *w)
+static void start(struct power_op *w)
 {
     struct ssh *s = arena_new(&w->arena, struct ssh);
     struct str command;
     s->program.work = w;
     w->job = s;
-    if (!work_address(w, &s->address) || !write_key(w) || !pin_host(w) ||
-        !work_text(w, w->args, "command", &command))
+    if (!power_op_address(w, &s->address) || !write_key(w) || !pin_host(w) ||
+        !power_op_text(w, w->args, "command", &command))
         return;
     if (w->order.category == HAMMER_POWER && str_eq(w->order.method, STR("status")))
         run(w, STR("true"), answered);
@@ -234,16 +237,16 @@ static void start(struct work *w)
     else if (w->order.category == HAMMER_XFER)
         copy(w, str_eq(w->order.method, STR("copy_to")));
     else if (command.len == 0)
-        work_fail(w, HAMMER_END_SETTING, "\"command\" is required");
+        power_op_fail(w, HAMMER_END_SETTING, "\"command\" is required");
     else
         run(w, command, ran);
 }
 
-static void stop(struct work *w)
+static void stop(struct power_op *w)
 {
     const struct ssh *s = w->job;
-    program_stop(w);
-    scratch_remove(s->pinned);
+    tool_run_stop(w);
+    secret_file_remove(s->pinned);
 }
 
-const struct work_class ssh_class = {.name = "ssh", .start = start, .stop = stop};
+const struct power_op_class ssh_class = {.name = "ssh", .start = start, .stop = stop};

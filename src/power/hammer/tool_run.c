@@ -5,78 +5,78 @@
 
 #include "power/hammer/secret_files.h"
 
-void program_add(struct program_argv *argv, const char *word)
+void tool_run_add(struct tool_run_argv *argv, const char *word)
 {
     must(argv->count + 1 < sizeof argv->at / sizeof *argv->at);
     argv->at[argv->count++] = word;
     argv->at[argv->count] = NULL;
 }
 
-struct program *program_of(struct work *w)
+struct tool_run *tool_run_of(struct power_op *w)
 {
     if (!w->job) {
-        struct program *p = arena_new(&w->arena, struct program);
+        struct tool_run *p = arena_new(&w->arena, struct tool_run);
         p->work = w;
         w->job = p;
     }
     return w->job;
 }
 
-bool program_write_secret(struct work *w, struct str secret)
+bool tool_run_write_secret(struct power_op *w, struct str secret)
 {
-    struct program *p = program_of(w);
-    p->secret = scratch_write(&w->arena, work_options(w)->scratch, secret);
+    struct tool_run *p = tool_run_of(w);
+    p->secret = secret_file_write(&w->arena, power_op_options(w)->scratch, secret);
     if (!p->secret)
-        work_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\": %s",
-                  work_options(w)->scratch, strerror(errno));
+        power_op_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\": %s",
+                      power_op_options(w)->scratch, strerror(errno));
     return p->secret != NULL;
 }
 
-static void ended(void *self, const struct command_result *result)
+static void ended(void *self, const struct spawn_result *result)
 {
-    struct program *p = self;
-    struct work *w = p->work;
+    struct tool_run *p = self;
+    struct power_op *w = p->work;
     p->run = NULL;
     if (result->why)
-        work_fail(w, HAMMER_END_FAILED, "%.*s could not be started: %s", STR_FMT_ARGS(w->doing),
-                  result->why);
+        power_op_fail(w, HAMMER_END_FAILED, "%.*s could not be started: %s", STR_FMT_ARGS(w->doing),
+                      result->why);
     else if (result->is_late)
-        work_fail(w, HAMMER_END_TIMEOUT, "%.*s did not end in time", STR_FMT_ARGS(w->doing));
+        power_op_fail(w, HAMMER_END_TIMEOUT, "%.*s did not end in time", STR_FMT_ARGS(w->doing));
     else
         p->done(w, result);
 }
 
-void program_run(struct work *w, const struct program_argv *argv,
-                 void (*done)(struct work *w, const struct command_result *result))
+void tool_run_run(struct power_op *w, const struct tool_run_argv *argv,
+                  void (*done)(struct power_op *w, const struct spawn_result *result))
 {
-    struct program *p = program_of(w);
-    const struct command_seam *commands = work_commands(w);
-    const struct command_order order = {
+    struct tool_run *p = tool_run_of(w);
+    const struct spawn_seam *commands = power_op_commands(w);
+    const struct spawn_order order = {
         .argv = argv->at,
         /* a little more than is left: the deadline's own sentence says more */
-        .deadline_ms = (uint64_t)work_left_ms(w) + 1000,
+        .deadline_ms = (uint64_t)power_op_left_ms(w) + 1000,
         .self = p,
         .done = ended,
     };
     must(!p->run);
     p->done = done;
-    work_doing(w, "%s", argv->at[0]);
+    power_op_doing(w, "%s", argv->at[0]);
     p->run = commands->start(commands->self, &order);
     if (!p->run)
-        work_fail(w, HAMMER_END_FAILED, "no memory for another program");
+        power_op_fail(w, HAMMER_END_FAILED, "no memory for another program");
 }
 
-void program_stop(struct work *w)
+void tool_run_stop(struct power_op *w)
 {
-    struct program *p = w->job;
+    struct tool_run *p = w->job;
     if (!p)
         return;
     if (p->run)
-        work_commands(w)->cancel(work_commands(w)->self, p->run);
-    scratch_remove(p->secret);
+        power_op_commands(w)->cancel(power_op_commands(w)->self, p->run);
+    secret_file_remove(p->secret);
 }
 
-bool program_says(struct str text, const char *words)
+bool tool_run_says(struct str text, const char *words)
 {
     const struct str wanted = str_from(words);
     for (uint32_t i = 0; i + wanted.len <= text.len; i++)
@@ -85,11 +85,11 @@ bool program_says(struct str text, const char *words)
     return false;
 }
 
-const struct program_trouble *program_trouble_find(const struct program_trouble *list,
-                                                   uint32_t count, struct str text)
+const struct tool_run_trouble *tool_run_trouble_find(const struct tool_run_trouble *list,
+                                                     uint32_t count, struct str text)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (program_says(text, list[i].words))
+        if (tool_run_says(text, list[i].words))
             return &list[i];
     return NULL;
 }

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "power/hammer/wol_packet.h"
 #include "power/hammer/power_op.h"
+#include "power/hammer/wol_packet.h"
 
 enum { MACS_MAX = 8, TIMES = 3, PORT_DEFAULT = 9 };
 
 /* Outlives the work: the loop may still be sending when that ends. */
 struct wol {
-    struct work *work; /* NULL: it is gone */
+    struct power_op *work; /* NULL: it is gone */
     uv_udp_t socket;
     uv_udp_send_t sends[MACS_MAX * TIMES];
     uint8_t packets[MACS_MAX][WOL_PACKET_MAX];
@@ -35,35 +35,37 @@ static void closed(uv_handle_t *handle)
 static void sent(uv_udp_send_t *send, int status)
 {
     struct wol *wol = send->data;
-    struct work *w = wol->work;
+    struct power_op *w = wol->work;
     if (status < 0)
         wol->failed = status;
     if (--wol->left > 0 || !w)
         return;
     if (wol->failed)
-        work_fail(w, HAMMER_END_UNREACHABLE, "the packet could not be sent to %.*s: %s",
-                  STR_FMT_ARGS(w->hammer.endpoint), uv_strerror(wol->failed));
+        power_op_fail(w, HAMMER_END_UNREACHABLE, "the packet could not be sent to %.*s: %s",
+                      STR_FMT_ARGS(w->hammer.endpoint), uv_strerror(wol->failed));
     else
-        work_end(w, NULL, "node \"%.*s\" was called by %u packets to %.*s",
-                 STR_FMT_ARGS(w->order.node_name), wol->mac_count * TIMES,
-                 STR_FMT_ARGS(w->hammer.endpoint));
+        power_op_end(w, NULL, "node \"%.*s\" was called by %u packets to %.*s",
+                     STR_FMT_ARGS(w->order.node_name), wol->mac_count * TIMES,
+                     STR_FMT_ARGS(w->hammer.endpoint));
 }
 
 /* ---- what to send ---- */
 
-static bool add_mac(struct work *w, struct wol *wol, const struct json *item, struct str password)
+static bool add_mac(struct power_op *w, struct wol *wol, const struct json *item,
+                    struct str password)
 {
     struct wol_mac mac;
     struct wol_mac secret;
     const bool is_fine =
         item->kind == JSON_STRING && wol_mac_parse(item->text, &mac) && wol->mac_count < MACS_MAX;
     if (!is_fine) {
-        work_fail(w, HAMMER_END_SETTING, "extra.mac must be a MAC address, or a list of at most %d",
-                  MACS_MAX);
+        power_op_fail(w, HAMMER_END_SETTING,
+                      "extra.mac must be a MAC address, or a list of at most %d", MACS_MAX);
         return false;
     }
     if (password.len && !wol_mac_parse(password, &secret)) {
-        work_fail(w, HAMMER_END_SETTING, "the password of Wake-on-LAN is written as a MAC address");
+        power_op_fail(w, HAMMER_END_SETTING,
+                      "the password of Wake-on-LAN is written as a MAC address");
         return false;
     }
     wol->size =
@@ -71,11 +73,11 @@ static bool add_mac(struct work *w, struct wol *wol, const struct json *item, st
     return true;
 }
 
-static bool read_macs(struct work *w, struct wol *wol)
+static bool read_macs(struct power_op *w, struct wol *wol)
 {
     const struct json *mac = json_get(w->extra, STR("mac"));
     if (!mac || (mac->kind == JSON_ARRAY && mac->count == 0)) {
-        work_fail(w, HAMMER_END_SETTING, "extra.mac is required: the card to be woken");
+        power_op_fail(w, HAMMER_END_SETTING, "extra.mac is required: the card to be woken");
         return false;
     }
     if (mac->kind != JSON_ARRAY)
@@ -86,18 +88,18 @@ static bool read_macs(struct work *w, struct wol *wol)
     return true;
 }
 
-static bool read_target(struct work *w, struct sockaddr_storage *out_target)
+static bool read_target(struct power_op *w, struct sockaddr_storage *out_target)
 {
-    struct work_address address;
-    if (!work_address(w, &address))
+    struct power_op_address address;
+    if (!power_op_address(w, &address))
         return false;
-    const char *host = work_z(w, address.host);
+    const char *host = power_op_z(w, address.host);
     const int port = address.port ? (int)address.port : PORT_DEFAULT;
     if (uv_ip4_addr(host, port, (struct sockaddr_in *)(void *)out_target) == 0 ||
         uv_ip6_addr(host, port, (struct sockaddr_in6 *)(void *)out_target) == 0)
         return true;
-    work_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no IP address",
-              STR_FMT_ARGS(w->hammer.endpoint));
+    power_op_fail(w, HAMMER_END_SETTING, "the endpoint \"%.*s\" is no IP address",
+                  STR_FMT_ARGS(w->hammer.endpoint));
     return false;
 }
 
@@ -125,7 +127,7 @@ static int open_socket(struct wol *wol, const struct sockaddr *target)
     return failed ? failed : uv_udp_set_broadcast(&wol->socket, 1);
 }
 
-static void start(struct work *w)
+static void start(struct power_op *w)
 {
     struct sockaddr_storage target = {0};
     const struct sockaddr *to = (const struct sockaddr *)(const void *)&target;
@@ -134,7 +136,8 @@ static void start(struct work *w)
     const int unmade = uv_udp_init(w->deadline.loop, &wol->socket);
     if (unmade) {
         free(wol);
-        work_fail(w, HAMMER_END_UNREACHABLE, "no socket can be opened: %s", uv_strerror(unmade));
+        power_op_fail(w, HAMMER_END_UNREACHABLE, "no socket can be opened: %s",
+                      uv_strerror(unmade));
         return;
     }
     wol->work = w;
@@ -146,11 +149,11 @@ static void start(struct work *w)
     if (!failed)
         failed = send_all(wol, to);
     if (failed)
-        work_fail(w, HAMMER_END_UNREACHABLE, "the packet could not be sent to %.*s: %s",
-                  STR_FMT_ARGS(w->hammer.endpoint), uv_strerror(failed));
+        power_op_fail(w, HAMMER_END_UNREACHABLE, "the packet could not be sent to %.*s: %s",
+                      STR_FMT_ARGS(w->hammer.endpoint), uv_strerror(failed));
 }
 
-static void stop(struct work *w)
+static void stop(struct power_op *w)
 {
     struct wol *wol = w->job;
     if (!wol)
@@ -159,4 +162,4 @@ static void stop(struct work *w)
     uv_close((uv_handle_t *)&wol->socket, closed);
 }
 
-const struct work_class wol_class = {.name = "wol", .start = start, .stop = stop};
+const struct power_op_class wol_class = {.name = "wol", .start = start, .stop = stop};

@@ -251,7 +251,7 @@ static void round_ends(uv_prepare_t *sending)
 
 static bool call(struct exec_client *c)
 {
-    const struct sockaddr_un address = place_socket(c->place);
+    const struct sockaddr_un address = state_dir_socket(c->place);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return false;
@@ -434,7 +434,7 @@ err exec_client_open(const struct exec_client_setup *setup, struct exec_client_s
                      struct exec_client **out_client)
 {
     int place;
-    const err e = place_open(setup->dir, &place);
+    const err e = state_dir_open(setup->dir, &place);
     if (e != OK)
         return e;
     struct exec_client *c = calloc(1, sizeof *c);

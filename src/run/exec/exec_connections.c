@@ -22,33 +22,33 @@ enum {
 /* ---- speaking ---- */
 
 /* Closed here, forgotten when the round is over: an event may still name it. */
-static void dismiss(struct visitor *v)
+static void dismiss(struct exec_connection *v)
 {
     link_fini(&v->link);
 }
 
 /* Nothing can be said to it any more. But it may have given orders before it left, to stop what it
  * began or to go: they are read, up to their end. */
-static void give_up_telling(struct visitor *v)
+static void give_up_telling(struct exec_connection *v)
 {
-    v->is_deaf = true;
+    v->write_closed = true;
     ignore(shutdown(v->link.fd, SHUT_WR), "it is gone, or goes when it hears of that");
 }
 
-static void flush(const struct supervisor *s, struct visitor *v)
+static void flush(const struct supervisor *s, struct exec_connection *v)
 {
     if (link_flush(&v->link) != OK)
         give_up_telling(v);
-    const bool wanted = !v->is_deaf && link_is_waiting(&v->link);
+    const bool wanted = !v->write_closed && link_is_waiting(&v->link);
     if (wanted != v->is_watched_for_room)
         supervisor_watch(s, v->link.fd, v, EPOLL_CTL_MOD, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
     v->is_watched_for_room = wanted;
 }
 
 /* It goes at the end of the round, with what else is said in it. */
-static void say(struct visitor *v, const struct exec_message *m)
+static void say(struct exec_connection *v, const struct exec_message *m)
 {
-    if (v->link.fd < 0 || v->is_deaf)
+    if (v->link.fd < 0 || v->write_closed)
         return;
     if (link_put(&v->link, m) != OK)
         dismiss(v); /* it does not read; it may come again and ask */
@@ -57,12 +57,12 @@ static void say(struct visitor *v, const struct exec_message *m)
 /* To every daemon that is not fenced. */
 static void say_to_all(struct supervisor *s, const struct exec_message *m)
 {
-    for (struct visitor *v = s->visitors; v; v = v->next)
+    for (struct exec_connection *v = s->visitors; v; v = v->next)
         if (v->is_daemon && v->epoch >= exec_journal_epoch(s->journal))
             say(v, m);
 }
 
-static void say_not_known(struct visitor *v, struct exec_run run, bool begun)
+static void say_not_known(struct exec_connection *v, struct exec_run run, bool begun)
 {
     const struct exec_not_known not_known = {
         .run_id = run.run_id, .attempt = run.attempt, .begun = begun};
@@ -70,7 +70,7 @@ static void say_not_known(struct visitor *v, struct exec_run run, bool begun)
 }
 
 /* What is known of a run; false when nothing is. */
-static bool say_known(struct supervisor *s, struct visitor *v, struct exec_run run)
+static bool say_known(struct supervisor *s, struct exec_connection *v, struct exec_run run)
 {
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
     if (!e)
@@ -98,7 +98,7 @@ static void take_end(struct supervisor *s, const struct exec_message *m)
         s->tell_at = sys_mono_ms() + END_WAITS_MS;
 }
 
-void supervisor_told(void *self, const struct exec_message *m)
+void supervisor_on_shim_message(void *self, const struct exec_message *m)
 {
     struct supervisor *s = self;
     if (m->kind == EXEC_ENDED) {
@@ -112,8 +112,8 @@ void supervisor_told(void *self, const struct exec_message *m)
 /* ---- orders ---- */
 
 /* There was no process and there is no entry: it may be ordered again. */
-static void say_not_begun(struct visitor *v, const struct exec_spawn *spec, const char *what,
-                          int number)
+static void say_not_begun(struct exec_connection *v, const struct exec_spawn *spec,
+                          const char *what, int number)
 {
     char reason[EXEC_REASON_MAX];
     snprintf(reason, sizeof reason, "%s: %s", what, strerror(number));
@@ -124,14 +124,14 @@ static void say_not_begun(struct visitor *v, const struct exec_spawn *spec, cons
     say(v, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
-static void begin(struct supervisor *s, struct visitor *v, const struct exec_spawn *spec)
+static void begin(struct supervisor *s, struct exec_connection *v, const struct exec_spawn *spec)
 {
     if (exec_journal_raise(s->journal, spec->epoch) != OK ||
         exec_journal_begin(s->journal, spec->run_id, spec->attempt) != OK) {
         say_not_begun(v, spec, "the journal of halligan-exec takes no more", errno);
         return;
     }
-    if (children_start(s->children, spec) == OK)
+    if (shims_start(s->children, spec) == OK)
         return;
     char reason[EXEC_REASON_MAX];
     snprintf(reason, sizeof reason, "no process to lead it: %s", strerror(errno));
@@ -142,7 +142,7 @@ static void begin(struct supervisor *s, struct visitor *v, const struct exec_spa
     take_end(s, &(struct exec_message){.kind = EXEC_ENDED, .ended = ended});
 }
 
-static void spawn(struct supervisor *s, struct visitor *v, const struct exec_spawn *spec)
+static void spawn(struct supervisor *s, struct exec_connection *v, const struct exec_spawn *spec)
 {
     const struct exec_run run = {.run_id = spec->run_id, .attempt = spec->attempt};
     const int64_t epoch = exec_journal_epoch(s->journal);
@@ -159,11 +159,11 @@ static void spawn(struct supervisor *s, struct visitor *v, const struct exec_spa
         begin(s, v, spec);
 }
 
-static void cancel(struct supervisor *s, struct visitor *v, struct exec_run run)
+static void cancel(struct supervisor *s, struct exec_connection *v, struct exec_run run)
 {
     const struct exec_entry *e = exec_journal_find(s->journal, run.run_id, run.attempt);
     if (e && !e->is_ended)
-        children_cancel(s->children, run.run_id, run.attempt);
+        shims_cancel(s->children, run.run_id, run.attempt);
     else if (!say_known(s, v, run))
         say_not_known(v, run, !exec_journal_is_of_this_boot(s->journal));
 }
@@ -183,7 +183,7 @@ static void forget(struct supervisor *s, struct exec_run run)
         spool_remove(s->place, run.run_id, run.attempt);
 }
 
-static void greet(struct supervisor *s, struct visitor *v, const struct exec_hello *hello)
+static void greet(struct supervisor *s, struct exec_connection *v, const struct exec_hello *hello)
 {
     const struct exec_welcome welcome = {.version = EXEC_VERSION,
                                          .pid = getpid(),
@@ -219,7 +219,7 @@ static void settle(struct supervisor *s)
 }
 
 /* A daemon that was fenced may still ask, and end what it has; it may not begin, nor destroy. */
-static void obey(struct supervisor *s, struct visitor *v, const struct exec_message *m)
+static void obey(struct supervisor *s, struct exec_connection *v, const struct exec_message *m)
 {
     const bool current = v->is_daemon && v->epoch >= exec_journal_epoch(s->journal);
     switch (m->kind) {
@@ -261,7 +261,7 @@ static void obey(struct supervisor *s, struct visitor *v, const struct exec_mess
 
 /* ---- visitors ---- */
 
-static void take_messages(struct supervisor *s, struct visitor *v)
+static void take_messages(struct supervisor *s, struct exec_connection *v)
 {
     struct exec_message m;
     err e = link_fill(&v->link);
@@ -294,7 +294,7 @@ void visitors_let_in(struct supervisor *s)
         ignore(close(fd), "nothing was said");
         return;
     }
-    struct visitor *v = calloc(1, sizeof *v);
+    struct exec_connection *v = calloc(1, sizeof *v);
     must(v);
     if (!link_init(&v->link, fd) || !supervisor_watch(s, fd, v, EPOLL_CTL_ADD, EPOLLIN)) {
         link_fini(&v->link);
@@ -311,24 +311,25 @@ void visitors_let_in(struct supervisor *s)
 static bool can_wait(const struct supervisor *s, int64_t now)
 {
     return s->ends_waiting > 0 && s->ends_waiting < ENDS_TOGETHER && now < s->tell_at &&
-           s->ends_waiting + children_count(s->children) >= ENDS_TOGETHER;
+           s->ends_waiting + shims_count(s->children) >= ENDS_TOGETHER;
 }
 
-int64_t visitors_tell(struct supervisor *s, int64_t now)
+int64_t exec_connections_send(struct supervisor *s, int64_t now)
 {
     if (can_wait(s, now))
         return s->tell_at;
     s->ends_waiting = 0;
-    for (struct visitor *v = s->visitors; v; v = v->next)
-        if (v->link.fd >= 0 && !v->is_deaf && !v->is_watched_for_room && link_is_waiting(&v->link))
+    for (struct exec_connection *v = s->visitors; v; v = v->next)
+        if (v->link.fd >= 0 && !v->write_closed && !v->is_watched_for_room &&
+            link_is_waiting(&v->link))
             flush(s, v);
     return -1;
 }
 
 void visitors_forget_gone(struct supervisor *s)
 {
-    for (struct visitor **at = &s->visitors; *at;) {
-        struct visitor *v = *at;
+    for (struct exec_connection **at = &s->visitors; *at;) {
+        struct exec_connection *v = *at;
         if (v->link.fd >= 0) {
             at = &v->next;
             continue;
@@ -341,7 +342,7 @@ void visitors_forget_gone(struct supervisor *s)
 
 void visitors_ready(struct supervisor *s, void *key, uint32_t events)
 {
-    struct visitor *v = s->visitors;
+    struct exec_connection *v = s->visitors;
     while (v && v != key)
         v = v->next;
     if (!v)
@@ -354,7 +355,7 @@ void visitors_ready(struct supervisor *s, void *key, uint32_t events)
 
 void visitors_dismiss_all(struct supervisor *s)
 {
-    for (struct visitor *v = s->visitors; v; v = v->next)
+    for (struct exec_connection *v = s->visitors; v; v = v->next)
         dismiss(v);
     visitors_forget_gone(s);
 }

@@ -448,11 +448,11 @@ static err open_and_take(struct exec_journal *j)
     return OK;
 }
 
-err exec_journal_open(int place_fd, const char *boot_id, struct exec_journal **out_journal)
+err exec_journal_open(int state_dirfd, const char *boot_id, struct exec_journal **out_journal)
 {
     struct exec_journal *j = calloc(1, sizeof *j);
     must(j && strlen(boot_id) == EXEC_BOOT_ID_SIZE - 1);
-    j->place = place_fd;
+    j->place = state_dirfd;
     j->fd = -1;
     memcpy(j->boot_now, boot_id, EXEC_BOOT_ID_SIZE);
     grow(j);

@@ -35,7 +35,7 @@ NODISCARD err exec_boot_id(char out_id[EXEC_BOOT_ID_SIZE]);
 
 /* What was begun and never ended died with the supervisor that wrote it, and has ended so from now
  * on. A file that does not even begin as it should is set aside as "journal.bad". */
-NODISCARD err exec_journal_open(int place_fd, const char *boot_id,
+NODISCARD err exec_journal_open(int state_dirfd, const char *boot_id,
                                 struct exec_journal **out_journal);
 void exec_journal_close(struct exec_journal *j); /* NULL is fine */
 

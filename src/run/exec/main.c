@@ -115,7 +115,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc == 4 && strcmp(argv[1], "--lead") == 0 && str_parse_i64(str_from(argv[3]), &files_max))
-        return lead_main(argv[2], (uint64_t)files_max);
+        return shim_main(argv[2], (uint64_t)files_max);
     if (!parse(argc, argv, &options)) {
         fputs(usage, stderr);
         return USAGE;

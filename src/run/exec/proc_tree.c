@@ -19,7 +19,7 @@ enum { STAT_SIZE = 512, PATH_SIZE = 64, ENVIRON_MAX = 4 << 20 };
 /* ---- looking ---- */
 
 /* False when there is no such process any more. */
-static bool read_member(pid_t pid, struct family_member *out_member)
+static bool read_member(pid_t pid, struct proc_tree_member *out_member)
 {
     char path[PATH_SIZE], text[STAT_SIZE], state;
     int parent;
@@ -36,16 +36,16 @@ static bool read_member(pid_t pid, struct family_member *out_member)
     const char *rest = strrchr(text, ')');
     if (!rest || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
         return false;
-    *out_member = (struct family_member){pid, parent, state};
+    *out_member = (struct proc_tree_member){pid, parent, state};
     return true;
 }
 
-static bool is_dead(const struct family_member *member)
+static bool is_dead(const struct proc_tree_member *member)
 {
     return member->state == 'Z' || member->state == 'X';
 }
 
-static void add(struct family *f, struct family_member member)
+static void add(struct proc_tree *f, struct proc_tree_member member)
 {
     if (f->count == f->cap) {
         f->cap = f->cap ? f->cap * 2 : 512;
@@ -57,19 +57,19 @@ static void add(struct family *f, struct family_member member)
 
 static int by_pid(const void *a, const void *b)
 {
-    const pid_t x = ((const struct family_member *)a)->pid;
-    const pid_t y = ((const struct family_member *)b)->pid;
+    const pid_t x = ((const struct proc_tree_member *)a)->pid;
+    const pid_t y = ((const struct proc_tree_member *)b)->pid;
     return (x > y) - (x < y);
 }
 
-void family_look(struct family *f)
+void proc_tree_scan(struct proc_tree *f)
 {
     DIR *folder = opendir("/proc");
     f->count = 0;
     if (!folder)
         return;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        struct family_member member;
+        struct proc_tree_member member;
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         if (read_member((pid_t)strtol(entry->d_name, NULL, 10), &member))
@@ -80,21 +80,21 @@ void family_look(struct family *f)
         qsort(f->at, f->count, sizeof *f->at, by_pid);
 }
 
-void family_fini(struct family *f)
+void proc_tree_fini(struct proc_tree *f)
 {
     free(f->at);
-    *f = (struct family){0};
+    *f = (struct proc_tree){0};
 }
 
-static const struct family_member *find(const struct family *f, pid_t pid)
+static const struct proc_tree_member *find(const struct proc_tree *f, pid_t pid)
 {
-    const struct family_member key = {.pid = pid};
+    const struct proc_tree_member key = {.pid = pid};
     return f->count ? bsearch(&key, f->at, f->count, sizeof key, by_pid) : NULL;
 }
 
 /* The picture was not taken in one instant, so a number used twice could make a circle: the way up
  * is never longer than there are processes. */
-static bool is_below(const struct family *f, const struct family_member *member, pid_t root)
+static bool is_below(const struct proc_tree *f, const struct proc_tree_member *member, pid_t root)
 {
     for (uint32_t steps = 0; member && steps < f->count; steps++) {
         if (member->parent == root)
@@ -113,9 +113,9 @@ static int pidfd_of(pid_t pid)
 
 /* Its parent may have taken its end, and its number gone to a stranger. The descriptor holds on to
  * one process, and only after that is its parent looked at again. */
-static void signal_distant(const struct family_member *member, pid_t root, int signal_number)
+static void signal_distant(const struct proc_tree_member *member, pid_t root, int signal_number)
 {
-    struct family_member now;
+    struct proc_tree_member now;
     const int fd = pidfd_of(member->pid);
     if (fd < 0)
         return;
@@ -125,12 +125,12 @@ static void signal_distant(const struct family_member *member, pid_t root, int s
     ignore(close(fd), "it was only a handle");
 }
 
-uint32_t family_signal(const struct family *f, int signal_number)
+uint32_t proc_tree_signal(const struct proc_tree *f, int signal_number)
 {
     const pid_t self = getpid();
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->count; i++) {
-        const struct family_member *member = &f->at[i];
+        const struct proc_tree_member *member = &f->at[i];
         if (is_dead(member) || !is_below(f, member, self))
             continue;
         count++;
@@ -143,7 +143,7 @@ uint32_t family_signal(const struct family *f, int signal_number)
     return count;
 }
 
-const struct family_member *family_survivor(const struct family *f)
+const struct proc_tree_member *proc_tree_survivor(const struct proc_tree *f)
 {
     for (uint32_t i = 0; i < f->count; i++)
         if (!is_dead(&f->at[i]) && is_below(f, &f->at[i], getpid()))
@@ -151,13 +151,13 @@ const struct family_member *family_survivor(const struct family *f)
     return NULL;
 }
 
-uint32_t family_kill_strangers(const struct family *f, void *self,
-                               bool (*is_known)(void *self, pid_t pid))
+uint32_t proc_tree_kill_unknown(const struct proc_tree *f, void *self,
+                                bool (*is_known)(void *self, pid_t pid))
 {
     const pid_t root = getpid();
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->count; i++) {
-        const struct family_member *member = &f->at[i];
+        const struct proc_tree_member *member = &f->at[i];
         if (member->parent != root || is_dead(member) || is_known(self, member->pid))
             continue;
         count++;
@@ -199,7 +199,7 @@ static bool is_marked(pid_t pid, const char *pair, char *room)
     return environ_holds(room, size, pair);
 }
 
-uint32_t family_kill_marked(const struct family *f, const char *pair)
+uint32_t proc_tree_kill_marked(const struct proc_tree *f, const char *pair)
 {
     uint32_t count = 0;
     char *room = malloc(ENVIRON_MAX);

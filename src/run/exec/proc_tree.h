@@ -9,30 +9,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct family_member {
+struct proc_tree_member {
     pid_t pid;
     pid_t parent;
     char state; /* the kernel's letter for it */
 };
 
-struct family {
-    struct family_member *at; /* all processes there are, by number */
+struct proc_tree {
+    struct proc_tree_member *at; /* all processes there are, by number */
     uint32_t count;
     uint32_t cap;
 };
 
-/* A zeroed struct family is an empty picture. */
-void family_look(struct family *f);
-void family_fini(struct family *f);
+/* A zeroed struct proc_tree is an empty picture. */
+void proc_tree_scan(struct proc_tree *f);
+void proc_tree_fini(struct proc_tree *f);
 
 /* Signal everybody below this process. How many there were, the dead not counted. */
-uint32_t family_signal(const struct family *f, int signal_number);
-/* One of those that family_signal would count; NULL: there is none. Valid until the next look. */
-const struct family_member *family_survivor(const struct family *f);
+uint32_t proc_tree_signal(const struct proc_tree *f, int signal_number);
+/* One of those that proc_tree_signal would count; NULL: there is none. Valid until the next look.
+ * */
+const struct proc_tree_member *proc_tree_survivor(const struct proc_tree *f);
 /* Kill our own children that `is_known` does not know; by that, theirs come to us.
  * How many there were. */
-uint32_t family_kill_strangers(const struct family *f, void *self,
-                               bool (*is_known)(void *self, pid_t pid));
+uint32_t proc_tree_kill_unknown(const struct proc_tree *f, void *self,
+                                bool (*is_known)(void *self, pid_t pid));
 /* Kill everybody, wherever it stands, whose environment holds exactly `pair` ("NAME=value").
  * Nobody is below us by then who should live. How many there were. */
-uint32_t family_kill_marked(const struct family *f, const char *pair);
+uint32_t proc_tree_kill_marked(const struct proc_tree *f, const char *pair);

@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
-#include "base/err.h"
 #include "base/text/str.h"
 #include "model/fields.h"
 

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/mem/arena.h"
+#include "run/exec/link.h"
 #include "run/exec/proc_tree.h"
 #include "run/exec/shim_spawn.h"
-#include "run/exec/link.h"
 #include "run/exec/spool.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -37,7 +37,7 @@ struct lead {
     struct link link;
     int signals; /* SIGCHLD as a descriptor */
     const char *token;
-    struct family family;
+    struct proc_tree family;
     struct arena arena;
     bool is_left; /* the supervisor is gone */
 
@@ -191,7 +191,7 @@ static int64_t later(int64_t now, int64_t ms)
 static void say_it_lives(struct lead *l, uint32_t count)
 {
     char line[128];
-    const struct family_member *member = family_survivor(&l->family);
+    const struct proc_tree_member *member = proc_tree_survivor(&l->family);
     log_with(LOG_WARNING,
              LOG_FIELDS(LOG_I64("run", l->spec.run_id), LOG_I64("attempt", l->spec.attempt),
                         LOG_I64("processes", count)),
@@ -208,8 +208,8 @@ static void kill_all(struct lead *l)
     /* The group first: no member of it can escape by forking meanwhile. */
     if (!l->leader_is_gone)
         ignore(kill(-l->leader, SIGKILL), "it may have left its group");
-    family_look(&l->family);
-    const uint32_t count = family_signal(&l->family, SIGKILL);
+    proc_tree_scan(&l->family);
+    const uint32_t count = proc_tree_signal(&l->family, SIGKILL);
     int64_t wait_ms = AGAIN_MS_MAX;
     if (l->looks < 7)
         wait_ms = (int64_t)AGAIN_MS << l->looks;
@@ -231,9 +231,9 @@ static void stop(struct lead *l, enum exec_how why)
         kill_all(l);
         return;
     }
-    family_look(&l->family);
-    family_signal(&l->family, SIGTERM);
-    family_signal(&l->family, SIGCONT);
+    proc_tree_scan(&l->family);
+    proc_tree_signal(&l->family, SIGTERM);
+    proc_tree_signal(&l->family, SIGCONT);
     l->kill_at = later(sys_mono_ms(), l->spec.grace_ms);
 }
 
@@ -304,7 +304,7 @@ static void start(struct lead *l, const struct exec_spawn *spec)
     must(!l->leader);
     arena_reset(&l->arena);
     l->spec = *spec;
-    if (!lead_spawn(&l->arena, spec, l->token, &begin)) {
+    if (!shim_spawn(&l->arena, spec, l->token, &begin)) {
         tell_not_started(l, begin.reason);
         return;
     }
@@ -454,7 +454,7 @@ static bool prepare(struct lead *l, uint64_t files_max)
     return l->signals >= 0;
 }
 
-int lead_main(const char *token, uint64_t files_max)
+int shim_main(const char *token, uint64_t files_max)
 {
     struct lead l = {.token = token, .out_fd = -1, .log_fd = -1};
     if (!prepare(&l, files_max)) {
@@ -468,7 +468,7 @@ int lead_main(const char *token, uint64_t files_max)
         go_round(&l);
     }
     link_fini(&l.link);
-    family_fini(&l.family);
+    proc_tree_fini(&l.family);
     arena_fini(&l.arena);
     return 0;
 }

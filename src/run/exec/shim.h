@@ -19,4 +19,4 @@ enum { LEAD_LINK_FD = 3, LEAD_LOCK_FD = 4, LEAD_PLACE_FD = 5 };
 #define LEAD_RUN "HALLIGAN_RUN_ID="
 
 /* Until the supervisor is gone. `files_max` is the limit on open files that children get. */
-int lead_main(const char *token, uint64_t files_max);
+int shim_main(const char *token, uint64_t files_max);

@@ -163,7 +163,7 @@ static int spawn(const struct start *s, const char *program, char *const *argv, 
     return number;
 }
 
-bool lead_spawn(struct arena *a, const struct exec_spawn *spec, const char *token,
+bool shim_spawn(struct arena *a, const struct exec_spawn *spec, const char *token,
                 struct lead_start *out_start)
 {
     struct start s = {-1, -1, {-1, -1}, {-1, -1}};

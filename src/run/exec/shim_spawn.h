@@ -20,5 +20,5 @@ struct lead_start {
     char reason[EXEC_REASON_MAX + 1]; /* why there is no process */
 };
 
-bool lead_spawn(struct arena *a, const struct exec_spawn *spec, const char *token,
+bool shim_spawn(struct arena *a, const struct exec_spawn *spec, const char *token,
                 struct lead_start *out_start);

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/exec/link.h"
 #include "run/exec/proc_tree.h"
 #include "run/exec/shim.h"
-#include "run/exec/link.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 
@@ -31,8 +31,8 @@ enum lead_state {
     LEAD_LOST,    /* it is dead, and its run is not told as ended */
 };
 
-struct lead_ref {
-    struct lead_ref *next;
+struct shim {
+    struct shim *next;
     enum lead_state state;
     bool is_watched_for_room;
     pid_t pid; /* 0: its end was taken */
@@ -41,18 +41,18 @@ struct lead_ref {
     int64_t waits_since;
 };
 
-struct children {
-    struct children_setup setup;
-    struct children_seams seams;
-    struct lead_ref *leads; /* newest use first, so those that wait longest come last */
-    struct family family;
+struct shims {
+    struct shims_setup setup;
+    struct shims_seams seams;
+    struct shim *leads; /* newest use first, so those that wait longest come last */
+    struct proc_tree family;
     uint32_t run_count;
     int64_t sweep_at; /* -1: no strays */
 };
 
 /* ---- starting leads ---- */
 
-static int spawn_lead(const struct children *c, int fd, pid_t *out_pid)
+static int spawn_lead(const struct shims *c, int fd, pid_t *out_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -67,7 +67,7 @@ static int spawn_lead(const struct children *c, int fd, pid_t *out_pid)
     if (!number)
         number = posix_spawn_file_actions_adddup2(&actions, c->setup.lock_fd, LEAD_LOCK_FD);
     if (!number)
-        number = posix_spawn_file_actions_adddup2(&actions, c->setup.place_fd, LEAD_PLACE_FD);
+        number = posix_spawn_file_actions_adddup2(&actions, c->setup.state_dirfd, LEAD_PLACE_FD);
     sigemptyset(&none);
     /* A session of its own: whoever kills our group leaves the leads to clean up after us. */
     must(posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
@@ -89,7 +89,7 @@ static int out_of_the_way(int fd)
 }
 
 /* False with errno: only for EPOLL_CTL_ADD, which needs memory. */
-static bool watch(const struct children *c, struct lead_ref *l, int operation, uint32_t events)
+static bool watch(const struct shims *c, struct shim *l, int operation, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = l};
     const bool is_watched = epoll_ctl(c->setup.epoll_fd, operation, l->link.fd, &event) == 0;
@@ -97,7 +97,7 @@ static bool watch(const struct children *c, struct lead_ref *l, int operation, u
     return is_watched;
 }
 
-static struct lead_ref *new_lead(struct children *c)
+static struct shim *new_lead(struct shims *c)
 {
     int ends[2];
     pid_t pid = 0;
@@ -105,7 +105,7 @@ static struct lead_ref *new_lead(struct children *c)
         return NULL;
     ends[0] = out_of_the_way(ends[0]);
     ends[1] = out_of_the_way(ends[1]);
-    struct lead_ref *l = calloc(1, sizeof *l);
+    struct shim *l = calloc(1, sizeof *l);
     must(l);
     int number = ends[0] < 0 || ends[1] < 0 ? EMFILE : 0;
     /* Watched before it is started: a lead that cannot be watched would never be released. Closing
@@ -127,11 +127,11 @@ static struct lead_ref *new_lead(struct children *c)
     return l;
 }
 
-static struct lead_ref *waiting_lead(struct children *c)
+static struct shim *waiting_lead(struct shims *c)
 {
-    for (struct lead_ref **at = &c->leads; *at; at = &(*at)->next)
+    for (struct shim **at = &c->leads; *at; at = &(*at)->next)
         if ((*at)->state == LEAD_WAITING) {
-            struct lead_ref *l = *at;
+            struct shim *l = *at;
             *at = l->next;
             return l;
         }
@@ -142,7 +142,7 @@ static struct lead_ref *waiting_lead(struct children *c)
 
 /* Its descriptor is closed, so epoll has forgotten it; an event of this round that is still to come
  * finds no lead under its key. */
-static void leave(struct children *c, struct lead_ref *l)
+static void leave(struct shims *c, struct shim *l)
 {
     const bool led = l->state == LEAD_LEADING;
     link_fini(&l->link);
@@ -158,10 +158,10 @@ static void leave(struct children *c, struct lead_ref *l)
              "the lead of a run is gone; killing what it has left");
 }
 
-static void remove_gone(struct children *c)
+static void remove_gone(struct shims *c)
 {
-    for (struct lead_ref **at = &c->leads; *at;) {
-        struct lead_ref *l = *at;
+    for (struct shim **at = &c->leads; *at;) {
+        struct shim *l = *at;
         if (l->state == LEAD_LEAVING && l->pid == 0) {
             *at = l->next;
             free(l);
@@ -171,7 +171,7 @@ static void remove_gone(struct children *c)
     }
 }
 
-static void flush(struct children *c, struct lead_ref *l)
+static void flush(struct shims *c, struct shim *l)
 {
     if (link_flush(&l->link) != OK) {
         leave(c, l);
@@ -183,7 +183,7 @@ static void flush(struct children *c, struct lead_ref *l)
     l->is_watched_for_room = wanted;
 }
 
-static void order(struct children *c, struct lead_ref *l, const struct exec_message *message)
+static void order(struct shims *c, struct shim *l, const struct exec_message *message)
 {
     if (link_put(&l->link, message) == OK)
         flush(c, l);
@@ -193,9 +193,9 @@ static void order(struct children *c, struct lead_ref *l, const struct exec_mess
 
 /* ---- runs ---- */
 
-err children_start(struct children *c, const struct exec_spawn *spec)
+err shims_start(struct shims *c, const struct exec_spawn *spec)
 {
-    struct lead_ref *l = waiting_lead(c);
+    struct shim *l = waiting_lead(c);
     if (!l)
         return ERR_UNAVAILABLE;
     l->next = c->leads;
@@ -207,35 +207,35 @@ err children_start(struct children *c, const struct exec_spawn *spec)
     return OK;
 }
 
-void children_cancel(struct children *c, int64_t run_id, uint32_t attempt)
+void shims_cancel(struct shims *c, int64_t run_id, uint32_t attempt)
 {
-    for (struct lead_ref *l = c->leads; l; l = l->next)
+    for (struct shim *l = c->leads; l; l = l->next)
         if (l->state == LEAD_LEADING && l->run.run_id == run_id && l->run.attempt == attempt)
             order(c, l, &(struct exec_message){.kind = EXEC_CANCEL, .run = l->run});
 }
 
-void children_cancel_all(struct children *c)
+void shims_cancel_all(struct shims *c)
 {
-    for (struct lead_ref *l = c->leads; l; l = l->next)
+    for (struct shim *l = c->leads; l; l = l->next)
         if (l->state == LEAD_LEADING)
             order(c, l, &(struct exec_message){.kind = EXEC_CANCEL, .run = l->run});
 }
 
-void children_kill_all(struct children *c)
+void shims_kill_all(struct shims *c)
 {
-    for (struct lead_ref *l = c->leads; l; l = l->next)
+    for (struct shim *l = c->leads; l; l = l->next)
         if (l->state == LEAD_LEADING)
             order(c, l, &(struct exec_message){.kind = EXEC_BYE});
 }
 
-uint32_t children_count(const struct children *c)
+uint32_t shims_count(const struct shims *c)
 {
     return c->run_count;
 }
 
 /* ---- what leads say ---- */
 
-static bool is_of(const struct lead_ref *l, const struct exec_message *m)
+static bool is_of(const struct shim *l, const struct exec_message *m)
 {
     if (l->state != LEAD_LEADING)
         return false;
@@ -245,7 +245,7 @@ static bool is_of(const struct lead_ref *l, const struct exec_message *m)
            m->ended.attempt == l->run.attempt;
 }
 
-static void take_messages(struct children *c, struct lead_ref *l)
+static void take_messages(struct shims *c, struct shim *l)
 {
     struct exec_message m;
     if (link_fill(&l->link) != OK) {
@@ -267,9 +267,9 @@ static void take_messages(struct children *c, struct lead_ref *l)
         leave(c, l); /* it does not speak as a lead does */
 }
 
-bool children_ready(struct children *c, void *key, uint32_t events)
+bool shims_ready(struct shims *c, void *key, uint32_t events)
 {
-    struct lead_ref *l = c->leads;
+    struct shim *l = c->leads;
     while (l && l != key)
         l = l->next;
     if (!l)
@@ -283,9 +283,9 @@ bool children_ready(struct children *c, void *key, uint32_t events)
 
 /* ---- ends ---- */
 
-static struct lead_ref *lead_of(struct children *c, pid_t pid)
+static struct shim *lead_of(struct shims *c, pid_t pid)
 {
-    struct lead_ref *l = c->leads;
+    struct shim *l = c->leads;
     while (l && l->pid != pid)
         l = l->next;
     return l;
@@ -296,13 +296,13 @@ static bool is_lead(void *self, pid_t pid)
     return lead_of(self, pid) != NULL;
 }
 
-void children_reap(struct children *c)
+void shims_reap(struct shims *c)
 {
     for (;;) {
         siginfo_t end = {.si_pid = 0};
         if (waitid(P_ALL, 0, &end, WEXITED | WSTOPPED | WNOHANG) != 0 || end.si_pid == 0)
             break;
-        struct lead_ref *l = lead_of(c, end.si_pid);
+        struct shim *l = lead_of(c, end.si_pid);
         if (end.si_code == CLD_STOPPED || end.si_code == CLD_TRAPPED) {
             /* A lead that sleeps keeps no deadline, and its run may have the right to stop it. */
             if (l)
@@ -320,17 +320,17 @@ void children_reap(struct children *c)
     remove_gone(c);
 }
 
-static bool is_lead_alive_and_lost(const struct children *c)
+static bool is_lead_alive_and_lost(const struct shims *c)
 {
-    for (const struct lead_ref *l = c->leads; l; l = l->next)
+    for (const struct shim *l = c->leads; l; l = l->next)
         if (l->state == LEAD_LOST && l->pid)
             return true;
     return false;
 }
 
-static void tell_lost(struct children *c)
+static void tell_lost(struct shims *c)
 {
-    for (struct lead_ref *l = c->leads; l; l = l->next) {
+    for (struct shim *l = c->leads; l; l = l->next) {
         if (l->state != LEAD_LOST)
             continue;
         const struct exec_ended ended = {.run_id = l->run.run_id,
@@ -343,11 +343,11 @@ static void tell_lost(struct children *c)
     }
 }
 
-static void sweep(struct children *c, int64_t now_ms)
+static void sweep(struct shims *c, int64_t now_ms)
 {
-    children_reap(c);
-    family_look(&c->family);
-    const bool some = family_kill_strangers(&c->family, c, is_lead) > 0;
+    shims_reap(c);
+    proc_tree_scan(&c->family);
+    const bool some = proc_tree_kill_unknown(&c->family, c, is_lead) > 0;
     if (some || is_lead_alive_and_lost(c)) {
         c->sweep_at = now_ms + SWEEP_MS;
         return;
@@ -359,10 +359,10 @@ static void sweep(struct children *c, int64_t now_ms)
 
 /* ---- time ---- */
 
-int64_t children_tick(struct children *c, int64_t now_ms)
+int64_t shims_tick(struct shims *c, int64_t now_ms)
 {
     int64_t next = -1;
-    for (struct lead_ref *l = c->leads; l; l = l->next) {
+    for (struct shim *l = c->leads; l; l = l->next) {
         if (l->state != LEAD_WAITING)
             continue;
         const int64_t due = l->waits_since + WAITING_MS_MAX;
@@ -380,9 +380,9 @@ int64_t children_tick(struct children *c, int64_t now_ms)
 
 /* ---- from new to free ---- */
 
-struct children *children_new(struct children_setup setup, struct children_seams seams)
+struct shims *shims_new(struct shims_setup setup, struct shims_seams seams)
 {
-    struct children *c = calloc(1, sizeof *c);
+    struct shims *c = calloc(1, sizeof *c);
     must(c);
     c->setup = setup;
     c->seams = seams;
@@ -390,13 +390,13 @@ struct children *children_new(struct children_setup setup, struct children_seams
     return c;
 }
 
-void children_free(struct children *c)
+void shims_free(struct shims *c)
 {
-    for (struct lead_ref *l = c->leads, *next; l; l = next) {
+    for (struct shim *l = c->leads, *next; l; l = next) {
         next = l->next;
         link_fini(&l->link);
         free(l);
     }
-    family_fini(&c->family);
+    proc_tree_fini(&c->family);
     free(c);
 }

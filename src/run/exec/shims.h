@@ -12,37 +12,37 @@
 #include "base/err.h"
 #include "run/exec/protocol.h"
 
-struct children;
+struct shims;
 
-struct children_seams {
+struct shims_seams {
     void *self;
     /* BEGUN and ENDED, as leads say them. */
     void (*told)(void *self, const struct exec_message *message);
 };
 
-struct children_setup {
-    int epoll_fd; /* children_ready is for its events */
-    int place_fd;
+struct shims_setup {
+    int epoll_fd; /* shims_ready is for its events */
+    int state_dirfd;
     int lock_fd;
     const char *token;
     uint64_t files_max; /* of a run */
 };
 
-struct children *children_new(struct children_setup setup, struct children_seams seams);
+struct shims *shims_new(struct shims_setup setup, struct shims_seams seams);
 /* Leads that are left kill what they have and go. */
-void children_free(struct children *c);
+void shims_free(struct shims *c);
 
 /* ERR_UNAVAILABLE, with errno, when no lead could be started. */
-NODISCARD err children_start(struct children *c, const struct exec_spawn *spec);
-void children_cancel(struct children *c, int64_t run_id, uint32_t attempt);
-void children_cancel_all(struct children *c);
-void children_kill_all(struct children *c);
+NODISCARD err shims_start(struct shims *c, const struct exec_spawn *spec);
+void shims_cancel(struct shims *c, int64_t run_id, uint32_t attempt);
+void shims_cancel_all(struct shims *c);
+void shims_kill_all(struct shims *c);
 /* How many runs there are. */
-uint32_t children_count(const struct children *c);
+uint32_t shims_count(const struct shims *c);
 
 /* An event of the epoll descriptor for `key`. False when it is not one of ours. */
-bool children_ready(struct children *c, void *key, uint32_t events);
+bool shims_ready(struct shims *c, void *key, uint32_t events);
 /* Take the ends of leads and of what was theirs. */
-void children_reap(struct children *c);
+void shims_reap(struct shims *c);
 /* What is due by now; after it, when the next is (-1: nothing). */
-int64_t children_tick(struct children *c, int64_t now_ms);
+int64_t shims_tick(struct shims *c, int64_t now_ms);

@@ -72,9 +72,9 @@ static int make_file(struct spool *s, const char *kind)
     return openat(s->place, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-void spool_init(struct spool *s, int place_fd, int64_t run_id, uint32_t attempt)
+void spool_init(struct spool *s, int state_dirfd, int64_t run_id, uint32_t attempt)
 {
-    *s = (struct spool){.place = place_fd, .run_id = run_id, .attempt = attempt};
+    *s = (struct spool){.place = state_dirfd, .run_id = run_id, .attempt = attempt};
     s->out.fd = s->log.fd = -1;
 }
 
@@ -204,11 +204,12 @@ int64_t spool_log_dropped(const struct spool *s)
 
 /* ---- reading ---- */
 
-static err open_file(int place_fd, int64_t run_id, uint32_t attempt, const char *kind, int *out_fd)
+static err open_file(int state_dirfd, int64_t run_id, uint32_t attempt, const char *kind,
+                     int *out_fd)
 {
     char name[NAME_SIZE];
     name_of(name, run_id, attempt, kind);
-    *out_fd = openat(place_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    *out_fd = openat(state_dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     return *out_fd < 0 ? err_from_errno(errno) : OK;
 }
 
@@ -240,11 +241,11 @@ static void begin_at(struct spool_slice *slice, int64_t first, int64_t total)
     slice->total = total;
 }
 
-err spool_read_out(int place_fd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
+err spool_read_out(int state_dirfd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
 {
     struct stat facts;
     int fd;
-    const err e = open_file(place_fd, run_id, attempt, "out", &fd);
+    const err e = open_file(state_dirfd, run_id, attempt, "out", &fd);
     if (e != OK)
         return e == ERR_NOT_FOUND ? nothing(slice) : e;
     if (fstat(fd, &facts) != 0)
@@ -295,11 +296,11 @@ static void drop_overwritten(struct spool_slice *slice, int64_t first)
     slice->offset += drop;
 }
 
-err spool_read_log(int place_fd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
+err spool_read_log(int state_dirfd, int64_t run_id, uint32_t attempt, struct spool_slice *slice)
 {
     struct log_head before, after;
     int fd;
-    err e = open_file(place_fd, run_id, attempt, "log", &fd);
+    err e = open_file(state_dirfd, run_id, attempt, "log", &fd);
     if (e != OK)
         return e == ERR_NOT_FOUND ? nothing(slice) : e;
     e = read_head(fd, &before);
@@ -317,14 +318,14 @@ err spool_read_log(int place_fd, int64_t run_id, uint32_t attempt, struct spool_
 
 /* ---- cleaning ---- */
 
-void spool_remove(int place_fd, int64_t run_id, uint32_t attempt)
+void spool_remove(int state_dirfd, int64_t run_id, uint32_t attempt)
 {
     char name[NAME_SIZE];
     name_of(name, run_id, attempt, "out");
-    ignore(unlinkat(place_fd, name, 0),
+    ignore(unlinkat(state_dirfd, name, 0),
            "some write only one of them; leftovers go at the next start");
     name_of(name, run_id, attempt, "log");
-    ignore(unlinkat(place_fd, name, 0), "as above");
+    ignore(unlinkat(state_dirfd, name, 0), "as above");
 }
 
 /* "12-3.log" */
@@ -341,10 +342,10 @@ static bool parse_name(const char *name, int64_t *out_run_id, uint32_t *out_atte
     return true;
 }
 
-void spool_sweep(int place_fd, void *self,
+void spool_sweep(int state_dirfd, void *self,
                  bool (*is_wanted)(void *self, int64_t run_id, uint32_t attempt))
 {
-    const int fd = openat(place_fd, PLACE_SPOOL, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(state_dirfd, PLACE_SPOOL, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (!folder) {
         if (fd >= 0)

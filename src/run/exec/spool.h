@@ -39,7 +39,7 @@ struct spool {
 };
 
 /* Nothing is touched before the first byte. */
-void spool_init(struct spool *s, int place_fd, int64_t run_id, uint32_t attempt);
+void spool_init(struct spool *s, int state_dirfd, int64_t run_id, uint32_t attempt);
 void spool_limit(struct spool *s, int64_t out_max, int64_t log_max);
 void spool_fini(struct spool *s);
 void spool_put_out(struct spool *s, struct str bytes);
@@ -57,12 +57,12 @@ struct spool_slice {
 
 /* The bytes from `offset` on, or from the first one that is still there: `offset` says which. No
  * file is an empty one. */
-NODISCARD err spool_read_log(int place_fd, int64_t run_id, uint32_t attempt,
+NODISCARD err spool_read_log(int state_dirfd, int64_t run_id, uint32_t attempt,
                              struct spool_slice *slice);
-NODISCARD err spool_read_out(int place_fd, int64_t run_id, uint32_t attempt,
+NODISCARD err spool_read_out(int state_dirfd, int64_t run_id, uint32_t attempt,
                              struct spool_slice *slice);
 
-void spool_remove(int place_fd, int64_t run_id, uint32_t attempt);
+void spool_remove(int state_dirfd, int64_t run_id, uint32_t attempt);
 /* Remove the files of all runs that `is_wanted` does not want. */
-void spool_sweep(int place_fd, void *self,
+void spool_sweep(int state_dirfd, void *self,
                  bool (*is_wanted)(void *self, int64_t run_id, uint32_t attempt));

@@ -39,7 +39,7 @@ static err make_private(int at, const char *name, int *out_fd)
     return OK;
 }
 
-err place_open(const char *dir, int *out_fd)
+err state_dir_open(const char *dir, int *out_fd)
 {
     int place, spool;
     const int data = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -59,9 +59,10 @@ err place_open(const char *dir, int *out_fd)
     return OK;
 }
 
-struct sockaddr_un place_socket(int place_fd)
+struct sockaddr_un state_dir_socket(int state_dirfd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" PLACE_SOCKET, place_fd);
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" PLACE_SOCKET,
+             state_dirfd);
     return address;
 }

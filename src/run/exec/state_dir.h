@@ -17,6 +17,6 @@
 
 /* The directory, made with all it needs and durable by name. ERR_REFUSED when it belongs to
  * somebody else or others may enter it; errno says why where a call failed. */
-NODISCARD err place_open(const char *dir, int *out_fd);
+NODISCARD err state_dir_open(const char *dir, int *out_fd);
 /* Bind or connect to this. */
-struct sockaddr_un place_socket(int place_fd);
+struct sockaddr_un state_dir_socket(int state_dirfd);

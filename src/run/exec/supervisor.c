@@ -18,8 +18,8 @@
 
 #include "run/exec/proc_tree.h"
 #include "run/exec/shim.h"
-#include "run/exec/state_dir.h"
 #include "run/exec/spool.h"
+#include "run/exec/state_dir.h"
 #include "run/exec/supervisor_private.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -48,9 +48,9 @@ static void take_signals(struct supervisor *s)
         if (info.ssi_signo != SIGCHLD && s->stop_at < 0) {
             log_say(LOG_NOTICE, "stopping; what runs is cancelled");
             s->stop_at = sys_mono_ms() + STOP_MS;
-            children_cancel_all(s->children);
+            shims_cancel_all(s->children);
         }
-    children_reap(s->children);
+    shims_reap(s->children);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -63,12 +63,12 @@ static int64_t sooner(int64_t a, int64_t b)
 /* What is due; when the next is. */
 static int64_t tick(struct supervisor *s, int64_t now)
 {
-    int64_t next = children_tick(s->children, now);
+    int64_t next = shims_tick(s->children, now);
     if (s->save_at >= 0 && now >= s->save_at)
         s->save_at = exec_journal_save(s->journal) ? -1 : now + SUPERVISOR_SAVE_MS;
     if (s->stop_at >= 0 && now >= s->stop_at && !s->has_killed) {
         s->has_killed = true;
-        children_kill_all(s->children);
+        shims_kill_all(s->children);
     }
     next = sooner(next, s->save_at);
     return s->has_killed ? next : sooner(next, s->stop_at);
@@ -77,7 +77,7 @@ static int64_t tick(struct supervisor *s, int64_t now)
 /* Others may knock as often as they like: only a daemon that was accepted needs us. */
 static bool has_daemon(const struct supervisor *s)
 {
-    for (const struct visitor *v = s->visitors; v; v = v->next)
+    for (const struct exec_connection *v = s->visitors; v; v = v->next)
         if (v->is_daemon)
             return true;
     return false;
@@ -86,7 +86,7 @@ static bool has_daemon(const struct supervisor *s)
 /* When to go, if nothing happens; -1: not while a daemon is here or something runs. */
 static int64_t leave_at(struct supervisor *s, int64_t now)
 {
-    if (children_count(s->children) > 0) {
+    if (shims_count(s->children) > 0) {
         s->alone_since = -1;
         return -1;
     }
@@ -108,7 +108,7 @@ static void dispatch(struct supervisor *s, const struct epoll_event *event)
         visitors_let_in(s);
     else if (key == &s->signals)
         take_signals(s);
-    else if (!children_ready(s->children, key, event->events))
+    else if (!shims_ready(s->children, key, event->events))
         visitors_ready(s, key, event->events);
 }
 
@@ -118,7 +118,7 @@ static void go_round(struct supervisor *s)
     for (;;) {
         const int64_t now = sys_mono_ms();
         int64_t next = tick(s, now);
-        next = sooner(next, visitors_tell(s, now));
+        next = sooner(next, exec_connections_send(s, now));
         const int64_t leave = leave_at(s, now);
         if (leave >= 0 && leave <= now)
             return;
@@ -159,7 +159,7 @@ static bool move_up(int *fd)
 static int take_place(struct supervisor *s)
 {
     char path[64], who[32];
-    if (place_open(s->setup.dir, &s->place) != OK || !move_up(&s->place))
+    if (state_dir_open(s->setup.dir, &s->place) != OK || !move_up(&s->place))
         return complain(s->setup.dir);
     snprintf(path, sizeof path, "/proc/self/fd/%d/" PLACE_LOCK, s->place);
     snprintf(who, sizeof who, "pid %d\n", (int)getpid());
@@ -184,18 +184,18 @@ static bool is_wanted(void *self, int64_t run_id, uint32_t attempt)
 static void kill_left_over(struct supervisor *s)
 {
     char mark[64];
-    struct family family = {0};
+    struct proc_tree family = {0};
     uint32_t count = 0, found;
     snprintf(mark, sizeof mark, LEAD_MARK "%s", exec_journal_token(s->journal));
     for (int looks = 0; looks < 1000; looks++) {
-        family_look(&family);
-        found = family_kill_marked(&family, mark);
+        proc_tree_scan(&family);
+        found = proc_tree_kill_marked(&family, mark);
         if (found == 0)
             break;
         count += looks == 0 ? found : 0;
         usleep(1000);
     }
-    family_fini(&family);
+    proc_tree_fini(&family);
     log_with(LOG_WARNING,
              LOG_FIELDS(LOG_I64("runs", exec_journal_died(s->journal)),
                         LOG_I64("processes_killed", count)),
@@ -225,7 +225,7 @@ static void raise_files(struct supervisor *s)
 
 static int listen_there(struct supervisor *s)
 {
-    const struct sockaddr_un address = place_socket(s->place);
+    const struct sockaddr_un address = state_dir_socket(s->place);
     ignore(unlinkat(s->place, PLACE_SOCKET, 0), "of one that was killed; we hold the lock");
     s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const mode_t before = umask(0177);
@@ -271,12 +271,13 @@ static int open_all(struct supervisor *s)
     if (status != SUPERVISOR_ENDED)
         return status;
     raise_files(s);
-    const struct children_setup setup = {.epoll_fd = s->epoll,
-                                         .place_fd = s->place,
-                                         .lock_fd = s->lock.fd,
-                                         .token = exec_journal_token(s->journal),
-                                         .files_max = s->files_max};
-    s->children = children_new(setup, (struct children_seams){.self = s, .told = supervisor_told});
+    const struct shims_setup setup = {.epoll_fd = s->epoll,
+                                      .state_dirfd = s->place,
+                                      .lock_fd = s->lock.fd,
+                                      .token = exec_journal_token(s->journal),
+                                      .files_max = s->files_max};
+    s->children =
+        shims_new(setup, (struct shims_seams){.self = s, .told = supervisor_on_shim_message});
     return SUPERVISOR_ENDED;
 }
 
@@ -293,7 +294,7 @@ static void close_all(struct supervisor *s)
     const int fds[] = {s->listener, s->signals, s->epoll, s->place};
     visitors_dismiss_all(s);
     if (s->children)
-        children_free(s->children);
+        shims_free(s->children);
     exec_journal_close(s->journal);
     /* While the lock is ours: nobody else's socket goes. */
     if (s->listener >= 0)

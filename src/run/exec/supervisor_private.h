@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/exec/shims.h"
 #include "run/exec/journal.h"
 #include "run/exec/link.h"
 #include "run/exec/protocol.h"
+#include "run/exec/shims.h"
 #include "run/exec/supervisor.h"
 #include "sys/files.h"
 
@@ -19,11 +19,11 @@
 enum { SUPERVISOR_SAVE_MS = 1000 };
 
 /* Somebody connected; a daemon once it has said HELLO. */
-struct visitor {
-    struct visitor *next;
+struct exec_connection {
+    struct exec_connection *next;
     struct link link; /* closed: it is forgotten at the end of the round */
     bool is_watched_for_room;
-    bool is_deaf; /* it hung up; what it said before that still counts */
+    bool write_closed; /* it hung up; what it said before that still counts */
     bool has_said_hello;
     bool is_daemon; /* of our version, and not fenced when it came */
     int64_t epoch;
@@ -39,8 +39,8 @@ struct supervisor {
     uint64_t files_max;
     char boot_id[EXEC_BOOT_ID_SIZE];
     struct exec_journal *journal;
-    struct children *children;
-    struct visitor *visitors;
+    struct shims *children;
+    struct exec_connection *visitors;
     uint32_t visitor_count;
     bool has_said_bye;   /* the last daemon that was accepted */
     bool is_superseded;  /* somebody of a higher version waits for us to go */
@@ -55,13 +55,13 @@ struct supervisor {
 bool supervisor_watch(const struct supervisor *s, int fd, void *key, int operation,
                       uint32_t events);
 /* BEGUN and ENDED, from a lead. */
-void supervisor_told(void *self, const struct exec_message *message);
+void supervisor_on_shim_message(void *self, const struct exec_message *message);
 
 /* Somebody knocks. */
 void visitors_let_in(struct supervisor *s);
 /* An event for one of them; a key that is none of theirs is fine. */
 void visitors_ready(struct supervisor *s, void *key, uint32_t events);
 /* The round is over: what was said in it is sent, now or, when that comes back, at that time. */
-int64_t visitors_tell(struct supervisor *s, int64_t now);
+int64_t exec_connections_send(struct supervisor *s, int64_t now);
 void visitors_forget_gone(struct supervisor *s);
 void visitors_dismiss_all(struct supervisor *s);

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash/hash.h"
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
-#include "base/hash/hash.h"
 #include "base/text/str.h"
 #include "sys/files.h"
 #include "sys/log.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/json/json.h"
+#include "model/reason.h"
 #include "run/fake/fake_journal.h"
 #include "run/fake/fake_timers.h"
-#include "model/reason.h"
 #include "sys/failpoint.h"
 #include "sys/log.h"
 
@@ -42,7 +42,7 @@ struct test_jig {
     int64_t epoch; /* the highest that gave an order */
     struct order *orders;
     uint32_t order_count, order_cap;
-    struct works works; /* under way */
+    struct fake_timers works; /* under way */
     struct reply *replies;
     uint32_t reply_first; /* those before it are handed over */
     uint32_t reply_count, reply_cap;
@@ -261,18 +261,18 @@ static void carry_on(struct test_jig *t, const struct order *o, int64_t mono_ms)
         say_done(t, o->run_id, o->attempt, (enum run_result)o->result);
         return;
     }
-    if (works_has(&t->works, o->run_id, o->attempt))
+    if (fake_timers_has(&t->works, o->run_id, o->attempt))
         return;
-    const struct work work = {.run_id = o->run_id,
-                              .attempt = o->attempt,
-                              .result = o->result,
-                              .due_ms = mono_ms + o->delay_ms};
-    works_add(&t->works, &work);
+    const struct fake_run work = {.run_id = o->run_id,
+                                  .attempt = o->attempt,
+                                  .result = o->result,
+                                  .due_ms = mono_ms + o->delay_ms};
+    fake_timers_add(&t->works, &work);
 }
 
 static void stop(struct test_jig *t, const struct order *o)
 {
-    works_remove(&t->works, o->run_id, o->attempt);
+    fake_timers_remove(&t->works, o->run_id, o->attempt);
     if (journal_find(t->journal, o->run_id, o->attempt) == JOURNAL_STARTED)
         note_end(t, o->run_id, o->attempt);
     add_reply(t, COMMAND_RUN_STOPPED, o->run_id, o->attempt);
@@ -303,8 +303,8 @@ static void obey_all(struct test_jig *t, int64_t mono_ms)
 
 static void end_due(struct test_jig *t, int64_t mono_ms)
 {
-    struct work work;
-    while (works_take_due(&t->works, mono_ms, &work)) {
+    struct fake_run work;
+    while (fake_timers_take_due(&t->works, mono_ms, &work)) {
         note_end(t, work.run_id, work.attempt);
         say_done(t, work.run_id, work.attempt, (enum run_result)work.result);
     }
@@ -320,7 +320,7 @@ bool test_jig_pump(struct test_jig *t, int64_t mono_ms)
 
 int64_t test_jig_next_ms(const struct test_jig *t)
 {
-    return t->order_count ? 0 : works_next_ms(&t->works);
+    return t->order_count ? 0 : fake_timers_next_ms(&t->works);
 }
 
 /* ---- from open to close ---- */
@@ -345,7 +345,7 @@ void test_jig_close(struct test_jig *t)
         return;
     journal_close(t->journal);
     free(t->orders);
-    works_fini(&t->works);
+    fake_timers_fini(&t->works);
     free(t->replies);
     free(t);
 }

@@ -15,11 +15,11 @@
 
 #include "base/json/json.h"
 #include "content/role_file.h"
-#include "run/jig/far_ends.gen.h"
-#include "run/jig/launch_spec_private.h"
-#include "run/jig/ssh_command.h"
-#include "run/jig/jig_tools.h"
 #include "model/names.h"
+#include "run/jig/jig_tools.h"
+#include "run/jig/launch_spec_private.h"
+#include "run/jig/remote_scripts.gen.h"
+#include "run/jig/ssh_command.h"
 
 enum { HOST_FAILED = 2, UNREACHABLE = 4 };
 
@@ -39,7 +39,7 @@ static void put_text(struct buf *out, struct str text)
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\')
             buf_put_c(out, (char)c);
         else
-            buf_put_str(out, recipe_say(out->arena, "\\U%08X", point));
+            buf_put_str(out, launch_spec_say(out->arena, "\\U%08X", point));
         i += len;
     }
     buf_put_c(out, '"');
@@ -102,7 +102,7 @@ static err data_as_yaml(const struct jig_work *w, struct arena *a, struct str *o
     const char *what;
     struct buf out = buf_in(a);
     if (json_read(a, w->data, &tree, &offset, &what) != OK)
-        return recipe_refuse(a, out_why, "the staged data cannot be read: %s", what);
+        return launch_spec_refuse(a, out_why, "the staged data cannot be read: %s", what);
     buf_put_z(&out, "{? \"halligan\" : ");
     put_value(&out, tree);
     buf_put_z(&out, "}\n");
@@ -125,7 +125,7 @@ static struct str inventory(const struct jig_work *w, struct arena *a)
     set_text(a, host, "ansible_python_interpreter", STR("auto_silent"));
     if (t->kind == TRANSPORT_LOCAL) {
         set_text(a, host, "ansible_connection", STR("local"));
-        set_text(a, host, "ansible_remote_tmp", recipe_say(a, "%s/tmp", w->scratch));
+        set_text(a, host, "ansible_remote_tmp", launch_spec_say(a, "%s/tmp", w->scratch));
     } else {
         set_text(a, host, "ansible_connection", STR("ssh"));
         set_text(a, host, "ansible_host", t->address);
@@ -163,27 +163,27 @@ static struct str ssh_args(const struct jig_work *w, struct arena *a)
 }
 
 /* Nothing but what we say: no settings of whoever runs the daemon. */
-static void set_env(const struct jig_work *w, struct arena *a, struct recipe *r)
+static void set_env(const struct jig_work *w, struct arena *a, struct launch_spec *r)
 {
     const struct str more[] = {
-        recipe_say(a, "ANSIBLE_CONFIG=%s/ansible.cfg", w->scratch),
+        launch_spec_say(a, "ANSIBLE_CONFIG=%s/ansible.cfg", w->scratch),
         STR("ANSIBLE_NOCOLOR=1"),
         STR("ANSIBLE_FORCE_COLOR=0"),
         STR("ANSIBLE_RETRY_FILES_ENABLED=0"),
         STR("ANSIBLE_PIPELINING=1"),
         STR("ANSIBLE_CALLBACKS_ENABLED=halligan"),
-        recipe_say(a, "ANSIBLE_CALLBACK_PLUGINS=%s/callbacks", w->scratch),
-        recipe_say(a, "ANSIBLE_HOME=%s/home", w->scratch),
-        recipe_say(a, "ANSIBLE_LOCAL_TEMP=%s/tmp", w->scratch),
-        recipe_say(a, "ANSIBLE_ROLES_PATH=%.*s/ansible/roles", STR_FMT_ARGS(w->source_path)),
-        recipe_say(a,
-                   "ANSIBLE_COLLECTIONS_PATH=%.*s/ansible/collections:"
-                   "/usr/share/ansible/collections",
-                   STR_FMT_ARGS(w->source_path)),
-        recipe_say(a, "HALLIGAN_RESULT=%s/result.json", w->scratch),
+        launch_spec_say(a, "ANSIBLE_CALLBACK_PLUGINS=%s/callbacks", w->scratch),
+        launch_spec_say(a, "ANSIBLE_HOME=%s/home", w->scratch),
+        launch_spec_say(a, "ANSIBLE_LOCAL_TEMP=%s/tmp", w->scratch),
+        launch_spec_say(a, "ANSIBLE_ROLES_PATH=%.*s/ansible/roles", STR_FMT_ARGS(w->source_path)),
+        launch_spec_say(a,
+                        "ANSIBLE_COLLECTIONS_PATH=%.*s/ansible/collections:"
+                        "/usr/share/ansible/collections",
+                        STR_FMT_ARGS(w->source_path)),
+        launch_spec_say(a, "HALLIGAN_RESULT=%s/result.json", w->scratch),
         ssh_args(w, a),
     };
-    recipe_set_env(w, a, r, more, sizeof more / sizeof *more);
+    launch_spec_set_env(w, a, r, more, sizeof more / sizeof *more);
 }
 
 /* ---- the recipe ---- */
@@ -193,21 +193,23 @@ static err find_playbook(const struct jig_work *w, struct arena *a, struct str *
 {
     const char *path;
     if (names_check_role(w->role))
-        return recipe_refuse(a, out_why, "\"%.*s\" is no name of a role", STR_FMT_ARGS(w->role));
+        return launch_spec_refuse(a, out_why, "\"%.*s\" is no name of a role",
+                                  STR_FMT_ARGS(w->role));
     if (content_role_file(a, w->source_path, w->role, ROLE_FILE_PLAYBOOK, &path) == OK) {
         *out_path = str_from(path);
         return OK;
     }
-    if (recipe_missing(w, a, out_why) == ERR_REFUSED)
+    if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
-    return recipe_refuse(a, out_why,
-                         "role %.*s has no playbook: there is neither ansible/roles/%.*s.yml nor "
-                         "ansible/%.*s/playbook.yml in %.*s",
-                         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role),
-                         STR_FMT_ARGS(w->source_path));
+    return launch_spec_refuse(
+        a, out_why,
+        "role %.*s has no playbook: there is neither ansible/roles/%.*s.yml nor "
+        "ansible/%.*s/playbook.yml in %.*s",
+        STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->role),
+        STR_FMT_ARGS(w->source_path));
 }
 
-static err add_files(const struct jig_work *w, struct arena *a, struct recipe *r,
+static err add_files(const struct jig_work *w, struct arena *a, struct launch_spec *r,
                      struct reason *out_why)
 {
     struct archive archive = archive_begin(a);
@@ -215,26 +217,27 @@ static err add_files(const struct jig_work *w, struct arena *a, struct recipe *r
     const err e = data_as_yaml(w, a, &data, out_why);
     if (e != OK)
         return e;
-    if (archive_add_file(&archive, STR("run.sh"), 0755, far_end_ansible) != OK ||
+    if (archive_add_file(&archive, STR("run.sh"), 0755, remote_script_ansible) != OK ||
         archive_add_file(&archive, STR("ansible.cfg"), 0644, STR("[defaults]\n")) != OK ||
         archive_add_file(&archive, STR("inventory.json"), 0600, inventory(w, a)) != OK ||
         archive_add_folder(&archive, STR("callbacks"), 0755) != OK ||
-        archive_add_file(&archive, STR("callbacks/halligan.py"), 0644, far_end_callback) != OK ||
+        archive_add_file(&archive, STR("callbacks/halligan.py"), 0644, remote_script_callback) !=
+            OK ||
         archive_add_file(&archive, STR("data.yml"), 0600, data) != OK)
-        return recipe_too_much(w, a, out_why);
+        return launch_spec_too_much(w, a, out_why);
     r->stdin_bytes = archive_end(&archive);
     return OK;
 }
 
-static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
                    struct reason *out_why)
 {
     const char *path = w->path ? w->path : TOOLS_PATH;
-    const char *shell = tools_find(a, path, "sh");
-    const char *program = tools_find(a, path, "ansible-playbook");
+    const char *shell = jig_tools_find(a, path, "sh");
+    const char *program = jig_tools_find(a, path, "ansible-playbook");
     struct str playbook;
     must(w->scratch);
-    err e = tools_check(a, path, w->jig_class, out_why);
+    err e = jig_tools_check(a, path, w->jig_class, out_why);
     if (e == OK)
         e = find_playbook(w, a, &playbook, out_why);
     if (e == OK)
@@ -277,10 +280,10 @@ static struct reason unreachable(const struct jig_work *w, const struct json *ho
 {
     const struct str message = text_of(host, "message");
     const enum reason_code code = ssh_trouble_code(ssh_trouble_in(message));
-    return recipe_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
-                         code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
-                         "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
-                         STR_FMT_ARGS(message));
+    return launch_spec_reason(a, code == REASON_SSH_FAILED ? REASON_UNREACHABLE : code,
+                              code == REASON_HOST_KEY_CHANGED ? w->node : w->transport.address,
+                              "ansible could not reach %.*s: %.*s", STR_FMT_ARGS(host->key),
+                              STR_FMT_ARGS(message));
 }
 
 static struct reason failure(const struct jig_work *w, const struct json *hosts,
@@ -291,13 +294,13 @@ static struct reason failure(const struct jig_work *w, const struct json *hosts,
         return unreachable(w, host, a);
     host = find_trouble(hosts, "failed");
     if (host)
-        return recipe_reason(a, REASON_PLAYBOOK_TASK, text_of(host, "task"),
-                             "task \"%.*s\" failed on %.*s: %.*s",
-                             STR_FMT_ARGS(text_of(host, "task")), STR_FMT_ARGS(host->key),
-                             STR_FMT_ARGS(text_of(host, "message")));
+        return launch_spec_reason(a, REASON_PLAYBOOK_TASK, text_of(host, "task"),
+                                  "task \"%.*s\" failed on %.*s: %.*s",
+                                  STR_FMT_ARGS(text_of(host, "task")), STR_FMT_ARGS(host->key),
+                                  STR_FMT_ARGS(text_of(host, "message")));
     if (end->code == HOST_FAILED || end->code == UNREACHABLE)
-        return recipe_reason(a, REASON_PLAYBOOK_TASK, STR(""), "the playbook failed");
-    return recipe_status(w, end, a, STR("ansible-playbook"));
+        return launch_spec_reason(a, REASON_PLAYBOOK_TASK, STR(""), "the playbook failed");
+    return launch_spec_status(w, end, a, STR("ansible-playbook"));
 }
 
 static struct reason conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
@@ -308,16 +311,17 @@ static struct reason conclude(const struct jig_work *w, const struct jig_end *en
     const char *what;
     const err e = json_read(a, end->out, &hosts, &offset, &what);
     if (e != OK || hosts->kind != JSON_OBJECT)
-        return end->code ? recipe_status(w, end, a, STR("ansible-playbook"))
-                         : recipe_reason(a, REASON_RESULT_INVALID, STR(""),
-                                         "ansible left no result that can be read");
+        return end->code ? launch_spec_status(w, end, a, STR("ansible-playbook"))
+                         : launch_spec_reason(a, REASON_RESULT_INVALID, STR(""),
+                                              "ansible left no result that can be read");
     if (hosts->count == 0 && end->code == 0)
-        return recipe_reason(a, REASON_ROLE_FILES, w->role,
-                             "the playbook of role %.*s has nothing for node %.*s: its plays name "
-                             "other hosts",
-                             STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->node));
+        return launch_spec_reason(
+            a, REASON_ROLE_FILES, w->role,
+            "the playbook of role %.*s has nothing for node %.*s: its plays name "
+            "other hosts",
+            STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->node));
     json_set(wall, STR("ansible"), hosts);
-    const struct reason trouble = recipe_set_wall(a, wall, done);
+    const struct reason trouble = launch_spec_set_wall(a, wall, done);
     if (end->code)
         return failure(w, hosts, end, a);
     if (!trouble.code)
@@ -325,4 +329,5 @@ static struct reason conclude(const struct jig_work *w, const struct jig_end *en
     return trouble;
 }
 
-const struct jig_recipe jig_ansible = {.name = "ansible", .prepare = prepare, .conclude = conclude};
+const struct jig_launch_spec jig_ansible = {
+    .name = "ansible", .prepare = prepare, .conclude = conclude};

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/mem/arena.h"
 #include "base/text/buf.h"
-#include "base/err.h"
 #include "base/text/str.h"
 #include "model/reason.h"
 

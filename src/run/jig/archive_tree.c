@@ -31,9 +31,9 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 
 static err refuse_name(struct walk *w, struct str name)
 {
-    return recipe_refuse(w->arena, w->out_why,
-                         "%.*s cannot be sent: its name is too long, or all of it is too much",
-                         STR_FMT_ARGS(name));
+    return launch_spec_refuse(w->arena, w->out_why,
+                              "%.*s cannot be sent: its name is too long, or all of it is too much",
+                              STR_FMT_ARGS(name));
 }
 
 static err add_file(struct walk *w, struct str name, const char *path, unsigned mode)
@@ -43,7 +43,8 @@ static err add_file(struct walk *w, struct str name, const char *path, unsigned 
     if (e == ERR_LIMIT)
         return refuse_name(w, name);
     if (e != OK)
-        return recipe_refuse(w->arena, w->out_why, "%s cannot be read: %s", path, strerror(errno));
+        return launch_spec_refuse(w->arena, w->out_why, "%s cannot be read: %s", path,
+                                  strerror(errno));
     const err added = archive_add_file(w->archive, name, mode & 0777u, content);
     return added == OK ? OK : refuse_name(w, name);
 }
@@ -53,16 +54,18 @@ static err look(struct walk *w, const char *path, struct stat *out_facts)
 {
     char real[PATH_MAX];
     if (lstat(path, out_facts) != 0)
-        return recipe_refuse(w->arena, w->out_why, "%s cannot be read: %s", path, strerror(errno));
+        return launch_spec_refuse(w->arena, w->out_why, "%s cannot be read: %s", path,
+                                  strerror(errno));
     if (S_ISREG(out_facts->st_mode) || S_ISDIR(out_facts->st_mode))
         return OK;
     if (!S_ISLNK(out_facts->st_mode))
-        return recipe_refuse(w->arena, w->out_why, "%s is neither a file nor a folder", path);
+        return launch_spec_refuse(w->arena, w->out_why, "%s is neither a file nor a folder", path);
     if (!realpath(path, real) || stat(real, out_facts) != 0)
-        return recipe_refuse(w->arena, w->out_why, "%s is a link to nothing", path);
+        return launch_spec_refuse(w->arena, w->out_why, "%s is a link to nothing", path);
     if (!S_ISREG(out_facts->st_mode) || !str_starts(str_from(real), w->root))
-        return recipe_refuse(w->arena, w->out_why,
-                             "%s is a link to something other than a file of its barclamp", path);
+        return launch_spec_refuse(w->arena, w->out_why,
+                                  "%s is a link to something other than a file of its barclamp",
+                                  path);
     return OK;
 }
 
@@ -75,8 +78,8 @@ static err add_entry(struct walk *w, struct str name, const char *path, uint32_t
     if (e != OK)
         return e;
     if (++w->count > ARCHIVE_FILES_MAX)
-        return recipe_refuse(w->arena, w->out_why, "%s has more than %u files around it", path,
-                             ARCHIVE_FILES_MAX);
+        return launch_spec_refuse(w->arena, w->out_why, "%s has more than %u files around it", path,
+                                  ARCHIVE_FILES_MAX);
     if (S_ISDIR(facts.st_mode))
         return add_folder(w, name, path, depth + 1);
     return add_file(w, name, path, facts.st_mode);
@@ -87,12 +90,13 @@ static err add_folder(struct walk *w, struct str name, const char *path, uint32_
 {
     struct dirent **entries;
     if (depth > ARCHIVE_DEPTH_MAX)
-        return recipe_refuse(w->arena, w->out_why, "%s lies too deep", path);
+        return launch_spec_refuse(w->arena, w->out_why, "%s lies too deep", path);
     if (archive_add_folder(w->archive, name, 0755) != OK)
         return refuse_name(w, name);
     const int count = scandir(path, &entries, is_shown, by_bytes);
     if (count < 0)
-        return recipe_refuse(w->arena, w->out_why, "%s cannot be read: %s", path, strerror(errno));
+        return launch_spec_refuse(w->arena, w->out_why, "%s cannot be read: %s", path,
+                                  strerror(errno));
     err e = OK;
     for (int i = 0; i < count; i++) {
         const struct str entry = str_from(entries[i]->d_name);
@@ -112,7 +116,7 @@ err archive_add_tree(struct archive *archive, struct str name, const char *path,
     char real[PATH_MAX];
     struct arena *a = archive->bytes.arena;
     if (!realpath(root, real))
-        return recipe_refuse(a, out_why, "%s cannot be read: %s", root, strerror(errno));
+        return launch_spec_refuse(a, out_why, "%s cannot be read: %s", root, strerror(errno));
     struct walk walk = {.archive = archive,
                         .arena = a,
                         .root = str_join2(a, str_from(real), STR("/")),

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/jig/launch_spec_private.h"
 #include "model/jig_class.h"
+#include "run/jig/launch_spec_private.h"
 
 /* clang-format off */
 static const struct {
@@ -29,7 +29,7 @@ static bool is_program(const char *path)
     return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
 }
 
-const char *tools_find(struct arena *a, const char *path, const char *program)
+const char *jig_tools_find(struct arena *a, const char *path, const char *program)
 {
     const struct str places = str_from(path);
     for (uint32_t from = 0; from < places.len;) {
@@ -45,17 +45,18 @@ const char *tools_find(struct arena *a, const char *path, const char *program)
     return NULL;
 }
 
-err tools_check(struct arena *a, const char *path, struct str jig_class, struct reason *out_why)
+err jig_tools_check(struct arena *a, const char *path, struct str jig_class, struct reason *out_why)
 {
     const struct jig_class *klass = jig_class_find(jig_class);
     const struct str name = klass ? str_from(klass->name) : jig_class;
     for (uint32_t i = 0; i < sizeof needs / sizeof *needs; i++) {
-        if (!str_eq(name, str_from(needs[i].class_name)) || tools_find(a, path, needs[i].program))
+        if (!str_eq(name, str_from(needs[i].class_name)) ||
+            jig_tools_find(a, path, needs[i].program))
             continue;
         *out_why =
             (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(needs[i].program)};
-        return recipe_refuse(a, out_why, "%s is not installed here (package %s)", needs[i].program,
-                             needs[i].package);
+        return launch_spec_refuse(a, out_why, "%s is not installed here (package %s)",
+                                  needs[i].program, needs[i].package);
     }
     return OK;
 }

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "run/jig/far_ends.gen.h"
-#include "run/jig/launch_spec_private.h"
-#include "run/jig/ssh_command.h"
-#include "run/jig/jig_tools.h"
 #include "model/jig_class.h"
 #include "model/limits.h"
+#include "run/jig/jig_tools.h"
+#include "run/jig/launch_spec_private.h"
+#include "run/jig/remote_scripts.gen.h"
+#include "run/jig/ssh_command.h"
 #include "sys/files.h"
 
 enum {
@@ -20,7 +20,7 @@ enum {
     ENV_MAX = 32,
 };
 
-static const struct jig_recipe *const jigs[] = {&jig_script, &jig_puppet, &jig_ansible};
+static const struct jig_launch_spec *const jigs[] = {&jig_script, &jig_puppet, &jig_ansible};
 
 /* ---- sentences ---- */
 
@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 0))) static struct str say_list(struct arena *a
     return (struct str){at, (uint32_t)length};
 }
 
-struct str recipe_say(struct arena *a, const char *format, ...)
+struct str launch_spec_say(struct arena *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -46,7 +46,7 @@ struct str recipe_say(struct arena *a, const char *format, ...)
     return text;
 }
 
-err recipe_refuse(struct arena *a, struct reason *out_why, const char *format, ...)
+err launch_spec_refuse(struct arena *a, struct reason *out_why, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -88,7 +88,7 @@ static struct str shown(struct arena *a, struct str s)
 
 /* ---- what is to be started ---- */
 
-static const struct jig_recipe *find_jig(struct str class_name)
+static const struct jig_launch_spec *find_jig(struct str class_name)
 {
     const struct jig_class *klass = jig_class_find(class_name);
     for (uint32_t i = 0; klass && i < sizeof jigs / sizeof *jigs; i++)
@@ -97,7 +97,7 @@ static const struct jig_recipe *find_jig(struct str class_name)
     return NULL;
 }
 
-bool recipe_is_known(struct str jig_class)
+bool launch_spec_is_known(struct str jig_class)
 {
     return find_jig(jig_class) != NULL;
 }
@@ -115,33 +115,34 @@ static const char *path_of(const struct jig_work *w)
     return w->path ? w->path : TOOLS_PATH;
 }
 
-err recipe_too_much(const struct jig_work *w, struct arena *a, struct reason *out_why)
+err launch_spec_too_much(const struct jig_work *w, struct arena *a, struct reason *out_why)
 {
     *out_why = (struct reason){.code = REASON_DATA_TOO_LARGE, .subject = w->role};
-    return recipe_refuse(a, out_why, "all that role %.*s sends is too much", STR_FMT_ARGS(w->role));
+    return launch_spec_refuse(a, out_why, "all that role %.*s sends is too much",
+                              STR_FMT_ARGS(w->role));
 }
 
-err recipe_missing(const struct jig_work *w, struct arena *a, struct reason *out_why)
+err launch_spec_missing(const struct jig_work *w, struct arena *a, struct reason *out_why)
 {
     out_why->code = REASON_ROLE_FILES;
     out_why->subject = w->source_path;
     if (file_exists(str_z(a, w->source_path)))
         return ERR_NOT_FOUND;
-    return recipe_refuse(a, out_why, "the files of barclamp %.*s are gone: there is no %.*s",
-                         STR_FMT_ARGS(w->barclamp), STR_FMT_ARGS(w->source_path));
+    return launch_spec_refuse(a, out_why, "the files of barclamp %.*s are gone: there is no %.*s",
+                              STR_FMT_ARGS(w->barclamp), STR_FMT_ARGS(w->source_path));
 }
 
-void recipe_set_env(const struct jig_work *w, struct arena *a, struct recipe *r,
-                    const struct str *more, uint32_t more_count)
+void launch_spec_set_env(const struct jig_work *w, struct arena *a, struct launch_spec *r,
+                         const struct str *more, uint32_t more_count)
 {
     const char *home = getenv("HOME");
     struct str *env = arena_array(a, struct str, ENV_MAX);
     uint32_t count = 0;
-    env[count++] = recipe_say(a, "PATH=%s", path_of(w));
+    env[count++] = launch_spec_say(a, "PATH=%s", path_of(w));
     env[count++] = STR("LANG=C.UTF-8");
-    env[count++] = recipe_say(a, "HOME=%s", home ? home : "/");
+    env[count++] = launch_spec_say(a, "HOME=%s", home ? home : "/");
     if (w->scratch)
-        env[count++] = recipe_say(a, "TMPDIR=%s", w->scratch);
+        env[count++] = launch_spec_say(a, "TMPDIR=%s", w->scratch);
     must(count + more_count <= ENV_MAX);
     for (uint32_t i = 0; i < more_count; i++)
         env[count++] = more[i];
@@ -164,7 +165,7 @@ void recipe_set_env(const struct jig_work *w, struct arena *a, struct recipe *r,
     "sh \"$place/run.sh\" \"$place\" \"$1\" < /dev/null"
 
 static void set_local(const struct jig_work *w, struct arena *a, const char *shell,
-                      struct recipe *r)
+                      struct launch_spec *r)
 {
     struct str *argv = arena_array(a, struct str, 5);
     argv[0] = str_from(shell);
@@ -176,46 +177,47 @@ static void set_local(const struct jig_work *w, struct arena *a, const char *she
     r->argv_count = 5;
 }
 
-static void set_remote(const struct jig_work *w, struct arena *a, const char *ssh, struct recipe *r)
+static void set_remote(const struct jig_work *w, struct arena *a, const char *ssh,
+                       struct launch_spec *r)
 {
     const struct str script = ssh_quoted(a, STR(ON_NODE)), node = ssh_quoted(a, w->node);
     ssh_command(w, ssh,
-                recipe_say(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
-                           STR_FMT_ARGS(node)),
+                launch_spec_say(a, "exec sh -c %.*s halligan-run %.*s", STR_FMT_ARGS(script),
+                                STR_FMT_ARGS(node)),
                 a, r);
 }
 
-err recipe_on_node(const struct jig_work *w, struct arena *a, struct archive *archive,
-                   struct recipe *r, struct reason *out_why)
+err launch_spec_on_node(const struct jig_work *w, struct arena *a, struct archive *archive,
+                        struct launch_spec *r, struct reason *out_why)
 {
     const bool is_local = w->transport.kind == TRANSPORT_LOCAL;
     const char *name = is_local ? "sh" : "ssh";
-    const char *program = tools_find(a, path_of(w), name);
+    const char *program = jig_tools_find(a, path_of(w), name);
     if (!program) {
         *out_why = (struct reason){.code = REASON_TOOL_MISSING, .subject = str_from(name)};
-        return recipe_refuse(a, out_why, "%s is not installed here", name);
+        return launch_spec_refuse(a, out_why, "%s is not installed here", name);
     }
-    if (archive_add_file(archive, STR("sweep.sh"), 0755, far_end_recipe) != OK ||
-        archive_add_file(archive, STR("measure.sh"), 0644, far_end_measure) != OK)
-        return recipe_too_much(w, a, out_why);
+    if (archive_add_file(archive, STR("sweep.sh"), 0755, remote_script_recipe) != OK ||
+        archive_add_file(archive, STR("measure.sh"), 0644, remote_script_measure) != OK)
+        return launch_spec_too_much(w, a, out_why);
     if (is_local)
         set_local(w, a, program, r);
     else
         set_remote(w, a, program, r);
     r->stdin_bytes = archive_end(archive);
-    recipe_set_env(w, a, r, NULL, 0);
+    launch_spec_set_env(w, a, r, NULL, 0);
     return OK;
 }
 
-err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                   struct reason *out_why)
+err launch_spec_prepare(const struct jig_work *w, struct arena *a, struct launch_spec *out_recipe,
+                        struct reason *out_why)
 {
-    const struct jig_recipe *jig = find_jig(w->jig_class);
-    struct recipe r = {.cwd = STR("/"), .out_max = OUT_MAX, .log_max = LOG_MAX};
+    const struct jig_launch_spec *jig = find_jig(w->jig_class);
+    struct launch_spec r = {.cwd = STR("/"), .out_max = OUT_MAX, .log_max = LOG_MAX};
     *out_why = (struct reason){.code = REASON_ROLE_FILES, .subject = w->role};
     if (!jig)
-        return recipe_refuse(a, out_why, "this build has no runner for jigs of class %.*s",
-                             STR_FMT_ARGS(w->jig_class));
+        return launch_spec_refuse(a, out_why, "this build has no runner for jigs of class %.*s",
+                                  STR_FMT_ARGS(w->jig_class));
     const err e = jig->prepare(w, a, &r, out_why);
     if (e == OK)
         *out_recipe = r;
@@ -224,24 +226,24 @@ err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out
     return e;
 }
 
-bool recipe_stop(const struct jig_work *w, struct arena *a, struct recipe *out_recipe)
+bool launch_spec_stop(const struct jig_work *w, struct arena *a, struct launch_spec *out_recipe)
 {
-    const char *ssh = tools_find(a, path_of(w), "ssh");
-    struct recipe r = {.cwd = STR("/"), .log_max = 64u << 10};
+    const char *ssh = jig_tools_find(a, path_of(w), "ssh");
+    struct launch_spec r = {.cwd = STR("/"), .log_max = 64u << 10};
     if (w->transport.kind == TRANSPORT_LOCAL || !ssh || find_jig(w->jig_class) == &jig_ansible)
         return false;
     const struct str node = ssh_quoted(a, w->node);
-    ssh_command(w, ssh, recipe_say(a, "exec sh -s -- %.*s", STR_FMT_ARGS(node)), a, &r);
-    r.stdin_bytes = far_end_recipe;
-    recipe_set_env(w, a, &r, NULL, 0);
+    ssh_command(w, ssh, launch_spec_say(a, "exec sh -s -- %.*s", STR_FMT_ARGS(node)), a, &r);
+    r.stdin_bytes = remote_script_recipe;
+    launch_spec_set_env(w, a, &r, NULL, 0);
     *out_recipe = r;
     return true;
 }
 
 /* ---- what came of it ---- */
 
-struct reason recipe_reason(struct arena *a, enum reason_code code, struct str subject,
-                            const char *format, ...)
+struct reason launch_spec_reason(struct arena *a, enum reason_code code, struct str subject,
+                                 const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -250,17 +252,18 @@ struct reason recipe_reason(struct arena *a, enum reason_code code, struct str s
     return (struct reason){.code = code, .subject = subject, .text = text};
 }
 
-struct reason recipe_set_wall(struct arena *a, const struct json *wall,
-                              struct run_done_command *done)
+struct reason launch_spec_set_wall(struct arena *a, const struct json *wall,
+                                   struct run_done_command *done)
 {
     if (json_depth(wall) > DOC_DEPTH_MAX)
-        return recipe_reason(a, REASON_WALL_INVALID, STR(""),
-                             "what the run wrote has more than %u levels", DOC_DEPTH_MAX);
+        return launch_spec_reason(a, REASON_WALL_INVALID, STR(""),
+                                  "what the run wrote has more than %u levels", DOC_DEPTH_MAX);
     const struct str text = json_write(a, wall);
     if (text.len > DOC_MAX)
-        return recipe_reason(a, REASON_WALL_INVALID, STR(""),
-                             "what the run wrote is too much: %u bytes, and at most %u can be kept",
-                             text.len, DOC_MAX);
+        return launch_spec_reason(
+            a, REASON_WALL_INVALID, STR(""),
+            "what the run wrote is too much: %u bytes, and at most %u can be kept", text.len,
+            DOC_MAX);
     done->has_wall = true;
     done->wall = text;
     return (struct reason){.code = REASON_NONE};
@@ -328,14 +331,14 @@ static struct str find_measured(struct str out, struct str word)
     return STR("");
 }
 
-bool recipe_lack(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                 struct str what, struct reason *out_why)
+bool launch_spec_lack(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                      struct str what, struct reason *out_why)
 {
     for (uint32_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
         const struct str found = find_measured(end->out, str_from(lacks[i].word));
         if (!found.len)
             continue;
-        *out_why = recipe_reason(
+        *out_why = launch_spec_reason(
             a, lacks[i].code, lacks[i].subject ? str_from(lacks[i].subject) : found,
             "%.*s ended with status %d on node %.*s, and %s%.*s%s", STR_FMT_ARGS(what), end->code,
             STR_FMT_ARGS(w->node), lacks[i].before, STR_FMT_ARGS(found), lacks[i].behind);
@@ -344,16 +347,17 @@ bool recipe_lack(const struct jig_work *w, const struct jig_end *end, struct are
     return false;
 }
 
-struct reason recipe_status(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                            struct str what)
+struct reason launch_spec_status(const struct jig_work *w, const struct jig_end *end,
+                                 struct arena *a, struct str what)
 {
     struct reason why;
-    if (recipe_lack(w, end, a, what, &why))
+    if (launch_spec_lack(w, end, a, what, &why))
         return why;
     const struct shortage *shortage = end->log_tail.len ? find_shortage(end->log_tail) : NULL;
-    return recipe_reason(a, REASON_EXIT_STATUS, recipe_say(a, "%d", end->code),
-                         "%.*s ended with status %d%s%s", STR_FMT_ARGS(what), end->code,
-                         shortage ? ", and its log says: " : "", shortage ? shortage->words : "");
+    return launch_spec_reason(a, REASON_EXIT_STATUS, launch_spec_say(a, "%d", end->code),
+                              "%.*s ended with status %d%s%s", STR_FMT_ARGS(what), end->code,
+                              shortage ? ", and its log says: " : "",
+                              shortage ? shortage->words : "");
 }
 
 static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *end,
@@ -362,26 +366,26 @@ static struct reason ssh_reason(const struct jig_work *w, const struct jig_end *
     const enum ssh_trouble trouble = ssh_trouble_of(end->log_tail);
     const unsigned port = w->transport.port ? w->transport.port : 22u;
     const struct str address =
-        recipe_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
-    return recipe_reason(a, ssh_trouble_code(trouble),
-                         trouble == SSH_KEY_CHANGED ? w->node : address,
-                         "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
-                         STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
+        launch_spec_say(a, "%.*s port %u", STR_FMT_ARGS(w->transport.address), port);
+    return launch_spec_reason(a, ssh_trouble_code(trouble),
+                              trouble == SSH_KEY_CHANGED ? w->node : address,
+                              "ssh to node %.*s (%.*s port %u): %s", STR_FMT_ARGS(w->node),
+                              STR_FMT_ARGS(w->transport.address), port, ssh_trouble_text(trouble));
 }
 
 static struct reason exited(const struct jig_work *w, const struct jig_end *end, struct arena *a,
                             struct run_done_command *done)
 {
-    const struct jig_recipe *jig = find_jig(w->jig_class);
+    const struct jig_launch_spec *jig = find_jig(w->jig_class);
     if (!jig)
-        return recipe_reason(a, REASON_TOOL_MISSING, w->jig_class,
-                             "this build has no runner for jigs of class %.*s",
-                             STR_FMT_ARGS(w->jig_class));
+        return launch_spec_reason(a, REASON_TOOL_MISSING, w->jig_class,
+                                  "this build has no runner for jigs of class %.*s",
+                                  STR_FMT_ARGS(w->jig_class));
     if (jig != &jig_ansible && w->transport.kind == TRANSPORT_SSH && end->code == SSH_FAILED)
         return ssh_reason(w, end, a);
     if (end->out_dropped)
-        return recipe_reason(a, REASON_RESULT_INVALID, recipe_say(a, "%u", OUT_MAX),
-                             "what the run wrote is too much: more than %u bytes", OUT_MAX);
+        return launch_spec_reason(a, REASON_RESULT_INVALID, launch_spec_say(a, "%u", OUT_MAX),
+                                  "what the run wrote is too much: more than %u bytes", OUT_MAX);
     return jig->conclude(w, end, a, done);
 }
 
@@ -389,17 +393,17 @@ static struct reason exited(const struct jig_work *w, const struct jig_end *end,
 static struct reason deadline_reason(const struct jig_work *w, struct arena *a)
 {
     const long long seconds = (long long)((w->deadline_ms + 999) / 1000);
-    return recipe_reason(a, REASON_DEADLINE, recipe_say(a, "%lld", seconds),
-                         "deadline of %lld s: the run took longer than it may, and was stopped",
-                         seconds);
+    return launch_spec_reason(
+        a, REASON_DEADLINE, launch_spec_say(a, "%lld", seconds),
+        "deadline of %lld s: the run took longer than it may, and was stopped", seconds);
 }
 
 /* What the supervisor could not start, and the kind of failure that the text of errno names. */
 static struct reason not_started(const struct jig_end *end, struct arena *a)
 {
     const struct shortage *shortage = end->reason.len ? find_shortage(end->reason) : NULL;
-    return recipe_reason(a, shortage ? shortage->code : REASON_NOT_STARTED, STR(""),
-                         "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
+    return launch_spec_reason(a, shortage ? shortage->code : REASON_NOT_STARTED, STR(""),
+                              "the run could not be started: %.*s", STR_FMT_ARGS(end->reason));
 }
 
 static struct reason reason_of(const struct jig_work *w, const struct jig_end *end, struct arena *a,
@@ -408,15 +412,15 @@ static struct reason reason_of(const struct jig_work *w, const struct jig_end *e
     switch (end->how) {
     case JIG_END_EXITED: return exited(w, end, a, done);
     case JIG_END_SIGNALLED:
-        return recipe_reason(a, REASON_SIGNAL, recipe_say(a, "%d", end->code),
-                             "the run was ended by signal %d (%s)", end->code,
-                             strsignal(end->code));
+        return launch_spec_reason(a, REASON_SIGNAL, launch_spec_say(a, "%d", end->code),
+                                  "the run was ended by signal %d (%s)", end->code,
+                                  strsignal(end->code));
     case JIG_END_DEADLINE: return deadline_reason(w, a);
     case JIG_END_CANCELLED:
-        return recipe_reason(a, REASON_CANCELLED, STR(""), "the run was cancelled");
+        return launch_spec_reason(a, REASON_CANCELLED, STR(""), "the run was cancelled");
     case JIG_END_NOT_STARTED: return not_started(end, a);
     case JIG_END_DIED_WITH_SUPERVISOR:
-        return recipe_reason(
+        return launch_spec_reason(
             a, REASON_SUPERVISOR_LOST, STR(""),
             "%.*s, and the run with it; how far it came is not known",
             STR_FMT_ARGS(end->reason.len ? end->reason : STR("the supervisor of runs ended")));
@@ -455,8 +459,8 @@ static struct str runlog(const struct jig_end *end, struct str said, struct aren
     return buf_str(&out);
 }
 
-void recipe_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                     struct run_done_command *out_done)
+void launch_spec_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                          struct run_done_command *out_done)
 {
     *out_done = (struct run_done_command){
         .run_id = w->run_id, .attempt = w->attempt, .result = RESULT_FAILED};

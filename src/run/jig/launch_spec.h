@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "model/command.h"
 #include "model/reason.h"
@@ -48,7 +48,7 @@ struct jig_work {
     const char *path;    /* where programs are looked for on this machine; NULL: the usual places */
 };
 
-struct recipe {
+struct launch_spec {
     struct str *argv; /* the first is an absolute path */
     struct str *env;  /* KEY=value; complete */
     uint32_t argv_count, env_count;
@@ -81,14 +81,14 @@ struct jig_end {
 #define JIG_PARK_MS (60 * 60 * 1000)
 
 /* Is there a jig of that class here? */
-bool recipe_is_known(struct str jig_class);
+bool launch_spec_is_known(struct str jig_class);
 /* ERR_REFUSED: it cannot be done, and *out_why is the reason the run fails for. */
-NODISCARD err recipe_prepare(const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                             struct reason *out_why);
+NODISCARD err launch_spec_prepare(const struct jig_work *w, struct arena *a,
+                                  struct launch_spec *out_recipe, struct reason *out_why);
 /* What came of it. The wall is canonical JSON. */
-void recipe_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                     struct run_done_command *out_done);
+void launch_spec_conclude(const struct jig_work *w, const struct jig_end *end, struct arena *a,
+                          struct run_done_command *out_done);
 
 /* Ends on the machine what a run that was cut off may have left there: a connection that breaks
  * takes nothing with it. False: nothing can be left, because the work was done on this machine. */
-bool recipe_stop(const struct jig_work *w, struct arena *a, struct recipe *out_recipe);
+bool launch_spec_stop(const struct jig_work *w, struct arena *a, struct launch_spec *out_recipe);

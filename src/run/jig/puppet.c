@@ -16,8 +16,8 @@
 #include "base/json/json.h"
 #include "content/role_file.h"
 #include "content/yaml.h"
-#include "run/jig/far_ends.gen.h"
 #include "run/jig/launch_spec_private.h"
+#include "run/jig/remote_scripts.gen.h"
 #include "sys/files.h"
 
 enum { UNCHANGED = 0, CHANGED = 2 };
@@ -67,9 +67,9 @@ static err find_folder(const struct jig_work *w, struct arena *a, const char **o
     const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_PUPPET, out_folder);
     if (e == OK && has_manifest(*out_folder))
         return OK;
-    if (recipe_missing(w, a, out_why) == ERR_REFUSED)
+    if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
-    return recipe_refuse(
+    return launch_spec_refuse(
         a, out_why, "role %.*s has no manifests: there is no *.pp in %.*s/puppet/roles/%.*s",
         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path), STR_FMT_ARGS(w->role));
 }
@@ -78,17 +78,17 @@ static err add_data(const struct jig_work *w, struct arena *a, struct archive *a
                     struct reason *out_why)
 {
     const struct str facts = str_join3(a, STR("{\"halligan\":"), w->data, STR("}"));
-    if (archive_add_file(archive, STR("run.sh"), 0755, far_end_puppet) != OK ||
+    if (archive_add_file(archive, STR("run.sh"), 0755, remote_script_puppet) != OK ||
         archive_add_folder(archive, STR("facts"), 0755) != OK ||
         archive_add_folder(archive, STR("data"), 0755) != OK ||
         archive_add_file(archive, STR("facts/halligan.json"), 0644, facts) != OK ||
         archive_add_file(archive, STR("data/halligan.json"), 0644, for_hiera(a, w->data)) != OK ||
         archive_add_file(archive, STR("hiera.yaml"), 0644, str_from(hiera)) != OK)
-        return recipe_too_much(w, a, out_why);
+        return launch_spec_too_much(w, a, out_why);
     return OK;
 }
 
-static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
                    struct reason *out_why)
 {
     const char *folder;
@@ -102,40 +102,40 @@ static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
         e = archive_add_tree(&archive, STR("modules"), modules, root, out_why);
     if (e == OK)
         e = add_data(w, a, &archive, out_why);
-    return e == OK ? recipe_on_node(w, a, &archive, r, out_why) : e;
+    return e == OK ? launch_spec_on_node(w, a, &archive, r, out_why) : e;
 }
 
 /* ---- what comes back ---- */
 
 static struct reason take_summary(struct arena *a, struct str text, struct run_done_command *done)
 {
-    struct report report = report_begin(a);
+    struct diagnostics report = diagnostics_begin(a);
     const struct json *summary;
     struct json *wall = json_make(a, JSON_OBJECT);
     if (text.len == 0 || yaml_read(&report, STR("last_run_summary.yaml"), text, &summary) != OK ||
         summary->kind != JSON_OBJECT)
-        return recipe_reason(a, REASON_RESULT_INVALID, STR("last_run_summary.yaml"),
-                             "puppet left no summary of its run that can be read");
+        return launch_spec_reason(a, REASON_RESULT_INVALID, STR("last_run_summary.yaml"),
+                                  "puppet left no summary of its run that can be read");
     json_set(wall, STR("puppet"), json_clone(a, summary));
-    return recipe_set_wall(a, wall, done);
+    return launch_spec_set_wall(a, wall, done);
 }
 
 static struct reason failure(const struct jig_work *w, const struct jig_end *end, struct arena *a)
 {
     struct reason why;
-    if (recipe_lack(w, end, a, STR("puppet apply"), &why))
+    if (launch_spec_lack(w, end, a, STR("puppet apply"), &why))
         return why;
     switch (end->code) {
     case 1:
-        return recipe_reason(a, REASON_EXIT_STATUS, STR("1"),
-                             "puppet could not apply the manifests of role %.*s",
-                             STR_FMT_ARGS(w->role));
+        return launch_spec_reason(a, REASON_EXIT_STATUS, STR("1"),
+                                  "puppet could not apply the manifests of role %.*s",
+                                  STR_FMT_ARGS(w->role));
     case 4:
     case 6:
-        return recipe_reason(a, REASON_PUPPET_RESOURCES, w->role,
-                             "resources in the manifests of role %.*s failed",
-                             STR_FMT_ARGS(w->role));
-    default: return recipe_status(w, end, a, STR("puppet apply"));
+        return launch_spec_reason(a, REASON_PUPPET_RESOURCES, w->role,
+                                  "resources in the manifests of role %.*s failed",
+                                  STR_FMT_ARGS(w->role));
+    default: return launch_spec_status(w, end, a, STR("puppet apply"));
     }
 }
 
@@ -150,4 +150,5 @@ static struct reason conclude(const struct jig_work *w, const struct jig_end *en
     return trouble;
 }
 
-const struct jig_recipe jig_puppet = {.name = "puppet", .prepare = prepare, .conclude = conclude};
+const struct jig_launch_spec jig_puppet = {
+    .name = "puppet", .prepare = prepare, .conclude = conclude};

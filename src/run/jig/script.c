@@ -15,10 +15,10 @@
 
 #include "base/json/json.h"
 #include "content/role_file.h"
-#include "run/jig/far_ends.gen.h"
-#include "run/jig/launch_spec_private.h"
-#include "run/jig/wall.h"
 #include "model/limits.h"
+#include "run/jig/launch_spec_private.h"
+#include "run/jig/remote_scripts.gen.h"
+#include "run/jig/wall.h"
 
 enum {
     STOP = 16,       /* nothing more on this node until somebody says so */
@@ -61,11 +61,11 @@ static err check_folder(const struct jig_work *w, struct arena *a, const char *f
     if (count >= 0)
         free(entries);
     if (scripts == 0)
-        return recipe_refuse(a, out_why, "role %.*s has no scripts: there is no *.sh in %s",
-                             STR_FMT_ARGS(w->role), folder);
+        return launch_spec_refuse(a, out_why, "role %.*s has no scripts: there is no *.sh in %s",
+                                  STR_FMT_ARGS(w->role), folder);
     if (taken)
-        return recipe_refuse(a, out_why, "%s/%s is in the way: the name is the jig's", folder,
-                             taken);
+        return launch_spec_refuse(a, out_why, "%s/%s is in the way: the name is the jig's", folder,
+                                  taken);
     return OK;
 }
 
@@ -75,11 +75,11 @@ static err find_folder(const struct jig_work *w, struct arena *a, const char **o
     const err e = content_role_file(a, w->source_path, w->role, ROLE_FILE_SCRIPTS, out_folder);
     if (e == OK)
         return check_folder(w, a, *out_folder, out_why);
-    if (recipe_missing(w, a, out_why) == ERR_REFUSED)
+    if (launch_spec_missing(w, a, out_why) == ERR_REFUSED)
         return ERR_REFUSED;
-    return recipe_refuse(a, out_why, "role %.*s has no scripts: there is no %.*s/scripts/%.*s",
-                         STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path),
-                         STR_FMT_ARGS(w->role));
+    return launch_spec_refuse(a, out_why, "role %.*s has no scripts: there is no %.*s/scripts/%.*s",
+                              STR_FMT_ARGS(w->role), STR_FMT_ARGS(w->source_path),
+                              STR_FMT_ARGS(w->role));
 }
 
 /* ---- the data as files ---- */
@@ -123,7 +123,7 @@ static bool add_values(struct values *v, struct str name, const struct json *val
         return false;
     for (const struct json *m = value->first; m; m = m->next, place++) {
         const struct str step = value->kind == JSON_OBJECT ? step_name(v->arena, m->key)
-                                                           : recipe_say(v->arena, "%u", place);
+                                                           : launch_spec_say(v->arena, "%u", place);
         if (step.len == 0 || !add_values(v, str_join3(v->arena, name, STR("/"), step), m))
             return false;
     }
@@ -145,7 +145,7 @@ static void add_all_values(struct arena *a, struct archive *archive, struct str 
 
 /* ---- the recipe ---- */
 
-static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
+static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec *r,
                    struct reason *out_why)
 {
     const char *folder;
@@ -155,12 +155,12 @@ static err prepare(const struct jig_work *w, struct arena *a, struct recipe *r,
         e = archive_add_tree(&archive, STR("scripts"), folder, str_z(a, w->source_path), out_why);
     if (e != OK)
         return e;
-    if (archive_add_file(&archive, STR("run.sh"), 0755, far_end_script) != OK ||
-        archive_add_file(&archive, STR("runner.sh"), 0755, far_end_runner) != OK ||
+    if (archive_add_file(&archive, STR("run.sh"), 0755, remote_script_script) != OK ||
+        archive_add_file(&archive, STR("runner.sh"), 0755, remote_script_runner) != OK ||
         archive_add_file(&archive, STR("scripts/attrs.json"), 0644, w->data) != OK)
-        return recipe_too_much(w, a, out_why);
+        return launch_spec_too_much(w, a, out_why);
     add_all_values(a, &archive, w->data);
-    return recipe_on_node(w, a, &archive, r, out_why);
+    return launch_spec_on_node(w, a, &archive, r, out_why);
 }
 
 static void ask_for_machine(int code, struct run_done_command *done)
@@ -179,11 +179,11 @@ static struct reason conclude(const struct jig_work *w, const struct jig_end *en
     struct json *wall;
     struct reason why = {.code = REASON_WALL_INVALID};
     if (end->code & ~asks)
-        return recipe_status(w, end, a,
-                             recipe_say(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
+        return launch_spec_status(
+            w, end, a, launch_spec_say(a, "a script of role %.*s", STR_FMT_ARGS(w->role)));
     if (wall_read(a, end->out, &wall, &why) != OK)
         return why;
-    why = recipe_set_wall(a, wall, done);
+    why = launch_spec_set_wall(a, wall, done);
     if (why.code)
         return why;
     done->result = end->code & UNFINISHED ? RESULT_PARKED : RESULT_OK;
@@ -191,4 +191,5 @@ static struct reason conclude(const struct jig_work *w, const struct jig_end *en
     return why;
 }
 
-const struct jig_recipe jig_script = {.name = "script", .prepare = prepare, .conclude = conclude};
+const struct jig_launch_spec jig_script = {
+    .name = "script", .prepare = prepare, .conclude = conclude};

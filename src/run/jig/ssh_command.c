@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "run/jig/launch_spec_private.h"
 #include "model/host_key.h"
 #include "model/limits.h"
+#include "run/jig/launch_spec_private.h"
 
 enum {
     CONNECT_S = 20,
@@ -122,7 +122,7 @@ static void add(struct words *w, struct str word)
 static void option(struct words *w, const char *name, struct str value)
 {
     add(w, STR("-o"));
-    add(w, recipe_say(w->arena, "%s=%.*s", name, STR_FMT_ARGS(value)));
+    add(w, launch_spec_say(w->arena, "%s=%.*s", name, STR_FMT_ARGS(value)));
 }
 
 /* A path as an option takes it: ssh splits it at spaces, and "%" means something to it. */
@@ -167,7 +167,7 @@ uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a
     option(&w, "BatchMode", STR("yes"));
     option(&w, "StrictHostKeyChecking", STR("yes"));
     option(&w, "HostKeyAlias",
-           t->node_id ? recipe_say(a, "node-%lld", (long long)t->node_id) : node);
+           t->node_id ? launch_spec_say(a, "node-%lld", (long long)t->node_id) : node);
     option(&w, "CheckHostIP", STR("no"));
     option(&w, "UpdateHostKeys", STR("no"));
     option(&w, "GlobalKnownHostsFile", STR("/dev/null"));
@@ -181,7 +181,7 @@ uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a
     option(&w, "ForwardAgent", STR("no"));
     option(&w, "ForwardX11", STR("no"));
     option(&w, "LogLevel", STR("ERROR"));
-    option(&w, "ConnectTimeout", recipe_say(a, "%d", CONNECT_S));
+    option(&w, "ConnectTimeout", launch_spec_say(a, "%d", CONNECT_S));
     option(&w, "ServerAliveInterval", STR("15"));
     option(&w, "ServerAliveCountMax", STR("4"));
     add_sharing(&w, t);
@@ -212,7 +212,7 @@ static void add_way(struct words *words, const struct jig_work *w)
         add(words, options[i]);
     add(words, STR("-T"));
     add(words, STR("-p"));
-    add(words, recipe_say(words->arena, "%u", t->port ? t->port : 22u));
+    add(words, launch_spec_say(words->arena, "%u", t->port ? t->port : 22u));
     add(words, STR("-l"));
     add(words, t->user.len ? t->user : STR("root"));
     add(words, STR("--"));
@@ -220,7 +220,7 @@ static void add_way(struct words *words, const struct jig_work *w)
 }
 
 void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
-                 struct recipe *r)
+                 struct launch_spec *r)
 {
     struct words words = words_of(a, OPTIONS_MAX + 16);
     add(&words, str_from(program));
@@ -234,11 +234,12 @@ void ssh_command(const struct jig_work *w, const char *program, struct str comma
 
 /* Of two options of one name ssh takes the first. A machine that is gone is to be noticed before
  * many have waited for it. */
-void ssh_master(const struct jig_work *w, const char *program, struct arena *a, struct recipe *r)
+void ssh_master(const struct jig_work *w, const char *program, struct arena *a,
+                struct launch_spec *r)
 {
     struct words words = words_of(a, OPTIONS_MAX + 32);
     must(ssh_is_shared(&w->transport));
-    *r = (struct recipe){.cwd = STR("/")};
+    *r = (struct launch_spec){.cwd = STR("/")};
     add(&words, str_from(program));
     add(&words, STR("-N"));
     option(&words, "ControlMaster", STR("yes"));
@@ -249,15 +250,15 @@ void ssh_master(const struct jig_work *w, const char *program, struct arena *a, 
     add_way(&words, w);
     r->argv = words.at;
     r->argv_count = words.count;
-    recipe_set_env(w, a, r, NULL, 0);
+    launch_spec_set_env(w, a, r, NULL, 0);
 }
 
 void ssh_master_leave(const struct jig_work *w, const char *program, struct arena *a,
-                      struct recipe *r)
+                      struct launch_spec *r)
 {
     struct words words = words_of(a, 16);
     must(ssh_is_shared(&w->transport));
-    *r = (struct recipe){.cwd = STR("/")};
+    *r = (struct launch_spec){.cwd = STR("/")};
     add(&words, str_from(program));
     add(&words, STR("-F"));
     add(&words, STR("none"));
@@ -269,29 +270,29 @@ void ssh_master_leave(const struct jig_work *w, const char *program, struct aren
     add(&words, STR("any"));
     r->argv = words.at;
     r->argv_count = words.count;
-    recipe_set_env(w, a, r, NULL, 0);
+    launch_spec_set_env(w, a, r, NULL, 0);
 }
 
 /* ---- first contact ---- */
 
 void ssh_first_contact(const struct jig_work *w, const char *program, struct arena *a,
-                       struct recipe *r)
+                       struct launch_spec *r)
 {
     const struct transport *t = &w->transport;
     struct words words = words_of(a, 16);
-    *r = (struct recipe){.cwd = STR("/"), .out_max = 64u << 10, .log_max = 16u << 10};
+    *r = (struct launch_spec){.cwd = STR("/"), .out_max = 64u << 10, .log_max = 16u << 10};
     add(&words, str_from(program));
     add(&words, STR("-T"));
-    add(&words, recipe_say(a, "%d", CONNECT_S));
+    add(&words, launch_spec_say(a, "%d", CONNECT_S));
     add(&words, STR("-p"));
-    add(&words, recipe_say(a, "%u", t->port ? t->port : 22u));
+    add(&words, launch_spec_say(a, "%u", t->port ? t->port : 22u));
     add(&words, STR("-t"));
     add(&words, STR("ed25519,ecdsa,rsa"));
     add(&words, STR("--"));
     add(&words, t->address);
     r->argv = words.at;
     r->argv_count = words.count;
-    recipe_set_env(w, a, r, NULL, 0);
+    launch_spec_set_env(w, a, r, NULL, 0);
 }
 
 err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys)

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "run/jig/launch_spec.h"
 
@@ -58,21 +58,22 @@ uint32_t ssh_options(const struct transport *t, struct str node, struct arena *a
 bool ssh_is_shared(const struct transport *t);
 /* The connection that others share, for as long as it runs. It says nothing, whatever happens.
  * `program` is the path of ssh. */
-void ssh_master(const struct jig_work *w, const char *program, struct arena *a, struct recipe *r);
+void ssh_master(const struct jig_work *w, const char *program, struct arena *a,
+                struct launch_spec *r);
 /* Has it end with the last one that goes through it. */
 void ssh_master_leave(const struct jig_work *w, const char *program, struct arena *a,
-                      struct recipe *r);
+                      struct launch_spec *r);
 /* The command line that has `command` run by the login shell over there. `program` is the path of
  * ssh. */
 void ssh_command(const struct jig_work *w, const char *program, struct str command, struct arena *a,
-                 struct recipe *r);
+                 struct launch_spec *r);
 /* 'so', whatever is in it. For shells. */
 struct str ssh_quoted(struct arena *a, struct str word);
 
 /* First contact: the program that asks a machine for its host keys. `program` is the path of
  * ssh-keyscan. */
 void ssh_first_contact(const struct jig_work *w, const char *program, struct arena *a,
-                       struct recipe *r);
+                       struct launch_spec *r);
 /* The keys that it wrote on standard output, a line "TYPE BASE64" for each. ERR_NOT_FOUND: no key
  * in it. ERR_SYNTAX: it is not what ssh-keyscan writes. */
 NODISCARD err ssh_scanned_keys(struct arena *a, struct str scanned, struct str *out_keys);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "content/diagnostics.h"
+#include "model/limits.h"
 #include "run/jig/archive.h"
 #include "run/jig/launch_spec_private.h"
-#include "model/limits.h"
 
 struct value {
     struct str path; /* "a/b/c", as it was sent */
@@ -86,9 +86,9 @@ static struct str next_step(struct arena *a, struct str *path)
 
 static err refuse(struct wall *w, struct str path, const char *what)
 {
-    w->out_why->subject = report_brief(path);
-    return recipe_refuse(w->arena, w->out_why, "the scripts wrote attribute \"%.*s\": %s",
-                         STR_FMT_ARGS(report_brief(path)), what);
+    w->out_why->subject = diagnostics_brief(path);
+    return launch_spec_refuse(w->arena, w->out_why, "the scripts wrote attribute \"%.*s\": %s",
+                              STR_FMT_ARGS(diagnostics_brief(path)), what);
 }
 
 static struct json *member(const struct json *object, struct str key)
@@ -196,7 +196,7 @@ static err collect(struct wall *w, struct str archive)
     }
     if (e == ERR_NOT_FOUND)
         return OK;
-    return recipe_refuse(w->arena, w->out_why, "what the scripts wrote did not arrive whole");
+    return launch_spec_refuse(w->arena, w->out_why, "what the scripts wrote did not arrive whole");
 }
 
 /* A value for the whole wall stands at the root, and what lies below goes into it. */
@@ -207,8 +207,8 @@ static err take_root(struct wall *w, struct json **root, uint32_t *out_first)
         return OK;
     struct json *whole = wall_value(w->arena, w->values[0].bytes);
     if (!whole || whole->kind != JSON_OBJECT)
-        return recipe_refuse(w->arena, w->out_why,
-                             "the scripts wrote all attributes at once, but not as an object");
+        return launch_spec_refuse(w->arena, w->out_why,
+                                  "the scripts wrote all attributes at once, but not as an object");
     *root = whole;
     return OK;
 }

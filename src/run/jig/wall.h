@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "base/mem/arena.h"
 #include "base/err.h"
 #include "base/json/json.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "model/reason.h"
 

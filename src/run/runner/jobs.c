@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/jig_class.h"
 #include "run/exec/spool.h"
 #include "run/jig/ssh_command.h"
-#include "model/jig_class.h"
 #include "run/runner/runner_private.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -29,24 +29,24 @@ enum {
 /* ---- the kitchen of the jigs ---- */
 
 static err jigs_prepare(void *self, const struct jig_work *w, struct arena *a,
-                        struct recipe *out_recipe, struct reason *out_why)
+                        struct launch_spec *out_recipe, struct reason *out_why)
 {
     (void)self;
-    return recipe_prepare(w, a, out_recipe, out_why);
+    return launch_spec_prepare(w, a, out_recipe, out_why);
 }
 
 static void jigs_conclude(void *self, const struct jig_work *w, const struct jig_end *end,
                           struct arena *a, struct run_done_command *out_done)
 {
     (void)self;
-    recipe_conclude(w, end, a, out_done);
+    launch_spec_conclude(w, end, a, out_done);
 }
 
 static bool jigs_stop(void *self, const struct jig_work *w, struct arena *a,
-                      struct recipe *out_recipe)
+                      struct launch_spec *out_recipe)
 {
     (void)self;
-    return recipe_stop(w, a, out_recipe);
+    return launch_spec_stop(w, a, out_recipe);
 }
 
 /* What is done on this machine has its temporary files where they are removed, however it ends; and
@@ -58,10 +58,10 @@ static bool jigs_want_scratch(void *self, const struct jig_work *w)
            jig_class_find(w->jig_class) == jig_class_find(STR("ansible"));
 }
 
-const struct runner_kitchen jobs_of_jigs = {.prepare = jigs_prepare,
-                                            .conclude = jigs_conclude,
-                                            .stop = jigs_stop,
-                                            .wants_scratch = jigs_want_scratch};
+const struct runner_jig_ops default_jig_ops = {.prepare = jigs_prepare,
+                                               .conclude = jigs_conclude,
+                                               .stop = jigs_stop,
+                                               .wants_scratch = jigs_want_scratch};
 
 /* ---- sentences ---- */
 
@@ -115,7 +115,7 @@ static err make_files(struct job *j, int64_t id)
 static void prepare(struct job *j)
 {
     const struct runner *r = j->runner;
-    const struct runner_kitchen *k = &r->kitchen;
+    const struct runner_jig_ops *k = &r->kitchen;
     if (k->wants_scratch(k->self, &j->jig))
         j->jig.scratch = files_path(&j->arena, r, "scratch", j->jig.run_id, j->jig.attempt);
     j->result = k->prepare(k->self, &j->jig, &j->arena, &j->recipe, &j->why);
@@ -247,7 +247,7 @@ static void conclude(struct job *j)
 
 static void sweep_node(struct job *j)
 {
-    const struct runner_kitchen *k = &j->runner->kitchen;
+    const struct runner_jig_ops *k = &j->runner->kitchen;
     j->result = ERR_NOT_FOUND; /* there is nothing to be ended */
     if (k->stop(k->self, &j->jig, &j->arena, &j->recipe))
         j->result = make_files(j, SWEEP_IDS + j->jig.run_id);
@@ -289,7 +289,7 @@ static void take_back(struct runner *r, struct job *j)
         runs_free(j->run);
         jobs_drop(r, j);
     } else {
-        steps_job_done(r, j->run, j);
+        run_fsm_job_done(r, j->run, j);
     }
 }
 
@@ -391,7 +391,7 @@ struct jig_work jobs_work(const struct runner *r, const struct run *run, struct 
     w.deadline_ms = f->deadline_ms;
     w.transport.key_path = r->setup.ssh_key;
     w.transport.known_hosts_path = r->setup.known_hosts;
-    w.transport.control_path = masters_path(r, run, a);
+    w.transport.control_path = ssh_control_path(r, run, a);
     return w;
 }
 
@@ -453,7 +453,7 @@ struct str jobs_list(struct arena *a, const struct str *texts, uint32_t count)
 struct exec_spawn jobs_spawn(struct runner *r, struct run *run)
 {
     struct job *j = run->job;
-    const struct recipe *recipe = &j->recipe;
+    const struct launch_spec *recipe = &j->recipe;
     const bool sweeps = j->kind == JOB_SWEEP_NODE;
     return (struct exec_spawn){
         .run_id = sweeps ? SWEEP_IDS + run->run_id : run->run_id,

@@ -10,13 +10,13 @@
 
 enum { REFUSALS_MAX = 2, ANSWER_WAITS_MS = 1 };
 
-void answers_say_begun(struct runner *r, struct run *run)
+void results_say_begun(struct runner *r, struct run *run)
 {
     run->begun_due = true;
     runs_set_saying(r, run);
 }
 
-void answers_give(struct runner *r, struct run *run, const struct run_done_command *done)
+void results_give(struct runner *r, struct run *run, const struct run_done_command *done)
 {
     run->stage = STAGE_ANSWERED;
     run->done = *done;
@@ -26,10 +26,10 @@ void answers_give(struct runner *r, struct run *run, const struct run_done_comma
     runs_set_saying(r, run);
 }
 
-void answers_fail(struct runner *r, struct run *run, enum run_result result,
+void results_fail(struct runner *r, struct run *run, enum run_result result,
                   const struct reason *why)
 {
-    answers_give(r, run,
+    results_give(r, run,
                  &(struct run_done_command){.result = result,
                                             .runlog = why->text,
                                             .reason = why->code,
@@ -122,7 +122,7 @@ static bool waits_for_others(struct runner *r)
     return true;
 }
 
-bool answers_hand_over(struct runner *r)
+bool results_hand_over(struct runner *r)
 {
     bool any = false;
     if (!r->saying.first || waits_for_others(r))
@@ -165,15 +165,15 @@ static void mend(struct runner *r, struct run *run)
     log_with(LOG_ERROR, LOG_FIELDS(LOG_I64("run", run->run_id), LOG_I64("attempt", run->attempt)),
              "the answer of a run was refused; %s", is_last ? "it is lost" : "it has failed");
     if (is_last)
-        answers_fail(r, run, RESULT_LOST, &(struct reason){.code = REASON_NONE});
+        results_fail(r, run, RESULT_LOST, &(struct reason){.code = REASON_NONE});
     else
-        answers_fail(r, run, RESULT_FAILED,
+        results_fail(r, run, RESULT_FAILED,
                      &(struct reason){.code = REASON_RESULT_INVALID,
                                       .text = STR("what came of the run was not understood")});
     r->seams.wake(r->seams.self);
 }
 
-void runner_told(struct runner *r, int64_t request, err why)
+void runner_on_result(struct runner *r, int64_t request, err why)
 {
     struct run *run = told_of(r, request);
     if (!run || r->is_closed)

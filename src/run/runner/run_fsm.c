@@ -1,8 +1,8 @@
 /* run_fsm.c - what happens to a run, one step after the other.
  *
  * The supervisor and the threads only say where a run has come to; what is done next is decided in
- * steps_take(), which runner_pump() calls. Orders are given only while there is a connection, and
- * one that breaks takes those with it that were not answered: at the next one the supervisor is
+ * run_fsm_advance(), which runner_pump() calls. Orders are given only while there is a connection,
+ * and one that breaks takes those with it that were not answered: at the next one the supervisor is
  * asked about every run, once, so each "not known" answers a question of ours.
  */
 #include "run/jig/ssh_command.h"
@@ -47,7 +47,7 @@ static void ask(struct runner *r, struct run *run)
 
 static void stop_unbegun(struct runner *r, struct run *run)
 {
-    answers_fail(r, run, RESULT_FAILED,
+    results_fail(r, run, RESULT_FAILED,
                  &(struct reason){.code = REASON_CANCELLED}); /* as stopped */
     jobs_remove_made(r, run);
 }
@@ -63,7 +63,7 @@ static void begin(struct runner *r, struct run *run)
     else if (r->is_fenced)
         return;
     else if (!ask_for_facts(r, run)) {
-        answers_fail(r, run, RESULT_FAILED,
+        results_fail(r, run, RESULT_FAILED,
                      &(struct reason){.code = REASON_NOT_STARTED,
                                       .text = STR("its noderole does not exist any more")});
         jobs_remove_made(r, run);
@@ -77,7 +77,7 @@ static void begin(struct runner *r, struct run *run)
 static void drop_recipe(struct runner *r, struct run *run)
 {
     if (run->is_cancelled || run->job->result != OK)
-        answers_fail(r, run, RESULT_FAILED, &run->job->why);
+        results_fail(r, run, RESULT_FAILED, &run->job->why);
     jobs_remove_made(r, run);
 }
 
@@ -104,13 +104,13 @@ static void order(struct runner *r, struct run *run)
     run->job = NULL;
 }
 
-void steps_give_up(struct runner *r, struct run *run)
+void run_fsm_give_up(struct runner *r, struct run *run)
 {
     const struct reason why = {.code = REASON_SUPERVISOR_DOWN, .text = STR(RUNNER_TROUBLE)};
     if (!run->is_ours_alone || run->is_cancelled)
         return;
     if (run->stage == STAGE_NOTED) {
-        answers_fail(r, run, RESULT_FAILED, &why);
+        results_fail(r, run, RESULT_FAILED, &why);
     } else if (run->stage == STAGE_PREPARED && run->job->result == OK) {
         run->job->result = ERR_UNAVAILABLE;
         run->job->why = why;
@@ -177,7 +177,7 @@ static void order_sweep(struct runner *r, struct run *run)
         go_on_swept(r, run, false);
 }
 
-void steps_take(struct runner *r, struct run *run)
+void run_fsm_advance(struct runner *r, struct run *run)
 {
     switch (run->stage) {
     case STAGE_NOTED: begin(r, run); return;
@@ -200,7 +200,7 @@ void steps_take(struct runner *r, struct run *run)
     impossible("a stage outside the enum");
 }
 
-void steps_retry(struct runner *r, struct run *run)
+void run_fsm_retry(struct runner *r, struct run *run)
 {
     if (run->stage == STAGE_PUT_OFF) {
         run->stage = STAGE_NOTED;
@@ -220,16 +220,16 @@ static void conclude(struct runner *r, struct run *run)
 {
     run->has_input = run->has_scratch = false;
     if (run->is_lost)
-        answers_fail(r, run, RESULT_LOST,
+        results_fail(r, run, RESULT_LOST,
                      &(struct reason){.code = REASON_RUN_LOST,
                                       .text = run->may_have_left
                                                   ? STR(LOST_SENTENCE "\n" LEFT_SENTENCE)
                                                   : STR(LOST_SENTENCE)});
     else
-        answers_give(r, run, &run->job->done);
+        results_give(r, run, &run->job->done);
 }
 
-void steps_job_done(struct runner *r, struct run *run, struct job *job)
+void run_fsm_job_done(struct runner *r, struct run *run, struct job *job)
 {
     run->job = job;
     if (run->stage == STAGE_CONCLUDING) {
@@ -281,7 +281,7 @@ static void connected(void *self, const struct exec_welcome *welcome)
     r->is_unsettled = !welcome->journal_is_of_this_boot;
     r->is_listing = true;
     runs_each(r, ask_again);
-    masters_ask_again(r);
+    ssh_control_ask_again(r);
     wake(r);
 }
 
@@ -332,7 +332,7 @@ static void begun(void *self, const struct exec_begun *m)
 {
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
-    if (sweep_of(r, m->run_id, m->attempt) || masters_begun(r, m))
+    if (sweep_of(r, m->run_id, m->attempt) || ssh_control_begun(r, m))
         return;
     if (!run) {
         take_stranger(r, &(struct exec_run){m->run_id, m->attempt}, false);
@@ -348,8 +348,8 @@ static void begun(void *self, const struct exec_begun *m)
     if (m->pid && !run->pid) {
         run->pid = m->pid;
         if (!run->store_begun)
-            answers_say_begun(r, run);
-        masters_want(r, run);
+            results_say_begun(r, run);
+        ssh_control_want(r, run);
     }
     runs_set_due(r, run);
     wake(r);
@@ -360,7 +360,7 @@ static void ended(void *self, const struct exec_ended *m)
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
-    if (masters_ended(r, m))
+    if (ssh_control_ended(r, m))
         return;
     if (swept)
         go_on_swept(r, swept, m->how == EXEC_EXITED && m->code == 0);
@@ -411,7 +411,7 @@ static void not_known(void *self, const struct exec_not_known *m)
     struct runner *r = self;
     struct run *run = runs_find(r, m->run_id, m->attempt);
     struct run *swept = sweep_of(r, m->run_id, m->attempt);
-    if (masters_not_known(r, m))
+    if (ssh_control_not_known(r, m))
         return;
     if (swept)
         go_on_swept(r, swept, false);
@@ -430,7 +430,7 @@ static void fenced(void *self, int64_t epoch)
              "halligan-exec has a newer daemon; no more runs are begun");
 }
 
-struct exec_client_seams steps_seams(struct runner *r)
+struct exec_client_seams run_fsm_seams(struct runner *r)
 {
     return (struct exec_client_seams){.self = r,
                                       .connected = connected,

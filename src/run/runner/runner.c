@@ -44,10 +44,10 @@ static void say_again(struct runner *r, struct run *run, bool begun)
 {
     run->store_begun = begun;
     if (!begun && run->pid && run->stage != STAGE_ANSWERED)
-        answers_say_begun(r, run);
+        results_say_begun(r, run);
     else if (!begun && run->pid)
         run->begun_due = true; /* with the answer, should that be given again */
-    steps_retry(r, run);
+    run_fsm_retry(r, run);
     note(r, run);
 }
 
@@ -58,7 +58,7 @@ static void start(void *self, const struct run_order *order)
         return;
     struct run *run = runs_find(r, order->run_id, order->attempt);
     if (run) {
-        steps_retry(r, run);
+        run_fsm_retry(r, run);
     } else {
         run = runs_add(r, order);
         run->is_ours_alone = true;
@@ -142,7 +142,7 @@ static bool open_client(struct runner *r)
                                             .dir = r->setup.data,
                                             .epoch = r->epoch,
                                             .idle_ms = r->setup.exec_idle_ms};
-    bool is_open = exec_client_open(&setup, steps_seams(r), &r->client) == OK;
+    bool is_open = exec_client_open(&setup, run_fsm_seams(r), &r->client) == OK;
     if (is_open) {
         r->place = fcntl(exec_client_place(r->client), F_DUPFD_CLOEXEC, 0);
         is_open = r->place >= 0;
@@ -208,7 +208,7 @@ static void patience_ended(uv_timer_t *timer)
     if (!r->is_in_trouble)
         log_say(LOG_ERROR, "runs wait for halligan-exec in vain; those that have not begun fail");
     r->is_in_trouble = true;
-    runs_each(r, steps_give_up);
+    runs_each(r, run_fsm_give_up);
     r->seams.wake(r->seams.self);
 }
 
@@ -240,12 +240,12 @@ bool runner_pump(struct runner *r)
         if (!r->due.first)
             r->due.last = NULL;
         run->is_due = false;
-        steps_take(r, run);
+        run_fsm_advance(r, run);
     }
     jobs_send_out(r);
     list(r);
     settle(r);
-    return answers_hand_over(r);
+    return results_hand_over(r);
 }
 
 /* ---- time ---- */
@@ -253,7 +253,7 @@ bool runner_pump(struct runner *r)
 static void retry_fired(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
-    runs_each(r, steps_retry);
+    runs_each(r, run_fsm_retry);
     r->seams.wake(r->seams.self);
 }
 
@@ -306,9 +306,9 @@ static void open_timer(struct runner *r, uv_timer_t *timer)
 static void watch_masters(struct runner *r)
 {
     const uint64_t period_ms = (uint64_t)r->setup.share_idle_ms / 4 + 1;
-    open_timer(r, &r->masters_watch);
-    must(uv_timer_start(&r->masters_watch, masters_watch, period_ms, period_ms) == 0);
-    uv_unref((uv_handle_t *)&r->masters_watch);
+    open_timer(r, &r->ssh_control_watch);
+    must(uv_timer_start(&r->ssh_control_watch, ssh_control_watch, period_ms, period_ms) == 0);
+    uv_unref((uv_handle_t *)&r->ssh_control_watch);
 }
 
 err runner_open(const struct runner_setup *setup, struct runner_seams seams,
@@ -335,7 +335,7 @@ err runner_open(const struct runner_setup *setup, struct runner_seams seams,
     r->setup.share_max = setup->share_max ? setup->share_max : SHARE_MAX;
     r->setup.share_idle_ms = setup->share_idle_ms ? setup->share_idle_ms : SHARE_IDLE_MS;
     r->seams = seams;
-    r->kitchen = seams.kitchen ? *seams.kitchen : jobs_of_jigs;
+    r->kitchen = seams.kitchen ? *seams.kitchen : default_jig_ops;
     r->place = -1;
     r->request = setup->request_first;
     r->keep_runs = setup->keep_runs;
@@ -391,7 +391,7 @@ void runner_close(struct runner *r, bool bye)
         return;
     r->is_closed = true;
     if (bye)
-        masters_leave(r);
+        ssh_control_leave(r);
     if (r->client)
         exec_client_close(r->client, bye);
     runs_each(r, drop_run);
@@ -400,5 +400,5 @@ void runner_close(struct runner *r, bool bye)
     uv_close((uv_handle_t *)&r->upkeep, handle_closed);
     uv_close((uv_handle_t *)&r->patience, handle_closed);
     uv_close((uv_handle_t *)&r->gathering, handle_closed);
-    uv_close((uv_handle_t *)&r->masters_watch, handle_closed);
+    uv_close((uv_handle_t *)&r->ssh_control_watch, handle_closed);
 }

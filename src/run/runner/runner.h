@@ -20,12 +20,12 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
-#include "run/jig/launch_spec.h"
 #include "model/command.h"
 #include "port/runner_port.h"
+#include "run/jig/launch_spec.h"
 
 struct runner;
 
@@ -42,14 +42,15 @@ struct runner_facts {
 
 /* What has to be started for a run, and what its end means. Called in any thread, several at a
  * time. */
-struct runner_kitchen {
+struct runner_jig_ops {
     void *self;
     /* As in run/jig/launch_spec.h. */
-    err (*prepare)(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe,
-                   struct reason *out_why);
+    err (*prepare)(void *self, const struct jig_work *w, struct arena *a,
+                   struct launch_spec *out_recipe, struct reason *out_why);
     void (*conclude)(void *self, const struct jig_work *w, const struct jig_end *end,
                      struct arena *a, struct run_done_command *out_done);
-    bool (*stop)(void *self, const struct jig_work *w, struct arena *a, struct recipe *out_recipe);
+    bool (*stop)(void *self, const struct jig_work *w, struct arena *a,
+                 struct launch_spec *out_recipe);
     /* Is a directory to be made for the run, and removed after it? */
     bool (*wants_scratch)(void *self, const struct jig_work *w);
 };
@@ -60,11 +61,11 @@ struct runner_seams {
     bool (*facts)(void *self, const struct run_order *order, struct arena *a,
                   struct runner_facts *out_facts);
     /* Takes an answer, from runner_pump(). ERR_LIMIT: later. A command with a request is answered
-     * by runner_told(); one that was not taken, or failed, is given again. */
+     * by runner_on_result(); one that was not taken, or failed, is given again. */
     err (*submit)(void *self, const struct command *command);
     /* Have runner_pump() called soon. */
     void (*wake)(void *self);
-    const struct runner_kitchen *kitchen; /* NULL: that of the jigs */
+    const struct runner_jig_ops *kitchen; /* NULL: that of the jigs */
     /* The time that the age of a log is judged by. NULL: the wall clock. Called by the thread of
      * the loop. */
     int64_t (*now_ms)(void *self);
@@ -113,7 +114,7 @@ const char *runner_waits_for(const struct runner *r);
 bool runner_pump(struct runner *r);
 /* What became of a command that was submitted with this request. OK: it is durable. ERR_REFUSED:
  * the core did not like it. Anything else: it is not in the store. */
-void runner_told(struct runner *r, int64_t request, err why);
+void runner_on_result(struct runner *r, int64_t request, err why);
 
 /* A look into a log: where to begin, and room for what is found. */
 struct runner_log {

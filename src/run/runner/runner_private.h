@@ -87,7 +87,7 @@ struct job {
     /* What came of it. */
     err result;
     struct reason why;
-    struct recipe recipe;
+    struct launch_spec recipe;
     const char *input_path; /* NULL: it reads nothing */
     struct run_done_command done;
 };
@@ -121,7 +121,7 @@ enum { MASTER_ROWS = 256 };
 struct runner {
     struct runner_setup setup;
     struct runner_seams seams;
-    struct runner_kitchen kitchen;
+    struct runner_jig_ops kitchen;
     struct exec_client *client; /* NULL: before the first order */
     int place;                  /* the supervisor's directory, for its spool; -1: none yet */
     bool has_complained;        /* that there cannot be one */
@@ -150,7 +150,7 @@ struct runner {
     uv_timer_t retry;        /* what did not work is tried again */
     uv_timer_t upkeep;
     uv_timer_t patience; /* while runs wait for a connection */
-    uv_timer_t masters_watch;
+    uv_timer_t ssh_control_watch;
     uv_timer_t gathering; /* while answers wait for others */
     bool has_waited;      /* and long enough */
     struct master masters[MASTER_ROWS];
@@ -178,24 +178,24 @@ void runs_clear_doubt(struct runner *r, struct run *run);
 /* ---- run_fsm.c ---- */
 
 /* What the supervisor says. */
-struct exec_client_seams steps_seams(struct runner *r);
-void steps_take(struct runner *r, struct run *run);
+struct exec_client_seams run_fsm_seams(struct runner *r);
+void run_fsm_advance(struct runner *r, struct run *run);
 /* A thread is through. */
-void steps_job_done(struct runner *r, struct run *run, struct job *job);
+void run_fsm_job_done(struct runner *r, struct run *run, struct job *job);
 /* Once more, for those whom time helps. */
-void steps_retry(struct runner *r, struct run *run);
+void run_fsm_retry(struct runner *r, struct run *run);
 /* There is no supervisor: what certainly has not begun fails. */
-void steps_give_up(struct runner *r, struct run *run);
+void run_fsm_give_up(struct runner *r, struct run *run);
 
 /* ---- results.c ---- */
 
-void answers_say_begun(struct runner *r, struct run *run);
+void results_say_begun(struct runner *r, struct run *run);
 /* The run is at its end; `done` is what is said unless it was cancelled. */
-void answers_give(struct runner *r, struct run *run, const struct run_done_command *done);
+void results_give(struct runner *r, struct run *run, const struct run_done_command *done);
 /* For this reason, whose texts outlive the run. */
-void answers_fail(struct runner *r, struct run *run, enum run_result result,
+void results_fail(struct runner *r, struct run *run, enum run_result result,
                   const struct reason *why);
-bool answers_hand_over(struct runner *r);
+bool results_hand_over(struct runner *r);
 
 /* ---- jobs.c ---- */
 
@@ -207,7 +207,7 @@ bool answers_hand_over(struct runner *r);
     "there is no supervisor for runs: halligan-exec cannot be started or does not answer; see "    \
     "the log"
 
-extern const struct runner_kitchen jobs_of_jigs;
+extern const struct runner_jig_ops default_jig_ops;
 
 void jobs_begin(struct runner *r, struct run *run, enum job_kind kind);
 /* The round is over: what was begun in it goes to the threads. */
@@ -234,19 +234,19 @@ void runner_free_if_idle(struct runner *r);
 #define MASTER_IDS ((int64_t)1 << 61)
 
 /* Where the run finds a shared connection, if there is one; NULL: nowhere. */
-const char *masters_path(const struct runner *r, const struct run *run, struct arena *a);
+const char *ssh_control_path(const struct runner *r, const struct run *run, struct arena *a);
 /* A run on its node has begun: have a connection for those that come. */
-void masters_want(struct runner *r, const struct run *run);
+void ssh_control_want(struct runner *r, const struct run *run);
 /* Of that number, when it is one of masters; otherwise false. */
-bool masters_begun(struct runner *r, const struct exec_begun *m);
-bool masters_ended(struct runner *r, const struct exec_ended *m);
-bool masters_not_known(struct runner *r, const struct exec_not_known *m);
+bool ssh_control_begun(struct runner *r, const struct exec_begun *m);
+bool ssh_control_ended(struct runner *r, const struct exec_ended *m);
+bool ssh_control_not_known(struct runner *r, const struct exec_not_known *m);
 /* The connection to the supervisor is new. */
-void masters_ask_again(struct runner *r);
+void ssh_control_ask_again(struct runner *r);
 /* End those that nobody needs. */
-void masters_watch(uv_timer_t *timer);
+void ssh_control_watch(uv_timer_t *timer);
 /* We stop for good: each ends, or ends with the last run that goes through it. */
-void masters_leave(struct runner *r);
+void ssh_control_leave(struct runner *r);
 
 /* ---- run_files.c ---- */
 

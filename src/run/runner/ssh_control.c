@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/jig/ssh_command.h"
 #include "run/jig/jig_tools.h"
+#include "run/jig/ssh_command.h"
 #include "run/runner/runner_private.h"
 
 enum {
@@ -64,7 +64,7 @@ static const char *path_of(const struct runner *r, int64_t node_id, uint32_t tag
     return path;
 }
 
-const char *masters_path(const struct runner *r, const struct run *run, struct arena *a)
+const char *ssh_control_path(const struct runner *r, const struct run *run, struct arena *a)
 {
     const struct runner_facts *f = run->facts;
     if (!r->setup.control_dir || !f || f->transport.kind != TRANSPORT_SSH || !f->session)
@@ -157,7 +157,7 @@ static bool has_room(struct runner *r)
     return oldest != NULL;
 }
 
-static bool order(struct runner *r, struct arena *a, const struct recipe *recipe,
+static bool order(struct runner *r, struct arena *a, const struct launch_spec *recipe,
                   struct exec_run as)
 {
     const struct exec_spawn spec = {.run_id = as.run_id,
@@ -173,14 +173,14 @@ static bool order(struct runner *r, struct arena *a, const struct recipe *recipe
 
 static const char *find_ssh(const struct runner *r, struct arena *a)
 {
-    return tools_find(a, r->setup.tool_path ? r->setup.tool_path : TOOLS_PATH, "ssh");
+    return jig_tools_find(a, r->setup.tool_path ? r->setup.tool_path : TOOLS_PATH, "ssh");
 }
 
 static void start(struct runner *r, struct arena *a, const struct jig_work *w, struct exec_run as)
 {
     const char *ssh = find_ssh(r, a);
     struct master *m = find_empty(r);
-    struct recipe recipe;
+    struct launch_spec recipe;
     if (!ssh || !m || !has_room(r))
         return;
     fill(r, m, as);
@@ -192,10 +192,10 @@ static void start(struct runner *r, struct arena *a, const struct jig_work *w, s
         m->stage = MASTER_NONE;
 }
 
-void masters_want(struct runner *r, const struct run *run)
+void ssh_control_want(struct runner *r, const struct run *run)
 {
     struct arena arena = {0};
-    if (!masters_path(r, run, &arena) || r->is_fenced || run->is_cancelled) {
+    if (!ssh_control_path(r, run, &arena) || r->is_fenced || run->is_cancelled) {
         arena_fini(&arena);
         return;
     }
@@ -208,7 +208,7 @@ void masters_want(struct runner *r, const struct run *run)
 
 /* ---- what the supervisor says ---- */
 
-bool masters_begun(struct runner *r, const struct exec_begun *m)
+bool ssh_control_begun(struct runner *r, const struct exec_begun *m)
 {
     if (!is_number_of_ours(m->run_id))
         return false;
@@ -240,7 +240,7 @@ static void end(struct runner *r, struct master *m, uint32_t how)
     }
 }
 
-bool masters_ended(struct runner *r, const struct exec_ended *m)
+bool ssh_control_ended(struct runner *r, const struct exec_ended *m)
 {
     if (!is_number_of_ours(m->run_id))
         return false;
@@ -256,7 +256,7 @@ bool masters_ended(struct runner *r, const struct exec_ended *m)
 }
 
 /* It was lost with its supervisor, or could not begin. */
-bool masters_not_known(struct runner *r, const struct exec_not_known *m)
+bool ssh_control_not_known(struct runner *r, const struct exec_not_known *m)
 {
     if (!is_number_of_ours(m->run_id))
         return false;
@@ -268,7 +268,7 @@ bool masters_not_known(struct runner *r, const struct exec_not_known *m)
     return true;
 }
 
-void masters_ask_again(struct runner *r)
+void ssh_control_ask_again(struct runner *r)
 {
     for (struct master *m = r->masters; m < r->masters + MASTER_ROWS; m++)
         if (m->stage == MASTER_STARTED)
@@ -279,7 +279,7 @@ void masters_ask_again(struct runner *r)
 
 /* ---- the end ---- */
 
-void masters_watch(uv_timer_t *timer)
+void ssh_control_watch(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
     const uint64_t now = uv_now(r->setup.loop);
@@ -301,7 +301,7 @@ static void leave(struct runner *r, struct master *m)
     struct jig_work w = {.path = r->setup.tool_path};
     const struct exec_run as = {LEAVE_IDS + m->node_id, m->tag};
     const char *ssh = find_ssh(r, &arena);
-    struct recipe recipe;
+    struct launch_spec recipe;
     w.transport.control_path = path_of(r, m->node_id, m->tag, &arena);
     /* Without a socket nobody goes through it yet. */
     const bool is_there = access(w.transport.control_path, F_OK) == 0;
@@ -314,7 +314,7 @@ static void leave(struct runner *r, struct master *m)
     arena_fini(&arena);
 }
 
-void masters_leave(struct runner *r)
+void ssh_control_leave(struct runner *r)
 {
     if (!r->is_connected)
         return;

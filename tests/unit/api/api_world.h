@@ -447,7 +447,7 @@ static inline void asked_problem(struct front *f, struct asked *a, int status, c
 /* ---- the whole ---- */
 
 /* The hash of "secret", made once: it takes its time. */
-static inline struct str secret_hash(void)
+static inline struct str password_param_hash(void)
 {
     static char hash[PASSWORD_HASH_MAX];
     if (!*hash)
@@ -467,7 +467,8 @@ static inline const char *front_token(struct front *f, int64_t user_id, int64_t 
 static inline int64_t front_user(struct front *f, const char *name)
 {
     return DONE(f->w, CMD(USER_CREATE, user_create, .username = str_from(name),
-                          .is_admin = strcmp(name, "admin") == 0, .password_hash = secret_hash()));
+                          .is_admin = strcmp(name, "admin") == 0,
+                          .password_hash = password_param_hash()));
 }
 
 static inline struct front *front_open(void)

@@ -97,7 +97,7 @@ static inline void let_answer_page(struct front *f)
         if (is_on_page(&keeper.more[i]))
             found[count++] = keeper.more[i];
     CHECK(count < sizeof found / sizeof *found);
-    api_found(f->api, keeper.number, found, count, OK);
+    api_on_history(f->api, keeper.number, found, count, OK);
 }
 
 /* All pages until something else happens. */

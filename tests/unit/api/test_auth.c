@@ -463,13 +463,13 @@ TEST(the_usual_port_need_not_be_said)
 
 /* ---- before the body is here ---- */
 
-struct door {
+struct auth_state {
     enum http_method method;
     const char *target, *authorization, *more; /* "Name: value" or "" */
     int status;                                /* 0: go on            */
 };
 
-static int admitted(struct front *f, const struct door *door, const char *length)
+static int admitted(struct front *f, const struct auth_state *door, const char *length)
 {
     const struct http_handler handler = api_handler(f->api);
     struct http_answer answer = {0};
@@ -496,7 +496,7 @@ TEST(who_is_refused_anyway_need_not_send_a_body)
     struct front *f = front_open();
     const char *expired = front_token(f, 1, f->w->now_ms + 60000);
     f->w->now_ms += 60000;
-    const struct door doors[] = {
+    const struct auth_state doors[] = {
         {HTTP_POST, "/api/v2/nodes", "", "", 401},
         {HTTP_POST, "/api/v2/nodes", "Nonsense", "", 401},
         {HTTP_POST, "/api/v2/nodes", "Basic !!!", "", 401},

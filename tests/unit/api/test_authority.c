@@ -95,29 +95,29 @@ static struct house house_open(void)
 /* Where a wish acts. `OWN`: the caller himself, or his token; `ELSE`: somebody else's. */
 enum where_at { LAB, BENCH, YARD, TOP, ANYWHERE, OWN, ELSE, BOTH, WHERE_COUNT };
 
-struct wish {
+struct hook_command {
     enum where_at where;
     struct command command;
 };
 
 enum { WISHES_MAX = 320 };
 
-struct wishes {
-    struct wish list[WISHES_MAX];
+struct hook_commands {
+    struct hook_command list[WISHES_MAX];
     uint32_t count;
     bool seen[COMMAND_COUNT];
 };
 
-static void add(struct wishes *all, enum where_at where, struct command command)
+static void add(struct hook_commands *all, enum where_at where, struct command command)
 {
     CHECK(all->count < WISHES_MAX);
-    all->list[all->count++] = (struct wish){where, command};
+    all->list[all->count++] = (struct hook_command){where, command};
     all->seen[command.kind] = true;
 }
 
 #define WISH(where, upper, lower, ...) add(all, where, CMD(upper, lower, __VA_ARGS__))
 
-static void wish_about_deployment(struct wishes *all, enum where_at where, int64_t id)
+static void wish_about_deployment(struct hook_commands *all, enum where_at where, int64_t id)
 {
     WISH(where, DEPLOYMENT_CREATE, deployment_create, .name = STR("new"), .parent_id = id);
     WISH(where, DEPLOYMENT_UPDATE, deployment_update, .id = id);
@@ -131,7 +131,8 @@ static void wish_about_deployment(struct wishes *all, enum where_at where, int64
     WISH(where, ATTRIB_SET, attrib_set, .target = TABLE_DEPLOYMENT, .id = id);
 }
 
-static void wish_about_node(struct wishes *all, enum where_at where, const struct house *h, int at)
+static void wish_about_node(struct hook_commands *all, enum where_at where, const struct house *h,
+                            int at)
 {
     const int64_t node = h->node[at], noderole = h->noderole[at], drole = h->drole[at];
     WISH(where, NODE_UPDATE, node_update, .id = node, .given = GIVEN_DESCRIPTION);
@@ -172,7 +173,7 @@ static void wish_about_node(struct wishes *all, enum where_at where, const struc
     WISH(where, TOKEN_CREATE, token_create, .node_id = node);
 }
 
-static void wish_about_two(struct wishes *all, const struct house *h)
+static void wish_about_two(struct hook_commands *all, const struct house *h)
 {
     WISH(BOTH, NODE_UPDATE, node_update, .id = h->node[IN_LAB], .given = GIVEN_NODE_DEPLOYMENT,
          .deployment_id = h->yard);
@@ -183,7 +184,7 @@ static void wish_about_two(struct wishes *all, const struct house *h)
 }
 
 /* What has no deployment: those of operators, then those of admins. */
-static void wish_about_all(struct wishes *all, const struct house *h)
+static void wish_about_all(struct hook_commands *all, const struct house *h)
 {
     WISH(ANYWHERE, GROUP_CREATE, group_create, .name = STR("x"));
     WISH(ANYWHERE, GROUP_UPDATE, group_update, .id = h->group);
@@ -207,7 +208,7 @@ static void wish_about_all(struct wishes *all, const struct house *h)
     WISH(ELSE, TOKEN_DELETE, token_delete, .id = 99999);
 }
 
-static void wish_about_lab(struct wishes *all, const struct house *h)
+static void wish_about_lab(struct hook_commands *all, const struct house *h)
 {
     WISH(LAB, SNAPSHOT_UPDATE, snapshot_update, .id = read_head(h->w, "lab").id);
     WISH(YARD, SNAPSHOT_UPDATE, snapshot_update, .id = read_head(h->w, "yard").id);
@@ -220,7 +221,7 @@ static void wish_about_lab(struct wishes *all, const struct house *h)
 }
 
 /* About people: each user once as himself; `self` is the caller. */
-static void wish_about_people(struct wishes *all, const struct house *h, int64_t self,
+static void wish_about_people(struct hook_commands *all, const struct house *h, int64_t self,
                               int64_t own_token)
 {
     static const uint32_t own[] = {GIVEN_USER_EMAIL, GIVEN_USER_PASSWORD_HASH,
@@ -259,7 +260,8 @@ static const enum command_kind unspeakable[] = {
     COMMAND_NODE_POWER_READ,
 };
 
-static void wish_everything(struct wishes *all, const struct house *h, int64_t self, int64_t token)
+static void wish_everything(struct hook_commands *all, const struct house *h, int64_t self,
+                            int64_t token)
 {
     wish_about_deployment(all, LAB, h->lab);
     wish_about_deployment(all, BENCH, h->bench);
@@ -281,7 +283,7 @@ static bool allows(struct house *h, struct caller caller, const struct command *
 {
     struct arena arena = {0};
     struct call call = {.arena = &arena, .core = h->w->core, .caller = caller};
-    const bool allowed = authority_allows(&call, command);
+    const bool allowed = authorize_command(&call, command);
     CHECK(allowed == (call.reply.status == 0));
     CHECK(allowed || call.reply.status == 403);
     arena_fini(&arena);
@@ -292,11 +294,11 @@ static bool allows(struct house *h, struct caller caller, const struct command *
 static void check_caller(struct house *h, struct caller caller, const char *may, const char *name)
 {
     static const char letters[WHERE_COUNT + 1] = "LBYTAOE2";
-    struct wishes *all = calloc(1, sizeof *all);
+    struct hook_commands *all = calloc(1, sizeof *all);
     CHECK(all != NULL);
     wish_everything(all, h, caller.user_id, caller.token_id);
     for (uint32_t i = 0; i < all->count; i++) {
-        const struct wish *wish = &all->list[i];
+        const struct hook_command *wish = &all->list[i];
         const bool wanted = strchr(may, letters[wish->where]) != NULL;
         if (allows(h, caller, &wish->command) != wanted)
             world_fail(HERE, "%s: %s (%c) is %s", name, command_name(wish->command.kind),

@@ -208,7 +208,7 @@ TEST(ended_runs_are_written_in_pieces)
                                               .runlog = {log, RUNLOG_MAX}}};
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
     CHECK(a->answers == 0);
-    api_found(f->api, runs_number, runs, KEEP_RUNS_MAX, OK);
+    api_on_history(f->api, runs_number, runs, KEEP_RUNS_MAX, OK);
     memset(runs, 0xee, KEEP_RUNS_MAX * sizeof *runs); /* they lived for that call */
     finish(f, a);
     STATUS(a, 200);

@@ -276,7 +276,7 @@ TEST(runs_that_are_over_are_looked_up_elsewhere)
                                   over(f, 5, RESULT_PARKED),
                                   over(f, 4, RESULT_ASYNC),
                                   over(f, 3, 99)};
-    api_found(f->api, keeper.number, runs, 7, OK);
+    api_on_history(f->api, keeper.number, runs, 7, OK);
     STATUS(a, 200);
     SAYS(a->type, "application/vnd.crowbar.run.list+json; version=2.0");
     SAYS(column(a, "result"), "cancelled,ok,failed,lost,parked,async,unknown");
@@ -287,7 +287,7 @@ TEST(runs_that_are_over_are_looked_up_elsewhere)
     SAYS(column(a, "role"), "a,a,a,a,a,a,a");
     HAS(column(a, "started_at"), "1970-01-01T00:00:01.000Z,");
     HAS(column(a, "runlog"), "said,said,");
-    api_found(f->api, keeper.number, runs, 7, OK); /* nobody waits any more */
+    api_on_history(f->api, keeper.number, runs, 7, OK); /* nobody waits any more */
     front_close(f);
 }
 
@@ -298,14 +298,14 @@ TEST(a_noderole_that_is_gone_may_have_a_history)
     CHECK(keeper.noderole_id == 777 && keeper.limit == 5);
     struct record run = over(f, 1, RESULT_OK);
     run.old_run.role_id = 0;
-    api_found(f->api, keeper.number, &run, 1, OK);
+    api_on_history(f->api, keeper.number, &run, 1, OK);
     STATUS(a, 200);
     SAYS(column(a, "role"), "null");
     struct asked *b = get(f, "/api/v2/node_roles/777/runs");
-    api_found(f->api, keeper.number, NULL, 0, OK);
+    api_on_history(f->api, keeper.number, NULL, 0, OK);
     PROBLEM(f, b, 404, "not_found", "id");
     struct asked *c = get(f, target(f, "node_roles/#/runs", the_noderole(f->w, "a@n1")));
-    api_found(f->api, keeper.number, NULL, 0, OK);
+    api_on_history(f->api, keeper.number, NULL, 0, OK);
     STATUS(c, 200);
     SAYS(c->body, "[]");
     keeper.asked = 0;
@@ -323,11 +323,11 @@ TEST(a_lookup_that_fails_is_told)
     STATUS(get(f, "/api/v2/node_roles/1/runs"), 429);
     keeper.answers = OK;
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
-    api_found(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
+    api_on_history(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
     STATUS(a, 503);
     struct asked *b = get(f, "/api/v2/node_roles/1/runs");
     f->is_down = true; /* there is no core to name the roles */
-    api_found(f->api, keeper.number, NULL, 0, OK);
+    api_on_history(f->api, keeper.number, NULL, 0, OK);
     STATUS(b, 503);
     f->is_down = false;
     front_close(f);
@@ -339,12 +339,12 @@ TEST(what_is_found_waits_until_the_core_it_names_is_durable)
     struct asked *a = get(f, "/api/v2/node_roles/1/runs");
     const struct record run = over(f, 1, RESULT_OK);
     f->held = 1;
-    api_found(f->api, keeper.number, &run, 1, OK);
+    api_on_history(f->api, keeper.number, &run, 1, OK);
     CHECK(a->answers == 0);
     api_reloaded(f->api); /* that core was dropped: it is looked up again */
     CHECK(a->answers == 0 && keeper.asked == 2);
     f->held = 0;
-    api_found(f->api, keeper.number, &run, 1, OK);
+    api_on_history(f->api, keeper.number, &run, 1, OK);
     STATUS(a, 200);
     front_close(f);
 }
@@ -357,7 +357,7 @@ TEST(whoever_leaves_or_is_sent_away_does_not_hear_of_it)
     const struct http_handler handler = api_handler(f->api);
     handler.gone(handler.self, &a->request);
     CHECK(a->answers == 1);
-    api_found(f->api, number, NULL, 0, OK);
+    api_on_history(f->api, number, NULL, 0, OK);
     struct asked *b = get(f, "/api/v2/node_roles/1/runs");
     CHECK(b->answers == 0);
     front_close(f); /* answered on the way out */

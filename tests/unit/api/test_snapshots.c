@@ -80,9 +80,9 @@ TEST(whoever_keeps_nothing_or_cannot_say_is_told_of)
     PROBLEM(f, get(f, target(f, "snapshots/#/node_roles", 1)), 429, "limit", "absent");
     keeper.answers = OK;
     struct asked *d = get(f, target(f, "snapshots/#/diff/d", 1));
-    api_found(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
+    api_on_history(f->api, keeper.number, NULL, 0, ERR_UNAVAILABLE);
     PROBLEM(f, d, 503, "unavailable", "absent");
-    api_found(f->api, keeper.number, NULL, 0, OK); /* nobody waits any more */
+    api_on_history(f->api, keeper.number, NULL, 0, OK); /* nobody waits any more */
     f->engine.intervals = NULL;
     api_free(f->api);
     f->api = api_new(f->engine, f->passwords);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/call/form.h"
-#include "api/rest/json_pointer.h"
 #include "api/call/iso8601.h"
+#include "api/rest/json_pointer.h"
 #include "base/text/buf.h"
 #include "tests/check.h"
 
@@ -12,7 +12,7 @@ static bool formats(int64_t ms, const char *wanted)
 {
     struct arena a = {0};
     struct buf b = buf_in(&a);
-    times_format(&b, ms);
+    iso8601_format(&b, ms);
     const bool same = str_eq(buf_str(&b), str_from(wanted));
     if (!same)
         fprintf(stderr, "%.*s, wanted %s\n", STR_FMT_ARGS(buf_str(&b)), wanted);
@@ -43,8 +43,8 @@ TEST(what_is_written_is_read_back)
         const int64_t ms = day * 86400000 + (day * 7919 % 86400000 + 86400000) % 86400000;
         struct buf b = buf_in(&a);
         int64_t back = 0;
-        times_format(&b, ms);
-        CHECK(times_parse(buf_str(&b), &back) && back == ms);
+        iso8601_format(&b, ms);
+        CHECK(iso8601_parse(buf_str(&b), &back) && back == ms);
         arena_reset(&a);
     }
     arena_fini(&a);
@@ -53,9 +53,9 @@ TEST(what_is_written_is_read_back)
 TEST(fractions_may_be_absent_short_or_long)
 {
     int64_t ms = 0;
-    CHECK(times_parse(STR("1970-01-01T00:00:01Z"), &ms) && ms == 1000);
-    CHECK(times_parse(STR("1970-01-01T00:00:01.5Z"), &ms) && ms == 1500);
-    CHECK(times_parse(STR("1970-01-01T00:00:01.0078Z"), &ms) && ms == 1007);
+    CHECK(iso8601_parse(STR("1970-01-01T00:00:01Z"), &ms) && ms == 1000);
+    CHECK(iso8601_parse(STR("1970-01-01T00:00:01.5Z"), &ms) && ms == 1500);
+    CHECK(iso8601_parse(STR("1970-01-01T00:00:01.0078Z"), &ms) && ms == 1007);
 }
 
 TEST(what_is_no_moment_is_not_read)
@@ -84,7 +84,7 @@ TEST(what_is_no_moment_is_not_read)
                                  "1970-01-01T00:00:00+01:00"};
     int64_t ms = 77;
     for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK(!times_parse(str_from(wrong[i]), &ms));
+        CHECK(!iso8601_parse(str_from(wrong[i]), &ms));
 }
 
 /* ---- forms ---- */
@@ -143,9 +143,9 @@ TEST(forms_that_are_not_well_encoded_are_refused)
 static bool reads_pointer(const char *text, const char *wanted)
 {
     struct arena a = {0};
-    struct pointer p;
+    struct json_pointer p;
     struct buf b = buf_in(&a);
-    const bool reads = pointer_parse(&a, str_from(text), &p);
+    const bool reads = json_pointer_parse(&a, str_from(text), &p);
     for (uint32_t i = 0; reads && i < p.count; i++) {
         buf_put_c(&b, '[');
         buf_put_str(&b, p.steps[i]);
@@ -180,11 +180,11 @@ TEST(a_place_costs_as_much_as_stands_before_it)
 {
     struct arena a = {0};
     struct json *tree;
-    struct pointer p;
+    struct json_pointer p;
     uint32_t offset;
     const char *what;
     CHECK(json_read(&a, STR("{\"a\":[1,2,3,4],\"b\":5}"), &tree, &offset, &what) == OK);
-    CHECK(pointer_parse(&a, STR("/a/3"), &p));
+    CHECK(json_pointer_parse(&a, STR("/a/3"), &p));
     struct document d = {tree, 5}; /* a, then three elements, then the one that is meant */
     CHECK(document_find(&d, &p) && d.steps_left == 0);
     CHECK(!document_find(&d, &p) && !document_take(&d, &p));
@@ -195,8 +195,9 @@ TEST(a_place_costs_as_much_as_stands_before_it)
     CHECK(last && str_eq(last->text, STR("4")) && !document_find(&d, &p));
     CHECK(document_add(&d, &p, last) && document_find(&d, &p) == last);
     CHECK(str_eq(json_write(&a, tree), STR("{\"a\":[1,2,3,4],\"b\":5}")));
-    CHECK(pointer_parse(&a, STR("/a/-"), &p) && !document_find(&d, &p) && !document_take(&d, &p));
-    CHECK(pointer_parse(&a, STR(""), &p) && document_find(&d, &p) == tree);
+    CHECK(json_pointer_parse(&a, STR("/a/-"), &p) && !document_find(&d, &p) &&
+          !document_take(&d, &p));
+    CHECK(json_pointer_parse(&a, STR(""), &p) && document_find(&d, &p) == tree);
     CHECK(!document_take(&d, &p) && !document_add(&d, &p, json_make(&a, JSON_NULL)));
     arena_fini(&a);
 }

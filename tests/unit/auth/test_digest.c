@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/buf.h"
-#include "base/hash/md5.h"
 #include "auth/password_reset_keys.h"
+#include "base/hash/md5.h"
+#include "base/text/buf.h"
 #include "tests/check.h"
 
 #define NOW    ((int64_t)1700000000000)
@@ -313,7 +313,7 @@ static struct str base64(const void *bytes, size_t size)
     return joined(text);
 }
 
-static struct sealed seal(struct str token, struct str text)
+static struct sealed_box seal(struct str token, struct str text)
 {
     uint8_t to[crypto_box_PUBLICKEYBYTES], mine[crypto_box_PUBLICKEYBYTES];
     uint8_t secret[crypto_box_SECRETKEYBYTES], nonce[crypto_box_NONCEBYTES], payload[256];
@@ -322,47 +322,47 @@ static struct sealed seal(struct str token, struct str text)
     CHECK(crypto_box_keypair(mine, secret) == 0);
     randombytes_buf(nonce, sizeof nonce);
     CHECK(crypto_box_easy(payload, (const uint8_t *)text.at, text.len, nonce, to, secret) == 0);
-    return (struct sealed){.token = token,
-                           .decoder = base64(mine, sizeof mine),
-                           .nonce = base64(nonce, sizeof nonce),
-                           .payload = base64(payload, text.len + crypto_box_MACBYTES)};
+    return (struct sealed_box){.token = token,
+                               .decoder = base64(mine, sizeof mine),
+                               .nonce = base64(nonce, sizeof nonce),
+                               .payload = base64(payload, text.len + crypto_box_MACBYTES)};
 }
 
-static bool open_as(const struct resets *r, int64_t user_id, const struct sealed *letter,
+static bool open_as(const struct reset_keys *r, int64_t user_id, const struct sealed_box *letter,
                     int64_t now, struct str *out_text)
 {
-    struct sealed about = *letter;
+    struct sealed_box about = *letter;
     about.user_id = user_id;
-    return resets_open(r, &arena, &about, now, out_text);
+    return reset_keys_open(r, &arena, &about, now, out_text);
 }
 
 TEST(a_sealed_password_is_opened_for_its_user_within_an_hour_and_once)
 {
     CHECK(sodium_init() >= 0);
-    struct resets *r = resets_new();
-    const struct str token = resets_start(r, &arena, 7, NOW);
-    struct sealed letter = seal(token, STR("new secret"));
+    struct reset_keys *r = reset_keys_new();
+    const struct str token = reset_keys_start(r, &arena, 7, NOW);
+    struct sealed_box letter = seal(token, STR("new secret"));
     struct str text;
     letter.user_id = 7;
     CHECK(!open_as(r, 8, &letter, NOW, &text));
     CHECK(!open_as(r, 7, &letter, NOW + RESET_MS + 1, &text));
     CHECK(open_as(r, 7, &letter, NOW + RESET_MS, &text));
     CHECK(str_eq(text, STR("new secret")));
-    CHECK(resets_end(r, &letter) && !resets_end(r, &letter));
+    CHECK(reset_keys_end(r, &letter) && !reset_keys_end(r, &letter));
     CHECK(!open_as(r, 7, &letter, NOW, &text));
-    resets_free(r);
+    reset_keys_free(r);
     arena_fini(&arena);
 }
 
 TEST(a_letter_that_was_touched_does_not_open)
 {
     CHECK(sodium_init() >= 0);
-    struct resets *r = resets_new();
-    const struct str token = resets_start(r, &arena, 7, NOW);
-    const struct sealed good = seal(token, STR("new secret"));
+    struct reset_keys *r = reset_keys_new();
+    const struct str token = reset_keys_start(r, &arena, 7, NOW);
+    const struct sealed_box good = seal(token, STR("new secret"));
     struct str text;
     for (int part = 0; part < 4; part++) {
-        struct sealed letter = good;
+        struct sealed_box letter = good;
         struct str *which[] = {&letter.token, &letter.decoder, &letter.nonce, &letter.payload};
         char *changed = arena_copy(&arena, which[part]->at, which[part]->len);
         changed[3] = changed[3] == 'A' ? 'B' : 'A';
@@ -374,25 +374,25 @@ TEST(a_letter_that_was_touched_does_not_open)
         CHECK(!open_as(r, 7, &letter, NOW, &text));
     }
     CHECK(open_as(r, 7, &good, NOW, &text));
-    resets_start(r, &arena, 7, NOW); /* a new key makes the old one void */
+    reset_keys_start(r, &arena, 7, NOW); /* a new key makes the old one void */
     CHECK(!open_as(r, 7, &good, NOW, &text));
-    resets_free(r);
+    reset_keys_free(r);
     arena_fini(&arena);
 }
 
 TEST(keys_are_bounded_and_the_oldest_goes)
 {
     CHECK(sodium_init() >= 0);
-    struct resets *r = resets_new();
+    struct reset_keys *r = reset_keys_new();
     struct str text;
-    const struct sealed first = seal(resets_start(r, &arena, 1, NOW), STR("one"));
-    const struct sealed second = seal(resets_start(r, &arena, 2, NOW + 1), STR("two"));
+    const struct sealed_box first = seal(reset_keys_start(r, &arena, 1, NOW), STR("one"));
+    const struct sealed_box second = seal(reset_keys_start(r, &arena, 2, NOW + 1), STR("two"));
     for (int64_t i = 3; i <= RESETS_MAX; i++)
-        resets_start(r, &arena, i, NOW + i);
+        reset_keys_start(r, &arena, i, NOW + i);
     CHECK(open_as(r, 1, &first, NOW + 100, &text));
-    resets_start(r, &arena, 1000, NOW + 1000);
+    reset_keys_start(r, &arena, 1000, NOW + 1000);
     CHECK(!open_as(r, 1, &first, NOW + 1000, &text));
     CHECK(open_as(r, 2, &second, NOW + 1000, &text));
-    resets_free(r);
+    reset_keys_free(r);
     arena_fini(&arena);
 }

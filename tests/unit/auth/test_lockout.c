@@ -15,9 +15,9 @@ static struct lockout *open_lockout(void)
     return lockout_new();
 }
 
-static struct visitor from(const char *user, uint32_t address)
+static struct login_source from(const char *user, uint32_t address)
 {
-    struct visitor v = {.user = str_from(user), .is_user = true};
+    struct login_source v = {.user = str_from(user), .is_user = true};
     v.address[10] = v.address[11] = 0xff;
     for (int i = 0; i < 4; i++)
         v.address[12 + i] = (uint8_t)(address >> (24 - 8 * i));
@@ -25,7 +25,7 @@ static struct visitor from(const char *user, uint32_t address)
 }
 
 /* Fails so often; the news of the last time. */
-static enum lockout_news fail(struct lockout *l, struct visitor v, uint32_t times, int64_t now)
+static enum lockout_news fail(struct lockout *l, struct login_source v, uint32_t times, int64_t now)
 {
     enum lockout_news news = LOCKOUT_NOTHING;
     for (uint32_t i = 0; i < times; i++) {
@@ -35,7 +35,7 @@ static enum lockout_news fail(struct lockout *l, struct visitor v, uint32_t time
     return news;
 }
 
-static int64_t left(const struct lockout *l, struct visitor v, int64_t now)
+static int64_t left(const struct lockout *l, struct login_source v, int64_t now)
 {
     return lockout_left_ms(l, &v, now);
 }
@@ -43,7 +43,7 @@ static int64_t left(const struct lockout *l, struct visitor v, int64_t now)
 TEST(six_failures_lock_out_for_ten_minutes)
 {
     struct lockout *l = open_lockout();
-    const struct visitor v = from("ann", 1);
+    const struct login_source v = from("ann", 1);
     CHECK(fail(l, v, LOCKOUT_TRIES - 1, 1000) == LOCKOUT_NOTHING);
     CHECK(left(l, v, 1000) == 0);
     CHECK(fail(l, v, 1, 2000) == LOCKOUT_ADDRESS);
@@ -70,7 +70,7 @@ TEST(a_lock_out_is_about_one_user_and_one_address)
 TEST(a_success_clears_the_count)
 {
     struct lockout *l = open_lockout();
-    const struct visitor v = from("ann", 1);
+    const struct login_source v = from("ann", 1);
     for (int round = 0; round < 5; round++) {
         CHECK(fail(l, v, LOCKOUT_TRIES - 1, round) == LOCKOUT_NOTHING);
         lockout_succeeded(l, &v, round);
@@ -82,7 +82,7 @@ TEST(a_success_clears_the_count)
 TEST(failures_that_lie_far_apart_do_not_add_up)
 {
     struct lockout *l = open_lockout();
-    const struct visitor v = from("ann", 1);
+    const struct login_source v = from("ann", 1);
     for (int64_t i = 0; i < 3 * (int64_t)LOCKOUT_TRIES; i++)
         CHECK(fail(l, v, 1, i * (LOCKOUT_MS + 1)) == LOCKOUT_NOTHING);
     lockout_free(l);
@@ -91,7 +91,7 @@ TEST(failures_that_lie_far_apart_do_not_add_up)
 TEST(a_hundred_failures_from_anywhere_close_the_user_but_to_where_it_was_let_in)
 {
     struct lockout *l = open_lockout();
-    const struct visitor home = from("ann", 7);
+    const struct login_source home = from("ann", 7);
     lockout_succeeded(l, &home, 0);
     for (uint32_t i = 1; i < LOCKOUT_TRIES_USER; i++)
         CHECK(fail(l, from("ann", 1000 + i), 1, 1) == LOCKOUT_NOTHING);
@@ -110,7 +110,7 @@ TEST(a_hundred_failures_from_anywhere_close_the_user_but_to_where_it_was_let_in)
 TEST(a_clock_that_is_set_back_locks_nobody_out_for_longer)
 {
     struct lockout *l = open_lockout();
-    const struct visitor v = from("ann", 1);
+    const struct login_source v = from("ann", 1);
     const int64_t later = (int64_t)365 * 24 * 3600 * 1000;
     CHECK(fail(l, v, LOCKOUT_TRIES, later) == LOCKOUT_ADDRESS);
     CHECK(left(l, v, 0) == 0);
@@ -119,11 +119,11 @@ TEST(a_clock_that_is_set_back_locks_nobody_out_for_longer)
     lockout_free(l);
 }
 
-static struct visitor stranger(uint32_t number)
+static struct login_source stranger(uint32_t number)
 {
     static char name[32];
     snprintf(name, sizeof name, "junk%u", number);
-    struct visitor v = from(name, 9);
+    struct login_source v = from(name, 9);
     v.is_user = false;
     return v;
 }
@@ -139,11 +139,11 @@ TEST(invented_names_are_locked_out_as_well)
 TEST(a_flood_of_invented_names_washes_nothing_away)
 {
     struct lockout *l = open_lockout();
-    const struct visitor locked = from("ann", 1), guesser = from("eve", 3);
+    const struct login_source locked = from("ann", 1), guesser = from("eve", 3);
     CHECK(fail(l, locked, LOCKOUT_TRIES, 0) == LOCKOUT_ADDRESS);
     CHECK(fail(l, guesser, LOCKOUT_TRIES - 1, 0) == LOCKOUT_NOTHING);
     for (uint32_t i = 0; i < 3 * LOCKOUT_ENTRIES; i++) {
-        struct visitor v = stranger(i);
+        struct login_source v = stranger(i);
         v.address[14] = (uint8_t)(i >> 5); /* no address guesses often enough to be locked out */
         v.address[13] = (uint8_t)(1 + (i >> 13));
         CHECK(fail(l, v, 1, 1 + (int64_t)i) == LOCKOUT_NOTHING);
@@ -156,7 +156,7 @@ TEST(a_flood_of_invented_names_washes_nothing_away)
 TEST(guesses_under_ever_new_names_lock_out_their_address)
 {
     struct lockout *l = open_lockout();
-    const struct visitor resident = from("ann", 9), newcomer = from("bob", 9);
+    const struct login_source resident = from("ann", 9), newcomer = from("bob", 9);
     lockout_succeeded(l, &resident, 0);
     for (uint32_t i = 1; i < LOCKOUT_TRIES_ADDRESS; i++)
         CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
@@ -173,7 +173,7 @@ TEST(guesses_under_ever_new_names_lock_out_their_address)
 TEST(success_under_one_name_does_not_clear_the_count_of_the_address)
 {
     struct lockout *l = open_lockout();
-    const struct visitor own = from("eve", 9);
+    const struct login_source own = from("eve", 9);
     for (uint32_t i = 1; i < LOCKOUT_TRIES_ADDRESS; i++) {
         CHECK(fail(l, stranger(i), 1, 1) == LOCKOUT_NOTHING);
         lockout_succeeded(l, &own, 1);
@@ -200,22 +200,22 @@ TEST(even_lock_outs_are_bounded)
 
 TEST(a_session_is_over_after_half_an_hour_without_use)
 {
-    struct idle *idle = idle_new();
-    CHECK(idle_touch(idle, 7, 1000));
-    CHECK(idle_touch(idle, 7, 1000 + IDLE_MS));
-    CHECK(idle_touch(idle, 7, 1000 + 2 * IDLE_MS)); /* each use begins it anew */
-    CHECK(!idle_touch(idle, 7, 1001 + 3 * IDLE_MS));
-    CHECK(!idle_touch(idle, 7, 1001 + 3 * IDLE_MS)); /* and that was that */
-    CHECK(idle_touch(idle, 8, 1001 + 3 * IDLE_MS));
-    idle_free(idle);
+    struct session_idle *idle = session_idle_new();
+    CHECK(session_touch(idle, 7, 1000));
+    CHECK(session_touch(idle, 7, 1000 + IDLE_MS));
+    CHECK(session_touch(idle, 7, 1000 + 2 * IDLE_MS)); /* each use begins it anew */
+    CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS));
+    CHECK(!session_touch(idle, 7, 1001 + 3 * IDLE_MS)); /* and that was that */
+    CHECK(session_touch(idle, 8, 1001 + 3 * IDLE_MS));
+    session_idle_free(idle);
 }
 
 TEST(sessions_beyond_the_table_begin_anew)
 {
-    struct idle *idle = idle_new();
+    struct session_idle *idle = session_idle_new();
     for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)
-        CHECK(idle_touch(idle, id, id));
+        CHECK(session_touch(idle, id, id));
     for (int64_t id = 1; id <= 3 * (int64_t)IDLE_MAX; id++)
-        CHECK(idle_touch(idle, id, 20000));
-    idle_free(idle);
+        CHECK(session_touch(idle, id, 20000));
+    session_idle_free(idle);
 }

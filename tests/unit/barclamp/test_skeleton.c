@@ -1,8 +1,8 @@
 /* Goal: a barclamp is made as a whole, is right, and replaces nothing. */
 #include <errno.h>
 
-#include "check/barclamp_check.h"
 #include "barclamp/skeleton.h"
+#include "check/barclamp_check.h"
 #include "tests/unit/cli/cli_disk.h"
 
 static bool says(const char *seen, const char *wanted)
@@ -34,7 +34,7 @@ TEST(every_file_of_it_is_there_and_nothing_else)
     disk_run("test -x demo/scripts/demo-server/10-install.sh && test ! -x demo/demo.yml");
     disk_run("! grep -r @ demo && sh -n demo/scripts/demo-server/10-install.sh");
     disk_run("! grep -rlE ' +$' demo && test -z \"$(find demo -name '*.tmp')\"");
-    const struct check check = check_barclamps(&arena, on_disk("demo"), NULL);
+    const struct barclamp_check check = barclamp_check_directories(&arena, on_disk("demo"), NULL);
     CHECK(check.barclamps == 1 && check.roles == 1 && check.report.count == 0);
     disk_close();
 }
@@ -45,7 +45,8 @@ TEST(names_that_are_something_else_to_yaml)
     disk_open();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         CHECK(skeleton_write(&arena, disk, str_from(names[i])) == OK);
-        const struct check check = check_barclamps(&arena, on_disk(names[i]), NULL);
+        const struct barclamp_check check =
+            barclamp_check_directories(&arena, on_disk(names[i]), NULL);
         CHECK(check.barclamps == 1 && check.report.count == 0);
     }
     disk_close();

@@ -1,9 +1,9 @@
 /* Hashes, digests and random numbers: known answers, the same everywhere, and well mixed. */
 #include "base/hash/hash.h"
-#include "base/text/buf.h"
 #include "base/hash/md5.h"
-#include "base/prng.h"
 #include "base/hash/sha256.h"
+#include "base/prng.h"
+#include "base/text/buf.h"
 #include "tests/check.h"
 
 #include <signal.h>

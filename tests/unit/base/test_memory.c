@@ -1,9 +1,9 @@
 /* Do arena, undo and vec keep the promises of their headers? (Pool and heap: next door.) */
-#include "base/mem/arena.h"
 #include "base/containers/heap.h"
-#include "base/prng.h"
-#include "base/mem/undo.h"
 #include "base/containers/vec.h"
+#include "base/mem/arena.h"
+#include "base/mem/undo.h"
+#include "base/prng.h"
 #include "tests/check.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* What str.h and buf.h promise: views of text, the check at the door, text being written. */
-#include "base/text/buf.h"
 #include "base/prng.h"
+#include "base/text/buf.h"
 #include "base/text/str.h"
 #include "tests/check.h"
 

@@ -9,9 +9,9 @@ static const char *const known[] = {"barclamp", "node", "deployment", "noderole"
 
 static const char *nearest_to(const char *meant)
 {
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        nearest_offer(&nearest, meant, known[i]);
+        suggest_offer(&nearest, meant, known[i]);
     return nearest.word ? nearest.word : "none";
 }
 
@@ -52,14 +52,14 @@ TEST(a_long_word_may_have_more_slips)
 
 TEST(the_nearest_of_two_is_taken_and_the_first_of_equals)
 {
-    struct nearest nearest = {0};
-    nearest_offer(&nearest, "commit", "comnut");
+    struct suggestion nearest = {0};
+    suggest_offer(&nearest, "commit", "comnut");
     CHECK(strcmp(nearest.word, "comnut") == 0);
-    nearest_offer(&nearest, "commit", "commmit");
+    suggest_offer(&nearest, "commit", "commmit");
     CHECK(strcmp(nearest.word, "commmit") == 0);
-    nearest_offer(&nearest, "commit", "comit");
+    suggest_offer(&nearest, "commit", "comit");
     CHECK(strcmp(nearest.word, "commmit") == 0);
-    nearest_offer(&nearest, "commit", "commit");
+    suggest_offer(&nearest, "commit", "commit");
     CHECK(strcmp(nearest.word, "commit") == 0 && nearest.slips == 0);
 }
 
@@ -78,14 +78,14 @@ TEST(what_is_far_off_has_no_nearest)
 TEST(words_as_long_as_it_looks_at)
 {
     char meant[65] = {0}, exact[65] = {0};
-    struct nearest nearest = {0};
+    struct suggestion nearest = {0};
     memset(meant, 'a', 63);
     memset(exact, 'a', 63);
     meant[62] = 'b';
-    nearest_offer(&nearest, meant, exact);
+    suggest_offer(&nearest, meant, exact);
     CHECK(nearest.word == exact && nearest.slips == 1);
     exact[63] = 'a';
-    nearest = (struct nearest){0};
-    nearest_offer(&nearest, meant, exact);
+    nearest = (struct suggestion){0};
+    suggest_offer(&nearest, meant, exact);
     CHECK(!nearest.word);
 }

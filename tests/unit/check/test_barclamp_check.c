@@ -1,7 +1,7 @@
 /* Goal: what is said of barclamps without a daemon is what the engine would say.
  * Method: trees on the disk; the report is compared as one text, paths below the directory. */
-#include "check/barclamp_check.h"
 #include "base/text/buf.h"
+#include "check/barclamp_check.h"
 #include "tests/unit/cli/cli_disk.h"
 
 /* How the chain of a cycle is told. */
@@ -12,22 +12,22 @@
     "remove one of them"
 
 /* "error /a/a.yml:3: text", a line each. */
-static struct str told(const struct check *check)
+static struct str told(const struct barclamp_check *check)
 {
     struct buf out = buf_in(&arena);
     const struct str root = str_from(disk);
-    for (const struct report_entry *e = check->report.first; e; e = e->next) {
-        struct report_entry shorter = *e;
+    for (const struct diagnostics_entry *e = check->report.first; e; e = e->next) {
+        struct diagnostics_entry shorter = *e;
         if (str_starts(e->file, root))
             shorter.file = str_slice(e->file, root.len, e->file.len);
-        buf_put_z(&out, e->severity == REPORT_ERROR ? "error " : "warning ");
-        report_format(&shorter, &out);
+        buf_put_z(&out, e->severity == DIAGNOSTICS_ERROR ? "error " : "warning ");
+        diagnostics_format(&shorter, &out);
         buf_put_c(&out, '\n');
     }
     return buf_str(&out);
 }
 
-static bool tells(const struct check *check, const char *wanted)
+static bool tells(const struct barclamp_check *check, const char *wanted)
 {
     const struct str seen = told(check);
     if (str_eq(seen, str_from(wanted)))
@@ -36,16 +36,16 @@ static bool tells(const struct check *check, const char *wanted)
     return false;
 }
 
-static struct check look_at(const char *name)
+static struct barclamp_check look_at(const char *name)
 {
-    return check_barclamps(&arena, on_disk(name), NULL);
+    return barclamp_check_directories(&arena, on_disk(name), NULL);
 }
 
 TEST(an_empty_directory_is_empty_and_a_wrong_barclamp_is_not)
 {
     disk_open();
     disk_run("mkdir empty wrong");
-    struct check check = look_at("empty");
+    struct barclamp_check check = look_at("empty");
     CHECK(check.is_empty && check.report.errors == 0 && check.report.warnings == 1);
     disk_write("wrong/wrong.yml", "barclamp: [");
     check = look_at("wrong");
@@ -61,7 +61,7 @@ TEST(only_what_the_engine_takes_is_counted)
     disk_write("s/a/a.yml", "barclamp: {name: a}\n"
                             "roles: [{name: r1, jig: noop}, {name: r2, jig: noop}]\n");
     disk_write("s/b/b.yml", "barclamp: {name: b, parent: c}\nroles: [{name: r3, jig: noop}]\n");
-    const struct check check = look_at("s");
+    const struct barclamp_check check = look_at("s");
     CHECK(check.barclamps == 1 && check.roles == 2);
     CHECK(tells(&check, "error /s/b/b.yml:1: barclamp/parent: there is no barclamp called c\n"));
     disk_close();
@@ -77,7 +77,7 @@ TEST(warnings_are_those_of_the_end_not_of_the_way)
     disk_write("s/b/b.yml", "barclamp: {name: b}\n"
                             "jigs: [{name: jb, class: noop}]\n"
                             "roles: [{name: r2, jig: ja}]\n");
-    const struct check check = look_at("s");
+    const struct barclamp_check check = look_at("s");
     CHECK(tells(&check, "") && check.barclamps == 2);
     disk_close();
 }
@@ -96,7 +96,7 @@ TEST(a_circle_that_only_closes_at_the_end_is_an_error)
                             "  - {name: r2, jig: jb, attaches: [r1]}\n"
                             "  - {name: r3, jig: jb, requires: [r2]}\n"
                             "  - {name: r4, jig: jb, attaches: [r3], requires: [r1]}\n");
-    const struct check check = look_at("s");
+    const struct barclamp_check check = look_at("s");
     CHECK(check.report.errors == 1 && check.barclamps == 1);
     disk_close();
 }
@@ -111,7 +111,7 @@ TEST(the_jigs_of_the_engine_are_there_without_any_barclamp)
                           "  - {name: r3, jig: puppet-sa}\n"
                           "  - {name: r4, jig: perl}\n");
     disk_write("a/puppet/roles/r3/init.pp", "");
-    const struct check check = look_at("a");
+    const struct barclamp_check check = look_at("a");
     CHECK(tells(&check, "warning /a/a.yml:6: roles/3/jig: jig perl is not known here; the role "
                         "cannot run\n"));
     disk_close();
@@ -126,7 +126,7 @@ TEST(a_barclamp_may_define_the_jigs_of_the_engine)
                           "  - {name: script, class: noop, implementor: gone}\n"
                           "roles:\n"
                           "  - {name: r1, jig: script}\n");
-    const struct check check = look_at("a");
+    const struct barclamp_check check = look_at("a");
     CHECK(
         tells(&check,
               "warning /a/a.yml:3: jig script wants role gone on its nodes, which is not here\n"));
@@ -140,7 +140,7 @@ TEST(names_without_regard_to_case)
                           "roles:\n"
                           "  - {name: Server, jig: noop}\n"
                           "  - {name: client, jig: noop, requires: [server]}\n");
-    const struct check check = look_at("a");
+    const struct barclamp_check check = look_at("a");
     CHECK(tells(&check, ""));
     disk_close();
 }
@@ -156,11 +156,11 @@ TEST(what_is_with_it_is_silent_and_not_counted)
     disk_write("a/a.yml", "barclamp: {name: a, parent: w}\n"
                           "roles:\n"
                           "  - {name: r, jig: noop, requires: [base], wants-attribs: [size]}\n");
-    struct check check = check_barclamps(&arena, on_disk("a"), on_disk("with"));
+    struct barclamp_check check = barclamp_check_directories(&arena, on_disk("a"), on_disk("with"));
     CHECK(tells(&check, "") && check.barclamps == 1 && check.roles == 1);
     /* And it still owns what it owns. */
     disk_write("a/a.yml", "barclamp: {name: a}\nattribs: [{name: size}]\n");
-    check = check_barclamps(&arena, on_disk("a"), on_disk("with"));
+    check = barclamp_check_directories(&arena, on_disk("a"), on_disk("with"));
     CHECK(tells(&check, "error /a/a.yml:2: attribs/0/name: attrib size belongs to w\n"));
     disk_close();
 }
@@ -173,10 +173,10 @@ TEST(what_replaces_a_barclamp_of_with_replaces_all_of_it)
     disk_write("with/v/v.yml", "barclamp: {name: v, parent: w}\nattribs: [{name: size}]\n");
     disk_write("s/a/a.yml", "barclamp: {name: a}\n"
                             "roles: [{name: r, jig: special, wants-attribs: [size]}]\n");
-    struct check check = check_barclamps(&arena, on_disk("s"), on_disk("with"));
+    struct barclamp_check check = barclamp_check_directories(&arena, on_disk("s"), on_disk("with"));
     CHECK(tells(&check, "") && check.barclamps == 1);
     disk_write("s/w/w.yml", "barclamp: {name: w}\n");
-    check = check_barclamps(&arena, on_disk("s"), on_disk("with"));
+    check = barclamp_check_directories(&arena, on_disk("s"), on_disk("with"));
     CHECK(tells(&check,
                 "warning /s/a/a.yml:2: roles/0/jig: jig special is not known here; the role "
                 "cannot run\n") &&
@@ -190,7 +190,8 @@ TEST(a_barclamp_of_with_can_be_looked_at_itself)
     disk_write("s/a/a.yml", "barclamp: {name: a}\nroles: [{name: r, jig: noop}]\n");
     disk_write("s/b/b.yml", "barclamp: {name: b, parent: a}\n"
                             "roles: [{name: q, jig: noop, requires: [r]}]\n");
-    const struct check check = check_barclamps(&arena, on_disk("s/b"), on_disk("s"));
+    const struct barclamp_check check =
+        barclamp_check_directories(&arena, on_disk("s/b"), on_disk("s"));
     CHECK(tells(&check, "") && check.barclamps == 1 && check.roles == 1);
     disk_close();
 }
@@ -200,7 +201,7 @@ TEST(lua_has_its_line_and_keeps_its_barclamp_out)
     disk_open();
     disk_write("a/a.yml", "barclamp: {name: a}\nroles: [{name: r, jig: noop}]\n");
     disk_write("a/roles/r.lua", "return {\n\n  on_active = 3,\n}}\n");
-    const struct check check = look_at("a");
+    const struct barclamp_check check = look_at("a");
     CHECK(check.report.errors == 1 && check.report.first->at.line == 4 && check.barclamps == 0);
     CHECK(str_ends(check.report.first->file, STR("/a/roles/r.lua")));
     CHECK(!str_starts(check.report.first->text, STR(":")) &&
@@ -230,7 +231,7 @@ TEST(everything_is_told_of_a_file_with_errors)
                             "    wants-attribs: [size, height]\n"
                             "    attribs: [{name: weight}]\n");
     disk_write("s/c/c.yml", "barclamp: {name: c, parent: a}\n");
-    const struct check check = look_at("s");
+    const struct barclamp_check check = look_at("s");
     CHECK(tells(
         &check,
         "error /s/a/a.yml:2: implementor must be a text, not a list\n"
@@ -263,7 +264,7 @@ TEST(the_engine_warns_of_a_file_with_errors_too)
     disk_write("a/a.yml", "barclamp: {name: a, version: [1]}\n"
                           "jigs: [{name: j, class: odd}]\n"
                           "roles: [{name: r, jig: perl, flags: [blue]}]\n");
-    const struct check check = look_at("a");
+    const struct barclamp_check check = look_at("a");
     CHECK(tells(&check,
                 "error /a/a.yml:1: version must be a text, not a list\n"
                 "warning /a/a.yml:2: jigs/0/class: jig class odd is not known here\n"
@@ -280,7 +281,8 @@ TEST(drafts_of_with_are_silent_too)
                                "roles: [{name: base, jig: noop, requires: [base]}]\n");
     disk_write("a/a.yml", "barclamp: {name: a, parent: w, version: [1]}\n"
                           "roles: [{name: r, jig: noop, requires: [base, r]}]\n");
-    const struct check check = check_barclamps(&arena, on_disk("a"), on_disk("with"));
+    const struct barclamp_check check =
+        barclamp_check_directories(&arena, on_disk("a"), on_disk("with"));
     CHECK(tells(&check, "error /a/a.yml:1: version must be a text, not a list\n"
                         "error /a/a.yml:2: roles/0: " CYCLE_SELF "r -> r" CYCLE_END "\n"));
     CHECK(check.barclamps == 0 && check.roles == 0);
@@ -300,7 +302,7 @@ TEST(files_beside_a_checkout_belong_to_all_of_it)
     disk_write("co/script/roles/r2/10.sh", "");
     disk_write("co/script/roles/r3/10.sh", "");
     disk_write("co/roles/r2.lua", "return {}");
-    const struct check check = look_at("co");
+    const struct barclamp_check check = look_at("co");
     CHECK(tells(&check, "warning /co/script/roles/r3: there is no role r3 in this barclamp; it is "
                         "never run\n"));
     disk_close();
@@ -313,7 +315,7 @@ TEST(a_neighbour_that_does_not_read_hides_no_orphan)
     disk_write("s/a/a.yml", "barclamp: {name: a}\n");
     disk_write("s/ab/ab.yml", "barclamp: [");
     disk_write("s/a/roles/gone.lua", "return {}");
-    const struct check check = look_at("s");
+    const struct barclamp_check check = look_at("s");
     CHECK(check.report.errors == 1 && check.report.warnings == 1);
     disk_close();
 }
@@ -332,7 +334,7 @@ TEST(many_barclamps_and_all_their_troubles)
                  i, i, i + 1, i);
         disk_write(path, text);
     }
-    const struct check check = look_at("s");
+    const struct barclamp_check check = look_at("s");
     CHECK(check.barclamps == COUNT && check.roles == COUNT && check.report.errors == 0);
     CHECK(check.report.warnings == COUNT + 1);
     disk_close();

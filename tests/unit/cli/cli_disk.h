@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "base/text/str.h"
 #include "tests/check.h"
 

@@ -10,9 +10,9 @@ enum { WORDS_MAX = 10 };
 static bool strict, quiet;
 static const char *form, *folder;
 static char *texts[WORDS_MAX];
-static struct words words;
+static struct args words;
 
-static const struct words_option options[] = {
+static const struct args_option options[] = {
     {.name = "strict", .flag = &strict},
     {.name = "quiet", .letter = 'q', .flag = &quiet},
     {.name = "output", .letter = 'o', .value = &form},
@@ -24,7 +24,7 @@ static bool take(char *line)
 {
     strict = quiet = false;
     form = folder = NULL;
-    words = (struct words){.whose = "a test", .texts = texts};
+    words = (struct args){.whose = "a test", .texts = texts};
     while (*line) {
         CHECK(words.count < WORDS_MAX);
         texts[words.count++] = line;
@@ -32,7 +32,7 @@ static bool take(char *line)
         if (*line)
             *line++ = 0;
     }
-    return words_take_options(&words, options, sizeof options / sizeof options[0]);
+    return args_take_options(&words, options, sizeof options / sizeof options[0]);
 }
 
 #define TAKE(line) take((char[]){line})

@@ -20,7 +20,7 @@ static struct json *tree_of(struct arena *a, const char *text)
 static bool comes_back(const char *text)
 {
     struct arena a = {0};
-    struct report report = {.arena = &a};
+    struct diagnostics report = {.arena = &a};
     const struct json *value = tree_of(&a, text), *from_yaml = NULL;
     struct buf yaml = buf_in(&a), json = buf_in(&a);
     document_put_yaml(&yaml, value);

@@ -68,9 +68,9 @@ TEST(orders_to_a_terminal_are_not_given)
     struct buf b = buf_in(&a), lines = buf_in(&a);
     const struct str evil = STR("a\033[31mb\nc\td\x7f\xc2\x9b"
                                 "e\xc3\xa9");
-    safe_put(&b, evil);
+    term_put_escaped(&b, evil);
     CHECK(str_eq(buf_str(&b), STR("a [31mb c d  e\xc3\xa9")));
-    safe_put_lines(&lines, evil);
+    term_put_escaped_lines(&lines, evil);
     CHECK(str_eq(buf_str(&lines), STR("a [31mb\nc\td  e\xc3\xa9")));
     arena_fini(&a);
 }

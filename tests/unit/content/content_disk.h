@@ -54,12 +54,12 @@ static inline struct str told(struct bench *b)
 {
     struct buf out = buf_in(&b->arena);
     const struct str root = str_from(disk);
-    for (const struct report_entry *e = b->report.first; e; e = e->next) {
-        struct report_entry shorter = *e;
+    for (const struct diagnostics_entry *e = b->report.first; e; e = e->next) {
+        struct diagnostics_entry shorter = *e;
         if (str_starts(e->file, root))
             shorter.file = str_slice(e->file, root.len, e->file.len);
-        buf_put_z(&out, e->severity == REPORT_ERROR ? "error " : "warning ");
-        report_format(&shorter, &out);
+        buf_put_z(&out, e->severity == DIAGNOSTICS_ERROR ? "error " : "warning ");
+        diagnostics_format(&shorter, &out);
         buf_put_c(&out, '\n');
     }
     return buf_str(&out);

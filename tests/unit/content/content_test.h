@@ -15,13 +15,13 @@
 
 struct bench {
     struct arena arena;
-    struct report report;
+    struct diagnostics report;
 };
 
 static inline void bench_open(struct bench *b)
 {
     *b = (struct bench){0};
-    b->report = report_begin(&b->arena);
+    b->report = diagnostics_begin(&b->arena);
 }
 
 static inline void bench_close(struct bench *b)
@@ -41,10 +41,10 @@ static inline bool same(struct str seen, const char *wanted)
 static inline struct str said(struct bench *b)
 {
     struct buf out = buf_in(&b->arena);
-    for (const struct report_entry *e = b->report.first; e; e = e->next) {
+    for (const struct diagnostics_entry *e = b->report.first; e; e = e->next) {
         char place[64];
         snprintf(place, sizeof place, "%u:%u %s ", e->at.line, e->at.column,
-                 e->severity == REPORT_ERROR ? "error" : "warning");
+                 e->severity == DIAGNOSTICS_ERROR ? "error" : "warning");
         buf_put_z(&out, place);
         buf_put_str(&out, e->text);
         buf_put_c(&out, '\n');

@@ -14,7 +14,7 @@ static struct barclamp_file convert(struct bench *b, const char *text,
     bench_open(b);
     barclamp_from_yaml(&b->report, str_from(text), finder, &file);
     CHECK((file.document.len == 0) == (b->report.errors > 0));
-    report_sort(&b->report);
+    diagnostics_sort(&b->report);
     return file;
 }
 
@@ -553,7 +553,7 @@ static void in_folder(const char *format)
 }
 
 /* Each line of the file is a hook; "!" is an error. */
-static void find_hooks(void *self, const char *lua_path, struct report *r, struct json *names)
+static void find_hooks(void *self, const char *lua_path, struct diagnostics *r, struct json *names)
 {
     char line[100];
     FILE *f = fopen(lua_path, "r");
@@ -561,8 +561,8 @@ static void find_hooks(void *self, const char *lua_path, struct report *r, struc
     for (uint32_t n = 1; fgets(line, sizeof line, f); n++) {
         line[strcspn(line, "\n")] = 0;
         if (line[0] == '!')
-            report_error(r, str_copy(r->arena, str_from(lua_path)), (struct text_place){n, 0},
-                         "bad");
+            diagnostics_error(r, str_copy(r->arena, str_from(lua_path)), (struct text_place){n, 0},
+                              "bad");
         else
             json_append(names, json_make_string(r->arena, str_copy(r->arena, str_from(line))));
     }
@@ -581,7 +581,7 @@ static struct barclamp_file with_code(struct bench *b, const char *text)
     struct barclamp_file file = {.path = "f.yml", .source_path = str_from(folder), .is_yaml = true};
     bench_open(b);
     barclamp_from_yaml(&b->report, str_from(text), &finder, &file);
-    report_sort(&b->report);
+    diagnostics_sort(&b->report);
     return file;
 }
 
@@ -617,7 +617,7 @@ TEST(what_is_wrong_with_form_and_code_is_told_together)
                                                     "  - {name: two}\n");
     CHECK(file.document.len == 0 && b.report.errors == 10);
     uint32_t of_code = 0, of_form = 0, of_folder = 0;
-    for (const struct report_entry *e = b.report.first; e; e = e->next) {
+    for (const struct diagnostics_entry *e = b.report.first; e; e = e->next) {
         of_code += str_ends(e->file, STR(".lua"));
         of_form += str_eq(e->file, STR("f.yml"));
         of_folder += str_starts(e->text, STR("the Lua file of role three is no file: /")) &&

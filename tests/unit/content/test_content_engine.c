@@ -16,7 +16,7 @@
     "remove one of them"
 
 /* The test's Lua: each line is the name of a hook. */
-static void find_hooks(void *self, const char *lua_path, struct report *r, struct json *names)
+static void find_hooks(void *self, const char *lua_path, struct diagnostics *r, struct json *names)
 {
     char line[100];
     FILE *f = fopen(lua_path, "r");
@@ -230,7 +230,7 @@ TEST(what_the_engine_refuses_has_its_line)
     CHECK(tree.count == 1 && same(told(&b), ""));
     REFUSED(w, importing(&tree.files[0]), NONE, NULL);
     content_report_problems(&b.report, &tree.files[0], w->out.problems);
-    report_sort(&b.report);
+    diagnostics_sort(&b.report);
     const struct str all = told(&b);
     HAS(str_z(&b.arena, all),
         "error /a/a.yml:3: barclamp/parent: there is no barclamp called nobody\n");
@@ -270,11 +270,11 @@ static void rehearse(struct world *w, struct bench *b, const struct content_tree
     for (uint32_t i = 0; i < tree->draft_count; i++)
         texts[i] = tree->drafts[i].draft;
     const struct digest128 before = core_digest_now(w->core);
-    core_rehearse(w->core, texts, tree->draft_count, &b->arena, outcomes);
+    core_import_dry_run(w->core, texts, tree->draft_count, &b->arena, outcomes);
     CHECK(digest_eq(before, core_digest_now(w->core)) && !core_check(w->core, &b->arena));
     for (uint32_t i = 0; i < tree->draft_count; i++)
         content_report_draft(&b->report, tree, i, outcomes[i].problems);
-    report_sort(&b->report);
+    diagnostics_sort(&b->report);
 }
 
 /* What reader and engine say to files with errors. */

@@ -5,8 +5,8 @@
 static struct str shown(struct bench *b)
 {
     struct buf out = buf_in(&b->arena);
-    for (const struct report_entry *e = b->report.first; e; e = e->next) {
-        report_format(e, &out);
+    for (const struct diagnostics_entry *e = b->report.first; e; e = e->next) {
+        diagnostics_format(e, &out);
         buf_put_c(&out, '\n');
     }
     return buf_str(&out);
@@ -16,11 +16,12 @@ TEST(an_entry_is_shown_with_its_file_and_line)
 {
     struct bench b;
     bench_open(&b);
-    report_error(&b.report, STR("a.yml"), (struct text_place){3, 7}, "no %s", "jig");
-    report_warning(&b.report, STR("b.yml"), (struct text_place){0}, "odd");
+    diagnostics_error(&b.report, STR("a.yml"), (struct text_place){3, 7}, "no %s", "jig");
+    diagnostics_warning(&b.report, STR("b.yml"), (struct text_place){0}, "odd");
     CHECK(same(shown(&b), "a.yml:3: no jig\nb.yml: odd\n"));
     CHECK(b.report.count == 2 && b.report.errors == 1 && b.report.warnings == 1);
-    CHECK(b.report.first->severity == REPORT_ERROR && b.report.last->severity == REPORT_WARNING);
+    CHECK(b.report.first->severity == DIAGNOSTICS_ERROR &&
+          b.report.last->severity == DIAGNOSTICS_WARNING);
     bench_close(&b);
 }
 
@@ -28,8 +29,8 @@ TEST(control_characters_do_not_reach_the_terminal)
 {
     struct bench b;
     bench_open(&b);
-    report_error(&b.report, STR("a\nb"), (struct text_place){1, 1},
-                 "x\x1b[2Jy\x7f \xc2\x9bz\xc3\xa9");
+    diagnostics_error(&b.report, STR("a\nb"), (struct text_place){1, 1},
+                      "x\x1b[2Jy\x7f \xc2\x9bz\xc3\xa9");
     CHECK(same(shown(&b), "a?b:1: x?[2Jy? ?z\xc3\xa9\n"));
     bench_close(&b);
 }
@@ -44,13 +45,14 @@ TEST(sorting_goes_by_file_line_and_column_and_keeps_what_is_equal)
                    {"a", {2, 5}, "5"}, {"a", {0, 0}, "6"}, {"b", {1, 1}, "7"}};
     struct bench b;
     bench_open(&b);
-    report_sort(&b.report);
+    diagnostics_sort(&b.report);
     CHECK(!b.report.first && !b.report.last);
     for (uint32_t i = 0; i < 7; i++)
-        report_error(&b.report, str_from(entries[i].file), entries[i].at, "%s", entries[i].text);
-    report_sort(&b.report);
+        diagnostics_error(&b.report, str_from(entries[i].file), entries[i].at, "%s",
+                          entries[i].text);
+    diagnostics_sort(&b.report);
     CHECK(same(shown(&b), "a: 6\na:2: 4\na:2: 3\na:2: 5\na:9: 2\nb:1: 1\nb:1: 7\n"));
-    report_error(&b.report, STR("c"), (struct text_place){1, 1}, "end");
+    diagnostics_error(&b.report, STR("c"), (struct text_place){1, 1}, "end");
     CHECK(same(b.report.last->text, "end") && !b.report.last->next && b.report.count == 8);
     bench_close(&b);
 }
@@ -60,10 +62,10 @@ TEST(many_entries_sort_as_well)
     struct bench b;
     bench_open(&b);
     for (uint32_t i = 0; i < 1000; i++)
-        report_error(&b.report, STR("f"), (struct text_place){i * 7919 % 1000, 1}, "%u", i);
-    report_sort(&b.report);
+        diagnostics_error(&b.report, STR("f"), (struct text_place){i * 7919 % 1000, 1}, "%u", i);
+    diagnostics_sort(&b.report);
     uint32_t line = 0;
-    for (const struct report_entry *e = b.report.first; e; e = e->next)
+    for (const struct diagnostics_entry *e = b.report.first; e; e = e->next)
         CHECK(e->at.line == line++);
     CHECK(line == 1000);
     bench_close(&b);
@@ -73,11 +75,11 @@ TEST(too_many_entries_are_only_counted)
 {
     struct bench b;
     bench_open(&b);
-    for (uint32_t i = 0; i < REPORT_ENTRIES_MAX + 5; i++)
-        report_warning(&b.report, STR("f"), (struct text_place){i, 1}, "w");
-    CHECK(b.report.count == REPORT_ENTRIES_MAX);
-    CHECK(b.report.warnings == REPORT_ENTRIES_MAX + 5);
-    CHECK(b.report.last->at.line == REPORT_ENTRIES_MAX - 1);
+    for (uint32_t i = 0; i < DIAGNOSTICS_ENTRIES_MAX + 5; i++)
+        diagnostics_warning(&b.report, STR("f"), (struct text_place){i, 1}, "w");
+    CHECK(b.report.count == DIAGNOSTICS_ENTRIES_MAX);
+    CHECK(b.report.warnings == DIAGNOSTICS_ENTRIES_MAX + 5);
+    CHECK(b.report.last->at.line == DIAGNOSTICS_ENTRIES_MAX - 1);
     bench_close(&b);
 }
 
@@ -85,7 +87,7 @@ TEST(a_long_text_is_cut)
 {
     struct bench b;
     bench_open(&b);
-    report_error(&b.report, STR("f"), (struct text_place){0}, "%5000d", 1);
+    diagnostics_error(&b.report, STR("f"), (struct text_place){0}, "%5000d", 1);
     CHECK(b.report.first->text.len == 2047);
     bench_close(&b);
 }
@@ -94,12 +96,12 @@ TEST(brief_texts_end_between_characters)
 {
     char text[64];
     memset(text, 'x', sizeof text);
-    CHECK(report_brief((struct str){text, 60}).len == 60);
-    CHECK(report_brief((struct str){text, 64}).len == 60);
+    CHECK(diagnostics_brief((struct str){text, 60}).len == 60);
+    CHECK(diagnostics_brief((struct str){text, 64}).len == 60);
     memcpy(text + 58, "\xe2\x82\xac", 3); /* a character over the border */
-    CHECK(report_brief((struct str){text, 64}).len == 58);
-    CHECK(report_brief((struct str){text, 61}).len == 58);
-    CHECK(report_brief(STR("")).len == 0);
+    CHECK(diagnostics_brief((struct str){text, 64}).len == 58);
+    CHECK(diagnostics_brief((struct str){text, 61}).len == 58);
+    CHECK(diagnostics_brief(STR("")).len == 0);
 }
 
 TEST(places_count_lines_and_characters)

@@ -10,19 +10,19 @@ static struct arena arena;
 static char diary[1024];
 
 /* Each needs the one named; itself: nobody; count: one that never comes. Outcomes come at once. */
-static struct rounds import_all(const uint32_t *needs, uint32_t count)
+static struct import_rounds import_all(const uint32_t *needs, uint32_t count)
 {
     bool in[16] = {0};
     uint32_t i;
-    struct rounds r = rounds_begin(&arena, count);
+    struct import_rounds r = import_rounds_begin(&arena, count);
     diary[0] = 0;
-    while (rounds_next(&r, &i)) {
+    while (import_rounds_next(&r, &i)) {
         const bool fits = needs[i] == i || (needs[i] < count && in[needs[i]]);
         in[i] = fits;
         snprintf(diary + strlen(diary), sizeof diary - strlen(diary), "%u%s ", i, fits ? "" : "!");
-        rounds_tell(&r, i, fits ? ROUNDS_TAKEN : ROUNDS_REFUSED);
+        import_rounds_tell(&r, i, fits ? ROUNDS_TAKEN : ROUNDS_REFUSED);
     }
-    CHECK(rounds_is_over(&r));
+    CHECK(import_rounds_is_over(&r));
     return r;
 }
 
@@ -52,10 +52,10 @@ TEST(rounds_go_on_while_somebody_gets_in)
 
 TEST(what_never_fits_is_tried_in_every_round_and_stays_wanted)
 {
-    const struct rounds r = import_all((const uint32_t[]){3, 2, 2}, 3);
+    const struct import_rounds r = import_all((const uint32_t[]){3, 2, 2}, 3);
     CHECK(says("0! 1! 2 0! 1 0! "));
-    CHECK(rounds_wants(&r, 0) && !rounds_wants(&r, 1) && !rounds_wants(&r, 2));
-    CHECK(!rounds_wants(&r, 3));
+    CHECK(import_rounds_wants(&r, 0) && !import_rounds_wants(&r, 1) && !import_rounds_wants(&r, 2));
+    CHECK(!import_rounds_wants(&r, 3));
     import_all((const uint32_t[]){1, 0}, 2);
     CHECK(says("0! 1! "));
     arena_fini(&arena);
@@ -64,46 +64,46 @@ TEST(what_never_fits_is_tried_in_every_round_and_stays_wanted)
 TEST(a_round_waits_for_all_outcomes_of_the_one_before)
 {
     uint32_t i;
-    struct rounds r = rounds_begin(&arena, 3);
+    struct import_rounds r = import_rounds_begin(&arena, 3);
     for (uint32_t n = 0; n < 3; n++)
-        CHECK(rounds_next(&r, &i) && i == n);
-    CHECK(!rounds_next(&r, &i) && !rounds_is_over(&r));
-    rounds_tell(&r, 2, ROUNDS_TAKEN);
-    rounds_tell(&r, 0, ROUNDS_REFUSED);
-    CHECK(!rounds_next(&r, &i) && !rounds_is_over(&r));
-    rounds_tell(&r, 1, ROUNDS_REFUSED);
-    CHECK(!rounds_is_over(&r) && rounds_next(&r, &i) && i == 0);
-    CHECK(rounds_next(&r, &i) && i == 1);
-    rounds_tell(&r, 0, ROUNDS_REFUSED);
-    rounds_tell(&r, 1, ROUNDS_REFUSED);
-    CHECK(!rounds_next(&r, &i) && rounds_is_over(&r));
+        CHECK(import_rounds_next(&r, &i) && i == n);
+    CHECK(!import_rounds_next(&r, &i) && !import_rounds_is_over(&r));
+    import_rounds_tell(&r, 2, ROUNDS_TAKEN);
+    import_rounds_tell(&r, 0, ROUNDS_REFUSED);
+    CHECK(!import_rounds_next(&r, &i) && !import_rounds_is_over(&r));
+    import_rounds_tell(&r, 1, ROUNDS_REFUSED);
+    CHECK(!import_rounds_is_over(&r) && import_rounds_next(&r, &i) && i == 0);
+    CHECK(import_rounds_next(&r, &i) && i == 1);
+    import_rounds_tell(&r, 0, ROUNDS_REFUSED);
+    import_rounds_tell(&r, 1, ROUNDS_REFUSED);
+    CHECK(!import_rounds_next(&r, &i) && import_rounds_is_over(&r));
     arena_fini(&arena);
 }
 
 TEST(what_is_lost_is_not_tried_again_and_lets_nobody_in)
 {
     uint32_t i;
-    struct rounds r = rounds_begin(&arena, 2);
-    CHECK(rounds_next(&r, &i) && rounds_next(&r, &i));
-    rounds_tell(&r, 0, ROUNDS_REFUSED);
-    rounds_tell(&r, 1, ROUNDS_LOST);
-    CHECK(!rounds_wants(&r, 1) && rounds_wants(&r, 0));
-    CHECK(!rounds_next(&r, &i) && rounds_is_over(&r));
+    struct import_rounds r = import_rounds_begin(&arena, 2);
+    CHECK(import_rounds_next(&r, &i) && import_rounds_next(&r, &i));
+    import_rounds_tell(&r, 0, ROUNDS_REFUSED);
+    import_rounds_tell(&r, 1, ROUNDS_LOST);
+    CHECK(!import_rounds_wants(&r, 1) && import_rounds_wants(&r, 0));
+    CHECK(!import_rounds_next(&r, &i) && import_rounds_is_over(&r));
     arena_fini(&arena);
 }
 
 TEST(what_is_left_out_is_not_asked_for)
 {
     uint32_t i;
-    struct rounds r = rounds_begin(&arena, 3);
-    rounds_leave_out(&r, 0);
-    rounds_leave_out(&r, 2);
-    CHECK(rounds_next(&r, &i) && i == 1);
-    rounds_tell(&r, 1, ROUNDS_TAKEN);
-    CHECK(rounds_is_over(&r) && !rounds_next(&r, &i));
-    r = rounds_begin(&arena, 1);
-    CHECK(!rounds_is_over(&r));
-    rounds_leave_out(&r, 0);
-    CHECK(rounds_is_over(&r));
+    struct import_rounds r = import_rounds_begin(&arena, 3);
+    import_rounds_leave_out(&r, 0);
+    import_rounds_leave_out(&r, 2);
+    CHECK(import_rounds_next(&r, &i) && i == 1);
+    import_rounds_tell(&r, 1, ROUNDS_TAKEN);
+    CHECK(import_rounds_is_over(&r) && !import_rounds_next(&r, &i));
+    r = import_rounds_begin(&arena, 1);
+    CHECK(!import_rounds_is_over(&r));
+    import_rounds_leave_out(&r, 0);
+    CHECK(import_rounds_is_over(&r));
     arena_fini(&arena);
 }

@@ -1,7 +1,7 @@
 /* Goal: what a role brings with it is found in both layouts, and nothing outside the barclamp is
  * read into the daemon. */
-#include "content/role_file.h"
 #include "base/err.h"
+#include "content/role_file.h"
 #include "tests/unit/content/content_disk.h"
 
 /* The path below the directory; the error as a word otherwise. */

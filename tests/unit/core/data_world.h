@@ -62,7 +62,7 @@ static inline void world_check(struct world *w)
 static inline struct world world_open(void)
 {
     struct world w = {.c = core_new(), .now = 1000};
-    core_found(w.c, w.now);
+    core_bootstrap(w.c, w.now);
     return w;
 }
 

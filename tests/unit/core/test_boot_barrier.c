@@ -766,7 +766,7 @@ static void check_corrupt(struct outbox_record bad)
     struct core *c = core_new();
     struct core *model = core_new();
     const char *what = NULL;
-    core_found(model, 1000);
+    core_bootstrap(model, 1000);
     for (uint32_t t = 0; t < TABLE_OBJECTS; t++)
         for (int64_t id = 0; (id = core_next_id(model, (enum table)t, id)) != 0;) {
             struct record record;

@@ -267,7 +267,7 @@ TEST(what_parts_have_to_ask_is_asked_at_once)
                                     cmd_bind(w, "picky@n2", NULL));
     const struct digest128 before = core_digest_now(w->core);
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_ASKING && w->out.ask_count == 2);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.ask_count == 2);
     CHECK(digest_eq(before, core_digest_now(w->core)));
     batch.answers = answers_to(w, 1);
     batch.answer_count = 2;
@@ -295,7 +295,7 @@ TEST(those_behind_an_asking_part_see_what_it_will_do)
     struct command batch =
         BATCH_OF(w, cmd_bind(w, "picky@n1", NULL), CMD(NODEROLE_COMMIT, noderole_commit, .id = 1));
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_ASKING && w->out.ask_count == 1);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.ask_count == 1);
     DONE(w, batch);
     CHECK(the_noderole(w, "picky@n1") == 1);
     IS(w, "picky@n1", "todo");
@@ -308,12 +308,12 @@ TEST(a_part_brings_no_answers_of_its_own)
     struct world *w = open_racks();
     struct command bind = cmd_bind(w, "picky@n1", NULL);
     step_once(w, &bind);
-    CHECK(w->out.verdict == VERDICT_ASKING);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS);
     bind.answers = answers_to(w, UINT32_MAX);
     bind.answer_count = w->out.ask_count;
     struct command batch = BATCH_OF(w, bind);
     step_once(w, &batch);
-    CHECK(w->out.verdict == VERDICT_ASKING && w->out.ask_count == 1);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS && w->out.ask_count == 1);
     world_close(w);
 }
 

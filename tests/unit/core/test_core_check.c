@@ -390,19 +390,19 @@ TEST(the_lines_of_the_annealer_are_whole)
     struct node *n2 = NODE(&s, s.n2), *n3 = NODE(&s, s.n3);
     const node_ix i2 = node_by_id(c, s.n2), i3 = node_by_id(c, s.n3);
     CHECK(!c->vars.look_first.v);
-    BREAKS(&s, n3->looked_for, true, "C6: a node waits outside the line");
+    BREAKS(&s, n3->in_dirty_queue, true, "C6: a node waits outside the line");
     BREAKS(&s, c->vars.look_first.v, i3.v, "C6: a node stands in line without knowing it");
     const uint32_t live = core_count(c, TABLE_NODE);
     CHECK(live == 5);
     c->vars.look_first = i2;
-    n2->looked_for = n3->looked_for = true;
+    n2->in_dirty_queue = n3->in_dirty_queue = true;
     says(&s, __LINE__, "C6: a node waits outside the line");
-    n2->look_next = i3;
+    n2->dirty_next = i3;
     says(&s, __LINE__, NULL);
-    n3->look_next = i2;
+    n3->dirty_next = i2;
     says(&s, __LINE__, "C6: the line of nodes bites its tail");
-    n3->look_next = n2->look_next = c->vars.look_first = (node_ix){0};
-    n2->looked_for = n3->looked_for = false;
+    n3->dirty_next = n2->dirty_next = c->vars.look_first = (node_ix){0};
+    n2->in_dirty_queue = n3->in_dirty_queue = false;
     for (uint32_t q = 0; q < QUEUE_COUNT; q++) {
         BREAKS(&s, n3->waiting[q], 7, "C6: a candidate is lost");
         BREAKS(&s, c->waiting[q].count, c->waiting[q].count + 1, "C6: a candidate is lost");
@@ -417,9 +417,9 @@ TEST(every_node_may_stand_in_line_at_once)
     struct node *before = NULL;
     for (int64_t id = 0; (id = core_next_id(c, TABLE_NODE, id));) {
         struct node *node = NODE(&s, id);
-        node->looked_for = true;
+        node->in_dirty_queue = true;
         if (before)
-            before->look_next = node_by_id(c, id);
+            before->dirty_next = node_by_id(c, id);
         else
             c->vars.look_first = node_by_id(c, id);
         c->vars.look_last = node_by_id(c, id);
@@ -469,7 +469,7 @@ TEST(a_new_installation_has_what_it_needs)
     struct core *c = core_new();
     struct arena a = {0};
     struct record r;
-    core_found(c, 4711);
+    core_bootstrap(c, 4711);
     CHECK(!core_check(c, &a));
     CHECK(core_record(c, TABLE_SETTINGS, 1, &r));
     CHECK(r.settings.created_at == 4711 && r.settings.updated_at == 4711);
@@ -490,14 +490,14 @@ TEST(a_new_installation_has_what_it_needs)
     CHECK(r.snapshot.seq == 1 && r.snapshot.order == 1000 && r.snapshot.archived_at == 0);
     CHECK(core_count(c, TABLE_COUNTER) == TABLE_OBJECTS);
     CHECK(!c->arena && !c->out && !c->fx && !c->command);
-    CHECK(!core_is_worn(c));
+    CHECK(!core_needs_reload(c));
     c->step_number = UINT32_MAX / 2;
-    CHECK(!core_is_worn(c));
+    CHECK(!core_needs_reload(c));
     c->step_number++;
-    CHECK(core_is_worn(c));
+    CHECK(core_needs_reload(c));
     c->step_number = 0;
     c->undo.stamp = UINT32_MAX / 2 + 1;
-    CHECK(core_is_worn(c));
+    CHECK(core_needs_reload(c));
     core_free(c);
     core_free(NULL);
     arena_fini(&a);

@@ -530,7 +530,7 @@ static const struct outcome *asked(struct world *w, struct command command)
     w->fx = (struct effects){0};
     w->out = (struct outcome){0};
     core_step(w->core, &command, &w->arena, &w->fx, &w->out);
-    CHECK(w->out.verdict == VERDICT_ASKING);
+    CHECK(w->out.verdict == VERDICT_NEEDS_HOOKS);
     return &w->out;
 }
 

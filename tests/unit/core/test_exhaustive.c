@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem/arena.h"
 #include "base/err.h"
+#include "base/mem/arena.h"
 #include "core/core.h"
 #include "sim/model/model.h"
 #include "tests/check.h"
@@ -159,7 +159,7 @@ static void small_begin(struct small *s, uint32_t graph)
     core_free(s->core);
     s->core = core_new();
     s->now_ms = 1000;
-    core_found(s->core, s->now_ms);
+    core_bootstrap(s->core, s->now_ms);
     model_adopt(s->model, s->core, &s->scratch);
     /* Nodes that rise are not asked whether they are there. */
     struct command settings = {.kind = COMMAND_SETTINGS_UPDATE};

@@ -338,7 +338,7 @@ TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
         STR("7"),
     };
     struct outcome out[5];
-    core_rehearse(w.c, barclamps, 5, &w.arena, out);
+    core_import_dry_run(w.c, barclamps, 5, &w.arena, out);
     CHECK(out[0].verdict == VERDICT_DONE && out[0].doc.len);
     /* What is refused is not there for those behind it: u is nobody's. */
     CHECK(out[1].verdict == VERDICT_REFUSED && out[1].problems->code == PROBLEM_NAME_TAKEN);
@@ -352,7 +352,7 @@ TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
     CHECK(digest_eq(before, core_digest_now(w.c)) && core_changed(w.c) == changed);
     CHECK(!core_find(w.c, TABLE_ROLE, STR("s")) && core_find(w.c, TABLE_ROLE, STR("r")));
     CHECK(!core_check(w.c, &w.arena));
-    core_rehearse(w.c, NULL, 0, &w.arena, NULL);
+    core_import_dry_run(w.c, NULL, 0, &w.arena, NULL);
     import(&w, "{" HEAD("three") ",\"roles\":[{\"name\":\"s\",\"jig\":\"noop\"}]}");
     world_close(&w);
 }
@@ -375,7 +375,7 @@ TEST(a_rehearsal_leaves_bound_roles_alone)
                                     STR("{" HEAD("two") ",\"roles\":[{\"name\":\"r\","
                                                         "\"jig\":\"noop\"}]}")};
     struct outcome out[2];
-    core_rehearse(w.c, barclamps, 2, &w.arena, out);
+    core_import_dry_run(w.c, barclamps, 2, &w.arena, out);
     CHECK(out[0].verdict == VERDICT_DONE && out[1].verdict == VERDICT_DONE);
     CHECK(digest_eq(before, core_digest_now(w.c)) && core_changed(w.c) == 0);
     CHECK(!core_check(w.c, &w.arena) && core_count(w.c, TABLE_OUTBOX) > 0);

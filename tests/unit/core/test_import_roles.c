@@ -369,7 +369,7 @@ TEST(a_role_that_is_bound_stays_without_hooks)
     struct command bind_it = {.kind = COMMAND_NODEROLE_BIND,
                               .noderole_bind = {.node_id = n, .role_id = role_id(&w, "ex")}};
     step(&w, bind_it); /* on_node_bind is asked */
-    CHECK(w.out.verdict == VERDICT_ASKING && w.out.ask_count == 1);
+    CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.ask_count == 1);
     const struct answer yes = {.key = w.out.asks->key};
     bind_it.answers = &yes;
     bind_it.answer_count = 1;

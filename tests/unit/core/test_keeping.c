@@ -438,7 +438,7 @@ static void quit(struct world *w)
 {
     core_free(w->core);
     w->core = core_new();
-    core_found(w->core, 1);
+    core_bootstrap(w->core, 1);
     w->kept_count = 0;
     world_close(w);
 }

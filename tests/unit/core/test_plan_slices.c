@@ -153,7 +153,7 @@ static void compare(struct play *p, const struct command *commit)
     same_problems(whole.problems, sliced.problems);
     same_asks(whole.asks, sliced.asks);
     p->compared++;
-    p->asked += whole.verdict == VERDICT_ASKING;
+    p->asked += whole.verdict == VERDICT_NEEDS_HOOKS;
     p->refused += whole.verdict == VERDICT_REFUSED;
     if (whole.verdict == VERDICT_DONE) {
         const struct str doc = without_summary(a, sliced.doc);
@@ -182,7 +182,7 @@ static void compare_answered(struct play *p, struct command commit)
     struct outcome out;
     compare(p, &commit);
     core_plan_whole(p->w.c, &commit, &p->w.arena, &out);
-    if (out.verdict != VERDICT_ASKING)
+    if (out.verdict != VERDICT_NEEDS_HOOKS)
         return;
     struct answer *answers = arena_array(&p->w.arena, struct answer, out.ask_count);
     uint32_t count = 0;
@@ -220,7 +220,7 @@ static void commit_d(struct play *p, int64_t d)
 {
     struct command commit = committing(d);
     step(&p->w, commit);
-    if (p->w.out.verdict != VERDICT_ASKING)
+    if (p->w.out.verdict != VERDICT_NEEDS_HOOKS)
         return;
     struct answer *answers = arena_array(&p->w.arena, struct answer, p->w.out.ask_count);
     uint32_t count = 0;

@@ -152,7 +152,7 @@ TEST(the_moment_itself_is_already_too_late)
 {
     struct core *c = core_new();
     struct arena arena = {0};
-    core_found(c, 1000);
+    core_bootstrap(c, 1000);
     struct command commands[] = {
         CMD(USER_CREATE, user_create, .username = STR("ann")),
         cmd_token_until(1, hash_a, 5000),

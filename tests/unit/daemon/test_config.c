@@ -1,7 +1,7 @@
 /* Goal: flags win over the file, the file over what is usual, and all that is wrong is told.
  * Method: files in a directory of our own; the problems are joined and compared. */
-#include "daemon/config/config.h"
 #include "base/text/str.h"
+#include "daemon/config/config.h"
 #include "tests/check.h"
 
 #include <stdio.h>

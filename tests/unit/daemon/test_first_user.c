@@ -1,8 +1,8 @@
 /* Goal: the first user has a password that stands in the file, however often we started over.
  * Method: the command is made again and again over one file; what it holds is checked against the
  * real hash. */
-#include "daemon/first_user.h"
 #include "base/text/str.h"
+#include "daemon/first_user.h"
 #include "sys/files.h"
 #include "sys/log.h"
 #include "tests/check.h"
@@ -54,7 +54,7 @@ TEST(a_new_password_is_in_the_file_and_opens_the_door)
     struct stat facts;
     begin();
     umask(0);
-    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(first_user_create(&arena, path, &command) == OK);
     CHECK(stat(path, &facts) == 0 && (facts.st_mode & 0777) == 0600);
     CHECK(password().len == 24 && opens(&command, password()));
     CHECK(!opens(&command, STR("admin")));
@@ -68,12 +68,12 @@ TEST(a_start_that_finds_the_file_keeps_its_password)
 {
     struct command first = {0}, again = {0};
     begin();
-    CHECK(admin_first_user(&arena, path, &first) == OK);
+    CHECK(first_user_create(&arena, path, &first) == OK);
     const struct str before = password();
-    CHECK(admin_first_user(&arena, path, &again) == OK);
+    CHECK(first_user_create(&arena, path, &again) == OK);
     CHECK(str_eq(password(), before) && opens(&again, before));
     CHECK(file_write(path, STR("by hand, with spaces\nand a second line\n"), 0600) == OK);
-    CHECK(admin_first_user(&arena, path, &again) == OK);
+    CHECK(first_user_create(&arena, path, &again) == OK);
     CHECK(opens(&again, STR("by hand, with spaces")));
     end();
 }
@@ -81,7 +81,7 @@ TEST(a_start_that_finds_the_file_keeps_its_password)
 static bool is_refused(void)
 {
     struct command command = {0};
-    return admin_first_user(&arena, path, &command) == ERR_REFUSED && command.request == 0 &&
+    return first_user_create(&arena, path, &command) == ERR_REFUSED && command.request == 0 &&
            command.user_create.password_hash.len == 0;
 }
 
@@ -106,7 +106,7 @@ TEST(a_password_that_others_may_know_or_guess_is_refused)
     CHECK(unlink(path) == 0 && rename(aside, path) == 0);
     if (geteuid() == 0) /* only root can give a file away */
         CHECK(chown(path, 1, 1) == 0 && is_refused() && chown(path, 0, 0) == 0);
-    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(first_user_create(&arena, path, &command) == OK);
     CHECK(opens(&command, STR("twelve chars")));
     end();
 }
@@ -116,11 +116,11 @@ TEST(an_empty_file_gets_a_password_and_two_installations_differ)
     struct command command = {0};
     begin();
     CHECK(file_write(path, STR("\n"), 0600) == OK);
-    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(first_user_create(&arena, path, &command) == OK);
     const struct str first = password();
     CHECK(first.len == 24 && opens(&command, first));
     CHECK(unlink(path) == 0);
-    CHECK(admin_first_user(&arena, path, &command) == OK);
+    CHECK(first_user_create(&arena, path, &command) == OK);
     CHECK(!str_eq(password(), first));
     end();
 }
@@ -129,8 +129,8 @@ TEST(without_a_place_for_the_password_there_is_no_user)
 {
     struct command command = {0};
     begin();
-    CHECK(admin_first_user(&arena, "/nowhere/admin.password", &command) != OK);
-    CHECK(admin_first_user(&arena, folder, &command) != OK);
+    CHECK(first_user_create(&arena, "/nowhere/admin.password", &command) != OK);
+    CHECK(first_user_create(&arena, folder, &command) != OK);
     CHECK(file_write(path, STR("x"), 0600) == OK);
     end();
 }

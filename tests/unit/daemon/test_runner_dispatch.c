@@ -1,8 +1,8 @@
 /* Goal: every order reaches the runner that can carry it out, and exactly one of them.
  * Method: a real core with jigs of every kind; behind it runners that only write down what they
  * hear, and the real transitions, which know what they have under way. */
-#include "daemon/runner_dispatch.h"
 #include "core/core.h"
+#include "daemon/runner_dispatch.h"
 #include "hooks/transition.h"
 #include "tests/check.h"
 
@@ -100,7 +100,7 @@ static void begin(void)
                                  "{\"name\":\"script\",\"class\":\"script\"},"
                                  "{\"name\":\"strange\",\"class\":\"nobody-knows\"}]}");
     core = core_new();
-    core_found(core, 1);
+    core_bootstrap(core, 1);
     step(&import);
     transitions = transitions_new(NULL, (struct transition_seams){0});
     runners = (struct runners){

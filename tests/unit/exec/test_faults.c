@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "run/exec/shims.h"
 #include "run/exec/exec_client.h"
 #include "run/exec/link.h"
+#include "run/exec/shims.h"
 #include "run/exec/state_dir.h"
 #include "sys/log.h"
 #include "tests/faults.h"
@@ -92,8 +92,8 @@ static void begin(struct fixture *f)
     log_setup(LOG_ERROR, LOG_TEXT);
     *f = (struct fixture){.folder = "/tmp/halligan-faults-XXXXXX", .peer = {.fd = -1}};
     CHECK(mkdtemp(f->folder) && uv_loop_init(&f->loop) == 0);
-    CHECK(place_open(f->folder, &f->place) == OK);
-    const struct sockaddr_un address = place_socket(f->place);
+    CHECK(state_dir_open(f->folder, &f->place) == OK);
+    const struct sockaddr_un address = state_dir_socket(f->place);
     f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     CHECK(bind(f->listener, (const struct sockaddr *)&address, sizeof address) == 0 &&
           listen(f->listener, 8) == 0);
@@ -195,16 +195,16 @@ TEST(a_connection_that_cannot_be_watched_for_writing_is_lost_and_made_again)
 static void check_starting(const char *call, unsigned nth, int number)
 {
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
-    const struct children_setup setup = {
-        .epoll_fd = epoll, .place_fd = 2, .lock_fd = 2, .token = "token", .files_max = 100};
-    struct children *c = children_new(setup, (struct children_seams){0});
+    const struct shims_setup setup = {
+        .epoll_fd = epoll, .state_dirfd = 2, .lock_fd = 2, .token = "token", .files_max = 100};
+    struct shims *c = shims_new(setup, (struct shims_seams){0});
     const struct exec_spawn spec = {.run_id = 1, .attempt = 1, .epoch = 1};
     const int next_fd = dup(0);
     close(next_fd);
     fault_set(call, nth);
-    CHECK(children_start(c, &spec) == ERR_UNAVAILABLE && errno == number && fault_was_hit());
-    CHECK(children_count(c) == 0);
-    children_free(c);
+    CHECK(shims_start(c, &spec) == ERR_UNAVAILABLE && errno == number && fault_was_hit());
+    CHECK(shims_count(c) == 0);
+    shims_free(c);
     const int after = dup(0);
     CHECK(after == next_fd); /* no descriptor is left */
     close(after);

@@ -3,9 +3,9 @@
  * Method: a directory of our own; reopening is restarting. The file is cut and changed at every
  * byte, the disk is full (by a limit on the size of files) and does not even give back (by an
  * ftruncate of our own that fails on demand), writers are killed. */
+#include "base/prng.h"
 #include "run/exec/journal.h"
 #include "run/exec/state_dir.h"
-#include "base/prng.h"
 #include "sys/log.h"
 #include "tests/check.h"
 
@@ -41,7 +41,7 @@ static void begin(void)
     log_setup(LOG_ERROR, LOG_TEXT);
     snprintf(folder, sizeof folder, "/tmp/halligan-journal-XXXXXX");
     CHECK(mkdtemp(folder));
-    CHECK(place_open(folder, &place) == OK);
+    CHECK(state_dir_open(folder, &place) == OK);
     snprintf(path, sizeof path, "%s/exec/journal", folder);
     open_in(BOOT_1);
 }
@@ -401,11 +401,11 @@ TEST(a_place_that_others_may_enter_is_refused)
     char command[96];
     int fd;
     snprintf(folder, sizeof folder, "/tmp/halligan-journal-XXXXXX");
-    CHECK(mkdtemp(folder) && place_open(folder, &fd) == OK && close(fd) == 0);
+    CHECK(mkdtemp(folder) && state_dir_open(folder, &fd) == OK && close(fd) == 0);
     snprintf(path, sizeof path, "%s/exec", folder);
-    CHECK(chmod(path, 0755) == 0 && place_open(folder, &fd) == ERR_REFUSED);
-    CHECK(chmod(path, 0700) == 0 && place_open(folder, &fd) == OK && close(fd) == 0);
-    CHECK(place_open("/nowhere/at/all", &fd) == ERR_NOT_FOUND);
+    CHECK(chmod(path, 0755) == 0 && state_dir_open(folder, &fd) == ERR_REFUSED);
+    CHECK(chmod(path, 0700) == 0 && state_dir_open(folder, &fd) == OK && close(fd) == 0);
+    CHECK(state_dir_open("/nowhere/at/all", &fd) == ERR_NOT_FOUND);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);
 }

@@ -1,9 +1,9 @@
 /* Goal: messages arrive as they were sent or not at all, whatever the bytes are.
  * Method: each kind there and back; every cut and every changed byte; links over a real pair of
  * sockets, in pieces. */
+#include "base/prng.h"
 #include "run/exec/link.h"
 #include "run/exec/protocol.h"
-#include "base/prng.h"
 #include "tests/check.h"
 
 #include <string.h>

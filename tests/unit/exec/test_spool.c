@@ -3,9 +3,9 @@
  * Method: byte N of everything written is a function of N, so any piece can be checked by its
  * offset alone; against a model in memory, with writers in another process, and on a disk that is
  * full (by a limit on the size of files). */
-#include "run/exec/state_dir.h"
-#include "run/exec/spool.h"
 #include "base/prng.h"
+#include "run/exec/spool.h"
+#include "run/exec/state_dir.h"
 #include "tests/check.h"
 
 #include <signal.h>
@@ -48,7 +48,7 @@ static bool is_as_written(const struct spool_slice *slice)
 static void begin(int64_t out_max, int64_t log_max)
 {
     snprintf(folder, sizeof folder, "/tmp/halligan-spool-XXXXXX");
-    CHECK(mkdtemp(folder) && place_open(folder, &place) == OK);
+    CHECK(mkdtemp(folder) && state_dir_open(folder, &place) == OK);
     spool_init(&spool, place, 7, 2);
     spool_limit(&spool, out_max, log_max);
 }

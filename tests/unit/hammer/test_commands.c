@@ -13,7 +13,7 @@
 
 struct heard {
     uint32_t count;
-    struct command_result result; /* its texts below */
+    struct spawn_result result; /* its texts below */
     char out[256];
     char err[256];
     uint32_t out_len;
@@ -26,7 +26,7 @@ static void keep(char *room, struct str s)
     room[len] = '\0';
 }
 
-static void heard_it(void *self, const struct command_result *result)
+static void heard_it(void *self, const struct spawn_result *result)
 {
     struct heard *h = self;
     h->count++;
@@ -41,12 +41,12 @@ static struct heard run_argv(const char *const *argv, const char *input, uint64_
     struct heard h = {0};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    const struct command_seam seam = command_seam_own(&loop);
-    const struct command_order order = {.argv = argv,
-                                        .input = str_from(input),
-                                        .deadline_ms = deadline_ms,
-                                        .self = &h,
-                                        .done = heard_it};
+    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_order order = {.argv = argv,
+                                      .input = str_from(input),
+                                      .deadline_ms = deadline_ms,
+                                      .self = &h,
+                                      .done = heard_it};
     CHECK(seam.start(seam.self, &order) && h.count == 0);
     uv_run(&loop, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&loop) == 0);
@@ -149,8 +149,8 @@ TEST(nothing_of_our_environment_is_inherited)
 /* ---- taking it back ---- */
 
 struct taken_back {
-    struct command_seam seam;
-    struct command_run *run;
+    struct spawn_seam seam;
+    struct spawn_run *run;
     uv_timer_t timer;
 };
 
@@ -167,11 +167,11 @@ static uint32_t results_when_cancelled(const char *const *argv)
     struct taken_back t;
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0 && uv_timer_init(&loop, &t.timer) == 0);
-    t.seam = command_seam_own(&loop);
+    t.seam = spawn_seam_own(&loop);
     t.timer.data = &t;
     CHECK(uv_timer_start(&t.timer, take_back, 0, 0) == 0);
     t.run = t.seam.start(t.seam.self,
-                         &(struct command_order){
+                         &(struct spawn_order){
                              .argv = argv, .deadline_ms = PLENTY_MS, .self = &h, .done = heard_it});
     CHECK(t.run != NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
@@ -191,9 +191,9 @@ TEST(one_that_never_started_can_be_taken_back_too)
     struct heard h = {0};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    const struct command_seam seam = command_seam_own(&loop);
-    struct command_run *run =
-        seam.start(seam.self, &(struct command_order){.argv = argv, .self = &h, .done = heard_it});
+    const struct spawn_seam seam = spawn_seam_own(&loop);
+    struct spawn_run *run =
+        seam.start(seam.self, &(struct spawn_order){.argv = argv, .self = &h, .done = heard_it});
     CHECK(run != NULL);
     seam.cancel(seam.self, run);
     uv_run(&loop, UV_RUN_DEFAULT);

@@ -1,7 +1,7 @@
 /* Goal: what is read out of Redfish documents, and that nothing in them can hurt. Method: small
  * documents written with ' for ", of the right shape and of every wrong one. */
-#include "power/hammer/redfish_documents.h"
 #include "power/hammer/power_op.h"
+#include "power/hammer/redfish_documents.h"
 #include "tests/check.h"
 
 static struct arena arena;
@@ -256,8 +256,8 @@ TEST(tasks_end_well_or_badly)
 
 static bool address_is(const char *text, const char *host, int64_t port, bool is_v6)
 {
-    struct work_address a;
-    return work_address_parse(str_from(text), &a) && is(a.host, host) && a.port == port &&
+    struct power_op_address a;
+    return power_op_address_parse(str_from(text), &a) && is(a.host, host) && a.port == port &&
            a.is_v6 == is_v6;
 }
 
@@ -275,7 +275,7 @@ TEST(what_could_be_taken_for_something_else_is_no_address)
     static const char *const wrong[] = {
         "",     "-oProxyCommand=x", "a b",  "a/b",  "user@host", "a:",   "a:0",    "a:65536", "a:x",
         "[::1", "[::1]x",           "[]:1", "a\nb", "a;b",       "$(x)", "[::1]:", "a:+1"};
-    struct work_address a;
+    struct power_op_address a;
     for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK(!work_address_parse(str_from(wrong[i]), &a));
+        CHECK(!power_op_address_parse(str_from(wrong[i]), &a));
 }

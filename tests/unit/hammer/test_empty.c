@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "power/hammer/spawn.h"
 #include "power/hammer/hammer_ops.h"
 #include "power/hammer/http_client.h"
+#include "power/hammer/spawn.h"
 #include "tests/check.h"
 
 struct ends {
@@ -15,7 +15,7 @@ struct ends {
     bool has_why;
 };
 
-static void answered(void *self, const struct web_answer *answer)
+static void answered(void *self, const struct http_client_answer *answer)
 {
     struct ends *e = self;
     e->count++;
@@ -28,27 +28,27 @@ TEST(requests_of_nothing_end_with_a_reason)
     static const char *const empty[] = {NULL, ""};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    struct web *web = web_open(&loop);
+    struct http_client *web = http_client_open(&loop);
     for (int i = 0; i < 2; i++) {
         struct ends e = {0};
-        const struct web_ask ask = {.method = "GET",
-                                    .url = "",
-                                    .username = empty[i],
-                                    .password = empty[i],
-                                    .token = empty[i],
-                                    .if_match = empty[i],
-                                    .timeout_ms = 1000};
-        if (!web_start(web, &ask, answered, &e))
+        const struct http_client_ask ask = {.method = "GET",
+                                            .url = "",
+                                            .username = empty[i],
+                                            .password = empty[i],
+                                            .token = empty[i],
+                                            .if_match = empty[i],
+                                            .timeout_ms = 1000};
+        if (!http_client_start(web, &ask, answered, &e))
             continue; /* refused at once */
         while (!e.count)
             CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
         CHECK(e.count == 1 && e.end != HAMMER_END_DONE && e.has_why);
     }
-    web_close(web);
+    http_client_close(web);
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
 }
 
-static void ended(void *self, const struct command_result *result)
+static void ended(void *self, const struct spawn_result *result)
 {
     struct ends *e = self;
     e->count++;
@@ -62,8 +62,8 @@ TEST(a_program_without_a_name_ends_with_a_reason)
     struct ends e = {0};
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
-    const struct command_seam seam = command_seam_own(&loop);
-    const struct command_order order = {
+    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_order order = {
         .argv = argv, .deadline_ms = 60000, .self = &e, .done = ended};
     CHECK(seam.start(seam.self, &order));
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);

@@ -13,9 +13,9 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "power/hammer/spawn.h"
 #include "power/hammer/hammer_ops.h"
 #include "power/hammer/http_client.h"
+#include "power/hammer/spawn.h"
 #include "tests/faults.h"
 
 FAULT(CURLM *, curl_multi_init, (void), (), NULL)
@@ -69,7 +69,7 @@ struct answers {
     enum hammer_end end;
 };
 
-static void answered(void *self, const struct web_answer *answer)
+static void answered(void *self, const struct http_client_answer *answer)
 {
     struct answers *a = self;
     a->count++;
@@ -86,14 +86,14 @@ TEST(requests_that_cannot_be_set_up_are_not_opened)
     uv_loop_t loop;
     CHECK(uv_loop_init(&loop) == 0);
     fault_set("curl_multi_init", 1);
-    CHECK(!web_open(&loop) && fault_was_hit());
+    CHECK(!http_client_open(&loop) && fault_was_hit());
     for (unsigned nth = 1; nth <= 5; nth++) {
         fault_set("curl_multi_setopt", nth);
-        CHECK(!web_open(&loop) && fault_was_hit());
+        CHECK(!http_client_open(&loop) && fault_was_hit());
     }
-    struct web *web = web_open(&loop);
+    struct http_client *web = http_client_open(&loop);
     CHECK(web);
-    web_close(web);
+    http_client_close(web);
     loop_end(&loop);
 }
 
@@ -114,16 +114,16 @@ static void check_starting(const char *call, unsigned nth)
     uv_loop_t loop;
     char url[64];
     const int fd = listen_mute(url, sizeof url);
-    const struct web_ask ask = {.method = "GET", .url = url, .timeout_ms = 60000};
+    const struct http_client_ask ask = {.method = "GET", .url = url, .timeout_ms = 60000};
     struct answers a = {0};
     CHECK(uv_loop_init(&loop) == 0);
-    struct web *web = web_open(&loop);
+    struct http_client *web = http_client_open(&loop);
     fault_set(call, nth);
-    CHECK(!web_start(web, &ask, answered, &a) && fault_was_hit() && a.count == 0);
-    struct web_call *next = web_start(web, &ask, answered, &a);
+    CHECK(!http_client_start(web, &ask, answered, &a) && fault_was_hit() && a.count == 0);
+    struct http_client_call *next = http_client_start(web, &ask, answered, &a);
     CHECK(next);
-    web_cancel(next);
-    web_close(web);
+    http_client_cancel(next);
+    http_client_close(web);
     loop_end(&loop);
     close(fd);
 }
@@ -150,20 +150,20 @@ static void check_watching(const char *call)
     uv_loop_t loop;
     char url[64];
     const int fd = listen_mute(url, sizeof url);
-    const struct web_ask ask = {.method = "GET", .url = url, .timeout_ms = 300};
+    const struct http_client_ask ask = {.method = "GET", .url = url, .timeout_ms = 300};
     struct answers a = {0};
     CHECK(uv_loop_init(&loop) == 0);
-    struct web *web = web_open(&loop);
+    struct http_client *web = http_client_open(&loop);
     fault_set(call, 1);
-    CHECK(web_start(web, &ask, answered, &a));
+    CHECK(http_client_start(web, &ask, answered, &a));
     while (!a.count)
         CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
     CHECK(fault_was_hit() && a.count == 1 && a.end == HAMMER_END_UNREACHABLE);
-    CHECK(web_start(web, &ask, answered, &a)); /* the next one is sent, and not answered */
+    CHECK(http_client_start(web, &ask, answered, &a)); /* the next one is sent, and not answered */
     while (a.count == 1)
         CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
     CHECK(a.count == 2 && a.end == HAMMER_END_TIMEOUT);
-    web_close(web);
+    http_client_close(web);
     loop_end(&loop);
     CHECK(a.count == 2);
     close(fd);
@@ -189,7 +189,7 @@ static void keep(char out[32], struct str text)
     snprintf(out, 32, "%.*s", STR_FMT_ARGS(text));
 }
 
-static void program_ended(void *self, const struct command_result *result)
+static void program_ended(void *self, const struct spawn_result *result)
 {
     struct ended *e = self;
     e->count++;
@@ -206,8 +206,8 @@ static struct ended run_with(const char *call, unsigned nth, const char *script)
     uv_loop_t loop;
     signal(SIGPIPE, SIG_IGN); /* as the daemon does: the program may end before it reads */
     CHECK(uv_loop_init(&loop) == 0);
-    const struct command_seam seam = command_seam_own(&loop);
-    const struct command_order order = {
+    const struct spawn_seam seam = spawn_seam_own(&loop);
+    const struct spawn_order order = {
         .argv = argv, .input = STR("in"), .deadline_ms = 60000, .self = &e, .done = program_ended};
     fault_set(call, nth);
     CHECK(seam.start(seam.self, &order) && e.count == 0);

@@ -27,8 +27,8 @@ struct seen {
 };
 
 /* A program that ends when the test says so. */
-struct command_run {
-    struct command_order order;
+struct spawn_run {
+    struct spawn_order order;
     char line[1024];
     char last[4096]; /* word */
     char secret[256];
@@ -41,7 +41,7 @@ struct yard {
     struct hammers *hammers;
     struct seen results[RESULTS_MAX];
     uint32_t result_count;
-    struct command_run programs[PROGRAMS_MAX];
+    struct spawn_run programs[PROGRAMS_MAX];
     uint32_t program_count;
     uint32_t cancel_count;
 };
@@ -60,7 +60,7 @@ static void done(void *self, uint64_t key, const struct hammer_result *result)
     snprintf(s->value, sizeof s->value, "%.*s", STR_FMT_ARGS(result->value));
 }
 
-static void read_secret(struct command_run *run, const char *path)
+static void read_secret(struct spawn_run *run, const char *path)
 {
     struct stat facts;
     CHECK(stat(path, &facts) == 0 && (facts.st_mode & 0777) == 0600);
@@ -71,12 +71,12 @@ static void read_secret(struct command_run *run, const char *path)
     fclose(file);
 }
 
-static struct command_run *play(void *self, const struct command_order *order)
+static struct spawn_run *play(void *self, const struct spawn_order *order)
 {
     struct yard *y = self;
     CHECK(y->program_count < PROGRAMS_MAX);
-    struct command_run *run = &y->programs[y->program_count++];
-    *run = (struct command_run){.order = *order, .is_open = true};
+    struct spawn_run *run = &y->programs[y->program_count++];
+    *run = (struct spawn_run){.order = *order, .is_open = true};
     for (uint32_t i = 0; order->argv[i]; i++) {
         const size_t at = strlen(run->line);
         snprintf(run->line + at, sizeof run->line - at, "%s%s", i ? " " : "", order->argv[i]);
@@ -87,7 +87,7 @@ static struct command_run *play(void *self, const struct command_order *order)
     return run;
 }
 
-static void cancel(void *self, struct command_run *run)
+static void cancel(void *self, struct spawn_run *run)
 {
     struct yard *y = self;
     CHECK(run->is_open);
@@ -101,7 +101,7 @@ static void open_yard(bool with_played_programs, uint32_t parallel_max)
     yard = (struct yard){.scratch = "/tmp/halligan-hammer-XXXXXX"};
     CHECK(mkdtemp(yard.scratch) != NULL && uv_loop_init(&yard.loop) == 0);
     if (with_played_programs)
-        seams.commands = (struct command_seam){.self = &yard, .start = play, .cancel = cancel};
+        seams.commands = (struct spawn_seam){.self = &yard, .start = play, .cancel = cancel};
     const struct hammers_options options = {
         .scratch = yard.scratch, .parallel_max = parallel_max, .poll_ms = 1};
     yard.hammers = hammers_open(&yard.loop, &options, seams);
@@ -166,10 +166,10 @@ static void give(uint64_t key, int64_t node, const char *method)
 /* The program ends. */
 static void end_program(uint32_t index, int status, const char *out, const char *error)
 {
-    struct command_run *run = &yard.programs[index];
+    struct spawn_run *run = &yard.programs[index];
     CHECK(index < yard.program_count && run->is_open);
     run->is_open = false;
-    const struct command_result result = {
+    const struct spawn_result result = {
         .status = status, .out = str_from(out), .err = str_from(error)};
     run->order.done(run->order.self, &result);
     go_round();
@@ -574,14 +574,14 @@ TEST(a_scratch_directory_is_ours_alone_and_swept)
     char path[64] = "/tmp/halligan-hammer-XXXXXX";
     struct arena a = {0};
     CHECK(mkdtemp(path) != NULL);
-    const char *left = scratch_write(&a, path, STR("old secret"));
+    const char *left = secret_file_write(&a, path, STR("old secret"));
     CHECK(left && access(left, F_OK) == 0);
-    CHECK(scratch_sweep(path) && access(left, F_OK) != 0);
-    CHECK(chmod(path, 0755) == 0 && !scratch_sweep(path));
-    CHECK(!scratch_sweep("/no/such/place") && !scratch_sweep(NULL));
-    CHECK(!scratch_write(&a, "/no/such/place", STR("x")));
+    CHECK(secret_file_sweep(path) && access(left, F_OK) != 0);
+    CHECK(chmod(path, 0755) == 0 && !secret_file_sweep(path));
+    CHECK(!secret_file_sweep("/no/such/place") && !secret_file_sweep(NULL));
+    CHECK(!secret_file_write(&a, "/no/such/place", STR("x")));
     CHECK(rmdir(path) == 0);
-    scratch_remove(NULL);
+    secret_file_remove(NULL);
     arena_fini(&a);
 }
 

@@ -46,7 +46,8 @@ static uint32_t encode(const struct task *task, struct command *out, uint32_t ma
     struct buf b = buf_in(&arena);
     struct str text;
     uint32_t count = 0, at = 0;
-    CHECK(wishes_encode(&task->wishes, (struct wish_finder){.find = find}, &b, &text));
+    CHECK(
+        hook_commands_encode(&task->wishes, (struct hook_command_finder){.find = find}, &b, &text));
     for (; at < b.len; count++) {
         CHECK(count < max);
         CHECK(command_decode(&arena, buf_str(&b), &at, &out[count]) == OK);
@@ -62,7 +63,7 @@ static struct command wish(const char *body)
     return command;
 }
 
-static void is_vain(const char *body)
+static void target_is_gone(const char *body)
 {
     const struct task task = tell(body);
     struct command command;
@@ -90,7 +91,7 @@ TEST(a_boot_that_was_served_is_told)
     c = wish("halligan.boot_served(maybe(12), maybe(nr), 0)");
     CHECK(c.node_boot_served.id == 12 && c.node_boot_served.noderole_id == 7);
     CHECK(c.node_boot_served.generation == 0 && c.if_turn == IF_THERE);
-    is_vain("halligan.boot_served(maybe('gone'), nr, 1)");
+    target_is_gone("halligan.boot_served(maybe('gone'), nr, 1)");
     arena_reset(&arena);
 }
 
@@ -150,10 +151,10 @@ TEST(a_reference_can_be_kept_and_used_again)
 
 TEST(a_wish_for_what_is_gone_is_forgotten_and_the_others_are_kept)
 {
-    is_vain("halligan.set_bootenv(maybe('gone'), 'local')");
-    is_vain("halligan.set_attrib('node', 1, maybe('shape'), 1)");
-    is_vain("halligan.bind(maybe('gone'), 2)");
-    is_vain("halligan.bind(1, maybe('gone'), maybe('gone'))");
+    target_is_gone("halligan.set_bootenv(maybe('gone'), 'local')");
+    target_is_gone("halligan.set_attrib('node', 1, maybe('shape'), 1)");
+    target_is_gone("halligan.bind(maybe('gone'), 2)");
+    target_is_gone("halligan.bind(1, maybe('gone'), maybe('gone'))");
     const struct task task = tell("halligan.enqueue(1) "
                                   "halligan.set_bootenv(maybe('gone'), 'local') "
                                   "halligan.set_bootenv(maybe('n1'), 'local') "
@@ -170,7 +171,8 @@ TEST(a_wrong_name_is_told_even_where_the_wish_is_in_vain)
     const struct task task = tell("halligan.set_attrib('node', maybe('gone'), 'shape', 1)");
     struct buf b = buf_in(&arena);
     struct str text;
-    CHECK(!wishes_encode(&task.wishes, (struct wish_finder){.find = find}, &b, &text));
+    CHECK(
+        !hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
     CHECK(str_eq(text, STR("its wish attrib_set names the attrib shape, which does not exist")));
     arena_fini(&arena);
 }

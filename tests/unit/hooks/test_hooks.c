@@ -445,21 +445,21 @@ static struct role_code *some_code(void)
 
 TEST(a_shelf_holds_code_or_says_why_not)
 {
-    struct shelf shelf = {0};
-    shelf_miss(&shelf, STR("line 3"));
+    struct role_code_slot shelf = {0};
+    role_code_slot_miss(&shelf, STR("line 3"));
     CHECK(shelf.is_known && !shelf.code && strcmp(shelf.trouble, "line 3") == 0);
-    shelf_miss(&shelf, STR(""));
+    role_code_slot_miss(&shelf, STR(""));
     CHECK(shelf.trouble && !shelf.trouble[0]);
     struct role_code *code = some_code();
-    shelf_put(&shelf, code);
+    role_code_slot_put(&shelf, code);
     CHECK(shelf.code == code && !shelf.trouble);
-    shelf_put(&shelf, some_code());
-    shelf_miss(&shelf, STR("gone"));
+    role_code_slot_put(&shelf, some_code());
+    role_code_slot_miss(&shelf, STR("gone"));
     CHECK(!shelf.code && strcmp(shelf.trouble, "gone") == 0);
-    shelf_put(&shelf, NULL);
+    role_code_slot_put(&shelf, NULL);
     CHECK(shelf.is_known && !shelf.code && !shelf.trouble);
-    shelf_put(&shelf, some_code());
-    shelf_fini(&shelf);
+    role_code_slot_put(&shelf, some_code());
+    role_code_slot_fini(&shelf);
     CHECK(!shelf.is_known && !shelf.code);
 }
 

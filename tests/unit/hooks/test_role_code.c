@@ -197,7 +197,8 @@ static struct command wish(const char *body)
     CHECK(!task.failed && task.wishes.count == 1);
     struct buf b = buf_in(&arena);
     struct str text;
-    CHECK(wishes_encode(&task.wishes, (struct wish_finder){.find = find}, &b, &text));
+    CHECK(
+        hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
     struct command command;
     uint32_t at = 0;
     CHECK(command_decode(&arena, buf_str(&b), &at, &command) == OK && at == b.len);
@@ -276,7 +277,8 @@ TEST(wishes_keep_their_order)
     struct buf b = buf_in(&arena);
     struct str text;
     CHECK(!task.failed && task.wishes.count == 1000);
-    CHECK(wishes_encode(&task.wishes, (struct wish_finder){.find = find}, &b, &text));
+    CHECK(
+        hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
     uint32_t at = 0;
     for (int64_t i = 1; i <= 1000; i++) {
         struct command command;
@@ -295,7 +297,8 @@ TEST(a_name_that_means_nothing_is_told)
     struct buf b = buf_in(&arena);
     struct str text;
     CHECK(!task.failed);
-    CHECK(!wishes_encode(&task.wishes, (struct wish_finder){.find = find}, &b, &text));
+    CHECK(
+        !hook_commands_encode(&task.wishes, (struct hook_command_finder){.find = find}, &b, &text));
     CHECK(str_eq(text, STR("its wish attrib_set names the attrib colour, which does not exist")));
     arena_reset(&arena);
 }

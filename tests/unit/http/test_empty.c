@@ -4,15 +4,15 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "http/address.h"
 #include "auth/credentials.h"
 #include "auth/digest.h"
-#include "http/forwarded.h"
-#include "http/http_private.h"
 #include "auth/lockout.h"
 #include "auth/password_cache.h"
-#include "auth/passwords.h"
 #include "auth/password_reset_keys.h"
+#include "auth/passwords.h"
+#include "http/address.h"
+#include "http/forwarded.h"
+#include "http/http_private.h"
 #include "tests/check.h"
 
 static const struct str nothing = {NULL, 0};
@@ -89,14 +89,14 @@ TEST(resets_and_lockouts_of_nothing)
     struct arena a = {0};
     struct str text;
     CHECK(sodium_init() >= 0);
-    struct resets *r = resets_new();
-    CHECK(resets_start(r, &a, 1, 1).len > 0);
-    const struct sealed empty = {.user_id = 1};
-    CHECK(!resets_open(r, &a, &empty, 1, &text));
-    CHECK(!resets_end(r, &empty));
-    resets_free(r);
+    struct reset_keys *r = reset_keys_new();
+    CHECK(reset_keys_start(r, &a, 1, 1).len > 0);
+    const struct sealed_box empty = {.user_id = 1};
+    CHECK(!reset_keys_open(r, &a, &empty, 1, &text));
+    CHECK(!reset_keys_end(r, &empty));
+    reset_keys_free(r);
     struct lockout *l = lockout_new();
-    const struct visitor v = {.user = nothing};
+    const struct login_source v = {.user = nothing};
     CHECK(lockout_left_ms(l, &v, 1) == 0);
     CHECK(lockout_failed(l, &v, 1) == LOCKOUT_NOTHING);
     lockout_succeeded(l, &v, 1);

@@ -1,9 +1,9 @@
 /* Goal: a barclamp that is sent is read as files are, everything that is wrong with it comes at
  * once with its line, and nothing that lies on the disk can be pointed at.
  * Method: the real reader and a real core; what is told is one text. */
-#include "import/barclamp_upload.h"
 #include "base/json/json.h"
 #include "core/core.h"
+#include "import/barclamp_upload.h"
 #include "tests/world/world.h"
 
 #include <string.h>
@@ -18,18 +18,18 @@ static err rehearse(void *self, const struct str *barclamps, uint32_t count, str
                     struct outcome *outcomes)
 {
     const struct world *w = self;
-    core_rehearse(w->core, barclamps, count, arena, outcomes);
+    core_import_dry_run(w->core, barclamps, count, arena, outcomes);
     return OK;
 }
 
 static struct api_barclamp upload(struct world *w, const char *text, bool is_json)
 {
-    const struct upload_seams seams = {
+    const struct barclamp_upload_seams seams = {
         .self = w, .core = core_of, .rehearse = rehearse, .folder = "/data/uploads"};
     struct api_barclamp sent = {.arena = &w->arena,
                                 .text = is_json ? world_json(w, text) : str_from(text),
                                 .is_json = is_json};
-    CHECK(upload_read(&seams, &sent) == OK);
+    CHECK(barclamp_upload_read(&seams, &sent) == OK);
     CHECK((sent.document.len == 0) == (sent.problems != NULL));
     return sent;
 }

@@ -3,9 +3,9 @@
  * long, and reading happens beside the loop.
  * Method: directories of our own; what is submitted, loaded and done goes into a diary, and
  * outcomes come as the test likes, or from a real core. */
-#include "import/content_import.h"
 #include "base/json/json.h"
 #include "core/core.h"
+#include "import/content_import.h"
 #include "sys/log.h"
 #include "tests/check.h"
 
@@ -85,7 +85,7 @@ static err rehearse(void *self, const struct str *barclamps, uint32_t count, str
     snprintf(diary + strlen(diary), sizeof diary - strlen(diary), "?%u ", count);
     if (!core)
         return ERR_UNAVAILABLE;
-    core_rehearse(core, barclamps, count, arena, outcomes);
+    core_import_dry_run(core, barclamps, count, arena, outcomes);
     return OK;
 }
 
@@ -140,7 +140,7 @@ static void import(const char *directories)
 
 static void tell(int64_t request, const struct outcome *outcome, err why)
 {
-    content_told(&content, request, outcome, why);
+    content_on_result(&content, request, outcome, why);
     go();
 }
 
@@ -279,7 +279,7 @@ TEST(what_the_core_holds_is_not_submitted)
 {
     begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml && echo " DOC("z") " > z.json");
     core = core_new();
-    core_found(core, 1);
+    core_bootstrap(core, 1);
     import(folder);
     CHECK(says("y(-100) z(-101) "));
     step(-100);
@@ -307,7 +307,7 @@ TEST(code_is_loaded_where_its_file_changed_and_its_barclamp_is_in_force)
     begin("mkdir -p y/roles && printf '" YAML "' > y/y.yml"
           " && echo 'return { on_todo = function() end }' | tee y/roles/r.lua > y/roles/q.lua");
     core = core_new();
-    core_found(core, 1);
+    core_bootstrap(core, 1);
     import(folder);
     CHECK(says("y(-100) "));
     step(-100);
@@ -374,7 +374,7 @@ TEST(what_does_not_read_is_rehearsed_and_not_imported)
           "[{name: r, jig: j, requires: [r]}]\\n' > a/a.yml && printf 'barclamp: {name: b}\\n"
           "roles: [{name: s, jig: j, requires: [r]}]\\n' > b/b.yml");
     core = core_new();
-    core_found(core, 1);
+    core_bootstrap(core, 1);
     import(folder);
     CHECK(says("b(-100) "));
     step(-100);

@@ -1,9 +1,9 @@
 /* Goal: a role has its code when it is called, that of the file its barclamp has by then, and a
  * wrong file harms nobody.
  * Method: a real core, real files, and the real hooks; what a hook does shows which code it was. */
-#include "import/role_code_registry.h"
 #include "core/core.h"
 #include "hooks/hooks.h"
+#include "import/role_code_registry.h"
 #include "sys/log.h"
 #include "tests/check.h"
 
@@ -14,7 +14,7 @@
 
 static char folder[64], elsewhere[96];
 static struct core *core;
-static struct codes codes;
+static struct role_code_registry codes;
 static bool knows_better;
 static char vetoes[256];
 static uint32_t loads_failed;
@@ -56,7 +56,7 @@ static void loaded(void *self, int64_t role_id, err error, const struct hooks_re
 {
     CHECK(self == vetoes);
     loads_failed += error != OK;
-    codes_loaded(&codes, role_id, error, report);
+    role_code_registry_loaded(&codes, role_id, error, report);
 }
 
 static void collected(void *context, const struct change *change)
@@ -137,20 +137,20 @@ static void begin(void)
     snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
     knows_better = false;
     core = core_new();
-    core_found(core, 1);
+    core_bootstrap(core, 1);
     import("1", 1);
     const struct hooks_seams seams = {
         .self = vetoes, .wake = wake, .answer = answer, .loaded = loaded};
     loads_failed = 0;
-    codes = (struct codes){.hooks = hooks_open(seams, SANDBOX_LIMITS),
-                           .seams = {vetoes, get_core, source_path}};
+    codes = (struct role_code_registry){.hooks = hooks_open(seams, SANDBOX_LIMITS),
+                                        .seams = {vetoes, get_core, source_path}};
     CHECK(codes.hooks);
 }
 
 static void end(void)
 {
     hooks_close(codes.hooks);
-    codes_fini(&codes);
+    role_code_registry_fini(&codes);
     core_free(core);
     run_shell("rm -r ../$(basename $PWD)");
 }
@@ -158,7 +158,7 @@ static void end(void)
 /* It is read when this comes back. */
 static void need_code(void)
 {
-    codes_need(&codes, role_id());
+    role_code_registry_need(&codes, role_id());
     CHECK(!hooks_settle(codes.hooks));
 }
 
@@ -174,7 +174,7 @@ TEST(code_is_read_when_it_is_needed_and_then_kept)
     write_code(".", "two");
     need_code();
     CHECK(vetoes_with("one"));
-    codes_need(&codes, 4711); /* a role that does not exist needs none */
+    role_code_registry_need(&codes, 4711); /* a role that does not exist needs none */
     end();
 }
 
@@ -204,8 +204,8 @@ TEST(files_that_were_moved_are_found_before_the_core_knows)
 static bool read_again(void)
 {
     const uint32_t before = loads_failed;
-    CHECK(!codes_read_again(&codes, STR("nobody"), false));
-    const bool is_there = codes_read_again(&codes, STR("r"), false);
+    CHECK(!role_code_registry_read_again(&codes, STR("nobody"), false));
+    const bool is_there = role_code_registry_read_again(&codes, STR("r"), false);
     CHECK(!hooks_settle(codes.hooks)); /* nobody was asked */
     return is_there && loads_failed == before;
 }
@@ -225,15 +225,15 @@ TEST(a_file_that_did_not_change_is_read_again_only_if_it_could_not_be_used)
 {
     begin();
     write_code(".", "one");
-    CHECK(codes_read_again(&codes, STR("r"), true)); /* nobody ever looked */
+    CHECK(role_code_registry_read_again(&codes, STR("r"), true)); /* nobody ever looked */
     CHECK(vetoes_with("one"));
     write_code(".", "two");
-    CHECK(codes_read_again(&codes, STR("r"), true));
+    CHECK(role_code_registry_read_again(&codes, STR("r"), true));
     CHECK(vetoes_with("one"));
     run_shell("echo 'return {' > roles/r.lua");
     CHECK(!read_again());
     write_code(".", "three");
-    CHECK(codes_read_again(&codes, STR("r"), true));
+    CHECK(role_code_registry_read_again(&codes, STR("r"), true));
     CHECK(vetoes_with("three"));
     end();
 }
@@ -307,7 +307,7 @@ TEST(without_a_core_nothing_is_done)
     struct core *hidden = core;
     write_code(".", "one");
     core = NULL;
-    codes_need(&codes, 1);
+    role_code_registry_need(&codes, 1);
     CHECK(!read_again());
     core = hidden;
     CHECK(vetoes_with("has no code here"));
@@ -338,7 +338,7 @@ TEST(the_code_of_many_roles_is_told_apart)
               "\"no\" end }' > roles/r$i.lua; done");
     const int64_t first = core_find(core, TABLE_ROLE, STR("r0"));
     for (int64_t id = first + 69; id >= first; id--)
-        codes_need(&codes, id);
+        role_code_registry_need(&codes, id);
     for (int64_t i = 0; i < 70; i++)
         CHECK(agrees(first + i) == (i != 3 && i != 65));
     end();

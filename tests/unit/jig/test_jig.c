@@ -1,9 +1,9 @@
 /* Goal: the test jig does the work of one attempt once, whatever is ordered twice, lost or torn.
  * Method: a journal in a directory of our own; answers are written into a diary and compared. A
  * restart is a close and an open over the same file. */
-#include "run/fake/test_jig.h"
 #include "run/fake/fake_journal.h"
 #include "run/fake/fake_timers.h"
+#include "run/fake/test_jig.h"
 #include "sys/log.h"
 #include "tests/check.h"
 
@@ -232,34 +232,34 @@ TEST(what_began_before_a_restart_is_ended_and_not_begun_again)
 TEST(a_great_deal_of_work_ends_in_its_order)
 {
     enum { WORKS = 200000, TIMES = 97 };
-    struct works works = {0};
-    struct work work;
-    CHECK(works_next_ms(&works) == -1 && !works_take_due(&works, INT64_MAX, &work));
-    CHECK(!works_remove(&works, 1, 1) && !works_has(&works, 1, 1));
+    struct fake_timers works = {0};
+    struct fake_run work;
+    CHECK(fake_timers_next_ms(&works) == -1 && !fake_timers_take_due(&works, INT64_MAX, &work));
+    CHECK(!fake_timers_remove(&works, 1, 1) && !fake_timers_has(&works, 1, 1));
     for (int64_t run = 1; run <= WORKS; run++)
-        works_add(&works, &(struct work){.run_id = run,
-                                         .attempt = (uint32_t)(run % 3),
-                                         .result = (uint32_t)(run % 2),
-                                         .due_ms = run * 31 % TIMES});
-    CHECK(works_next_ms(&works) == 0);
+        fake_timers_add(&works, &(struct fake_run){.run_id = run,
+                                                   .attempt = (uint32_t)(run % 3),
+                                                   .result = (uint32_t)(run % 2),
+                                                   .due_ms = run * 31 % TIMES});
+    CHECK(fake_timers_next_ms(&works) == 0);
     for (int64_t run = 7; run <= WORKS; run += 7) {
-        CHECK(works_has(&works, run, (uint32_t)(run % 3)));
-        CHECK(!works_remove(&works, run, (uint32_t)(run % 3) + 1));
-        CHECK(works_remove(&works, run, (uint32_t)(run % 3)));
-        CHECK(!works_has(&works, run, (uint32_t)(run % 3)));
+        CHECK(fake_timers_has(&works, run, (uint32_t)(run % 3)));
+        CHECK(!fake_timers_remove(&works, run, (uint32_t)(run % 3) + 1));
+        CHECK(fake_timers_remove(&works, run, (uint32_t)(run % 3)));
+        CHECK(!fake_timers_has(&works, run, (uint32_t)(run % 3)));
     }
     uint32_t ended = 0;
     int64_t last = 0;
     for (int64_t now = 0; now < TIMES; now++, last = 0)
-        while (works_take_due(&works, now, &work)) {
+        while (fake_timers_take_due(&works, now, &work)) {
             CHECK(work.due_ms == now && work.run_id > last && work.run_id % 7 != 0);
             CHECK(work.result == work.run_id % 2 && work.due_ms == work.run_id * 31 % TIMES);
             last = work.run_id;
             ended++;
         }
-    CHECK(ended == WORKS - WORKS / 7 && works_next_ms(&works) == -1);
-    works_add(&works, &(struct work){.run_id = 1});
-    works_fini(&works);
+    CHECK(ended == WORKS - WORKS / 7 && fake_timers_next_ms(&works) == -1);
+    fake_timers_add(&works, &(struct fake_run){.run_id = 1});
+    fake_timers_fini(&works);
 }
 
 TEST(cancelled_work_is_stopped_and_stays_stopped)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/jig/ssh_command.h"
 #include "model/limits.h"
+#include "run/jig/ssh_command.h"
 #include "tests/check.h"
 
 static struct arena arena;
@@ -27,7 +27,7 @@ static struct run_done_command ended(const char *jig_class, const struct jig_end
 {
     const struct jig_work w = work_of(jig_class);
     struct run_done_command done;
-    recipe_conclude(&w, end, &arena, &done);
+    launch_spec_conclude(&w, end, &arena, &done);
     CHECK(done.run_id == 9 && done.attempt == 3);
     return done;
 }
@@ -231,7 +231,7 @@ TEST(what_ssh_says_is_told_as_what_it_means)
     const struct jig_end end = {
         .how = JIG_END_EXITED, .code = SSH_FAILED, .log_tail = str_from(said[0].log)};
     struct run_done_command done;
-    recipe_conclude(&w, &end, &arena, &done);
+    launch_spec_conclude(&w, &end, &arena, &done);
     CHECK(done.result == RESULT_FAILED);
     CHECK(says(&done, "ssh: connect to host 10.0.0.1 port 22: Connection refused\n"
                       "ssh to node n1 (10.0.0.1 port 22): nothing listens there: it is up, but its "
@@ -262,7 +262,7 @@ TEST(paths_reach_ssh_as_they_are)
     arena_fini(&arena);
 }
 
-static uint32_t place_in(const struct recipe *r, const char *word)
+static uint32_t place_in(const struct launch_spec *r, const char *word)
 {
     uint32_t i = 0;
     while (i < r->argv_count && !str_eq(r->argv[i], str_from(word)))
@@ -282,7 +282,7 @@ TEST(a_master_has_its_own_options_before_those_of_all)
         {"ServerAliveCountMax=3", "ServerAliveCountMax=4"},
         {"LogLevel=QUIET", "LogLevel=ERROR"},
     };
-    struct recipe r;
+    struct launch_spec r;
     ssh_master(&w, "/usr/bin/ssh", &arena, &r);
     for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         CHECK(place_in(&r, pairs[i][0]) < place_in(&r, pairs[i][1]));

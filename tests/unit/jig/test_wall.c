@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/prng.h"
-#include "run/jig/archive.h"
 #include "model/limits.h"
+#include "run/jig/archive.h"
 #include "tests/check.h"
 
 static struct arena arena;

@@ -2,10 +2,10 @@
  * the reader.
  * Method: every layout with seeded random values against the plain description of the format;
  * then truncated, flipped and invented bytes, in blocks that end where the bytes end. */
+#include "base/prng.h"
 #include "model/command.h"
 #include "model/problem.h"
 #include "model/record.h"
-#include "base/prng.h"
 #include "tests/check.h"
 
 #include <ctype.h>

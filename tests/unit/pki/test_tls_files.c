@@ -28,8 +28,8 @@ static const char *path_of(const char *name)
 
 static bool keep(int64_t now_s)
 {
-    struct tls_home home = {0};
-    if (!tls_home_keep(&arena, folder, &NAMES, now_s, &home))
+    struct tls_files home = {0};
+    if (!tls_files_keep(&arena, folder, &NAMES, now_s, &home))
         return false;
     CHECK(strcmp(home.cert, path_of("server.pem")) == 0);
     CHECK(strcmp(home.key, path_of("server.key")) == 0);
@@ -104,11 +104,11 @@ TEST(a_server_that_is_about_to_end_is_renewed_by_the_same_authority)
 
 TEST(a_server_with_other_names_is_made_again)
 {
-    struct tls_home home;
+    struct tls_files home;
     begin();
     const struct str ca = text_of("ca.pem"), cert = text_of("server.pem");
     const struct certificate_names more = {{"localhost", "10.9.8.7"}, 2};
-    CHECK(tls_home_keep(&arena, folder, &more, NOW, &home));
+    CHECK(tls_files_keep(&arena, folder, &more, NOW, &home));
     CHECK(str_eq(text_of("ca.pem"), ca) && !str_eq(text_of("server.pem"), cert));
     const struct certificate server = {text_of("server.pem"), text_of("server.key")};
     CHECK(certificate_judge_server(&server, ca, &more, NOW) == CERTIFICATE_FINE);
@@ -204,7 +204,7 @@ TEST(a_key_that_is_not_the_authoritys_signs_nothing)
 
 TEST(what_cannot_be_read_or_written_is_no_reason_to_begin_anew)
 {
-    struct tls_home home;
+    struct tls_files home;
     begin();
     const struct str ca = text_of("ca.pem"), key = text_of("ca.key");
     CHECK(chmod(path_of("ca.key"), 0644) == 0);
@@ -215,8 +215,8 @@ TEST(what_cannot_be_read_or_written_is_no_reason_to_begin_anew)
     CHECK(rmdir(path_of("ca.pem")) == 0);
     set("ca.pem", ca);
     CHECK(keep(NOW) && str_eq(text_of("ca.key"), key));
-    CHECK(!tls_home_keep(&arena, path_of("server.pem"), &NAMES, NOW, &home));
-    CHECK(!tls_home_keep(&arena, "/nowhere/tls", &NAMES, NOW, &home));
+    CHECK(!tls_files_keep(&arena, path_of("server.pem"), &NAMES, NOW, &home));
+    CHECK(!tls_files_keep(&arena, "/nowhere/tls", &NAMES, NOW, &home));
     end();
 }
 
@@ -241,16 +241,16 @@ TEST(a_machine_is_called_by_its_names_and_by_where_it_listens)
              "10.0.0.2\t%s.example.com  other %s # ours\n10.0.0.3 stranger.example.com x%s\n\n"
              "10.0.0.4\n10.0.0.5 bad_name %s",
              host, host, host, host, host);
-    tls_home_names(&arena, "127.0.0.1", str_from(hosts), &names);
+    tls_files_names(&arena, "127.0.0.1", str_from(hosts), &names);
     CHECK(has_name(&names, host) && has_name(&names, "localhost"));
     CHECK(has_name(&names, "127.0.0.1") && has_name(&names, "::1"));
     CHECK(has_name(&names, str_z(&arena, str_join2(&arena, str_from(host), STR(".example.com")))));
     CHECK(!has_name(&names, "comment.example.com") && !has_name(&names, "stranger.example.com"));
     CHECK(!has_name(&names, "bad_name") && !has_name(&names, "other"));
     CHECK(strcmp(names.at[0], host) == 0);
-    tls_home_names(&arena, "10.1.2.3", STR(""), &names);
+    tls_files_names(&arena, "10.1.2.3", STR(""), &names);
     CHECK(has_name(&names, "10.1.2.3") && names.count <= 5);
-    tls_home_names(&arena, "0.0.0.0", STR(""), &names);
+    tls_files_names(&arena, "0.0.0.0", STR(""), &names);
     CHECK(!has_name(&names, "0.0.0.0") && has_name(&names, "127.0.0.1"));
     arena_fini(&arena);
 }

@@ -1,6 +1,6 @@
 /* Goal: a batch reads back change by change, and carries no more of a dead row than its key. */
-#include "port/batch.h"
 #include "base/prng.h"
+#include "port/batch.h"
 #include "tests/check.h"
 
 TEST(changes_come_back_in_order)

@@ -2,11 +2,11 @@
  * durable; the file of an older version is taken over once.
  * Method: the real turn over the store of the simulator, which fails when it is asked to; a real
  * directory and loop; the file is read from outside. */
-#include "power/known_hosts.h"
 #include "core/core.h"
-#include "power/ssh_keys.h"
 #include "model/limits.h"
 #include "port/batch.h"
+#include "power/known_hosts.h"
+#include "power/ssh_keys.h"
 #include "sim/store/memory_store.h"
 #include "sys/files.h"
 #include "sys/log.h"
@@ -23,7 +23,7 @@ enum { REQUEST_FIRST = -1000 };
 
 static char folder[64], path[96];
 static uv_loop_t loop;
-static struct ssh_home home;
+static struct ssh_keys home;
 static struct known_hosts hosts;
 static struct memory_store *store;
 static struct memory_session session;
@@ -159,7 +159,7 @@ static void start(void)
 {
     static struct turn_ports ports;
     CHECK(uv_loop_init(&loop) == 0);
-    home = (struct ssh_home){.host_key_dir = folder, .known_hosts_path = path};
+    home = (struct ssh_keys){.host_key_dir = folder, .known_hosts_path = path};
     hosts = (struct known_hosts){.request_first = REQUEST_FIRST, .wake = wake};
     known_hosts_open(&hosts, &loop, &home);
     memory_session_init(&session, store);

@@ -3,8 +3,8 @@
  * Method: the real turn over the store of the simulator, which breaks when it is told to; real
  * hammers that send a magic packet to a socket of ours, where each switching is counted. What needs
  * real machines and a dying process is in tests/power. */
-#include "power/power_orders.h"
 #include "core/core.h"
+#include "power/power_orders.h"
 #include "power/ssh_keys.h"
 #include "sim/store/memory_store.h"
 #include "sys/files.h"
@@ -21,7 +21,7 @@
 
 static char folder[64];
 static uv_loop_t loop;
-static struct ssh_home home;
+static struct ssh_keys home;
 static struct power *power;
 static struct power_port port;
 static struct memory_store *store;
@@ -78,7 +78,7 @@ static void replied(void *self, int64_t request, const struct outcome *outcome, 
         node_id = outcome->id;
     if (request < 0) {
         marks++;
-        power_told(power, request, outcome, OK);
+        power_on_result(power, request, outcome, OK);
     }
 }
 
@@ -87,7 +87,7 @@ static void reply_failed(void *self, int64_t request, err why)
     (void)self;
     CHECK(why != OK);
     if (request < 0)
-        power_told(power, request, NULL, why);
+        power_on_result(power, request, NULL, why);
 }
 
 static void stepped(void *self, const struct command *command, const struct outcome *outcome)
@@ -194,8 +194,8 @@ static void open_power(void)
     CHECK(file_write(in_folder("ssh/id_ed25519"), STR("none is needed"), 0600) == OK);
     CHECK(file_write(in_folder("ssh/id_ed25519.pub"), STR("none is needed"), 0600) == OK);
     CHECK(uv_loop_init(&loop) == 0);
-    home = (struct ssh_home){.wake = wake};
-    CHECK(ssh_home_open(&home, &loop, in_folder("ssh")));
+    home = (struct ssh_keys){.wake = wake};
+    CHECK(ssh_keys_open(&home, &loop, in_folder("ssh")));
     power = power_open(&(struct power_setup){.loop = &loop,
                                              .scratch = in_folder("hammer"),
                                              .ssh = &home,
@@ -262,7 +262,7 @@ static void end(void)
     char line[96];
     turn_free(turn);
     power_close(power);
-    ssh_home_close(&home);
+    ssh_keys_close(&home);
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0 && uv_loop_close(&loop) == 0);
     memory_session_crash(&session, false);
     memory_store_free(store);

@@ -12,7 +12,7 @@
 
 static char folder[64], place[96];
 static uv_loop_t loop;
-static struct ssh_home home;
+static struct ssh_keys home;
 static struct arena arena;
 static uint32_t wakes;
 
@@ -37,19 +37,19 @@ static struct str content(const char *name)
 static bool open_home(void)
 {
     CHECK(uv_loop_init(&loop) == 0);
-    home = (struct ssh_home){.self = &home, .wake = woken};
-    return ssh_home_open(&home, &loop, place);
+    home = (struct ssh_keys){.self = &home, .wake = woken};
+    return ssh_keys_open(&home, &loop, place);
 }
 
 static void wait_for_key(void)
 {
-    while (ssh_home_is_busy(&home))
+    while (ssh_keys_is_busy(&home))
         CHECK(uv_run(&loop, UV_RUN_ONCE) >= 0);
 }
 
 static void close_home(void)
 {
-    ssh_home_close(&home);
+    ssh_keys_close(&home);
     CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0);
     CHECK(uv_loop_close(&loop) == 0);
 }
@@ -70,7 +70,7 @@ static void begin_with_key(void)
     CHECK(mkdir(place, 0700) == 0);
     CHECK(file_write(path_of("id_ed25519"), STR("key"), 0600) == OK);
     CHECK(file_write(path_of("id_ed25519.pub"), STR("public"), 0644) == OK);
-    CHECK(open_home() && home.has_key && !ssh_home_is_busy(&home));
+    CHECK(open_home() && home.has_key && !ssh_keys_is_busy(&home));
 }
 
 static void end(void)
@@ -87,7 +87,7 @@ TEST(a_key_is_made_at_the_first_start_and_kept_at_the_next)
 {
     struct stat facts;
     begin();
-    CHECK(open_home() && ssh_home_is_busy(&home) && !home.has_key);
+    CHECK(open_home() && ssh_keys_is_busy(&home) && !home.has_key);
     wait_for_key();
     CHECK(home.has_key && wakes == 1);
     CHECK(stat(home.key_path, &facts) == 0 && (facts.st_mode & 0777) == 0600);
@@ -95,7 +95,7 @@ TEST(a_key_is_made_at_the_first_start_and_kept_at_the_next)
     CHECK(str_starts(key, STR("-----BEGIN OPENSSH PRIVATE KEY-----\n")));
     CHECK(str_starts(content("id_ed25519.pub"), STR("ssh-ed25519 ")));
     close_home();
-    CHECK(open_home() && home.has_key && !ssh_home_is_busy(&home));
+    CHECK(open_home() && home.has_key && !ssh_keys_is_busy(&home));
     CHECK(str_eq(content("id_ed25519"), key));
     close_home();
     end();
@@ -131,7 +131,7 @@ TEST(without_a_key_it_opens_all_the_same)
 TEST(closing_does_not_wait_for_the_key)
 {
     begin();
-    CHECK(open_home() && ssh_home_is_busy(&home));
+    CHECK(open_home() && ssh_keys_is_busy(&home));
     close_home();
     CHECK(wakes == 0 && !file_exists(path_of("id_ed25519")));
     end();
@@ -153,15 +153,15 @@ TEST(a_host_key_of_this_machine_is_known)
 {
     begin_with_key();
     home.host_key_dir = place;
-    CHECK(!ssh_home_is_own_key(&home, STR("ssh-ed25519 AAAA\n"))); /* no files */
+    CHECK(!ssh_keys_is_own_key(&home, STR("ssh-ed25519 AAAA\n"))); /* no files */
     CHECK(file_write(path_of("ssh_host_ed25519_key.pub"), STR("ssh-ed25519 AAAA root@here\n"),
                      0644) == OK);
     CHECK(file_write(path_of("ssh_host_rsa_key.pub"), STR("ssh-rsa BBBB"), 0644) == OK);
     CHECK(file_write(path_of("ssh_host_ecdsa_key.pub"), STR(""), 0644) == OK);
-    CHECK(ssh_home_is_own_key(&home, STR("ssh-ed25519 AAAA\n")));
-    CHECK(ssh_home_is_own_key(&home, STR("ecdsa-sha2-nistp256 CCCC\nssh-rsa BBBB\n")));
-    CHECK(!ssh_home_is_own_key(&home, STR("ssh-ed25519 AAAAA\nssh-rsa AAAA\n")));
-    CHECK(!ssh_home_is_own_key(&home, STR("")));
+    CHECK(ssh_keys_is_own_key(&home, STR("ssh-ed25519 AAAA\n")));
+    CHECK(ssh_keys_is_own_key(&home, STR("ecdsa-sha2-nistp256 CCCC\nssh-rsa BBBB\n")));
+    CHECK(!ssh_keys_is_own_key(&home, STR("ssh-ed25519 AAAAA\nssh-rsa AAAA\n")));
+    CHECK(!ssh_keys_is_own_key(&home, STR("")));
     close_home();
     end();
 }

@@ -1,8 +1,8 @@
 /* Goal: how a machine is reached follows from its node and its hammers, and from nothing else.
  * Method: nodes and hammers made by commands in a real core; every rule, and the order of rules. */
-#include "power/transport.h"
-#include "power/node_hammers.h"
 #include "daemon/run_facts.h"
+#include "power/node_hammers.h"
+#include "power/transport.h"
 #include "tests/world/world.h"
 
 #include <stdio.h>

@@ -217,12 +217,12 @@ TEST(what_never_began_is_stopped_at_once_and_forgotten_when_that_is_durable)
     CHECK(f.answers == 1 && f.last.kind == COMMAND_RUN_STOPPED && f.last.request == -7);
     CHECK(f.last.run_stopped.run_id == 1 && f.last.run_stopped.attempt == 1);
     CHECK(!runner_pump(f.runner) && has(&f, 1, 1));
-    runner_told(f.runner, -8, OK); /* nobody's */
-    runner_told(f.runner, 0, OK);
+    runner_on_result(f.runner, -8, OK); /* nobody's */
+    runner_on_result(f.runner, 0, OK);
     CHECK(has(&f, 1, 1));
-    runner_told(f.runner, -7, OK);
+    runner_on_result(f.runner, -7, OK);
     CHECK(!has(&f, 1, 1) && runner_count(f.runner) == 0);
-    runner_told(f.runner, -7, OK);
+    runner_on_result(f.runner, -7, OK);
     end(&f);
 }
 
@@ -290,13 +290,13 @@ TEST(an_answer_that_was_lost_is_given_again)
     CHECK(f.answers == 1);
     f.verdict = OK;
     wait_for_answers(&f, 2);
-    runner_told(f.runner, f.last.request, ERR_UNAVAILABLE);
+    runner_on_result(f.runner, f.last.request, ERR_UNAVAILABLE);
     wait_for_answers(&f, 3);
-    runner_told(f.runner, f.last.request, ERR_UNKNOWN);
+    runner_on_result(f.runner, f.last.request, ERR_UNKNOWN);
     const struct run_order order = order_of(1, 6);
     f.port.query(f.port.self, &order); /* it was loaded afresh */
     CHECK(runner_pump(f.runner) && f.answers == 4);
-    runner_told(f.runner, f.last.request, OK);
+    runner_on_result(f.runner, f.last.request, OK);
     CHECK(runner_count(f.runner) == 0);
     end(&f);
 }
@@ -333,7 +333,7 @@ TEST(what_has_not_begun_fails_when_nobody_can_begin_it)
     CHECK(f.last.kind == COMMAND_RUN_DONE && f.last.run_done.run_id == 1);
     CHECK(f.last.run_done.result == RESULT_FAILED && !f.last.run_done.has_wall);
     CHECK(str_eq(f.last.run_done.runlog, str_from(runner_trouble(f.runner))));
-    runner_told(f.runner, f.last.request, OK);
+    runner_on_result(f.runner, f.last.request, OK);
     CHECK(!has(&f, 1, 1) && has(&f, 2, 1)); /* that one may have begun */
     start(&f, 3, 5);
     wait_for_answers(&f, 2);
@@ -349,16 +349,16 @@ TEST(an_answer_that_is_refused_twice_is_lost_and_given_until_it_is_taken)
     start(&f, 1, 5);
     runner_pump(f.runner);
     wait_for_answers(&f, 1);
-    runner_told(f.runner, f.last.request, ERR_REFUSED);
+    runner_on_result(f.runner, f.last.request, ERR_REFUSED);
     wait_for_answers(&f, 2);
     CHECK(f.last.run_done.result == RESULT_FAILED);
     for (int i = 3; i < 6; i++) {
-        runner_told(f.runner, f.last.request, ERR_REFUSED);
+        runner_on_result(f.runner, f.last.request, ERR_REFUSED);
         wait_for_answers(&f, i);
         CHECK(f.last.run_done.result == RESULT_LOST && f.last.run_done.runlog.len == 0);
         CHECK(!f.last.run_done.has_wall && has(&f, 1, 1));
     }
-    runner_told(f.runner, f.last.request, OK);
+    runner_on_result(f.runner, f.last.request, OK);
     CHECK(runner_count(f.runner) == 0);
     end(&f);
 }

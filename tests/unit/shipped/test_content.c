@@ -3,9 +3,9 @@
  * Method: the real reader, finder of hooks and engine; the files are looked at where they lie. */
 #include "content/role_file.h"
 #include "content/tree.h"
+#include "hooks/code_finder.h"
 #include "hooks/hooks.h"
 #include "tests/unit/content/content_test.h"
-#include "hooks/code_finder.h"
 #include "tests/world/live.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* Goal: the pretended store keeps all of a batch or nothing, breaks exactly as told, and gives its
  * rows back in order.
  * Method: stories for each fault; then random batches against a naive table of records. */
-#include "sim/store/memory_store.h"
 #include "base/prng.h"
 #include "sim/store/log_store.h"
+#include "sim/store/memory_store.h"
 #include "tests/check.h"
 
 #include <string.h>

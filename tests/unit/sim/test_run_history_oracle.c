@@ -1,7 +1,7 @@
 /* Goal: the book notices each way in which a core could get its history wrong.
  * Method: batches made by hand, right ones and wrong ones. */
-#include "sim/oracle/run_history_oracle.h"
 #include "model/command.h"
+#include "sim/oracle/run_history_oracle.h"
 #include "tests/check.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ struct fixture {
     struct memory_session session;
     struct store_port port;
     struct store_mark mark;
-    struct run_book book;
+    struct run_history_oracle book;
     struct change changes[8];
     uint32_t count;
 };
@@ -27,7 +27,7 @@ static void fixture_init(struct fixture *f)
 
 static void fixture_fini(struct fixture *f)
 {
-    run_book_fini(&f->book);
+    run_history_oracle_fini(&f->book);
     memory_session_crash(&f->session, false);
     memory_store_free(f->store);
     arena_fini(&f->arena);
@@ -82,7 +82,7 @@ static const char *write_batch(struct fixture *f)
     CHECK(f->port.submit(f->port.self, &batch) == OK);
     CHECK(f->port.poll(f->port.self, &busy) == OK && !busy);
     f->count = 0;
-    const char *said = run_book_batch(&f->book, &batch, f->store, &f->arena);
+    const char *said = run_history_oracle_batch(&f->book, &batch, f->store, &f->arena);
     return said ? said : "";
 }
 
@@ -166,7 +166,7 @@ TEST(after_a_restart_the_book_goes_on_with_what_the_store_holds)
 {
     struct fixture f;
     start_first(&f);
-    run_book_reload(&f.book, f.store);
+    run_history_oracle_reload(&f.book, f.store);
     CHECK(f.book.keep == 2);
     end_run(&f, 1);
     put_old(&f, 1, 50);

@@ -190,7 +190,7 @@ static inline err write_node(struct database *d, int64_t id)
     return write_changes(d, &change, 1);
 }
 
-struct shelf {
+struct role_code_slot {
     struct arena *arena;
     struct record *at;
     uint32_t count;
@@ -199,7 +199,7 @@ struct shelf {
 
 static inline err keep_record(void *self, const struct record *record)
 {
-    struct shelf *s = self;
+    struct role_code_slot *s = self;
     CHECK(s->count < s->cap);
     s->at[s->count].table = record->table;
     fields_copy(s->arena, record_layout(record->table), &record->id, &s->at[s->count].id);
@@ -207,15 +207,16 @@ static inline err keep_record(void *self, const struct record *record)
     return OK;
 }
 
-static inline struct shelf shelf_for(struct arena *a, uint32_t cap)
+static inline struct role_code_slot shelf_for(struct arena *a, uint32_t cap)
 {
-    return (struct shelf){.arena = a, .at = arena_array(a, struct record, cap), .cap = cap};
+    return (struct role_code_slot){
+        .arena = a, .at = arena_array(a, struct record, cap), .cap = cap};
 }
 
-static inline struct shelf read_table(struct arena *a, struct engine *e, enum table table,
-                                      uint32_t cap)
+static inline struct role_code_slot read_table(struct arena *a, struct engine *e, enum table table,
+                                               uint32_t cap)
 {
-    struct shelf s = shelf_for(a, cap);
+    struct role_code_slot s = shelf_for(a, cap);
     const err why = e->ops->table(e, table, (struct store_visitor){&s, keep_record});
     if (why != OK)
         check_failed(table_name(table), (int)why, e->why.text);

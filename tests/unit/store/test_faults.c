@@ -48,7 +48,7 @@ static void place_fini(struct place *p)
 }
 
 /* Opens it and takes the lead. */
-static err place_open(struct place *p, struct store_why *out_why)
+static err state_dir_open(struct place *p, struct store_why *out_why)
 {
     struct store *s = NULL;
     struct store_mark mark;
@@ -70,8 +70,8 @@ static void check_thread(const char *call, unsigned nth)
     struct store_why why = {""};
     place_init(&p);
     fault_set(call, nth);
-    CHECK(place_open(&p, &why) == ERR_UNAVAILABLE && fault_was_hit() && why.text[0]);
-    CHECK(place_open(&p, &why) == OK); /* no lock is left, nor a half-made file */
+    CHECK(state_dir_open(&p, &why) == ERR_UNAVAILABLE && fault_was_hit() && why.text[0]);
+    CHECK(state_dir_open(&p, &why) == OK); /* no lock is left, nor a half-made file */
     place_fini(&p);
 }
 
@@ -100,13 +100,13 @@ static unsigned check_each(const char *call, bool is_new)
         struct place p;
         struct store_why why = {""};
         place_init(&p);
-        CHECK(is_new || place_open(&p, &why) == OK);
+        CHECK(is_new || state_dir_open(&p, &why) == OK);
         fault_set(call, nth);
-        const err e = place_open(&p, &why);
+        const err e = state_dir_open(&p, &why);
         const bool was_hit = fault_was_hit();
         CHECK(e == OK || why.text[0]);
         CHECK(was_hit || e == OK);
-        CHECK(place_open(&p, &why) == OK);
+        CHECK(state_dir_open(&p, &why) == OK);
         place_fini(&p);
         if (!was_hit)
             return nth - 1;
@@ -150,7 +150,7 @@ TEST(a_read_that_fails_is_an_error_and_the_reader_reads_on)
     struct store_reader *reader;
     uint32_t count = 0;
     place_init(&p);
-    CHECK(place_open(&p, &why) == OK && store_reader_open(p.url, &reader, &why) == OK);
+    CHECK(state_dir_open(&p, &why) == OK && store_reader_open(p.url, &reader, &why) == OK);
     const struct history_port history = store_reader_history(reader);
     const struct interval_page page = {1, 1, TABLE_OLD_MEMBER, {0, -1}, 10};
     fault_set("sqlite3_step", 1);

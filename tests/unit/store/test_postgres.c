@@ -1,8 +1,8 @@
 /* Goal: what is special to the PostgreSQL engine: whose database it takes and whose it refuses, one
  * daemon at a time, arrays and binary rows that lose nothing.
  * Method: a real server; records of chance against what comes back; an admin who alters things. */
-#include "tests/unit/store/postgres_fixture.h"
 #include "store/schema_version.h"
+#include "tests/unit/store/postgres_fixture.h"
 
 /* ---- whose database is it? ---- */
 
@@ -56,7 +56,7 @@ TEST(a_database_of_the_first_version_is_brought_up_to_date)
     CHECK(admin_count(&d, "SELECT count(*) FROM token WHERE access = 0 AND deployment_id = 0 AND "
                           "node_id = 0 AND kind = 0") == 1);
     CHECK(admin_count(&d, "SELECT count(*) FROM leadership WHERE digest = ''") == 1);
-    struct shelf s = shelf_for(&d.arena, 2);
+    struct role_code_slot s = shelf_for(&d.arena, 2);
     CHECK(d.writer->ops->events(d.writer, (struct history_place){0, -1, false}, 2,
                                 (struct store_visitor){&s, keep_record}) == OK);
     CHECK(s.count == 1 && s.at[0].event.turn == 9 && s.at[0].event.address.len == 0);
@@ -239,7 +239,7 @@ static void check_table(struct database *d, struct engine *e, struct record *wan
     const enum table table = wanted[0].table;
     if (table == TABLE_COUNTER)
         qsort(wanted, count, sizeof *wanted, by_name);
-    const struct shelf found = read_table(&d->arena, e, table, count + 1);
+    const struct role_code_slot found = read_table(&d->arena, e, table, count + 1);
     CHECK(found.count == count);
     for (uint32_t i = 0; i < count; i++)
         CHECK(same_record(&found.at[i], &wanted[i]));
@@ -306,7 +306,7 @@ TEST(more_rows_than_fit_into_one_statement)
     }
     for (int round = 0; round < 2; round++) { /* inserts, then updates */
         CHECK(write_changes(&d, changes, COUNT) == OK);
-        const struct shelf found = read_table(&d.arena, d.writer, TABLE_NODE, COUNT);
+        const struct role_code_slot found = read_table(&d.arena, d.writer, TABLE_NODE, COUNT);
         CHECK(found.count == COUNT);
         for (uint32_t i = 0; i < COUNT; i++)
             CHECK(same_record(&found.at[i], &changes[COUNT - 1 - i].record));
@@ -424,7 +424,7 @@ TEST(looking_back_gives_events_and_intervals)
         }
     }
     CHECK(write_changes(&d, changes, 12) == OK);
-    struct shelf s = shelf_for(&d.arena, 4);
+    struct role_code_slot s = shelf_for(&d.arena, 4);
     const struct store_visitor visitor = {&s, keep_record};
     struct history_place from = {0, 1, false};
     CHECK(d.writer->ops->events(d.writer, from, 3, visitor) == OK && s.count == 3);

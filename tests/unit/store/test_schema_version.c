@@ -2,8 +2,8 @@
  * store that is newer or was altered is told from ours.
  * Method: the generated texts against the layouts: applied to an SQLite database in memory, and
  * read as text for PostgreSQL, which is not here (tests/store has one). */
-#include "store/schema_version.h"
 #include "store/columns.h"
+#include "store/schema_version.h"
 #include "tests/check.h"
 
 #include <sqlite3.h>

@@ -19,7 +19,7 @@ struct place {
     struct store_why why;
 };
 
-static err place_open(struct place *p)
+static err state_dir_open(struct place *p)
 {
     return sqlite_open(p->path, ENGINE_WRITE, "test 1", &p->e, &p->why);
 }
@@ -29,7 +29,7 @@ static void place_init(struct place *p)
     *p = (struct place){.folder = "/tmp/halligan-sq-XXXXXX"};
     CHECK(mkdtemp(p->folder) != NULL);
     snprintf(p->path, sizeof p->path, "%s/s.db", p->folder);
-    CHECK(place_open(p) == OK && p->e->ops->lead(p->e, 0, &p->mark) == OK);
+    CHECK(state_dir_open(p) == OK && p->e->ops->lead(p->e, 0, &p->mark) == OK);
 }
 
 static void place_fini(struct place *p)
@@ -131,7 +131,7 @@ TEST(a_store_of_the_first_version_is_brought_up_to_date_and_keeps_what_it_has)
     p.e->ops->close(p.e);
     p.e = NULL;
     go_back_to_first_version(&p);
-    CHECK(place_open(&p) == OK);
+    CHECK(state_dir_open(&p) == OK);
     CHECK(p.e->ops->lead(p.e, 0, &mark) == OK && mark.turn == 9 && !mark.has_digest);
     sqlite3 *db;
     sqlite3_stmt *s;
@@ -169,7 +169,7 @@ TEST(a_log_without_its_database_is_not_thrown_away)
     FILE *file = fopen(log, "w");
     CHECK(file && fputs("the last that is left", file) >= 0 && fclose(file) == 0);
     CHECK(truncate(p.path, 0) == 0 && stat(log, &before) == 0);
-    CHECK(place_open(&p) == ERR_CORRUPT && strstr(p.why.text, "its log is not"));
+    CHECK(state_dir_open(&p) == ERR_CORRUPT && strstr(p.why.text, "its log is not"));
     CHECK(stat(log, &after) == 0 && after.st_size == before.st_size);
     p.e = NULL;
     place_fini(&p);
@@ -183,7 +183,7 @@ TEST(a_digest_that_is_none_is_damage_and_an_empty_one_is_not)
     CHECK(p.e->ops->begin(p.e, &p.mark) == ERR_CORRUPT && strstr(p.e->why.text, "digest"));
     p.e->ops->close(p.e);
     sql(&p, "UPDATE leadership SET digest = ''");
-    CHECK(place_open(&p) == OK && p.e->ops->begin(p.e, &p.mark) == OK && !p.mark.has_digest);
+    CHECK(state_dir_open(&p) == OK && p.e->ops->begin(p.e, &p.mark) == OK && !p.mark.has_digest);
     p.e->ops->end(p.e);
     place_fini(&p);
 }

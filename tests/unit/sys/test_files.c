@@ -1,7 +1,7 @@
 /* Goal: small files are read and written whole, and the lock keeps others out and says who we are.
  * Method: a directory of our own; another process where one is needed. */
-#include "sys/files.h"
 #include "sys/clock.h"
+#include "sys/files.h"
 #include "tests/check.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Goal: what was put under an id is found there until it is removed, whatever else comes and goes.
  * Method: a few words, then a long random life beside a plain array. */
-#include "sys/id_map.h"
 #include "base/prng.h"
+#include "sys/id_map.h"
 #include "tests/check.h"
 
 #include <stddef.h>

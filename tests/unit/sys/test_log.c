@@ -1,7 +1,7 @@
 /* Goal: whatever is logged, a line is one line and reads back as what was said.
  * Method: standard error is a pipe for the time of a call; what comes out is compared. */
-#include "sys/log.h"
 #include "base/json/json.h"
+#include "sys/log.h"
 #include "tests/check.h"
 
 #include <pthread.h>

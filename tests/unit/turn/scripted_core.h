@@ -82,7 +82,7 @@ static struct scripted_row *row_find(const struct core *c, enum table table, int
     return NULL;
 }
 
-void core_found(struct core *c, int64_t now_ms)
+void core_bootstrap(struct core *c, int64_t now_ms)
 {
     row_add(c, (struct record){.table = TABLE_SETTINGS, .settings = {.created_at = now_ms}});
 }
@@ -145,7 +145,7 @@ static bool has_to_ask(struct core *c, const struct command *cmd, struct arena *
                 say_no(out, a, PROBLEM_HOOK_VETO);
             return cmd->answers[i].veto;
         }
-    out->verdict = VERDICT_ASKING;
+    out->verdict = VERDICT_NEEDS_HOOKS;
     out->asks = arena_new(a, struct ask);
     *out->asks = (struct ask){.key = key, .hook = HOOK_NODE_BIND, .argument = STR("{}")};
     out->ask_count = 1;
@@ -237,7 +237,7 @@ bool core_has_work(const struct core *c)
     return c->work > 0;
 }
 
-bool core_is_worn(const struct core *c)
+bool core_needs_reload(const struct core *c)
 {
     return c->worn;
 }
@@ -389,8 +389,8 @@ void core_watch_parts(struct core *c, const struct part_watch *watch)
     must(c && !watch);
 }
 
-void core_rehearse(struct core *c, const struct str *barclamps, uint32_t count, struct arena *a,
-                   struct outcome *outcomes)
+void core_import_dry_run(struct core *c, const struct str *barclamps, uint32_t count,
+                         struct arena *a, struct outcome *outcomes)
 {
     (void)c;
     for (uint32_t i = 0; i < count; i++)

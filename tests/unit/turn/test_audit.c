@@ -2,13 +2,13 @@
  * engine moved; nothing that did not happen, and no secrets.
  * Method: a real core behind a real turn on the simulated store; the events are taken out of the
  * batches as they become durable. */
-#include "turn/audit.h"
 #include "base/json/json.h"
 #include "core/core.h"
 #include "model/limits.h"
 #include "port/batch.h"
 #include "sim/store/memory_store.h"
 #include "tests/check.h"
+#include "turn/audit.h"
 #include "turn/turn.h"
 
 #include <stdio.h>

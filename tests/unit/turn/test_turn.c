@@ -2,9 +2,9 @@
  * Method: a core that does as it is told (scripted_core.h) and the simulated store; every port
  * writes what it was asked into a diary, and the diary is compared. At the end the process dies at
  * every named point in turn. */
-#include "turn/turn.h"
 #include "tests/unit/turn/turn_world.h"
 #include "turn/plan_queue.h"
+#include "turn/turn.h"
 
 static err submit_rows(struct world *w, int64_t request, uint32_t rows)
 {
@@ -310,7 +310,7 @@ TEST(a_rehearsal_is_the_core_as_it_is)
     struct arena a = {0};
     struct outcome out[2];
     const struct str barclamps[] = {STR("{}"), STR("[]")};
-    CHECK(turn_rehearse(w.turn, barclamps, 2, &a, out) == OK);
+    CHECK(turn_import_dry_run(w.turn, barclamps, 2, &a, out) == OK);
     CHECK(out[0].id == 1 && str_eq(out[0].doc, STR("{}")));
     CHECK(out[1].id == 2 && str_eq(out[1].doc, STR("[]")) && turn_seen(w.turn) == 1);
     arena_fini(&a);
@@ -515,7 +515,7 @@ TEST(a_store_that_cannot_be_read_is_tried_again)
     CHECK(turn_start(w.turn) == TURN_DOWN && turn_core(w.turn) == NULL);
     CHECK(turn_trouble(w.turn, &text) == ERR_IO);
     struct outcome out;
-    CHECK(turn_rehearse(w.turn, NULL, 0, NULL, &out) == ERR_UNAVAILABLE);
+    CHECK(turn_import_dry_run(w.turn, NULL, 0, NULL, &out) == ERR_UNAVAILABLE);
     CHECK(turn_advance(w.turn) == TURN_DOWN);
     w.mono_ms = turn_next_ms(w.turn);
     CHECK(turn_advance(w.turn) == TURN_AGAIN && script_nodes(turn_core(w.turn)) == 1);
