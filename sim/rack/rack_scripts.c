@@ -234,7 +234,7 @@ static struct command install(struct rack *r, const struct rack_work *work)
         return result(work, RESULT_OK);
     if (!target.len)
         return die(work, STR("nobody says what is to be installed"));
-    const struct str wanted = str_join2(&r->scratch, target, STR("-install"));
+    const struct str wanted = STR_CONCAT(&r->scratch, target, STR("-install"));
     const struct str told = text_at(data, "hints/crowbar_wall/provisioner/wiped");
     if (m->marker[0] && str_eq(told, str_from(m->marker)))
         return go_on(r, work, data, wanted);

@@ -148,7 +148,7 @@ struct str credentials_token_new(struct arena *a)
     randombytes_buf(bytes, sizeof bytes);
     sodium_bin2base64(text, sizeof text, bytes, sizeof bytes,
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    const struct str token = str_join2(a, TOKEN_PREFIX, str_from(text));
+    const struct str token = STR_CONCAT(a, TOKEN_PREFIX, str_from(text));
     sodium_memzero(bytes, sizeof bytes);
     sodium_memzero(text, sizeof text);
     return token;

@@ -93,7 +93,7 @@ static void put_text(struct arena *a, const struct barclamp_check *check, struct
         struct diagnostics_entry line = *e;
         const struct str severity = str_from(severity_name(e));
         line.file = shorten(e->file, folder);
-        line.text = str_join3(a, severity, STR(": "), e->text);
+        line.text = STR_CONCAT(a, severity, STR(": "), e->text);
         diagnostics_format(&line, out);
         buf_put_c(out, '\n');
     }

@@ -26,7 +26,7 @@ const char *skeleton_check_name(struct str name)
     const char *wrong = names_check_barclamp(name);
     /* Its role is called after it, and a role's name is bounded as well. */
     if (!wrong)
-        wrong = names_check_role(str_join2(&a, name, STR("-server")));
+        wrong = names_check_role(STR_CONCAT(&a, name, STR("-server")));
     arena_fini(&a);
     return wrong;
 }
@@ -38,7 +38,7 @@ static struct str yaml_name(struct arena *a, struct str name)
 {
     if (scalar_read(a, name).kind == JSON_STRING)
         return name;
-    return str_join3(a, STR("'"), name, STR("'"));
+    return STR_CONCAT(a, STR("'"), name, STR("'"));
 }
 
 static struct str fill_in(const struct making *m, const char *text)
@@ -63,8 +63,8 @@ static struct str fill_in(const struct making *m, const char *text)
 
 static const char *path_of(const struct making *m, const struct skeleton_file *file)
 {
-    const struct str below = str_join2(m->arena, str_from(m->place), STR("/"));
-    return str_z(m->arena, str_join2(m->arena, below, fill_in(m, file->path)));
+    const struct str below = STR_CONCAT(m->arena, str_from(m->place), STR("/"));
+    return str_z(m->arena, STR_CONCAT(m->arena, below, fill_in(m, file->path)));
 }
 
 /* ---- writing ---- */
@@ -123,11 +123,11 @@ static mode_t read_umask(void)
 err skeleton_write(struct arena *a, const char *folder, struct str name)
 {
     struct stat facts;
-    const struct str prefix = str_join2(a, str_from(folder), STR("/"));
-    const char *to = str_z(a, str_join2(a, prefix, name));
+    const struct str prefix = STR_CONCAT(a, str_from(folder), STR("/"));
+    const char *to = str_z(a, STR_CONCAT(a, prefix, name));
     if (lstat(to, &facts) == 0)
         return ERR_EXISTS;
-    const struct str pattern = str_join2(a, prefix, STR(".new-XXXXXX"));
+    const struct str pattern = STR_CONCAT(a, prefix, STR(".new-XXXXXX"));
     char *place = arena_copy(a, str_z(a, pattern), pattern.len + 1);
     if (!mkdtemp(place))
         return err_from_errno(errno);

@@ -71,7 +71,7 @@ static struct content_tree read_with(struct arena *a, const char *directories, c
     struct diagnostics unheard = diagnostics_begin(a);
     struct code_finder code = {0};
     const struct hook_finder finder = code_finder_seam(&code);
-    const struct str both = str_join3(a, str_from(directories), STR(":"), str_from(with));
+    const struct str both = STR_CONCAT(a, str_from(directories), STR(":"), str_from(with));
     struct content_tree tree = content_read_tree(&unheard, str_z(a, both), &finder);
     /* What a script kept out of one's own is out of these, too. */
     for (uint32_t i = 0; i < own->draft_count; i++)

@@ -82,7 +82,7 @@ static struct str meant(const struct looking *l, enum table table, struct str na
             suggest_offer_str(&nearest, name,
                               table == TABLE_ROLE ? record.role.name : record.attrib.name);
     const struct str word = suggest_str(&nearest);
-    return word.len ? str_join3(l->report->arena, STR("; did you mean "), word, STR("?")) : word;
+    return word.len ? STR_CONCAT(l->report->arena, STR("; did you mean "), word, STR("?")) : word;
 }
 
 static void look_at_requires(const struct looking *l)

@@ -33,7 +33,7 @@ static err resolve_below(struct arena *a, const char *folder, const char *path,
     char real_folder[PATH_MAX], real_path[PATH_MAX];
     if (!realpath(folder, real_folder) || !realpath(path, real_path))
         return err_from_errno(errno);
-    const struct str below = str_join2(a, str_from(real_folder), STR("/"));
+    const struct str below = STR_CONCAT(a, str_from(real_folder), STR("/"));
     if (!str_starts(str_from(real_path), below))
         return ERR_REFUSED;
     *out_path = str_z(a, str_from(real_path));

@@ -8,17 +8,11 @@
 #include "core/engine/rows.h"
 #include "model/reason.h"
 
-/* ---- step.c: saying no, saying what else ---- */
+/* ---- step.c: problems and effects ---- */
 
 /* Records a problem; the step will be refused. False, so that `return refuse(...)` reads well. */
 bool refuse(struct core *c, enum problem_code code, struct str field, struct str text);
 bool refused(const struct core *c); /* any problem so far in this step */
-/* Pieces joined in the step's arena. */
-struct str say_pieces(struct core *c, const struct str *pieces, uint32_t count);
-#define SAY(c, ...)                                                                                \
-    say_pieces((c), (const struct str[]){__VA_ARGS__},                                             \
-               (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
-struct str say_i64(struct core *c, int64_t value);
 /* NOT_FOUND for a thing named by id in `field`. */
 bool refuse_missing(struct core *c, const char *field, const char *noun, int64_t id);
 struct effect *effect_add(struct core *c, enum effect_kind kind, int64_t id);

@@ -48,7 +48,7 @@ static struct str name_for(struct arena *a, struct str host, struct str hosts)
         if (!names_check_node(name))
             return name;
     }
-    const struct str made = str_join2(a, legal_label(a, host), STR(".internal.local"));
+    const struct str made = STR_CONCAT(a, legal_label(a, host), STR(".internal.local"));
     return names_check_node(made) ? STR("admin.internal.local") : made;
 }
 

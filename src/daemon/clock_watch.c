@@ -32,7 +32,7 @@ enum clock_state clock_watch(enum clock_state before, int64_t wall_ms, int64_t s
         log_with(LOG_WARNING, fields,
                  "the wall clock jumped ahead; stamps follow it if it is unchanged in a minute");
     else
-        log_say(LOG_NOTICE, "the wall clock and the stamp agree again");
+        log_print(LOG_NOTICE, "the wall clock and the stamp agree again");
     return now;
 }
 

@@ -50,7 +50,7 @@ static err read_password(struct arena *a, const char *path, struct str *out)
 static err write_password(struct arena *a, const char *path, struct str password)
 {
     FAILPOINT(ADMIN_FILE_BEFORE);
-    const err e = file_write(path, str_join2(a, password, STR("\n")), 0600);
+    const err e = file_write(path, STR_CONCAT(a, password, STR("\n")), 0600);
     if (e == OK)
         FAILPOINT(ADMIN_FILE_AFTER);
     return e;
@@ -60,7 +60,7 @@ static err find_password(struct arena *a, const char *path, struct str *out)
 {
     err e = read_password(a, path, out);
     if (e == ERR_REFUSED) {
-        log_say(
+        log_print(
             LOG_ERROR,
             "the password of the first user is not taken from \"%s\": that must be a plain file "
             "of ours (chmod 600) with a password of at least %d characters; correct it, or "
@@ -73,8 +73,8 @@ static err find_password(struct arena *a, const char *path, struct str *out)
         e = write_password(a, path, *out);
     }
     if (e != OK)
-        log_say(LOG_ERROR, "the password of the first user cannot be kept in \"%s\": %s", path,
-                strerror(errno));
+        log_print(LOG_ERROR, "the password of the first user cannot be kept in \"%s\": %s", path,
+                  strerror(errno));
     return e;
 }
 
@@ -86,7 +86,7 @@ err first_user_create(struct arena *a, const char *path, struct command *out_com
     if (e != OK)
         return e;
     if (!password_hash_now(password, hash)) {
-        log_say(LOG_ERROR, "there is not enough memory to hash a password");
+        log_print(LOG_ERROR, "there is not enough memory to hash a password");
         return ERR_UNAVAILABLE;
     }
     *out_command = (struct command){.kind = COMMAND_USER_CREATE, .actor = STR("daemon")};

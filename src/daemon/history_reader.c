@@ -133,7 +133,7 @@ static err get_ready(struct history *h)
         return OK;
     const err e = store_reader_open(h->url, &h->reader, &why);
     if (e != OK)
-        log_say(LOG_WARNING, "the history cannot be read: %s", why.text);
+        log_print(LOG_WARNING, "the history cannot be read: %s", why.text);
     else
         store_reader_watch(h->reader, &h->progress);
     return e;
@@ -152,7 +152,7 @@ static void look_up(struct history *h, struct question *q)
         q->why = OK;
         return;
     }
-    log_say(LOG_WARNING, "the history cannot be read: %s", store_reader_trouble(h->reader));
+    log_print(LOG_WARNING, "the history cannot be read: %s", store_reader_trouble(h->reader));
     store_reader_close(h->reader);
     h->reader = NULL;
     q->count = 0;

@@ -54,7 +54,7 @@ void daemon_apply_settings(struct daemon *d, const struct settings_update_comman
         return;
     d->settings_wait = loop_submit(&d->loop, &command) == OK;
     if (!d->settings_wait)
-        log_say(LOG_WARNING, "the settings cannot be changed: the store is not there");
+        log_print(LOG_WARNING, "the settings cannot be changed: the store is not there");
 }
 
 void daemon_settings_told(struct daemon *d, const struct outcome *outcome)
@@ -63,9 +63,10 @@ void daemon_settings_told(struct daemon *d, const struct outcome *outcome)
     const bool test_jig = d->settings_sent.given & GIVEN_SETTINGS_TEST_JIG;
     d->settings_wait = false;
     if (done && test_jig)
-        log_say(LOG_NOTICE, "the test jig was turned %s", d->settings_sent.test_jig ? "on" : "off");
+        log_print(LOG_NOTICE, "the test jig was turned %s",
+                  d->settings_sent.test_jig ? "on" : "off");
     else if (!done)
-        log_say(LOG_WARNING, "the settings could not be changed");
+        log_print(LOG_WARNING, "the settings could not be changed");
     if (!done || d->is_stopping)
         return;
     if (test_jig)
@@ -102,8 +103,8 @@ static void warn_of_fixed(const struct config *now, const struct config *wanted)
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         if (fixed[i].differs)
-            log_say(LOG_WARNING, "\"%s\" is different in the config now; a restart takes it in",
-                    fixed[i].key);
+            log_print(LOG_WARNING, "\"%s\" is different in the config now; a restart takes it in",
+                      fixed[i].key);
 }
 
 static void tell_ready(struct daemon *d)
@@ -119,7 +120,7 @@ void daemon_reload(struct daemon *d)
     ignore(notify_reloading(), "nobody may be listening");
     if (config_read(d->flags, &wanted)) {
         log_setup(wanted.log_level, wanted.log_format);
-        log_say(LOG_NOTICE, "reloading");
+        log_print(LOG_NOTICE, "reloading");
         warn_of_fixed(d->config, &wanted);
         daemon_reload_certificate(d);
         daemon_apply_settings(d, &wanted.settings);
@@ -127,7 +128,7 @@ void daemon_reload(struct daemon *d)
         content_import(&d->content, wanted.barclamps);
     }
     for (const struct config_problem *p = wanted.problems; p; p = p->next)
-        log_say(LOG_ERROR, "%s; the config stays as it was", p->text);
+        log_print(LOG_ERROR, "%s; the config stays as it was", p->text);
     config_fini(&wanted);
     if (content_is_idle(&d->content))
         tell_ready(d);
@@ -137,6 +138,6 @@ void daemon_reloaded(struct daemon *d)
 {
     if (!d->is_reloading || d->is_stopping)
         return;
-    log_say(LOG_NOTICE, "reloaded");
+    log_print(LOG_NOTICE, "reloaded");
     tell_ready(d);
 }

@@ -25,19 +25,20 @@ static void admin_told(struct daemon *d, const struct outcome *outcome)
     d->admin_waits = false;
     d->admin_made = outcome && outcome->verdict == VERDICT_DONE;
     if (outcome && outcome->problems)
-        log_say(LOG_ERROR, "the first user is refused: %.*s",
-                STR_FMT_ARGS(outcome->problems->text));
+        log_print(LOG_ERROR, "the first user is refused: %.*s",
+                  STR_FMT_ARGS(outcome->problems->text));
 }
 
 static void admin_node_told(struct daemon *d, const struct outcome *outcome)
 {
     d->admin_node_waits--;
     if (!outcome)
-        log_say(LOG_WARNING, "the admin node of this host is not made: the store failed meanwhile; "
-                             "the next start tries again");
+        log_print(LOG_WARNING,
+                  "the admin node of this host is not made: the store failed meanwhile; "
+                  "the next start tries again");
     else if (outcome->problems)
-        log_say(LOG_WARNING, "the admin node of this host is refused: %.*s",
-                STR_FMT_ARGS(outcome->problems->text));
+        log_print(LOG_WARNING, "the admin node of this host is refused: %.*s",
+                  STR_FMT_ARGS(outcome->problems->text));
 }
 
 /* Content is in, and with it the roles that an admin node is given: ask for the admin node of this
@@ -116,8 +117,8 @@ static void content_done(void *self)
 static void out_of_patience(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
-    log_say(LOG_WARNING, "requests are still unanswered after %d s, stopping without them",
-            DRAIN_MS_MAX / 1000);
+    log_print(LOG_WARNING, "requests are still unanswered after %d s, stopping without them",
+              DRAIN_MS_MAX / 1000);
     d->is_hurried = true;
 }
 
@@ -128,7 +129,7 @@ static void begin_drain(struct daemon *d)
         return;
     }
     FAILPOINT(DRAIN_BEFORE);
-    log_say(LOG_NOTICE, "stopping");
+    log_print(LOG_NOTICE, "stopping");
     d->is_stopping = d->wires.is_draining = true;
     ignore(notify_send("STOPPING=1\nSTATUS=stopping\n"), "nobody may be listening");
     if (d->http)
@@ -201,7 +202,7 @@ static void watch_signal(struct daemon *d, uv_signal_t *signal, int number)
     const int failed = uv_signal_init(&d->loop.uv, signal); /* may need a descriptor */
     signal->data = d;
     if (failed || uv_signal_start(signal, on_signal, number) != 0)
-        log_say(LOG_WARNING, "signal %d cannot be watched; it ends the daemon at once", number);
+        log_print(LOG_WARNING, "signal %d cannot be watched; it ends the daemon at once", number);
 }
 
 static void ping_watchdog(uv_timer_t *timer)
@@ -226,7 +227,7 @@ static void read_clock(uv_timer_t *timer)
 static enum ending open_loop(struct daemon *d)
 {
     if (loop_open(&d->loop) != OK) {
-        log_say(LOG_ERROR, "the event loop cannot be opened");
+        log_print(LOG_ERROR, "the event loop cannot be opened");
         return ENDING_TROUBLE;
     }
     d->loop.self = d;
@@ -268,8 +269,9 @@ static enum ending start_turn(struct daemon *d)
     const err why = turn_trouble(d->loop.turn, &text);
     const char *store = store_trouble(d->loop.store);
     const bool damaged = why == ERR_CORRUPT;
-    log_say(LOG_ERROR, "%s: %s%s%s", damaged ? "the store is damaged" : "the store cannot be used",
-            text, store[0] ? ": " : "", store);
+    log_print(LOG_ERROR, "%s: %s%s%s",
+              damaged ? "the store is damaged" : "the store cannot be used", text,
+              store[0] ? ": " : "", store);
     return status == TURN_STOPPED ? ENDING_OUSTED : ENDING_TROUBLE;
 }
 
@@ -304,7 +306,7 @@ static enum ending make_first_user(struct daemon *d)
         return ENDING_FINE;
     }
     if (!d->is_stopping)
-        log_say(LOG_ERROR, "the first user could not be made: %s", store_trouble(d->loop.store));
+        log_print(LOG_ERROR, "the first user could not be made: %s", store_trouble(d->loop.store));
     return d->is_stopping ? ENDING_FINE : ENDING_TROUBLE;
 }
 
@@ -327,7 +329,7 @@ static enum ending write_url(struct daemon *d)
              c->address, v6 ? "]" : "", http_port(d->http));
     const char *path = config_path(d->config, "listen");
     if (file_write(path, str_from(url), 0644) != OK) {
-        log_say(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
+        log_print(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
         return ENDING_TROUBLE;
     }
     log_with(LOG_NOTICE,
@@ -342,7 +344,7 @@ static enum ending begin_listening(struct daemon *d)
     char why[WHY_SIZE] = "";
     d->passwords = passwords_new(&d->loop.uv);
     if (!d->passwords) {
-        log_say(LOG_ERROR, "the library of ciphers does not start");
+        log_print(LOG_ERROR, "the library of ciphers does not start");
         return ENDING_TROUBLE;
     }
     d->loop.api = api_new(wiring_api_engine(&d->wires), d->passwords);
@@ -358,7 +360,7 @@ static enum ending begin_listening(struct daemon *d)
                                          .proxy_count = d->config->trusted_proxy_count};
     d->http = http_open(&d->loop.uv, &options, api_handler(d->loop.api), why, sizeof why);
     if (!d->http) {
-        log_say(LOG_ERROR, "%s", why);
+        log_print(LOG_ERROR, "%s", why);
         return ENDING_TROUBLE;
     }
     d->wires.http = d->http;
@@ -409,8 +411,8 @@ static void go_down(struct daemon *d)
     loop_close(&d->loop);
     content_fini(&d->content);
     if (file_remove(config_path(d->config, "listen")) != OK)
-        log_say(LOG_WARNING, "\"%s/listen\" cannot be removed: %s", d->config->data,
-                strerror(errno));
+        log_print(LOG_WARNING, "\"%s/listen\" cannot be removed: %s", d->config->data,
+                  strerror(errno));
 }
 
 enum ending serve(struct config *config, const struct config_flags *flags)
@@ -426,7 +428,7 @@ enum ending serve(struct config *config, const struct config_flags *flags)
     /* Of a daemon that crashed: from here on the lock says that there is one, and the file would
      * be believed. */
     if (file_remove(config_path(config, "listen")) != OK) {
-        log_say(LOG_ERROR, "\"%s/listen\" cannot be removed: %s", config->data, strerror(errno));
+        log_print(LOG_ERROR, "\"%s/listen\" cannot be removed: %s", config->data, strerror(errno));
         data_dir_leave(&d.hold);
         return ENDING_TROUBLE;
     }
@@ -443,7 +445,7 @@ enum ending serve(struct config *config, const struct config_flags *flags)
     const bool drained = ending == ENDING_FINE && d.ending == ENDING_FINE;
     if (drained) {
         FAILPOINT(DRAIN_AFTER);
-        log_say(LOG_NOTICE, "stopped");
+        log_print(LOG_NOTICE, "stopped");
     }
     data_dir_leave(&d.hold);
     return ending != ENDING_FINE ? ending : d.ending;

@@ -23,8 +23,8 @@ struct setting_clock {
 
 static enum ending store_failed(struct store *store, const char *doing)
 {
-    log_say(LOG_ERROR, "the stamp was not changed: the store could not be %s: %s", doing,
-            store_trouble(store));
+    log_print(LOG_ERROR, "the stamp was not changed: the store could not be %s: %s", doing,
+              store_trouble(store));
     return ENDING_TROUBLE;
 }
 
@@ -51,7 +51,7 @@ static enum ending load(struct setting_clock *s, struct store *store)
     }
     if (e == OK)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "the stamp was not changed: the store is damaged: %s", s->what);
+    log_print(LOG_ERROR, "the stamp was not changed: the store is damaged: %s", s->what);
     return ENDING_TROUBLE;
 }
 
@@ -110,7 +110,7 @@ static enum ending lower(struct setting_clock *s, struct store *store)
     if (s->port.look(s->port.self, &s->mark) != OK)
         return store_failed(store, "read");
     if (s->mark.turn == 0) {
-        log_say(LOG_ERROR, "the store is empty: it has no stamp; see --data and --store");
+        log_print(LOG_ERROR, "the store is empty: it has no stamp; see --data and --store");
         return ENDING_TROUBLE;
     }
     sys_time_format(s->mark.now_ms, from);
@@ -138,7 +138,7 @@ static enum ending open_and_lower(const struct config *c)
     data_dir_who(who);
     const err e = store_open(&(struct store_options){.url = c->store, .holder = who}, &store, &why);
     if (e != OK) {
-        log_say(LOG_ERROR, "the stamp was not changed: the store does not open: %s", why.text);
+        log_print(LOG_ERROR, "the stamp was not changed: the store does not open: %s", why.text);
         return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
     }
     const enum ending ending = lower(&s, store);

@@ -54,8 +54,8 @@ static err read_file(const struct core *core, struct str source, struct arena *a
     const int64_t id = core_find(core, TABLE_BARCLAMP, STR("test"));
     if (!id || !core_record(core, TABLE_BARCLAMP, id, &record))
         return ERR_NOT_FOUND;
-    const struct str folder = str_join2(a, record.barclamp.source_path, STR("/discovery/"));
-    return file_read(a, str_z(a, str_join3(a, folder, source, STR(".json"))), FILE_SIZE_MAX,
+    const struct str folder = STR_CONCAT(a, record.barclamp.source_path, STR("/discovery/"));
+    return file_read(a, str_z(a, STR_CONCAT(a, folder, source, STR(".json"))), FILE_SIZE_MAX,
                      out_text);
 }
 

@@ -82,7 +82,7 @@ void daemon_reload_certificate(struct daemon *d)
     /* What went wrong is logged; what we have still stands. */
     const bool is_kept = !is_own(d->config) || keep_own(d, &arena, &home);
     if (is_kept && !http_reload_tls(d->http, why, sizeof why))
-        log_say(LOG_ERROR, "%s; the certificate stays as it was", why);
+        log_print(LOG_ERROR, "%s; the certificate stays as it was", why);
     else
         look_at_end(d);
     arena_fini(&arena);

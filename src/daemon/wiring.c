@@ -187,7 +187,7 @@ static const char *exec_program(struct config *c)
     uint32_t end = len > 0 ? (uint32_t)len : 0;
     while (end && path[end - 1] != '/')
         end--;
-    return str_z(&c->arena, str_join2(&c->arena, (struct str){path, end}, STR("halligan-exec")));
+    return str_z(&c->arena, STR_CONCAT(&c->arena, (struct str){path, end}, STR("halligan-exec")));
 }
 
 /* Before the store is loaded the stamp is 0, and nothing is old. */
@@ -212,7 +212,7 @@ static enum ending open_runner(struct wiring *w, struct config *c)
         .self = w, .facts = facts_of_run, .submit = submit, .wake = wake, .now_ms = age_now};
     if (runner_open(&setup, seams, &w->loop->runner) == OK)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "\"%s\" cannot be used for runs: %s", c->data, strerror(errno));
+    log_print(LOG_ERROR, "\"%s\" cannot be used for runs: %s", c->data, strerror(errno));
     return ENDING_TROUBLE;
 }
 
@@ -299,7 +299,7 @@ static enum ending open_hooks(struct wiring *w)
                                       .loaded = hooks_loaded};
     l->hooks = hooks_open(seams, SANDBOX_LIMITS);
     if (!l->hooks) {
-        log_say(LOG_ERROR, "the thread for the hooks does not start");
+        log_print(LOG_ERROR, "the thread for the hooks does not start");
         return ENDING_TROUBLE;
     }
     l->transitions = transitions_new(
@@ -319,7 +319,8 @@ static enum ending open_jig(struct wiring *w, struct config *c)
     const struct test_jig_seams seams = {.self = w, .submit = submit};
     if (test_jig_open(path, seams, &w->loop->jig) == OK)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "the test jig's journal \"%s\" cannot be opened: %s", path, strerror(errno));
+    log_print(LOG_ERROR, "the test jig's journal \"%s\" cannot be opened: %s", path,
+              strerror(errno));
     return ENDING_TROUBLE;
 }
 
@@ -357,7 +358,7 @@ static enum ending open_store(struct wiring *w, const struct config *c)
     const err e = store_open(&options, &w->loop->store, &why);
     if (e == OK)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "the store does not open: %s", why.text);
+    log_print(LOG_ERROR, "the store does not open: %s", why.text);
     return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
 }
 
@@ -374,7 +375,7 @@ static enum ending open_history(struct wiring *w, const struct config *c)
     w->history = history_new(&w->loop->uv, c->store, (struct history_seams){w, history_found});
     if (w->history)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "the thread for the history does not start");
+    log_print(LOG_ERROR, "the thread for the history does not start");
     return ENDING_TROUBLE;
 }
 

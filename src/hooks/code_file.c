@@ -19,7 +19,7 @@ static struct str file_trouble(struct arena *arena, const char *path, err e)
 static struct str with_folder(struct arena *arena, const char *path, size_t folder_len,
                               struct str text)
 {
-    return str_join2(arena, (struct str){path, (uint32_t)folder_len}, text);
+    return STR_CONCAT(arena, (struct str){path, (uint32_t)folder_len}, text);
 }
 
 err code_file_read(struct role_source source, const char *path, struct arena *arena,

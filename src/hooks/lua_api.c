@@ -284,7 +284,7 @@ static int say(lua_State *lua)
         sandbox_clean_text(task->arena, (struct str){at, (uint32_t)len}, LOG_LINE_MAX);
     log_with(LOG_INFO, LOG_FIELDS(task_log_role(task), LOG_Z("hook", task->function)), "%.*s",
              STR_FMT_ARGS(line));
-    struct str log = str_join3(task->arena, task->log, line, STR("\n"));
+    struct str log = STR_CONCAT(task->arena, task->log, line, STR("\n"));
     if (log.len > RUNLOG_MAX)
         log = sandbox_clean_text(task->arena, str_slice(log, log.len - RUNLOG_MAX, log.len),
                                  RUNLOG_MAX);

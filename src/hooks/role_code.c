@@ -276,7 +276,7 @@ static void take_run(lua_State *lua, struct task *task)
     done->node_dead = take_flag(lua, "node_dead");
     done->stop = take_flag(lua, "stop");
     done->power = take_power(lua, task);
-    task->log = str_join2(task->arena, task->log, take_member_text(lua, "log", task));
+    task->log = STR_CONCAT(task->arena, task->log, take_member_text(lua, "log", task));
 }
 
 static void take_answer(lua_State *lua, struct task *task)
@@ -356,7 +356,7 @@ static struct str complaint(struct arena *arena, const char *chunk, struct str t
     text = str_slice(text, 0, end);
     if (str_starts(text, str_from(chunk)))
         return text;
-    return str_join3(arena, str_from(chunk), STR(": "), text);
+    return STR_CONCAT(arena, str_from(chunk), STR(": "), text);
 }
 
 err role_code_new(const struct role_source *source, struct arena *arena,

@@ -88,7 +88,7 @@ static void put_source_path(const struct barclamp_upload_seams *seams, const str
     const int64_t id = core_find(core, TABLE_BARCLAMP, name);
     const struct str path = id && core_record(core, TABLE_BARCLAMP, id, &record)
                                 ? str_copy(a, record.barclamp.source_path)
-                                : str_join3(a, str_from(seams->folder), STR("/"), name);
+                                : STR_CONCAT(a, str_from(seams->folder), STR("/"), name);
     struct json *copy = json_clone(a, section);
     json_set(copy, STR("source_path"), json_make_string(a, path));
     json_set(document, STR("barclamp"), copy);

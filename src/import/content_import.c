@@ -41,7 +41,7 @@ static void log_entry(const struct diagnostics_entry *entry, const char *what)
 static void log_left_out(const struct diagnostics *r)
 {
     if (r->errors + r->warnings > r->count)
-        log_say(LOG_WARNING, "and %u things more", r->errors + r->warnings - r->count);
+        log_print(LOG_WARNING, "and %u things more", r->errors + r->warnings - r->count);
 }
 
 static void log_report(const struct diagnostics *r)

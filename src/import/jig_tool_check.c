@@ -38,7 +38,7 @@ static void change(const struct jig_record *jig, struct str why, struct jig_tool
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_S("jig", jig->name)),
                  "a jig is switched on: what it lacked is there");
     if (seams.submit(seams.self, &command) != OK)
-        log_say(LOG_WARNING, "the store is not there; the jig stays as it is");
+        log_print(LOG_WARNING, "the store is not there; the jig stays as it is");
 }
 
 void jig_tool_check_check(const struct core *core, const char *path,

@@ -66,14 +66,14 @@ static struct code *find_or_add(struct role_code_registry *c, int64_t role_id)
 
 static struct str path_of(struct role_code_registry *c, const struct place *place)
 {
-    const struct str file = str_join3(&c->arena, STR("/roles/"), place->role, STR(".lua"));
-    return str_join2(&c->arena, place->source_path, file);
+    const struct str file = STR_CONCAT(&c->arena, STR("/roles/"), place->role, STR(".lua"));
+    return STR_CONCAT(&c->arena, place->source_path, file);
 }
 
 static struct str complaint(struct role_code_registry *c, const struct place *place,
                             const char *why)
 {
-    return str_join3(&c->arena, path_of(c, place), STR(": "), str_from(why));
+    return STR_CONCAT(&c->arena, path_of(c, place), STR(": "), str_from(why));
 }
 
 /* Nobody knows what it would define, but something it should. */

@@ -221,7 +221,7 @@ static bool are_flags(struct str flags)
 
 static void warn_unchecked(struct reader *r, const struct place *at, const char *why)
 {
-    const struct str text = str_join2(r->arena, STR("is not checked: "), str_from(why));
+    const struct str text = STR_CONCAT(r->arena, STR("is not checked: "), str_from(why));
     add(r->arena, r->warnings, at, text);
 }
 
@@ -258,7 +258,7 @@ static void read_pattern(struct reader *r, const struct json *pattern, const str
     const char *what = NULL;
     const err e = compile_pattern(r, regex, ignore_case, rule, &what);
     if (e == ERR_SYNTAX) {
-        add(r->arena, r->errors, at, str_join2(r->arena, STR("is malformed: "), str_from(what)));
+        add(r->arena, r->errors, at, STR_CONCAT(r->arena, STR("is malformed: "), str_from(what)));
         return;
     }
     if (e != OK) {

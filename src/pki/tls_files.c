@@ -36,8 +36,8 @@ static const char *path_of(const struct home *h, enum part part, const char *end
 {
     struct arena *a = h->arena;
     const struct str path =
-        str_join3(a, str_from(h->directory), STR("/"), str_from(parts[part].name));
-    return str_z(a, str_join2(a, path, str_from(ending)));
+        STR_CONCAT(a, str_from(h->directory), STR("/"), str_from(parts[part].name));
+    return str_z(a, STR_CONCAT(a, path, str_from(ending)));
 }
 
 /* What cannot be read is not damaged, and is not made again. */
@@ -50,11 +50,12 @@ static bool read_part(struct home *h, enum part part)
     if (e == OK || e == ERR_NOT_FOUND)
         return true;
     if (e == ERR_REFUSED)
-        log_say(LOG_ERROR,
-                "\"%s\" is no file that belongs to us and that nobody else can read: chmod 600 it",
-                path);
+        log_print(
+            LOG_ERROR,
+            "\"%s\" is no file that belongs to us and that nobody else can read: chmod 600 it",
+            path);
     else
-        log_say(LOG_ERROR, "\"%s\" cannot be read: %s", path, strerror(errno));
+        log_print(LOG_ERROR, "\"%s\" cannot be read: %s", path, strerror(errno));
     return false;
 }
 
@@ -64,7 +65,7 @@ static bool write_part(struct home *h, enum part part, struct str text)
     h->texts[part] = text;
     if (file_write(path, text, parts[part].mode) == OK)
         return true;
-    log_say(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
+    log_print(LOG_ERROR, "\"%s\" cannot be written: %s", path, strerror(errno));
     return false;
 }
 
@@ -75,13 +76,13 @@ static bool put_aside(struct home *h, enum part part)
         return true;
     if (file_move_durably(path, path_of(h, part, ".old")) == OK)
         return true;
-    log_say(LOG_ERROR, "\"%s\" cannot be moved: %s", path, strerror(errno));
+    log_print(LOG_ERROR, "\"%s\" cannot be moved: %s", path, strerror(errno));
     return false;
 }
 
 static bool cannot_make(void)
 {
-    log_say(LOG_ERROR, "the library of certificates makes none");
+    log_print(LOG_ERROR, "the library of certificates makes none");
     return false;
 }
 
@@ -185,10 +186,11 @@ static bool keep_server(struct home *h, bool can_sign)
     const bool is_usable =
         state == CERTIFICATE_FINE || state == CERTIFICATE_ENDING || state == CERTIFICATE_NAMELESS;
     if (!can_sign && is_usable) {
-        log_say(LOG_WARNING,
-                "the certificate of this server is %s and cannot be renewed: \"%s\" is not the key "
-                "of \"%s\"",
-                reason_of(state), path_of(h, CA_KEY, ""), path_of(h, CA_CERT, ""));
+        log_print(
+            LOG_WARNING,
+            "the certificate of this server is %s and cannot be renewed: \"%s\" is not the key "
+            "of \"%s\"",
+            reason_of(state), path_of(h, CA_KEY, ""), path_of(h, CA_CERT, ""));
         return true;
     }
     if (state == CERTIFICATE_FINE)
@@ -202,7 +204,7 @@ bool tls_files_keep(struct arena *a, const char *directory, const struct certifi
     struct home h = {.arena = a, .directory = directory, .names = names, .now_s = now_s};
     bool can_sign;
     if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
-        log_say(LOG_ERROR, "the directory \"%s\" cannot be made: %s", directory, strerror(errno));
+        log_print(LOG_ERROR, "the directory \"%s\" cannot be made: %s", directory, strerror(errno));
         return false;
     }
     for (int part = 0; part < PART_COUNT; part++)

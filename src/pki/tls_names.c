@@ -101,10 +101,10 @@ static void add_interfaces(struct arena *a, struct certificate_names *names)
 {
     struct ifaddrs *all;
     if (getifaddrs(&all) != 0) {
-        log_say(LOG_WARNING,
-                "the addresses of this machine cannot be listed: %s; the certificate is for its "
-                "names alone. Under systemd, RestrictAddressFamilies= needs AF_NETLINK",
-                strerror(errno));
+        log_print(LOG_WARNING,
+                  "the addresses of this machine cannot be listed: %s; the certificate is for its "
+                  "names alone. Under systemd, RestrictAddressFamilies= needs AF_NETLINK",
+                  strerror(errno));
         return;
     }
     for (const struct ifaddrs *at = all; at; at = at->ifa_next)

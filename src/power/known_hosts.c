@@ -120,10 +120,10 @@ static void on_retry(uv_timer_t *timer)
 static void read_again_later(struct known_hosts *k, const char *why)
 {
     if (!k->is_unreadable)
-        log_say(LOG_ERROR,
-                "\"%s\" cannot be read: %s; no probe and no run starts until its host keys are "
-                "taken over; it is read again every %d s",
-                k->path, why, RETRY_MS / 1000);
+        log_print(LOG_ERROR,
+                  "\"%s\" cannot be read: %s; no probe and no run starts until its host keys are "
+                  "taken over; it is read again every %d s",
+                  k->path, why, RETRY_MS / 1000);
     k->is_unreadable = true;
     k->import = IMPORT_NOT_READ;
     must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
@@ -134,10 +134,10 @@ static void read_again_later(struct known_hosts *k, const char *why)
 static void keep_old_file(struct known_hosts *k)
 {
     const char *kept =
-        str_z(&k->arena, str_join3(&k->arena, str_from(k->path), STR(".old"), STR("")));
+        str_z(&k->arena, STR_CONCAT(&k->arena, str_from(k->path), STR(".old"), STR("")));
     if (link(k->path, kept) != 0 && errno != EEXIST)
-        log_say(LOG_WARNING, "\"%s\" cannot be kept as \"%s\": %s; it is taken over and replaced",
-                k->path, kept, strerror(errno));
+        log_print(LOG_WARNING, "\"%s\" cannot be kept as \"%s\": %s; it is taken over and replaced",
+                  k->path, kept, strerror(errno));
 }
 
 static void read_old_file(struct known_hosts *k, const struct core *core)
@@ -167,10 +167,10 @@ static void read_old_file(struct known_hosts *k, const struct core *core)
         if (parse_line(core, line, &k->lines[k->line_count]))
             k->line_count++;
         else
-            log_say(LOG_WARNING,
-                    "\"%s\" line %u is not taken over: it does not name an existing node and a "
-                    "host key that was seen there",
-                    k->path, number);
+            log_print(LOG_WARNING,
+                      "\"%s\" line %u is not taken over: it does not name an existing node and a "
+                      "host key that was seen there",
+                      k->path, number);
     }
     qsort(k->lines, k->line_count, sizeof *k->lines, by_node);
 }
@@ -283,8 +283,8 @@ void known_hosts_told(struct known_hosts *k, const struct outcome *outcome, err 
     if (why != OK || !outcome) {
         k->has_failed = true;
     } else if (outcome->verdict != VERDICT_DONE) {
-        log_say(LOG_WARNING, "host keys in \"%s\" are not taken over: %.*s", k->path,
-                STR_FMT_ARGS(outcome->problems ? outcome->problems->text : STR("refused")));
+        log_print(LOG_WARNING, "host keys in \"%s\" are not taken over: %.*s", k->path,
+                  STR_FMT_ARGS(outcome->problems ? outcome->problems->text : STR("refused")));
     } else if (k->import == IMPORT_MARKING) {
         k->import = IMPORT_DONE;
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_I64("nodes", k->imported), LOG_Z("file", k->path)),
@@ -325,10 +325,11 @@ static bool add_line(struct known_hosts *k, const struct host_key_record *pin)
     const int len = snprintf(head, sizeof head, "node-%lld ", (long long)pin->node_id);
     must(len > 0);
     if (k->len >= k->size_max || (uint32_t)len + pin->key.len + 1 > k->size_max - k->len) {
-        log_say(LOG_ERROR,
-                "\"%s\" would be larger than %u bytes: it is written without the host keys that "
-                "were pinned last, and runs on those nodes fail; delete nodes that are not in use",
-                k->path, k->size_max);
+        log_print(
+            LOG_ERROR,
+            "\"%s\" would be larger than %u bytes: it is written without the host keys that "
+            "were pinned last, and runs on those nodes fail; delete nodes that are not in use",
+            k->path, k->size_max);
         return false;
     }
     add_text(k, str_from(head));
@@ -391,10 +392,11 @@ static void on_written(uv_work_t *work, int status)
     k->is_writing = false;
     k->written = w->built;
     if (w->e != OK) {
-        log_say(LOG_ERROR,
-                "\"%s\" cannot be written: %s; ssh works with the host keys that were there before "
-                "until that succeeds",
-                w->path, strerror(w->number));
+        log_print(
+            LOG_ERROR,
+            "\"%s\" cannot be written: %s; ssh works with the host keys that were there before "
+            "until that succeeds",
+            w->path, strerror(w->number));
         if (!k->is_closed)
             must(uv_timer_start(&k->retry, on_retry, RETRY_MS, 0) == 0);
     }

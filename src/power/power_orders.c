@@ -548,14 +548,14 @@ static bool open_hammers(struct power *p, const struct power_setup *setup)
                                             .ssh_key = setup->ssh->key_path};
     const struct hammers_seams seams = {.self = p, .done = hammered};
     if (mkdir(setup->scratch, 0700) != 0 && errno != EEXIST) {
-        log_say(LOG_ERROR, "the directory \"%s\" cannot be made: %s", setup->scratch,
-                strerror(errno));
+        log_print(LOG_ERROR, "the directory \"%s\" cannot be made: %s", setup->scratch,
+                  strerror(errno));
         return false;
     }
     p->hammers = hammers_open(setup->loop, &options, seams);
     if (!p->hammers)
-        log_say(LOG_ERROR, "the hammers do not start; \"%s\" must be a directory of ours alone",
-                setup->scratch);
+        log_print(LOG_ERROR, "the hammers do not start; \"%s\" must be a directory of ours alone",
+                  setup->scratch);
     return p->hammers != NULL;
 }
 

@@ -20,12 +20,12 @@ enum {
 static const char *in_directory(struct ssh_keys *h, const char *directory, const char *name)
 {
     struct arena *a = &h->paths;
-    return str_z(a, str_join3(a, str_from(directory), STR("/"), str_from(name)));
+    return str_z(a, STR_CONCAT(a, str_from(directory), STR("/"), str_from(name)));
 }
 
 static const char *behind_key(struct ssh_keys *h, const char *ending)
 {
-    return str_z(&h->paths, str_join2(&h->paths, str_from(h->key_path), str_from(ending)));
+    return str_z(&h->paths, STR_CONCAT(&h->paths, str_from(h->key_path), str_from(ending)));
 }
 
 /* ---- the key ---- */
@@ -44,12 +44,12 @@ static void key_made(void *self, const struct spawn_result *result)
     if (result->why || result->is_late || result->status != 0) {
         const uint32_t end = str_find(result->err, '\n', 0);
         const struct str said = str_slice(result->err, 0, end);
-        log_say(LOG_WARNING, "ssh-keygen made no key (%s%.*s); machines are not reached by ssh",
-                result->why ? result->why : "", STR_FMT_ARGS(said));
+        log_print(LOG_WARNING, "ssh-keygen made no key (%s%.*s); machines are not reached by ssh",
+                  result->why ? result->why : "", STR_FMT_ARGS(said));
     } else if (!put_in_place(h)) {
-        log_say(LOG_WARNING,
-                "the new key \"%s\" cannot be kept: %s; machines are not reached by ssh",
-                h->key_path, strerror(errno));
+        log_print(LOG_WARNING,
+                  "the new key \"%s\" cannot be kept: %s; machines are not reached by ssh",
+                  h->key_path, strerror(errno));
     } else {
         h->has_key = true;
         log_with(LOG_NOTICE, LOG_FIELDS(LOG_Z("key", h->key_path)),
@@ -65,8 +65,8 @@ static void make_key(struct ssh_keys *h)
     const char *program = jig_tools_find(&h->paths, TOOLS_PATH, "ssh-keygen");
     const char *fresh = behind_key(h, ".new");
     if (!program) {
-        log_say(LOG_WARNING, "ssh-keygen is not installed (openssh-client): machines are not "
-                             "reached by ssh");
+        log_print(LOG_WARNING, "ssh-keygen is not installed (openssh-client): machines are not "
+                               "reached by ssh");
         return;
     }
     ignore(gethostname(host, sizeof host - 1), "it is only a comment");
@@ -80,7 +80,7 @@ static void make_key(struct ssh_keys *h)
         &(struct spawn_order){
             .argv = argv, .deadline_ms = KEYGEN_MS_MAX, .self = h, .done = key_made});
     if (!h->keygen)
-        log_say(LOG_WARNING, "there is no memory to make a key; machines are not reached by ssh");
+        log_print(LOG_WARNING, "there is no memory to make a key; machines are not reached by ssh");
 }
 
 bool ssh_keys_is_busy(const struct ssh_keys *h)
@@ -120,7 +120,7 @@ bool ssh_keys_is_own_key(const struct ssh_keys *h, struct str keys)
     bool is_own = false;
     for (uint32_t i = 0; i < sizeof names / sizeof *names && !is_own; i++) {
         struct str text;
-        const struct str path = str_join3(&arena, folder, STR("/"), str_from(names[i]));
+        const struct str path = STR_CONCAT(&arena, folder, STR("/"), str_from(names[i]));
         if (file_read(&arena, str_z(&arena, path), PUBLIC_KEY_MAX, &text) == OK)
             is_own = lines_have_key(keys, text);
     }
@@ -134,7 +134,7 @@ static bool make_directory(const char *path)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
         return true;
-    log_say(LOG_ERROR, "the directory \"%s\" cannot be made: %s", path, strerror(errno));
+    log_print(LOG_ERROR, "the directory \"%s\" cannot be made: %s", path, strerror(errno));
     return false;
 }
 
@@ -148,7 +148,7 @@ static void look_for_key(struct ssh_keys *h)
     }
     h->has_key = true;
     if (!file_exists(behind_key(h, ".pub")))
-        log_say(LOG_WARNING, "\"%s.pub\" is gone; ssh-keygen -y makes another one", h->key_path);
+        log_print(LOG_WARNING, "\"%s.pub\" is gone; ssh-keygen -y makes another one", h->key_path);
 }
 
 bool ssh_keys_open(struct ssh_keys *h, uv_loop_t *loop, const char *directory)

@@ -336,8 +336,8 @@ static void on_scanned(void *self, const struct spawn_result *result)
     }
     const err e = ssh_scanned_keys(&one->arena, result->out, &keys);
     if (e == ERR_NOT_FOUND) {
-        const struct str said = str_join3(&one->arena, STR("it shows no ssh host key ("),
-                                          ssh_scan_complaint(result->err), STR(")"));
+        const struct str said = STR_CONCAT(&one->arena, STR("it shows no ssh host key ("),
+                                           ssh_scan_complaint(result->err), STR(")"));
         /* ssh-keyscan does not say by its exit status why it got no key; connect(2) does. */
         one->no_key = str_z(&one->arena, said);
         if (one->addresses)

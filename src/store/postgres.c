@@ -335,8 +335,8 @@ static void warn_of_haste(struct postgres_engine *e)
 {
     PGresult *answer = postgres_query(e, "SHOW fsync");
     if (PQresultStatus(answer) == PGRES_TUPLES_OK && strcmp(PQgetvalue(answer, 0, 0), "off") == 0)
-        log_say(LOG_WARNING, "the PostgreSQL server runs with fsync off: a crash of its machine "
-                             "loses what was acknowledged");
+        log_print(LOG_WARNING, "the PostgreSQL server runs with fsync off: a crash of its machine "
+                               "loses what was acknowledged");
     PQclear(answer);
 }
 

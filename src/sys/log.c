@@ -222,7 +222,7 @@ static void write_line(enum log_level level, const struct log_field *fields, con
     ignore(write(STDERR_FILENO, l.at, l.len) < 0, "there is nowhere left to say so");
 }
 
-void log_say(enum log_level level, const char *format, ...)
+void log_print(enum log_level level, const char *format, ...)
 {
     char message[TEXT_SIZE];
     va_list args;

@@ -60,6 +60,6 @@ bool log_level_parse(struct str text, enum log_level *out_level);
 bool log_format_parse(struct str text, enum log_format *out_format);
 
 /* The message is a sentence: what failed, its subject in quotes, what we do about it. */
-void log_say(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void log_with(enum log_level level, const struct log_field *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

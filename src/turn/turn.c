@@ -370,8 +370,8 @@ static void collect(struct turn *t)
     t->batch.digest = core_digest(t->core);
     t->batch.events = audit_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
     t->batch.rows = collecting.rows + t->batch.events;
-    t->batch.changes = collecting.gone.len ? str_join2(&t->arena, buf_str(&collecting.gone),
-                                                       buf_str(&collecting.bytes))
+    t->batch.changes = collecting.gone.len ? STR_CONCAT(&t->arena, buf_str(&collecting.gone),
+                                                        buf_str(&collecting.bytes))
                                            : buf_str(&collecting.bytes);
 }
 

@@ -49,8 +49,8 @@ static struct str pick(struct draft *d, const struct texts *list)
 static struct str text_splice(struct draft *d, struct str text, uint32_t from, uint32_t to,
                               struct str replacement)
 {
-    return str_join3(d->arena, str_slice(text, 0, from), replacement,
-                     str_slice(text, to, text.len));
+    return STR_CONCAT(d->arena, str_slice(text, 0, from), replacement,
+                      str_slice(text, to, text.len));
 }
 
 static struct str text_repeat(struct draft *d, struct str unit, uint32_t times)
@@ -161,8 +161,8 @@ static struct str body_nested(struct draft *d)
     uint32_t levels = 1 + below(d, 1200);
     struct str inside = text_repeat(d, STR("["), levels);
     if (happens(d, 700))
-        inside = str_join2(d->arena, inside, text_repeat(d, STR("]"), levels));
-    return str_join3(d->arena, STR("{\"value\":"), inside, STR("}"));
+        inside = STR_CONCAT(d->arena, inside, text_repeat(d, STR("]"), levels));
+    return STR_CONCAT(d->arena, STR("{\"value\":"), inside, STR("}"));
 }
 
 static struct str body_mutate(struct draft *d, struct str body)
@@ -173,8 +173,8 @@ static struct str body_mutate(struct draft *d, struct str body)
     case 2: return body_nested(d);
     case 3: { /* the beginning of one document and the end of another */
         struct str other = pick(d, &d->corpus->bodies[below(d, BODY_KINDS)]);
-        return str_join2(d->arena, str_slice(body, 0, below(d, body.len + 1)),
-                         str_slice(other, below(d, other.len + 1), other.len));
+        return STR_CONCAT(d->arena, str_slice(body, 0, below(d, body.len + 1)),
+                          str_slice(other, below(d, other.len + 1), other.len));
     }
     case 4: {
         static const struct str whole[] = {
@@ -260,7 +260,7 @@ static struct str field_contradict(struct draft *d, struct str field)
         {" \xff", 2},       {" close", 6},   {" abc", 4},     {" 100-continue", 13},
     };
     uint32_t colon = str_find(field, ':', 0);
-    return str_join3(d->arena, str_slice(field, 0, colon), STR(":"), PICK(d, values));
+    return STR_CONCAT(d->arena, str_slice(field, 0, colon), STR(":"), PICK(d, values));
 }
 
 static void start_mutate(struct draft *d)
@@ -298,12 +298,12 @@ static void start_mutate(struct draft *d)
             {"?x\0y=z", 7},
             {"?bucket=note", 12},
         };
-        target = str_join2(d->arena, target, PICK(d, queries));
+        target = STR_CONCAT(d->arena, target, PICK(d, queries));
         break;
     }
     default: target = bytes_mutate(d, target);
     }
-    d->start = str_join3(d->arena, method, STR(" "), target);
+    d->start = STR_CONCAT(d->arena, method, STR(" "), target);
 }
 
 static void head_mutate(struct draft *d)
@@ -331,8 +331,8 @@ static void head_mutate(struct draft *d)
     case 8: d->version = PICK(d, versions); break;
     case 9: /* oversize: one long field, or many */
         if (happens(d, 500))
-            fields_insert(
-                d, str_join2(d->arena, STR("X-Long: "), text_repeat(d, STR("a"), below(d, 70000))));
+            fields_insert(d, STR_CONCAT(d->arena, STR("X-Long: "),
+                                        text_repeat(d, STR("a"), below(d, 70000))));
         else
             fields_insert(d, text_repeat(d, STR("X: y\r\n"), below(d, 3000)));
         break;
@@ -345,7 +345,7 @@ static void head_mutate(struct draft *d)
         case 2: fields_remove(d, at); break;
         case 3: d->fields[at] = bytes_mutate(d, d->fields[at]); break;
         case 4: d->fields[at] = field_contradict(d, d->fields[at]); break;
-        default: d->fields[at] = str_join2(d->arena, d->fields[at], PICK(d, ends));
+        default: d->fields[at] = STR_CONCAT(d->arena, d->fields[at], PICK(d, ends));
         }
     }
 }
@@ -465,7 +465,7 @@ static void plan_control(struct plan *p, struct arena *a, const struct corpus *c
         if (str_eq(c->values[i].name, STR("viewer"))) {
             struct str begin = STR("GET /api/v2/deployments/system HTTP/1.1\r\nHost: control\r\n"
                                    "Authorization: Bearer ");
-            p->bytes = str_join3(a, begin, c->values[i].value, STR("\r\n\r\n"));
+            p->bytes = STR_CONCAT(a, begin, c->values[i].value, STR("\r\n\r\n"));
         }
 }
 

@@ -12,7 +12,7 @@ static const char *const bad_names[] = {"1123", "1foo", "foo!", " foo", "f oo", 
 static struct command cmd_barclamp(struct world *w, const char *name)
 {
     const struct str head = STR("{'barclamp':{'source_path':'/src/x','name':'");
-    const struct str json = str_join3(&w->arena, head, str_from(name), STR("'}}"));
+    const struct str json = STR_CONCAT(&w->arena, head, str_from(name), STR("'}}"));
     return cmd_import(w, str_z(&w->arena, json));
 }
 

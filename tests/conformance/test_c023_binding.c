@@ -600,7 +600,7 @@ static void import_the_pair(struct world *w, const char *requires)
 {
     const struct str head = STR("{'barclamp':{'name':'pair','source_path':'/src/pair'},'roles':["
                                 "{'name':'a','jig':'noop'},{'name':'b','jig':'noop','requires':[");
-    const struct str json = str_join3(&w->arena, head, str_from(requires), STR("]}]}"));
+    const struct str json = STR_CONCAT(&w->arena, head, str_from(requires), STR("]}]}"));
     DONE(w, cmd_import(w, str_z(&w->arena, json)));
 }
 

@@ -19,7 +19,7 @@ static char folder[64];
 
 static const char *below(struct world *w, const char *name)
 {
-    return str_z(&w->arena, str_join3(&w->arena, str_from(folder), STR("/"), str_from(name)));
+    return str_z(&w->arena, STR_CONCAT(&w->arena, str_from(folder), STR("/"), str_from(name)));
 }
 
 static void make_role(struct world *w, const char *script)

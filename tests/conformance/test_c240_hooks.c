@@ -508,7 +508,7 @@ TEST(c248_a_wrong_schema_is_refused)
     struct world *w = world_open();
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const struct str head = STR("'attribs':[{'name':'x','map':'x','schema':");
-        const struct str rest = str_join3(&w->arena, head, str_from(wrong[i]), STR("}]"));
+        const struct str rest = STR_CONCAT(&w->arena, head, str_from(wrong[i]), STR("}]"));
         REFUSED(w, cmd_role(w, "a", str_z(&w->arena, rest)), SCHEMA_INVALID, NULL);
     }
     CHECK(core_find(w->core, TABLE_ROLE, STR("a")) == 0);

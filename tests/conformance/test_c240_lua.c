@@ -206,7 +206,7 @@ static struct world *open_with_wishes(const char *roles)
     struct world *w = open_recorder();
     world_bind(w, "record-base@n1");
     const struct str data =
-        str_join3(&w->arena, STR("{'record':{'bind':["), str_from(roles), STR("],'value':1}}"));
+        STR_CONCAT(&w->arena, STR("{'record':{'bind':["), str_from(roles), STR("],'value':1}}"));
     DONE(w, cmd_data(w, "record-base@n1", str_z(&w->arena, data)));
     world_commit(w, "record-base@n1");
     world_finish(w, "record-base@n1", RESULT_OK);

@@ -400,7 +400,7 @@ static struct world *open_and_fail(const char *hook)
     struct world *w = open_with_node();
     world_bind(w, "record-base@n1");
     const struct str data =
-        str_join3(&w->arena, STR("{'record':{'fail':'"), str_from(hook), STR("','value':1}}"));
+        STR_CONCAT(&w->arena, STR("{'record':{'fail':'"), str_from(hook), STR("','value':1}}"));
     set_data(w, "record-base@n1", str_z(&w->arena, data));
     world_forget(w);
     world_commit(w, "record-base@n1");
@@ -411,7 +411,7 @@ static void check_failed_hook(struct world *w, const char *hook)
 {
     IS(w, "record-base@n1", "error");
     const char *log = shown(w, read_noderole(w, "record-base@n1").runlog);
-    HAS(log, str_z(&w->arena, str_join2(&w->arena, str_from(hook), STR(": record-base.lua:"))));
+    HAS(log, str_z(&w->arena, STR_CONCAT(&w->arena, str_from(hook), STR(": record-base.lua:"))));
     HAS(log, "told to fail");
     HAS(log, "stack traceback:");
     HAS(live_complaints(w), "told to fail");

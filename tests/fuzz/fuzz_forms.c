@@ -92,7 +92,7 @@ static void try_form(struct arena *a, struct str text)
     }
     if (!can_be_a_query(text))
         return;
-    const bool reads = target_parse(request, str_join2(a, STR("/?"), text)) == OK &&
+    const bool reads = target_parse(request, STR_CONCAT(a, STR("/?"), text)) == OK &&
                        !form_read_pairs(a, request->query, query);
     CHECK(reads == !wrong);
     CHECK(!reads || json_eq(form, query));
@@ -159,12 +159,12 @@ static void try_credentials(struct arena *a, struct str text)
     if (c.kind == CREDENTIALS_BASIC) {
         CHECK(c.name.len && str_find(c.name, ':', 0) == c.name.len);
         CHECK(str_is_clean(c.name) && str_is_clean(c.secret));
-        again = str_join2(a, STR("Basic "), base64(a, str_join3(a, c.name, STR(":"), c.secret)));
+        again = STR_CONCAT(a, STR("Basic "), base64(a, STR_CONCAT(a, c.name, STR(":"), c.secret)));
     } else if (c.kind == CREDENTIALS_BEARER) {
         CHECK(c.secret.len && str_is_clean(c.secret));
-        again = str_join2(a, STR("Bearer "), c.secret);
+        again = STR_CONCAT(a, STR("Bearer "), c.secret);
     } else if (c.kind == CREDENTIALS_DIGEST) {
-        again = str_join2(a, STR("Digest "), c.secret);
+        again = STR_CONCAT(a, STR("Digest "), c.secret);
     }
     const struct credentials back = credentials_parse(a, again);
     /* What was padded by hand, or not at all, may be longer when it is written well. */
@@ -178,8 +178,8 @@ static void try_cookie(struct arena *a, struct str text)
     const struct str name = STR("session"), ours = STR("session=hlg_a; ");
     const struct str value = credentials_cookie(text, name);
     CHECK(str_find(value, ';', 0) == value.len && str_find(value, ' ', 0) == value.len);
-    CHECK(str_eq(credentials_cookie(str_join2(a, ours, text), name), STR("hlg_a")));
-    const struct str again = str_join3(a, STR("a=b;session="), value, STR(" ;c"));
+    CHECK(str_eq(credentials_cookie(STR_CONCAT(a, ours, text), name), STR("hlg_a")));
+    const struct str again = STR_CONCAT(a, STR("a=b;session="), value, STR(" ;c"));
     CHECK(str_eq(credentials_cookie(again, name), value));
 }
 
@@ -229,7 +229,7 @@ static struct str right_response(struct arena *a, const struct digest_claim *c, 
         buf_put_str(&b, parts[i]);
         buf_put_c(&b, ':');
     }
-    buf_put_str(&b, md5_hex(a, str_join2(a, STR("GET:"), c->uri)));
+    buf_put_str(&b, md5_hex(a, STR_CONCAT(a, STR("GET:"), c->uri)));
     return md5_hex(a, buf_str(&b));
 }
 
@@ -337,7 +337,7 @@ static void try_origin(struct arena *a, struct str text)
     lone.asked.request.method = HTTP_GET;
     CHECK(!csrf_is_foreign_origin(&lone.asked.request));
     lone.asked.request.method = HTTP_POST;
-    lone.asked.headers[1].value = str_join2(a, STR("https://"), host);
+    lone.asked.headers[1].value = STR_CONCAT(a, STR("https://"), host);
     CHECK(host.len == 0 || !csrf_is_foreign_origin(&lone.asked.request));
 }
 

@@ -190,7 +190,7 @@ static void check_done(struct call *call, struct json *before, struct json *afte
                    STR_FMT_ARGS(wanted ? json_write(&model, wanted) : STR("nothing")));
     CHECK(json_eq(read_back(&model, text), after));
     call->request->body =
-        str_join3(call->arena, STR("[{\"op\":\"test\",\"path\":\"\",\"value\":"), text, STR("}]"));
+        STR_CONCAT(call->arena, STR("[{\"op\":\"test\",\"path\":\"\",\"value\":"), text, STR("}]"));
     CHECK(json_depth(after) + 2 > JSON_DEPTH_MAX || patch_apply(call, after));
 }
 

@@ -202,7 +202,7 @@ static bool keeps(const struct object_view *shape, struct http_pair pair, const 
     struct arena *a = &site.f->w->arena;
     struct query query;
     uint64_t work = 0;
-    pair.name = str_join2(a, pair.name, str_from(op));
+    pair.name = STR_CONCAT(a, pair.name, str_from(op));
     pair.next = NULL;
     CHECK(!query_read_pairs(shape, &pair, a, &query).text);
     return query_keeps(&query, site.f->w->core, record, a, &work);
@@ -336,8 +336,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_reset(&arena);
     const struct str path = str_from(lists[list].path);
     const struct str mark = str_find(path, '?', 0) < path.len ? STR("&") : STR("?");
-    const struct str head = str_join3(&arena, STR("/api/v2/"), path, mark);
-    try_list(list, str_join2(&arena, head, query), &arena);
+    const struct str head = STR_CONCAT(&arena, STR("/api/v2/"), path, mark);
+    try_list(list, STR_CONCAT(&arena, head, query), &arena);
     site_forget();
     site_forget_steps();
     return 0;

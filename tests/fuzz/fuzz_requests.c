@@ -87,7 +87,7 @@ static void show_token(struct asked *a, const struct person *who)
     asked_header(
         a, is_session ? "Cookie" : "Authorization",
         str_z(&a->kept,
-              str_join2(&a->kept, is_session ? STR("halligan_session=") : STR("Bearer "), token)));
+              STR_CONCAT(&a->kept, is_session ? STR("halligan_session=") : STR("Bearer "), token)));
     if (who->letter == 'c')
         asked_header(a, "X-CSRF-Token", str_z(&a->kept, credentials_csrf(&a->kept, token)));
 }

@@ -88,8 +88,8 @@ static struct str choose_pattern(struct choices *c)
         "$", "é", "\\/", "\\x",  "(?i)",  "(?=",  "[[:digit:]]", "\\1", "{999}", "[a-é]"};
     static const char *const ends[] = {"/", "/i", "/m", "/x", ""};
     const struct str body = CHOOSE_TEXT(c, pieces);
-    return str_join3(c->arena, choose(c, 32) == 31 ? STR("") : STR("/"), body,
-                     str_from(ends[choose(c, 8) % 5]));
+    return STR_CONCAT(c->arena, choose(c, 32) == 31 ? STR("") : STR("/"), body,
+                      str_from(ends[choose(c, 8) % 5]));
 }
 
 static struct json *choose_scalar(struct choices *c)

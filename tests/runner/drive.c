@@ -130,7 +130,7 @@ static err shell_prepare(void *self, const struct jig_work *w, struct arena *a,
     r.env = arena_array(a, struct str, 2);
     r.env[r.env_count++] = STR("PATH=/usr/bin:/bin");
     if (w->scratch)
-        r.env[r.env_count++] = str_join2(a, STR("TMPDIR="), str_from(w->scratch));
+        r.env[r.env_count++] = STR_CONCAT(a, STR("TMPDIR="), str_from(w->scratch));
     r.stdin_bytes = text_at(data, "stdin");
     if (number_at(data, "long")) { /* more than a message may have */
         const uint32_t size = (uint32_t)number_at(data, "long");

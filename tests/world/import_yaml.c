@@ -122,7 +122,7 @@ static int remove_entry(const char *path, const struct stat *facts, int kind, st
 
 static void folder_write(const struct folder *f, struct str name, struct str text)
 {
-    const char *path = str_z(f->arena, str_join3(f->arena, str_from(f->at), STR("/"), name));
+    const char *path = str_z(f->arena, STR_CONCAT(f->arena, str_from(f->at), STR("/"), name));
     for (char *slash = strchr(path + strlen(f->at) + 1, '/'); slash;
          slash = strchr(slash + 1, '/')) {
         *slash = 0;
@@ -147,8 +147,8 @@ static void move_hooks(const struct folder *f, struct str barclamp, struct json 
         buf_put_z(&lua, " = function(subject, context) end,\n");
     }
     buf_put_z(&lua, "}\n");
-    const struct str folder = str_join2(f->arena, barclamp, STR("/roles/"));
-    folder_write(f, str_join3(f->arena, folder, name->text, STR(".lua")), buf_str(&lua));
+    const struct str folder = STR_CONCAT(f->arena, barclamp, STR("/roles/"));
+    folder_write(f, STR_CONCAT(f->arena, folder, name->text, STR(".lua")), buf_str(&lua));
     json_unset(role, STR("hooks"));
 }
 
@@ -164,8 +164,8 @@ static void write_barclamp(const struct folder *f, struct str name, struct json 
             move_hooks(f, name, role);
     struct buf yaml = buf_in(f->arena);
     put_block(&yaml, tree, 0);
-    const struct str path = str_join3(f->arena, name, STR("/"), name);
-    folder_write(f, str_join2(f->arena, path, STR(".yml")), buf_str(&yaml));
+    const struct str path = STR_CONCAT(f->arena, name, STR("/"), name);
+    folder_write(f, STR_CONCAT(f->arena, path, STR(".yml")), buf_str(&yaml));
 }
 
 /* ---- reading ---- */

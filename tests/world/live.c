@@ -538,7 +538,7 @@ const char *live_path(struct world *w, const char *path)
 {
     const char *source = getenv("HALLIGAN_SOURCE");
     return str_z(&w->arena,
-                 str_join3(&w->arena, str_from(source ? source : "."), STR("/"), str_from(path)));
+                 STR_CONCAT(&w->arena, str_from(source ? source : "."), STR("/"), str_from(path)));
 }
 
 static void check_report(struct world *w, const struct diagnostics *r)

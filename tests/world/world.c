@@ -386,7 +386,7 @@ static int64_t the(struct world *w, enum table table, const char *name)
 int64_t the_node(struct world *w, const char *name)
 {
     return the(w, TABLE_NODE,
-               str_z(&w->arena, str_join2(&w->arena, str_from(name), STR(".example.com"))));
+               str_z(&w->arena, STR_CONCAT(&w->arena, str_from(name), STR(".example.com"))));
 }
 
 int64_t the_role(struct world *w, const char *name)

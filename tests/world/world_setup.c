@@ -62,7 +62,7 @@ int64_t world_node_attrib(struct world *w, const char *name, const char *rest)
 struct command cmd_node(struct world *w, const char *name)
 {
     return CMD(NODE_CREATE, node_create,
-               .name = str_join2(&w->arena, str_from(name), STR(".example.com")));
+               .name = STR_CONCAT(&w->arena, str_from(name), STR(".example.com")));
 }
 
 int64_t world_node(struct world *w, const char *name, const char *deployment)

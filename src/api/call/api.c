@@ -322,7 +322,7 @@ static void refuse_path(struct call *call)
         reply_header(call, "Allow", route_allowed(call));
     } else {
         reply_error(call, 404, "not_found",
-                    SAY(call, STR("there is nothing at "), call->request->path));
+                    STR_CONCAT(call->arena, STR("there is nothing at "), call->request->path));
     }
 }
 

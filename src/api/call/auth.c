@@ -15,7 +15,7 @@ enum { LOGIN_SIZE_MAX = 16 << 10 };
 /* "user NAME", "node NAME": cut where a character ends if it is longer than an actor may be. */
 static struct str actor_of(struct call *call, struct str kind, struct str name)
 {
-    struct str actor = SAY(call, kind, STR(" "), name);
+    struct str actor = STR_CONCAT(call->arena, kind, STR(" "), name);
     if (actor.len > NAME_LEN_MAX) {
         actor.len = NAME_LEN_MAX;
         while (!str_is_clean(actor))

@@ -34,14 +34,6 @@ void call_refuse(struct call *call, enum problem_code code, struct str field, st
     call->last_problem = problem;
 }
 
-struct str call_say(struct call *call, const struct str *pieces, uint32_t count)
-{
-    struct buf b = buf_in(call->arena);
-    for (uint32_t i = 0; i < count; i++)
-        buf_put_str(&b, pieces[i]);
-    return buf_str(&b);
-}
-
 bool call_is_over(const struct call *call)
 {
     return call->arena->held > CALL_MEMORY_MAX;

@@ -106,12 +106,6 @@ struct call {
 
 /* Put one more problem on the list; the texts must live as long as the call. */
 void call_refuse(struct call *call, enum problem_code code, struct str field, struct str text);
-/* Pieces joined into one text in the call's arena. */
-struct str call_say(struct call *call, const struct str *pieces, uint32_t count);
-#define SAY(call, ...)                                                                             \
-    call_say((call), (const struct str[]){__VA_ARGS__},                                            \
-             (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
-
 /* Hand the command over in the caller's name and on the call's condition. `finish` makes the reply
  * when it is done. */
 enum handler_result call_submit(struct call *call, struct command *command,

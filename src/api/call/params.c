@@ -203,14 +203,14 @@ static const struct json *get(const struct call *call, const char *name)
 static bool wrong_type(struct call *call, const char *name, const char *wanted)
 {
     call_refuse(call, PROBLEM_BAD_VALUE, str_from(name),
-                SAY(call, str_from(name), STR(" must be "), str_from(wanted)));
+                STR_CONCAT(call->arena, str_from(name), STR(" must be "), str_from(wanted)));
     return false;
 }
 
 static void missing(struct call *call, const char *name)
 {
     call_refuse(call, PROBLEM_MISSING, str_from(name),
-                SAY(call, str_from(name), STR(" is required")));
+                STR_CONCAT(call->arena, str_from(name), STR(" is required")));
 }
 
 bool param_required(struct call *call, const char *name)
@@ -347,8 +347,8 @@ bool param_ref(struct call *call, const struct param_ref *ref, int64_t *out_id)
     if (*out_id)
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, str_from(name),
-                SAY(call, str_from(name), STR(": there is no "), str_from(table_name(ref->table)),
-                    STR(" "), value->text));
+                STR_CONCAT(call->arena, str_from(name), STR(": there is no "),
+                           str_from(table_name(ref->table)), STR(" "), value->text));
     return false;
 }
 

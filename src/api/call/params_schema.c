@@ -28,7 +28,7 @@ static bool take_word(struct call *call, const struct param_rule *take, uint32_t
         buf_put_z(&choices, take->words[i]);
     }
     call_refuse(call, PROBLEM_BAD_VALUE, name,
-                SAY(call, name, STR(" must be one of: "), buf_str(&choices)));
+                STR_CONCAT(call->arena, name, STR(" must be one of: "), buf_str(&choices)));
     return false;
 }
 
@@ -40,8 +40,9 @@ static bool take_access(struct call *call, const char *name, uint32_t *out)
         return false;
     *out = access_find(word);
     if (*out == ACCESS_NONE)
-        call_refuse(call, PROBLEM_BAD_VALUE, str_from(name),
-                    SAY(call, str_from(name), STR(" must be viewer, operator or admin")));
+        call_refuse(
+            call, PROBLEM_BAD_VALUE, str_from(name),
+            STR_CONCAT(call->arena, str_from(name), STR(" must be viewer, operator or admin")));
     return *out != ACCESS_NONE;
 }
 
@@ -109,8 +110,9 @@ static void refuse_others(struct call *call, const struct params_schema *intake)
     for (const struct json *member = first; member; member = member->next)
         if (!is_taken(intake, member->key) && !is_shown(call, member->key) &&
             !http_query(call->request, member->key, &ignored))
-            call_refuse(call, PROBLEM_BAD_VALUE, member->key,
-                        SAY(call, STR("there is no field "), member->key, STR(" to be set")));
+            call_refuse(
+                call, PROBLEM_BAD_VALUE, member->key,
+                STR_CONCAT(call->arena, STR("there is no field "), member->key, STR(" to be set")));
 }
 
 /* ---- reading ---- */

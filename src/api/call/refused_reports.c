@@ -49,6 +49,7 @@ struct str refused_reports_explain(const struct refused_reports *refusals, struc
         return cause->text;
     struct buf when = buf_in(call->arena);
     iso8601_format(&when, row->at_ms);
-    return SAY(call, cause->text, STR("; at "), buf_str(&when),
-               STR(" it said that it is, and was refused: "), (struct str){row->text, row->len});
+    return STR_CONCAT(call->arena, cause->text, STR("; at "), buf_str(&when),
+                      STR(" it said that it is, and was refused: "),
+                      (struct str){row->text, row->len});
 }

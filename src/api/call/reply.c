@@ -12,8 +12,9 @@ static const char *type_of(const struct call *call)
 
 static const char *content_type(struct call *call, const char *type, const char *form)
 {
-    return str_z(call->arena, SAY(call, STR("application/vnd.crowbar."), str_from(type), STR("."),
-                                  str_from(form), STR("+json; version=2.0")));
+    return str_z(call->arena,
+                 STR_CONCAT(call->arena, STR("application/vnd.crowbar."), str_from(type), STR("."),
+                            str_from(form), STR("+json; version=2.0")));
 }
 
 void reply_header(struct call *call, const char *name, struct str value)
@@ -217,10 +218,10 @@ void reply_locked_out(struct call *call, int64_t left_ms)
     struct buf seconds = buf_in(call->arena);
     buf_put_i64(&seconds, (left_ms + 999) / 1000);
     reply_error(call, 429, "locked_out",
-                SAY(call,
-                    STR("too many wrong passwords for this user name or from this address; "
-                        "passwords are refused for another "),
-                    buf_str(&seconds), STR(" seconds")));
+                STR_CONCAT(call->arena,
+                           STR("too many wrong passwords for this user name or from this address; "
+                               "passwords are refused for another "),
+                           buf_str(&seconds), STR(" seconds")));
     reply_header(call, "Retry-After", buf_str(&seconds));
 }
 
@@ -231,7 +232,7 @@ static void reply_unavailable(struct call *call)
     const char *text = call->caller.user_id ? engine->trouble(engine->self) : "";
     const struct str trouble = str_copy(call->arena, str_from(text));
     reply_error(call, 503, "unavailable",
-                trouble.len ? SAY(call, STR("the store is not available: "), trouble)
+                trouble.len ? STR_CONCAT(call->arena, STR("the store is not available: "), trouble)
                             : STR("nothing can be served at the moment; try again soon"));
     reply_header(call, "Retry-After", STR("1"));
 }

@@ -20,8 +20,8 @@ bool resource_find(struct call *call, const struct resource *resource, struct st
     if (call->problems) /* the name was ambiguous, and the problem says so */
         return false;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                SAY(call, STR("there is no "), str_from(shape->type),
-                    str_is_digits(key) ? STR(" with id ") : STR(" called "), key));
+                STR_CONCAT(call->arena, STR("there is no "), str_from(shape->type),
+                           str_is_digits(key) ? STR(" with id ") : STR(" called "), key));
     return false;
 }
 
@@ -29,5 +29,5 @@ void resource_refuse_reserved(struct call *call, struct str name)
 {
     if (str_eq(name, STR("sample")) || str_eq(name, STR("match")))
         call_refuse(call, PROBLEM_NAME_INVALID, STR("name"),
-                    SAY(call, STR("name: "), name, STR(" is a reserved word")));
+                    STR_CONCAT(call->arena, STR("name: "), name, STR(" is a reserved word")));
 }

@@ -68,8 +68,9 @@ static bool find_reading(struct call *call, struct reading *out)
     if (out->place.table != TABLE_COUNT)
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                SAY(call, STR("attrib "), out->attrib.attrib.name, STR(" has no meaning on this "),
-                    str_from(call->route->within->shape->type)));
+                STR_CONCAT(call->arena, STR("attrib "), out->attrib.attrib.name,
+                           STR(" has no meaning on this "),
+                           str_from(call->route->within->shape->type)));
     return false;
 }
 
@@ -273,7 +274,7 @@ static void check_untouched(struct call *call, const struct json *one, const str
         const struct json *there = json_get(other, member->key);
         if (!str_eq(member->key, STR("value")) && (!there || !json_eq(member, there)))
             call_refuse(call, PROBLEM_READ_ONLY, member->key,
-                        SAY(call, member->key, STR(" cannot be changed")));
+                        STR_CONCAT(call->arena, member->key, STR(" cannot be changed")));
     }
 }
 

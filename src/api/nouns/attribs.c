@@ -56,7 +56,7 @@ static void check_create(struct call *call, struct command *command)
     struct attrib_create_command *p = &command->attrib_create;
     resource_refuse_reserved(call, p->name);
     if (p->default_value.len && !is_wrapped(json_get(call->params, STR("default"))))
-        p->default_value = SAY(call, STR("{\"value\":"), p->default_value, STR("}"));
+        p->default_value = STR_CONCAT(call->arena, STR("{\"value\":"), p->default_value, STR("}"));
 }
 
 static const struct params_schema create = {

@@ -88,7 +88,8 @@ static bool is_named(struct call *call, struct str document, const struct record
     if (str_eq(name, record->barclamp.name))
         return true;
     call_refuse(call, PROBLEM_NAME_INVALID, STR("value"),
-                SAY(call, STR("this is barclamp "), name, STR(", not "), record->barclamp.name));
+                STR_CONCAT(call->arena, STR("this is barclamp "), name, STR(", not "),
+                           record->barclamp.name));
     return false;
 }
 

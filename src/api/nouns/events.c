@@ -176,7 +176,8 @@ static void refuse_others(struct call *call, const char *const *names, struct st
             i++;
         if (!names[i])
             call_refuse(call, PROBLEM_BAD_VALUE, pair->name,
-                        SAY(call, pair->name, STR(" means nothing here; what does is "), known));
+                        STR_CONCAT(call->arena, pair->name,
+                                   STR(" means nothing here; what does is "), known));
     }
 }
 

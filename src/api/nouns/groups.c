@@ -77,8 +77,9 @@ static enum handler_result serve_join(struct call *call)
 static void left(struct call *call, int64_t id)
 {
     (void)id;
-    reply_message(call, shape_group.type,
-                  SAY(call, STR("node "), call->keys[1], STR(" left group "), call->keys[0]));
+    reply_message(
+        call, shape_group.type,
+        STR_CONCAT(call->arena, STR("node "), call->keys[1], STR(" left group "), call->keys[0]));
 }
 
 static enum handler_result serve_leave(struct call *call)
@@ -88,9 +89,9 @@ static enum handler_result serve_leave(struct call *call)
         !resource_find(call, &resource_nodes, call->keys[1], &node) || !object_condition(call))
         return SERVED_REPLY;
     if (!core_is_in_group(call->core, group.id, node.id))
-        call_refuse(
-            call, PROBLEM_NOT_FOUND, STR("id"),
-            SAY(call, STR("node "), node.node.name, STR(" is not in group "), group.group.name));
+        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
+                    STR_CONCAT(call->arena, STR("node "), node.node.name, STR(" is not in group "),
+                               group.group.name));
     struct command command = {.kind = COMMAND_GROUP_REMOVE,
                               .group_remove = {.id = group.id, .node_id = node.id}};
     return object_submit(call, &command, left);

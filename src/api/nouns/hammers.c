@@ -43,7 +43,7 @@ static const char *old_class(const struct core *core, const struct record *hamme
     const struct str name = str_from(klass->name);
     if (str_eq(name, STR("ssh")))
         return "secure_shell_hammer";
-    return str_z(a, str_join2(a, name, STR("_hammer")));
+    return str_z(a, STR_CONCAT(a, name, STR("_hammer")));
 }
 
 static const struct object_view shape_hammer = {.type = "hammer",
@@ -120,8 +120,8 @@ static int64_t find_by_name(struct call *call, struct str name)
             return id;
         if (first) {
             call_refuse(call, PROBLEM_BAD_VALUE, STR("id"),
-                        SAY(call, STR("several hammers are called "), name,
-                            STR(": name one by its id, or use nodes/NODE/hammers/"), name));
+                        STR_CONCAT(call->arena, STR("several hammers are called "), name,
+                                   STR(": name one by its id, or use nodes/NODE/hammers/"), name));
             return 0;
         }
         first = id;
@@ -278,10 +278,11 @@ enum handler_result serve_power_order(struct call *call)
     if (entry || is_row) {
         reply_order(call, &node.node, &row.outbox, entry);
     } else {
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    SAY(call, STR("node "), node.node.name, STR(" has no power order "),
-                        call->keys[1],
-                        STR(" whose result is kept; GET events?object=node has the older ones")));
+        call_refuse(
+            call, PROBLEM_NOT_FOUND, STR("id"),
+            STR_CONCAT(call->arena, STR("node "), node.node.name, STR(" has no power order "),
+                       call->keys[1],
+                       STR(" whose result is kept; GET events?object=node has the older ones")));
     }
     return SERVED_REPLY;
 }
@@ -343,9 +344,9 @@ static enum handler_result serve_perform(struct call *call)
     if (hammer_words_have(words, command.node_power.action))
         return object_submit(call, &command, performed);
     reply_performed(call, &hammer, "exception",
-                    SAY(call, hammer.hammer.name, STR(" cannot be told to "),
-                        command.node_power.action, STR("; what it does on request: "),
-                        words.len ? words : STR("nothing")));
+                    STR_CONCAT(call->arena, hammer.hammer.name, STR(" cannot be told to "),
+                               command.node_power.action, STR("; what it does on request: "),
+                               words.len ? words : STR("nothing")));
     return SERVED_REPLY;
 }
 

@@ -204,7 +204,8 @@ static void debug_ordered(struct call *call, int64_t id)
         return;
     const struct json *warnings = json_get(doc, STR("warnings"));
     for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
-        reply_header(call, "Warning", SAY(call, STR("299 halligan "), json_write(call->arena, w)));
+        reply_header(call, "Warning",
+                     STR_CONCAT(call->arena, STR("299 halligan "), json_write(call->arena, w)));
 }
 
 static enum handler_result serve_debug(struct call *call)

@@ -85,7 +85,7 @@ static bool find_open(struct call *call, struct record *out)
 static enum handler_result refuse_missing(struct call *call)
 {
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                SAY(call, STR("there is no open run with id "), call->keys[0]));
+                STR_CONCAT(call->arena, STR("there is no open run with id "), call->keys[0]));
     return SERVED_REPLY;
 }
 
@@ -111,9 +111,10 @@ static void cancelled(struct call *call, int64_t id)
     struct record record;
     (void)id;
     const bool stops = call->core && find_open(call, &record);
-    reply_message(call, type,
-                  stops ? SAY(call, STR("run "), call->keys[0], STR(" is being stopped"))
-                        : SAY(call, STR("run "), call->keys[0], STR(" was cancelled")));
+    reply_message(
+        call, type,
+        stops ? STR_CONCAT(call->arena, STR("run "), call->keys[0], STR(" is being stopped"))
+              : STR_CONCAT(call->arena, STR("run "), call->keys[0], STR(" was cancelled")));
 }
 
 static enum handler_result serve_run_cancel(struct call *call)
@@ -207,8 +208,8 @@ static bool read_which(struct call *call, struct api_log *log)
     log->attempt = (uint32_t)attempt;
     if (!is_open && !(named && counted) && !call->problems)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    SAY(call, STR("there is no open run with id "), call->keys[0],
-                        STR("; of one that is over, ask with node_role and attempt")));
+                    STR_CONCAT(call->arena, STR("there is no open run with id "), call->keys[0],
+                               STR("; of one that is over, ask with node_role and attempt")));
     return !call->problems;
 }
 
@@ -289,7 +290,8 @@ static enum handler_result serve_run_log(struct call *call)
         reply_log(call, &log);
     else if (e == ERR_NOT_FOUND)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                    SAY(call, STR("nothing was kept of what run "), call->keys[0], STR(" says")));
+                    STR_CONCAT(call->arena, STR("nothing was kept of what run "), call->keys[0],
+                               STR(" says")));
     else
         reply_failure(call, e);
     return SERVED_REPLY;

@@ -41,10 +41,11 @@ static struct str read_discovery(struct call *call, struct str source)
                       : ERR_NOT_FOUND;
     if (e != OK)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("source"),
-                    SAY(call, STR("there is no test file "), source));
+                    STR_CONCAT(call->arena, STR("there is no test file "), source));
     else if (json_canonical(call->arena, text, &canonical, &offset, &what) != OK)
         call_refuse(call, PROBLEM_BAD_JSON, STR("source"),
-                    SAY(call, STR("test file "), source, STR(" is not JSON: "), str_from(what)));
+                    STR_CONCAT(call->arena, STR("test file "), source, STR(" is not JSON: "),
+                               str_from(what)));
     return canonical;
 }
 

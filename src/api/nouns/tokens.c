@@ -124,7 +124,7 @@ static bool find_token(struct call *call, struct record *out_token)
     if (out_token->token.user_id == call->caller.user_id || authorize_is_admin(call))
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                SAY(call, STR("there is no token of yours with id "), call->keys[0]));
+                STR_CONCAT(call->arena, STR("there is no token of yours with id "), call->keys[0]));
     return false;
 }
 
@@ -253,7 +253,7 @@ enum handler_result serve_node_token_delete(struct call *call)
         return SERVED_REPLY;
     if (put_deletes(call, node.id, &parts) == 0)
         call_refuse(call, PROBLEM_NOT_FOUND, STR("token"),
-                    SAY(call, STR("node "), node.node.name, STR(" has no token")));
+                    STR_CONCAT(call->arena, STR("node "), node.node.name, STR(" has no token")));
     batch.batch.commands = buf_str(&parts);
     return object_submit(call, &batch, tokens_gone);
 }

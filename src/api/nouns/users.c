@@ -91,7 +91,8 @@ static void refuse_self(struct call *call, int64_t user_id, const char *field)
 {
     if (user_id == call->caller.user_id)
         call_refuse(call, PROBLEM_READ_ONLY, str_from(field),
-                    SAY(call, str_from(field), STR(" of your own is for somebody else to change")));
+                    STR_CONCAT(call->arena, str_from(field),
+                               STR(" of your own is for somebody else to change")));
 }
 
 static void check_update(struct call *call, struct command *command)
@@ -346,8 +347,8 @@ static enum handler_result serve_digest(struct call *call)
     const struct str name = call->caller.name;
     reply_text(call, 200,
                call->caller.way == BY_DIGEST
-                   ? SAY(call, STR("Digest success: you are "), name, STR("\n"))
-                   : SAY(call, STR("You are "), name, STR(", but not by digest\n")));
+                   ? STR_CONCAT(call->arena, STR("Digest success: you are "), name, STR("\n"))
+                   : STR_CONCAT(call->arena, STR("You are "), name, STR(", but not by digest\n")));
     return SERVED_REPLY;
 }
 

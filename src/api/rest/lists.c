@@ -362,7 +362,7 @@ static enum handler_result begin_walk(struct walk *w, struct call *call)
 static enum handler_result refuse_query(struct call *call, struct query_trouble trouble)
 {
     call_refuse(call, PROBLEM_BAD_VALUE, trouble.field,
-                SAY(call, trouble.field, STR(" "), str_from(trouble.text)));
+                STR_CONCAT(call->arena, trouble.field, STR(" "), str_from(trouble.text)));
     return SERVED_REPLY;
 }
 

@@ -74,9 +74,9 @@ static bool find_below(struct call *call, struct record *out_record)
     if (id && core_record(call->core, route->resource->shape->table, id, out_record))
         return true;
     call_refuse(call, PROBLEM_NOT_FOUND, STR("id"),
-                SAY(call, str_from(route->within->shape->type), STR(" "), call->keys[0],
-                    STR(" has no "), str_from(route->resource->shape->type), STR(" "),
-                    call->keys[1]));
+                STR_CONCAT(call->arena, str_from(route->within->shape->type), STR(" "),
+                           call->keys[0], STR(" has no "), str_from(route->resource->shape->type),
+                           STR(" "), call->keys[1]));
     return false;
 }
 
@@ -107,14 +107,14 @@ enum handler_result serve_nested_update(struct call *call)
 static void put_owner(struct call *call, const struct resource *within, int64_t owner_id)
 {
     const struct str type = str_from(within->shape->type);
-    const struct str id_key = str_join2(call->arena, type, STR("_id"));
+    const struct str id_key = STR_CONCAT(call->arena, type, STR("_id"));
     const struct param_ref ref = {within->shape->type, str_z(call->arena, id_key),
                                   within->shape->table, .can_be_null = true};
     int64_t named = 0;
     if (param_ref(call, &ref, &named) && named && named != owner_id)
         call_refuse(call, PROBLEM_BAD_VALUE, type,
-                    SAY(call, type, STR(" in the body is not the "), type,
-                        STR(" that the path names: leave it out")));
+                    STR_CONCAT(call->arena, type, STR(" in the body is not the "), type,
+                               STR(" that the path names: leave it out")));
     json_unset(call->params, type);
     json_set(call->params, id_key, json_make_i64(call->arena, owner_id));
 }

@@ -54,11 +54,12 @@ static bool read_pointer(struct call *call, const struct json *operation, const 
 {
     const struct json *text = json_get(operation, str_from(name));
     if (!text || text->kind != JSON_STRING)
-        return wrong(
-            call, "bad_value",
-            SAY(call, STR("the operation needs a "), str_from(name), STR(" such as /description")));
+        return wrong(call, "bad_value",
+                     STR_CONCAT(call->arena, STR("the operation needs a "), str_from(name),
+                                STR(" such as /description")));
     return json_pointer_parse(call->arena, text->text, out_pointer) ||
-           wrong(call, "bad_value", SAY(call, STR("not a JSON pointer: "), text->text));
+           wrong(call, "bad_value",
+                 STR_CONCAT(call->arena, STR("not a JSON pointer: "), text->text));
 }
 
 static bool read_op(struct call *call, const struct json *operation, enum op *out_op)
@@ -85,7 +86,8 @@ static bool read_operation(struct call *call, const struct json *operation, stru
         return false;
     if ((out->op == OP_ADD || out->op == OP_REPLACE) && !out->value)
         return wrong(call, "missing",
-                     SAY(call, STR("the operation on "), out->path_text, STR(" has no value")));
+                     STR_CONCAT(call->arena, STR("the operation on "), out->path_text,
+                                STR(" has no value")));
     if (out->op == OP_MOVE && json_pointer_is_below(&out->path, &out->from))
         return wrong(call, "bad_value", STR("nothing can be moved into itself"));
     const bool is_whole = out->path.count == 0 || (out->op == OP_MOVE && out->from.count == 0);
@@ -98,16 +100,18 @@ static bool read_operation(struct call *call, const struct json *operation, stru
 
 static bool absent(struct patch *p, const struct operation *o)
 {
-    return conflict(p, SAY(p->call, STR("there is nothing for the operation on "), o->path_text));
+    return conflict(
+        p, STR_CONCAT(p->call->arena, STR("there is nothing for the operation on "), o->path_text));
 }
 
 static bool put(struct patch *p, const struct operation *o, struct json *value)
 {
     if (o->path.count + json_depth(value) > JSON_DEPTH_MAX)
         return wrong(p->call, "bad_json",
-                     SAY(p->call, o->path_text, STR(" would be deeper than documents may be")));
+                     STR_CONCAT(p->call->arena, o->path_text,
+                                STR(" would be deeper than documents may be")));
     return document_add(&p->document, &o->path, value) ||
-           conflict(p, SAY(p->call, STR("there is no place "), o->path_text));
+           conflict(p, STR_CONCAT(p->call->arena, STR("there is no place "), o->path_text));
 }
 
 /* What a copy of it takes. It calls itself, for JSON_DEPTH_MAX levels at most. */
@@ -156,7 +160,8 @@ static bool test(struct patch *p, const struct operation *o)
     if (!there)
         return absent(p, o);
     return (o->value && json_eq(there, o->value)) ||
-           conflict(p, SAY(p->call, o->path_text, STR(" is not what the test expects")));
+           conflict(p,
+                    STR_CONCAT(p->call->arena, o->path_text, STR(" is not what the test expects")));
 }
 
 static bool apply(struct patch *p, const struct operation *o)
@@ -199,7 +204,8 @@ static void note_change(struct call *call, struct str key, const struct json *be
     if (before && after && json_eq(before, after))
         return;
     if (!params_schema_changes(call->route->resource->update, key)) {
-        call_refuse(call, PROBLEM_READ_ONLY, key, SAY(call, key, STR(" cannot be changed")));
+        call_refuse(call, PROBLEM_READ_ONLY, key,
+                    STR_CONCAT(call->arena, key, STR(" cannot be changed")));
         return;
     }
     struct json *value = after ? json_clone(call->arena, after) : json_make(call->arena, JSON_NULL);

@@ -33,7 +33,8 @@ static bool put_vertex(struct call *call, const struct rows *rows, int64_t id, s
     object_put_number(&m, "id", id);
     object_put_text(
         &m, "name",
-        SAY(call, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
+        STR_CONCAT(
+            call->arena, object_name(call->core, TABLE_NODE, record.noderole.node_id, call->arena),
             STR(": "), object_name(call->core, TABLE_ROLE, record.noderole.role_id, call->arena)));
     /* How the old pages draw a vertex. */
     object_put_json(&m, "data", STR("{\"$color\":\"#83548B\"}"));

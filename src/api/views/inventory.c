@@ -325,7 +325,7 @@ static struct str state_of(int64_t key)
 
 static struct str state_group(struct inventory *in)
 {
-    return str_join2(&in->scratch, STR("state_"), state_of(in->key));
+    return STR_CONCAT(&in->scratch, STR("state_"), state_of(in->key));
 }
 
 static bool is_in_state(struct inventory *in, const struct host *host)
@@ -527,8 +527,9 @@ static void reply_vars(struct inventory *in, struct str key)
     in->hosts = host;
     collect_host(in, &node.node);
     if (in->host_count == 0) {
-        call_refuse(call, PROBLEM_NOT_FOUND, STR("hostvar"),
-                    SAY(call, node.node.name, STR(" is not a host of this inventory")));
+        call_refuse(
+            call, PROBLEM_NOT_FOUND, STR("hostvar"),
+            STR_CONCAT(call->arena, node.node.name, STR(" is not a host of this inventory")));
         return;
     }
     put_vars(in, &host[0], &b);

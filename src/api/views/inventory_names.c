@@ -39,7 +39,7 @@ static struct str deployment_name(struct arena *a, struct str name)
                    char_is_digit(plain.at[0]);
     for (uint32_t i = 0; i < sizeof taken / sizeof *taken; i++)
         clashes |= str_starts(plain, str_from(taken[i]));
-    return clashes ? str_join2(a, STR("deployment_"), plain) : plain;
+    return clashes ? STR_CONCAT(a, STR("deployment_"), plain) : plain;
 }
 
 /* The object's own name, what its group begins with, and what the group is called without a
@@ -61,8 +61,8 @@ static struct naming naming_of(const struct core *core, struct inventory_object 
         return n;
     }
     n.name = r.table == TABLE_ROLE ? r.role.name : r.group.name;
-    n.prefix = r.table == TABLE_ROLE ? STR("role_") : str_join2(a, r.group.category, STR("_"));
-    n.bare = plain_name(a, str_join2(a, n.prefix, n.name));
+    n.prefix = r.table == TABLE_ROLE ? STR("role_") : STR_CONCAT(a, r.group.category, STR("_"));
+    n.bare = plain_name(a, STR_CONCAT(a, n.prefix, n.name));
     return n;
 }
 
@@ -152,5 +152,5 @@ bool inventory_names_differs(const struct inventory_names *n, const struct core 
     const struct naming naming = naming_of(core, object, a);
     *out_name = naming.name;
     return naming.bare.len && !str_eq(with_suffix(n, object, naming.bare, a),
-                                      str_join2(a, naming.prefix, naming.name));
+                                      STR_CONCAT(a, naming.prefix, naming.name));
 }

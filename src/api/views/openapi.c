@@ -308,7 +308,7 @@ static void put_good(struct page *p, const struct route *route)
             raw(p, "items", target);
         } else {
             raw(p, "allOf",
-                str_z(p->b.arena, str_join3(p->b.arena, STR("["), buf_str(&ref), STR("]"))));
+                str_z(p->b.arena, STR_CONCAT(p->b.arena, STR("["), buf_str(&ref), STR("]"))));
         }
     } else if (route->form == REPLY_MESSAGE) {
         raw(p, "allOf", "[{\"$ref\":\"#/components/schemas/message\"}]");

@@ -54,8 +54,8 @@ static void put_node(struct call *call, const struct record *record, struct buf 
     object_put_number(&m, "state", object_view_noderole_state(state));
     object_put_text(&m, "status", name);
     object_put_text(&m, "strStatus",
-                    SAY(call, node->alive ? STR("alive\n") : STR("dead\n"),
-                        node->available ? STR("available\n") : STR("reserved\n"), name));
+                    STR_CONCAT(call->arena, node->alive ? STR("alive\n") : STR("dead\n"),
+                               node->available ? STR("available\n") : STR("reserved\n"), name));
     object_writer_close(&m);
 }
 

@@ -133,20 +133,33 @@ const char *str_z(struct arena *a, struct str s)
     return copy;
 }
 
-struct str str_join2(struct arena *a, struct str x, struct str y)
+struct str str_concat(struct arena *a, const struct str *pieces, uint32_t count)
 {
-    return str_join3(a, x, y, STR(""));
-}
-
-struct str str_join3(struct arena *a, struct str x, struct str y, struct str z)
-{
-    uint64_t len = (uint64_t)x.len + y.len + z.len;
+    uint64_t len = 0;
+    for (uint32_t i = 0; i < count; i++)
+        len += pieces[i].len;
     must(len <= UINT32_MAX);
     char *joined = arena_alloc(a, (size_t)len);
-    copy_bytes(joined, x);
-    copy_bytes(joined + x.len, y);
-    copy_bytes(joined + x.len + y.len, z);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        copy_bytes(joined + at, pieces[i]);
+        at += pieces[i].len;
+    }
     return (struct str){joined, (uint32_t)len};
+}
+
+struct str str_from_i64(struct arena *a, int64_t value)
+{
+    char digits[20]; /* those of INT64_MIN, with its sign */
+    uint32_t at = sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left);
+    if (value < 0)
+        digits[--at] = '-';
+    return str_copy(a, (struct str){digits + at, (uint32_t)(sizeof digits - at)});
 }
 
 bool str_parse_i64(struct str s, int64_t *out_value)

@@ -43,9 +43,14 @@ struct str str_lower(struct arena *a, struct str s);
 bool str_eq_nocase(struct str a, struct str b);
 /* Zero-terminated copy (for the edges). */
 const char *str_z(struct arena *a, struct str s);
-/* Joins with nothing between. */
-struct str str_join2(struct arena *a, struct str x, struct str y);
-struct str str_join3(struct arena *a, struct str x, struct str y, struct str z);
+/* The pieces one after the other, in the arena. STR_CONCAT(a, x, y, ...) takes them as arguments;
+ * messages are formatted with it in modules that may not use printf. */
+struct str str_concat(struct arena *a, const struct str *pieces, uint32_t count);
+#define STR_CONCAT(a, ...)                                                                         \
+    str_concat((a), (const struct str[]){__VA_ARGS__},                                             \
+               (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+/* The decimal digits of a number, for STR_CONCAT. */
+struct str str_from_i64(struct arena *a, int64_t value);
 /* Decimal digits only, no sign, no spaces, at least one digit, no overflow of int64. */
 bool str_parse_i64(struct str s, int64_t *out_value);
 bool str_is_digits(struct str s); /* at least one, and nothing else */

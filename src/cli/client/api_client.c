@@ -151,7 +151,7 @@ static bool add_headers(const struct curl_dl *web, struct curl_slist **list,
 
 static const char *url_of(struct arena *a, const struct settings *s, const char *path)
 {
-    return str_z(a, str_join2(a, str_from(s->url), str_from(path)));
+    return str_z(a, STR_CONCAT(a, str_from(s->url), str_from(path)));
 }
 
 static bool set_up(struct client *client, const struct client_call *call, struct exchange *x,

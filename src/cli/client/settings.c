@@ -17,10 +17,10 @@ const char *settings_path(struct arena *a)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (config && config[0] == '/')
-        return str_z(a, str_join2(a, str_from(config), STR("/halligan/config")));
+        return str_z(a, STR_CONCAT(a, str_from(config), STR("/halligan/config")));
     if (!home || !home[0])
         return NULL;
-    return str_z(a, str_join2(a, str_from(home), STR("/.config/halligan/config")));
+    return str_z(a, STR_CONCAT(a, str_from(home), STR("/.config/halligan/config")));
 }
 
 static bool is_readable_by_others(const char *path)

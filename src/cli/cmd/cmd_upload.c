@@ -11,7 +11,7 @@
 static bool is_there(struct cli_request *e, struct str folder, struct str name, mode_t kind)
 {
     struct stat facts;
-    const struct str path = str_join3(e->arena, folder, STR("/"), name);
+    const struct str path = STR_CONCAT(e->arena, folder, STR("/"), name);
     return stat(str_z(e->arena, path), &facts) == 0 && (facts.st_mode & S_IFMT) == kind;
 }
 
@@ -22,10 +22,10 @@ static struct str file_in(struct cli_request *e, struct str folder)
     while (from > 0 && folder.at[from - 1] != '/')
         from--;
     const struct str names[] = {
-        str_join2(e->arena, str_slice(folder, from, folder.len), STR(".yml")), STR("crowbar.yml")};
+        STR_CONCAT(e->arena, str_slice(folder, from, folder.len), STR(".yml")), STR("crowbar.yml")};
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (is_there(e, folder, names[i], S_IFREG))
-            return str_join3(e->arena, folder, STR("/"), names[i]);
+            return STR_CONCAT(e->arena, folder, STR("/"), names[i]);
     return STR("");
 }
 

@@ -78,7 +78,7 @@ static const char *ask(struct arena *a, const char *question, const char *about,
     const char *answer = NULL;
     if (terminal < 0)
         return NULL;
-    const char *asked = str_z(a, str_join3(a, str_from(question), str_from(about), STR(": ")));
+    const char *asked = str_z(a, STR_CONCAT(a, str_from(question), str_from(about), STR(": ")));
     if (is_secret)
         answer = ask_muted(a, terminal, asked);
     else if (say(terminal, asked))

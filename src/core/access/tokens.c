@@ -137,8 +137,8 @@ static bool make_room(struct core *c, const struct scope *s)
     if (tokens_of(c, s)->count < TOKENS_OWN_MAX)
         return true;
     return refuse(c, PROBLEM_LIMIT_REACHED, s->user.v ? STR("user_id") : STR("node_id"),
-                  SAY(c, STR("it has "), say_i64(c, TOKENS_OWN_MAX),
-                      STR(" tokens, and nobody may have more; delete one first")));
+                  STR_CONCAT(c->arena, STR("it has "), str_from_i64(c->arena, TOKENS_OWN_MAX),
+                             STR(" tokens, and nobody may have more; delete one first")));
 }
 
 void do_token_create(struct core *c, const struct token_create_command *p)

@@ -20,20 +20,22 @@ static void check_username(struct core *c, struct str username, user_ix self)
     const uint32_t taken = wrong ? 0 : name_find(c, TABLE_USER, username);
     if (wrong)
         refuse(c, username.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("username"),
-               SAY(c, STR("username "), str_from(wrong)));
+               STR_CONCAT(c->arena, STR("username "), str_from(wrong)));
     if (taken && taken != self.v)
         refuse(c, PROBLEM_NAME_TAKEN, STR("username"),
-               SAY(c, STR("there is a user called "), username, STR(" already")));
+               STR_CONCAT(c->arena, STR("there is a user called "), username, STR(" already")));
 }
 
 static void check_email(struct core *c, struct str email, user_ix self)
 {
     const char *wrong = email.len ? names_check_email(email) : NULL;
     if (wrong)
-        refuse(c, PROBLEM_NAME_INVALID, STR("email"), SAY(c, STR("email "), str_from(wrong)));
+        refuse(c, PROBLEM_NAME_INVALID, STR("email"),
+               STR_CONCAT(c->arena, STR("email "), str_from(wrong)));
     else if (email.len && email_is_taken(c, email, self))
-        refuse(c, PROBLEM_NAME_TAKEN, STR("email"),
-               SAY(c, STR("there is a user with the address "), email, STR(" already")));
+        refuse(
+            c, PROBLEM_NAME_TAKEN, STR("email"),
+            STR_CONCAT(c->arena, STR("there is a user with the address "), email, STR(" already")));
 }
 
 /* Below an admin there are two, and is_admin says who is above. */
@@ -53,11 +55,11 @@ static void check_grant(struct core *c, const struct json *grant, const struct j
     const enum access access = grant->kind == JSON_STRING ? access_find(grant->text) : ACCESS_NONE;
     if (!is_id || (!deployment_by_id(c, id).v && !json_get(known, grant->key)))
         refuse(c, PROBLEM_BAD_VALUE, STR("grants"),
-               SAY(c, STR("grants: there is no deployment with id "), grant->key));
+               STR_CONCAT(c->arena, STR("grants: there is no deployment with id "), grant->key));
     if (access != ACCESS_VIEWER && access != ACCESS_OPERATOR)
         refuse(c, PROBLEM_BAD_VALUE, STR("grants"),
-               SAY(c, STR("grants: what is granted in deployment "), grant->key,
-                   STR(" must be viewer or operator")));
+               STR_CONCAT(c->arena, STR("grants: what is granted in deployment "), grant->key,
+                          STR(" must be viewer or operator")));
 }
 
 static void check_grants(struct core *c, struct str wanted, struct str known)

@@ -76,8 +76,9 @@ static void check_create(struct core *c, const struct hammer_create_command *p, 
     check_extra(c, p->extra);
     if (n.v && kind.v && has_kind(c, n, kind))
         refuse(c, PROBLEM_NAME_TAKEN, STR("hammer_kind_id"),
-               SAY(c, STR("node "), text_of(c, node_at(c, n)->name), STR(" has a hammer "),
-                   text_of(c, hammer_kind_at(c, kind)->name), STR(" already")));
+               STR_CONCAT(c->arena, STR("node "), text_of(c, node_at(c, n)->name),
+                          STR(" has a hammer "), text_of(c, hammer_kind_at(c, kind)->name),
+                          STR(" already")));
 }
 
 void do_hammer_create(struct core *c, const struct hammer_create_command *p)

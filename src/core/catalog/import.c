@@ -34,17 +34,17 @@ void import_warn(struct import *im, const char *code, struct str field, struct s
 struct str import_meant(struct import *im, const struct suggestion *nearest)
 {
     const struct str word = suggest_str(nearest);
-    return word.len ? SAY(im->c, STR("; did you mean "), word, STR("?")) : STR("");
+    return word.len ? STR_CONCAT(im->c->arena, STR("; did you mean "), word, STR("?")) : STR("");
 }
 
 struct str place_of(struct import *im, struct str place, const char *key)
 {
-    return place.len ? SAY(im->c, place, STR("/"), str_from(key)) : str_from(key);
+    return place.len ? STR_CONCAT(im->c->arena, place, STR("/"), str_from(key)) : str_from(key);
 }
 
 struct str place_at(struct import *im, struct str place, uint32_t i)
 {
-    return SAY(im->c, place, STR("/"), say_i64(im->c, i));
+    return STR_CONCAT(im->c->arena, place, STR("/"), str_from_i64(im->c->arena, i));
 }
 
 /* ---- reading ---- */
@@ -64,14 +64,14 @@ struct str import_text(struct import *im, const struct json *object, const char 
     const struct str field = place_of(im, place, key);
     if (value->kind != JSON_STRING && value->kind != JSON_NUMBER) {
         import_refuse(im, PROBLEM_BAD_VALUE, field,
-                      SAY(im->c, str_from(key), STR(" must be a text")));
+                      STR_CONCAT(im->c->arena, str_from(key), STR(" must be a text")));
         return absent;
     }
     const char *wrong = names_check_text(value->text);
     if (!wrong)
         return value->text;
     import_refuse(im, PROBLEM_BAD_TEXT, field,
-                  SAY(im->c, str_from(key), STR(" "), str_from(wrong)));
+                  STR_CONCAT(im->c->arena, str_from(key), STR(" "), str_from(wrong)));
     return absent;
 }
 
@@ -82,7 +82,7 @@ static struct str required_text(struct import *im, const struct json *object, co
     const struct json *value = import_get(object, key);
     if (!value || (value->kind == JSON_STRING && value->text.len == 0))
         import_refuse(im, PROBLEM_MISSING, place_of(im, place, key),
-                      SAY(im->c, str_from(key), STR(" is required")));
+                      STR_CONCAT(im->c->arena, str_from(key), STR(" is required")));
     return import_text(im, object, key, place, STR(""));
 }
 
@@ -93,7 +93,7 @@ const struct json *import_list(struct import *im, const struct json *object, con
     if (!value || value->kind == JSON_ARRAY)
         return value ? value->first : NULL;
     import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, key),
-                  SAY(im->c, str_from(key), STR(" must be a list")));
+                  STR_CONCAT(im->c->arena, str_from(key), STR(" must be a list")));
     return NULL;
 }
 
@@ -111,7 +111,7 @@ bool import_name(struct import *im, struct str name, struct str field,
     const char *wrong = check(name);
     if (wrong)
         import_refuse(im, name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, field,
-                      SAY(im->c, STR("name "), str_from(wrong)));
+                      STR_CONCAT(im->c->arena, STR("name "), str_from(wrong)));
     return !wrong;
 }
 
@@ -133,7 +133,7 @@ static bool is_spelled(struct import *im, struct str name, struct str stored, st
     if (str_eq(name, stored))
         return true;
     import_refuse(im, PROBLEM_NAME_TAKEN, field,
-                  SAY(im->c, name, STR(" differs only in case from "), stored));
+                  STR_CONCAT(im->c->arena, name, STR(" differs only in case from "), stored));
     return false;
 }
 
@@ -186,10 +186,10 @@ static barclamp_ix barclamp_parent(struct import *im, const struct json *section
     const barclamp_ix parent = {name_find(c, TABLE_BARCLAMP, name)};
     if (!parent.v)
         import_refuse(im, PROBLEM_NOT_FOUND, field,
-                      SAY(c, STR("there is no barclamp called "), name));
+                      STR_CONCAT(c->arena, STR("there is no barclamp called "), name));
     else if (im->barclamp.v && parent.v != im->barclamp.v && is_below(c, parent, im->barclamp))
         import_refuse(im, PROBLEM_BAD_VALUE, field,
-                      SAY(c, name, STR(" has this barclamp above itself")));
+                      STR_CONCAT(c->arena, name, STR(" has this barclamp above itself")));
     return parent;
 }
 
@@ -331,10 +331,10 @@ static void import_jig(struct import *im, const struct json *entry, struct str p
         return;
     if (seen[ix.v]++)
         import_refuse(im, PROBLEM_NAME_TAKEN, field,
-                      SAY(c, STR("jig "), name, STR(" comes twice")));
+                      STR_CONCAT(c->arena, STR("jig "), name, STR(" comes twice")));
     if (facts.class_name.len && !jig_class_find(facts.class_name)) {
         facts.inactive_reason =
-            SAY(c, STR("jig class "), facts.class_name, STR(" is not known here"));
+            STR_CONCAT(c->arena, STR("jig class "), facts.class_name, STR(" is not known here"));
         import_warn(im, "class_unknown", place_of(im, place, "class"), facts.inactive_reason);
     }
     facts.active = jig_is_active(c, jig_at(c, ix), fresh, facts.class_name);
@@ -389,7 +389,7 @@ static void import_hammer(struct import *im, const struct json *entry, struct st
     const struct str field = place_of(im, place, "name");
     if (klass.len && !hammer_class_find(klass))
         import_warn(im, "class_unknown", place_of(im, place, "type"),
-                    SAY(c, STR("hammer class "), klass, STR(" is not known here")));
+                    STR_CONCAT(c->arena, STR("hammer class "), klass, STR(" is not known here")));
     if (!import_name(im, name, field, names_check_hammer))
         return;
     const hammer_kind_ix ix = hammer_kind_named(im, name, field);
@@ -447,11 +447,11 @@ static void warn_attrib(struct import *im, const struct attrib_facts *facts, str
     struct violations misfits = {0};
     for (const struct violation *v = odd->first; v; v = v->next)
         import_warn(im, "schema_unchecked", place_of(im, place, "schema"),
-                    SAY(im->c, v->path, STR(" "), v->text));
+                    STR_CONCAT(im->c->arena, v->path, STR(" "), v->text));
     if (!attrib_default_fits(im->c, facts, &misfits))
         import_warn(im, "default_misfit", place_of(im, place, "default"),
-                    SAY(im->c, STR("the default does not fit the schema: "),
-                        violations_format(im->c->arena, &misfits)));
+                    STR_CONCAT(im->c->arena, STR("the default does not fit the schema: "),
+                               violations_format(im->c->arena, &misfits)));
 }
 
 static struct str owner_name(const struct core *c, const struct attrib *a)
@@ -471,12 +471,14 @@ static bool may_define(struct import *im, attrib_ix ix, const struct attrib_fact
         return false;
     if (im->barclamp.v && a->barclamp.v != im->barclamp.v) {
         import_refuse(im, PROBLEM_OWNER_DIFFERS, field,
-                      SAY(c, STR("attrib "), facts->name, STR(" belongs to "), owner_name(c, a)));
+                      STR_CONCAT(c->arena, STR("attrib "), facts->name, STR(" belongs to "),
+                                 owner_name(c, a)));
         return false;
     }
     if (im->attribs_seen[ix.v])
         import_warn(im, "attrib_twice", field,
-                    SAY(c, STR("attrib "), facts->name, STR(" comes twice; the last one counts")));
+                    STR_CONCAT(c->arena, STR("attrib "), facts->name,
+                               STR(" comes twice; the last one counts")));
     return true;
 }
 

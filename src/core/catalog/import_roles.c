@@ -94,8 +94,8 @@ static uint32_t read_flags(struct import *im, const struct json *entry, struct s
             for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
                 suggest_offer_str(&nearest, word->text, str_from(flags[i].name));
             import_warn(im, "flag_unknown", place_of(im, place, "flags"),
-                        SAY(im->c, STR("flag "), word->text, STR(" means nothing here"),
-                            import_meant(im, &nearest)));
+                        STR_CONCAT(im->c->arena, STR("flag "), word->text,
+                                   STR(" means nothing here"), import_meant(im, &nearest)));
         }
         mask |= flag;
     }
@@ -119,7 +119,7 @@ static uint32_t read_hooks(struct import *im, const struct json *entry, struct s
     for (const struct json *word = words->first; word; word = word->next) {
         if (!hook_mask(word->text))
             import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "hooks"),
-                          SAY(im->c, STR("there is no hook "), word->text));
+                          STR_CONCAT(im->c->arena, STR("there is no hook "), word->text));
         mask |= hook_mask(word->text);
     }
     return mask;
@@ -150,7 +150,7 @@ static void read_want(struct import *im, const struct json *item, struct str pla
     const char *wrong = attrib_check_map(at);
     if (wrong)
         import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "at"),
-                      SAY(im->c, STR("at "), str_from(wrong)));
+                      STR_CONCAT(im->c->arena, STR("at "), str_from(wrong)));
     const struct str field = is_name ? place : place_of(im, place, "name");
     if (!import_name(im, name, field, names_check_attrib) || wrong)
         return;
@@ -265,12 +265,12 @@ static bool may_define(struct import *im, role_ix ix, struct str name, struct st
     const struct role *r = role_at(c, ix);
     struct str why = STR("");
     if (im->role_marks[ix.v] & MARK_SEEN)
-        why = SAY(c, STR("role "), name, STR(" comes twice"));
+        why = STR_CONCAT(c->arena, STR("role "), name, STR(" comes twice"));
     else if (!str_eq(text_of(c, r->name), name))
-        why = SAY(c, name, STR(" differs only in case from "), text_of(c, r->name));
+        why = STR_CONCAT(c->arena, name, STR(" differs only in case from "), text_of(c, r->name));
     else if (im->barclamp.v && r->barclamp.v != im->barclamp.v && !(r->flags & ROLE_WITHDRAWN))
-        why = SAY(c, STR("role "), name, STR(" belongs to barclamp "),
-                  text_of(c, barclamp_at(c, r->barclamp)->name));
+        why = STR_CONCAT(c->arena, STR("role "), name, STR(" belongs to barclamp "),
+                         text_of(c, barclamp_at(c, r->barclamp)->name));
     if (why.len)
         import_refuse(im, PROBLEM_NAME_TAKEN, field, why);
     return why.len == 0;
@@ -314,11 +314,11 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
                 suggest_offer_str(&nearest, text_of(im->c, known->name),
                                   text_of(im->c, known->name));
         }
-        import_warn(
-            im, "jig_unknown", field,
-            SAY(im->c, STR("jig "), jig, STR(" is not known here; the role "),
-                core_settings(im->c)->test_jig ? STR("runs on the test jig") : STR("cannot run"),
-                import_meant(im, &nearest)));
+        import_warn(im, "jig_unknown", field,
+                    STR_CONCAT(im->c->arena, STR("jig "), jig, STR(" is not known here; the role "),
+                               core_settings(im->c)->test_jig ? STR("runs on the test jig")
+                                                              : STR("cannot run"),
+                               import_meant(im, &nearest)));
     }
     return jig;
 }
@@ -331,9 +331,9 @@ static uint32_t read_count(struct import *im, const struct json *entry, const ch
     const struct json *value = import_get(entry, key);
     if (!value || (json_as_i64(value, &count) && count >= 0 && count <= most))
         return (uint32_t)count;
-    import_refuse(
-        im, PROBLEM_BAD_VALUE, place_of(im, place, key),
-        SAY(im->c, str_from(key), STR(" must be a whole number from 0 to "), say_i64(im->c, most)));
+    import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, key),
+                  STR_CONCAT(im->c->arena, str_from(key), STR(" must be a whole number from 0 to "),
+                             str_from_i64(im->c->arena, most)));
     return 0;
 }
 
@@ -410,7 +410,8 @@ static void warn_unattached(struct import *im, const struct json *entry, uint32_
     for (const struct json *item = to ? to->first : NULL; item; item = item->next)
         if (item->kind == JSON_STRING && !stays(im, item->text))
             import_warn(im, "attach_unresolved", place_of(im, place_at(im, STR("roles"), i), key),
-                        SAY(im->c, STR("there is no role "), item->text, STR(" to attach to yet")));
+                        STR_CONCAT(im->c->arena, STR("there is no role "), item->text,
+                                   STR(" to attach to yet")));
 }
 
 void import_roles(struct import *im)
@@ -432,8 +433,8 @@ void import_roles(struct import *im)
 
 static struct str count_of(struct import *im, uint32_t count, const char *noun)
 {
-    return SAY(im->c, say_i64(im->c, count), STR(" "), str_from(noun),
-               str_from(count == 1 ? "" : "s"));
+    return STR_CONCAT(im->c->arena, str_from_i64(im->c->arena, count), STR(" "), str_from(noun),
+                      str_from(count == 1 ? "" : "s"));
 }
 
 static void warn_withdrawn(struct import *im, role_ix r)
@@ -441,13 +442,14 @@ static void warn_withdrawn(struct import *im, role_ix r)
     struct core *c = im->c;
     const uint32_t nodes = role_count_bound(c, r);
     const struct str where =
-        nodes ? SAY(c, STR("bound on "), count_of(im, nodes, "node"))
-              : SAY(c, STR("part of "), count_of(im, role_at(c, r)->deployed.count, "deployment"));
+        nodes ? STR_CONCAT(c->arena, STR("bound on "), count_of(im, nodes, "node"))
+              : STR_CONCAT(c->arena, STR("part of "),
+                           count_of(im, role_at(c, r)->deployed.count, "deployment"));
     import_warn(im, "role_withdrawn", STR("roles"),
-                SAY(c, STR("role "), text_of(c, role_at(c, r)->name),
-                    STR(" is no longer in barclamp "),
-                    text_of(c, barclamp_at(c, im->barclamp)->name), STR(" and is still "), where,
-                    STR("; it keeps running as it is, without hooks")));
+                STR_CONCAT(c->arena, STR("role "), text_of(c, role_at(c, r)->name),
+                           STR(" is no longer in barclamp "),
+                           text_of(c, barclamp_at(c, im->barclamp)->name), STR(" and is still "),
+                           where, STR("; it keeps running as it is, without hooks")));
 }
 
 static void leave_out(struct import *im, role_ix r)

@@ -11,7 +11,7 @@ enum { JIG_ORDER = 10000 };
 static void refuse_class(struct core *c, struct str field, struct str class_name)
 {
     refuse(c, class_name.len ? PROBLEM_CLASS_UNKNOWN : PROBLEM_MISSING, field,
-           class_name.len ? SAY(c, STR("there is no jig class "), class_name)
+           class_name.len ? STR_CONCAT(c->arena, STR("there is no jig class "), class_name)
                           : STR("class_name is required"));
 }
 
@@ -20,17 +20,17 @@ static void check_jig(struct core *c, const struct jig_create_command *p)
     const char *wrong = names_check_jig(p->name);
     if (wrong)
         refuse(c, p->name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("name"),
-               SAY(c, STR("name "), str_from(wrong)));
+               STR_CONCAT(c->arena, STR("name "), str_from(wrong)));
     else if (name_find(c, TABLE_JIG, p->name))
-        refuse(
-            c, PROBLEM_NAME_TAKEN, STR("name"),
-            SAY(c, STR("name must be unique: there is a jig called "), p->name, STR(" already")));
+        refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
+               STR_CONCAT(c->arena, STR("name must be unique: there is a jig called "), p->name,
+                          STR(" already")));
     if (!jig_class_find(p->class_name))
         refuse_class(c, STR("class_name"), p->class_name);
     wrong = p->client_role_name.len ? names_check_role(p->client_role_name) : NULL;
     if (wrong)
         refuse(c, PROBLEM_NAME_INVALID, STR("client_role_name"),
-               SAY(c, STR("client_role_name "), str_from(wrong)));
+               STR_CONCAT(c->arena, STR("client_role_name "), str_from(wrong)));
 }
 
 void do_jig_create(struct core *c, const struct jig_create_command *p)
@@ -151,8 +151,9 @@ static void check_range(struct core *c, struct range r)
 {
     if (r.given && (r.value < r.least || r.value > r.most))
         refuse(c, PROBLEM_BAD_VALUE, str_from(r.field),
-               SAY(c, str_from(r.field), STR(" must be from "), say_i64(c, r.least), STR(" to "),
-                   say_i64(c, r.most)));
+               STR_CONCAT(c->arena, str_from(r.field), STR(" must be from "),
+                          str_from_i64(c->arena, r.least), STR(" to "),
+                          str_from_i64(c->arena, r.most)));
 }
 
 static void check_settings(struct core *c, const struct settings_update_command *p)

@@ -28,7 +28,7 @@ struct str role_field(struct core *c, const struct roles_touched *touched, role_
 {
     for (uint32_t i = 0; touched && i < touched->count; i++)
         if (touched->roles[i].v == r.v && touched->places[i] != NO_PLACE)
-            return SAY(c, STR("roles/"), say_i64(c, touched->places[i]));
+            return STR_CONCAT(c->arena, STR("roles/"), str_from_i64(c->arena, touched->places[i]));
     return STR("roles");
 }
 
@@ -217,8 +217,8 @@ static bool raise_cohort(struct core *c, uint32_t r)
         return true;
     if (cohort > COHORT_MAX)
         return refuse(c, PROBLEM_LIMIT_REACHED, STR("roles"),
-                      SAY(c, STR("the chain of roles above "), text_of(c, role->name),
-                          STR(" is longer than the engine can follow")));
+                      STR_CONCAT(c->arena, STR("the chain of roles above "), text_of(c, role->name),
+                                 STR(" is longer than the engine can follow")));
     role_edit(c, (role_ix){r})->cohort = cohort;
     return true;
 }

@@ -441,12 +441,12 @@ static void check_client_role(struct core *c, const struct roles_touched *touche
     const struct str field = role_field(c, touched, client);
     if (!(role->flags & ROLE_IMPLICIT))
         refuse(c, PROBLEM_WRONG_STATE, field,
-               SAY(c, name, STR(" is the client role of jig "), text_of(c, j->name),
-                   STR(" and must be implicit")));
+               STR_CONCAT(c->arena, name, STR(" is the client role of jig "), text_of(c, j->name),
+                          STR(" and must be implicit")));
     if (role->jig.v == jig.v)
         refuse(c, PROBLEM_ROLE_CYCLE, field,
-               SAY(c, name, STR(" is the client role of jig "), text_of(c, j->name),
-                   STR(" and must not use it itself: "), name, STR(" -> "), name));
+               STR_CONCAT(c->arena, name, STR(" is the client role of jig "), text_of(c, j->name),
+                          STR(" and must not use it itself: "), name, STR(" -> "), name));
 }
 
 static void check_client_roles(struct core *c, const struct roles_touched *touched)

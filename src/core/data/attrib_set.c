@@ -86,11 +86,11 @@ static bool refuse_place(struct core *c, const struct attrib_set_command *p)
     const struct attrib *attrib = attrib_at(c, attrib_by_id(c, p->attrib_id));
     struct str owner = STR("nodes");
     if (attrib->role.v)
-        owner = SAY(c, STR("role "), text_of(c, role_at(c, attrib->role)->name));
+        owner = STR_CONCAT(c->arena, STR("role "), text_of(c, role_at(c, attrib->role)->name));
     return refuse(c, PROBLEM_NOT_FOUND, STR("attrib_id"),
-                  SAY(c, STR("attrib "), text_of(c, attrib->name), STR(" belongs to "), owner,
-                      STR(" and has no meaning on this "),
-                      str_from(table_name((enum table)p->target))));
+                  STR_CONCAT(c->arena, STR("attrib "), text_of(c, attrib->name),
+                             STR(" belongs to "), owner, STR(" and has no meaning on this "),
+                             str_from(table_name((enum table)p->target))));
 }
 
 static bool read_setting(struct core *c, const struct attrib_set_command *p, struct setting *out)
@@ -121,7 +121,8 @@ static void check_schema(struct core *c, const struct setting *s)
                         text_of(c, attrib->name), doc_tree(c->arena, s->value), &found))
         return;
     for (const struct violation *v = found.first; v; v = v->next)
-        refuse(c, PROBLEM_SCHEMA_VIOLATED, STR("value"), SAY(c, v->path, STR(" "), v->text));
+        refuse(c, PROBLEM_SCHEMA_VIOLATED, STR("value"),
+               STR_CONCAT(c->arena, v->path, STR(" "), v->text));
 }
 
 static bool is_object(struct str value)
@@ -143,7 +144,8 @@ static bool may_write(struct core *c, const struct setting *s)
     const struct attrib *attrib = attrib_at(c, s->attrib);
     if (s->bucket == BUCKET_USER && !attrib->writable)
         refuse(c, PROBLEM_READ_ONLY, STR("attrib_id"),
-               SAY(c, STR("attrib "), text_of(c, attrib->name), STR(" is not writable")));
+               STR_CONCAT(c->arena, STR("attrib "), text_of(c, attrib->name),
+                          STR(" is not writable")));
     if (s->bucket == BUCKET_USER)
         check_schema(c, s);
     const struct str map = text_of(c, attrib->map);
@@ -396,9 +398,9 @@ bool noderole_set_data(struct core *c, noderole_ix nr, struct str object)
     const struct noderole *row = noderole_at(c, nr);
     if (row->state != NODEROLE_PROPOSED)
         return refuse(c, PROBLEM_NOT_PROPOSED, STR("data"),
-                      SAY(c, noderole_label(c, nr, c->arena), STR(" is "),
-                          str_from(noderole_state_name(row->state)),
-                          STR("; its data can be edited only while it is proposed")));
+                      STR_CONCAT(c->arena, noderole_label(c, nr, c->arena), STR(" is "),
+                                 str_from(noderole_state_name(row->state)),
+                                 STR("; its data can be edited only while it is proposed")));
     if (str_eq(object.len ? object : STR("{}"), doc_of(c, row->proposed_data)))
         return true;
     authority_touch(c, row->deployment);

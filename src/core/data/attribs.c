@@ -29,14 +29,14 @@ _Static_assert(MAP_LEN_MAX == 255 && MAP_STEPS_MAX == 32, "the texts above say s
 
 static struct str field_in(struct core *c, struct str place, const char *field)
 {
-    return place.len ? SAY(c, place, STR("/"), str_from(field)) : str_from(field);
+    return place.len ? STR_CONCAT(c->arena, place, STR("/"), str_from(field)) : str_from(field);
 }
 
 static bool check_field(struct core *c, enum problem_code code, struct str place, const char *field,
                         const char *wrong)
 {
     return !wrong || refuse(c, code, field_in(c, place, field),
-                            SAY(c, str_from(field), STR(" "), str_from(wrong)));
+                            STR_CONCAT(c->arena, str_from(field), STR(" "), str_from(wrong)));
 }
 
 static bool check_schema(struct core *c, const struct attrib_facts *facts, struct str place,
@@ -46,11 +46,12 @@ static bool check_schema(struct core *c, const struct attrib_facts *facts, struc
     const struct json *schema = doc_tree(c->arena, facts->schema);
     if (schema->kind != JSON_OBJECT && schema->kind != JSON_NULL)
         return refuse(c, PROBLEM_SCHEMA_INVALID, field_in(c, place, "schema"),
-                      SAY(c, STR("the schema of attrib "), facts->name, STR(" must be an object")));
+                      STR_CONCAT(c->arena, STR("the schema of attrib "), facts->name,
+                                 STR(" must be an object")));
     return schema_check(c->arena, schema, &errors, warnings) ||
            refuse(c, PROBLEM_SCHEMA_INVALID, field_in(c, place, "schema"),
-                  SAY(c, STR("in the schema of attrib "), facts->name, STR(", "),
-                      violations_format(c->arena, &errors)));
+                  STR_CONCAT(c->arena, STR("in the schema of attrib "), facts->name, STR(", "),
+                             violations_format(c->arena, &errors)));
 }
 
 bool attrib_check(struct core *c, const struct attrib_facts *facts, struct str place,
@@ -209,7 +210,7 @@ void do_attrib_create(struct core *c, const struct attrib_create_command *p)
         check_default(c, &facts);
     if (name_find(c, TABLE_ATTRIB, p->name))
         refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
-               SAY(c, STR("there is an attrib called "), p->name, STR(" already")));
+               STR_CONCAT(c->arena, STR("there is an attrib called "), p->name, STR(" already")));
     attrib_ix ix;
     if (refused(c) || !attrib_write(c, (attrib_ix){0}, &facts, &ix))
         return;

@@ -75,14 +75,15 @@ bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged)
 {
     if (staged.len <= STAGED_MAX)
         return false;
-    const struct str text = SAY(c, STR("its run would be given "), say_i64(c, staged.len),
-                                STR(" bytes of data, and at most "), say_i64(c, STAGED_MAX),
-                                STR(" can be handed over"));
+    const struct str text =
+        STR_CONCAT(c->arena, STR("its run would be given "), str_from_i64(c->arena, staged.len),
+                   STR(" bytes of data, and at most "), str_from_i64(c->arena, STAGED_MAX),
+                   STR(" can be handed over"));
     noderole_fail(c, nr,
                   &(struct failure){.status = STR("staged data too large"),
                                     .runlog = text,
                                     .why = {.code = REASON_DATA_TOO_LARGE,
-                                            .subject = say_i64(c, staged.len),
+                                            .subject = str_from_i64(c->arena, staged.len),
                                             .text = text}});
     return true;
 }
@@ -95,13 +96,13 @@ bool run_lacks_attrib(struct core *c, noderole_ix nr)
     if (!attrib.v)
         return false;
     const struct str text = required_sentence(c, nr, attrib, c->arena);
-    noderole_fail(
-        c, nr,
-        &(struct failure){.status = STR("attrib missing"),
-                          .runlog = text,
-                          .why = {.code = REASON_ATTRIB_MISSING,
-                                  .subject = SAY(c, text_of(c, attrib_at(c, attrib)->name)),
-                                  .text = text}});
+    noderole_fail(c, nr,
+                  &(struct failure){.status = STR("attrib missing"),
+                                    .runlog = text,
+                                    .why = {.code = REASON_ATTRIB_MISSING,
+                                            .subject = STR_CONCAT(
+                                                c->arena, text_of(c, attrib_at(c, attrib)->name)),
+                                            .text = text}});
     return true;
 }
 

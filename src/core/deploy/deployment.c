@@ -62,7 +62,7 @@ enum noderole_state core_node_state(const struct core *c, int64_t node_id)
 
 static struct str phantom_name(struct core *c, struct str name)
 {
-    return str_lower(c->arena, SAY(c, name, STR("-phantom.internal.local")));
+    return str_lower(c->arena, STR_CONCAT(c->arena, name, STR("-phantom.internal.local")));
 }
 
 /* `self` may have the name already: none for a new one. */
@@ -71,13 +71,13 @@ static void check_name(struct core *c, struct str name, deployment_ix self)
     const char *wrong = names_check_deployment(name);
     if (wrong) {
         refuse(c, name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("name"),
-               SAY(c, STR("name "), str_from(wrong)));
+               STR_CONCAT(c->arena, STR("name "), str_from(wrong)));
         return;
     }
     const uint32_t taken = name_find(c, TABLE_DEPLOYMENT, name);
     if (taken && taken != self.v)
         refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
-               SAY(c, STR("there is a deployment called "), name, STR(" already")));
+               STR_CONCAT(c->arena, STR("there is a deployment called "), name, STR(" already")));
     const node_ix phantom = self.v ? deployment_at(c, self)->phantom : (node_ix){0};
     node_check_name(c, phantom_name(c, name), phantom);
 }
@@ -90,7 +90,8 @@ static void check_depth(struct core *c, deployment_ix parent)
         layers++;
     if (max && layers > max)
         refuse(c, PROBLEM_TOO_DEEP, STR("parent_id"),
-               SAY(c, STR("the deployment tree may have "), say_i64(c, max), STR(" layers")));
+               STR_CONCAT(c->arena, STR("the deployment tree may have "),
+                          str_from_i64(c->arena, max), STR(" layers")));
 }
 
 deployment_ix deployment_make(struct core *c, struct str name, struct str description,
@@ -301,7 +302,8 @@ void do_deployment_propose(struct core *c, const struct deployment_propose_comma
     const deployment_ix d = named(c, p->id);
     const char *wrong = p->name.len ? names_check_snapshot(p->name) : NULL;
     if (wrong)
-        refuse(c, PROBLEM_NAME_INVALID, STR("name"), SAY(c, STR("name "), str_from(wrong)));
+        refuse(c, PROBLEM_NAME_INVALID, STR("name"),
+               STR_CONCAT(c->arena, STR("name "), str_from(wrong)));
     if (!refused(c))
         deployment_propose(c, d, p->name);
 }

@@ -146,8 +146,8 @@ void do_deployment_role_delete(struct core *c, const struct deployment_role_dele
     if (members->count) {
         const noderole_ix first = {vec_at(c, members, 0)};
         refuse(c, PROBLEM_IN_USE, STR("id"),
-               SAY(c, STR("noderoles of the role are in the deployment: "),
-                   noderole_label(c, first, c->arena)));
+               STR_CONCAT(c->arena, STR("noderoles of the role are in the deployment: "),
+                          noderole_label(c, first, c->arena)));
         return;
     }
     deployment_role_destroy(c, dr);

@@ -67,8 +67,8 @@ static void check_dependants(struct core *c, struct revert *r, noderole_ix nr)
     }
     if (!same_node && !never_ran) {
         refuse(c, PROBLEM_HAS_DEPENDANTS, STR("seq"),
-               SAY(c, noderole_label(c, foreign, c->arena), STR(" depends on "),
-                   noderole_label(c, nr, c->arena), STR(" which the snapshot lacks")));
+               STR_CONCAT(c->arena, noderole_label(c, foreign, c->arena), STR(" depends on "),
+                          noderole_label(c, nr, c->arena), STR(" which the snapshot lacks")));
         return;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -198,7 +198,8 @@ static void check(struct core *c, const struct deployment_revert_command *p, str
     }
     if (p->seq < 1 || p->seq > snapshot_at(c, deployment_at(c, r->d)->head)->seq)
         refuse(c, PROBLEM_NOT_FOUND, STR("seq"),
-               SAY(c, STR("the deployment has no snapshot "), say_i64(c, p->seq)));
+               STR_CONCAT(c->arena, STR("the deployment has no snapshot "),
+                          str_from_i64(c->arena, p->seq)));
     if (!snapshot_content_read(c->arena, p->content, &r->content))
         refuse(c, PROBLEM_BAD_JSON, STR("content"), STR("is not the content of a snapshot"));
 }

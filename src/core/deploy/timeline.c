@@ -116,7 +116,8 @@ void do_snapshot_update(struct core *c, const struct snapshot_update_command *p)
     }
     const char *wrong = p->given & GIVEN_NAME ? names_check_snapshot(p->name) : NULL;
     if (wrong) {
-        refuse(c, PROBLEM_NAME_INVALID, STR("name"), SAY(c, STR("name "), str_from(wrong)));
+        refuse(c, PROBLEM_NAME_INVALID, STR("name"),
+               STR_CONCAT(c->arena, STR("name "), str_from(wrong)));
         return;
     }
     c->out->id = p->id;

@@ -16,7 +16,8 @@ void core_watch_parts(struct core *c, const struct part_watch *watch)
 
 static struct str numbered(struct core *c, uint32_t index, struct str field)
 {
-    return field.len ? SAY(c, say_i64(c, index), STR("."), field) : say_i64(c, index);
+    return field.len ? STR_CONCAT(c->arena, str_from_i64(c->arena, index), STR("."), field)
+                     : str_from_i64(c->arena, index);
 }
 
 static void take_problems(struct core *c, uint32_t index, const struct outcome *part)
@@ -63,7 +64,8 @@ static int64_t step_part(struct core *c, uint32_t index, struct command *part)
     adopt(c, part);
     if (!command_is_for_batch(part->kind)) {
         refuse(c, PROBLEM_BAD_VALUE, numbered(c, index, STR("")),
-               SAY(c, str_from(command_name(part->kind)), STR(" cannot be part of a batch")));
+               STR_CONCAT(c->arena, str_from(command_name(part->kind)),
+                          STR(" cannot be part of a batch")));
         return 0;
     }
     const struct part_watch *watch = c->part_watch;
@@ -82,9 +84,9 @@ static int64_t step_part(struct core *c, uint32_t index, struct command *part)
 static bool may_go_on(struct core *c, uint32_t index, size_t before)
 {
     if (index >= PARTS_MAX)
-        return refuse(
-            c, PROBLEM_LIMIT_REACHED, STR("commands"),
-            SAY(c, STR("a batch holds at most "), say_i64(c, PARTS_MAX), STR(" commands")));
+        return refuse(c, PROBLEM_LIMIT_REACHED, STR("commands"),
+                      STR_CONCAT(c->arena, STR("a batch holds at most "),
+                                 str_from_i64(c->arena, PARTS_MAX), STR(" commands")));
     if (arena_used(c->arena) - before > PARTS_WORK_MAX)
         return refuse(c, PROBLEM_LIMIT_REACHED, STR("commands"),
                       STR("a batch cannot change so much at once; split it"));

@@ -26,22 +26,8 @@ bool refused(const struct core *c)
 bool refuse_missing(struct core *c, const char *field, const char *noun, int64_t id)
 {
     return refuse(c, PROBLEM_NOT_FOUND, str_from(field),
-                  SAY(c, STR("there is no "), str_from(noun), STR(" with id "), say_i64(c, id)));
-}
-
-struct str say_pieces(struct core *c, const struct str *pieces, uint32_t count)
-{
-    struct buf b = buf_in(c->arena);
-    for (uint32_t i = 0; i < count; i++)
-        buf_put_str(&b, pieces[i]);
-    return buf_str(&b);
-}
-
-struct str say_i64(struct core *c, int64_t value)
-{
-    struct buf b = buf_in(c->arena);
-    buf_put_i64(&b, value);
-    return buf_str(&b);
+                  STR_CONCAT(c->arena, STR("there is no "), str_from(noun), STR(" with id "),
+                             str_from_i64(c->arena, id)));
 }
 
 struct effect *effect_add(struct core *c, enum effect_kind kind, int64_t id)
@@ -85,8 +71,8 @@ static struct str check_doc(struct core *c, const struct field *field, struct st
         return str_copy(c->arena, s);
     if (json_read(c->arena, s, &tree, &offset, &what) != OK) {
         refuse(c, PROBLEM_BAD_JSON, str_from(field->name),
-               SAY(c, STR("is not a JSON document: "), str_from(what), STR(" at byte "),
-                   say_i64(c, offset)));
+               STR_CONCAT(c->arena, STR("is not a JSON document: "), str_from(what),
+                          STR(" at byte "), str_from_i64(c->arena, offset)));
         return s;
     }
     /* The core wraps documents into others; what is as deep as JSON goes would break there. */

@@ -116,8 +116,8 @@ static void refuse_pair(struct core *c, enum problem_code code, role_ix a, role_
                         const char *why)
 {
     refuse(c, code, STR("role_id"),
-           SAY(c, STR("roles "), text_of(c, role_at(c, a)->name), STR(" and "),
-               text_of(c, role_at(c, b)->name), STR(" "), str_from(why)));
+           STR_CONCAT(c->arena, STR("roles "), text_of(c, role_at(c, a)->name), STR(" and "),
+                      text_of(c, role_at(c, b)->name), STR(" "), str_from(why)));
 }
 
 static void check_neighbour(struct core *c, role_ix r, noderole_ix other)
@@ -139,8 +139,8 @@ static bool may_create(struct core *c, role_ix r, node_ix n)
     role_refuse_unusable(c, r);
     if (role->flags & ROLE_ABSTRACT)
         refuse(c, PROBLEM_ABSTRACT_ROLE, STR("role_id"),
-               SAY(c, STR("role "), text_of(c, role->name),
-                   STR(" is abstract: bind a role that provides it")));
+               STR_CONCAT(c->arena, STR("role "), text_of(c, role->name),
+                          STR(" is abstract: bind a role that provides it")));
     const struct vec *v = &node_at(c, n)->noderoles;
     for (uint32_t i = 0; i < v->count; i++)
         check_neighbour(c, r, (noderole_ix){vec_at(c, v, i)});
@@ -249,8 +249,9 @@ static void check_pair(struct core *c, noderole_ix above, noderole_ix below)
     const role_ix a = noderole_at(c, above)->role, b = noderole_at(c, below)->role;
     if (role_provides(c, a, b) || role_provides(c, b, a))
         refuse(c, PROBLEM_PROVIDES_ANCESTRY, STR("role_id"),
-               SAY(c, noderole_label(c, below, c->arena), STR(" would depend on "),
-                   noderole_label(c, above, c->arena), STR(" and they stand in for each other")));
+               STR_CONCAT(c->arena, noderole_label(c, below, c->arena), STR(" would depend on "),
+                          noderole_label(c, above, c->arena),
+                          STR(" and they stand in for each other")));
 }
 
 /* Provider and provided may not lie on one line of descent (D13): neither with the new noderole,
@@ -339,9 +340,9 @@ noderole_ix bind_role(struct core *c, role_ix role, node_ix n, deployment_ix d, 
     if (there.v) {
         if (noderole_at(c, there)->deployment.v == d.v)
             return there;
-        refuse(
-            c, PROBLEM_BOUND_ELSEWHERE, STR("deployment_id"),
-            SAY(c, STR("the role is on this node already: "), noderole_label(c, there, c->arena)));
+        refuse(c, PROBLEM_BOUND_ELSEWHERE, STR("deployment_id"),
+               STR_CONCAT(c->arena, STR("the role is on this node already: "),
+                          noderole_label(c, there, c->arena)));
         return (noderole_ix){0};
     }
     struct frames stack = {0};

@@ -300,6 +300,6 @@ bool graph_can_delete(struct core *c, noderole_ix ix)
     if (same_node || never_ran)
         return true;
     return refuse(c, PROBLEM_HAS_DEPENDANTS, STR("id"),
-                  SAY(c, noderole_label(c, foreign, c->arena), STR(" depends on "),
-                      noderole_label(c, ix, c->arena)));
+                  STR_CONCAT(c->arena, noderole_label(c, foreign, c->arena), STR(" depends on "),
+                             noderole_label(c, ix, c->arena)));
 }

@@ -211,13 +211,13 @@ void noderole_fail(struct core *c, noderole_ix ix, const struct failure *failure
 
 void noderole_fail_cancelled(struct core *c, noderole_ix nr)
 {
-    const struct str text = SAY(c, STR("cancelled by "), c->command->actor);
-    noderole_fail(
-        c, nr,
-        &(struct failure){
-            .status = STR("cancelled"),
-            .runlog = text,
-            .why = {.code = REASON_CANCELLED, .subject = SAY(c, c->command->actor), .text = text}});
+    const struct str text = STR_CONCAT(c->arena, STR("cancelled by "), c->command->actor);
+    noderole_fail(c, nr,
+                  &(struct failure){.status = STR("cancelled"),
+                                    .runlog = text,
+                                    .why = {.code = REASON_CANCELLED,
+                                            .subject = STR_CONCAT(c->arena, c->command->actor),
+                                            .text = text}});
 }
 
 void noderole_mark_rerun(struct core *c, noderole_ix ix, bool on)
@@ -286,17 +286,18 @@ static bool may_commit(struct core *c, noderole_ix ix)
     const struct noderole *nr = noderole_at(c, ix);
     if (nr->state != NODEROLE_PROPOSED)
         return refuse(c, PROBLEM_WRONG_STATE, STR("state"),
-                      SAY(c, noderole_label(c, ix, c->arena), STR(" is "),
-                          str_from(noderole_state_name(nr->state)),
-                          STR(", only a proposed noderole can be committed")));
+                      STR_CONCAT(c->arena, noderole_label(c, ix, c->arena), STR(" is "),
+                                 str_from(noderole_state_name(nr->state)),
+                                 STR(", only a proposed noderole can be committed")));
     if (nr->hook_failed)
         refuse(c, PROBLEM_HOOK_FAILED, STR("status"),
-               SAY(c, noderole_label(c, ix, c->arena), STR(": on_proposed failed: "),
-                   text_of(c, nr->status)));
+               STR_CONCAT(c->arena, noderole_label(c, ix, c->arena), STR(": on_proposed failed: "),
+                          text_of(c, nr->status)));
     if (deployment_role_at(c, nr->dr)->proposed)
         refuse(
             c, PROBLEM_DATA_PROPOSED, STR("deployment_role"),
-            SAY(c, noderole_label(c, ix, c->arena),
+            STR_CONCAT(
+                c->arena, noderole_label(c, ix, c->arena),
                 STR(": the data of its role are proposed in the deployment; commit them first")));
     return !refused(c);
 }

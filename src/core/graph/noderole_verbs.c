@@ -45,17 +45,17 @@ void do_noderole_retry(struct core *c, const struct noderole_retry_command *p)
     const struct noderole *nr = noderole_at(c, ix);
     if (nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_BLOCKED) {
         refuse(c, PROBLEM_WRONG_STATE, STR("state"),
-               SAY(c, noderole_label(c, ix, c->arena), STR(" is "),
-                   str_from(noderole_state_name(nr->state)), STR(" and cannot be retried")));
+               STR_CONCAT(c->arena, noderole_label(c, ix, c->arena), STR(" is "),
+                          str_from(noderole_state_name(nr->state)), STR(" and cannot be retried")));
         return;
     }
     const noderole_ix parent = inactive_parent(c, ix);
     if (parent.v) {
         refuse(c, PROBLEM_PARENTS_NOT_ACTIVE, STR("id"),
-               SAY(c, noderole_label(c, ix, c->arena), STR(" waits for "),
-                   noderole_label(c, parent, c->arena), STR(" which is "),
-                   str_from(noderole_state_name(noderole_at(c, parent)->state)),
-                   STR("; propose it to let its node go on without it")));
+               STR_CONCAT(c->arena, noderole_label(c, ix, c->arena), STR(" waits for "),
+                          noderole_label(c, parent, c->arena), STR(" which is "),
+                          str_from(noderole_state_name(noderole_at(c, parent)->state)),
+                          STR("; propose it to let its node go on without it")));
         return;
     }
     if (node_at(c, nr->node)->stopped)

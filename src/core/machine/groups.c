@@ -44,17 +44,18 @@ static void check_name(struct core *c, struct group_name wanted, group_ix self)
     const char *odd = names_check_category(wanted.category);
     if (wrong)
         refuse(c, wanted.name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("name"),
-               SAY(c, STR("name "), str_from(wrong)));
+               STR_CONCAT(c->arena, STR("name "), str_from(wrong)));
     if (odd)
-        refuse(c, PROBLEM_NAME_INVALID, STR("category"), SAY(c, STR("category "), str_from(odd)));
+        refuse(c, PROBLEM_NAME_INVALID, STR("category"),
+               STR_CONCAT(c->arena, STR("category "), str_from(odd)));
     if (wrong || odd)
         return;
     const uint32_t taken =
-        name_find(c, TABLE_GROUP, SAY(c, wanted.category, STR("/"), wanted.name));
+        name_find(c, TABLE_GROUP, STR_CONCAT(c->arena, wanted.category, STR("/"), wanted.name));
     if (taken && taken != self.v)
         refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
-               SAY(c, STR("there is a group called "), wanted.name, STR(" in category "),
-                   wanted.category, STR(" already")));
+               STR_CONCAT(c->arena, STR("there is a group called "), wanted.name,
+                          STR(" in category "), wanted.category, STR(" already")));
 }
 
 static void rename_group(struct core *c, group_ix g, struct group_name wanted)

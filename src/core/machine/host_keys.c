@@ -160,7 +160,9 @@ static void refuse_taken(struct core *c, node_ix n, const struct shown_keys *sho
         if (!k.v || host_key_at(c, k)->node.v == n.v)
             continue;
         refuse(c, PROBLEM_HOST_KEY_TAKEN, STR("keys"),
-               SAY(c, STR("the machine that answers for node "), text_of(c, node_at(c, n)->name),
+               STR_CONCAT(
+                   c->arena, STR("the machine that answers for node "),
+                   text_of(c, node_at(c, n)->name),
                    STR(" shows an ssh host key that is pinned for node "),
                    text_of(c, node_at(c, host_key_at(c, k)->node)->name),
                    STR("; correct the name or the endpoint of one of them, or forget the key of "
@@ -205,9 +207,11 @@ static void refuse_stale_probe(struct core *c, node_ix n, int64_t outbox_id)
 {
     const outbox_ix probe = node_at(c, n)->probe;
     if (outbox_id && (!probe.v || outbox_at(c, probe)->o.id != outbox_id))
-        refuse(c, PROBLEM_STALE, STR("outbox_id"),
-               SAY(c, STR("the probe that read these host keys is not the current one of node "),
-                   text_of(c, node_at(c, n)->name)));
+        refuse(
+            c, PROBLEM_STALE, STR("outbox_id"),
+            STR_CONCAT(c->arena,
+                       STR("the probe that read these host keys is not the current one of node "),
+                       text_of(c, node_at(c, n)->name)));
 }
 
 void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
@@ -226,7 +230,8 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
     const struct node *node = node_at(c, n);
     if (p->is_own && !node->admin && !node->system)
         refuse(c, PROBLEM_HOST_KEY_REFUSED, STR("keys"),
-               SAY(c, STR("the machine that answers for node "), text_of(c, node->name),
+               STR_CONCAT(
+                   c->arena, STR("the machine that answers for node "), text_of(c, node->name),
                    STR(" shows an ssh host key of the machine of the daemon, and the node is "
                        "neither an admin nor a system node; correct its name or the endpoint of "
                        "its ssh hammer")));
@@ -237,7 +242,8 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
         if (!is_same_machine(c, n, &shown))
             refuse(
                 c, PROBLEM_HOST_KEY_CHANGED, STR("keys"),
-                SAY(c, STR("the ssh host key of node "), text_of(c, node->name),
+                STR_CONCAT(
+                    c->arena, STR("the ssh host key of node "), text_of(c, node->name),
                     STR(" is not the one that was pinned at first contact; if its machine was "
                         "installed anew or replaced, remove the pin: halligan nodes forget-key")));
         return;

@@ -131,8 +131,8 @@ static void refuse_power(struct core *c, node_ix n, struct str action)
 {
     const struct str actions = node_power_actions(c, n, c->arena);
     refuse(c, PROBLEM_NO_POWER_ACTION, STR("action"),
-           SAY(c, STR("no hammer of the node offers "), action, STR("; valid actions: "),
-               actions.len ? actions : STR("none")));
+           STR_CONCAT(c->arena, STR("no hammer of the node offers "), action,
+                      STR("; valid actions: "), actions.len ? actions : STR("none")));
 }
 
 /* After these the machine has lost what it knew. */
@@ -178,7 +178,7 @@ static struct str either_action(struct core *c, node_ix n, struct str first, str
         return first;
     if (node_can_power(c, n, second))
         return second;
-    refuse_power(c, n, SAY(c, first, STR(" or "), second));
+    refuse_power(c, n, STR_CONCAT(c->arena, first, STR(" or "), second));
     return STR("");
 }
 

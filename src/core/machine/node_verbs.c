@@ -22,13 +22,13 @@ void node_check_name(struct core *c, struct str name, node_ix self)
     const char *wrong = names_check_node(name);
     if (wrong) {
         refuse(c, name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, STR("name"),
-               SAY(c, STR("name "), str_from(wrong)));
+               STR_CONCAT(c->arena, STR("name "), str_from(wrong)));
         return;
     }
     const uint32_t taken = name_find(c, TABLE_NODE, name);
     if (taken && taken != self.v)
         refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
-               SAY(c, STR("there is a node called "), name, STR(" already")));
+               STR_CONCAT(c->arena, STR("there is a node called "), name, STR(" already")));
 }
 
 static void check_object(struct core *c, struct str field, struct str doc)
@@ -356,8 +356,8 @@ static void check_home(struct core *c, struct update *u)
     const int64_t now = deployment_at(c, node->deployment)->o.id;
     if (given(u, GIVEN_NODE_OLD_DEPLOYMENT) && u->p->old_deployment_id != now)
         refuse(c, PROBLEM_STALE, STR("old_deployment_id"),
-               SAY(c, STR("the node is in deployment "), say_i64(c, now), STR(", not in "),
-                   say_i64(c, u->p->old_deployment_id)));
+               STR_CONCAT(c->arena, STR("the node is in deployment "), str_from_i64(c->arena, now),
+                          STR(", not in "), str_from_i64(c->arena, u->p->old_deployment_id)));
 }
 
 static void check_target(struct core *c, struct update *u)
@@ -369,9 +369,10 @@ static void check_target(struct core *c, struct update *u)
     if (!u->target.v)
         refuse_missing(c, "target_role_id", "role", u->p->target_role_id);
     else if (!noderole_find(c, u->n, u->target).v || !node_is_target(c, u->target))
-        refuse(c, PROBLEM_TARGET_INVALID, STR("target_role_id"),
-               SAY(c, STR("role "), text_of(c, role_at(c, u->target)->name),
-                   STR(" must be bound to the node, be a milestone and run on a no-op jig")));
+        refuse(
+            c, PROBLEM_TARGET_INVALID, STR("target_role_id"),
+            STR_CONCAT(c->arena, STR("role "), text_of(c, role_at(c, u->target)->name),
+                       STR(" must be bound to the node, be a milestone and run on a no-op jig")));
 }
 
 /* A machine that is about to be restarted has nothing to say about itself: that it lives, or what
@@ -395,11 +396,13 @@ static void check_environment(struct core *c, const struct update *u)
     const bool is_news = !node_at(c, u->n)->alive || given(u, GIVEN_NODE_ENVIRONMENT);
     if (is_news && str_ends(u->bootenv, STR("-install")))
         refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
-               SAY(c, STR("the node is to boot "), u->bootenv,
+               STR_CONCAT(
+                   c->arena, STR("the node is to boot "), u->bootenv,
                    STR(", and is not alive while it is installed; say bootenv local when it is")));
     else if (given(u, GIVEN_NODE_ENVIRONMENT) && !str_eq(u->p->environment, u->bootenv))
         refuse(c, PROBLEM_WRONG_STATE, STR("environment"),
-               SAY(c, STR("the node is to boot "), u->bootenv, STR(", not "), u->p->environment));
+               STR_CONCAT(c->arena, STR("the node is to boot "), u->bootenv, STR(", not "),
+                          u->p->environment));
 }
 
 /* Which boot it speaks for: what it was told in another one is over (X13). */
@@ -408,15 +411,17 @@ static void check_boot(struct core *c, const struct update *u)
     const int64_t now = node_at(c, u->n)->boot_generation;
     if (given(u, GIVEN_NODE_BOOT_ID) && !boots_is_id(u->p->boot_id))
         refuse(c, PROBLEM_BAD_VALUE, STR("boot_id"),
-               SAY(c, STR("boot_id must be 1 to "), say_i64(c, BOOT_ID_LEN_MAX),
-                   STR(" printable characters without spaces")));
+               STR_CONCAT(c->arena, STR("boot_id must be 1 to "),
+                          str_from_i64(c->arena, BOOT_ID_LEN_MAX),
+                          STR(" printable characters without spaces")));
     if (given(u, GIVEN_NODE_BOOT_GENERATION) && u->p->boot_generation != now)
         refuse(c, PROBLEM_STALE, STR("boot_generation"),
-               SAY(c, STR("the boot generation is "), say_i64(c, now), STR(", not "),
-                   say_i64(c, u->p->boot_generation)));
+               STR_CONCAT(c->arena, STR("the boot generation is "), str_from_i64(c->arena, now),
+                          STR(", not "), str_from_i64(c->arena, u->p->boot_generation)));
     if (given(u, GIVEN_NODE_PARKED_RUN) && !run_is_parked(c, u->p->parked_run))
         refuse(c, PROBLEM_STALE, STR("parked_run"),
-               SAY(c, STR("run "), say_i64(c, u->p->parked_run), STR(" does not wait any more")));
+               STR_CONCAT(c->arena, STR("run "), str_from_i64(c->arena, u->p->parked_run),
+                          STR(" does not wait any more")));
 }
 
 static bool check_update(struct core *c, struct update *u)

@@ -172,7 +172,7 @@ static void supersede(struct core *c, node_ix n, struct str action)
     power_order_ended(
         c, n,
         &(struct power_end){.order = outbox_at(c, last)->o.id,
-                            .action = SAY(c, text_of(c, outbox_at(c, last)->detail)),
+                            .action = STR_CONCAT(c->arena, text_of(c, outbox_at(c, last)->detail)),
                             .failed = true,
                             .text = STR("not done: a later restart of the machine replaced it")});
     step_out(c, last);
@@ -251,12 +251,14 @@ static struct str why_given_up(struct core *c, outbox_ix ix, struct unserved_boo
     const struct outbox *row = outbox_at(c, ix);
     const bool failed = late.failed.v != 0;
     const struct noderole *nr = noderole_at(c, failed ? late.failed : late.first);
-    return SAY(c, text_of(c, row->detail), STR(" was not done: "),
-               text_of(c, role_at(c, nr->role)->name), STR(" on "),
-               text_of(c, node_at(c, nr->node)->name), failed ? STR(" is in error and") : STR(""),
-               STR(" has not served boot generation "), say_i64(c, row->generation),
-               failed ? STR("")
-                      : SAY(c, STR(" within "), say_i64(c, row->left_ms / 1000), STR(" s")));
+    return STR_CONCAT(
+        c->arena, text_of(c, row->detail), STR(" was not done: "),
+        text_of(c, role_at(c, nr->role)->name), STR(" on "), text_of(c, node_at(c, nr->node)->name),
+        failed ? STR(" is in error and") : STR(""), STR(" has not served boot generation "),
+        str_from_i64(c->arena, row->generation),
+        failed ? STR("")
+               : STR_CONCAT(c->arena, STR(" within "), str_from_i64(c->arena, row->left_ms / 1000),
+                            STR(" s")));
 }
 
 /* The machine goes on as it was. Whoever asked meant it to begin anew: nothing may run there as if
@@ -264,7 +266,8 @@ static struct str why_given_up(struct core *c, outbox_ix ix, struct unserved_boo
 static void give_up(struct core *c, node_ix n, outbox_ix ix, struct unserved_boots late)
 {
     const struct reason why = {.code = REASON_BOOT_NOT_SERVED,
-                               .subject = SAY(c, text_of(c, outbox_at(c, ix)->detail)),
+                               .subject =
+                                   STR_CONCAT(c->arena, text_of(c, outbox_at(c, ix)->detail)),
                                .text = why_given_up(c, ix, late)};
     node_set_status(c, n, &why);
     power_order_ended(c, n,
@@ -330,8 +333,8 @@ static void power_failed(struct core *c, node_ix n, struct str action,
                          const struct outbox_done_command *p)
 {
     struct reason why = reason_taken(p->reason ? p->reason : REASON_POWER_FAILED, action, STR(""));
-    why.text = SAY(c, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
-                   str_clip(p->text, STATUS_TEXT_MAX));
+    why.text = STR_CONCAT(c->arena, action, STR(" failed"), p->text.len ? STR(": ") : STR(""),
+                          str_clip(p->text, STATUS_TEXT_MAX));
     node_set_status(c, n, &why);
 }
 
@@ -369,7 +372,7 @@ void boot_power_done(struct core *c, outbox_ix ix, const struct outbox_done_comm
 {
     if (boot_waits(c, ix))
         return; /* nobody was told of it: whoever answers means something else */
-    const struct str action = SAY(c, text_of(c, outbox_at(c, ix)->detail));
+    const struct str action = STR_CONCAT(c->arena, text_of(c, outbox_at(c, ix)->detail));
     const int64_t order = outbox_at(c, ix)->o.id;
     const node_ix n = node_of(c, ix);
     outbox_remove(c, ix);
@@ -419,7 +422,8 @@ static struct str seen_with(struct core *c, node_ix n, noderole_ix by, int64_t g
         if (nr.v && serves(c, nr))
             json_set(fresh, entry->key, json_clone(c->arena, entry));
     }
-    json_set(fresh, say_i64(c, noderole_at(c, by)->o.id), json_make_i64(c->arena, generation));
+    json_set(fresh, str_from_i64(c->arena, noderole_at(c, by)->o.id),
+             json_make_i64(c->arena, generation));
     return json_write(c->arena, fresh);
 }
 

@@ -267,9 +267,9 @@ bool hooks_ask(struct core *c, enum hook hook, role_ix role, struct str argument
     }
     if (!answer->veto)
         return true;
-    return refuse(
-        c, PROBLEM_HOOK_VETO, str_from(hook_name(hook)),
-        SAY(c, STR("role "), text_of(c, role_at(c, role)->name), STR(" says no: "), answer->text));
+    return refuse(c, PROBLEM_HOOK_VETO, str_from(hook_name(hook)),
+                  STR_CONCAT(c->arena, STR("role "), text_of(c, role_at(c, role)->name),
+                             STR(" says no: "), answer->text));
 }
 
 static void put_member(struct arena *a, struct json *object, const char *key, struct str text)
@@ -336,8 +336,9 @@ static struct str why_refused(struct core *c, const struct outcome *outcome)
     if (outcome->problems)
         return outcome->problems->text;
     const struct role *role = role_at(c, role_by_id(c, outcome->asks->role_id));
-    return SAY(c, STR("role "), text_of(c, role->name), STR(" would have to be asked ("),
-               str_from(hook_name(outcome->asks->hook)), STR("), and a hook cannot wait for that"));
+    return STR_CONCAT(c->arena, STR("role "), text_of(c, role->name),
+                      STR(" would have to be asked ("), str_from(hook_name(outcome->asks->hook)),
+                      STR("), and a hook cannot wait for that"));
 }
 
 /* The hook's wishes, each a step of its own inside this one. The first refusal undoes them all:
@@ -364,7 +365,7 @@ static bool apply_hook_commands(struct core *c, const struct outbox *row, struct
         wish.depth = row->depth + 1;
         wish.request = 0;
         wish.by = (struct principal){0};
-        wish.actor = SAY(c, STR("hook "), str_from(hook_name((enum hook)row->hook)));
+        wish.actor = STR_CONCAT(c->arena, STR("hook "), str_from(hook_name((enum hook)row->hook)));
         wish.address = STR(""); /* no client sent it */
         wish.answers = NULL;    /* only those who were asked may answer */
         wish.answer_count = 0;
@@ -375,8 +376,8 @@ static bool apply_hook_commands(struct core *c, const struct outbox *row, struct
         core_step_inside(c, &wish, &outcome);
         if (outcome.verdict == VERDICT_DONE)
             continue;
-        *out_text = SAY(c, STR("its wish "), str_from(command_name(wish.kind)),
-                        STR(" was refused: "), why_refused(c, &outcome));
+        *out_text = STR_CONCAT(c->arena, STR("its wish "), str_from(command_name(wish.kind)),
+                               STR(" was refused: "), why_refused(c, &outcome));
         return false;
     }
     return true;
@@ -387,7 +388,7 @@ static bool apply_hook_commands(struct core *c, const struct outbox *row, struct
 static void note_proposed(struct core *c, enum hook hook, noderole_ix ix,
                           const struct failure *failure)
 {
-    const struct str runlog = SAY(c, text_of(c, noderole_at(c, ix)->runlog));
+    const struct str runlog = STR_CONCAT(c->arena, text_of(c, noderole_at(c, ix)->runlog));
     noderole_note_failure(
         c, ix, &(struct failure){.status = failure->runlog, .runlog = runlog, .why = failure->why});
     noderole_edit(c, ix)->status_hook = (uint32_t)hook + 1;
@@ -411,21 +412,21 @@ static void note_beside(struct core *c, noderole_ix ix, const struct failure *fa
     const struct str first = text_of(c, nr->runlog);
     struct failure noted = *failure;
     if (nr->state == NODEROLE_ERROR) {
-        noted.status = SAY(c, text_of(c, nr->status));
+        noted.status = STR_CONCAT(c->arena, text_of(c, nr->status));
         noted.why = (struct reason){.code = (enum reason_code)nr->reason,
-                                    .subject = SAY(c, text_of(c, nr->reason_subject)),
-                                    .text = SAY(c, text_of(c, nr->reason_text))};
+                                    .subject = STR_CONCAT(c->arena, text_of(c, nr->reason_subject)),
+                                    .text = STR_CONCAT(c->arena, text_of(c, nr->reason_text))};
     }
     if (first.len)
-        noted.runlog = SAY(c, first, STR("\n"), failure->runlog);
+        noted.runlog = STR_CONCAT(c->arena, first, STR("\n"), failure->runlog);
     noderole_note_failure(c, ix, &noted);
 }
 
 static void hook_failed(struct core *c, enum hook hook, noderole_ix ix, const struct reason *why)
 {
     const struct str name = str_from(hook_name(hook));
-    const struct failure failure = {.status = SAY(c, name, STR(" failed")),
-                                    .runlog = SAY(c, name, STR(": "), why->text),
+    const struct failure failure = {.status = STR_CONCAT(c->arena, name, STR(" failed")),
+                                    .runlog = STR_CONCAT(c->arena, name, STR(": "), why->text),
                                     .why = reason_taken(why->code, why->subject, why->text)};
     const uint8_t state = noderole_at(c, ix)->state;
     if (hook == HOOK_PROPOSED)
@@ -497,7 +498,8 @@ static void probe_done(struct core *c, outbox_ix ix, const struct outbox_done_co
     if (!is_current || !p->failed)
         return;
     struct reason why = reason_taken(p->reason, p->reason_subject, STR(""));
-    why.text = SAY(c, STR("does not answer"), p->text.len ? STR(": ") : STR(""), p->text);
+    why.text =
+        STR_CONCAT(c->arena, STR("does not answer"), p->text.len ? STR(": ") : STR(""), p->text);
     node_set_alive(c, n, false);
     node_set_status(c, n, &why);
     node_changed(c, n);

@@ -204,8 +204,8 @@ static bool may_remove(struct plan *p, noderole_ix nr, const noderole_ix *below,
     if (same_node || never_ran)
         return true;
     return refuse(p->c, PROBLEM_HAS_DEPENDANTS, STR("id"),
-                  SAY(p->c, noderole_label(p->c, foreign, p->c->arena), STR(" depends on "),
-                      noderole_label(p->c, nr, p->c->arena)));
+                  STR_CONCAT(p->c->arena, noderole_label(p->c, foreign, p->c->arena),
+                             STR(" depends on "), noderole_label(p->c, nr, p->c->arena)));
 }
 
 static void project_removal(struct plan *p, noderole_ix nr)
@@ -327,8 +327,8 @@ static bool commit_unit(struct plan *p)
     const struct noderole *row = noderole_at(c, nr);
     if (row->hook_failed)
         refuse(c, PROBLEM_HOOK_FAILED, STR("status"),
-               SAY(c, noderole_label(c, nr, c->arena), STR(": on_proposed failed: "),
-                   text_of(c, row->status)));
+               STR_CONCAT(c->arena, noderole_label(c, nr, c->arena), STR(": on_proposed failed: "),
+                          text_of(c, row->status)));
     if (refused(c))
         return false;
     if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&

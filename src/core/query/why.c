@@ -26,29 +26,20 @@ static void add(struct chain *ch, struct cause cause)
     ch->last = made;
 }
 
-static struct str tell_pieces(struct chain *ch, const struct str *pieces, uint32_t count)
-{
-    struct buf b = buf_in(ch->arena);
-    for (uint32_t i = 0; i < count && !ch->brief; i++)
-        buf_put_str(&b, pieces[i]);
-    return buf_str(&b);
-}
-
-#define TELL(ch, ...)                                                                              \
-    tell_pieces((ch), (const struct str[]){__VA_ARGS__},                                           \
-                (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+/* Text of a cause; none is written where only codes and objects are wanted. */
+#define CAUSE_TEXT(ch, ...) ((ch)->brief ? (struct str){0} : STR_CONCAT((ch)->arena, __VA_ARGS__))
 
 /* "`dns-server` on `n3`" */
 static struct str name_of(struct chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
-    return TELL(ch, STR("`"), text_of(ch->c, role_at(ch->c, row->role)->name), STR("` on `"),
-                text_of(ch->c, node_at(ch->c, row->node)->name), STR("`"));
+    return CAUSE_TEXT(ch, STR("`"), text_of(ch->c, role_at(ch->c, row->role)->name), STR("` on `"),
+                      text_of(ch->c, node_at(ch->c, row->node)->name), STR("`"));
 }
 
 static struct str node_name(struct chain *ch, node_ix n)
 {
-    return TELL(ch, STR("node `"), text_of(ch->c, node_at(ch->c, n)->name), STR("`"));
+    return CAUSE_TEXT(ch, STR("node `"), text_of(ch->c, node_at(ch->c, n)->name), STR("`"));
 }
 
 static struct str state_phrase(uint8_t state)
@@ -156,8 +147,8 @@ static void why_error(struct chain *ch, noderole_ix nr)
     const struct noderole *row = noderole_at(ch->c, nr);
     const struct str status = text_of(ch->c, row->status);
     add_own(ch, CAUSE_ERROR, nr,
-            TELL(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""), status,
-                 hook_said(ch, row)));
+            CAUSE_TEXT(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""),
+                       status, hook_said(ch, row)));
     add_noderole_reason(ch, nr);
 }
 
@@ -166,8 +157,8 @@ static void why_proposed(struct chain *ch, noderole_ix nr)
     const struct noderole *row = noderole_at(ch->c, nr);
     const struct str status = row->hook_failed ? text_of(ch->c, row->status) : STR("");
     add_own(ch, CAUSE_PROPOSED, nr,
-            TELL(ch, name_of(ch, nr), STR(" has not been committed"),
-                 status.len ? STR(": ") : STR(""), status));
+            CAUSE_TEXT(ch, name_of(ch, nr), STR(" has not been committed"),
+                       status.len ? STR(": ") : STR(""), status));
     if (row->hook_failed)
         add_noderole_reason(ch, nr);
 }
@@ -192,16 +183,16 @@ static void why_run(struct chain *ch, run_ix ix)
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, run->o.id);
     const struct str whose = run->noderole.v && !is_cancelled
-                                 ? TELL(ch, STR(" of "), name_of(ch, run->noderole))
+                                 ? CAUSE_TEXT(ch, STR(" of "), name_of(ch, run->noderole))
                                  : STR("");
     add(ch, (struct cause){.code = codes[state],
                            .object = TABLE_RUN,
                            .object_id = run->o.id,
                            .noderole_id = run->noderole_id,
                            .since = run->started_at ? run->started_at : run->o.created_at,
-                           .text = TELL(ch, STR("run "), buf_str(&number), whose,
-                                        failed ? STR(" failed and waits for its next start")
-                                               : str_from(phrases[state]))});
+                           .text = CAUSE_TEXT(ch, STR("run "), buf_str(&number), whose,
+                                              failed ? STR(" failed and waits for its next start")
+                                                     : str_from(phrases[state]))});
     if (failed && run->noderole.v)
         add_noderole_reason(ch, run->noderole);
 }
@@ -213,7 +204,7 @@ static void why_transition(struct chain *ch, noderole_ix nr)
         why_run(ch, run);
     else
         add_own(ch, CAUSE_ASYNC, nr,
-                TELL(ch, name_of(ch, nr), STR(" waits for whoever it asked to come back")));
+                CAUSE_TEXT(ch, name_of(ch, nr), STR(" waits for whoever it asked to come back")));
 }
 
 /* What keeps the machine from being switched. False when nothing is known to. */
@@ -226,8 +217,8 @@ static bool why_power(struct chain *ch, node_ix n)
     buf_put_i64(&number, generation);
     if (server.v)
         add_own(ch, CAUSE_BOOT_NOT_SERVED, server,
-                TELL(ch, node_name(ch, n), STR(" is waiting for "), name_of(ch, server),
-                     STR(" to serve boot generation "), buf_str(&number)));
+                CAUSE_TEXT(ch, node_name(ch, n), STR(" is waiting for "), name_of(ch, server),
+                           STR(" to serve boot generation "), buf_str(&number)));
     else if (status.len && is_about_power(node_at(ch->c, n)))
         add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
     if (!server.v && status.len)
@@ -259,13 +250,13 @@ static void why_hook(struct chain *ch, noderole_ix nr)
     const outbox_ix ix = own_hook(ch->c, nr);
     must(ix.v); /* hooks_waiting counts these rows */
     const struct outbox *row = outbox_at(ch->c, ix);
-    add(ch,
-        (struct cause){.code = CAUSE_WAITING_FOR_HOOK,
-                       .object = TABLE_OUTBOX,
-                       .object_id = row->o.id,
-                       .since = row->o.created_at,
-                       .text = TELL(ch, STR("hook "), str_from(hook_name((enum hook)row->hook)),
-                                    STR(" of "), name_of(ch, nr), STR(" has not answered yet"))});
+    add(ch, (struct cause){
+                .code = CAUSE_WAITING_FOR_HOOK,
+                .object = TABLE_OUTBOX,
+                .object_id = row->o.id,
+                .since = row->o.created_at,
+                .text = CAUSE_TEXT(ch, STR("hook "), str_from(hook_name((enum hook)row->hook)),
+                                   STR(" of "), name_of(ch, nr), STR(" has not answered yet"))});
 }
 
 static void why_head(struct chain *ch, deployment_ix d)
@@ -275,8 +266,8 @@ static void why_head(struct chain *ch, deployment_ix d)
                            .object = TABLE_DEPLOYMENT,
                            .object_id = row->o.id,
                            .since = snapshot_at(ch->c, row->head)->since,
-                           .text = TELL(ch, STR("deployment `"), text_of(ch->c, row->name),
-                                        STR("` is proposed, not committed"))});
+                           .text = CAUSE_TEXT(ch, STR("deployment `"), text_of(ch->c, row->name),
+                                              STR("` is proposed, not committed"))});
 }
 
 static void why_jig(struct chain *ch, role_ix r)
@@ -285,15 +276,15 @@ static void why_jig(struct chain *ch, role_ix r)
     add(ch, (struct cause){.code = CAUSE_JIG_INACTIVE,
                            .object = TABLE_ROLE,
                            .object_id = role->o.id,
-                           .text = TELL(ch, STR("role `"), text_of(ch->c, role->name),
-                                        STR("` cannot run here: "),
-                                        role_why_not(ch->c, r, ch->arena))});
+                           .text = CAUSE_TEXT(ch, STR("role `"), text_of(ch->c, role->name),
+                                              STR("` cannot run here: "),
+                                              role_why_not(ch->c, r, ch->arena))});
 }
 
 static void why_dead(struct chain *ch, node_ix n)
 {
     add_node(ch, CAUSE_NOT_ALIVE, n, node_at(ch->c, n)->alive_since,
-             TELL(ch, node_name(ch, n), STR(" is not alive")));
+             CAUSE_TEXT(ch, node_name(ch, n), STR(" is not alive")));
     why_power(ch, n);
 }
 
@@ -307,16 +298,16 @@ static bool why_own(struct chain *ch, noderole_ix ix)
         why_hook(ch, ix);
     else if (view_is_held_back(c, ix))
         add_node(ch, CAUSE_HELD_BY_TARGET, nr->node, 0,
-                 TELL(ch, node_name(ch, nr->node), STR(" is held at role `"),
-                      node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
-                      STR("`")));
+                 CAUSE_TEXT(ch, node_name(ch, nr->node), STR(" is held at role `"),
+                            node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
+                            STR("`")));
     else if (!view_is_committed(c, nr->deployment))
         why_head(ch, nr->deployment);
     else if (!node->alive)
         why_dead(ch, nr->node);
     else if (!view_is_available(c, nr->node))
         add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
-                 TELL(ch, node_name(ch, nr->node), STR(" is not available")));
+                 CAUSE_TEXT(ch, node_name(ch, nr->node), STR(" is not available")));
     else if (!role_can_run(c, nr->role))
         why_jig(ch, nr->role);
     else
@@ -339,7 +330,7 @@ static noderole_ix first_in_state(const struct core *c, node_ix n, enum noderole
 
 static void why_busy(struct chain *ch, noderole_ix other)
 {
-    add_own(ch, CAUSE_NODE_BUSY, other, TELL(ch, name_of(ch, other), STR(" has the node")));
+    add_own(ch, CAUSE_NODE_BUSY, other, CAUSE_TEXT(ch, name_of(ch, other), STR(" has the node")));
 }
 
 /* The first run that is enqueued on the node. Of one that only the commit in view enqueues the id
@@ -367,8 +358,8 @@ static bool why_queued(struct chain *ch, node_ix n)
         struct buf number = buf_in(ch->arena);
         buf_put_i64(&number, core_last_id(c, TABLE_RUN) + 1 + i);
         add_own(ch, CAUSE_NODE_BUSY, nr,
-                TELL(ch, STR("run "), buf_str(&number), STR(" of "), name_of(ch, nr),
-                     STR(" waits for its turn on the node")));
+                CAUSE_TEXT(ch, STR("run "), buf_str(&number), STR(" of "), name_of(ch, nr),
+                           STR(" waits for its turn on the node")));
         return true;
     }
     return false;
@@ -381,24 +372,25 @@ static bool why_node(struct chain *ch, node_ix n)
     const noderole_ix running = first_in_state(ch->c, n, NODEROLE_TRANSITION);
     if (node->stopped) {
         add_node(ch, CAUSE_NODE_STOPPED, n, 0,
-                 node->status
-                     ? text_of(ch->c, node->status)
-                     : TELL(ch, STR("a script asked for nothing more on "), node_name(ch, n)));
+                 node->status ? text_of(ch->c, node->status)
+                              : CAUSE_TEXT(ch, STR("a script asked for nothing more on "),
+                                           node_name(ch, n)));
         add_node_reason(ch, n);
     } else if (node->probe.v) {
-        add_node(ch, CAUSE_PROBING, n, node->alive_since,
-                 TELL(ch, STR("nobody knows yet whether "), node_name(ch, n), STR(" answers")));
+        add_node(
+            ch, CAUSE_PROBING, n, node->alive_since,
+            CAUSE_TEXT(ch, STR("nobody knows yet whether "), node_name(ch, n), STR(" answers")));
     } else if (failed.v) {
         add_own(ch, CAUSE_NODE_CLOSED, failed,
-                TELL(ch, node_name(ch, n), STR(" is closed while "), name_of(ch, failed),
-                     STR(" is in error")));
+                CAUSE_TEXT(ch, node_name(ch, n), STR(" is closed while "), name_of(ch, failed),
+                           STR(" is in error")));
         why_error(ch, failed);
     } else if (running.v) {
         why_busy(ch, running);
         why_transition(ch, running);
     } else if (node->run.v) {
         add_node(ch, CAUSE_NODE_BUSY, n, run_at(ch->c, node->run)->started_at,
-                 TELL(ch, STR("another run has "), node_name(ch, n)));
+                 CAUSE_TEXT(ch, STR("another run has "), node_name(ch, n)));
         why_run(ch, node->run);
     } else {
         return why_queued(ch, n);
@@ -426,15 +418,15 @@ static void why_worker(struct chain *ch, noderole_ix nr)
 {
     const uint32_t busy = ch->c->vars.busy[QUEUE_NORMAL];
     if (busy < core_settings(ch->c)->pool_size[QUEUE_NORMAL] || run_is_instant(ch->c, nr)) {
-        add_own(ch, CAUSE_READY, nr, TELL(ch, name_of(ch, nr), STR(" is about to start")));
+        add_own(ch, CAUSE_READY, nr, CAUSE_TEXT(ch, name_of(ch, nr), STR(" is about to start")));
         return;
     }
-    add(ch, (struct cause){
-                .code = CAUSE_NO_WORKER,
-                .object = TABLE_SETTINGS,
-                .object_id = 1,
-                .since = noderole_at(ch->c, nr)->since,
-                .text = TELL(ch, name_of(ch, nr), STR(" waits for a worker; every one is busy"))});
+    add(ch, (struct cause){.code = CAUSE_NO_WORKER,
+                           .object = TABLE_SETTINGS,
+                           .object_id = 1,
+                           .since = noderole_at(ch->c, nr)->since,
+                           .text = CAUSE_TEXT(ch, name_of(ch, nr),
+                                              STR(" waits for a worker; every one is busy"))});
 }
 
 /* ---- one noderole; who is to be explained next, or none ---- */
@@ -445,7 +437,7 @@ static noderole_ix why_todo(struct chain *ch, noderole_ix nr)
         return (noderole_ix){0};
     const noderole_ix other = earlier_todo(ch, nr);
     if (other.v)
-        add_own(ch, CAUSE_NODE_BUSY, other, TELL(ch, name_of(ch, other), STR(" goes first")));
+        add_own(ch, CAUSE_NODE_BUSY, other, CAUSE_TEXT(ch, name_of(ch, other), STR(" goes first")));
     else
         why_worker(ch, nr);
     return other;
@@ -470,8 +462,8 @@ static noderole_ix why_blocked(struct chain *ch, noderole_ix nr)
     const noderole_ix parent = waiting_parent(ch->c, nr);
     must(parent.v); /* I2 */
     add_own(ch, CAUSE_PARENT, parent,
-            TELL(ch, STR("waits for "), name_of(ch, parent), STR(" which "),
-                 state_phrase(view_state(ch->c, parent))));
+            CAUSE_TEXT(ch, STR("waits for "), name_of(ch, parent), STR(" which "),
+                       state_phrase(view_state(ch->c, parent))));
     return parent;
 }
 
@@ -484,7 +476,7 @@ static noderole_ix why_one(struct chain *ch, noderole_ix nr)
     case NODEROLE_TODO: return why_todo(ch, nr);
     case NODEROLE_TRANSITION: why_transition(ch, nr); return none;
     case NODEROLE_ACTIVE:
-        add_own(ch, CAUSE_NONE, nr, TELL(ch, name_of(ch, nr), STR(" is active")));
+        add_own(ch, CAUSE_NONE, nr, CAUSE_TEXT(ch, name_of(ch, nr), STR(" is active")));
         return none;
     case NODEROLE_ERROR: why_error(ch, nr); return none;
     case NODEROLE_STATE_COUNT: break;
@@ -534,7 +526,8 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
         return ch.first;
     if (nr.v)
         return why_noderole(c, nr, false, a);
-    add_node(&ch, CAUSE_NONE, n, 0, TELL(&ch, node_name(&ch, n), STR(" has nothing left to do")));
+    add_node(&ch, CAUSE_NONE, n, 0,
+             CAUSE_TEXT(&ch, node_name(&ch, n), STR(" has nothing left to do")));
     return ch.first;
 }
 
@@ -577,8 +570,8 @@ static struct cause *why_of_deployment(const struct core *c, deployment_ix d, st
         add(&ch, (struct cause){.code = CAUSE_NONE,
                                 .object = TABLE_DEPLOYMENT,
                                 .object_id = row->o.id,
-                                .text = TELL(&ch, STR("deployment `"), text_of(c, row->name),
-                                             STR("` is active"))});
+                                .text = CAUSE_TEXT(&ch, STR("deployment `"), text_of(c, row->name),
+                                                   STR("` is active"))});
     else
         why_head(&ch, d);
     return ch.first;

@@ -395,8 +395,9 @@ static void try_again(struct core *c, run_ix run, noderole_ix nr, struct failure
     const uint32_t tries = ++run_edit(c, run)->tries;
     const int64_t wait_ms = backoff_ms(role, tries - 1);
     failure.status =
-        SAY(c, STR("start "), say_i64(c, tries), STR(" of "), say_i64(c, role->attempts),
-            STR(" failed; the next comes in "), say_i64(c, wait_ms / 1000), STR(" s"));
+        STR_CONCAT(c->arena, STR("start "), str_from_i64(c->arena, tries), STR(" of "),
+                   str_from_i64(c->arena, role->attempts), STR(" failed; the next comes in "),
+                   str_from_i64(c->arena, wait_ms / 1000), STR(" s"));
     noderole_note_failure(c, nr, &failure);
     park(c, run, wait_ms);
 }

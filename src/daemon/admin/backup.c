@@ -24,13 +24,13 @@ struct making {
 
 enum ending backup_trouble(const char *verb, const char *path)
 {
-    log_say(LOG_ERROR, "\"%s\" cannot be %s: %s", path, verb, strerror(errno));
+    log_print(LOG_ERROR, "\"%s\" cannot be %s: %s", path, verb, strerror(errno));
     return ENDING_TROUBLE;
 }
 
 const char *backup_join(struct arena *a, const char *folder, const char *name)
 {
-    return str_z(a, str_join3(a, str_from(folder), STR("/"), str_from(name)));
+    return str_z(a, STR_CONCAT(a, str_from(folder), STR("/"), str_from(name)));
 }
 
 bool backup_is_directory(const char *path)
@@ -193,7 +193,7 @@ static enum ending put_directories(struct making *m, const char *store_url)
     }
     if (e == OK)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "the copy of the store cannot be read: %s", why.text);
+    log_print(LOG_ERROR, "the copy of the store cannot be read: %s", why.text);
     return ENDING_TROUBLE;
 }
 
@@ -204,7 +204,7 @@ static enum ending fill(struct making *m)
     struct manifest_file store = {.path = BACKUP_STORE, .mode = 0600};
     struct arena *a = &m->manifest.arena;
     const char *path = backup_join(a, m->partial, BACKUP_STORE);
-    const char *url = str_z(a, str_join2(a, STR("sqlite:"), str_from(path)));
+    const char *url = str_z(a, STR_CONCAT(a, STR("sqlite:"), str_from(path)));
     enum ending ending = store_admin_copy_to_file(m->config->store, path);
     if (ending == ENDING_FINE)
         ending = put_directories(m, url);
@@ -244,11 +244,11 @@ enum ending backup_make(struct config *c, const struct backup_options *o)
     while (len > 1 && path.at[len - 1] == '/')
         len--;
     const char *final = str_z(&c->arena, str_slice(path, 0, len));
-    m.partial = str_z(&c->arena, str_join2(&c->arena, str_from(final), STR(".partial")));
+    m.partial = str_z(&c->arena, STR_CONCAT(&c->arena, str_from(final), STR(".partial")));
     m.manifest.data = c->data;
     m.manifest.version = c->version;
     if (file_exists(final)) {
-        log_say(LOG_ERROR, "\"%s\" exists already; it stays as it is", final);
+        log_print(LOG_ERROR, "\"%s\" exists already; it stays as it is", final);
         return ENDING_TROUBLE;
     }
     if (strlen(m.partial) >= PATH_MAX - 64) {

@@ -66,7 +66,7 @@ err manifest_write(struct manifest *m, const char *path)
     json_set(root, STR("files"), files);
     json_set(root, STR("left_out"), texts_json(a, m->left_out));
     json_set(root, STR("directories"), texts_json(a, m->directories));
-    return file_write(path, str_join2(a, json_write(a, root), STR("\n")), 0600);
+    return file_write(path, STR_CONCAT(a, json_write(a, root), STR("\n")), 0600);
 }
 
 /* ---- reading ---- */

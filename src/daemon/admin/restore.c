@@ -54,14 +54,14 @@ static enum ending verify(struct restoring *r)
         if (backup_measure(path, &found) != OK)
             return backup_trouble("read", path);
         if (found.size != f->measure.size || strcmp(found.sha256, f->measure.sha256) != 0) {
-            log_say(LOG_ERROR, "\"%s\" is not what was backed up: size or SHA-256 differ", path);
+            log_print(LOG_ERROR, "\"%s\" is not what was backed up: size or SHA-256 differ", path);
             return ENDING_TROUBLE;
         }
         has_store |= strcmp(f->path, BACKUP_STORE) == 0;
     }
     if (has_store)
         return ENDING_FINE;
-    log_say(LOG_ERROR, "\"%s\" has no store in it", r->options->path);
+    log_print(LOG_ERROR, "\"%s\" has no store in it", r->options->path);
     return ENDING_TROUBLE;
 }
 
@@ -75,8 +75,8 @@ static enum ending check_empty(struct restoring *r)
     const char *data = r->config->data;
     char found[NAME_MAX + 1] = "";
     if (file_exists(config_path(r->config, "halligan.db"))) {
-        log_say(LOG_ERROR, "the data directory \"%s\" holds a database already; it stays as it is",
-                data);
+        log_print(LOG_ERROR,
+                  "the data directory \"%s\" holds a database already; it stays as it is", data);
         return ENDING_TROUBLE;
     }
     if (r->options->keeps_existing)
@@ -91,10 +91,11 @@ static enum ending check_empty(struct restoring *r)
     ignore(closedir(folder), "it was only read");
     if (!found[0])
         return ENDING_FINE;
-    log_say(LOG_ERROR,
-            "the data directory \"%s\" is not empty (\"%s\"): move it away, or keep what is there "
-            "with --keep-existing",
-            data, found);
+    log_print(
+        LOG_ERROR,
+        "the data directory \"%s\" is not empty (\"%s\"): move it away, or keep what is there "
+        "with --keep-existing",
+        data, found);
     return ENDING_TROUBLE;
 }
 
@@ -201,7 +202,7 @@ static enum ending put_back(struct restoring *r)
     struct arena *a = &r->manifest.arena;
     const char *marker = config_path(r->config, DATA_DIR_RESTORING);
     const char *store = place_in_backup(r, BACKUP_STORE);
-    const char *url = str_z(a, str_join2(a, STR("sqlite:"), str_from(store)));
+    const char *url = str_z(a, STR_CONCAT(a, STR("sqlite:"), str_from(store)));
     if (file_write(marker, STR("a restore began here and did not end\n"), 0600) != OK)
         return backup_trouble("written", marker);
     enum ending ending = put_files(r);
@@ -235,10 +236,10 @@ enum ending backup_restore(struct config *c, const struct backup_options *o)
     struct hold hold;
     const char *why = "";
     const char *manifest =
-        str_z(&c->arena, str_join3(&c->arena, str_from(o->path), STR("/"), STR(BACKUP_MANIFEST)));
+        str_z(&c->arena, STR_CONCAT(&c->arena, str_from(o->path), STR("/"), STR(BACKUP_MANIFEST)));
     enum ending ending = ENDING_TROUBLE;
     if (!manifest_read(manifest, &r.manifest, &why))
-        log_say(LOG_ERROR, "\"%s\" is not a backup: %s: %s", o->path, BACKUP_MANIFEST, why);
+        log_print(LOG_ERROR, "\"%s\" is not a backup: %s: %s", o->path, BACKUP_MANIFEST, why);
     else
         ending = verify(&r);
     if (ending == ENDING_FINE)

@@ -150,7 +150,7 @@ enum ending store_admin_check(const struct config *c)
 
 static enum ending cannot(const char *verb, const char *path)
 {
-    log_say(LOG_ERROR, "\"%s\" cannot be %s: %s", path, verb, strerror(errno));
+    log_print(LOG_ERROR, "\"%s\" cannot be %s: %s", path, verb, strerror(errno));
     return ENDING_TROUBLE;
 }
 
@@ -162,7 +162,7 @@ static enum ending copy(const char *from, const char *to)
         step_done("copy", "done");
         return ENDING_FINE;
     }
-    log_say(LOG_ERROR, "the store could not be copied: %s", why.text);
+    log_print(LOG_ERROR, "the store could not be copied: %s", why.text);
     return e == ERR_EXISTS ? ENDING_HELD : ENDING_TROUBLE;
 }
 
@@ -210,7 +210,7 @@ enum ending store_admin_copy_to_file(const char *from, const char *path)
 {
     char partial[PATH_MAX];
     if (file_exists(path)) {
-        log_say(LOG_ERROR, "\"%s\" exists already; it stays as it is", path);
+        log_print(LOG_ERROR, "\"%s\" exists already; it stays as it is", path);
         return ENDING_TROUBLE;
     }
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
@@ -267,7 +267,7 @@ enum ending store_admin_restore(struct config *c, const char *path, bool is_rest
     char url[PATH_MAX + 16];
     struct hold hold;
     if (!file_exists(path) || strlen(path) >= PATH_MAX) {
-        log_say(LOG_ERROR, "\"%s\" is not there", path);
+        log_print(LOG_ERROR, "\"%s\" is not there", path);
         return ENDING_TROUBLE;
     }
     snprintf(url, sizeof url, "%s%s", sqlite_prefix, path);
@@ -275,8 +275,8 @@ enum ending store_admin_restore(struct config *c, const char *path, bool is_rest
     if (ending != ENDING_FINE)
         return ending;
     if (is_restore && file_exists(config_path(c, "halligan.db"))) {
-        log_say(LOG_ERROR, "the data directory \"%s\" holds a database already; it stays as it is",
-                c->data);
+        log_print(LOG_ERROR,
+                  "the data directory \"%s\" holds a database already; it stays as it is", c->data);
         ending = ENDING_TROUBLE;
     }
     if (ending == ENDING_FINE)

@@ -322,7 +322,7 @@ static const char *absolute(struct reading *r, enum config_key key, struct str p
     if (path.len == 0 || path.at[0] == '/')
         return str_z(a, path);
     if (getcwd(here, sizeof here))
-        return str_z(a, str_join3(a, str_from(here), STR("/"), path));
+        return str_z(a, STR_CONCAT(a, str_from(here), STR("/"), path));
     complain_about(r, key, "must begin with / where the working directory is gone");
     return str_z(a, path);
 }
@@ -346,7 +346,7 @@ static void read_store(struct reading *r)
         return;
     }
     const struct str path = str_from(config_path(c, "halligan.db"));
-    c->store = str_z(&c->arena, str_join2(&c->arena, STR("sqlite:"), path));
+    c->store = str_z(&c->arena, STR_CONCAT(&c->arena, STR("sqlite:"), path));
 }
 
 static void read_log(struct reading *r)
@@ -456,6 +456,6 @@ void config_fini(struct config *c)
 
 const char *config_path(struct config *c, const char *name)
 {
-    const struct str path = str_join3(&c->arena, str_from(c->data), STR("/"), str_from(name));
+    const struct str path = STR_CONCAT(&c->arena, str_from(c->data), STR("/"), str_from(name));
     return str_z(&c->arena, path);
 }

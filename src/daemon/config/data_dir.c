@@ -30,15 +30,15 @@ void data_dir_who(char out_who[WHO_SIZE])
 static enum ending check_trust(const char *path, const struct stat *facts)
 {
     if (facts->st_uid != geteuid() && facts->st_uid != 0)
-        log_say(
+        log_print(
             LOG_ERROR,
             "the data directory \"%s\" belongs to user %ld, but this is user %ld: give it to us "
             "and chmod 700 it",
             path, (long)facts->st_uid, (long)geteuid());
     else if (facts->st_mode & 022)
-        log_say(LOG_ERROR,
-                "others may write into the data directory \"%s\" (mode %03o): chmod 700 it", path,
-                (unsigned)facts->st_mode & 0777u);
+        log_print(LOG_ERROR,
+                  "others may write into the data directory \"%s\" (mode %03o): chmod 700 it", path,
+                  (unsigned)facts->st_mode & 0777u);
     else
         return ENDING_FINE;
     return ENDING_TROUBLE;
@@ -50,12 +50,12 @@ static enum ending make_directory(const char *path)
     if (mkdir(path, 0700) == 0)
         return ENDING_FINE;
     if (errno != EEXIST) {
-        log_say(LOG_ERROR, "the data directory \"%s\" cannot be made: %s", path, strerror(errno));
+        log_print(LOG_ERROR, "the data directory \"%s\" cannot be made: %s", path, strerror(errno));
         return ENDING_TROUBLE;
     }
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         return check_trust(path, &facts);
-    log_say(LOG_ERROR, "the data directory \"%s\" is no directory", path);
+    log_print(LOG_ERROR, "the data directory \"%s\" is no directory", path);
     return ENDING_TROUBLE;
 }
 
@@ -77,11 +77,11 @@ static enum ending take_lock(const char *path, const char *what, struct file_loc
     if (e == OK)
         return ENDING_FINE;
     if (e == ERR_EXISTS) {
-        log_say(LOG_ERROR, "\"%s\" is held by another daemon: %s", what,
-                out_lock->holder[0] ? out_lock->holder : "it does not say who it is");
+        log_print(LOG_ERROR, "\"%s\" is held by another daemon: %s", what,
+                  out_lock->holder[0] ? out_lock->holder : "it does not say who it is");
         return ENDING_HELD;
     }
-    log_say(LOG_ERROR, "the lock \"%s\" cannot be taken: %s", path, strerror(errno));
+    log_print(LOG_ERROR, "the lock \"%s\" cannot be taken: %s", path, strerror(errno));
     return ENDING_TROUBLE;
 }
 
@@ -97,7 +97,7 @@ static enum ending take_database(struct config *c, struct file_lock *out_lock)
     const char *path = database_of(c);
     if (!path)
         return ENDING_FINE; /* its server knows who is there */
-    return take_lock(str_z(&c->arena, str_join2(&c->arena, str_from(path), STR(".lock"))), path,
+    return take_lock(str_z(&c->arena, STR_CONCAT(&c->arena, str_from(path), STR(".lock"))), path,
                      out_lock);
 }
 
@@ -106,17 +106,17 @@ enum ending data_dir_check_database(struct config *c)
     struct stat facts;
     const char *path = database_of(c);
     if (file_exists(config_path(c, DATA_DIR_RESTORING))) {
-        log_say(LOG_ERROR,
-                "a restore into the data directory \"%s\" did not end; empty the directory and "
-                "restore the backup again",
-                c->data);
+        log_print(LOG_ERROR,
+                  "a restore into the data directory \"%s\" did not end; empty the directory and "
+                  "restore the backup again",
+                  c->data);
         return ENDING_TROUBLE;
     }
     if (!path || !file_exists(config_path(c, "admin.password")))
         return ENDING_FINE;
     if (stat(path, &facts) == 0 ? facts.st_size > 0 : errno != ENOENT)
         return ENDING_FINE; /* what else is wrong with it, the store says better */
-    log_say(
+    log_print(
         LOG_ERROR,
         "this data directory has been used, but its database \"%s\" is gone or empty; restore a "
         "backup, or remove admin.password to begin anew",
@@ -129,7 +129,7 @@ enum ending data_dir_find_database(const struct config *c)
     const char *path = database_of(c);
     if (!path || file_exists(path))
         return ENDING_FINE;
-    log_say(LOG_ERROR, "there is no store: \"%s\" cannot be found; see --data and --store", path);
+    log_print(LOG_ERROR, "there is no store: \"%s\" cannot be found; see --data and --store", path);
     return ENDING_TROUBLE;
 }
 
@@ -163,7 +163,7 @@ enum ending data_dir_print_url(struct config *c)
         printf("%.*s", STR_FMT_ARGS(url));
         return ENDING_FINE;
     }
-    log_say(LOG_ERROR, "%s \"%s\"; start halligand, or wait until it listens",
-            is_held ? "the daemon does not listen yet in" : "no daemon runs in", c->data);
+    log_print(LOG_ERROR, "%s \"%s\"; start halligand, or wait until it listens",
+              is_held ? "the daemon does not listen yet in" : "no daemon runs in", c->data);
     return ENDING_TROUBLE;
 }

@@ -194,7 +194,7 @@ static bool write_key(struct power_op *w)
     }
     /* OpenSSH wants the line end that a form may have cut off. */
     const bool has_end = key.at[key.len - 1] == '\n';
-    const struct str whole = has_end ? key : str_join2(&w->arena, key, STR("\n"));
+    const struct str whole = has_end ? key : STR_CONCAT(&w->arena, key, STR("\n"));
     const bool is_written = tool_run_write_secret(w, whole);
     if (!has_end)
         power_op_wipe(whole);
@@ -214,7 +214,7 @@ static bool pin_host(struct power_op *w)
         return false;
     }
     s->pinned = secret_file_write(&w->arena, power_op_options(w)->scratch,
-                                  str_join3(&w->arena, STR("pinned "), host_key, STR("\n")));
+                                  STR_CONCAT(&w->arena, STR("pinned "), host_key, STR("\n")));
     if (!s->pinned)
         power_op_fail(w, HAMMER_END_FAILED, "no file could be written in \"%s\"",
                       power_op_options(w)->scratch);

@@ -199,7 +199,7 @@ static void greet(struct supervisor *s, struct exec_connection *v, const struct 
     else if (hello->version > EXEC_VERSION)
         s->is_superseded = true; /* it cannot use us, and starts one of its own when we are gone */
     if (v->is_daemon && exec_journal_raise(s->journal, hello->epoch) != OK)
-        log_say(LOG_WARNING, "the epoch cannot be written to the journal: %s", strerror(errno));
+        log_print(LOG_WARNING, "the epoch cannot be written to the journal: %s", strerror(errno));
     say(v, &(struct exec_message){.kind = EXEC_WELCOME, .welcome = welcome});
     if (hello->epoch < epoch)
         say(v, &(struct exec_message){.kind = EXEC_FENCED, .fenced = {.epoch = epoch}});
@@ -215,7 +215,7 @@ static void say_entry(void *self, const struct exec_entry *e)
 static void settle(struct supervisor *s)
 {
     if (exec_journal_settle(s->journal) != OK)
-        log_say(LOG_WARNING, "the journal cannot be written anew: %s", strerror(errno));
+        log_print(LOG_WARNING, "the journal cannot be written anew: %s", strerror(errno));
 }
 
 /* A daemon that was fenced may still ask, and end what it has; it may not begin, nor destroy. */

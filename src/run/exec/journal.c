@@ -405,8 +405,8 @@ static err begin_file(struct exec_journal *j, const char *boot)
 
 static err set_aside(struct exec_journal *j)
 {
-    log_say(LOG_ERROR, "the journal of runs does not read; setting it aside as \"journal.bad\", "
-                       "and what it held may have begun");
+    log_print(LOG_ERROR, "the journal of runs does not read; setting it aside as \"journal.bad\", "
+                         "and what it held may have begun");
     if (renameat(j->place, PLACE_JOURNAL, j->place, PLACE_JOURNAL ".bad") != 0)
         return err_from_errno(errno);
     return begin_file(j, NO_BOOT);

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     /* Whoever started us may have left its own open; leads and their runs would have them too. */
     closefrom(STDERR_FILENO + 1);
     if (!fill_standard_fds()) {
-        log_say(LOG_ERROR, "\"/dev/null\": %s; halligan-exec cannot start", strerror(errno));
+        log_print(LOG_ERROR, "\"/dev/null\": %s; halligan-exec cannot start", strerror(errno));
         return SUPERVISOR_FAILED;
     }
     struct supervisor_setup setup = {

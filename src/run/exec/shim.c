@@ -458,7 +458,7 @@ int shim_main(const char *token, uint64_t files_max)
 {
     struct lead l = {.token = token, .out_fd = -1, .log_fd = -1};
     if (!prepare(&l, files_max)) {
-        log_say(LOG_ERROR, "halligan-exec --lead is started by halligan-exec only");
+        log_print(LOG_ERROR, "halligan-exec --lead is started by halligan-exec only");
         return 2;
     }
     l.is_left = !link_init(&l.link, LEAD_LINK_FD);

@@ -46,7 +46,7 @@ static void take_signals(struct supervisor *s)
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo != SIGCHLD && s->stop_at < 0) {
-            log_say(LOG_NOTICE, "stopping; what runs is cancelled");
+            log_print(LOG_NOTICE, "stopping; what runs is cancelled");
             s->stop_at = sys_mono_ms() + STOP_MS;
             shims_cancel_all(s->children);
         }
@@ -127,7 +127,7 @@ static void go_round(struct supervisor *s)
         const int count =
             epoll_wait(s->epoll, events, EVENTS_A_ROUND, wait_ms > 60000 ? 60000 : (int)wait_ms);
         if (count < 0 && errno != EINTR) {
-            log_say(LOG_ERROR, "epoll_wait failed: %s; trying again", strerror(errno));
+            log_print(LOG_ERROR, "epoll_wait failed: %s; trying again", strerror(errno));
             const struct timespec pause = {.tv_nsec = FAILURE_PAUSE_MS * 1000000L};
             ignore(nanosleep(&pause, NULL), "a signal ends it early");
         }
@@ -141,7 +141,7 @@ static void go_round(struct supervisor *s)
 
 static int complain(const char *what)
 {
-    log_say(LOG_ERROR, "%s: %s; halligan-exec cannot start", what, strerror(errno));
+    log_print(LOG_ERROR, "%s: %s; halligan-exec cannot start", what, strerror(errno));
     return SUPERVISOR_FAILED;
 }
 
@@ -324,8 +324,8 @@ int supervisor_run(const struct supervisor_setup *setup)
         tell_ready(&s);
         go_round(&s);
         if (!exec_journal_save(s.journal))
-            log_say(LOG_ERROR, "ends of runs could not be written to the journal: %s",
-                    strerror(errno));
+            log_print(LOG_ERROR, "ends of runs could not be written to the journal: %s",
+                      strerror(errno));
     }
     close_all(&s);
     return status;

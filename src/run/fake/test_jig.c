@@ -248,8 +248,8 @@ static bool note_starts(struct test_jig *t)
         return true;
     const bool synced = journal_sync(t->journal) == OK;
     if (!synced)
-        log_say(LOG_ERROR, "the test jig's journal does not reach the disk: %s; its runs fail",
-                strerror(errno));
+        log_print(LOG_ERROR, "the test jig's journal does not reach the disk: %s; its runs fail",
+                  strerror(errno));
     FAILPOINT(JIG_START_AFTER);
     return synced;
 }

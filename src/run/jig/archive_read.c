@@ -51,7 +51,7 @@ static struct str name_of(struct arena *a, const struct archive_head *head)
     const struct str prefix = field(head->prefix, sizeof head->prefix);
     if (head->magic[5] != 0 || prefix.len == 0)
         return str_copy(a, name);
-    return str_join3(a, prefix, STR("/"), name);
+    return STR_CONCAT(a, prefix, STR("/"), name);
 }
 
 /* Records "LENGTH KEY=VALUE\n"; LENGTH counts the whole record. */

@@ -101,8 +101,8 @@ static err add_folder(struct walk *w, struct str name, const char *path, uint32_
     for (int i = 0; i < count; i++) {
         const struct str entry = str_from(entries[i]->d_name);
         if (e == OK)
-            e = add_entry(w, str_join3(w->arena, name, STR("/"), entry),
-                          str_z(w->arena, str_join3(w->arena, str_from(path), STR("/"), entry)),
+            e = add_entry(w, STR_CONCAT(w->arena, name, STR("/"), entry),
+                          str_z(w->arena, STR_CONCAT(w->arena, str_from(path), STR("/"), entry)),
                           depth);
         free(entries[i]);
     }
@@ -119,7 +119,7 @@ err archive_add_tree(struct archive *archive, struct str name, const char *path,
         return launch_spec_refuse(a, out_why, "%s cannot be read: %s", root, strerror(errno));
     struct walk walk = {.archive = archive,
                         .arena = a,
-                        .root = str_join2(a, str_from(real), STR("/")),
+                        .root = STR_CONCAT(a, str_from(real), STR("/")),
                         .out_why = out_why};
     return add_folder(&walk, name, path, 0);
 }

@@ -38,7 +38,7 @@ const char *jig_tools_find(struct arena *a, const char *path, const char *progra
         from = to + 1;
         if (!str_starts(place, STR("/")))
             continue;
-        const char *found = str_z(a, str_join3(a, place, STR("/"), str_from(program)));
+        const char *found = str_z(a, STR_CONCAT(a, place, STR("/"), str_from(program)));
         if (is_program(found))
             return found;
     }

@@ -77,7 +77,7 @@ static err find_folder(const struct jig_work *w, struct arena *a, const char **o
 static err add_data(const struct jig_work *w, struct arena *a, struct archive *archive,
                     struct reason *out_why)
 {
-    const struct str facts = str_join3(a, STR("{\"halligan\":"), w->data, STR("}"));
+    const struct str facts = STR_CONCAT(a, STR("{\"halligan\":"), w->data, STR("}"));
     if (archive_add_file(archive, STR("run.sh"), 0755, remote_script_puppet) != OK ||
         archive_add_folder(archive, STR("facts"), 0755) != OK ||
         archive_add_folder(archive, STR("data"), 0755) != OK ||
@@ -93,7 +93,7 @@ static err prepare(const struct jig_work *w, struct arena *a, struct launch_spec
 {
     const char *folder;
     const char *root = str_z(a, w->source_path);
-    const char *modules = str_z(a, str_join2(a, w->source_path, STR("/puppet/modules")));
+    const char *modules = str_z(a, STR_CONCAT(a, w->source_path, STR("/puppet/modules")));
     struct archive archive = archive_begin(a);
     err e = find_folder(w, a, &folder, out_why);
     if (e == OK)

@@ -124,7 +124,7 @@ static bool add_values(struct values *v, struct str name, const struct json *val
     for (const struct json *m = value->first; m; m = m->next, place++) {
         const struct str step = value->kind == JSON_OBJECT ? step_name(v->arena, m->key)
                                                            : launch_spec_say(v->arena, "%u", place);
-        if (step.len == 0 || !add_values(v, str_join3(v->arena, name, STR("/"), step), m))
+        if (step.len == 0 || !add_values(v, STR_CONCAT(v->arena, name, STR("/"), step), m))
             return false;
     }
     return true;

@@ -289,7 +289,7 @@ static void lost(void *self)
 {
     struct runner *r = self;
     if (r->is_connected)
-        log_say(LOG_WARNING, "the connection to halligan-exec is gone, trying again");
+        log_print(LOG_WARNING, "the connection to halligan-exec is gone, trying again");
     r->is_connected = false;
     wake(r);
 }

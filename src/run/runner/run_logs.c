@@ -137,7 +137,7 @@ static bool write_file(struct arena *a, const char *path, const struct log_of *o
     snprintf(head, sizeof head, HEAD, of->run_id, of->attempt, dropped);
     buf_put_z(&bytes, head);
     buf_put_str(&bytes, log);
-    const char *part = str_z(a, str_join2(a, str_from(path), STR(".part")));
+    const char *part = str_z(a, STR_CONCAT(a, str_from(path), STR(".part")));
     return files_write(part, buf_str(&bytes)) == OK && rename(part, path) == 0;
 }
 

@@ -206,7 +206,7 @@ static void patience_ended(uv_timer_t *timer)
 {
     struct runner *r = timer->data;
     if (!r->is_in_trouble)
-        log_say(LOG_ERROR, "runs wait for halligan-exec in vain; those that have not begun fail");
+        log_print(LOG_ERROR, "runs wait for halligan-exec in vain; those that have not begun fail");
     r->is_in_trouble = true;
     runs_each(r, run_fsm_give_up);
     r->seams.wake(r->seams.self);
@@ -224,7 +224,7 @@ static void have_patience(struct runner *r)
 void runner_end_trouble(struct runner *r)
 {
     if (r->is_in_trouble)
-        log_say(LOG_WARNING, "halligan-exec answers again");
+        log_print(LOG_WARNING, "halligan-exec answers again");
     r->is_in_trouble = false;
     have_patience(r);
 }

@@ -76,8 +76,8 @@ static void asked_head(struct asked *a, const struct http_answer *answer)
     a->type = str_z(&a->kept, str_from(answer->content_type));
     for (uint32_t i = 0; i < answer->header_count; i++)
         a->said[a->said_count++] =
-            str_z(&a->kept, str_join3(&a->kept, str_from(answer->headers[i].name), STR(": "),
-                                      answer->headers[i].value));
+            str_z(&a->kept, STR_CONCAT(&a->kept, str_from(answer->headers[i].name), STR(": "),
+                                       answer->headers[i].value));
 }
 
 static void asked_over(struct asked *a, struct str body)
@@ -461,7 +461,7 @@ static inline const char *front_token(struct front *f, int64_t user_id, int64_t 
     const struct str token = credentials_token_new(&f->w->arena);
     DONE(f->w, CMD(TOKEN_CREATE, token_create, .user_id = user_id, .name = STR("t"),
                    .hash = credentials_token_hash(&f->w->arena, token), .expires_at = expires_at));
-    return str_z(&f->w->arena, str_join2(&f->w->arena, STR("Bearer "), token));
+    return str_z(&f->w->arena, STR_CONCAT(&f->w->arena, STR("Bearer "), token));
 }
 
 static inline int64_t front_user(struct front *f, const char *name)

@@ -260,7 +260,7 @@ TEST(a_token_is_made_and_told_once)
         "access,created_at,deployment_id,expires_at,id,kind,name,node_id,token,updated_at,user_id");
     SAYS(at(f, a, "expires_at"), "null");
     const struct str secret = json_get(body_of(a), STR("token"))->text;
-    const char *bearer = str_z(&a->kept, str_join2(&a->kept, STR("Bearer "), secret));
+    const char *bearer = str_z(&a->kept, STR_CONCAT(&a->kept, STR("Bearer "), secret));
     STATUS(knock(f, ANY, bearer), 200);
     struct asked *list = get(f, "/api/v2/tokens");
     STATUS(list, 200);

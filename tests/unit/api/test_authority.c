@@ -528,7 +528,7 @@ TEST(a_node_reads_about_itself_and_nothing_else)
     const struct str secret = credentials_token_new(&h.w->arena);
     DONE(h.w, CMD(TOKEN_CREATE, token_create, .node_id = h.node[IN_LAB], .name = STR("n"),
                   .hash = credentials_token_hash(&h.w->arena, secret)));
-    f->bearer = str_z(&h.w->arena, str_join2(&h.w->arena, STR("Bearer "), secret));
+    f->bearer = str_z(&h.w->arena, STR_CONCAT(&h.w->arena, STR("Bearer "), secret));
     static const char *const own[] = {
         "/api/v2/nodes/l.example.com", "/api/v2/nodes/l.example.com/node_roles",
         "/api/v2/nodes/l.example.com/power", "/api/v2/nodes/l.example.com/node_roles/r",

@@ -218,12 +218,12 @@ TEST(a_token_is_no_session_and_a_session_no_token)
     const char *secret = tab.cookie + strlen("halligan_session=");
     struct asked *a = asked_new(f, HTTP_GET, ANY);
     asked_header(a, "Authorization",
-                 str_z(&a->kept, str_join2(&a->kept, STR("Bearer "), str_from(secret))));
+                 str_z(&a->kept, STR_CONCAT(&a->kept, STR("Bearer "), str_from(secret))));
     asked_send(f, a);
     STATUS(a, 401);
     const struct str bearer = str_from(f->bearer + strlen("Bearer "));
     const char *cookie =
-        str_z(&f->w->arena, str_join2(&f->w->arena, STR("halligan_session="), bearer));
+        str_z(&f->w->arena, STR_CONCAT(&f->w->arena, STR("halligan_session="), bearer));
     STATUS(with_tab(f, HTTP_GET, ANY, (struct tab){cookie, NULL}), 401);
     front_close(f);
 }

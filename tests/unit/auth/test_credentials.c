@@ -131,7 +131,7 @@ TEST(new_tokens_are_plain_text_and_never_the_same)
         for (int before = 0; before < i; before++)
             CHECK(!str_eq(tokens[before], tokens[i]));
         const struct credentials c =
-            credentials_parse(&arena, str_join2(&arena, STR("Bearer "), tokens[i]));
+            credentials_parse(&arena, STR_CONCAT(&arena, STR("Bearer "), tokens[i]));
         CHECK(c.kind == CREDENTIALS_BEARER && str_eq(c.secret, tokens[i]));
     }
     arena_fini(&arena);

@@ -123,14 +123,25 @@ TEST(equality_without_case_is_ascii_only)
     CHECK(str_eq_nocase(nowhere, STR("")));
 }
 
+TEST(numbers_become_decimal_digits)
+{
+    struct arena a = {0};
+    CHECK(str_eq(str_from_i64(&a, 0), STR("0")));
+    CHECK(str_eq(str_from_i64(&a, -7), STR("-7")));
+    CHECK(str_eq(str_from_i64(&a, INT64_MAX), STR("9223372036854775807")));
+    CHECK(str_eq(str_from_i64(&a, INT64_MIN), STR("-9223372036854775808")));
+    CHECK(str_eq(STR_CONCAT(&a, STR("x"), str_from_i64(&a, 12), STR(""), STR("y")), STR("x12y")));
+    arena_fini(&a);
+}
+
 TEST(joins_put_nothing_between)
 {
     struct arena a = {0};
-    CHECK(str_eq(str_join2(&a, STR("ab"), STR("c")), STR("abc")));
-    CHECK(str_eq(str_join2(&a, nowhere, STR("c")), STR("c")));
-    CHECK(str_eq(str_join2(&a, nowhere, nowhere), STR("")));
-    CHECK(str_eq(str_join3(&a, STR("a"), STR("/"), STR("b")), STR("a/b")));
-    CHECK(str_eq(str_join3(&a, STR("a"), nowhere, STR("b")), STR("ab")));
+    CHECK(str_eq(STR_CONCAT(&a, STR("ab"), STR("c")), STR("abc")));
+    CHECK(str_eq(STR_CONCAT(&a, nowhere, STR("c")), STR("c")));
+    CHECK(str_eq(STR_CONCAT(&a, nowhere, nowhere), STR("")));
+    CHECK(str_eq(STR_CONCAT(&a, STR("a"), STR("/"), STR("b")), STR("a/b")));
+    CHECK(str_eq(STR_CONCAT(&a, STR("a"), nowhere, STR("b")), STR("ab")));
     arena_fini(&a);
 }
 

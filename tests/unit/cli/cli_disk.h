@@ -40,7 +40,7 @@ static inline void disk_close(void)
 
 static inline const char *on_disk(const char *name)
 {
-    return str_z(&arena, str_join3(&arena, str_from(disk), STR("/"), str_from(name)));
+    return str_z(&arena, STR_CONCAT(&arena, str_from(disk), STR("/"), str_from(name)));
 }
 
 /* Directories on the way are made. */

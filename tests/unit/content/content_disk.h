@@ -46,7 +46,7 @@ static inline void disk_write(const char *name, const char *text)
 
 static inline const char *on_disk(struct bench *b, const char *name)
 {
-    return str_z(&b->arena, str_join3(&b->arena, str_from(disk), STR("/"), str_from(name)));
+    return str_z(&b->arena, STR_CONCAT(&b->arena, str_from(disk), STR("/"), str_from(name)));
 }
 
 /* The report, with paths below the directory. */

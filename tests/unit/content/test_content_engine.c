@@ -410,7 +410,7 @@ TEST(shapes_that_pass_here_pass_the_engine)
         bench_open(&b);
         struct barclamp_file file = {.path = "f.yml", .source_path = STR("/src"), .is_yaml = true};
         barclamp_from_yaml(&b.report,
-                           str_join2(&b.arena, STR("barclamp: {name: a}\n"), str_from(pieces[i])),
+                           STR_CONCAT(&b.arena, STR("barclamp: {name: a}\n"), str_from(pieces[i])),
                            NULL, &file);
         CHECK(same(said(&b), ""));
         struct world *w = world_open();

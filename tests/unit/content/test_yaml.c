@@ -285,10 +285,10 @@ TEST(levels_have_a_bound)
     CHECK(!read_text(&b, nested(&a, 100000, "x")));
     bench_close(&b);
     /* An alias brings its own levels with it. */
-    const struct str two = str_join2(&a, STR("- &x [[]]\n- "), nested(&a, 61, "*x"));
+    const struct str two = STR_CONCAT(&a, STR("- &x [[]]\n- "), nested(&a, 61, "*x"));
     CHECK(read_text(&b, two));
     bench_close(&b);
-    const struct str three = str_join2(&a, STR("- &x [[]]\n- "), nested(&a, 62, "*x"));
+    const struct str three = STR_CONCAT(&a, STR("- &x [[]]\n- "), nested(&a, 62, "*x"));
     CHECK(!read_text(&b, three));
     CHECK(same(said(&b), "2:65 error lists and maps are nested too deeply\n"));
     bench_close(&b);

@@ -66,6 +66,6 @@ __attribute__((unused)) static struct command with_piece(struct world *w, const 
                                                          const char *piece, const char *after)
 {
     const struct str text =
-        str_join3(&w->arena, str_from(before), str_from(piece), str_from(after));
+        STR_CONCAT(&w->arena, str_from(before), str_from(piece), str_from(after));
     return (struct command){.kind = COMMAND_IMPORT, .import = {.barclamp = text}};
 }

@@ -216,7 +216,7 @@ TEST(a_value_that_breaks_the_schema_changes_nothing)
                                 broken[i].value),
                     PROBLEM_SCHEMA_VIOLATED, "value");
         CHECK(problem_count(w) == broken[i].problems);
-        const struct str path = str_join2(&w->arena, STR("/"), str_from(broken[i].attrib));
+        const struct str path = STR_CONCAT(&w->arena, STR("/"), str_from(broken[i].attrib));
         for (const struct problem *p = w->out.problems; p; p = p->next)
             CHECK(str_starts(p->text, path));
     }

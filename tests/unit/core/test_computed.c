@@ -19,7 +19,7 @@ static struct command cmd_computed(struct world *w, const char *noderole, const 
 /* The answer of the sysdata that waits for that noderole. */
 static void compute(struct world *w, const char *noderole, const char *quoted)
 {
-    const char *line = str_z(&w->arena, str_join2(&w->arena, STR("sysdata "), str_from(noderole)));
+    const char *line = str_z(&w->arena, STR_CONCAT(&w->arena, STR("sysdata "), str_from(noderole)));
     world_answer(w, line, false, wish(w, cmd_computed(w, noderole, quoted)));
 }
 
@@ -493,7 +493,7 @@ static void import_templated(struct world *w, const char *hooks)
 {
     const struct str head = STR("{'barclamp':{'name':'t','source_path':'/src/t'},'roles':["
                                 "{'name':'t','jig':'script','hooks':[");
-    const struct str text = str_join3(&w->arena, head, str_from(hooks), STR("]}]}"));
+    const struct str text = STR_CONCAT(&w->arena, head, str_from(hooks), STR("]}]}"));
     DONE(w, cmd_import(w, str_z(&w->arena, text)));
 }
 

@@ -169,7 +169,7 @@ TEST(false_zero_and_empty_things_are_real_values)
     struct world *w = &e.w;
     for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
         const struct str text =
-            str_join3(&w->arena, STR("{\"app\":{\"color\":"), str_from(values[i]), STR("}}"));
+            STR_CONCAT(&w->arena, STR("{\"app\":{\"color\":"), str_from(values[i]), STR("}}"));
         doc(w, &open_noderole(w, e.nr)->committed_data, str_z(&w->arena, text));
         CHECK(reads(w, TABLE_NODEROLE, e.nr, "color", VIEW_COMMITTED, i == 4 ? "{}" : values[i]));
     }
@@ -445,7 +445,7 @@ TEST(data_of_a_server_is_seen_on_other_nodes_and_of_others_it_is_not)
         struct world w = world_open();
         const struct str flags = server ? STR(",\"flags\":[\"server\"]") : STR("");
         import(&w, str_z(&w.arena,
-                         str_join3(&w.arena, str_from(format[0]), flags, str_from(format[1]))));
+                         STR_CONCAT(&w.arena, str_from(format[0]), flags, str_from(format[1]))));
         const int64_t a = add_node(&w, "a.example.com"), b = add_node(&w, "b.example.com");
         const int64_t top = bind(&w, a, "top"), child = bind(&w, b, "child");
         doc(&w, &open_noderole(&w, top)->wall, "{\"v\":{\"wall\":1,\"x\":1}}");

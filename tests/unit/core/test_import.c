@@ -258,8 +258,8 @@ TEST(a_barclamp_needs_a_proper_name_and_a_parent_that_exists)
                                       " foo", "f o", "foo ", "a-b"};
     struct world w = world_open();
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const struct str document = str_join3(&w.arena, STR("{\"barclamp\":{\"name\":\""),
-                                              str_from(bad[i]), STR("\",\"source_path\":\"p\"}}"));
+        const struct str document = STR_CONCAT(&w.arena, STR("{\"barclamp\":{\"name\":\""),
+                                               str_from(bad[i]), STR("\",\"source_path\":\"p\"}}"));
         must_refuse(&w, importing(str_z(&w.arena, document)), PROBLEM_NAME_INVALID,
                     "barclamp/name");
     }

@@ -36,7 +36,7 @@ static const char *name_of(int state)
 
 static const char *hook_of(struct world *w, int state)
 {
-    return str_z(&w->arena, str_join2(&w->arena, STR("on_"), str_from(name_of(state))));
+    return str_z(&w->arena, STR_CONCAT(&w->arena, STR("on_"), str_from(name_of(state))));
 }
 
 static void retry_in_vain(struct world *w, const char *noderole)
@@ -148,7 +148,7 @@ static void drive_failed(struct world *w, int state)
         world_finish(w, "x@nx", RESULT_FAILED);
         return;
     }
-    const struct str line = str_join2(&w->arena, str_from(hook_of(w, state)), STR(" x@nx"));
+    const struct str line = STR_CONCAT(&w->arena, str_from(hook_of(w, state)), STR(" x@nx"));
     world_answer(w, str_z(&w->arena, line), true, STR(""));
 }
 

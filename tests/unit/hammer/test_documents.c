@@ -234,7 +234,7 @@ TEST(a_long_error_is_cut_between_characters)
     struct json *error = json_make(&arena, JSON_OBJECT);
     json_set(error, STR("message"), json_make_string(&arena, (struct str){text + 1, 999}));
     json_set(error, STR("message"),
-             json_make_string(&arena, str_join2(&arena, STR("x"), (struct str){text, 998})));
+             json_make_string(&arena, STR_CONCAT(&arena, STR("x"), (struct str){text, 998})));
     json_set(d, STR("error"), error);
     const struct str said = redfish_error_text(&arena, d);
     CHECK(said.len == 399 && str_is_clean(said));

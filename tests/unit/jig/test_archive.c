@@ -74,15 +74,15 @@ TEST(names_are_parted_where_they_fit_and_refused_where_not)
     struct archive_member m;
     const struct str hundred = text_of("n", 100), one_more = text_of("n", 101);
     const struct str prefix = text_of("p", 155), longer = text_of("p", 156);
-    const struct str fits = str_join3(&arena, prefix, STR("/"), hundred);
+    const struct str fits = STR_CONCAT(&arena, prefix, STR("/"), hundred);
     CHECK(archive_add_file(&archive, hundred, 0644, STR("1")) == OK);
     CHECK(archive_add_file(&archive, fits, 0644, STR("2")) == OK);
     CHECK(archive_add_file(&archive, one_more, 0644, STR("")) == ERR_LIMIT);
     CHECK(archive_add_file(&archive, STR(""), 0644, STR("")) == ERR_LIMIT);
-    CHECK(archive_add_folder(&archive, str_join2(&arena, one_more, STR("/")), 0755) == ERR_LIMIT);
-    CHECK(archive_add_file(&archive, str_join3(&arena, longer, STR("/"), hundred), 0644, STR("")) ==
-          ERR_LIMIT);
-    CHECK(archive_add_file(&archive, str_join3(&arena, prefix, STR("/"), one_more), 0644,
+    CHECK(archive_add_folder(&archive, STR_CONCAT(&arena, one_more, STR("/")), 0755) == ERR_LIMIT);
+    CHECK(archive_add_file(&archive, STR_CONCAT(&arena, longer, STR("/"), hundred), 0644,
+                           STR("")) == ERR_LIMIT);
+    CHECK(archive_add_file(&archive, STR_CONCAT(&arena, prefix, STR("/"), one_more), 0644,
                            STR("")) == ERR_LIMIT);
     struct archive_reader r = reader_of(archive_end(&archive));
     CHECK(archive_next(&r, &m) == OK && str_eq(m.name, hundred) && is(m.content, "1"));

@@ -164,7 +164,7 @@ TEST(archives_one_behind_the_other_are_one_and_a_torn_one_is_none)
     struct reason why;
     CHECK(archive_add_file(&one, STR("a/wall"), 0644, STR("1")) == OK);
     CHECK(archive_add_file(&two, STR("b/wall"), 0644, STR("2")) == OK);
-    const struct str both = str_join2(&arena, archive_end(&one), archive_end(&two));
+    const struct str both = STR_CONCAT(&arena, archive_end(&one), archive_end(&two));
     CHECK(wall_read(&arena, both, &wall, &why) == OK);
     CHECK(str_eq(json_write(&arena, wall), STR("{\"a\":1,\"b\":2}")));
     CHECK(wall_read(&arena, str_slice(both, 0, 700), &wall, &why) == ERR_REFUSED);

@@ -23,7 +23,7 @@ static const struct certificate_names NAMES = {{"here", "localhost", "127.0.0.1"
 
 static const char *path_of(const char *name)
 {
-    return str_z(&arena, str_join3(&arena, str_from(folder), STR("/"), str_from(name)));
+    return str_z(&arena, STR_CONCAT(&arena, str_from(folder), STR("/"), str_from(name)));
 }
 
 static bool keep(int64_t now_s)
@@ -244,7 +244,7 @@ TEST(a_machine_is_called_by_its_names_and_by_where_it_listens)
     tls_files_names(&arena, "127.0.0.1", str_from(hosts), &names);
     CHECK(has_name(&names, host) && has_name(&names, "localhost"));
     CHECK(has_name(&names, "127.0.0.1") && has_name(&names, "::1"));
-    CHECK(has_name(&names, str_z(&arena, str_join2(&arena, str_from(host), STR(".example.com")))));
+    CHECK(has_name(&names, str_z(&arena, STR_CONCAT(&arena, str_from(host), STR(".example.com")))));
     CHECK(!has_name(&names, "comment.example.com") && !has_name(&names, "stranger.example.com"));
     CHECK(!has_name(&names, "bad_name") && !has_name(&names, "other"));
     CHECK(strcmp(names.at[0], host) == 0);

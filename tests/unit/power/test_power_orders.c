@@ -184,7 +184,7 @@ static const char *listen_for_packets(void)
 
 static const char *in_folder(const char *name)
 {
-    return str_z(&arena, str_join3(&arena, str_from(folder), STR("/"), str_from(name)));
+    return str_z(&arena, STR_CONCAT(&arena, str_from(folder), STR("/"), str_from(name)));
 }
 
 static void open_power(void)

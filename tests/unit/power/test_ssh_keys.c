@@ -24,7 +24,7 @@ static void woken(void *self)
 
 static const char *path_of(const char *name)
 {
-    return str_z(&arena, str_join3(&arena, str_from(place), STR("/"), str_from(name)));
+    return str_z(&arena, STR_CONCAT(&arena, str_from(place), STR("/"), str_from(name)));
 }
 
 static struct str content(const char *name)

@@ -99,7 +99,7 @@ static inline struct run_done_command install(struct machine *m, struct str data
 {
     struct world *w = m->w;
     const struct str wanted =
-        str_join2(&w->arena, text_at(w, data, "provisioner/target_os"), STR("-install"));
+        STR_CONCAT(&w->arena, text_at(w, data, "provisioner/target_os"), STR("-install"));
     if (!m->waits) {
         char wall[100];
         snprintf(wall, sizeof wall, "{'crowbar_wall':{'provisioner':{'wiped':'%u'}}}", ++m->wipes);
@@ -232,7 +232,7 @@ static inline const char *entry(struct world *w, const char *section, const char
     const struct json *at = json_at(tree, STR("crowbar"));
     at = at ? json_get(at, str_from(section)) : NULL;
     at = at ? json_get(at, STR("clients")) : NULL;
-    const struct str name = str_join2(&w->arena, str_from(node), STR(".example.com"));
+    const struct str name = STR_CONCAT(&w->arena, str_from(node), STR(".example.com"));
     at = at ? json_get(at, name) : NULL;
     return at ? shown(w, json_write(&w->arena, at)) : "absent";
 }

@@ -169,7 +169,7 @@ static uint32_t each_file(struct world *w, const char *folder, const char *behin
         struct record row;
         CHECK(core_record(w->core, TABLE_BARCLAMP, id, &row));
         const char *path = str_z(
-            &w->arena, str_join3(&w->arena, row.barclamp.source_path, STR("/"), str_from(folder)));
+            &w->arena, STR_CONCAT(&w->arena, row.barclamp.source_path, STR("/"), str_from(folder)));
         DIR *entries = opendir(path);
         for (const struct dirent *e = entries ? readdir(entries) : NULL; e; e = readdir(entries)) {
             struct str name = str_from(e->d_name);
@@ -178,7 +178,7 @@ static uint32_t each_file(struct world *w, const char *folder, const char *behin
             CHECK(str_ends(name, str_from(behind)));
             name = str_slice(name, 0, name.len - (uint32_t)strlen(behind));
             const struct str file =
-                str_join3(&w->arena, str_from(path), STR("/"), str_from(e->d_name));
+                STR_CONCAT(&w->arena, str_from(path), STR("/"), str_from(e->d_name));
             look(w, str_z(&w->arena, row.barclamp.name), str_z(&w->arena, file),
                  str_z(&w->arena, name));
             count++;
@@ -237,7 +237,7 @@ static void check_scripts(struct world *w, const char *barclamp, const char *pat
         CHECK(e->d_name[0] >= '0' && e->d_name[0] <= '9' && e->d_name[2] == '-');
         CHECK(str_ends(str_from(e->d_name), STR(".sh")));
         check_shell(
-            str_z(&w->arena, str_join3(&w->arena, str_from(path), STR("/"), str_from(e->d_name))));
+            str_z(&w->arena, STR_CONCAT(&w->arena, str_from(path), STR("/"), str_from(e->d_name))));
         count++;
     }
     closedir(entries);
@@ -264,7 +264,7 @@ static void check_readme(struct world *w, const char *barclamp)
 {
     struct stat facts;
     const struct str file =
-        str_join3(&w->arena, STR("barclamps/"), str_from(barclamp), STR("/README.md"));
+        STR_CONCAT(&w->arena, STR("barclamps/"), str_from(barclamp), STR("/README.md"));
     CHECK(stat(live_path(w, str_z(&w->arena, file)), &facts) == 0 && facts.st_size > 200);
 }
 

@@ -153,7 +153,7 @@ static bool untouched(void)
 static const char *install_with(const char *hints)
 {
     return str_z(&arena,
-                 str_join3(&arena, STR("{'hints':{"), str_from(hints), STR("}," TWO_DISKS "}")));
+                 STR_CONCAT(&arena, STR("{'hints':{"), str_from(hints), STR("}," TWO_DISKS "}")));
 }
 
 static int run_install(const char *data)
@@ -263,8 +263,8 @@ TEST(what_is_no_disk_of_this_machine_is_refused)
     };
     begin_disks();
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const struct str data = str_join3(&arena, STR("{'provisioner':{'target_os':'x','wipe':"),
-                                          str_from(lists[i]), STR("}}"));
+        const struct str data = STR_CONCAT(&arena, STR("{'provisioner':{'target_os':'x','wipe':"),
+                                           str_from(lists[i]), STR("}}"));
         CHECK(run_install(str_z(&arena, data)) == 1 && untouched());
     }
     end();

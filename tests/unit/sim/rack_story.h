@@ -69,8 +69,8 @@ static inline struct str edited(struct copy *c, struct str text, const struct ed
         fprintf(stderr, "%s is not in %s any more: see what the cure has become\n", e->from,
                 e->file);
     CHECK(at);
-    return str_join3(&c->arena, (struct str){all, (uint32_t)(at - all)}, str_from(e->to),
-                     str_from(at + strlen(e->from)));
+    return STR_CONCAT(&c->arena, (struct str){all, (uint32_t)(at - all)}, str_from(e->to),
+                      str_from(at + strlen(e->from)));
 }
 
 static inline void copy_file(struct copy *c, const char *barclamp, const char *name,
@@ -101,7 +101,7 @@ static inline void copy_barclamp(struct copy *c, const char *barclamp, const str
         snprintf(c->folder, sizeof c->folder, "/tmp/halligan-rack-XXXXXX");
         CHECK(mkdtemp(c->folder));
         c->path = str_z(&c->arena,
-                        str_join3(&c->arena, str_from(c->folder), STR(":"), str_from(shipped())));
+                        STR_CONCAT(&c->arena, str_from(c->folder), STR(":"), str_from(shipped())));
     }
     make_folder(c, barclamp, "");
     make_folder(c, barclamp, "roles");

@@ -156,10 +156,10 @@ TEST(the_level_decides_what_is_said)
     unsetenv("JOURNAL_STREAM");
     log_setup(LOG_WARNING, LOG_TEXT);
     begin(&c);
-    log_say(LOG_NOTICE, "no");
-    log_say(LOG_DEBUG, "no");
-    log_say(LOG_WARNING, "yes %d", 1);
-    log_say(LOG_ERROR, "yes %d", 2);
+    log_print(LOG_NOTICE, "no");
+    log_print(LOG_DEBUG, "no");
+    log_print(LOG_WARNING, "yes %d", 1);
+    log_print(LOG_ERROR, "yes %d", 2);
     const char *text = end(&c);
     CHECK(strstr(text, "level=warning msg=\"yes 1\"\n"));
     CHECK(strstr(text, "level=error msg=\"yes 2\"\n"));
@@ -173,12 +173,12 @@ TEST(the_journal_gets_priorities_and_no_time)
     CHECK(setenv("JOURNAL_STREAM", "8:1234", 1) == 0);
     log_setup(LOG_DEBUG, LOG_TEXT);
     begin(&c);
-    log_say(LOG_ERROR, "bad");
-    log_say(LOG_DEBUG, "fine");
+    log_print(LOG_ERROR, "bad");
+    log_print(LOG_DEBUG, "fine");
     CHECK(strcmp(end(&c), "<3>level=error msg=bad\n<7>level=debug msg=fine\n") == 0);
     log_setup(LOG_DEBUG, LOG_JSON);
     begin(&c);
-    log_say(LOG_NOTICE, "m");
+    log_print(LOG_NOTICE, "m");
     CHECK(strcmp(end(&c), "<5>{\"level\":\"notice\",\"msg\":\"m\"}\n") == 0);
     unsetenv("JOURNAL_STREAM");
 }
