@@ -9,11 +9,12 @@
 /* Every item is hashed as its length and its bytes, so no two sequences of items can be the same
  * bytes. */
 
-/* Command fields and JSON keys whose values are sentences. Lists under these keys are lists of
+/* Command fields and JSON keys whose values are sentences, and the path from which a barclamp was
+ * read, which differs from one checkout to another. Lists under these keys are lists of
  * sentences. */
 static const char *const sentence_names[] = {
-    "description", "error",  "log",  "message",  "reason_text",
-    "runlog",      "status", "text", "warnings", "why",
+    "description", "error",  "log",  "message",  "reason_text", "runlog",
+    "source_path", "status", "text", "warnings", "why",
 };
 
 static bool is_sentence(struct str name)
