@@ -47,6 +47,10 @@ static const char *body_check(struct answer *r)
     struct str text = {r->kept, r->kept_len};
     if (!r->is_json || !r->is_kept_whole || r->has_no_body)
         return NULL;
+    /* Mutated requests can become one, so that there are fewer answers than requests and the answer
+     * to the HEAD at the end is not counted as such. It has Content-Length: 0. */
+    if (text.len == 0 && r->may_be_head)
+        return NULL;
     if (json_read(&arena, text, &value, &offset, &what) != OK) {
         wrong = "a JSON body does not parse";
     } else if (r->status >= 400) {

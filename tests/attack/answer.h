@@ -42,6 +42,7 @@ struct answer {
     int status;
     bool is_json;
     bool has_no_body; /* what is read answers a HEAD */
+    bool may_be_head; /* the session ends with a HEAD: its answer may be any, when requests merge */
     char kept[ANSWER_KEPT_MAX];
     uint32_t kept_len;
     bool is_kept_whole;

@@ -150,6 +150,7 @@ static void connection_open(struct flood *f, struct connection *c)
     f->requests += c->plan.requests;
     answer_init(&c->answer);
     c->answer.has_no_body = c->plan.has_head && c->plan.requests == 1;
+    c->answer.may_be_head = c->plan.has_head;
     c->sent = c->next_cut = 0;
     c->is_sent = c->is_half_closed = c->is_broken = false;
     c->active_ms = now_ms();
