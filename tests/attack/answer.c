@@ -257,5 +257,7 @@ const char *answer_end(struct answer *r, uint64_t *statuses)
 {
     if (r->state == ANSWER_UNTIL_CLOSE)
         return answer_finish(r, statuses);
-    return answer_is_between(r) ? NULL : "the connection ends within an answer";
+    /* The answer to a HEAD may announce a body that does not follow. */
+    const bool is_bodyless = r->may_be_head && r->state == ANSWER_BODY && r->kept_len == 0;
+    return answer_is_between(r) || is_bodyless ? NULL : "the connection ends within an answer";
 }
