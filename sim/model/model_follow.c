@@ -178,14 +178,14 @@ static void node_update(struct model *m, const struct node_update_command *updat
 
 static void apply(struct model *m, const struct core *c, const struct command *command);
 
-static void apply_hook_commands(struct model *m, const struct core *c, struct str wishes)
+static void apply_hook_commands(struct model *m, const struct core *c, struct str encoded)
 {
     struct arena arena = {0};
-    for (uint32_t at = 0; at < wishes.len;) {
-        struct command wish;
-        if (command_decode(&arena, wishes, &at, &wish) != OK)
+    for (uint32_t at = 0; at < encoded.len;) {
+        struct command requested;
+        if (command_decode(&arena, encoded, &at, &requested) != OK)
             break;
-        apply(m, c, &wish);
+        apply(m, c, &requested);
     }
     arena_fini(&arena);
 }

@@ -62,7 +62,7 @@ static err pass_guard(struct postgres_engine *e, const struct batch *batch)
     const char *const values[] = {epoch, turn, now, digest, NULL};
     err why = postgres_call(e, STATEMENT_GUARD, values, "begin a batch", &answer);
     if (why == OK && strcmp(PQcmdTuples(answer), "1") != 0)
-        why = postgres_say(e, ERR_FENCED, "somebody else leads the store");
+        why = postgres_say(e, ERR_FENCED, "another daemon leads the store");
     PQclear(answer);
     return why;
 }

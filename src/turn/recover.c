@@ -99,7 +99,7 @@ enum turn_status turn_commit_failed(struct turn *t, err why, const char *text)
 {
     t->in_flight = false;
     if (why == ERR_FENCED)
-        return stop(t, why, "somebody else leads");
+        return stop(t, why, "another daemon leads the store");
     t->phase = PHASE_DOWN;
     t->reload = t->is_ahead = true;
     t->reload_ms = t->mono_ms;
@@ -268,7 +268,7 @@ static enum turn_status lead(struct turn *t)
         return TURN_CRASHED;
     err e = store->lead(store->self, t->mark.epoch, &mark);
     if (e == ERR_FENCED)
-        return stop(t, e, "somebody else leads");
+        return stop(t, e, "another daemon leads the store");
     if (e != OK)
         return load_failed(t, e, "the store does not let us lead");
     if (!is_where_we_left_it(t, &mark))
