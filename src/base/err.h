@@ -1,8 +1,9 @@
-/* err.h - how a function says that it did not do what it was asked.
+/* err.h - error codes and assertions.
  *
- * Three kinds of trouble, three answers. Our own mistake: `must()` prints and aborts; the store is
- * safe and we restart. The world's: an `err` that the caller has to use. The user's: a
- * `struct problem` (model/problem.h) that travels word for word to the person who asked.
+ * There are three kinds of failure. A violated invariant (a defect of the program): `must()` prints
+ * and aborts; the store is consistent and the daemon restarts. A failure of the environment: an
+ * `err`, which the caller has to use. An invalid request: a `struct problem` (model/problem.h), which
+ * is returned to the client unchanged.
  */
 #pragma once
 
@@ -15,27 +16,28 @@
 
 typedef enum err {
     OK = 0,
-    ERR_REFUSED,     /* the request makes no sense now; nothing changed        */
-    ERR_NOT_FOUND,   /* no such thing                                          */
-    ERR_EXISTS,      /* there is one already                                   */
-    ERR_SYNTAX,      /* the bytes do not read as what they should be           */
-    ERR_LIMIT,       /* a bound of limits.h was reached                        */
-    ERR_CORRUPT,     /* stored or received bytes contradict themselves         */
-    ERR_NO_SPACE,    /* the disk (or its stand-in) is full                     */
-    ERR_IO,          /* the disk or the link failed                            */
-    ERR_UNAVAILABLE, /* the other side is not there; later may be better       */
-    ERR_UNKNOWN,     /* it may or may not have happened; ask the other side    */
-    ERR_FENCED,      /* somebody newer took over; stop                         */
+    ERR_REFUSED,     /* not possible in the present state; nothing changed     */
+    ERR_NOT_FOUND,   /* the object does not exist                              */
+    ERR_EXISTS,      /* the object exists already                              */
+    ERR_SYNTAX,      /* the input is not well formed                           */
+    ERR_LIMIT,       /* a bound of model/limits.h was reached                  */
+    ERR_CORRUPT,     /* stored or received bytes are inconsistent              */
+    ERR_NO_SPACE,    /* the disk is full                                       */
+    ERR_IO,          /* the disk or the connection failed                      */
+    ERR_UNAVAILABLE, /* the peer does not answer now; a retry may succeed      */
+    ERR_UNKNOWN,     /* the outcome is unknown; the peer must be queried       */
+    ERR_FENCED,      /* another instance leads with a higher epoch; stop       */
 } err;
 
 /* Printed by must() and impossible(); defined by `sys` (and by it alone). */
 NORETURN void sys_fail(const char *file, int line, const char *text);
 
-/* Always on. A broken promise of our own stops the program before it can spread. */
+/* Assertions are enabled in every build: a violated invariant aborts the program before wrong data is
+ * stored. */
 #define must(x)          ((x) ? (void)0 : sys_fail(__FILE__, __LINE__, #x))
 #define impossible(text) sys_fail(__FILE__, __LINE__, text)
 
-/* A result that is deliberately dropped says why. */
+/* Ignores a result on purpose; `why` is the reason. */
 #define ignore(call, why)                                                                          \
     do {                                                                                           \
         if (call) {                                                                                \

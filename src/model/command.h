@@ -1,11 +1,12 @@
-/* command.h - everything that can be asked of the core, as data.
+/* command.h - the inputs of the core, as data.
  *
- * A command is one wish from outside: an operator's, a hook's, a run's answer, a tick of the
- * clock. It carries what the core may not look up for itself: time, randomness, who asks. It can
- * be written to bytes and read back, so a recorded sequence replays exactly.
+ * A command is one input: a request of an operator, a request of a hook, the result of a run, a
+ * timer tick. It carries the values that the core may not obtain itself: time, random values, the
+ * caller. A command can be encoded to bytes and decoded again, so a recorded sequence replays
+ * exactly.
  *
- * Objects are named by durable id. `given` in an update says which of the following fields are
- * meant: bit 0 is the field right after it, and so on (macros GIVEN_*).
+ * Objects are named by durable id. In an update, `given` is a mask of the fields that the command
+ * sets: bit 0 is the field right after `given`, bit 1 the next one, and so on (constants GIVEN_*).
  */
 #pragma once
 
@@ -91,13 +92,13 @@ enum command_kind {
 #define SETTINGS_UPDATE_FIELDS(F)                                                                  \
     F(U32, given) F(U32, pool_normal) F(U32, pool_high) F(U32, max_depth) F(BOOL, test_jig) \
     F(U32, keep_runs) F(U32, run_deadline_s) F(U32, barrier_s) F(BOOL, host_keys_imported)
-/* A whole barclamp: the parsed yml as JSON, with barclamp.source_path; and per role `hooks`, the
- * names of the hooks its code defines. */
+/* A whole barclamp (a package of roles): the parsed YAML as JSON, with barclamp.source_path; each
+ * role has a list `hooks` with the names of the hooks that its code defines. */
 #define IMPORT_FIELDS(F) F(DOC, barclamp)
 #define JIG_CREATE_FIELDS(F)                                                                       \
     F(TEXT, name) F(TEXT, description) F(TEXT, class_name) F(BOOL, active)                         \
     F(TEXT, client_role_name)
-/* inactive_reason goes with active. */
+/* GIVEN_JIG_ACTIVE sets active and inactive_reason. */
 #define JIG_UPDATE_FIELDS(F)                                                                       \
     F(I64, id) F(U32, given) F(TEXT, description) F(BOOL, active) F(TEXT, server)                  \
     F(TEXT, client_name) F(TEXT, key) F(TEXT, inactive_reason)
@@ -113,15 +114,15 @@ enum command_kind {
 #define DEPLOYMENT_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(I64, parent_id)
 #define DEPLOYMENT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
 #define DEPLOYMENT_DELETE_FIELDS(F) ID_ONLY(F)
-/* plan: hex SHA-256 of the plan that was looked at; consent: of what it would destroy, as the
- * consent of the commit says it. Each empty = whatever it is. rerun_changed: run again what ran
- * with other defaults than its role has now. */
+/* plan: hex SHA-256 of the plan that the operator has read; consent: hash of the list of noderoles
+ * that the commit would destroy (core/deploy/consent.c). The commit is refused if a hash that is
+ * not empty differs. rerun_changed: also rerun noderoles whose last run had other role defaults. */
 #define DEPLOYMENT_COMMIT_FIELDS(F)                                                                \
     F(I64, id) F(TEXT, plan) F(TEXT, consent) F(BOOL, rerun_changed)
 #define DEPLOYMENT_PROPOSE_FIELDS(F) F(I64, id) F(TEXT, name)
 #define DEPLOYMENT_RECALL_FIELDS(F) ID_ONLY(F)
-/* content: what snapshot `seq` held, as core_snapshot_content writes it; read by the caller. It may
- * be larger than any one document. */
+/* content: the content of snapshot `seq` in the form of core_snapshot_content. The caller reads it
+ * from the archive, because archives are not loaded into the core. It may exceed DOC_MAX. */
 #define DEPLOYMENT_REVERT_FIELDS(F) F(I64, id) F(I64, seq) F(RAW, content)
 #define SNAPSHOT_UPDATE_FIELDS(F) F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description)
 #define DEPLOYMENT_ROLE_CREATE_FIELDS(F) F(I64, deployment_id) F(I64, role_id)
@@ -133,9 +134,9 @@ enum command_kind {
     F(TEXT, name) F(TEXT, description) F(BOOL, admin) F(BOOL, system) F(I64, deployment_id)        \
     F(BOOL, allocated) F(BOOL, alive) F(BOOL, available) F(TEXT, bootenv) F(DOC, hint)             \
     F(DOC, discovery) F(BOOL, automatic)
-/* boot_id: which boot of the machine speaks; what an earlier one says counts for nothing.
- * environment: where it says it is; boot_generation: which one it was told to boot.
- * parked_run: only while that run waits. */
+/* boot_id: the boot of the machine that sent this; reports of earlier boots are ignored.
+ * environment: the boot environment that the machine reports; boot_generation: the generation that
+ * it was given to boot. parked_run: apply the update only while that run is parked. */
 #define NODE_UPDATE_FIELDS(F)                                                                      \
     F(I64, id) F(U32, given) F(TEXT, name) F(TEXT, description) F(I64, deployment_id)              \
     F(I64, old_deployment_id) F(I64, target_role_id) F(BOOL, allocated) F(BOOL, alive)             \
@@ -148,16 +149,16 @@ enum command_kind {
 #define NODE_DEBUG_FIELDS(F) ID_ONLY(F)
 #define NODE_UNDEBUG_FIELDS(F) ID_ONLY(F)
 #define NODE_POWER_FIELDS(F) F(I64, id) F(TEXT, action)
-/* deployment_id 0 = the node's own. */
+/* deployment_id 0 = the deployment of the node. */
 #define NODEROLE_BIND_FIELDS(F) F(I64, node_id) F(I64, role_id) F(I64, deployment_id) F(DOC, data)
 #define NODEROLE_DELETE_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_PROPOSE_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_COMMIT_FIELDS(F) F(I64, id) F(TEXT, consent)
 #define NODEROLE_RETRY_FIELDS(F) ID_ONLY(F)
 #define NODEROLE_DATA_FIELDS(F) F(I64, id) F(DOC, data)
-/* What the role's sysdata computed; only its hook may say so. */
+/* The result of the hook `sysdata` of the role; accepted from that hook only. */
 #define NODEROLE_COMPUTED_FIELDS(F) F(I64, id) F(DOC, data)
-/* if_due: only when it has something to do anyway: it may start, or is to run again. */
+/* if_due: enqueue only a noderole that is in TODO or has a pending rerun mark. */
 #define NODEROLE_ENQUEUE_FIELDS(F) F(I64, id) F(BOOL, if_due)
 #define GROUP_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(TEXT, category) F(U32, order)
 #define GROUP_UPDATE_FIELDS(F)                                                                     \
@@ -172,7 +173,7 @@ enum command_kind {
     F(I64, id) F(U32, given) F(U32, priority) F(TEXT, endpoint) F(TEXT, username)                  \
     F(TEXT, authenticator) F(DOC, extra)
 #define HAMMER_DELETE_FIELDS(F) ID_ONLY(F)
-/* access: ACCESS_VIEWER or ACCESS_OPERATOR; ACCESS_NONE = the latter. */
+/* access: ACCESS_VIEWER or ACCESS_OPERATOR; ACCESS_NONE means ACCESS_OPERATOR. */
 #define USER_CREATE_FIELDS(F)                                                                      \
     F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(TEXT, password_hash) F(TEXT, digest_ha1)  \
     F(U32, access) F(DOC, grants)
@@ -180,15 +181,17 @@ enum command_kind {
     F(I64, id) F(U32, given) F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(BOOL, is_locked) \
     F(TEXT, password_hash) F(TEXT, digest_ha1) F(DOC, settings) F(U32, access) F(DOC, grants)
 #define USER_DELETE_FIELDS(F) ID_ONLY(F)
-/* hash: hex SHA-256 of the token, made outside the core; expires_at 0 = never. Of a user or of a
- * node, not both. */
+/* hash: hex SHA-256 of the token, computed outside the core; expires_at in ms since 1970, 0 = never.
+ * Either user_id or node_id is set, not both. */
 #define TOKEN_CREATE_FIELDS(F)                                                                     \
     F(I64, user_id) F(TEXT, name) F(TEXT, hash) F(I64, expires_at) F(U32, access)                  \
     F(I64, deployment_id) F(I64, node_id) F(U32, kind)
 #define TOKEN_DELETE_FIELDS(F) ID_ONLY(F)
 #define RUN_BEGUN_FIELDS(F) F(I64, run_id) F(U32, attempt) F(TEXT, job)
-/* result: RESULT_...; wall replaces the noderole's wall when has_wall; node_dead, stop and power
- * are what the work asked for its machine (DECISIONS D21). reason: of a failure, REASON_... */
+/* result: RESULT_...; wall (the attribute values that the run returned) replaces the wall of the
+ * noderole if has_wall. node_dead, stop and power are requests of the work about its machine: the
+ * node is not alive, nothing more may run on it, a power action (docs/spec/runs.md). reason: of a
+ * failure, REASON_... */
 #define RUN_DONE_FIELDS(F)                                                                         \
     F(I64, run_id) F(U32, attempt) F(U32, result) F(TEXT, runlog) F(BOOL, has_wall) F(DOC, wall)   \
     F(BOOL, node_dead) F(BOOL, stop) F(TEXT, power) F(I64, park_ms) F(U32, reason)                 \
@@ -196,39 +199,42 @@ enum command_kind {
 #define RUN_STOPPED_FIELDS(F) F(I64, run_id) F(U32, attempt)
 #define RUN_RESUME_FIELDS(F) F(I64, run_id)
 #define RUN_CANCEL_FIELDS(F) F(I64, run_id)
-/* wishes: commands as written by command_encode, one after the other. For a probe, failed means
- * that the node did not answer. reason: of a failure, REASON_... power_state: of a power action, as
- * the machine answered after it, POWER_STATE_...; power_driver: the hammer that did it. */
+/* wishes: the commands that the hook requested, each as written by command_encode. For a probe,
+ * failed means that the node did not answer. reason: of a failure, REASON_... power_state: the state
+ * that the machine reported after a power action, POWER_STATE_...; power_driver: the hammer (power
+ * driver) that performed it. */
 #define OUTBOX_DONE_FIELDS(F)                                                                      \
     F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes) F(U32, reason)                  \
     F(TEXT, reason_subject) F(U32, power_state) F(TEXT, power_driver)
-/* Power is about to be switched: what nobody answers is not ordered again. */
+/* A power action is about to be sent to the machine. Stored first, so that an action whose result is
+ * lost in a crash is not performed twice. */
 #define OUTBOX_BEGUN_FIELDS(F) F(I64, outbox_id)
-/* budget: stop after about so many changed rows; 0 = no bound. */
+/* budget: number of changed rows after which the annealer stops; 0 = no bound. */
 #define ANNEAL_FIELDS(F) F(U32, budget)
 #define TICK_FIELDS(F) F(U32, unused)
-/* A noderole that serves boots has served this boot generation to the node; only hooks say so. */
+/* A noderole that serves boots has served this boot generation to the node; accepted from hooks
+ * only. */
 #define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
-/* keys: what the ssh server of the node showed, a line "TYPE BASE64" for each key, all keys of the
- * machine at once. boot: the boot generation of the node when it was asked; HOST_KEY_ANY_BOOT: the
- * pins hold for all. is_own: one of them is a host key of the machine this daemon runs on.
- * outbox_id: the probe that read them, which must be the current one of the node; 0: none did. */
+/* keys: all host keys of the ssh server of the node, one line "TYPE BASE64" for each. boot: the boot
+ * generation of the node when the keys were read; HOST_KEY_ANY_BOOT: the pins are valid for every
+ * boot. is_own: one of the keys is a host key of the machine that the daemon runs on. outbox_id: the
+ * probe that read them, which must be the current probe of the node; 0: read without a probe. */
 #define NODE_PIN_KEYS_FIELDS(F)                                                                    \
     F(I64, id) F(TEXT, keys) F(I64, boot) F(BOOL, is_own) F(I64, outbox_id)
-/* All keys of the node are forgotten; the next first contact pins what it sees. */
+/* Delete all pinned keys of the node; the next first contact pins the keys that it reads. */
 #define NODE_FORGET_KEY_FIELDS(F) ID_ONLY(F)
-/* commands: as written by command_encode, one after the other; all of them or none, in order, each
- * seeing what those before it did. Who asks, and when, is the batch's for all of them. */
+/* commands: each as written by command_encode, executed in order, all of them or none; each sees the
+ * changes of those before it. Caller and times are those of the batch. */
 #define BATCH_FIELDS(F) F(RAW, commands)
-/* The power state of the node was read without an order. order: node.power_order when the reading
- * began; an answer that names another one is old and changes nothing. reason: why it failed, then
- * state is not looked at; REASON_NONE = it did not. text: the sentence of a failure. */
+/* The power state of the node was read without a power action. order: node.power_order when the
+ * reading began; a result that names another one is outdated and changes nothing. reason: of a
+ * failed reading, whose state is ignored; REASON_NONE = success. text: message of the failure. */
 #define NODE_POWER_READ_FIELDS(F)                                                                  \
     F(I64, id) F(I64, order) F(U32, state) F(TEXT, driver) F(U32, reason) F(TEXT, text)
 
 enum run_result {
     RESULT_OK, RESULT_FAILED, RESULT_ASYNC, RESULT_PARKED, RESULT_LOST, RESULT_COUNT,
-    RESULT_CANCELLED = RESULT_COUNT /* only history says so: no runner can */
+    RESULT_CANCELLED = RESULT_COUNT /* in the run history only; no runner reports it */
 };
 
 enum {
@@ -238,7 +244,7 @@ enum {
     GIVEN_JIG_DESCRIPTION = 1, GIVEN_JIG_ACTIVE = 2, GIVEN_JIG_SERVER = 4,
     GIVEN_JIG_CLIENT_NAME = 8, GIVEN_JIG_KEY = 16,
     GIVEN_ROLE_DESCRIPTION = 1, GIVEN_ROLE_TEMPLATE = 2,
-    GIVEN_ROLE_COMPUTED = 4, /* its code computed the template: that reruns nothing */
+    GIVEN_ROLE_COMPUTED = 4, /* the template was computed by the role's code: request no reruns */
     GIVEN_NAME = 1, GIVEN_DESCRIPTION = 2, /* deployment, snapshot, group, node */
     GIVEN_NODE_DEPLOYMENT = 4, GIVEN_NODE_OLD_DEPLOYMENT = 8, GIVEN_NODE_TARGET = 16,
     GIVEN_NODE_ALLOCATED = 32,
@@ -263,41 +269,42 @@ enum {
 COMMANDS(C)
 #undef C
 
-/* A hook's word on a question the core asked about this command (core.h, struct ask). */
+/* The reply of a hook to a veto request of the core about this command (core.h). */
 struct answer {
-    uint64_t key; /* of the ask */
+    uint64_t key; /* of the veto request */
     bool veto;
     struct str text;
 };
 
-/* The caller of a command that came through the API. The core judges what the caller may do in the
- * step that executes the command (core/access/authority.c). A command that is not external is the
- * daemon's own, and is not limited. */
+/* The caller of a command that came through the API. The core checks the rights of the caller in the
+ * step that executes the command (core/access/authority.c), so that rights that were withdrawn
+ * while the command waited do not count. Commands of the daemon itself are not external and are
+ * not limited. */
 struct principal {
     bool is_external;
     int64_t user_id;
-    int64_t token_id; /* 0: came with a password, not with a token or session */
-    int64_t node_id;  /* the token is that of a node, and there is no user     */
+    int64_t token_id; /* 0: authenticated by password, not by token or session   */
+    int64_t node_id;  /* the token belongs to this node; user_id is 0            */
 };
 
-/* As if_turn: the object it names may be gone by now, and then nothing is to be done. */
+/* Value of if_turn: if the object has been deleted, the command succeeds and changes nothing. */
 #define IF_THERE (-1)
 
 struct command {
     enum command_kind kind;
-    int64_t request;    /* who waits for the outcome; 0 = nobody */
-    struct str actor;   /* for the record: "user admin", "hook on_todo of x", "runner" ... */
-    struct str address; /* of the client, in numbers, for the record; empty: no client sent it */
-    int64_t now_ms;     /* the stamp: orders what happens, and never goes back */
-    int64_t mono_ms;    /* for deadlines */
-    int64_t wall_ms;    /* what the wall clock says; credentials are judged by it */
+    int64_t request;    /* id of the request that waits for the outcome; 0 = none */
+    struct str actor;   /* for the audit: "user admin", "hook on_todo of x", "runner" ... */
+    struct str address; /* numeric address of the client, for the audit; empty: no client */
+    int64_t now_ms;     /* ordering timestamp: never decreases (ADR 0069) */
+    int64_t mono_ms;    /* monotonic clock, for deadlines */
+    int64_t wall_ms;    /* wall clock, for the expiry of credentials */
     uint64_t nonce[2];
-    uint32_t depth;  /* hooks that caused hooks; 0 from outside */
-    int64_t if_turn; /* the object it names must have changed last in this turn; 0 = whenever */
+    uint32_t depth;  /* length of the chain of hooks that caused this command; 0 from outside */
+    int64_t if_turn; /* precondition: turn of the last change of the object; 0 = none */
     struct principal by;
-    bool is_dry;     /* a commit of which only the plan is wanted: nothing changes */
-    bool is_brief;   /* of a dry commit: not the plan, but what consent is needed for */
-    bool is_summary; /* of a plan: the totals, not the lists */
+    bool is_dry;     /* dry run of a commit: compute the plan, change nothing */
+    bool is_brief;   /* of a dry run: compute the list that needs consent, not the plan */
+    bool is_summary; /* of a plan: the totals only */
     const struct answer *answers;
     uint32_t answer_count;
     union {
@@ -309,14 +316,14 @@ struct command {
 
 const struct layout *command_layout(enum command_kind kind);
 const char *command_name(enum command_kind kind);
-/* May it be part of a batch? */
+/* True if commands of this kind may be part of COMMAND_BATCH. */
 bool command_is_for_batch(enum command_kind kind);
-/* Where the payload begins. */
+/* Address of the payload, the first member of the union. */
 void *command_payload(struct command *command);
 const void *command_payload_const(const struct command *command);
 
 void command_encode(const struct command *command, struct buf *out);
 NODISCARD err command_decode(struct arena *arena, struct str bytes, uint32_t *at,
                              struct command *out_command);
-/* With every text copied into the arena. */
+/* A copy whose strings are in the arena. */
 struct command command_copy(struct arena *arena, const struct command *command);

@@ -4,13 +4,20 @@
 
 #include "model/fields_private.h"
 
+/* Generic encoder and decoder for structs with a layout. The encoder determines mask and upper bound
+ * of the size first, reserves the space once and then writes without further checks. The decoder
+ * treats its input as untrusted: every length is compared with the bytes that are left, and an
+ * encoding that the encoder would not have produced is ERR_CORRUPT, so that equal bytes mean equal
+ * objects. The caller's position is changed on success only. */
+
 static int64_t unzigzag(uint64_t coded)
 {
     return (int64_t)((coded >> 1) ^ (0 - (coded & 1)));
 }
 
-/* Which fields are not zero, and how many bytes they can need at most. */
-static uint64_t survey(const struct layout *layout, const void *object, uint64_t *out_room)
+/* Returns the mask of the fields that are not zero, and an upper bound of their encoded size. */
+static uint64_t fields_mask_and_size(const struct layout *layout, const void *object,
+                                     uint64_t *out_size)
 {
     const struct field *field = layout->fields;
     uint64_t mask = 0;
@@ -31,16 +38,16 @@ static uint64_t survey(const struct layout *layout, const void *object, uint64_t
         }
         mask |= (uint64_t)set << i;
     }
-    *out_room = texts + (uint64_t)VARINT_MAX * (layout->count + 1u);
+    *out_size = texts + (uint64_t)VARINT_MAX * (layout->count + 1u);
     return mask;
 }
 
 void fields_encode(const struct layout *layout, const void *object, struct buf *out)
 {
-    uint64_t room;
-    uint64_t mask = survey(layout, object, &room);
-    must(room <= UINT32_MAX);
-    char *begin = buf_room(out, (uint32_t)room);
+    uint64_t size;
+    uint64_t mask = fields_mask_and_size(layout, object, &size);
+    must(size <= UINT32_MAX);
+    char *begin = buf_room(out, (uint32_t)size);
     char *at = put_varint(begin, mask);
     for (; mask; mask &= mask - 1) {
         const struct field *field = &layout->fields[__builtin_ctzll(mask)];
@@ -67,8 +74,8 @@ static bool take_text(struct str bytes, uint32_t *at, struct str *out_text)
     return true;
 }
 
-/* A field whose bit is set. Its value is not zero, or the bit would not be set: each object has
- * one encoding, and equal bytes are equal objects. */
+/* Reads a field whose bit is set. A zero value is refused, because the encoder clears its bit: each
+ * object has one encoding. */
 static bool take_field(enum field_kind kind, struct str bytes, uint32_t *at, void *value)
 {
     uint64_t number = 1;

@@ -1,11 +1,11 @@
-/* fields.h - structs that describe themselves.
+/* fields.h - structs with a description of their fields.
  *
- * Records (record.h) and command payloads (command.h) are plain structs written as lists of
- * fields. From one list come the struct, its description, its bytes on the wire and in the
- * simulated store, its hash, and later its columns. Six kinds of field are enough.
+ * Records (record.h) and command payloads (command.h) are plain structs, each defined by an X-macro
+ * list of fields (ADR 0005). The list generates the struct, its description, its encoding, its hash
+ * and its columns in the store. There are six kinds of field.
  *
- * Bytes: a varint mask of the fields that are not zero, then those fields in order. Unknown bits
- * are refused, so a newer writer is noticed.
+ * Encoding: a varint mask of the fields that are not zero, then those fields in order. Unknown bits
+ * are refused, so that data of a newer version is detected instead of read wrongly.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ enum field_kind {
     FIELD_U32,  /* uint32_t: states, masks, small numbers                     */
     FIELD_BOOL, /* bool                                                       */
     FIELD_TEXT, /* struct str: clean UTF-8                                    */
-    FIELD_DOC,  /* struct str: canonical JSON; empty stands for {} (or null)  */
-    FIELD_RAW,  /* struct str: bytes, looked into by nobody but their reader  */
+    FIELD_DOC,  /* struct str: canonical JSON; empty means {} (or null)       */
+    FIELD_RAW,  /* struct str: opaque bytes, not checked here                 */
 };
 
 typedef int64_t field_I64;
@@ -55,14 +55,14 @@ struct layout {
 /* Append the bytes of `object` to `out`. */
 void fields_encode(const struct layout *layout, const void *object, struct buf *out);
 
-/* Read what fields_encode wrote from `bytes` at `*at`. Texts point into `bytes`. ERR_CORRUPT when
- * it does not read, whatever the bytes are; `*at` moves only on success, and what is left in the
- * object otherwise means nothing. Each object has one encoding: others are not read. */
+/* Decode the output of fields_encode from `bytes` at `*at`. Strings point into `bytes`. Returns
+ * ERR_CORRUPT for any other input; `*at` advances on success only, and the object is undefined on
+ * failure. Each object has exactly one encoding; others are ERR_CORRUPT. */
 NODISCARD err fields_decode(const struct layout *layout, struct str bytes, uint32_t *at,
                             void *out_object);
 
-/* The same field values? */
+/* True if all fields are equal. */
 bool fields_eq(const struct layout *layout, const void *a, const void *b);
 
-/* The object with every text copied into the arena. */
+/* Copy the object, with every string copied into the arena. */
 void fields_copy(struct arena *arena, const struct layout *layout, const void *from, void *to);

@@ -1,7 +1,8 @@
-/* fields_private.h - single fields and numbers, for the encoders of this room.
+/* fields_private.h - encoding of single fields, shared by fields.c, record.c and command.c.
  *
- * Every put writes at `at`, where the caller has made room for the worst case (VARINT_MAX bytes a
- * number, and the bytes of the texts), and returns where the next byte goes.
+ * Every put function writes at `at`, where the caller has reserved space for the worst case
+ * (VARINT_MAX bytes for a number, and the bytes of the strings), and returns the address after the
+ * last byte.
  */
 #pragma once
 
@@ -9,8 +10,8 @@
 
 #include "model/fields.h"
 
-/* Words are spread into bytes in a register and stored whole, so the first byte must be the lowest
- * one. Every machine we run on agrees. */
+/* A varint is built in a 64-bit register and stored with one write, so the lowest byte must come
+ * first in memory. All supported machines are little-endian. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "varints are stored as whole words");
 
 enum { VARINT_MAX = 10, SHORT_VARINT_BITS = 56 };
@@ -38,8 +39,8 @@ static inline char *put_long_varint(char *at, uint64_t value)
     return at;
 }
 
-/* Most numbers are one byte or a time of six. Between the two no branch depends on the length:
- * those of ids change from row to row, and a wrong guess costs more than the whole field. */
+/* Most numbers take one byte, or six for a time. No branch depends on the lengths in between: those
+ * of ids change from row to row, and a mispredicted branch costs more than the whole field. */
 static inline char *put_varint(char *at, uint64_t value)
 {
     if (value < 0x80) {
@@ -63,7 +64,7 @@ static inline char *put_text(char *at, struct str text)
     return at + text.len;
 }
 
-/* A varint in its only form: no needless last byte. */
+/* Reads a varint in its shortest form; one with a redundant last byte is refused. */
 static inline bool take_varint(struct str bytes, uint32_t *at, uint64_t *out_value)
 {
     uint32_t from = *at;

@@ -12,14 +12,14 @@ static const struct hammer_class classes[] = {
     {"amt",     "status on off cycle", NULL, "invoke", NULL, false},
     {"redfish", "status on off cycle reset halt pxeboot identify", "pxe disk", NULL, NULL, false},
     {"wol",     "on", NULL, NULL, NULL, true},
-    /* nobody restarts the admin by mistake */
+    /* Without power actions, so that the host of the daemon cannot be restarted by mistake. */
     {"local",   NULL, NULL, "run", "copy_from copy_to", true},
 };
 
 static const struct {
     const char *name;
     const char *klass;
-} ancestors[] = {
+} opencrowbar_names[] = {
     {"SecureShellHammer", "ssh"},   {"SshHammer", "ssh"},
     {"IpmiHammer", "ipmi"},         {"WsmanHammer", "wsman"},
     {"AmtHammer", "amt"},           {"RedfishHammer", "redfish"},
@@ -28,8 +28,9 @@ static const struct {
 };
 /* clang-format on */
 
-/* Only the last part of a class name tells: the modules around it differ from add-on to add-on. */
-static struct str without_modules(struct str name)
+/* The part of a Ruby class name after the last "::". The modules before it differ between add-ons of
+ * OpenCrowbar and do not matter. */
+static struct str hammer_class_unqualified(struct str name)
 {
     for (uint32_t i = name.len; i > 0; i--)
         if (name.at[i - 1] == ':')
@@ -37,7 +38,7 @@ static struct str without_modules(struct str name)
     return name;
 }
 
-static const struct hammer_class *find_ours(struct str name)
+static const struct hammer_class *hammer_class_find_native(struct str name)
 {
     for (uint32_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
         if (str_eq(name, str_from(classes[i].name)))
@@ -47,11 +48,11 @@ static const struct hammer_class *find_ours(struct str name)
 
 const struct hammer_class *hammer_class_find(struct str klass)
 {
-    const struct str last = without_modules(klass);
-    for (uint32_t i = 0; i < sizeof ancestors / sizeof ancestors[0]; i++)
-        if (str_eq(last, str_from(ancestors[i].name)))
-            return find_ours(str_from(ancestors[i].klass));
-    return find_ours(klass);
+    const struct str last = hammer_class_unqualified(klass);
+    for (uint32_t i = 0; i < sizeof opencrowbar_names / sizeof opencrowbar_names[0]; i++)
+        if (str_eq(last, str_from(opencrowbar_names[i].name)))
+            return hammer_class_find_native(str_from(opencrowbar_names[i].klass));
+    return hammer_class_find_native(klass);
 }
 
 const char *hammer_category_name(enum hammer_category category)

@@ -1,9 +1,9 @@
-/* hammer_class.h - the ways to reach into a machine, and what each of them can do.
+/* hammer_class.h - the drivers that reach or switch a machine, and the actions of each.
  *
- * A hammer kind is a row that names its class; the class is code. The actions a class offers stand
- * in one table here, by category: power, boot (which device it starts from, kept over restarts
- * unless "once" is asked for), run (commands) and xfer (files). Classes of the ancestors lead to
- * the same entries. An unknown class offers nothing.
+ * A hammer kind (driver) is a row that names its class; the class is implemented in src/power. This
+ * table lists the actions of each class by category: power, boot (selects the boot device, until
+ * changed or for one boot), run (commands) and xfer (file transfer). Class names of OpenCrowbar map
+ * to the same entries. An unknown class has no actions.
  */
 #pragma once
 
@@ -25,30 +25,30 @@ enum hammer_category {
         HAMMER_CATEGORY_COUNT
 };
 
-/* Each list is words with single spaces between; NULL when there are none. */
+/* Each list is a string of words separated by single spaces; NULL if it is empty. */
 struct hammer_class {
     const char *name;
     const char *power;
     const char *boot;
     const char *run;
     const char *xfer;
-    bool has_no_user; /* it logs in nowhere, and needs no username */
+    bool has_no_user; /* the driver does not log in and needs no username */
 };
 
-/* By our name or by an ancestor's; NULL when it is not known. */
+/* Finds a class by its name or by a class name of OpenCrowbar; NULL if it is unknown. */
 const struct hammer_class *hammer_class_find(struct str klass);
 
 const char *hammer_category_name(enum hammer_category category);
-/* Its list of that category; empty when there is none. */
+/* The actions of that category; empty if there are none. */
 struct str hammer_class_words(const struct hammer_class *klass, enum hammer_category category);
-/* The first word of *rest, which moves behind it. Empty at the end. */
+/* Removes the first word from *rest and returns it; empty at the end. */
 struct str hammer_next_word(struct str *rest);
-/* Is the word among these? */
+/* True if the list contains the word. */
 bool hammer_words_have(struct str words, struct str word);
 
-/* Does it offer this power action? */
+/* True if the class has this power action. */
 bool hammer_class_offers(struct str klass, struct str action);
-/* Does any? */
+/* True if at least one class has this power action. */
 bool hammer_class_any_offers(struct str action);
-/* Can it say what the machine starts from? */
+/* True if the class can select the boot device of the machine. */
 bool hammer_class_boots(struct str klass);

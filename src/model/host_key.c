@@ -2,7 +2,7 @@
 
 #include "model/limits.h"
 
-static bool is_type(struct str type)
+static bool host_key_is_type(struct str type)
 {
     static const char *const types[] = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
                                         "ecdsa-sha2-nistp521", "ssh-rsa"};
@@ -12,7 +12,7 @@ static bool is_type(struct str type)
     return false;
 }
 
-static bool is_base64(struct str s)
+static bool host_key_is_base64(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++) {
         const char c = s.at[i];
@@ -31,6 +31,6 @@ struct str host_key_type(struct str key)
 bool host_key_is_valid(struct str key)
 {
     const struct str type = host_key_type(key);
-    return key.len <= HOST_KEY_LEN_MAX && type.len < key.len && is_type(type) &&
-           is_base64(str_slice(key, type.len + 1, key.len));
+    return key.len <= HOST_KEY_LEN_MAX && type.len < key.len && host_key_is_type(type) &&
+           host_key_is_base64(str_slice(key, type.len + 1, key.len));
 }

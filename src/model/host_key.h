@@ -5,7 +5,7 @@
 
 #include "base/text/str.h"
 
-/* A type that ssh-keyscan is asked for, and base64 of at most HOST_KEY_LEN_MAX bytes in all. */
+/* True for a type that we request from ssh-keyscan and base64, at most HOST_KEY_LEN_MAX bytes. */
 bool host_key_is_valid(struct str key);
 /* "ssh-ed25519", ... */
 struct str host_key_type(struct str key);

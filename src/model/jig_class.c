@@ -5,13 +5,13 @@ enum { NOOP, TEST, SCRIPT, ROLE_PROVIDED, PUPPET, ANSIBLE, AGENT, CHEF, CHEF_SOL
 /* clang-format off */
 static const struct jig_class classes[CLASS_COUNT] = {
     /*                 name             noop   test   itself active */
-    [NOOP]          = {"noop",          true,  false, true,  true},  /* nothing to do */
-    [TEST]          = {"test",          false, true,  true,  false}, /* pretends to work */
-    [SCRIPT]        = {"script",        false, false, false, true},  /* the role's own scripts */
-    [ROLE_PROVIDED] = {"role-provided", false, false, true,  true},  /* code that the role brings */
-    [PUPPET]        = {"puppet",        false, false, false, true},  /* manifests, applied alone */
-    [ANSIBLE]       = {"ansible",       false, false, false, true},  /* the role's playbook */
-    [AGENT]         = {"agent",         false, false, false, true},  /* a self-enrolled agent */
+    [NOOP]          = {"noop",          true,  false, true,  true},  /* no work */
+    [TEST]          = {"test",          false, true,  true,  false}, /* simulated work */
+    [SCRIPT]        = {"script",        false, false, false, true},  /* shell scripts of the role */
+    [ROLE_PROVIDED] = {"role-provided", false, false, true,  true},  /* Lua code of the role */
+    [PUPPET]        = {"puppet",        false, false, false, true},  /* puppet apply, no server */
+    [ANSIBLE]       = {"ansible",       false, false, false, true},  /* playbook of the role */
+    [AGENT]         = {"agent",         false, false, false, true},  /* agent on the machine */
     [CHEF]          = {"chef",          false, false, false, true},  /* chef-client with a server */
     [CHEF_SOLO]     = {"chef-solo",     false, false, false, true},  /* chef without a server */
 };
@@ -19,7 +19,7 @@ static const struct jig_class classes[CLASS_COUNT] = {
 static const struct {
     const char *name;
     uint32_t index;
-} ancestors[] = {
+} opencrowbar_names[] = {
     {"NoopJig", NOOP},
     {"TestJig", TEST},
     {"BarclampTest::Jig", TEST},
@@ -43,8 +43,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* The framework's own classes were moved from one module to another over the years. */
-static struct str without_framework(struct str name)
+/* Removes the module of the framework, which was renamed between releases of OpenCrowbar. */
+static struct str jig_class_without_framework(struct str name)
 {
     static const char *const modules[] = {"BarclampCrowbar::", "BarclampRebar::"};
     for (uint32_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
@@ -55,11 +55,11 @@ static struct str without_framework(struct str name)
     return name;
 }
 
-static const struct jig_class *find_ancestor(struct str name)
+static const struct jig_class *jig_class_find_opencrowbar(struct str name)
 {
-    for (uint32_t i = 0; i < sizeof ancestors / sizeof ancestors[0]; i++)
-        if (str_eq(name, str_from(ancestors[i].name)))
-            return &classes[ancestors[i].index];
+    for (uint32_t i = 0; i < sizeof opencrowbar_names / sizeof opencrowbar_names[0]; i++)
+        if (str_eq(name, str_from(opencrowbar_names[i].name)))
+            return &classes[opencrowbar_names[i].index];
     return NULL;
 }
 
@@ -68,6 +68,6 @@ const struct jig_class *jig_class_find(struct str class_name)
     for (uint32_t i = 0; i < CLASS_COUNT; i++)
         if (str_eq(class_name, str_from(classes[i].name)))
             return &classes[i];
-    const struct jig_class *found = find_ancestor(class_name);
-    return found ? found : find_ancestor(without_framework(class_name));
+    const struct jig_class *found = jig_class_find_opencrowbar(class_name);
+    return found ? found : jig_class_find_opencrowbar(jig_class_without_framework(class_name));
 }

@@ -1,9 +1,9 @@
-/* jig_class.h - the ways in which work can be done, and what each of them means.
+/* jig_class.h - the ways to execute a role on a node, and the properties of each.
  *
- * A jig is a row that names its class; the class is code. Everything that depends on which class
- * it is stands in one table here, so that no other chapter compares class names. Barclamps of the
- * lineage name their classes as the ancestors did ("BarclampChef::SoloJig"); those names lead to
- * the same entries.
+ * A jig (executor of roles) is a row that names its class; the class is implemented in src/run. All
+ * properties that depend on the class are in one table here, so that no other module compares class
+ * names. Barclamps written for OpenCrowbar use its class names ("BarclampChef::SoloJig"); those map
+ * to the same entries.
  */
 #pragma once
 
@@ -14,11 +14,11 @@
 
 struct jig_class {
     const char *name;
-    bool is_noop;       /* there is nothing to do: succeeds in the step that starts it      */
-    bool is_test;       /* pretends; active only where somebody asked for it                */
+    bool is_noop;       /* no work: the run succeeds in the step that starts it             */
+    bool is_test;       /* simulates work; active only if the option test_jig is set        */
     bool stays_itself;  /* is never replaced by the test jig                                */
-    bool starts_active; /* a jig of this class is active as soon as it is imported          */
+    bool starts_active; /* a jig of this class is active when it is imported                */
 };
 
-/* By our name or by an ancestor's; NULL when nothing here can do such work. */
+/* Finds a class by its name or by a class name of OpenCrowbar; NULL if it is not implemented. */
 const struct jig_class *jig_class_find(struct str class_name);

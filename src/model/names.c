@@ -10,12 +10,13 @@ static const char LETTER_FIRST[] = "must begin with a letter";
 static const char LOWER_CASE[] = "must be in lower case";
 static const char NOT_EMAIL[] = "must look like local@domain.tld";
 
-_Static_assert(NAME_LEN_MAX == 255, "OVER_255 says so");
-_Static_assert(LABEL_LEN_MAX == 63 && DEPLOYMENT_NAME_LEN_MAX == 55, "texts below say so");
-_Static_assert(TEXT_MAX == 65536, "names_check_text says so");
+_Static_assert(NAME_LEN_MAX == 255, "the message OVER_255 contains the number");
+_Static_assert(LABEL_LEN_MAX == 63 && DEPLOYMENT_NAME_LEN_MAX == 55,
+               "the messages below contain the numbers");
+_Static_assert(TEXT_MAX == 65536, "the message of names_check_text contains the number");
 
-/* What a key has to be whatever else it is. */
-static const char *check_key(struct str name)
+/* The rules that hold for every name that serves as a key. */
+static const char *name_check_key(struct str name)
 {
     if (name.len == 0)
         return IS_REQUIRED;
@@ -28,7 +29,7 @@ static const char *check_key(struct str name)
     return NULL;
 }
 
-static bool is_one_of(char c, const char *others)
+static bool char_is_one_of(char c, const char *others)
 {
     for (; *others; others++)
         if (c == *others)
@@ -36,16 +37,16 @@ static bool is_one_of(char c, const char *others)
     return false;
 }
 
-/* Nothing but ASCII letters, digits and the characters of `others`. */
-static bool is_made_of(struct str s, const char *others)
+/* True if `s` consists of ASCII letters, digits and the characters of `others`. */
+static bool str_is_made_of(struct str s, const char *others)
 {
     for (uint32_t i = 0; i < s.len; i++)
-        if (!char_is_letter(s.at[i]) && !char_is_digit(s.at[i]) && !is_one_of(s.at[i], others))
+        if (!char_is_letter(s.at[i]) && !char_is_digit(s.at[i]) && !char_is_one_of(s.at[i], others))
             return false;
     return true;
 }
 
-static bool is_made_of_letters(struct str s)
+static bool str_is_letters(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if (!char_is_letter(s.at[i]))
@@ -53,7 +54,7 @@ static bool is_made_of_letters(struct str s)
     return true;
 }
 
-static bool has_capital(struct str s)
+static bool str_has_capital(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if (s.at[i] >= 'A' && s.at[i] <= 'Z')
@@ -61,7 +62,7 @@ static bool has_capital(struct str s)
     return false;
 }
 
-static bool has_control(struct str s)
+static bool str_has_control(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if ((unsigned char)s.at[i] < 0x20 || s.at[i] == 0x7f)
@@ -69,28 +70,28 @@ static bool has_control(struct str s)
     return false;
 }
 
-/* The two families of identifiers: with dashes and without. */
+/* Identifiers of two kinds: without dashes, and with them. */
 
-static const char *check_identifier(struct str name)
+static const char *name_check_identifier(struct str name)
 {
-    const char *wrong = check_key(name);
+    const char *wrong = name_check_key(name);
     if (wrong)
         return wrong;
     if (!char_is_letter(name.at[0]))
         return LETTER_FIRST;
-    if (!is_made_of(name, "_"))
+    if (!str_is_made_of(name, "_"))
         return "may contain only letters, digits and underscores";
     return NULL;
 }
 
-static const char *check_dashed(struct str name)
+static const char *name_check_dashed(struct str name)
 {
-    const char *wrong = check_key(name);
+    const char *wrong = name_check_key(name);
     if (wrong)
         return wrong;
     if (!char_is_letter(name.at[0]))
         return LETTER_FIRST;
-    if (!is_made_of(name, "-_"))
+    if (!str_is_made_of(name, "-_"))
         return "may contain only letters, digits, dashes and underscores";
     return NULL;
 }
@@ -101,7 +102,7 @@ const char *names_check_barclamp(struct str name)
         "framework", "api",    "barclamp", "docs",    "machines",    "jigs",
         "roles",     "groups", "users",    "support", "application",
     };
-    const char *wrong = check_identifier(name);
+    const char *wrong = name_check_identifier(name);
     if (wrong)
         return wrong;
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
@@ -112,27 +113,27 @@ const char *names_check_barclamp(struct str name)
 
 const char *names_check_group(struct str name)
 {
-    return check_identifier(name);
+    return name_check_identifier(name);
 }
 
 const char *names_check_jig(struct str name)
 {
-    return check_dashed(name);
+    return name_check_dashed(name);
 }
 
 const char *names_check_role(struct str name)
 {
-    return check_dashed(name);
+    return name_check_dashed(name);
 }
 
 const char *names_check_hammer(struct str name)
 {
-    return check_dashed(name);
+    return name_check_dashed(name);
 }
 
 const char *names_check_deployment(struct str name)
 {
-    const char *wrong = check_dashed(name);
+    const char *wrong = name_check_dashed(name);
     if (wrong)
         return wrong;
     if (name.len > DEPLOYMENT_NAME_LEN_MAX)
@@ -149,9 +150,9 @@ const char *names_check_category(struct str category)
     return "must be one of class, rack, tag, ui";
 }
 
-/* Splits off what stands before the next dot: [*at, dot), and moves *at behind the dot; when no
- * dot is left, *at becomes s.len + 1. */
-static struct str next_label(struct str s, uint32_t *at)
+/* Returns the label [*at, dot) and advances *at past the dot; after the last label, *at is
+ * s.len + 1. */
+static struct str name_next_label(struct str s, uint32_t *at)
 {
     const uint32_t dot = str_find(s, '.', *at);
     const struct str label = str_slice(s, *at, dot);
@@ -161,18 +162,18 @@ static struct str next_label(struct str s, uint32_t *at)
 
 const char *names_check_node(struct str name)
 {
-    const char *wrong = check_key(name);
+    const char *wrong = name_check_key(name);
     if (wrong)
         return wrong;
-    if (!is_made_of(name, "-_."))
+    if (!str_is_made_of(name, "-_."))
         return "may contain only letters, digits, dashes, underscores and dots";
-    if (has_capital(name))
+    if (str_has_capital(name))
         return LOWER_CASE;
 
     struct str label = {0};
     uint32_t labels = 0;
     for (uint32_t at = 0; at <= name.len; labels++) {
-        label = next_label(name, &at);
+        label = name_next_label(name, &at);
         if (label.len == 0)
             return "must not have an empty part before, between or after its dots";
         if (label.len > LABEL_LEN_MAX)
@@ -180,26 +181,26 @@ const char *names_check_node(struct str name)
     }
     if (labels < 3)
         return "must have at least three parts, as in host.example.com";
-    if (label.len < 2 || !is_made_of_letters(label))
+    if (label.len < 2 || !str_is_letters(label))
         return "must end in a part of at least two letters";
     return NULL;
 }
 
 const char *names_check_attrib(struct str name)
 {
-    const char *wrong = check_key(name);
+    const char *wrong = name_check_key(name);
     if (wrong)
         return wrong;
     if (char_is_digit(name.at[0]))
         return "must not begin with a digit";
-    if (!is_made_of(name, "-_."))
+    if (!str_is_made_of(name, "-_."))
         return "may contain only letters, digits, dashes, underscores and dots";
     if (str_eq(name, STR(".")) || str_eq(name, STR("..")))
         return "must not be made of dots only";
     return NULL;
 }
 
-static bool is_blank(struct str s)
+static bool name_is_blank(struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++)
         if (s.at[i] != ' ')
@@ -209,39 +210,39 @@ static bool is_blank(struct str s)
 
 const char *names_check_snapshot(struct str name)
 {
-    const char *wrong = check_key(name);
+    const char *wrong = name_check_key(name);
     if (wrong)
         return wrong;
-    if (is_blank(name))
+    if (name_is_blank(name))
         return IS_REQUIRED;
-    if (has_control(name))
+    if (str_has_control(name))
         return "must be one line without control characters";
     return NULL;
 }
 
 const char *names_check_username(struct str username)
 {
-    const char *wrong = check_key(username);
+    const char *wrong = name_check_key(username);
     if (wrong)
         return wrong;
-    if (has_control(username) || str_find(username, ' ', 0) < username.len)
+    if (str_has_control(username) || str_find(username, ' ', 0) < username.len)
         return "must not contain spaces or control characters";
     if (str_find(username, ':', 0) < username.len || str_find(username, '/', 0) < username.len)
         return "must not contain ':' or '/'";
-    if (has_capital(username))
+    if (str_has_capital(username))
         return LOWER_CASE;
     return NULL;
 }
 
-/* A dotted name with two labels or more, or localhost; the last one is not a number, so that no
- * bare IPv4 address passes for a domain. */
-static bool is_mail_domain(struct str domain)
+/* A dotted name with two or more labels, or localhost. The last label is not a number, so that an
+ * IPv4 address is not accepted as a domain. */
+static bool email_is_domain(struct str domain)
 {
     struct str label = {0};
     uint32_t labels = 0;
     for (uint32_t at = 0; at <= domain.len; labels++) {
-        label = next_label(domain, &at);
-        if (label.len == 0 || label.len > LABEL_LEN_MAX || !is_made_of(label, "-"))
+        label = name_next_label(domain, &at);
+        if (label.len == 0 || label.len > LABEL_LEN_MAX || !str_is_made_of(label, "-"))
             return false;
         if (label.at[0] == '-' || label.at[label.len - 1] == '-')
             return false;
@@ -263,11 +264,11 @@ const char *names_check_email(struct str email)
     if (sign == 0 || sign == email.len)
         return NOT_EMAIL;
     const struct str local = str_slice(email, 0, sign);
-    if (has_control(local) || str_find(local, ' ', 0) < local.len)
+    if (str_has_control(local) || str_find(local, ' ', 0) < local.len)
         return NOT_EMAIL;
-    if (!is_mail_domain(str_slice(email, sign + 1, email.len)))
+    if (!email_is_domain(str_slice(email, sign + 1, email.len)))
         return NOT_EMAIL;
-    if (has_capital(email))
+    if (str_has_capital(email))
         return LOWER_CASE;
     return NULL;
 }

@@ -1,18 +1,18 @@
-/* names.h - which words may name a thing.
+/* names.h - syntax of the names of objects.
  *
- * One verb per noun. Each looks at the text alone: whether the name is taken, and whether case
- * counts when that is asked, is the business of whoever holds the other names. A key made only of
- * digits is an id, so no name here may be all digits; only names of nodes may begin with one.
+ * One function per kind of object. Each checks the string alone; uniqueness, and whether it ignores
+ * case, is checked by the module that owns the other names. A key that consists of digits is an id,
+ * so no name may consist of digits only; only names of nodes may begin with one.
  *
- * Every verb returns NULL when the text will do, otherwise a static piece of a sentence that
- * follows the name of the field: "name" + " " + "must begin with a letter".
+ * Every function returns NULL if the string is valid, otherwise a static phrase that follows the
+ * name of the field in a message: "name" + " " + "must begin with a letter".
  */
 #pragma once
 
 #include "base/text/str.h"
 
-/* Letter first, then letters, digits, underscores. A barclamp may not have the name of something
- * that already has a place in the URLs, in whatever case. */
+/* Letter first, then letters, digits, underscores. A barclamp (package of roles) may not have a name
+ * that is a path segment of the API, in any case. */
 const char *names_check_barclamp(struct str name);
 const char *names_check_group(struct str name);
 
@@ -23,26 +23,26 @@ const char *names_check_role(struct str name);
 const char *names_check_hammer(struct str name);
 const char *names_check_deployment(struct str name);
 
-/* class, rack, tag or ui, exactly. A missing category is the caller's to fill in ("ui"). */
+/* class, rack, tag or ui, exactly. The caller replaces a missing category by "ui". */
 const char *names_check_category(struct str category);
 
 /* A host name with at least three labels of letters, digits, dashes and underscores; the last one
- * at least two letters. The caller has made it lower case: capitals are refused here, so that
- * none can get into the store by a forgotten call. */
+ * at least two letters. The caller converts it to lower case; capitals are refused here, so that a
+ * forgotten conversion cannot store one. */
 const char *names_check_node(struct str name);
 
-/* Letters, digits, dash, underscore, dot; no digit in front; not "." or "..", which would vanish
- * from a URL. */
+/* Letters, digits, dash, underscore, dot; no leading digit; not "." or "..", which clients remove
+ * from a URL as dot segments (RFC 3986, 5.2.4). */
 const char *names_check_attrib(struct str name);
 
-/* What is shown of a snapshot, not a key: any line of text that is not blank nor all digits. */
+/* The title of a snapshot, not a key: any line of text that is neither blank nor all digits. */
 const char *names_check_snapshot(struct str name);
 
 /* A username is any text without spaces, control characters, ':' (it ends the name in Basic and
- * digest credentials) and '/' (it ends the name in a URL). An e-mail address, when there is one,
- * looks like local@domain.tld. The caller has made both lower case; capitals are refused. */
+ * digest credentials) and '/' (it ends the name in a URL). An e-mail address, if there is one, has
+ * the form local@domain.tld. The caller converts both to lower case; capitals are refused. */
 const char *names_check_username(struct str username);
 const char *names_check_email(struct str email);
 
-/* Descriptions and the like: empty is fine, lines are fine, up to TEXT_MAX bytes. */
+/* Descriptions and other free text: may be empty, may have several lines, at most TEXT_MAX bytes. */
 const char *names_check_text(struct str text);

@@ -1,9 +1,9 @@
-/* reason.h - why something failed, as a code that programs compare.
+/* reason.h - causes of failures, as codes that programs can compare.
  *
  * The module that detects a failure (a jig, the runner, a hook, a hammer, the engine itself) names
  * its code and the subject the code is about: the exit status, the task of a playbook, the attrib
- * without a value. Both are stored with the noderole, its ended run or the node, beside a sentence
- * for people. docs/runbook.md lists the codes, what the subject of each is, and what to do.
+ * without a value. Both are stored with the noderole, its ended run or the node, together with a
+ * sentence. docs/runbook.md lists the codes, the subject of each, and what to do.
  *
  * The numbers are stored: a new code is added at the end of its list, and none is removed.
  */
@@ -11,20 +11,20 @@
 
 #include "base/text/str.h"
 
-/* name, text in the API, kind of object it is reported for: a noderole, its node, its role or an
- * attrib of its role. NONE as the kind: it is a fault of the installation, found by the daemon and
- * never stored. */
+/* name, text in the API, kind of the object it is reported for: a noderole, its node, its role or an
+ * attrib of its role. The kind NONE marks a fault of the installation, which the daemon detects and
+ * which is never stored. */
 #define REASONS(X)                                                                                 \
     X(NONE, "none", NONE)                                                                          \
-    /* how a process ended; the subject is the figure */                                           \
+    /* how a process ended; the subject is the number */                                           \
     X(EXIT_STATUS, "exit_status", NODEROLE)                                                        \
     X(SIGNAL, "signal", NODEROLE)                                                                  \
     X(DEADLINE, "deadline", NODEROLE)         /* in seconds                                 */     \
-    X(MEMORY_LIMIT, "memory_limit", NODEROLE) /* oom_kill, or what the log says             */     \
+    X(MEMORY_LIMIT, "memory_limit", NODEROLE) /* oom_kill, or the line of the log           */     \
     X(DISK_FULL, "disk_full", NODEROLE)       /* the path of the file system                */     \
     X(DISK_ERROR, "disk_error", NODEROLE)     /* the same                                   */     \
     X(NOT_STARTED, "not_started", NODEROLE)                                                        \
-    X(CANCELLED, "cancelled", NODEROLE) /* by whom */                                              \
+    X(CANCELLED, "cancelled", NODEROLE) /* the user */                                             \
     X(RUN_LOST, "run_lost", NODEROLE)                                                              \
     X(SUPERVISOR_LOST, "supervisor_lost", NODEROLE)                                                \
     X(SUPERVISOR_DOWN, "supervisor_down", NODEROLE)                                                \
@@ -40,7 +40,7 @@
     X(UNREACHABLE, "unreachable", NODE)                                                            \
     X(NAME_UNRESOLVED, "name_unresolved", NODE)                                                    \
     X(SSH_FAILED, "ssh_failed", NODE)                                                              \
-    /* what a role brings, and what its run handed back */                                         \
+    /* files of a role, and the result of its run */                                               \
     X(ROLE_FILES, "role_files", ROLE)             /* the path         */                           \
     X(TOOL_MISSING, "tool_missing", ROLE)         /* the program      */                           \
     X(DATA_TOO_LARGE, "data_too_large", NODEROLE) /* bytes            */                           \
@@ -48,7 +48,7 @@
     X(RESULT_INVALID, "result_invalid", NODEROLE)                                                  \
     X(PLAYBOOK_TASK, "playbook_task", NODEROLE) /* name of the task */                             \
     X(PUPPET_RESOURCES, "puppet_resources", NODEROLE)                                              \
-    /* code of roles; the subject is the function */                                               \
+    /* Lua code of roles; the subject is the function */                                           \
     X(HOOK_ERROR, "hook_error", NODEROLE)                                                          \
     X(HOOK_LIMIT, "hook_limit", NODEROLE)                                                          \
     X(HOOK_REFUSED, "hook_refused", NODEROLE)                                                      \

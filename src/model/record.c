@@ -42,12 +42,12 @@ const char *table_name(enum table table)
 #define IS_SET_DOC(value)  ((value).len != 0)
 #define IS_SET_RAW(value)  ((value).len != 0)
 
-#define ROOM_I64(value)  VARINT_MAX
-#define ROOM_U32(value)  VARINT_MAX
-#define ROOM_BOOL(value) 0u
-#define ROOM_TEXT(value) VARINT_MAX + (uint64_t)(value).len
-#define ROOM_DOC(value)  VARINT_MAX + (uint64_t)(value).len
-#define ROOM_RAW(value)  VARINT_MAX + (uint64_t)(value).len
+#define SIZE_I64(value)  VARINT_MAX
+#define SIZE_U32(value)  VARINT_MAX
+#define SIZE_BOOL(value) 0u
+#define SIZE_TEXT(value) VARINT_MAX + (uint64_t)(value).len
+#define SIZE_DOC(value)  VARINT_MAX + (uint64_t)(value).len
+#define SIZE_RAW(value)  VARINT_MAX + (uint64_t)(value).len
 
 #define PUT_I64(at, value)  put_varint(at, zigzag(value))
 #define PUT_U32(at, value)  put_varint(at, value)
@@ -56,9 +56,9 @@ const char *table_name(enum table table)
 #define PUT_DOC(at, value)  put_text(at, value)
 #define PUT_RAW(at, value)  put_text(at, value)
 
-#define SURVEY_FIELD(kind, name)                                                                   \
+#define MEASURE_FIELD(kind, name)                                                                   \
     mask |= (uint64_t)IS_SET_##kind(row->name) << bit++;                                           \
-    room += ROOM_##kind(row->name);
+    size += SIZE_##kind(row->name);
 
 #define PUT_FIELD(kind, name)                                                                      \
     if (IS_SET_##kind(row->name))                                                                  \
@@ -69,11 +69,11 @@ const char *table_name(enum table table)
     static void encode_##lower(const struct lower##_record *row, struct buf *out)                  \
     {                                                                                              \
         uint64_t mask = 0;                                                                         \
-        uint64_t room = 1 + VARINT_MAX;                                                            \
+        uint64_t size = 1 + VARINT_MAX;                                                            \
         uint32_t bit = 0;                                                                          \
-        upper##_FIELDS(SURVEY_FIELD);                                                              \
-        must(room <= UINT32_MAX);                                                                  \
-        char *begin = buf_room(out, (uint32_t)room);                                               \
+        upper##_FIELDS(MEASURE_FIELD);                                                             \
+        must(size <= UINT32_MAX);                                                                  \
+        char *begin = buf_room(out, (uint32_t)size);                                               \
         char *at = begin;                                                                          \
         *at++ = (char)TABLE_##upper;                                                               \
         at = put_varint(at, mask);                                                                 \

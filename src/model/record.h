@@ -1,12 +1,12 @@
-/* record.h - the nouns as they are kept: one record per table.
+/* record.h - the stored form of all data: one record type per table.
  *
- * A record is the whole durable truth about one object, with durable ids and plain text, no index
- * of the core in it. The core turns its rows into records when a batch is saved and records into
+ * A record holds all durable fields of one object, with durable ids and strings and without pool
+ * indices of the core. The core converts its rows to records when a batch is stored, and records to
  * rows when it loads. Stores, the simulator and readers of the core see records only.
  *
- * Objects have an id and change. Relations are their own key and come and go. Archives are written
- * once and never loaded (DECISIONS D8, D11); runs that are over go again when they are too many or
- * too old.
+ * Objects have an id and are updated. Relations have no fields but their key, and are inserted and
+ * deleted. Archives are written once and never loaded into the core; ended runs are deleted when
+ * there are too many or they are too old (docs/spec/timeline.md, docs/spec/runs.md).
  */
 #pragma once
 
@@ -47,11 +47,11 @@ enum table {
     TABLES(T)
 #undef T
         TABLE_COUNT,
-    TABLE_OBJECTS = TABLE_EDGE,      /* tables below this hold objects   */
-    TABLE_LOADED = TABLE_OLD_MEMBER, /* tables below this are loaded     */
+    TABLE_OBJECTS = TABLE_EDGE,      /* tables with lower numbers hold objects               */
+    TABLE_LOADED = TABLE_OLD_MEMBER, /* tables with lower numbers are loaded into the core   */
 };
 
-/* What every object has: id, times in ms since 1970, and the turn of its last change (ETag). */
+/* Fields of every object: id, times in ms since 1970, and the turn of the last change (the ETag). */
 #define OBJECT_FIELDS(F)                                                                           \
     F(I64, id)                                                                                     \
     F(I64, created_at)                                                                             \
@@ -63,14 +63,14 @@ enum table {
     OBJECT_FIELDS(F)                                                                               \
     F(U32, pool_normal)                                                                            \
     F(U32, pool_high)                                                                              \
-    F(U32, max_depth)      /* of the deployment tree; 0 = unlimited */                             \
-    F(BOOL, test_jig)      /* roles on real jigs run on the test jig (DECISIONS D23) */            \
-    F(U32, keep_runs)      /* so many ended runs of a noderole are remembered */                   \
-    F(U32, run_deadline_s) /* of a run whose role does not say; 0 = none */                        \
-    F(U32, barrier_s)      /* how long power waits for those who serve boots; 0 = not at all */    \
-    F(BOOL, host_keys_imported) /* the pins of a known_hosts file of an older version are rows */
+    F(U32, max_depth)           /* of the deployment tree; 0 = unlimited */                        \
+    F(BOOL, test_jig)           /* roles with other jigs run on the test jig (ADR 0020) */         \
+    F(U32, keep_runs)           /* number of ended runs that are kept of each noderole */          \
+    F(U32, run_deadline_s)      /* deadline of runs whose role has none; 0 = none */               \
+    F(U32, barrier_s)           /* timeout of the boot barrier; 0 = power actions do not wait */   \
+    F(BOOL, host_keys_imported) /* known_hosts of an older version was converted to rows */
 
-/* id = table number + 1; the last id handed out in that table. */
+/* id = table number + 1; the last id that was assigned in that table. */
 #define COUNTER_FIELDS(F)                                                                          \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, last)
@@ -115,7 +115,7 @@ enum table {
     F(TEXT, jig_name)                                                                              \
     F(I64, barclamp_id)                                                                            \
     F(U32, flags) /* ROLE_IMPLICIT ... */                                                          \
-    F(U32, hooks) /* mask of the hooks it defines: 1 << HOOK_... */                                \
+    F(U32, hooks) /* mask of the hooks that its code defines: 1 << HOOK_... */                     \
     F(U32, cohort)                                                                                 \
     F(DOC, requires)  /* ["name", ...] */                                                          \
     F(DOC, wants)     /* [{"at":path,"name":attrib}, ...] */                                       \
@@ -124,10 +124,10 @@ enum table {
     F(DOC, announces) /* boot, power and wipe steps it declares: ["wipe", ...] */                  \
     F(DOC, template)                                                                               \
     F(DOC, notes)                                                                                  \
-    F(U32, attempts)   /* starts before a failure counts; 0 = 1 */                                 \
-    F(U32, backoff_s)  /* before the second start; doubles with each */                            \
-    F(U32, deadline_s) /* of a run; 0 = what the settings say */                                   \
-    F(U32, defaults)   /* how often content changed what its noderoles are given by default */
+    F(U32, attempts)   /* starts before a run counts as failed; 0 means 1 */                       \
+    F(U32, backoff_s)  /* delay before the second start; doubles with each further one */          \
+    F(U32, deadline_s) /* of a run; 0 = settings.run_deadline_s */                                 \
+    F(U32, defaults)   /* version of the default data of its noderoles: changes by imports */
 
 #define ATTRIB_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -150,7 +150,7 @@ enum table {
     F(BOOL, system)                                                                                \
     F(I64, head_id)    /* snapshot */                                                              \
     F(I64, phantom_id) /* node that carries its services */                                        \
-    F(BOOL, rerunning) /* what ran with other defaults is being run again */
+    F(BOOL, rerunning) /* noderoles that ran with other defaults are being rerun */
 
 #define SNAPSHOT_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -161,22 +161,22 @@ enum table {
     F(U32, order)                                                                                  \
     F(I64, predecessor_id)                                                                         \
     F(U32, state) /* SNAPSHOT_PROPOSED ... */                                                      \
-    F(I64, since) /* of that state */                                                              \
+    F(I64, since) /* when it entered that state, ms since 1970 */                                  \
     F(I64, committed_at)                                                                           \
     F(I64, archived_at)                                                                            \
     F(TEXT, actor)                                                                                 \
-    F(DOC, counts) /* noderoles by state, when archived */
+    F(DOC, counts) /* number of noderoles in each state when it was archived */
 
 #define DEPLOYMENT_ROLE_FIELDS(F)                                                                  \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, deployment_id)                                                                          \
     F(I64, role_id)                                                                                \
-    F(BOOL, proposed) /* proposed_data counts */                                                   \
+    F(BOOL, proposed) /* proposed_data differs from committed_data and is in effect */             \
     F(DOC, proposed_data)                                                                          \
     F(DOC, committed_data)                                                                         \
     F(DOC, wall)                                                                                   \
     F(DOC, notes)                                                                                  \
-    F(I64, data_from) /* snapshot seq since when committed_data holds */
+    F(I64, data_from) /* first snapshot seq with this committed_data */
 
 #define NODE_FIELDS(F)                                                                             \
     OBJECT_FIELDS(F)                                                                               \
@@ -189,7 +189,7 @@ enum table {
     F(BOOL, allocated)                                                                             \
     F(BOOL, alive)                                                                                 \
     F(BOOL, available)                                                                             \
-    F(BOOL, stopped) /* a script asked for nothing more until something here is retried */         \
+    F(BOOL, stopped) /* a script requested that nothing runs here until an operator retries */     \
     F(I64, alive_since)                                                                            \
     F(I64, available_since)                                                                        \
     F(TEXT, bootenv)                                                                               \
@@ -198,21 +198,21 @@ enum table {
     F(DOC, discovery)                                                                              \
     F(DOC, hint)                                                                                   \
     F(DOC, notes)                                                                                  \
-    F(I64, boot_generation) /* how often what it boots has changed */                              \
-    F(DOC, boot_seen)       /* {"noderole id":generation}: what those who serve it have served */  \
-    F(TEXT, status)         /* what went wrong with its power last; empty = nothing */             \
-    F(TEXT, boot_id)        /* which boot spoke last; empty = none gave its id */                  \
-    F(DOC, old_boots)       /* array of those before, newest first; empty = [] */                  \
+    F(I64, boot_generation) /* number of changes of the boot environment */                        \
+    F(DOC, boot_seen)       /* {"noderole id":generation}: served by each boot-serving noderole */ \
+    F(TEXT, status)         /* last failure of a power action; empty = none */                     \
+    F(TEXT, boot_id)        /* the boot that reported last; empty = no boot sent its id */         \
+    F(DOC, old_boots)       /* array of earlier boot ids, newest first; empty = [] */              \
     F(U32, reason)          /* of that status: REASON_..., model/reason.h */                       \
     F(TEXT, reason_subject)                                                                        \
-    F(BOOL, automatic)    /* the admin node that the first start made for its own host */          \
-    F(U32, power_state)   /* as it was read last: POWER_STATE_... */                               \
-    F(I64, power_read_at) /* when; 0 = never */                                                    \
-    F(TEXT, power_driver) /* by which hammer */                                                    \
-    F(U32, power_reason)  /* why a reading failed since: REASON_...; REASON_NONE = none did */     \
-    F(TEXT, power_error)  /* the same as a sentence */                                             \
-    F(I64, power_order)   /* the newest that was performed; a reading begun before is old */       \
-    F(DOC, power_results) /* array of the last orders and their results; empty = [] */
+    F(BOOL, automatic)    /* created by the first start for the host of the daemon (ADR 0070) */   \
+    F(U32, power_state)   /* last reading: POWER_STATE_... */                                      \
+    F(I64, power_read_at) /* time of that reading, ms since 1970; 0 = never */                     \
+    F(TEXT, power_driver) /* hammer (power driver) that read it */                                 \
+    F(U32, power_reason)  /* failure of a later reading: REASON_...; REASON_NONE = none */         \
+    F(TEXT, power_error)  /* message of that failure */                                            \
+    F(I64, power_order)   /* newest performed power action; older readings are outdated */         \
+    F(DOC, power_results) /* array of the last power actions and results; empty = [] */
 
 #define NODEROLE_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
@@ -220,17 +220,17 @@ enum table {
     F(I64, role_id)                                                                                \
     F(I64, node_id)                                                                                \
     F(U32, state) /* NODEROLE_PROPOSED ... */                                                      \
-    F(I64, since) /* of that state */                                                              \
+    F(I64, since) /* when it entered that state, ms since 1970 */                                  \
     F(U32, cohort)                                                                                 \
     F(U32, run_count)                                                                              \
     F(U32, attempt)                                                                                \
     F(U32, order)                                                                                  \
     F(BOOL, unavailable)                                                                           \
-    F(BOOL, rerun)       /* something changed that the last run did not see */                     \
+    F(BOOL, rerun)       /* an input changed after the last run was staged */                      \
     F(BOOL, removing)    /* the next commit of the head removes it */                              \
     F(BOOL, hook_failed) /* on_proposed failed; commit is refused until it succeeds */             \
-    F(I64, member_from)  /* snapshot seq since when it belongs; 0 = never committed */             \
-    F(I64, data_from)    /* snapshot seq since when committed_data holds */                        \
+    F(I64, member_from)  /* first snapshot seq that contains it; 0 = never committed */            \
+    F(I64, data_from)    /* first snapshot seq with this committed_data */                         \
     F(TEXT, status)                                                                                \
     F(TEXT, runlog)                                                                                \
     F(DOC, proposed_data)                                                                          \
@@ -238,12 +238,12 @@ enum table {
     F(DOC, sysdata)                                                                                \
     F(DOC, wall)                                                                                   \
     F(DOC, notes)                                                                                  \
-    F(DOC, computed) /* what its role's sysdata said last; lies below sysdata */                   \
-    F(U32, defaults) /* those of its role that its last run was staged with */                     \
-    F(U32, reason)   /* why its last run or hook failed: REASON_..., model/reason.h */             \
+    F(DOC, computed) /* last result of the hook sysdata; a layer below the field sysdata */        \
+    F(U32, defaults) /* version of the role's defaults that its last run was staged with */        \
+    F(U32, reason)   /* of the failure of its last run or hook: REASON_..., model/reason.h */      \
     F(TEXT, reason_subject)                                                                        \
     F(TEXT, reason_text)                                                                           \
-    F(U32, status_hook) /* 1 + the hook whose failure the status quotes; 0: it quotes none */
+    F(U32, status_hook) /* 1 + enum hook whose failure is quoted in status; 0: none is */
 
 #define RUN_FIELDS(F)                                                                              \
     OBJECT_FIELDS(F)                                                                               \
@@ -253,13 +253,13 @@ enum table {
     F(U32, queue) /* QUEUE_NORMAL, QUEUE_HIGH */                                                   \
     F(U32, attempt)                                                                                \
     F(BOOL, frozen)    /* data was staged by enqueue and is not staged again */                    \
-    F(BOOL, begun)     /* the runner said that the work began */                                   \
-    F(BOOL, committed) /* its deployment was COMMITTED when it started (DECISIONS D15) */          \
+    F(BOOL, begun)     /* the runner reported that the work began */                               \
+    F(BOOL, committed) /* its deployment was COMMITTED when the run started */                     \
     F(I64, started_at)                                                                             \
-    F(I64, park_left_ms) /* how long it may stay parked */                                         \
+    F(I64, park_left_ms) /* remaining time that it may stay parked */                              \
     F(TEXT, job)                                                                                   \
     F(DOC, data)                                                                                   \
-    F(U32, tries) /* starts of this run that failed */
+    F(U32, tries) /* number of failed starts of this run */
 
 #define HAMMER_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
@@ -270,7 +270,7 @@ enum table {
     F(TEXT, endpoint)                                                                              \
     F(TEXT, username)                                                                              \
     F(TEXT, authenticator)                                                                         \
-    F(DOC, extra) /* what its class wants to know besides */
+    F(DOC, extra) /* further settings of its driver */
 
 #define GROUP_FIELDS(F)                                                                            \
     OBJECT_FIELDS(F)                                                                               \
@@ -285,49 +285,52 @@ enum table {
     F(TEXT, email)                                                                                 \
     F(BOOL, is_admin)                                                                              \
     F(BOOL, is_locked)                                                                             \
-    F(TEXT, password_hash) /* argon2id string; made outside the core */                            \
+    F(TEXT, password_hash) /* argon2id string, computed outside the core */                        \
     F(TEXT, digest_ha1)                                                                            \
     F(DOC, settings)                                                                               \
-    F(U32, access) /* ACCESS_VIEWER or ACCESS_OPERATOR, everywhere; is_admin goes above it */      \
-    F(DOC, grants) /* {"deployment id":"operator"}: more, there and below */
+    F(U32,                                                                                         \
+      access) /* ACCESS_VIEWER or ACCESS_OPERATOR in all deployments; is_admin overrides it */     \
+    F(DOC, grants) /* {"deployment id":"operator"}: level in that deployment and those below it */
 
-/* What a script, a browser or a node shows instead of a password. The token itself is told once and
- * kept nowhere. It is a user's or a node's. */
+/* A credential of a script, a browser session or a node. The token itself is returned once, when it
+ * is created; only its hash is stored. It belongs to a user or to a node. */
 #define TOKEN_FIELDS(F)                                                                            \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, user_id)                                                                                \
     F(TEXT, name)                                                                                  \
     F(TEXT, hash) /* hex SHA-256 of the token */                                                   \
     F(I64, expires_at)                                                                             \
-    F(U32, access)        /* at most this; ACCESS_NONE = whatever its owner may */                 \
-    F(I64, deployment_id) /* changes only there and below; 0 = everywhere */                       \
-    F(I64, node_id)       /* whose it is, when no user's */                                        \
+    F(U32, access)        /* upper bound of the level; ACCESS_NONE = that of its owner */          \
+    F(I64, deployment_id) /* may change this deployment and those below it; 0 = all */             \
+    F(I64, node_id)       /* owner, if user_id is 0 */                                             \
     F(U32, kind)          /* TOKEN_BEARER ... */
 
-/* Something the world must be told or asked, kept until it answered: hooks, power, probes. */
+/* An outgoing request that is stored until its result arrives: a hook call, a power action or a
+ * liveness probe (ADR 0007). */
 #define OUTBOX_FIELDS(F)                                                                           \
     OBJECT_FIELDS(F)                                                                               \
     F(U32, kind)    /* OUTBOX_HOOK ... */                                                          \
     F(U32, hook)    /* HOOK_... */                                                                 \
-    F(I64, role_id) /* whose hook */                                                               \
-    F(U32, object)  /* enum table of what it is about */                                           \
+    F(I64, role_id) /* role that has the hook */                                                   \
+    F(U32, object)  /* enum table of the object */                                                 \
     F(I64, object_id)                                                                              \
-    F(U32, depth)      /* hooks that caused hooks */                                               \
-    F(TEXT, detail)    /* power action; name of a thing that is gone; state reached */             \
-    F(I64, generation) /* power: waits until this boot generation is served; 0 = for nobody */     \
-    F(I64, left_ms)    /* how long it may wait for that */                                         \
-    F(BOOL, begun)     /* power: somebody set about it; it is not done twice */
+    F(U32, depth)      /* length of the chain of hooks that caused it */                           \
+    F(TEXT, detail)    /* power action; name of a deleted object; state that was entered */        \
+    F(I64, generation) /* power: waits until this boot generation is served; 0 = does not wait */  \
+    F(I64, left_ms)    /* remaining time of that wait */                                           \
+    F(BOOL, begun)     /* power: sent to the machine; it is not sent again */
 
-/* A key that the ssh server of a node showed at first contact. No key is pinned for two nodes. */
+/* A host key that the ssh server of a node presented at first contact. A key is pinned for one node
+ * only. */
 #define HOST_KEY_FIELDS(F)                                                                         \
     OBJECT_FIELDS(F)                                                                               \
     F(I64, node_id)                                                                                \
     F(TEXT, key) /* type and base64, with one space between */                                     \
     F(I64, since_ms)                                                                               \
-    F(I64, boot) /* boot generation of the node that showed it; HOST_KEY_ANY_BOOT = holds for all */
+    F(I64, boot) /* boot generation for which the pin is valid; or HOST_KEY_ANY_BOOT, ..._NO_BOOT */
 
 #define HOST_KEY_ANY_BOOT (-1)
-#define HOST_KEY_NO_BOOT  (-2) /* holds for none any more, until the next first contact */
+#define HOST_KEY_NO_BOOT  (-2) /* valid for no boot; replaced at the next first contact */
 
 #define EDGE_FIELDS(F)                                                                             \
     F(I64, parent_id)                                                                              \
@@ -342,7 +345,7 @@ enum table {
     F(I64, group_id)                                                                               \
     F(I64, node_id)
 
-/* A closed interval of a snapshot's membership: in force for from_seq <= seq < to_seq. */
+/* A closed interval of membership: the noderole is in the snapshots from_seq <= seq < to_seq. */
 #define OLD_MEMBER_FIELDS(F)                                                                       \
     F(I64, deployment_id)                                                                          \
     F(I64, noderole_id)                                                                            \
@@ -360,20 +363,20 @@ enum table {
     F(I64, to_seq)                                                                                 \
     F(DOC, data)
 
-/* What happened, for those who look back (DECISIONS D10): one for each thing an operator did, and
- * one for all that the engine did in a turn. (turn, n) is its key and its place in the order. */
+/* An audit event (ADR 0039): one for each command of a client, and one for all changes that the
+ * engine made in a turn. (turn, n) is the key and the order of events. */
 #define EVENT_FIELDS(F)                                                                            \
     F(I64, turn)                                                                                   \
     F(I64, n)                                                                                      \
     F(I64, at)                                                                                     \
     F(TEXT, actor)                                                                                 \
     F(TEXT, verb)   /* name of the command; "anneal" for the engine */                             \
-    F(TEXT, object) /* name of a table; empty = see changes */                                     \
+    F(TEXT, object) /* name of a table; empty = listed in changes */                               \
     F(I64, object_id)                                                                              \
-    F(DOC, changes)  /* {"field":[before,after]}; of the engine: what of each table changed */     \
-    F(TEXT, address) /* of the client that sent the command; empty = the installation itself */
+    F(DOC, changes)  /* {"field":[before,after]}; of the engine: the changed ids of each table */  \
+    F(TEXT, address) /* of the client that sent the command; empty = the daemon itself */
 
-/* A run that is over. The newest of each noderole are kept (settings.keep_runs). */
+/* An ended run. The newest ones of each noderole are kept (settings.keep_runs). */
 #define OLD_RUN_FIELDS(F)                                                                          \
     F(I64, noderole_id)                                                                            \
     F(I64, attempt)                                                                                \
@@ -427,19 +430,19 @@ struct record {
     };
 };
 
-/* What a batch does to one row: its after-image, or its end (only the id, or the relation's key,
- * counts then). The end of an old_run ends all of that noderole up to that attempt, be there any or
- * none. */
+/* The effect of a batch on one row: its after-image, or its deletion (then only the id, or the key
+ * of the relation, is used). The deletion of an old_run deletes all ended runs of that noderole up to
+ * that attempt; there may be none. */
 struct change {
     bool gone;
-    struct str bytes; /* the record as record_encode writes it, if the giver has it; else empty */
+    struct str bytes; /* the record as record_encode writes it, if already encoded; else empty */
     struct record record;
 };
 
-/* One page of the closed intervals that cover snapshot `seq` of a deployment, of the table
- * old_member or old_data, in the order of their keys: at most `limit` of those behind `after`,
- * which is {noderole_id, 0} of a member and {role_id, node_id} of data. {0, -1} is before the first
- * of either. No two intervals that cover the same snapshot have the same such key. */
+/* One page of the closed intervals that cover snapshot `seq` of a deployment, of table old_member or
+ * old_data, in the order of their keys: at most `limit` intervals with keys greater than `after`,
+ * which is {noderole_id, 0} for members and {role_id, node_id} for data. {0, -1} is smaller than
+ * every key. Two intervals that cover the same snapshot never have the same key. */
 struct interval_page {
     int64_t deployment_id, seq;
     enum table table;
@@ -450,19 +453,19 @@ struct interval_page {
 const struct layout *record_layout(enum table table);
 const char *table_name(enum table table);
 
-/* Table number, then the fields. */
+/* Encoding: table number, then the fields. */
 void record_encode(const struct record *record, struct buf *out);
 NODISCARD err record_decode(struct str bytes, uint32_t *at, struct record *out_record);
 
-/* ---- states and other small vocabularies ---- */
+/* ---- enumerations that are stored as numbers ---- */
 
 #define NODEROLE_STATES(X)                                                                         \
-    X(PROPOSED, "proposed")     /* drawn, not yet committed; never runs        */                  \
-    X(BLOCKED, "blocked")       /* committed; some parent is not active        */                  \
-    X(TODO, "todo")             /* committed; may start when its node is free  */                  \
-    X(TRANSITION, "transition") /* being run, or waiting for what it started   */                  \
-    X(ACTIVE, "active")         /* the last run succeeded                      */                  \
-    X(ERROR, "error")           /* the last run failed; waits for a person     */
+    X(PROPOSED, "proposed")     /* not committed; never runs                              */       \
+    X(BLOCKED, "blocked")       /* committed; a parent is not active                      */       \
+    X(TODO, "todo")             /* committed; starts when its node and a worker are free  */       \
+    X(TRANSITION, "transition") /* running, or waiting for an asynchronous result         */       \
+    X(ACTIVE, "active")         /* the last run succeeded                                 */       \
+    X(ERROR, "error")           /* the last run or a hook failed; an operator must retry  */
 
 enum noderole_state {
 #define X(name, text) NODEROLE_##name,
@@ -475,7 +478,7 @@ const char *noderole_state_name(enum noderole_state state);
 
 enum snapshot_state { SNAPSHOT_PROPOSED, SNAPSHOT_COMMITTED, SNAPSHOT_ARCHIVED };
 
-/* What an operator sees of a deployment: computed from its head and its noderoles. */
+/* State of a deployment as operators see it: derived from its head and its noderoles, not stored. */
 enum deployment_state {
     DEPLOYMENT_PROPOSED,
     DEPLOYMENT_COMMITTED,
@@ -484,10 +487,10 @@ enum deployment_state {
 };
 
 enum run_state {
-    RUN_QUEUED,   /* waits for its node and a worker                          */
-    RUN_RUNNING,  /* holds its node and a worker                              */
-    RUN_PARKED,   /* waits for an acknowledgement, holding neither            */
-    RUN_STOPPING, /* cancelled; holds node and worker until the worker is out */
+    RUN_QUEUED,   /* waits for its node and a worker                                  */
+    RUN_RUNNING,  /* occupies its node and a worker                                   */
+    RUN_PARKED,   /* waits for a resume; occupies neither                             */
+    RUN_STOPPING, /* cancelled; occupies both until the runner reports that it ended  */
 };
 
 enum queue { QUEUE_NORMAL, QUEUE_HIGH, QUEUE_COUNT };
@@ -504,8 +507,8 @@ enum role_flag {
     ROLE_POWERSAVE = 1 << 8,
     ROLE_SERVICE = 1 << 9,
     ROLE_SERVER = 1 << 10,
-    ROLE_WITHDRAWN = 1 << 11,   /* its barclamp does not name it any more; only the core says so */
-    ROLE_SERVES_BOOT = 1 << 12, /* machines are restarted when it has served what they boot */
+    ROLE_WITHDRAWN = 1 << 11,   /* its barclamp no longer defines it; set by the core only */
+    ROLE_SERVES_BOOT = 1 << 12, /* a machine restarts only after it has served the boot */
 };
 
 #define HOOKS(X)                                                                                   \
@@ -525,7 +528,7 @@ enum role_flag {
     X(SYSDATA, "sysdata")                                                                          \
     X(TEMPLATE, "template")
 
-/* The first six are the states, in the order of enum noderole_state. */
+/* The first six correspond to the states, in the order of enum noderole_state. */
 enum hook {
 #define X(name, text) HOOK_##name,
     HOOKS(X)
@@ -537,7 +540,7 @@ const char *hook_name(enum hook hook);
 
 enum outbox_kind { OUTBOX_HOOK, OUTBOX_POWER, OUTBOX_PROBE };
 
-/* Whether a machine is on, as far as it could be read. The numbers are stored. */
+/* Power state of a machine as its driver reports it. */
 #define POWER_STATES(X)                                                                            \
     X(UNKNOWN, "unknown")                                                                          \
     X(ON, "on")                                                                                    \
@@ -552,10 +555,10 @@ enum power_state {
 };
 
 const char *power_state_name(enum power_state state);
-/* POWER_STATE_UNKNOWN for a word that is none of the names. */
+/* POWER_STATE_UNKNOWN if the string is not one of the names. */
 enum power_state power_state_find(struct str name);
 
-/* How much somebody may do. Each includes those before it. */
+/* Access levels of users and tokens. Each includes the rights of those before it. */
 #define ACCESSES(X)                                                                                \
     X(VIEWER, "viewer")                                                                            \
     X(OPERATOR, "operator")                                                                        \
@@ -569,11 +572,11 @@ enum access {
         ACCESS_COUNT
 };
 
-/* "" for ACCESS_NONE, which is what no word says. */
+/* "" for ACCESS_NONE, which has no name. */
 const char *access_name(enum access access);
 enum access access_find(struct str name);
 
-/* A session is a browser's: shown by its cookie, gone when its user leaves. */
+/* A session token is sent as a cookie by a browser and deleted at logout. */
 enum token_kind { TOKEN_BEARER, TOKEN_SESSION, TOKEN_KIND_COUNT };
 
 enum bucket {

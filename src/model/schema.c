@@ -1,6 +1,9 @@
-/* A fragment is first read into a tree of rules, with its faults noted on the way; then the value
- * is walked with the tree in hand. So a pattern is compiled once however long the sequence it
- * guards. Both recursions end at SCHEMA_DEPTH_MAX: the second follows the rules, not the value. */
+/* Validation has two passes. The first parses the fragment into a tree of rules and records its
+ * faults; the second walks the value along the tree. Parsing first means that a pattern is compiled
+ * once, however many elements of a sequence it applies to. Both passes recurse at most
+ * SCHEMA_DEPTH_MAX levels: the second follows the rules, not the value, whose depth is the client's
+ * choice. Work is bounded too: memory of compiled patterns by SCHEMA_PATTERNS_SIZE, comparison steps
+ * by SCHEMA_WORK_MAX. A value that exceeds them is reported as a violation, never accepted unchecked. */
 #include "model/schema.h"
 
 #include "base/regex/regex.h"
@@ -40,8 +43,8 @@ struct rule {
     bool required;
     const struct json *choices; /* enum: the array, or NULL            */
     struct str pattern;         /* as written, for messages            */
-    struct regex *regex;        /* NULL: no pattern, or one we cannot check */
-    size_t regex_steps;         /* at most, for one character          */
+    struct regex *regex;        /* NULL: no pattern, or an unsupported one */
+    size_t regex_steps;         /* upper bound for one character       */
     struct rule *element;       /* seq */
     struct rule *first_member;  /* map: its keys in order, without "=" */
     struct rule *other_member;  /* map: the rule of "=", or NULL       */
@@ -49,32 +52,34 @@ struct rule {
     struct rule *next;
 };
 
-/* Where we are, as a chain of steps back to the root; written out only when something is wrong. */
-struct place {
-    const struct place *parent; /* NULL at the root */
+/* A position in a fragment or value, linked to its parent; formatted as a path only for a violation,
+ * so that a valid value costs no string operations. */
+struct position {
+    const struct position *parent; /* NULL at the root */
     struct str key;
     uint32_t index;
     bool is_index;
 };
 
-struct reader {
+struct schema_reader {
     struct arena *arena;
     struct violations *errors;
     struct violations *warnings;
-    size_t patterns_size; /* bytes that patterns have taken */
+    size_t patterns_size; /* bytes of the patterns compiled so far */
 };
 
-struct walk {
+struct schema_walk {
     struct arena *arena;
     struct violations *found;
-    uint64_t work; /* steps done */
+    uint64_t work; /* comparison steps so far; at most SCHEMA_WORK_MAX */
 };
 
-/* Violations */
+/* ---- violations ---- */
 
-/* Appends `s`, or as much of it as VIOLATION_LEN leaves room for; a cut falls between two
- * characters and ends in dots, and the dots are what carries the length past the limit. */
-static void put_cut(struct buf *b, struct str s)
+/* Appends `s`, truncated so that the buffer stays within VIOLATION_LEN. The cut is between two UTF-8
+ * characters and marked by dots; the dots make the length exceed the limit, which ends further
+ * appending. */
+static void put_truncated(struct buf *b, struct str s)
 {
     if (b->len > VIOLATION_LEN)
         return;
@@ -84,10 +89,10 @@ static void put_cut(struct buf *b, struct str s)
         buf_put_z(b, "....");
 }
 
-static struct str place_format(struct arena *a, const struct place *at)
+static struct str position_format(struct arena *a, const struct position *at)
 {
-    /* The root, plus two steps for each rule: "mapping" and the key, and the keyword itself. */
-    const struct place *steps[2 * SCHEMA_DEPTH_MAX + 4];
+    /* Two steps for each level of rules ("mapping" and the key), the keyword and the root. */
+    const struct position *steps[2 * SCHEMA_DEPTH_MAX + 4];
     uint32_t count = 0;
     struct buf b = buf_in(a);
     for (; at->parent; at = at->parent) {
@@ -97,17 +102,17 @@ static struct str place_format(struct arena *a, const struct place *at)
     if (count == 0)
         return STR("/");
     while (count > 0) {
-        const struct place *step = steps[--count];
-        put_cut(&b, STR("/"));
+        const struct position *step = steps[--count];
+        put_truncated(&b, STR("/"));
         if (step->is_index && b.len <= VIOLATION_LEN)
             buf_put_u64(&b, step->index);
         else
-            put_cut(&b, step->key);
+            put_truncated(&b, step->key);
     }
     return buf_str(&b);
 }
 
-static bool is_full(struct violations *list)
+static bool violations_count_if_full(struct violations *list)
 {
     if (list->count < VIOLATIONS_MAX)
         return false;
@@ -115,12 +120,13 @@ static bool is_full(struct violations *list)
     return true;
 }
 
-static void add(struct arena *a, struct violations *list, const struct place *at, struct str text)
+static void violations_add(struct arena *a, struct violations *list, const struct position *at,
+                           struct str text)
 {
-    if (is_full(list))
+    if (violations_count_if_full(list))
         return;
     struct violation *v = arena_new(a, struct violation);
-    v->path = place_format(a, at);
+    v->path = position_format(a, at);
     v->text = text;
     if (list->last)
         list->last->next = v;
@@ -130,14 +136,14 @@ static void add(struct arena *a, struct violations *list, const struct place *at
     list->count++;
 }
 
-static void fault(struct reader *r, const struct place *at, const char *text)
+static void schema_fault(struct schema_reader *r, const struct position *at, const char *text)
 {
-    add(r->arena, r->errors, at, str_from(text));
+    violations_add(r->arena, r->errors, at, str_from(text));
 }
 
-static struct place step_into(const struct place *parent, const char *keyword)
+static struct position position_at_keyword(const struct position *parent, const char *keyword)
 {
-    return (struct place){.parent = parent, .key = str_from(keyword)};
+    return (struct position){.parent = parent, .key = str_from(keyword)};
 }
 
 struct str violations_format(struct arena *a, const struct violations *list)
@@ -158,13 +164,13 @@ struct str violations_format(struct arena *a, const struct violations *list)
     return buf_str(&b);
 }
 
-/* Reading a fragment */
+/* ---- parsing a fragment ---- */
 
-static struct rule *read_rule(struct reader *r, const struct json *fragment, const struct place *at,
-                              uint32_t depth);
+static struct rule *schema_read_rule(struct schema_reader *r, const struct json *fragment,
+                                     const struct position *at, uint32_t depth);
 
-static void read_type(struct reader *r, const struct json *fragment, const struct place *at,
-                      struct rule *rule)
+static void schema_read_type(struct schema_reader *r, const struct json *fragment,
+                             const struct position *at, struct rule *rule)
 {
     const struct json *type = json_get(fragment, STR("type"));
     rule->type = TYPE_STR;
@@ -175,30 +181,31 @@ static void read_type(struct reader *r, const struct json *fragment, const struc
             rule->type = (enum schema_type)i;
             return;
         }
-    /* Whatever was meant, it was not str: keep the other keywords free of follow-up faults. */
+    /* An unknown type: TYPE_COUNT suppresses follow-up faults of the other keywords. */
     rule->type = TYPE_COUNT;
-    const struct place here = step_into(at, "type");
-    fault(r, &here, "must be one of str, int, bool, seq, map, any, scalar, float, number, text");
+    const struct position here = position_at_keyword(at, "type");
+    schema_fault(r, &here,
+                 "must be one of str, int, bool, seq, map, any, scalar, float, number, text");
 }
 
-static void read_required(struct reader *r, const struct json *required, const struct place *at,
-                          struct rule *rule)
+static void schema_read_required(struct schema_reader *r, const struct json *required,
+                                 const struct position *at, struct rule *rule)
 {
     if (required->kind != JSON_TRUE && required->kind != JSON_FALSE)
-        fault(r, at, "must be true or false");
+        schema_fault(r, at, "must be true or false");
     rule->required = json_is_true(required);
 }
 
-static void read_enum(struct reader *r, const struct json *choices, const struct place *at,
-                      struct rule *rule)
+static void schema_read_enum(struct schema_reader *r, const struct json *choices,
+                             const struct position *at, struct rule *rule)
 {
     if (choices->kind != JSON_ARRAY)
-        fault(r, at, "must be a list");
+        schema_fault(r, at, "must be a list");
     else
         rule->choices = choices;
 }
 
-/* "/regex/" with the flags behind it: what stands between the slashes. */
+/* Splits "/regex/flags" at the first and the last slash. */
 static bool split_pattern(struct str s, struct str *out_regex, struct str *out_flags)
 {
     uint32_t slash = s.len;
@@ -219,15 +226,16 @@ static bool are_flags(struct str flags)
     return true;
 }
 
-static void warn_unchecked(struct reader *r, const struct place *at, const char *why)
+static void warn_unchecked(struct schema_reader *r, const struct position *at, const char *why)
 {
     const struct str text = STR_CONCAT(r->arena, STR("is not checked: "), str_from(why));
-    add(r->arena, r->warnings, at, text);
+    violations_add(r->arena, r->warnings, at, text);
 }
 
-/* What a pattern takes of the arena is its program, so this also tells how long it may run. */
-static err compile_pattern(struct reader *r, struct str regex, bool ignore_case, struct rule *rule,
-                           const char **out_what)
+/* Compiles a pattern. The arena bytes that it takes are its program, one instruction of at least
+ * STEP_SIZE bytes for each step, so they also bound the steps that it needs for one character. */
+static err compile_pattern(struct schema_reader *r, struct str regex, bool ignore_case,
+                           struct rule *rule, const char **out_what)
 {
     enum { STEP_SIZE = 16 }; /* no instruction is smaller */
     if (r->patterns_size > SCHEMA_PATTERNS_SIZE) {
@@ -242,14 +250,14 @@ static err compile_pattern(struct reader *r, struct str regex, bool ignore_case,
     return e;
 }
 
-static void read_pattern(struct reader *r, const struct json *pattern, const struct place *at,
-                         struct rule *rule)
+static void schema_read_pattern(struct schema_reader *r, const struct json *pattern,
+                                const struct position *at, struct rule *rule)
 {
     struct str regex;
     struct str flags;
     if (pattern->kind != JSON_STRING || !split_pattern(pattern->text, &regex, &flags) ||
         !are_flags(flags)) {
-        fault(r, at, "must be text of the form /regex/ or /regex/i");
+        schema_fault(r, at, "must be text of the form /regex/ or /regex/i");
         return;
     }
     rule->pattern = pattern->text;
@@ -258,7 +266,8 @@ static void read_pattern(struct reader *r, const struct json *pattern, const str
     const char *what = NULL;
     const err e = compile_pattern(r, regex, ignore_case, rule, &what);
     if (e == ERR_SYNTAX) {
-        add(r->arena, r->errors, at, STR_CONCAT(r->arena, STR("is malformed: "), str_from(what)));
+        violations_add(r->arena, r->errors, at,
+                       STR_CONCAT(r->arena, STR("is malformed: "), str_from(what)));
         return;
     }
     if (e != OK) {
@@ -271,28 +280,28 @@ static void read_pattern(struct reader *r, const struct json *pattern, const str
     }
 }
 
-static void read_sequence(struct reader *r, const struct json *sequence, const struct place *at,
-                          struct rule *rule, uint32_t depth)
+static void schema_read_sequence(struct schema_reader *r, const struct json *sequence,
+                                 const struct position *at, struct rule *rule, uint32_t depth)
 {
     if (sequence->kind != JSON_ARRAY || sequence->count != 1) {
-        fault(r, at, "must be a list of exactly one rule");
+        schema_fault(r, at, "must be a list of exactly one rule");
         return;
     }
-    const struct place first = {.parent = at, .is_index = true, .index = 0};
-    rule->element = read_rule(r, sequence->first, &first, depth + 1);
+    const struct position first = {.parent = at, .is_index = true, .index = 0};
+    rule->element = schema_read_rule(r, sequence->first, &first, depth + 1);
 }
 
-static void read_mapping(struct reader *r, const struct json *mapping, const struct place *at,
-                         struct rule *rule, uint32_t depth)
+static void schema_read_mapping(struct schema_reader *r, const struct json *mapping,
+                                const struct position *at, struct rule *rule, uint32_t depth)
 {
     if (mapping->kind != JSON_OBJECT) {
-        fault(r, at, "must be a map from keys to rules");
+        schema_fault(r, at, "must be a map from keys to rules");
         return;
     }
     struct rule **end = &rule->first_member;
     for (const struct json *m = mapping->first; m; m = m->next) {
-        const struct place here = {.parent = at, .key = m->key};
-        struct rule *member = read_rule(r, m, &here, depth + 1);
+        const struct position here = {.parent = at, .key = m->key};
+        struct rule *member = schema_read_rule(r, m, &here, depth + 1);
         if (str_eq(m->key, STR("="))) {
             rule->other_member = member;
             continue;
@@ -325,8 +334,8 @@ static enum keyword find_keyword(struct str key)
     return (enum keyword)i;
 }
 
-/* A keyword that could never have an effect is a slip of the pen; NULL when it could. */
-static const char *conflict(enum keyword keyword, enum schema_type type)
+/* The fault of a keyword that has no effect on this type; NULL if it has one. */
+static const char *keyword_conflict(enum keyword keyword, enum schema_type type)
 {
     if (type == TYPE_COUNT)
         return NULL;
@@ -339,46 +348,46 @@ static const char *conflict(enum keyword keyword, enum schema_type type)
     return NULL;
 }
 
-static void read_keyword(struct reader *r, const struct json *member, const struct place *at,
-                         struct rule *rule, uint32_t depth)
+static void schema_read_keyword(struct schema_reader *r, const struct json *member,
+                                const struct position *at, struct rule *rule, uint32_t depth)
 {
-    const struct place here = {.parent = at, .key = member->key};
+    const struct position here = {.parent = at, .key = member->key};
     const enum keyword keyword = find_keyword(member->key);
-    const char *clash = conflict(keyword, rule->type);
+    const char *clash = keyword_conflict(keyword, rule->type);
     if (clash) {
-        fault(r, &here, clash);
+        schema_fault(r, &here, clash);
         return;
     }
     switch (keyword) {
     case KEY_TYPE: break; /* read before the others */
-    case KEY_REQUIRED: read_required(r, member, &here, rule); break;
-    case KEY_ENUM: read_enum(r, member, &here, rule); break;
-    case KEY_PATTERN: read_pattern(r, member, &here, rule); break;
-    case KEY_SEQUENCE: read_sequence(r, member, &here, rule, depth); break;
-    case KEY_MAPPING: read_mapping(r, member, &here, rule, depth); break;
-    case KEY_COUNT: fault(r, &here, "is not a keyword of the schema language"); break;
+    case KEY_REQUIRED: schema_read_required(r, member, &here, rule); break;
+    case KEY_ENUM: schema_read_enum(r, member, &here, rule); break;
+    case KEY_PATTERN: schema_read_pattern(r, member, &here, rule); break;
+    case KEY_SEQUENCE: schema_read_sequence(r, member, &here, rule, depth); break;
+    case KEY_MAPPING: schema_read_mapping(r, member, &here, rule, depth); break;
+    case KEY_COUNT: schema_fault(r, &here, "is not a keyword of the schema language"); break;
     }
 }
 
-static struct rule *read_rule(struct reader *r, const struct json *fragment, const struct place *at,
-                              uint32_t depth)
+static struct rule *schema_read_rule(struct schema_reader *r, const struct json *fragment,
+                                     const struct position *at, uint32_t depth)
 {
     struct rule *rule = arena_new(r->arena, struct rule);
     if (fragment->kind != JSON_OBJECT) {
-        fault(r, at, "must be a rule, which is a map");
+        schema_fault(r, at, "must be a rule, which is a map");
         return rule;
     }
     if (depth == SCHEMA_DEPTH_MAX) {
-        fault(r, at, "is nested too deep");
+        schema_fault(r, at, "is nested too deep");
         return rule;
     }
-    read_type(r, fragment, at, rule);
+    schema_read_type(r, fragment, at, rule);
     for (const struct json *m = fragment->first; m; m = m->next)
-        read_keyword(r, m, at, rule, depth);
+        schema_read_keyword(r, m, at, rule, depth);
     if (rule->type == TYPE_SEQ && !json_get(fragment, STR("sequence")))
-        fault(r, at, "has type seq but no sequence");
+        schema_fault(r, at, "has type seq but no sequence");
     if (rule->type == TYPE_MAP && !json_get(fragment, STR("mapping")))
-        fault(r, at, "has type map but no mapping");
+        schema_fault(r, at, "has type map but no mapping");
     return rule;
 }
 
@@ -393,14 +402,14 @@ bool schema_check(struct arena *a, const struct json *fragment, struct violation
 {
     if (is_no_schema(fragment))
         return true;
-    const struct place root = {0};
+    const struct position root = {0};
     const uint64_t before = (uint64_t)errors->count + errors->left_off;
-    struct reader r = {.arena = a, .errors = errors, .warnings = warnings};
-    read_rule(&r, fragment, &root, 0);
+    struct schema_reader r = {.arena = a, .errors = errors, .warnings = warnings};
+    schema_read_rule(&r, fragment, &root, 0);
     return (uint64_t)errors->count + errors->left_off == before;
 }
 
-/* Holding a value against rules */
+/* ---- validating a value ---- */
 
 static bool is_integer(const struct json *value)
 {
@@ -423,7 +432,7 @@ static bool has_type(const struct json *value, enum schema_type type)
     case TYPE_MAP: return value->kind == JSON_OBJECT;
     case TYPE_ANY: return true;
     case TYPE_SCALAR: return !is_list_or_map;
-    case TYPE_FLOAT: /* many writers of JSON drop the fraction of 1.0 */
+    case TYPE_FLOAT: /* integers too: many JSON writers print 1.0 as 1 */
     case TYPE_NUMBER: return value->kind == JSON_NUMBER;
     case TYPE_TEXT: return value->kind == JSON_STRING || value->kind == JSON_NUMBER;
     case TYPE_COUNT: break;
@@ -431,8 +440,8 @@ static bool has_type(const struct json *value, enum schema_type type)
     impossible("a type outside the enum");
 }
 
-/* What it takes at most to compare something with `value`. Recursion is bounded by the depth of a
- * document. */
+/* Upper bound of the steps to compare anything with `value`. The recursion is bounded by
+ * DOC_DEPTH_MAX, the depth of a document. */
 static uint64_t compare_steps(const struct json *value)
 {
     uint64_t steps = 1 + value->text.len / 16;
@@ -441,77 +450,79 @@ static uint64_t compare_steps(const struct json *value)
     return steps;
 }
 
-/* False, with a violation, when there is more to do than may be done. */
-static bool may_do(struct walk *w, const struct place *at, uint64_t steps)
+/* Accounts for `steps`; returns false, with a violation, if they exceed SCHEMA_WORK_MAX. */
+static bool schema_walk_spend(struct schema_walk *w, const struct position *at, uint64_t steps)
 {
     if (steps > SCHEMA_WORK_MAX - w->work) {
-        add(w->arena, w->found, at, STR("is too large to be held against its schema"));
+        violations_add(w->arena, w->found, at,
+                       STR("is too large to be validated against its schema"));
         return false;
     }
     w->work += steps;
     return true;
 }
 
-static void check_choices(struct walk *w, const struct rule *rule, const struct json *value,
-                          const struct place *at)
+static void schema_check_choices(struct schema_walk *w, const struct rule *rule,
+                                 const struct json *value, const struct position *at)
 {
-    if (!may_do(w, at, compare_steps(value) * (1 + (uint64_t)rule->choices->count)))
+    if (!schema_walk_spend(w, at, compare_steps(value) * (1 + (uint64_t)rule->choices->count)))
         return;
     for (const struct json *c = rule->choices->first; c; c = c->next)
         if (json_eq(c, value))
             return;
-    if (is_full(w->found))
+    if (violations_count_if_full(w->found))
         return;
     struct buf b = buf_in(w->arena);
-    put_cut(&b, STR("must be one of "));
+    put_truncated(&b, STR("must be one of "));
     for (const struct json *c = rule->choices->first; c && b.len < VIOLATION_LEN; c = c->next) {
-        put_cut(&b, c == rule->choices->first ? STR("") : STR(", "));
-        put_cut(&b, c->kind == JSON_STRING ? c->text : json_write(w->arena, c));
+        put_truncated(&b, c == rule->choices->first ? STR("") : STR(", "));
+        put_truncated(&b, c->kind == JSON_STRING ? c->text : json_write(w->arena, c));
     }
-    add(w->arena, w->found, at, buf_str(&b));
+    violations_add(w->arena, w->found, at, buf_str(&b));
 }
 
-static void check_pattern(struct walk *w, const struct rule *rule, const struct json *value,
-                          const struct place *at)
+static void schema_check_pattern(struct schema_walk *w, const struct rule *rule,
+                                 const struct json *value, const struct position *at)
 {
     if (value->kind != JSON_STRING ||
-        !may_do(w, at, rule->regex_steps * (1 + (uint64_t)value->text.len)) ||
-        regex_search(rule->regex, value->text, w->arena) || is_full(w->found))
+        !schema_walk_spend(w, at, rule->regex_steps * (1 + (uint64_t)value->text.len)) ||
+        regex_search(rule->regex, value->text, w->arena) || violations_count_if_full(w->found))
         return;
     struct buf b = buf_in(w->arena);
-    put_cut(&b, STR("does not match "));
-    put_cut(&b, rule->pattern);
-    add(w->arena, w->found, at, buf_str(&b));
+    put_truncated(&b, STR("does not match "));
+    put_truncated(&b, rule->pattern);
+    violations_add(w->arena, w->found, at, buf_str(&b));
 }
 
-static void check_value(struct walk *w, const struct rule *rule, const struct json *value,
-                        const struct place *at);
+static void schema_check_value(struct schema_walk *w, const struct rule *rule,
+                               const struct json *value, const struct position *at);
 
-static void check_elements(struct walk *w, const struct rule *rule, const struct json *list,
-                           const struct place *at)
+static void schema_check_elements(struct schema_walk *w, const struct rule *rule,
+                                  const struct json *list, const struct position *at)
 {
-    struct place here = {.parent = at, .is_index = true};
+    struct position here = {.parent = at, .is_index = true};
     for (const struct json *e = list->first; e; e = e->next, here.index++)
-        check_value(w, rule, e, &here);
+        schema_check_value(w, rule, e, &here);
 }
 
-/* Rules and members are both in the order of their keys: one walk along both. */
-static void check_members(struct walk *w, const struct rule *rule, const struct json *map,
-                          const struct place *at)
+/* Rules and members are both sorted by key (JSON documents are canonical), so one merge pass pairs
+ * them: a rule without a member may be required, a member without a rule is matched by "=". */
+static void schema_check_members(struct schema_walk *w, const struct rule *rule,
+                                 const struct json *map, const struct position *at)
 {
     const struct rule *r = rule->first_member;
     const struct json *m = map->first;
     while (r || m) {
         const int order = !r ? 1 : !m ? -1 : str_cmp(r->key, m->key);
-        const struct place here = {.parent = at, .key = order < 0 ? r->key : m->key};
+        const struct position here = {.parent = at, .key = order < 0 ? r->key : m->key};
         if (order == 0)
-            check_value(w, r, m, &here);
+            schema_check_value(w, r, m, &here);
         else if (order < 0)
-            check_value(w, r, NULL, &here);
+            schema_check_value(w, r, NULL, &here);
         else if (rule->other_member)
-            check_value(w, rule->other_member, m, &here);
+            schema_check_value(w, rule->other_member, m, &here);
         else
-            add(w->arena, w->found, &here, STR("is not a key that is known here"));
+            violations_add(w->arena, w->found, &here, STR("is not a key of the schema"));
         if (order >= 0)
             m = m->next;
         if (order <= 0)
@@ -519,27 +530,27 @@ static void check_members(struct walk *w, const struct rule *rule, const struct 
     }
 }
 
-/* `value` NULL: absent. */
-static void check_value(struct walk *w, const struct rule *rule, const struct json *value,
-                        const struct place *at)
+/* `value` NULL means absent. */
+static void schema_check_value(struct schema_walk *w, const struct rule *rule,
+                               const struct json *value, const struct position *at)
 {
     if (!value || value->kind == JSON_NULL) {
         if (rule->required)
-            add(w->arena, w->found, at, STR("is required"));
+            violations_add(w->arena, w->found, at, STR("is required"));
         return;
     }
     if (!has_type(value, rule->type)) {
-        add(w->arena, w->found, at, str_from(types[rule->type].wrong));
+        violations_add(w->arena, w->found, at, str_from(types[rule->type].wrong));
         return;
     }
     if (rule->choices)
-        check_choices(w, rule, value, at);
+        schema_check_choices(w, rule, value, at);
     if (rule->regex)
-        check_pattern(w, rule, value, at);
+        schema_check_pattern(w, rule, value, at);
     if (rule->type == TYPE_SEQ)
-        check_elements(w, rule->element, value, at);
+        schema_check_elements(w, rule->element, value, at);
     if (rule->type == TYPE_MAP)
-        check_members(w, rule, value, at);
+        schema_check_members(w, rule, value, at);
 }
 
 bool schema_validate(struct arena *a, const struct json *fragment, struct str name,
@@ -547,17 +558,17 @@ bool schema_validate(struct arena *a, const struct json *fragment, struct str na
 {
     if (is_no_schema(fragment))
         return true;
-    const struct place root = {0};
-    const struct place here = {.parent = &root, .key = name};
+    const struct position root = {0};
+    const struct position here = {.parent = &root, .key = name};
     const uint64_t before = (uint64_t)violations->count + violations->left_off;
     struct violations errors = {0};
     struct violations warnings = {0};
-    struct reader r = {.arena = a, .errors = &errors, .warnings = &warnings};
-    struct walk w = {.arena = a, .found = violations};
-    const struct rule *rule = read_rule(&r, fragment, &root, 0);
+    struct schema_reader r = {.arena = a, .errors = &errors, .warnings = &warnings};
+    struct schema_walk w = {.arena = a, .found = violations};
+    const struct rule *rule = schema_read_rule(&r, fragment, &root, 0);
     if (errors.count > 0)
-        add(a, violations, &here, STR("has a schema that is malformed"));
+        violations_add(a, violations, &here, STR("has a malformed schema"));
     else
-        check_value(&w, rule, value, &here);
+        schema_check_value(&w, rule, value, &here);
     return (uint64_t)violations->count + violations->left_off == before;
 }

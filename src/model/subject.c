@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* 0 (TABLE_SETTINGS) for the settings, and for what is sorted out below. */
+/* Table of the object for each kind. 0 (TABLE_SETTINGS) for the settings and for kinds that
+ * command_subject treats before it reads this table. */
 static const uint8_t subjects[COMMAND_COUNT] = {
     [COMMAND_IMPORT] = TABLE_BARCLAMP,
     [COMMAND_JIG_CREATE] = TABLE_JIG,
@@ -61,15 +62,16 @@ static const uint8_t subjects[COMMAND_COUNT] = {
     [COMMAND_NODE_POWER_READ] = TABLE_NODE,
 };
 
-/* Answers of the world, the engine's own moves, and what has parts instead. */
-static bool is_of_none(enum command_kind kind)
+/* Results of runs and outgoing requests, scheduler and timer commands, and batches. */
+static bool command_has_no_subject(enum command_kind kind)
 {
     return kind == COMMAND_RUN_BEGUN || kind == COMMAND_RUN_DONE || kind == COMMAND_RUN_STOPPED ||
            kind == COMMAND_OUTBOX_DONE || kind == COMMAND_ANNEAL || kind == COMMAND_TICK ||
            kind == COMMAND_BATCH;
 }
 
-static int64_t id_of(const struct command *command)
+/* The id is the field `id`, which is the first of a payload that has one. */
+static int64_t command_subject_id(const struct command *command)
 {
     switch ((int)command->kind) {
     case COMMAND_SETTINGS_UPDATE: return 1;
@@ -87,12 +89,12 @@ static int64_t id_of(const struct command *command)
 
 struct subject command_subject(const struct command *command)
 {
-    if (is_of_none(command->kind))
+    if (command_has_no_subject(command->kind))
         return (struct subject){TABLE_COUNT, 0};
     if (command->kind == COMMAND_ATTRIB_SET)
         return (struct subject){command->attrib_set.target < TABLE_COUNT
                                     ? (enum table)command->attrib_set.target
                                     : TABLE_COUNT,
                                 command->attrib_set.id};
-    return (struct subject){(enum table)subjects[command->kind], id_of(command)};
+    return (struct subject){(enum table)subjects[command->kind], command_subject_id(command)};
 }

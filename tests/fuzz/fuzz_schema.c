@@ -303,7 +303,7 @@ static bool is_cut_short(const struct said *said)
 {
     bool cut = said->list.left_off > 0 || said->warnings.left_off > 0;
     for (const struct violation *v = said->list.first; v && !cut; v = v->next)
-        cut = str_eq(v->text, STR("is too large to be held against its schema"));
+        cut = str_eq(v->text, STR("is too large to be validated against its schema"));
     for (const struct violation *v = said->warnings.first; v && !cut; v = v->next)
         cut = str_ends(v->text, STR("the patterns before it are too large"));
     return cut;
@@ -526,7 +526,7 @@ static void check_value(struct arena *a, const struct json *fragment, const stru
         promise(is_same(a, &said, &other), "a value is judged the same in any form");
     }
     if (!sound->holds)
-        promise(says_only(&said, STR("has a schema that is malformed")),
+        promise(says_only(&said, STR("has a malformed schema")),
                 "a rule with a fault fits nothing");
     else if (is_no_schema(fragment))
         promise(said.holds, "without a schema everything fits");

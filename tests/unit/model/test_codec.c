@@ -477,7 +477,7 @@ TEST(the_first_hooks_are_the_states)
     }
 }
 
-TEST(problem_codes_are_their_names_in_small_letters)
+TEST(problem_codes_are_their_names_in_lower_case)
 {
     static const struct {
         const char *upper;

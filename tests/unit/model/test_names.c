@@ -260,7 +260,7 @@ TEST(snapshots_have_any_line_of_text_for_a_name)
     check_name(names_check_snapshot, letters(256), too_long);
 }
 
-TEST(usernames_can_stand_in_credentials_and_urls)
+TEST(usernames_are_valid_in_credentials_and_urls)
 {
     static const char spaces[] = "must not contain spaces or control characters";
     static const char signs[] = "must not contain ':' or '/'";
@@ -332,7 +332,7 @@ TEST(texts_are_clean_and_bounded)
     check_name(names_check_text, letters(TEXT_MAX + 1), "must be at most 65536 bytes");
 }
 
-/* Whatever byte stands wherever, a name that is taken has only allowed characters. */
+/* With any byte at any position, an accepted name has allowed characters only. */
 TEST(no_byte_slips_through_in_any_position)
 {
     static const struct {

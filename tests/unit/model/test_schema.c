@@ -1,5 +1,5 @@
-/* Goal: a fragment is understood or faulted in full, and a value that does not fit hears of every
- * reason at once.
+/* Goal: a fragment is understood or faulted in full, and a value that does not fit is reported with
+ * all violations at once.
  * Method: tables of JSON with the expected sentence, then the bounds. */
 #include "model/schema.h"
 
@@ -406,10 +406,10 @@ TEST(a_mapping_names_its_keys)
         {"{}", "/n/b is required"},
         {"{\"b\":null}", "/n/b is required"},
         {"{\"a\":7,\"c\":1}",
-         "/n/a must be a string; /n/b is required; /n/c is not a key that is known here"},
+         "/n/a must be a string; /n/b is required; /n/c is not a key of the schema"},
         {"{\"=\":1,\"A\":2,\"b\":1,\"e\":null}",
-         "/n/= is not a key that is known here; /n/A is not a key that is known here; "
-         "/n/e is not a key that is known here"},
+         "/n/= is not a key of the schema; /n/A is not a key of the schema; "
+         "/n/e is not a key of the schema"},
         {"[]", "/n must be a map"},
     };
     CHECK_VALUES(
@@ -417,7 +417,7 @@ TEST(a_mapping_names_its_keys)
         "\"d\":{\"type\":\"bool\"}}}",
         rows);
     static const struct value_row none[] = {{"{}", ""},
-                                            {"{\"a\":1}", "/n/a is not a key that is known here"}};
+                                            {"{\"a\":1}", "/n/a is not a key of the schema"}};
     CHECK_VALUES("{\"type\":\"map\",\"mapping\":{}}", none);
 }
 
@@ -452,7 +452,7 @@ TEST(rules_nest_and_paths_lead_to_the_fault)
          "/n/1/mode must be one of on, off; /n/1/name does not match /^[a-z]+$/; "
          "/n/1/ports/1 must be an integer; /n/1/tags/x/1 must be a string; "
          "/n/1/tags/z must be a list; /n/2 must be a map; "
-         "/n/3/nam is not a key that is known here; /n/3/name is required"},
+         "/n/3/nam is not a key of the schema; /n/3/name is required"},
         {"null", "/n is required"},
     };
     CHECK_VALUES(fragment, rows);
@@ -460,8 +460,8 @@ TEST(rules_nest_and_paths_lead_to_the_fault)
 
 TEST(a_malformed_fragment_fits_nothing)
 {
-    static const struct value_row rows[] = {{"1", "/n has a schema that is malformed"},
-                                            {NULL, "/n has a schema that is malformed"}};
+    static const struct value_row rows[] = {{"1", "/n has a malformed schema"},
+                                            {NULL, "/n has a malformed schema"}};
     CHECK_VALUES("{\"type\":\"integer\"}", rows);
     CHECK_VALUES("{\"type\":\"any\",\"size\":1}", rows);
     CHECK_VALUES("[]", rows);
@@ -629,7 +629,7 @@ TEST(patterns_take_no_more_memory_than_there_is_for_them)
     arena_fini(&a);
 }
 
-#define TOO_LARGE "is too large to be held against its schema"
+#define TOO_LARGE "is too large to be validated against its schema"
 
 TEST(a_text_that_would_be_searched_for_ages_is_refused)
 {
