@@ -2,8 +2,8 @@
  *
  * There are three kinds of failure. A violated invariant (a defect of the program): `must()` prints
  * and aborts; the store is consistent and the daemon restarts. A failure of the environment: an
- * `err`, which the caller has to use. An invalid request: a `struct problem` (model/problem.h), which
- * is returned to the client unchanged.
+ * `err`, which the caller has to use. An invalid request: a `struct problem` (model/problem.h),
+ * which is returned to the client unchanged.
  */
 #pragma once
 
@@ -32,8 +32,8 @@ typedef enum err {
 /* Printed by must() and impossible(); defined by `sys` (and by it alone). */
 NORETURN void sys_fail(const char *file, int line, const char *text);
 
-/* Assertions are enabled in every build: a violated invariant aborts the program before wrong data is
- * stored. */
+/* Assertions are enabled in every build: a violated invariant aborts the program before wrong
+ * data is stored. */
 #define must(x)          ((x) ? (void)0 : sys_fail(__FILE__, __LINE__, #x))
 #define impossible(text) sys_fail(__FILE__, __LINE__, text)
 

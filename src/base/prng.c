@@ -5,14 +5,14 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
-static uint64_t rotate_left(uint64_t x, int by)
+static uint64_t prng_rotate_left(uint64_t x, int by)
 {
     return (x << by) | (x >> (64 - by));
 }
 
 /* Neighbouring seeds must not give neighbouring states; splitmix64 is a bijection with good
  * avalanche and never yields four zeros in a row, the one state xoshiro cannot leave. */
-static uint64_t splitmix(uint64_t *counter)
+static uint64_t prng_splitmix(uint64_t *counter)
 {
     uint64_t z = (*counter += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -23,20 +23,20 @@ static uint64_t splitmix(uint64_t *counter)
 void prng_init(struct prng *r, uint64_t seed)
 {
     for (int i = 0; i < 4; i++)
-        r->s[i] = splitmix(&seed);
+        r->s[i] = prng_splitmix(&seed);
 }
 
 uint64_t prng_next(struct prng *r)
 {
     uint64_t *s = r->s;
-    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+    uint64_t result = prng_rotate_left(s[1] * 5, 7) * 9;
     uint64_t shifted = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= shifted;
-    s[3] = rotate_left(s[3], 45);
+    s[3] = prng_rotate_left(s[3], 45);
     return result;
 }
 

@@ -10,9 +10,9 @@ struct prng {
 
 void prng_init(struct prng *r, uint64_t seed);
 uint64_t prng_next(struct prng *r);
-/* Uniform in [0, bound), without modulo bias; bound 0 is our mistake. */
+/* Uniform in [0, bound), without modulo bias; bound must not be 0. */
 uint64_t prng_below(struct prng *r, uint64_t bound);
 /* Uniform in [low, high], both included. */
 int64_t prng_between(struct prng *r, int64_t low, int64_t high);
-/* True `per_mille` times in a thousand. */
+/* True with a probability of `per_mille` in a thousand. */
 bool prng_chance(struct prng *r, uint32_t per_mille);

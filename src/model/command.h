@@ -158,7 +158,7 @@ enum command_kind {
 #define NODEROLE_DATA_FIELDS(F) F(I64, id) F(DOC, data)
 /* The result of the hook `sysdata` of the role; accepted from that hook only. */
 #define NODEROLE_COMPUTED_FIELDS(F) F(I64, id) F(DOC, data)
-/* if_due: enqueue only a noderole that is in TODO or has a pending rerun mark. */
+/* if_due: enqueue only if a run is due: the noderole may start, or a rerun is pending. */
 #define NODEROLE_ENQUEUE_FIELDS(F) F(I64, id) F(BOOL, if_due)
 #define GROUP_CREATE_FIELDS(F) F(TEXT, name) F(TEXT, description) F(TEXT, category) F(U32, order)
 #define GROUP_UPDATE_FIELDS(F)                                                                     \
@@ -181,8 +181,8 @@ enum command_kind {
     F(I64, id) F(U32, given) F(TEXT, username) F(TEXT, email) F(BOOL, is_admin) F(BOOL, is_locked) \
     F(TEXT, password_hash) F(TEXT, digest_ha1) F(DOC, settings) F(U32, access) F(DOC, grants)
 #define USER_DELETE_FIELDS(F) ID_ONLY(F)
-/* hash: hex SHA-256 of the token, computed outside the core; expires_at in ms since 1970, 0 = never.
- * Either user_id or node_id is set, not both. */
+/* hash: hex SHA-256 of the token, computed outside the core; expires_at in ms since 1970, 0 =
+ * never. Either user_id or node_id is set, not both. */
 #define TOKEN_CREATE_FIELDS(F)                                                                     \
     F(I64, user_id) F(TEXT, name) F(TEXT, hash) F(I64, expires_at) F(U32, access)                  \
     F(I64, deployment_id) F(I64, node_id) F(U32, kind)
@@ -200,14 +200,14 @@ enum command_kind {
 #define RUN_RESUME_FIELDS(F) F(I64, run_id)
 #define RUN_CANCEL_FIELDS(F) F(I64, run_id)
 /* wishes: the commands that the hook requested, each as written by command_encode. For a probe,
- * failed means that the node did not answer. reason: of a failure, REASON_... power_state: the state
- * that the machine reported after a power action, POWER_STATE_...; power_driver: the hammer (power
- * driver) that performed it. */
+ * failed means that the node did not answer. reason: of a failure, REASON_... power_state: the
+ * state that the machine reported after a power action, POWER_STATE_...; power_driver: the
+ * hammer (power driver) that performed it. */
 #define OUTBOX_DONE_FIELDS(F)                                                                      \
     F(I64, outbox_id) F(BOOL, failed) F(TEXT, text) F(RAW, wishes) F(U32, reason)                  \
     F(TEXT, reason_subject) F(U32, power_state) F(TEXT, power_driver)
-/* A power action is about to be sent to the machine. Stored first, so that an action whose result is
- * lost in a crash is not performed twice. */
+/* A power action is about to be sent to the machine. Stored first, so that an action whose
+ * result is lost in a crash is not performed twice. */
 #define OUTBOX_BEGUN_FIELDS(F) F(I64, outbox_id)
 /* budget: number of changed rows after which the annealer stops; 0 = no bound. */
 #define ANNEAL_FIELDS(F) F(U32, budget)
@@ -215,16 +215,17 @@ enum command_kind {
 /* A noderole that serves boots has served this boot generation to the node; accepted from hooks
  * only. */
 #define NODE_BOOT_SERVED_FIELDS(F) F(I64, id) F(I64, noderole_id) F(I64, generation)
-/* keys: all host keys of the ssh server of the node, one line "TYPE BASE64" for each. boot: the boot
- * generation of the node when the keys were read; HOST_KEY_ANY_BOOT: the pins are valid for every
- * boot. is_own: one of the keys is a host key of the machine that the daemon runs on. outbox_id: the
- * probe that read them, which must be the current probe of the node; 0: read without a probe. */
+/* keys: all host keys of the ssh server of the node, one line "TYPE BASE64" for each. boot: the
+ * boot generation of the node when the keys were read; HOST_KEY_ANY_BOOT: the pins are valid for
+ * every boot. is_own: one of the keys is a host key of the machine that the daemon runs on.
+ * outbox_id: the probe that read them, which must be the current probe of the node; 0: read
+ * without a probe. */
 #define NODE_PIN_KEYS_FIELDS(F)                                                                    \
     F(I64, id) F(TEXT, keys) F(I64, boot) F(BOOL, is_own) F(I64, outbox_id)
 /* Delete all pinned keys of the node; the next first contact pins the keys that it reads. */
 #define NODE_FORGET_KEY_FIELDS(F) ID_ONLY(F)
-/* commands: each as written by command_encode, executed in order, all of them or none; each sees the
- * changes of those before it. Caller and times are those of the batch. */
+/* commands: each as written by command_encode, executed in order, all of them or none; each sees
+ * the changes of those before it. Caller and times are those of the batch. */
 #define BATCH_FIELDS(F) F(RAW, commands)
 /* The power state of the node was read without a power action. order: node.power_order when the
  * reading began; a result that names another one is outdated and changes nothing. reason: of a
@@ -276,10 +277,10 @@ struct answer {
     struct str text;
 };
 
-/* The caller of a command that came through the API. The core checks the rights of the caller in the
- * step that executes the command (core/access/authority.c), so that rights that were withdrawn
- * while the command waited do not count. Commands of the daemon itself are not external and are
- * not limited. */
+/* The caller of a command that came through the API. The core checks the rights of the caller in
+ * the step that executes the command (core/access/authority.c), so that rights that were
+ * withdrawn while the command waited do not count. Commands of the daemon itself are not
+ * external and are not limited. */
 struct principal {
     bool is_external;
     int64_t user_id;

@@ -4,13 +4,13 @@
 
 #include "model/fields_private.h"
 
-/* Generic encoder and decoder for structs with a layout. The encoder determines mask and upper bound
- * of the size first, reserves the space once and then writes without further checks. The decoder
- * treats its input as untrusted: every length is compared with the bytes that are left, and an
- * encoding that the encoder would not have produced is ERR_CORRUPT, so that equal bytes mean equal
- * objects. The caller's position is changed on success only. */
+/* Generic encoder and decoder for structs with a layout. The encoder determines mask and upper
+ * bound of the size first, reserves the space once and then writes without further checks. The
+ * decoder treats its input as untrusted: every length is compared with the bytes that are left,
+ * and an encoding that the encoder would not have produced is ERR_CORRUPT, so that equal bytes
+ * mean equal objects. The caller's position is changed on success only. */
 
-static int64_t unzigzag(uint64_t coded)
+static int64_t varint_unzigzag(uint64_t coded)
 {
     return (int64_t)((coded >> 1) ^ (0 - (coded & 1)));
 }
@@ -64,7 +64,7 @@ void fields_encode(const struct layout *layout, const void *object, struct buf *
     out->len += (uint32_t)(at - begin);
 }
 
-static bool take_text(struct str bytes, uint32_t *at, struct str *out_text)
+static bool field_take_text(struct str bytes, uint32_t *at, struct str *out_text)
 {
     uint64_t len;
     if (!take_varint(bytes, at, &len) || len > bytes.len - *at)
@@ -83,7 +83,7 @@ static bool take_field(enum field_kind kind, struct str bytes, uint32_t *at, voi
     case FIELD_I64:
         if (!take_varint(bytes, at, &number) || number == 0)
             return false;
-        *(int64_t *)value = unzigzag(number);
+        *(int64_t *)value = varint_unzigzag(number);
         return true;
     case FIELD_U32:
         if (!take_varint(bytes, at, &number) || number == 0 || number > UINT32_MAX)
@@ -94,7 +94,7 @@ static bool take_field(enum field_kind kind, struct str bytes, uint32_t *at, voi
     case FIELD_TEXT:
     case FIELD_DOC:
     case FIELD_RAW:
-        return take_text(bytes, at, (struct str *)value) && ((struct str *)value)->len != 0;
+        return field_take_text(bytes, at, (struct str *)value) && ((struct str *)value)->len != 0;
     }
     impossible("a kind of field outside the enum");
 }

@@ -28,8 +28,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* The part of a Ruby class name after the last "::". The modules before it differ between add-ons of
- * OpenCrowbar and do not matter. */
+/* The part of a Ruby class name after the last "::". The modules before it differ between
+ * add-ons of OpenCrowbar and do not matter. */
 static struct str hammer_class_unqualified(struct str name)
 {
     for (uint32_t i = name.len; i > 0; i--)

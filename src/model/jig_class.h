@@ -20,5 +20,5 @@ struct jig_class {
     bool starts_active; /* a jig of this class is active when it is imported                */
 };
 
-/* Finds a class by its name or by a class name of OpenCrowbar; NULL if it is not implemented. */
+/* Finds a class by its name or by a class name of OpenCrowbar; NULL if it is unknown. */
 const struct jig_class *jig_class_find(struct str class_name);

@@ -11,8 +11,8 @@
 
 #include "base/text/str.h"
 
-/* Letter first, then letters, digits, underscores. A barclamp (package of roles) may not have a name
- * that is a path segment of the API, in any case. */
+/* Letter first, then letters, digits, underscores. A barclamp (package of roles) may not have a
+ * name that is a path segment of the API, in any case. */
 const char *names_check_barclamp(struct str name);
 const char *names_check_group(struct str name);
 
@@ -44,5 +44,6 @@ const char *names_check_snapshot(struct str name);
 const char *names_check_username(struct str username);
 const char *names_check_email(struct str email);
 
-/* Descriptions and other free text: may be empty, may have several lines, at most TEXT_MAX bytes. */
+/* Descriptions and other free text: may be empty, may have several lines, at most TEXT_MAX
+ * bytes. */
 const char *names_check_text(struct str text);

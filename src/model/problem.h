@@ -1,8 +1,8 @@
 /* problem.h - reasons why a request is refused.
  *
- * A refusal is a list of all problems of the request, not only the first one. The code is stable and
- * documented in docs/runbook.md, the field names what to change, the text is a sentence. HTTP and
- * the command line show them unchanged.
+ * A refusal is a list of all problems of the request, not only the first one. The code is stable
+ * and documented in docs/runbook.md, the field names what to change, the text is a sentence. HTTP
+ * and the command line show them unchanged.
  */
 #pragma once
 

@@ -11,9 +11,9 @@
 
 #include "base/text/str.h"
 
-/* name, text in the API, kind of the object it is reported for: a noderole, its node, its role or an
- * attrib of its role. The kind NONE marks a fault of the installation, which the daemon detects and
- * which is never stored. */
+/* name, text in the API, kind of the object it is reported for: a noderole, its node, its role
+ * or an attrib of its role. The kind NONE marks a fault of the installation, which the daemon
+ * detects and which is never stored. */
 #define REASONS(X)                                                                                 \
     X(NONE, "none", NONE)                                                                          \
     /* how a process ended; the subject is the number */                                           \

@@ -56,7 +56,7 @@ const char *table_name(enum table table)
 #define PUT_DOC(at, value)  put_text(at, value)
 #define PUT_RAW(at, value)  put_text(at, value)
 
-#define MEASURE_FIELD(kind, name)                                                                   \
+#define MEASURE_FIELD(kind, name)                                                                  \
     mask |= (uint64_t)IS_SET_##kind(row->name) << bit++;                                           \
     size += SIZE_##kind(row->name);
 

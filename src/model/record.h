@@ -51,7 +51,8 @@ enum table {
     TABLE_LOADED = TABLE_OLD_MEMBER, /* tables with lower numbers are loaded into the core   */
 };
 
-/* Fields of every object: id, times in ms since 1970, and the turn of the last change (the ETag). */
+/* Fields of every object: id, times in ms since 1970, and the turn of the last change (the
+ * ETag). */
 #define OBJECT_FIELDS(F)                                                                           \
     F(I64, id)                                                                                     \
     F(I64, created_at)                                                                             \
@@ -430,19 +431,20 @@ struct record {
     };
 };
 
-/* The effect of a batch on one row: its after-image, or its deletion (then only the id, or the key
- * of the relation, is used). The deletion of an old_run deletes all ended runs of that noderole up to
- * that attempt; there may be none. */
+/* The effect of a batch on one row: its after-image, or its deletion (then only the id, or the
+ * key of the relation, is used). The deletion of an old_run deletes all ended runs of that
+ * noderole up to that attempt; there may be none. */
 struct change {
     bool gone;
     struct str bytes; /* the record as record_encode writes it, if already encoded; else empty */
     struct record record;
 };
 
-/* One page of the closed intervals that cover snapshot `seq` of a deployment, of table old_member or
- * old_data, in the order of their keys: at most `limit` intervals with keys greater than `after`,
- * which is {noderole_id, 0} for members and {role_id, node_id} for data. {0, -1} is smaller than
- * every key. Two intervals that cover the same snapshot never have the same key. */
+/* One page of the closed intervals that cover snapshot `seq` of a deployment, of table
+ * old_member or old_data, in the order of their keys: at most `limit` intervals with keys
+ * greater than `after`, which is {noderole_id, 0} for members and {role_id, node_id} for data.
+ * {0, -1} is smaller than every key. Two intervals that cover the same snapshot never have the
+ * same key. */
 struct interval_page {
     int64_t deployment_id, seq;
     enum table table;
@@ -478,7 +480,8 @@ const char *noderole_state_name(enum noderole_state state);
 
 enum snapshot_state { SNAPSHOT_PROPOSED, SNAPSHOT_COMMITTED, SNAPSHOT_ARCHIVED };
 
-/* State of a deployment as operators see it: derived from its head and its noderoles, not stored. */
+/* State of a deployment as operators see it: derived from its head and its noderoles, not
+ * stored. */
 enum deployment_state {
     DEPLOYMENT_PROPOSED,
     DEPLOYMENT_COMMITTED,

@@ -1,9 +1,10 @@
 /* Validation has two passes. The first parses the fragment into a tree of rules and records its
- * faults; the second walks the value along the tree. Parsing first means that a pattern is compiled
- * once, however many elements of a sequence it applies to. Both passes recurse at most
- * SCHEMA_DEPTH_MAX levels: the second follows the rules, not the value, whose depth is the client's
- * choice. Work is bounded too: memory of compiled patterns by SCHEMA_PATTERNS_SIZE, comparison steps
- * by SCHEMA_WORK_MAX. A value that exceeds them is reported as a violation, never accepted unchecked. */
+ * faults; the second walks the value along the tree. Parsing first means that a pattern is
+ * compiled once, however many elements of a sequence it applies to. Both passes recurse at most
+ * SCHEMA_DEPTH_MAX levels: the second follows the rules, not the value, whose depth is the
+ * client's choice. Work is bounded too: memory of compiled patterns by SCHEMA_PATTERNS_SIZE,
+ * comparison steps by SCHEMA_WORK_MAX. A value that exceeds them is reported as a violation,
+ * never accepted unchecked. */
 #include "model/schema.h"
 
 #include "base/regex/regex.h"
@@ -52,8 +53,8 @@ struct rule {
     struct rule *next;
 };
 
-/* A position in a fragment or value, linked to its parent; formatted as a path only for a violation,
- * so that a valid value costs no string operations. */
+/* A position in a fragment or value, linked to its parent; formatted as a path only for a
+ * violation, so that a valid value costs no string operations. */
 struct position {
     const struct position *parent; /* NULL at the root */
     struct str key;
@@ -76,9 +77,9 @@ struct schema_walk {
 
 /* ---- violations ---- */
 
-/* Appends `s`, truncated so that the buffer stays within VIOLATION_LEN. The cut is between two UTF-8
- * characters and marked by dots; the dots make the length exceed the limit, which ends further
- * appending. */
+/* Appends `s`, truncated so that the buffer stays within VIOLATION_LEN. The cut is between two
+ * UTF-8 characters and marked by dots; the dots make the length exceed the limit, which ends
+ * further appending. */
 static void put_truncated(struct buf *b, struct str s)
 {
     if (b->len > VIOLATION_LEN)
@@ -411,7 +412,7 @@ bool schema_check(struct arena *a, const struct json *fragment, struct violation
 
 /* ---- validating a value ---- */
 
-static bool is_integer(const struct json *value)
+static bool json_is_integer(const struct json *value)
 {
     if (value->kind != JSON_NUMBER)
         return false;
@@ -426,7 +427,7 @@ static bool has_type(const struct json *value, enum schema_type type)
     const bool is_list_or_map = value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
     switch (type) {
     case TYPE_STR: return value->kind == JSON_STRING;
-    case TYPE_INT: return is_integer(value);
+    case TYPE_INT: return json_is_integer(value);
     case TYPE_BOOL: return value->kind == JSON_TRUE || value->kind == JSON_FALSE;
     case TYPE_SEQ: return value->kind == JSON_ARRAY;
     case TYPE_MAP: return value->kind == JSON_OBJECT;

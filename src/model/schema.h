@@ -47,9 +47,9 @@ bool schema_check(struct arena *a, const struct json *fragment, struct violation
                   struct violations *warnings);
 
 /* Validate {name: value} against {type: map, required: true, mapping: {name: fragment}}. Appends
- * every violation; paths begin with "/name". `value` NULL means absent. A fragment that schema_check
- * rejects, and a value that exceeds SCHEMA_WORK_MAX, are violations. Returns true if nothing was
- * added. */
+ * every violation; paths begin with "/name". `value` NULL means absent. A fragment that
+ * schema_check rejects, and a value that exceeds SCHEMA_WORK_MAX, are violations. Returns true
+ * if nothing was added. */
 bool schema_validate(struct arena *a, const struct json *fragment, struct str name,
                      const struct json *value, struct violations *violations);
 

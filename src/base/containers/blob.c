@@ -5,12 +5,16 @@
 #include "base/err.h"
 #include "base/hash/hash.h"
 
+/* The map leads from a hash to the first row of a chain of strings with that hash; equal strings
+ * are found by comparing bytes, so a collision costs time, never correctness. A string without
+ * holders leaves its chain at once but keeps row and bytes until blobs_settle(): effects of the
+ * same turn may still refer to it, and a rollback must find it unchanged. */
 struct blob {
     struct row row;
-    uint32_t refs; /* holders */
-    uint32_t len;
-    uint32_t ref;  /* the text, in the heap */
-    uint32_t next; /* the next text with the same hash, or 0 */
+    uint32_t refs; /* reference count */
+    uint32_t len;  /* bytes */
+    uint32_t ref;  /* heap reference of the bytes */
+    uint32_t next; /* handle of the next string with the same hash, or 0 */
     uint64_t hash;
 };
 
@@ -43,7 +47,7 @@ static void add_holder(struct blobs *b, uint32_t handle)
     blob->refs++;
 }
 
-/* The handle of `text` among those that begin at `handle`, or 0. */
+/* Searches the chain that begins at `handle` for `text`; 0 if it is absent. */
 static uint32_t find_in_chain(const struct blobs *b, uint32_t handle, struct str text)
 {
     while (handle) {

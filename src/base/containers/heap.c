@@ -7,10 +7,12 @@
 #include "base/mem/pages.h"
 
 /* Blocks below 1 MiB are cut from shared chunks in ascending order of chunks, so a shared chunk
- * behind `fill_chunk` is always unused: a rollback moves `fill_chunk` back and what it gave up is
- * found again. Larger blocks are regions of 1, 2, 4, ... 256 chunks of their own; whether a region
- * is taken stands in its byte behind the directory. Nothing leaks, however often a large step is
- * tried and rolled back. */
+ * after `fill_chunk` is always unused: a rollback moves `fill_chunk` back, and the next allocation
+ * finds the chunks again that the rolled-back step had added. Larger blocks are regions of 1, 2, 4,
+ * ... 256 whole chunks; the kind byte of a region, stored after the directory, says whether it is
+ * free. Chunks are never returned to the system, so a large step that is tried and rolled back many
+ * times uses the same memory each time. Freeing is deferred until the outermost mark is kept,
+ * because a rollback has to restore the content of the block. */
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define CHUNK_UNITS 65536u
@@ -19,13 +21,13 @@
 
 enum {
     CLASS_REGION = 31, /* this class is 1 MiB, the following ones double */
-    KIND_SHARED = 1,   /* 0: belongs to the region that began before it */
-    KIND_FREE = 16,    /* + log2 of the region's chunks */
-    KIND_TAKEN = 32,   /* the same */
+    KIND_SHARED = 1,   /* 0: a later chunk of a region */
+    KIND_FREE = 16,    /* + log2 of the number of chunks: first chunk of a free region */
+    KIND_TAKEN = 32,   /* + log2 of the number of chunks: first chunk of an allocated region */
 };
 _Static_assert(CLASS_REGION == HEAP_CLASSES, "one free list for each class below a chunk");
 
-static uint8_t *kinds(const struct heap *h)
+static uint8_t *heap_kinds(const struct heap *h)
 {
     return (uint8_t *)(void *)(h->chunks + CHUNKS_MAX);
 }
@@ -35,7 +37,7 @@ static uint32_t log2_floor(uint32_t x)
     return 31u - (uint32_t)__builtin_clz(x);
 }
 
-/* 1, 2, 3, 4, 6, 8, 12, 16, ... units; from a chunk on only powers of two. */
+/* Size classes: 1, 2, 3, 4, 6, 8, 12, 16, ... units; from one chunk on, powers of two only. */
 static uint32_t class_units(uint32_t class)
 {
     if (class >= CLASS_REGION)
@@ -45,7 +47,7 @@ static uint32_t class_units(uint32_t class)
     return class % 2 ? 2u << (class / 2) : 3u << (class / 2 - 1);
 }
 
-static uint32_t class_of(uint32_t size)
+static uint32_t heap_class_of(uint32_t size)
 {
     must(size > 0 && size <= SIZE_LIMIT);
     uint32_t units = (size + 15) >> 4;
@@ -59,7 +61,7 @@ static uint32_t class_of(uint32_t size)
 
 uint32_t heap_class_size(uint32_t size)
 {
-    return class_units(class_of(size)) << 4;
+    return class_units(heap_class_of(size)) << 4;
 }
 
 void heap_init(struct heap *h, struct undo *undo)
@@ -78,7 +80,7 @@ void heap_fini(struct heap *h)
     if (!h->chunks)
         return;
     for (uint32_t c = 0; c < h->chunk_count;) {
-        uint32_t count = region_chunks(kinds(h)[c]);
+        uint32_t count = region_chunks(heap_kinds(h)[c]);
         sys_pages_put(h->chunks[c], count * CHUNK_BYTES);
         c += count;
     }
@@ -86,7 +88,7 @@ void heap_fini(struct heap *h)
     *h = (struct heap){0};
 }
 
-/* Enters 2^log2_count consecutive chunks into the directory. */
+/* Allocates 2^log2_count consecutive chunks and enters them into the directory. */
 static uint32_t add_chunks(struct heap *h, uint32_t log2_count, uint8_t kind)
 {
     uint32_t count = 1u << log2_count;
@@ -95,7 +97,7 @@ static uint32_t add_chunks(struct heap *h, uint32_t log2_count, uint8_t kind)
     char *at = (char *)sys_pages_get(count * CHUNK_BYTES);
     for (uint32_t i = 0; i < count; i++)
         h->chunks[first + i] = at + i * CHUNK_BYTES;
-    kinds(h)[first] = kind;
+    heap_kinds(h)[first] = kind;
     h->chunk_count += count;
     return first;
 }
@@ -106,12 +108,12 @@ static void push_free(struct heap *h, uint32_t ref, uint32_t class)
     h->free[class] = ref;
 }
 
-/* What is left of the chunk that is left behind: into the free lists, largest pieces first. */
+/* Puts the unused end of the current shared chunk into the free lists, largest blocks first. */
 static void cut_up_tail(struct heap *h)
 {
     while (h->fill < CHUNK_UNITS) {
         uint32_t rest = CHUNK_UNITS - h->fill;
-        uint32_t class = class_of(rest << 4);
+        uint32_t class = heap_class_of(rest << 4);
         if (class_units(class) > rest)
             class --;
         push_free(h, (h->fill_chunk - 1) << 16 | h->fill, class);
@@ -124,7 +126,7 @@ static void next_shared(struct heap *h)
     if (h->fill_chunk)
         cut_up_tail(h);
     uint32_t c = h->fill_chunk;
-    while (c < h->chunk_count && kinds(h)[c] != KIND_SHARED)
+    while (c < h->chunk_count && heap_kinds(h)[c] != KIND_SHARED)
         c++;
     if (c == h->chunk_count)
         add_chunks(h, 0, KIND_SHARED);
@@ -138,31 +140,31 @@ static uint32_t take_region(struct heap *h, uint32_t log2_count)
         add_chunks(h, 0, KIND_SHARED);
     uint8_t wanted = (uint8_t)(KIND_FREE + log2_count);
     uint32_t c = 0;
-    while (c < h->chunk_count && kinds(h)[c] != wanted)
-        c += region_chunks(kinds(h)[c]);
+    while (c < h->chunk_count && heap_kinds(h)[c] != wanted)
+        c += region_chunks(heap_kinds(h)[c]);
     if (c == h->chunk_count)
         add_chunks(h, log2_count, wanted);
-    undo_note(h->undo, &kinds(h)[c], 1);
-    kinds(h)[c] = (uint8_t)(KIND_TAKEN + log2_count);
+    undo_note(h->undo, &heap_kinds(h)[c], 1);
+    heap_kinds(h)[c] = (uint8_t)(KIND_TAKEN + log2_count);
     return c << 16;
 }
 
-static void note_words(struct heap *h)
+static void heap_note(struct heap *h)
 {
     undo_note_once(h->undo, &h->fill, sizeof *h - offsetof(struct heap, fill), &h->stamp);
 }
 
 uint32_t heap_alloc(struct heap *h, uint32_t size)
 {
-    uint32_t class = class_of(size);
+    uint32_t class = heap_class_of(size);
     uint32_t units = class_units(class);
-    note_words(h);
+    heap_note(h);
     h->used += (uint64_t)units << 4;
     if (class >= CLASS_REGION)
         return take_region(h, class - CLASS_REGION);
     uint32_t ref = h->free[class];
     if (ref) {
-        /* The caller will overwrite the link; a rollback needs it back. */
+        /* The caller will overwrite the link to the next free block; a rollback restores it. */
         uint32_t *link = (uint32_t *)heap_at(h, ref);
         undo_note(h->undo, link, sizeof *link);
         h->free[class] = *link;
@@ -175,15 +177,15 @@ uint32_t heap_alloc(struct heap *h, uint32_t size)
     return ref;
 }
 
-/* Runs with no mark open. */
-static void give(void *owner, uint32_t ref, uint32_t class)
+/* The deferred part of heap_free; no undo mark is open, so nothing needs to be saved. */
+static void heap_free_deferred(void *owner, uint32_t ref, uint32_t class)
 {
     struct heap *h = (struct heap *)owner;
     if (class < CLASS_REGION) {
         push_free(h, ref, class);
         return;
     }
-    uint8_t *kind = &kinds(h)[ref >> 16];
+    uint8_t *kind = &heap_kinds(h)[ref >> 16];
     must(*kind == KIND_TAKEN + (class - CLASS_REGION));
     *kind = (uint8_t)(KIND_FREE + (class - CLASS_REGION));
 }
@@ -193,8 +195,8 @@ void heap_free(struct heap *h, uint32_t ref, uint32_t size)
     if (ref == 0)
         return;
     must(ref >> 16 < h->chunk_count);
-    uint32_t class = class_of(size);
-    note_words(h);
+    uint32_t class = heap_class_of(size);
+    heap_note(h);
     h->used -= (uint64_t)class_units(class) << 4;
-    undo_defer(h->undo, give, h, ref, class);
+    undo_defer(h->undo, heap_free_deferred, h, ref, class);
 }

@@ -5,20 +5,22 @@
 
 #include "base/err.h"
 
-/* Leaves and inner nodes look alike: ascending keys, a value beside each. In an inner node the
- * values are children, and key i is the lower bound of child i; the first repeats what the parent
- * says of the node itself (in the first node of a level, whose bound is 0, it means nothing).
+/* A B+ tree. Leaves and inner nodes have the same layout: ascending keys, each with a value. In an
+ * inner node the values are children, and key i is the lower bound of child i; key 0 repeats the
+ * bound that the parent has for the node (in the first node of a level, whose bound is 0, it is
+ * undefined).
  *
  * A node that is neither the first nor the last of its level holds at least NODE_MIN entries. The
- * outermost nodes may run down to one: lines are appended at one end and eaten from the other, and
- * mending them at every step would be for nothing.
+ * first and the last node may shrink to one entry: queues are appended at one end and consumed at
+ * the other, and rebalancing them at every step would be wasted work.
  *
- * A node is noted whole, once per mark, before anything in it is moved. What lies behind `count`
- * means nothing at any mark (whoever lowers `count` has noted what leaves), so appending notes only
- * the head. A node born under the mark is stamped and needs no note at all. */
+ * Undo: before entries are moved, the whole node is saved to the undo log, once per mark. Entries
+ * at or after `count` are undefined at every mark, because a function that lowers `count` saves the
+ * entries that it removes. Appending therefore saves only the head of the node, and a node that was
+ * allocated after the mark carries its stamp and is not saved at all. */
 
 enum {
-    NODE_MAX = 63, /* with the head this makes 768 bytes, which is a size class of the heap */
+    NODE_MAX = 63, /* entries; with the head 768 bytes, which is a size class of the heap */
     NODE_HALF = 32,
     NODE_MIN = 16,
     LEVELS_MAX = 12,
@@ -124,7 +126,7 @@ static struct node *find_path(const struct omap *m, uint64_t key, struct path *o
     return leaf;
 }
 
-static bool is_first(const struct path *path, uint32_t level)
+static bool path_is_first(const struct path *path, uint32_t level)
 {
     while (level > 0)
         if (path->slots[--level] != 0)
@@ -164,7 +166,7 @@ static void insert_entry(struct omap *m, struct node *n, uint32_t slot, uint64_t
     n->count++;
 }
 
-static void remove_entry(struct omap *m, struct node *n, uint32_t slot)
+static void node_remove_entry(struct omap *m, struct node *n, uint32_t slot)
 {
     note_node(m, n);
     n->count--;
@@ -297,7 +299,7 @@ static void even_out(struct omap *m, struct node *left, struct node *right, uint
 
 /* The node of `level` has become small: joins it with a neighbour, or shares with one if it has to.
  * True when the parent lost an entry. */
-static bool mend(struct omap *m, const struct path *path, uint32_t level)
+static bool omap_rebalance(struct omap *m, const struct path *path, uint32_t level)
 {
     struct node *parent = node_at(m, path->refs[level - 1]);
     uint32_t slot = path->slots[level - 1];
@@ -308,7 +310,7 @@ static bool mend(struct omap *m, const struct path *path, uint32_t level)
     struct node *left = node_at(m, parent->vals[right_slot - 1]);
     struct node *right = node_at(m, right_ref);
     bool joins = left->count + right->count <= NODE_MAX;
-    if (!joins && (is_first(path, level) || is_last(m, path, level)))
+    if (!joins && (path_is_first(path, level) || is_last(m, path, level)))
         return false;
     if (!joins) {
         note_node(m, parent);
@@ -319,7 +321,7 @@ static bool mend(struct omap *m, const struct path *path, uint32_t level)
     copy_entries(left, left->count, right, 0, right->count);
     left->count += right->count;
     node_free(m, right_ref);
-    remove_entry(m, parent, right_slot);
+    node_remove_entry(m, parent, right_slot);
     return true;
 }
 
@@ -351,14 +353,14 @@ bool omap_remove(struct omap *m, uint64_t key)
         return false;
     note_map(m);
     m->count--;
-    remove_entry(m, n, slot);
+    node_remove_entry(m, n, slot);
     uint32_t level = m->height;
     for (; level > 0; level--) {
         n = node_at(m, path.refs[level]);
         if (n->count == 0) {
             node_free(m, path.refs[level]);
-            remove_entry(m, node_at(m, path.refs[level - 1]), path.slots[level - 1]);
-        } else if (n->count >= NODE_MIN || !mend(m, &path, level)) {
+            node_remove_entry(m, node_at(m, path.refs[level - 1]), path.slots[level - 1]);
+        } else if (n->count >= NODE_MIN || !omap_rebalance(m, &path, level)) {
             break;
         }
     }
@@ -431,12 +433,12 @@ void omap_clear(struct omap *m)
     m->count = 0;
 }
 
-/* Count and order of the node at `level` of the path, whose keys must lie in [low, high]. */
+/* Checks count and order of the node at `level` of the path; all keys must be in [low, high]. */
 static bool node_is_sound(const struct omap *m, const struct path *path, uint32_t level,
                           uint64_t low, uint64_t high)
 {
     const struct node *n = node_at(m, path->refs[level]);
-    bool first = is_first(path, level);
+    bool first = path_is_first(path, level);
     bool is_leaf = level == m->height;
     if (n->count > NODE_MAX || n->count < (first || is_last(m, path, level) ? 1 : NODE_MIN))
         return false;

@@ -8,7 +8,7 @@ struct sorting {
     sort_cmp *cmp;
 };
 
-static char *at(char *items, uint32_t i, size_t size)
+static char *sort_item_at(char *items, uint32_t i, size_t size)
 {
     return items + (size_t)i * size;
 }
@@ -17,7 +17,8 @@ static uint32_t count_runs(const struct sorting *s, uint32_t count)
 {
     uint32_t runs = 1;
     for (uint32_t i = 1; i < count; i++)
-        runs += s->cmp(at(s->from, i - 1, s->size), at(s->from, i, s->size)) > 0;
+        runs +=
+            s->cmp(sort_item_at(s->from, i - 1, s->size), sort_item_at(s->from, i, s->size)) > 0;
     return runs;
 }
 
@@ -25,20 +26,21 @@ static void find_runs(const struct sorting *s, uint32_t count, uint32_t *ends)
 {
     uint32_t runs = 0;
     for (uint32_t i = 1; i < count; i++)
-        if (s->cmp(at(s->from, i - 1, s->size), at(s->from, i, s->size)) > 0)
+        if (s->cmp(sort_item_at(s->from, i - 1, s->size), sort_item_at(s->from, i, s->size)) > 0)
             ends[runs++] = i;
     ends[runs] = count;
 }
 
 /* [begin, mid) and [mid, end) of `from` become [begin, end) of `to`. */
-static void merge(const struct sorting *s, uint32_t begin, uint32_t mid, uint32_t end)
+static void sort_merge(const struct sorting *s, uint32_t begin, uint32_t mid, uint32_t end)
 {
     uint32_t left = begin, right = mid;
     for (uint32_t k = begin; k < end; k++) {
         const bool take_left =
-            left < mid &&
-            (right >= end || s->cmp(at(s->from, left, s->size), at(s->from, right, s->size)) <= 0);
-        memcpy(at(s->to, k, s->size), at(s->from, take_left ? left++ : right++, s->size), s->size);
+            left < mid && (right >= end || s->cmp(sort_item_at(s->from, left, s->size),
+                                                  sort_item_at(s->from, right, s->size)) <= 0);
+        memcpy(sort_item_at(s->to, k, s->size),
+               sort_item_at(s->from, take_left ? left++ : right++, s->size), s->size);
     }
 }
 
@@ -48,7 +50,7 @@ static uint32_t merge_pairs(const struct sorting *s, uint32_t *ends, uint32_t ru
     uint32_t begin = 0, left = 0;
     for (uint32_t r = 0; r < runs; r += 2) {
         const uint32_t end = r + 1 < runs ? ends[r + 1] : ends[r];
-        merge(s, begin, ends[r], end);
+        sort_merge(s, begin, ends[r], end);
         ends[left++] = begin = end;
     }
     return left;

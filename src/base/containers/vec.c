@@ -4,8 +4,9 @@
 
 #include "base/err.h"
 
-/* What lies behind `count` means nothing at any mark: whoever lowers `count` notes what leaves, so
- * pushing over it later needs no note. */
+/* Elements at or after `count` are undefined at every undo mark: a function that lowers `count`
+ * saves the elements that it removes, so vec_push() can overwrite them without saving them
+ * again. */
 
 static uint32_t *items_at(const struct heap *h, const struct vec *v)
 {
@@ -18,8 +19,9 @@ static void note_from(struct heap *h, const struct vec *v, uint32_t position)
               (v->count - position) * (uint32_t)sizeof(uint32_t));
 }
 
-/* The next size class: lists are many and short, so room is dearer than copying. */
-static void grow(struct heap *h, struct vec *v)
+/* Grows to the next size class only: arrays are many and short, so memory matters more than the
+ * cost of copying. */
+static void vec_grow(struct heap *h, struct vec *v)
 {
     uint32_t bytes = heap_class_size(v->cap * (uint32_t)sizeof(uint32_t) + 1);
     uint32_t ref = heap_alloc(h, bytes);
@@ -34,7 +36,7 @@ static void grow(struct heap *h, struct vec *v)
 void vec_push(struct heap *h, struct vec *v, uint32_t value)
 {
     if (v->count == v->cap)
-        grow(h, v);
+        vec_grow(h, v);
     items_at(h, v)[v->count++] = value;
 }
 
@@ -42,7 +44,7 @@ void vec_insert(struct heap *h, struct vec *v, uint32_t position, uint32_t value
 {
     must(position <= v->count);
     if (v->count == v->cap)
-        grow(h, v);
+        vec_grow(h, v);
     else
         note_from(h, v, position);
     uint32_t *at = items_at(h, v) + position;

@@ -1,8 +1,8 @@
-/* vec.h - a sorted or plain list of 32-bit numbers in the core's heap.
+/* vec.h - a dynamic array of 32-bit numbers, sorted or not, in the heap of the core.
  *
- * The three words of `struct vec` lie in a pool row; the caller has the row open for writing
- * (pool_edit) when it calls a function that takes a non-const vec. Elements that are overwritten
- * are noted here.
+ * The three words of `struct vec` are part of a pool row; the caller has called pool_edit() on the
+ * row before it calls a function that takes a non-const vec. Overwritten elements are saved to the
+ * undo log here.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ static inline uint32_t *vec_items(const struct heap *h, const struct vec *v)
 void vec_insert(struct heap *h, struct vec *v, uint32_t position, uint32_t value);
 void vec_push(struct heap *h, struct vec *v, uint32_t value);
 void vec_remove(struct heap *h, struct vec *v, uint32_t position);
-/* Overwrite one element (noted). */
+/* Overwrite one element. */
 void vec_set(struct heap *h, struct vec *v, uint32_t position, uint32_t value);
-/* Empty it and give the block back. */
+/* Remove all elements and free the block. */
 void vec_clear(struct heap *h, struct vec *v);

@@ -18,7 +18,8 @@ struct digest128 {
 uint64_t hash64(struct str bytes, uint64_t seed);
 struct digest128 hash128(struct str bytes, uint64_t seed);
 
-/* A digest is a sum mod 2^128, so rows may come and go in any order. */
+/* A digest is a sum mod 2^128 of row hashes, so it does not depend on the order of insertions and
+ * deletions. */
 void digest_add(struct digest128 *sum, struct digest128 part);
 void digest_sub(struct digest128 *sum, struct digest128 part);
 bool digest_eq(struct digest128 a, struct digest128 b);

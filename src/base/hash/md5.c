@@ -25,7 +25,7 @@ static const int rotations[4][4] = {
 };
 /* clang-format on */
 
-static uint32_t rotate_left(uint32_t x, int by)
+static uint32_t md5_rotate_left(uint32_t x, int by)
 {
     return x << by | x >> (32 - by);
 }
@@ -49,7 +49,7 @@ static uint32_t round_function(uint32_t i, const uint32_t v[4], uint32_t *out_wo
     }
 }
 
-static void compress(uint32_t h[4], const uint8_t *block)
+static void md5_compress(uint32_t h[4], const uint8_t *block)
 {
     uint32_t v[4];
     memcpy(v, h, sizeof v);
@@ -60,7 +60,7 @@ static void compress(uint32_t h[4], const uint8_t *block)
         v[0] = v[3];
         v[3] = v[2];
         v[2] = v[1];
-        v[1] += rotate_left(sum, rotations[i / 16][i % 4]);
+        v[1] += md5_rotate_left(sum, rotations[i / 16][i % 4]);
     }
     for (int i = 0; i < 4; i++)
         h[i] += v[i];
@@ -71,7 +71,7 @@ void md5(struct str bytes, uint8_t out_digest[16])
     uint32_t h[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
     uint32_t done = 0;
     for (; bytes.len - done >= 64; done += 64)
-        compress(h, (const uint8_t *)bytes.at + done);
+        md5_compress(h, (const uint8_t *)bytes.at + done);
     /* What is left, one bit, zeros, and the length in the last 8 bytes: one block or two. */
     uint8_t tail[128] = {0};
     uint32_t left = bytes.len - done;
@@ -83,7 +83,7 @@ void md5(struct str bytes, uint8_t out_digest[16])
     for (uint32_t i = 0; i < 8; i++)
         tail[tail_size - 8 + i] = (uint8_t)(bits >> 8 * i);
     for (uint32_t at = 0; at < tail_size; at += 64)
-        compress(h, tail + at);
+        md5_compress(h, tail + at);
     for (uint32_t i = 0; i < 16; i++)
         out_digest[i] = (uint8_t)(h[i / 4] >> 8 * (i % 4));
 }

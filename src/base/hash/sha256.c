@@ -41,7 +41,7 @@ static void put_big_endian(uint8_t *at, uint32_t word)
 }
 
 /* The message schedule: 16 words of the block, stretched to 64. */
-static void schedule(uint32_t w[64], const uint8_t *block)
+static void sha256_schedule(uint32_t w[64], const uint8_t *block)
 {
     for (int i = 0; i < 16; i++)
         w[i] = big_endian_at(block + 4 * i);
@@ -55,11 +55,11 @@ static void schedule(uint32_t w[64], const uint8_t *block)
 }
 
 /* The letters are those of the standard. */
-static void compress(uint32_t h[8], const uint8_t *block)
+static void sha256_compress(uint32_t h[8], const uint8_t *block)
 {
     uint32_t w[64];
     uint32_t v[8];
-    schedule(w, block);
+    sha256_schedule(w, block);
     memcpy(v, h, sizeof v);
     for (int i = 0; i < 64; i++) {
         uint32_t a = v[0];
@@ -94,7 +94,7 @@ void sha256_add(struct sha256 *s, const void *bytes, uint32_t len)
         from += part;
         len -= part;
         if (filled + part == 64)
-            compress(s->h, s->block);
+            sha256_compress(s->h, s->block);
     }
 }
 

@@ -1,8 +1,8 @@
-/* json.c - the reader: any JSON text becomes a tree, or a reason with an offset.
+/* json.c - the parser: JSON text to a tree, or an error with offset and reason.
  *
  * The text is copied into the arena once; keys, strings and numbers are views of that copy, and
- * escapes are resolved in place, since no escape is shorter than what it stands for. There is no
- * recursion: open containers stand on a stack of JSON_DEPTH_MAX frames.
+ * escapes are resolved in place, because no escape is shorter than the character it encodes. There
+ * is no recursion: open containers are on a stack of JSON_DEPTH_MAX frames.
  */
 #include "base/json/json.h"
 
@@ -11,7 +11,7 @@
 /* A container that is not closed yet. */
 struct frame {
     struct json *container;
-    bool sorted; /* members came in ascending order so far: nothing to sort, no key twice */
+    bool sorted; /* keys ascending so far: no sorting needed, and no key is repeated */
 };
 
 struct reader {
@@ -23,20 +23,20 @@ struct reader {
     struct json *root;
     uint32_t bad_at;
     const char *bad_what;
-    bool keeps_last;     /* of a repeated key the last value is kept; else it is refused */
-    struct str repeated; /* the first such key that was found                            */
+    bool keeps_last;     /* keep the last value of a repeated key; else refuse the text */
+    struct str repeated; /* the first repeated key                                      */
     struct frame open[JSON_DEPTH_MAX];
 };
 
-static bool refuse(struct reader *r, uint32_t at, const char *what)
+static bool reader_refuse(struct reader *r, uint32_t at, const char *what)
 {
     r->bad_at = at;
     r->bad_what = at < r->len ? what : "the text ends too early";
     return false;
 }
 
-/* The byte at the reading position. A zero byte stands for the end: no rule accepts either. */
-static char peek(const struct reader *r)
+/* The byte at the current position; 0 at the end, which no rule accepts, like a zero byte. */
+static char reader_peek(const struct reader *r)
 {
     return r->at < r->len ? r->text[r->at] : 0;
 }
@@ -44,7 +44,7 @@ static char peek(const struct reader *r)
 static void skip_spaces(struct reader *r)
 {
     for (;;) {
-        char c = peek(r);
+        char c = reader_peek(r);
         if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
             return;
         r->at++;
@@ -65,10 +65,10 @@ static bool refuse_unclean(struct reader *r, uint32_t from, uint32_t to)
             break;
         from += size;
     }
-    return refuse(r, from, "this is not UTF-8");
+    return reader_refuse(r, from, "this is not UTF-8");
 }
 
-static bool hex_value(char c, uint32_t *out_value)
+static bool json_hex_value(char c, uint32_t *out_value)
 {
     if (c >= '0' && c <= '9')
         *out_value = (uint32_t)(c - '0');
@@ -87,8 +87,8 @@ static bool read_unit(struct reader *r, uint32_t *out_unit)
     uint32_t unit = 0;
     for (int i = 0; i < 4; i++) {
         uint32_t digit;
-        if (!hex_value(peek(r), &digit))
-            return refuse(r, r->at, "four hex digits are expected after \\u");
+        if (!json_hex_value(reader_peek(r), &digit))
+            return reader_refuse(r, r->at, "four hex digits are expected after \\u");
         unit = unit << 4 | digit;
         r->at++;
     }
@@ -104,21 +104,21 @@ static bool read_code_point(struct reader *r, uint32_t escape_at, uint32_t *out_
     if (!read_unit(r, &unit))
         return false;
     if (unit == 0)
-        return refuse(r, escape_at, "U+0000 is not allowed");
+        return reader_refuse(r, escape_at, "U+0000 is not allowed");
     if (unit >= 0xdc00 && unit <= 0xdfff)
-        return refuse(r, escape_at, alone);
+        return reader_refuse(r, escape_at, alone);
     if (unit < 0xd800 || unit > 0xdbff) {
         *out_code = unit;
         return true;
     }
     for (const char *want = "\\u"; *want; want++, r->at++)
-        if (peek(r) != *want)
-            return refuse(r, r->at < r->len ? escape_at : r->len, alone);
+        if (reader_peek(r) != *want)
+            return reader_refuse(r, r->at < r->len ? escape_at : r->len, alone);
     uint32_t low;
     if (!read_unit(r, &low))
         return false;
     if (low < 0xdc00 || low > 0xdfff)
-        return refuse(r, escape_at, alone);
+        return reader_refuse(r, escape_at, alone);
     *out_code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
     return true;
 }
@@ -165,10 +165,10 @@ static char escape_meaning(char letter)
 }
 
 /* Reads one escape and writes its meaning at `to`, which is at or before the escape. */
-static bool read_escape(struct reader *r, uint32_t *to)
+static bool reader_read_escape(struct reader *r, uint32_t *to)
 {
     uint32_t escape_at = r->at++;
-    char letter = peek(r);
+    char letter = reader_peek(r);
     if (letter == 'u') {
         uint32_t code;
         r->at++;
@@ -179,7 +179,7 @@ static bool read_escape(struct reader *r, uint32_t *to)
     }
     char meaning = escape_meaning(letter);
     if (!meaning)
-        return refuse(r, r->at, "this escape is unknown");
+        return reader_refuse(r, r->at, "this escape is unknown");
     r->at++;
     r->text[(*to)++] = meaning;
     return true;
@@ -214,12 +214,12 @@ static bool read_string(struct reader *r, struct str *out_text)
     for (;;) {
         if (!read_run(r, &to))
             return false;
-        char c = peek(r);
+        char c = reader_peek(r);
         if (c == '"')
             break;
         if (c != '\\')
-            return refuse(r, r->at, "a control character must be written as an escape");
-        if (!read_escape(r, &to))
+            return reader_refuse(r, r->at, "a control character must be written as an escape");
+        if (!reader_read_escape(r, &to))
             return false;
     }
     r->at++;
@@ -231,9 +231,9 @@ static bool read_string(struct reader *r, struct str *out_text)
 
 static bool read_digits(struct reader *r)
 {
-    if (!char_is_digit(peek(r)))
-        return refuse(r, r->at, "a digit is expected");
-    while (char_is_digit(peek(r)))
+    if (!char_is_digit(reader_peek(r)))
+        return reader_refuse(r, r->at, "a digit is expected");
+    while (char_is_digit(reader_peek(r)))
         r->at++;
     return true;
 }
@@ -241,23 +241,23 @@ static bool read_digits(struct reader *r)
 static bool read_number(struct reader *r, struct str *out_literal)
 {
     uint32_t start = r->at;
-    if (peek(r) == '-')
+    if (reader_peek(r) == '-')
         r->at++;
-    if (peek(r) == '0') {
+    if (reader_peek(r) == '0') {
         r->at++;
-        if (char_is_digit(peek(r)))
-            return refuse(r, r->at, "a number does not begin with 0 and more digits");
+        if (char_is_digit(reader_peek(r)))
+            return reader_refuse(r, r->at, "a number does not begin with 0 and more digits");
     } else if (!read_digits(r)) {
         return false;
     }
-    if (peek(r) == '.') {
+    if (reader_peek(r) == '.') {
         r->at++;
         if (!read_digits(r))
             return false;
     }
-    if (peek(r) == 'e' || peek(r) == 'E') {
+    if (reader_peek(r) == 'e' || reader_peek(r) == 'E') {
         r->at++;
-        if (peek(r) == '+' || peek(r) == '-')
+        if (reader_peek(r) == '+' || reader_peek(r) == '-')
             r->at++;
         if (!read_digits(r))
             return false;
@@ -266,11 +266,11 @@ static bool read_number(struct reader *r, struct str *out_literal)
     return true;
 }
 
-static bool read_word(struct reader *r, const char *word)
+static bool reader_read_word(struct reader *r, const char *word)
 {
     for (; *word; word++, r->at++)
-        if (peek(r) != *word)
-            return refuse(r, r->at, "a value is expected");
+        if (reader_peek(r) != *word)
+            return reader_refuse(r, r->at, "a value is expected");
     return true;
 }
 
@@ -328,8 +328,8 @@ static bool close_object(struct reader *r, struct frame *frame)
             continue;
         }
         if (!r->keeps_last)
-            return refuse(r, (uint32_t)(next->key.at - r->text) - 1,
-                          "this key is in the object twice");
+            return reader_refuse(r, (uint32_t)(next->key.at - r->text) - 1,
+                                 "this key is in the object twice");
         if (!r->repeated.at)
             r->repeated = next->key;
         *at = next;
@@ -340,7 +340,7 @@ static bool close_object(struct reader *r, struct frame *frame)
 
 /* --- The document --- */
 
-static void attach(struct reader *r, struct json *value)
+static void reader_attach(struct reader *r, struct json *value)
 {
     if (r->depth == 0) {
         r->root = value;
@@ -361,13 +361,13 @@ static void attach(struct reader *r, struct json *value)
 
 static bool read_key(struct reader *r, struct json *value)
 {
-    if (peek(r) != '"')
-        return refuse(r, r->at, "a key in double quotes is expected");
+    if (reader_peek(r) != '"')
+        return reader_refuse(r, r->at, "a key in double quotes is expected");
     if (!read_string(r, &value->key))
         return false;
     skip_spaces(r);
-    if (peek(r) != ':')
-        return refuse(r, r->at, "a colon is expected after the key");
+    if (reader_peek(r) != ':')
+        return reader_refuse(r, r->at, "a colon is expected after the key");
     r->at++;
     skip_spaces(r);
     return true;
@@ -376,8 +376,8 @@ static bool read_key(struct reader *r, struct json *value)
 static bool open_container(struct reader *r, struct json *value)
 {
     if (r->depth == JSON_DEPTH_MAX)
-        return refuse(r, r->at, "the document is nested too deeply");
-    attach(r, value);
+        return reader_refuse(r, r->at, "the document is nested too deeply");
+    reader_attach(r, value);
     r->open[r->depth++] = (struct frame){.container = value, .sorted = true};
     r->at++;
     return true;
@@ -400,9 +400,9 @@ static bool kind_of(char c, enum json_kind *out_kind)
 static bool read_scalar(struct reader *r, struct json *value)
 {
     switch (value->kind) {
-    case JSON_NULL: return read_word(r, "null");
-    case JSON_FALSE: return read_word(r, "false");
-    case JSON_TRUE: return read_word(r, "true");
+    case JSON_NULL: return reader_read_word(r, "null");
+    case JSON_FALSE: return reader_read_word(r, "false");
+    case JSON_TRUE: return reader_read_word(r, "true");
     case JSON_NUMBER: return read_number(r, &value->text);
     case JSON_STRING: return read_string(r, &value->text);
     case JSON_ARRAY:
@@ -419,18 +419,18 @@ static bool read_item(struct reader *r, bool *out_opened)
     bool in_object = r->depth && r->open[r->depth - 1].container->kind == JSON_OBJECT;
     if (in_object && !read_key(r, value))
         return false;
-    if (!kind_of(peek(r), &value->kind))
-        return refuse(r, r->at, "a value is expected");
+    if (!kind_of(reader_peek(r), &value->kind))
+        return reader_refuse(r, r->at, "a value is expected");
     *out_opened = value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
     if (*out_opened)
         return open_container(r, value);
     if (!read_scalar(r, value))
         return false;
-    attach(r, value);
+    reader_attach(r, value);
     return true;
 }
 
-static char closer(const struct reader *r)
+static char reader_closer(const struct reader *r)
 {
     return r->open[r->depth - 1].container->kind == JSON_OBJECT ? '}' : ']';
 }
@@ -440,15 +440,15 @@ static bool close_finished(struct reader *r)
 {
     while (r->depth) {
         skip_spaces(r);
-        char c = peek(r);
+        char c = reader_peek(r);
         if (c == ',') {
             r->at++;
             return true;
         }
-        if (c != closer(r))
-            return refuse(r, r->at,
-                          closer(r) == '}' ? "a comma or } is expected"
-                                           : "a comma or ] is expected");
+        if (c != reader_closer(r))
+            return reader_refuse(r, r->at,
+                                 reader_closer(r) == '}' ? "a comma or } is expected"
+                                                         : "a comma or ] is expected");
         if (c == '}' && !close_object(r, &r->open[r->depth - 1]))
             return false;
         r->at++;
@@ -457,24 +457,24 @@ static bool close_finished(struct reader *r)
     return true;
 }
 
-static bool read_document(struct reader *r)
+static bool reader_read_document(struct reader *r)
 {
     do {
         bool opened;
         if (!read_item(r, &opened))
             return false;
         skip_spaces(r);
-        if (opened && peek(r) != closer(r))
+        if (opened && reader_peek(r) != reader_closer(r))
             continue;
         if (!close_finished(r))
             return false;
     } while (r->depth);
     skip_spaces(r);
-    return r->at == r->len || refuse(r, r->at, "something follows the document");
+    return r->at == r->len || reader_refuse(r, r->at, "something follows the document");
 }
 
-static err read_text(struct arena *a, struct str text, struct reader *r, struct json **out_value,
-                     struct json_remarks *out_remarks)
+static err reader_read_text(struct arena *a, struct str text, struct reader *r,
+                            struct json **out_value, struct json_remarks *out_remarks)
 {
     struct arena_mark mark = arena_mark(a);
     r->arena = a;
@@ -486,7 +486,7 @@ static err read_text(struct arena *a, struct str text, struct reader *r, struct 
     r->repeated = (struct str){0};
     if (text.len)
         memcpy(r->text, text.at, text.len);
-    if (!read_document(r)) {
+    if (!reader_read_document(r)) {
         arena_rewind(a, mark);
         *out_remarks = (struct json_remarks){.offset = r->bad_at, .what = r->bad_what};
         return ERR_SYNTAX;
@@ -502,7 +502,7 @@ err json_read(struct arena *a, struct str text, struct json **out_value, uint32_
     struct json_remarks remarks;
     struct reader r; /* its frames need no zeroes */
     r.keeps_last = false;
-    const err e = read_text(a, text, &r, out_value, &remarks);
+    const err e = reader_read_text(a, text, &r, out_value, &remarks);
     if (e != OK) {
         *out_offset = remarks.offset;
         *out_what = remarks.what;
@@ -515,5 +515,5 @@ err json_read_last(struct arena *a, struct str text, struct json **out_value,
 {
     struct reader r;
     r.keeps_last = true;
-    return read_text(a, text, &r, out_value, out_remarks);
+    return reader_read_text(a, text, &r, out_value, out_remarks);
 }

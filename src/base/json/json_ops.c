@@ -5,7 +5,7 @@
  */
 #include "base/json/json.h"
 
-static bool is_container(const struct json *value)
+static bool json_is_container(const struct json *value)
 {
     return value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
 }
@@ -40,7 +40,7 @@ struct json *json_make_bool(struct arena *a, bool value)
     return json_make(a, value ? JSON_TRUE : JSON_FALSE);
 }
 
-/* Appends without looking at keys. */
+/* Appends without checking the order of keys. */
 static void link_last(struct json *container, struct json *value)
 {
     value->next = NULL;
@@ -231,7 +231,7 @@ uint32_t json_depth(const struct json *value)
     uint32_t depth = 0;
     uint32_t deepest = 0;
     for (;;) {
-        if (is_container(value)) {
+        if (json_is_container(value)) {
             if (depth == JSON_DEPTH_MAX)
                 return JSON_DEPTH_MAX + 1;
             if (deepest <= depth)
@@ -252,10 +252,10 @@ uint32_t json_depth(const struct json *value)
 
 /* --- Merging --- */
 
-/* Moves the members of `right` into `left`, in order; both are objects that nobody else holds, and
- * `right` is not to be used any more. Calls itself for members that are objects on both sides; the
- * bound is JSON_DEPTH_MAX levels. */
-static void absorb(struct json *left, struct json *right, uint32_t depth)
+/* Moves the members of `right` into `left`, in order. Both objects are owned by the caller
+ * alone, and `right` must not be used afterwards. Calls itself for members that are objects on
+ * both sides; the bound is JSON_DEPTH_MAX levels. */
+static void json_merge_into(struct json *left, struct json *right, uint32_t depth)
 {
     must(depth < JSON_DEPTH_MAX);
     struct json *l = left->first;
@@ -269,7 +269,7 @@ static void absorb(struct json *left, struct json *right, uint32_t depth)
         struct json *r_next = order >= 0 ? r->next : r;
         struct json *winner = order < 0 ? l : r;
         if (order == 0 && l->kind == JSON_OBJECT && r->kind == JSON_OBJECT) {
-            absorb(l, r, depth + 1);
+            json_merge_into(l, r, depth + 1);
             winner = l;
         }
         link_last(left, winner);
@@ -283,7 +283,7 @@ struct json *json_merge(struct arena *a, const struct json *left, const struct j
     if (left->kind != JSON_OBJECT || right->kind != JSON_OBJECT)
         return json_clone(a, right);
     struct json *merged = json_clone(a, left);
-    absorb(merged, json_clone(a, right), 0);
+    json_merge_into(merged, json_clone(a, right), 0);
     return merged;
 }
 

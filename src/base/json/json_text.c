@@ -2,12 +2,16 @@
 
 #include <string.h>
 
-/* Work on canonical texts without making trees of them: what is only carried along costs a look at
- * each of its bytes, or less, and a large document changes as quickly as it can be copied. */
+/* Operations on canonical JSON text without building trees. A member that does not change is
+ * skipped and copied as bytes, so changing a large document costs about as much as copying it;
+ * parsing, merging and writing trees (json_ops.c) costs several times that. Setting an attrib
+ * and preparing the arguments of hooks use it for every command. The input is canonical by
+ * construction, so the scanner asserts its form instead of handling errors. */
 
-/* ---- walking over a text that is known to be canonical ---- */
+/* ---- scanning canonical text ---- */
 
-/* A quote ends the string unless it is escaped: an odd number of backslashes stands before it. */
+/* The offset after the string at `at`. A quote ends the string unless it is escaped, that is,
+ * preceded by an odd number of backslashes. */
 static uint32_t after_string(struct str text, uint32_t at)
 {
     must(text.at[at] == '"');
@@ -23,7 +27,7 @@ static uint32_t after_string(struct str text, uint32_t at)
     }
 }
 
-/* From inside of `open` arrays and objects to behind the outermost of them. */
+/* The offset after the outermost of the `open` arrays and objects that enclose `at`. */
 static uint32_t after_open(struct str text, uint32_t at, uint32_t open)
 {
     while (open) {
@@ -51,7 +55,7 @@ static uint32_t after_value(struct str text, uint32_t at)
         return after_string(text, at);
     if (c == '{' || c == '[')
         return after_open(text, at + 1, 1);
-    /* A number or a word ends where something else begins. */
+    /* A number, true, false or null ends at the next separator. */
     while (at < text.len && !ends_scalar(text.at[at]))
         at++;
     return at;
@@ -74,12 +78,12 @@ uint32_t json_text_depth(struct str text)
     return deepest;
 }
 
-/* ---- is it canonical? ---- */
+/* ---- checking whether text is canonical ---- */
 
 /* A container that is not closed yet. */
 struct level {
     bool is_object;
-    struct str last_key; /* with its quotes; empty: there was none */
+    struct str last_key; /* with its quotes; empty before the first key */
 };
 
 struct checker {
@@ -89,14 +93,14 @@ struct checker {
     struct level open[JSON_DEPTH_MAX];
 };
 
-static char peek(const struct checker *k)
+static char canonical_peek(const struct checker *k)
 {
     return k->at < k->text.len ? k->text.at[k->at] : 0;
 }
 
-static bool take(struct checker *k, char c)
+static bool canonical_take(struct checker *k, char c)
 {
-    if (peek(k) != c)
+    if (canonical_peek(k) != c)
         return false;
     k->at++;
     return true;
@@ -108,12 +112,11 @@ static bool is_short_escape(char letter)
            letter == 'r' || letter == 't';
 }
 
-/* A string of which nothing could be written shorter, or is written by number. Whether it is UTF-8
- * is looked at elsewhere. */
-static bool check_string(struct checker *k, bool *out_escaped)
+/* Accepts a string with the shortest escapes and without numeric ones. The caller checks UTF-8. */
+static bool canonical_check_string(struct checker *k, bool *out_escaped)
 {
     *out_escaped = false;
-    if (!take(k, '"'))
+    if (!canonical_take(k, '"'))
         return false;
     for (; k->at < k->text.len; k->at++) {
         const char c = k->text.at[k->at];
@@ -127,7 +130,7 @@ static bool check_string(struct checker *k, bool *out_escaped)
             continue;
         *out_escaped = true;
         k->at++;
-        if (!is_short_escape(peek(k)))
+        if (!is_short_escape(canonical_peek(k)))
             return false;
     }
     return false;
@@ -135,28 +138,28 @@ static bool check_string(struct checker *k, bool *out_escaped)
 
 static bool check_digits(struct checker *k)
 {
-    if (!char_is_digit(peek(k)))
+    if (!char_is_digit(canonical_peek(k)))
         return false;
-    while (char_is_digit(peek(k)))
+    while (char_is_digit(canonical_peek(k)))
         k->at++;
     return true;
 }
 
-static bool check_number(struct checker *k)
+static bool canonical_check_number(struct checker *k)
 {
-    ignore(take(k, '-'), "it may be there or not");
-    if (!take(k, '0') && !check_digits(k))
+    ignore(canonical_take(k, '-'), "it may be there or not");
+    if (!canonical_take(k, '0') && !check_digits(k))
         return false;
-    if (take(k, '.') && !check_digits(k))
+    if (canonical_take(k, '.') && !check_digits(k))
         return false;
-    if (!take(k, 'e') && !take(k, 'E'))
+    if (!canonical_take(k, 'e') && !canonical_take(k, 'E'))
         return true;
-    if (!take(k, '+'))
-        ignore(take(k, '-'), "it may be there or not");
+    if (!canonical_take(k, '+'))
+        ignore(canonical_take(k, '-'), "it may be there or not");
     return check_digits(k);
 }
 
-static bool check_word(struct checker *k, struct str word)
+static bool canonical_check_word(struct checker *k, struct str word)
 {
     const struct str rest = str_slice(k->text, k->at, k->text.len);
     k->at += word.len;
@@ -166,12 +169,12 @@ static bool check_word(struct checker *k, struct str word)
 static bool check_scalar(struct checker *k)
 {
     bool escaped;
-    switch (peek(k)) {
-    case '"': return check_string(k, &escaped);
-    case 'n': return check_word(k, STR("null"));
-    case 't': return check_word(k, STR("true"));
-    case 'f': return check_word(k, STR("false"));
-    default: return check_number(k);
+    switch (canonical_peek(k)) {
+    case '"': return canonical_check_string(k, &escaped);
+    case 'n': return canonical_check_word(k, STR("null"));
+    case 't': return canonical_check_word(k, STR("true"));
+    case 'f': return canonical_check_word(k, STR("false"));
+    default: return canonical_check_number(k);
     }
 }
 
@@ -180,13 +183,13 @@ static bool check_key(struct checker *k, struct level *level)
 {
     bool escaped;
     const uint32_t from = k->at;
-    if (!check_string(k, &escaped) || escaped)
+    if (!canonical_check_string(k, &escaped) || escaped)
         return false;
     const struct str key = str_slice(k->text, from + 1, k->at - 1);
     if (level->last_key.at && str_cmp(level->last_key, key) >= 0)
         return false;
     level->last_key = key;
-    return take(k, ':');
+    return canonical_take(k, ':');
 }
 
 /* A value that opens nothing more, with everything that ends behind it; false: it is wrong. */
@@ -194,9 +197,9 @@ static bool check_end(struct checker *k)
 {
     while (k->depth) {
         const struct level *level = &k->open[k->depth - 1];
-        if (take(k, ','))
+        if (canonical_take(k, ','))
             return true;
-        if (!take(k, level->is_object ? '}' : ']'))
+        if (!canonical_take(k, level->is_object ? '}' : ']'))
             return false;
         k->depth--;
     }
@@ -206,13 +209,13 @@ static bool check_end(struct checker *k)
 /* What opens a container, when that is not empty. */
 static bool check_open(struct checker *k, bool *out_opened)
 {
-    const bool is_object = peek(k) == '{';
+    const bool is_object = canonical_peek(k) == '{';
     if (k->depth == JSON_DEPTH_MAX)
         return false;
     k->at++;
     k->open[k->depth++] = (struct level){.is_object = is_object};
     k->deepest = k->depth > k->deepest ? k->depth : k->deepest;
-    *out_opened = peek(k) != (is_object ? '}' : ']');
+    *out_opened = canonical_peek(k) != (is_object ? '}' : ']');
     return true;
 }
 
@@ -228,7 +231,7 @@ bool json_text_is_canonical(struct str text, uint32_t *out_depth)
         struct level *level = k.depth ? &k.open[k.depth - 1] : NULL;
         if (level && level->is_object && !check_key(&k, level))
             return false;
-        const bool opens = peek(&k) == '{' || peek(&k) == '[';
+        const bool opens = canonical_peek(&k) == '{' || canonical_peek(&k) == '[';
         if (opens ? !check_open(&k, &opened) : !check_scalar(&k))
             return false;
         if (!opened && !check_end(&k))
@@ -238,24 +241,24 @@ bool json_text_is_canonical(struct str text, uint32_t *out_depth)
     return k.at == text.len;
 }
 
-/* ---- merging a text into a text ---- */
+/* ---- merging one text into another ---- */
 
 struct text_merge {
     struct arena *arena;
     struct str text;
-    struct str over; /* goes over it */
+    struct str over; /* overrides `text` */
     struct buf out;
     bool drop_nulls;
 };
 
-/* A member as it stands in a text. */
+/* A member of an object in a text. */
 struct member {
     struct str key; /* unescaped */
-    uint32_t from;  /* of the key */
-    uint32_t value; /* where the value begins */
+    uint32_t from;  /* offset of the key */
+    uint32_t value; /* offset of the value */
 };
 
-static struct str unescaped(struct arena *a, struct str quoted)
+static struct str json_unescaped(struct arena *a, struct str quoted)
 {
     struct json *string;
     uint32_t offset;
@@ -274,11 +277,11 @@ static bool next_member(struct arena *a, struct str text, uint32_t at, struct me
     at += text.at[at] == ',';
     const uint32_t key_end = after_string(text, at);
     *out_member = (struct member){
-        .key = unescaped(a, str_slice(text, at, key_end)), .from = at, .value = key_end + 1};
+        .key = json_unescaped(a, str_slice(text, at, key_end)), .from = at, .value = key_end + 1};
     return true;
 }
 
-static void separate(struct text_merge *w)
+static void merge_put_comma(struct text_merge *w)
 {
     const struct str so_far = buf_str(&w->out);
     if (so_far.at[so_far.len - 1] != '{')
@@ -287,9 +290,9 @@ static void separate(struct text_merge *w)
 
 static uint32_t put_item(struct text_merge *w, const struct member *item);
 
-/* The value at `at` of what goes over; returns its end. Recursion is bounded by the depth of a
- * document. */
-static uint32_t put_fresh(struct text_merge *w, uint32_t at)
+/* Writes the value at `at` of the overriding text; returns its end. The recursion is bounded by the
+ * depth of a document. */
+static uint32_t merge_put_value(struct text_merge *w, uint32_t at)
 {
     struct member item;
     if (w->over.at[at] != '{' || !w->drop_nulls) {
@@ -304,49 +307,52 @@ static uint32_t put_fresh(struct text_merge *w, uint32_t at)
     return at + 1;
 }
 
-/* Nothing else begins like null. */
+/* Writes a member of the overriding text, or omits it if it is null and nulls are dropped;
+ * returns its end. Of all JSON values only null begins with `n`. */
 static uint32_t put_item(struct text_merge *w, const struct member *item)
 {
     if (w->drop_nulls && w->over.at[item->value] == 'n')
         return after_value(w->over, item->value);
-    separate(w);
+    merge_put_comma(w);
     buf_put_str(&w->out, str_slice(w->over, item->from, item->value));
-    return put_fresh(w, item->value);
+    return merge_put_value(w, item->value);
 }
 
-/* Members that stay as they are, with what separates them. */
+/* Copies unchanged members, with the commas between them. */
 static void put_copy(struct text_merge *w, uint32_t from, uint32_t to)
 {
     if (from == to)
         return;
-    separate(w);
+    merge_put_comma(w);
     buf_put_str(&w->out, str_slice(w->text, from, to));
 }
 
-/* Where both texts are. */
+/* Offsets in both texts. */
 struct ends {
     uint32_t text, over;
 };
 
-static struct ends weave(struct text_merge *w, struct ends at);
+static struct ends merge_objects_text(struct text_merge *w, struct ends at);
 
-/* The member with the item in its place, or in it. */
+/* Writes a member that both texts have: merged if both values are objects, else the overriding
+ * one. */
 static struct ends put_merged(struct text_merge *w, const struct member *m,
                               const struct member *item)
 {
     if (w->over.at[item->value] != '{' || w->text.at[m->value] != '{')
         return (struct ends){after_value(w->text, m->value), put_item(w, item)};
-    separate(w);
+    merge_put_comma(w);
     buf_put_str(&w->out, str_slice(w->text, m->from, m->value));
-    return weave(w, (struct ends){m->value, item->value});
+    return merge_objects_text(w, (struct ends){m->value, item->value});
 }
 
-/* The objects at `at`, one over the other, both in the order of their keys; returns their ends.
- * Nothing of them is walked over twice. Recursion is bounded by the depth of a document. */
-static struct ends weave(struct text_merge *w, struct ends at)
+/* Merges the objects at `at`, both sorted by key, and returns their ends. Each byte is scanned
+ * once: runs of unchanged members are skipped and copied together. The recursion is bounded by
+ * the depth of a document. */
+static struct ends merge_objects_text(struct text_merge *w, struct ends at)
 {
     struct member m, item;
-    uint32_t copied = ++at.text; /* what lies between here and at.text stays */
+    uint32_t copied = ++at.text; /* start of the unchanged members that are not yet copied */
     at.over++;
     buf_put_c(&w->out, '{');
     bool has_item = next_member(w->arena, w->over, at.over, &item);
@@ -385,7 +391,7 @@ struct str json_text_put(struct arena *a, struct str doc, struct str object, boo
                            .out = buf_in(a),
                            .drop_nulls = drop_nulls};
     buf_room(&w.out, w.text.len + object.len + 1);
-    const struct ends ends = weave(&w, (struct ends){0, 0});
+    const struct ends ends = merge_objects_text(&w, (struct ends){0, 0});
     must(ends.text == w.text.len && ends.over == object.len);
     return buf_str(&w.out);
 }

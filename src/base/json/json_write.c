@@ -1,7 +1,7 @@
 /* json_write.c - the writer: one text for one document. */
 #include "base/json/json.h"
 
-static bool is_plain(unsigned char c)
+static bool json_char_is_plain(unsigned char c)
 {
     return c >= 0x20 && c != '"' && c != '\\';
 }
@@ -39,7 +39,7 @@ void json_write_string(struct buf *b, struct str s)
     uint32_t from = 0;
     while (from < s.len) {
         uint32_t to = from;
-        while (to < s.len && is_plain((unsigned char)s.at[to]))
+        while (to < s.len && json_char_is_plain((unsigned char)s.at[to]))
             to++;
         buf_put(b, s.at + from, to - from);
         if (to < s.len)
@@ -95,7 +95,7 @@ void json_write_to(struct buf *b, const struct json *value)
             value = open[--depth];
             write_close(b, value);
         }
-        /* The next of the outermost value, if any, is somebody else's member. */
+        /* A sibling of the outermost value belongs to its parent and is not written. */
         if (depth == 0)
             return;
         buf_put_c(b, ',');

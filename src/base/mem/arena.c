@@ -11,7 +11,7 @@
 #define KEEP_MAX    ((size_t)4 << 20)
 #define REQUEST_MAX (SIZE_MAX / 4)
 
-static size_t chunk_bytes(const struct arena_chunk *c)
+static size_t arena_chunk_bytes(const struct arena_chunk *c)
 {
     return sizeof *c + c->size;
 }
@@ -19,7 +19,7 @@ static size_t chunk_bytes(const struct arena_chunk *c)
 /* Twice the one before it, within bounds, and in any case room for `need`. */
 static struct arena_chunk *chunk_new(struct arena *a, const struct arena_chunk *before, size_t need)
 {
-    size_t bytes = before ? chunk_bytes(before) * 2 : CHUNK_FIRST;
+    size_t bytes = before ? arena_chunk_bytes(before) * 2 : CHUNK_FIRST;
     if (bytes > CHUNK_MAX)
         bytes = CHUNK_MAX;
     size_t least = need + sizeof(struct arena_chunk);
@@ -79,7 +79,7 @@ static void give_back(struct arena *a, size_t keep_max)
     size_t kept = 0;
     while (*link) {
         struct arena_chunk *c = *link;
-        size_t bytes = chunk_bytes(c);
+        size_t bytes = arena_chunk_bytes(c);
         if (bytes <= keep_max - kept) {
             kept += bytes;
             link = &c->next;

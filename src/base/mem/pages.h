@@ -1,8 +1,8 @@
-/* pages.h - where all memory of the pure rooms comes from.
+/* pages.h - the page allocator of the pure modules.
  *
- * base, model and core never call malloc: they ask `sys` for whole pages and divide them
- * themselves (arena.h, pool.h, heap.h). Running out is not an error value: the limits of
- * model/limits.h are reached first, and past them the program stops.
+ * base, model and core never call malloc: they request whole pages from `sys` and divide them
+ * (arena.h, pool.h, heap.h). Exhaustion is not an error value: the limits of model/limits.h are
+ * reached first, and beyond them the program aborts.
  */
 #pragma once
 
@@ -11,5 +11,5 @@
 /* Zeroed memory of at least `size` bytes, aligned to a page. Never NULL. Defined by `sys`. */
 void *sys_pages_get(size_t size);
 
-/* Give back exactly what sys_pages_get(size) returned. NULL is fine. */
+/* Free the result of sys_pages_get(size). NULL is ignored. */
 void sys_pages_put(void *pages, size_t size);

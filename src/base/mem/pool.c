@@ -4,9 +4,10 @@
 
 #include "base/mem/pages.h"
 
-/* Behind the rows of a chunk lies one word per row: the next slot in the list of free or of pending
- * slots. It cannot lie in the row, for dead rows stay readable. */
-static size_t chunk_bytes(const struct pool *p)
+/* The rows of a chunk are followed by one word per row: the next slot in the list of free or
+ * pending slots. The link is not in the row itself, because dead rows stay readable until
+ * pool_settle(). */
+static size_t pool_chunk_bytes(const struct pool *p)
 {
     return (size_t)POOL_CHUNK_ROWS * (p->row_size + sizeof(uint32_t));
 }
@@ -16,7 +17,7 @@ static uint32_t chunks_max(const struct pool *p)
     return p->max / POOL_CHUNK_ROWS + (p->max % POOL_CHUNK_ROWS != 0);
 }
 
-static uint32_t *link_at(const struct pool *p, uint32_t ix)
+static uint32_t *pool_link_at(const struct pool *p, uint32_t ix)
 {
     char *links = p->chunks[(ix - 1) / POOL_CHUNK_ROWS] + (size_t)POOL_CHUNK_ROWS * p->row_size;
     return (uint32_t *)(void *)links + (ix - 1) % POOL_CHUNK_ROWS;
@@ -34,13 +35,13 @@ void pool_fini(struct pool *p)
 {
     if (!p->chunks)
         return;
-    for (uint32_t i = 0; i < chunks_max(p) && p->chunks[i]; i++) /* they come one after the other */
-        sys_pages_put(p->chunks[i], chunk_bytes(p));
+    for (uint32_t i = 0; i < chunks_max(p) && p->chunks[i]; i++) /* allocated in order */
+        sys_pages_put(p->chunks[i], pool_chunk_bytes(p));
     sys_pages_put(p->chunks, chunks_max(p) * sizeof *p->chunks);
     *p = (struct pool){0};
 }
 
-static void note_words(struct pool *p)
+static void pool_note(struct pool *p)
 {
     undo_note_once(p->undo, &p->high, sizeof *p - offsetof(struct pool, high), &p->stamp);
 }
@@ -50,7 +51,7 @@ static uint32_t take_slot(struct pool *p)
 {
     uint32_t ix = p->free;
     if (ix) {
-        p->free = *link_at(p, ix);
+        p->free = *pool_link_at(p, ix);
         return ix;
     }
     if (p->high == p->max)
@@ -59,13 +60,13 @@ static uint32_t take_slot(struct pool *p)
     /* Under a mark the chunk stays when `high` falls back; the next to come this far finds it. */
     char **chunk = &p->chunks[(ix - 1) / POOL_CHUNK_ROWS];
     if (!*chunk)
-        *chunk = (char *)sys_pages_get(chunk_bytes(p));
+        *chunk = (char *)sys_pages_get(pool_chunk_bytes(p));
     return ix;
 }
 
 uint32_t pool_add(struct pool *p)
 {
-    note_words(p);
+    pool_note(p);
     uint32_t ix = take_slot(p);
     if (!ix)
         return 0;
@@ -91,9 +92,9 @@ void pool_remove(struct pool *p, uint32_t ix)
     must(pool_is_live(p, ix));
     struct row *row = (struct row *)pool_edit(p, ix);
     row->flags = (uint8_t)((row->flags & ~ROW_LIVE) | ROW_DEAD);
-    note_words(p);
+    pool_note(p);
     /* If the slot was free when the mark was opened, its old link will be needed again. */
-    uint32_t *link = link_at(p, ix);
+    uint32_t *link = pool_link_at(p, ix);
     undo_note(p->undo, link, sizeof *link);
     *link = p->pending;
     p->pending = ix;
@@ -105,7 +106,7 @@ void pool_settle(struct pool *p)
     must(p->undo->depth == 0);
     while (p->pending) {
         uint32_t ix = p->pending;
-        uint32_t *link = link_at(p, ix);
+        uint32_t *link = pool_link_at(p, ix);
         struct row *row = (struct row *)pool_at(p, ix);
         p->pending = *link;
         row->flags = 0;
@@ -117,7 +118,7 @@ void pool_settle(struct pool *p)
 
 uint32_t pool_next_dead(const struct pool *p, uint32_t ix)
 {
-    return ix ? *link_at(p, ix) : p->pending;
+    return ix ? *pool_link_at(p, ix) : p->pending;
 }
 
 uint32_t pool_next(const struct pool *p, uint32_t ix)

@@ -2,9 +2,9 @@
 
 #include "base/err.h"
 
-struct undo_gift {
-    struct undo_gift *prev;
-    void (*give)(void *owner, uint32_t handle, uint32_t extra);
+struct undo_deferred {
+    struct undo_deferred *prev;
+    void (*free_fn)(void *owner, uint32_t handle, uint32_t extra);
     void *owner;
     uint32_t handle;
     uint32_t extra;
@@ -34,7 +34,7 @@ struct undo_mark undo_begin(struct undo *u)
     next_stamp(u);
     return (struct undo_mark){
         .last = u->last,
-        .gifts = u->gifts,
+        .deferred = u->deferred,
         .arena = arena_mark(&u->arena),
         .depth = u->depth++,
     };
@@ -52,7 +52,7 @@ void undo_rollback(struct undo *u, struct undo_mark mark)
     for (const struct undo_entry *e = u->last; e != mark.last; e = e->prev)
         memcpy(e->at, e + 1, e->size);
     u->last = mark.last;
-    u->gifts = mark.gifts;
+    u->deferred = mark.deferred;
     if (u->depth == 0) {
         arena_reset(&u->arena);
     } else {
@@ -61,15 +61,15 @@ void undo_rollback(struct undo *u, struct undo_mark mark)
     }
 }
 
-/* The list is newest first; what was given first shall be reused first, on every machine. */
-static struct undo_gift *oldest_first(struct undo_gift *gift)
+/* The list is newest first; memory that was freed first is reused first, on every machine. */
+static struct undo_deferred *oldest_first(struct undo_deferred *entry)
 {
-    struct undo_gift *turned = NULL;
-    while (gift) {
-        struct undo_gift *prev = gift->prev;
-        gift->prev = turned;
-        turned = gift;
-        gift = prev;
+    struct undo_deferred *turned = NULL;
+    while (entry) {
+        struct undo_deferred *prev = entry->prev;
+        entry->prev = turned;
+        turned = entry;
+        entry = prev;
     }
     return turned;
 }
@@ -79,32 +79,32 @@ void undo_keep(struct undo *u, struct undo_mark mark)
     close_mark(u, mark);
     if (u->depth > 0)
         return;
-    struct undo_gift *gift = oldest_first(u->gifts);
+    struct undo_deferred *entry = oldest_first(u->deferred);
     u->last = NULL;
-    u->gifts = NULL;
-    for (; gift; gift = gift->prev)
-        gift->give(gift->owner, gift->handle, gift->extra);
-    /* A giver that opened a mark of its own would lose it here. */
-    must(u->depth == 0 && !u->last && !u->gifts);
+    u->deferred = NULL;
+    for (; entry; entry = entry->prev)
+        entry->free_fn(entry->owner, entry->handle, entry->extra);
+    /* A callback that opens a mark would lose it here. */
+    must(u->depth == 0 && !u->last && !u->deferred);
     arena_reset(&u->arena);
 }
 
-void undo_defer(struct undo *u, void (*give)(void *owner, uint32_t handle, uint32_t extra),
+void undo_defer(struct undo *u, void (*free_fn)(void *owner, uint32_t handle, uint32_t extra),
                 void *owner, uint32_t handle, uint32_t extra)
 {
     if (u->depth == 0) {
-        give(owner, handle, extra);
+        free_fn(owner, handle, extra);
         return;
     }
-    struct undo_gift *gift = arena_alloc(&u->arena, sizeof *gift);
-    *gift = (struct undo_gift){
-        .prev = u->gifts,
-        .give = give,
+    struct undo_deferred *entry = arena_alloc(&u->arena, sizeof *entry);
+    *entry = (struct undo_deferred){
+        .prev = u->deferred,
+        .free_fn = free_fn,
         .owner = owner,
         .handle = handle,
         .extra = extra,
     };
-    u->gifts = gift;
+    u->deferred = entry;
 }
 
 uint64_t undo_size(const struct undo *u)

@@ -1,17 +1,17 @@
-/* undo.h - take back everything a step wrote.
+/* undo.h - an undo log: rolls back all writes of a step.
  *
- * Whoever changes memory of the core says so first: undo_note() saves the old bytes. A refusal or
- * a dry step rolls back to a mark; an accepted step forgets the log. Marks nest. While no mark is
- * open nothing is recorded (loading, end of turn).
+ * Code that changes memory of the core calls undo_note() first, which saves the old bytes. A
+ * refused command or a dry run rolls back to a mark; an accepted step discards the log. Marks nest.
+ * While no mark is open nothing is recorded (loading, end of turn).
  *
- * `stamp` grows with every mark and never falls, so a row that remembers the stamp of its last
- * note need not be noted twice under the same mark (pool.h does that). A kept inner mark leaves the
- * stamp as it is: its notes are still in the log and serve the outer mark. After an inner rollback
- * the stamp moves on, for those notes are gone.
+ * `stamp` increases with every mark and never decreases, so a row that stores the stamp of its last
+ * note need not be saved twice under the same mark (pool.h does that). Keeping an inner mark leaves
+ * the stamp unchanged: its entries are still in the log and serve the outer mark. A rollback of an
+ * inner mark increases the stamp, because those entries have been removed.
  *
- * Memory given back under a mark must not be reused before the log is forgotten, or rollback
- * would restore bytes under somebody else's feet: `undo_defer` keeps such gifts in a list, dropped
- * by rollback and carried out by the outermost keep.
+ * Memory that is freed under a mark must not be reused before the log is discarded, because a
+ * rollback would write old bytes into memory that has a new owner. undo_defer() therefore keeps
+ * frees in a list, which a rollback drops and the outermost keep executes.
  */
 #pragma once
 
@@ -21,26 +21,26 @@
 
 #include "base/mem/arena.h"
 
-/* The old bytes lie right behind it. */
+/* The old bytes follow the entry in memory. */
 struct undo_entry {
     struct undo_entry *prev;
     void *at;
     uint32_t size;
 };
 
-struct undo_gift;
+struct undo_deferred;
 
 struct undo {
     struct arena arena;
     struct undo_entry *last;
-    struct undo_gift *gifts; /* newest first */
-    uint32_t depth;          /* open marks */
+    struct undo_deferred *deferred; /* deferred frees, newest first */
+    uint32_t depth;                 /* number of open marks */
     uint32_t stamp;
 };
 
 struct undo_mark {
     struct undo_entry *last;
-    struct undo_gift *gifts;
+    struct undo_deferred *deferred;
     struct arena_mark arena;
     uint32_t depth;
 };
@@ -49,13 +49,13 @@ void undo_init(struct undo *u);
 void undo_fini(struct undo *u);
 
 struct undo_mark undo_begin(struct undo *u);
-/* Restore every byte noted since the mark, newest first; the mark is closed. */
+/* Restore every byte saved since the mark, newest first; the mark is closed. */
 void undo_rollback(struct undo *u, struct undo_mark mark);
-/* Keep what was written; the mark is closed. The outermost keep carries out the gifts (oldest
+/* Keep the changes; the mark is closed. The outermost keep executes the deferred frees (oldest
  * first) and empties the log. */
 void undo_keep(struct undo *u, struct undo_mark mark);
 
-/* Save `size` bytes at `at` before they are changed. A size of 0 is fine. */
+/* Save `size` bytes at `at` before they are changed. A size of 0 does nothing. */
 static inline void undo_note(struct undo *u, void *at, uint32_t size)
 {
     if (u->depth == 0 || size == 0)
@@ -68,7 +68,8 @@ static inline void undo_note(struct undo *u, void *at, uint32_t size)
     u->last = entry;
 }
 
-/* Note `size` bytes at `at` unless the stamp among them says it was done under this mark. */
+/* Save `size` bytes at `at` unless *stamp, which is among them, shows that they were saved under
+ * this mark. */
 static inline void undo_note_once(struct undo *u, void *at, uint32_t size, uint32_t *stamp)
 {
     if (u->depth == 0 || *stamp == u->stamp)
@@ -77,9 +78,10 @@ static inline void undo_note_once(struct undo *u, void *at, uint32_t size, uint3
     *stamp = u->stamp;
 }
 
-/* Run give(owner, handle, extra) when the outermost mark is kept; at once when no mark is open. */
-void undo_defer(struct undo *u, void (*give)(void *owner, uint32_t handle, uint32_t extra),
+/* Call free_fn(owner, handle, extra) when the outermost mark is kept; at once if no mark is
+ * open. */
+void undo_defer(struct undo *u, void (*free_fn)(void *owner, uint32_t handle, uint32_t extra),
                 void *owner, uint32_t handle, uint32_t extra);
 
-/* Bytes the log holds now. */
+/* Bytes in the log. */
 uint64_t undo_size(const struct undo *u);

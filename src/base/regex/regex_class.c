@@ -1,7 +1,7 @@
-/* Character classes: what stands between [ and ], and the sets \d \w \s \h.
+/* Character classes: [ ... ] and the sets \d \w \s \h.
  *
- * The named sets hold ASCII only, as in the language our patterns come from; their negations hold
- * everything else, so also all of Unicode above ASCII. */
+ * The named sets contain ASCII only, as in Ruby, for which the patterns of OpenCrowbar were
+ * written; their negations contain everything else, including all of Unicode above ASCII. */
 #include "base/regex/regex.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/regex/regex_private.h"
 
 #define CODE_POINT_MAX   0x10ffffu
-#define CLASS_RANGES_MAX 256u /* they are searched one by one */
+#define CLASS_RANGES_MAX 256u /* searched linearly */
 
 enum ascii_set {
     SET_ALPHA,
@@ -28,29 +28,29 @@ enum ascii_set {
     SET_ASCII,
 };
 
-static bool between(uint32_t c, uint32_t low, uint32_t high)
+static bool char_is_between(uint32_t c, uint32_t low, uint32_t high)
 {
     return c >= low && c <= high;
 }
 
 static bool set_has(enum ascii_set set, uint32_t c)
 {
-    const bool lower = between(c, 'a', 'z');
-    const bool upper = between(c, 'A', 'Z');
-    const bool digit = between(c, '0', '9');
+    const bool lower = char_is_between(c, 'a', 'z');
+    const bool upper = char_is_between(c, 'A', 'Z');
+    const bool digit = char_is_between(c, '0', '9');
     switch (set) {
     case SET_ALPHA: return lower || upper;
     case SET_DIGIT: return digit;
     case SET_ALNUM: return lower || upper || digit;
     case SET_UPPER: return upper;
     case SET_LOWER: return lower;
-    case SET_SPACE: return c == ' ' || between(c, '\t', '\r');
+    case SET_SPACE: return c == ' ' || char_is_between(c, '\t', '\r');
     case SET_BLANK: return c == ' ' || c == '\t';
-    case SET_PUNCT: return between(c, '!', '~') && !lower && !upper && !digit;
-    case SET_XDIGIT: return digit || between(c, 'a', 'f') || between(c, 'A', 'F');
+    case SET_PUNCT: return char_is_between(c, '!', '~') && !lower && !upper && !digit;
+    case SET_XDIGIT: return digit || char_is_between(c, 'a', 'f') || char_is_between(c, 'A', 'F');
     case SET_CNTRL: return c < ' ' || c == 0x7f;
-    case SET_PRINT: return between(c, ' ', '~');
-    case SET_GRAPH: return between(c, '!', '~');
+    case SET_PRINT: return char_is_between(c, ' ', '~');
+    case SET_GRAPH: return char_is_between(c, '!', '~');
     case SET_WORD: return regex_is_word(c);
     case SET_ASCII: return true;
     }
@@ -197,7 +197,7 @@ bool regex_parse_class(struct regex_parser *p, struct regex_class *class)
     class->negated = regex_peek(p) == '^';
     if (class->negated)
         regex_take(p);
-    /* A ] in front is a member, as nobody means the empty class. */
+    /* A leading ] is a member (POSIX); there is no empty class. */
     bool first = true;
     for (; first || regex_peek(p) != ']'; first = false) {
         if (p->at == p->pattern.len)

@@ -45,7 +45,7 @@ uint32_t regex_take(struct regex_parser *p)
 /* Code */
 
 /* Room for `more` instructions behind the last. */
-static bool reserve(struct regex_parser *p, uint64_t more)
+static bool regex_reserve(struct regex_parser *p, uint64_t more)
 {
     struct regex *r = p->regex;
     const uint64_t needed = r->code_count + more;
@@ -65,9 +65,9 @@ static bool reserve(struct regex_parser *p, uint64_t more)
     return true;
 }
 
-static bool emit(struct regex_parser *p, enum regex_op op, uint32_t arg)
+static bool regex_emit(struct regex_parser *p, enum regex_op op, uint32_t arg)
 {
-    if (!reserve(p, 1))
+    if (!regex_reserve(p, 1))
         return false;
     p->regex->code[p->regex->code_count++] = (struct regex_inst){.op = op, .arg = arg, .x = 1};
     return true;
@@ -77,8 +77,8 @@ static bool emit_char(struct regex_parser *p, uint32_t c)
 {
     const uint32_t lower = c | 0x20;
     if (p->ignore_case && c < 128 && lower >= 'a' && lower <= 'z')
-        return emit(p, REGEX_LETTER, lower);
-    return emit(p, REGEX_CHAR, c);
+        return regex_emit(p, REGEX_LETTER, lower);
+    return regex_emit(p, REGEX_CHAR, c);
 }
 
 /* A further class, empty; an instruction that uses it is emitted. */
@@ -93,7 +93,7 @@ static struct regex_class *emit_class(struct regex_parser *p)
         r->classes = larger;
         p->class_cap = cap;
     }
-    if (!emit(p, REGEX_CLASS, r->class_count))
+    if (!regex_emit(p, REGEX_CLASS, r->class_count))
         return NULL;
     return &r->classes[r->class_count++];
 }
@@ -113,13 +113,13 @@ static void copy_to_end(struct regex *r, uint32_t from, uint32_t len)
     r->code_count += len;
 }
 
-/* Repeats: what stands in code from `start` to the end is the operand */
+/* Repeats: the code from `start` to the end is the operand. */
 
 static bool repeat_without_end(struct regex_parser *p, uint32_t start, uint32_t min)
 {
     struct regex *r = p->regex;
     const uint32_t len = r->code_count - start;
-    if (!reserve(p, (uint64_t)len * (min ? min - 1 : 0) + 2))
+    if (!regex_reserve(p, (uint64_t)len * (min ? min - 1 : 0) + 2))
         return false;
     for (uint32_t i = 1; i < min; i++)
         copy_to_end(r, start, len);
@@ -138,7 +138,7 @@ static bool repeat_up_to(struct regex_parser *p, uint32_t start, uint32_t min, u
 {
     struct regex *r = p->regex;
     const uint32_t len = r->code_count - start;
-    if (!reserve(p, (uint64_t)len * (max - 1) + (max - min)))
+    if (!regex_reserve(p, (uint64_t)len * (max - 1) + (max - min)))
         return false;
     uint32_t first_split = start;
     if (min == 0) {
@@ -158,7 +158,7 @@ static bool repeat_up_to(struct regex_parser *p, uint32_t start, uint32_t min, u
     return true;
 }
 
-static bool repeat(struct regex_parser *p, uint32_t start, uint32_t min, uint32_t max)
+static bool regex_repeat(struct regex_parser *p, uint32_t start, uint32_t min, uint32_t max)
 {
     if (p->regex->code_count == start)
         return true; /* nothing, however often */
@@ -170,7 +170,7 @@ static bool repeat(struct regex_parser *p, uint32_t start, uint32_t min, uint32_
 }
 
 /* Digits at *at; false if there are none. Larger than REPEAT_MAX stays just that much larger. */
-static bool read_count(struct str s, uint32_t *at, uint32_t *out_count)
+static bool regex_read_count(struct str s, uint32_t *at, uint32_t *out_count)
 {
     const uint32_t from = *at;
     uint32_t count = 0;
@@ -189,11 +189,11 @@ static bool take_braces(struct regex_parser *p, uint32_t *out_min, uint32_t *out
     uint32_t at = p->at + 1;
     uint32_t min = 0;
     uint32_t max = NO_UPPER;
-    const bool has_min = read_count(s, &at, &min);
+    const bool has_min = regex_read_count(s, &at, &min);
     bool has_max = has_min;
     if (at < s.len && s.at[at] == ',') {
         at++;
-        has_max = read_count(s, &at, &max);
+        has_max = regex_read_count(s, &at, &max);
         if (!has_max)
             max = NO_UPPER;
     } else {
@@ -234,7 +234,7 @@ static bool parse_repeats(struct regex_parser *p, uint32_t start)
             return regex_fail(p, ERR_LIMIT, "a repeat count that is too large");
         if (max < min)
             return regex_fail(p, ERR_SYNTAX, "a repeat whose upper bound is below its lower");
-        if (!repeat(p, start, min, max))
+        if (!regex_repeat(p, start, min, max))
             return false;
     }
     return true;
@@ -242,7 +242,7 @@ static bool parse_repeats(struct regex_parser *p, uint32_t start)
 
 /* Atoms */
 
-static int hex_value(uint32_t c)
+static int regex_hex_value(uint32_t c)
 {
     if (c >= '0' && c <= '9')
         return (int)c - '0';
@@ -253,11 +253,11 @@ static int hex_value(uint32_t c)
 /* One or two digits behind \x. */
 static bool take_hex(struct regex_parser *p, uint32_t *out_char)
 {
-    int value = hex_value(regex_peek(p));
+    int value = regex_hex_value(regex_peek(p));
     if (value < 0)
         return regex_fail(p, ERR_SYNTAX, "a \\x without hexadecimal digits");
     regex_take(p);
-    const int low = hex_value(regex_peek(p));
+    const int low = regex_hex_value(regex_peek(p));
     if (low >= 0) {
         regex_take(p);
         value = value * 16 + low;
@@ -308,11 +308,11 @@ static bool parse_escape(struct regex_parser *p)
     struct regex_class *class;
     uint32_t c;
     switch (regex_peek(p)) {
-    case 'A': regex_take(p); return emit(p, REGEX_ASSERT, REGEX_TEXT_START);
-    case 'z': regex_take(p); return emit(p, REGEX_ASSERT, REGEX_TEXT_END);
-    case 'Z': regex_take(p); return emit(p, REGEX_ASSERT, REGEX_TEXT_LAST);
-    case 'b': regex_take(p); return emit(p, REGEX_ASSERT, REGEX_WORD_EDGE);
-    case 'B': regex_take(p); return emit(p, REGEX_ASSERT, REGEX_NO_WORD_EDGE);
+    case 'A': regex_take(p); return regex_emit(p, REGEX_ASSERT, REGEX_TEXT_START);
+    case 'z': regex_take(p); return regex_emit(p, REGEX_ASSERT, REGEX_TEXT_END);
+    case 'Z': regex_take(p); return regex_emit(p, REGEX_ASSERT, REGEX_TEXT_LAST);
+    case 'b': regex_take(p); return regex_emit(p, REGEX_ASSERT, REGEX_WORD_EDGE);
+    case 'B': regex_take(p); return regex_emit(p, REGEX_ASSERT, REGEX_NO_WORD_EDGE);
     case 'd':
     case 'w':
     case 's':
@@ -377,9 +377,9 @@ static bool parse_atom(struct regex_parser *p)
     switch (c) {
     case '(': return parse_group(p);
     case '[': class = emit_class(p); return class && regex_parse_class(p, class);
-    case '.': return emit(p, REGEX_ANY, 0);
-    case '^': return emit(p, REGEX_ASSERT, REGEX_LINE_START);
-    case '$': return emit(p, REGEX_ASSERT, REGEX_LINE_END);
+    case '.': return regex_emit(p, REGEX_ANY, 0);
+    case '^': return regex_emit(p, REGEX_ASSERT, REGEX_LINE_START);
+    case '$': return regex_emit(p, REGEX_ASSERT, REGEX_LINE_END);
     case '\\': return parse_escape(p);
     default: return emit_char(p, c);
     }
@@ -406,12 +406,12 @@ static bool parse_alternatives(struct regex_parser *p)
     uint32_t jump = NO_INDEX;
     for (;;) {
         branch = r->code_count;
-        if (!emit(p, REGEX_SPLIT, 0) || !parse_branch(p))
+        if (!regex_emit(p, REGEX_SPLIT, 0) || !parse_branch(p))
             return false;
         if (regex_peek(p) != '|')
             break;
         regex_take(p);
-        if (!emit(p, REGEX_JUMP, jump))
+        if (!regex_emit(p, REGEX_JUMP, jump))
             return false;
         jump = r->code_count - 1;
         r->code[branch].y = (int32_t)(r->code_count - branch);
@@ -440,7 +440,7 @@ static bool parse_pattern(struct regex_parser *p)
         return false;
     if (!is_at_end(p))
         return regex_fail(p, ERR_SYNTAX, "a ) without its (");
-    return emit(p, REGEX_MATCH, 0);
+    return regex_emit(p, REGEX_MATCH, 0);
 }
 
 err regex_compile(struct arena *a, struct str pattern, bool ignore_case, struct regex **out_regex,

@@ -1,8 +1,9 @@
-/* The machine: walks the text once and keeps the set of places in the program it could be at.
+/* Simulation of the NFA (Thompson): reads the text once and keeps the set of instructions that
+ * could be active.
  *
- * Nobody asks where a match lies, only whether there is one, so threads carry nothing and their
- * order does not matter. Each place enters the set at most once per character, which bounds the
- * work by length of program times length of text, whatever the pattern. */
+ * The result is only whether there is a match, not where, so threads carry no data and their
+ * order does not matter. Each instruction enters the set at most once per character, which
+ * bounds the work by the length of the program times the length of the text, for every pattern. */
 #include "base/regex/regex.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ struct machine {
     uint32_t after;
     uint32_t round;  /* one for each position, from 1 */
     uint32_t *seen;  /* per instruction: the round that reached it last */
-    uint32_t *stack; /* instructions reached and not yet looked at */
+    uint32_t *stack; /* instructions reached and not yet executed */
     uint32_t *wait;  /* instructions that wait for a character */
     uint32_t wait_count;
     bool matched;
@@ -60,7 +61,7 @@ static bool class_has(const struct regex_class *class, uint32_t c)
     return has != class->negated;
 }
 
-static bool holds(const struct machine *m, enum regex_assert what)
+static bool machine_assertion_holds(const struct machine *m, enum regex_assert what)
 {
     const bool word_edge = (m->before != NOTHING && regex_is_word(m->before)) !=
                            (m->after != NOTHING && regex_is_word(m->after));
@@ -79,7 +80,7 @@ static bool holds(const struct machine *m, enum regex_assert what)
     impossible("an assertion outside the enum");
 }
 
-static void reach(struct machine *m, uint32_t pc, uint32_t *depth)
+static void machine_reach(struct machine *m, uint32_t pc, uint32_t *depth)
 {
     if (m->seen[pc] == m->round)
         return;
@@ -89,10 +90,10 @@ static void reach(struct machine *m, uint32_t pc, uint32_t *depth)
 
 /* Everything that can be reached from `pc` without a character. An instruction is put on the stack
  * at most once a round, so the stack never holds more than the program has. */
-static void follow(struct machine *m, uint32_t pc)
+static void machine_follow(struct machine *m, uint32_t pc)
 {
     uint32_t depth = 0;
-    reach(m, pc, &depth);
+    machine_reach(m, pc, &depth);
     while (depth > 0) {
         const uint32_t now = m->stack[--depth];
         const struct regex_inst *i = &m->regex->code[now];
@@ -102,20 +103,20 @@ static void follow(struct machine *m, uint32_t pc)
         case REGEX_ANY:
         case REGEX_CLASS: m->wait[m->wait_count++] = now; break;
         case REGEX_ASSERT:
-            if (holds(m, (enum regex_assert)i->arg))
-                reach(m, now + 1, &depth);
+            if (machine_assertion_holds(m, (enum regex_assert)i->arg))
+                machine_reach(m, now + 1, &depth);
             break;
-        case REGEX_JUMP: reach(m, (uint32_t)((int32_t)now + i->x), &depth); break;
+        case REGEX_JUMP: machine_reach(m, (uint32_t)((int32_t)now + i->x), &depth); break;
         case REGEX_SPLIT:
-            reach(m, (uint32_t)((int32_t)now + i->x), &depth);
-            reach(m, (uint32_t)((int32_t)now + i->y), &depth);
+            machine_reach(m, (uint32_t)((int32_t)now + i->x), &depth);
+            machine_reach(m, (uint32_t)((int32_t)now + i->y), &depth);
             break;
         case REGEX_MATCH: m->matched = true; break;
         }
     }
 }
 
-static bool accepts(const struct regex *r, const struct regex_inst *i, uint32_t c)
+static bool regex_inst_accepts(const struct regex *r, const struct regex_inst *i, uint32_t c)
 {
     switch (i->op) {
     case REGEX_CHAR: return c == i->arg;
@@ -130,26 +131,26 @@ static bool accepts(const struct regex *r, const struct regex_inst *i, uint32_t 
     impossible("an instruction that waits for no character");
 }
 
-/* Looks at the character at `at`; returns its size, 0 at the end. */
-static uint32_t look(struct machine *m)
+/* Decodes the character at `at` into `after`; returns its size in bytes, 0 at the end. */
+static uint32_t machine_decode(struct machine *m)
 {
     uint32_t size = 0;
     m->after = m->at < m->text.len ? regex_decode(m->text, m->at, &size) : NOTHING;
     return size;
 }
 
-static bool walk(struct machine *m, uint32_t *next)
+static bool machine_run(struct machine *m, uint32_t *next)
 {
     uint32_t next_count = 0;
     m->before = NOTHING;
-    uint32_t size = look(m);
+    uint32_t size = machine_decode(m);
     for (;;) {
         m->round++;
         m->wait_count = 0;
         for (uint32_t i = 0; i < next_count; i++)
-            follow(m, next[i]);
+            machine_follow(m, next[i]);
         if (m->at == 0 || !m->regex->from_start)
-            follow(m, 0);
+            machine_follow(m, 0);
         if (m->matched)
             return true;
         if (size == 0 || (m->regex->from_start && m->wait_count == 0))
@@ -157,11 +158,11 @@ static bool walk(struct machine *m, uint32_t *next)
 
         next_count = 0;
         for (uint32_t i = 0; i < m->wait_count; i++)
-            if (accepts(m->regex, &m->regex->code[m->wait[i]], m->after))
+            if (regex_inst_accepts(m->regex, &m->regex->code[m->wait[i]], m->after))
                 next[next_count++] = m->wait[i] + 1;
         m->before = m->after;
         m->at += size;
-        size = look(m);
+        size = machine_decode(m);
     }
 }
 
@@ -176,7 +177,7 @@ bool regex_search(const struct regex *r, struct str text, struct arena *scratch)
         .stack = arena_array(scratch, uint32_t, r->code_count),
         .wait = arena_array(scratch, uint32_t, r->code_count),
     };
-    const bool found = walk(&m, arena_array(scratch, uint32_t, r->code_count));
+    const bool found = machine_run(&m, arena_array(scratch, uint32_t, r->code_count));
     arena_rewind(scratch, mark);
     return found;
 }

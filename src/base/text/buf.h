@@ -1,7 +1,7 @@
-/* buf.h - text or bytes being written, in an arena.
+/* buf.h - a growing buffer of text or bytes in an arena.
  *
- * Grows by doubling inside its arena; the old room is simply left behind. What buf_str() returns
- * lives as long as the arena's content.
+ * It grows by doubling inside its arena; the old memory is freed with the arena. The result of
+ * buf_str() is valid as long as the allocations of the arena.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct buf {
 };
 
 struct buf buf_in(struct arena *a);
-/* Make room for `more` further bytes and return where they go; `len` is not changed. */
+/* Reserve space for `more` further bytes and return its address; `len` is not changed. */
 char *buf_room(struct buf *b, uint32_t more);
 void buf_put(struct buf *b, const void *bytes, uint32_t len);
 void buf_put_str(struct buf *b, struct str s);
@@ -31,6 +31,6 @@ void buf_put_hex(struct buf *b, const void *bytes, uint32_t len); /* lower case 
 void buf_put_varint(struct buf *b, uint64_t value);
 struct str buf_str(const struct buf *b);
 
-/* Reading what buf_put_varint wrote: false when the bytes end too early or run past 64 bits.
- * `*at` moves only on success. */
+/* Read the output of buf_put_varint. False if the bytes end too early or exceed 64 bits; `*at`
+ * advances on success only. */
 bool varint_read(struct str bytes, uint32_t *at, uint64_t *out_value);

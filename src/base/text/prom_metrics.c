@@ -36,7 +36,7 @@ void prom_head(struct buf *b, const char *name, const char *type, const char *he
     buf_put_c(b, '\n');
 }
 
-static void put_escaped(struct buf *b, struct str s)
+static void prom_put_escaped(struct buf *b, struct str s)
 {
     for (uint32_t i = 0; i < s.len; i++) {
         if (s.at[i] == '\\' || s.at[i] == '"')
@@ -49,8 +49,8 @@ static void put_escaped(struct buf *b, struct str s)
 }
 
 /* name_suffix{a="b",c="d"} and the space behind it. */
-static void put_name(struct buf *b, const char *name, const char *suffix,
-                     const struct prom_label *labels, uint32_t count)
+static void prom_put_name(struct buf *b, const char *name, const char *suffix,
+                          const struct prom_label *labels, uint32_t count)
 {
     buf_put_z(b, name);
     buf_put_z(b, suffix);
@@ -58,7 +58,7 @@ static void put_name(struct buf *b, const char *name, const char *suffix,
         buf_put_z(b, i ? "," : "{");
         buf_put_z(b, labels[i].name);
         buf_put_z(b, "=\"");
-        put_escaped(b, labels[i].value);
+        prom_put_escaped(b, labels[i].value);
         buf_put_c(b, '"');
     }
     buf_put_z(b, count ? "} " : " ");
@@ -80,7 +80,7 @@ static void put_us(struct buf *b, uint64_t us)
 void prom_put(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
               uint64_t value)
 {
-    put_name(b, name, "", labels, count);
+    prom_put_name(b, name, "", labels, count);
     buf_put_u64(b, value);
     buf_put_c(b, '\n');
 }
@@ -88,7 +88,7 @@ void prom_put(struct buf *b, const char *name, const struct prom_label *labels, 
 void prom_put_us(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
                  uint64_t us)
 {
-    put_name(b, name, "", labels, count);
+    prom_put_name(b, name, "", labels, count);
     put_us(b, us);
     buf_put_c(b, '\n');
 }
@@ -112,14 +112,14 @@ void prom_put_histogram(struct buf *b, const char *name, const struct prom_label
             buf_put_z(&bound, "+Inf");
         all[count] = (struct prom_label){"le", buf_str(&bound)};
         total += h->counts[i];
-        put_name(b, name, "_bucket", all, count + 1);
+        prom_put_name(b, name, "_bucket", all, count + 1);
         buf_put_u64(b, total);
         buf_put_c(b, '\n');
     }
-    put_name(b, name, "_sum", labels, count);
+    prom_put_name(b, name, "_sum", labels, count);
     put_us(b, h->sum_us);
     buf_put_c(b, '\n');
-    put_name(b, name, "_count", labels, count);
+    prom_put_name(b, name, "_count", labels, count);
     buf_put_u64(b, total);
     buf_put_c(b, '\n');
     arena_fini(&scratch);

@@ -1,9 +1,8 @@
-/* prom_metrics.h - numbers about ourselves, and the text in which Prometheus reads them (version
- * 0.0.4).
+/* prom_metrics.h - histograms, and the Prometheus text format (version 0.0.4).
  *
- * A histogram is a handful of counters: noting a time costs a few comparisons, and nothing is
- * allocated. There are no locks: whoever notes and whoever reads share a thread. Times are whole
- * microseconds; there are no floats.
+ * A histogram is a set of counters: recording a duration costs a few comparisons and allocates
+ * nothing. There are no locks: writer and reader share a thread. Durations are whole microseconds;
+ * there is no floating point.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 
 enum { METER_BOUNDS_MAX = 16 };
 
-/* Upper bounds of the buckets, in microseconds, rising. */
+/* Upper bounds of the buckets in microseconds, ascending. */
 struct prom_scale {
     uint32_t count;
     uint64_t us[METER_BOUNDS_MAX];
@@ -25,17 +24,17 @@ extern const struct prom_scale prom_slow;  /* from 100 ms to 2 hours */
 
 struct histogram {
     const struct prom_scale *scale;
-    uint64_t counts[METER_BOUNDS_MAX + 1]; /* of each bucket by itself; the last has no bound */
+    uint64_t counts[METER_BOUNDS_MAX + 1]; /* per bucket, not cumulative; the last is +Inf */
     uint64_t sum_us;
 };
 
 void histogram_note(struct histogram *h, uint64_t us);
 
-/* ---- the text ---- */
+/* ---- text format ---- */
 
 struct prom_label {
     const char *name;
-    struct str value; /* is escaped when it is written */
+    struct str value; /* escaped on output */
 };
 
 /* Once before the lines of a metric. type: "counter", "gauge" or "histogram". */
@@ -46,12 +45,12 @@ void prom_put(struct buf *b, const char *name, const struct prom_label *labels, 
 /* The same in seconds. */
 void prom_put_us(struct buf *b, const char *name, const struct prom_label *labels, uint32_t count,
                  uint64_t us);
-/* Its buckets, its sum, its count. */
+/* The lines of a histogram: buckets, sum, count. */
 void prom_put_histogram(struct buf *b, const char *name, const struct prom_label *labels,
                         uint32_t count, const struct histogram *h);
 #define METER_LABELS(...)                                                                          \
     (const struct prom_label[]){__VA_ARGS__},                                                      \
         (uint32_t)(sizeof((const struct prom_label[]){__VA_ARGS__}) / sizeof(struct prom_label))
-/* A metric with one value and no labels, head and all. */
+/* A metric with one value and no labels, with its HELP and TYPE lines. */
 void prom_put_one(struct buf *b, const char *name, const char *type, const char *help,
                   uint64_t value);

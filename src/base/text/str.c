@@ -1,4 +1,4 @@
-/* str.c - views of text: compare, cut, join, and the check at the door. */
+/* str.c - string views: comparison, slices, concatenation, UTF-8 validation. */
 #include "base/text/str.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static bool same_bytes(const char *a, const char *b, uint32_t len)
     return len == 0 || memcmp(a, b, len) == 0;
 }
 
-static char lower(char c)
+static char char_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -111,7 +111,7 @@ struct str str_lower(struct arena *a, struct str s)
 {
     char *copy = arena_alloc(a, s.len);
     for (uint32_t i = 0; i < s.len; i++)
-        copy[i] = lower(s.at[i]);
+        copy[i] = char_lower(s.at[i]);
     return (struct str){copy, s.len};
 }
 
@@ -120,7 +120,7 @@ bool str_eq_nocase(struct str a, struct str b)
     if (a.len != b.len)
         return false;
     for (uint32_t i = 0; i < a.len; i++)
-        if (lower(a.at[i]) != lower(b.at[i]))
+        if (char_lower(a.at[i]) != char_lower(b.at[i]))
             return false;
     return true;
 }
@@ -185,8 +185,8 @@ bool str_is_digits(struct str s)
     return s.len > 0;
 }
 
-/* Eight bytes, none of them zero and none above 0x7f. Most text is like that, so it is asked
- * first; byte order does not matter for the answer. */
+/* True if none of the eight bytes is zero or above 0x7f. Most text is ASCII, so this test comes
+ * first; it does not depend on the byte order. */
 static bool eight_are_plain(const char *at)
 {
     const uint64_t ones = 0x0101010101010101u;
@@ -204,7 +204,7 @@ static bool is_tail(unsigned char c)
 
 /* Bytes of the character at `at` (of `left` > 0 bytes), or 0 when it is not one. The bounds on
  * the second byte are what keeps out overlong forms, surrogates and values above U+10FFFF. */
-static uint32_t char_size(const unsigned char *at, uint32_t left)
+static uint32_t utf8_size(const unsigned char *at, uint32_t left)
 {
     unsigned char lead = at[0];
     if (lead < 0x80)
@@ -241,7 +241,7 @@ bool str_is_clean(struct str s)
             i += 8;
             continue;
         }
-        uint32_t size = char_size((const unsigned char *)s.at + i, left);
+        uint32_t size = utf8_size((const unsigned char *)s.at + i, left);
         if (size == 0)
             return false;
         i += size;

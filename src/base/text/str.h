@@ -1,7 +1,7 @@
-/* str.h - a view of text: where it starts and how long it is.
+/* str.h - string views: pointer and length.
  *
- * A `struct str` owns nothing and ends with no zero byte. Text from outside is checked once, at
- * the door (str_is_clean), and is UTF-8 without U+0000 from there on.
+ * A `struct str` owns no memory and is not zero-terminated. Strings from outside are validated
+ * once, where they enter the program (str_is_clean), and are UTF-8 without U+0000 from there on.
  */
 #pragma once
 
@@ -30,18 +30,18 @@ bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 /* Index of the first `c` at or after `from`, or s.len. */
 uint32_t str_find(struct str s, char c, uint32_t from);
-/* Does `word` occur in it? The empty word does. */
+/* True if `word` occurs in `s`; the empty string always does. */
 bool str_has(struct str s, struct str word);
 /* The part [from, to); bounds are clamped. */
 struct str str_slice(struct str s, uint32_t from, uint32_t to);
-/* Its first `max` bytes, or a few less: not in the middle of a character of UTF-8. */
+/* The first `max` bytes, or up to three fewer, so that no UTF-8 character is cut. */
 struct str str_clip(struct str s, uint32_t max);
 struct str str_copy(struct arena *a, struct str s);
 /* ASCII only: A-Z become a-z, all else stays. Copies into the arena. */
 struct str str_lower(struct arena *a, struct str s);
 /* Equal when both are lower-cased as above. */
 bool str_eq_nocase(struct str a, struct str b);
-/* Zero-terminated copy (for the edges). */
+/* Zero-terminated copy, for calls of C libraries. */
 const char *str_z(struct arena *a, struct str s);
 /* The pieces one after the other, in the arena. STR_CONCAT(a, x, y, ...) takes them as arguments;
  * messages are formatted with it in modules that may not use printf. */

@@ -2,7 +2,7 @@
 
 enum { WORD_LEN_MAX = 63 };
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t suggest_min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -20,9 +20,9 @@ static uint32_t count_slips(const char *a, uint32_t a_len, const char *b, uint32
         now[0] = i;
         for (uint32_t k = 1; k <= b_len; k++) {
             now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
-            now[k] = least(now[k], least(above[k], now[k - 1]) + 1);
+            now[k] = suggest_min(now[k], suggest_min(above[k], now[k - 1]) + 1);
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                now[k] = least(now[k], beyond[k - 2] + 1);
+                now[k] = suggest_min(now[k], beyond[k - 2] + 1);
         }
     }
     return lines[a_len % 3][b_len];

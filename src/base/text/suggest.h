@@ -1,4 +1,4 @@
-/* suggest.h - which known word was probably meant by an unknown one.
+/* suggest.h - the known word that is most similar to an unknown one ("did you mean ...?").
  *
  * Offer the known words one after the other. The one with the smallest edit distance (insertion,
  * deletion, replacement, swap of neighbours) is kept, unless the distance is too large for its
@@ -10,11 +10,11 @@
 
 #include "base/text/str.h"
 
-/* Zeroed: nothing offered yet. */
+/* Zeroed: no word has been offered. */
 struct suggestion {
-    const char *word; /* NULL: none is near; not terminated if it was offered as a str */
+    const char *word; /* NULL: no similar word; not terminated if it was offered as a str */
     uint32_t len;
-    uint32_t slips;
+    uint32_t slips; /* edit distance */
 };
 
 void suggest_offer(struct suggestion *n, const char *meant, const char *known);

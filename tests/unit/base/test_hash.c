@@ -156,7 +156,7 @@ TEST(hashes_never_change)
     CHECK(sum64 == 0x97c6b4d9dd4a9c27u);
 }
 
-TEST(hashes_do_not_depend_on_where_the_text_lies)
+TEST(hashes_do_not_depend_on_the_address_of_the_text)
 {
     char room[80];
     char text[48];
@@ -381,7 +381,7 @@ TEST(between_includes_both_ends)
     CHECK(low && high && negative);
 }
 
-TEST(chance_is_per_mille)
+TEST(probability_is_per_mille)
 {
     struct prng r;
     prng_init(&r, 53);

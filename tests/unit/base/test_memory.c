@@ -1,4 +1,4 @@
-/* Do arena, undo and vec keep the promises of their headers? (Pool and heap: next door.) */
+/* Do arena, undo and vec keep the promises of their headers? (Pool and heap: in files of their own.) */
 #include "base/containers/heap.h"
 #include "base/containers/vec.h"
 #include "base/mem/arena.h"
@@ -15,8 +15,8 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* True when `body` ends in a broken promise. */
-static bool breaks_a_promise(void (*body)(void))
+/* True when `body` ends in a failed assertion. */
+static bool fails_an_assertion(void (*body)(void))
 {
     fflush(NULL);
     pid_t child = fork();
@@ -160,9 +160,9 @@ static void ask_too_much(void)
     arena_alloc(&a, SIZE_MAX - 3);
 }
 
-TEST(an_absurd_request_to_an_arena_breaks_a_promise)
+TEST(an_absurd_request_to_an_arena_fails_an_assertion)
 {
-    CHECK(breaks_a_promise(ask_too_much));
+    CHECK(fails_an_assertion(ask_too_much));
 }
 
 /* ---- undo ---- */
@@ -246,7 +246,7 @@ static void remember(void *owner, uint32_t handle, uint32_t extra)
     given[given_count++] = handle * 10 + extra;
 }
 
-TEST(gifts_wait_for_the_outermost_keep_and_come_oldest_first)
+TEST(deferred_frees_wait_for_the_outermost_keep_and_run_oldest_first)
 {
     struct undo u;
     undo_init(&u);
@@ -329,11 +329,11 @@ static void give_by_opening_a_mark(void)
     undo_keep(&u, mark);
 }
 
-TEST(misuse_of_marks_and_worn_out_stamps_break_a_promise)
+TEST(misuse_of_marks_and_exhausted_stamps_fail_an_assertion)
 {
-    CHECK(breaks_a_promise(give_by_opening_a_mark));
-    CHECK(breaks_a_promise(close_in_wrong_order));
-    CHECK(breaks_a_promise(use_up_all_stamps));
+    CHECK(fails_an_assertion(give_by_opening_a_mark));
+    CHECK(fails_an_assertion(close_in_wrong_order));
+    CHECK(fails_an_assertion(use_up_all_stamps));
 }
 
 /* ---- vec ---- */
@@ -495,9 +495,9 @@ static void set_behind_the_end(void)
     vec_set(&h, &v, 1, 8);
 }
 
-TEST(positions_outside_a_list_break_a_promise)
+TEST(positions_outside_a_list_fail_an_assertion)
 {
-    CHECK(breaks_a_promise(set_behind_the_end));
-    CHECK(breaks_a_promise(remove_from_empty));
-    CHECK(breaks_a_promise(insert_behind_the_end));
+    CHECK(fails_an_assertion(set_behind_the_end));
+    CHECK(fails_an_assertion(remove_from_empty));
+    CHECK(fails_an_assertion(insert_behind_the_end));
 }

@@ -183,7 +183,7 @@ TEST(a_thin_node_between_full_ones_takes_from_them)
     close_world(&w);
 }
 
-/* Takes `count` entries off the end of leaf `slot` without telling anyone else. */
+/* Removes `count` entries from the end of leaf `slot` without updating the rest of the tree. */
 static void shorten_leaf(struct world *w, uint32_t slot, uint32_t count)
 {
     uint32_t *root = heap_at(&w->heap, w->map.root);
@@ -330,7 +330,7 @@ static void random_step(struct prng *r, struct omap *map, struct model *m, bool 
     uint32_t position = (uint32_t)prng_below(r, prng_chance(r, 500) ? KEYS : KEYS / 50);
     bool put = prng_chance(r, growing ? 750 : 200);
     uint32_t value = put ? 1 + (uint32_t)prng_below(r, 1000) : 0;
-    /* Now and then a whole run, so that a thin node comes to stand between full ones. */
+    /* Occasionally a range of keys, so that an almost empty node is between full ones. */
     uint32_t run = prng_chance(r, 10) ? 1 + (uint32_t)prng_below(r, 120) : 1;
     for (; run > 0 && position < KEYS; run--)
         put_or_remove(map, m, position++, value);

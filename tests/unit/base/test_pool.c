@@ -289,9 +289,9 @@ TEST(a_pool_matches_its_copy_and_rolls_back_to_the_byte)
     close_world(&w);
 }
 
-/* ---- broken promises ---- */
+/* ---- failed assertions ---- */
 
-static bool breaks_a_promise(void (*body)(struct world *))
+static bool fails_an_assertion(void (*body)(struct world *))
 {
     fflush(NULL);
     pid_t child = fork();
@@ -341,12 +341,12 @@ static void edit_properly(struct world *w)
     pool_edit(&w->pool, 1);
 }
 
-TEST(misuse_of_a_pool_breaks_a_promise)
+TEST(misuse_of_a_pool_fails_an_assertion)
 {
-    CHECK(breaks_a_promise(remove_twice));
-    CHECK(breaks_a_promise(edit_none));
-    CHECK(breaks_a_promise(edit_what_never_was));
-    CHECK(breaks_a_promise(settle_under_a_mark));
-    CHECK(breaks_a_promise(odd_row_size));
-    CHECK(!breaks_a_promise(edit_properly));
+    CHECK(fails_an_assertion(remove_twice));
+    CHECK(fails_an_assertion(edit_none));
+    CHECK(fails_an_assertion(edit_what_never_was));
+    CHECK(fails_an_assertion(settle_under_a_mark));
+    CHECK(fails_an_assertion(odd_row_size));
+    CHECK(!fails_an_assertion(edit_properly));
 }

@@ -13,7 +13,7 @@ static bool reads(const struct buf *b, const char *wanted)
     return same;
 }
 
-TEST(values_stand_behind_their_labels)
+TEST(values_follow_their_labels)
 {
     struct arena a = {0};
     struct buf b = buf_in(&a);

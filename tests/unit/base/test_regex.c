@@ -165,7 +165,7 @@ TEST(named_sets_are_ascii_and_their_negations_everything_else)
     CHECK_ROWS(rows);
 }
 
-TEST(repeats_count_what_stands_before_them)
+TEST(repeats_apply_to_the_item_before_them)
 {
     static const struct row rows[] = {
         {"\\Aa*\\z", "", YES},
@@ -336,7 +336,7 @@ TEST(line_anchors_see_lines_and_text_anchors_the_whole)
     CHECK_ROWS(rows);
 }
 
-TEST(word_edges_lie_between_a_word_and_something_else)
+TEST(word_boundaries_are_between_a_word_and_other_characters)
 {
     static const struct row rows[] = {
         {"\\bcat\\b", "a cat!", YES},
@@ -565,7 +565,7 @@ TEST(a_class_holds_many_ranges_and_says_when_too_many)
         pattern[len++] = (char)(0xc0 | point >> 6);
         pattern[len++] = (char)(0x80 | (point & 0x3f));
     }
-    /* What follows makes the program grow, over ranges that did not get their own room. */
+    /* The rest makes the program grow, over ranges that were not allocated separately. */
     memcpy(pattern + len, "]|", 2);
     memset(pattern + len + 2, 'a', 200);
     CHECK(finds((struct str){pattern, len + 202}, false, STR("\xd0\x80")));

@@ -5,7 +5,7 @@
 
 struct item {
     uint32_t key;
-    uint32_t place; /* where it stood */
+    uint32_t place; /* original position */
 };
 
 static int cmp_items(const void *a, const void *b)

@@ -1,4 +1,4 @@
-/* What str.h and buf.h promise: views of text, the check at the door, text being written. */
+/* What str.h and buf.h promise: views of text, UTF-8 validation, text being written. */
 #include "base/prng.h"
 #include "base/text/buf.h"
 #include "base/text/str.h"
@@ -265,7 +265,7 @@ TEST(clean_text_of_four_bytes_is_as_a_naive_decoder_says_at_the_boundaries)
         }
 }
 
-TEST(unclean_bytes_are_found_wherever_they_stand_in_long_text)
+TEST(unclean_bytes_are_found_at_every_position_of_long_text)
 {
     for (uint32_t len = 1; len <= 40; len++)
         for (uint32_t at = 0; at < len; at++) {

@@ -75,7 +75,7 @@ TEST(what_is_far_off_has_no_nearest)
     check_nearest(long_word, "none");
 }
 
-TEST(words_as_long_as_it_looks_at)
+TEST(words_up_to_the_compared_length)
 {
     char meant[65] = {0}, exact[65] = {0};
     struct suggestion nearest = {0};
