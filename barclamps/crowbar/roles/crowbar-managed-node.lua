@@ -1,5 +1,7 @@
--- A discovered machine. Discovery tells all block devices; how many of them are whole disks is what
--- people ask for, so it is counted here.
+-- crowbar-managed-node: a discovered machine.
+--
+-- Discovery reports all block devices, partitions and virtual devices included. The hooks count the
+-- whole disks and store the number in the attrib number_of_drives, by which nodes can be selected.
 
 local function drives_in(node)
   local devices = type(node.data.ohai) == 'table' and node.data.ohai.block_device

@@ -1,32 +1,39 @@
 #!/bin/sh
-# The far end of the script jig: runs a role's scripts on the machine they are for.
+# The remote part of the script jig: executes the scripts of a role on the machine.
 #
 #   sh script-runner.sh DIR
 #
-# DIR holds attrs.json (what the run was given) and the scripts. Each *.sh runs in the order of
-# their names, in DIR, until one ends with anything but 0; that is how the run ends: 0 ok; 16 ok,
-# and nothing more on this node; 32 ok, power off; 64 ok, reboot; 128 not finished, park it;
-# anything else failed. What the scripts write with write_attribute lies in DIR/attrs/PATH/wall
-# afterwards.
+# DIR contains attrs.json (the staged data of the run) and the scripts. The files *.sh are executed
+# in the order of their names, with DIR as working directory, until one of them exits with another
+# status than 0. The last exit status is the result of the run:
 #
-# Commands the scripts find on their PATH (a PATH inside the data is a/b/c; in a name "%" is written
-# %25 and "/" %2F; the members of a list are 0, 1, ...):
+#     0  ok
+#    16  ok; nothing else runs on this node until an operator retries
+#    32  ok; power the machine off
+#    64  ok; reboot the machine
+#   128  not finished; park the run
+#   any other: failed
 #
-#   read_attribute PATH         the value: a text as it is, anything else as JSON; fails when it is
-#                               null or not there
-#   get_keys PATH               names in a map, places in a list, one a line
-#   flat_attributes PATH        everything below it that is a single value: "path TAB value" a line;
-#                               in the value, \ TAB and line ends are written \\ \t \n
-#   write_attribute PATH VALUE  put it on the wall; VALUE is JSON when it begins with { or [
-#   die TEXT                    say so and fail
+# Values that the scripts write with write_attribute are stored in DIR/attrs/PATH/wall.
+#
+# The scripts find these commands in their PATH. A path inside the data is a/b/c; in a name "%" is
+# written %25 and "/" %2F; the elements of a list are 0, 1, ...
+#
+#   read_attribute PATH         prints the value: a string as it is, anything else as JSON; fails
+#                               if it is null or missing
+#   get_keys PATH               prints the keys of a map or the indexes of a list, one a line
+#   flat_attributes PATH        prints every scalar below PATH as a line "path TAB value"; in the
+#                               value, \ TAB and line ends are written \\ \t \n
+#   write_attribute PATH VALUE  adds the value to the wall data; VALUE is JSON if it starts with { or [
+#   die TEXT                    prints the text to standard error and fails
 set -eu
 
-# A reader of JSON, in awk because every machine has one. It trusts that the text is JSON.
-# shellcheck disable=SC2016 # it is awk's to expand
+# A JSON parser in awk, because every machine has awk. It assumes valid JSON.
+# shellcheck disable=SC2016 # awk expands it, not the shell
 json='
 function fail(why) { print "attrs.json: " why > "/dev/stderr"; broken = 1; exit 2 }
-# One character. Some awks measure the whole text each time a part of it is taken, so it is looked at
-# through a window.
+# Returns the character at position q. Some implementations of awk scan the whole string in every
+# substr(), so characters are taken from a window of 1024 characters.
 function at(q) {
     if (q < base || q >= base + 1024) { base = q; w = substr(s, q, 1024) }
     return substr(w, q - base + 1, 1)
@@ -50,7 +57,7 @@ function hex(t,   i, n) {
 function text(   out, from, n, low, rest) {
     out = ""; from = ++p
     while ((c = at(p)) != "\"") {
-        if (c == "") fail("a text does not end")
+        if (c == "") fail("unterminated string")
         if (c != "\\") {
             rest = substr(w, p - base + 1); n = match(rest, /["\\]/)
             p += n ? n - 1 : length(rest); continue
@@ -103,7 +110,7 @@ function value(path,   from, key, n, v) {
     else {
         while ((c = at(p)) != "" && !index(",]} \t\r\n", c)) p++
         v = substr(s, from, p - from)
-        if (v == "") fail("a value is missing")
+        if (v == "") fail("missing value")
         if (v != "null") single(path, v)
         return
     }
@@ -131,7 +138,7 @@ flat_attributes)
 write_attribute)
     case /$2/ in
     */../* | */./* | *//*)
-        echo "write_attribute: $2 is no path" >&2
+        echo "write_attribute: \"$2\" is not a valid path: it has an empty part, . or .." >&2
         exit 1 ;;
     esac
     mkdir -p "$HALLIGAN_RUN_DIR/attrs/$2"

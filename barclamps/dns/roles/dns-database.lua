@@ -1,8 +1,9 @@
--- The names of machines: an A record for each node that has an address in the admin network.
+-- dns-database: an A record for each node that has an address in the admin network.
 --
--- Records lie in the system data of every noderole of this role (attrib dns-records), by node, and
--- are published by its run. Only the node that changed is touched. Names made by filters, and other
--- networks, come with the networks.
+-- Records are stored in the system data of every noderole of this role (attrib dns-records), by
+-- node, and are published by its run. A hook writes the record of the changed node only, so that
+-- two concurrent changes cannot overwrite each other. Other networks, and names created by filters,
+-- are not part of this version.
 
 local function record_of(node)
   local address = node.data['admin-v4addr']
@@ -27,7 +28,7 @@ return {
   on_node_create = refresh,
   on_node_change = refresh,
   on_node_delete = function(node, context)
-    if node.taken then -- told late, and the name is that of another node by now
+    if node.taken then -- the hook is late: another node has the name now
       return
     end
     put_record(context, node.name, halligan.null)

@@ -1,7 +1,7 @@
--- The server that takes changes of records.
+-- dns-mgmt_server: the server that accepts changes of records.
 --
--- As with the DNS server: its own address in the admin network, and what its set is called when
--- nobody says otherwise.
+-- sysdata computes the service address, the address of its node in the admin network, and the
+-- default name of its server set, as for dns-server.
 
 return {
   sysdata = function(noderole)

@@ -1,6 +1,8 @@
--- Where records can be changed: the management servers above this noderole that are ACTIVE and know
--- their address. Names of allocations and filters come with the networks; this list is what they
--- will look for.
+-- dns-mgmt_service: the list of servers through which records can be changed.
+--
+-- The run collects every parent that is ACTIVE and has a service address, and returns the list as
+-- wall data (attrib dns-mgmt_servers). Networks, which will add names through these servers, are
+-- not part of this version.
 
 return {
   do_transition = function(noderole, data)
@@ -20,7 +22,7 @@ return {
       return {
         result = 'failed',
         log = 'none of the dns-mgmt_server noderoles that ' .. noderole.node .. ' depends on is '
-          .. 'active and knows its address; see to one of them and retry',
+          .. 'active and has a service address; repair one of them and retry',
       }
     end
     table.sort(servers, function(a, b) return a.address < b.address end)

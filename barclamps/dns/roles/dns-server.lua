@@ -1,11 +1,12 @@
--- The DNS server.
+-- dns-server: the DNS server.
 --
--- sysdata: its own address is the one hinted for its node in the admin network. What its set is
--- called and which domain it serves may be set for a deployment, and what is computed would hide
--- that; so what holds when nothing is set (default_name, default_domain) stands beside it.
--- template: what a zone starts with.
+-- sysdata computes the service address, which is the address of its node in the admin network, and
+-- the defaults of the set name and the domain. A deployment may set both values, and sysdata
+-- overrides the data of a deployment; therefore the defaults are stored under keys of their own
+-- (default_name, default_domain) and are used only if nothing is set. template has the initial
+-- values of a zone.
 
--- Everything behind the first dot of a name.
+-- The part of a name after its first dot.
 local function domain_of(name)
   local dot = halligan.find(name, '.')
   return dot and string.sub(name, dot + 1) or name

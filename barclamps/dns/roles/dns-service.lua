@@ -1,5 +1,7 @@
--- Which DNS servers work: those above this noderole that are ACTIVE and know their address. The
--- list goes to the wall, where whoever wants the attrib dns_servers finds it.
+-- dns-service: the list of active DNS servers.
+--
+-- The run collects every parent that is ACTIVE and has a service address, and returns the list as
+-- wall data, from which roles that want the attrib dns_servers read it.
 
 return {
   do_transition = function(noderole)
@@ -18,7 +20,7 @@ return {
       return {
         result = 'failed',
         log = 'none of the dns-server noderoles that ' .. noderole.node .. ' depends on is active '
-          .. 'and knows its address; see to one of them and retry',
+          .. 'and has a service address; repair one of them and retry',
       }
     end
     table.sort(servers, function(a, b) return a.address < b.address end)

@@ -1,7 +1,7 @@
--- The time server.
+-- ntp-server: the time server.
 --
--- Its own address is the one hinted for its node in the admin network. Without it nobody could be
--- told where to go, so the role says what is missing instead of starting.
+-- sysdata computes the service address: the address of its node in the admin network. Without an
+-- address no client could use the server, so the hook fails and the noderole changes to ERROR.
 
 return {
   sysdata = function(noderole)

@@ -1,7 +1,8 @@
--- Who serves: the addresses of the servers above this noderole that work.
+-- ntp-service: the list of active time servers.
 --
--- A server tells its address through its sysdata; whichever role it is, it counts when it is ACTIVE
--- and has one. The list goes to the wall, where whoever wants the attrib ntp_servers finds it.
+-- The run collects the service address of every parent that is ACTIVE and has one; sysdata of
+-- ntp-server computes it. The list is returned as wall data, from which roles that want the attrib
+-- ntp_servers read it.
 
 return {
   do_transition = function(noderole)
@@ -16,7 +17,7 @@ return {
       return {
         result = 'failed',
         log = 'none of the ntp-server noderoles that ' .. noderole.node .. ' depends on is active '
-          .. 'and knows its address; see to one of them and retry',
+          .. 'and has a service address; repair one of them and retry',
       }
     end
     table.sort(addresses)

@@ -1,14 +1,15 @@
--- Which operating systems can be installed.
+-- provisioner-base-images: the operating systems that can be installed.
 --
--- template: the installers we know, with their files below the directory that is served. A
--- deployment or a noderole adds its own through the attrib provisioner-supported_oses.
--- sysdata: the paths of these files, which is all that the run has to look for.
--- on_active: when what is installed by default is not there, the first that is there takes its
--- place.
+-- template   the known installers, with the paths of their files below the served directory. A
+--            deployment or noderole adds others through the attrib provisioner-supported_oses.
+-- sysdata    the paths of these files, which the run checks. on_active  if the files of the default
+-- operating system are missing, the first one whose files exist
+--            becomes the default.
 
 local DEFAULT_OS = 'debian-12' -- the default of the attrib provisioner-target_os
 
--- The names in a list; anything else is an empty one.
+-- The strings of a list, sorted and without duplicates, and a set of them. A value that is not a
+-- list counts as empty.
 local function names_in(list)
   local names, seen = {}, {}
   for _, name in ipairs(type(list) == 'table' and list or {}) do

@@ -1,19 +1,27 @@
--- What each machine boots.
+-- provisioner-database: the boot files of each machine.
 --
 -- A managed machine with an address in the admin network and at least one hardware address is a
 -- client: { v4addr, bootenv, generation, node_id }, and while it is to be installed also rootdev,
--- the disk for it. Entries lie in the system data of every noderole of this role (attrib
--- provisioner-clients); its run publishes them and answers through the wall what it has published
--- (attrib provisioner-published). Then each node is told, in its attrib
--- provisioner-active-bootstate, and whoever waits for a boot environment to be in force sees it
--- there; and power that waits for the node's boot generation goes on (flag serves-boot).
+-- the disk to install on. The flow of a change:
+--
+--   1. on_node_change writes the entry of the node to the system data of every noderole of this
+--      role (attrib provisioner-clients).
+--   2. The run publishes the entries and returns in its wall data what it has published (attrib
+--      provisioner-published).
+--   3. on_active writes the published boot environment to each node (attrib
+--      provisioner-active-bootstate), where an installation waits for it, and acknowledges the boot
+--      generation of the node, for which power actions wait (flag serves-boot).
+--
+-- If a run fails, waiting installations get "failed: ..." instead of a boot environment.
 
 local MANAGED, JOINED = 'crowbar-managed-node', 'crowbar-joined-node'
-local ASKED = 'asked' -- instead of a boot environment: the node waits to be told again
-local TELL_MAX = 300 -- nodes that one call tells; a hook may wish for 1,000 things
-local FAIL_MAX = 900 -- the same for bad news, which come one wish each
+local ASKED = 'asked' -- value of the bootstate attrib: the node requests a new acknowledgement
+-- A hook may return at most 1,000 commands. on_active needs up to two commands for each node, a
+-- failure one.
+local NOTIFY_MAX = 300 -- nodes that one call of on_active notifies
+local FAIL_MAX = 900 -- nodes that one call notifies of a failure
 
--- What lies at a path, or nil: documents may have anything anywhere.
+-- The value at a path, or nil. Any value of a document may have any type.
 local function at(tree, ...)
   for _, key in ipairs({ ... }) do
     if type(tree) ~= 'table' then
@@ -36,7 +44,8 @@ local function is_mac(text)
   return is_text(text) and halligan.match(text, [[\A\h{2}([:-]\h{2}){5}\z]])
 end
 
--- Hinted or discovered: without one it can never ask.
+-- Whether a hardware address is known from hints or discovery. Without one the machine cannot be
+-- identified when it boots.
 local function has_mac(node)
   for _, text in ipairs(at(node.data, 'admin_macs') or {}) do
     if is_mac(text) then
@@ -53,7 +62,8 @@ local function has_mac(node)
   return false
 end
 
--- X18: a machine that only joined boots from its disk; there is nothing to serve.
+-- The entry of a node, or nil if it has none. A machine that joined with its own operating system
+-- boots from its disk and needs no entry.
 local function entry_of(node)
   local address = at(node.data, 'admin-v4addr')
   if not node.roles[MANAGED] or not is_text(address) or not has_mac(node)
@@ -74,28 +84,31 @@ local function is_number(value)
   return math.type(value) == 'integer'
 end
 
--- What a client is told about, in short: another boot environment, another generation, or another
--- node of the same name is something new. nil: nothing that could be told.
+-- A string that identifies the published state of a client. It differs for another boot
+-- environment, another generation, or another node of the same name. nil if the client has no boot
+-- environment.
 local function mark_of(client)
   local bootenv, generation = at(client, 'bootenv'), at(client, 'generation')
   if not is_text(bootenv) then
     return nil
   end
   if not is_number(generation) or not is_number(client.node_id) then
-    return bootenv -- published when there were no generations yet
+    return bootenv -- published by a version without boot generations
   end
   return string.format('%s %d/%d', bootenv, client.node_id, generation)
 end
 
--- X9: each noderole speaks for itself; whoever restarts the machine waits for all of them.
+-- Each noderole of this role acknowledges a generation separately: a restart of the machine waits
+-- for all of them (docs/spec/hooks.md, "Both databases").
 local function acknowledge(node, noderole, generation)
   if is_number(generation) and generation > 0 then
     halligan.boot_served(node, halligan.maybe(noderole), generation)
   end
 end
 
--- X11: one node's entry and nothing else, so that no two changes can undo each other. A run is only
--- hurried when the entry gave it something to do.
+-- Only the entry of one node is written, so that two concurrent changes cannot overwrite each other
+-- (docs/spec/hooks.md, "Concurrent node changes"). halligan.hurry raises the priority of the run
+-- that a changed entry causes, and does nothing if the entry is the same.
 local function put_entry(noderoles, name, entry)
   for _, nr in ipairs(noderoles) do
     halligan.set_attrib('noderole', halligan.maybe(nr), 'provisioner-clients', { [name] = entry })
@@ -103,8 +116,9 @@ local function put_entry(noderoles, name, entry)
   end
 end
 
--- X1: somebody wants to know what is published from now on, also when it is what it was before.
-local function tell_again(noderoles, name)
+-- An installation requested a new acknowledgement: what is published from now on is reported again,
+-- also if it is the same as before. Deleting the note makes on_active report it.
+local function acknowledge_again(noderoles, name)
   for _, nr in ipairs(noderoles) do
     halligan.set_attrib('noderole', halligan.maybe(nr), 'provisioner-acknowledged',
       { [name] = halligan.null }, 'note')
@@ -112,7 +126,8 @@ local function tell_again(noderoles, name)
   end
 end
 
--- X8: whoever waits for a database that is out of order must not wait for its deadline.
+-- True if every noderole of this role is in ERROR. An installation that waits for them is then
+-- failed at once instead of at its deadline (docs/spec/hooks.md, "Database cannot run").
 local function all_failed(noderoles)
   for _, nr in ipairs(noderoles) do
     if nr.state ~= 'error' then
@@ -122,7 +137,7 @@ local function all_failed(noderoles)
   return #noderoles > 0
 end
 
-local function tell_failure(node, noderoles)
+local function report_failure(node, noderoles)
   local reason = 'failed: provisioner-database is in error on ' .. noderoles[1].node
   halligan.set_attrib('node', node, 'provisioner-active-bootstate', reason)
   for _, nr in ipairs(noderoles) do
@@ -131,29 +146,30 @@ local function tell_failure(node, noderoles)
   end
 end
 
--- X8: machines that wait to be installed learn that they wait in vain. The next success tells them
--- again, because what was noted is not what will be published. Nobody calls this again by itself,
--- so where more are left the database's own node is given something new to look at: the change of
--- that node goes on here.
-local function tell_waiting(noderole)
+-- Reports the failure to the machines that wait to be installed, so that their runs end now. The
+-- next success reports to them again, because the note differs from what is published then.
+--
+-- A state hook is called once. If more than FAIL_MAX machines wait, the attrib `provisioner-told`
+-- of the database's own node is changed: that calls on_node_change, which continues with the rest.
+local function report_failure_to_waiting(noderole)
   local wanted = at(noderole.data, 'crowbar', 'provisioner', 'clients') or {}
   local known = at(noderole.notes, 'acknowledged') or {}
   local reason = 'failed: provisioner-database is in error on ' .. noderole.node
-  local noted, told, last = {}, 0, nil
+  local noted, count, last = {}, 0, nil
   for name, client in pairs(wanted) do
     local waits = known[name] ~= mark_of(client) and known[name] ~= reason
     if installs(at(client, 'bootenv')) and waits then
-      if told == FAIL_MAX then
+      if count == FAIL_MAX then
         local seen = at(noderole.host, 'hint', 'provisioner-told') == last
         halligan.set_attrib('node', noderole.node_id, 'provisioner-told', seen and last .. '+' or last)
         break
       end
       halligan.set_attrib('node', halligan.maybe(name), 'provisioner-active-bootstate', reason)
       noted[name] = reason
-      told, last = told + 1, name
+      count, last = count + 1, name
     end
   end
-  if told > 0 then
+  if count > 0 then
     halligan.set_attrib('noderole', noderole, 'provisioner-acknowledged', noted, 'note')
   end
 end
@@ -162,17 +178,18 @@ local function refresh(node, context)
   local entry = entry_of(node)
   put_entry(context.noderoles, node.name, entry or halligan.null)
   for _, nr in ipairs(entry and {} or context.noderoles) do
-    acknowledge(halligan.maybe(node), nr, node.boot_generation) -- there is nothing to serve
+    -- without an entry there is nothing to serve
+    acknowledge(halligan.maybe(node), nr, node.boot_generation)
   end
   if node.data['provisioner-active-bootstate'] == ASKED then
-    tell_again(context.noderoles, node.name)
+    acknowledge_again(context.noderoles, node.name)
   end
   if entry and installs(entry.bootenv) and all_failed(context.noderoles)
     and node.data['provisioner-active-bootstate'] ~= entry.bootenv then
-    tell_failure(node, context.noderoles)
+    report_failure(node, context.noderoles)
   end
   if context.noderole and context.noderole.state == 'error' then
-    tell_waiting(context.noderole)
+    report_failure_to_waiting(context.noderole)
   end
 end
 
@@ -181,7 +198,7 @@ return {
   on_node_change = refresh,
 
   on_node_delete = function(node, context)
-    if node.taken then -- told late, and the name is that of another node by now
+    if node.taken then -- the hook is late: another node has the name now
       return
     end
     put_entry(context.noderoles, node.name, halligan.null)
@@ -191,16 +208,18 @@ return {
     end
   end,
 
-  -- What the run has published goes to the nodes it is about. What was told is noted, so that the
-  -- next call tells only what is new; a node that is gone by now is passed over (X16).
+  -- Reports to each node what the run has published for it. Reported states are stored as notes, so
+  -- that the next call reports only new ones. A node that was deleted meanwhile is ignored
+  -- (halligan.maybe). If more than NOTIFY_MAX nodes are new, the database is run again for the
+  -- rest.
   on_active = function(noderole)
     local published = at(noderole.wall, 'crowbar_wall', 'provisioner', 'clients') or {}
     local known = at(noderole.notes, 'acknowledged') or {}
-    local noted, told, more = {}, 0, false
+    local noted, count, more = {}, 0, false
     for name, client in pairs(published) do
       local mark = mark_of(client)
       if mark and known[name] ~= mark then
-        if told == TELL_MAX then
+        if count == NOTIFY_MAX then
           more = true
           break
         end
@@ -208,7 +227,7 @@ return {
         halligan.set_attrib('node', node, 'provisioner-active-bootstate', client.bootenv)
         acknowledge(node, noderole, client.generation)
         noted[name] = mark
-        told = told + 1
+        count = count + 1
       end
     end
     for name in pairs(known) do
@@ -222,5 +241,5 @@ return {
     end
   end,
 
-  on_error = tell_waiting,
+  on_error = report_failure_to_waiting,
 }

@@ -1,18 +1,22 @@
--- Installing an operating system, the server's part. barclamps/README.md has the sequence.
+-- provisioner-os-install: installs an operating system; the hooks on the side of the daemon.
+-- barclamps/README.md has the sequence, docs/spec/hooks.md the races that it handles.
 --
--- on_todo chooses the disk and tells the run which disks it may wipe; it leaves the boot
--- environment alone (X14), so that a machine that loses power now boots what it booted before.
--- on_node_change waits: once the run has wiped and is parked, the boot environment changes, and
--- when both boot databases say that it is in force, the run goes on and reboots the machine.
+-- on_todo         chooses the disk and stores the list of disks that the run may wipe. It does not
+--                 change the boot environment: a machine that loses power before the wipe must boot
+--                 what it booted before.
+-- on_node_change  sets the boot environment after the run has wiped the disks and parked, and
+-- resumes
+--                 the run when both boot databases have published the environment. The run then
+--                 reboots the machine.
 --
--- Everything here happens before the first success only (X4, X5): an installed machine that comes
--- back, or that was taken to the discovery image for a look, is not installed again.
+-- Both do nothing after the first success: an installed machine that reports again, or that was
+-- booted into the discovery image for debugging, is not installed again.
 
 local OWNER = 'operating system'
-local ASKED = 'asked' -- instead of a boot environment: the databases tell it again
+local ASKED = 'asked' -- value of the bootstate attribs: a new acknowledgement is requested
 local DEFAULT_OS = 'debian-12' -- the default of the attrib provisioner-target_os
 
--- What lies at a path, or nil: documents may have anything anywhere.
+-- The value at a path, or nil. Any value of a document may have any type.
 local function at(tree, ...)
   for _, key in ipairs({ ... }) do
     if type(tree) ~= 'table' then
@@ -29,7 +33,7 @@ end
 
 -- ---- disks ----
 
--- The disks that were found, in the order they were told; in that of their names when told by name.
+-- The discovered disks: in the reported order if they are a list, sorted by name if they are a map.
 local function disks_of(host)
   local found = at(host.data, 'reservations', 'disks')
     or at(host.data, 'crowbar_wall', 'reservations', 'disks')
@@ -52,11 +56,11 @@ local function find(disks, name)
   return nil
 end
 
--- Who owns which disk, without our own claims when they are to be dropped.
+-- The owner of each claimed disk. With drop_ours, claims of this role are left out.
 local function claims_of(host, drop_ours)
   local claims = {}
-  local told = at(host.data, 'claimed-disks')
-  for name, owner in pairs(type(told) == 'table' and told or {}) do
+  local claimed = at(host.data, 'claimed-disks')
+  for name, owner in pairs(type(claimed) == 'table' and claimed or {}) do
     if is_text(owner) and not (drop_ours and owner == OWNER) then
       claims[name] = owner
     end
@@ -64,7 +68,7 @@ local function claims_of(host, drop_ours)
   return claims
 end
 
--- The disk chosen before, if it is still there and still ours.
+-- The disk chosen before, if it still exists and is still claimed by this role.
 local function kept_disk(host, disks)
   local name = at(host.data, 'operating-system-disk')
   if is_text(name) and claims_of(host, false)[name] == OWNER then
@@ -94,7 +98,8 @@ local function claim(host, disk)
   halligan.set_attrib('node', host, 'claimed-disks', changes)
 end
 
--- What the run may wipe: the chosen disk, and whatever nobody has claimed.
+-- The disks that the run may wipe: the chosen one, and all unclaimed ones that are not removable,
+-- virtual or read-only.
 local function wipe_list(disks, chosen, claims)
   local list = halligan.array{}
   local function add(disk)
@@ -112,7 +117,7 @@ local function wipe_list(disks, chosen, claims)
   return list
 end
 
--- ---- the wait ----
+-- ---- boot state ----
 
 local function failed(state)
   return is_text(state) and halligan.match(state, [[\Afailed]])
@@ -124,7 +129,7 @@ return {
     if noderole.run_count > 0 then
       return
     end
-    if host.bootenv == 'local' then -- it runs from its disk; a run is told that it may wipe nothing
+    if host.bootenv == 'local' then -- it runs from its disk: the run may wipe nothing
       halligan.set_attrib('noderole', noderole, 'provisioner-wipe', halligan.array{})
       return
     end
@@ -133,10 +138,10 @@ return {
     local claims = claims_of(host, true)
     if not chosen then
       chosen = first_free(disks, claims)
-      if not chosen then -- X15
-        error('there is no disk on ' .. noderole.node .. ' to install on: of ' .. #disks
-          .. ' known, all are removable or claimed. Nothing was wiped. Free one (attrib '
-          .. 'claimed-disks) or let the machine be discovered again, and retry', 0)
+      if not chosen then
+        error('no disk of ' .. noderole.node .. ' can be used for the operating system: all of the '
+          .. #disks .. ' known disks are removable or claimed. Nothing was wiped. Release one '
+          .. '(attrib claimed-disks) or run the discovery again, then retry', 0)
       end
       claim(host, chosen)
     end
@@ -152,26 +157,28 @@ return {
     if not is_text(at(node.data, 'crowbar_wall', 'provisioner', 'wiped')) then
       return
     end
-    if node.bootenv == 'local' then -- it lost power, and was installed without us: leave it so
+    if node.bootenv == 'local' then -- installed by other means while this run was parked: keep it
       return
     end
     local target = at(noderole.data, 'provisioner', 'target_os')
     local wanted = (is_text(target) and target or DEFAULT_OS) .. '-install'
     if node.bootenv ~= wanted then
-      -- X1: what the databases said about an earlier attempt is not about this one, and they may
-      -- still have to say something about what came between: they are asked anew
+      -- Acknowledgements of an earlier attempt are not valid for this one, and some may still be in
+      -- flight. So new ones are requested before the boot environment changes.
       halligan.set_attrib('node', node, 'provisioner-active-bootstate', ASKED)
       halligan.set_attrib('node', node, 'dhcp-active-bootstate', ASKED)
-      -- Unless its run does not wait any more: it was cancelled meanwhile, or the machine restarted.
+      -- The command is ignored if the run is not parked any more: it was cancelled, or the machine
+      -- was restarted.
       halligan.set_bootenv(halligan.maybe(node), wanted, noderole)
       return
     end
     local boots = at(node.data, 'provisioner-active-bootstate')
     local dhcp = at(node.data, 'dhcp-active-bootstate')
-    -- X9: where a database has several noderoles the first of them speaks for all in these attribs
+    -- If a database has several noderoles, the attribs have the value of the first one that
+    -- reported. boot_served is true only when all of them have served the generation.
     local served = boots == wanted and dhcp == wanted and node.boot_served
     if served or failed(boots) or failed(dhcp) then
-      halligan.resume(noderole) -- the run looks at both again, and fails with what it sees
+      halligan.resume(noderole) -- the run checks both attribs again, and fails if one differs
     end
   end,
 }

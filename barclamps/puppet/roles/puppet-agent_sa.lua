@@ -1,4 +1,4 @@
--- Puppet calls the machine what we call it.
+-- puppet-agent_sa: sysdata sets the name that Puppet uses for the machine to the name of its node.
 
 return {
   sysdata = function(noderole)

@@ -1,5 +1,5 @@
--- The first run leaves a token on the wall and the work to somebody else; a retry makes it run
--- again, and that run takes the token back.
+-- test-async: the first run writes a token to its wall data and ends with "async", as if other
+-- software continued the work. The run of a retry finds the token, removes it and succeeds.
 
 local function has_token(wall)
   return type(wall.test) == 'table' and type(wall.test.async) == 'table'
@@ -9,12 +9,12 @@ end
 return {
   do_transition = function(noderole)
     if has_token(noderole.wall) then
-      return { result = 'ok', wall = {}, log = 'the token was there: done' }
+      return { result = 'ok', wall = {}, log = 'found the token: done' }
     end
     return {
       result = 'async',
       wall = { test = { async = { token = true } } },
-      log = 'left a token; retry me when the work is done',
+      log = 'wrote a token; retry the noderole to finish the work',
     }
   end,
 }

@@ -1,6 +1,6 @@
--- Says each state it enters.
+-- test-event: logs each state that the noderole enters.
 
-local function told(hook)
+local function logged(hook)
   return function(noderole)
     halligan.log(hook .. ': ' .. noderole.role .. ' on ' .. noderole.node .. ' is '
       .. noderole.state)
@@ -8,10 +8,10 @@ local function told(hook)
 end
 
 return {
-  on_proposed = told('on_proposed'),
-  on_todo = told('on_todo'),
-  on_transition = told('on_transition'),
-  on_active = told('on_active'),
-  on_blocked = told('on_blocked'),
-  on_error = told('on_error'),
+  on_proposed = logged('on_proposed'),
+  on_todo = logged('on_todo'),
+  on_transition = logged('on_transition'),
+  on_active = logged('on_active'),
+  on_blocked = logged('on_blocked'),
+  on_error = logged('on_error'),
 }

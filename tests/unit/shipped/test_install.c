@@ -72,7 +72,7 @@ TEST(x15_without_a_free_disk_nothing_is_wiped)
     work(&m);
     IS(m.w, "provisioner-os-install@n1", "error");
     HAS(str_z(&m.w->arena, read_noderole(m.w, "provisioner-os-install@n1").runlog),
-        "of 2 known, all are removable or claimed. Nothing was wiped");
+        "all of the 2 known disks are removable or claimed. Nothing was wiped");
     CHECK(m.wipes == 0 && !world_run(m.w, "provisioner-os-install@n1", RUN_RUNNING));
     live_complaints(m.w);
     /* Another disk appears, and it is tried again. */

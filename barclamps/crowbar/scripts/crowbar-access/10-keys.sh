@@ -1,6 +1,9 @@
 #!/bin/sh
-# Who may log in as root: the keys we know stand between two marks in root's authorized_keys. What
-# somebody else wrote there stays. Then the machine's own key for the API.
+# Writes the configured keys of root between two marker lines in root's authorized_keys; lines
+# outside of the markers are kept. Then writes the machine's own key for the API.
+#
+# The new file is complete before it replaces the old one by a rename, so a failure at any point
+# leaves the old keys in force.
 set -eu
 
 ssh_dir=${HALLIGAN_SSH_DIR:-/root/.ssh}
@@ -18,7 +21,7 @@ trap 'rm -f "$fresh"' EXIT
 awk -v b="$begin" -v e="$end" '$0 == b { ours = 1 } !ours { print } $0 == e { ours = 0 }' \
     "$keys" > "$fresh"
 echo "$begin" >> "$fresh"
-names=$(get_keys crowbar/access_keys) # fails here, before anybody loses his key
+names=$(get_keys crowbar/access_keys) # a failure ends the script before keys are lost
 for name in $names; do
     if key=$(read_attribute "crowbar/access_keys/$name"); then
         printf '%s\n' "$key" >> "$fresh"
@@ -27,10 +30,10 @@ done
 echo "$end" >> "$fresh"
 
 if cmp -s "$fresh" "$keys"; then
-    echo "the keys are as they should be"
+    echo "$keys is up to date"
 else
-    mv "$fresh" "$keys" # at once, so that nobody is locked out in between
-    echo "the keys were written to $keys"
+    mv "$fresh" "$keys" # atomic: there is no moment without the keys
+    echo "wrote the keys to $keys"
 fi
 
 if machine_key=$(read_attribute crowbar/machine_key); then

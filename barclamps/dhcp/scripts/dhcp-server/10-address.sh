@@ -1,11 +1,11 @@
 #!/bin/sh
-# The DHCP server answers on the address its role computed, so this machine must have it.
-# What the server is told lies below the state directory; the server comes with its back end.
+# Checks that this machine has the service address that the role computed, and writes it below the
+# state directory. The DHCP server itself is not part of this version.
 set -eu
 
 state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
 address=$(read_attribute dhcp/service_address) ||
-    die "this DHCP server has not been told its address"
+    die "the service address of this DHCP server is not set (attrib dhcp-service_address)"
 if ! ip -o addr show | grep -qF " $address/"; then
     die "this machine does not have the address $address that it is to serve on"
 fi

@@ -1,13 +1,13 @@
 #!/bin/sh
-# The records of all machines, one a line, as a file below the state directory; then the publisher,
-# when there is one, is told that it changed.
+# Writes the records of all machines, one a line, to a file below the state directory. If the file
+# changed, the publisher program is called, if there is one.
 set -eu
 
 state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
 publisher=${HALLIGAN_PUBLISHERS:-/usr/lib/halligan/publish}/dns
 
 mkdir -p "$state/dns"
-# Lines come as "NODE/address TAB ..." and "NODE/type TAB ..." in this order.
+# The input has lines "NODE/address TAB ..." and "NODE/type TAB ..." in this order.
 flat_attributes crowbar/dns/records > records.flat
 awk -F '\t' '
     { slash = match($1, /\/[^\/]*$/); name = substr($1, 1, slash - 1); key = substr($1, slash + 1) }
@@ -17,14 +17,14 @@ awk -F '\t' '
 
 if [ -f "$state/dns/records" ] && cmp -s "$state/dns/records.new" "$state/dns/records"; then
     rm -f "$state/dns/records.new"
-    echo "the records are as they were"
+    echo "the records have not changed"
     exit 0
 fi
 mv "$state/dns/records.new" "$state/dns/records"
 if [ -x "$publisher" ]; then
     if ! "$publisher" "$state/dns/records"; then
-        rm -f "$state/dns/records" # so that the next run tells it again
-        die "the DNS server did not take the records"
+        rm -f "$state/dns/records" # so that the next run calls the publisher again
+        die "$publisher failed: the DNS server has not accepted the records"
     fi
 fi
 echo "published $(grep -c . "$state/dns/records" || :) records"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# The head of the zone, as a file below the state directory. Records are dns-database's; the server
-# that reads both comes with its back end.
+# Writes the head of the zone to a file below the state directory. The records are written by
+# dns-database. The server that reads both is not part of this version.
 set -eu
 
 state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
-address=$(read_attribute dns/service_address) || die "this DNS server has not been told its address"
+address=$(read_attribute dns/service_address) || 
+    die "the service address of this DNS server is not set (attrib dns-service_address)"
 domain=$(read_attribute dns/domain) || domain=$(read_attribute dns/default_domain) ||
-    die "there is no domain to answer for: set attrib dns-domain"
+    die "the domain of the zone is not set: set the attrib dns-domain"
 if ! ip -o addr show | grep -qF " $address/"; then
     die "this machine does not have the address $address that it is to serve on"
 fi
@@ -29,4 +30,4 @@ for place in $(get_keys dns/forwarders); do
     read_attribute "dns/forwarders/$place"
 done > "$state/dns/forwarders.new"
 mv "$state/dns/forwarders.new" "$state/dns/forwarders"
-echo "the zone $domain has its head; it serves on $address"
+echo "wrote the head of the zone $domain; the service address is $address"

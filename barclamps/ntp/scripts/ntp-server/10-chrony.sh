@@ -1,10 +1,10 @@
 #!/bin/sh
-# Lets chrony take the time from outside and give it to everybody who asks.
+# Configures chrony to synchronize with the external servers and to serve all clients.
 set -eu
 
 conf_dir=${HALLIGAN_CHRONY_DIR:-/etc/chrony/conf.d}
 address=$(read_attribute ntp/service_address) ||
-    die "this time server has not been told its address"
+    die "the service address of this time server is not set (attrib ntp-service_address)"
 [ -d "$conf_dir" ] || die "chrony is not installed here ($conf_dir is missing)"
 
 fresh=$(mktemp)
@@ -20,7 +20,7 @@ trap 'rm -f "$fresh"' EXIT
 } > "$fresh"
 
 if [ -f "$conf_dir/halligan.conf" ] && cmp -s "$fresh" "$conf_dir/halligan.conf"; then
-    echo "chrony is set up as it should be"
+    echo "$conf_dir/halligan.conf is up to date"
     exit 0
 fi
 cat "$fresh" > "$conf_dir/halligan.conf.new"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Publishes what each machine is to be told, and answers on the wall what was published: the boot
-# environment and generation of each client. Nothing is answered before the publisher, when there is
-# one, has taken it, because machines reboot on the strength of this answer.
+# Publishes the entries of all machines, and returns in the wall data what was published: the boot
+# environment and generation of each client. If there is a publisher program, it must succeed before
+# anything is returned, because machines are rebooted after this acknowledgement.
 set -eu
 
 state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
@@ -15,11 +15,12 @@ cd "$OLDPWD"
 
 if [ -x "$publisher" ]; then
     "$publisher" "$state/provisioner/clients.json" ||
-        die "the boot server did not take what it was told"
+        die "$publisher failed: the boot server has not accepted the entries"
 fi
 
-# {"NODE":{"bootenv":"...","generation":N,"node_id":N},...}; names and boot environments that could
-# break it are left out, and whoever waits for one of them is told so by its deadline.
+# The wall data is {"NODE":{"bootenv":"...","generation":N,"node_id":N},...}. Names and boot
+# environments with characters that need quoting are left out; a run that waits for one of them ends
+# at its deadline.
 flat_attributes crowbar/provisioner/clients > clients.flat
 wall=$(awk -F '\t' '
     {
@@ -42,5 +43,6 @@ wall=$(awk -F '\t' '
     }' clients.flat)
 printf '%s' "$wall" > wall.tmp
 mkdir -p attrs/crowbar_wall/provisioner/clients
-mv wall.tmp attrs/crowbar_wall/provisioner/clients/wall # may be too long for an argument
-echo "published; the wall has $(printf '%s' "$wall" | grep -o '"bootenv"' | grep -c . || :) clients"
+# Not with write_attribute: the value may be longer than an argument may be.
+mv wall.tmp attrs/crowbar_wall/provisioner/clients/wall
+echo "published $(printf '%s' "$wall" | grep -o '"bootenv"' | grep -c . || :) clients"

@@ -1,16 +1,17 @@
 #!/bin/sh
-# Wipes the disks it was told, waits (parked) until the machine would boot the installer, and asks
-# for the reboot.
+# Wipes the disks on its list, parks until the machine would boot the installer, and requests the
+# reboot. It is executed at least twice:
 #
-# It runs at least twice. The first run checks every disk before it touches any, wipes them, and
-# ends with 128: not finished. What it says on the wall makes the server change the boot
-# environment; when the boot databases have it, or cannot, or the deadline is over, it is run again.
-# That run looks whether the installer would really be booted: if so it ends with 64, reboot; if not
-# it fails with what it sees, and the next attempt begins with the first run again.
+#   first   Checks every disk before it changes any, wipes them, and ends with 128: not finished.
+#           The new value of provisioner-wiped in the wall data makes the hook of the role change the
+#           boot environment. The run is resumed when the boot databases have published the
+#           environment or failed, or at the deadline.
+#   second  Checks that both databases would boot the installer. If so, it ends with 64: reboot.
+#           Otherwise it fails with the values that it read, and the next attempt is a first one.
 #
-# Only disks on the list (attrib provisioner-wipe) are touched. One that is mounted, claimed by
-# somebody else, or under a volume that also lies on other disks stops the whole run before anything
-# is written.
+# Only disks on the list (attrib provisioner-wipe) are written to. If one of them is mounted,
+# claimed by another owner, or part of a volume that also uses other disks, the run fails before
+# anything is written.
 set -eu
 
 run_dir=${HALLIGAN_RUN:-/run/halligan}
@@ -18,44 +19,46 @@ marker=$run_dir/wiped
 joined=${HALLIGAN_JOINED:-/etc/halligan/joined}
 owner='operating system'
 
-# ---- is there anything to do? ----
+# ---- preconditions ----
 
 if [ -e "$joined" ]; then
-    echo "this machine runs from its disk already ($joined): nothing is wiped"
+    echo "this machine already runs from its disk ($joined exists): nothing is wiped"
     exit 0
 fi
 places=$(get_keys provisioner/wipe)
 if [ -z "$places" ]; then
-    echo "no disk may be wiped: nothing to do"
+    echo "the list of disks to wipe is empty: nothing to do"
     exit 0
 fi
-target=$(read_attribute provisioner/target_os) || die "nobody says what is to be installed"
+target=$(read_attribute provisioner/target_os) ||
+    die "the attrib provisioner-target_os is not set: nothing was wiped"
 wanted=$target-install
 
-# ---- the second run ----
+# ---- second execution: check the boot state ----
 
 if [ -f "$marker" ] && wiped=$(read_attribute hints/crowbar_wall/provisioner/wiped) &&
     [ "$wiped" = "$(cat "$marker")" ]; then
     boots=$(read_attribute hints/provisioner-active-bootstate) || boots=nothing
     dhcp=$(read_attribute hints/dhcp-active-bootstate) || dhcp=nothing
     write_attribute crowbar_wall/provisioner/wiped "$wiped"
-    rm -f "$marker" # whatever comes next begins anew
+    rm -f "$marker" # the next execution is a first one
     if [ "$boots" = "$wanted" ] && [ "$dhcp" = "$wanted" ]; then
-        echo "the machine would boot $wanted: it reboots"
+        echo "the machine would boot $wanted: rebooting"
         exit 64
     fi
     echo "the machine is not rebooted, because it would not boot $wanted:" >&2
-    echo "provisioner-database says: $boots" >&2
-    echo "dhcp-database says: $dhcp" >&2
+    echo "provisioner-active-bootstate is: $boots" >&2
+    echo "dhcp-active-bootstate is: $dhcp" >&2
     exit 1
 fi
 rm -f "$marker"
 
-# ---- the first run: look at everything, touch nothing ----
+# ---- first execution: check all disks, change nothing ----
 
-# The device of a disk: its unique name below /dev, or the path that came with it.
+# The device of a disk: its unique name below /dev, or the path in the list.
 device_of() { # PLACE
-    name=$(read_attribute "provisioner/wipe/$1/name") || die "disk $1 of the list has no name"
+    name=$(read_attribute "provisioner/wipe/$1/name") ||
+        die "disk $1 of the list has no name: nothing was wiped"
     path=$(read_attribute "provisioner/wipe/$1/path") || path=
     for candidate in "$name" "/dev/$name" "$path"; do
         case $candidate in
@@ -63,7 +66,7 @@ device_of() { # PLACE
         /dev/*) [ -e "$candidate" ] && readlink -f "$candidate" && return ;;
         esac
     done
-    die "the disk $name is on the list, but not on this machine"
+    die "the disk $name is on the list, but this machine does not have it: nothing was wiped"
 }
 
 owner_of() { # NAME
@@ -72,20 +75,21 @@ owner_of() { # NAME
         $1 == name { print $2 }'
 }
 
-# Everything that lies on a device, itself first: NAME TYPE MOUNTPOINT
+# The device and everything that is stacked on it, the device first: NAME TYPE MOUNTPOINT
 tree_of() {
     lsblk -nrpo NAME,TYPE,MOUNTPOINT "$1"
 }
 
 devices=
 for place in $places; do
-    name=$(read_attribute "provisioner/wipe/$place/name") || die "disk $place has no name"
+    name=$(read_attribute "provisioner/wipe/$place/name") ||
+        die "disk $place of the list has no name: nothing was wiped"
     claimed=$(owner_of "$name")
     if [ -n "$claimed" ] && [ "$claimed" != "$owner" ]; then
         die "the disk $name belongs to $claimed: nothing was wiped"
     fi
     device=$(device_of "$place")
-    [ "$(lsblk -dnro TYPE "$device")" = disk ] || die "$device is no disk: nothing was wiped"
+    [ "$(lsblk -dnro TYPE "$device")" = disk ] || die "$device is not a disk: nothing was wiped"
     mounted=$(tree_of "$device" | awk 'NF > 2 { print $1 " on " $3 }')
     [ -z "$mounted" ] || die "in use: $mounted. Nothing was wiped"
     devices="$devices $device"
@@ -95,20 +99,21 @@ is_ours() { # DEVICE
     case "$devices " in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
 
-# Volumes and arrays must lie on disks of the list alone.
+# Volumes and arrays must not use disks outside of the list.
 for device in $devices; do
     tree_of "$device" | awk '$2 != "disk" && $2 != "part" { print $1 }' | while read -r volume; do
         lsblk -nrpso NAME,TYPE "$volume" | awk '$2 == "disk" { print $1 }' |
             while read -r disk; do
-                is_ours "$disk" || die "$volume also lies on $disk: nothing was wiped"
+                is_ours "$disk" ||
+                    die "$volume also uses $disk, which is not on the list: nothing was wiped"
             done
     done
 done
 
-# ---- now wipe ----
+# ---- first execution: wipe ----
 
-# From the top down: what lies on something is taken apart before it. An array with two parts on one
-# disk is listed twice.
+# From the top down: a volume is removed before the device that it is stacked on. An array with two
+# partitions on one disk is listed twice.
 for device in $devices; do
     tree_of "$device" |
         awk '!seen[$1]++ { line[++n] = $0 } END { for (; n; n--) print line[n] }' |
@@ -134,11 +139,11 @@ for device in $devices; do
         fi
     fi
     blockdev --rereadpt "$device" 2> /dev/null ||
-        echo "$device: the kernel looks again at the reboot"
+        echo "$device: the kernel reads the new partition table at the reboot"
     echo "wiped $device"
 done
 
-# ---- and wait ----
+# ---- first execution: park ----
 
 mkdir -p "$run_dir"
 wiped=$(cat /proc/sys/kernel/random/uuid)

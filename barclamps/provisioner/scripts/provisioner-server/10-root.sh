@@ -1,12 +1,12 @@
 #!/bin/sh
-# The directory that is served, with a place for each machine. The server itself comes with its back
-# end.
+# Creates the directory that is served, with subdirectories for machines and files. The server
+# itself is not part of this version.
 set -eu
 
 address=$(read_attribute provisioner/service_address) ||
-    die "this provisioner has not been told its address"
+    die "the service address of this provisioner is not set (attrib provisioner-service_address)"
 root=$(read_attribute provisioner/root) ||
-    die "there is no directory to serve: set provisioner-root"
+    die "the attrib provisioner-root is not set: set the directory to serve"
 if ! ip -o addr show | grep -qF " $address/"; then
     die "this machine does not have the address $address that it is to serve on"
 fi

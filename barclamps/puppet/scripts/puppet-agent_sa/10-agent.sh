@@ -1,14 +1,16 @@
 #!/bin/sh
-# Puppet must be there, and is told what we call the machine. Manifests are applied by the jig.
+# Checks that Puppet is installed and writes the name of the node to puppet.conf. The jig applies
+# the manifests.
 set -eu
 
-name=$(read_attribute crowbar/puppet-agent-sa/name) || die "Puppet has not been told its name"
+name=$(read_attribute crowbar/puppet-agent-sa/name) || 
+    die "the name of this machine for Puppet is not set (attrib puppet-agent_name)"
 conf_dir=${HALLIGAN_PUPPET_DIR:-/etc/puppet}
 command -v puppet > /dev/null || die "puppet is not installed here (package puppet-agent)"
 
 mkdir -p "$conf_dir"
 mark="# Written by the role puppet-agent_sa; changes are lost."
-# A file that the role did not write is kept beside it, each one once.
+# A file that the role did not write is copied beside it, once for each content.
 kept=$conf_dir/puppet.conf.before-halligan
 if [ -f "$conf_dir/puppet.conf" ] && [ "$(head -n 1 "$conf_dir/puppet.conf")" != "$mark" ]; then
     copy=$kept
@@ -20,7 +22,7 @@ if [ -f "$conf_dir/puppet.conf" ] && [ "$(head -n 1 "$conf_dir/puppet.conf")" !=
     if [ ! -e "$copy" ]; then
         cp -p "$conf_dir/puppet.conf" "$copy.new"
         mv "$copy.new" "$copy"
-        echo "the puppet.conf that was there is kept as $copy"
+        echo "copied the existing puppet.conf to $copy"
     fi
 fi
 {
@@ -29,4 +31,4 @@ fi
     echo "certname = $name"
 } > "$conf_dir/puppet.conf.new"
 mv "$conf_dir/puppet.conf.new" "$conf_dir/puppet.conf"
-echo "Puppet knows this machine as $name"
+echo "the certname of this machine is $name"
