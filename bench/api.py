@@ -40,7 +40,7 @@ RATE = 5000
 ROLES = 10
 BULK = 1000
 
-# Each step wants what the first one was told, so that one change has all of them run again.
+# Each step wants the value of the first one, so that one change reruns all of them.
 CONTENT = """barclamp: {name: bench}
 jigs:
   - {name: noop, class: noop}
@@ -190,8 +190,8 @@ def anneal(me, url, token, options, build):
 
 
 def commits(me, url, token, options, build):
-    """One commit that has everything run again is one thought of the engine: readers wait for it.
-    That is told, and not held to a bound."""
+    """A commit that reruns everything is one step of the engine, and readers wait for it. The latency is
+    printed and not bounded."""
     parts = urllib.parse.urlsplit(url)
     load = subprocess.Popen(
         [f"{build}/steady-load", parts.hostname, str(parts.port), "GET",
@@ -211,7 +211,7 @@ def commits(me, url, token, options, build):
 
 
 def timed(url, token, path):
-    """On a connection that is there, as everybody's second request is."""
+    """On an open connection, like every request after the first one of a client."""
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
     connection.connect()

@@ -2,10 +2,10 @@
  * the same graph as phony edges beside it.
  *
  * The graph: one root on a node of its own, and on each of N nodes a chain of R roles whose first
- * needs that root. Ours goes the whole street (commands, core, batches, a store: an encoded byte
- * log, SQLite or PostgreSQL, both durable); ninja only walks and keeps nothing. Each measurement is
- * a process of its own, so memory peaks are its own too; medians of three, ours and the peer's in
- * turns (DECISIONS D26).
+ * needs that root. Halligan executes its whole pipeline (commands, core, batches, a store: an
+ * encoded byte log, SQLite or PostgreSQL, both durable); ninja only walks the graph and stores
+ * nothing. Each measurement is a process of its own, so that its memory peak is its own too;
+ * medians of three, with Halligan and ninja alternating (ADR 0030).
  */
 #include <semaphore.h>
 #include <stdbool.h>
@@ -53,9 +53,9 @@ static double peak_bytes(void)
     return kib * 1024;
 }
 
-/* ---- the street ---- */
+/* ---- the engine under test ---- */
 
-struct street {
+struct bench_engine {
     struct log_store log; /* without a URL */
     struct store *store;  /* with one      */
     sem_t woken;
@@ -81,7 +81,7 @@ static uint64_t no_chance(void *self)
 
 static void heard(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
 {
-    struct street *s = self;
+    struct bench_engine *s = self;
     (void)request;
     (void)turn;
     s->replies++;
@@ -123,11 +123,11 @@ static void no_question(void *self, uint64_t token, const struct hook_question *
 
 static void wake(void *self)
 {
-    struct street *s = self;
+    struct bench_engine *s = self;
     sem_post(&s->woken);
 }
 
-static void open_store(struct street *s, const char *url)
+static void open_store(struct bench_engine *s, const char *url)
 {
     const struct store_options options = {
         .url = url, .holder = "bench-anneal", .wake = wake, .wake_context = s};
@@ -138,7 +138,7 @@ static void open_store(struct street *s, const char *url)
         die(why.text);
 }
 
-static void street_open(struct street *s, const char *url)
+static void bench_engine_open(struct bench_engine *s, const char *url)
 {
     memset(s, 0, sizeof *s);
     if (url)
@@ -158,7 +158,7 @@ static void street_open(struct street *s, const char *url)
         die("the turn does not start");
 }
 
-static void street_close(struct street *s)
+static void bench_engine_close(struct bench_engine *s)
 {
     turn_free(s->turn);
     if (s->store)
@@ -167,8 +167,9 @@ static void street_close(struct street *s)
         log_store_fini(&s->log);
 }
 
-/* Looked at ten times a second: a daemon judges by the same figure whether its store is stalled. */
-static void await_store(struct street *s)
+/* Waits for the store. Ten times a second it samples the figure by which a daemon decides that its
+ * store is stalled. */
+static void await_store(struct bench_engine *s)
 {
     struct timespec at;
     do {
@@ -182,7 +183,7 @@ static void await_store(struct street *s)
     } while (sem_timedwait(&s->woken, &at) != 0);
 }
 
-static void settle(struct street *s)
+static void settle(struct bench_engine *s)
 {
     enum turn_status status;
     while ((status = turn_advance(s->turn)) == TURN_AGAIN || status == TURN_WAITING)
@@ -192,7 +193,7 @@ static void settle(struct street *s)
         die("the turn is stuck");
 }
 
-static void submit(struct street *s, struct command command)
+static void submit(struct bench_engine *s, struct command command)
 {
     command.request = 1;
     command.actor = STR("bench");
@@ -203,7 +204,7 @@ static void submit(struct street *s, struct command command)
         die("a command is not taken");
 }
 
-static int64_t ask(struct street *s, struct command command)
+static int64_t ask(struct bench_engine *s, struct command command)
 {
     submit(s, command);
     settle(s);
@@ -212,7 +213,7 @@ static int64_t ask(struct street *s, struct command command)
 
 /* ---- the world ---- */
 
-static void import_roles(struct street *s, int roles)
+static void import_roles(struct bench_engine *s, int roles)
 {
     const size_t room = 4096 + (size_t)roles * 256;
     char *doc = malloc(room);
@@ -236,7 +237,7 @@ static void import_roles(struct street *s, int roles)
     free(doc);
 }
 
-static int64_t make_node(struct street *s, int number, int64_t deployment)
+static int64_t make_node(struct bench_engine *s, int number, int64_t deployment)
 {
     char name[64];
     snprintf(name, sizeof name, "n%d.bench.example", number);
@@ -250,7 +251,7 @@ static int64_t make_node(struct street *s, int number, int64_t deployment)
     return 0;
 }
 
-static int64_t role_id(const struct street *s, const char *name)
+static int64_t role_id(const struct bench_engine *s, const char *name)
 {
     return core_find(turn_core(s->turn), TABLE_ROLE, str_from(name));
 }
@@ -266,7 +267,7 @@ static int64_t retry_count(int64_t noderoles)
 }
 
 /* Noderoles of the settled graph are retried; each retry is a turn of its own. */
-static double retry_cost(struct street *s, int64_t noderoles)
+static double retry_cost(struct bench_engine *s, int64_t noderoles)
 {
     const int64_t count = retry_count(noderoles);
     const double before = seconds();
@@ -281,23 +282,23 @@ static double retry_cost(struct street *s, int64_t noderoles)
 /* What a start costs that finds all this in its store. */
 static double start_cost(const char *url, double noderoles)
 {
-    struct street s;
+    struct bench_engine s;
     const double before = seconds();
-    street_open(&s, url);
+    bench_engine_open(&s, url);
     const double cost = seconds() - before;
     if (core_count(turn_core(s.turn), TABLE_NODEROLE) != noderoles)
         die("not all of it was stored");
-    street_close(&s);
+    bench_engine_close(&s);
     return cost;
 }
 
 static struct figures measure(int nodes, int roles, const char *url)
 {
     struct figures f = {0};
-    struct street s;
+    struct bench_engine s;
     char last[32];
     const double before_bytes = peak_bytes();
-    street_open(&s, url);
+    bench_engine_open(&s, url);
     import_roles(&s, roles);
     const int64_t d = ask(&s, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
                                                .deployment_create = {.name = STR("rack")}});
@@ -328,7 +329,7 @@ static struct figures measure(int nodes, int roles, const char *url)
     f.bytes_each = (peak_bytes() - before_bytes - log_bytes) / f.noderoles;
     f.retry_us = retry_cost(&s, (int64_t)f.noderoles);
     f.silent_s = (double)s.silent_ms / 1000;
-    street_close(&s);
+    bench_engine_close(&s);
     if (url)
         f.start_s = start_cost(url, f.noderoles);
     return f;
@@ -510,7 +511,7 @@ static bool report(struct bench *b)
 {
     struct import_rounds r = {0};
     snprintf(b->dir, sizeof b->dir, "/var/tmp/bench-anneal-XXXXXX");
-    /* A server that is somebody else must get through. */
+    /* A PostgreSQL server with another user id must be able to traverse the directory. */
     if (!mkdtemp(b->dir) || chmod(b->dir, 0711) != 0)
         die("no temporary folder");
     run_rounds(b, &r);

@@ -1,14 +1,15 @@
 /* bench-content - what content costs: reading and importing it, calling the code of a role, and
- * telling roles that a node changed when most of them do not listen.
+ * notifying roles that a node changed when most of them have no hook for it.
  *
  * import    B barclamps of R roles as YAML files, each barclamp with one Lua file: from the files
  *           to the last import done by a core that was empty.
  * dispatch  one call of an empty hook with a noderole of 14 fields and 1 KiB of data, from the
  *           text of its argument to its answer; without the way into another thread and back
- *           (DECISIONS D26). Most of it is making tables of the text, so it depends on the data:
- *           the bound is for plain ones.
- * change    a node changes: the core writes the rows, each hook gets its facts and is called, each
- *           answer is stepped. Once with 500 roles of which 3 listen, once with those 3 alone.
+ *           (ADR 0030). Most of the time is spent on converting the text into tables, so it
+ *           depends on the data: the bound is for plain data.
+ * change    a node changes: the core writes the rows, each hook gets its arguments and is called,
+ *           each result is stepped. Once with 500 roles of which 3 have the hook, once with those 3
+ *           alone.
  *
  * Medians of the rounds. The two kinds of change take turns.
  */
@@ -50,7 +51,7 @@ static double seconds(void)
     return seconds_of(CLOCK_MONOTONIC);
 }
 
-/* What touches no file is timed by the processor: somebody else's work beside it does not count. */
+/* Processor time, for code that uses no file: other processes do not change it. */
 static double busy_seconds(void)
 {
     return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -83,27 +84,27 @@ static void no_row(void *context, const struct change *change)
 }
 
 /* Each step is a turn of its own, as if a store had taken it. */
-struct mind {
+struct bench_core {
     struct core *core;
     struct arena arena;
     struct effects effects; /* of the last step */
     int64_t turn;
 };
 
-static void mind_open(struct mind *m)
+static void bench_core_open(struct bench_core *m)
 {
     memset(m, 0, sizeof *m);
     m->core = core_new();
     core_bootstrap(m->core, 1000);
 }
 
-static void mind_close(struct mind *m)
+static void bench_core_close(struct bench_core *m)
 {
     core_free(m->core);
     arena_fini(&m->arena);
 }
 
-static int64_t step(struct mind *m, struct command command)
+static int64_t step(struct bench_core *m, struct command command)
 {
     struct outcome outcome = {0};
     command.now_ms = command.mono_ms = 1000 + m->turn;
@@ -198,11 +199,11 @@ static void find_hooks(void *self, const char *lua_path, struct diagnostics *r, 
 /* In seconds; *out_read is the part of it that the files took. */
 static double import_all(const char *dir, double *out_read)
 {
-    struct mind m;
+    struct bench_core m;
     struct arena arena = {0};
     struct diagnostics report = diagnostics_begin(&arena);
     const struct hook_finder finder = {.find = find_hooks};
-    mind_open(&m);
+    bench_core_open(&m);
     const double start = seconds();
     const struct content_tree tree = content_read_tree(&report, dir, &finder);
     *out_read = seconds() - start;
@@ -215,7 +216,7 @@ static double import_all(const char *dir, double *out_read)
     if (report.count || core_count(m.core, TABLE_BARCLAMP) != BARCLAMPS ||
         core_count(m.core, TABLE_ROLE) != BARCLAMPS * ROLES_EACH)
         die("not all of it was imported");
-    mind_close(&m);
+    bench_core_close(&m);
     arena_fini(&arena);
     return whole;
 }
@@ -255,8 +256,8 @@ static struct role_code *load_code(const char *source)
     return code;
 }
 
-static void tell(struct role_code *code, const char *function, const struct hook_facts *facts,
-                 struct arena *arena)
+static void call_hook(struct role_code *code, const char *function, const struct hook_facts *facts,
+                      struct arena *arena)
 {
     struct task task = {.arena = arena, .kind = TASK_TELL, .function = function};
     task.arguments[0] = facts->argument;
@@ -325,7 +326,7 @@ static double dispatch_cost(const char *name, void (*put_data)(struct buf *b))
     for (int i = 0; i < ROUNDS; i++) {
         const double start = busy_seconds();
         for (int call = 0; call < CALLS; call++) {
-            tell(code, "on_active", &facts, &scratch);
+            call_hook(code, "on_active", &facts, &scratch);
             arena_reset(&scratch);
         }
         us[i] = (busy_seconds() - start) / CALLS * 1e6;
@@ -338,7 +339,7 @@ static double dispatch_cost(const char *name, void (*put_data)(struct buf *b))
     return middle;
 }
 
-/* The bound is for plain data; dense ones are shown so that nobody is surprised. */
+/* The bound is for plain data; the figure of dense data is printed for comparison. */
 static double measure_dispatch(void)
 {
     const double plain = dispatch_cost("plain data", put_plain_data);
@@ -348,16 +349,16 @@ static double measure_dispatch(void)
 
 /* ---- a node changes ---- */
 
-struct audience {
-    struct mind mind;
+struct change_bench {
+    struct bench_core engine;
     struct role_code *code;
     int64_t node_id;
     uint64_t calls;
 };
 
-static void import_roles(struct audience *w, int roles)
+static void import_roles(struct change_bench *w, int roles)
 {
-    struct buf b = buf_in(&w->mind.arena);
+    struct buf b = buf_in(&w->engine.arena);
     struct str canonical;
     uint32_t offset;
     const char *what;
@@ -365,7 +366,7 @@ static void import_roles(struct audience *w, int roles)
                   "\"jigs\":[{\"name\":\"noop\",\"class\":\"noop\"}],\"roles\":[");
     for (int i = 0; i < roles; i++) {
         char role[200];
-        /* Those that listen lie far apart. */
+        /* The roles with the hook are spread over the list. */
         const bool listens =
             i % (roles / ROLES_LISTENING) == 0 && i / (roles / ROLES_LISTENING) < 3;
         snprintf(role, sizeof role, "%s{\"name\":\"role-%d\",\"jig\":\"noop\",\"hooks\":[%s]}",
@@ -373,83 +374,83 @@ static void import_roles(struct audience *w, int roles)
         buf_put_z(&b, role);
     }
     buf_put_z(&b, "]}");
-    if (json_canonical(&w->mind.arena, buf_str(&b), &canonical, &offset, &what) != OK)
+    if (json_canonical(&w->engine.arena, buf_str(&b), &canonical, &offset, &what) != OK)
         die(what);
-    step(&w->mind, (struct command){.kind = COMMAND_IMPORT, .import = {.barclamp = canonical}});
+    step(&w->engine, (struct command){.kind = COMMAND_IMPORT, .import = {.barclamp = canonical}});
 }
 
-static void audience_open(struct audience *w, int roles)
+static void change_bench_open(struct change_bench *w, int roles)
 {
     memset(w, 0, sizeof *w);
-    mind_open(&w->mind);
+    bench_core_open(&w->engine);
     import_roles(w, roles);
     w->code = load_code("return { on_node_change = function(node, context) end }");
-    w->node_id = step(&w->mind, (struct command){.kind = COMMAND_NODE_CREATE,
-                                                 .node_create = {.name = STR("n1.bench.example"),
-                                                                 .deployment_id = 1,
-                                                                 .available = true,
-                                                                 .bootenv = STR("local")}});
-    if (core_count(w->mind.core, TABLE_ROLE) != (uint32_t)roles)
+    w->node_id = step(&w->engine, (struct command){.kind = COMMAND_NODE_CREATE,
+                                                   .node_create = {.name = STR("n1.bench.example"),
+                                                                   .deployment_id = 1,
+                                                                   .available = true,
+                                                                   .bootenv = STR("local")}});
+    if (core_count(w->engine.core, TABLE_ROLE) != (uint32_t)roles)
         die("not all roles were imported");
 }
 
-static void audience_close(struct audience *w)
+static void change_bench_close(struct change_bench *w)
 {
     role_code_free(w->code);
-    mind_close(&w->mind);
+    bench_core_close(&w->engine);
 }
 
-static void deliver(struct audience *w, int64_t outbox_id)
+static void deliver(struct change_bench *w, int64_t outbox_id)
 {
     struct record record;
     struct hook_facts facts;
-    if (!core_record(w->mind.core, TABLE_OUTBOX, outbox_id, &record) ||
-        !core_hook_facts(w->mind.core, &record.outbox, &w->mind.arena, &facts))
-        die("a hook has nothing to be told");
-    tell(w->code, hook_name((enum hook)record.outbox.hook), &facts, &w->mind.arena);
+    if (!core_record(w->engine.core, TABLE_OUTBOX, outbox_id, &record) ||
+        !core_hook_facts(w->engine.core, &record.outbox, &w->engine.arena, &facts))
+        die("a hook has no arguments");
+    call_hook(w->code, hook_name((enum hook)record.outbox.hook), &facts, &w->engine.arena);
     w->calls++;
-    step(&w->mind,
+    step(&w->engine,
          (struct command){.kind = COMMAND_OUTBOX_DONE, .outbox_done = {.outbox_id = outbox_id}});
 }
 
 /* In microseconds for one change. */
-static double change_cost(struct audience *w)
+static double change_cost(struct change_bench *w)
 {
     const double start = busy_seconds();
     w->calls = 0;
     for (int i = 0; i < CHANGES; i++) {
-        step(&w->mind,
+        step(&w->engine,
              (struct command){.kind = COMMAND_NODE_UPDATE,
                               .node_update = {.id = w->node_id,
                                               .given = GIVEN_NODE_BOOTENV,
                                               .bootenv = i % 2 ? STR("local") : STR("other")}});
-        const struct effect *first = w->mind.effects.first;
+        const struct effect *first = w->engine.effects.first;
         for (const struct effect *e = first; e; e = e->next)
             if (e->kind == EFFECT_OUTBOX)
                 deliver(w, e->id);
-        arena_reset(&w->mind.arena);
+        arena_reset(&w->engine.arena);
     }
     if (w->calls != (uint64_t)CHANGES * ROLES_LISTENING)
-        die("not every role that listens was told, or others were");
+        die("the number of hook calls is wrong");
     return (busy_seconds() - start) / CHANGES * 1e6;
 }
 
 static double measure_change(void)
 {
-    struct audience many, few;
+    struct change_bench many, few;
     double many_us[ROUNDS], few_us[ROUNDS];
-    audience_open(&many, ROLES_MANY);
-    audience_open(&few, ROLES_LISTENING);
+    change_bench_open(&many, ROLES_MANY);
+    change_bench_open(&few, ROLES_LISTENING);
     for (int i = 0; i < ROUNDS; i++) {
         few_us[i] = change_cost(&few);
         many_us[i] = change_cost(&many);
     }
     const double ratio = median(many_us) / median(few_us);
-    printf("change told to %d of %d roles: %.1f us, to %d of %d: %.1f us, ratio %.2f\n",
+    printf("change with %d of %d roles notified: %.1f us, %d of %d: %.1f us, ratio %.2f\n",
            ROLES_LISTENING, ROLES_MANY, median(many_us), ROLES_LISTENING, ROLES_LISTENING,
            median(few_us), ratio);
-    audience_close(&many);
-    audience_close(&few);
+    change_bench_close(&many);
+    change_bench_close(&few);
     return ratio;
 }
 
@@ -467,7 +468,7 @@ static int usage(FILE *to, int status)
 {
     fprintf(to,
             "bench-content [--strict]\n"
-            "Importing %d roles in %d barclamps, calling an empty hook, telling %d of %d roles\n"
+            "Importing %d roles in %d barclamps, calling an empty hook, notifying %d of %d roles\n"
             "that a node changed. With --strict the exit status is 1 when a figure misses its\n"
             "bound: 1000 ms, 5 us, and 1.25 times what it costs with those %d roles alone.\n",
             BARCLAMPS * ROLES_EACH, BARCLAMPS, ROLES_LISTENING, ROLES_MANY, ROLES_LISTENING);

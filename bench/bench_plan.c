@@ -24,7 +24,7 @@ struct bench {
     int64_t now, steps;
 };
 
-/* Of processor time: what others use of the machine says nothing about a plan. */
+/* Processor time: the load of other processes does not change it. */
 static double seconds(void)
 {
     struct timespec t;
@@ -45,7 +45,7 @@ static int64_t step(struct bench *b, struct command command)
     command.now_ms = command.mono_ms = ++b->now;
     core_step(b->core, &command, &b->arena, &b->fx, &out);
     if (out.verdict != VERDICT_DONE) {
-        const struct str why = out.problems ? out.problems->text : STR("hooks are asked");
+        const struct str why = out.problems ? out.problems->text : STR("it needs replies of hooks");
         fprintf(stderr, "bench-plan: a step was refused: %.*s\n", STR_FMT_ARGS(why));
         exit(1);
     }

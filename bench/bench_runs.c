@@ -2,12 +2,12 @@
  * bare loop that starts as many processes and waits for them.
  *
  * The graph: on each of N nodes a chain of R roles, as roles of a real node need one another; nodes
- * have nothing to do with each other. Ours goes the whole street: the daemon's own loop, core,
- * batches, SQLite as durable as a daemon has it, the runner, halligan-exec with its journal; only
- * the recipe is short: /bin/true itself, which reads nothing. The bare loop has as many children at
- * a time as our pool, does the same to nothing but the table of processes, and keeps nothing. ninja
- * runs the same graph; ansible-playbook has raw tasks on the local connection, a few of them, since
- * it is slow. All in turns; medians of three (DECISIONS D26).
+ * are independent of each other. Halligan executes its whole pipeline: the loop of the daemon,
+ * core, batches, SQLite with the durability of a daemon, the runner, halligan-exec with its
+ * journal; only the launch specification is minimal: /bin/true without input. The bare loop has as
+ * many children at a time as the worker pool and stores nothing. ninja runs the same graph;
+ * ansible-playbook executes raw tasks on the local connection, only a few of them, since it is
+ * slow. All of them alternate; medians of three (ADR 0030).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,29 +55,29 @@ static double cpu_of(int who)
            (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-/* Processor time, of this process and of all whose end it took. */
+/* Processor time of this process and of all children that it reaped. */
 static double cpu_seconds(void)
 {
     return cpu_of(RUSAGE_SELF) + cpu_of(RUSAGE_CHILDREN);
 }
 
-/* ---- the kitchen: what a run is made of ---- */
+/* ---- a jig that runs /bin/true ---- */
 
-static err cook(void *self, const struct jig_work *w, struct arena *a,
-                struct launch_spec *out_recipe, struct reason *out_why)
+static err true_jig_prepare(void *self, const struct jig_work *w, struct arena *a,
+                            struct launch_spec *out_spec, struct reason *out_why)
 {
     (void)self;
     (void)w;
     (void)out_why;
     struct str *argv = arena_new(a, struct str);
     argv[0] = STR(RUNS_PROGRAM);
-    *out_recipe =
+    *out_spec =
         (struct launch_spec){.argv = argv, .argv_count = 1, .out_max = 1 << 20, .log_max = 1 << 20};
     return OK;
 }
 
-static void taste(void *self, const struct jig_work *w, const struct jig_end *end, struct arena *a,
-                  struct run_done_command *out_done)
+static void true_jig_conclude(void *self, const struct jig_work *w, const struct jig_end *end,
+                              struct arena *a, struct run_done_command *out_done)
 {
     (void)self;
     (void)w;
@@ -86,29 +86,31 @@ static void taste(void *self, const struct jig_work *w, const struct jig_end *en
     *out_done = (struct run_done_command){.result = fine ? RESULT_OK : RESULT_FAILED};
 }
 
-static bool nothing_to_stop(void *self, const struct jig_work *w, struct arena *a,
-                            struct launch_spec *out_recipe)
+static bool true_jig_stop(void *self, const struct jig_work *w, struct arena *a,
+                          struct launch_spec *out_spec)
 {
     (void)self;
     (void)w;
     (void)a;
-    (void)out_recipe;
+    (void)out_spec;
     return false;
 }
 
-static bool no_scratch(void *self, const struct jig_work *w)
+static bool true_jig_wants_scratch(void *self, const struct jig_work *w)
 {
     (void)self;
     (void)w;
     return false;
 }
 
-static const struct runner_jig_ops kitchen = {
-    .prepare = cook, .conclude = taste, .stop = nothing_to_stop, .wants_scratch = no_scratch};
+static const struct runner_jig_ops true_jig_ops = {.prepare = true_jig_prepare,
+                                                   .conclude = true_jig_conclude,
+                                                   .stop = true_jig_stop,
+                                                   .wants_scratch = true_jig_wants_scratch};
 
-/* ---- the street, as the daemon wires it ---- */
+/* ---- the engine under test, wired as in the daemon ---- */
 
-struct street {
+struct bench_engine {
     struct loop loop;
     struct runners runners;
     struct ssh_keys ssh;
@@ -138,7 +140,7 @@ static uint64_t clock_random(void *self)
 
 static void heard(void *self, int64_t request, const struct outcome *outcome, int64_t turn)
 {
-    struct street *s = self;
+    struct bench_engine *s = self;
     (void)turn;
     if (outcome->verdict != VERDICT_DONE)
         runs_die("a command was refused");
@@ -161,27 +163,27 @@ static void unheard(void *self, int64_t request, err why)
 
 static const struct core *core_of(void *self)
 {
-    return turn_core(((struct street *)self)->loop.turn);
+    return turn_core(((struct bench_engine *)self)->loop.turn);
 }
 
 static err submit(void *self, const struct command *command)
 {
-    return turn_submit(((struct street *)self)->loop.turn, command);
+    return turn_submit(((struct bench_engine *)self)->loop.turn, command);
 }
 
 static void wake(void *self)
 {
-    loop_wake(&((struct street *)self)->loop);
+    loop_wake(&((struct bench_engine *)self)->loop);
 }
 
 static bool code_has(void *self, int64_t run_id, uint32_t attempt)
 {
-    return transitions_has(((struct street *)self)->loop.transitions, run_id, attempt);
+    return transitions_has(((struct bench_engine *)self)->loop.transitions, run_id, attempt);
 }
 
 static bool test_has(void *self, int64_t run_id, uint32_t attempt)
 {
-    return test_jig_has(((struct street *)self)->loop.jig, run_id, attempt);
+    return test_jig_has(((struct bench_engine *)self)->loop.jig, run_id, attempt);
 }
 
 static bool run_facts(void *self, const struct run_order *order, struct arena *a,
@@ -204,7 +206,7 @@ static bool code_facts(void *self, int64_t noderole_id, struct arena *a, struct 
 
 static bool is_through(void *self)
 {
-    const struct street *s = self;
+    const struct bench_engine *s = self;
     return s->waiting == 0 && s->runs >= s->until;
 }
 
@@ -215,7 +217,7 @@ static bool no_work(void *self, uint64_t until_ns)
     return false;
 }
 
-static void open_workers(struct street *s, const struct bench *b, const char *data)
+static void open_workers(struct bench_engine *s, const struct bench *b, const char *data)
 {
     struct loop *l = &s->loop;
     char path[128];
@@ -232,8 +234,11 @@ static void open_workers(struct street *s, const struct bench *b, const char *da
                                        .data = data,
                                        .exec_program = b->exec_program,
                                        .request_first = REQUEST_RUNS};
-    const struct runner_seams seams = {
-        .self = s, .facts = run_facts, .submit = submit, .wake = wake, .kitchen = &kitchen};
+    const struct runner_seams seams = {.self = s,
+                                       .facts = run_facts,
+                                       .submit = submit,
+                                       .wake = wake,
+                                       .kitchen = &true_jig_ops};
     if (runner_open(&setup, seams, &l->runner) != OK)
         runs_die("no runner");
     s->runners = (struct runners){.self = s,
@@ -245,7 +250,7 @@ static void open_workers(struct street *s, const struct bench *b, const char *da
                                   .processes = runner_port(l->runner)};
 }
 
-static void open_power(struct street *s, const char *data)
+static void open_power(struct bench_engine *s, const char *data)
 {
     struct loop *l = &s->loop;
     char ssh[128], scratch[128];
@@ -260,7 +265,7 @@ static void open_power(struct street *s, const char *data)
         runs_die("no power");
 }
 
-static void street_open(struct street *s, const struct bench *b, const char *data)
+static void bench_engine_open(struct bench_engine *s, const struct bench *b, const char *data)
 {
     struct loop *l = &s->loop;
     struct store_why why = {0};
@@ -291,7 +296,7 @@ static void street_open(struct street *s, const struct bench *b, const char *dat
         runs_die("the turn does not start");
 }
 
-static void street_close(struct street *s)
+static void bench_engine_close(struct bench_engine *s)
 {
     struct loop *l = &s->loop;
     store_close(l->store);
@@ -305,7 +310,7 @@ static void street_close(struct street *s)
     loop_close(l);
 }
 
-static void give(struct street *s, struct command command)
+static void give(struct bench_engine *s, struct command command)
 {
     command.request = 1;
     command.actor = STR("bench");
@@ -314,7 +319,7 @@ static void give(struct street *s, struct command command)
     s->waiting++;
 }
 
-static int64_t ask(struct street *s, struct command command)
+static int64_t ask(struct bench_engine *s, struct command command)
 {
     give(s, command);
     loop_run(&s->loop);
@@ -323,7 +328,7 @@ static int64_t ask(struct street *s, struct command command)
 
 /* ---- the world ---- */
 
-static void import_roles(struct street *s, int roles)
+static void import_roles(struct bench_engine *s, int roles)
 {
     const size_t room = 4096 + (size_t)roles * 256;
     char *doc = malloc(room);
@@ -345,7 +350,7 @@ static void import_roles(struct street *s, int roles)
     free(doc);
 }
 
-static void make_nodes(struct street *s, int nodes, int64_t deployment)
+static void make_nodes(struct bench_engine *s, int nodes, int64_t deployment)
 {
     for (int i = 1; i <= nodes; i++) {
         char name[64];
@@ -361,7 +366,7 @@ static void make_nodes(struct street *s, int nodes, int64_t deployment)
     loop_run(&s->loop);
 }
 
-static void bind_chains(struct street *s, const struct bench *b, int64_t deployment)
+static void bind_chains(struct bench_engine *s, const struct bench *b, int64_t deployment)
 {
     char last[32];
     snprintf(last, sizeof last, "chain-%d", b->graph.roles);
@@ -383,9 +388,9 @@ struct figures {
 
 static struct figures measure(const struct bench *b, const char *data)
 {
-    struct street s;
+    struct bench_engine s;
     struct figures f;
-    street_open(&s, b, data);
+    bench_engine_open(&s, b, data);
     ask(&s, (struct command){.kind = COMMAND_SETTINGS_UPDATE,
                              .settings_update = {.given = GIVEN_SETTINGS_POOL_NORMAL,
                                                  .pool_normal = (uint32_t)b->graph.parallel}});
@@ -402,11 +407,11 @@ static struct figures measure(const struct bench *b, const char *data)
     f.batches = (double)(turn_durable(s.loop.turn) - turn);
     if (core_deployment_state(core_of(&s), d) != DEPLOYMENT_ACTIVE)
         runs_die("the graph did not become ACTIVE");
-    street_close(&s);
+    bench_engine_close(&s);
     return f;
 }
 
-/* The supervisor was told that we are through; it and its leads have become our children. */
+/* The supervisor has been asked to end; it and its shims have become children of this process. */
 static void wait_for_rest(void)
 {
     while (waitpid(-1, NULL, 0) > 0)
@@ -548,7 +553,7 @@ static bool option(struct bench *b, const char *name, const char *value)
     return false;
 }
 
-/* halligan-exec lies beside us. */
+/* halligan-exec is in the directory of this program. */
 static void find_exec(struct bench *b)
 {
     static const char name[] = "halligan-exec";
@@ -559,7 +564,7 @@ static void find_exec(struct bench *b)
         end--;
     memcpy(b->exec_program + end, name, sizeof name);
     if (access(b->exec_program, X_OK) != 0)
-        runs_die("halligan-exec does not lie beside this program");
+        runs_die("halligan-exec is not in the directory of this program");
 }
 
 int main(int argc, char **argv)
@@ -577,9 +582,9 @@ int main(int argc, char **argv)
         else
             i++;
     }
-    /* What we started, and what that left behind, is waited for and counted. */
+    /* Become a subreaper, so that all descendants are waited for and their time is counted. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-        runs_die("what we start cannot be waited for");
+        runs_die("cannot become a subreaper");
     b.tasks = (b.tasks + b.graph.parallel - 1) / b.graph.parallel * b.graph.parallel;
     find_exec(&b);
     log_setup(LOG_WARNING, LOG_TEXT);

@@ -3,19 +3,20 @@
 
     bench/healthz_hooks.py --build DIR [--seconds N] [--strict] [--three]
 
-Four roles hear of every change of a node and misuse it: one loops for ever, one hoards memory, one
-throws, and one wishes for 990 changes of a document of 200 KB in one call. A crowd of 500 roles has
-code of its own, 100 of them hear of changes too, and one node has 500 KB of data to be told. Nodes
-are changed all the time, as fast as the daemon takes it up to a backlog of hooks; now and then the
-code of the whole crowd is rewritten and SIGHUP sent. Meanwhile /healthz is asked 100 times a second.
-Before that it is asked for a while when nothing happens, which shows what the machine itself adds.
-With --three there are only the first three roles, and nothing is read again.
+The hooks of four roles are called for every change of a node and misbehave: one loops for ever, one
+allocates memory without end, one throws, and one returns 990 commands that change a document of 200 KB.
+500 further roles have code of their own, 100 of them with hooks for changes of nodes, and one node has
+500 KB of data that is passed to them. Nodes are changed continuously, as fast as the daemon accepts it
+up to a backlog of hooks; every second the code of the 500 roles is rewritten and SIGHUP sent. Meanwhile
+/healthz is requested 100 times a second. Before that it is requested while the daemon is idle, which
+shows the latency of the machine itself. With --three there are only the first three roles and no
+reloads.
 
-Prints the median, the 99th percentile and the worst answer of both, in three ways: as it was; with
-the time taken off that the asking process itself stood in line for a processor, which says nothing
-about the daemon; and with that of the daemon's loop taken off too, which says how long the loop is
-held up by its own work. With --strict the second must stay under 50 ms, which wants a machine with
-nothing else to do. The third may be 500 ms or more nowhere: that is a failure on any machine.
+Prints the median, the 99th percentile and the worst latency of both phases, in three ways: as measured;
+without the time that the client waited for a processor, which does not depend on the daemon; and also
+without the time that the loop of the daemon waited for a processor, which is how long the loop is
+blocked by its own work. With --strict the second must stay under 50 ms, which needs an otherwise idle
+machine. The third must stay under 500 ms on every machine.
 """
 import argparse
 import contextlib
@@ -41,9 +42,9 @@ ASKED_PER_S = 100
 WORST_MS = 50
 ABSURD_MS = 500
 NODES = 20
-BACKLOG = 1000  # hooks that wait; more of them would show nothing else
+BACKLOG = 1000  # pending hooks; more of them would not change the result
 RELOAD_S = 1
-SECONDS_MAX = 120  # for everything to happen once, on a machine that is busy
+SECONDS_MAX = 120  # until everything has happened once, on a busy machine
 CROWD = 500
 LISTENERS = 100  # of the crowd
 ROLES_PER_BARCLAMP = 10
@@ -57,7 +58,7 @@ roles:
   - {name: endless, jig: noop}
   - {name: hoarder, jig: noop}
   - {name: thrower, jig: noop}
-  - {name: wisher, jig: noop, attribs: [{name: wishes, map: wishes}]}
+  - {name: commander, jig: noop, attribs: [{name: commands, map: commands}]}
   - {name: filler, jig: noop}
 """
 FAILING = {
@@ -65,18 +66,18 @@ FAILING = {
     "hoarder": "local t = {} while true do t[#t + 1] = string.rep('x', 4096) .. #t end",
     "thrower": "error('so it goes')",
 }
-WISHER = """
+COMMANDER = """
 return {
   on_active = function(nr)
     local t = {}
     for i = 1, 4000 do t['key' .. i] = string.rep('w', 40) end
-    halligan.set_attrib('noderole', nr, 'wishes', t)
+    halligan.set_attrib('noderole', nr, 'commands', t)
   end,
   on_node_change = function(node, context)
-    halligan.log('wishing')
+    halligan.log('returning commands')
     for _, nr in ipairs(context.noderoles) do
       for i = 1, 990 do
-        halligan.set_attrib('noderole', nr, 'wishes', { ['key' .. i] = node.description })
+        halligan.set_attrib('noderole', nr, 'commands', { ['key' .. i] = node.description })
       end
     end
   end,
@@ -95,7 +96,7 @@ return {
 LISTENER = """
 return {
   on_node_change = function(node)
-    if node.name == 'big.example.com' then halligan.log('heard of it') end
+    if node.name == 'big.example.com' then halligan.log('change received') end
   end, -- %d
 }
 """
@@ -111,7 +112,7 @@ class Unruly:
             code = f"return {{ on_node_change = function(node) {text} end }}\n"
             self.write(f"shelf/unruly/roles/{role}.lua", code)
         if not only_three:
-            self.write("shelf/unruly/roles/wisher.lua", WISHER)
+            self.write("shelf/unruly/roles/commander.lua", COMMANDER)
             self.write("shelf/unruly/roles/filler.lua", FILLER)
             self.write_crowd(0)
         data = self.path("data")
@@ -170,12 +171,12 @@ class Unruly:
 
 
 def make_nodes(unruly):
-    """One has much data, one a wisher with a large document, and the others have nothing."""
+    """One has much data, one a commander with a large document, and the others have nothing."""
     names = [f"n{number}.example.com" for number in range(NODES)]
     for name in [*names, "big.example.com"]:
         node = {"name": name, "alive": True, "available": True, "system": True}  # not probed
         assert unruly.me.post("nodes", node).status == 200
-    body = {"node": names[0], "role": "wisher"}
+    body = {"node": names[0], "role": "commander"}
     assert unruly.me.post("node_roles", body).status == 200
     assert unruly.me.put(f"nodes/{names[0]}/commit").status == 200
     return names
@@ -206,33 +207,33 @@ def change_nodes(unruly, stop, made):
 
 
 def lacking(unruly):
-    """What was to be measured, and did not happen."""
+    """The events that should have been measured and have not happened."""
     log = unruly.read("log")
     wanted = [f"{role}.lua:" for role in FAILING]
     if not unruly.only_three:
-        wanted += ["wishing", "heard of it", "msg=reloaded"]
+        wanted += ["returning commands", "change received", "msg=reloaded"]
     return [text for text in wanted if text not in log]
 
 
-# ---- the asking ----
+# ---- the client ----
 
 
 def waited_s(task):
-    """How long it has stood in line for a processor."""
+    """Seconds that the task has waited for a processor."""
     with open(f"/proc/{task}/schedstat") as file:
         return int(file.read().split()[1]) / 1e9
 
 
 class Sample:
-    """One answer, in seconds: since it could have been asked for, and how much of that the asking
-    process and the daemon's loop stood in line for a processor."""
+    """One reply, in seconds: its latency since the request could have been sent, and how much of that
+    the client and the loop of the daemon waited for a processor."""
 
     def __init__(self, taken, asker_waited, loop_waited):
         self.taken, self.asker_waited, self.loop_waited = taken, asker_waited, loop_waited
 
 
 def ask_healthz(unruly, seconds):
-    """One connection, as a monitor has."""
+    """Requests /healthz over one connection, as a monitor does."""
     parts = urllib.parse.urlsplit(unruly.url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
     tasks = ("self", f"{unruly.process.pid}/task/{unruly.process.pid}")
@@ -253,8 +254,8 @@ def ask_healthz(unruly, seconds):
 
 
 def answer_times(samples, excuse):
-    """In ms, from when each should have been asked for: one that is late makes the next ones late.
-    What is excused is taken off."""
+    """Latencies in ms, counted from the time at which each request was due: a late one delays the next
+    ones. The time that `excuse` returns is subtracted."""
     times, free = [], 0.0
     for number, sample in enumerate(samples):
         due = number / ASKED_PER_S
@@ -264,11 +265,11 @@ def answer_times(samples, excuse):
 
 
 def say(name, samples):
-    """The three ways to see it; the worst of each."""
+    """Prints the latencies in the three ways, and returns the worst of each."""
     ways = {
         "as it was": lambda sample: 0.0,
-        "without the asker's waiting": lambda sample: sample.asker_waited,
-        "without the loop's waiting either": lambda s: s.asker_waited + s.loop_waited,
+        "without the client's wait for a processor": lambda sample: sample.asker_waited,
+        "without the loop's wait either": lambda s: s.asker_waited + s.loop_waited,
     }
     worst = []
     print(f"{name}: {len(samples)} answers, in ms")
@@ -288,7 +289,7 @@ def main():
     parser.add_argument("--three", action="store_true", help="only roles that loop, hoard and throw")
     options = parser.parse_args()
     unruly = Unruly(os.path.abspath(options.build), options.three)
-    # A process of its own, so that its work is not taken for the daemon's.
+    # A separate process, so that its work does not delay the client.
     stop, made = multiprocessing.Event(), multiprocessing.Value("i", 0)
     changer = multiprocessing.Process(target=change_nodes, args=(unruly, stop, made))
     try:
@@ -307,16 +308,16 @@ def main():
         if changer.is_alive():
             changer.join()
         unruly.close()
-    counts = [log.count(text) for text in ("a hook failed", "wishing", "heard of it", "msg=reloaded")]
-    print("%d changes of nodes, %d hooks failed, %d wished much, %d heard much, %d reloads"
+    counts = [log.count(text) for text in ("a hook failed", "returning commands", "change received", "msg=reloaded")]
+    print("%d changes of nodes, %d hooks failed, %d returned many commands, %d got much data, %d reloads"
           % (made.value, *counts))
     say("quiet", quiet)
     _, worst, own_worst = say("unruly", busy)
-    complaints = [f"this never happened: {text}" for text in missing]
+    complaints = [f"never happened: {text}" for text in missing]
     if options.strict and worst >= WORST_MS:
-        complaints.append(f"the worst must be under {WORST_MS} ms")
+        complaints.append(f"the worst latency must be under {WORST_MS} ms")
     if own_worst >= ABSURD_MS:
-        complaints.append(f"the loop was held up for {own_worst:.0f} ms")
+        complaints.append(f"the loop was blocked for {own_worst:.0f} ms")
     for complaint in complaints:
         print(complaint)
     return 1 if complaints else 0

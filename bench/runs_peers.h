@@ -1,7 +1,7 @@
-/* runs_peers.h - what bench-runs measures us against: bare processes, ninja, ansible-playbook.
+/* runs_peers.h - the peers of bench-runs: bare processes, ninja, ansible-playbook.
  *
- * Each does the work of the same graph, N chains of R steps, P at a time, and keeps nothing of it.
- * They know nothing of ours. Whatever fails ends the benchmark: half a figure is none.
+ * Each executes the same graph, N chains of R steps, P at a time, and stores nothing. They use no
+ * code of Halligan. Every failure ends the benchmark.
  */
 #pragma once
 
@@ -14,11 +14,11 @@ struct runs_graph {
 double runs_seconds(void);
 _Noreturn void runs_die(const char *what);
 
-/* All of these say how long it took, in seconds. */
+/* Each of these returns its duration in seconds. */
 
-/* As many processes, each by posix_spawn, and a wait for whichever ends first. */
+/* Starts the processes with posix_spawn and waits for the first one that ends. */
 double runs_bare(const struct runs_graph *g);
-/* The graph as edges, in this directory. */
+/* Runs the graph as edges of a build file in `dir`. */
 double runs_ninja(const struct runs_graph *g, const char *dir);
-/* So many raw tasks on local connections: it is too slow for all of them. */
+/* Runs `tasks` raw tasks on local connections; it is too slow for all of them. */
 double runs_ansible(const struct runs_graph *g, int tasks, const char *dir);

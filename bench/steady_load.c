@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-/* steady-load: asks a server for something so many times a second, and tells how long that took.
+/* steady-load: sends requests at a fixed rate and prints their latencies.
  *
  *   steady-load HOST PORT METHOD PATH TOKEN RATE SECONDS CONNECTIONS [FIRST COUNT]
  *
