@@ -4,7 +4,7 @@
 set -eu
 
 state=${HALLIGAN_STATE:-/var/lib/halligan/publish}
-address=$(read_attribute dns/service_address) || 
+address=$(read_attribute dns/service_address) ||
     die "the service address of this DNS server is not set (attrib dns-service_address)"
 domain=$(read_attribute dns/domain) || domain=$(read_attribute dns/default_domain) ||
     die "the domain of the zone is not set: set the attrib dns-domain"

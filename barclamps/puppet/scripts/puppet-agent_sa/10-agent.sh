@@ -3,7 +3,7 @@
 # the manifests.
 set -eu
 
-name=$(read_attribute crowbar/puppet-agent-sa/name) || 
+name=$(read_attribute crowbar/puppet-agent-sa/name) ||
     die "the name of this machine for Puppet is not set (attrib puppet-agent_name)"
 conf_dir=${HALLIGAN_PUPPET_DIR:-/etc/puppet}
 command -v puppet > /dev/null || die "puppet is not installed here (package puppet-agent)"
