@@ -3,8 +3,8 @@
  * The file named by HALLIGAN_CLOCK holds a number of seconds, which is added to what the kernel
  * says of CLOCK_REALTIME. It is read again with every call, so a test moves the clock of a running
  * process by writing the file. Without the variable, or without the file, the clock is the
- * kernel's. Other clocks are never changed. The kernel is asked by system call, since the functions
- * of libc are those that are replaced here. */
+ * kernel's. Other clocks are never changed. The time is read by a direct system call, because the
+ * functions of libc are replaced here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

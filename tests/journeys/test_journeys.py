@@ -27,7 +27,7 @@ def rows(text):
 
 
 def test_an_own_barclamp_from_the_guide(j):
-    """Written as the guide says, checked, loaded, committed, broken, mended."""
+    """Written as the guide says, checked, loaded, committed, broken and repaired."""
     shelf = j.yard.path("barclamps")
     guide.write_barclamp(shelf, "motd")
     j.yard.start("--test-jig")

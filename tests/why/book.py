@@ -168,7 +168,7 @@ BOOK = [
     Fault("power", "BMC away", Redfish(closed=True), "power_refused", NODE, "on"),
     Fault("power", "action being retried", Redfish(action="reset", closed=True, retrying=True),
           "power_retrying", NODE, "reset"),
-    Fault("power", "certificate of another authority", Redfish(trusted=False), "power_tls", NODE,
+    Fault("power", "certificate of another CA", Redfish(trusted=False), "power_tls", NODE,
           "on"),
     Fault("power", "connection dropped", Redfish(action="cycle", fault={**POST, "do": "drop"}),
           "power_lost", NODE, "cycle"),

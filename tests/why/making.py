@@ -1,6 +1,6 @@
-"""How faults are made. A maker declares its roles before the daemon starts, makes the fault, and says
-what is asked: `target` (the path whose `why` is read), `node` and `role` (the names that the answer
-has to give). `is_there` is true when the fault has happened and its answer may be read."""
+"""How faults are made. A maker declares its roles before the daemon starts, makes the fault, and has
+the expected values: `target` (the path whose `why` is read), `node` and `role` (the names that the
+answer must contain). `is_there` is true when the fault has happened and its answer can be read."""
 import os
 import re
 import shutil

@@ -130,7 +130,7 @@ def works(scene):
 
 
 def disks(scene):
-    """One after the other: what a run that failed is told is about the machine, not about itself."""
+    """One fault at a time, because the reason of a failed run is a property of the whole machine."""
     for fault in prepare_makers(scene):
         play_maker(scene, fault)
 
