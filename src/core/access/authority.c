@@ -2,22 +2,28 @@
 
 #include "base/json/json.h"
 
-/* Which level a command needs, in which deployments (ADR 0051). Commands that came through the API
- * carry their caller; the core judges them in the step that executes them, so that no row changes
- * between the check and the change. Rules 1, 3 and 4 of the ADR are judged before the handler runs
- * (core_forbids), rule 2 while it runs (authority_touch). Commands of the daemon itself carry no
- * caller and are not limited. */
+/* Authorization of commands: which access level a command needs, and in which deployments (ADR
+ * 0051).
+ *
+ * Commands that arrived through the API carry their caller. The core checks them in the step that
+ * executes them, so that no row can change between the check and the change: a grant that is
+ * revoked while the command is queued is revoked. Rules 1 (the named object), 3 (the node as a
+ * whole) and 4 (the identity of a node) are checked before the handler runs, from the command
+ * alone. Rule 2 (every deployment that is touched) is checked while the handler runs: the functions
+ * that write noderoles and deployment roles call authority_touch(). A refusal of either kind rolls
+ * the whole step back. Commands of the daemon itself carry no caller and are not restricted. */
 
 /* ---- the level of a caller ---- */
 
-static bool is_within(const struct core *c, deployment_ix d, deployment_ix outer)
+static bool authority_is_within(const struct core *c, deployment_ix d, deployment_ix outer)
 {
     while (d.v && d.v != outer.v)
         d = deployment_at(c, d)->parent;
     return d.v != 0;
 }
 
-static struct rights rights_of(const struct core *c, const struct principal *who, struct arena *a)
+static struct rights authority_rights_of(const struct core *c, const struct principal *who,
+                                         struct arena *a)
 {
     struct rights rights = {.most = ACCESS_ADMIN};
     const user_ix u = user_by_id(c, who->user_id);
@@ -41,9 +47,10 @@ static struct rights rights_of(const struct core *c, const struct principal *who
     return rights;
 }
 
-/* {"ID":"operator"}, by a deployment and those above it. */
-static enum access granted_level(const struct core *c, const struct json *grants, deployment_ix d,
-                                 struct arena *a)
+/* Grants are {"ID":"operator"}. A grant holds in its deployment and in those below it, so the
+ * highest one on the path from `d` to the root counts. */
+static enum access authority_granted_level(const struct core *c, const struct json *grants,
+                                           deployment_ix d, struct arena *a)
 {
     enum access level = ACCESS_NONE;
     for (; grants && d.v; d = deployment_at(c, d)->parent) {
@@ -57,13 +64,13 @@ static enum access granted_level(const struct core *c, const struct json *grants
     return level;
 }
 
-/* d = 0: everywhere. */
-static enum access level_in(const struct core *c, const struct rights *rights, deployment_ix d,
-                            struct arena *a)
+/* No `d`: the level that holds everywhere, to which grants do not contribute. */
+static enum access authority_level_in(const struct core *c, const struct rights *rights,
+                                      deployment_ix d, struct arena *a)
 {
-    const enum access granted = granted_level(c, rights->grants, d, a);
+    const enum access granted = authority_granted_level(c, rights->grants, d, a);
     const enum access level = granted > rights->access ? granted : rights->access;
-    const bool is_outside = rights->within.v && !is_within(c, d, rights->within);
+    const bool is_outside = rights->within.v && !authority_is_within(c, d, rights->within);
     const enum access most = is_outside ? ACCESS_VIEWER : rights->most;
     return level < most ? level : most;
 }
@@ -71,38 +78,38 @@ static enum access level_in(const struct core *c, const struct rights *rights, d
 enum access core_level(const struct core *c, const struct principal *who, int64_t deployment_id,
                        struct arena *a)
 {
-    const struct rights rights = rights_of(c, who, a);
-    return level_in(c, &rights, deployment_by_id(c, deployment_id), a);
+    const struct rights rights = authority_rights_of(c, who, a);
+    return authority_level_in(c, &rights, deployment_by_id(c, deployment_id), a);
 }
 
-/* ---- the commands ---- */
+/* ---- the rule of each command ---- */
 
-/* How the deployments of rule 1 are found. */
-enum place {
-    EVERYWHERE,    /* no deployment: the level that holds everywhere   */
-    IN_DEPLOYMENT, /* the one the command names                        */
-    IN_PARENT,     /* the parent of a new deployment                   */
-    OF_SNAPSHOT,   /*                                                  */
-    OF_NEW_DROLE,  /* the one a deployment role is created in          */
-    OF_DROLE,      /* deployment role                                  */
-    OF_NODE,       /*                                                  */
-    OF_UPDATE,     /* of a node: rules 3 and 4 depend on the fields    */
-    OF_COMMIT,     /* of a node: rule 3 if it becomes available        */
-    OF_WHOLE_NODE, /* rule 3                                           */
-    OF_BOUND_NODE, /* and the one of the new noderole                  */
-    OF_NODEROLE,   /*                                                  */
-    OF_RUN,        /* of its noderole                                  */
-    IN_SYSTEM,     /* rule 4                                           */
-    OF_TARGET,     /* of the object an attrib is set on                */
-    OF_USER,       /* users are in no deployment; their own is theirs  */
-    OF_NEW_TOKEN,  /* likewise; a token of a node: rule 3              */
-    OF_TOKEN,      /*                                                  */
-    OF_PARTS,      /* each part is judged when it is stepped           */
+/* How the deployments of rule 1 are found, and which other rules apply. */
+enum rule_scope {
+    EVERYWHERE,    /* none: the level must hold everywhere */
+    IN_DEPLOYMENT, /* the one that the command names */
+    IN_PARENT,     /* the parent of a new deployment */
+    OF_SNAPSHOT,   /* the one of the snapshot */
+    OF_NEW_DROLE,  /* the one of the new deployment role */
+    OF_DROLE,      /* the one of the deployment role */
+    OF_NODE,       /* the one of the node */
+    OF_UPDATE,     /* of the node; 3 and 4 depend on the fields */
+    OF_COMMIT,     /* of the node; 3 if it becomes available */
+    OF_WHOLE_NODE, /* rule 3 */
+    OF_BOUND_NODE, /* of the node and of the new noderole */
+    OF_NODEROLE,   /* the one of the noderole */
+    OF_RUN,        /* the one of the noderole of the run */
+    IN_SYSTEM,     /* rule 4: the system deployment */
+    OF_TARGET,     /* of the object that the attrib is set on */
+    OF_USER,       /* none; users may change their own account */
+    OF_NEW_TOKEN,  /* as OF_USER; rule 3 for a node token */
+    OF_TOKEN,      /* as OF_NEW_TOKEN */
+    OF_PARTS,      /* each part is checked when it is executed */
 };
 
 struct rule {
-    enum access needs; /* ACCESS_NONE: never accepted from outside */
-    enum place place;
+    enum access needs; /* ACCESS_NONE: never accepted through the API */
+    enum rule_scope scope;
 };
 
 /* clang-format off */
@@ -177,40 +184,30 @@ static const struct rule rules[COMMAND_COUNT] = {
 
 _Static_assert(COMMAND_COUNT == COMMAND_BATCH + 1, "a new command needs a rule");
 
-/* ---- judging ---- */
+/* ---- checks before the handler ---- */
 
-/* One command of one caller, while its deployments are looked up. */
-struct judge {
+/* The check of one command of one caller, while the deployments of the command are looked up. */
+struct authority_check_ctx {
     const struct core *c;
     const struct principal *who;
     const struct rights *rights;
     struct arena *a;
     enum access needs;
-    bool is_placed; /* a deployment was found; else the level is needed everywhere */
+    bool is_placed; /* a deployment was found; otherwise the level is required everywhere */
     struct problem *first, *last;
 };
 
-static struct str join(struct arena *a, const struct str *pieces, uint32_t count)
-{
-    struct buf b = buf_in(a);
-    for (uint32_t i = 0; i < count; i++)
-        buf_put_str(&b, pieces[i]);
-    return buf_str(&b);
-}
-#define JOIN(a, ...)                                                                               \
-    join((a), (const struct str[]){__VA_ARGS__},                                                   \
-         (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
-
-static struct str missing_level(const struct core *c, enum access needs, enum access has,
-                                deployment_ix d, struct arena *a)
+static struct str authority_missing_level(const struct core *c, enum access needs, enum access has,
+                                          deployment_ix d, struct arena *a)
 {
     const struct str name = d.v ? text_of(c, deployment_at(c, d)->name) : STR("");
-    return JOIN(a, STR("this needs the level "), str_from(access_name(needs)),
-                d.v ? STR(" in deployment ") : STR(" everywhere"), name, STR("; you have "),
-                has ? str_from(access_name(has)) : STR("none"), d.v ? STR(" there") : STR(""));
+    return STR_CONCAT(a, STR("this needs the level "), str_from(access_name(needs)),
+                      d.v ? STR(" in deployment ") : STR(" everywhere"), name, STR("; you have "),
+                      has ? str_from(access_name(has)) : STR("none"),
+                      d.v ? STR(" there") : STR(""));
 }
 
-static void forbid(struct judge *j, struct str field, struct str text)
+static void authority_forbid(struct authority_check_ctx *j, struct str field, struct str text)
 {
     struct problem *p = arena_new(j->a, struct problem);
     *p = (struct problem){.code = PROBLEM_FORBIDDEN, .field = field, .text = text};
@@ -218,72 +215,75 @@ static void forbid(struct judge *j, struct str field, struct str text)
     j->last = p;
 }
 
-static void judge_in(struct judge *j, deployment_ix d)
+static void authority_check_in(struct authority_check_ctx *j, deployment_ix d)
 {
-    const enum access has = level_in(j->c, j->rights, d, j->a);
+    const enum access has = authority_level_in(j->c, j->rights, d, j->a);
     j->is_placed |= d.v != 0;
     if (has < j->needs)
-        forbid(j, d.v ? STR("deployment") : STR(""), missing_level(j->c, j->needs, has, d, j->a));
+        authority_forbid(j, d.v ? STR("deployment") : STR(""),
+                         authority_missing_level(j->c, j->needs, has, d, j->a));
 }
 
-/* 0 and what does not exist: no deployment. */
-static void judge_in_id(struct judge *j, int64_t deployment_id)
+/* An id of 0, or one that does not exist, adds no deployment. */
+static void authority_check_in_id(struct authority_check_ctx *j, int64_t deployment_id)
 {
     const deployment_ix d = deployment_by_id(j->c, deployment_id);
     if (d.v)
-        judge_in(j, d);
+        authority_check_in(j, d);
 }
 
-static void judge_of_noderole(struct judge *j, noderole_ix nr)
+static void authority_check_noderole(struct authority_check_ctx *j, noderole_ix nr)
 {
     if (nr.v)
-        judge_in(j, noderole_at(j->c, nr)->deployment);
+        authority_check_in(j, noderole_at(j->c, nr)->deployment);
 }
 
-static void judge_of_drole(struct judge *j, deployment_role_ix dr)
+static void authority_check_drole(struct authority_check_ctx *j, deployment_role_ix dr)
 {
     if (dr.v)
-        judge_in(j, deployment_role_at(j->c, dr)->deployment);
+        authority_check_in(j, deployment_role_at(j->c, dr)->deployment);
 }
 
-static void judge_of_snapshot(struct judge *j, snapshot_ix s)
+static void authority_check_snapshot(struct authority_check_ctx *j, snapshot_ix s)
 {
     if (s.v)
-        judge_in(j, snapshot_at(j->c, s)->deployment);
+        authority_check_in(j, snapshot_at(j->c, s)->deployment);
 }
 
-static void judge_of_run(struct judge *j, run_ix r)
+static void authority_check_run(struct authority_check_ctx *j, run_ix r)
 {
     if (r.v)
-        judge_of_noderole(j, noderole_by_id(j->c, run_at(j->c, r)->noderole_id));
+        authority_check_noderole(j, noderole_by_id(j->c, run_at(j->c, r)->noderole_id));
 }
 
-static void judge_of_node(struct judge *j, node_ix n)
+static void authority_check_node(struct authority_check_ctx *j, node_ix n)
 {
     if (n.v)
-        judge_in(j, node_at(j->c, n)->deployment);
+        authority_check_in(j, node_at(j->c, n)->deployment);
 }
 
-/* Rule 3: the node's own deployment and that of every noderole, except those above the node's own.
- * Deployments that were judged already are skipped as long as they follow each other. */
-static void judge_whole_node(struct judge *j, node_ix n)
+/* Rule 3: the deployment of the node and those of its noderoles, except the deployments above that
+ * of the node. A deployment that equals the one checked last is skipped, which avoids most
+ * repetitions. */
+static void authority_check_whole_node(struct authority_check_ctx *j, node_ix n)
 {
     if (!n.v)
         return;
     const struct node *node = node_at(j->c, n);
     deployment_ix judged = node->deployment;
-    judge_in(j, judged);
+    authority_check_in(j, judged);
     for (uint32_t i = 0; i < node->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(j->c, &node->noderoles, i)};
         const deployment_ix d = noderole_at(j->c, nr)->deployment;
-        if (d.v == judged.v || is_within(j->c, node->deployment, d))
+        if (d.v == judged.v || authority_is_within(j->c, node->deployment, d))
             continue;
-        judge_in(j, d);
+        authority_check_in(j, d);
         judged = d;
     }
 }
 
-static void judge_update(struct judge *j, const struct node_update_command *p)
+static void authority_check_node_update(struct authority_check_ctx *j,
+                                        const struct node_update_command *p)
 {
     const node_ix n = node_by_id(j->c, p->id);
     if (!n.v)
@@ -292,155 +292,166 @@ static void judge_update(struct judge *j, const struct node_update_command *p)
     const bool renames =
         p->given & GIVEN_NAME && !str_eq_nocase(text_of(j->c, node->name), p->name);
     const role_ix target = role_by_id(j->c, p->target_role_id);
-    const bool is_of_whole =
+    const bool concerns_whole_node =
         (p->given & GIVEN_NODE_ALIVE && p->alive != node->alive) ||
         (p->given & GIVEN_NODE_AVAILABLE && p->available != node->available) ||
         (p->given & GIVEN_NODE_BOOTENV && !str_eq(p->bootenv, text_of(j->c, node->bootenv))) ||
         (p->given & GIVEN_NODE_TARGET && target.v != node->target.v) ||
         p->given & (GIVEN_NODE_BOOT_ID | GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION);
-    if (is_of_whole)
-        judge_whole_node(j, n);
+    if (concerns_whole_node)
+        authority_check_whole_node(j, n);
     else
-        judge_of_node(j, n);
+        authority_check_node(j, n);
     if (p->given & GIVEN_NODE_DEPLOYMENT &&
         deployment_by_id(j->c, p->deployment_id).v != node->deployment.v)
-        judge_in_id(j, p->deployment_id);
+        authority_check_in_id(j, p->deployment_id);
     if (renames)
-        judge_in(j, deployment_system(j->c));
+        authority_check_in(j, deployment_system(j->c));
 }
 
-/* A value that is set on a node may be stored in a noderole of it, in another deployment. What is
- * stored on the node itself is a hint (rule 4), unless it is a note. */
-static void judge_target(struct judge *j, const struct attrib_set_command *p)
+/* A value that is set on a node may be stored in one of its noderoles, which may be in another
+ * deployment. A value that is stored on the node itself is a hint (rule 4), unless it is a note. */
+static void authority_check_attrib_target(struct authority_check_ctx *j,
+                                          const struct attrib_set_command *p)
 {
     const struct subject target = {(enum table)p->target, p->id};
     if (p->target == TABLE_ROLE)
-        j->needs = ACCESS_ADMIN; /* as for its template */
-    const struct subject place = p->target < TABLE_OBJECTS && p->target != TABLE_ROLE
+        j->needs = ACCESS_ADMIN; /* the level that its template requires */
+    const struct subject owner = p->target < TABLE_OBJECTS && p->target != TABLE_ROLE
                                      ? core_attrib_place(j->c, target, p->attrib_id)
                                      : (struct subject){.table = TABLE_COUNT};
     switch ((uint32_t)p->target) {
-    case TABLE_DEPLOYMENT: judge_in_id(j, p->id); break;
-    case TABLE_DEPLOYMENT_ROLE: judge_of_drole(j, deployment_role_by_id(j->c, p->id)); break;
-    case TABLE_NODE: judge_of_node(j, node_by_id(j->c, p->id)); break;
-    case TABLE_NODEROLE: judge_of_noderole(j, noderole_by_id(j->c, p->id)); break;
+    case TABLE_DEPLOYMENT: authority_check_in_id(j, p->id); break;
+    case TABLE_DEPLOYMENT_ROLE: authority_check_drole(j, deployment_role_by_id(j->c, p->id)); break;
+    case TABLE_NODE: authority_check_node(j, node_by_id(j->c, p->id)); break;
+    case TABLE_NODEROLE: authority_check_noderole(j, noderole_by_id(j->c, p->id)); break;
     default: return;
     }
-    const bool is_whole = p->target == TABLE_NODE && p->attrib_id == 0; /* all of discovery */
-    if ((place.table == TABLE_NODE || is_whole) && p->bucket != BUCKET_NOTE)
-        judge_in(j, deployment_system(j->c));
-    else if (place.table == TABLE_NODEROLE && p->target != TABLE_NODEROLE)
-        judge_of_noderole(j, noderole_by_id(j->c, place.id));
-    else if (place.table == TABLE_DEPLOYMENT_ROLE && p->target != TABLE_DEPLOYMENT_ROLE)
-        judge_of_drole(j, deployment_role_by_id(j->c, place.id));
+    const bool is_whole =
+        p->target == TABLE_NODE && p->attrib_id == 0; /* the whole discovery document */
+    if ((owner.table == TABLE_NODE || is_whole) && p->bucket != BUCKET_NOTE)
+        authority_check_in(j, deployment_system(j->c));
+    else if (owner.table == TABLE_NODEROLE && p->target != TABLE_NODEROLE)
+        authority_check_noderole(j, noderole_by_id(j->c, owner.id));
+    else if (owner.table == TABLE_DEPLOYMENT_ROLE && p->target != TABLE_DEPLOYMENT_ROLE)
+        authority_check_drole(j, deployment_role_by_id(j->c, owner.id));
 }
 
-/* The phantom node of a deployment is this machine, and is there for services only (rule 4). */
-static void judge_bind(struct judge *j, const struct noderole_bind_command *p)
+/* The phantom node of a deployment is the host of the daemon and carries services only (rule 4). */
+static void authority_check_bind(struct authority_check_ctx *j,
+                                 const struct noderole_bind_command *p)
 {
     const node_ix n = node_by_id(j->c, p->node_id);
     const role_ix r = role_by_id(j->c, p->role_id);
     if (!n.v)
         return;
-    judge_of_node(j, n);
-    judge_in_id(j, p->deployment_id);
+    authority_check_node(j, n);
+    authority_check_in_id(j, p->deployment_id);
     const bool is_service = r.v && role_at(j->c, r)->flags & ROLE_SERVICE;
     if (node_at(j->c, n)->system && !is_service)
-        judge_in(j, deployment_system(j->c));
+        authority_check_in(j, deployment_system(j->c));
 }
 
 enum {
-    /* What a user may change of the own account. */
+    /* Fields of their own account that users may change. */
     GIVEN_USER_OWN =
         GIVEN_USER_EMAIL | GIVEN_USER_PASSWORD_HASH | GIVEN_USER_DIGEST_HA1 | GIVEN_USER_SETTINGS,
 };
 
-static bool is_self(const struct judge *j, int64_t user_id)
+static bool authority_is_own_account(const struct authority_check_ctx *j, int64_t user_id)
 {
     return user_id && user_id == j->who->user_id && j->rights->access && j->rights->is_unrestricted;
 }
 
-/* The holder of a node's token reports for the node as a whole (rule 3). */
-static void judge_token(struct judge *j, int64_t user_id, node_ix n)
+/* The holder of a node token reports for the node as a whole (rule 3). */
+static void authority_check_token_owner(struct authority_check_ctx *j, int64_t user_id, node_ix n)
 {
     if (n.v) {
         j->needs = ACCESS_OPERATOR;
-        judge_whole_node(j, n);
-    } else if (is_self(j, user_id)) {
+        authority_check_whole_node(j, n);
+    } else if (authority_is_own_account(j, user_id)) {
         j->needs = ACCESS_VIEWER;
     }
 }
 
-static void judge_token_of(struct judge *j, token_ix t)
+static void authority_check_token(struct authority_check_ctx *j, token_ix t)
 {
     const struct token *token = t.v ? token_at(j->c, t) : NULL;
     if (token)
-        judge_token(j, token->user.v ? user_at(j->c, token->user)->o.id : 0, token->node);
+        authority_check_token_owner(j, token->user.v ? user_at(j->c, token->user)->o.id : 0,
+                                    token->node);
 }
 
-/* Rules 1, 3 and 4. Commands about an object that exists begin with its id. */
-static void judge_user(struct judge *j, const struct command *command)
+/* Applies rules 1, 3 and 4. The payload of a command about an existing object starts with the
+ * id. */
+static void authority_check_user_command(struct authority_check_ctx *j,
+                                         const struct command *command)
 {
     const struct core *c = j->c;
     const struct rule *rule = &rules[command->kind];
     const int64_t id = *(const int64_t *)command_payload_const(command);
     j->needs = rule->needs;
     if (rule->needs == ACCESS_NONE) {
-        forbid(j, STR(""), STR("this command is not accepted through the API"));
+        authority_forbid(j, STR(""), STR("this command is not accepted through the API"));
         return;
     }
-    switch (rule->place) {
+    switch (rule->scope) {
     case EVERYWHERE:
     case OF_PARTS: break;
-    case IN_DEPLOYMENT: judge_in_id(j, id); break;
+    case IN_DEPLOYMENT: authority_check_in_id(j, id); break;
     case IN_PARENT:
         if (command->deployment_create.parent_id)
-            judge_in_id(j, command->deployment_create.parent_id);
+            authority_check_in_id(j, command->deployment_create.parent_id);
         else
-            judge_in(j, deployment_system(c));
+            authority_check_in(j, deployment_system(c));
         break;
-    case OF_SNAPSHOT: judge_of_snapshot(j, snapshot_by_id(c, id)); break;
-    case OF_NEW_DROLE: judge_in_id(j, command->deployment_role_create.deployment_id); break;
-    case OF_DROLE: judge_of_drole(j, deployment_role_by_id(c, id)); break;
-    case OF_NODE: judge_of_node(j, node_by_id(c, id)); break;
-    case OF_UPDATE: judge_update(j, &command->node_update); break;
+    case OF_SNAPSHOT: authority_check_snapshot(j, snapshot_by_id(c, id)); break;
+    case OF_NEW_DROLE:
+        authority_check_in_id(j, command->deployment_role_create.deployment_id);
+        break;
+    case OF_DROLE: authority_check_drole(j, deployment_role_by_id(c, id)); break;
+    case OF_NODE: authority_check_node(j, node_by_id(c, id)); break;
+    case OF_UPDATE: authority_check_node_update(j, &command->node_update); break;
     case OF_COMMIT: {
         const node_ix n = node_by_id(c, id);
         if (n.v && !node_at(c, n)->available)
-            judge_whole_node(j, n);
+            authority_check_whole_node(j, n);
         else
-            judge_of_node(j, n);
+            authority_check_node(j, n);
         break;
     }
-    case OF_WHOLE_NODE: judge_whole_node(j, node_by_id(c, id)); break;
-    case OF_BOUND_NODE: judge_bind(j, &command->noderole_bind); break;
-    case OF_NODEROLE: judge_of_noderole(j, noderole_by_id(c, id)); break;
-    case OF_RUN: judge_of_run(j, run_by_id(c, id)); break;
-    case IN_SYSTEM: judge_in(j, deployment_system(c)); break;
-    case OF_TARGET: judge_target(j, &command->attrib_set); break;
+    case OF_WHOLE_NODE: authority_check_whole_node(j, node_by_id(c, id)); break;
+    case OF_BOUND_NODE: authority_check_bind(j, &command->noderole_bind); break;
+    case OF_NODEROLE: authority_check_noderole(j, noderole_by_id(c, id)); break;
+    case OF_RUN: authority_check_run(j, run_by_id(c, id)); break;
+    case IN_SYSTEM: authority_check_in(j, deployment_system(c)); break;
+    case OF_TARGET: authority_check_attrib_target(j, &command->attrib_set); break;
     case OF_USER:
-        if (is_self(j, id) && !(command->user_update.given & ~(uint32_t)GIVEN_USER_OWN))
+        if (authority_is_own_account(j, id) &&
+            !(command->user_update.given & ~(uint32_t)GIVEN_USER_OWN))
             j->needs = ACCESS_VIEWER;
         break;
     case OF_NEW_TOKEN:
-        judge_token(j, command->token_create.user_id, node_by_id(c, command->token_create.node_id));
+        authority_check_token_owner(j, command->token_create.user_id,
+                                    node_by_id(c, command->token_create.node_id));
         break;
-    case OF_TOKEN: judge_token_of(j, token_by_id(c, id)); break;
+    case OF_TOKEN: authority_check_token(j, token_by_id(c, id)); break;
     }
     if (!j->is_placed)
-        judge_in(j, (deployment_ix){0});
+        authority_check_in(j, (deployment_ix){0});
 }
 
-/* ---- nodes ---- */
+/* ---- node tokens ---- */
 
 enum {
-    /* What a node may report of itself. */
+    /* Fields that a node may report about itself. */
     GIVEN_NODE_OWN = GIVEN_NODE_ALIVE | GIVEN_NODE_BOOTENV | GIVEN_NODE_BOOT_ID |
                      GIVEN_NODE_ENVIRONMENT | GIVEN_NODE_BOOT_GENERATION,
 };
 
-/* As it is, or local when it was installed, in the boot generation that installs it (X13). */
-static bool is_own_bootenv(const struct core *c, const struct node_update_command *p)
+/* The value that the node has, or `local` at the end of an installation. The latter requires the
+ * boot generation, so that a report of an earlier installation is refused (ADR 0049). */
+static bool authority_is_own_bootenv(const struct core *c, const struct node_update_command *p)
 {
     const node_ix n = node_by_id(c, p->id);
     if (!(p->given & GIVEN_NODE_BOOTENV))
@@ -453,53 +464,56 @@ static bool is_own_bootenv(const struct core *c, const struct node_update_comman
     return is_installed || str_eq(now, p->bootenv);
 }
 
-/* A node has one command: the update of itself. Its token must still exist. */
-static void judge_node(struct judge *j, const struct command *command)
+/* A node token permits one command, the update of its node, as long as the token exists. */
+static void authority_check_node_command(struct authority_check_ctx *j,
+                                         const struct command *command)
 {
     const struct node_update_command *p = &command->node_update;
     const token_ix t = token_by_id(j->c, j->who->token_id);
     const node_ix n = node_by_id(j->c, j->who->node_id);
     if (!t.v || !n.v || token_at(j->c, t)->node.v != n.v)
-        forbid(j, STR(""), STR("the token is not valid any more"));
+        authority_forbid(j, STR(""), STR("the token is not valid any more"));
     else if (command->kind != COMMAND_NODE_UPDATE || p->id != j->who->node_id)
-        forbid(j, STR(""), STR("a node changes nothing but itself"));
+        authority_forbid(j, STR(""), STR("the token of a node permits updates of this node only"));
     else if (p->given & ~(uint32_t)GIVEN_NODE_OWN)
-        forbid(j, STR(""),
-               STR("a node reports only alive, bootenv, boot_id, environment and "
-                   "boot_generation of itself"));
-    else if (!is_own_bootenv(j->c, p))
-        forbid(j, STR(""),
-               STR("a node changes its bootenv only to local, when it was installed, and says "
-                   "which boot_generation it reports for"));
+        authority_forbid(j, STR(""),
+                         STR("a node may report only alive, bootenv, boot_id, environment and "
+                             "boot_generation of itself"));
+    else if (!authority_is_own_bootenv(j->c, p))
+        authority_forbid(
+            j, STR(""),
+            STR("a node may change its bootenv only from an installer to local, and must send "
+                "the boot_generation it was installed with"));
 }
 
-static const struct problem *judge_command(const struct core *c, const struct rights *rights,
-                                           const struct command *command,
-                                           const struct principal *who, struct arena *a)
+static const struct problem *authority_check_command(const struct core *c,
+                                                     const struct rights *rights,
+                                                     const struct command *command,
+                                                     const struct principal *who, struct arena *a)
 {
-    struct judge j = {.c = c, .who = who, .rights = rights, .a = a};
+    struct authority_check_ctx j = {.c = c, .who = who, .rights = rights, .a = a};
     if (who->node_id)
-        judge_node(&j, command);
+        authority_check_node_command(&j, command);
     else
-        judge_user(&j, command);
+        authority_check_user_command(&j, command);
     return j.first;
 }
 
 const struct problem *core_forbids(const struct core *c, const struct principal *who,
                                    const struct command *command, struct arena *a)
 {
-    const struct rights rights = rights_of(c, who, a);
-    return judge_command(c, &rights, command, who, a);
+    const struct rights rights = authority_rights_of(c, who, a);
+    return authority_check_command(c, &rights, command, who, a);
 }
 
-/* ---- in a step ---- */
+/* ---- checks in the step ---- */
 
-/* Commands that rule 3 applies to, whatever their fields: those above the node's own deployment are
- * not asked about, whether the command touches them or not. */
-static deployment_ix exempt_above(const struct core *c, const struct command *command)
+/* Returns the deployment of the node if rule 3 applies to the command whatever its fields are. The
+ * deployments above it are exempt from rule 2, whether the command touches them or not. */
+static deployment_ix authority_exempt_above(const struct core *c, const struct command *command)
 {
-    const enum place place = rules[command->kind].place;
-    const node_ix n = place == OF_WHOLE_NODE
+    const enum rule_scope scope = rules[command->kind].scope;
+    const node_ix n = scope == OF_WHOLE_NODE
                           ? node_by_id(c, *(const int64_t *)command_payload_const(command))
                           : (node_ix){0};
     return n.v ? node_at(c, n)->deployment : (deployment_ix){0};
@@ -510,15 +524,15 @@ bool authority_check(struct core *c, bool is_part)
     const struct command *command = c->command;
     const struct rights rights = !command->by.is_external ? (struct rights){0}
                                  : is_part                ? c->authority.rights
-                                                          : rights_of(c, &command->by, c->arena);
+                                           : authority_rights_of(c, &command->by, c->arena);
     c->authority = (struct authority){.rights = rights};
     if (!command->by.is_external || command->kind == COMMAND_BATCH)
         return true;
     c->authority.is_limited = !command->by.node_id;
     c->authority.needs = rules[command->kind].needs;
-    c->authority.exempt_above = exempt_above(c, command);
+    c->authority.exempt_above = authority_exempt_above(c, command);
     const struct problem *p =
-        judge_command(c, &c->authority.rights, command, &command->by, c->arena);
+        authority_check_command(c, &c->authority.rights, command, &command->by, c->arena);
     for (; p; p = p->next)
         refuse(c, p->code, p->field, p->text);
     return !refused(c);
@@ -533,10 +547,11 @@ void authority_touch(struct core *c, deployment_ix d)
         if (now->judged[i].v == d.v)
             return;
     now->judged[now->next++ % AUTHORITY_KEPT] = d;
-    if (now->exempt_above.v && now->exempt_above.v != d.v && is_within(c, now->exempt_above, d))
+    if (now->exempt_above.v && now->exempt_above.v != d.v &&
+        authority_is_within(c, now->exempt_above, d))
         return;
-    const enum access has = level_in(c, &now->rights, d, c->arena);
+    const enum access has = authority_level_in(c, &now->rights, d, c->arena);
     if (has < now->needs)
         refuse(c, PROBLEM_FORBIDDEN, STR("deployment"),
-               missing_level(c, now->needs, has, d, c->arena));
+               authority_missing_level(c, now->needs, has, d, c->arena));
 }

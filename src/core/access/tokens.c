@@ -1,8 +1,11 @@
 #include "core/core_private.h"
 
-/* A token is looked for by the hash of what its bearer shows, so the hash is its natural key. */
+/* API tokens (ADR 0040). A token belongs to one user or to one node and is deleted with its owner.
+ * Only the SHA-256 of the secret is stored; it is the natural key of the row, since requests are
+ * looked up by it. A token that is restricted to a deployment is deleted with that deployment,
+ * because without the restriction it would have more rights than before. */
 
-static bool is_hash(struct str s)
+static bool token_hash_is_valid(struct str s)
 {
     if (s.len != TOKEN_HASH_LEN)
         return false;
@@ -12,9 +15,9 @@ static bool is_hash(struct str s)
     return true;
 }
 
-/* ---- whose it is ---- */
+/* ---- owners ---- */
 
-static struct vec *owned(struct core *c, const struct token *token)
+static struct vec *token_owner_list(struct core *c, const struct token *token)
 {
     return token->user.v ? &user_derive(c, token->user)->tokens
                          : &node_derive(c, token->node)->tokens;
@@ -22,13 +25,13 @@ static struct vec *owned(struct core *c, const struct token *token)
 
 void token_index(struct core *c, token_ix t)
 {
-    ids_insert(c, owned(c, token_at(c, t)), TABLE_TOKEN, t.v);
+    ids_insert(c, token_owner_list(c, token_at(c, t)), TABLE_TOKEN, t.v);
 }
 
 static void token_destroy(struct core *c, token_ix t)
 {
     name_remove(c, TABLE_TOKEN, t.v);
-    ids_remove(c, owned(c, token_at(c, t)), TABLE_TOKEN, t.v);
+    ids_remove(c, token_owner_list(c, token_at(c, t)), TABLE_TOKEN, t.v);
     struct token *token = token_edit(c, t);
     put_text(c, &token->name, STR(""));
     put_text(c, &token->hash, STR(""));
@@ -51,7 +54,8 @@ void tokens_forget_node(struct core *c, node_ix n)
     }
 }
 
-/* What was good for that deployment alone must not become good for all. */
+/* The tokens are deleted rather than kept: a token whose restriction is lost would hold
+ * everywhere. */
 void tokens_forget_deployment(struct core *c, deployment_ix d)
 {
     int64_t id = 0;
@@ -65,90 +69,99 @@ void tokens_forget_deployment(struct core *c, deployment_ix d)
 
 /* ---- create ---- */
 
-/* Who and where, looked up. */
-struct scope {
+/* The owner of a new token and the deployment it is restricted to. */
+struct token_scope {
     user_ix user;
     node_ix node;
     deployment_ix deployment;
 };
 
-static const struct vec *tokens_of(const struct core *c, const struct scope *s)
+static const struct vec *token_scope_list(const struct core *c, const struct token_scope *s)
 {
     return s->user.v ? &user_at(c, s->user)->tokens : &node_at(c, s->node)->tokens;
 }
 
-static void check_owner(struct core *c, const struct token_create_command *p, const struct scope *s)
+static void token_check_owner(struct core *c, const struct token_create_command *p,
+                              const struct token_scope *s)
 {
     if (p->node_id && !s->node.v)
         refuse_missing(c, "node_id", "node", p->node_id);
     if ((p->user_id || !p->node_id) && !s->user.v)
         refuse_missing(c, "user_id", "user", p->user_id);
     if (s->node.v && s->user.v)
-        refuse(c, PROBLEM_BAD_VALUE, STR("node_id"), STR("a token is a user's or a node's"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("node_id"),
+               STR("a token belongs to a user or to a node; send user_id or node_id, not both"));
     if (p->deployment_id && !s->deployment.v)
         refuse_missing(c, "deployment_id", "deployment", p->deployment_id);
 }
 
-/* A node's reaches its node and nothing else, which is less than any of these could say. */
-static void check_scope(struct core *c, const struct token_create_command *p)
+/* A node token permits reports about its node only, which neither a level nor a deployment can
+ * express. */
+static void token_check_scope(struct core *c, const struct token_create_command *p)
 {
     if (p->access >= ACCESS_COUNT || (p->node_id && p->access))
         refuse(c, PROBLEM_BAD_VALUE, STR("access"),
-               p->node_id ? STR("access is not for the token of a node")
+               p->node_id ? STR("the token of a node has no access level; leave access out")
                           : STR("access must be viewer, operator or admin"));
     if (p->kind >= TOKEN_KIND_COUNT || (p->node_id && p->kind != TOKEN_BEARER))
         refuse(c, PROBLEM_BAD_VALUE, STR("kind"),
-               p->node_id ? STR("a node has no session") : STR("there is no such kind of token"));
+               p->node_id ? STR("a node cannot have a session") : STR("unknown kind of token"));
     if (p->node_id && p->deployment_id)
         refuse(c, PROBLEM_BAD_VALUE, STR("deployment_id"),
-               STR("deployment_id is not for the token of a node"));
+               STR("the token of a node has no deployment; leave deployment_id out"));
 }
 
-static void check_token(struct core *c, const struct token_create_command *p)
+static void token_check_fields(struct core *c, const struct token_create_command *p)
 {
     if (p->name.len == 0)
-        refuse(c, PROBLEM_MISSING, STR("name"), STR("name is required: what is the token for?"));
+        refuse(c, PROBLEM_MISSING, STR("name"),
+               STR("name is required; it states what the token is for"));
     else if (p->name.len > NAME_LEN_MAX)
-        refuse(c, PROBLEM_NAME_INVALID, STR("name"), STR("name is longer than names are"));
-    if (!is_hash(p->hash))
+        refuse(c, PROBLEM_NAME_INVALID, STR("name"),
+               STR_CONCAT(c->arena, STR("name is longer than "),
+                          str_from_i64(c->arena, NAME_LEN_MAX), STR(" bytes")));
+    if (!token_hash_is_valid(p->hash))
         refuse(c, PROBLEM_BAD_VALUE, STR("hash"), STR("hash must be a SHA-256 in lower-case hex"));
     else if (name_find(c, TABLE_TOKEN, p->hash))
-        refuse(c, PROBLEM_NAME_TAKEN, STR("hash"), STR("there is such a token already"));
+        refuse(c, PROBLEM_NAME_TAKEN, STR("hash"), STR("a token with this hash exists already"));
     if (p->expires_at < 0 || (p->expires_at && p->expires_at <= c->wall_ms))
-        refuse(c, PROBLEM_BAD_VALUE, STR("expires_at"), STR("expires_at must lie in the future"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("expires_at"), STR("expires_at must be in the future"));
 }
 
-/* Only what both times call expired is deleted: the stamp does not follow a jump of the wall clock
- * before that is confirmed, so a clock that is wrong for a moment costs no token. */
-static bool is_over(const struct core *c, token_ix t)
+/* A token is deleted only if it has expired by both clocks. The ordering timestamp (now_ms) does
+ * not follow a jump of the wall clock before the jump is confirmed, so a clock that is wrong for a
+ * moment deletes no token (ADR 0069). */
+static bool token_is_expired(const struct core *c, token_ix t)
 {
     const int64_t expires_at = token_at(c, t)->expires_at;
     return expires_at && expires_at <= c->wall_ms && expires_at <= c->now_ms;
 }
 
-/* Sessions and short-lived tokens would pile up otherwise, for nobody deletes them. */
-static bool make_room(struct core *c, const struct scope *s)
+/* Deletes expired tokens of the owner before the limit is checked. Clients rarely delete sessions
+ * and short-lived tokens, so these would fill the limit otherwise. */
+static bool token_make_room(struct core *c, const struct token_scope *s)
 {
-    for (uint32_t i = tokens_of(c, s)->count; i-- > 0;) {
-        const token_ix t = {vec_at(c, tokens_of(c, s), i)};
-        if (is_over(c, t))
+    for (uint32_t i = token_scope_list(c, s)->count; i-- > 0;) {
+        const token_ix t = {vec_at(c, token_scope_list(c, s), i)};
+        if (token_is_expired(c, t))
             token_destroy(c, t);
     }
-    if (tokens_of(c, s)->count < TOKENS_OWN_MAX)
+    if (token_scope_list(c, s)->count < TOKENS_OWN_MAX)
         return true;
     return refuse(c, PROBLEM_LIMIT_REACHED, s->user.v ? STR("user_id") : STR("node_id"),
-                  STR_CONCAT(c->arena, STR("it has "), str_from_i64(c->arena, TOKENS_OWN_MAX),
-                             STR(" tokens, and nobody may have more; delete one first")));
+                  STR_CONCAT(c->arena, STR("the owner has "),
+                             str_from_i64(c->arena, TOKENS_OWN_MAX),
+                             STR(" tokens, which is the maximum; delete one first")));
 }
 
 void do_token_create(struct core *c, const struct token_create_command *p)
 {
-    const struct scope s = {user_by_id(c, p->user_id), node_by_id(c, p->node_id),
-                            deployment_by_id(c, p->deployment_id)};
-    check_owner(c, p, &s);
-    check_scope(c, p);
-    check_token(c, p);
-    if (refused(c) || !make_room(c, &s))
+    const struct token_scope s = {user_by_id(c, p->user_id), node_by_id(c, p->node_id),
+                                  deployment_by_id(c, p->deployment_id)};
+    token_check_owner(c, p, &s);
+    token_check_scope(c, p);
+    token_check_fields(c, p);
+    if (refused(c) || !token_make_room(c, &s))
         return;
     const token_ix t = token_add(c);
     if (!t.v)
