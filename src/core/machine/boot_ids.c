@@ -2,9 +2,10 @@
 
 #include "base/json/json.h"
 
-/* Which boot of a machine speaks (X12). A request of the system that ran before may arrive after
- * those of the one that runs now; it is told by the id of its boot. The ids have no order, so the
- * last few that were followed by another are kept: what is older than that arrives no more. */
+/* Boot ids of machines (ADR 0049). A request of the system that ran before may arrive after those
+ * of the current one; it is recognised by the id of its boot. Boot ids have no order, so the last
+ * OLD_BOOTS_MAX replaced ones are stored with the node. A request older than that is not
+ * recognised. */
 
 bool boots_is_id(struct str boot_id)
 {
@@ -14,7 +15,7 @@ bool boots_is_id(struct str boot_id)
     return boot_id.len > 0 && boot_id.len <= BOOT_ID_LEN_MAX;
 }
 
-static const struct json *old_boots(struct core *c, node_ix n)
+static const struct json *node_old_boots_tree(struct core *c, node_ix n)
 {
     const struct str doc = text_of(c, node_at(c, n)->old_boots);
     return doc.len ? doc_tree(c->arena, doc) : json_make(c->arena, JSON_ARRAY);
@@ -22,7 +23,7 @@ static const struct json *old_boots(struct core *c, node_ix n)
 
 bool boots_is_over(struct core *c, node_ix n, struct str boot_id)
 {
-    for (const struct json *old = old_boots(c, n)->first; old; old = old->next)
+    for (const struct json *old = node_old_boots_tree(c, n)->first; old; old = old->next)
         if (old->kind == JSON_STRING && str_eq(old->text, boot_id))
             return true;
     return false;
@@ -37,7 +38,7 @@ void boots_begin(struct core *c, node_ix n, struct str boot_id)
     uint32_t count = now.len ? 1 : 0;
     if (now.len)
         json_append(over, json_make_string(c->arena, now));
-    for (const struct json *old = old_boots(c, n)->first; old && count < OLD_BOOTS_MAX;
+    for (const struct json *old = node_old_boots_tree(c, n)->first; old && count < OLD_BOOTS_MAX;
          old = old->next, count++)
         json_append(over, json_make_string(c->arena, old->text));
     const struct str doc = count ? json_write(c->arena, over) : STR("");

@@ -2,9 +2,13 @@
 
 #include "model/names.h"
 
+/* Groups of nodes: named sets within a category (ui, rack, tag, class). This file owns the group
+ * rows and the memberships, which are stored as a relation. The group ui/not_set holds the nodes
+ * without another group; node_changed() adds them, so that group can be neither renamed nor
+ * deleted. Deleting a group or node removes the memberships first. */
 enum { ORDER_DEFAULT = 10000 };
 
-/* ---- who is in ---- */
+/* ---- members ---- */
 
 void group_join(struct core *c, group_ix g, node_ix n)
 {
@@ -37,8 +41,8 @@ struct group_name {
     struct str name, category;
 };
 
-/* `self` is the group that may have the name already: none for a new one. */
-static void check_name(struct core *c, struct group_name wanted, group_ix self)
+/* `self` is the group that may have the name already; none for a new group. */
+static void group_check_name(struct core *c, struct group_name wanted, group_ix self)
 {
     const char *wrong = names_check_group(wanted.name);
     const char *odd = names_check_category(wanted.category);
@@ -58,7 +62,7 @@ static void check_name(struct core *c, struct group_name wanted, group_ix self)
                           STR(" in category "), wanted.category, STR(" already")));
 }
 
-static void rename_group(struct core *c, group_ix g, struct group_name wanted)
+static void group_rename(struct core *c, group_ix g, struct group_name wanted)
 {
     const struct group *now = group_at(c, g);
     if (str_eq(text_of(c, now->name), wanted.name) &&
@@ -71,8 +75,8 @@ static void rename_group(struct core *c, group_ix g, struct group_name wanted)
     name_add(c, TABLE_GROUP, g.v);
 }
 
-/* Nodes in no other group are put there (K17), so it stays what it is. */
-static bool is_not_set(const struct core *c, group_ix g)
+/* Nodes without a group are added to it by name, so it must keep its name (ADR 0024). */
+static bool group_is_not_set(const struct core *c, group_ix g)
 {
     const struct group *group = group_at(c, g);
     return str_eq_nocase(text_of(c, group->name), STR("not_set")) &&
@@ -84,7 +88,7 @@ static bool is_not_set(const struct core *c, group_ix g)
 void do_group_create(struct core *c, const struct group_create_command *p)
 {
     const struct group_name name = {p->name, p->category.len ? p->category : STR("ui")};
-    check_name(c, name, (group_ix){0});
+    group_check_name(c, name, (group_ix){0});
     const group_ix g = refused(c) ? (group_ix){0} : group_add(c);
     if (!g.v)
         return;
@@ -97,7 +101,7 @@ void do_group_create(struct core *c, const struct group_create_command *p)
     c->out->id = group->o.id;
 }
 
-static group_ix find_group(struct core *c, int64_t id)
+static group_ix group_get_for_update(struct core *c, int64_t id)
 {
     const group_ix g = group_by_id(c, id);
     if (!g.v)
@@ -107,7 +111,7 @@ static group_ix find_group(struct core *c, int64_t id)
 
 void do_group_update(struct core *c, const struct group_update_command *p)
 {
-    const group_ix g = find_group(c, p->id);
+    const group_ix g = group_get_for_update(c, p->id);
     if (!g.v)
         return;
     const struct group *now = group_at(c, g);
@@ -116,14 +120,15 @@ void do_group_update(struct core *c, const struct group_update_command *p)
         name.name = p->name;
     if (p->given & GIVEN_GROUP_CATEGORY)
         name.category = p->category.len ? p->category : STR("ui");
-    check_name(c, name, g);
-    if (is_not_set(c, g) && (!str_eq(name.name, text_of(c, now->name)) ||
-                             !str_eq(name.category, text_of(c, now->category))))
-        refuse(c, PROBLEM_IN_USE, STR("name"), STR("the group not_set keeps its name"));
+    group_check_name(c, name, g);
+    if (group_is_not_set(c, g) && (!str_eq(name.name, text_of(c, now->name)) ||
+                                   !str_eq(name.category, text_of(c, now->category))))
+        refuse(c, PROBLEM_IN_USE, STR("name"),
+               STR("the group not_set cannot be renamed: nodes without a group are added to it"));
     if (refused(c))
         return;
     c->out->id = p->id;
-    rename_group(c, g, name);
+    group_rename(c, g, name);
     if ((p->given & GIVEN_DESCRIPTION) && !str_eq(text_of(c, now->description), p->description))
         put_text(c, &group_edit(c, g)->description, p->description);
     if ((p->given & GIVEN_GROUP_ORDER) && now->order != p->order)
@@ -132,10 +137,10 @@ void do_group_update(struct core *c, const struct group_update_command *p)
 
 void do_group_delete(struct core *c, const struct group_delete_command *p)
 {
-    const group_ix g = find_group(c, p->id);
+    const group_ix g = group_get_for_update(c, p->id);
     if (!g.v)
         return;
-    if (is_not_set(c, g)) {
+    if (group_is_not_set(c, g)) {
         refuse(c, PROBLEM_IN_USE, STR("id"), STR("the group not_set cannot be deleted"));
         return;
     }
@@ -152,10 +157,10 @@ void do_group_delete(struct core *c, const struct group_delete_command *p)
     core_remove_row(c, TABLE_GROUP, g.v);
 }
 
-static bool find_both(struct core *c, int64_t group_id, int64_t node_id, group_ix *out_group,
-                      node_ix *out_node)
+static bool group_find_with_node(struct core *c, int64_t group_id, int64_t node_id,
+                                 group_ix *out_group, node_ix *out_node)
 {
-    *out_group = find_group(c, group_id);
+    *out_group = group_get_for_update(c, group_id);
     *out_node = node_by_id(c, node_id);
     if (!out_node->v)
         refuse_missing(c, "node_id", "node", node_id);
@@ -166,7 +171,7 @@ void do_group_add(struct core *c, const struct group_add_command *p)
 {
     group_ix g;
     node_ix n;
-    if (!find_both(c, p->id, p->node_id, &g, &n))
+    if (!group_find_with_node(c, p->id, p->node_id, &g, &n))
         return;
     c->out->id = p->id;
     group_join(c, g, n);
@@ -176,7 +181,7 @@ void do_group_remove(struct core *c, const struct group_remove_command *p)
 {
     group_ix g;
     node_ix n;
-    if (!find_both(c, p->id, p->node_id, &g, &n))
+    if (!group_find_with_node(c, p->id, p->node_id, &g, &n))
         return;
     c->out->id = p->id;
     group_leave(c, g, n);

@@ -1,19 +1,23 @@
 #include "core/core_private.h"
 #include "model/host_key.h"
 
-/* Pinned ssh host keys. A machine is known by the keys that its ssh server showed at first contact.
- * A key is pinned for one node at most: otherwise a node that was given the name or address of
- * another one would run its work on that machine. Rows are found by a hash of the whole key, case
- * included, in by_name of their table. */
+/* Pinned ssh host keys (ADR 0067). A machine is identified by the keys that its ssh server
+ * presented at first contact. A key is pinned for one node at most: otherwise a node that was given
+ * the name or address of another one would run its noderoles on that machine.
+ *
+ * Rows are found by a hash of the whole key, case included, in by_name of their table; keys with
+ * the same hash are chained by key_next. All checks of do_node_pin_keys() precede the first change.
+ * Pins that are still valid are never replaced by a probe; an operator removes them with
+ * forget-key. */
 
-static uint64_t key_hash(struct str key)
+static uint64_t host_key_hash(struct str key)
 {
     return hash64(key, 0);
 }
 
 static host_key_ix host_key_find(const struct core *c, struct str key)
 {
-    host_key_ix k = {omap_find(&c->tables[TABLE_HOST_KEY].by_name, key_hash(key))};
+    host_key_ix k = {omap_find(&c->tables[TABLE_HOST_KEY].by_name, host_key_hash(key))};
     while (k.v && !str_eq(text_of(c, host_key_at(c, k)->key), key))
         k.v = host_key_at(c, k)->key_next;
     return k;
@@ -49,7 +53,7 @@ void host_key_index(struct core *c, host_key_ix k)
 {
     struct host_key *row = host_key_derive(c, k);
     struct omap *by_key = &c->tables[TABLE_HOST_KEY].by_name;
-    const uint64_t hash = key_hash(text_of(c, row->key));
+    const uint64_t hash = host_key_hash(text_of(c, row->key));
     row->key_next = omap_find(by_key, hash);
     omap_put(by_key, hash, k.v);
     ids_insert(c, &node_derive(c, row->node)->host_keys, TABLE_HOST_KEY, k.v);
@@ -59,7 +63,7 @@ static void host_key_unlink(struct core *c, host_key_ix k)
 {
     struct omap *by_key = &c->tables[TABLE_HOST_KEY].by_name;
     const struct host_key *row = host_key_at(c, k);
-    const uint64_t hash = key_hash(text_of(c, row->key));
+    const uint64_t hash = host_key_hash(text_of(c, row->key));
     host_key_ix at = {omap_find(by_key, hash)};
     must(at.v);
     if (at.v != k.v) {
@@ -109,19 +113,19 @@ static void host_key_make(struct core *c, node_ix n, struct str key, int64_t boo
     row->since_ms = c->now_ms;
     row->boot = boot;
     put_text(c, &row->key, key);
-    if (row->key) /* else there is no memory for texts, and the step is refused */
+    if (row->key) /* NULL handle: no memory for the string, and the step is refused */
         host_key_index(c, k);
 }
 
 /* ---- pinning ---- */
 
-/* What a command brings, each key once. */
+/* The keys of a command, each once. */
 struct shown_keys {
     struct str at[HOST_KEYS_OWN_MAX];
     uint32_t count;
 };
 
-static bool has_shown(const struct shown_keys *shown, struct str key)
+static bool host_key_is_shown(const struct shown_keys *shown, struct str key)
 {
     for (uint32_t i = 0; i < shown->count; i++)
         if (str_eq(shown->at[i], key))
@@ -129,7 +133,7 @@ static bool has_shown(const struct shown_keys *shown, struct str key)
     return false;
 }
 
-static void parse_shown(struct core *c, struct str lines, struct shown_keys *shown)
+static void host_keys_parse(struct core *c, struct str lines, struct shown_keys *shown)
 {
     for (uint32_t from = 0; from < lines.len;) {
         const uint32_t to = str_find(lines, '\n', from);
@@ -140,7 +144,7 @@ static void parse_shown(struct core *c, struct str lines, struct shown_keys *sho
                    STR("keys must be lines of the type and the base64 of an ssh host key"));
             return;
         }
-        if (has_shown(shown, key))
+        if (host_key_is_shown(shown, key))
             continue;
         if (shown->count == HOST_KEYS_OWN_MAX) {
             refuse(c, PROBLEM_LIMIT_REACHED, STR("keys"),
@@ -153,7 +157,7 @@ static void parse_shown(struct core *c, struct str lines, struct shown_keys *sho
         refuse(c, PROBLEM_MISSING, STR("keys"), STR("keys is required"));
 }
 
-static void refuse_taken(struct core *c, node_ix n, const struct shown_keys *shown)
+static void host_keys_refuse_taken(struct core *c, node_ix n, const struct shown_keys *shown)
 {
     for (uint32_t i = 0; i < shown->count; i++) {
         const host_key_ix k = host_key_find(c, shown->at[i]);
@@ -171,8 +175,9 @@ static void refuse_taken(struct core *c, node_ix n, const struct shown_keys *sho
     }
 }
 
-/* Pins of an earlier boot do not hold: another system on the same machine has other keys. */
-static bool has_pins_that_hold(const struct core *c, node_ix n, int64_t boot)
+/* Pins of an earlier boot generation are not valid: another system on the same machine has other
+ * keys. */
+static bool host_keys_are_pinned(const struct core *c, node_ix n, int64_t boot)
 {
     const struct vec *pins = &node_at(c, n)->host_keys;
     for (uint32_t i = 0; i < pins->count; i++) {
@@ -183,9 +188,9 @@ static bool has_pins_that_hold(const struct core *c, node_ix n, int64_t boot)
     return false;
 }
 
-/* A key was shown that is pinned, and none of a pinned type that is not. Types that are not pinned
- * do not count: ssh accepts what is pinned only. */
-static bool is_same_machine(const struct core *c, node_ix n, const struct shown_keys *shown)
+/* True if one presented key is pinned and no presented key has a pinned type with another value.
+ * Key types that are not pinned are ignored, because ssh accepts the pinned ones only. */
+static bool host_keys_match_pins(const struct core *c, node_ix n, const struct shown_keys *shown)
 {
     const struct vec *pins = &node_at(c, n)->host_keys;
     bool is_known = false;
@@ -201,9 +206,9 @@ static bool is_same_machine(const struct core *c, node_ix n, const struct shown_
     return is_known;
 }
 
-/* A probe that was forgotten asked the machine of another time: before the keys were forgotten, or
- * before the node was set to be reached elsewhere. */
-static void refuse_stale_probe(struct core *c, node_ix n, int64_t outbox_id)
+/* The keys come from a probe that was dropped: it was started before the keys were forgotten or
+ * before the node got another address. */
+static void host_keys_refuse_stale_probe(struct core *c, node_ix n, int64_t outbox_id)
 {
     const outbox_ix probe = node_at(c, n)->probe;
     if (outbox_id && (!probe.v || outbox_at(c, probe)->o.id != outbox_id))
@@ -222,9 +227,9 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
         refuse_missing(c, "id", "node", p->id);
     if (p->boot < HOST_KEY_ANY_BOOT)
         refuse(c, PROBLEM_BAD_VALUE, STR("boot"), STR("boot must be a boot generation, or -1"));
-    parse_shown(c, p->keys, &shown);
+    host_keys_parse(c, p->keys, &shown);
     if (n.v)
-        refuse_stale_probe(c, n, p->outbox_id);
+        host_keys_refuse_stale_probe(c, n, p->outbox_id);
     if (refused(c))
         return;
     const struct node *node = node_at(c, n);
@@ -235,11 +240,11 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
                    STR(" shows an ssh host key of the machine of the daemon, and the node is "
                        "neither an admin nor a system node; correct its name or the endpoint of "
                        "its ssh hammer")));
-    refuse_taken(c, n, &shown);
+    host_keys_refuse_taken(c, n, &shown);
     if (refused(c))
         return;
-    if (has_pins_that_hold(c, n, p->boot)) {
-        if (!is_same_machine(c, n, &shown))
+    if (host_keys_are_pinned(c, n, p->boot)) {
+        if (!host_keys_match_pins(c, n, &shown))
             refuse(
                 c, PROBLEM_HOST_KEY_CHANGED, STR("keys"),
                 STR_CONCAT(
@@ -265,13 +270,13 @@ void do_node_forget_key(struct core *c, const struct node_forget_key_command *p)
     host_keys_forget_node(c, n);
     if (!node->alive || node->system || core_settings(c)->test_jig)
         return;
-    /* Nothing starts there until the keys of its machine are pinned again. A probe that is under
-     * way may have pinned what was forgotten here, so its answer does not count. */
+    /* No run starts on the node until the keys of its machine are pinned again. A probe in progress
+     * may have read the keys that were removed here, so it is replaced by a new one. */
     outbox_forget_probe(c, n);
     outbox_probe(c, n);
 }
 
-/* ---- check ---- */
+/* ---- invariants ---- */
 
 const char *host_keys_check(const struct core *c)
 {

@@ -3,13 +3,16 @@
 #include "base/json/json.h"
 #include "model/hammer_class.h"
 
-/* Machines: their rows, their flags, and what a flag means for everything bound to them
- * (SEMANTICS 3.6 to 3.8). The functions that set a flag do not tell the roles; whoever changes a
- * node calls node_changed() once at the end. */
+/* Nodes: their rows, their flags, and the consequences of a flag for the noderoles of the node
+ * (docs/spec/states.md, sections "Node flags" to "Target role").
+ *
+ * The functions that set a flag apply all consequences except the node hooks. The command handler
+ * calls node_changed() once at its end, so that hooks run once and see the final state. A flag is
+ * written before its consequences are applied: annealing reads the flags of the node. */
 
 enum { ORDER_DEFAULT = 10000 };
 
-/* ---- coming and going ---- */
+/* ---- creation and removal ---- */
 
 node_ix node_make(struct core *c, const struct node_create_command *p, deployment_ix d,
                   bool phantom)
@@ -48,7 +51,7 @@ void node_rename(struct core *c, node_ix n, struct str name)
     name_add(c, TABLE_NODE, n.v);
 }
 
-static void drop_texts(struct core *c, node_ix n)
+static void node_drop_texts(struct core *c, node_ix n)
 {
     struct node *node = node_edit(c, n);
     text_h *const slots[] = {&node->name,         &node->description, &node->bootenv,
@@ -60,11 +63,12 @@ static void drop_texts(struct core *c, node_ix n)
         put_text(c, slots[i], STR(""));
 }
 
-/* Its noderoles are gone. */
-static void destroy(struct core *c, node_ix n)
+/* Removes the row of a node whose noderoles have been destroyed. The delete hook is queued first,
+ * since its arguments contain the name of the node. */
+static void node_destroy(struct core *c, node_ix n)
 {
     must(node_at(c, n)->noderoles.count == 0);
-    hooks_node(c, HOOK_NODE_DELETE, n); /* while it still has a name */
+    hooks_node(c, HOOK_NODE_DELETE, n);
     groups_forget_node(c, n);
     hammers_forget_node(c, n);
     tokens_forget_node(c, n);
@@ -75,10 +79,13 @@ static void destroy(struct core *c, node_ix n)
     if (node_at(c, n)->admin)
         vars_edit(c)->admin_count--;
     name_remove(c, TABLE_NODE, n.v);
-    drop_texts(c, n);
+    node_drop_texts(c, n);
     core_remove_row(c, TABLE_NODE, n.v);
 }
 
+/* All noderoles are checked before the first one is destroyed, so that a refusal changes nothing.
+ * They are destroyed from the end of the list, which is sorted by cohort: children before
+ * parents. */
 bool node_remove(struct core *c, node_ix n)
 {
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++)
@@ -90,42 +97,42 @@ bool node_remove(struct core *c, node_ix n)
         const noderole_ix deepest = {vec_at(c, all, all->count - 1)};
         noderole_destroy_all(c, &deepest, 1);
     }
-    destroy(c, n);
+    node_destroy(c, n);
     return true;
 }
 
-/* ---- what its hammers can do ---- */
+/* ---- power actions of the hammers ---- */
 
-static struct str hammer_class_of(const struct core *c, node_ix n, uint32_t i)
+static struct str node_hammer_class(const struct core *c, node_ix n, uint32_t i)
 {
     const hammer_ix h = {vec_at(c, &node_at(c, n)->hammers, i)};
     return text_of(c, hammer_kind_at(c, hammer_at(c, h)->kind)->klass);
 }
 
-/* Does one of the first `count` hammers offer it? */
-static bool offers(const struct core *c, node_ix n, uint32_t count, struct str action)
+/* True if one of the first `count` hammers offers the action. */
+static bool node_hammers_offer(const struct core *c, node_ix n, uint32_t count, struct str action)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (hammer_class_offers(hammer_class_of(c, n, i), action))
+        if (hammer_class_offers(node_hammer_class(c, n, i), action))
             return true;
     return false;
 }
 
 bool node_can_power(const struct core *c, node_ix n, struct str action)
 {
-    return offers(c, n, node_at(c, n)->hammers.count, action);
+    return node_hammers_offer(c, n, node_at(c, n)->hammers.count, action);
 }
 
-static bool can_boot(const struct core *c, node_ix n)
+static bool node_can_select_boot(const struct core *c, node_ix n)
 {
     for (uint32_t i = 0; i < node_at(c, n)->hammers.count; i++)
-        if (hammer_class_boots(hammer_class_of(c, n, i)))
+        if (hammer_class_boots(node_hammer_class(c, n, i)))
             return true;
     return false;
 }
 
-/* The first word of *rest, which moves behind it. Empty at the end. */
-static struct str next_word(struct str *rest)
+/* Returns the first word of *rest and removes it from *rest. Empty at the end. */
+static struct str node_next_action(struct str *rest)
 {
     const uint32_t end = str_find(*rest, ' ', 0);
     const struct str word = str_slice(*rest, 0, end);
@@ -137,11 +144,11 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
 {
     struct buf b = buf_in(a);
     for (uint32_t i = 0; i < node_at(c, n)->hammers.count; i++) {
-        const struct hammer_class *klass = hammer_class_find(hammer_class_of(c, n, i));
+        const struct hammer_class *klass = hammer_class_find(node_hammer_class(c, n, i));
         struct str rest = str_from(klass ? klass->power : NULL);
         while (rest.len) {
-            const struct str word = next_word(&rest);
-            if (offers(c, n, i, word))
+            const struct str word = node_next_action(&rest);
+            if (node_hammers_offer(c, n, i, word))
                 continue;
             buf_put_z(&b, b.len ? ", " : "");
             buf_put_str(&b, word);
@@ -152,8 +159,9 @@ struct str node_power_actions(const struct core *c, node_ix n, struct arena *a)
 
 /* ---- flags ---- */
 
-/* It may work again: so may what was put off until then (K3). */
-static void wake(struct core *c, node_ix n)
+/* The node may run noderoles again. Noderoles whose rerun was postponed while it could not are
+ * enqueued (ADR 0010). */
+static void node_resume(struct core *c, node_ix n)
 {
     sched_enqueue_node(c, n);
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
@@ -168,11 +176,12 @@ void nodes_resume_all(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
-        wake(c, (node_ix){ix});
+        node_resume(c, (node_ix){ix});
 }
 
-/* Whatever was true of it may be so no longer. Cohort ascending, so that each settles after its
- * parents did; a run in flight is cancelled as its noderole leaves TRANSITION. */
+/* The state of the machine is unknown. Noderoles are deactivated in ascending order of cohort, so
+ * that each one settles after its parents; a run in progress is cancelled when its noderole leaves
+ * TRANSITION. */
 static void node_deactivate_all(struct core *c, node_ix n)
 {
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
@@ -195,11 +204,12 @@ void node_set_alive(struct core *c, node_ix n, bool alive)
         node_deactivate_all(c, n);
         return;
     }
+    /* The machine answers, so an earlier power failure no longer applies. */
     if (!node->stopped)
-        node_set_status(c, n, NULL); /* whatever its power did, it came */
+        node_set_status(c, n, NULL);
     if (!node->system && !core_settings(c)->test_jig)
         outbox_probe(c, n);
-    wake(c, n);
+    node_resume(c, n);
 }
 
 void node_set_available(struct core *c, node_ix n, bool available)
@@ -209,7 +219,7 @@ void node_set_available(struct core *c, node_ix n, bool available)
     struct node *node = node_edit(c, n);
     node->available = available;
     node->available_since = c->now_ms;
-    wake(c, n);
+    node_resume(c, n);
 }
 
 void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
@@ -219,7 +229,7 @@ void node_set_bootenv(struct core *c, node_ix n, struct str bootenv)
     struct node *node = node_edit(c, n);
     put_text(c, &node->bootenv, bootenv);
     node->boot_generation++;
-    if (can_boot(c, n))
+    if (node_can_select_boot(c, n))
         outbox_power(c, n, str_eq(bootenv, STR("local")) ? STR("boot disk") : STR("boot pxe"));
 }
 
@@ -234,15 +244,16 @@ void node_changed(struct core *c, node_ix n)
         hooks_node(c, HOOK_NODE_CHANGE, n);
 }
 
-/* ---- holding a node at a role ---- */
+/* ---- target role ---- */
 
 bool node_is_target(const struct core *c, role_ix role)
 {
     return role_at(c, role)->flags & ROLE_MILESTONE && role_is_noop(c, role);
 }
 
-/* The target and its ancestors on the node; at least one. */
-static noderole_ix *needed_for(struct core *c, node_ix n, noderole_ix target, uint32_t *out_count)
+/* Returns the target and its ancestors on the node; never empty. */
+static noderole_ix *node_target_noderoles(struct core *c, node_ix n, noderole_ix target,
+                                          uint32_t *out_count)
 {
     uint32_t above_count, count = 0;
     const noderole_ix *above = graph_ancestors(c, target, c->arena, &above_count);
@@ -255,7 +266,7 @@ static noderole_ix *needed_for(struct core *c, node_ix n, noderole_ix target, ui
     return needed;
 }
 
-static bool among(const noderole_ix *items, uint32_t count, noderole_ix nr)
+static bool node_target_needs(const noderole_ix *items, uint32_t count, noderole_ix nr)
 {
     for (uint32_t i = 0; i < count; i++)
         if (items[i].v == nr.v)
@@ -268,10 +279,10 @@ void node_apply_target(struct core *c, node_ix n)
     uint32_t count = 0;
     const role_ix role = node_at(c, n)->target;
     const noderole_ix target = role.v ? noderole_find(c, n, role) : (noderole_ix){0};
-    const noderole_ix *needed = target.v ? needed_for(c, n, target, &count) : NULL;
+    const noderole_ix *needed = target.v ? node_target_noderoles(c, n, target, &count) : NULL;
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
-        const bool held = target.v && !among(needed, count, nr);
+        const bool held = target.v && !node_target_needs(needed, count, nr);
         if (noderole_at(c, nr)->unavailable != held)
             noderole_edit(c, nr)->unavailable = held;
     }
@@ -283,16 +294,17 @@ void node_set_target(struct core *c, node_ix n, role_ix role)
         return;
     node_edit(c, n)->target = role;
     node_apply_target(c, n);
-    /* Held first, dark second: hooks of what is held say nothing about the fall. */
+    /* The target is applied before the node is marked not alive, so that noderoles that the target
+     * holds do not fire state hooks for the deactivation. */
     if (role.v)
         node_set_alive(c, n, false);
     else
-        wake(c, n);
+        node_resume(c, n);
 }
 
-/* ---- nothing left to do for it ---- */
+/* ---- powersave ---- */
 
-static bool stays_on(struct core *c, node_ix n)
+static bool node_stays_on(struct core *c, node_ix n)
 {
     const attrib_ix stay_on = {name_find(c, TABLE_ATTRIB, STR("stay_on"))};
     if (!stay_on.v)
@@ -301,7 +313,7 @@ static bool stays_on(struct core *c, node_ix n)
     return value && value->kind != JSON_NULL && value->kind != JSON_FALSE;
 }
 
-static bool has_followers(const struct core *c, noderole_ix nr)
+static bool node_has_committed_children(const struct core *c, noderole_ix nr)
 {
     const struct vec *children = &noderole_at(c, nr)->children;
     for (uint32_t i = 0; i < children->count; i++)
@@ -317,7 +329,7 @@ void node_powersave(struct core *c, noderole_ix nr)
     const struct str action = local ? STR("halt") : STR("off");
     if (!node_can_power(c, n, STR("on")) || !node_can_power(c, n, action))
         return;
-    if (has_followers(c, nr) || stays_on(c, n))
+    if (node_has_committed_children(c, nr) || node_stays_on(c, n))
         return;
     outbox_power(c, n, action);
     node_set_alive(c, n, false);

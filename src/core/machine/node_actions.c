@@ -2,10 +2,14 @@
 
 #include "base/json/json.h"
 
-/* What an operator can have done to a whole node: its noderoles together, its power, a fresh
- * start, a look inside (SEMANTICS 3.11, 8.7). */
+/* Commands about a node as a whole: propose and commit all its noderoles, power actions, redeploy,
+ * debug and undebug (docs/spec/states.md "Node verbs", docs/spec/machines.md "Power").
+ *
+ * A restart needs a hammer that offers it, so the action is chosen before anything is changed: a
+ * refused command leaves the node as it was. Marking the machine as not alive comes after the power
+ * order was queued. */
 
-static node_ix named(struct core *c, int64_t id)
+static node_ix node_get_for_action(struct core *c, int64_t id)
 {
     const node_ix n = node_by_id(c, id);
     if (!n.v)
@@ -14,9 +18,9 @@ static node_ix named(struct core *c, int64_t id)
     return n;
 }
 
-/* ---- roles that come by themselves ---- */
+/* ---- bootstrap and discovery roles ---- */
 
-static bool comes_before(const struct core *c, role_ix a, role_ix b)
+static bool node_role_comes_before(const struct core *c, role_ix a, role_ix b)
 {
     const struct role *x = role_at(c, a), *y = role_at(c, b);
     if (x->cohort != y->cohort)
@@ -24,8 +28,9 @@ static bool comes_before(const struct core *c, role_ix a, role_ix b)
     return str_cmp(text_of(c, x->name), text_of(c, y->name)) < 0;
 }
 
-/* The next role with the flag that can be bound here, by (cohort, name). Few have one. */
-static role_ix next_flagged(const struct core *c, uint32_t flag, role_ix after)
+/* Returns the first role after `after` that has the flag and can be bound, by (cohort, name). Few
+ * roles have such a flag, so the repeated scan is cheap. */
+static role_ix node_next_flagged_role(const struct core *c, uint32_t flag, role_ix after)
 {
     role_ix best = {0};
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
@@ -34,7 +39,8 @@ static role_ix next_flagged(const struct core *c, uint32_t flag, role_ix after)
         const uint32_t flags = role_at(c, r)->flags;
         if (!(flags & flag) || flags & ROLE_ABSTRACT || !role_can_run(c, r))
             continue;
-        if ((!after.v || comes_before(c, after, r)) && (!best.v || comes_before(c, r, best)))
+        if ((!after.v || node_role_comes_before(c, after, r)) &&
+            (!best.v || node_role_comes_before(c, r, best)))
             best = r;
     }
     return best;
@@ -43,13 +49,13 @@ static role_ix next_flagged(const struct core *c, uint32_t flag, role_ix after)
 void node_bind_flagged(struct core *c, node_ix n, uint32_t flag)
 {
     const deployment_ix d = node_at(c, n)->deployment;
-    for (role_ix r = next_flagged(c, flag, (role_ix){0}); r.v && !refused(c);
-         r = next_flagged(c, flag, r))
+    for (role_ix r = node_next_flagged_role(c, flag, (role_ix){0}); r.v && !refused(c);
+         r = node_next_flagged_role(c, flag, r))
         if (!noderole_find(c, n, r).v)
             bind_role(c, r, n, d, STR(""));
 }
 
-static bool provides_discovery(const struct core *c, role_ix r)
+static bool node_role_provides_discovery(const struct core *c, role_ix r)
 {
     const struct vec *provided = &role_at(c, r)->provided;
     for (uint32_t i = 0; i < provided->count; i++) {
@@ -60,20 +66,20 @@ static bool provides_discovery(const struct core *c, role_ix r)
     return false;
 }
 
-/* Somebody else does what discovery would do there (D14). */
-static bool is_discovered_otherwise(const struct core *c, node_ix n)
+/* A role bound to the node provides a discovery role and replaces it (ADR 0029). */
+static bool node_has_discovery_provider(const struct core *c, node_ix n)
 {
     const struct vec *all = &node_at(c, n)->noderoles;
     for (uint32_t i = 0; i < all->count; i++)
-        if (provides_discovery(c, noderole_at(c, (noderole_ix){vec_at(c, all, i)})->role))
+        if (node_role_provides_discovery(c, noderole_at(c, (noderole_ix){vec_at(c, all, i)})->role))
             return true;
     return false;
 }
 
-static void bind_discovery(struct core *c, node_ix n)
+static void node_bind_discovery(struct core *c, node_ix n)
 {
     const struct node *node = node_at(c, n);
-    if (!node->admin && !node->system && !is_discovered_otherwise(c, n))
+    if (!node->admin && !node->system && !node_has_discovery_provider(c, n))
         node_bind_flagged(c, n, ROLE_DISCOVERY);
 }
 
@@ -81,12 +87,12 @@ static void bind_discovery(struct core *c, node_ix n)
 
 void do_node_propose(struct core *c, const struct node_propose_command *p)
 {
-    const node_ix n = named(c, p->id);
+    const node_ix n = node_get_for_action(c, p->id);
     for (uint32_t i = 0; n.v && i < node_at(c, n)->noderoles.count; i++)
         noderole_propose(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
 }
 
-static struct commit commit_proposed(struct core *c, node_ix n)
+static struct commit node_commit_proposed(struct core *c, node_ix n)
 {
     const struct vec *all = &node_at(c, n)->noderoles;
     struct commit work = {.items = arena_array(c->arena, noderole_ix, all->count + 1)};
@@ -100,26 +106,26 @@ static struct commit commit_proposed(struct core *c, node_ix n)
     return work;
 }
 
-/* True when the node itself changed by it. */
-static bool commit_node(struct core *c, node_ix n, struct commit *out_work)
+/* Returns true if a flag of the node itself changed. */
+static bool node_commit_all(struct core *c, node_ix n, struct commit *out_work)
 {
     const bool was_available = node_at(c, n)->available;
-    bind_discovery(c, n);
+    node_bind_discovery(c, n);
     if (refused(c))
         return false;
     if (node_at(c, n)->stopped)
         node_clear_stopped(c, n);
     node_set_available(c, n, true);
-    *out_work = commit_proposed(c, n);
+    *out_work = node_commit_proposed(c, n);
     out_work->node = n;
     return !was_available;
 }
 
 void do_node_commit(struct core *c, const struct node_commit_command *p)
 {
-    const node_ix n = named(c, p->id);
+    const node_ix n = node_get_for_action(c, p->id);
     struct commit work = {0};
-    if (n.v && commit_node(c, n, &work) && !refused(c))
+    if (n.v && node_commit_all(c, n, &work) && !refused(c))
         node_changed(c, n);
     if (!refused(c))
         consent_check(c, &work, p->consent);
@@ -127,7 +133,7 @@ void do_node_commit(struct core *c, const struct node_commit_command *p)
 
 /* ---- power ---- */
 
-static void refuse_power(struct core *c, node_ix n, struct str action)
+static void node_refuse_power(struct core *c, node_ix n, struct str action)
 {
     const struct str actions = node_power_actions(c, n, c->arena);
     refuse(c, PROBLEM_NO_POWER_ACTION, STR("action"),
@@ -135,8 +141,8 @@ static void refuse_power(struct core *c, node_ix n, struct str action)
                       STR("; valid actions: "), actions.len ? actions : STR("none")));
 }
 
-/* After these the machine has lost what it knew. */
-static bool takes_down(struct str action)
+/* After these actions the machine is off or restarts, so it is not alive. */
+static bool node_action_ends_system(struct str action)
 {
     static const char *const names[] = {"reboot", "reset", "cycle", "off", "halt"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -145,25 +151,25 @@ static bool takes_down(struct str action)
     return false;
 }
 
-static int64_t power(struct core *c, node_ix n, struct str action)
+static int64_t node_order_power(struct core *c, node_ix n, struct str action)
 {
     const int64_t order = outbox_power(c, n, action);
-    if (takes_down(action))
+    if (node_action_ends_system(action))
         node_set_alive(c, n, false);
     return order;
 }
 
 void do_node_power(struct core *c, const struct node_power_command *p)
 {
-    const node_ix n = named(c, p->id);
+    const node_ix n = node_get_for_action(c, p->id);
     if (!n.v)
         return;
     if (!node_can_power(c, n, p->action)) {
-        refuse_power(c, n, p->action);
+        node_refuse_power(c, n, p->action);
         return;
     }
     const bool was_alive = node_at(c, n)->alive;
-    const int64_t order = power(c, n, p->action);
+    const int64_t order = node_order_power(c, n, p->action);
     struct json *doc = json_make(c->arena, JSON_OBJECT);
     json_set(doc, STR("order"), json_make_i64(c->arena, order));
     c->out->doc = json_write(c->arena, doc);
@@ -171,22 +177,23 @@ void do_node_power(struct core *c, const struct node_power_command *p)
         node_changed(c, n);
 }
 
-/* The first of the two that is offered; refused and empty when neither is. */
-static struct str either_action(struct core *c, node_ix n, struct str first, struct str second)
+/* Returns the first of the two actions that a hammer offers; refuses and returns "" if none
+ * does. */
+static struct str node_choose_action(struct core *c, node_ix n, struct str first, struct str second)
 {
     if (node_can_power(c, n, first))
         return first;
     if (node_can_power(c, n, second))
         return second;
-    refuse_power(c, n, STR_CONCAT(c->arena, first, STR(" or "), second));
+    node_refuse_power(c, n, STR_CONCAT(c->arena, first, STR(" or "), second));
     return STR("");
 }
 
-/* ---- from the beginning ---- */
+/* ---- redeploy ---- */
 
-/* What runs from memory makes new ssh host keys at each start, also when the boot environment was
- * the same before and the boot generation stays. */
-static void boot_sledgehammer(struct core *c, node_ix n)
+/* An image that runs from memory creates new ssh host keys at each boot. The pins expire even if
+ * the boot environment, and with it the boot generation, stays the same. */
+static void node_boot_sledgehammer(struct core *c, node_ix n)
 {
     node_set_bootenv(c, n, STR("sledgehammer"));
     host_keys_expire(c, n);
@@ -194,89 +201,91 @@ static void boot_sledgehammer(struct core *c, node_ix n)
 
 void do_node_redeploy(struct core *c, const struct node_redeploy_command *p)
 {
-    const node_ix n = named(c, p->id);
-    const struct str action = n.v ? either_action(c, n, STR("reset"), STR("reboot")) : STR("");
+    const node_ix n = node_get_for_action(c, p->id);
+    const struct str action = n.v ? node_choose_action(c, n, STR("reset"), STR("reboot")) : STR("");
     if (refused(c))
         return;
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++)
         noderole_reset(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
-    boot_sledgehammer(c, n);
-    /* Committed while it still counts as alive: a commit switches dead machines on, and this one
-     * is about to be reset. */
-    commit_node(c, n, &(struct commit){0});
+    node_boot_sledgehammer(c, n);
+    /* Commit while the node still counts as alive: a commit switches on machines that are not
+     * alive, and this machine is reset next. */
+    node_commit_all(c, n, &(struct commit){0});
     if (refused(c))
         return;
-    power(c, n, action);
+    node_order_power(c, n, action);
     node_changed(c, n);
 }
 
-/* ---- a look inside ---- */
+/* ---- debug ---- */
 
-/* Where a node rests while somebody looks: its discovery role, or what stands in for it. */
-static role_ix resting_role(const struct core *c, node_ix n)
+/* Returns the role that a node is held at while an operator inspects it: its discovery role, or a
+ * role that provides one. */
+static role_ix node_debug_target(const struct core *c, node_ix n)
 {
     const struct vec *all = &node_at(c, n)->noderoles;
     for (uint32_t i = 0; i < all->count; i++) {
         const role_ix r = noderole_at(c, (noderole_ix){vec_at(c, all, i)})->role;
-        const bool discovers = role_at(c, r)->flags & ROLE_DISCOVERY || provides_discovery(c, r);
+        const bool discovers =
+            role_at(c, r)->flags & ROLE_DISCOVERY || node_role_provides_discovery(c, r);
         if (discovers && node_is_target(c, r))
             return r;
     }
     return (role_ix){0};
 }
 
-/* Is there one that a node could be held at? */
-static bool has_discovery_role(const struct core *c)
+/* True if any imported role could be the target of debug. */
+static bool node_debug_target_exists(const struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
          ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id)) {
         const role_ix r = {ix};
-        const bool discovers = role_at(c, r)->flags & ROLE_DISCOVERY || provides_discovery(c, r);
+        const bool discovers =
+            role_at(c, r)->flags & ROLE_DISCOVERY || node_role_provides_discovery(c, r);
         if (discovers && node_is_target(c, r))
             return true;
     }
     return false;
 }
 
-static void restart_at(struct core *c, node_ix n, role_ix target, struct str action)
+static void node_restart_with_target(struct core *c, node_ix n, role_ix target, struct str action)
 {
     node_set_target(c, n, target);
-    power(c, n, action);
+    node_order_power(c, n, action);
     node_changed(c, n);
 }
 
 void do_node_debug(struct core *c, const struct node_debug_command *p)
 {
-    const node_ix n = named(c, p->id);
+    const node_ix n = node_get_for_action(c, p->id);
     if (!n.v)
         return;
-    const struct str action = either_action(c, n, STR("reboot"), STR("reset"));
-    const role_ix target = resting_role(c, n);
-    if (!target.v && has_discovery_role(c))
+    const struct str action = node_choose_action(c, n, STR("reboot"), STR("reset"));
+    const role_ix target = node_debug_target(c, n);
+    if (!target.v && node_debug_target_exists(c))
         refuse(c, PROBLEM_TARGET_INVALID, STR("id"),
-               STR("no discovery role the node could be held at is bound to it"));
+               STR("no discovery role is bound to the node; debug holds the node at this role"));
     if (refused(c))
         return;
-    boot_sledgehammer(c, n);
+    node_boot_sledgehammer(c, n);
     if (target.v) {
-        restart_at(c, n, target, action);
+        node_restart_with_target(c, n, target, action);
         return;
     }
-    c->out->doc =
-        STR("{\"warnings\":[\"no target role was set, since no imported barclamp has a "
-            "discovery role: only the boot environment was set and a restart ordered\"]}");
-    power(c, n, action);
+    c->out->doc = STR("{\"warnings\":[\"no target role was set, because no imported barclamp has a "
+                      "discovery role: the boot environment was set and a restart was ordered\"]}");
+    node_order_power(c, n, action);
     node_changed(c, n);
 }
 
 void do_node_undebug(struct core *c, const struct node_undebug_command *p)
 {
-    const node_ix n = named(c, p->id);
+    const node_ix n = node_get_for_action(c, p->id);
     if (!n.v)
         return;
-    const struct str action = either_action(c, n, STR("reboot"), STR("reset"));
+    const struct str action = node_choose_action(c, n, STR("reboot"), STR("reset"));
     if (refused(c))
         return;
     node_set_bootenv(c, n, STR("local"));
-    restart_at(c, n, (role_ix){0}, action);
+    node_restart_with_target(c, n, (role_ix){0}, action);
 }

@@ -5,10 +5,15 @@
 #include "model/hammer_class.h"
 #include "model/names.h"
 
-/* Making, changing and deleting nodes: everything is looked at before anything is changed, and a
- * change that changes nothing is none. */
+/* Commands that create, update and delete nodes. Every field is checked before the first one is
+ * changed, so that a refusal reports all problems and changes nothing. An update that sets the
+ * values a node already has changes no row, queues no hook and leaves no event.
+ *
+ * Orders that matter: a machine that registers again is recognised before its name is checked; the
+ * automatic admin node is replaced before the name of the new node is checked; `alive` is set after
+ * all other fields, since it allows runs to start. */
 
-static node_ix named(struct core *c, int64_t id)
+static node_ix node_get_for_update(struct core *c, int64_t id)
 {
     const node_ix n = node_by_id(c, id);
     if (!n.v)
@@ -31,7 +36,7 @@ void node_check_name(struct core *c, struct str name, node_ix self)
                STR_CONCAT(c->arena, STR("there is a node called "), name, STR(" already")));
 }
 
-static void check_object(struct core *c, struct str field, struct str doc)
+static void node_check_object(struct core *c, struct str field, struct str doc)
 {
     if (doc.len && doc.at[0] != '{')
         refuse(c, PROBLEM_BAD_JSON, field, STR("must be a JSON object"));
@@ -39,7 +44,7 @@ static void check_object(struct core *c, struct str field, struct str doc)
 
 /* ---- create ---- */
 
-static bool is_ssh(const struct core *c, hammer_kind_ix kind)
+static bool node_kind_is_ssh(const struct core *c, hammer_kind_ix kind)
 {
     const struct hammer_kind *row = hammer_kind_at(c, kind);
     const struct hammer_class *klass = hammer_class_find(text_of(c, row->klass));
@@ -47,62 +52,63 @@ static bool is_ssh(const struct core *c, hammer_kind_ix kind)
            (klass && str_eq(str_from(klass->name), STR("ssh")));
 }
 
-/* Whoever can be reached at all can be reached so (SEMANTICS 8.7). */
-static void add_ssh_hammer(struct core *c, node_ix n)
+/* Every machine that runs an operating system can be reached by ssh, so each new node that is not a
+ * system node gets an ssh hammer (docs/spec/machines.md, "Hammers"). */
+static void node_add_ssh_hammer(struct core *c, node_ix n)
 {
     for (uint32_t ix = core_next_row(c, TABLE_HAMMER_KIND, 0); ix;
          ix = core_next_row(c, TABLE_HAMMER_KIND, hammer_kind_at(c, (hammer_kind_ix){ix})->o.id)) {
-        if (!is_ssh(c, (hammer_kind_ix){ix}))
+        if (!node_kind_is_ssh(c, (hammer_kind_ix){ix}))
             continue;
         hammer_make(c, n, (hammer_kind_ix){ix}, STR("root"));
         return;
     }
 }
 
-/* ---- create: a machine that comes twice (X17) ---- */
+/* ---- create: repeated registration (ADR 0049) ---- */
 
-static char mac_letter(char letter)
+static char node_mac_normal_char(char letter)
 {
     if (letter == '-')
         return ':';
     return letter >= 'A' && letter <= 'F' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-static bool is_same_mac(const struct json *a, const struct json *b)
+static bool node_mac_eq(const struct json *a, const struct json *b)
 {
     if (a->kind != JSON_STRING || b->kind != JSON_STRING || a->text.len != b->text.len)
         return false;
     for (uint32_t i = 0; i < a->text.len; i++)
-        if (mac_letter(a->text.at[i]) != mac_letter(b->text.at[i]))
+        if (node_mac_normal_char(a->text.at[i]) != node_mac_normal_char(b->text.at[i]))
             return false;
     return true;
 }
 
-static const struct json *macs_of(struct core *c, struct str hint)
+static const struct json *node_hint_macs(struct core *c, struct str hint)
 {
     const struct json *macs = json_get(doc_tree(c->arena, hint), STR("admin_macs"));
     return macs && macs->kind == JSON_ARRAY ? macs->first : NULL;
 }
 
-static bool has_mac(const struct json *macs, const struct json *mac)
+static bool node_macs_have(const struct json *macs, const struct json *mac)
 {
     for (; macs; macs = macs->next)
-        if (is_same_mac(macs, mac))
+        if (node_mac_eq(macs, mac))
             return true;
     return false;
 }
 
-/* A machine registers from each of its cards, and again when no answer came. It is known by its
- * name and its MACs; that it is there is all it wanted. */
-static bool is_there(struct core *c, struct str name, struct str hint)
+/* A machine registers once per network card, and again if a reply was lost. A request whose name
+ * and MAC addresses are known succeeds with the id of the existing node and changes nothing. */
+static bool node_is_registered(struct core *c, struct str name, struct str hint)
 {
     const node_ix n = {name_find(c, TABLE_NODE, name)};
-    const struct json *macs = n.v ? macs_of(c, hint) : NULL;
+    const struct json *macs = n.v ? node_hint_macs(c, hint) : NULL;
     if (!macs)
         return false;
-    const struct json *known = macs_of(c, doc_of(c, node_at(c, n)->hint));
+    const struct json *known = node_hint_macs(c, doc_of(c, node_at(c, n)->hint));
     for (; macs; macs = macs->next)
-        if (!has_mac(known, macs))
+        if (!node_macs_have(known, macs))
             return false;
     c->out->id = node_at(c, n)->o.id;
     return true;
@@ -110,14 +116,14 @@ static bool is_there(struct core *c, struct str name, struct str hint)
 
 /* ---- create: the admin node of this host (ADR 0070) ---- */
 
-static bool is_phantom(const struct core *c, node_ix n)
+static bool node_is_phantom(const struct core *c, node_ix n)
 {
     return deployment_at(c, node_at(c, n)->deployment)->phantom.v == n.v;
 }
 
-/* At most one node is automatic, and none beside another admin node (I13): where there are several
- * admin nodes, or none, nothing is looked through. */
-static node_ix find_automatic(const struct core *c)
+/* At most one node is automatic, and never beside another admin node (invariant I13). Unless there
+ * is exactly one admin node, no search is needed. */
+static node_ix node_find_automatic(const struct core *c)
 {
     if (c->vars.admin_count != 1)
         return (node_ix){0};
@@ -128,18 +134,19 @@ static node_ix find_automatic(const struct core *c)
     return (node_ix){0};
 }
 
-static bool has_only_phantoms(const struct core *c)
+static bool node_all_are_phantoms(const struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
-        if (!is_phantom(c, (node_ix){ix}))
+        if (!node_is_phantom(c, (node_ix){ix}))
             return false;
     return true;
 }
 
-/* Is it bound for bootstrap alone, and has done nothing yet? It is a bootstrap role, or one of them
- * requires it; what depends on it is on the same node; it is PROPOSED or has never started. */
-static bool is_bootstrap_only(struct core *c, noderole_ix nr)
+/* True if the noderole exists only because of the bootstrap roles and has not run: it is a
+ * bootstrap role or an ancestor of one, all its descendants are on the same node, and it is
+ * PROPOSED or was never started. */
+static bool node_is_bootstrap_only(struct core *c, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(c, nr);
     if (row->state != NODEROLE_PROPOSED && (row->attempt > 0 || row->run_count > 0))
@@ -156,37 +163,40 @@ static bool is_bootstrap_only(struct core *c, noderole_ix nr)
     return has_flag;
 }
 
-/* An operator makes an admin node: the automatic one goes, so that the new one is the first and
- * gets the bootstrap roles. If it is in use it stays, as an admin node like any other. */
-static void replace_automatic(struct core *c)
+/* An operator creates an admin node. The automatic one is removed, so that the new node is the
+ * first one and gets the bootstrap roles. If the automatic node is in use, it becomes an ordinary
+ * admin node instead. */
+static void node_replace_automatic(struct core *c)
 {
-    const node_ix n = find_automatic(c);
+    const node_ix n = node_find_automatic(c);
     if (!n.v)
         return;
     bool is_unused = node_at(c, n)->deployment.v == deployment_system(c).v;
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count && is_unused; i++)
-        is_unused = is_bootstrap_only(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
+        is_unused =
+            node_is_bootstrap_only(c, (noderole_ix){vec_at(c, &node_at(c, n)->noderoles, i)});
     if (is_unused)
         node_remove(c, n);
     else
         node_edit(c, n)->automatic = false;
 }
 
-/* The daemon asks for the automatic node at each start. One that is there gets the bootstrap roles
- * if it has no noderole, since content may have come after it. False: nothing is to be made. */
-static bool wants_automatic(struct core *c)
+/* The daemon requests the automatic node at each start. An existing one without noderoles gets the
+ * bootstrap roles, since content may have been imported after its creation. Returns false if no
+ * node is to be created. */
+static bool node_needs_automatic(struct core *c)
 {
-    const node_ix n = find_automatic(c);
+    const node_ix n = node_find_automatic(c);
     if (n.v) {
         c->out->id = node_at(c, n)->o.id;
         if (node_at(c, n)->noderoles.count == 0)
             node_bind_flagged(c, n, ROLE_BOOTSTRAP);
         return false;
     }
-    if (has_only_phantoms(c))
+    if (node_all_are_phantoms(c))
         return true;
     refuse(c, PROBLEM_WRONG_STATE, STR("automatic"),
-           STR("the admin node of this host is made only where there is no other node"));
+           STR("the admin node of this host is created only if there is no other node"));
     return false;
 }
 
@@ -195,26 +205,26 @@ void do_node_create(struct core *c, const struct node_create_command *p)
     struct node_create_command wanted = *p;
     wanted.name = str_lower(c->arena, p->name);
     wanted.admin = p->admin || p->automatic;
-    if (p->automatic && !wants_automatic(c))
+    if (p->automatic && !node_needs_automatic(c))
         return;
-    wanted.alive = false; /* set below, since that asks for a probe */
-    if (is_there(c, wanted.name, p->hint))
+    wanted.alive = false; /* set below, because that queues a probe */
+    if (node_is_registered(c, wanted.name, p->hint))
         return;
     if (wanted.admin)
-        replace_automatic(c); /* before its name is looked at: the new one may have the same */
+        node_replace_automatic(c); /* before the name check: the new node may have the same name */
     node_check_name(c, wanted.name, (node_ix){0});
     const deployment_ix d =
         p->deployment_id ? deployment_by_id(c, p->deployment_id) : deployment_system(c);
     if (!d.v)
         refuse_missing(c, "deployment_id", "deployment", p->deployment_id);
-    check_object(c, STR("hint"), p->hint);
-    check_object(c, STR("discovery"), p->discovery);
+    node_check_object(c, STR("hint"), p->hint);
+    node_check_object(c, STR("discovery"), p->discovery);
     const node_ix n = refused(c) ? (node_ix){0} : node_make(c, &wanted, d, false);
     if (!n.v)
         return;
     c->out->id = node_at(c, n)->o.id;
     if (!p->system)
-        add_ssh_hammer(c, n);
+        node_add_ssh_hammer(c, n);
     node_set_alive(c, n, p->alive);
     if (wanted.admin && c->vars.admin_count == 1)
         node_bind_flagged(c, n, ROLE_BOOTSTRAP);
@@ -225,39 +235,39 @@ void do_node_create(struct core *c, const struct node_create_command *p)
 
 void do_node_delete(struct core *c, const struct node_delete_command *p)
 {
-    const node_ix n = named(c, p->id);
+    const node_ix n = node_get_for_update(c, p->id);
     if (!n.v)
         return;
-    if (is_phantom(c, n))
+    if (node_is_phantom(c, n))
         refuse(c, PROBLEM_IN_USE, STR("id"),
-               STR("the node carries the services of its deployment and goes with it"));
+               STR("the node carries the services of its deployment and is deleted with it"));
     if (node_at(c, n)->admin && c->vars.admin_count == 1)
         refuse(c, PROBLEM_LAST_ADMIN, STR("id"), STR("the last admin node cannot be deleted"));
     if (!refused(c))
         node_remove(c, n);
 }
 
-/* ---- moving to another deployment (SEMANTICS 8.5) ---- */
+/* ---- move to another deployment (docs/spec/machines.md, "Moving a node") ---- */
 
-static bool is_untouched(const struct core *c, noderole_ix nr, deployment_ix from)
+static bool node_move_is_untouched(const struct core *c, noderole_ix nr, deployment_ix from)
 {
     const struct noderole *row = noderole_at(c, nr);
     return row->state == NODEROLE_PROPOSED && row->run_count == 0 && row->deployment.v == from.v;
 }
 
-static bool may_follow(struct core *c, noderole_ix nr, deployment_ix from)
+static bool node_move_takes(struct core *c, noderole_ix nr, deployment_ix from)
 {
-    if (!is_untouched(c, nr, from))
+    if (!node_move_is_untouched(c, nr, from))
         return false;
     uint32_t count;
     const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (!is_untouched(c, below[i], from))
+        if (!node_move_is_untouched(c, below[i], from))
             return false;
     return true;
 }
 
-static void move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
+static void node_move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
 {
     authority_touch(c, noderole_at(c, nr)->deployment);
     authority_touch(c, to);
@@ -294,37 +304,37 @@ void node_move(struct core *c, node_ix n, deployment_ix to)
         return;
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
-        if (may_follow(c, nr, from))
-            move_noderole(c, nr, to);
+        if (node_move_takes(c, nr, from))
+            node_move_noderole(c, nr, to);
     }
     node_edit(c, n)->deployment = to;
 }
 
 /* ---- update ---- */
 
-/* What an update asks for, looked up. */
-struct update {
+/* The fields of an update after lookup. */
+struct node_update {
     const struct node_update_command *p;
     node_ix n;
     struct str name;
     deployment_ix to;
     role_ix target;
     struct str quirks;
-    struct str bootenv; /* as it will be */
+    struct str bootenv; /* the value after the update */
 };
 
-static bool given(const struct update *u, uint32_t bit)
+static bool node_update_has(const struct node_update *u, uint32_t bit)
 {
     return u->p->given & bit;
 }
 
-static int cmp_texts(const void *a, const void *b)
+static int node_cmp_quirks(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* A set, kept as a sorted array; the empty one as no text at all. */
-static struct str quirks_of(struct core *c, struct str doc)
+/* Quirks are a set: stored as a sorted array, or as the empty string if there are none. */
+static struct str node_parse_quirks(struct core *c, struct str doc)
 {
     const struct json *tree = doc.len ? doc_tree(c->arena, doc) : json_make(c->arena, JSON_ARRAY);
     struct str *texts = arena_array(c->arena, struct str, tree->count + 1);
@@ -335,10 +345,10 @@ static struct str quirks_of(struct core *c, struct str doc)
         texts[count++] = item->text;
     }
     if (!fits) {
-        refuse(c, PROBLEM_BAD_JSON, STR("quirks"), STR("must be an array of texts"));
+        refuse(c, PROBLEM_BAD_JSON, STR("quirks"), STR("must be an array of strings"));
         return STR("");
     }
-    sort_items(texts, count, sizeof *texts, cmp_texts, c->arena);
+    sort_items(texts, count, sizeof *texts, node_cmp_quirks, c->arena);
     struct json *set = json_make(c->arena, JSON_ARRAY);
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || !str_eq(texts[i], texts[i - 1]))
@@ -346,25 +356,25 @@ static struct str quirks_of(struct core *c, struct str doc)
     return count ? json_write(c->arena, set) : STR("");
 }
 
-static void check_home(struct core *c, struct update *u)
+static void node_check_deployment(struct core *c, struct node_update *u)
 {
     const struct node *node = node_at(c, u->n);
-    u->to = given(u, GIVEN_NODE_DEPLOYMENT) ? deployment_by_id(c, u->p->deployment_id)
-                                            : node->deployment;
+    u->to = node_update_has(u, GIVEN_NODE_DEPLOYMENT) ? deployment_by_id(c, u->p->deployment_id)
+                                                      : node->deployment;
     if (!u->to.v)
         refuse_missing(c, "deployment_id", "deployment", u->p->deployment_id);
     const int64_t now = deployment_at(c, node->deployment)->o.id;
-    if (given(u, GIVEN_NODE_OLD_DEPLOYMENT) && u->p->old_deployment_id != now)
+    if (node_update_has(u, GIVEN_NODE_OLD_DEPLOYMENT) && u->p->old_deployment_id != now)
         refuse(c, PROBLEM_STALE, STR("old_deployment_id"),
                STR_CONCAT(c->arena, STR("the node is in deployment "), str_from_i64(c->arena, now),
                           STR(", not in "), str_from_i64(c->arena, u->p->old_deployment_id)));
 }
 
-static void check_target(struct core *c, struct update *u)
+static void node_check_target(struct core *c, struct node_update *u)
 {
-    u->target = given(u, GIVEN_NODE_TARGET) ? role_by_id(c, u->p->target_role_id)
-                                            : node_at(c, u->n)->target;
-    if (!given(u, GIVEN_NODE_TARGET) || u->p->target_role_id == 0)
+    u->target = node_update_has(u, GIVEN_NODE_TARGET) ? role_by_id(c, u->p->target_role_id)
+                                                      : node_at(c, u->n)->target;
+    if (!node_update_has(u, GIVEN_NODE_TARGET) || u->p->target_role_id == 0)
         return;
     if (!u->target.v)
         refuse_missing(c, "target_role_id", "role", u->p->target_role_id);
@@ -375,79 +385,83 @@ static void check_target(struct core *c, struct update *u)
                        STR(" must be bound to the node, be a milestone and run on a no-op jig")));
 }
 
-/* A machine that is about to be restarted has nothing to say about itself: that it lives, or what
- * it boots, will be otherwise in a moment (X10). */
-static void check_word(struct core *c, const struct update *u)
+/* While a restart waits at the boot barrier, a report of the machine describes the system that is
+ * about to end. `alive` and a new bootenv are refused until the restart was ordered. */
+static void node_check_restart_pending(struct core *c, const struct node_update *u)
 {
-    const bool other = given(u, GIVEN_NODE_BOOTENV) &&
+    const bool other = node_update_has(u, GIVEN_NODE_BOOTENV) &&
                        !str_eq(u->p->bootenv, text_of(c, node_at(c, u->n)->bootenv));
-    if (given(u, GIVEN_NODE_ALIVE) && (u->p->alive || other) && boot_restarts(c, u->n))
+    if (node_update_has(u, GIVEN_NODE_ALIVE) && (u->p->alive || other) && boot_restarts(c, u->n))
         refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
-               STR("the machine is restarted as soon as what it boots is served; until then it "
-                   "does not count as alive"));
+               STR("a restart of the machine waits until its boot environment is served; until "
+                   "then it cannot be reported as alive"));
 }
 
-/* It is in what it was told to boot, and that is not an installer: a half-made system can do
- * nothing for anybody (X20). */
-static void check_environment(struct core *c, const struct update *u)
+/* A machine counts as alive only in the environment that it was ordered to boot, and not in an
+ * installer, because roles would run in a system that is half installed (ADR 0049). */
+static void node_check_environment(struct core *c, const struct node_update *u)
 {
-    if (!given(u, GIVEN_NODE_ALIVE) || !u->p->alive)
+    if (!node_update_has(u, GIVEN_NODE_ALIVE) || !u->p->alive)
         return;
-    const bool is_news = !node_at(c, u->n)->alive || given(u, GIVEN_NODE_ENVIRONMENT);
+    const bool is_news = !node_at(c, u->n)->alive || node_update_has(u, GIVEN_NODE_ENVIRONMENT);
     if (is_news && str_ends(u->bootenv, STR("-install")))
-        refuse(c, PROBLEM_WRONG_STATE, STR("alive"),
-               STR_CONCAT(
-                   c->arena, STR("the node is to boot "), u->bootenv,
-                   STR(", and is not alive while it is installed; say bootenv local when it is")));
-    else if (given(u, GIVEN_NODE_ENVIRONMENT) && !str_eq(u->p->environment, u->bootenv))
+        refuse(
+            c, PROBLEM_WRONG_STATE, STR("alive"),
+            STR_CONCAT(
+                c->arena, STR("the node is to boot "), u->bootenv,
+                STR(" and is not alive during the installation; report bootenv local after it")));
+    else if (node_update_has(u, GIVEN_NODE_ENVIRONMENT) && !str_eq(u->p->environment, u->bootenv))
         refuse(c, PROBLEM_WRONG_STATE, STR("environment"),
                STR_CONCAT(c->arena, STR("the node is to boot "), u->bootenv, STR(", not "),
                           u->p->environment));
 }
 
-/* Which boot it speaks for: what it was told in another one is over (X13). */
-static void check_boot(struct core *c, const struct update *u)
+/* A report of another boot generation, or about a run that is not parked any more, is outdated (ADR
+ * 0049). */
+static void node_check_boot(struct core *c, const struct node_update *u)
 {
     const int64_t now = node_at(c, u->n)->boot_generation;
-    if (given(u, GIVEN_NODE_BOOT_ID) && !boots_is_id(u->p->boot_id))
+    if (node_update_has(u, GIVEN_NODE_BOOT_ID) && !boots_is_id(u->p->boot_id))
         refuse(c, PROBLEM_BAD_VALUE, STR("boot_id"),
                STR_CONCAT(c->arena, STR("boot_id must be 1 to "),
                           str_from_i64(c->arena, BOOT_ID_LEN_MAX),
                           STR(" printable characters without spaces")));
-    if (given(u, GIVEN_NODE_BOOT_GENERATION) && u->p->boot_generation != now)
+    if (node_update_has(u, GIVEN_NODE_BOOT_GENERATION) && u->p->boot_generation != now)
         refuse(c, PROBLEM_STALE, STR("boot_generation"),
                STR_CONCAT(c->arena, STR("the boot generation is "), str_from_i64(c->arena, now),
                           STR(", not "), str_from_i64(c->arena, u->p->boot_generation)));
-    if (given(u, GIVEN_NODE_PARKED_RUN) && !run_is_parked(c, u->p->parked_run))
+    if (node_update_has(u, GIVEN_NODE_PARKED_RUN) && !run_is_parked(c, u->p->parked_run))
         refuse(c, PROBLEM_STALE, STR("parked_run"),
                STR_CONCAT(c->arena, STR("run "), str_from_i64(c->arena, u->p->parked_run),
-                          STR(" does not wait any more")));
+                          STR(" is not parked any more")));
 }
 
-static bool check_update(struct core *c, struct update *u)
+static bool node_check_update(struct core *c, struct node_update *u)
 {
     const struct node *node = node_at(c, u->n);
-    u->name = given(u, GIVEN_NAME) ? str_lower(c->arena, u->p->name) : text_of(c, node->name);
+    u->name =
+        node_update_has(u, GIVEN_NAME) ? str_lower(c->arena, u->p->name) : text_of(c, node->name);
     node_check_name(c, u->name, u->n);
-    check_home(c, u);
-    check_target(c, u);
-    if (is_phantom(c, u->n) &&
+    node_check_deployment(c, u);
+    node_check_target(c, u);
+    if (node_is_phantom(c, u->n) &&
         (!str_eq(u->name, text_of(c, node->name)) || u->to.v != node->deployment.v))
-        refuse(c, PROBLEM_IN_USE, STR("id"),
-               STR("the node carries the services of its deployment and stays with it"));
-    if (given(u, GIVEN_NODE_BOOTENV) && u->p->bootenv.len == 0)
+        refuse(
+            c, PROBLEM_IN_USE, STR("id"),
+            STR("the node carries the services of its deployment; it cannot be moved or renamed"));
+    if (node_update_has(u, GIVEN_NODE_BOOTENV) && u->p->bootenv.len == 0)
         refuse(c, PROBLEM_BAD_VALUE, STR("bootenv"), STR("must name a boot environment"));
-    if (given(u, GIVEN_NODE_QUIRKS))
-        u->quirks = quirks_of(c, u->p->quirks);
-    u->bootenv = given(u, GIVEN_NODE_BOOTENV) ? u->p->bootenv : text_of(c, node->bootenv);
-    check_word(c, u);
-    check_environment(c, u);
-    check_boot(c, u);
+    if (node_update_has(u, GIVEN_NODE_QUIRKS))
+        u->quirks = node_parse_quirks(c, u->p->quirks);
+    u->bootenv = node_update_has(u, GIVEN_NODE_BOOTENV) ? u->p->bootenv : text_of(c, node->bootenv);
+    node_check_restart_pending(c, u);
+    node_check_environment(c, u);
+    node_check_boot(c, u);
     return !refused(c);
 }
 
-/* `slot` lies in the row of `n`. True when something changed. */
-static bool apply_text(struct core *c, node_ix n, text_h *slot, struct str wanted)
+/* `slot` is a field of the row of `n`. Returns true if the value changed. */
+static bool node_update_text(struct core *c, node_ix n, text_h *slot, struct str wanted)
 {
     if (str_eq(text_of(c, *slot), wanted))
         return false;
@@ -456,7 +470,7 @@ static bool apply_text(struct core *c, node_ix n, text_h *slot, struct str wante
     return true;
 }
 
-static bool apply_facts(struct core *c, const struct update *u)
+static bool node_update_fields(struct core *c, const struct node_update *u)
 {
     bool changed = false;
     if (!str_eq(u->name, text_of(c, node_at(c, u->n)->name))) {
@@ -464,16 +478,16 @@ static bool apply_facts(struct core *c, const struct update *u)
         changed = true;
     }
     struct node *node = node_derive(c, u->n);
-    if (given(u, GIVEN_DESCRIPTION))
-        changed |= apply_text(c, u->n, &node->description, u->p->description);
-    if (given(u, GIVEN_NODE_QUIRKS))
-        changed |= apply_text(c, u->n, &node->quirks, u->quirks);
-    if (given(u, GIVEN_NODE_ALLOCATED) && node->allocated != u->p->allocated) {
+    if (node_update_has(u, GIVEN_DESCRIPTION))
+        changed |= node_update_text(c, u->n, &node->description, u->p->description);
+    if (node_update_has(u, GIVEN_NODE_QUIRKS))
+        changed |= node_update_text(c, u->n, &node->quirks, u->quirks);
+    if (node_update_has(u, GIVEN_NODE_ALLOCATED) && node->allocated != u->p->allocated) {
         node_edit(c, u->n)->allocated = u->p->allocated;
         changed = true;
     }
-    if (given(u, GIVEN_NODE_BOOT_ID))
-        boots_begin(c, u->n, u->p->boot_id); /* nothing that roles would have to know */
+    if (node_update_has(u, GIVEN_NODE_BOOT_ID))
+        boots_begin(c, u->n, u->p->boot_id); /* not passed to hooks, so `changed` stays */
     if (u->to.v != node->deployment.v) {
         node_move(c, u->n, u->to);
         changed = true;
@@ -481,16 +495,16 @@ static bool apply_facts(struct core *c, const struct update *u)
     return changed;
 }
 
-/* alive comes last: the rest must be in place when work may start. */
-static bool apply_flags(struct core *c, const struct update *u)
+/* `alive` is set last: it allows runs to start, and they must see all other flags. */
+static bool node_update_flags(struct core *c, const struct node_update *u)
 {
     const struct node before = *node_at(c, u->n);
     node_set_target(c, u->n, u->target);
-    if (given(u, GIVEN_NODE_BOOTENV))
+    if (node_update_has(u, GIVEN_NODE_BOOTENV))
         node_set_bootenv(c, u->n, u->p->bootenv);
-    if (given(u, GIVEN_NODE_AVAILABLE))
+    if (node_update_has(u, GIVEN_NODE_AVAILABLE))
         node_set_available(c, u->n, u->p->available);
-    if (given(u, GIVEN_NODE_ALIVE))
+    if (node_update_has(u, GIVEN_NODE_ALIVE))
         node_set_alive(c, u->n, u->p->alive);
     const struct node *after = node_at(c, u->n);
     return before.target.v != after->target.v || before.bootenv != after->bootenv ||
@@ -499,15 +513,15 @@ static bool apply_flags(struct core *c, const struct update *u)
 
 void do_node_update(struct core *c, const struct node_update_command *p)
 {
-    struct update u = {.p = p, .n = named(c, p->id)};
+    struct node_update u = {.p = p, .n = node_get_for_update(c, p->id)};
     if (!u.n.v)
         return;
-    if (given(&u, GIVEN_NODE_BOOT_ID) && boots_is_over(c, u.n, p->boot_id))
-        return; /* a late word of an earlier boot changes nothing (X12) */
-    if (!check_update(c, &u))
+    if (node_update_has(&u, GIVEN_NODE_BOOT_ID) && boots_is_over(c, u.n, p->boot_id))
+        return; /* a delayed request of an earlier boot (ADR 0049) */
+    if (!node_check_update(c, &u))
         return;
-    bool changed = apply_facts(c, &u);
-    changed |= apply_flags(c, &u);
+    bool changed = node_update_fields(c, &u);
+    changed |= node_update_flags(c, &u);
     if (changed && !refused(c))
         node_changed(c, u.n);
 }

@@ -2,11 +2,13 @@
 
 #include "base/json/json.h"
 
-/* What is known of the power of machines: the state that was read last, why a reading failed since
- * then, and how the last orders ended (ADR 0077). All of it is reported by the daemon; the core
- * only decides what of it counts. A reading that says what is known already changes nothing but the
- * time, and the time alone at most once a minute, so that polling a fleet does not write a row per
- * machine and poll. */
+/* Power state of machines as it was last reported: the state that was read, why a reading failed
+ * since then, and the results of the last power orders (ADR 0077). The daemon reports all of it;
+ * this file decides which report is stored.
+ *
+ * A reading that equals the stored one updates only its time, and at most once a minute, so that
+ * polling a large installation does not write one row per machine and poll. A reading that began
+ * before the last order was performed is outdated and dropped. */
 
 enum { RESULTS_MAX = 4, RESULT_TEXT_MAX = 300, READ_AGAIN_MS = 60 * 1000 };
 
@@ -17,7 +19,7 @@ bool power_is_reading(struct str action)
 
 /* ---- results of orders ---- */
 
-static struct json *result_entry(struct core *c, const struct power_end *end)
+static struct json *power_result_entry(struct core *c, const struct power_end *end)
 {
     struct arena *a = c->arena;
     struct json *entry = json_make(a, JSON_OBJECT);
@@ -37,7 +39,7 @@ void power_order_ended(struct core *c, node_ix n, const struct power_end *end)
 {
     const struct str old_text = text_of(c, node_at(c, n)->power_results);
     struct json *all = json_make(c->arena, JSON_ARRAY);
-    json_append(all, result_entry(c, end));
+    json_append(all, power_result_entry(c, end));
     if (old_text.len) {
         const struct json *old = doc_tree(c->arena, old_text);
         for (const struct json *e = old->first; e && all->count < RESULTS_MAX; e = e->next)
@@ -51,8 +53,9 @@ void power_order_ended(struct core *c, node_ix n, const struct power_end *end)
 
 /* ---- readings ---- */
 
-/* The machine is as the order that failed was to make it, or the failure was one of reading. */
-static bool power_answers_failure(const struct core *c, node_ix n, enum power_state state)
+/* The machine is in the state that the failed order should have reached, or the failed action was a
+ * reading itself. The stored failure is then outdated. */
+static bool power_reading_clears_failure(const struct core *c, node_ix n, enum power_state state)
 {
     const struct node *node = node_at(c, n);
     const struct str action = text_of(c, node->reason_subject);
@@ -71,7 +74,7 @@ void power_was_read(struct core *c, node_ix n, enum power_state state, struct st
     const struct node *node = node_at(c, n);
     const bool is_same = node->power_state == state && !node->power_reason &&
                          str_eq(text_of(c, node->power_driver), driver);
-    if (power_answers_failure(c, n, state))
+    if (power_reading_clears_failure(c, n, state))
         node_set_status(c, n, NULL);
     if (is_same && !is_ordered && c->now_ms - node->power_read_at < READ_AGAIN_MS)
         return;
@@ -85,7 +88,7 @@ void power_was_read(struct core *c, node_ix n, enum power_state state, struct st
 
 void power_was_not_read(struct core *c, node_ix n, enum reason_code reason, struct str text)
 {
-    /* The sentence may hold figures that differ each time: that alone is not worth a write. */
+    /* The text may contain figures that differ each time; they alone are not worth a write. */
     if (node_at(c, n)->power_reason == reason)
         return;
     struct node *row = node_edit(c, n);
@@ -98,10 +101,11 @@ void do_node_power_read(struct core *c, const struct node_power_read_command *p)
     const node_ix n = node_by_id(c, p->id);
     c->out->id = p->id;
     if (p->state >= POWER_STATE_COUNT)
-        refuse(c, PROBLEM_BAD_VALUE, STR("state"), STR("is not a power state"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("state"), STR("unknown power state"));
     if (p->reason >= REASON_COUNT)
-        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("is not a reason something can fail for"));
-    /* A node that is gone, or whose power was switched since, makes the answer an old one. */
+        refuse(c, PROBLEM_BAD_VALUE, STR("reason"), STR("unknown failure reason"));
+    /* The node was deleted, or its power was switched after the reading began: the report is
+     * outdated. */
     if (refused(c) || !n.v || node_at(c, n)->power_order != p->order)
         return;
     if (p->reason)

@@ -478,7 +478,7 @@ TEST(x10_nothing_runs_on_a_machine_that_was_to_be_restarted)
     DONE(w, cmd_power(w, "reboot"));
     struct command lives = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
                                .given = GIVEN_NODE_ALIVE, .alive = true);
-    HAS(REFUSED(w, lives, WRONG_STATE, "alive"), "is restarted as soon as what it boots is served");
+    HAS(REFUSED(w, lives, WRONG_STATE, "alive"), "waits until its boot environment is served");
     struct command starts = lives;
     starts.node_update.given |= GIVEN_NODE_BOOTENV;
     starts.node_update.alive = false;

@@ -340,7 +340,7 @@ TEST(a_default_is_an_object_with_nothing_but_a_value)
     for (uint32_t i = 0; i < 4; i++) {
         p.default_value = str_from(bad[i]);
         must_refuse(&w, making_attrib(p), PROBLEM_BAD_JSON, "default_value");
-        CHECK(says(&w, "default_value must be an object with nothing but a value in it"));
+        CHECK(says(&w, "default_value must be an object with the single member value"));
     }
     p.schema = STR("{\"type\":\"int\",\"required\":true}");
     p.default_value = STR("{\"value\":null}"); /* none is none, whatever the schema */
@@ -468,7 +468,7 @@ TEST(only_the_group_of_the_groupless_keeps_its_name)
     struct group_update_command p = {
         .id = id, .given = GIVEN_GROUP_CATEGORY, .category = STR("tag")};
     must_refuse(&w, updating_group(p), PROBLEM_IN_USE, "name");
-    CHECK(says(&w, "the group not_set keeps its name"));
+    CHECK(says(&w, "the group not_set cannot be renamed: nodes without a group are added to it"));
     p = (struct group_update_command){
         .id = id, .given = GIVEN_NAME | GIVEN_DESCRIPTION, .name = STR("not_set")};
     p.description = STR("lost and found");
@@ -758,7 +758,7 @@ TEST(a_barclamp_is_not_put_below_one_that_lies_below_itself)
     must_step(&w, with_piece(&w, head, "c\",\"parent\":\"b", "\"}}"));
     must_refuse(&w, with_piece(&w, head, "a\",\"parent\":\"c", "\"}}"), PROBLEM_BAD_VALUE,
                 "barclamp/parent");
-    CHECK(says(&w, "c has this barclamp above itself"));
+    CHECK(says(&w, "c is a child of this barclamp, directly or not"));
     must_step(&w, with_piece(&w, head, "c\",\"parent\":\"a", "\"}}"));
     must_refuse(&w, with_piece(&w, head, "d\",\"parent\":\"e", "\"}}"), PROBLEM_NOT_FOUND,
                 "barclamp/parent");

@@ -255,17 +255,17 @@ TEST(a_refused_update_says_what_is_wrong_with_it)
          "must name a boot environment");
     c = cmd_update(w, "n1", GIVEN_NODE_QUIRKS);
     c.node_update.quirks = world_json(w, "['a',1,'b']");
-    SAYS(REFUSED(w, c, BAD_JSON, "quirks"), "must be an array of texts");
+    SAYS(REFUSED(w, c, BAD_JSON, "quirks"), "must be an array of strings");
     c = CMD(NODE_UPDATE, node_update, .id = 99);
     HAS(REFUSED(w, c, NOT_FOUND, "id"), "node with id 99");
     c.node_update.id = core_find(w->core, TABLE_NODE, STR("d-phantom.internal.local"));
     c.node_update.given = GIVEN_NODE_DEPLOYMENT;
     c.node_update.deployment_id = SYSTEM;
     SAYS(REFUSED(w, c, IN_USE, "id"),
-         "the node carries the services of its deployment and stays with it");
+         "the node carries the services of its deployment; it cannot be moved or renamed");
     c = CMD(NODE_DELETE, node_delete, .id = c.node_update.id);
     SAYS(REFUSED(w, c, IN_USE, "id"),
-         "the node carries the services of its deployment and goes with it");
+         "the node carries the services of its deployment and is deleted with it");
     CHECK(problems(w) == 1);
     world_close(w);
 }
@@ -514,7 +514,7 @@ TEST(the_verbs_of_a_node_tell_of_its_change)
     CHECK(read_node(w, "n1").target_role_id == 0);
     world_node(w, "n2", NULL);
     SAYS(REFUSED(w, CMD(NODE_DEBUG, node_debug, .id = the_node(w, "n2")), TARGET_INVALID, "id"),
-         "no discovery role the node could be held at is bound to it");
+         "no discovery role is bound to the node; debug holds the node at this role");
     world_close(w);
 }
 
