@@ -772,10 +772,10 @@ def test_everything_is_told_of_files_that_do_not_read(daemon):
             "one/one.yml:2: attribs/0/name: attrib size belongs to base",
             "one/one.yml:4: roles/0/name: role taken belongs to barclamp base",
             "three/roles/coded.lua:2: unexpected symbol near <eof>",
-            "three/three.yml:3: roles/0: the role requires itself: third -> third; each waits for the one behind the "
-            "arrow, by its `requires` or by `attaches` of that one: remove one of them",
+            "three/three.yml:3: roles/0: the role requires itself: third -> third; each role requires the next "
+            "one, by its own `requires` or by the `attaches` of the next one: remove one of these entries",
             "two/two.yml:1: barclamp/parent: there is no barclamp called nobody",
-            "two/two.yml:4: roles/1/name: role second comes twice",
+            "two/two.yml:4: roles/1/name: role second is defined twice",
             "two/two.yml:4: there is no anchor &none",
         ]
         wanted = [own.path("shelf/") + line for line in wanted]

@@ -98,7 +98,7 @@ def test_who_owns_a_role_and_an_attrib(bench):
 def test_an_attrib_twice_in_one_file_is_a_warning(bench):
     good(bench, "a", "barclamp: {name: a}\nattribs:\n  - {name: port}\n  - {name: port}\n")
     answer = check(bench, "a")
-    assert answer.status == 0 and "a/a.yml:4: warning: attribs/1/name: attrib port comes twice" in answer.out, answer
+    assert answer.status == 0 and "a/a.yml:4: warning: attribs/1/name: attrib port is defined twice" in answer.out, answer
 
 
 def test_a_bad_schema_has_the_line_of_its_fault(bench):

@@ -6,9 +6,16 @@
 
 enum { JIG_ORDER = 100 };
 
-/* ---- saying what is wrong ---- */
+/* Import of one barclamp document: the barclamp itself, its jigs, hammer kinds, roles and attribs.
+ *
+ * The order of the sections matters. The barclamp comes first, because it becomes the owner of the
+ * other rows. Jigs precede roles, which warn about unknown jigs. Attribs of nodes precede the
+ * removal of roles (see import_private.h). Requirements are written after the last role exists, and
+ * names are resolved at the end. A row is written only if a field differs, so that importing the
+ * same document again changes nothing. Any problem refuses the whole import. */
+/* ---- problems and warnings ---- */
 
-bool import_is_hopeless(const struct import *im)
+bool import_is_given_up(const struct import *im)
 {
     return im->problems >= PROBLEMS_MAX;
 }
@@ -31,23 +38,23 @@ void import_warn(struct import *im, const char *code, struct str field, struct s
     json_append(im->warnings, warning);
 }
 
-struct str import_meant(struct import *im, const struct suggestion *nearest)
+struct str import_suggestion(struct import *im, const struct suggestion *nearest)
 {
     const struct str word = suggest_str(nearest);
     return word.len ? STR_CONCAT(im->c->arena, STR("; did you mean "), word, STR("?")) : STR("");
 }
 
-struct str place_of(struct import *im, struct str place, const char *key)
+struct str import_path_of(struct import *im, struct str path, const char *key)
 {
-    return place.len ? STR_CONCAT(im->c->arena, place, STR("/"), str_from(key)) : str_from(key);
+    return path.len ? STR_CONCAT(im->c->arena, path, STR("/"), str_from(key)) : str_from(key);
 }
 
-struct str place_at(struct import *im, struct str place, uint32_t i)
+struct str import_path_at(struct import *im, struct str path, uint32_t i)
 {
-    return STR_CONCAT(im->c->arena, place, STR("/"), str_from_i64(im->c->arena, i));
+    return STR_CONCAT(im->c->arena, path, STR("/"), str_from_i64(im->c->arena, i));
 }
 
-/* ---- reading ---- */
+/* ---- values of the document ---- */
 
 const struct json *import_get(const struct json *object, const char *key)
 {
@@ -56,15 +63,15 @@ const struct json *import_get(const struct json *object, const char *key)
 }
 
 struct str import_text(struct import *im, const struct json *object, const char *key,
-                       struct str place, struct str absent)
+                       struct str path, struct str absent)
 {
     const struct json *value = import_get(object, key);
     if (!value)
         return absent;
-    const struct str field = place_of(im, place, key);
+    const struct str field = import_path_of(im, path, key);
     if (value->kind != JSON_STRING && value->kind != JSON_NUMBER) {
         import_refuse(im, PROBLEM_BAD_VALUE, field,
-                      STR_CONCAT(im->c->arena, str_from(key), STR(" must be a text")));
+                      STR_CONCAT(im->c->arena, str_from(key), STR(" must be a string")));
         return absent;
     }
     const char *wrong = names_check_text(value->text);
@@ -75,33 +82,33 @@ struct str import_text(struct import *im, const struct json *object, const char 
     return absent;
 }
 
-/* The same where it must not be absent. */
-static struct str required_text(struct import *im, const struct json *object, const char *key,
-                                struct str place)
+/* As import_text(), and refuses if the value is absent or empty. */
+static struct str import_required_text(struct import *im, const struct json *object,
+                                       const char *key, struct str path)
 {
     const struct json *value = import_get(object, key);
     if (!value || (value->kind == JSON_STRING && value->text.len == 0))
-        import_refuse(im, PROBLEM_MISSING, place_of(im, place, key),
+        import_refuse(im, PROBLEM_MISSING, import_path_of(im, path, key),
                       STR_CONCAT(im->c->arena, str_from(key), STR(" is required")));
-    return import_text(im, object, key, place, STR(""));
+    return import_text(im, object, key, path, STR(""));
 }
 
 const struct json *import_list(struct import *im, const struct json *object, const char *key,
-                               struct str place)
+                               struct str path)
 {
     const struct json *value = import_get(object, key);
     if (!value || value->kind == JSON_ARRAY)
         return value ? value->first : NULL;
-    import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, key),
+    import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, path, key),
                   STR_CONCAT(im->c->arena, str_from(key), STR(" must be a list")));
     return NULL;
 }
 
-static bool is_object(struct import *im, const struct json *entry, struct str place)
+static bool import_is_object(struct import *im, const struct json *entry, struct str path)
 {
     if (entry->kind == JSON_OBJECT)
         return true;
-    import_refuse(im, PROBLEM_BAD_VALUE, place, STR("must be a set of keys and values"));
+    import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a set of keys and values"));
     return false;
 }
 
@@ -127,8 +134,9 @@ struct str import_title(struct import *im, struct str name)
     return buf_str(&b);
 }
 
-/* Names differ when only their case does, but they cannot both be there. */
-static bool is_spelled(struct import *im, struct str name, struct str stored, struct str field)
+/* Names are compared without case, but the stored spelling must be repeated exactly. */
+static bool import_spelling_matches(struct import *im, struct str name, struct str stored,
+                                    struct str field)
 {
     if (str_eq(name, stored))
         return true;
@@ -137,24 +145,25 @@ static bool is_spelled(struct import *im, struct str name, struct str stored, st
     return false;
 }
 
-/* ---- the barclamp itself ---- */
+/* ---- barclamp ---- */
 
-struct barclamp_facts {
+struct barclamp_def {
     struct str description, version, build_version, source_url, source_path, commit, build_on;
     struct str cfg_data;
     barclamp_ix parent;
 };
 
-/* The row of that name: the one there is, or a new one. */
-static barclamp_ix barclamp_named(struct import *im, struct str name, struct str field)
+/* Finds the row of that name or creates it. */
+static barclamp_ix import_get_barclamp(struct import *im, struct str name, struct str field)
 {
     struct core *c = im->c;
     if (!import_name(im, name, field, names_check_barclamp))
         return (barclamp_ix){0};
     barclamp_ix ix = {name_find(c, TABLE_BARCLAMP, name)};
     if (ix.v)
-        return is_spelled(im, name, text_of(c, barclamp_at(c, ix)->name), field) ? ix
-                                                                                 : (barclamp_ix){0};
+        return import_spelling_matches(im, name, text_of(c, barclamp_at(c, ix)->name), field)
+                   ? ix
+                   : (barclamp_ix){0};
     ix = barclamp_add(c);
     if (!ix.v)
         return ix;
@@ -164,8 +173,8 @@ static barclamp_ix barclamp_named(struct import *im, struct str name, struct str
     return ix;
 }
 
-/* Would `parent` have `child` above itself? */
-static bool is_below(const struct core *c, barclamp_ix parent, barclamp_ix child)
+/* True if `child` is `parent` or one of its ancestors. */
+static bool barclamp_is_below(const struct core *c, barclamp_ix parent, barclamp_ix child)
 {
     while (parent.v && parent.v != child.v) {
         const barclamp_ix above = barclamp_at(c, parent)->parent;
@@ -176,7 +185,7 @@ static bool is_below(const struct core *c, barclamp_ix parent, barclamp_ix child
     return parent.v != 0;
 }
 
-static barclamp_ix barclamp_parent(struct import *im, const struct json *section)
+static barclamp_ix import_barclamp_parent(struct import *im, const struct json *section)
 {
     struct core *c = im->c;
     const struct str field = STR("barclamp/parent");
@@ -187,80 +196,82 @@ static barclamp_ix barclamp_parent(struct import *im, const struct json *section
     if (!parent.v)
         import_refuse(im, PROBLEM_NOT_FOUND, field,
                       STR_CONCAT(c->arena, STR("there is no barclamp called "), name));
-    else if (im->barclamp.v && parent.v != im->barclamp.v && is_below(c, parent, im->barclamp))
-        import_refuse(im, PROBLEM_BAD_VALUE, field,
-                      STR_CONCAT(c->arena, name, STR(" has this barclamp above itself")));
+    else if (im->barclamp.v && parent.v != im->barclamp.v &&
+             barclamp_is_below(c, parent, im->barclamp))
+        import_refuse(
+            im, PROBLEM_BAD_VALUE, field,
+            STR_CONCAT(c->arena, name, STR(" is a child of this barclamp, directly or not")));
     return parent;
 }
 
 static bool barclamp_reads_as(const struct core *c, const struct barclamp *b,
-                              const struct barclamp_facts *facts)
+                              const struct barclamp_def *def)
 {
-    return b->parent.v == facts->parent.v && str_eq(text_of(c, b->cfg_data), facts->cfg_data) &&
-           str_eq(text_of(c, b->description), facts->description) &&
-           str_eq(text_of(c, b->version), facts->version) &&
-           str_eq(text_of(c, b->build_version), facts->build_version) &&
-           str_eq(text_of(c, b->source_url), facts->source_url) &&
-           str_eq(text_of(c, b->source_path), facts->source_path) &&
-           str_eq(text_of(c, b->commit), facts->commit) &&
-           str_eq(text_of(c, b->build_on), facts->build_on);
+    return b->parent.v == def->parent.v && str_eq(text_of(c, b->cfg_data), def->cfg_data) &&
+           str_eq(text_of(c, b->description), def->description) &&
+           str_eq(text_of(c, b->version), def->version) &&
+           str_eq(text_of(c, b->build_version), def->build_version) &&
+           str_eq(text_of(c, b->source_url), def->source_url) &&
+           str_eq(text_of(c, b->source_path), def->source_path) &&
+           str_eq(text_of(c, b->commit), def->commit) &&
+           str_eq(text_of(c, b->build_on), def->build_on);
 }
 
-static void barclamp_write(struct import *im, const struct barclamp_facts *facts)
+static void barclamp_write(struct import *im, const struct barclamp_def *def)
 {
     struct core *c = im->c;
-    if (!im->barclamp.v || barclamp_reads_as(c, barclamp_at(c, im->barclamp), facts))
+    if (!im->barclamp.v || barclamp_reads_as(c, barclamp_at(c, im->barclamp), def))
         return;
     struct barclamp *b = barclamp_edit(c, im->barclamp);
-    b->parent = facts->parent;
-    put_text(c, &b->description, facts->description);
-    put_text(c, &b->version, facts->version);
-    put_text(c, &b->build_version, facts->build_version);
-    put_text(c, &b->source_url, facts->source_url);
-    put_text(c, &b->source_path, facts->source_path);
-    put_text(c, &b->commit, facts->commit);
-    put_text(c, &b->build_on, facts->build_on);
-    put_doc(c, &b->cfg_data, facts->cfg_data);
+    b->parent = def->parent;
+    put_text(c, &b->description, def->description);
+    put_text(c, &b->version, def->version);
+    put_text(c, &b->build_version, def->build_version);
+    put_text(c, &b->source_url, def->source_url);
+    put_text(c, &b->source_path, def->source_path);
+    put_text(c, &b->commit, def->commit);
+    put_text(c, &b->build_on, def->build_on);
+    put_doc(c, &b->cfg_data, def->cfg_data);
     im->changed = true;
 }
 
-static const struct json *section_of(struct import *im, const char *key)
+static const struct json *import_section(struct import *im, const char *key)
 {
     const struct json *section = import_get(im->doc, key);
-    if (section && is_object(im, section, str_from(key)))
+    if (section && import_is_object(im, section, str_from(key)))
         return section;
     return json_make(im->c->arena, JSON_OBJECT);
 }
 
 static void import_barclamp(struct import *im, struct str document)
 {
-    const struct str place = STR("barclamp"), none = STR("");
-    const struct json *section = section_of(im, "barclamp");
-    const struct json *git = section_of(im, "git");
-    const struct str name = import_text(im, section, "name", place, none);
-    im->barclamp = barclamp_named(im, name, STR("barclamp/name"));
-    const struct barclamp_facts facts = {
-        .description = import_text(im, section, "description", place, import_title(im, name)),
-        .version = import_text(im, section, "version", place, STR("0.0")),
-        .build_version = import_text(im, section, "build_version", place, STR("0.0")),
-        .source_url = import_text(im, section, "source_url", place, none),
-        .source_path = required_text(im, section, "source_path", place),
+    const struct str path = STR("barclamp"), none = STR("");
+    const struct json *section = import_section(im, "barclamp");
+    const struct json *git = import_section(im, "git");
+    const struct str name = import_text(im, section, "name", path, none);
+    im->barclamp = import_get_barclamp(im, name, STR("barclamp/name"));
+    const struct barclamp_def def = {
+        .description = import_text(im, section, "description", path, import_title(im, name)),
+        .version = import_text(im, section, "version", path, STR("0.0")),
+        .build_version = import_text(im, section, "build_version", path, STR("0.0")),
+        .source_url = import_text(im, section, "source_url", path, none),
+        .source_path = import_required_text(im, section, "source_path", path),
         .commit = import_text(im, git, "commit", STR("git"), STR("unknown")),
         .build_on = import_text(im, git, "date", STR("git"), STR("unknown")),
         .cfg_data = document,
-        .parent = barclamp_parent(im, section),
+        .parent = import_barclamp_parent(im, section),
     };
-    barclamp_write(im, &facts);
+    barclamp_write(im, &def);
 }
 
 /* ---- jigs ---- */
 
-struct jig_facts {
+struct jig_def {
     struct str description, class_name, client_role_name, inactive_reason;
     bool active;
 };
 
-/* An operator's choice stays, unless what was chosen is another thing now. */
+/* The choice of an operator is kept, unless the class of the jig changed or was unknown before. */
 static bool jig_is_active(const struct core *c, const struct jig *jig, bool fresh,
                           struct str class_name)
 {
@@ -272,34 +283,36 @@ static bool jig_is_active(const struct core *c, const struct jig *jig, bool fres
     return same ? jig->active : class->starts_active;
 }
 
-static void jig_write(struct import *im, jig_ix ix, const struct jig_facts *facts)
+static void jig_write(struct import *im, jig_ix ix, const struct jig_def *def)
 {
     struct core *c = im->c;
     const struct jig *now = jig_at(c, ix);
-    const bool same_client = str_eq(text_of(c, now->client_role_name), facts->client_role_name);
-    if (same_client && now->active == facts->active && now->order == JIG_ORDER &&
-        str_eq(text_of(c, now->description), facts->description) &&
-        str_eq(text_of(c, now->class_name), facts->class_name) &&
-        str_eq(text_of(c, now->inactive_reason), facts->inactive_reason))
+    const bool same_client = str_eq(text_of(c, now->client_role_name), def->client_role_name);
+    if (same_client && now->active == def->active && now->order == JIG_ORDER &&
+        str_eq(text_of(c, now->description), def->description) &&
+        str_eq(text_of(c, now->class_name), def->class_name) &&
+        str_eq(text_of(c, now->inactive_reason), def->inactive_reason))
         return;
     struct jig *jig = jig_edit(c, ix);
-    put_text(c, &jig->description, facts->description);
-    put_text(c, &jig->class_name, facts->class_name);
-    put_text(c, &jig->client_role_name, facts->client_role_name);
-    put_text(c, &jig->inactive_reason, facts->inactive_reason);
-    jig->active = facts->active;
+    put_text(c, &jig->description, def->description);
+    put_text(c, &jig->class_name, def->class_name);
+    put_text(c, &jig->client_role_name, def->client_role_name);
+    put_text(c, &jig->inactive_reason, def->inactive_reason);
+    jig->active = def->active;
     jig->order = JIG_ORDER;
     im->changed = true;
     im->jigs_moved = im->jigs_moved || !same_client;
 }
 
-static jig_ix jig_named(struct import *im, struct str name, struct str field, bool *out_fresh)
+static jig_ix import_get_jig(struct import *im, struct str name, struct str field, bool *out_fresh)
 {
     struct core *c = im->c;
     jig_ix ix = {name_find(c, TABLE_JIG, name)};
     *out_fresh = !ix.v;
     if (ix.v)
-        return is_spelled(im, name, text_of(c, jig_at(c, ix)->name), field) ? ix : (jig_ix){0};
+        return import_spelling_matches(im, name, text_of(c, jig_at(c, ix)->name), field)
+                   ? ix
+                   : (jig_ix){0};
     ix = jig_add(c);
     if (!ix.v)
         return ix;
@@ -308,37 +321,37 @@ static jig_ix jig_named(struct import *im, struct str name, struct str field, bo
     return ix;
 }
 
-static void import_jig(struct import *im, const struct json *entry, struct str place, uint8_t *seen)
+static void import_jig(struct import *im, const struct json *entry, struct str path, uint8_t *seen)
 {
     struct core *c = im->c;
     bool fresh;
-    if (!is_object(im, entry, place))
+    if (!import_is_object(im, entry, path))
         return;
-    const struct str name = import_text(im, entry, "name", place, STR(""));
-    struct jig_facts facts = {
-        .description = import_text(im, entry, "description", place, STR("")),
-        .class_name = required_text(im, entry, "class", place),
-        .client_role_name = import_text(im, entry, "implementor", place, STR("")),
+    const struct str name = import_text(im, entry, "name", path, STR(""));
+    struct jig_def def = {
+        .description = import_text(im, entry, "description", path, STR("")),
+        .class_name = import_required_text(im, entry, "class", path),
+        .client_role_name = import_text(im, entry, "implementor", path, STR("")),
     };
-    if (facts.client_role_name.len)
-        import_name(im, facts.client_role_name, place_of(im, place, "implementor"),
+    if (def.client_role_name.len)
+        import_name(im, def.client_role_name, import_path_of(im, path, "implementor"),
                     names_check_role);
-    const struct str field = place_of(im, place, "name");
+    const struct str field = import_path_of(im, path, "name");
     if (!import_name(im, name, field, names_check_jig))
         return;
-    const jig_ix ix = jig_named(im, name, field, &fresh);
+    const jig_ix ix = import_get_jig(im, name, field, &fresh);
     if (!ix.v)
         return;
     if (seen[ix.v]++)
         import_refuse(im, PROBLEM_NAME_TAKEN, field,
-                      STR_CONCAT(c->arena, STR("jig "), name, STR(" comes twice")));
-    if (facts.class_name.len && !jig_class_find(facts.class_name)) {
-        facts.inactive_reason =
-            STR_CONCAT(c->arena, STR("jig class "), facts.class_name, STR(" is not known here"));
-        import_warn(im, "class_unknown", place_of(im, place, "class"), facts.inactive_reason);
+                      STR_CONCAT(c->arena, STR("jig "), name, STR(" is defined twice")));
+    if (def.class_name.len && !jig_class_find(def.class_name)) {
+        def.inactive_reason =
+            STR_CONCAT(c->arena, STR("jig class "), def.class_name, STR(" is not known here"));
+        import_warn(im, "class_unknown", import_path_of(im, path, "class"), def.inactive_reason);
     }
-    facts.active = jig_is_active(c, jig_at(c, ix), fresh, facts.class_name);
-    jig_write(im, ix, &facts);
+    def.active = jig_is_active(c, jig_at(c, ix), fresh, def.class_name);
+    jig_write(im, ix, &def);
 }
 
 static void import_jigs(struct import *im)
@@ -346,28 +359,28 @@ static void import_jigs(struct import *im)
     uint8_t seen[JIGS_MAX + 1] = {0};
     uint32_t i = 0;
     for (const struct json *entry = import_list(im, im->doc, "jigs", STR(""));
-         entry && !import_is_hopeless(im); entry = entry->next, i++)
-        import_jig(im, entry, place_at(im, STR("jigs"), i), seen);
+         entry && !import_is_given_up(im); entry = entry->next, i++)
+        import_jig(im, entry, import_path_at(im, STR("jigs"), i), seen);
 }
 
-/* ---- hammers ---- */
+/* ---- hammer kinds ---- */
 
-static uint32_t read_priority(struct import *im, const struct json *entry, struct str place)
+static uint32_t import_priority(struct import *im, const struct json *entry, struct str path)
 {
     int64_t priority = 0;
     const struct json *value = import_get(entry, "priority");
     if (value && (!json_as_i64(value, &priority) || priority < 0 || priority > UINT32_MAX))
-        import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "priority"),
-                      STR("priority must be a whole number, not below 0"));
+        import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, path, "priority"),
+                      STR("priority must be a whole number from 0 to 4294967295"));
     return (uint32_t)priority;
 }
 
-static hammer_kind_ix hammer_kind_named(struct import *im, struct str name, struct str field)
+static hammer_kind_ix import_get_hammer_kind(struct import *im, struct str name, struct str field)
 {
     struct core *c = im->c;
     hammer_kind_ix ix = {name_find(c, TABLE_HAMMER_KIND, name)};
     if (ix.v)
-        return is_spelled(im, name, text_of(c, hammer_kind_at(c, ix)->name), field)
+        return import_spelling_matches(im, name, text_of(c, hammer_kind_at(c, ix)->name), field)
                    ? ix
                    : (hammer_kind_ix){0};
     ix = hammer_kind_add(c);
@@ -378,21 +391,21 @@ static hammer_kind_ix hammer_kind_named(struct import *im, struct str name, stru
     return ix;
 }
 
-static void import_hammer(struct import *im, const struct json *entry, struct str place)
+static void import_hammer(struct import *im, const struct json *entry, struct str path)
 {
     struct core *c = im->c;
-    if (!is_object(im, entry, place))
+    if (!import_is_object(im, entry, path))
         return;
-    const struct str name = import_text(im, entry, "name", place, STR(""));
-    const struct str klass = required_text(im, entry, "type", place);
-    const uint32_t priority = read_priority(im, entry, place);
-    const struct str field = place_of(im, place, "name");
+    const struct str name = import_text(im, entry, "name", path, STR(""));
+    const struct str klass = import_required_text(im, entry, "type", path);
+    const uint32_t priority = import_priority(im, entry, path);
+    const struct str field = import_path_of(im, path, "name");
     if (klass.len && !hammer_class_find(klass))
-        import_warn(im, "class_unknown", place_of(im, place, "type"),
+        import_warn(im, "class_unknown", import_path_of(im, path, "type"),
                     STR_CONCAT(c->arena, STR("hammer class "), klass, STR(" is not known here")));
     if (!import_name(im, name, field, names_check_hammer))
         return;
-    const hammer_kind_ix ix = hammer_kind_named(im, name, field);
+    const hammer_kind_ix ix = import_get_hammer_kind(im, name, field);
     if (!ix.v || (hammer_kind_at(c, ix)->priority == priority &&
                   str_eq(text_of(c, hammer_kind_at(c, ix)->klass), klass)))
         return;
@@ -406,13 +419,13 @@ static void import_hammers(struct import *im)
 {
     uint32_t i = 0;
     for (const struct json *entry = import_list(im, im->doc, "hammers", STR(""));
-         entry && !import_is_hopeless(im); entry = entry->next, i++)
-        import_hammer(im, entry, place_at(im, STR("hammers"), i));
+         entry && !import_is_given_up(im); entry = entry->next, i++)
+        import_hammer(im, entry, import_path_at(im, STR("hammers"), i));
 }
 
 /* ---- attribs ---- */
 
-static struct str default_of(struct import *im, const struct json *entry)
+static struct str import_attrib_default(struct import *im, const struct json *entry)
 {
     const struct json *value = import_get(entry, "default");
     if (!value)
@@ -424,84 +437,85 @@ static struct str default_of(struct import *im, const struct json *entry)
     return buf_str(&b);
 }
 
-static struct attrib_facts read_attrib(struct import *im, const struct json *entry,
-                                       struct str place)
+static struct attrib_def import_attrib_def(struct import *im, const struct json *entry,
+                                           struct str path)
 {
     const struct str none = STR("");
     const struct json *schema = import_get(entry, "schema");
-    return (struct attrib_facts){
-        .name = import_text(im, entry, "name", place, none),
-        .description = import_text(im, entry, "description", place, none),
-        .map = import_text(im, entry, "map", place, none),
-        .ui_renderer = import_text(im, entry, "ui_renderer", place, none),
+    return (struct attrib_def){
+        .name = import_text(im, entry, "name", path, none),
+        .description = import_text(im, entry, "description", path, none),
+        .map = import_text(im, entry, "map", path, none),
+        .ui_renderer = import_text(im, entry, "ui_renderer", path, none),
         .schema = schema ? json_write(im->c->arena, schema) : none,
-        .default_value = default_of(im, entry),
+        .default_value = import_attrib_default(im, entry),
         .writable = json_is_true(import_get(entry, "writable")),
         .barclamp = im->barclamp,
     };
 }
 
-static void warn_attrib(struct import *im, const struct attrib_facts *facts, struct str place,
-                        const struct violations *odd)
+static void import_warn_attrib(struct import *im, const struct attrib_def *def, struct str path,
+                               const struct violations *odd)
 {
     struct violations misfits = {0};
     for (const struct violation *v = odd->first; v; v = v->next)
-        import_warn(im, "schema_unchecked", place_of(im, place, "schema"),
+        import_warn(im, "schema_unchecked", import_path_of(im, path, "schema"),
                     STR_CONCAT(im->c->arena, v->path, STR(" "), v->text));
-    if (!attrib_default_fits(im->c, facts, &misfits))
-        import_warn(im, "default_misfit", place_of(im, place, "default"),
+    if (!attrib_default_fits(im->c, def, &misfits))
+        import_warn(im, "default_misfit", import_path_of(im, path, "default"),
                     STR_CONCAT(im->c->arena, STR("the default does not fit the schema: "),
                                violations_format(im->c->arena, &misfits)));
 }
 
-static struct str owner_name(const struct core *c, const struct attrib *a)
+static struct str import_attrib_owner_name(const struct core *c, const struct attrib *a)
 {
     if (a->barclamp.v)
         return text_of(c, barclamp_at(c, a->barclamp)->name);
     return STR("no barclamp");
 }
 
-/* May this document say what the attrib is? */
-static bool may_define(struct import *im, attrib_ix ix, const struct attrib_facts *facts,
-                       struct str field)
+/* Checks whether this document may define the attrib that has the name already. */
+static bool import_may_define_attrib(struct import *im, attrib_ix ix, const struct attrib_def *def,
+                                     struct str field)
 {
     struct core *c = im->c;
     const struct attrib *a = attrib_at(c, ix);
-    if (!is_spelled(im, facts->name, text_of(c, a->name), field))
+    if (!import_spelling_matches(im, def->name, text_of(c, a->name), field))
         return false;
     if (im->barclamp.v && a->barclamp.v != im->barclamp.v) {
         import_refuse(im, PROBLEM_OWNER_DIFFERS, field,
-                      STR_CONCAT(c->arena, STR("attrib "), facts->name, STR(" belongs to "),
-                                 owner_name(c, a)));
+                      STR_CONCAT(c->arena, STR("attrib "), def->name, STR(" belongs to "),
+                                 import_attrib_owner_name(c, a)));
         return false;
     }
     if (im->attribs_seen[ix.v])
         import_warn(im, "attrib_twice", field,
-                    STR_CONCAT(c->arena, STR("attrib "), facts->name,
-                               STR(" comes twice; the last one counts")));
+                    STR_CONCAT(c->arena, STR("attrib "), def->name,
+                               STR(" is defined twice; the last definition is used")));
     return true;
 }
 
-void import_attrib(struct import *im, const struct json *entry, struct str place, role_ix owner,
+void import_attrib(struct import *im, const struct json *entry, struct str path, role_ix owner,
                    bool write)
 {
     struct core *c = im->c;
     struct violations odd = {0};
-    if (!is_object(im, entry, place))
+    if (!import_is_object(im, entry, path))
         return;
-    struct attrib_facts facts = read_attrib(im, entry, place);
-    facts.role = owner;
-    if (!attrib_check(c, &facts, place, &odd)) {
+    struct attrib_def def = import_attrib_def(im, entry, path);
+    def.role = owner;
+    if (!attrib_check(c, &def, path, &odd)) {
         im->problems++;
         return;
     }
-    warn_attrib(im, &facts, place, &odd);
-    attrib_ix ix = {name_find(c, TABLE_ATTRIB, facts.name)};
-    if (!write || (ix.v && !may_define(im, ix, &facts, place_of(im, place, "name"))))
+    import_warn_attrib(im, &def, path, &odd);
+    attrib_ix ix = {name_find(c, TABLE_ATTRIB, def.name)};
+    if (!write ||
+        (ix.v && !import_may_define_attrib(im, ix, &def, import_path_of(im, path, "name"))))
         return;
     if (ix.v && attrib_at(c, ix)->role.v != owner.v)
         im->attribs_moved = true;
-    if (attrib_write(c, ix, &facts, &ix))
+    if (attrib_write(c, ix, &def, &ix))
         im->changed = true;
     if (ix.v)
         im->attribs_seen[ix.v] = 1;
@@ -511,20 +525,20 @@ static void import_node_attribs(struct import *im)
 {
     uint32_t i = 0;
     for (const struct json *entry = import_list(im, im->doc, "attribs", STR(""));
-         entry && !import_is_hopeless(im); entry = entry->next, i++)
-        import_attrib(im, entry, place_at(im, STR("attribs"), i), (role_ix){0}, true);
+         entry && !import_is_given_up(im); entry = entry->next, i++)
+        import_attrib(im, entry, import_path_at(im, STR("attribs"), i), (role_ix){0}, true);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole document ---- */
 
-static uint32_t count_of(const struct json *object, const char *key)
+static uint32_t import_count(const struct json *object, const char *key)
 {
     const struct json *list = import_get(object, key);
     return list ? list->count : 0;
 }
 
-/* Marks by row index: those there are, and those this document can add. */
-static uint8_t *marks_for(struct import *im, enum table table, uint32_t more)
+/* Allocates one byte per row index: for existing rows and for those that this document can add. */
+static uint8_t *import_marks(struct import *im, enum table table, uint32_t more)
 {
     return arena_zalloc(im->c->arena, (size_t)im->c->tables[table].pool.high + more + 1);
 }
@@ -533,18 +547,18 @@ static struct import import_begin(struct core *c, const struct json *doc)
 {
     struct import im = {.c = c, .doc = doc, .warnings = json_make(c->arena, JSON_ARRAY)};
     const struct json *list = import_get(doc, "roles");
-    const uint32_t roles = count_of(doc, "roles");
-    uint32_t attribs = count_of(doc, "attribs");
+    const uint32_t roles = import_count(doc, "roles");
+    uint32_t attribs = import_count(doc, "attribs");
     for (const struct json *role = list ? list->first : NULL; role; role = role->next)
-        attribs += count_of(role, "attribs");
+        attribs += import_count(role, "attribs");
     const uint32_t room = c->tables[TABLE_ROLE].pool.high + roles + 1;
     im.touched = arena_array(c->arena, role_ix, room);
-    im.places = arena_array(c->arena, uint32_t, room);
-    im.line = arena_array(c->arena, role_ix, room);
-    im.line_places = arena_array(c->arena, uint32_t, room);
+    im.positions = arena_array(c->arena, uint32_t, room);
+    im.requires_queue = arena_array(c->arena, role_ix, room);
+    im.requires_positions = arena_array(c->arena, uint32_t, room);
     im.own_requires = arena_array(c->arena, struct json *, room);
-    im.role_marks = marks_for(&im, TABLE_ROLE, roles);
-    im.attribs_seen = marks_for(&im, TABLE_ATTRIB, attribs);
+    im.role_marks = import_marks(&im, TABLE_ROLE, roles);
+    im.attribs_seen = import_marks(&im, TABLE_ATTRIB, attribs);
     return im;
 }
 
@@ -554,7 +568,7 @@ static void import_end(struct import *im)
     if (im->changed) {
         roles_resolve_touched(c, &(struct roles_touched){
                                      .roles = im->touched,
-                                     .places = im->places,
+                                     .positions = im->positions,
                                      .count = im->touched_count,
                                      .attribs = im->attribs_moved,
                                      .jigs = im->jigs_moved,
@@ -586,7 +600,7 @@ void do_import(struct core *c, const struct import_command *p)
     import_hammers(&im);
     import_roles(&im);
     import_node_attribs(&im);
-    import_left_out(&im);
-    import_requires(&im);
+    import_remove_left_out(&im);
+    import_write_requires(&im);
     import_end(&im);
 }

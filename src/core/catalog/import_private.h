@@ -1,8 +1,8 @@
 /* import_private.h - one import in progress; shared by import.c and import_roles.c.
  *
- * An import walks the document once, writing rows as it goes: a refusal takes all of it back. So
- * that every problem is told at once it goes on after the first, leaving out what makes no sense.
- */
+ * An import reads the document once and writes rows while it reads: if any problem was found, the
+ * step is rolled back as a whole. To report all problems at once, it continues after the first one
+ * and skips entries that are not usable. All memory is in the arena of the step. */
 #pragma once
 
 #include "base/json/json.h"
@@ -12,61 +12,62 @@
 struct import {
     struct core *c;
     const struct json *doc;
-    barclamp_ix barclamp; /* 0 when the document does not say which */
+    barclamp_ix barclamp; /* 0 if the document does not name a valid one */
     struct json *warnings;
     uint32_t problems;
-    role_ix *touched; /* roles whose own facts changed, and where they stand in the document */
-    uint32_t *places;
+    role_ix *touched; /* roles whose own definition changed, in the order of the change */
+    uint32_t *positions;
     uint32_t touched_count;
-    role_ix *line; /* roles that may have to require others than before, and why */
-    uint32_t *line_places;
-    uint32_t line_count;
-    uint8_t *role_marks;        /* by index: enum role_mark */
-    struct json **own_requires; /* by index: what this document says, if it defines the role */
-    uint8_t *attribs_seen;      /* by index: defined in this document already */
-    bool changed;               /* anything */
-    bool attribs_moved;         /* an attrib has another owner, or none */
-    bool jigs_moved;            /* a jig has another client role */
-    bool withdrawn;             /* a role went, or lost its hooks */
+    role_ix *requires_queue; /* roles whose requirements are written at the end */
+    uint32_t *requires_positions;
+    uint32_t requires_count;
+    uint8_t *role_marks; /* by role index: enum role_mark */
+    struct json *
+        *own_requires;     /* by role index: `requires` of this document, if it defines the role */
+    uint8_t *attribs_seen; /* by attrib index: defined in this document already */
+    bool changed;          /* any row changed */
+    bool attribs_moved;    /* an attrib has another owner, or was removed */
+    bool jigs_moved;       /* a jig has another client role */
+    bool withdrawn;        /* a role was removed, or withdrawn */
 };
 
 enum role_mark {
-    MARK_SEEN = 1, /* defined in this document already */
+    MARK_SEEN = 1, /* defined in this document */
     MARK_TOUCHED = 2,
-    MARK_IN_LINE = 4,
+    MARK_QUEUED = 4,
 };
 
-/* Enough is enough: a document with so many mistakes is not read any further. */
-bool import_is_hopeless(const struct import *im);
+/* True after PROBLEMS_MAX problems: the rest of the document is not read. */
+bool import_is_given_up(const struct import *im);
 void import_refuse(struct import *im, enum problem_code code, struct str field, struct str text);
-/* The code is stable, for programs; docs/runbook.md lists them. */
+/* The code is stable and listed in docs/runbook.md. */
 void import_warn(struct import *im, const char *code, struct str field, struct str text);
-/* "; did you mean x?", or nothing. */
-struct str import_meant(struct import *im, const struct suggestion *nearest);
+/* "; did you mean x?", or "". */
+struct str import_suggestion(struct import *im, const struct suggestion *nearest);
 
-/* "place/key", "place/3". */
-struct str place_of(struct import *im, struct str place, const char *key);
-struct str place_at(struct import *im, struct str place, uint32_t i);
+/* A field of a problem: "place/key", "place/3". */
+struct str import_path_of(struct import *im, struct str path, const char *key);
+struct str import_path_at(struct import *im, struct str path, uint32_t i);
 
-/* The member, or NULL when it is absent or null. */
+/* The member, or NULL if it is absent or null. */
 const struct json *import_get(const struct json *object, const char *key);
-/* A text (or a number as it was written); `absent` when there is none or it is no such thing. */
+/* A string (or a number as written); `absent` if there is none or the value has another type. */
 struct str import_text(struct import *im, const struct json *object, const char *key,
-                       struct str place, struct str absent);
-/* The elements of a list; NULL when there is none or it is no list. */
+                       struct str path, struct str absent);
+/* The first element of a list; NULL if there is none or the value is not a list. */
 const struct json *import_list(struct import *im, const struct json *object, const char *key,
-                               struct str place);
-/* A name that must be there and obey its rule. */
+                               struct str path);
+/* Checks a required name with `check`; refuses and returns false if it is invalid. */
 bool import_name(struct import *im, struct str name, struct str field,
                  const char *(*check)(struct str));
-/* "some-name" as "Some Name". */
+/* "some-name" becomes "Some Name". */
 struct str import_title(struct import *im, struct str name);
-/* One attrib, of `owner` or of nodes. With `write` false it is only looked at. */
-void import_attrib(struct import *im, const struct json *entry, struct str place, role_ix owner,
+/* Imports one attrib, of the role `owner` or of nodes. With `write` false it is only checked. */
+void import_attrib(struct import *im, const struct json *entry, struct str path, role_ix owner,
                    bool write);
 
-/* import_roles.c, in this order; attribs of nodes are imported in between, so that one which was a
- * role's does not go with it. */
+/* import_roles.c, called in this order. Attribs of nodes are imported before roles are removed, so
+ * that an attrib which moved from a removed role to nodes is not removed with the role. */
 void import_roles(struct import *im);
-void import_left_out(struct import *im);
-void import_requires(struct import *im);
+void import_remove_left_out(struct import *im);
+void import_write_requires(struct import *im);

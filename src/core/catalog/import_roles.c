@@ -2,7 +2,13 @@
 
 #include "model/names.h"
 
-enum { NAMES_MAX = 1000 }; /* in one list; they are compared with each other */
+/* Import of the roles of a barclamp document (see import_private.h).
+ *
+ * Each role is read and written where it occurs. Its requirements are written later, from a queue,
+ * because `attaches` of a role that occurs later adds to them. Roles of the barclamp that the
+ * document does not define any more are removed or withdrawn after that; this is skipped if the
+ * document was refused, since an incomplete list of roles would remove the others. */
+enum { NAMES_MAX = 1000 }; /* entries of one list; they are compared pairwise */
 
 /* clang-format off */
 static const struct {
@@ -16,18 +22,18 @@ static const struct {
 };
 /* clang-format on */
 
-struct role_facts {
+struct role_def {
     struct str name, description, class_name, jig_name;
     struct str wants, provides, conflicts, announces; /* canonical; empty = none */
-    struct json *requires;                            /* its own */
+    struct json *requires;                            /* its own, without attachments */
     const struct json *attaches;
     uint32_t flags, hooks;
     uint32_t attempts, backoff_s, deadline_s;
 };
 
-/* ---- lists ---- */
+/* ---- lists of names ---- */
 
-static bool list_has(const struct json *list, struct str name)
+static bool words_have(const struct json *list, struct str name)
 {
     for (const struct json *item = list->first; item; item = item->next)
         if (str_eq_nocase(item->text, name))
@@ -35,47 +41,48 @@ static bool list_has(const struct json *list, struct str name)
     return false;
 }
 
-static struct str list_text(struct import *im, const struct json *list)
+static struct str words_text(struct import *im, const struct json *list)
 {
     return list->count ? json_write(im->c->arena, list) : STR("");
 }
 
-static const char *check_step(struct str step)
+static const char *import_check_word(struct str step)
 {
     return step.len == 0 || step.len > NAME_LEN_MAX ? "must be a word" : NULL;
 }
 
-/* A list of words, each once, each obeying `check`. */
-static struct json *read_words(struct import *im, const struct json *entry, const char *key,
-                               struct str place, const char *(*check)(struct str))
+/* Reads a list of strings that satisfy `check`; a string that is repeated is kept once. */
+static struct json *import_words(struct import *im, const struct json *entry, const char *key,
+                                 struct str path, const char *(*check)(struct str))
 {
     struct json *words = json_make(im->c->arena, JSON_ARRAY);
-    const struct str list = place_of(im, place, key);
+    const struct str list = import_path_of(im, path, key);
     uint32_t i = 0;
-    for (const struct json *item = import_list(im, entry, key, place);
-         item && !import_is_hopeless(im); item = item->next, i++) {
+    for (const struct json *item = import_list(im, entry, key, path);
+         item && !import_is_given_up(im); item = item->next, i++) {
         if (i >= NAMES_MAX) {
             import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has too many entries"));
             break;
         }
         if (item->kind != JSON_STRING)
-            import_refuse(im, PROBLEM_BAD_VALUE, place_at(im, list, i), STR("must be a name"));
-        else if (import_name(im, item->text, place_at(im, list, i), check) &&
-                 !list_has(words, item->text))
+            import_refuse(im, PROBLEM_BAD_VALUE, import_path_at(im, list, i),
+                          STR("must be a name"));
+        else if (import_name(im, item->text, import_path_at(im, list, i), check) &&
+                 !words_have(words, item->text))
             json_append(words, json_make_string(im->c->arena, item->text));
     }
     return words;
 }
 
-static struct str read_names(struct import *im, const struct json *entry, const char *key,
-                             struct str place)
+static struct str import_names_text(struct import *im, const struct json *entry, const char *key,
+                                    struct str path)
 {
-    return list_text(im, read_words(im, entry, key, place, names_check_role));
+    return words_text(im, import_words(im, entry, key, path, names_check_role));
 }
 
 /* ---- flags and hooks ---- */
 
-static uint32_t flag_named(struct str name)
+static uint32_t role_flag_of(struct str name)
 {
     for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (str_eq(name, str_from(flags[i].name)))
@@ -83,28 +90,29 @@ static uint32_t flag_named(struct str name)
     return 0;
 }
 
-static uint32_t read_flags(struct import *im, const struct json *entry, struct str place)
+static uint32_t import_role_flags(struct import *im, const struct json *entry, struct str path)
 {
     uint32_t mask = 0;
-    const struct json *words = read_words(im, entry, "flags", place, check_step);
+    const struct json *words = import_words(im, entry, "flags", path, import_check_word);
     for (const struct json *word = words->first; word; word = word->next) {
-        const uint32_t flag = flag_named(word->text);
+        const uint32_t flag = role_flag_of(word->text);
         if (!flag) {
             struct suggestion nearest = {0};
             for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
                 suggest_offer_str(&nearest, word->text, str_from(flags[i].name));
-            import_warn(im, "flag_unknown", place_of(im, place, "flags"),
+            import_warn(im, "flag_unknown", import_path_of(im, path, "flags"),
                         STR_CONCAT(im->c->arena, STR("flag "), word->text,
-                                   STR(" means nothing here"), import_meant(im, &nearest)));
+                                   STR(" is unknown and ignored"),
+                                   import_suggestion(im, &nearest)));
         }
         mask |= flag;
     }
     return mask;
 }
 
-static uint32_t hook_mask(struct str name)
+static uint32_t role_hook_mask(struct str name)
 {
-    if (str_eq(name, STR("on_node_update"))) /* what the hook was called before */
+    if (str_eq(name, STR("on_node_update"))) /* the former name of the hook */
         return 1u << HOOK_NODE_CHANGE;
     for (uint32_t hook = 0; hook < HOOK_COUNT; hook++)
         if (str_eq(name, str_from(hook_name((enum hook)hook))))
@@ -112,22 +120,22 @@ static uint32_t hook_mask(struct str name)
     return 0;
 }
 
-static uint32_t read_hooks(struct import *im, const struct json *entry, struct str place)
+static uint32_t import_role_hooks(struct import *im, const struct json *entry, struct str path)
 {
     uint32_t mask = 0;
-    const struct json *words = read_words(im, entry, "hooks", place, check_step);
+    const struct json *words = import_words(im, entry, "hooks", path, import_check_word);
     for (const struct json *word = words->first; word; word = word->next) {
-        if (!hook_mask(word->text))
-            import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "hooks"),
-                          STR_CONCAT(im->c->arena, STR("there is no hook "), word->text));
-        mask |= hook_mask(word->text);
+        if (!role_hook_mask(word->text))
+            import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, path, "hooks"),
+                          STR_CONCAT(im->c->arena, STR("unknown hook "), word->text));
+        mask |= role_hook_mask(word->text);
     }
     return mask;
 }
 
 /* ---- wanted attribs ---- */
 
-static struct json *find_want(struct json *wants, struct str name)
+static struct json *wants_find(struct json *wants, struct str name)
 {
     for (struct json *want = wants->first; want; want = want->next)
         if (str_eq_nocase(json_get(want, STR("name"))->text, name))
@@ -135,26 +143,27 @@ static struct json *find_want(struct json *wants, struct str name)
     return NULL;
 }
 
-/* A name, or {name, at}. */
-static void read_want(struct import *im, const struct json *item, struct str place,
-                      struct json *wants)
+/* Reads a name, or {name, at}. */
+static void import_want(struct import *im, const struct json *item, struct str path,
+                        struct json *wants)
 {
     struct arena *a = im->c->arena;
     const bool is_name = item->kind == JSON_STRING;
     if (!is_name && item->kind != JSON_OBJECT) {
-        import_refuse(im, PROBLEM_BAD_VALUE, place, STR("must be a name, or a name and an at"));
+        import_refuse(im, PROBLEM_BAD_VALUE, path,
+                      STR("must be a name, or a mapping with the keys name and at"));
         return;
     }
-    const struct str name = is_name ? item->text : import_text(im, item, "name", place, STR(""));
-    const struct str at = is_name ? STR("") : import_text(im, item, "at", place, STR(""));
+    const struct str name = is_name ? item->text : import_text(im, item, "name", path, STR(""));
+    const struct str at = is_name ? STR("") : import_text(im, item, "at", path, STR(""));
     const char *wrong = attrib_check_map(at);
     if (wrong)
-        import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, "at"),
+        import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, path, "at"),
                       STR_CONCAT(im->c->arena, STR("at "), str_from(wrong)));
-    const struct str field = is_name ? place : place_of(im, place, "name");
+    const struct str field = is_name ? path : import_path_of(im, path, "name");
     if (!import_name(im, name, field, names_check_attrib) || wrong)
         return;
-    struct json *want = find_want(wants, name);
+    struct json *want = wants_find(wants, name);
     if (!want) {
         want = json_make(a, JSON_OBJECT);
         json_set(want, STR("name"), json_make_string(a, name));
@@ -163,44 +172,45 @@ static void read_want(struct import *im, const struct json *item, struct str pla
     json_set(want, STR("at"), json_make_string(a, at));
 }
 
-static struct str read_wants(struct import *im, const struct json *entry, struct str place)
+static struct str import_wants(struct import *im, const struct json *entry, struct str path)
 {
     struct json *wants = json_make(im->c->arena, JSON_ARRAY);
-    const struct str list = place_of(im, place, "wants-attribs");
+    const struct str list = import_path_of(im, path, "wants-attribs");
     uint32_t i = 0;
-    for (const struct json *item = import_list(im, entry, "wants-attribs", place);
-         item && !import_is_hopeless(im); item = item->next, i++) {
+    for (const struct json *item = import_list(im, entry, "wants-attribs", path);
+         item && !import_is_given_up(im); item = item->next, i++) {
         if (i >= NAMES_MAX) {
             import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has too many entries"));
             break;
         }
-        read_want(im, item, place_at(im, list, i), wants);
+        import_want(im, item, import_path_at(im, list, i), wants);
     }
-    return list_text(im, wants);
+    return words_text(im, wants);
 }
 
-/* What it attaches itself to; later barclamps spell it "preceeds". */
-static const struct json *read_attaches(struct import *im, const struct json *entry,
-                                        struct str place)
+/* Names that the role attaches itself to. Later barclamps of OpenCrowbar use the key "preceeds". */
+static const struct json *import_attaches(struct import *im, const struct json *entry,
+                                          struct str path)
 {
-    struct json *names = read_words(im, entry, "attaches", place, names_check_role);
-    const struct json *more = read_words(im, entry, "preceeds", place, names_check_role);
+    struct json *names = import_words(im, entry, "attaches", path, names_check_role);
+    const struct json *more = import_words(im, entry, "preceeds", path, names_check_role);
     for (const struct json *item = more->first; item; item = item->next)
         json_append(names, json_make_string(im->c->arena, item->text));
     return names;
 }
 
-/* ---- the row ---- */
+/* ---- rows ---- */
 
-/* A template that the role computes is computed again; until then the last one counts. */
-static bool loses_template(const struct role *r, const struct role_facts *f)
+/* A role that computes its template keeps the last one until the computation ends; one that does
+ * not compute it any more loses it. */
+static bool role_loses_template(const struct role *r, const struct role_def *f)
 {
     return r->template && !(f->hooks >> HOOK_TEMPLATE & 1);
 }
 
-static bool role_reads_as(const struct core *c, const struct role *r, const struct role_facts *f)
+static bool role_reads_as(const struct core *c, const struct role *r, const struct role_def *f)
 {
-    return r->flags == f->flags && r->hooks == f->hooks && !loses_template(r, f) &&
+    return r->flags == f->flags && r->hooks == f->hooks && !role_loses_template(r, f) &&
            r->attempts == f->attempts && r->backoff_s == f->backoff_s &&
            r->deadline_s == f->deadline_s && str_eq(text_of(c, r->description), f->description) &&
            str_eq(text_of(c, r->class_name), f->class_name) &&
@@ -210,37 +220,37 @@ static bool role_reads_as(const struct core *c, const struct role *r, const stru
            str_eq(text_of(c, r->announces), f->announces);
 }
 
-static void touch(struct import *im, role_ix r, uint32_t place)
+static void import_touch_role(struct import *im, role_ix r, uint32_t position)
 {
     im->changed = true;
     if (im->role_marks[r.v] & MARK_TOUCHED)
         return;
     im->role_marks[r.v] |= MARK_TOUCHED;
     im->touched[im->touched_count] = r;
-    im->places[im->touched_count++] = place;
+    im->positions[im->touched_count++] = position;
 }
 
-/* What it requires is looked at when everybody is there. */
-static void line_up(struct import *im, role_ix r, uint32_t place)
+/* Queues the role: its requirements are written when all roles of the document exist. */
+static void import_enqueue_requires(struct import *im, role_ix r, uint32_t position)
 {
-    if (im->role_marks[r.v] & MARK_IN_LINE)
+    if (im->role_marks[r.v] & MARK_QUEUED)
         return;
-    im->role_marks[r.v] |= MARK_IN_LINE;
-    im->line[im->line_count] = r;
-    im->line_places[im->line_count++] = place;
+    im->role_marks[r.v] |= MARK_QUEUED;
+    im->requires_queue[im->requires_count] = r;
+    im->requires_positions[im->requires_count++] = position;
 }
 
-static void attach(struct import *im, role_ix r, const struct json *names, uint32_t place)
+static void import_attach(struct import *im, role_ix r, const struct json *names, uint32_t position)
 {
     const struct role_list others = attachments_write(im->c, r, names);
     for (uint32_t i = 0; i < others.count; i++)
-        line_up(im, others.items[i], place);
+        import_enqueue_requires(im, others.items[i], position);
 }
 
-static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
+static void role_write(struct core *c, role_ix ix, const struct role_def *f)
 {
     struct role *r = role_edit(c, ix);
-    if (loses_template(r, f) || !str_eq(text_of(c, r->wants), f->wants))
+    if (role_loses_template(r, f) || !str_eq(text_of(c, r->wants), f->wants))
         defaults_moved(c, ix);
     r->flags = f->flags;
     r->hooks = f->hooks;
@@ -254,18 +264,18 @@ static void role_write(struct core *c, role_ix ix, const struct role_facts *f)
     put_doc(c, &r->provides, f->provides);
     put_doc(c, &r->conflicts, f->conflicts);
     put_doc(c, &r->announces, f->announces);
-    if (loses_template(r, f))
+    if (role_loses_template(r, f))
         put_doc(c, &r->template, STR(""));
 }
 
-/* May this document say what the role is? */
-static bool may_define(struct import *im, role_ix ix, struct str name, struct str field)
+/* Checks whether this document may define the role that has the name already. */
+static bool import_may_define_role(struct import *im, role_ix ix, struct str name, struct str field)
 {
     struct core *c = im->c;
     const struct role *r = role_at(c, ix);
     struct str why = STR("");
     if (im->role_marks[ix.v] & MARK_SEEN)
-        why = STR_CONCAT(c->arena, STR("role "), name, STR(" comes twice"));
+        why = STR_CONCAT(c->arena, STR("role "), name, STR(" is defined twice"));
     else if (!str_eq(text_of(c, r->name), name))
         why = STR_CONCAT(c->arena, name, STR(" differs only in case from "), text_of(c, r->name));
     else if (im->barclamp.v && r->barclamp.v != im->barclamp.v && !(r->flags & ROLE_WITHDRAWN))
@@ -276,14 +286,14 @@ static bool may_define(struct import *im, role_ix ix, struct str name, struct st
     return why.len == 0;
 }
 
-static role_ix role_named(struct import *im, struct str name, struct str field)
+static role_ix import_get_role(struct import *im, struct str name, struct str field)
 {
     struct core *c = im->c;
     role_ix ix = {name_find(c, TABLE_ROLE, name)};
-    if (ix.v && !may_define(im, ix, name, field))
+    if (ix.v && !import_may_define_role(im, ix, name, field))
         return (role_ix){0};
     if (ix.v && im->barclamp.v && role_at(c, ix)->barclamp.v != im->barclamp.v)
-        role_take_over(c, ix, im->barclamp);
+        role_change_barclamp(c, ix, im->barclamp);
     if (ix.v)
         return ix;
     ix = role_add(c);
@@ -298,10 +308,10 @@ static role_ix role_named(struct import *im, struct str name, struct str field)
 
 /* ---- one role ---- */
 
-static struct str read_jig(struct import *im, const struct json *entry, struct str place)
+static struct str import_role_jig(struct import *im, const struct json *entry, struct str path)
 {
-    const struct str field = place_of(im, place, "jig");
-    const struct str jig = import_text(im, entry, "jig", place, STR(""));
+    const struct str field = import_path_of(im, path, "jig");
+    const struct str jig = import_text(im, entry, "jig", path, STR(""));
     if (import_name(im, jig, field, names_check_jig) && !name_find(im->c, TABLE_JIG, jig)) {
         struct suggestion nearest = {0};
         int64_t after = 0;
@@ -310,7 +320,12 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
             const struct jig *known = jig_at(im->c, (jig_ix){ix});
             after = known->o.id;
             suggest_offer_str(&nearest, jig, text_of(im->c, known->name));
-            if (str_eq(jig, text_of(im->c, known->class_name))) /* puppet: puppet-sa */
+            if (str_eq(
+                    jig,
+                    text_of(
+                        im->c,
+                        known
+                            ->class_name))) /* the class was named instead of the jig: puppet, puppet-sa */
                 suggest_offer_str(&nearest, text_of(im->c, known->name),
                                   text_of(im->c, known->name));
         }
@@ -318,98 +333,99 @@ static struct str read_jig(struct import *im, const struct json *entry, struct s
                     STR_CONCAT(im->c->arena, STR("jig "), jig, STR(" is not known here; the role "),
                                core_settings(im->c)->test_jig ? STR("runs on the test jig")
                                                               : STR("cannot run"),
-                               import_meant(im, &nearest)));
+                               import_suggestion(im, &nearest)));
     }
     return jig;
 }
 
-/* 0 when it is not there. */
-static uint32_t read_count(struct import *im, const struct json *entry, const char *key,
-                           struct str place, uint32_t most)
+/* Returns 0 if the key is absent. */
+static uint32_t import_role_count(struct import *im, const struct json *entry, const char *key,
+                                  struct str path, uint32_t most)
 {
     int64_t count = 0;
     const struct json *value = import_get(entry, key);
     if (!value || (json_as_i64(value, &count) && count >= 0 && count <= most))
         return (uint32_t)count;
-    import_refuse(im, PROBLEM_BAD_VALUE, place_of(im, place, key),
+    import_refuse(im, PROBLEM_BAD_VALUE, import_path_of(im, path, key),
                   STR_CONCAT(im->c->arena, str_from(key), STR(" must be a whole number from 0 to "),
                              str_from_i64(im->c->arena, most)));
     return 0;
 }
 
-static struct role_facts read_role(struct import *im, const struct json *entry, struct str place,
-                                   struct str name)
+static struct role_def import_role_def(struct import *im, const struct json *entry, struct str path,
+                                       struct str name)
 {
-    return (struct role_facts){
+    return (struct role_def){
         .name = name,
-        .description = import_text(im, entry, "description", place, import_title(im, name)),
-        .class_name = import_text(im, entry, "type", place, STR("Role")),
-        .jig_name = read_jig(im, entry, place),
-        .requires = read_words(im, entry, "requires", place, names_check_role),
-        .wants = read_wants(im, entry, place),
-        .provides = read_names(im, entry, "provides", place),
-        .conflicts = read_names(im, entry, "conflicts", place),
-        .announces = list_text(im, read_words(im, entry, "announces", place, check_step)),
-        .flags = read_flags(im, entry, place),
-        .hooks = read_hooks(im, entry, place),
-        .attempts = read_count(im, entry, "attempts", place, ATTEMPTS_MAX),
-        .backoff_s = read_count(im, entry, "backoff", place, RUN_TIME_S_MAX),
-        .deadline_s = read_count(im, entry, "deadline", place, RUN_TIME_S_MAX),
-        .attaches = read_attaches(im, entry, place),
+        .description = import_text(im, entry, "description", path, import_title(im, name)),
+        .class_name = import_text(im, entry, "type", path, STR("Role")),
+        .jig_name = import_role_jig(im, entry, path),
+        .requires = import_words(im, entry, "requires", path, names_check_role),
+        .wants = import_wants(im, entry, path),
+        .provides = import_names_text(im, entry, "provides", path),
+        .conflicts = import_names_text(im, entry, "conflicts", path),
+        .announces = words_text(im, import_words(im, entry, "announces", path, import_check_word)),
+        .flags = import_role_flags(im, entry, path),
+        .hooks = import_role_hooks(im, entry, path),
+        .attempts = import_role_count(im, entry, "attempts", path, ATTEMPTS_MAX),
+        .backoff_s = import_role_count(im, entry, "backoff", path, RUN_TIME_S_MAX),
+        .deadline_s = import_role_count(im, entry, "deadline", path, RUN_TIME_S_MAX),
+        .attaches = import_attaches(im, entry, path),
     };
 }
 
 static void import_role(struct import *im, const struct json *entry, uint32_t i)
 {
     struct core *c = im->c;
-    const struct str place = place_at(im, STR("roles"), i);
+    const struct str path = import_path_at(im, STR("roles"), i);
     if (entry->kind != JSON_OBJECT) {
-        import_refuse(im, PROBLEM_BAD_VALUE, place, STR("must be a set of keys and values"));
+        import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a set of keys and values"));
         return;
     }
-    const struct str name = import_text(im, entry, "name", place, STR(""));
-    const struct str field = place_of(im, place, "name");
+    const struct str name = import_text(im, entry, "name", path, STR(""));
+    const struct str field = import_path_of(im, path, "name");
     const bool named = import_name(im, name, field, names_check_role);
-    const struct role_facts facts = read_role(im, entry, place, name);
-    const role_ix ix = named ? role_named(im, name, field) : (role_ix){0};
+    const struct role_def def = import_role_def(im, entry, path, name);
+    const role_ix ix = named ? import_get_role(im, name, field) : (role_ix){0};
     if (ix.v) {
         im->role_marks[ix.v] |= MARK_SEEN;
-        im->own_requires[ix.v] = facts.requires;
-        line_up(im, ix, i);
-        attach(im, ix, facts.attaches, i);
+        im->own_requires[ix.v] = def.requires;
+        import_enqueue_requires(im, ix, i);
+        import_attach(im, ix, def.attaches, i);
     }
-    if (ix.v && !role_reads_as(c, role_at(c, ix), &facts)) {
-        role_write(c, ix, &facts);
-        touch(im, ix, i);
+    if (ix.v && !role_reads_as(c, role_at(c, ix), &def)) {
+        role_write(c, ix, &def);
+        import_touch_role(im, ix, i);
     }
     uint32_t k = 0;
-    const struct str attribs = place_of(im, place, "attribs");
-    for (const struct json *item = import_list(im, entry, "attribs", place);
-         item && !import_is_hopeless(im); item = item->next, k++)
-        import_attrib(im, item, place_at(im, attribs, k), ix, ix.v != 0);
+    const struct str attribs = import_path_of(im, path, "attribs");
+    for (const struct json *item = import_list(im, entry, "attribs", path);
+         item && !import_is_given_up(im); item = item->next, k++)
+        import_attrib(im, item, import_path_at(im, attribs, k), ix, ix.v != 0);
 }
 
-/* ---- roles that are not there ---- */
+/* ---- attachments without a role ---- */
 
-/* Of this barclamp, and not in its document any more. */
-static bool is_left_out(const struct import *im, role_ix r)
+/* The role belongs to this barclamp and is not in its document. */
+static bool import_role_is_left_out(const struct import *im, role_ix r)
 {
     return role_at(im->c, r)->barclamp.v == im->barclamp.v && !(im->role_marks[r.v] & MARK_SEEN);
 }
 
-static bool stays(const struct import *im, struct str name)
+static bool import_role_stays(const struct import *im, struct str name)
 {
     const role_ix r = {name_find(im->c, TABLE_ROLE, name)};
-    return r.v && !(is_left_out(im, r) && role_at(im->c, r)->deployed.count == 0);
+    return r.v && !(import_role_is_left_out(im, r) && role_at(im->c, r)->deployed.count == 0);
 }
 
-static void warn_unattached(struct import *im, const struct json *entry, uint32_t i,
-                            const char *key)
+static void import_warn_unattached(struct import *im, const struct json *entry, uint32_t i,
+                                   const char *key)
 {
     const struct json *to = import_get(entry, key);
     for (const struct json *item = to ? to->first : NULL; item; item = item->next)
-        if (item->kind == JSON_STRING && !stays(im, item->text))
-            import_warn(im, "attach_unresolved", place_of(im, place_at(im, STR("roles"), i), key),
+        if (item->kind == JSON_STRING && !import_role_stays(im, item->text))
+            import_warn(im, "attach_unresolved",
+                        import_path_of(im, import_path_at(im, STR("roles"), i), key),
                         STR_CONCAT(im->c->arena, STR("there is no role "), item->text,
                                    STR(" to attach to yet")));
 }
@@ -418,33 +434,33 @@ void import_roles(struct import *im)
 {
     uint32_t i = 0;
     const struct json *first = import_list(im, im->doc, "roles", STR(""));
-    for (const struct json *entry = first; entry && !import_is_hopeless(im);
+    for (const struct json *entry = first; entry && !import_is_given_up(im);
          entry = entry->next, i++)
         import_role(im, entry, i);
     i = 0;
-    for (const struct json *entry = first; entry && !import_is_hopeless(im);
+    for (const struct json *entry = first; entry && !import_is_given_up(im);
          entry = entry->next, i++) {
-        warn_unattached(im, entry, i, "attaches");
-        warn_unattached(im, entry, i, "preceeds");
+        import_warn_unattached(im, entry, i, "attaches");
+        import_warn_unattached(im, entry, i, "preceeds");
     }
 }
 
-/* ---- roles that the document does not name any more ---- */
+/* ---- roles that the document does not define any more ---- */
 
-static struct str count_of(struct import *im, uint32_t count, const char *noun)
+static struct str import_count_text(struct import *im, uint32_t count, const char *noun)
 {
     return STR_CONCAT(im->c->arena, str_from_i64(im->c->arena, count), STR(" "), str_from(noun),
                       str_from(count == 1 ? "" : "s"));
 }
 
-static void warn_withdrawn(struct import *im, role_ix r)
+static void import_warn_withdrawn(struct import *im, role_ix r)
 {
     struct core *c = im->c;
     const uint32_t nodes = role_count_bound(c, r);
     const struct str where =
-        nodes ? STR_CONCAT(c->arena, STR("bound on "), count_of(im, nodes, "node"))
+        nodes ? STR_CONCAT(c->arena, STR("bound on "), import_count_text(im, nodes, "node"))
               : STR_CONCAT(c->arena, STR("part of "),
-                           count_of(im, role_at(c, r)->deployed.count, "deployment"));
+                           import_count_text(im, role_at(c, r)->deployed.count, "deployment"));
     import_warn(im, "role_withdrawn", STR("roles"),
                 STR_CONCAT(c->arena, STR("role "), text_of(c, role_at(c, r)->name),
                            STR(" is no longer in barclamp "),
@@ -452,16 +468,16 @@ static void warn_withdrawn(struct import *im, role_ix r)
                            where, STR("; it keeps running as it is, without hooks")));
 }
 
-static void leave_out(struct import *im, role_ix r)
+static void import_leave_out_role(struct import *im, role_ix r)
 {
     struct core *c = im->c;
-    attach(im, r, json_make(c->arena, JSON_ARRAY), NO_PLACE);
+    import_attach(im, r, json_make(c->arena, JSON_ARRAY), NO_POSITION);
     if (role_at(c, r)->deployed.count) {
-        warn_withdrawn(im, r);
+        import_warn_withdrawn(im, r);
         if (!role_withdraw(c, r))
             return;
         im->withdrawn = true;
-        touch(im, r, NO_PLACE);
+        import_touch_role(im, r, NO_POSITION);
         return;
     }
     im->attribs_moved = im->attribs_moved || role_at(c, r)->attribs.count;
@@ -469,29 +485,29 @@ static void leave_out(struct import *im, role_ix r)
     role_remove(c, r);
 }
 
-void import_left_out(struct import *im)
+void import_remove_left_out(struct import *im)
 {
     struct core *c = im->c;
     int64_t after = 0;
-    if (refused(c)) /* a document that is refused has not said what it leaves out */
+    if (refused(c)) /* an incomplete list of roles must not remove others */
         return;
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
          ix = core_next_row(c, TABLE_ROLE, after)) {
         after = role_at(c, (role_ix){ix})->o.id;
-        if (is_left_out(im, (role_ix){ix}))
-            leave_out(im, (role_ix){ix});
+        if (import_role_is_left_out(im, (role_ix){ix}))
+            import_leave_out_role(im, (role_ix){ix});
     }
     if (im->withdrawn)
-        roles_withdrawn(c);
+        roles_drop_references(c);
 }
 
-void import_requires(struct import *im)
+void import_write_requires(struct import *im)
 {
     struct core *c = im->c;
-    for (uint32_t i = 0; i < im->line_count; i++) {
-        const role_ix r = im->line[i];
+    for (uint32_t i = 0; i < im->requires_count; i++) {
+        const role_ix r = im->requires_queue[i];
         if (pool_is_live(&c->tables[TABLE_ROLE].pool, r.v) &&
             attachments_apply(c, r, im->own_requires[r.v]))
-            touch(im, r, im->line_places[i]);
+            import_touch_role(im, r, im->requires_positions[i]);
     }
 }

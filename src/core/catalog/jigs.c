@@ -4,18 +4,23 @@
 #include "model/jig_class.h"
 #include "model/names.h"
 
+/* Commands about jigs, roles and settings. A jig is a way to execute a role: a shell script,
+ * Puppet, Ansible, Lua code of the role, or nothing at all.
+ *
+ * A change that lets more roles run (a jig that was activated, the test jig, larger pools) resumes
+ * all nodes at its end, so that runnable noderoles start in the same step. */
 enum { JIG_ORDER = 10000 };
 
 /* ---- jigs ---- */
 
-static void refuse_class(struct core *c, struct str field, struct str class_name)
+static void jig_refuse_class(struct core *c, struct str field, struct str class_name)
 {
     refuse(c, class_name.len ? PROBLEM_CLASS_UNKNOWN : PROBLEM_MISSING, field,
            class_name.len ? STR_CONCAT(c->arena, STR("there is no jig class "), class_name)
                           : STR("class_name is required"));
 }
 
-static void check_jig(struct core *c, const struct jig_create_command *p)
+static void jig_check_create(struct core *c, const struct jig_create_command *p)
 {
     const char *wrong = names_check_jig(p->name);
     if (wrong)
@@ -26,7 +31,7 @@ static void check_jig(struct core *c, const struct jig_create_command *p)
                STR_CONCAT(c->arena, STR("name must be unique: there is a jig called "), p->name,
                           STR(" already")));
     if (!jig_class_find(p->class_name))
-        refuse_class(c, STR("class_name"), p->class_name);
+        jig_refuse_class(c, STR("class_name"), p->class_name);
     wrong = p->client_role_name.len ? names_check_role(p->client_role_name) : NULL;
     if (wrong)
         refuse(c, PROBLEM_NAME_INVALID, STR("client_role_name"),
@@ -35,7 +40,7 @@ static void check_jig(struct core *c, const struct jig_create_command *p)
 
 void do_jig_create(struct core *c, const struct jig_create_command *p)
 {
-    check_jig(c, p);
+    jig_check_create(c, p);
     const jig_ix ix = refused(c) ? (jig_ix){0} : jig_add(c);
     if (!ix.v)
         return;
@@ -57,7 +62,7 @@ static void jig_activate(struct core *c, jig_ix ix, bool active)
 {
     const struct jig *jig = jig_at(c, ix);
     if (active && !jig_class_find(text_of(c, jig->class_name))) {
-        refuse_class(c, STR("active"), text_of(c, jig->class_name));
+        jig_refuse_class(c, STR("active"), text_of(c, jig->class_name));
         return;
     }
     if (jig->active == active)
@@ -67,8 +72,8 @@ static void jig_activate(struct core *c, jig_ix ix, bool active)
     nodes_resume_all(c);
 }
 
-static bool is_other(const struct core *c, uint32_t given, uint32_t bit, text_h now,
-                     struct str wanted)
+static bool jig_text_differs(const struct core *c, uint32_t given, uint32_t bit, text_h now,
+                             struct str wanted)
 {
     return (given & bit) && !str_eq(text_of(c, now), wanted);
 }
@@ -82,15 +87,15 @@ void do_jig_update(struct core *c, const struct jig_update_command *p)
     }
     c->out->id = p->id;
     const struct jig *jig = jig_at(c, ix);
-    if (is_other(c, p->given, GIVEN_JIG_DESCRIPTION, jig->description, p->description))
+    if (jig_text_differs(c, p->given, GIVEN_JIG_DESCRIPTION, jig->description, p->description))
         put_text(c, &jig_edit(c, ix)->description, p->description);
-    if (is_other(c, p->given, GIVEN_JIG_SERVER, jig->server, p->server))
+    if (jig_text_differs(c, p->given, GIVEN_JIG_SERVER, jig->server, p->server))
         put_text(c, &jig_edit(c, ix)->server, p->server);
-    if (is_other(c, p->given, GIVEN_JIG_CLIENT_NAME, jig->client_name, p->client_name))
+    if (jig_text_differs(c, p->given, GIVEN_JIG_CLIENT_NAME, jig->client_name, p->client_name))
         put_text(c, &jig_edit(c, ix)->client_name, p->client_name);
-    if (is_other(c, p->given, GIVEN_JIG_KEY, jig->key, p->key))
+    if (jig_text_differs(c, p->given, GIVEN_JIG_KEY, jig->key, p->key))
         put_text(c, &jig_edit(c, ix)->key, p->key);
-    if (is_other(c, p->given, GIVEN_JIG_ACTIVE, jig->inactive_reason, p->inactive_reason))
+    if (jig_text_differs(c, p->given, GIVEN_JIG_ACTIVE, jig->inactive_reason, p->inactive_reason))
         put_text(c, &jig_edit(c, ix)->inactive_reason, p->inactive_reason);
     if (p->given & GIVEN_JIG_ACTIVE)
         jig_activate(c, ix, p->active);
@@ -98,7 +103,7 @@ void do_jig_update(struct core *c, const struct jig_update_command *p)
 
 /* ---- roles ---- */
 
-static void poke_all(struct core *c, role_ix r)
+static void role_rerun_all(struct core *c, role_ix r)
 {
     for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
@@ -108,8 +113,9 @@ static void poke_all(struct core *c, role_ix r)
     }
 }
 
-/* What an operator or a hook sets reruns at once (SEMANTICS 6.9). What the code of the role
- * computes is a default that came with its content: it is shown as changed. */
+/* A template that an operator or a hook sets causes reruns at once (docs/spec/data.md, "Reruns"). A
+ * template that the code of the role computed is a changed default that came with its content; it
+ * is shown as changed and not rerun. */
 static void role_set_template(struct core *c, role_ix ix, struct str template, bool is_computed)
 {
     if (doc_tree(c->arena, template)->kind != JSON_OBJECT) {
@@ -123,7 +129,7 @@ static void role_set_template(struct core *c, role_ix ix, struct str template, b
     if (is_computed)
         defaults_moved(c, ix);
     else
-        poke_all(c, ix);
+        role_rerun_all(c, ix);
 }
 
 void do_role_update(struct core *c, const struct role_update_command *p)
@@ -134,7 +140,8 @@ void do_role_update(struct core *c, const struct role_update_command *p)
         return;
     }
     c->out->id = p->id;
-    if (is_other(c, p->given, GIVEN_ROLE_DESCRIPTION, role_at(c, ix)->description, p->description))
+    if (jig_text_differs(c, p->given, GIVEN_ROLE_DESCRIPTION, role_at(c, ix)->description,
+                         p->description))
         put_text(c, &role_edit(c, ix)->description, p->description);
     if (p->given & GIVEN_ROLE_TEMPLATE)
         role_set_template(c, ix, p->template, p->given & GIVEN_ROLE_COMPUTED);
@@ -147,7 +154,7 @@ struct range {
     uint32_t given, value, least, most;
 };
 
-static void check_range(struct core *c, struct range r)
+static void settings_check_range(struct core *c, struct range r)
 {
     if (r.given && (r.value < r.least || r.value > r.most))
         refuse(c, PROBLEM_BAD_VALUE, str_from(r.field),
@@ -156,7 +163,7 @@ static void check_range(struct core *c, struct range r)
                           str_from_i64(c->arena, r.most)));
 }
 
-static void check_settings(struct core *c, const struct settings_update_command *p)
+static void settings_check(struct core *c, const struct settings_update_command *p)
 {
     const uint32_t g = p->given;
     const struct range ranges[] = {
@@ -167,10 +174,10 @@ static void check_settings(struct core *c, const struct settings_update_command 
         {"barrier_s", g & GIVEN_SETTINGS_BARRIER, p->barrier_s, 0, RUN_TIME_S_MAX},
     };
     for (uint32_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        check_range(c, ranges[i]);
+        settings_check_range(c, ranges[i]);
 }
 
-static void take_settings(struct settings *s, const struct settings_update_command *p)
+static void settings_apply(struct settings *s, const struct settings_update_command *p)
 {
     if (p->given & GIVEN_SETTINGS_POOL_NORMAL)
         s->pool_size[QUEUE_NORMAL] = p->pool_normal;
@@ -190,17 +197,18 @@ static void take_settings(struct settings *s, const struct settings_update_comma
         s->host_keys_imported = p->host_keys_imported;
 }
 
-static bool same_pools(const struct settings *a, const struct settings *b)
+static bool settings_same_pools(const struct settings *a, const struct settings *b)
 {
     return a->pool_size[QUEUE_NORMAL] == b->pool_size[QUEUE_NORMAL] &&
            a->pool_size[QUEUE_HIGH] == b->pool_size[QUEUE_HIGH];
 }
 
-static bool same_settings(const struct settings *a, const struct settings *b)
+static bool settings_eq(const struct settings *a, const struct settings *b)
 {
-    return same_pools(a, b) && a->max_depth == b->max_depth && a->test_jig == b->test_jig &&
-           a->keep_runs == b->keep_runs && a->run_deadline_s == b->run_deadline_s &&
-           a->barrier_s == b->barrier_s && a->host_keys_imported == b->host_keys_imported;
+    return settings_same_pools(a, b) && a->max_depth == b->max_depth &&
+           a->test_jig == b->test_jig && a->keep_runs == b->keep_runs &&
+           a->run_deadline_s == b->run_deadline_s && a->barrier_s == b->barrier_s &&
+           a->host_keys_imported == b->host_keys_imported;
 }
 
 void do_settings_update(struct core *c, const struct settings_update_command *p)
@@ -208,14 +216,14 @@ void do_settings_update(struct core *c, const struct settings_update_command *p)
     const struct settings before = *core_settings(c);
     struct settings after = before;
     c->out->id = before.o.id;
-    check_settings(c, p);
-    take_settings(&after, p);
-    if (refused(c) || same_settings(&before, &after))
+    settings_check(c, p);
+    settings_apply(&after, p);
+    if (refused(c) || settings_eq(&before, &after))
         return;
-    take_settings(settings_edit(c, settings_by_id(c, before.o.id)), p);
-    const bool usable = before.test_jig != after.test_jig;
-    if (usable)
+    settings_apply(settings_edit(c, settings_by_id(c, before.o.id)), p);
+    const bool test_jig_changed = before.test_jig != after.test_jig;
+    if (test_jig_changed)
         hooks_index(c);
-    if (usable || !same_pools(&before, &after))
+    if (test_jig_changed || !settings_same_pools(&before, &after))
         nodes_resume_all(c);
 }

@@ -1,10 +1,14 @@
 #include "core/catalog/roles_private.h"
 
-/* The end of a role: its barclamp's document does not name it any more. Where it is bound it keeps
- * running as it is, without hooks, and cannot be bound anew; where it is not it goes, with its
- * attribs. Whoever names it again, be it another barclamp, makes it a role like any other. */
+/* Roles that their barclamp does not define any more. A role that is in no deployment is removed
+ * with its attribs. A role that is in use is withdrawn: its noderoles keep their state and can run,
+ * but it has no hooks and cannot be bound to further nodes. A later import that defines the name
+ * again, of any barclamp, makes it an ordinary role.
+ *
+ * References from other rows (targets of nodes, queued hooks) are cleared once after the last
+ * removal, by roles_drop_references(), since that scans all nodes and outbox rows. */
 
-enum { COMES_BY_ITSELF = ROLE_BOOTSTRAP | ROLE_DISCOVERY };
+enum { ROLE_BOUND_BY_FLAG = ROLE_BOOTSTRAP | ROLE_DISCOVERY };
 
 bool role_withdraw(struct core *c, role_ix r)
 {
@@ -12,11 +16,11 @@ bool role_withdraw(struct core *c, role_ix r)
         return false;
     struct role *role = role_edit(c, r);
     role->hooks = 0;
-    role->flags = (role->flags & ~(uint32_t)COMES_BY_ITSELF) | ROLE_WITHDRAWN;
+    role->flags = (role->flags & ~(uint32_t)ROLE_BOUND_BY_FLAG) | ROLE_WITHDRAWN;
     return true;
 }
 
-void role_take_over(struct core *c, role_ix r, barclamp_ix to)
+void role_change_barclamp(struct core *c, role_ix r, barclamp_ix to)
 {
     const barclamp_ix from = role_at(c, r)->barclamp;
     role_edit(c, r)->barclamp = to;
@@ -38,10 +42,10 @@ uint32_t role_count_bound(const struct core *c, role_ix r)
     return count;
 }
 
-/* ---- removing ---- */
+/* ---- removal ---- */
 
-/* Those that require it find out when they look again. */
-static void leave_graph(struct core *c, role_ix r)
+/* Removes the edges. Roles that require it become unresolved and are resolved again. */
+static void role_leave_graph(struct core *c, role_ix r)
 {
     for (uint32_t i = 0; i < role_at(c, r)->parents.count; i++) {
         const role_ix parent = {vec_at(c, &role_at(c, r)->parents, i)};
@@ -54,7 +58,7 @@ static void leave_graph(struct core *c, role_ix r)
     }
 }
 
-static void drop_handles(struct core *c, struct vec *v, uint32_t from, uint32_t stride)
+static void role_drop_handles(struct core *c, struct vec *v, uint32_t from, uint32_t stride)
 {
     for (uint32_t i = from; i < v->count; i += stride)
         if (vec_at(c, v, i))
@@ -62,18 +66,18 @@ static void drop_handles(struct core *c, struct vec *v, uint32_t from, uint32_t 
     vec_clear(&c->heap, v);
 }
 
-static void drop_lists(struct core *c, role_ix r)
+static void role_drop_lists(struct core *c, role_ix r)
 {
     struct role *role = role_derive(c, r);
-    drop_handles(c, &role->provided, 0, 1);
-    drop_handles(c, &role->conflicting, 0, 1);
-    drop_handles(c, &role->wanted, 1, 2);
+    role_drop_handles(c, &role->provided, 0, 1);
+    role_drop_handles(c, &role->conflicting, 0, 1);
+    role_drop_handles(c, &role->wanted, 1, 2);
     struct vec *const plain[] = {&role->parents, &role->children, &role->attribs, &role->deployed};
     for (uint32_t i = 0; i < sizeof plain / sizeof *plain; i++)
         vec_clear(&c->heap, plain[i]);
 }
 
-static void drop_texts(struct core *c, role_ix r)
+static void role_drop_texts(struct core *c, role_ix r)
 {
     struct role *role = role_edit(c, r);
     uint32_t *const slots[] = {&role->name,     &role->description, &role->class_name,
@@ -89,17 +93,17 @@ void role_remove(struct core *c, role_ix r)
     must(role_at(c, r)->deployed.count == 0 && role_at(c, r)->attaching.count == 0);
     while (role_at(c, r)->attribs.count)
         attrib_remove(c, (attrib_ix){vec_at(c, &role_at(c, r)->attribs, 0)});
-    leave_graph(c, r);
+    role_leave_graph(c, r);
     name_remove(c, TABLE_ROLE, r.v);
-    drop_lists(c, r);
-    drop_texts(c, r);
+    role_drop_lists(c, r);
+    role_drop_texts(c, r);
     core_remove_row(c, TABLE_ROLE, r.v);
 }
 
-/* ---- afterwards ---- */
+/* ---- references of other rows ---- */
 
-/* A node is not held at what is not there. */
-static void forget_targets(struct core *c)
+/* A node is not held at a role that was removed. */
+static void roles_clear_targets(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id)) {
@@ -109,13 +113,13 @@ static void forget_targets(struct core *c)
     }
 }
 
-static bool has_hooks(const struct core *c, int64_t role_id)
+static bool role_has_hooks(const struct core *c, int64_t role_id)
 {
     const role_ix r = role_by_id(c, role_id);
     return r.v && !(role_at(c, r)->flags & ROLE_WITHDRAWN);
 }
 
-static void forget_hook(struct core *c, outbox_ix ix)
+static void outbox_drop_hook(struct core *c, outbox_ix ix)
 {
     const struct outbox *row = outbox_at(c, ix);
     const noderole_ix nr =
@@ -128,20 +132,20 @@ static void forget_hook(struct core *c, outbox_ix ix)
     core_remove_row(c, TABLE_OUTBOX, ix.v);
 }
 
-/* What waits to be told to code that is not there any more would only fail. */
-static void forget_hooks(struct core *c)
+/* Deletes queued hooks of roles whose code does not exist any more; the calls would only fail. */
+static void roles_drop_hooks(struct core *c)
 {
     int64_t after = 0;
     for (outbox_ix ix = {core_next_row(c, TABLE_OUTBOX, 0)}; ix.v;
          ix.v = core_next_row(c, TABLE_OUTBOX, after)) {
         after = outbox_at(c, ix)->o.id;
-        if (outbox_at(c, ix)->kind == OUTBOX_HOOK && !has_hooks(c, outbox_at(c, ix)->role_id))
-            forget_hook(c, ix);
+        if (outbox_at(c, ix)->kind == OUTBOX_HOOK && !role_has_hooks(c, outbox_at(c, ix)->role_id))
+            outbox_drop_hook(c, ix);
     }
 }
 
-void roles_withdrawn(struct core *c)
+void roles_drop_references(struct core *c)
 {
-    forget_targets(c);
-    forget_hooks(c);
+    roles_clear_targets(c);
+    roles_drop_hooks(c);
 }

@@ -2,7 +2,20 @@
 
 #include "model/jig_class.h"
 
-/* ---- what a role can do here ---- */
+/* Roles: whether a role can run and be bound, and the resolution of the names in its documents.
+ *
+ * The documents of barclamps refer to roles, jigs and attribs by name, so that they can be imported
+ * in any order. This file resolves the names into derived lists of row indices (jig, parents,
+ * wanted attribs, provided and conflicting names). The lists are never stored; they are computed
+ * again after a load, and after a command for the roles whose names may resolve differently now. A
+ * name that does not exist marks the role as `unresolved`; it is resolved again by every later
+ * import.
+ *
+ * Order in roles_resolve_touched(): jig flags first, since client roles depend on the jigs; then
+ * the lists; then cohorts, which need all parents; last the attrib links and hook indices, which
+ * need the final lists and are skipped if a cycle or client role was refused. The step is rolled
+ * back in that case. */
+/* ---- whether a role can run ---- */
 
 static bool jig_is_test(const struct core *c, jig_ix ix)
 {
@@ -17,11 +30,11 @@ bool role_can_run(const struct core *c, role_ix r)
         return true;
     if (!core_settings(c)->test_jig)
         return false;
-    if (!jig.v) /* nobody knows what it would be, so it can be pretended like any other */
+    if (!jig.v) /* an unknown jig is replaced by the test jig */
         return true;
     if (!jig_at(c, jig)->stays_itself)
         return true;
-    /* Whoever turns the test jig on wants roles that name it to run as well. */
+    /* The setting test_jig also enables roles that name the test jig themselves. */
     return jig_is_test(c, jig);
 }
 
@@ -34,8 +47,8 @@ struct str role_jig_name(const struct core *c, role_ix r)
     return text_of(c, role->jig.v ? jig_at(c, role->jig)->name : role->jig_name);
 }
 
-/* What is known of why a jig is not active; often that is nothing. */
-static struct str jig_why_not(const struct core *c, jig_ix ix)
+/* Returns the reason why a jig is not active; "" if none is stored. */
+static struct str jig_inactive_reason(const struct core *c, jig_ix ix)
 {
     if (jig_at(c, ix)->inactive_reason)
         return text_of(c, jig_at(c, ix)->inactive_reason);
@@ -48,7 +61,7 @@ struct str role_why_not(const struct core *c, role_ix r, struct arena *a)
     struct buf b = buf_in(a);
     buf_put_z(&b, "jig ");
     buf_put_str(&b, text_of(c, role->jig_name));
-    const struct str why = role->jig.v ? jig_why_not(c, role->jig) : STR("");
+    const struct str why = role->jig.v ? jig_inactive_reason(c, role->jig) : STR("");
     buf_put_z(&b, role->jig.v ? " is not active" : " is not known here");
     if (why.len)
         buf_put_z(&b, jig_at(c, role->jig)->inactive_reason ? ": " : " because ");
@@ -67,7 +80,7 @@ bool roles_have_provides(const struct core *c)
     return c->vars.provider_count != 0;
 }
 
-static void count_kinds(struct core *c)
+static void roles_count_kinds(struct core *c)
 {
     const struct pool *roles = &c->tables[TABLE_ROLE].pool;
     struct vars *vars = vars_edit(c);
@@ -79,18 +92,18 @@ static void count_kinds(struct core *c)
     }
 }
 
-/* ---- why nobody can bind it ---- */
+/* ---- why a role cannot be bound ---- */
 
-struct faults {
+struct role_faults_ctx {
     const struct core *c;
     const struct role *role;
     struct arena *arena;
     struct problem *first, *last;
 };
 
-/* "role NAME", and the pieces. */
-static void add_fault(struct faults *f, enum problem_code code, const struct str *pieces,
-                      uint32_t count)
+/* Appends a problem with the text "role NAME" followed by the pieces. */
+static void role_add_fault(struct role_faults_ctx *f, enum problem_code code,
+                           const struct str *pieces, uint32_t count)
 {
     struct buf b = buf_in(f->arena);
     buf_put_z(&b, "role ");
@@ -103,47 +116,48 @@ static void add_fault(struct faults *f, enum problem_code code, const struct str
     f->last = p;
 }
 
-#define FAULT(f, code, ...)                                                                        \
-    add_fault((f), (code), (const struct str[]){__VA_ARGS__},                                      \
-              (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
+#define ROLE_FAULT(f, code, ...)                                                                   \
+    role_add_fault((f), (code), (const struct str[]){__VA_ARGS__},                                 \
+                   (uint32_t)(sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)))
 
-static void find_required(struct faults *f, struct str name)
+static void role_find_missing_required(struct role_faults_ctx *f, struct str name)
 {
     if (!name_find(f->c, TABLE_ROLE, name))
-        FAULT(f, PROBLEM_REQUIRE_UNRESOLVED, STR(" requires role "), name,
-              STR(", which has not been imported"));
+        ROLE_FAULT(f, PROBLEM_REQUIRE_UNRESOLVED, STR(" requires role "), name,
+                   STR(", which has not been imported"));
 }
 
-/* What it waits for. */
-static void find_unresolved(struct faults *f)
+/* Adds a problem for each role and attrib that the role refers to and that does not exist. */
+static void role_find_missing_names(struct role_faults_ctx *f)
 {
     const struct core *c = f->c;
     const struct role *role = f->role;
     const struct json *requires = doc_tree(f->arena, text_of(c, role->requires));
     const struct json *wants = doc_tree(f->arena, text_of(c, role->wants));
     for (const struct json *name = requires->first; name; name = name->next)
-        find_required(f, name->text);
+        role_find_missing_required(f, name->text);
     const text_h client = role->jig.v ? jig_at(c, role->jig)->client_role_name : 0;
     if (client)
-        find_required(f, text_of(c, client));
+        role_find_missing_required(f, text_of(c, client));
     for (const struct json *want = wants->first; want; want = want->next) {
         const struct json *name = json_get(want, STR("name"));
         if (name && !name_find(c, TABLE_ATTRIB, name->text))
-            FAULT(f, PROBLEM_ATTRIB_UNKNOWN, STR(" wants attrib "), name->text,
-                  STR(", which does not exist"));
+            ROLE_FAULT(f, PROBLEM_ATTRIB_UNKNOWN, STR(" wants attrib "), name->text,
+                       STR(", which does not exist"));
     }
 }
 
 static const struct problem *role_faults(const struct core *c, role_ix r, struct arena *a)
 {
-    struct faults f = {.c = c, .role = role_at(c, r), .arena = a};
+    struct role_faults_ctx f = {.c = c, .role = role_at(c, r), .arena = a};
     if (f.role->flags & ROLE_WITHDRAWN)
-        FAULT(&f, PROBLEM_WRONG_STATE, STR(" is no longer in barclamp "),
-              text_of(c, barclamp_at(c, f.role->barclamp)->name), STR(" and cannot be bound anew"));
+        ROLE_FAULT(&f, PROBLEM_WRONG_STATE, STR(" is no longer in barclamp "),
+                   text_of(c, barclamp_at(c, f.role->barclamp)->name),
+                   STR(" and cannot be bound anew"));
     if (f.role->unresolved)
-        find_unresolved(&f);
+        role_find_missing_names(&f);
     if (!role_can_run(c, r))
-        FAULT(&f, PROBLEM_JIG_INACTIVE, STR(" cannot run: "), role_why_not(c, r, a));
+        ROLE_FAULT(&f, PROBLEM_JIG_INACTIVE, STR(" cannot run: "), role_why_not(c, r, a));
     return f.first;
 }
 
@@ -161,9 +175,9 @@ void role_refuse_withdrawn(struct core *c, role_ix r)
     refuse(c, first->code, first->field, first->text);
 }
 
-struct str core_role_unusable(const struct core *c, int64_t role_id, struct arena *a)
+struct str core_role_unusable(const struct core *c, int64_t role_id_of, struct arena *a)
 {
-    const role_ix r = role_by_id(c, role_id);
+    const role_ix r = role_by_id(c, role_id_of);
     struct buf b = buf_in(a);
     for (const struct problem *p = r.v ? role_faults(c, r, a) : NULL; p; p = p->next) {
         buf_put_z(&b, b.len ? "; " : "");
@@ -177,46 +191,46 @@ struct str core_jig_inactive(const struct core *c, int64_t jig_id)
     const jig_ix ix = jig_by_id(c, jig_id);
     if (!ix.v || jig_at(c, ix)->active || (jig_is_test(c, ix) && core_settings(c)->test_jig))
         return STR("");
-    const struct str why = jig_why_not(c, ix);
+    const struct str why = jig_inactive_reason(c, ix);
     return why.len ? why : STR("it is switched off");
 }
 
-/* ---- names into lists ---- */
+/* ---- resolution of names ---- */
 
-/* What the texts of one role mean now. */
+/* The references of one role, resolved. */
 struct role_refs {
     jig_ix jig;
-    uint32_t *parents; /* role_ix by id */
+    uint32_t *parents; /* role_ix, ordered by id */
     uint32_t parent_count;
-    uint32_t *wanted; /* attrib_ix by document order */
-    struct str *at;   /* where to put each */
+    uint32_t *wanted; /* attrib_ix, in the order of the document */
+    struct str *at;   /* path at which each value is stored */
     uint32_t wanted_count;
     bool unresolved;
 };
 
-/* What the pass found out on its way. */
+/* State of one pass over the roles, and what it changed. */
 struct resolve_ctx {
     struct core *c;
     struct arena *scratch;
-    bool edges;                        /* the graph of roles is another one */
-    bool providers;                    /* a role that is bound provides something else */
-    role_ix *roles_with_changed_wants; /* roles that want other attribs than before */
-    uint32_t rewant_count;
+    bool edges;                        /* an edge of the role graph changed */
+    bool providers;                    /* a bound role provides other roles than before */
+    role_ix *roles_with_changed_wants; /* roles whose wanted attribs changed */
+    uint32_t changed_wants_count;
 };
 
-static int64_t role_id(const struct core *c, uint32_t r)
+static int64_t role_id_of(const struct core *c, uint32_t r)
 {
     return role_at(c, (role_ix){r})->o.id;
 }
 
-/* Keeps the list ordered by id, each role once. */
-static void parent_add(const struct core *c, struct role_refs *m, uint32_t parent)
+/* Inserts into the list that is ordered by id; a role that is in the list is not added again. */
+static void refs_add_parent(const struct core *c, struct role_refs *m, uint32_t parent)
 {
-    const int64_t id = role_id(c, parent);
+    const int64_t id = role_id_of(c, parent);
     uint32_t low = 0, high = m->parent_count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
-        if (role_id(c, m->parents[mid]) < id)
+        if (role_id_of(c, m->parents[mid]) < id)
             low = mid + 1;
         else
             high = mid;
@@ -228,16 +242,16 @@ static void parent_add(const struct core *c, struct role_refs *m, uint32_t paren
     m->parent_count++;
 }
 
-static void resolve_required(const struct core *c, struct role_refs *m, struct str name)
+static void refs_add_required(const struct core *c, struct role_refs *m, struct str name)
 {
     const uint32_t parent = name_find(c, TABLE_ROLE, name);
     if (parent)
-        parent_add(c, m, parent);
+        refs_add_parent(c, m, parent);
     else
         m->unresolved = true;
 }
 
-static void mean_wanted(const struct core *c, struct role_refs *m, const struct json *want)
+static void refs_add_wanted(const struct core *c, struct role_refs *m, const struct json *want)
 {
     const struct json *name = json_get(want, STR("name"));
     const struct json *at = json_get(want, STR("at"));
@@ -249,10 +263,10 @@ static void mean_wanted(const struct core *c, struct role_refs *m, const struct 
     m->wanted[m->wanted_count] = attrib.v;
     m->at[m->wanted_count++] = at ? at->text : STR("");
     if (attrib_at(c, attrib)->role.v)
-        parent_add(c, m, attrib_at(c, attrib)->role.v);
+        refs_add_parent(c, m, attrib_at(c, attrib)->role.v);
 }
 
-static struct role_refs mean(struct resolve_ctx *p, role_ix r)
+static struct role_refs refs_resolve(struct resolve_ctx *p, role_ix r)
 {
     const struct core *c = p->c;
     const struct role *role = role_at(c, r);
@@ -265,30 +279,31 @@ static struct role_refs mean(struct resolve_ctx *p, role_ix r)
         .at = arena_array(p->scratch, struct str, wants->count),
     };
     for (const struct json *name = requires->first; name; name = name->next)
-        resolve_required(c, &m, name->text);
+        refs_add_required(c, &m, name->text);
     for (const struct json *want = wants->first; want; want = want->next)
-        mean_wanted(c, &m, want);
+        refs_add_wanted(c, &m, want);
 
-    /* A client role that uses its own jig is refused as such, not as a role that needs itself. */
+    /* A client role that uses its own jig is refused by jig_check_client_role() with a specific
+     * message, not as a role that requires itself. */
     const text_h client = m.jig.v ? jig_at(c, m.jig)->client_role_name : 0;
     if (client && name_find(c, TABLE_ROLE, text_of(c, client)) != r.v)
-        resolve_required(c, &m, text_of(c, client));
+        refs_add_required(c, &m, text_of(c, client));
     return m;
 }
 
-/* ---- writing the lists, where they differ ---- */
+/* ---- update of the derived lists ---- */
 
-uint32_t text_hold(struct core *c, struct str text)
+uint32_t text_add_reference(struct core *c, struct str text)
 {
     bool full = false;
     const uint32_t handle = blob_take(&c->blobs, text, &full);
     if (full)
         refuse(c, PROBLEM_LIMIT_REACHED, STR("text"),
-               STR("this installation holds as many distinct texts as it can"));
+               STR("the limit of distinct strings of this installation is reached"));
     return handle;
 }
 
-static bool names_are(const struct core *c, const struct vec *v, const struct json *names)
+static bool role_names_eq(const struct core *c, const struct vec *v, const struct json *names)
 {
     uint32_t i = 0;
     if (v->count != names->count)
@@ -299,7 +314,7 @@ static bool names_are(const struct core *c, const struct vec *v, const struct js
     return true;
 }
 
-static void drop_names(struct core *c, struct vec *v)
+static void role_drop_names(struct core *c, struct vec *v)
 {
     for (uint32_t i = 0; i < v->count; i++)
         if (vec_at(c, v, i))
@@ -307,23 +322,24 @@ static void drop_names(struct core *c, struct vec *v)
     vec_clear(&c->heap, v);
 }
 
-/* The handles of the names in a document. True when they are others than before. */
-static bool write_names(struct resolve_ctx *p, role_ix r, size_t offset, doc_h document)
+/* Stores the handles of the names in a document. Returns true if they changed. */
+static bool role_write_names(struct resolve_ctx *p, role_ix r, size_t offset, doc_h document)
 {
     struct core *c = p->c;
     const struct json *names = doc_tree(p->scratch, text_of(c, document));
-    if (names_are(c, (const void *)((const char *)role_at(c, r) + offset), names))
+    if (role_names_eq(c, (const void *)((const char *)role_at(c, r) + offset), names))
         return false;
     struct vec *v = (void *)((char *)role_derive(c, r) + offset);
     struct vec old = *v;
     *v = (struct vec){0};
     for (const struct json *name = names->first; name; name = name->next)
-        vec_push(&c->heap, v, text_hold(c, name->text));
-    drop_names(c, &old); /* last, so that a name in both lists never loses its last holder */
+        vec_push(&c->heap, v, text_add_reference(c, name->text));
+    role_drop_names(
+        c, &old); /* after the new list was built, so that a name in both lists keeps a reference */
     return true;
 }
 
-static bool wants_are(const struct core *c, const struct vec *v, const struct role_refs *m)
+static bool role_wants_eq(const struct core *c, const struct vec *v, const struct role_refs *m)
 {
     if (v->count != m->wanted_count * 2)
         return false;
@@ -334,17 +350,17 @@ static bool wants_are(const struct core *c, const struct vec *v, const struct ro
     return true;
 }
 
-static bool write_wants(struct resolve_ctx *p, role_ix r, const struct role_refs *m)
+static bool role_write_wants(struct resolve_ctx *p, role_ix r, const struct role_refs *m)
 {
     struct core *c = p->c;
-    if (wants_are(c, &role_at(c, r)->wanted, m))
+    if (role_wants_eq(c, &role_at(c, r)->wanted, m))
         return false;
     struct role *role = role_derive(c, r);
     struct vec old = role->wanted;
     role->wanted = (struct vec){0};
     for (uint32_t i = 0; i < m->wanted_count; i++) {
         vec_push(&c->heap, &role->wanted, m->wanted[i]);
-        vec_push(&c->heap, &role->wanted, m->at[i].len ? text_hold(c, m->at[i]) : 0);
+        vec_push(&c->heap, &role->wanted, m->at[i].len ? text_add_reference(c, m->at[i]) : 0);
     }
     for (uint32_t i = 1; i < old.count; i += 2)
         if (vec_at(c, &old, i))
@@ -353,14 +369,14 @@ static bool write_wants(struct resolve_ctx *p, role_ix r, const struct role_refs
     return true;
 }
 
-/* Tells parents that are new or no longer meant; both lists are ordered by id. */
-static void tell_parents(struct core *c, role_ix r, const struct vec *old,
-                         const struct role_refs *m)
+/* Updates the children of parents that were added or removed; both lists are ordered by id. */
+static void role_update_children(struct core *c, role_ix r, const struct vec *old,
+                                 const struct role_refs *m)
 {
     uint32_t i = 0, j = 0;
     while (i < old->count || j < m->parent_count) {
-        const int64_t was = i < old->count ? role_id(c, vec_at(c, old, i)) : INT64_MAX;
-        const int64_t is = j < m->parent_count ? role_id(c, m->parents[j]) : INT64_MAX;
+        const int64_t was = i < old->count ? role_id_of(c, vec_at(c, old, i)) : INT64_MAX;
+        const int64_t is = j < m->parent_count ? role_id_of(c, m->parents[j]) : INT64_MAX;
         if (was < is) {
             const role_ix parent = {vec_at(c, old, i)};
             ids_remove(c, &role_derive(c, parent)->children, TABLE_ROLE, r.v);
@@ -373,7 +389,7 @@ static void tell_parents(struct core *c, role_ix r, const struct vec *old,
     }
 }
 
-static bool write_parents(struct core *c, role_ix r, const struct role_refs *m)
+static bool role_write_parents(struct core *c, role_ix r, const struct role_refs *m)
 {
     const struct vec *now = &role_at(c, r)->parents;
     if (now->count == m->parent_count &&
@@ -385,27 +401,27 @@ static bool write_parents(struct core *c, role_ix r, const struct role_refs *m)
     role->parents = (struct vec){0};
     for (uint32_t i = 0; i < m->parent_count; i++)
         vec_push(&c->heap, &role->parents, m->parents[i]);
-    tell_parents(c, r, &old, m);
+    role_update_children(c, r, &old, m);
     vec_clear(&c->heap, &old);
     return true;
 }
 
-static void resolve_one(struct resolve_ctx *p, role_ix r)
+static void role_resolve_one(struct resolve_ctx *p, role_ix r)
 {
     struct core *c = p->c;
     const struct arena_mark mark = arena_mark(p->scratch);
-    const struct role_refs m = mean(p, r);
+    const struct role_refs m = refs_resolve(p, r);
     if (role_at(c, r)->jig.v != m.jig.v || role_at(c, r)->unresolved != m.unresolved) {
         struct role *role = role_derive(c, r);
         role->jig = m.jig;
         role->unresolved = m.unresolved;
     }
-    if (write_parents(c, r, &m))
+    if (role_write_parents(c, r, &m))
         p->edges = true;
-    if (write_wants(p, r, &m))
-        p->roles_with_changed_wants[p->rewant_count++] = r;
-    write_names(p, r, offsetof(struct role, conflicting), role_at(c, r)->conflicts);
-    if (write_names(p, r, offsetof(struct role, provided), role_at(c, r)->provides) &&
+    if (role_write_wants(p, r, &m))
+        p->roles_with_changed_wants[p->changed_wants_count++] = r;
+    role_write_names(p, r, offsetof(struct role, conflicting), role_at(c, r)->conflicts);
+    if (role_write_names(p, r, offsetof(struct role, provided), role_at(c, r)->provides) &&
         role_at(c, r)->deployed.count)
         p->providers = true;
     arena_rewind(p->scratch, mark);
@@ -413,7 +429,7 @@ static void resolve_one(struct resolve_ctx *p, role_ix r)
 
 /* ---- jigs ---- */
 
-static void derive_jigs(struct core *c)
+static void jigs_derive_flags(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_JIG, 0); ix;) {
         const jig_ix jig = {ix};
@@ -430,7 +446,7 @@ static void derive_jigs(struct core *c)
     }
 }
 
-static void check_client_role(struct core *c, const struct roles_touched *touched, jig_ix jig)
+static void jig_check_client_role(struct core *c, const struct roles_touched *touched, jig_ix jig)
 {
     const struct jig *j = jig_at(c, jig);
     const struct str name = text_of(c, j->client_role_name);
@@ -438,7 +454,7 @@ static void check_client_role(struct core *c, const struct roles_touched *touche
     if (!client.v)
         return;
     const struct role *role = role_at(c, client);
-    const struct str field = role_field(c, touched, client);
+    const struct str field = role_problem_field(c, touched, client);
     if (!(role->flags & ROLE_IMPLICIT))
         refuse(c, PROBLEM_WRONG_STATE, field,
                STR_CONCAT(c->arena, name, STR(" is the client role of jig "), text_of(c, j->name),
@@ -449,25 +465,26 @@ static void check_client_role(struct core *c, const struct roles_touched *touche
                           STR(" and must not use it itself: "), name, STR(" -> "), name));
 }
 
-static void check_client_roles(struct core *c, const struct roles_touched *touched)
+static void jigs_check_client_roles(struct core *c, const struct roles_touched *touched)
 {
     for (uint32_t ix = core_next_row(c, TABLE_JIG, 0); ix;
          ix = core_next_row(c, TABLE_JIG, jig_at(c, (jig_ix){ix})->o.id))
-        check_client_role(c, touched, (jig_ix){ix});
+        jig_check_client_role(c, touched, (jig_ix){ix});
 }
 
-/* ---- who has to look again ---- */
+/* ---- roles to resolve again ---- */
 
-/* Users of a jig whose client role is one of the touched: it may be the one they waited for, and
- * a wait for a client role is a wait for a required role, so `unresolved` already says so. */
-static bool must_look_again(const struct role *role, const struct roles_touched *touched)
+/* A role is resolved again if one of its names may resolve differently now. Users of a jig whose
+ * client role was imported need no rule of their own: a missing client role counts as a missing
+ * required role, so `unresolved` is set. */
+static bool role_needs_resolve(const struct role *role, const struct roles_touched *touched)
 {
     return !touched || touched->jigs || role->unresolved || !role->jig.v ||
            (touched->attribs && role->wanted.count);
 }
 
-static uint8_t *mark_touched(const struct core *c, const struct roles_touched *touched,
-                             struct arena *scratch)
+static uint8_t *roles_mark_touched(const struct core *c, const struct roles_touched *touched,
+                                   struct arena *scratch)
 {
     uint8_t *stale = arena_zalloc(scratch, c->tables[TABLE_ROLE].pool.high + 1);
     for (uint32_t i = 0; touched && i < touched->count; i++)
@@ -475,19 +492,19 @@ static uint8_t *mark_touched(const struct core *c, const struct roles_touched *t
     return stale;
 }
 
-static void resolve_stale(struct resolve_ctx *p, const struct roles_touched *touched)
+static void roles_resolve_stale(struct resolve_ctx *p, const struct roles_touched *touched)
 {
     const struct core *c = p->c;
-    const uint8_t *stale = mark_touched(c, touched, p->scratch);
+    const uint8_t *stale = roles_mark_touched(c, touched, p->scratch);
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-         ix = core_next_row(c, TABLE_ROLE, role_id(c, ix)))
-        if (stale[ix] || must_look_again(role_at(c, (role_ix){ix}), touched))
-            resolve_one(p, (role_ix){ix});
+         ix = core_next_row(c, TABLE_ROLE, role_id_of(c, ix)))
+        if (stale[ix] || role_needs_resolve(role_at(c, (role_ix){ix}), touched))
+            role_resolve_one(p, (role_ix){ix});
 }
 
-/* ---- bound noderoles and their links ---- */
+/* ---- attrib links of bound noderoles ---- */
 
-static void relink_role(struct core *c, role_ix r)
+static void role_rebuild_links(struct core *c, role_ix r)
 {
     for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
@@ -496,25 +513,25 @@ static void relink_role(struct core *c, role_ix r)
     }
 }
 
-/* A role that wants something else, or that anybody provides otherwise than before, may have to
- * take its values from another ancestor. */
-static void relink(struct resolve_ctx *p)
+/* A role whose wanted attribs changed may have to take its values from other ancestors. If a bound
+ * role provides other roles than before, this holds for every role with wanted attribs. */
+static void roles_rebuild_links(struct resolve_ctx *p)
 {
     struct core *c = p->c;
     if (!p->providers) {
-        for (uint32_t i = 0; i < p->rewant_count; i++)
-            relink_role(c, p->roles_with_changed_wants[i]);
+        for (uint32_t i = 0; i < p->changed_wants_count; i++)
+            role_rebuild_links(c, p->roles_with_changed_wants[i]);
         return;
     }
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
-         ix = core_next_row(c, TABLE_ROLE, role_id(c, ix)))
+         ix = core_next_row(c, TABLE_ROLE, role_id_of(c, ix)))
         if (role_at(c, (role_ix){ix})->wanted.count)
-            relink_role(c, (role_ix){ix});
+            role_rebuild_links(c, (role_ix){ix});
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
-static struct resolve_ctx pass_begin(struct core *c, struct arena *scratch)
+static struct resolve_ctx resolve_ctx_init(struct core *c, struct arena *scratch)
 {
     return (struct resolve_ctx){
         .c = c,
@@ -526,22 +543,22 @@ static struct resolve_ctx pass_begin(struct core *c, struct arena *scratch)
 void roles_resolve_touched(struct core *c, const struct roles_touched *touched)
 {
     struct arena scratch = {0};
-    struct resolve_ctx p = pass_begin(c, &scratch);
-    derive_jigs(c);
-    resolve_stale(&p, touched);
+    struct resolve_ctx p = resolve_ctx_init(c, &scratch);
+    jigs_derive_flags(c);
+    roles_resolve_stale(&p, touched);
     if (p.edges)
-        role_graph_settle(c, touched, &scratch);
-    check_client_roles(c, touched);
+        role_graph_update(c, touched, &scratch);
+    jigs_check_client_roles(c, touched);
     if (!refused(c)) {
-        relink(&p);
-        count_kinds(c);
+        roles_rebuild_links(&p);
+        roles_count_kinds(c);
         hooks_index(c);
     }
     arena_fini(&scratch);
 }
 
-/* Lists of attribs are written where attribs are; only a load has none yet. */
-static void own_attribs(struct core *c)
+/* Commands maintain the attrib lists of roles; only after a load they are missing. */
+static void roles_list_attribs(struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_ATTRIB, 0); ix;
          ix = core_next_row(c, TABLE_ATTRIB, attrib_at(c, (attrib_ix){ix})->o.id)) {
@@ -551,17 +568,17 @@ static void own_attribs(struct core *c)
     }
 }
 
-/* After a load: links are durable and were loaded, so nobody is linked again. */
+/* Used after a load. Attrib links are stored and were loaded, so no noderole is linked again. */
 void roles_resolve(struct core *c)
 {
     struct arena scratch = {0};
-    struct resolve_ctx p = pass_begin(c, &scratch);
-    derive_jigs(c);
-    own_attribs(c);
+    struct resolve_ctx p = resolve_ctx_init(c, &scratch);
+    jigs_derive_flags(c);
+    roles_list_attribs(c);
     attachments_load(c);
-    resolve_stale(&p, NULL);
-    role_graph_settle(c, NULL, &scratch);
-    count_kinds(c);
+    roles_resolve_stale(&p, NULL);
+    role_graph_update(c, NULL, &scratch);
+    roles_count_kinds(c);
     hooks_index(c);
     arena_fini(&scratch);
 }

@@ -3,10 +3,16 @@
 #include "base/json/json.h"
 #include "model/names.h"
 
-enum { MAP_STEPS_MAX = 32 }; /* a value wrapped at its map has to stay a document we can write */
+enum {
+    MAP_STEPS_MAX = 32
+}; /* steps of a map; the value must still be a valid document at that depth */
 enum { ORDER_DEFAULT = 10000 };
 
-/* ---- is it well formed? ---- */
+/* Attrib definitions: names for paths into the documents of a role or of nodes, with an optional
+ * default and schema. Rows are written by imports and by commands. Before a definition changes or
+ * is removed, the roles that use it are noted in defaults.c, because the old owner and the old
+ * wants are needed for that. The caller resolves the roles afterwards. */
+/* ---- checks ---- */
 
 const char *attrib_check_map(struct str map)
 {
@@ -25,112 +31,112 @@ const char *attrib_check_map(struct str map)
     return steps > MAP_STEPS_MAX ? "must have at most 32 steps" : NULL;
 }
 
-_Static_assert(MAP_LEN_MAX == 255 && MAP_STEPS_MAX == 32, "the texts above say so");
+_Static_assert(MAP_LEN_MAX == 255 && MAP_STEPS_MAX == 32,
+               "the messages above contain these numbers");
 
-static struct str field_in(struct core *c, struct str place, const char *field)
+static struct str attrib_field(struct core *c, struct str path, const char *field)
 {
-    return place.len ? STR_CONCAT(c->arena, place, STR("/"), str_from(field)) : str_from(field);
+    return path.len ? STR_CONCAT(c->arena, path, STR("/"), str_from(field)) : str_from(field);
 }
 
-static bool check_field(struct core *c, enum problem_code code, struct str place, const char *field,
-                        const char *wrong)
+static bool attrib_check_field(struct core *c, enum problem_code code, struct str path,
+                               const char *field, const char *wrong)
 {
-    return !wrong || refuse(c, code, field_in(c, place, field),
+    return !wrong || refuse(c, code, attrib_field(c, path, field),
                             STR_CONCAT(c->arena, str_from(field), STR(" "), str_from(wrong)));
 }
 
-static bool check_schema(struct core *c, const struct attrib_facts *facts, struct str place,
-                         struct violations *warnings)
+static bool attrib_check_schema(struct core *c, const struct attrib_def *def, struct str path,
+                                struct violations *warnings)
 {
     struct violations errors = {0};
-    const struct json *schema = doc_tree(c->arena, facts->schema);
+    const struct json *schema = doc_tree(c->arena, def->schema);
     if (schema->kind != JSON_OBJECT && schema->kind != JSON_NULL)
-        return refuse(c, PROBLEM_SCHEMA_INVALID, field_in(c, place, "schema"),
-                      STR_CONCAT(c->arena, STR("the schema of attrib "), facts->name,
+        return refuse(c, PROBLEM_SCHEMA_INVALID, attrib_field(c, path, "schema"),
+                      STR_CONCAT(c->arena, STR("the schema of attrib "), def->name,
                                  STR(" must be an object")));
     return schema_check(c->arena, schema, &errors, warnings) ||
-           refuse(c, PROBLEM_SCHEMA_INVALID, field_in(c, place, "schema"),
-                  STR_CONCAT(c->arena, STR("in the schema of attrib "), facts->name, STR(", "),
+           refuse(c, PROBLEM_SCHEMA_INVALID, attrib_field(c, path, "schema"),
+                  STR_CONCAT(c->arena, STR("in the schema of attrib "), def->name, STR(", "),
                              violations_format(c->arena, &errors)));
 }
 
-bool attrib_check(struct core *c, const struct attrib_facts *facts, struct str place,
+bool attrib_check(struct core *c, const struct attrib_def *def, struct str path,
                   struct violations *warnings)
 {
-    /* All of them, so that each is told. */
+    /* All checks run, so that every problem is reported. */
     const bool well[] = {
-        check_field(c, facts->name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, place, "name",
-                    names_check_attrib(facts->name)),
-        check_field(c, PROBLEM_BAD_TEXT, place, "description",
-                    names_check_text(facts->description)),
-        check_field(c, PROBLEM_BAD_VALUE, place, "map", attrib_check_map(facts->map)),
-        check_field(c, PROBLEM_BAD_TEXT, place, "ui_renderer",
-                    names_check_text(facts->ui_renderer)),
-        check_schema(c, facts, place, warnings),
+        attrib_check_field(c, def->name.len ? PROBLEM_NAME_INVALID : PROBLEM_MISSING, path, "name",
+                           names_check_attrib(def->name)),
+        attrib_check_field(c, PROBLEM_BAD_TEXT, path, "description",
+                           names_check_text(def->description)),
+        attrib_check_field(c, PROBLEM_BAD_VALUE, path, "map", attrib_check_map(def->map)),
+        attrib_check_field(c, PROBLEM_BAD_TEXT, path, "ui_renderer",
+                           names_check_text(def->ui_renderer)),
+        attrib_check_schema(c, def, path, warnings),
     };
     return well[0] && well[1] && well[2] && well[3] && well[4];
 }
 
-bool attrib_default_fits(struct core *c, const struct attrib_facts *facts,
+bool attrib_default_fits(struct core *c, const struct attrib_def *def,
                          struct violations *violations)
 {
-    const struct json *schema = doc_tree(c->arena, facts->schema);
-    const struct json *value = json_get(doc_tree(c->arena, facts->default_value), STR("value"));
-    if (facts->schema.len == 0 || !value || value->kind == JSON_NULL)
+    const struct json *schema = doc_tree(c->arena, def->schema);
+    const struct json *value = json_get(doc_tree(c->arena, def->default_value), STR("value"));
+    if (def->schema.len == 0 || !value || value->kind == JSON_NULL)
         return true;
-    return schema_validate(c->arena, schema, facts->name, value, violations);
+    return schema_validate(c->arena, schema, def->name, value, violations);
 }
 
-/* ---- the row ---- */
+/* ---- rows ---- */
 
-static bool reads_as(const struct core *c, const struct attrib *a, const struct attrib_facts *facts)
+static bool attrib_def_eq(const struct core *c, const struct attrib *a,
+                          const struct attrib_def *def)
 {
-    return a->barclamp.v == facts->barclamp.v && a->role.v == facts->role.v &&
-           a->order == facts->order && a->writable == facts->writable &&
-           str_eq(text_of(c, a->description), facts->description) &&
-           str_eq(text_of(c, a->map), facts->map) &&
-           str_eq(text_of(c, a->ui_renderer), facts->ui_renderer) &&
-           str_eq(text_of(c, a->schema), facts->schema) &&
-           str_eq(text_of(c, a->default_value), facts->default_value);
+    return a->barclamp.v == def->barclamp.v && a->role.v == def->role.v && a->order == def->order &&
+           a->writable == def->writable && str_eq(text_of(c, a->description), def->description) &&
+           str_eq(text_of(c, a->map), def->map) &&
+           str_eq(text_of(c, a->ui_renderer), def->ui_renderer) &&
+           str_eq(text_of(c, a->schema), def->schema) &&
+           str_eq(text_of(c, a->default_value), def->default_value);
 }
 
-static void disown(struct core *c, attrib_ix ix)
+static void attrib_remove_from_owner(struct core *c, attrib_ix ix)
 {
     const role_ix owner = attrib_at(c, ix)->role;
     if (owner.v)
         ids_remove(c, &role_derive(c, owner)->attribs, TABLE_ATTRIB, ix.v);
 }
 
-static void own(struct core *c, attrib_ix ix)
+static void attrib_add_to_owner(struct core *c, attrib_ix ix)
 {
     const role_ix owner = attrib_at(c, ix)->role;
     if (owner.v)
         ids_insert(c, &role_derive(c, owner)->attribs, TABLE_ATTRIB, ix.v);
 }
 
-/* The same facts with what the model adds: defaults, and that a schema makes it writable. */
-static struct attrib_facts complete(const struct attrib_facts *given)
+/* Adds the defaults of a definition; a schema makes an attrib writable. */
+static struct attrib_def attrib_def_complete(const struct attrib_def *given)
 {
-    struct attrib_facts facts = *given;
-    if (str_eq(facts.schema, STR("{}")) || str_eq(facts.schema, STR("null")))
-        facts.schema = STR("");
-    if (str_eq(facts.default_value, STR("{}")) ||
-        str_eq(facts.default_value, STR("{\"value\":null}")))
-        facts.default_value = STR("");
-    if (facts.schema.len)
-        facts.writable = true;
-    if (facts.order == 0)
-        facts.order = ORDER_DEFAULT;
-    if (facts.ui_renderer.len == 0)
-        facts.ui_renderer = STR("attribs/default");
-    return facts;
+    struct attrib_def def = *given;
+    if (str_eq(def.schema, STR("{}")) || str_eq(def.schema, STR("null")))
+        def.schema = STR("");
+    if (str_eq(def.default_value, STR("{}")) || str_eq(def.default_value, STR("{\"value\":null}")))
+        def.default_value = STR("");
+    if (def.schema.len)
+        def.writable = true;
+    if (def.order == 0)
+        def.order = ORDER_DEFAULT;
+    if (def.ui_renderer.len == 0)
+        def.ui_renderer = STR("attribs/default");
+    return def;
 }
 
-bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_facts *given, attrib_ix *out_ix)
+bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, attrib_ix *out_ix)
 {
-    const struct attrib_facts facts = complete(given);
+    const struct attrib_def def = attrib_def_complete(given);
     const bool fresh = !ix.v;
-    if (!fresh && reads_as(c, attrib_at(c, ix), &facts)) {
+    if (!fresh && attrib_def_eq(c, attrib_at(c, ix), &def)) {
         *out_ix = ix;
         return false;
     }
@@ -141,55 +147,56 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_facts *given
         return false;
     struct attrib *a = attrib_edit(c, ix);
     const role_ix old_role = a->role;
-    const bool moves = a->role.v != facts.role.v ||
-                       !str_eq(text_of(c, a->default_value), facts.default_value) ||
-                       (!fresh && !str_eq(text_of(c, a->map), facts.map));
-    if (moves && !fresh)
+    const bool changes_defaults = a->role.v != def.role.v ||
+                                  !str_eq(text_of(c, a->default_value), def.default_value) ||
+                                  (!fresh && !str_eq(text_of(c, a->map), def.map));
+    if (changes_defaults && !fresh)
         defaults_attrib_moved(c, ix);
     if (fresh) {
-        put_text(c, &a->name, facts.name);
+        put_text(c, &a->name, def.name);
         name_add(c, TABLE_ATTRIB, ix.v);
     }
-    disown(c, ix);
-    a->barclamp = facts.barclamp;
-    a->role = facts.role;
-    a->order = facts.order;
-    a->writable = facts.writable;
-    put_text(c, &a->description, facts.description);
-    put_text(c, &a->map, facts.map);
-    put_text(c, &a->ui_renderer, facts.ui_renderer);
-    put_doc(c, &a->schema, facts.schema);
-    put_doc(c, &a->default_value, facts.default_value);
-    own(c, ix);
-    if (facts.role.v && moves && (fresh ? facts.default_value.len > 0 : old_role.v != facts.role.v))
-        defaults_moved(c, facts.role);
+    attrib_remove_from_owner(c, ix);
+    a->barclamp = def.barclamp;
+    a->role = def.role;
+    a->order = def.order;
+    a->writable = def.writable;
+    put_text(c, &a->description, def.description);
+    put_text(c, &a->map, def.map);
+    put_text(c, &a->ui_renderer, def.ui_renderer);
+    put_doc(c, &a->schema, def.schema);
+    put_doc(c, &a->default_value, def.default_value);
+    attrib_add_to_owner(c, ix);
+    if (def.role.v && changes_defaults &&
+        (fresh ? def.default_value.len > 0 : old_role.v != def.role.v))
+        defaults_moved(c, def.role);
     return true;
 }
 
 /* ---- commands ---- */
 
-static void check_owners(struct core *c, const struct attrib_create_command *p,
-                         struct attrib_facts *facts)
+static void attrib_check_owners(struct core *c, const struct attrib_create_command *p,
+                                struct attrib_def *def)
 {
-    facts->barclamp = barclamp_by_id(c, p->barclamp_id);
-    facts->role = role_by_id(c, p->role_id);
-    if (p->barclamp_id && !facts->barclamp.v)
+    def->barclamp = barclamp_by_id(c, p->barclamp_id);
+    def->role = role_by_id(c, p->role_id);
+    if (p->barclamp_id && !def->barclamp.v)
         refuse_missing(c, "barclamp_id", "barclamp", p->barclamp_id);
-    if (p->role_id && !facts->role.v)
+    if (p->role_id && !def->role.v)
         refuse_missing(c, "role_id", "role", p->role_id);
-    if (facts->role.v && !facts->barclamp.v)
-        facts->barclamp = role_at(c, facts->role)->barclamp;
+    if (def->role.v && !def->barclamp.v)
+        def->barclamp = role_at(c, def->role)->barclamp;
 }
 
-static void check_default(struct core *c, const struct attrib_facts *facts)
+static void attrib_check_default(struct core *c, const struct attrib_def *def)
 {
     struct violations violations = {0};
-    const struct json *tree = doc_tree(c->arena, facts->default_value);
+    const struct json *tree = doc_tree(c->arena, def->default_value);
     const struct json *value = json_get(tree, STR("value"));
     if (tree->kind != JSON_OBJECT || tree->count != (value ? 1u : 0u))
         refuse(c, PROBLEM_BAD_JSON, STR("default_value"),
-               STR("default_value must be an object with nothing but a value in it"));
-    else if (!attrib_default_fits(c, facts, &violations))
+               STR("default_value must be an object with the single member value"));
+    else if (!attrib_default_fits(c, def, &violations))
         refuse(c, PROBLEM_SCHEMA_VIOLATED, STR("default_value"),
                violations_format(c->arena, &violations));
 }
@@ -197,29 +204,29 @@ static void check_default(struct core *c, const struct attrib_facts *facts)
 void do_attrib_create(struct core *c, const struct attrib_create_command *p)
 {
     struct violations warnings = {0};
-    struct attrib_facts facts = {.name = p->name,
-                                 .description = p->description,
-                                 .map = p->map,
-                                 .ui_renderer = p->ui_renderer,
-                                 .schema = p->schema,
-                                 .default_value = p->default_value,
-                                 .order = p->order,
-                                 .writable = p->writable};
-    check_owners(c, p, &facts);
-    if (attrib_check(c, &facts, STR(""), &warnings))
-        check_default(c, &facts);
+    struct attrib_def def = {.name = p->name,
+                             .description = p->description,
+                             .map = p->map,
+                             .ui_renderer = p->ui_renderer,
+                             .schema = p->schema,
+                             .default_value = p->default_value,
+                             .order = p->order,
+                             .writable = p->writable};
+    attrib_check_owners(c, p, &def);
+    if (attrib_check(c, &def, STR(""), &warnings))
+        attrib_check_default(c, &def);
     if (name_find(c, TABLE_ATTRIB, p->name))
         refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
                STR_CONCAT(c->arena, STR("there is an attrib called "), p->name, STR(" already")));
     attrib_ix ix;
-    if (refused(c) || !attrib_write(c, (attrib_ix){0}, &facts, &ix))
+    if (refused(c) || !attrib_write(c, (attrib_ix){0}, &def, &ix))
         return;
     c->out->id = attrib_at(c, ix)->o.id;
     roles_resolve_touched(c, &(struct roles_touched){0});
 }
 
-/* Links of one noderole that carry the attrib: pairs of ancestor and attrib. */
-static void unlink_noderole(struct core *c, noderole_ix nr, attrib_ix attrib)
+/* Removes the links of a noderole for the attrib. Links are pairs of ancestor and attrib. */
+static void attrib_unlink_noderole(struct core *c, noderole_ix nr, attrib_ix attrib)
 {
     for (uint32_t i = noderole_at(c, nr)->links.count; i > 0; i -= 2) {
         const struct vec *links = &noderole_at(c, nr)->links;
@@ -234,7 +241,7 @@ static void unlink_noderole(struct core *c, noderole_ix nr, attrib_ix attrib)
     }
 }
 
-static bool is_wanted_by(const struct core *c, const struct role *role, attrib_ix attrib)
+static bool attrib_is_wanted_by(const struct core *c, const struct role *role, attrib_ix attrib)
 {
     for (uint32_t i = 0; i < role->wanted.count; i += 2)
         if (vec_at(c, &role->wanted, i) == attrib.v)
@@ -242,31 +249,31 @@ static bool is_wanted_by(const struct core *c, const struct role *role, attrib_i
     return false;
 }
 
-static void unlink_role(struct core *c, role_ix r, attrib_ix attrib)
+static void attrib_unlink_role(struct core *c, role_ix r, attrib_ix attrib)
 {
     for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
         const struct vec *members = &deployment_role_at(c, dr)->noderoles;
         for (uint32_t k = 0; k < members->count; k++)
-            unlink_noderole(c, (noderole_ix){vec_at(c, members, k)}, attrib);
+            attrib_unlink_noderole(c, (noderole_ix){vec_at(c, members, k)}, attrib);
     }
 }
 
-/* Only those have links that want it. */
-static void unlink_everywhere(struct core *c, attrib_ix attrib)
+/* Only noderoles of roles that want the attrib have links for it. */
+static void attrib_unlink_all(struct core *c, attrib_ix attrib)
 {
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
          ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-        if (is_wanted_by(c, role_at(c, (role_ix){ix}), attrib))
-            unlink_role(c, (role_ix){ix}, attrib);
+        if (attrib_is_wanted_by(c, role_at(c, (role_ix){ix}), attrib))
+            attrib_unlink_role(c, (role_ix){ix}, attrib);
 }
 
 void attrib_remove(struct core *c, attrib_ix ix)
 {
     if (attrib_at(c, ix)->default_value)
         defaults_attrib_moved(c, ix);
-    unlink_everywhere(c, ix);
-    disown(c, ix);
+    attrib_unlink_all(c, ix);
+    attrib_remove_from_owner(c, ix);
     name_remove(c, TABLE_ATTRIB, ix.v);
     struct attrib *a = attrib_edit(c, ix);
     put_text(c, &a->name, STR(""));

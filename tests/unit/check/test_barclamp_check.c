@@ -8,8 +8,8 @@
 #define CYCLE      "the roles require each other in a cycle: "
 #define CYCLE_SELF "the role requires itself: "
 #define CYCLE_END                                                                                  \
-    "; each waits for the one behind the arrow, by its `requires` or by `attaches` of that one: "  \
-    "remove one of them"
+    "; each role requires the next one, by its own `requires` or by the `attaches` of the next "   \
+    "one: remove one of these entries"
 
 /* "error /a/a.yml:3: text", a line each. */
 static struct str told(const struct barclamp_check *check)
@@ -269,7 +269,7 @@ TEST(the_engine_warns_of_a_file_with_errors_too)
                 "error /a/a.yml:1: version must be a text, not a list\n"
                 "warning /a/a.yml:2: jigs/0/class: jig class odd is not known here\n"
                 "warning /a/a.yml:3: roles/0/jig: jig perl is not known here; the role cannot run\n"
-                "warning /a/a.yml:3: roles/0/flags: flag blue means nothing here\n"));
+                "warning /a/a.yml:3: roles/0/flags: flag blue is unknown and ignored\n"));
     disk_close();
 }
 

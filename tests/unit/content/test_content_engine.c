@@ -12,8 +12,8 @@
 #define CYCLE      "the roles require each other in a cycle: "
 #define CYCLE_SELF "the role requires itself: "
 #define CYCLE_END                                                                                  \
-    "; each waits for the one behind the arrow, by its `requires` or by `attaches` of that one: "  \
-    "remove one of them"
+    "; each role requires the next one, by its own `requires` or by the `attaches` of the next "   \
+    "one: remove one of these entries"
 
 /* The test's Lua: each line is the name of a hook. */
 static void find_hooks(void *self, const char *lua_path, struct diagnostics *r, struct json *names)
@@ -234,7 +234,7 @@ TEST(what_the_engine_refuses_has_its_line)
     const struct str all = told(&b);
     HAS(str_z(&b.arena, all),
         "error /a/a.yml:3: barclamp/parent: there is no barclamp called nobody\n");
-    HAS(str_z(&b.arena, all), "error /a/a.yml:12: roles/2/name: role one comes twice\n");
+    HAS(str_z(&b.arena, all), "error /a/a.yml:12: roles/2/name: role one is defined twice\n");
     HAS(str_z(&b.arena, all), "error /a/a.yml:16: roles/2/attribs/0/map: ");
     world_close(w);
     bench_close(&b);
@@ -313,7 +313,7 @@ TEST(the_engine_has_its_say_on_files_with_errors)
         "error /s/a/a.yml:1: barclamp/parent: there is no barclamp called nobody\n"
         "error /s/a/a.yml:1: version must be a text, not a list\n"
         "error /s/a/a.yml:2: a jig must have a class\n"
-        "error /s/a/a.yml:2: jigs/2/name: jig k comes twice\n"
+        "error /s/a/a.yml:2: jigs/2/name: jig k is defined twice\n"
         "error /s/a/a.yml:3: attribs/0/name: attrib size belongs to base\n"
         "error /s/a/a.yml:3: name may contain only letters, digits, dashes, underscores and dots:"
         " \"a b\"\n"
@@ -331,7 +331,7 @@ TEST(the_engine_has_its_say_on_files_with_errors)
         "error /s/a/a.yml:8: a wanted attrib must have a name\n"
         "error /s/a/a.yml:8: roles/3/wants-attribs/0/at: at must not have an empty step\n"
         "error /s/a/a.yml:8: roles/3/wants-attribs/1/at: at must not begin or end with a slash\n"
-        "error /s/a/a.yml:9: roles/4/name: role lone comes twice\n"));
+        "error /s/a/a.yml:9: roles/4/name: role lone is defined twice\n"));
     disk_close();
 }
 
@@ -381,7 +381,7 @@ TEST(what_follows_from_errors_is_not_told)
                        "error /s/a/a.yml:2: a role must have a name\n"
                        "error /s/a/a.yml:2: jig must be a text, not a list\n"
                        "error /s/a/a.yml:2: roles must be a list of maps, this is a text\n"
-                       "error /s/a/a.yml:2: roles/3/name: role r comes twice\n"
+                       "error /s/a/a.yml:2: roles/3/name: role r is defined twice\n"
                        "error /s/a/a.yml:3: type must be a text, not a list\n"
                        "error /s/a/a.yml:3: priority must be a whole number, not below 0\n"
                        "error /s/b/b.yml:2: roles must be a list, not a map\n"

@@ -346,8 +346,8 @@ TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
     CHECK(out[2].verdict == VERDICT_REFUSED && out[2].problems->code == PROBLEM_ROLE_CYCLE);
     CHECK(!out[2].problems->next &&
           is(out[2].problems->text, "the roles require each other in a cycle: s -> t -> s; each "
-                                    "waits for the one behind the arrow, by its `requires` or by "
-                                    "`attaches` of that one: remove one of them"));
+                                    "role requires the next one, by its own `requires` or by the "
+                                    "`attaches` of the next one: remove one of these entries"));
     CHECK(out[3].verdict == VERDICT_DONE && out[4].verdict == VERDICT_REFUSED);
     CHECK(digest_eq(before, core_digest_now(w.c)) && core_changed(w.c) == changed);
     CHECK(!core_find(w.c, TABLE_ROLE, STR("s")) && core_find(w.c, TABLE_ROLE, STR("r")));

@@ -59,7 +59,7 @@ TEST(each_member_of_a_kind_of_hammer_is_written_when_it_alone_changes)
     CHECK(get(&w, TABLE_HAMMER_KIND, "h").hammer_kind.priority == UINT32_MAX);
     must_refuse(&w, with_piece(&w, head, "\"type\":\"ipmi\",\"priority\":4294967296", "}]}"),
                 PROBLEM_BAD_VALUE, "hammers/1/priority");
-    CHECK(says(&w, "priority must be a whole number, not below 0"));
+    CHECK(says(&w, "priority must be a whole number from 0 to 4294967295"));
     must_refuse(&w, with_piece(&w, head, "\"type\":\"ipmi\",\"priority\":\"x\"", "}]}"),
                 PROBLEM_BAD_VALUE, "hammers/1/priority");
     world_close(&w);
@@ -137,10 +137,10 @@ TEST(warnings_say_where_and_what_in_the_order_of_the_document)
     CHECK(warns(&w, 0, "jigs/1/class", "jig class Salt is not known here"));
     CHECK(warns(&w, 1, "hammers/1/type", "hammer class Odd is not known here"));
     CHECK(warns(&w, 2, "roles/1/jig", "jig none is not known here; the role cannot run"));
-    CHECK(warns(&w, 3, "roles/1/flags", "flag blue means nothing here"));
+    CHECK(warns(&w, 3, "roles/1/flags", "flag blue is unknown and ignored"));
     CHECK(warns(&w, 4, "roles/1/attaches", "there is no role x to attach to yet"));
     CHECK(warns(&w, 5, "roles/1/preceeds", "there is no role y to attach to yet"));
-    CHECK(warns(&w, 6, "attribs/1/name", "attrib n comes twice; the last one counts"));
+    CHECK(warns(&w, 6, "attribs/1/name", "attrib n is defined twice; the last definition is used"));
     CHECK(get(&w, TABLE_ROLE, "r").role.flags == (ROLE_CLUSTER | ROLE_SERVER));
     CHECK(is(parents_of(&w, "a"), "r"));
     world_close(&w);

@@ -63,8 +63,9 @@ TEST(a_cycle_through_an_attachment_that_waited_is_refused_with_its_chain)
                                        "{\"name\":\"x\",\"jig\":\"noop\"}")),
                 PROBLEM_ROLE_CYCLE, "roles/1");
     CHECK(says(
-        &w, "the roles require each other in a cycle: a -> x -> a; each waits for the one behind "
-            "the arrow, by its `requires` or by `attaches` of that one: remove one of them"));
+        &w, "the roles require each other in a cycle: a -> x -> a; each role requires the "
+            "next one, by its own `requires` or by the `attaches` of the next one: remove one of "
+            "these entries"));
     import(&w, ROLES("one", "{\"name\":\"a\",\"jig\":\"noop\",\"requires\":[\"x\"]}"));
     import(&w, ROLES("two", "{\"name\":\"x\",\"jig\":\"noop\"}"));
     CHECK(is(parents_of(&w, "a"), "x") && is(parents_of(&w, "x"), ""));
@@ -95,11 +96,11 @@ TEST(an_attachment_that_is_lost_or_made_up_is_noticed)
     CHECK(omap_ceil(&w.c->attachers, 0, &key, &attacher));
     omap_remove(&w.c->attachers, key);
     CHECK(is(str_from(core_check(w.c, &w.arena)),
-             "C11: a role is not found by what it attaches itself to"));
+             "C11: an attachment of a role is missing in the index"));
     omap_put(&w.c->attachers, key, attacher);
     omap_put(&w.c->attachers, key + 1, attacher);
-    CHECK(
-        is(str_from(core_check(w.c, &w.arena)), "C11: somebody is found who attaches to nothing"));
+    CHECK(is(str_from(core_check(w.c, &w.arena)),
+             "C11: the index has an attachment that no role has"));
     omap_remove(&w.c->attachers, key + 1);
     world_close(&w);
 }
