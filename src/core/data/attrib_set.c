@@ -4,20 +4,24 @@
 
 #include "model/schema.h"
 
-/* Writing values (SEMANTICS 6.2): which document a bucket means, who may write it, and who has to
- * run again because of it (6.9). */
+/* Writing values (docs/spec/data.md, "Write buckets"): which document a bucket refers to, which
+ * buckets a caller may write, and which noderoles run again because of a write ("Reruns").
+ *
+ * A write is checked completely first. The effective value of the attrib is read before and after
+ * the document is replaced, and noderoles are rerun only if it differs: another layer may override
+ * the change. */
 
-/* ---- which document ---- */
+/* ---- documents of the buckets ---- */
 
-/* Offset of the document in its row; 0 = the table has none for that bucket. */
-struct role_code_slot {
+/* Offset of the document in its row for each bucket; 0 if the table has none. */
+struct bucket_docs {
     enum table table;
-    uint16_t doc[BUCKET_COUNT];
+    uint16_t doc[BUCKET_COUNT]; /* bytes */
 };
 
 /* clang-format off */
 #define DOC_IN(type, field) (uint16_t) offsetof(struct type, field)
-static const struct role_code_slot shelves[] = {
+static const struct bucket_docs bucket_docs[] = {
     {TABLE_NODE,            {[BUCKET_USER]      = DOC_IN(node, hint),
                              [BUCKET_HINT]      = DOC_IN(node, hint),
                              [BUCKET_SYSTEM]    = DOC_IN(node, hint),
@@ -41,47 +45,47 @@ static const struct role_code_slot shelves[] = {
 #undef DOC_IN
 /* clang-format on */
 
-static uint16_t shelf_offset(enum table table, enum bucket bucket)
+static uint16_t bucket_doc_offset(enum table table, enum bucket bucket)
 {
     uint32_t i = 0;
-    while (shelves[i].table != table)
-        must(++i < sizeof shelves / sizeof *shelves);
-    return shelves[i].doc[bucket];
+    while (bucket_docs[i].table != table)
+        must(++i < sizeof bucket_docs / sizeof *bucket_docs);
+    return bucket_docs[i].doc[bucket];
 }
 
-/* ---- what is asked ---- */
+/* ---- the command ---- */
 
-struct setting {
+struct attrib_write_ctx {
     attrib_ix attrib;
-    struct place place;
+    struct data_owner owner;
     enum bucket bucket;
-    uint16_t offset;  /* of the document */
-    struct str value; /* canonical */
+    uint16_t offset;  /* of the document in its row */
+    struct str value; /* canonical JSON */
 };
 
-static bool is_target(uint32_t table)
+static bool attrib_is_target(uint32_t table)
 {
     return table == TABLE_NODE || table == TABLE_DEPLOYMENT || table == TABLE_DEPLOYMENT_ROLE ||
            table == TABLE_NODEROLE || table == TABLE_ROLE;
 }
 
-static void check_names(struct core *c, const struct attrib_set_command *p)
+static void attrib_set_check_names(struct core *c, const struct attrib_set_command *p)
 {
     if (!attrib_by_id(c, p->attrib_id).v)
         refuse_missing(c, "attrib_id", "attrib", p->attrib_id);
-    if (!is_target(p->target))
-        refuse(c, PROBLEM_BAD_VALUE, STR("target"), STR("has no attribs"));
+    if (!attrib_is_target(p->target))
+        refuse(c, PROBLEM_BAD_VALUE, STR("target"), STR("objects of this kind have no attribs"));
     else if (p->id <= 0 || !omap_find(&c->tables[p->target].by_id, (uint64_t)p->id))
         refuse_missing(c, "id", table_name((enum table)p->target), p->id);
     if (p->bucket >= BUCKET_COUNT)
-        refuse(c, PROBLEM_BAD_VALUE, STR("bucket"), STR("is not known"));
+        refuse(c, PROBLEM_BAD_VALUE, STR("bucket"), STR("unknown bucket"));
     else if (c->depth == 0 && p->bucket != BUCKET_USER && p->bucket != BUCKET_NOTE)
         refuse(c, PROBLEM_NOT_SUPPORTED, STR("bucket"),
-               STR("only user and note can be written from outside"));
+               STR("clients may write the buckets user and note only"));
 }
 
-/* The owner is somewhere else, or nowhere. */
-static bool refuse_place(struct core *c, const struct attrib_set_command *p)
+/* Refuses because the attrib belongs to other objects, or its role is not bound there. */
+static bool attrib_refuse_owner(struct core *c, const struct attrib_set_command *p)
 {
     const struct attrib *attrib = attrib_at(c, attrib_by_id(c, p->attrib_id));
     struct str owner = STR("nodes");
@@ -93,26 +97,27 @@ static bool refuse_place(struct core *c, const struct attrib_set_command *p)
                              str_from(table_name((enum table)p->target))));
 }
 
-static bool read_setting(struct core *c, const struct attrib_set_command *p, struct setting *out)
+static bool attrib_set_read(struct core *c, const struct attrib_set_command *p,
+                            struct attrib_write_ctx *out)
 {
-    check_names(c, p);
+    attrib_set_check_names(c, p);
     if (refused(c))
         return false;
     out->attrib = attrib_by_id(c, p->attrib_id);
     out->bucket = (enum bucket)p->bucket;
     out->value = p->value.len ? p->value : STR("null");
-    if (!data_place(c, (enum table)p->target, p->id, out->attrib, &out->place))
-        return refuse_place(c, p);
-    out->offset = shelf_offset(out->place.table, out->bucket);
+    if (!data_find_owner(c, (enum table)p->target, p->id, out->attrib, &out->owner))
+        return attrib_refuse_owner(c, p);
+    out->offset = bucket_doc_offset(out->owner.table, out->bucket);
     if (!out->offset)
         return refuse(c, PROBLEM_NOT_SUPPORTED, STR("bucket"),
-                      STR("does not exist on this kind of object"));
+                      STR("objects of this kind do not have this bucket"));
     return true;
 }
 
-/* ---- may it be written? ---- */
+/* ---- checks ---- */
 
-static void check_schema(struct core *c, const struct setting *s)
+static void attrib_set_check_schema(struct core *c, const struct attrib_write_ctx *s)
 {
     const struct attrib *attrib = attrib_at(c, s->attrib);
     struct violations found = {0};
@@ -125,13 +130,13 @@ static void check_schema(struct core *c, const struct setting *s)
                STR_CONCAT(c->arena, v->path, STR(" "), v->text));
 }
 
-static bool is_object(struct str value)
+static bool attrib_value_is_object(struct str value)
 {
     return value.at[0] == '{';
 }
 
-/* What a path puts around a value. */
-static uint32_t levels_of(struct str path)
+/* Number of levels that a path puts around a value. */
+static uint32_t attrib_path_levels(struct str path)
 {
     uint32_t levels = path.len > 0;
     for (uint32_t at = 0; at < path.len; at++)
@@ -139,7 +144,7 @@ static uint32_t levels_of(struct str path)
     return levels;
 }
 
-static bool may_write(struct core *c, const struct setting *s)
+static bool attrib_set_check_value(struct core *c, const struct attrib_write_ctx *s)
 {
     const struct attrib *attrib = attrib_at(c, s->attrib);
     if (s->bucket == BUCKET_USER && !attrib->writable)
@@ -147,20 +152,20 @@ static bool may_write(struct core *c, const struct setting *s)
                STR_CONCAT(c->arena, STR("attrib "), text_of(c, attrib->name),
                           STR(" is not writable")));
     if (s->bucket == BUCKET_USER)
-        check_schema(c, s);
+        attrib_set_check_schema(c, s);
     const struct str map = text_of(c, attrib->map);
-    if (levels_of(map) + json_text_depth(s->value) > JSON_DEPTH_MAX - STAGED_LEVELS)
-        refuse(c, PROBLEM_BAD_VALUE, STR("value"), STR("has more levels than a document may have"));
-    if (map.len == 0 && !is_object(s->value))
+    if (attrib_path_levels(map) + json_text_depth(s->value) > JSON_DEPTH_MAX - STAGED_LEVELS)
+        refuse(c, PROBLEM_BAD_VALUE, STR("value"), STR("is nested deeper than a document may be"));
+    if (map.len == 0 && !attrib_value_is_object(s->value))
         refuse(c, PROBLEM_BAD_VALUE, STR("value"),
-               STR("must be an object, for the attrib has no map to put it at"));
+               STR("must be an object, because the attrib has no map"));
     return !refused(c);
 }
 
-/* ---- writing ---- */
+/* ---- write ---- */
 
-/* {"a":{"b":value}} for path "a/b"; the value itself for "". */
-static struct str wrap(struct core *c, struct str path, struct str value)
+/* Returns {"a":{"b":value}} for the path "a/b", the value itself for "". */
+static struct str attrib_wrap_value(struct core *c, struct str path, struct str value)
 {
     struct buf b = buf_in(c->arena);
     uint32_t levels = 0;
@@ -179,100 +184,106 @@ static struct str wrap(struct core *c, struct str path, struct str value)
     return buf_str(&b);
 }
 
-/* The document with the value merged in; false when it grew too long. */
-static bool with_value(struct core *c, const struct setting *s, doc_h old, struct str *out_doc)
+/* Merges the value into the document; refuses if the result is too long. */
+static bool attrib_merge_value(struct core *c, const struct attrib_write_ctx *s, doc_h old,
+                               struct str *out_doc)
 {
     const struct str map = text_of(c, attrib_at(c, s->attrib)->map);
     const bool nulls_remove = s->bucket == BUCKET_SYSTEM || s->bucket == BUCKET_NOTE;
-    *out_doc = json_text_put(c->arena, doc_of(c, old), wrap(c, map, s->value),
-                             nulls_remove && is_object(s->value));
+    *out_doc = json_text_put(c->arena, doc_of(c, old), attrib_wrap_value(c, map, s->value),
+                             nulls_remove && attrib_value_is_object(s->value));
     if (out_doc->len <= DOC_MAX)
         return true;
     return refuse(c, PROBLEM_BAD_TEXT, STR("value"),
-                  STR("would make the document longer than one may be"));
+                  STR_CONCAT(c->arena, STR("the document would be longer than "),
+                             str_from_i64(c->arena, DOC_MAX), STR(" bytes")));
 }
 
-/* What work would be given: proposals do not count yet. */
-static const struct json *effective(struct core *c, const struct setting *s)
+/* The value that a run would receive; proposals are not included. */
+static const struct json *attrib_effective_value(struct core *c, const struct attrib_write_ctx *s)
 {
-    const enum view view = s->place.table == TABLE_NODE ? VIEW_ALL : VIEW_COMMITTED;
-    return data_value(c, s->attrib, data_view(c, s->place, view, c->arena), c->arena);
+    const enum view view = s->owner.table == TABLE_NODE ? VIEW_ALL : VIEW_COMMITTED;
+    return data_value(c, s->attrib, data_view(c, s->owner, view, c->arena), c->arena);
 }
 
-/* Documents that hooks keep for thousands of nodes are not read to see whether somebody hides the
- * change, and neither is what lies over or under them: one run too many costs less. */
+/* Limits in bytes above which the effective value is not compared. Hooks keep large documents for
+ * thousands of nodes; reading all layers of them to find out whether another layer overrides the
+ * change costs more than a run that was not needed. */
 enum { LARGE_DOC = 16 << 10, LARGE_LAYERS = 128 << 10 };
 
-static uint32_t len_of(const struct core *c, doc_h doc)
+static uint32_t attrib_doc_len(const struct core *c, doc_h doc)
 {
     return doc_of(c, doc).len;
 }
 
-static uint32_t deployment_role_len(const struct core *c, const struct deployment_role *dr)
+static uint32_t attrib_deployment_role_len(const struct core *c, const struct deployment_role *dr)
 {
-    return len_of(c, role_at(c, dr->role)->template) + len_of(c, dr->wall) +
-           len_of(c, dr->committed_data);
+    return attrib_doc_len(c, role_at(c, dr->role)->template) + attrib_doc_len(c, dr->wall) +
+           attrib_doc_len(c, dr->committed_data);
 }
 
-/* Bytes that effective() would read. */
-static uint32_t layers_len(const struct core *c, struct place place)
+/* Number of bytes that attrib_effective_value() would read. */
+static uint32_t attrib_layers_len(const struct core *c, struct data_owner owner)
 {
-    if (place.table == TABLE_NODE) {
-        const struct node *node = node_at(c, (node_ix){place.ix});
-        return len_of(c, node->discovery) + len_of(c, node->hint);
+    if (owner.table == TABLE_NODE) {
+        const struct node *node = node_at(c, (node_ix){owner.ix});
+        return attrib_doc_len(c, node->discovery) + attrib_doc_len(c, node->hint);
     }
-    if (place.table == TABLE_ROLE)
-        return len_of(c, role_at(c, (role_ix){place.ix})->template);
-    if (place.table == TABLE_DEPLOYMENT_ROLE)
-        return deployment_role_len(c, deployment_role_at(c, (deployment_role_ix){place.ix}));
-    const struct noderole *nr = noderole_at(c, (noderole_ix){place.ix});
-    return deployment_role_len(c, deployment_role_at(c, nr->dr)) + len_of(c, nr->wall) +
-           len_of(c, nr->computed) + len_of(c, nr->sysdata) + len_of(c, nr->committed_data);
+    if (owner.table == TABLE_ROLE)
+        return attrib_doc_len(c, role_at(c, (role_ix){owner.ix})->template);
+    if (owner.table == TABLE_DEPLOYMENT_ROLE)
+        return attrib_deployment_role_len(c, deployment_role_at(c, (deployment_role_ix){owner.ix}));
+    const struct noderole *nr = noderole_at(c, (noderole_ix){owner.ix});
+    return attrib_deployment_role_len(c, deployment_role_at(c, nr->dr)) +
+           attrib_doc_len(c, nr->wall) + attrib_doc_len(c, nr->computed) +
+           attrib_doc_len(c, nr->sysdata) + attrib_doc_len(c, nr->committed_data);
 }
 
-/* True when the document changed; *out_changed when the attrib reads otherwise than before. */
-static bool write_doc(struct core *c, const struct setting *s, bool *out_changed)
+/* Returns true if the document changed; *out_changed is true if the value of the attrib may have
+ * changed. */
+static bool attrib_write_doc(struct core *c, const struct attrib_write_ctx *s, bool *out_changed)
 {
     struct str doc;
-    const char *row = pool_at(&c->tables[s->place.table].pool, s->place.ix);
+    const char *row = pool_at(&c->tables[s->owner.table].pool, s->owner.ix);
     const doc_h old = *(const doc_h *)(const void *)(row + s->offset);
     *out_changed = false;
-    if (!with_value(c, s, old, &doc) || str_eq(doc, doc_of(c, old)))
+    if (!attrib_merge_value(c, s, old, &doc) || str_eq(doc, doc_of(c, old)))
         return false;
-    const bool looks =
-        s->bucket != BUCKET_NOTE && doc.len <= LARGE_DOC && layers_len(c, s->place) <= LARGE_LAYERS;
-    const struct json *before = looks ? effective(c, s) : NULL;
-    if (s->place.table == TABLE_NODEROLE)
-        authority_touch(c, noderole_at(c, (noderole_ix){s->place.ix})->deployment);
-    else if (s->place.table == TABLE_DEPLOYMENT_ROLE)
-        authority_touch(c, deployment_role_at(c, (deployment_role_ix){s->place.ix})->deployment);
-    const bool is_noderole = s->place.table == TABLE_NODEROLE;
+    const bool compares = s->bucket != BUCKET_NOTE && doc.len <= LARGE_DOC &&
+                          attrib_layers_len(c, s->owner) <= LARGE_LAYERS;
+    const struct json *before = compares ? attrib_effective_value(c, s) : NULL;
+    if (s->owner.table == TABLE_NODEROLE)
+        authority_touch(c, noderole_at(c, (noderole_ix){s->owner.ix})->deployment);
+    else if (s->owner.table == TABLE_DEPLOYMENT_ROLE)
+        authority_touch(c, deployment_role_at(c, (deployment_role_ix){s->owner.ix})->deployment);
+    const bool is_noderole = s->owner.table == TABLE_NODEROLE;
     if (is_noderole)
-        unproposed_count(c, (noderole_ix){s->place.ix}, false);
-    char *open = core_edit_row(c, s->place.table, s->place.ix);
+        unproposed_count(c, (noderole_ix){s->owner.ix}, false);
+    char *open = core_edit_row(c, s->owner.table, s->owner.ix);
     put_doc(c, (doc_h *)(void *)(open + s->offset), doc);
     if (is_noderole)
-        unproposed_count(c, (noderole_ix){s->place.ix}, true);
-    *out_changed = s->bucket != BUCKET_NOTE && (!looks || !json_eq(before, effective(c, s)));
+        unproposed_count(c, (noderole_ix){s->owner.ix}, true);
+    *out_changed =
+        s->bucket != BUCKET_NOTE && (!compares || !json_eq(before, attrib_effective_value(c, s)));
     return true;
 }
 
-static void set_on_node(struct core *c, const struct setting *s)
+static void attrib_set_on_node(struct core *c, const struct attrib_write_ctx *s)
 {
     bool changed;
-    const node_ix n = {s->place.ix};
-    if (!write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
+    const node_ix n = {s->owner.ix};
+    if (!attrib_write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
         return;
     if (changed)
-        data_poke_wanting(c, n, s->attrib, (noderole_ix){0});
+        data_rerun_wanting(c, n, s->attrib, (noderole_ix){0});
     node_changed(c, n);
 }
 
-static void set_on_noderole(struct core *c, const struct setting *s)
+static void attrib_set_on_noderole(struct core *c, const struct attrib_write_ctx *s)
 {
     bool changed;
-    const noderole_ix nr = {s->place.ix};
-    if (!write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
+    const noderole_ix nr = {s->owner.ix};
+    if (!attrib_write_doc(c, s, &changed) || s->bucket == BUCKET_NOTE)
         return;
     if (noderole_at(c, nr)->state == NODEROLE_PROPOSED)
         hooks_proposed(c, nr);
@@ -280,41 +291,42 @@ static void set_on_noderole(struct core *c, const struct setting *s)
         noderole_request_rerun(c, nr);
 }
 
-static void set_on_deployment_role(struct core *c, const struct setting *s)
+static void attrib_set_on_deployment_role(struct core *c, const struct attrib_write_ctx *s)
 {
     bool changed;
     struct str doc;
-    const deployment_role_ix dr = {s->place.ix};
+    const deployment_role_ix dr = {s->owner.ix};
     const struct deployment_role *row = deployment_role_at(c, dr);
     if (s->bucket == BUCKET_USER || s->bucket == BUCKET_HINT) {
-        if (with_value(c, s, row->proposed ? row->proposed_data : row->committed_data, &doc))
+        if (attrib_merge_value(c, s, row->proposed ? row->proposed_data : row->committed_data,
+                               &doc))
             deployment_role_set_data(c, dr, doc);
-    } else if (write_doc(c, s, &changed) && changed) {
-        data_poke_all(c, &row->noderoles);
+    } else if (attrib_write_doc(c, s, &changed) && changed) {
+        data_rerun_all(c, &row->noderoles);
     }
 }
 
-static void set_on_role(struct core *c, const struct setting *s)
+static void attrib_set_on_role(struct core *c, const struct attrib_write_ctx *s)
 {
     bool changed;
-    const role_ix r = {s->place.ix};
-    if (!write_doc(c, s, &changed) || !changed)
+    const role_ix r = {s->owner.ix};
+    if (!attrib_write_doc(c, s, &changed) || !changed)
         return;
     for (uint32_t i = 0; i < role_at(c, r)->deployed.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &role_at(c, r)->deployed, i)};
-        data_poke_all(c, &deployment_role_at(c, dr)->noderoles);
+        data_rerun_all(c, &deployment_role_at(c, dr)->noderoles);
     }
 }
 
-/* The whole of what discovery knows of a node, merged into what it knew. Of attrib 0, and only from
- * inside: content need not define an attrib for it. Everything on the node may have used a value
- * that is another one now. */
-static void set_discovery(struct core *c, const struct attrib_set_command *p)
+/* Merges a whole document into the discovery data of a node. Attrib id 0, and accepted from hooks
+ * only: content need not define an attrib for it. All noderoles of the node are rerun, since each
+ * of them may have used a value that changed. */
+static void attrib_set_discovery(struct core *c, const struct attrib_set_command *p)
 {
     const node_ix n = node_by_id(c, p->id);
     if (!n.v)
         refuse_missing(c, "id", "node", p->id);
-    else if (p->value.len == 0 || !is_object(p->value))
+    else if (p->value.len == 0 || !attrib_value_is_object(p->value))
         refuse(c, PROBLEM_BAD_VALUE, STR("value"), STR("must be an object"));
     if (refused(c))
         return;
@@ -322,42 +334,42 @@ static void set_discovery(struct core *c, const struct attrib_set_command *p)
     const struct str doc = json_text_put(c->arena, old, p->value, false);
     if (doc.len > DOC_MAX || json_text_depth(doc) > JSON_DEPTH_MAX - STAGED_LEVELS) {
         refuse(c, PROBLEM_BAD_TEXT, STR("value"),
-               STR("would make the document longer or deeper than one may be"));
+               STR("the document would be longer or nested deeper than a document may be"));
         return;
     }
     c->out->id = p->id;
     if (str_eq(doc, old))
         return;
     put_doc(c, &node_edit(c, n)->discovery, doc);
-    data_poke_all(c, &node_at(c, n)->noderoles);
+    data_rerun_all(c, &node_at(c, n)->noderoles);
     node_changed(c, n);
 }
 
 void do_attrib_set(struct core *c, const struct attrib_set_command *p)
 {
-    struct setting s;
+    struct attrib_write_ctx s;
     if (p->attrib_id == 0 && c->depth > 0 && p->target == TABLE_NODE &&
         p->bucket == BUCKET_DISCOVERY) {
-        set_discovery(c, p);
+        attrib_set_discovery(c, p);
         return;
     }
-    if (!read_setting(c, p, &s) || !may_write(c, &s))
+    if (!attrib_set_read(c, p, &s) || !attrib_set_check_value(c, &s))
         return;
     c->out->id = p->id;
-    if (s.place.table == TABLE_NODE)
-        set_on_node(c, &s);
-    else if (s.place.table == TABLE_NODEROLE)
-        set_on_noderole(c, &s);
-    else if (s.place.table == TABLE_DEPLOYMENT_ROLE)
-        set_on_deployment_role(c, &s);
+    if (s.owner.table == TABLE_NODE)
+        attrib_set_on_node(c, &s);
+    else if (s.owner.table == TABLE_NODEROLE)
+        attrib_set_on_noderole(c, &s);
+    else if (s.owner.table == TABLE_DEPLOYMENT_ROLE)
+        attrib_set_on_deployment_role(c, &s);
     else
-        set_on_role(c, &s);
+        attrib_set_on_role(c, &s);
 }
 
-/* ---- what a role computed ---- */
+/* ---- computed data ---- */
 
-/* Does anybody take a value of it? */
-static bool is_taken_from(struct core *c, noderole_ix nr)
+/* True if a descendant has a link to the noderole, so that it uses one of its values. */
+static bool noderole_has_linked_descendant(struct core *c, noderole_ix nr)
 {
     uint32_t count;
     const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
@@ -376,7 +388,8 @@ void do_noderole_computed(struct core *c, const struct noderole_computed_command
     if (!nr.v)
         refuse_missing(c, "id", "noderole", p->id);
     if (c->depth == 0)
-        refuse(c, PROBLEM_NOT_SUPPORTED, STR("data"), STR("only the role itself can compute it"));
+        refuse(c, PROBLEM_NOT_SUPPORTED, STR("data"),
+               STR("only the code of the role can set computed data"));
     if (p->data.len && p->data.at[0] != '{')
         refuse(c, PROBLEM_BAD_JSON, STR("data"), STR("must be a JSON object"));
     if (refused(c))
@@ -384,14 +397,15 @@ void do_noderole_computed(struct core *c, const struct noderole_computed_command
     c->out->id = p->id;
     if (str_eq(p->data.len ? p->data : STR("{}"), doc_of(c, noderole_at(c, nr)->computed)))
         return;
-    /* It may be large, and reading it all takes its time. */
-    const struct json *before = is_taken_from(c, nr) ? data_noderole(c, nr, true, c->arena) : NULL;
+    /* Computed data may be large, so it is merged only if a link needs the comparison. */
+    const struct json *before =
+        noderole_has_linked_descendant(c, nr) ? data_noderole(c, nr, true, c->arena) : NULL;
     put_doc(c, &noderole_edit(c, nr)->computed, p->data);
     if (before)
-        data_tell_linked(c, nr, before);
+        data_rerun_linked(c, nr, before);
 }
 
-/* ---- all of a noderole's data at once ---- */
+/* ---- user data as a whole ---- */
 
 bool noderole_set_data(struct core *c, noderole_ix nr, struct str object)
 {

@@ -2,10 +2,15 @@
 
 #include "core/plan/commit_view.h"
 
-/* Where values live (SEMANTICS 6.1 to 6.5 and 6.7). A value is never stored under its attrib: an
- * attrib is a name for a path through documents that lie in layers. */
+/* Documents, layers and the owner of a value (docs/spec/data.md, "Layers" to "Read buckets").
+ *
+ * A value is not stored with its attrib: an attrib is a name for a path into documents that are
+ * merged in layers. The later layer overrides the earlier one: template of the role, wall and
+ * committed data of the deployment role, then wall, computed, system and user data of the noderole.
+ * For a node the hint overrides the discovery data. Merging allocates only; no function of this
+ * file changes a row, except those that request reruns. */
 
-/* ---- trees ---- */
+/* ---- JSON trees ---- */
 
 struct json *data_object(struct arena *a, struct str doc)
 {
@@ -13,8 +18,8 @@ struct json *data_object(struct arena *a, struct str doc)
     return tree->kind == JSON_OBJECT ? tree : json_make(a, JSON_OBJECT);
 }
 
-/* Merge `doc` over `below`; the result may be `below` itself. */
-static struct json *data_over(struct arena *a, struct json *below, struct str doc)
+/* Merges `doc` over `below`; the result may be `below` itself. */
+static struct json *data_merge_doc(struct arena *a, struct json *below, struct str doc)
 {
     if (doc.len <= 2) /* "" or "{}" */
         return below;
@@ -32,7 +37,7 @@ uint32_t data_depth(struct str path, const struct json *value)
     return levels + 1;
 }
 
-static struct json *member_of(struct json *object, struct str key)
+static struct json *data_find_member(struct json *object, struct str key)
 {
     struct json *member = object->first;
     while (member && str_cmp(member->key, key) < 0)
@@ -40,14 +45,14 @@ static struct json *member_of(struct json *object, struct str key)
     return member && str_eq(member->key, key) ? member : NULL;
 }
 
-static void put_member(struct arena *a, struct json *object, struct str key,
-                       const struct json *value)
+static void data_put_member(struct arena *a, struct json *object, struct str key,
+                            const struct json *value)
 {
-    const struct json *old = member_of(object, key);
+    const struct json *old = data_find_member(object, key);
     json_set(object, key, old ? json_merge(a, old, value) : json_clone(a, value));
 }
 
-static void put_at_root(struct arena *a, struct json *tree, const struct json *value)
+static void data_put_at_root(struct arena *a, struct json *tree, const struct json *value)
 {
     must(value->kind == JSON_OBJECT);
     const struct json *merged = json_merge(a, tree, value);
@@ -61,7 +66,7 @@ bool data_put(struct arena *a, struct json *tree, struct str path, const struct 
     if (data_depth(path, value) > JSON_DEPTH_MAX)
         return false;
     if (path.len == 0) {
-        put_at_root(a, tree, value);
+        data_put_at_root(a, tree, value);
         return true;
     }
     uint32_t from = 0;
@@ -69,10 +74,10 @@ bool data_put(struct arena *a, struct json *tree, struct str path, const struct 
         const uint32_t to = str_find(path, '/', from);
         const struct str key = str_slice(path, from, to);
         if (to == path.len) {
-            put_member(a, tree, key, value);
+            data_put_member(a, tree, key, value);
             return true;
         }
-        struct json *inner = member_of(tree, key);
+        struct json *inner = data_find_member(tree, key);
         if (!inner || inner->kind != JSON_OBJECT) {
             inner = json_make(a, JSON_OBJECT);
             json_set(tree, key, inner);
@@ -89,24 +94,25 @@ struct json *data_deployment_role(const struct core *c, deployment_role_ix dr, b
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
     struct json *tree = data_object(a, doc_of(c, role_at(c, row->role)->template));
-    tree = data_over(a, tree, doc_of(c, row->wall));
-    tree = data_over(a, tree, doc_of(c, view_role_data(c, row)));
+    tree = data_merge_doc(a, tree, doc_of(c, row->wall));
+    tree = data_merge_doc(a, tree, doc_of(c, view_role_data(c, row)));
     if (!committed_only && row->proposed)
-        tree = data_over(a, tree, doc_of(c, row->proposed_data));
+        tree = data_merge_doc(a, tree, doc_of(c, row->proposed_data));
     return tree;
 }
 
-static struct json *over_own(const struct core *c, const struct noderole *row, struct json *tree,
-                             struct str wall, doc_h user, struct arena *a)
+static struct json *data_merge_own(const struct core *c, const struct noderole *row,
+                                   struct json *tree, struct str wall, doc_h user, struct arena *a)
 {
-    tree = data_over(a, tree, wall);
-    tree = data_over(a, tree, doc_of(c, row->computed));
-    tree = data_over(a, tree, doc_of(c, row->sysdata));
-    return data_over(a, tree, doc_of(c, user));
+    tree = data_merge_doc(a, tree, wall);
+    tree = data_merge_doc(a, tree, doc_of(c, row->computed));
+    tree = data_merge_doc(a, tree, doc_of(c, row->sysdata));
+    return data_merge_doc(a, tree, doc_of(c, user));
 }
 
-/* What the user wants of it: seen by everybody once committed, by those who look ahead before. */
-static doc_h user_data(const struct core *c, const struct noderole *row, bool committed_only)
+/* User data of a noderole: the proposed document while it is PROPOSED and the caller reads
+ * proposals, otherwise the committed one. */
+static doc_h data_user_doc(const struct core *c, const struct noderole *row, bool committed_only)
 {
     return row->state == NODEROLE_PROPOSED && !committed_only ? row->proposed_data
                                                               : view_noderole_data(c, row);
@@ -117,32 +123,33 @@ struct json *data_noderole(const struct core *c, noderole_ix nr, bool committed_
 {
     const struct noderole *row = noderole_at(c, nr);
     struct json *tree = data_deployment_role(c, row->dr, committed_only, a);
-    return over_own(c, row, tree, doc_of(c, row->wall), user_data(c, row, committed_only), a);
+    return data_merge_own(c, row, tree, doc_of(c, row->wall), data_user_doc(c, row, committed_only),
+                          a);
 }
 
 struct json *data_own(const struct core *c, noderole_ix nr, struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
     struct json *tree = json_make(a, JSON_OBJECT);
-    return over_own(c, row, tree, doc_of(c, row->wall), view_noderole_data(c, row), a);
+    return data_merge_own(c, row, tree, doc_of(c, row->wall), view_noderole_data(c, row), a);
 }
 
 struct json *data_with_wall(const struct core *c, noderole_ix nr, struct str wall, struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
     struct json *tree = data_deployment_role(c, row->dr, true, a);
-    return over_own(c, row, tree, wall, view_noderole_data(c, row), a);
+    return data_merge_own(c, row, tree, wall, view_noderole_data(c, row), a);
 }
 
 struct json *data_node(const struct core *c, node_ix n, struct arena *a)
 {
     const struct node *row = node_at(c, n);
-    return data_over(a, data_object(a, doc_of(c, row->discovery)), doc_of(c, row->hint));
+    return data_merge_doc(a, data_object(a, doc_of(c, row->discovery)), doc_of(c, row->hint));
 }
 
 /* ---- values ---- */
 
-static const struct json *not_null(const struct json *value)
+static const struct json *data_not_null(const struct json *value)
 {
     return value && value->kind != JSON_NULL ? value : NULL;
 }
@@ -151,27 +158,29 @@ const struct json *data_value(const struct core *c, attrib_ix attrib, const stru
                               struct arena *a)
 {
     const struct attrib *row = attrib_at(c, attrib);
-    const struct json *value = not_null(json_at(tree, text_of(c, row->map)));
+    const struct json *value = data_not_null(json_at(tree, text_of(c, row->map)));
     if (value || !row->default_value)
         return value;
-    return not_null(json_get(doc_tree(a, doc_of(c, row->default_value)), STR("value")));
+    return data_not_null(json_get(doc_tree(a, doc_of(c, row->default_value)), STR("value")));
 }
 
-/* ---- who is meant ---- */
+/* ---- owner of a value ---- */
 
-static bool speaks_for(const struct core *c, role_ix role, role_ix owner)
+static bool data_role_has_attribs_of(const struct core *c, role_ix role, role_ix owner)
 {
     return owner.v && (role.v == owner.v || role_provides(c, role, owner));
 }
 
-/* The node's noderole of the role; else the deepest one that provides it, the oldest of those. */
-static noderole_ix noderole_for(const struct core *c, node_ix n, role_ix owner)
+/* The noderole of the role on the node; otherwise the one that provides the role, with the highest
+ * cohort and among those the lowest id. */
+static noderole_ix data_owner_noderole(const struct core *c, node_ix n, role_ix owner)
 {
     noderole_ix best = noderole_find(c, n, owner);
     if (best.v)
         return best;
     const struct vec *v = &node_at(c, n)->noderoles;
-    for (uint32_t i = 0; i < v->count; i++) { /* by (cohort, id): the first of a cohort is it */
+    for (uint32_t i = 0; i < v->count;
+         i++) { /* sorted by (cohort, id): the first of a cohort wins */
         const noderole_ix nr = {vec_at(c, v, i)};
         if (role_provides(c, noderole_at(c, nr)->role, owner) &&
             (!best.v || noderole_at(c, nr)->cohort > noderole_at(c, best)->cohort))
@@ -180,12 +189,13 @@ static noderole_ix noderole_for(const struct core *c, node_ix n, role_ix owner)
     return best;
 }
 
-static uint32_t role_cohort(const struct core *c, deployment_role_ix dr)
+static uint32_t data_role_cohort(const struct core *c, deployment_role_ix dr)
 {
     return role_at(c, deployment_role_at(c, dr)->role)->cohort;
 }
 
-static deployment_role_ix deployment_role_for(const struct core *c, deployment_ix d, role_ix owner)
+static deployment_role_ix data_owner_deployment_role(const struct core *c, deployment_ix d,
+                                                     role_ix owner)
 {
     deployment_role_ix best = deployment_role_find(c, d, owner);
     if (best.v)
@@ -194,14 +204,14 @@ static deployment_role_ix deployment_role_for(const struct core *c, deployment_i
     for (uint32_t i = 0; i < v->count; i++) {
         const deployment_role_ix dr = {vec_at(c, v, i)};
         if (role_provides(c, deployment_role_at(c, dr)->role, owner) &&
-            (!best.v || role_cohort(c, dr) > role_cohort(c, best)))
+            (!best.v || data_role_cohort(c, dr) > data_role_cohort(c, best)))
             best = dr;
     }
     return best;
 }
 
-/* The role a row belongs to; none for a node or a deployment. */
-static role_ix role_of(const struct core *c, enum table table, uint32_t ix)
+/* The role of a row; none for a node or a deployment. */
+static role_ix data_role_of_row(const struct core *c, enum table table, uint32_t ix)
 {
     if (table == TABLE_ROLE)
         return (role_ix){ix};
@@ -212,34 +222,36 @@ static role_ix role_of(const struct core *c, enum table table, uint32_t ix)
     return (role_ix){0};
 }
 
-bool data_place(const struct core *c, enum table target, int64_t id, attrib_ix attrib,
-                struct place *out_place)
+bool data_find_owner(const struct core *c, enum table target, int64_t id, attrib_ix attrib,
+                     struct data_owner *out_owner)
 {
-    const role_ix owner = attrib_at(c, attrib)->role;
+    const role_ix role = attrib_at(c, attrib)->role; /* none: the attrib belongs to nodes */
     if (target >= TABLE_OBJECTS || id <= 0)
         return false;
-    struct place place = {target, omap_find(&c->tables[target].by_id, (uint64_t)id)};
-    if (!place.ix)
+    struct data_owner owner = {target, omap_find(&c->tables[target].by_id, (uint64_t)id)};
+    if (!owner.ix)
         return false;
-    if (target == TABLE_NODE && owner.v) {
-        place = (struct place){TABLE_NODEROLE, noderole_for(c, (node_ix){place.ix}, owner).v};
-    } else if (target == TABLE_DEPLOYMENT && owner.v) {
-        const deployment_ix d = {place.ix};
-        place = (struct place){TABLE_DEPLOYMENT_ROLE, deployment_role_for(c, d, owner).v};
+    if (target == TABLE_NODE && role.v) {
+        const node_ix n = {owner.ix};
+        owner = (struct data_owner){TABLE_NODEROLE, data_owner_noderole(c, n, role).v};
+    } else if (target == TABLE_DEPLOYMENT && role.v) {
+        const deployment_ix d = {owner.ix};
+        owner =
+            (struct data_owner){TABLE_DEPLOYMENT_ROLE, data_owner_deployment_role(c, d, role).v};
     } else if (target != TABLE_NODE) {
-        const role_ix role = role_of(c, target, place.ix);
-        if (!role.v || !speaks_for(c, role, owner))
+        const role_ix target_role = data_role_of_row(c, target, owner.ix);
+        if (!target_role.v || !data_role_has_attribs_of(c, target_role, role))
             return false;
     }
-    if (!place.ix)
+    if (!owner.ix)
         return false;
-    *out_place = place;
+    *out_owner = owner;
     return true;
 }
 
 /* ---- views ---- */
 
-static struct json *view_node(const struct core *c, node_ix n, enum view view, struct arena *a)
+static struct json *data_view_node(const struct core *c, node_ix n, enum view view, struct arena *a)
 {
     const struct node *row = node_at(c, n);
     switch (view) {
@@ -255,8 +267,8 @@ static struct json *view_node(const struct core *c, node_ix n, enum view view, s
     return data_object(a, doc_of(c, row->discovery));
 }
 
-static struct json *view_deployment_role(const struct core *c, deployment_role_ix dr,
-                                         enum view view, struct arena *a)
+static struct json *data_view_deployment_role(const struct core *c, deployment_role_ix dr,
+                                              enum view view, struct arena *a)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
     switch (view) {
@@ -272,19 +284,19 @@ static struct json *view_deployment_role(const struct core *c, deployment_role_i
     return data_object(a, doc_of(c, row->wall));
 }
 
-static struct json *view_noderole(const struct core *c, noderole_ix nr, enum view view,
-                                  struct arena *a)
+static struct json *data_view_noderole(const struct core *c, noderole_ix nr, enum view view,
+                                       struct arena *a)
 {
     const struct noderole *row = noderole_at(c, nr);
     switch (view) {
     case VIEW_ALL: return data_noderole(c, nr, false, a);
     case VIEW_COMMITTED: return data_noderole(c, nr, true, a);
     case VIEW_PROPOSED:
-        return over_own(c, row, data_deployment_role(c, row->dr, false, a), doc_of(c, row->wall),
-                        row->proposed_data, a);
-    case VIEW_USER: return data_object(a, doc_of(c, user_data(c, row, false)));
+        return data_merge_own(c, row, data_deployment_role(c, row->dr, false, a),
+                              doc_of(c, row->wall), row->proposed_data, a);
+    case VIEW_USER: return data_object(a, doc_of(c, data_user_doc(c, row, false)));
     case VIEW_SYSTEM:
-        return data_over(a, data_object(a, doc_of(c, row->computed)), doc_of(c, row->sysdata));
+        return data_merge_doc(a, data_object(a, doc_of(c, row->computed)), doc_of(c, row->sysdata));
     case VIEW_NOTE: return data_object(a, doc_of(c, row->notes));
     case VIEW_WALL:
     case VIEW_DISCOVERY: break;
@@ -292,36 +304,37 @@ static struct json *view_noderole(const struct core *c, noderole_ix nr, enum vie
     return data_object(a, doc_of(c, row->wall));
 }
 
-struct json *data_view(const struct core *c, struct place place, enum view view, struct arena *a)
+struct json *data_view(const struct core *c, struct data_owner owner, enum view view,
+                       struct arena *a)
 {
-    if (place.table == TABLE_NODE)
-        return view_node(c, (node_ix){place.ix}, view, a);
-    if (place.table == TABLE_NODEROLE)
-        return view_noderole(c, (noderole_ix){place.ix}, view, a);
-    if (place.table == TABLE_DEPLOYMENT_ROLE)
-        return view_deployment_role(c, (deployment_role_ix){place.ix}, view, a);
-    must(place.table == TABLE_ROLE);
-    const struct role *role = role_at(c, (role_ix){place.ix});
+    if (owner.table == TABLE_NODE)
+        return data_view_node(c, (node_ix){owner.ix}, view, a);
+    if (owner.table == TABLE_NODEROLE)
+        return data_view_noderole(c, (noderole_ix){owner.ix}, view, a);
+    if (owner.table == TABLE_DEPLOYMENT_ROLE)
+        return data_view_deployment_role(c, (deployment_role_ix){owner.ix}, view, a);
+    must(owner.table == TABLE_ROLE);
+    const struct role *role = role_at(c, (role_ix){owner.ix});
     return data_object(a, doc_of(c, view == VIEW_NOTE ? role->notes : role->template));
 }
 
 struct subject core_attrib_place(const struct core *c, struct subject target, int64_t attrib_id)
 {
-    struct place place;
+    struct data_owner owner;
     const attrib_ix attrib = attrib_by_id(c, attrib_id);
-    if (!attrib.v || !data_place(c, target.table, target.id, attrib, &place))
+    if (!attrib.v || !data_find_owner(c, target.table, target.id, attrib, &owner))
         return (struct subject){.table = TABLE_COUNT};
-    const struct object *o = pool_at(&c->tables[place.table].pool, place.ix);
-    return (struct subject){.table = place.table, .id = o->id};
+    const struct object *o = pool_at(&c->tables[owner.table].pool, owner.ix);
+    return (struct subject){.table = owner.table, .id = o->id};
 }
 
-const struct json *core_data(const struct core *c, struct subject place, enum view view,
+const struct json *core_data(const struct core *c, struct subject owner, enum view view,
                              struct arena *a)
 {
-    must(place.table < TABLE_OBJECTS && place.id > 0);
-    const uint32_t ix = omap_find(&c->tables[place.table].by_id, (uint64_t)place.id);
+    must(owner.table < TABLE_OBJECTS && owner.id > 0);
+    const uint32_t ix = omap_find(&c->tables[owner.table].by_id, (uint64_t)owner.id);
     must(ix);
-    return data_view(c, (struct place){place.table, ix}, view, a);
+    return data_view(c, (struct data_owner){owner.table, ix}, view, a);
 }
 
 struct str core_value_in(const struct core *c, const struct json *data, int64_t attrib_id,
@@ -334,26 +347,26 @@ struct str core_value_in(const struct core *c, const struct json *data, int64_t 
 bool core_value(const struct core *c, enum table target, int64_t id, int64_t attrib_id,
                 enum view view, struct arena *a, struct str *out_value)
 {
-    const struct subject place = core_attrib_place(c, (struct subject){target, id}, attrib_id);
-    if (place.table == TABLE_COUNT)
+    const struct subject owner = core_attrib_place(c, (struct subject){target, id}, attrib_id);
+    if (owner.table == TABLE_COUNT)
         return false;
-    *out_value = core_value_in(c, core_data(c, place, view, a), attrib_id, a);
+    *out_value = core_value_in(c, core_data(c, owner, view, a), attrib_id, a);
     return true;
 }
 
-/* ---- attribs of a role, and who is told ---- */
+/* ---- attribs of a role, reruns ---- */
 
 attrib_ix *data_attribs_of(const struct core *c, role_ix role, struct arena *a, uint32_t *out_count)
 {
     const struct role *row = role_at(c, role);
-    uint32_t count = 0, room = row->attribs.count;
+    uint32_t count = 0, capacity = row->attribs.count;
     role_ix *others = arena_array(a, role_ix, row->provided.count + 1);
     for (uint32_t i = 0; i < row->provided.count; i++) {
         const struct str name = text_of(c, vec_at(c, &row->provided, i));
         others[i] = (role_ix){name_find(c, TABLE_ROLE, name)};
-        room += others[i].v ? role_at(c, others[i])->attribs.count : 0;
+        capacity += others[i].v ? role_at(c, others[i])->attribs.count : 0;
     }
-    attrib_ix *attribs = arena_array(a, attrib_ix, room + 1);
+    attrib_ix *attribs = arena_array(a, attrib_ix, capacity + 1);
     for (uint32_t i = 0; i < row->attribs.count; i++)
         attribs[count++] = (attrib_ix){vec_at(c, &row->attribs, i)};
     for (uint32_t i = 0; i < row->provided.count; i++) {
@@ -365,19 +378,19 @@ attrib_ix *data_attribs_of(const struct core *c, role_ix role, struct arena *a, 
     return attribs;
 }
 
-void data_poke_all(struct core *c, const struct vec *noderoles)
+void data_rerun_all(struct core *c, const struct vec *noderoles)
 {
     const uint32_t count = noderoles->count;
     if (count == 0)
         return;
-    /* A poke may change what the list lies in. */
+    /* A rerun may change the row that contains the list, so the list is copied first. */
     const uint32_t *items =
         arena_copy(c->arena, vec_items(&c->heap, noderoles), count * sizeof *items);
     for (uint32_t i = 0; i < count; i++)
         noderole_request_rerun(c, (noderole_ix){items[i]});
 }
 
-static bool role_wants(const struct core *c, role_ix role, attrib_ix attrib)
+static bool data_role_wants(const struct core *c, role_ix role, attrib_ix attrib)
 {
     const struct vec *wanted = &role_at(c, role)->wanted;
     for (uint32_t i = 0; i < wanted->count; i += 2)
@@ -386,11 +399,11 @@ static bool role_wants(const struct core *c, role_ix role, attrib_ix attrib)
     return false;
 }
 
-void data_poke_wanting(struct core *c, node_ix n, attrib_ix attrib, noderole_ix but)
+void data_rerun_wanting(struct core *c, node_ix n, attrib_ix attrib, noderole_ix but)
 {
     for (uint32_t i = 0; i < node_at(c, n)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &node_at(c, n)->noderoles, i)};
-        if (nr.v != but.v && role_wants(c, noderole_at(c, nr)->role, attrib))
+        if (nr.v != but.v && data_role_wants(c, noderole_at(c, nr)->role, attrib))
             noderole_request_rerun(c, nr);
     }
 }

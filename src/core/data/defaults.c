@@ -1,19 +1,23 @@
 #include "core/core_private.h"
 
-/* Which noderoles ran with other defaults than their role has now.
+/* Noderoles whose last run used other defaults than their role has now.
  *
- * A role counts how often content changed what its noderoles are given without anybody setting a
- * value: defaults and maps of its own and of wanted attribs, the list of wanted attribs, and the
- * template that its code computes. A noderole keeps the count that its last run was staged with.
- * One that is ACTIVE, not marked to run again, and has another count than its role is *changed*.
- * Nothing reruns by itself; a commit that asks for it marks the deployment, and annealing steps
- * with nothing else to do rerun a bounded number of them each. Destructive ones are counted and
- * never rerun here. A change of content costs the deployment roles of the role, not its noderoles.
- */
+ * A role counts how often content changed what its noderoles receive without a value being set:
+ * defaults and maps of its own and of wanted attribs, the list of wanted attribs, and the template
+ * that its code computes. A noderole stores the count that its last run was staged with. A noderole
+ * that is ACTIVE, has no rerun mark, and has another count than its role is *changed*. An import
+ * reruns nothing: a commit with rerun_changed marks the deployment, and annealing steps with
+ * nothing else to do rerun a bounded number of noderoles each. Destructive roles are counted and
+ * never rerun here.
+ *
+ * Deployment roles keep the number of settled and of changed noderoles, so a change of content
+ * costs one write per deployment role and none per noderole. Every change of the state, rerun mark
+ * or deployment of a noderole is therefore enclosed in two calls of defaults_count(): subtract
+ * before, add after. */
 
-enum { RERUNS_MAX = 256 }; /* in one step */
+enum { RERUNS_MAX = 256 }; /* noderoles that one step reruns */
 
-static bool is_settled(const struct noderole *nr)
+static bool defaults_is_settled(const struct noderole *nr)
 {
     return nr->state == NODEROLE_ACTIVE && !nr->rerun;
 }
@@ -23,17 +27,17 @@ bool defaults_are_other(const struct core *c, const struct noderole *nr)
     return nr->defaults != role_at(c, nr->role)->defaults;
 }
 
-static bool is_changed(const struct core *c, const struct noderole *nr)
+static bool defaults_is_changed(const struct core *c, const struct noderole *nr)
 {
-    return is_settled(nr) && nr->defaults != role_at(c, nr->role)->defaults;
+    return defaults_is_settled(nr) && nr->defaults != role_at(c, nr->role)->defaults;
 }
 
 void defaults_count(struct core *c, noderole_ix ix, bool is_more)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    if (!is_settled(nr))
+    if (!defaults_is_settled(nr))
         return;
-    const bool changed = is_changed(c, nr);
+    const bool changed = defaults_is_changed(c, nr);
     struct deployment_role *dr = deployment_role_derive(c, nr->dr);
     dr->settled = is_more ? dr->settled + 1 : dr->settled - 1;
     if (changed)
@@ -63,7 +67,7 @@ void defaults_moved(struct core *c, role_ix r)
     }
 }
 
-static bool wants(const struct core *c, const struct role *role, attrib_ix attrib)
+static bool defaults_role_wants(const struct core *c, const struct role *role, attrib_ix attrib)
 {
     for (uint32_t i = 0; i < role->wanted.count; i += 2)
         if (vec_at(c, &role->wanted, i) == attrib.v)
@@ -76,11 +80,11 @@ void defaults_attrib_moved(struct core *c, attrib_ix attrib)
     const role_ix owner = attrib_at(c, attrib)->role;
     for (uint32_t ix = core_next_row(c, TABLE_ROLE, 0); ix;
          ix = core_next_row(c, TABLE_ROLE, role_at(c, (role_ix){ix})->o.id))
-        if (ix == owner.v || wants(c, role_at(c, (role_ix){ix}), attrib))
+        if (ix == owner.v || defaults_role_wants(c, role_at(c, (role_ix){ix}), attrib))
             defaults_moved(c, (role_ix){ix});
 }
 
-/* ---- running again ---- */
+/* ---- reruns ---- */
 
 void defaults_rerun(struct core *c, deployment_ix d)
 {
@@ -98,7 +102,7 @@ void defaults_forget(struct core *c, deployment_ix d)
     vars_edit(c)->rerunning--;
 }
 
-static deployment_ix first_rerunning(const struct core *c)
+static deployment_ix defaults_first_rerunning(const struct core *c)
 {
     uint32_t ix = core_next_row(c, TABLE_DEPLOYMENT, 0);
     while (ix && !deployment_at(c, (deployment_ix){ix})->rerunning)
@@ -106,23 +110,25 @@ static deployment_ix first_rerunning(const struct core *c)
     return (deployment_ix){ix};
 }
 
-static bool is_destructive(const struct core *c, deployment_role_ix dr)
+static bool defaults_is_destructive(const struct core *c, deployment_role_ix dr)
 {
     return role_at(c, deployment_role_at(c, dr)->role)->flags & ROLE_DESTRUCTIVE;
 }
 
-/* A noderole that was poked is not changed any more: it waits for its run, or has the mark. */
-static uint32_t rerun_some(struct core *c, deployment_role_ix ix, uint32_t most, uint32_t until)
+/* A noderole whose rerun was requested is not changed any more: it is not ACTIVE, or has the
+ * mark. */
+static uint32_t defaults_rerun_some(struct core *c, deployment_role_ix ix, uint32_t most,
+                                    uint32_t until)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < deployment_role_at(c, ix)->noderoles.count; i++) {
         const noderole_ix nr = {vec_at(c, &deployment_role_at(c, ix)->noderoles, i)};
         if (count == most || c->dirty.count >= until || !deployment_role_at(c, ix)->changed)
             break;
-        if (!is_changed(c, noderole_at(c, nr)))
+        if (!defaults_is_changed(c, noderole_at(c, nr)))
             continue;
         noderole_request_rerun(c, nr);
-        must(!is_changed(c, noderole_at(c, nr)));
+        must(!defaults_is_changed(c, noderole_at(c, nr)));
         count++;
     }
     return count;
@@ -130,22 +136,22 @@ static uint32_t rerun_some(struct core *c, deployment_role_ix ix, uint32_t most,
 
 void defaults_step(struct core *c, uint32_t until)
 {
-    const deployment_ix d = first_rerunning(c);
+    const deployment_ix d = defaults_first_rerunning(c);
     uint32_t left = RERUNS_MAX;
     must(d.v);
     c->out->id = deployment_at(c, d)->o.id;
     for (uint32_t i = 0; i < deployment_at(c, d)->roles.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &deployment_at(c, d)->roles, i)};
-        if (is_destructive(c, dr) || !deployment_role_at(c, dr)->changed)
+        if (defaults_is_destructive(c, dr) || !deployment_role_at(c, dr)->changed)
             continue;
-        left -= rerun_some(c, dr, left, until);
+        left -= defaults_rerun_some(c, dr, left, until);
         if (deployment_role_at(c, dr)->changed)
-            return; /* the next step goes on */
+            return; /* continued by the next step */
     }
     defaults_forget(c, d);
 }
 
-/* ---- telling ---- */
+/* ---- read access and invariants ---- */
 
 void core_count_changed(const struct core *c, int64_t deployment_id, uint32_t *out_changed,
                         uint32_t *out_destructive)
@@ -155,8 +161,8 @@ void core_count_changed(const struct core *c, int64_t deployment_id, uint32_t *o
     for (uint32_t i = 0; d.v && i < deployment_at(c, d)->roles.count; i++) {
         const deployment_role_ix dr = {vec_at(c, &deployment_at(c, d)->roles, i)};
         const uint32_t changed = deployment_role_at(c, dr)->changed;
-        *out_changed += is_destructive(c, dr) ? 0 : changed;
-        *out_destructive += is_destructive(c, dr) ? changed : 0;
+        *out_changed += defaults_is_destructive(c, dr) ? 0 : changed;
+        *out_destructive += defaults_is_destructive(c, dr) ? changed : 0;
     }
 }
 
@@ -169,8 +175,8 @@ const char *defaults_check(const struct core *c)
         uint32_t settled = 0, changed = 0;
         for (uint32_t i = 0; i < dr->noderoles.count; i++) {
             const struct noderole *nr = noderole_at(c, (noderole_ix){vec_at(c, &dr->noderoles, i)});
-            settled += is_settled(nr);
-            changed += is_changed(c, nr);
+            settled += defaults_is_settled(nr);
+            changed += defaults_is_changed(c, nr);
         }
         if (settled != dr->settled || changed != dr->changed)
             return "C1: a deployment role's counts of changed defaults are wrong";
@@ -178,5 +184,7 @@ const char *defaults_check(const struct core *c)
     const struct pool *deployments = &c->tables[TABLE_DEPLOYMENT].pool;
     for (uint32_t ix = pool_next(deployments, 0); ix; ix = pool_next(deployments, ix))
         rerunning += deployment_at(c, (deployment_ix){ix})->rerunning;
-    return rerunning == c->vars.rerunning ? NULL : "C1: the count of reruns asked for is wrong";
+    return rerunning == c->vars.rerunning
+               ? NULL
+               : "C1: the number of deployments that rerun changed noderoles is wrong";
 }

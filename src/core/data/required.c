@@ -1,9 +1,13 @@
 #include "core/data/data.h"
 
-/* Attribs that a role declares as required and that people set. Those nobody may write come from
- * code of the role or from its run, so before the run they have no value yet. */
+/* Attribs that a role declares as required and that operators set. Attribs that are not writable
+ * are set by the code of the role or by its run, so they have no value before the run and are not
+ * checked.
+ *
+ * Also the checks before a run starts: its staged data must fit, and required attribs must have a
+ * value. A noderole that fails a check changes to ERROR and no run is started. */
 
-static bool is_required(const struct core *c, attrib_ix attrib, struct arena *a)
+static bool attrib_is_required(const struct core *c, attrib_ix attrib, struct arena *a)
 {
     const struct attrib *row = attrib_at(c, attrib);
     if (!row->writable || !row->schema || row->default_value)
@@ -11,8 +15,9 @@ static bool is_required(const struct core *c, attrib_ix attrib, struct arena *a)
     return json_is_true(json_get(doc_tree(a, doc_of(c, row->schema)), STR("required")));
 }
 
-/* Something else that is merged into what its run is given may have put a value there. */
-static bool is_staged(const struct core *c, noderole_ix nr, attrib_ix attrib, struct arena *a)
+/* Another document that is merged into the staged data may contain a value at the same path. */
+static bool attrib_is_staged(const struct core *c, noderole_ix nr, attrib_ix attrib,
+                             struct arena *a)
 {
     const struct json *value =
         json_at(doc_tree(a, stage_noderole(c, nr, a)), text_of(c, attrib_at(c, attrib)->map));
@@ -25,7 +30,7 @@ bool required_any(const struct core *c, role_ix role, struct arena *a)
     const struct arena_mark mark = arena_mark(a);
     bool any = false;
     for (uint32_t i = 0; i < attribs->count && !any; i++)
-        any = is_required(c, (attrib_ix){vec_at(c, attribs, i)}, a);
+        any = attrib_is_required(c, (attrib_ix){vec_at(c, attribs, i)}, a);
     arena_rewind(a, mark);
     return any;
 }
@@ -37,14 +42,14 @@ attrib_ix required_missing(const struct core *c, noderole_ix nr, struct arena *a
     const struct json *own = NULL;
     attrib_ix missing = {0};
     if (run_is_instant(c, nr))
-        return missing; /* nothing is given to it */
+        return missing; /* an instant run receives no data */
     for (uint32_t i = 0; i < attribs->count && !missing.v; i++) {
         const attrib_ix attrib = {vec_at(c, attribs, i)};
-        if (!is_required(c, attrib, a))
+        if (!attrib_is_required(c, attrib, a))
             continue;
         if (!own)
             own = data_noderole(c, nr, true, a);
-        if (!data_value(c, attrib, own, a) && !is_staged(c, nr, attrib, a))
+        if (!data_value(c, attrib, own, a) && !attrib_is_staged(c, nr, attrib, a))
             missing = attrib;
     }
     arena_rewind(a, mark);
@@ -68,17 +73,17 @@ struct str required_sentence(const struct core *c, noderole_ix nr, attrib_ix att
     return buf_str(&b);
 }
 
-/* ---- what keeps a run from being started ---- */
+/* ---- checks before a run starts ---- */
 
-/* Every document was small enough when it came; all that a run would be given may not be. */
+/* Each document was small enough when it was stored; the staged data of a run may still be too
+ * large. */
 bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged)
 {
     if (staged.len <= STAGED_MAX)
         return false;
-    const struct str text =
-        STR_CONCAT(c->arena, STR("its run would be given "), str_from_i64(c->arena, staged.len),
-                   STR(" bytes of data, and at most "), str_from_i64(c->arena, STAGED_MAX),
-                   STR(" can be handed over"));
+    const struct str text = STR_CONCAT(
+        c->arena, STR("the staged data of the run has "), str_from_i64(c->arena, staged.len),
+        STR(" bytes; the maximum is "), str_from_i64(c->arena, STAGED_MAX));
     noderole_fail(c, nr,
                   &(struct failure){.status = STR("staged data too large"),
                                     .runlog = text,
@@ -88,8 +93,8 @@ bool run_is_too_large(struct core *c, noderole_ix nr, struct str staged)
     return true;
 }
 
-/* A run that would start without a value its own role requires would only fail later and less
- * clearly. */
+/* A run without a value that its role requires would fail later and with a less specific
+ * message. */
 bool run_lacks_attrib(struct core *c, noderole_ix nr)
 {
     const attrib_ix attrib = required_missing(c, nr, c->arena);
@@ -106,7 +111,8 @@ bool run_lacks_attrib(struct core *c, noderole_ix nr)
     return true;
 }
 
-/* Only a failure has one; a run whose end nobody knows is lost, whoever says so. */
+/* Only failures have a reason. A run that was reported as lost without a reason gets
+ * REASON_RUN_LOST. */
 struct reason run_reason(const struct run_done_command *p)
 {
     if (p->result != RESULT_FAILED && p->result != RESULT_LOST)

@@ -1,41 +1,44 @@
 #include "core/data/data.h"
 
-/* What a run found out goes where others look for it (SEMANTICS 5.4 steps 4 and 5): values that are
- * attribs of nodes go to the node, and whoever was given a value that changed runs again. */
+/* Feedback of a successful run (docs/spec/data.md, "Feedback"). Values of its wall data that are
+ * attribs of nodes are copied to the hint of the node, and reservations of all noderoles of the
+ * node are merged into it. Then noderoles that use a value that changed are rerun. The hint is
+ * written before the comparison, which reads the merged data of the node. A hint that would be too
+ * long is not written. */
 
-static const struct json *reservations_in(const struct json *wall)
+static const struct json *feedback_reservations(const struct json *wall)
 {
     const struct json *found = json_at(wall, STR("crowbar_wall/reservations"));
     return found && found->kind != JSON_NULL ? found : NULL;
 }
 
-/* ---- to the node ---- */
+/* ---- hint of the node ---- */
 
-struct feed {
+struct feedback {
     node_ix node;
     noderole_ix from;
-    struct json *hint; /* as it will be */
-    attrib_ix *fed;    /* attribs that were put there */
-    uint32_t fed_count;
+    struct json *hint; /* the hint after the run */
+    attrib_ix *copied; /* attribs whose value was copied */
+    uint32_t copied_count;
     uint32_t cap;
 };
 
-static void feed_note(struct core *c, struct feed *f, attrib_ix attrib)
+static void feedback_note(struct core *c, struct feedback *f, attrib_ix attrib)
 {
-    if (f->fed_count == f->cap) {
+    if (f->copied_count == f->cap) {
         const uint32_t cap = f->cap ? f->cap * 2 : 4;
-        attrib_ix *fed = arena_array(c->arena, attrib_ix, cap);
-        if (f->fed_count)
-            memcpy(fed, f->fed, f->fed_count * sizeof *fed);
-        f->fed = fed;
+        attrib_ix *copied = arena_array(c->arena, attrib_ix, cap);
+        if (f->copied_count)
+            memcpy(copied, f->copied, f->copied_count * sizeof *copied);
+        f->copied = copied;
         f->cap = cap;
     }
-    f->fed[f->fed_count++] = attrib;
+    f->copied[f->copied_count++] = attrib;
 }
 
-/* Attribs of nodes that the role's barclamp declares; only what is really in the wall counts, for
- * a default is known without any run. */
-static void feed_attribs(struct core *c, struct feed *f, const struct json *wall)
+/* Attribs of nodes that belong to the barclamp of the role. Only values that the wall data contains
+ * are copied; a default needs no run. */
+static void feedback_copy_attribs(struct core *c, struct feedback *f, const struct json *wall)
 {
     const barclamp_ix barclamp = role_at(c, noderole_at(c, f->from)->role)->barclamp;
     int64_t after = 0;
@@ -50,21 +53,22 @@ static void feed_attribs(struct core *c, struct feed *f, const struct json *wall
             continue;
         if (data_depth(map, value) <= JSON_DEPTH_MAX - STAGED_LEVELS &&
             data_put(c->arena, f->hint, map, value))
-            feed_note(c, f, (attrib_ix){ix});
+            feedback_note(c, f, (attrib_ix){ix});
     }
 }
 
-/* Together with those of everybody else on the node, for each knows only its own. */
-static void feed_reservations(struct core *c, struct feed *f, const struct json *wall)
+/* Reservations of all noderoles of the node are merged, since each wall contains only those of its
+ * own run. */
+static void feedback_merge_reservations(struct core *c, struct feedback *f, const struct json *wall)
 {
     struct json *all = NULL;
-    if (!reservations_in(wall))
+    if (!feedback_reservations(wall))
         return;
     const struct vec *v = &node_at(c, f->node)->noderoles;
     for (uint32_t i = 0; i < v->count; i++) {
         const struct noderole *nr = noderole_at(c, (noderole_ix){vec_at(c, v, i)});
         const struct json *found =
-            nr->wall ? reservations_in(data_object(c->arena, doc_of(c, nr->wall))) : NULL;
+            nr->wall ? feedback_reservations(data_object(c->arena, doc_of(c, nr->wall))) : NULL;
         if (found)
             all = all ? json_merge(c->arena, all, found) : json_clone(c->arena, found);
     }
@@ -72,36 +76,37 @@ static void feed_reservations(struct core *c, struct feed *f, const struct json 
         json_set(f->hint, STR("reservations"), all);
 }
 
-static void tell_wanting(struct core *c, const struct feed *f, const struct json *before)
+static void feedback_rerun_wanting(struct core *c, const struct feedback *f,
+                                   const struct json *before)
 {
     const struct json *after = data_node(c, f->node, c->arena);
-    for (uint32_t i = 0; i < f->fed_count; i++)
-        if (!json_eq(data_value(c, f->fed[i], before, c->arena),
-                     data_value(c, f->fed[i], after, c->arena)))
-            data_poke_wanting(c, f->node, f->fed[i], f->from);
+    for (uint32_t i = 0; i < f->copied_count; i++)
+        if (!json_eq(data_value(c, f->copied[i], before, c->arena),
+                     data_value(c, f->copied[i], after, c->arena)))
+            data_rerun_wanting(c, f->node, f->copied[i], f->from);
 }
 
-static void feed_node(struct core *c, noderole_ix nr, const struct json *wall)
+static void feedback_write_node(struct core *c, noderole_ix nr, const struct json *wall)
 {
-    struct feed f = {.node = noderole_at(c, nr)->node, .from = nr};
+    struct feedback f = {.node = noderole_at(c, nr)->node, .from = nr};
     const struct str old = doc_of(c, node_at(c, f.node)->hint);
     f.hint = data_object(c->arena, old);
-    feed_attribs(c, &f, wall);
-    feed_reservations(c, &f, wall);
+    feedback_copy_attribs(c, &f, wall);
+    feedback_merge_reservations(c, &f, wall);
     const struct str fresh = json_write(c->arena, f.hint);
     if (str_eq(fresh, old) || fresh.len > DOC_MAX)
         return;
     const struct json *before = data_node(c, f.node, c->arena);
     put_doc(c, &node_edit(c, f.node)->hint, fresh);
-    tell_wanting(c, &f, before);
+    feedback_rerun_wanting(c, &f, before);
     node_changed(c, f.node);
 }
 
-/* ---- to those below ---- */
+/* ---- linked descendants ---- */
 
-/* The attribs of the noderole that read otherwise than before; *out_count of them. */
-static attrib_ix *changed_attribs(struct core *c, noderole_ix nr, const struct json *before,
-                                  uint32_t *out_count)
+/* The attribs of the noderole whose value differs from that in `before`; *out_count of them. */
+static attrib_ix *feedback_changed_attribs(struct core *c, noderole_ix nr,
+                                           const struct json *before, uint32_t *out_count)
 {
     uint32_t count, changed = 0;
     attrib_ix *attribs = data_attribs_of(c, noderole_at(c, nr)->role, c->arena, &count);
@@ -117,8 +122,8 @@ static attrib_ix *changed_attribs(struct core *c, noderole_ix nr, const struct j
     return attribs;
 }
 
-static bool is_linked(const struct core *c, noderole_ix child, noderole_ix parent,
-                      const attrib_ix *attribs, uint32_t count)
+static bool feedback_is_linked(const struct core *c, noderole_ix child, noderole_ix parent,
+                               const attrib_ix *attribs, uint32_t count)
 {
     const struct vec *links = &noderole_at(c, child)->links;
     for (uint32_t i = 0; i < links->count; i += 2)
@@ -128,15 +133,15 @@ static bool is_linked(const struct core *c, noderole_ix child, noderole_ix paren
     return false;
 }
 
-void data_tell_linked(struct core *c, noderole_ix nr, const struct json *before)
+void data_rerun_linked(struct core *c, noderole_ix nr, const struct json *before)
 {
     uint32_t attrib_count, count, kept = 0;
-    const attrib_ix *attribs = changed_attribs(c, nr, before, &attrib_count);
+    const attrib_ix *attribs = feedback_changed_attribs(c, nr, before, &attrib_count);
     if (!attrib_count)
         return;
     noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (is_linked(c, below[i], nr, attribs, attrib_count))
+        if (feedback_is_linked(c, below[i], nr, attribs, attrib_count))
             below[kept++] = below[i];
     graph_sort_by_cohort(c, below, kept, false);
     for (uint32_t i = 0; i < kept; i++)
@@ -147,7 +152,7 @@ void data_after_run(struct core *c, noderole_ix nr, struct str old_wall)
 {
     const struct str wall = doc_of(c, noderole_at(c, nr)->wall);
     if (noderole_at(c, nr)->wall)
-        feed_node(c, nr, data_object(c->arena, wall));
+        feedback_write_node(c, nr, data_object(c->arena, wall));
     if (!str_eq(wall, old_wall.len ? old_wall : STR("{}")))
-        data_tell_linked(c, nr, data_with_wall(c, nr, old_wall, c->arena));
+        data_rerun_linked(c, nr, data_with_wall(c, nr, old_wall, c->arena));
 }

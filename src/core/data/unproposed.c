@@ -9,11 +9,11 @@
  * no effect until the noderole is proposed and committed. Each deployment counts them, so that
  * a plan or commit of a deployment without any does not search for them. */
 
-enum { PATHS_MAX = 20 }; /* of one noderole */
+enum { PATHS_MAX = 20 }; /* paths that are listed for one noderole */
 
 bool unproposed_is(const struct noderole *nr)
 {
-    /* Equal documents share a handle. */
+    /* Equal documents have the same handle. */
     return nr->state != NODEROLE_PROPOSED && nr->proposed_data != nr->committed_data;
 }
 
@@ -32,8 +32,8 @@ uint32_t core_count_unproposed(const struct core *c, int64_t deployment_id)
     return d.v ? deployment_at(c, d)->unproposed : 0;
 }
 
-/* {"node":1,...,"paths":["a/b"],"role":2,...,"values":[[1,2]]}; "clipped":true before it when not
- * all is shown */
+/* Writes {"node":1,...,"paths":["a/b"],"role":2,...,"values":[[1,2]]}, preceded by "clipped":true
+ * if not all paths are shown. */
 void unproposed_put_entry(const struct core *c, noderole_ix ix, struct buf *list)
 {
     struct arena scratch = {0};
@@ -53,8 +53,8 @@ void unproposed_put_entry(const struct core *c, noderole_ix ix, struct buf *list
     arena_fini(&scratch);
 }
 
-static uint32_t put_members(const struct core *c, const struct vec *members, uint32_t most,
-                            struct buf *list)
+static uint32_t unproposed_put_members(const struct core *c, const struct vec *members,
+                                       uint32_t most, struct buf *list)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < members->count; i++) {
@@ -74,12 +74,13 @@ uint32_t unproposed_put(const struct core *c, deployment_ix d, uint32_t most, st
     most = row->unproposed < most ? row->unproposed : most;
     for (uint32_t i = 0; i < row->roles.count && found < most; i++) {
         const deployment_role_ix dr = {vec_at(c, &row->roles, i)};
-        found += put_members(c, &deployment_role_at(c, dr)->noderoles, most - found, list);
+        found +=
+            unproposed_put_members(c, &deployment_role_at(c, dr)->noderoles, most - found, list);
     }
     return row->unproposed;
 }
 
 uint32_t unproposed_put_node(const struct core *c, node_ix n, uint32_t most, struct buf *list)
 {
-    return put_members(c, &node_at(c, n)->noderoles, most, list);
+    return unproposed_put_members(c, &node_at(c, n)->noderoles, most, list);
 }

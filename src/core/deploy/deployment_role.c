@@ -65,7 +65,7 @@ static void publish(struct core *c, deployment_role_ix dr)
     timeline_commit_role(c, dr, fresh); /* the old interval ends before the data go */
     put_doc(c, &deployment_role_edit(c, dr)->committed_data, fresh);
     if (any_value_changed(c, dr, before))
-        data_poke_all(c, &deployment_role_at(c, dr)->noderoles);
+        data_rerun_all(c, &deployment_role_at(c, dr)->noderoles);
 }
 
 bool deployment_role_commit(struct core *c, deployment_role_ix dr)

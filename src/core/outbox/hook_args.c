@@ -225,7 +225,7 @@ static void put_noderole(struct writer *w, noderole_ix ix, bool with_parents)
     put_text_at(w, "state", str_from(noderole_state_name(nr->state)));
     put_text_at(w, "status", text_of(w->c, nr->status));
     put_tree(w, "system",
-             data_view(w->c, (struct place){TABLE_NODEROLE, ix.v}, VIEW_SYSTEM, w->arena));
+             data_view(w->c, (struct data_owner){TABLE_NODEROLE, ix.v}, VIEW_SYSTEM, w->arena));
     put_stored(w, "wall", nr->wall, "{}");
     buf_put_c(&w->b, '}');
 }
