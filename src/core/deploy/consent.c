@@ -3,15 +3,17 @@
 #include "base/hash/sha256.h"
 #include "base/json/json.h"
 
-/* What a commit allows to be destroyed, and the hash by which a client agrees to exactly that.
+/* Consent to destructive commits (ADR 0074): which noderoles a commit allows to destroy data, and
+ * the hash by which a client agrees to exactly these.
  *
- * These are the noderoles of destructive roles that have not run since they were bound or reset:
- * those that are committed and, when the commit opens the head, those that waited in it. All others
- * were allowed by an earlier commit. Whether they start at once does not matter: a machine that is
- * off now is wiped when it is on. The hash of a whole plan changes with each run that starts; this
- * one changes only with what is proposed, so a client can compare it in a busy deployment. */
+ * They are the noderoles of destructive roles that have not run since they were bound or reset:
+ * those that are committed now and, if the commit opens the head, those that waited in it. All
+ * others were allowed by an earlier commit. Whether they start at once does not matter: a machine
+ * that is off now is wiped when it is switched on. The hash of a whole plan changes with each run
+ * that starts; this hash changes only with what is proposed, so a client can compare it in a busy
+ * deployment. */
 
-enum { SHOWN_MAX = 100 }; /* in the answer to a client that only asks for consent */
+enum { SHOWN_MAX = 100 }; /* entries in the reply to a client that requests the consent only */
 
 bool consent_is_needed(const struct core *c, noderole_ix nr)
 {
@@ -19,7 +21,7 @@ bool consent_is_needed(const struct core *c, noderole_ix nr)
     return row->run_count == 0 && role_at(c, row->role)->flags & ROLE_DESTRUCTIVE;
 }
 
-static noderole_ix *find(struct core *c, const struct commit *work, uint32_t *out_count)
+static noderole_ix *consent_find(struct core *c, const struct commit *work, uint32_t *out_count)
 {
     uint32_t count = work->count, kept = 0;
     const noderole_ix *all = work->opens ? deployment_waiting(c, work->d, &count) : work->items;
@@ -31,7 +33,7 @@ static noderole_ix *find(struct core *c, const struct commit *work, uint32_t *ou
     return found;
 }
 
-/* Role, node and the data that the user gave it. */
+/* Adds role, node and user data of a noderole to the hash. */
 void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(c, nr);
@@ -48,7 +50,7 @@ void consent_hash(const struct core *c, struct sha256 *hash, noderole_ix nr)
         sha256_add(hash, docs[i].at, docs[i].len);
 }
 
-static struct str hash_all(struct core *c, const noderole_ix *items, uint32_t count)
+static struct str consent_hash_all(struct core *c, const noderole_ix *items, uint32_t count)
 {
     struct sha256 hash;
     uint8_t digest[32];
@@ -74,9 +76,9 @@ static uint32_t consent_put(struct core *c, const struct commit *work, uint32_t 
                             struct buf *doc)
 {
     uint32_t count;
-    const noderole_ix *items = find(c, work, &count);
+    const noderole_ix *items = consent_find(c, work, &count);
     buf_put_z(doc, "\"consent\":\"");
-    buf_put_str(doc, hash_all(c, items, count));
+    buf_put_str(doc, consent_hash_all(c, items, count));
     buf_put_z(doc, "\",\"destroys\":[");
     for (uint32_t i = 0; i < count && i < most; i++)
         consent_put_entry(c, items[i], doc);
@@ -105,9 +107,9 @@ void consent_check(struct core *c, const struct commit *work, struct str wanted)
     }
     if (!wanted.len || c->planning)
         return;
-    const noderole_ix *items = find(c, work, &count);
-    if (!str_eq_nocase(hash_all(c, items, count), wanted))
+    const noderole_ix *items = consent_find(c, work, &count);
+    if (!str_eq_nocase(consent_hash_all(c, items, count), wanted))
         refuse(c, PROBLEM_PLAN_CHANGED, STR("consent"),
-               STR("this commit would destroy other data than was agreed to; ask what it would "
-                   "destroy and agree to that"));
+               STR("this commit would destroy other data than was agreed to; request the plan "
+                   "again and agree to its consent hash"));
 }

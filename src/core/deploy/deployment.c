@@ -2,10 +2,14 @@
 
 #include "model/names.h"
 
-/* Deployments: a tree below `system`, each with its head snapshot and the node that carries its
- * services. */
+/* Deployments: a tree below the deployment `system`. Each one owns its head snapshot and its
+ * phantom node, the system node that carries its services; both are created and deleted with it.
+ *
+ * A deletion checks and destroys noderoles from the highest cohort down, then the deployment roles,
+ * the phantom node, the memberships of nodes and the tokens, and the row last, because each of
+ * these refers to the next. A refusal in between rolls the step back. */
 
-static deployment_ix named(struct core *c, int64_t id)
+static deployment_ix deployment_get_for_command(struct core *c, int64_t id)
 {
     const deployment_ix d = deployment_by_id(c, id);
     if (!d.v)
@@ -19,7 +23,7 @@ deployment_ix deployment_system(const struct core *c)
     return deployment_by_id(c, 1);
 }
 
-/* ---- what an operator sees ---- */
+/* ---- states ---- */
 
 enum deployment_state deployment_state(const struct core *c, deployment_ix ix)
 {
@@ -58,15 +62,15 @@ enum noderole_state core_node_state(const struct core *c, int64_t node_id)
     return n.v ? node_state(c, n) : NODEROLE_ACTIVE;
 }
 
-/* ---- create ---- */
+/* ---- creation ---- */
 
-static struct str phantom_name(struct core *c, struct str name)
+static struct str deployment_phantom_name(struct core *c, struct str name)
 {
     return str_lower(c->arena, STR_CONCAT(c->arena, name, STR("-phantom.internal.local")));
 }
 
-/* `self` may have the name already: none for a new one. */
-static void check_name(struct core *c, struct str name, deployment_ix self)
+/* `self` is the deployment that may have the name already; none for a new one. */
+static void deployment_check_name(struct core *c, struct str name, deployment_ix self)
 {
     const char *wrong = names_check_deployment(name);
     if (wrong) {
@@ -79,18 +83,18 @@ static void check_name(struct core *c, struct str name, deployment_ix self)
         refuse(c, PROBLEM_NAME_TAKEN, STR("name"),
                STR_CONCAT(c->arena, STR("there is a deployment called "), name, STR(" already")));
     const node_ix phantom = self.v ? deployment_at(c, self)->phantom : (node_ix){0};
-    node_check_name(c, phantom_name(c, name), phantom);
+    node_check_name(c, deployment_phantom_name(c, name), phantom);
 }
 
-static void check_depth(struct core *c, deployment_ix parent)
+static void deployment_check_depth(struct core *c, deployment_ix parent)
 {
     const uint32_t max = core_settings(c)->max_depth;
-    uint32_t layers = 1; /* of the new one; system alone is one layer */
+    uint32_t layers = 1; /* layers down to the new deployment; system alone is one */
     for (deployment_ix d = parent; d.v; d = deployment_at(c, d)->parent)
         layers++;
     if (max && layers > max)
         refuse(c, PROBLEM_TOO_DEEP, STR("parent_id"),
-               STR_CONCAT(c->arena, STR("the deployment tree may have "),
+               STR_CONCAT(c->arena, STR("the deployment tree may have at most "),
                           str_from_i64(c->arena, max), STR(" layers")));
 }
 
@@ -109,7 +113,7 @@ deployment_ix deployment_make(struct core *c, struct str name, struct str descri
     if (parent.v)
         deployment_derive(c, parent)->child_count++;
 
-    const struct node_create_command phantom = {.name = phantom_name(c, name)};
+    const struct node_create_command phantom = {.name = deployment_phantom_name(c, name)};
     const node_ix n = node_make(c, &phantom, d, true);
     const enum snapshot_state state = system ? SNAPSHOT_COMMITTED : SNAPSHOT_PROPOSED;
     if (!n.v || !timeline_begin(c, d, state).v)
@@ -121,13 +125,13 @@ deployment_ix deployment_make(struct core *c, struct str name, struct str descri
 
 void do_deployment_create(struct core *c, const struct deployment_create_command *p)
 {
-    check_name(c, p->name, (deployment_ix){0});
+    deployment_check_name(c, p->name, (deployment_ix){0});
     const deployment_ix parent =
         p->parent_id ? deployment_by_id(c, p->parent_id) : deployment_system(c);
     if (!parent.v)
         refuse_missing(c, "parent_id", "deployment", p->parent_id);
     else
-        check_depth(c, parent);
+        deployment_check_depth(c, parent);
     if (refused(c))
         return;
     const deployment_ix d = deployment_make(c, p->name, p->description, parent, false);
@@ -137,49 +141,50 @@ void do_deployment_create(struct core *c, const struct deployment_create_command
 
 /* ---- update ---- */
 
-static void rename_deployment(struct core *c, deployment_ix d, struct str name)
+static void deployment_rename(struct core *c, deployment_ix d, struct str name)
 {
     name_remove(c, TABLE_DEPLOYMENT, d.v);
     put_text(c, &deployment_edit(c, d)->name, name);
     name_add(c, TABLE_DEPLOYMENT, d.v);
 
     const node_ix phantom = deployment_at(c, d)->phantom;
-    const struct str node_name = phantom_name(c, name);
+    const struct str node_name = deployment_phantom_name(c, name);
     if (str_eq(text_of(c, node_at(c, phantom)->name), node_name))
-        return; /* only the case of letters changed */
+        return; /* only the case of the name changed */
     node_rename(c, phantom, node_name);
     node_changed(c, phantom);
 }
 
 void do_deployment_update(struct core *c, const struct deployment_update_command *p)
 {
-    const deployment_ix d = named(c, p->id);
+    const deployment_ix d = deployment_get_for_command(c, p->id);
     if (d.v && p->given & GIVEN_NAME)
-        check_name(c, p->name, d);
+        deployment_check_name(c, p->name, d);
     if (refused(c))
         return;
     const struct deployment *now = deployment_at(c, d);
     if (p->given & GIVEN_NAME && !str_eq(text_of(c, now->name), p->name))
-        rename_deployment(c, d, p->name);
+        deployment_rename(c, d, p->name);
     if (p->given & GIVEN_DESCRIPTION && !str_eq(text_of(c, now->description), p->description))
         put_text(c, &deployment_edit(c, d)->description, p->description);
 }
 
 /* ---- delete ---- */
 
-static bool is_any(const struct noderole *nr)
+static bool deployment_any_noderole(const struct noderole *nr)
 {
     return nr != NULL;
 }
 
-/* Deepest first, so that each is asked about what others built on it and nothing else. */
-static bool destroy_noderoles(struct core *c, deployment_ix d)
+/* Destroys the noderoles from the highest cohort down, so that graph_can_delete() sees only
+ * dependants outside of what was destroyed already. */
+static bool deployment_destroy_noderoles(struct core *c, deployment_ix d)
 {
     uint32_t count;
-    const noderole_ix *all = deployment_pick(c, d, is_any, UINT32_MAX, &count);
+    const noderole_ix *all = deployment_pick(c, d, deployment_any_noderole, UINT32_MAX, &count);
     for (uint32_t i = count; i-- > 0;) {
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, all[i].v))
-            continue; /* went with an earlier one */
+            continue; /* destroyed with an earlier one */
         if (!graph_can_delete(c, all[i]))
             return false;
         noderole_destroy_all(c, &all[i], 1);
@@ -187,7 +192,7 @@ static bool destroy_noderoles(struct core *c, deployment_ix d)
     return true;
 }
 
-static void send_nodes_home(struct core *c, deployment_ix from)
+static void deployment_move_nodes_to_parent(struct core *c, deployment_ix from)
 {
     const deployment_ix parent = deployment_at(c, from)->parent;
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
@@ -200,7 +205,7 @@ static void send_nodes_home(struct core *c, deployment_ix from)
     }
 }
 
-static void destroy_deployment(struct core *c, deployment_ix d)
+static void deployment_destroy_row(struct core *c, deployment_ix d)
 {
     timeline_destroy(c, d);
     defaults_forget(c, d);
@@ -214,18 +219,19 @@ static void destroy_deployment(struct core *c, deployment_ix d)
 
 void do_deployment_delete(struct core *c, const struct deployment_delete_command *p)
 {
-    const deployment_ix d = named(c, p->id);
+    const deployment_ix d = deployment_get_for_command(c, p->id);
     if (!d.v)
         return;
     if (deployment_at(c, d)->system)
         refuse(c, PROBLEM_SYSTEM_DEPLOYMENT, STR("id"),
                STR("the system deployment cannot be deleted"));
     if (deployment_at(c, d)->child_count)
-        refuse(c, PROBLEM_HAS_CHILDREN, STR("id"), STR("other deployments hang below it"));
+        refuse(c, PROBLEM_HAS_CHILDREN, STR("id"),
+               STR("the deployment has child deployments; delete these first"));
     if (refused(c))
         return;
-    timeline_hold(c, d); /* it needs no snapshot of its own end */
-    if (!destroy_noderoles(c, d))
+    timeline_hold(c, d); /* its own deletion makes no snapshot */
+    if (!deployment_destroy_noderoles(c, d))
         return;
     while (deployment_at(c, d)->roles.count) {
         const struct vec *roles = &deployment_at(c, d)->roles;
@@ -233,26 +239,27 @@ void do_deployment_delete(struct core *c, const struct deployment_delete_command
     }
     if (!node_remove(c, deployment_at(c, d)->phantom))
         return;
-    send_nodes_home(c, d);
+    deployment_move_nodes_to_parent(c, d);
     tokens_forget_deployment(c, d);
-    destroy_deployment(c, d);
+    deployment_destroy_row(c, d);
 }
 
-/* ---- propose and recall (K19) ---- */
+/* ---- propose and recall (ADR 0011) ---- */
 
-static bool is_lined_up(const struct noderole *nr)
+static bool deployment_would_start(const struct noderole *nr)
 {
     return nr->queued.v || nr->state == NODEROLE_TODO || nr->state == NODEROLE_TRANSITION;
 }
 
-/* Nothing more starts in it. What was asked for explicitly is remembered (X8). */
-static void stop_starting(struct core *c, deployment_ix d)
+/* Prevents further starts in the deployment. An enqueued run is removed and its request kept as a
+ * rerun mark (ADR 0010). */
+static void deployment_stop_starts(struct core *c, deployment_ix d)
 {
     const uint32_t *counts = deployment_at(c, d)->counts;
     const uint32_t most =
         counts[NODEROLE_TODO] + counts[NODEROLE_TRANSITION] + counts[NODEROLE_ACTIVE];
     uint32_t count;
-    const noderole_ix *items = deployment_pick(c, d, is_lined_up, most, &count);
+    const noderole_ix *items = deployment_pick(c, d, deployment_would_start, most, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, items[i]);
         if (nr->queued.v) {
@@ -264,7 +271,7 @@ static void stop_starting(struct core *c, deployment_ix d)
     }
 }
 
-static bool may_propose(struct core *c, deployment_ix d)
+static bool deployment_check_not_system(struct core *c, deployment_ix d)
 {
     if (!deployment_at(c, d)->system)
         return true;
@@ -272,34 +279,34 @@ static bool may_propose(struct core *c, deployment_ix d)
                   STR("the system deployment is always committed"));
 }
 
-static void recall(struct core *c, deployment_ix d)
+static void deployment_recall(struct core *c, deployment_ix d)
 {
     if (!deployment_at(c, d)->committed)
         return;
     authority_touch(c, d);
     snapshot_set_state(c, deployment_at(c, d)->head, SNAPSHOT_PROPOSED);
-    stop_starting(c, d);
+    deployment_stop_starts(c, d);
 }
 
 bool deployment_propose(struct core *c, deployment_ix d, struct str name)
 {
-    if (!may_propose(c, d))
+    if (!deployment_check_not_system(c, d))
         return false;
     const enum deployment_state state = deployment_state(c, d);
     if (state == DEPLOYMENT_ACTIVE || state == DEPLOYMENT_ERROR) {
         authority_touch(c, d);
         if (!timeline_next(c, d, SNAPSHOT_PROPOSED, name).v)
             return false;
-        stop_starting(c, d);
+        deployment_stop_starts(c, d);
     } else {
-        recall(c, d);
+        deployment_recall(c, d);
     }
     return true;
 }
 
 void do_deployment_propose(struct core *c, const struct deployment_propose_command *p)
 {
-    const deployment_ix d = named(c, p->id);
+    const deployment_ix d = deployment_get_for_command(c, p->id);
     const char *wrong = p->name.len ? names_check_snapshot(p->name) : NULL;
     if (wrong)
         refuse(c, PROBLEM_NAME_INVALID, STR("name"),
@@ -310,7 +317,7 @@ void do_deployment_propose(struct core *c, const struct deployment_propose_comma
 
 void do_deployment_recall(struct core *c, const struct deployment_recall_command *p)
 {
-    const deployment_ix d = named(c, p->id);
-    if (d.v && may_propose(c, d))
-        recall(c, d);
+    const deployment_ix d = deployment_get_for_command(c, p->id);
+    if (d.v && deployment_check_not_system(c, d))
+        deployment_recall(c, d);
 }

@@ -1,12 +1,18 @@
 #include "core/core_private.h"
 
-/* Commit of a whole deployment: what was proposed is published in one step, in the order of the
- * graph (SEMANTICS 3.10). It may be a million noderoles, so each row is looked at once and the
- * rest is done on small keys. */
+/* Commit of a whole deployment: everything that is proposed is published in one step, in the order
+ * of the graph (docs/spec/timeline.md, "Commit"). There may be a million noderoles, so each row is
+ * read once, and sorting works on small keys.
+ *
+ * Order: the head becomes COMMITTED first, because state hooks are made only below a committed
+ * head; marked noderoles are removed before new ones are committed, which may replace them; the
+ * phantom node becomes available and waiting noderoles are enqueued last. Consent and plan are
+ * checked after everything was applied, against the result. A mismatch refuses the step and rolls
+ * all of it back. */
 
-/* ---- finding them ---- */
+/* ---- selection of noderoles ---- */
 
-static uint32_t member_count(const struct core *c, deployment_ix d)
+static uint32_t deployment_member_count(const struct core *c, deployment_ix d)
 {
     const struct vec *roles = &deployment_at(c, d)->roles;
     uint32_t count = 0;
@@ -15,13 +21,13 @@ static uint32_t member_count(const struct core *c, deployment_ix d)
     return count;
 }
 
-struct picks {
+struct noderole_selection {
     struct keyed_noderole *items;
     uint32_t count, cap;
 };
 
-static void pick_from(const struct core *c, const struct vec *members, pick_fn *wanted,
-                      struct picks *out)
+static void deployment_select_from(const struct core *c, const struct vec *members, pick_fn *wanted,
+                                   struct noderole_selection *out)
 {
     for (uint32_t i = 0; i < members->count; i++) {
         const noderole_ix nr = {vec_at(c, members, i)};
@@ -37,27 +43,27 @@ noderole_ix *deployment_pick(struct core *c, deployment_ix d, pick_fn *wanted, u
                              uint32_t *out_count)
 {
     struct arena scratch = {0};
-    struct picks picks = {.cap = most ? member_count(c, d) : 0};
-    picks.cap = picks.cap < most ? picks.cap : most;
+    struct noderole_selection selection = {.cap = most ? deployment_member_count(c, d) : 0};
+    selection.cap = selection.cap < most ? selection.cap : most;
     *out_count = 0;
-    if (picks.cap == 0)
+    if (selection.cap == 0)
         return NULL;
-    picks.items = arena_alloc(&scratch, (size_t)picks.cap * sizeof *picks.items);
+    selection.items = arena_alloc(&scratch, (size_t)selection.cap * sizeof *selection.items);
     const struct vec *roles = &deployment_at(c, d)->roles;
     for (uint32_t i = 0; i < roles->count; i++) {
         const deployment_role_ix dr = {vec_at(c, roles, i)};
-        pick_from(c, &deployment_role_at(c, dr)->noderoles, wanted, &picks);
+        deployment_select_from(c, &deployment_role_at(c, dr)->noderoles, wanted, &selection);
     }
-    graph_sort_keyed(picks.items, picks.count, &scratch);
-    noderole_ix *items = arena_alloc(c->arena, (size_t)picks.count * sizeof *items);
-    for (uint32_t i = 0; i < picks.count; i++)
-        items[i] = picks.items[i].nr;
-    *out_count = picks.count;
+    graph_sort_keyed(selection.items, selection.count, &scratch);
+    noderole_ix *items = arena_alloc(c->arena, (size_t)selection.count * sizeof *items);
+    for (uint32_t i = 0; i < selection.count; i++)
+        items[i] = selection.items[i].nr;
+    *out_count = selection.count;
     arena_fini(&scratch);
     return items;
 }
 
-static bool waits_for_a_run(const struct noderole *nr)
+static bool noderole_waits_for_run(const struct noderole *nr)
 {
     return nr->state == NODEROLE_TODO || nr->state == NODEROLE_BLOCKED;
 }
@@ -65,30 +71,30 @@ static bool waits_for_a_run(const struct noderole *nr)
 noderole_ix *deployment_waiting(struct core *c, deployment_ix d, uint32_t *out_count)
 {
     const uint32_t *counts = deployment_at(c, d)->counts;
-    return deployment_pick(c, d, waits_for_a_run, counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED],
-                           out_count);
+    return deployment_pick(c, d, noderole_waits_for_run,
+                           counts[NODEROLE_TODO] + counts[NODEROLE_BLOCKED], out_count);
 }
 
-/* ---- the parts of a commit ---- */
+/* ---- phases of a commit ---- */
 
-static bool is_proposed(const struct noderole *nr)
+static bool noderole_is_proposed(const struct noderole *nr)
 {
     return nr->state == NODEROLE_PROPOSED;
 }
 
-static bool is_removing(const struct noderole *nr)
+static bool noderole_is_removing(const struct noderole *nr)
 {
     return nr->removing;
 }
 
-static bool waits_for_head(const struct noderole *nr)
+static bool noderole_waits_for_head(const struct noderole *nr)
 {
     return nr->state == NODEROLE_TODO || nr->state == NODEROLE_TRANSITION ||
            (nr->state == NODEROLE_ACTIVE && nr->rerun);
 }
 
-static void note_removed(struct core *c, struct commit *work, const noderole_ix *items,
-                         uint32_t count)
+static void commit_note_removed(struct core *c, struct commit *work, const noderole_ix *items,
+                                uint32_t count)
 {
     if (work->removed_count + count > work->removed_cap) {
         const uint32_t cap = 2 * (work->removed_count + count);
@@ -103,27 +109,28 @@ static void note_removed(struct core *c, struct commit *work, const noderole_ix 
     work->removed_count += count;
 }
 
-/* What a revert marked goes, with what hangs below it where that is allowed (K21). */
-static bool remove_marked(struct core *c, struct commit *work)
+/* Removes what a revert marked, with its descendants where the deletion rules allow it (ADR
+ * 0022). */
+static bool commit_remove_marked(struct core *c, struct commit *work)
 {
     uint32_t count;
-    const noderole_ix *marked =
-        deployment_pick(c, work->d, is_removing, deployment_at(c, work->d)->removing, &count);
+    const noderole_ix *marked = deployment_pick(c, work->d, noderole_is_removing,
+                                                deployment_at(c, work->d)->removing, &count);
     for (uint32_t i = count; i-- > 0;) {
         uint32_t below_count;
         if (!pool_is_live(&c->tables[TABLE_NODEROLE].pool, marked[i].v))
-            continue; /* went with an earlier one */
+            continue; /* removed with an earlier one */
         if (!graph_can_delete(c, marked[i]))
             return false;
         const noderole_ix *below = graph_descendants(c, marked[i], c->arena, &below_count);
-        note_removed(c, work, below, below_count);
-        note_removed(c, work, &marked[i], 1);
+        commit_note_removed(c, work, below, below_count);
+        commit_note_removed(c, work, &marked[i], 1);
         noderole_destroy_all(c, &marked[i], 1);
     }
     return true;
 }
 
-static bool commit_roles(struct core *c, struct commit *work)
+static bool commit_deployment_roles(struct core *c, struct commit *work)
 {
     if (deployment_at(c, work->d)->proposed_roles == 0)
         return true;
@@ -140,31 +147,33 @@ static bool commit_roles(struct core *c, struct commit *work)
     return true;
 }
 
-/* Clusters are watched from before the data of roles change to after the last noderole did. */
-static bool commit_proposed(struct core *c, struct commit *work)
+/* The members of clusters are compared from before the role data change to after the last noderole
+ * was committed. */
+static bool commit_proposed_noderoles(struct core *c, struct commit *work)
 {
     const uint32_t proposed = deployment_at(c, work->d)->counts[NODEROLE_PROPOSED];
-    work->items = deployment_pick(c, work->d, is_proposed, proposed, &work->count);
+    work->items = deployment_pick(c, work->d, noderole_is_proposed, proposed, &work->count);
     const struct cluster_watch watch = cluster_watch(c, work->items, work->count);
-    if (!commit_roles(c, work) || !noderole_commit_all(c, work->items, work->count))
+    if (!commit_deployment_roles(c, work) || !noderole_commit_all(c, work->items, work->count))
         return false;
     cluster_poke_changed(c, &watch);
     return true;
 }
 
-/* ---- the head ---- */
+/* ---- head and services ---- */
 
-static uint32_t waiting_count(const struct core *c, deployment_ix d)
+static uint32_t deployment_waiting_count(const struct core *c, deployment_ix d)
 {
     const struct deployment *row = deployment_at(c, d);
     return row->counts[NODEROLE_TODO] + row->counts[NODEROLE_TRANSITION] + row->reruns;
 }
 
-/* The head is committed again: what a recall kept from starting may start. */
-static void resume(struct core *c, deployment_ix d)
+/* The head is committed again: noderoles that a recall prevented from starting may start. */
+static void deployment_resume(struct core *c, deployment_ix d)
 {
     uint32_t count;
-    const noderole_ix *items = deployment_pick(c, d, waits_for_head, waiting_count(c, d), &count);
+    const noderole_ix *items =
+        deployment_pick(c, d, noderole_waits_for_head, deployment_waiting_count(c, d), &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, items[i]);
         sched_enqueue_node(c, nr->node);
@@ -173,7 +182,7 @@ static void resume(struct core *c, deployment_ix d)
     }
 }
 
-static void open_services(struct core *c, deployment_ix d)
+static void deployment_open_services(struct core *c, deployment_ix d)
 {
     const node_ix phantom = deployment_at(c, d)->phantom;
     if (node_at(c, phantom)->available)
@@ -182,7 +191,7 @@ static void open_services(struct core *c, deployment_ix d)
     node_changed(c, phantom);
 }
 
-/* ---- the verb ---- */
+/* ---- command ---- */
 
 void do_deployment_commit(struct core *c, const struct deployment_commit_command *p)
 {
@@ -194,17 +203,17 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
     c->out->id = p->id;
     struct commit work = {.d = d, .seq = snapshot_at(c, deployment_at(c, d)->head)->seq};
     work.opens = !deployment_at(c, d)->committed;
-    const bool some_wait = work.opens && waiting_count(c, d) > 0;
+    const bool some_wait = work.opens && deployment_waiting_count(c, d) > 0;
     if (work.opens) {
-        /* First, so that hooks speak; under the number it was proposed with (K18). */
+        /* First, so that state hooks are made. The head keeps the number it was proposed with. */
         snapshot_set_state(c, deployment_at(c, d)->head, SNAPSHOT_COMMITTED);
         timeline_hold(c, d);
     }
-    if (!remove_marked(c, &work) || !commit_proposed(c, &work))
+    if (!commit_remove_marked(c, &work) || !commit_proposed_noderoles(c, &work))
         return;
-    open_services(c, d);
+    deployment_open_services(c, d);
     if (some_wait)
-        resume(c, d);
+        deployment_resume(c, d);
     if (p->rerun_changed)
         defaults_rerun(c, d);
     consent_check(c, &work, p->consent);

@@ -1,9 +1,11 @@
 #include "core/data/data.h"
 
-/* What a role is told in a deployment as a whole: proposed, looked at, committed (SEMANTICS 3.10,
- * 6.2). Running work keeps the committed data until then. */
+/* Deployment roles: the data of a role in a deployment as a whole, which all its noderoles inherit
+ * (docs/spec/states.md, "Deployment role verbs"). Data is proposed and then committed; runs use the
+ * committed data until then. A commit may be vetoed by a hook of the role. Noderoles are rerun only
+ * if the value of an attrib changed, which is compared before and after the write. */
 
-static deployment_role_ix named(struct core *c, int64_t id)
+static deployment_role_ix deployment_role_get_for_command(struct core *c, int64_t id)
 {
     const deployment_role_ix dr = deployment_role_by_id(c, id);
     if (!dr.v)
@@ -12,7 +14,7 @@ static deployment_role_ix named(struct core *c, int64_t id)
     return dr;
 }
 
-/* ---- proposing ---- */
+/* ---- propose ---- */
 
 void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str object)
 {
@@ -27,25 +29,26 @@ void deployment_role_set_data(struct core *c, deployment_role_ix dr, struct str 
 
 void do_deployment_role_data(struct core *c, const struct deployment_role_data_command *p)
 {
-    const deployment_role_ix dr = named(c, p->id);
+    const deployment_role_ix dr = deployment_role_get_for_command(c, p->id);
     if (p->data.len && p->data.at[0] != '{')
         refuse(c, PROBLEM_BAD_JSON, STR("data"), STR("must be a JSON object"));
     if (!refused(c))
         deployment_role_set_data(c, dr, p->data);
 }
 
-/* What was proposed before and not committed is dropped: this is also the way to take it back. */
+/* Replaces uncommitted data by the committed data, so it also withdraws a proposal. */
 void do_deployment_role_propose(struct core *c, const struct deployment_role_propose_command *p)
 {
-    const deployment_role_ix dr = named(c, p->id);
+    const deployment_role_ix dr = deployment_role_get_for_command(c, p->id);
     if (dr.v)
         deployment_role_set_data(c, dr, doc_of(c, deployment_role_at(c, dr)->committed_data));
 }
 
-/* ---- committing ---- */
+/* ---- commit ---- */
 
-/* Does an attrib of the role read otherwise than in `before`? */
-static bool any_value_changed(struct core *c, deployment_role_ix dr, const struct json *before)
+/* True if the value of an attrib of the role differs from that in `before`. */
+static bool deployment_role_value_changed(struct core *c, deployment_role_ix dr,
+                                          const struct json *before)
 {
     uint32_t count;
     const attrib_ix *attribs =
@@ -58,13 +61,13 @@ static bool any_value_changed(struct core *c, deployment_role_ix dr, const struc
     return false;
 }
 
-static void publish(struct core *c, deployment_role_ix dr)
+static void deployment_role_publish(struct core *c, deployment_role_ix dr)
 {
     const struct str fresh = doc_of(c, deployment_role_at(c, dr)->proposed_data);
     const struct json *before = data_deployment_role(c, dr, true, c->arena);
-    timeline_commit_role(c, dr, fresh); /* the old interval ends before the data go */
+    timeline_commit_role(c, dr, fresh); /* first: it archives the old data */
     put_doc(c, &deployment_role_edit(c, dr)->committed_data, fresh);
-    if (any_value_changed(c, dr, before))
+    if (deployment_role_value_changed(c, dr, before))
         data_rerun_all(c, &deployment_role_at(c, dr)->noderoles);
 }
 
@@ -77,8 +80,8 @@ bool deployment_role_commit(struct core *c, deployment_role_ix dr)
     if (role_at(c, row->role)->hooks & 1u << HOOK_COMMIT &&
         !hooks_ask(c, HOOK_COMMIT, row->role, hooks_deployment_role_argument(c, dr)))
         return false;
-    if (row->proposed_data != row->committed_data) /* equal documents share a handle */
-        publish(c, dr);
+    if (row->proposed_data != row->committed_data) /* equal documents have the same handle */
+        deployment_role_publish(c, dr);
     struct deployment_role *done = deployment_role_edit(c, dr);
     done->proposed = false;
     put_doc(c, &done->proposed_data, STR(""));
@@ -88,12 +91,12 @@ bool deployment_role_commit(struct core *c, deployment_role_ix dr)
 
 void do_deployment_role_commit(struct core *c, const struct deployment_role_commit_command *p)
 {
-    const deployment_role_ix dr = named(c, p->id);
+    const deployment_role_ix dr = deployment_role_get_for_command(c, p->id);
     if (dr.v)
         ignore(!deployment_role_commit(c, dr), "a veto has become a problem of the step");
 }
 
-/* ---- coming and going ---- */
+/* ---- creation and removal ---- */
 
 void do_deployment_role_create(struct core *c, const struct deployment_role_create_command *p)
 {
@@ -112,7 +115,7 @@ void do_deployment_role_create(struct core *c, const struct deployment_role_crea
         c->out->id = deployment_role_at(c, dr)->o.id;
 }
 
-static void drop_documents(struct core *c, deployment_role_ix dr)
+static void deployment_role_drop_documents(struct core *c, deployment_role_ix dr)
 {
     struct deployment_role *row = deployment_role_edit(c, dr);
     doc_h *const slots[] = {&row->proposed_data, &row->committed_data, &row->wall, &row->notes};
@@ -133,20 +136,21 @@ void deployment_role_destroy(struct core *c, deployment_role_ix dr)
     ids_remove(c, &d->roles, TABLE_DEPLOYMENT_ROLE, dr.v);
     ids_remove(c, &role_derive(c, row->role)->deployed, TABLE_DEPLOYMENT_ROLE, dr.v);
     vec_clear(&c->heap, &deployment_role_derive(c, dr)->noderoles);
-    drop_documents(c, dr);
+    deployment_role_drop_documents(c, dr);
     core_remove_row(c, TABLE_DEPLOYMENT_ROLE, dr.v);
 }
 
 void do_deployment_role_delete(struct core *c, const struct deployment_role_delete_command *p)
 {
-    const deployment_role_ix dr = named(c, p->id);
+    const deployment_role_ix dr = deployment_role_get_for_command(c, p->id);
     if (!dr.v)
         return;
     const struct vec *members = &deployment_role_at(c, dr)->noderoles;
     if (members->count) {
         const noderole_ix first = {vec_at(c, members, 0)};
         refuse(c, PROBLEM_IN_USE, STR("id"),
-               STR_CONCAT(c->arena, STR("noderoles of the role are in the deployment: "),
+               STR_CONCAT(c->arena,
+                          STR("the role has noderoles in the deployment; delete these first: "),
                           noderole_label(c, first, c->arena)));
         return;
     }

@@ -4,18 +4,22 @@
 #include "core/deploy/snapshot_content.h"
 #include "model/limits.h"
 
-/* Going back to what a snapshot held: a proposal like any other (DECISIONS D11). Its data are
- * proposed again, what it lacks is marked to go at the next commit, what is missing is bound. Roles
- * that destroy are not bound behind anybody's back; they are listed. */
+/* Revert: proposes the content of an older snapshot (ADR 0011). Its data is proposed again,
+ * noderoles that it lacks are marked for removal by the next commit, and noderoles that are missing
+ * are bound. Destructive roles are not bound automatically; they are listed as skipped.
+ *
+ * Removals are determined before anything is bound: noderoles that a bind creates as parents are
+ * not in the snapshot either, but must stay. The outcome lists what was bound, removed and skipped;
+ * nothing takes effect before the commit. */
 
 struct revert {
     deployment_ix d;
     struct snapshot_content content;
-    bool *goes; /* by index of noderoles: marked to go */
+    bool *is_removed; /* by noderole index: marked for removal */
     struct json *bound, *removed, *skipped;
 };
 
-static struct json *pair(struct core *c, int64_t node_id, int64_t role_id)
+static struct json *revert_pair(struct core *c, int64_t node_id, int64_t role_id)
 {
     struct json *o = json_make(c->arena, JSON_OBJECT);
     json_set(o, STR("node"), json_make_i64(c->arena, node_id));
@@ -23,33 +27,35 @@ static struct json *pair(struct core *c, int64_t node_id, int64_t role_id)
     return o;
 }
 
-static void skip(struct core *c, struct revert *r, const struct snapshot_content_entry *entry,
-                 const char *why)
+static void revert_skip(struct core *c, struct revert *r,
+                        const struct snapshot_content_entry *entry, const char *why)
 {
-    struct json *o = pair(c, entry->node_id, entry->role_id);
+    struct json *o = revert_pair(c, entry->node_id, entry->role_id);
     json_set(o, STR("why"), json_make_string(c->arena, str_from(why)));
     json_append(r->skipped, o);
 }
 
-/* ---- what goes ---- */
+/* ---- removals ---- */
 
-static bool is_any(const struct noderole *nr)
+static bool revert_any_noderole(const struct noderole *nr)
 {
     return nr != NULL;
 }
 
-/* It goes at the next commit: of this deployment, or along with what it hangs on. */
-static void let_go(struct core *c, struct revert *r, noderole_ix ix)
+/* Marks a noderole for removal by the next commit: of this deployment, or as a descendant of one
+ * that is removed. */
+static void revert_mark_removal(struct core *c, struct revert *r, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
-    r->goes[ix.v] = true;
+    r->is_removed[ix.v] = true;
     if (nr->deployment.v == r->d.v)
         noderole_mark_removing(c, ix, true);
-    json_append(r->removed, pair(c, node_at(c, nr->node)->o.id, role_at(c, nr->role)->o.id));
+    json_append(r->removed, revert_pair(c, node_at(c, nr->node)->o.id, role_at(c, nr->role)->o.id));
 }
 
-/* What hangs below it and is not asked to go: K21 says whether it goes along. */
-static void check_dependants(struct core *c, struct revert *r, noderole_ix nr)
+/* Descendants that are in the snapshot or in other deployments: they are removed too if the
+ * deletion rules allow it (ADR 0022), otherwise the revert is refused. */
+static void revert_check_dependants(struct core *c, struct revert *r, noderole_ix nr)
 {
     uint32_t count;
     const noderole_ix *below = graph_descendants(c, nr, c->arena, &count);
@@ -57,7 +63,7 @@ static void check_dependants(struct core *c, struct revert *r, noderole_ix nr)
     noderole_ix foreign = {0};
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *row = noderole_at(c, below[i]);
-        if (r->goes[below[i].v])
+        if (r->is_removed[below[i].v])
             continue;
         never_ran &= row->state == NODEROLE_PROPOSED && row->run_count == 0;
         if (row->node.v != noderole_at(c, nr)->node.v) {
@@ -68,70 +74,71 @@ static void check_dependants(struct core *c, struct revert *r, noderole_ix nr)
     if (!same_node && !never_ran) {
         refuse(c, PROBLEM_HAS_DEPENDANTS, STR("seq"),
                STR_CONCAT(c->arena, noderole_label(c, foreign, c->arena), STR(" depends on "),
-                          noderole_label(c, nr, c->arena), STR(" which the snapshot lacks")));
+                          noderole_label(c, nr, c->arena), STR(", which is not in the snapshot")));
         return;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (!r->goes[below[i].v])
-            let_go(c, r, below[i]);
+        if (!r->is_removed[below[i].v])
+            revert_mark_removal(c, r, below[i]);
 }
 
-static bool mark_what_goes(struct core *c, struct revert *r)
+static bool revert_mark_removals(struct core *c, struct revert *r)
 {
     uint32_t count;
-    const noderole_ix *all = deployment_pick(c, r->d, is_any, UINT32_MAX, &count);
-    r->goes = arena_array(c->arena, bool, c->tables[TABLE_NODEROLE].pool.high + 1);
+    const noderole_ix *all = deployment_pick(c, r->d, revert_any_noderole, UINT32_MAX, &count);
+    r->is_removed = arena_array(c->arena, bool, c->tables[TABLE_NODEROLE].pool.high + 1);
     for (uint32_t i = 0; i < count; i++) {
         const struct noderole *nr = noderole_at(c, all[i]);
         const int64_t node_id = node_at(c, nr->node)->o.id, role_id = role_at(c, nr->role)->o.id;
         if (snapshot_content_find(&r->content.members, node_id, role_id))
             noderole_mark_removing(c, all[i], false);
         else
-            let_go(c, r, all[i]);
+            revert_mark_removal(c, r, all[i]);
     }
     for (uint32_t i = 0; i < count; i++)
-        if (r->goes[all[i].v])
-            check_dependants(c, r, all[i]);
+        if (r->is_removed[all[i].v])
+            revert_check_dependants(c, r, all[i]);
     return !refused(c);
 }
 
-/* ---- what comes back ---- */
+/* ---- bindings ---- */
 
-static void bind_member(struct core *c, struct revert *r,
-                        const struct snapshot_content_entry *entry)
+static void revert_bind_member(struct core *c, struct revert *r,
+                               const struct snapshot_content_entry *entry)
 {
     const node_ix n = node_by_id(c, entry->node_id);
     const role_ix role = role_by_id(c, entry->role_id);
     const noderole_ix there = n.v && role.v ? noderole_find(c, n, role) : (noderole_ix){0};
     if (!n.v)
-        skip(c, r, entry, "the node is gone");
+        revert_skip(c, r, entry, "the node does not exist any more");
     else if (!role.v)
-        skip(c, r, entry, "the role is gone");
+        revert_skip(c, r, entry, "the role does not exist any more");
     else if (there.v && noderole_at(c, there)->deployment.v != r->d.v)
-        skip(c, r, entry, "the role is on the node in another deployment");
+        revert_skip(c, r, entry, "the role is on the node in another deployment");
     else if (there.v)
         return;
     else if (role_at(c, role)->flags & ROLE_WITHDRAWN)
-        skip(c, r, entry, "the role is no longer in its barclamp");
+        revert_skip(c, r, entry, "the role is no longer in its barclamp");
     else if (role_at(c, role)->flags & ROLE_DESTRUCTIVE)
-        skip(c, r, entry, "the role is destructive: bind it by hand");
+        revert_skip(c, r, entry, "the role is destructive: bind it by hand");
     else {
-        authority_touch(c, node_at(c, n)->deployment); /* as for a bind of that node */
+        authority_touch(c, node_at(c, n)->deployment); /* as a bind on that node requires */
         if (bind_role(c, role, n, r->d, STR("")).v)
-            json_append(r->bound, pair(c, entry->node_id, entry->role_id));
+            json_append(r->bound, revert_pair(c, entry->node_id, entry->role_id));
     }
 }
 
-static bool bind_members(struct core *c, struct revert *r)
+static bool revert_bind_members(struct core *c, struct revert *r)
 {
     for (uint32_t i = 0; i < r->content.members.count && !refused(c); i++)
-        bind_member(c, r, &r->content.members.items[i]);
+        revert_bind_member(c, r, &r->content.members.items[i]);
     return !refused(c);
 }
 
 /* ---- data ---- */
 
-static struct str data_of(struct core *c, const struct revert *r, int64_t node_id, int64_t role_id)
+static struct str revert_data_of(struct core *c, const struct revert *r, int64_t node_id,
+                                 int64_t role_id)
 {
     const struct snapshot_content_entry *entry =
         snapshot_content_find(&r->content.data, node_id, role_id);
@@ -141,55 +148,58 @@ static struct str data_of(struct core *c, const struct revert *r, int64_t node_i
     return data;
 }
 
-static void propose_role_data(struct core *c, const struct revert *r, deployment_role_ix ix)
+static void revert_propose_role_data(struct core *c, const struct revert *r, deployment_role_ix ix)
 {
     const struct deployment_role *dr = deployment_role_at(c, ix);
-    const struct str wanted = data_of(c, r, 0, role_at(c, dr->role)->o.id);
+    const struct str wanted = revert_data_of(c, r, 0, role_at(c, dr->role)->o.id);
     const struct str now = doc_of(c, dr->proposed ? dr->proposed_data : dr->committed_data);
     if (!str_eq(wanted, now))
         deployment_role_set_data(c, ix, wanted);
 }
 
-static void propose_data(struct core *c, const struct revert *r, noderole_ix ix)
+static void revert_propose_data(struct core *c, const struct revert *r, noderole_ix ix)
 {
     const struct noderole *nr = noderole_at(c, ix);
     const int64_t node_id = node_at(c, nr->node)->o.id, role_id = role_at(c, nr->role)->o.id;
     if (!snapshot_content_find(&r->content.members, node_id, role_id))
-        return; /* it goes, or came along with what was bound */
+        return; /* marked for removal, or bound as a parent */
     const bool proposed = nr->state == NODEROLE_PROPOSED;
-    const struct str wanted = data_of(c, r, node_id, role_id);
+    const struct str wanted = revert_data_of(c, r, node_id, role_id);
     if (str_eq(wanted, doc_of(c, proposed ? nr->proposed_data : nr->committed_data)))
         return;
     noderole_propose(c, ix);
     noderole_set_data(c, ix, wanted);
 }
 
-static void propose_all_data(struct core *c, struct revert *r)
+static void revert_propose_all_data(struct core *c, struct revert *r)
 {
     for (uint32_t i = 0; i < deployment_at(c, r->d)->roles.count; i++)
-        propose_role_data(c, r, (deployment_role_ix){vec_at(c, &deployment_at(c, r->d)->roles, i)});
+        revert_propose_role_data(
+            c, r, (deployment_role_ix){vec_at(c, &deployment_at(c, r->d)->roles, i)});
     uint32_t count;
-    const noderole_ix *all = deployment_pick(c, r->d, is_any, UINT32_MAX, &count);
+    const noderole_ix *all = deployment_pick(c, r->d, revert_any_noderole, UINT32_MAX, &count);
     for (uint32_t i = 0; i < count; i++)
-        propose_data(c, r, all[i]);
+        revert_propose_data(c, r, all[i]);
 }
 
-/* Data of things that are no more; members said so themselves. */
-static void list_lost_data(struct core *c, struct revert *r)
+/* Lists data of roles that do not exist or are not in the deployment any more. Members were listed
+ * by revert_bind_member(). */
+static void revert_list_lost_data(struct core *c, struct revert *r)
 {
     for (uint32_t i = 0; i < r->content.data.count; i++) {
         const struct snapshot_content_entry *entry = &r->content.data.items[i];
         const role_ix role = role_by_id(c, entry->role_id);
         if (entry->node_id == 0 && !role.v)
-            skip(c, r, entry, "the role is gone");
+            revert_skip(c, r, entry, "the role does not exist any more");
         else if (entry->node_id == 0 && !deployment_role_find(c, r->d, role).v)
-            skip(c, r, entry, "the role is not in the deployment any more");
+            revert_skip(c, r, entry, "the role is not in the deployment any more");
     }
 }
 
-/* ---- the verb ---- */
+/* ---- command ---- */
 
-static void check(struct core *c, const struct deployment_revert_command *p, struct revert *r)
+static void revert_check(struct core *c, const struct deployment_revert_command *p,
+                         struct revert *r)
 {
     r->d = deployment_by_id(c, p->id);
     if (!r->d.v) {
@@ -210,14 +220,14 @@ void do_deployment_revert(struct core *c, const struct deployment_revert_command
                        .removed = json_make(c->arena, JSON_ARRAY),
                        .skipped = json_make(c->arena, JSON_ARRAY)};
     c->out->id = p->id;
-    check(c, p, &r);
+    revert_check(c, p, &r);
     if (refused(c) || !deployment_propose(c, r.d, STR("")))
         return;
-    /* What goes is decided before anything is bound: what a bind brings along must stay. */
-    if (!mark_what_goes(c, &r) || !bind_members(c, &r))
+    /* Before anything is bound: noderoles that a bind creates must not be marked. */
+    if (!revert_mark_removals(c, &r) || !revert_bind_members(c, &r))
         return;
-    propose_all_data(c, &r);
-    list_lost_data(c, &r);
+    revert_propose_all_data(c, &r);
+    revert_list_lost_data(c, &r);
     struct json *doc = json_make(c->arena, JSON_OBJECT);
     json_set(doc, STR("bound"), r.bound);
     json_set(doc, STR("removed"), r.removed);

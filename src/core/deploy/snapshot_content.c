@@ -4,22 +4,30 @@
 #include "core/core_private.h"
 #include "model/limits.h"
 
-/* ---- lists by node and role ---- */
+/* Content of snapshots: reading the document of a revert, collecting live rows and archived
+ * intervals, writing the document, and the difference of two snapshots (docs/spec/timeline.md,
+ * "Content" and "Diff").
+ *
+ * A row belongs to snapshot `seq` if its open interval starts at or before `seq`; an archived
+ * record belongs to it if its interval contains `seq`. Large deployments have a million members, so
+ * sizes are computed first and arrays are allocated once. */
+/* ---- lists sorted by node and role ---- */
 
-static int cmp_keys(const struct snapshot_content_entry *x, const struct snapshot_content_entry *y)
+static int content_cmp_keys(const struct snapshot_content_entry *x,
+                            const struct snapshot_content_entry *y)
 {
     if (x->node_id != y->node_id)
         return x->node_id < y->node_id ? -1 : 1;
     return (x->role_id > y->role_id) - (x->role_id < y->role_id);
 }
 
-static int cmp_entries(const void *a, const void *b)
+static int content_cmp_entries(const void *a, const void *b)
 {
-    return cmp_keys(a, b);
+    return content_cmp_keys(a, b);
 }
 
-static void list_add(struct arena *a, struct snapshot_content_list *list,
-                     struct snapshot_content_entry entry)
+static void content_list_add(struct arena *a, struct snapshot_content_list *list,
+                             struct snapshot_content_entry entry)
 {
     if (list->count == list->cap) {
         const uint32_t cap = list->cap ? list->cap * 2 : 64;
@@ -32,9 +40,9 @@ static void list_add(struct arena *a, struct snapshot_content_list *list,
     list->items[list->count++] = entry;
 }
 
-static void list_sort(struct arena *a, struct snapshot_content_list *list)
+static void content_list_sort(struct arena *a, struct snapshot_content_list *list)
 {
-    sort_items(list->items, list->count, sizeof *list->items, cmp_entries, a);
+    sort_items(list->items, list->count, sizeof *list->items, content_cmp_entries, a);
 }
 
 const struct snapshot_content_entry *snapshot_content_find(const struct snapshot_content_list *list,
@@ -44,18 +52,19 @@ const struct snapshot_content_entry *snapshot_content_find(const struct snapshot
     uint32_t low = 0, high = list->count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
-        if (cmp_keys(&list->items[mid], &key) < 0)
+        if (content_cmp_keys(&list->items[mid], &key) < 0)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < list->count && cmp_keys(&list->items[low], &key) == 0 ? &list->items[low] : NULL;
+    return low < list->count && content_cmp_keys(&list->items[low], &key) == 0 ? &list->items[low]
+                                                                               : NULL;
 }
 
-/* ---- reading ---- */
+/* ---- reading the document ---- */
 
-static bool read_list(struct arena *a, const struct json *array, bool with_data,
-                      struct snapshot_content_list *out)
+static bool content_read_list(struct arena *a, const struct json *array, bool with_data,
+                              struct snapshot_content_list *out)
 {
     if (!array || array->kind != JSON_ARRAY)
         return false;
@@ -68,9 +77,9 @@ static bool read_list(struct arena *a, const struct json *array, bool with_data,
         if (with_data && (!entry.data || entry.data->kind != JSON_OBJECT ||
                           json_depth(entry.data) > DOC_DEPTH_MAX))
             return false;
-        list_add(a, out, entry);
+        content_list_add(a, out, entry);
     }
-    list_sort(a, out);
+    content_list_sort(a, out);
     return true;
 }
 
@@ -81,43 +90,43 @@ bool snapshot_content_read(struct arena *a, struct str text, struct snapshot_con
     const char *what;
     *out = (struct snapshot_content){0};
     return json_read(a, text, &tree, &offset, &what) == OK &&
-           read_list(a, json_get(tree, STR("members")), false, &out->members) &&
-           read_list(a, json_get(tree, STR("data")), true, &out->data);
+           content_read_list(a, json_get(tree, STR("members")), false, &out->members) &&
+           content_read_list(a, json_get(tree, STR("data")), true, &out->data);
 }
 
 /* ---- the parts of a snapshot ---- */
 
-static int cmp_pairs(const struct snapshot_pair *x, const struct snapshot_pair *y)
+static int snapshot_cmp_pairs(const struct snapshot_pair *x, const struct snapshot_pair *y)
 {
     if (x->node_id != y->node_id)
         return x->node_id < y->node_id ? -1 : 1;
     return (x->role_id > y->role_id) - (x->role_id < y->role_id);
 }
 
-/* Both kinds of items begin with their pair. */
-static int cmp_items(const void *a, const void *b)
+/* Both kinds of items start with their pair. */
+static int snapshot_cmp_items(const void *a, const void *b)
 {
-    return cmp_pairs(a, b);
+    return snapshot_cmp_pairs(a, b);
 }
 
-/* At least twice as much as before, so that adding one at a time stays linear. */
-static uint32_t larger_cap(uint32_t cap, uint32_t wanted)
+/* At least doubles the capacity, so that adding items one at a time is linear. */
+static uint32_t snapshot_larger_cap(uint32_t cap, uint32_t wanted)
 {
     const uint32_t doubled = cap ? cap * 2 : 64;
     return wanted > doubled ? wanted : doubled;
 }
 
-static void parts_reserve(struct snapshot_parts *p, uint32_t members, uint32_t data)
+static void snapshot_parts_reserve(struct snapshot_parts *p, uint32_t members, uint32_t data)
 {
     if (members > p->member_cap - p->member_count) {
-        p->member_cap = larger_cap(p->member_cap, p->member_count + members);
+        p->member_cap = snapshot_larger_cap(p->member_cap, p->member_count + members);
         struct snapshot_pair *larger = arena_alloc(p->arena, p->member_cap * sizeof *larger);
         if (p->member_count)
             memcpy(larger, p->members, p->member_count * sizeof *larger);
         p->members = larger;
     }
     if (data > p->data_cap - p->data_count) {
-        p->data_cap = larger_cap(p->data_cap, p->data_count + data);
+        p->data_cap = snapshot_larger_cap(p->data_cap, p->data_count + data);
         struct snapshot_data *larger = arena_alloc(p->arena, p->data_cap * sizeof *larger);
         if (p->data_count)
             memcpy(larger, p->data, p->data_count * sizeof *larger);
@@ -125,71 +134,72 @@ static void parts_reserve(struct snapshot_parts *p, uint32_t members, uint32_t d
     }
 }
 
-static void add_member(struct snapshot_parts *p, int64_t node_id, int64_t role_id)
+static void snapshot_add_member(struct snapshot_parts *p, int64_t node_id, int64_t role_id)
 {
-    parts_reserve(p, 1, 0);
+    snapshot_parts_reserve(p, 1, 0);
     p->members[p->member_count++] = (struct snapshot_pair){node_id, role_id};
 }
 
-static void add_data(struct snapshot_parts *p, int64_t node_id, int64_t role_id, struct str data)
+static void snapshot_add_data(struct snapshot_parts *p, int64_t node_id, int64_t role_id,
+                              struct str data)
 {
-    parts_reserve(p, 0, 1);
+    snapshot_parts_reserve(p, 0, 1);
     p->data[p->data_count++] =
         (struct snapshot_data){.pair = {node_id, role_id}, .data = str_copy(p->arena, data)};
 }
 
-static bool holds_at(int64_t from, int64_t seq)
+static bool snapshot_interval_started(int64_t from, int64_t seq)
 {
     return from && from <= seq;
 }
 
-/* The parts of a deployment role and its noderoles that hold since `seq` or before are counted, and
- * added if `out` is not NULL. */
-static void walk_live(const struct core *c, deployment_role_ix dr_ix, int64_t seq,
-                      struct snapshot_size *size, struct snapshot_parts *out)
+/* Counts the parts of a deployment role and its noderoles whose interval started at or before
+ * `seq`, and adds them to `out` unless it is NULL. */
+static void snapshot_walk_role(const struct core *c, deployment_role_ix dr_ix, int64_t seq,
+                               struct snapshot_size *size, struct snapshot_parts *out)
 {
     const struct deployment_role *dr = deployment_role_at(c, dr_ix);
     const int64_t role_id = role_at(c, dr->role)->o.id;
-    if (dr->committed_data && holds_at(dr->data_from, seq)) {
+    if (dr->committed_data && snapshot_interval_started(dr->data_from, seq)) {
         const struct str doc = doc_of(c, dr->committed_data);
         size->data++;
         size->text += doc.len;
         if (out)
-            add_data(out, 0, role_id, doc);
+            snapshot_add_data(out, 0, role_id, doc);
     }
     for (uint32_t i = 0; i < dr->noderoles.count; i++) {
         const struct noderole *nr = noderole_at(c, (noderole_ix){vec_at(c, &dr->noderoles, i)});
         const int64_t node_id = node_at(c, nr->node)->o.id;
-        if (holds_at(nr->member_from, seq)) {
+        if (snapshot_interval_started(nr->member_from, seq)) {
             size->members++;
             if (out)
-                add_member(out, node_id, role_id);
+                snapshot_add_member(out, node_id, role_id);
         }
-        if (nr->committed_data && holds_at(nr->data_from, seq)) {
+        if (nr->committed_data && snapshot_interval_started(nr->data_from, seq)) {
             const struct str doc = doc_of(c, nr->committed_data);
             size->data++;
             size->text += doc.len;
             if (out)
-                add_data(out, node_id, role_id, doc);
+                snapshot_add_data(out, node_id, role_id, doc);
         }
     }
 }
 
-static struct snapshot_size walk_deployment(const struct core *c, int64_t deployment_id,
-                                            int64_t seq, struct snapshot_parts *out)
+static struct snapshot_size snapshot_walk_deployment(const struct core *c, int64_t deployment_id,
+                                                     int64_t seq, struct snapshot_parts *out)
 {
     struct snapshot_size size = {0};
     const deployment_ix d = deployment_by_id(c, deployment_id);
     for (uint32_t i = 0; d.v && i < deployment_at(c, d)->roles.count; i++)
-        walk_live(c, (deployment_role_ix){vec_at(c, &deployment_at(c, d)->roles, i)}, seq, &size,
-                  out);
+        snapshot_walk_role(c, (deployment_role_ix){vec_at(c, &deployment_at(c, d)->roles, i)}, seq,
+                           &size, out);
     return size;
 }
 
 struct snapshot_size core_snapshot_live_size(const struct core *c, int64_t deployment_id,
                                              int64_t seq)
 {
-    return walk_deployment(c, deployment_id, seq, NULL);
+    return snapshot_walk_deployment(c, deployment_id, seq, NULL);
 }
 
 size_t snapshot_size_bytes(struct snapshot_size size)
@@ -202,11 +212,11 @@ void core_snapshot_add_live(const struct core *c, int64_t deployment_id, int64_t
                             struct snapshot_parts *parts)
 {
     const struct snapshot_size size = core_snapshot_live_size(c, deployment_id, seq);
-    parts_reserve(parts, size.members, size.data);
-    walk_deployment(c, deployment_id, seq, parts);
+    snapshot_parts_reserve(parts, size.members, size.data);
+    snapshot_walk_deployment(c, deployment_id, seq, parts);
 }
 
-static bool covers(int64_t from, int64_t to, int64_t seq)
+static bool snapshot_interval_covers(int64_t from, int64_t to, int64_t seq)
 {
     return from <= seq && seq < to;
 }
@@ -217,63 +227,65 @@ void snapshot_add_old(struct snapshot_parts *parts, const struct record *record,
     const struct old_member_record *m = &record->old_member;
     const struct old_data_record *d = &record->old_data;
     if (record->table == TABLE_OLD_MEMBER && m->deployment_id == deployment_id &&
-        covers(m->from_seq, m->to_seq, seq))
-        add_member(parts, m->node_id, m->role_id);
+        snapshot_interval_covers(m->from_seq, m->to_seq, seq))
+        snapshot_add_member(parts, m->node_id, m->role_id);
     if (record->table == TABLE_OLD_DATA && d->deployment_id == deployment_id &&
-        covers(d->from_seq, d->to_seq, seq) && d->data.len && !str_eq(d->data, STR("{}")))
-        add_data(parts, d->node_id, d->role_id, d->data);
+        snapshot_interval_covers(d->from_seq, d->to_seq, seq) && d->data.len &&
+        !str_eq(d->data, STR("{}")))
+        snapshot_add_data(parts, d->node_id, d->role_id, d->data);
 }
 
 void snapshot_sort(struct snapshot_parts *p)
 {
     struct arena scratch = {0};
     uint32_t members = 0, data = 0;
-    sort_items(p->members, p->member_count, sizeof *p->members, cmp_items, &scratch);
-    sort_items(p->data, p->data_count, sizeof *p->data, cmp_items, &scratch);
+    sort_items(p->members, p->member_count, sizeof *p->members, snapshot_cmp_items, &scratch);
+    sort_items(p->data, p->data_count, sizeof *p->data, snapshot_cmp_items, &scratch);
     arena_fini(&scratch);
     for (uint32_t i = 0; i < p->member_count; i++)
-        if (!members || cmp_pairs(&p->members[members - 1], &p->members[i]) != 0)
+        if (!members || snapshot_cmp_pairs(&p->members[members - 1], &p->members[i]) != 0)
             p->members[members++] = p->members[i];
     for (uint32_t i = 0; i < p->data_count; i++)
-        if (!data || cmp_pairs(&p->data[data - 1].pair, &p->data[i].pair) != 0)
+        if (!data || snapshot_cmp_pairs(&p->data[data - 1].pair, &p->data[i].pair) != 0)
             p->data[data++] = p->data[i];
     p->member_count = members;
     p->data_count = data;
 }
 
-/* The item with that pair, of `count` items of `size` bytes; NULL when there is none. */
-static const void *find_item(const void *items, uint32_t count, size_t size,
-                             struct snapshot_pair pair)
+/* Binary search for a pair in `count` items of `size` bytes; NULL if there is none. */
+static const void *snapshot_find_item(const void *items, uint32_t count, size_t size,
+                                      struct snapshot_pair pair)
 {
     const char *at = items;
     uint32_t low = 0, high = count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
-        if (cmp_items(at + mid * size, &pair) < 0)
+        if (snapshot_cmp_items(at + mid * size, &pair) < 0)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < count && cmp_items(at + low * size, &pair) == 0 ? at + low * size : NULL;
+    return low < count && snapshot_cmp_items(at + low * size, &pair) == 0 ? at + low * size : NULL;
 }
 
 static bool snapshot_has(const struct snapshot_parts *p, struct snapshot_pair pair)
 {
-    return find_item(p->members, p->member_count, sizeof *p->members, pair) != NULL;
+    return snapshot_find_item(p->members, p->member_count, sizeof *p->members, pair) != NULL;
 }
 
 struct str snapshot_data_of(const struct snapshot_parts *p, struct snapshot_pair pair)
 {
-    const struct snapshot_data *found = find_item(p->data, p->data_count, sizeof *p->data, pair);
+    const struct snapshot_data *found =
+        snapshot_find_item(p->data, p->data_count, sizeof *p->data, pair);
     return found ? found->data : STR("{}");
 }
 
-/* ---- writing ---- */
+/* ---- writing the document ---- */
 
 /* ,{"data":,"node":,"role":} */
 enum { ITEM_BYTES = 27 };
 
-static size_t pair_bytes(struct snapshot_pair pair)
+static size_t snapshot_pair_bytes(struct snapshot_pair pair)
 {
     size_t digits = 2;
     for (int64_t n = pair.node_id; n >= 10; n /= 10)
@@ -285,15 +297,15 @@ static size_t pair_bytes(struct snapshot_pair pair)
 
 size_t snapshot_text_bytes(const struct snapshot_parts *p)
 {
-    size_t bytes = ITEM_BYTES; /* of what is around the lists */
+    size_t bytes = ITEM_BYTES; /* the text around the lists */
     for (uint32_t i = 0; i < p->data_count; i++)
-        bytes += p->data[i].data.len + pair_bytes(p->data[i].pair);
+        bytes += p->data[i].data.len + snapshot_pair_bytes(p->data[i].pair);
     for (uint32_t i = 0; i < p->member_count; i++)
-        bytes += pair_bytes(p->members[i]);
+        bytes += snapshot_pair_bytes(p->members[i]);
     return bytes;
 }
 
-static void put_pair(struct buf *b, struct snapshot_pair pair)
+static void snapshot_put_pair(struct buf *b, struct snapshot_pair pair)
 {
     buf_put_z(b, "\"node\":");
     buf_put_i64(b, pair.node_id);
@@ -311,12 +323,12 @@ struct str snapshot_write(const struct snapshot_parts *p, struct arena *a)
         buf_put_z(&b, i ? ",{\"data\":" : "{\"data\":");
         buf_put_str(&b, p->data[i].data);
         buf_put_c(&b, ',');
-        put_pair(&b, p->data[i].pair);
+        snapshot_put_pair(&b, p->data[i].pair);
     }
     buf_put_z(&b, "],\"members\":[");
     for (uint32_t i = 0; i < p->member_count; i++) {
         buf_put_z(&b, i ? ",{" : "{");
-        put_pair(&b, p->members[i]);
+        snapshot_put_pair(&b, p->members[i]);
     }
     buf_put_z(&b, "]}");
     return buf_str(&b);
@@ -336,21 +348,21 @@ struct str core_snapshot_content(const struct core *c, int64_t deployment_id, in
     return text;
 }
 
-/* ---- the difference of two ---- */
+/* ---- difference of two snapshots ---- */
 
-struct paths {
+struct changed_paths {
     struct arena *arena;
     struct json *list;
-    struct json *values; /* [before, after] of each */
+    struct json *values; /* [before, after] for each path */
     struct buf path;
-    uint32_t most;     /* the first of them */
-    uint32_t text_max; /* longer values and paths are not shown */
+    uint32_t most;     /* maximum number of paths */
+    uint32_t text_max; /* bytes; longer values and paths are not shown */
     bool is_clipped;
 };
 
-/* Takes the bytes of the value from *left; false when there are too few. Its depth is
- * bounded by that of documents, JSON_DEPTH_MAX levels. */
-static bool takes_bytes(const struct json *value, uint32_t *left)
+/* Subtracts the size of the value in bytes from *left; false if it does not fit. The recursion is
+ * bounded by the depth of documents, JSON_DEPTH_MAX. */
+static bool changed_value_fits(const struct json *value, uint32_t *left)
 {
     enum { PUNCTUATION = 4 };
     const uint64_t own = (uint64_t)value->key.len + value->text.len + PUNCTUATION;
@@ -358,87 +370,92 @@ static bool takes_bytes(const struct json *value, uint32_t *left)
         return false;
     *left -= (uint32_t)own;
     for (const struct json *child = value->first; child; child = child->next)
-        if (!takes_bytes(child, left))
+        if (!changed_value_fits(child, left))
             return false;
     return true;
 }
 
-static void add_value(struct paths *p, struct json *pair, const struct json *value)
+static void changed_add_value(struct changed_paths *p, struct json *pair, const struct json *value)
 {
     uint32_t left = p->text_max;
-    const bool is_long = value && p->text_max != UINT32_MAX && !takes_bytes(value, &left);
+    const bool is_long = value && p->text_max != UINT32_MAX && !changed_value_fits(value, &left);
     p->is_clipped = p->is_clipped || is_long;
     json_append(pair,
                 value && !is_long ? json_clone(p->arena, value) : json_make(p->arena, JSON_NULL));
 }
 
-static void add_path(struct paths *p, const struct json *before, const struct json *after)
+static void changed_add_path(struct changed_paths *p, const struct json *before,
+                             const struct json *after)
 {
     if (p->list->count >= p->most || p->path.len > p->text_max) {
         p->is_clipped = true;
         return;
     }
     struct json *pair = json_make(p->arena, JSON_ARRAY);
-    add_value(p, pair, before);
-    add_value(p, pair, after);
+    changed_add_value(p, pair, before);
+    changed_add_value(p, pair, after);
     json_append(p->values, pair);
     json_append(p->list, json_make_string(p->arena, str_copy(p->arena, buf_str(&p->path))));
 }
 
-static void compare(struct paths *p, const struct json *before, const struct json *after);
+static void changed_compare(struct changed_paths *p, const struct json *before,
+                            const struct json *after);
 
-/* One member of both objects; NULL where it is absent. */
-static void compare_member(struct paths *p, const struct json *before, const struct json *after)
+/* Compares one member of both objects; NULL if it is absent in one. */
+static void changed_compare_member(struct changed_paths *p, const struct json *before,
+                                   const struct json *after)
 {
     const uint32_t len = p->path.len;
     if (len)
         buf_put_c(&p->path, '/');
     buf_put_str(&p->path, before ? before->key : after->key);
     if (before && after && before->kind == JSON_OBJECT && after->kind == JSON_OBJECT)
-        compare(p, before, after);
+        changed_compare(p, before, after);
     else if (!before || !after || !json_eq(before, after))
-        add_path(p, before, after);
+        changed_add_path(p, before, after);
     p->path.len = len;
 }
 
-/* Two objects, member by member in the order of keys. Goes no deeper than documents do:
- * JSON_DEPTH_MAX levels. */
-static void compare(struct paths *p, const struct json *before, const struct json *after)
+/* Compares two objects member by member, in the order of keys. The recursion is bounded by the
+ * depth of documents, JSON_DEPTH_MAX. */
+static void changed_compare(struct changed_paths *p, const struct json *before,
+                            const struct json *after)
 {
     const struct json *l = before->first, *r = after->first;
     while (l || r) {
         const int order = !l ? 1 : !r ? -1 : str_cmp(l->key, r->key);
-        compare_member(p, order <= 0 ? l : NULL, order >= 0 ? r : NULL);
+        changed_compare_member(p, order <= 0 ? l : NULL, order >= 0 ? r : NULL);
         l = order <= 0 ? l->next : l;
         r = order >= 0 ? r->next : r;
     }
 }
 
-static struct paths paths_between(struct arena *a, const struct json *before,
-                                  const struct json *after, uint32_t most, uint32_t text_max)
+static struct changed_paths changed_paths_between(struct arena *a, const struct json *before,
+                                                  const struct json *after, uint32_t most,
+                                                  uint32_t text_max)
 {
-    struct paths p = {.arena = a,
-                      .list = json_make(a, JSON_ARRAY),
-                      .values = json_make(a, JSON_ARRAY),
-                      .path = buf_in(a),
-                      .most = most,
-                      .text_max = text_max};
-    compare(&p, before, after);
+    struct changed_paths p = {.arena = a,
+                              .list = json_make(a, JSON_ARRAY),
+                              .values = json_make(a, JSON_ARRAY),
+                              .path = buf_in(a),
+                              .most = most,
+                              .text_max = text_max};
+    changed_compare(&p, before, after);
     return p;
 }
 
 struct snapshot_content_changes snapshot_content_compare(struct arena *a, struct str before,
                                                          struct str after, uint32_t most)
 {
-    const struct paths p =
-        paths_between(a, doc_tree(a, before), doc_tree(a, after), most, CONTENT_SHOWN_MAX);
+    const struct changed_paths p =
+        changed_paths_between(a, doc_tree(a, before), doc_tree(a, after), most, CONTENT_SHOWN_MAX);
     return (struct snapshot_content_changes){p.list, p.values, p.is_clipped};
 }
 
-static struct json *changes_between(struct arena *a, const struct json *before,
-                                    const struct json *after)
+static struct json *changed_paths_object(struct arena *a, const struct json *before,
+                                         const struct json *after)
 {
-    const struct paths p = paths_between(a, before, after, UINT32_MAX, UINT32_MAX);
+    const struct changed_paths p = changed_paths_between(a, before, after, UINT32_MAX, UINT32_MAX);
     if (p.list->count == 0)
         return NULL;
     struct json *o = json_make(a, JSON_OBJECT);
@@ -456,62 +473,62 @@ struct json *snapshot_changes(struct str before, struct str after, struct arena 
         return NULL;
     must(json_read(a, before, &x, &offset, &what) == OK &&
          json_read(a, after, &y, &offset, &what) == OK);
-    return changes_between(a, x, y);
+    return changed_paths_object(a, x, y);
 }
 
-/* Counts a pair, and keeps it once there is space for all. */
-static void diff_add(struct snapshot_diff *d, struct snapshot_pair pair)
+/* Counts a pair, and stores it if there is an array. */
+static void snapshot_diff_add(struct snapshot_diff *d, struct snapshot_pair pair)
 {
     if (d->pairs)
         d->pairs[d->count] = pair;
     d->count++;
 }
 
-static void add_missing(struct snapshot_diff *d, const struct snapshot_parts *these,
-                        const struct snapshot_parts *others)
+static void snapshot_diff_add_missing(struct snapshot_diff *d, const struct snapshot_parts *these,
+                                      const struct snapshot_parts *others)
 {
     for (uint32_t i = 0; i < these->member_count; i++)
         if (!snapshot_has(others, these->members[i]))
-            diff_add(d, these->members[i]);
+            snapshot_diff_add(d, these->members[i]);
 }
 
-/* Data of the deployment's roles (node 0), and of what belongs to both: the rest came or went
- * whole. */
-static void add_if_changed(struct snapshot_diff *d, struct snapshot_pair pair)
+/* Compares the data of deployment roles (node 0) and of pairs that are in both snapshots. All other
+ * pairs are in the list of added or removed ones. */
+static void snapshot_diff_add_if_changed(struct snapshot_diff *d, struct snapshot_pair pair)
 {
     const bool is_in_both =
         pair.node_id == 0 || (snapshot_has(d->before, pair) && snapshot_has(d->after, pair));
     if (is_in_both && !str_eq(snapshot_data_of(d->before, pair), snapshot_data_of(d->after, pair)))
-        diff_add(d, pair);
+        snapshot_diff_add(d, pair);
 }
 
-static void add_changed(struct snapshot_diff *d)
+static void snapshot_diff_add_changed(struct snapshot_diff *d)
 {
     const struct snapshot_parts *before = d->before, *after = d->after;
     uint32_t l = 0, r = 0;
     while (l < before->data_count && r < after->data_count) {
         const struct snapshot_pair *x = &before->data[l].pair, *y = &after->data[r].pair;
-        const int order = cmp_pairs(x, y);
-        add_if_changed(d, order <= 0 ? *x : *y);
+        const int order = snapshot_cmp_pairs(x, y);
+        snapshot_diff_add_if_changed(d, order <= 0 ? *x : *y);
         l += order <= 0;
         r += order >= 0;
     }
     while (l < before->data_count)
-        add_if_changed(d, before->data[l++].pair);
+        snapshot_diff_add_if_changed(d, before->data[l++].pair);
     while (r < after->data_count)
-        add_if_changed(d, after->data[r++].pair);
+        snapshot_diff_add_if_changed(d, after->data[r++].pair);
 }
 
 void snapshot_diff_list(struct snapshot_diff *d, uint32_t lists)
 {
     d->count = 0;
     if (lists >> SNAPSHOT_ADDED & 1)
-        add_missing(d, d->after, d->before);
+        snapshot_diff_add_missing(d, d->after, d->before);
     d->begins[SNAPSHOT_CHANGED] = d->count;
     if (lists >> SNAPSHOT_CHANGED & 1)
-        add_changed(d);
+        snapshot_diff_add_changed(d);
     d->begins[SNAPSHOT_REMOVED] = d->count;
     if (lists >> SNAPSHOT_REMOVED & 1)
-        add_missing(d, d->before, d->after);
+        snapshot_diff_add_missing(d, d->before, d->after);
     d->begins[SNAPSHOT_LISTS] = d->count;
 }

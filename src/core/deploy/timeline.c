@@ -2,17 +2,21 @@
 
 #include "model/names.h"
 
-/* The history of a deployment. Its snapshots are numbered; what a snapshot holds is not copied but
- * told by intervals: since which number a noderole belongs, since which number its data hold
- * (DECISIONS D11). A live row carries the number where its open interval begins; when the interval
- * ends it goes to the archive. So a commit costs what it changes. */
+/* The timeline of a deployment: its snapshots, numbered by seq (ADR 0011). The content of a
+ * snapshot is not copied but described by intervals: since which seq a noderole is a member, and
+ * since which seq its data is in force. A live row carries the start of its open intervals. When an
+ * interval ends it is written to the archive with the old data, so a commit costs what it changes
+ * and not the size of the deployment.
+ *
+ * Order: timeline_seq_for_change() is called before an interval is closed, because it may open a
+ * new head and so determines the number under which the change is recorded. */
 
 enum { ORDER_FIRST = 1000 };
 
 /* ---- snapshots ---- */
 
-/* {"active":2,...}: what is kept of the states when a snapshot becomes history. */
-static struct str counts_text(struct core *c, deployment_ix d)
+/* {"active":2,...}: the counts of states, kept when a snapshot is archived. */
+static struct str snapshot_counts_text(struct core *c, deployment_ix d)
 {
     static const enum noderole_state by_name[] = {NODEROLE_ACTIVE, NODEROLE_BLOCKED,
                                                   NODEROLE_ERROR,  NODEROLE_PROPOSED,
@@ -39,14 +43,14 @@ void snapshot_set_state(struct core *c, snapshot_ix ix, enum snapshot_state stat
     }
     if (state == SNAPSHOT_ARCHIVED) {
         s->archived_at = c->now_ms;
-        put_doc(c, &s->counts, counts_text(c, s->deployment));
+        put_doc(c, &s->counts, snapshot_counts_text(c, s->deployment));
     }
     if (deployment_at(c, s->deployment)->head.v == ix.v)
         deployment_derive(c, s->deployment)->committed = state == SNAPSHOT_COMMITTED;
 }
 
-/* Make `ix` the head of its deployment, in this state. */
-static void become_head(struct core *c, snapshot_ix ix, enum snapshot_state state)
+/* Makes `ix` the head of its deployment, in this state. */
+static void snapshot_become_head(struct core *c, snapshot_ix ix, enum snapshot_state state)
 {
     put_text(c, &snapshot_edit(c, ix)->actor, c->command->actor);
     deployment_edit(c, snapshot_at(c, ix)->deployment)->head = ix;
@@ -63,7 +67,7 @@ snapshot_ix timeline_begin(struct core *c, deployment_ix d, enum snapshot_state 
     s->seq = 1;
     s->order = ORDER_FIRST;
     put_text(c, &s->name, text_of(c, deployment_at(c, d)->name));
-    become_head(c, ix, state);
+    snapshot_become_head(c, ix, state);
     return ix;
 }
 
@@ -83,11 +87,11 @@ snapshot_ix timeline_next(struct core *c, deployment_ix d, enum snapshot_state s
     put_text(c, &s->name, name.len ? name : text_of(c, old->name));
     put_text(c, &s->description, text_of(c, old->description));
     snapshot_set_state(c, old_ix, SNAPSHOT_ARCHIVED);
-    become_head(c, ix, state);
+    snapshot_become_head(c, ix, state);
     return ix;
 }
 
-static void destroy_snapshot(struct core *c, snapshot_ix ix)
+static void snapshot_destroy(struct core *c, snapshot_ix ix)
 {
     struct snapshot *s = snapshot_edit(c, ix);
     put_text(c, &s->name, STR(""));
@@ -102,7 +106,7 @@ void timeline_destroy(struct core *c, deployment_ix d)
     snapshot_ix ix = deployment_at(c, d)->head;
     while (ix.v) {
         const int64_t before = snapshot_at(c, ix)->predecessor_id;
-        destroy_snapshot(c, ix);
+        snapshot_destroy(c, ix);
         ix = snapshot_by_id(c, before);
     }
 }
@@ -128,23 +132,23 @@ void do_snapshot_update(struct core *c, const struct snapshot_update_command *p)
         put_text(c, &snapshot_edit(c, ix)->description, p->description);
 }
 
-/* ---- the number of now ---- */
+/* ---- current number ---- */
 
 void timeline_hold(struct core *c, deployment_ix d)
 {
     deployment_derive(c, d)->opened = c->step_number;
 }
 
-/* The seq under which a change to the membership or data of `d` is recorded: the next one when the
- * head is COMMITTED, opened once per step (K18). */
-static int64_t touch(struct core *c, deployment_ix d)
+/* Returns the seq under which a change of the members or data of `d` is recorded. If the head is
+ * COMMITTED, the next number is opened, once per step. */
+static int64_t timeline_seq_for_change(struct core *c, deployment_ix d)
 {
     const snapshot_ix head = deployment_at(c, d)->head;
     const bool opened = deployment_at(c, d)->opened == c->step_number;
     if (!opened && snapshot_at(c, head)->state == SNAPSHOT_COMMITTED) {
         timeline_hold(c, d);
         if (deployment_at(c, d)->system)
-            snapshot_edit(c, head)->seq++; /* one head for ever: its number counts the changes */
+            snapshot_edit(c, head)->seq++; /* the only head of system: its seq counts the changes */
         else
             timeline_next(c, d, SNAPSHOT_COMMITTED, STR(""));
     }
@@ -153,16 +157,16 @@ static int64_t touch(struct core *c, deployment_ix d)
 
 /* ---- intervals ---- */
 
-/* An interval that began under the number that ends it never was. */
-static void close_interval(struct core *c, struct archived interval)
+/* An interval that begins and ends under the same number is in no snapshot and is not stored. */
+static void timeline_close_interval(struct core *c, struct archived interval)
 {
     if (!interval.from_seq || interval.from_seq >= interval.to_seq)
         return;
     archive_note(c, interval);
 }
 
-static struct archived interval_of(const struct core *c, noderole_ix nr, enum table table,
-                                   int64_t to_seq)
+static struct archived timeline_noderole_interval(const struct core *c, noderole_ix nr,
+                                                  enum table table, int64_t to_seq)
 {
     const struct noderole *row = noderole_at(c, nr);
     const bool data = table == TABLE_OLD_DATA;
@@ -176,7 +180,8 @@ static struct archived interval_of(const struct core *c, noderole_ix nr, enum ta
                              .data = data ? row->committed_data : 0};
 }
 
-static struct archived role_interval_of(const struct core *c, deployment_role_ix dr, int64_t to_seq)
+static struct archived timeline_role_interval(const struct core *c, deployment_role_ix dr,
+                                              int64_t to_seq)
 {
     const struct deployment_role *row = deployment_role_at(c, dr);
     return (struct archived){.table = TABLE_OLD_DATA,
@@ -193,9 +198,9 @@ void timeline_commit_noderole(struct core *c, noderole_ix nr, struct str new_dat
     const bool joins = row->member_from == 0;
     if (!joins && str_eq(doc_of(c, row->committed_data), new_data))
         return;
-    const int64_t seq = touch(c, row->deployment);
+    const int64_t seq = timeline_seq_for_change(c, row->deployment);
     if (!joins)
-        close_interval(c, interval_of(c, nr, TABLE_OLD_DATA, seq));
+        timeline_close_interval(c, timeline_noderole_interval(c, nr, TABLE_OLD_DATA, seq));
     struct noderole *now = noderole_edit(c, nr);
     if (joins)
         now->member_from = seq;
@@ -207,24 +212,24 @@ void timeline_commit_role(struct core *c, deployment_role_ix dr, struct str new_
 {
     if (str_eq(doc_of(c, deployment_role_at(c, dr)->committed_data), new_data))
         return;
-    const int64_t seq = touch(c, deployment_role_at(c, dr)->deployment);
-    close_interval(c, role_interval_of(c, dr, seq));
+    const int64_t seq = timeline_seq_for_change(c, deployment_role_at(c, dr)->deployment);
+    timeline_close_interval(c, timeline_role_interval(c, dr, seq));
     deployment_role_edit(c, dr)->data_from = seq;
 }
 
 void timeline_drop_noderole(struct core *c, noderole_ix nr)
 {
     if (noderole_at(c, nr)->member_from == 0)
-        return; /* never committed: no snapshot knows it */
-    const int64_t seq = touch(c, noderole_at(c, nr)->deployment);
-    close_interval(c, interval_of(c, nr, TABLE_OLD_MEMBER, seq));
-    close_interval(c, interval_of(c, nr, TABLE_OLD_DATA, seq));
+        return; /* never committed, so it is in no snapshot */
+    const int64_t seq = timeline_seq_for_change(c, noderole_at(c, nr)->deployment);
+    timeline_close_interval(c, timeline_noderole_interval(c, nr, TABLE_OLD_MEMBER, seq));
+    timeline_close_interval(c, timeline_noderole_interval(c, nr, TABLE_OLD_DATA, seq));
 }
 
 void timeline_drop_role(struct core *c, deployment_role_ix dr)
 {
     if (deployment_role_at(c, dr)->data_from == 0)
         return;
-    const int64_t seq = touch(c, deployment_role_at(c, dr)->deployment);
-    close_interval(c, role_interval_of(c, dr, seq));
+    const int64_t seq = timeline_seq_for_change(c, deployment_role_at(c, dr)->deployment);
+    timeline_close_interval(c, timeline_role_interval(c, dr, seq));
 }

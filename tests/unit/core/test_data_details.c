@@ -336,7 +336,8 @@ TEST(a_deployment_role_that_goes_leaves_no_document_behind)
                                  .deployment_role_delete = {.id = core_deployment_role(
                                                                 w->c, 1, role_id(w, "both"))}},
                 PROBLEM_IN_USE, "id");
-    CHECK(str_starts(w->out.problems->text, STR("noderoles of the role are in the deployment: ")));
+    CHECK(str_starts(w->out.problems->text,
+                     STR("the role has noderoles in the deployment; delete these first: ")));
     world_close(w);
 }
 

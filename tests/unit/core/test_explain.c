@@ -293,7 +293,7 @@ TEST(a_deployment_that_goes_sends_its_nodes_home)
     DONE(w, CMD(NODE_CREATE, node_create, .name = STR("m1.example.com"), .deployment_id = e));
     DONE(w, CMD(NODE_CREATE, node_create, .name = STR("m2.example.com"), .deployment_id = e));
     HAS(REFUSED(w, CMD(DEPLOYMENT_DELETE, deployment_delete, .id = d), HAS_CHILDREN, "id"),
-        "other deployments hang below it");
+        "the deployment has child deployments; delete these first");
     HAS(REFUSED(w, CMD(DEPLOYMENT_DELETE, deployment_delete, .id = SYSTEM), NONE, NULL),
         "the system deployment cannot be deleted");
     HAS(REFUSED(w, CMD(DEPLOYMENT_DELETE, deployment_delete, .id = 99), NOT_FOUND, "id"),
@@ -530,10 +530,10 @@ TEST(a_revert_binds_removes_and_skips_each_with_its_reason)
          "{'bound':[{'node':4,'role':1}],'removed':[{'node':3,'role':2}],'skipped':["
          "{'node':4,'role':2,'why':'the role is on the node in another deployment'},"
          "{'node':4,'role':4,'why':'the role is destructive: bind it by hand'},"
-         "{'node':4,'role':99,'why':'the role is gone'},"
-         "{'node':98,'role':1,'why':'the node is gone'},"
+         "{'node':4,'role':99,'why':'the role does not exist any more'},"
+         "{'node':98,'role':1,'why':'the node does not exist any more'},"
          "{'node':0,'role':4,'why':'the role is not in the deployment any more'},"
-         "{'node':0,'role':99,'why':'the role is gone'}]}");
+         "{'node':0,'role':99,'why':'the role does not exist any more'}]}");
     CHECK(read_head(w, "d").seq == 2 && read_head(w, "d").state == SNAPSHOT_PROPOSED);
     CHECK(read_noderole(w, "b@n1").removing && !read_noderole(w, "a@n1").removing);
     SAYS(shown(w, read_noderole(w, "a@n2").proposed_data), "{'v':4}");
@@ -651,7 +651,7 @@ TEST(what_hangs_below_goes_along_or_forbids_it)
     const char *no =
         REFUSED(w, cmd_revert(w, 1, "{'data':[],'members':[]}"), HAS_DEPENDANTS, "seq");
     HAS(no, "e: n2.example.com: top depends on d: n1.example.com: ground");
-    HAS(no, " which the snapshot lacks");
+    HAS(no, ", which is not in the snapshot");
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "top@n2")));
     DONE(w, cmd_revert(w, 1, "{'data':[],'members':[]}")); /* all on one node */
     world_commit_deployment(w, "d");

@@ -644,7 +644,7 @@ TEST(a_revert_lists_what_it_did_and_what_it_did_not)
     struct buf want = buf_in(&s.w.arena);
     buf_put_z(&want, "{\"bound\":[],\"removed\":[{\"node\":3,\"role\":3}],\"skipped\":["
                      "{\"node\":3,\"role\":2,\"why\":\"the role is destructive: bind it by hand\"},"
-                     "{\"node\":4,\"role\":6,\"why\":\"the node is gone\"}]}");
+                     "{\"node\":4,\"role\":6,\"why\":\"the node does not exist any more\"}]}");
     CHECK(str_eq(s.w.out.doc, buf_str(&want)));
     const struct json *doc = plan(&s);
     lists(&s, doc, "removes", "db@n1");
