@@ -1,54 +1,53 @@
-/* commit_view.h - the core as it would be after a commit that has not been done.
+/* commit_view.h - the core as it would be after a commit that was not executed. Included by files
+ * of src/core only.
  *
- * A plan is made over many turns while the core goes on unchanged by it. What the commit would
- * write is kept in a view: one byte of state and one of flags per noderole, one of flags per node,
- * and rules for the rest (documents, the head, the phantom). While a slice of a plan is computed
- * the core points to the view, and the functions below answer as if the commit had been done; at
- * all other times `core.view` is NULL and they answer from the rows. Only files of src/core include
- * this.
- */
+ * A plan is computed over many turns and does not change the core. What the commit would write is
+ * kept in a view: one byte of state and one of flags for each noderole, one of flags for each node,
+ * and rules for the rest (documents, the head, the phantom node). While a slice of a plan is
+ * computed, core.view points to the view, and the functions below return values as if the commit
+ * had been executed. At all other times core.view is NULL and they read the rows. */
 #pragma once
 
 #include "core/core_private.h"
 
-enum { STATE_GONE = 0xfe }; /* of a noderole that the commit removes */
+enum { STATE_GONE = 0xfe }; /* state of a noderole that the commit removes */
 
 enum seen_flag {
-    SEEN_COMMITTED_HERE = 1 << 0, /* one of those that the commit commits */
-    SEEN_ROLE_DATA = 1 << 1,      /* the data of its role change          */
-    SEEN_CLUSTER = 1 << 2,        /* its cluster, or one it builds on, grows */
-    SEEN_ENQUEUED = 1 << 3,       /* the commit enqueues a run of it      */
-    SEEN_DROPPED = 1 << 4,        /* the commit drops its enqueued run    */
-    SEEN_RERUN = 1 << 5,          /* the commit marks it to run again     */
-    SEEN_READ = 1 << 6,           /* of another deployment, and was read  */
+    SEEN_COMMITTED_HERE = 1 << 0, /* the commit commits it */
+    SEEN_ROLE_DATA = 1 << 1,      /* the data of its role changes */
+    SEEN_CLUSTER = 1 << 2,        /* its cluster, or one it depends on, grows */
+    SEEN_ENQUEUED = 1 << 3,       /* the commit enqueues a run of it */
+    SEEN_DROPPED = 1 << 4,        /* the commit removes its enqueued run */
+    SEEN_RERUN = 1 << 5,          /* the commit sets its rerun mark */
+    SEEN_READ = 1 << 6,           /* of another deployment, and was read */
 };
 
 enum seen_node_flag {
     SEEN_NODE_READ = 1 << 0,
-    SEEN_NODE_POWER = 1 << 1,    /* the commit has it switched on */
+    SEEN_NODE_POWER = 1 << 1,    /* the commit switches it on */
     SEEN_NODE_RELEASED = 1 << 2, /* it is not held at a target any more */
-    SEEN_NODE_FAILED = 1 << 3,   /* a noderole of it enters ERROR */
+    SEEN_NODE_FAILED = 1 << 3,   /* a noderole of it changes to ERROR */
     SEEN_NODE_QUEUED = 1 << 4,   /* a run is enqueued on it */
-    SEEN_NODE_STARTS = 1 << 5,   /* something starts on it; for the summary */
+    SEEN_NODE_STARTS = 1 << 5,   /* a run starts on it; for the summary */
 };
 
 struct projection {
-    deployment_ix d;     /* whose commit it is: its head counts as committed */
-    bool has_documents;  /* proposed documents count as committed */
-    bool has_services;   /* the phantom of the deployment counts as available */
-    bool has_read_boots; /* of every noderole that serves boots it was read whether it waits */
-    uint8_t *state;      /* by noderole: 0 = as in its row, else one more than the state */
-    uint8_t *flags;      /* by noderole */
-    uint8_t *node_flags; /* by node */
-    uint8_t *role_reads; /* by deployment role of other deployments: data of it were read */
-    uint8_t *deployment_reads;                     /* by deployment: a noderole of it was read */
-    uint32_t noderoles, nodes, roles, deployments; /* for so many of each */
-    noderole_ix *enqueued;                         /* in the order of their runs' ids */
+    deployment_ix d;           /* the deployment that is committed: its head counts as committed */
+    bool has_documents;        /* proposed documents count as committed */
+    bool has_services;         /* the phantom node of the deployment counts as available */
+    bool has_read_boots;       /* the state of every noderole that serves boots was read */
+    uint8_t *state;            /* by noderole: 0 = as in its row, otherwise 1 + the state */
+    uint8_t *flags;            /* by noderole */
+    uint8_t *node_flags;       /* by node */
+    uint8_t *role_reads;       /* by deployment role of other deployments: its data was read */
+    uint8_t *deployment_reads; /* by deployment: a noderole of it was read */
+    uint32_t noderoles, nodes, roles, deployments; /* sizes of the arrays */
+    noderole_ix *enqueued;                         /* in the order of the ids of their runs */
     uint32_t enqueued_count, enqueued_cap;
 };
 
-/* Rows that were created after the view was made, and for which it has no place, are as the commit
- * found them. A plan that might depend on them is stale (plan_job.c). */
+/* Rows that were created after the view have no entry and are read from their row. A plan that
+ * could depend on them is stale (plan_job.c). */
 static inline bool view_has_noderole(const struct core *c, noderole_ix nr)
 {
     return c->view && nr.v < c->view->noderoles;
@@ -70,7 +69,8 @@ static inline uint8_t view_node_flags(const struct core *c, node_ix n)
     return c->view && n.v < c->view->nodes ? c->view->node_flags[n.v] : 0;
 }
 
-/* It, or a noderole of its node, may be in a state that the counts of the node do not show. */
+/* True if a noderole of the node may be in the state. The counts of the node do not include changes
+ * of the view. */
 static inline bool view_may_have(const struct core *c, node_ix n, enum noderole_state state)
 {
     return node_at(c, n)->counts[state] ||
@@ -105,7 +105,7 @@ static inline bool view_is_queued(const struct core *c, noderole_ix nr)
     return flags & SEEN_ENQUEUED || (noderole_at(c, nr)->queued.v && !(flags & SEEN_DROPPED));
 }
 
-/* What the user wants of it that counts. */
+/* The user data that is in force. */
 static inline doc_h view_noderole_data(const struct core *c, const struct noderole *nr)
 {
     const bool counts = c->view && c->view->has_documents && c->view->d.v == nr->deployment.v &&

@@ -2,15 +2,19 @@
 
 #include "base/json/json.h"
 
-/* What a commit will do, said before it is done. The result of the commit, in a view or in the rows
- * themselves, is read here; the annealing that would follow is walked with every run succeeding. A
- * commit that carries the hash of a plan makes its own plan by the same functions and compares. */
+/* Content of a plan: the lists and hashes of what a commit does (ADR 0027, ADR 0079). The result of
+ * the commit is read through the view, or from the rows after a real commit. A commit that carries
+ * the hash of a plan computes its own plan with the same functions and compares the hashes, so both
+ * must read the same data in the same order: every list is sorted by (cohort, id) or by wave before
+ * it is hashed.
+ *
+ * A list that grows beyond the size of a reply is not continued; hashes and totals are. */
 
-enum { SHOWN_MAX = CHANGED_SHOWN_MAX }; /* of lists that no hash covers */
+enum { SHOWN_MAX = CHANGED_SHOWN_MAX }; /* entries of lists that no hash covers */
 
 /* ---- the hash ---- */
 
-static struct digest digest_of(struct str text)
+static struct digest plan_digest_of(struct str text)
 {
     struct sha256 h;
     struct digest digest;
@@ -20,51 +24,53 @@ static struct digest digest_of(struct str text)
     return digest;
 }
 
-static void put_i64_bytes(uint8_t *to, int64_t value)
+static void plan_put_i64_bytes(uint8_t *to, int64_t value)
 {
     for (uint32_t i = 0; i < 8; i++)
         to[i] = (uint8_t)((uint64_t)value >> (8 * i));
 }
 
-/* What is hashed is a row of lines of one size, so no two plans can read as one. */
-static void hash_line(struct plan *p, char kind, int64_t role_id, int64_t node_id,
-                      struct digest data)
+/* The hash is computed over records of fixed size, so that no two plans have the same input. */
+static void plan_hash_record(struct plan *p, char kind, int64_t role_id, int64_t node_id,
+                             struct digest data)
 {
     uint8_t line[1 + 8 + 8 + sizeof data.bytes];
     line[0] = (uint8_t)kind;
-    put_i64_bytes(line + 1, role_id);
-    put_i64_bytes(line + 9, node_id);
+    plan_put_i64_bytes(line + 1, role_id);
+    plan_put_i64_bytes(line + 9, node_id);
     memcpy(line + 17, data.bytes, sizeof data.bytes);
     sha256_add(&p->hash, line, sizeof line);
 }
 
-static void hash_noderole(struct plan *p, char kind, noderole_ix nr, struct digest data)
+static void plan_hash_noderole(struct plan *p, char kind, noderole_ix nr, struct digest data)
 {
     const struct noderole *row = noderole_at(p->c, nr);
-    hash_line(p, kind, role_at(p->c, row->role)->o.id, node_at(p->c, row->node)->o.id, data);
+    plan_hash_record(p, kind, role_at(p->c, row->role)->o.id, node_at(p->c, row->node)->o.id, data);
 }
 
-/* What the user wants of it, in the deployment as a whole and on the node. Neighbours often want
- * the same, and equal documents share a handle. */
-static void hash_with_data(struct plan *p, char kind, noderole_ix nr)
+/* Adds a noderole with its user data, of the deployment role and of its own. Consecutive noderoles
+ * often have the same documents, and equal documents have the same handle, so the last digest is
+ * kept. */
+static void plan_hash_with_data(struct plan *p, char kind, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(p->c, nr);
     const doc_h of_role = view_role_data(p->c, deployment_role_at(p->c, row->dr));
     const doc_h own = view_noderole_data(p->c, row);
-    if (!p->data_is_known || p->data_of[0] != of_role || p->data_of[1] != own) {
-        struct digest both[2] = {digest_of(doc_of(p->c, of_role)), digest_of(doc_of(p->c, own))};
+    if (!p->data_is_known || p->digest_docs[0] != of_role || p->digest_docs[1] != own) {
+        struct digest both[2] = {plan_digest_of(doc_of(p->c, of_role)),
+                                 plan_digest_of(doc_of(p->c, own))};
         plan_cost(p, (doc_of(p->c, of_role).len + doc_of(p->c, own).len) / 64);
-        p->data = digest_of((struct str){(const char *)both, sizeof both});
-        p->data_of[0] = of_role;
-        p->data_of[1] = own;
+        p->data = plan_digest_of((struct str){(const char *)both, sizeof both});
+        p->digest_docs[0] = of_role;
+        p->digest_docs[1] = own;
         p->data_is_known = true;
     }
-    hash_noderole(p, kind, nr, p->data);
+    plan_hash_noderole(p, kind, nr, p->data);
 }
 
-/* ---- the document ---- */
+/* ---- parts of the document ---- */
 
-static void put_key(struct buf *b, const char *key)
+static void plan_put_key(struct buf *b, const char *key)
 {
     buf_put_c(b, '"');
     buf_put_z(b, key);
@@ -73,24 +79,24 @@ static void put_key(struct buf *b, const char *key)
 
 void plan_put_node(const struct core *c, struct buf *b, node_ix n)
 {
-    put_key(b, "node");
+    plan_put_key(b, "node");
     buf_put_i64(b, node_at(c, n)->o.id);
     buf_put_c(b, ',');
-    put_key(b, "node_name");
+    plan_put_key(b, "node_name");
     json_write_string(b, text_of(c, node_at(c, n)->name));
 }
 
 void plan_put_role(const struct core *c, struct buf *b, role_ix r)
 {
-    put_key(b, "role");
+    plan_put_key(b, "role");
     buf_put_i64(b, role_at(c, r)->o.id);
     buf_put_c(b, ',');
-    put_key(b, "role_name");
+    plan_put_key(b, "role_name");
     json_write_string(b, text_of(c, role_at(c, r)->name));
 }
 
 /* "node":1,"node_name":"n1","role":2,"role_name":"dns-server" */
-static void put_noderole(const struct core *c, struct buf *b, noderole_ix nr)
+static void plan_put_noderole(const struct core *c, struct buf *b, noderole_ix nr)
 {
     plan_put_node(c, b, noderole_at(c, nr)->node);
     buf_put_c(b, ',');
@@ -102,18 +108,18 @@ void plan_put_item(const struct core *c, struct buf *b, noderole_ix nr)
     if (b->len && b->at[b->len - 1] != '[')
         buf_put_c(b, ',');
     buf_put_c(b, '{');
-    put_noderole(c, b, nr);
+    plan_put_noderole(c, b, nr);
 }
 
-static void put_list(struct buf *doc, const char *key, const struct buf *list)
+static void plan_put_list(struct buf *doc, const char *key, const struct buf *list)
 {
-    put_key(doc, key);
+    plan_put_key(doc, key);
     buf_put_str(doc, buf_str(list));
     buf_put_z(doc, "],");
 }
 
-/* {"node":1,...} in a list that is wanted. */
-static void put_plain(struct plan *p, struct buf *list, noderole_ix nr)
+/* Writes {"node":1,...} if the lists are requested. */
+static void plan_put_plain(struct plan *p, struct buf *list, noderole_ix nr)
 {
     if (!p->is_detailed)
         return;
@@ -121,7 +127,7 @@ static void put_plain(struct plan *p, struct buf *list, noderole_ix nr)
     buf_put_c(list, '}');
 }
 
-static uint64_t lists_bytes(const struct plan *p)
+static uint64_t plan_lists_bytes(const struct plan *p)
 {
     const struct plan_lists *l = &p->lists;
     return (uint64_t)l->announced.len + l->changed.len + l->changed_destructive.len +
@@ -131,14 +137,14 @@ static uint64_t lists_bytes(const struct plan *p)
 
 struct str core_plan_too_large(void)
 {
-    return STR("the lists of the plan would be longer than an answer may be (32 MiB); ask for its "
+    return STR("the lists of the plan are longer than a reply may be (32 MiB); request its "
                "totals with summary=true");
 }
 
-/* Lists that no answer can show are not continued; hashes and totals are. */
-static void bound_lists(struct plan *p)
+/* Stops writing lists that are longer than a reply may be; hashes and totals are continued. */
+static void plan_bound_lists(struct plan *p)
 {
-    if (!p->is_projected || !p->is_detailed || lists_bytes(p) <= p->lists_max)
+    if (!p->is_projected || !p->is_detailed || plan_lists_bytes(p) <= p->lists_max)
         return;
     p->is_detailed = false;
     p->is_too_large = true;
@@ -158,13 +164,13 @@ void plan_begin_lists(struct plan *p)
     }
     sha256_init(&p->hash);
     sha256_init(&p->consent);
-    hash_line(p, 'h', 0, p->seq, (struct digest){0});
+    plan_hash_record(p, 'h', 0, p->seq, (struct digest){0});
 }
 
-/* ---- its parts ---- */
+/* ---- units of the phases ---- */
 
-/* One member of the deployment as the commit leaves it. */
-static bool collect_unit(struct plan *p)
+/* Sorts one member of the deployment, as the commit leaves it, into the lists. */
+static bool plan_collect_unit(struct plan *p)
 {
     const noderole_ix nr = plan_next_member(p);
     if (!nr.v)
@@ -174,23 +180,23 @@ static bool collect_unit(struct plan *p)
     if (plan_waits(state))
         plan_key(p, nr);
     if (state == NODEROLE_ACTIVE && view_is_queued(p->c, nr))
-        noderoles_add(&p->asked, nr);
+        plan_noderoles_add(&p->requested, nr);
     if (state == NODEROLE_ACTIVE && !view_is_rerun(p->c, nr) && defaults_are_other(p->c, row)) {
         const bool destructive = role_at(p->c, row->role)->flags & ROLE_DESTRUCTIVE;
         uint32_t *count = destructive ? &p->changed_destructive_count : &p->changed_count;
         if ((*count)++ < SHOWN_MAX)
-            put_plain(p, destructive ? &p->lists.changed_destructive : &p->lists.changed, nr);
+            plan_put_plain(p, destructive ? &p->lists.changed_destructive : &p->lists.changed, nr);
     }
     if (state != STATE_GONE && unproposed_is(row) && p->unproposed_count++ < SHOWN_MAX)
         unproposed_put_entry(p->c, nr, &p->lists.unproposed);
     return false;
 }
 
-/* Noderoles that destroy data once they run: those that are committed and, when the commit opens
- * the head, those that waited in it. */
-static bool consent_unit(struct plan *p)
+/* Noderoles that destroy data when they run: those that are committed and, if the commit opens the
+ * head, those that waited in it. */
+static bool plan_consent_unit(struct plan *p)
 {
-    const struct noderoles *from = p->opens ? &p->all : &p->items;
+    const struct plan_noderoles *from = p->opens ? &p->all : &p->items;
     if (p->at < from->count) {
         const noderole_ix nr = from->items[p->at++];
         if (!consent_is_needed(p->c, nr))
@@ -204,13 +210,13 @@ static bool consent_unit(struct plan *p)
     return true;
 }
 
-static void put_role_commits(struct plan *p)
+static void plan_put_role_commits(struct plan *p)
 {
     const struct core *c = p->c;
     for (uint32_t i = 0; i < p->role_count; i++) {
         const struct deployment_role *dr = deployment_role_at(c, p->roles[i]);
-        hash_line(p, 'd', role_at(c, dr->role)->o.id, 0,
-                  digest_of(doc_of(c, view_role_data(c, dr))));
+        plan_hash_record(p, 'd', role_at(c, dr->role)->o.id, 0,
+                         plan_digest_of(doc_of(c, view_role_data(c, dr))));
         buf_put_z(&p->lists.role_commits, i ? ",{" : "{");
         plan_put_role(c, &p->lists.role_commits, dr->role);
         buf_put_c(&p->lists.role_commits, '}');
@@ -218,49 +224,49 @@ static void put_role_commits(struct plan *p)
     }
 }
 
-static bool commits_unit(struct plan *p)
+static bool plan_commits_unit(struct plan *p)
 {
     if (p->at == 0)
-        put_role_commits(p);
+        plan_put_role_commits(p);
     if (p->at == p->items.count)
         return true;
     const noderole_ix nr = p->items.items[p->at++];
-    hash_with_data(p, 'c', nr);
-    put_plain(p, &p->lists.commits, nr);
+    plan_hash_with_data(p, 'c', nr);
+    plan_put_plain(p, &p->lists.commits, nr);
     summary_commit(p, nr);
     return p->at == p->items.count;
 }
 
-/* After a real commit their rows are dead, but can be read until the end of the turn. */
-static bool removes_unit(struct plan *p)
+/* After a real commit the rows are removed, but can be read until the end of the turn. */
+static bool plan_removes_unit(struct plan *p)
 {
     if (p->at == p->removed.count)
         return true;
     const noderole_ix nr = p->removed.items[p->at++];
-    hash_noderole(p, 'r', nr, (struct digest){0});
-    put_plain(p, &p->lists.removes, nr);
+    plan_hash_noderole(p, 'r', nr, (struct digest){0});
+    plan_put_plain(p, &p->lists.removes, nr);
     summary_remove(p, nr);
     return false;
 }
 
-/* Boot, power and wipe steps the role declares. */
-static void put_announced(struct plan *p, noderole_ix nr)
+/* Boot, power and wipe steps that the role declares. */
+static void plan_put_announced(struct plan *p, noderole_ix nr)
 {
     struct buf *list = &p->lists.announced;
     const doc_h announces = role_at(p->c, noderole_at(p->c, nr)->role)->announces;
     if (!announces || str_eq(text_of(p->c, announces), STR("[]")))
         return;
-    hash_noderole(p, 'a', nr, digest_of(text_of(p->c, announces)));
+    plan_hash_noderole(p, 'a', nr, plan_digest_of(text_of(p->c, announces)));
     if (!p->is_detailed)
         return;
     plan_put_item(p->c, list, nr);
     buf_put_c(list, ',');
-    put_key(list, "steps");
+    plan_put_key(list, "steps");
     buf_put_str(list, text_of(p->c, announces));
     buf_put_c(list, '}');
 }
 
-static enum plan_how how_it_runs(const struct core *c, noderole_ix nr)
+static enum plan_how plan_how_it_runs(const struct core *c, noderole_ix nr)
 {
     if (role_is_noop(c, noderole_at(c, nr)->role))
         return HOW_NOOP;
@@ -270,7 +276,7 @@ static enum plan_how how_it_runs(const struct core *c, noderole_ix nr)
 }
 
 /* {"how":"run","node":1,...,"wave":1} */
-static void put_run(struct plan *p, noderole_ix nr, enum plan_how how)
+static void plan_put_run(struct plan *p, noderole_ix nr, enum plan_how how)
 {
     static const char *const names[HOW_COUNT] = {
         [HOW_NOOP] = "noop", [HOW_SKIP] = "skip", [HOW_AGAIN] = "again", [HOW_RUN] = "run"};
@@ -280,70 +286,70 @@ static void put_run(struct plan *p, noderole_ix nr, enum plan_how how)
     buf_put_z(list, list->len > 1 ? ",{\"how\":\"" : "{\"how\":\"");
     buf_put_z(list, names[how]);
     buf_put_z(list, "\",");
-    put_noderole(p->c, list, nr);
+    plan_put_noderole(p->c, list, nr);
     buf_put_c(list, ',');
-    put_key(list, "wave");
+    plan_put_key(list, "wave");
     buf_put_u64(list, p->wave[nr.v]);
     buf_put_c(list, '}');
 }
 
-/* A rerun: it ran before, or is asked to run while ACTIVE. */
-static bool runs_unit(struct plan *p)
+/* A noderole is rerun if it has run before, or if a run is enqueued while it is ACTIVE. */
+static bool plan_runs_unit(struct plan *p)
 {
     if (p->at == p->runs.count)
         return true;
     const noderole_ix nr = p->runs.items[p->at++];
     const struct noderole *row = noderole_at(p->c, nr);
-    const enum plan_how how = how_it_runs(p->c, nr);
-    hash_with_data(p, 's', nr);
-    put_run(p, nr, how);
+    const enum plan_how how = plan_how_it_runs(p->c, nr);
+    plan_hash_with_data(p, 's', nr);
+    plan_put_run(p, nr, how);
     summary_run(p, nr, how);
     if (how == HOW_SKIP)
         return false;
-    put_announced(p, nr);
+    plan_put_announced(p, nr);
     if (row->run_count) {
-        put_plain(p, &p->lists.reruns, nr);
+        plan_put_plain(p, &p->lists.reruns, nr);
         summary_rerun(p, nr, false);
     } else if (role_at(p->c, row->role)->flags & ROLE_DESTRUCTIVE) {
-        hash_noderole(p, 'x', nr, (struct digest){0});
-        put_plain(p, &p->lists.destructive, nr);
+        plan_hash_noderole(p, 'x', nr, (struct digest){0});
+        plan_put_plain(p, &p->lists.destructive, nr);
         summary_destructive(p, nr);
     }
     return false;
 }
 
-static bool asked_unit(struct plan *p)
+static bool plan_requested_unit(struct plan *p)
 {
-    if (p->at == p->asked.count)
+    if (p->at == p->requested.count)
         return true;
-    const noderole_ix nr = p->asked.items[p->at++];
-    hash_with_data(p, 'q', nr);
-    put_announced(p, nr);
-    put_plain(p, &p->lists.reruns, nr);
+    const noderole_ix nr = p->requested.items[p->at++];
+    plan_hash_with_data(p, 'q', nr);
+    plan_put_announced(p, nr);
+    plan_put_plain(p, &p->lists.reruns, nr);
     summary_rerun(p, nr, true);
     return false;
 }
 
-/* ---- what is held ---- */
+/* ---- held noderoles ---- */
 
-/* The noderole at the end of what keeps this one. */
-static noderole_ix held_by(struct plan *p, noderole_ix nr)
+/* The noderole at the end of the chain of parents that prevents this one from starting. */
+static noderole_ix plan_held_by(struct plan *p, noderole_ix nr)
 {
     for (;;) {
         uint32_t done;
-        const noderole_ix parent = plan_parent_in_the_way(p, nr, &done);
+        const noderole_ix parent = plan_blocking_parent(p, nr, &done);
         if (!parent.v)
             return nr;
-        nr = parent; /* at a lower cohort each time */
+        nr = parent; /* its cohort is lower, so the loop ends */
     }
 }
 
-static void put_held(struct plan *p, noderole_ix nr)
+static void plan_put_held(struct plan *p, noderole_ix nr)
 {
     struct buf *list = &p->lists.held;
     const struct arena_mark mark = arena_mark(&p->scratch);
-    const noderole_ix root = held_by(p, nr);
-    const attrib_ix missing = plan_lacks_attrib(p, root);
+    const noderole_ix root = plan_held_by(p, nr);
+    const attrib_ix missing = plan_missing_attrib(p, root);
     const struct cause lacks = {.code = CAUSE_REASON,
                                 .reason = REASON_ATTRIB_MISSING,
                                 .text = missing.v && p->is_detailed
@@ -364,20 +370,21 @@ static void put_held(struct plan *p, noderole_ix nr)
         buf_put_z(list, list->len > 1 ? ",{\"cause\":\"" : "{\"cause\":\"");
         buf_put_z(list, cause_code_name(cause));
         buf_put_z(list, "\",");
-        put_noderole(p->c, list, nr);
+        plan_put_noderole(p->c, list, nr);
         buf_put_c(list, ',');
-        put_key(list, "why");
+        plan_put_key(list, "why");
         json_write_string(list, cause->text);
         buf_put_c(list, '}');
     }
     arena_rewind(&p->scratch, mark);
 }
 
-/* {"attrib":"ntp-servers","node":1,...,"why":"..."}: to be set before the commit, not after it. */
-static void put_missing(struct plan *p, noderole_ix nr)
+/* Writes {"attrib":"ntp-servers","node":1,...,"why":"..."}: the attrib should be set before the
+ * commit. */
+static void plan_put_missing(struct plan *p, noderole_ix nr)
 {
     struct buf *list = &p->lists.missing;
-    const attrib_ix missing = plan_lacks_attrib(p, nr);
+    const attrib_ix missing = plan_missing_attrib(p, nr);
     if (!missing.v)
         return;
     summary_missing(p);
@@ -387,29 +394,29 @@ static void put_missing(struct plan *p, noderole_ix nr)
     buf_put_z(list, list->len > 1 ? ",{\"attrib\":" : "{\"attrib\":");
     json_write_string(list, text_of(p->c, attrib_at(p->c, missing)->name));
     buf_put_c(list, ',');
-    put_noderole(p->c, list, nr);
+    plan_put_noderole(p->c, list, nr);
     buf_put_c(list, ',');
-    put_key(list, "why");
+    plan_put_key(list, "why");
     json_write_string(list, required_sentence(p->c, nr, missing, &p->scratch));
     buf_put_c(list, '}');
     arena_rewind(&p->scratch, mark);
 }
 
-static bool held_unit(struct plan *p)
+static bool plan_held_unit(struct plan *p)
 {
     if (p->at == p->all.count)
         return true;
     const noderole_ix nr = p->all.items[p->at++];
     if (p->wave[nr.v] != WAVE_HELD)
         return false;
-    put_held(p, nr);
-    put_missing(p, nr);
+    plan_put_held(p, nr);
+    plan_put_missing(p, nr);
     return false;
 }
 
-/* ---- the end ---- */
+/* ---- document ---- */
 
-static struct str end_hash(struct plan *p, struct sha256 *hash)
+static struct str plan_end_hash(struct plan *p, struct sha256 *hash)
 {
     uint8_t digest[32];
     struct buf hex = buf_in(&p->arena);
@@ -418,83 +425,83 @@ static struct str end_hash(struct plan *p, struct sha256 *hash)
     return buf_str(&hex);
 }
 
-static void put_string(struct buf *doc, const char *key, struct str text)
+static void plan_put_string(struct buf *doc, const char *key, struct str text)
 {
-    put_key(doc, key);
+    plan_put_key(doc, key);
     json_write_string(doc, text);
     buf_put_c(doc, ',');
 }
 
-static void put_number(struct buf *doc, const char *key, int64_t number)
+static void plan_put_number(struct buf *doc, const char *key, int64_t number)
 {
-    put_key(doc, key);
+    plan_put_key(doc, key);
     buf_put_i64(doc, number);
     buf_put_c(doc, ',');
 }
 
-static void put_summary(struct plan *p, struct buf *doc)
+static void plan_put_summary(struct plan *p, struct buf *doc)
 {
     if (!p->summary)
         return;
-    put_key(doc, "summary");
+    plan_put_key(doc, "summary");
     summary_put(p, doc);
     buf_put_c(doc, ',');
 }
 
-/* The plan with all of its lists. */
-static struct str write_whole(struct plan *p)
+/* The plan with all its lists. */
+static struct str plan_write_detailed(struct plan *p)
 {
     struct plan_lists *l = &p->lists;
     struct buf doc = buf_in(&p->arena);
     buf_put_c(&doc, '{');
-    put_list(&doc, "announced", &l->announced);
-    put_list(&doc, "changed", &l->changed);
-    put_list(&doc, "changed_destructive", &l->changed_destructive);
-    put_list(&doc, "commits", &l->commits);
-    put_string(&doc, "consent", p->consent_text);
-    put_list(&doc, "destroys", &l->consent);
-    put_list(&doc, "destructive", &l->destructive);
-    put_string(&doc, "hash", p->hash_text);
-    put_list(&doc, "held", &l->held);
-    put_list(&doc, "missing", &l->missing);
-    put_list(&doc, "removes", &l->removes);
-    put_list(&doc, "reruns", &l->reruns);
-    put_list(&doc, "role_commits", &l->role_commits);
-    put_list(&doc, "runs", &l->runs);
-    put_number(&doc, "seq", p->seq);
-    put_summary(p, &doc);
-    put_list(&doc, "unproposed", &l->unproposed);
+    plan_put_list(&doc, "announced", &l->announced);
+    plan_put_list(&doc, "changed", &l->changed);
+    plan_put_list(&doc, "changed_destructive", &l->changed_destructive);
+    plan_put_list(&doc, "commits", &l->commits);
+    plan_put_string(&doc, "consent", p->consent_text);
+    plan_put_list(&doc, "destroys", &l->consent);
+    plan_put_list(&doc, "destructive", &l->destructive);
+    plan_put_string(&doc, "hash", p->hash_text);
+    plan_put_list(&doc, "held", &l->held);
+    plan_put_list(&doc, "missing", &l->missing);
+    plan_put_list(&doc, "removes", &l->removes);
+    plan_put_list(&doc, "reruns", &l->reruns);
+    plan_put_list(&doc, "role_commits", &l->role_commits);
+    plan_put_list(&doc, "runs", &l->runs);
+    plan_put_number(&doc, "seq", p->seq);
+    plan_put_summary(p, &doc);
+    plan_put_list(&doc, "unproposed", &l->unproposed);
     doc.at[doc.len - 1] = '}';
     return buf_str(&doc);
 }
 
-/* The totals, and the values that the commit leaves out. */
-static struct str write_brief(struct plan *p)
+/* The totals, and the values that the commit does not publish. */
+static struct str plan_write_brief(struct plan *p)
 {
     struct buf doc = buf_in(&p->arena);
     buf_put_c(&doc, '{');
-    put_string(&doc, "consent", p->consent_text);
-    put_string(&doc, "hash", p->hash_text);
-    put_number(&doc, "seq", p->seq);
-    put_summary(p, &doc);
-    put_list(&doc, "unproposed", &p->lists.unproposed);
+    plan_put_string(&doc, "consent", p->consent_text);
+    plan_put_string(&doc, "hash", p->hash_text);
+    plan_put_number(&doc, "seq", p->seq);
+    plan_put_summary(p, &doc);
+    plan_put_list(&doc, "unproposed", &p->lists.unproposed);
     doc.at[doc.len - 1] = '}';
     return buf_str(&doc);
 }
 
-static bool write_unit(struct plan *p)
+static bool plan_write_unit(struct plan *p)
 {
-    p->hash_text = end_hash(p, &p->hash);
-    p->consent_text = end_hash(p, &p->consent);
-    p->brief_doc = write_brief(p);
+    p->hash_text = plan_end_hash(p, &p->hash);
+    p->consent_text = plan_end_hash(p, &p->consent);
+    p->brief_doc = plan_write_brief(p);
     if (p->is_detailed)
-        p->doc = write_whole(p);
+        p->doc = plan_write_detailed(p);
     p->is_too_large = p->is_too_large || (p->is_projected && p->doc.len > p->lists_max);
     return true;
 }
 
-/* Moved to a list of its own once it is sorted; then the list that is sorted next is keyed. */
-static bool sort_unit(struct plan *p, struct noderoles *out, struct noderoles *next)
+/* Moves the sorted list to `out`, then adds the keys of the list that is sorted next. */
+static bool plan_sort_unit(struct plan *p, struct plan_noderoles *out, struct plan_noderoles *next)
 {
     if (!plan_sort(p) || !plan_take_sorted(p, out))
         return false;
@@ -505,36 +512,36 @@ static bool sort_unit(struct plan *p, struct noderoles *out, struct noderoles *n
     return true;
 }
 
-static bool sort_all_unit(struct plan *p)
+static bool plan_sort_all_unit(struct plan *p)
 {
-    return sort_unit(p, &p->all, &p->asked);
+    return plan_sort_unit(p, &p->all, &p->requested);
 }
 
-static bool sort_asked_unit(struct plan *p)
+static bool plan_sort_requested_unit(struct plan *p)
 {
-    return sort_unit(p, &p->asked, NULL);
+    return plan_sort_unit(p, &p->requested, NULL);
 }
 
 bool plan_unit(struct plan *p)
 {
     static bool (*const units[])(struct plan * p) = {
-        [PHASE_COLLECT] = collect_unit,
-        [PHASE_SORT_ALL] = sort_all_unit,
-        [PHASE_SORT_ASKED] = sort_asked_unit,
+        [PHASE_COLLECT] = plan_collect_unit,
+        [PHASE_SORT_ALL] = plan_sort_all_unit,
+        [PHASE_SORT_REQUESTED] = plan_sort_requested_unit,
         [PHASE_WAVES] = plan_waves_unit,
         [PHASE_COUNT_WAVES] = plan_count_waves_unit,
         [PHASE_ORDER] = plan_order_unit,
-        [PHASE_CONSENT] = consent_unit,
-        [PHASE_PUT_COMMITS] = commits_unit,
-        [PHASE_PUT_REMOVES] = removes_unit,
-        [PHASE_PUT_RUNS] = runs_unit,
-        [PHASE_PUT_ASKED] = asked_unit,
-        [PHASE_PUT_HELD] = held_unit,
+        [PHASE_CONSENT] = plan_consent_unit,
+        [PHASE_PUT_COMMITS] = plan_commits_unit,
+        [PHASE_PUT_REMOVES] = plan_removes_unit,
+        [PHASE_PUT_RUNS] = plan_runs_unit,
+        [PHASE_PUT_REQUESTED] = plan_requested_unit,
+        [PHASE_PUT_HELD] = plan_held_unit,
         [PHASE_PUT_VALUES] = summary_values_unit,
-        [PHASE_WRITE] = write_unit,
+        [PHASE_WRITE] = plan_write_unit,
     };
     must(p->phase >= PHASE_COLLECT && p->phase < sizeof units / sizeof *units);
-    const bool is_over = units[p->phase](p);
-    bound_lists(p);
-    return is_over;
+    const bool is_finished = units[p->phase](p);
+    plan_bound_lists(p);
+    return is_finished;
 }

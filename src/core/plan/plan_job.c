@@ -2,19 +2,22 @@
 
 #include "base/mem/pages.h"
 
-/* Plans that are made in slices: their memory, their walks and sorts, and what makes them stale.
+/* Plans that are computed in slices: memory, iteration, sorting and staleness (ADR 0079).
  *
- * Between two slices turns may change the core. A plan that read something which changed since is
- * stale, and is begun again by its caller. All writes of rows go through core_edit_row() and
- * core_derive_row(), which call plans_row_changed(): rows of the deployment, of its nodes and of
- * noderoles that were read elsewhere, and all content and settings count. What a refused or dry
- * step wrote is taken back, and so is the mark.
+ * Turns may change the core between two slices. A plan that read a row which changed since is
+ * stale, and its caller starts it again. All writes of rows pass core_edit_row() and
+ * core_derive_row(), which call plans_row_changed(). Rows of the deployment and of its nodes,
+ * noderoles that were read elsewhere, and all content and settings count. A step that is refused or
+ * dry restores the stale marks with its rows.
  *
- * The arrays of a plan do not grow. They have places for rows that are created elsewhere while the
- * plan is made; a row beyond them makes the plan stale, and the next one is begun with larger
- * arrays. */
+ * The arrays of a plan do not grow. They have spare entries for rows that are created elsewhere
+ * while the plan is computed; a row beyond them makes the plan stale, and the next one starts with
+ * larger arrays.
+ *
+ * Order in a slice: slice_enter() saves the step context of the core and sets core.view, and
+ * slice_leave() restores it, so that a slice leaves the core as it was. */
 
-enum { SORT_BLOCK = 64, TAKEN_BLOCK = 1024, PLACES_FOR_NEW_ROWS = 4096 };
+enum { SORT_BLOCK = 64, MOVED_BLOCK = 1024, SPARE_ENTRIES = 4096 };
 
 /* ---- memory ---- */
 
@@ -29,7 +32,7 @@ static void plan_pages_put(struct pages *pages)
     *pages = (struct pages){0};
 }
 
-void noderoles_add(struct noderoles *list, noderole_ix nr)
+void plan_noderoles_add(struct plan_noderoles *list, noderole_ix nr)
 {
     if (list->count == list->cap) {
         const uint32_t cap = list->cap ? list->cap * 2 : 1024;
@@ -44,7 +47,7 @@ void noderoles_add(struct noderoles *list, noderole_ix nr)
     list->items[list->count++] = nr;
 }
 
-/* ---- walks and sorts ---- */
+/* ---- iteration and sorting ---- */
 
 void plan_cost(struct plan *p, uint32_t units)
 {
@@ -54,25 +57,25 @@ void plan_cost(struct plan *p, uint32_t units)
 noderole_ix plan_next_member(struct plan *p)
 {
     const struct vec *roles = &deployment_at(p->c, p->d)->roles;
-    while (p->place.role < roles->count) {
-        const deployment_role_ix dr = {vec_at(p->c, roles, p->place.role)};
+    while (p->position.role < roles->count) {
+        const deployment_role_ix dr = {vec_at(p->c, roles, p->position.role)};
         const struct vec *members = &deployment_role_at(p->c, dr)->noderoles;
-        if (p->place.member < members->count)
-            return (noderole_ix){vec_at(p->c, members, p->place.member++)};
-        p->place = (struct walk_place){.role = p->place.role + 1};
+        if (p->position.member < members->count)
+            return (noderole_ix){vec_at(p->c, members, p->position.member++)};
+        p->position = (struct walk_position){.role = p->position.role + 1};
     }
     return (noderole_ix){0};
 }
 
-/* There are at most as many as the deployment has members, but for those that are to be removed
- * twice; pages that are not touched cost nothing. */
+/* The array has an entry for each member of the deployment and one more. Pages that are not touched
+ * occupy no memory. */
 void plan_key(struct plan *p, noderole_ix nr)
 {
     must(p->keyed_count < p->keyed_cap);
     p->keyed[p->keyed_count++] = (struct keyed_noderole){noderole_key(noderole_at(p->c, nr)), nr};
 }
 
-static void sort_block(struct keyed_noderole *items, uint32_t count)
+static void plan_sort_block(struct keyed_noderole *items, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         const struct keyed_noderole item = items[i];
@@ -83,8 +86,8 @@ static void sort_block(struct keyed_noderole *items, uint32_t count)
     }
 }
 
-/* One block of the merge of two runs; true when a pass over all is over. */
-static bool merge_block(struct sorting_noderoles *s, uint32_t count)
+/* Merges one block of two runs; true if a pass over all runs is finished. */
+static bool plan_merge_block(struct sorting_noderoles *s, uint32_t count)
 {
     const uint32_t mid = s->begin + s->width < count ? s->begin + s->width : count;
     const uint32_t end = mid + s->width < count ? mid + s->width : count;
@@ -106,9 +109,9 @@ bool plan_sort(struct plan *p)
     const uint32_t count = p->keyed_count;
     if (p->is_sorted)
         return true;
-    if (s->width == 0) { /* blocks first */
+    if (s->width == 0) { /* sort blocks first */
         const uint32_t left = count - s->begin;
-        sort_block(p->keyed + s->begin, left < SORT_BLOCK ? left : SORT_BLOCK);
+        plan_sort_block(p->keyed + s->begin, left < SORT_BLOCK ? left : SORT_BLOCK);
         s->begin += left < SORT_BLOCK ? left : SORT_BLOCK;
         plan_cost(p, 4);
         if (s->begin < count)
@@ -116,7 +119,7 @@ bool plan_sort(struct plan *p)
         *s = (struct sorting_noderoles){
             .from = p->keyed, .to = p->other_keys.at, .width = SORT_BLOCK};
         s->right = SORT_BLOCK < count ? SORT_BLOCK : count;
-    } else if (merge_block(s, count)) {
+    } else if (plan_merge_block(s, count)) {
         struct keyed_noderole *from = s->from;
         *s = (struct sorting_noderoles){.from = s->to, .to = from, .width = s->width * 2};
         s->right = s->width < count ? s->width : count;
@@ -124,7 +127,7 @@ bool plan_sort(struct plan *p)
     plan_cost(p, 2);
     if (s->begin || s->out || s->width < count)
         return false;
-    if (s->from != p->keyed) { /* the pages change places */
+    if (s->from != p->keyed) { /* exchange the two arrays */
         const struct pages keys = p->keys;
         p->keys = p->other_keys;
         p->other_keys = keys;
@@ -135,21 +138,21 @@ bool plan_sort(struct plan *p)
     return true;
 }
 
-bool plan_take_sorted(struct plan *p, struct noderoles *out)
+bool plan_take_sorted(struct plan *p, struct plan_noderoles *out)
 {
-    if (p->taken == 0 && out->cap < p->keyed_count) {
+    if (p->moved == 0 && out->cap < p->keyed_count) {
         plan_pages_put(&out->pages);
         out->pages = plan_pages((size_t)p->keyed_count * sizeof *out->items);
         out->items = out->pages.at;
         out->cap = p->keyed_count;
     }
-    for (uint32_t i = 0; i < TAKEN_BLOCK && p->taken < p->keyed_count; i++, p->taken++)
-        out->items[p->taken] = p->keyed[p->taken].nr;
-    plan_cost(p, TAKEN_BLOCK / 16);
-    if (p->taken < p->keyed_count)
+    for (uint32_t i = 0; i < MOVED_BLOCK && p->moved < p->keyed_count; i++, p->moved++)
+        out->items[p->moved] = p->keyed[p->moved].nr;
+    plan_cost(p, MOVED_BLOCK / 16);
+    if (p->moved < p->keyed_count)
         return false;
     out->count = p->keyed_count;
-    p->keyed_count = p->taken = 0;
+    p->keyed_count = p->moved = 0;
     p->is_sorted = false;
     return true;
 }
@@ -172,7 +175,6 @@ void plan_read(struct plan *p, noderole_ix nr)
     p->view.deployment_reads[row->deployment.v] = 1;
 }
 
-/* What staging reads of ancestors is watched like the rest. */
 void plan_read_ancestors(struct plan *p, noderole_ix nr)
 {
     uint32_t count;
@@ -186,7 +188,7 @@ void plan_read_ancestors(struct plan *p, noderole_ix nr)
 
 /* ---- staleness ---- */
 
-static bool touches_noderole(const struct plan *p, noderole_ix nr)
+static bool plan_watches_noderole(const struct plan *p, noderole_ix nr)
 {
     if (nr.v >= p->view.noderoles)
         return true;
@@ -194,59 +196,59 @@ static bool touches_noderole(const struct plan *p, noderole_ix nr)
            (p->view.flags[nr.v] & SEEN_READ || noderole_at(p->c, nr)->deployment.v == p->d.v);
 }
 
-/* The row of a noderole that is being created has no role yet. */
-static bool touches_boots(const struct plan *p, noderole_ix nr)
+/* A noderole that is being created has no role yet. */
+static bool plan_watches_boots(const struct plan *p, noderole_ix nr)
 {
     const role_ix role = noderole_at(p->c, nr)->role;
     return p->view.has_read_boots && role.v && role_at(p->c, role)->flags & ROLE_SERVES_BOOT;
 }
 
-static bool touches_node(const struct plan *p, node_ix n)
+static bool plan_watches_node(const struct plan *p, node_ix n)
 {
     return n.v >= p->view.nodes || (n.v && p->view.node_flags[n.v] & SEEN_NODE_READ);
 }
 
-/* Whether the head of another deployment is committed decides whether its noderoles run. What is
- * derived of its row, as the counts are, is not read. */
-static bool touches_deployment(const struct plan *p, deployment_ix d, bool is_edit)
+/* Whether the head of another deployment is committed decides whether its noderoles run. Derived
+ * fields of its row, such as the counts, are not read. */
+static bool plan_watches_deployment(const struct plan *p, deployment_ix d, bool is_edit)
 {
     return d.v == p->d.v || d.v >= p->view.deployments ||
            (is_edit && p->view.deployment_reads[d.v]);
 }
 
-static bool touches_run(const struct plan *p, const struct run *run)
+static bool plan_watches_run(const struct plan *p, const struct run *run)
 {
-    return touches_noderole(p, run->noderole) || touches_node(p, run->node);
+    return plan_watches_noderole(p, run->noderole) || plan_watches_node(p, run->node);
 }
 
-static bool touches_outbox(const struct plan *p, const struct outbox *row)
+static bool plan_watches_outbox(const struct plan *p, const struct outbox *row)
 {
-    return row->kind != OUTBOX_HOOK && touches_node(p, node_by_id(p->c, row->object_id));
+    return row->kind != OUTBOX_HOOK && plan_watches_node(p, node_by_id(p->c, row->object_id));
 }
 
-/* Of content and settings each edit counts. Counters, groups, users and tokens are not read. */
-static bool touches(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
+/* Every edit of content and settings counts. Counters, groups, users and tokens are not read. */
+static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix, bool is_edit)
 {
     const struct core *c = p->c;
     if (table == TABLE_NODEROLE)
-        return touches_noderole(p, (noderole_ix){ix}) ||
-               (is_edit && touches_boots(p, (noderole_ix){ix}));
+        return plan_watches_noderole(p, (noderole_ix){ix}) ||
+               (is_edit && plan_watches_boots(p, (noderole_ix){ix}));
     if (table == TABLE_NODE)
-        return touches_node(p, (node_ix){ix});
+        return plan_watches_node(p, (node_ix){ix});
     if (table == TABLE_DEPLOYMENT)
-        return touches_deployment(p, (deployment_ix){ix}, is_edit);
+        return plan_watches_deployment(p, (deployment_ix){ix}, is_edit);
     if (table == TABLE_SNAPSHOT)
-        return touches_deployment(p, snapshot_at(c, (snapshot_ix){ix})->deployment, is_edit);
+        return plan_watches_deployment(p, snapshot_at(c, (snapshot_ix){ix})->deployment, is_edit);
     if (table == TABLE_DEPLOYMENT_ROLE)
         return ix >= p->view.roles ||
                deployment_role_at(c, (deployment_role_ix){ix})->deployment.v == p->d.v ||
                (is_edit && p->view.role_reads[ix]);
     if (table == TABLE_RUN)
-        return touches_run(p, run_at(c, (run_ix){ix}));
+        return plan_watches_run(p, run_at(c, (run_ix){ix}));
     if (table == TABLE_HAMMER)
-        return touches_node(p, hammer_at(c, (hammer_ix){ix})->node);
+        return plan_watches_node(p, hammer_at(c, (hammer_ix){ix})->node);
     if (table == TABLE_OUTBOX)
-        return touches_outbox(p, outbox_at(c, (outbox_ix){ix}));
+        return plan_watches_outbox(p, outbox_at(c, (outbox_ix){ix}));
     return is_edit && table != TABLE_COUNTER && table != TABLE_GROUP && table != TABLE_USER &&
            table != TABLE_TOKEN;
 }
@@ -254,10 +256,10 @@ static bool touches(const struct plan *p, enum table table, uint32_t ix, bool is
 void plans_row_changed(struct core *c, enum table table, uint32_t ix, bool is_edit)
 {
     for (struct plan *p = c->plans; p; p = p->next)
-        p->is_stale = p->is_stale || touches(p, table, ix, is_edit);
+        p->is_stale = p->is_stale || plan_watches_row(p, table, ix, is_edit);
 }
 
-/* At most PLANS_MAX are registered, so a mark of them all fits into a word. */
+/* At most PLANS_MAX plans are registered, so the marks of all fit into a word. */
 uint32_t plans_stale(const struct core *c)
 {
     uint32_t bits = 0, i = 0;
@@ -273,9 +275,9 @@ void plans_set_stale(struct core *c, uint32_t bits)
         p->is_stale = bits >> i++ & 1;
 }
 
-/* ---- making one ---- */
+/* ---- start and end of a plan ---- */
 
-static uint32_t count_members(const struct core *c, deployment_ix d)
+static uint32_t plan_count_members(const struct core *c, deployment_ix d)
 {
     const struct vec *roles = &deployment_at(c, d)->roles;
     uint32_t count = 0;
@@ -284,10 +286,11 @@ static uint32_t count_members(const struct core *c, deployment_ix d)
     return count;
 }
 
-/* Of an array by index of the table. Pages that are not touched cost nothing. */
-static uint32_t places_for(const struct core *c, enum table table)
+/* Entries of an array that is indexed by rows of the table. Pages that are not touched occupy no
+ * memory. */
+static uint32_t plan_array_size(const struct core *c, enum table table)
 {
-    return c->tables[table].pool.high + 1 + PLACES_FOR_NEW_ROWS;
+    return c->tables[table].pool.high + 1 + SPARE_ENTRIES;
 }
 
 static void plan_init(struct plan *p, struct core *c, deployment_ix d)
@@ -295,11 +298,11 @@ static void plan_init(struct plan *p, struct core *c, deployment_ix d)
     const struct deployment *row = deployment_at(c, d);
     p->c = c;
     p->d = d;
-    p->keyed_cap = count_members(c, d) + 1;
+    p->keyed_cap = plan_count_members(c, d) + 1;
     p->keys = plan_pages((size_t)p->keyed_cap * sizeof *p->keyed);
     p->other_keys = plan_pages((size_t)p->keyed_cap * sizeof *p->keyed);
     p->keyed = p->keys.at;
-    p->wave_pages = plan_pages((size_t)places_for(c, TABLE_NODEROLE) * sizeof *p->wave);
+    p->wave_pages = plan_pages((size_t)plan_array_size(c, TABLE_NODEROLE) * sizeof *p->wave);
     p->wave = p->wave_pages.at;
     p->role_requires = arena_array(&p->arena, uint8_t, c->tables[TABLE_ROLE].pool.high + 1);
     p->roles = arena_array(&p->arena, deployment_role_ix, row->roles.count + 1);
@@ -308,8 +311,8 @@ static void plan_init(struct plan *p, struct core *c, deployment_ix d)
 
 static void plan_fini(struct plan *p)
 {
-    struct noderoles *const lists[] = {&p->items, &p->marked, &p->removed, &p->reruns,
-                                       &p->all,   &p->asked,  &p->runs};
+    struct plan_noderoles *const lists[] = {&p->items, &p->marked,    &p->removed, &p->reruns,
+                                            &p->all,   &p->requested, &p->runs};
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++)
         plan_pages_put(&lists[i]->pages);
     plan_pages_put(&p->keys);
@@ -329,20 +332,20 @@ static void plan_work(struct plan *p)
 {
     while (p->phase != PHASE_DONE && p->units && !p->is_stale) {
         plan_cost(p, 1);
-        const bool is_over = p->phase < PHASE_COLLECT ? projection_unit(p) : plan_unit(p);
-        if (!is_over)
+        const bool is_finished = p->phase < PHASE_COLLECT ? projection_unit(p) : plan_unit(p);
+        if (!is_finished)
             continue;
         const bool ends = p->phase <= PHASE_COMMIT && refused(p->c);
-        const bool asks = p->phase == PHASE_COMMIT && p->c->out->asks;
-        p->phase = ends || asks ? PHASE_DONE : p->phase + 1;
+        const bool needs_hooks = p->phase == PHASE_COMMIT && p->c->out->asks;
+        p->phase = ends || needs_hooks ? PHASE_DONE : p->phase + 1;
         p->at = 0;
-        p->place = (struct walk_place){0};
+        p->position = (struct walk_position){0};
     }
 }
 
-/* ---- in slices ---- */
+/* ---- slices ---- */
 
-/* What steps keep in the core is put aside while a slice is computed. */
+/* The step context of the core, which is saved while a slice is computed. */
 struct slice_frame {
     const struct command *command;
     struct arena *arena;
@@ -385,7 +388,7 @@ static void slice_leave(struct core *c, struct plan *p, const struct slice_frame
     c->view = NULL;
 }
 
-static void copy_answers(struct plan *p, const struct command *commit)
+static void plan_copy_answers(struct plan *p, const struct command *commit)
 {
     struct answer *answers = arena_array(&p->arena, struct answer, commit->answer_count + 1);
     for (uint32_t i = 0; i < commit->answer_count; i++) {
@@ -407,13 +410,13 @@ struct plan *core_plan_begin(struct core *c, const struct command *commit, bool 
                                   .actor = str_copy(&p->arena, commit->actor),
                                   .answer_count = commit->answer_count,
                                   .deployment_commit = {.id = commit->deployment_commit.id}};
-    copy_answers(p, commit);
+    plan_copy_answers(p, commit);
     const struct slice_frame outer = slice_enter(c, p);
     command_sort_answers(c, &p->command);
     if (!d.v) {
         refuse_missing(c, "id", "deployment", commit->deployment_commit.id);
         p->phase = PHASE_DONE;
-        p->is_stale = true; /* there may be one the next time */
+        p->is_stale = true; /* the deployment may exist at the next request */
         slice_leave(c, p, &outer);
         return p;
     }
@@ -423,14 +426,14 @@ struct plan *core_plan_begin(struct core *c, const struct command *commit, bool 
     p->some_wait =
         p->opens && row->counts[NODEROLE_TODO] + row->counts[NODEROLE_TRANSITION] + row->reruns > 0;
     p->view.d = d;
-    p->view.noderoles = places_for(c, TABLE_NODEROLE);
-    p->view.nodes = places_for(c, TABLE_NODE);
+    p->view.noderoles = plan_array_size(c, TABLE_NODEROLE);
+    p->view.nodes = plan_array_size(c, TABLE_NODE);
     p->view.state = sys_pages_get(p->view.noderoles);
     p->view.flags = sys_pages_get(p->view.noderoles);
     p->view.node_flags = sys_pages_get(p->view.nodes);
-    p->view.roles = places_for(c, TABLE_DEPLOYMENT_ROLE);
+    p->view.roles = plan_array_size(c, TABLE_DEPLOYMENT_ROLE);
     p->view.role_reads = sys_pages_get(p->view.roles);
-    p->view.deployments = places_for(c, TABLE_DEPLOYMENT);
+    p->view.deployments = plan_array_size(c, TABLE_DEPLOYMENT);
     p->view.deployment_reads = sys_pages_get(p->view.deployments);
     plan_init(p, c, d);
     p->summary = plan_summary_new(p);
@@ -477,8 +480,8 @@ void core_plan_end(struct plan *p)
 
 size_t core_plan_bytes(const struct plan *p)
 {
-    const struct noderoles *const lists[] = {&p->items, &p->marked, &p->removed, &p->reruns,
-                                             &p->all,   &p->asked,  &p->runs};
+    const struct plan_noderoles *const lists[] = {&p->items, &p->marked,    &p->removed, &p->reruns,
+                                                  &p->all,   &p->requested, &p->runs};
     size_t bytes = sizeof *p + p->arena.held + p->scratch.held + p->keys.size + p->other_keys.size +
                    p->wave_pages.size + p->order_pages.size + 2 * (size_t)p->view.noderoles +
                    p->view.nodes + p->view.roles + p->view.deployments;
@@ -487,8 +490,9 @@ size_t core_plan_bytes(const struct plan *p)
     return bytes;
 }
 
-/* The rights of each caller are judged, also of one who is given a plan that exists already. */
-static bool is_allowed(struct plan *p)
+/* The rights of each caller are checked, also of one that gets a plan that was computed for
+ * another. */
+static bool plan_check_rights(struct plan *p)
 {
     struct core *c = p->c;
     authority_check(c, false);
@@ -503,23 +507,23 @@ void core_plan_outcome(struct plan *p, const struct command *caller, struct outc
 {
     struct core *c = p->c;
     must(p->phase == PHASE_DONE);
-    struct plan judging = {.c = c, .command = *caller};
-    const struct slice_frame outer = slice_enter(c, &judging);
+    struct plan checking = {.c = c, .command = *caller};
+    const struct slice_frame outer = slice_enter(c, &checking);
     c->view = NULL;
     c->arena = &p->arena;
     c->depth = caller->depth;
-    bool allowed = is_allowed(p);
+    bool allowed = plan_check_rights(p);
     if (allowed && p->is_too_large && !p->out.problems && !p->out.asks && !caller->is_summary)
         allowed = refuse(c, PROBLEM_LIMIT_REACHED, STR("summary"), core_plan_too_large());
-    slice_leave(c, &judging, &outer);
-    *out = allowed ? p->out : judging.out;
+    slice_leave(c, &checking, &outer);
+    *out = allowed ? p->out : checking.out;
     out->verdict = out->problems ? VERDICT_REFUSED : out->asks ? VERDICT_NEEDS_HOOKS : VERDICT_DONE;
     out->id = out->verdict == VERDICT_DONE ? caller->deployment_commit.id : 0;
     if (out->verdict == VERDICT_DONE)
         out->doc = caller->is_summary ? p->brief_doc : p->doc;
 }
 
-/* ---- in one piece ---- */
+/* ---- computation in one piece ---- */
 
 void plan_check(struct core *c, const struct commit *work, struct str wanted)
 {
@@ -543,12 +547,12 @@ void plan_check(struct core *c, const struct commit *work, struct str wanted)
     c->out->doc = str_copy(c->arena, p->is_detailed ? p->doc : p->brief_doc);
     if (!c->planning && !str_eq_nocase(p->hash_text, wanted))
         refuse(c, PROBLEM_PLAN_CHANGED, STR("plan"),
-               STR("committing would do something else than was planned; look at the new plan"));
+               STR("the commit would do something else than the plan; request the plan again"));
     plan_fini(p);
     sys_pages_put(p, sizeof *p);
 }
 
-static bool is_commit(enum command_kind kind)
+static bool plan_is_commit(enum command_kind kind)
 {
     return kind == COMMAND_DEPLOYMENT_COMMIT || kind == COMMAND_NODE_COMMIT ||
            kind == COMMAND_NODEROLE_COMMIT;
@@ -558,15 +562,16 @@ void core_plan_whole(struct core *c, const struct command *commit, struct arena 
                      struct outcome *out)
 {
     must(c->undo.depth == 0);
-    must(commit->is_brief ? is_commit(commit->kind) : commit->kind == COMMAND_DEPLOYMENT_COMMIT);
+    must(commit->is_brief ? plan_is_commit(commit->kind)
+                          : commit->kind == COMMAND_DEPLOYMENT_COMMIT);
     c->planning = commit->is_brief ? PLANNING_CONSENT : PLANNING_ALL;
-    c->step_number++; /* a plan is a step as far as guards "once per step" are concerned */
+    c->step_number++; /* guards of the kind "once per step" treat a plan as a step */
     core_step_dry(c, commit, arena, out);
     c->planning = PLANNING_NOT;
 }
 
-/* What outlives the plan is copied: a list of problems or of questions. */
-static void copy_outcome(struct arena *a, struct outcome *out)
+/* Copies what outlives the plan: problems, veto requests and the document. */
+static void plan_copy_outcome(struct arena *a, struct outcome *out)
 {
     struct problem **problem = &out->problems;
     for (; *problem; problem = &(*problem)->next) {
@@ -591,8 +596,8 @@ void core_plan(struct core *c, const struct command *commit, struct arena *arena
     }
     struct plan *p = core_plan_begin(c, commit, !commit->is_summary);
     while (!core_plan_is_done(p))
-        ignore(core_plan_advance(p, UINT32_MAX), "asked above");
+        ignore(core_plan_advance(p, UINT32_MAX), "the loop condition reads it");
     core_plan_outcome(p, commit, out);
-    copy_outcome(arena, out);
+    plan_copy_outcome(arena, out);
     core_plan_end(p);
 }

@@ -3,25 +3,27 @@
 #include "base/json/json.h"
 #include "core/deploy/snapshot_content.h"
 
-/* The totals of a plan: by action, role and wave, what is destroyed, what runs again and why, which
- * values change. Its size is bounded by the number of roles, not of noderoles or of what documents
- * hold. */
+/* Summary of a plan: totals by action, role and wave, destructive steps, reruns with their reasons,
+ * causes of held noderoles, and changed values. Its size is bounded by the number of roles, not by
+ * the number of noderoles or the size of documents: identical changes are counted together, and
+ * lists end at the limits below. The summary is not part of the hash of a plan. */
 
 enum {
     WAVES_SHOWN_MAX = 1000,
-    VALUES_SHOWN_MAX = 100,       /* distinct changes of values */
-    PATHS_SHOWN_MAX = 20,         /* of one of them */
-    VALUES_BYTES_MAX = 256 << 10, /* of their texts; of the rest only roles and counts are shown */
+    VALUES_SHOWN_MAX = 100, /* distinct changes of values */
+    PATHS_SHOWN_MAX = 20,   /* paths of one change */
+    VALUES_BYTES_MAX =
+        256 << 10, /* bytes of all values; after that only roles and counts are shown */
     CAUSES_MAX = 64,
 };
 
-/* Why a noderole that has run is to run again. */
+/* Why a noderole that has run before is run again. */
 enum rerun_reason {
-    RERUN_ASKED,     /* a run of it is enqueued */
-    RERUN_CLUSTER,   /* its cluster, or one it builds on, grows */
-    RERUN_COMMITTED, /* it was proposed, and is committed */
+    RERUN_REQUESTED, /* a run of it is enqueued */
+    RERUN_CLUSTER,   /* its cluster, or one it depends on, grows */
+    RERUN_COMMITTED, /* it was proposed and is committed */
     RERUN_ROLE_DATA, /* values of its role in the deployment change */
-    RERUN_WAITING,   /* it was waiting for its run before */
+    RERUN_WAITING,   /* it waited for its run before the commit */
     RERUN_COUNT
 };
 
@@ -40,11 +42,11 @@ struct value_change {
 
 struct plan_summary {
     struct role_total all;
-    struct role_total *roles; /* by role */
+    struct role_total *roles; /* by role index */
     uint32_t role_high;
     uint32_t role_commits, missing, machines, values_count, value_count;
     struct buf values_text;       /* [{...},... */
-    uint32_t (*waves)[HOW_COUNT]; /* by wave; the first so many */
+    uint32_t (*waves)[HOW_COUNT]; /* by wave, up to WAVES_SHOWN_MAX */
     struct value_change values[VALUES_SHOWN_MAX];
     struct cause_total {
         const char *name;
@@ -64,12 +66,12 @@ struct plan_summary *plan_summary_new(struct plan *p)
     return s;
 }
 
-static struct role_total *total_of(struct plan *p, noderole_ix nr)
+static struct role_total *summary_role_total(struct plan *p, noderole_ix nr)
 {
     return &p->summary->roles[noderole_at(p->c, nr)->role.v];
 }
 
-static void note_values(struct plan *p, const struct value_change *change)
+static void summary_note_value(struct plan *p, const struct value_change *change)
 {
     struct plan_summary *s = p->summary;
     if (change->before == change->after)
@@ -95,10 +97,10 @@ void summary_commit(struct plan *p, noderole_ix nr)
         return;
     const struct noderole *row = noderole_at(p->c, nr);
     p->summary->all.commits++;
-    total_of(p, nr)->commits++;
-    note_values(p, &(struct value_change){.role = row->role,
-                                          .before = row->committed_data,
-                                          .after = row->proposed_data});
+    summary_role_total(p, nr)->commits++;
+    summary_note_value(p, &(struct value_change){.role = row->role,
+                                                 .before = row->committed_data,
+                                                 .after = row->proposed_data});
 }
 
 void summary_role_commit(struct plan *p, deployment_role_ix dr)
@@ -107,10 +109,10 @@ void summary_role_commit(struct plan *p, deployment_role_ix dr)
         return;
     const struct deployment_role *row = deployment_role_at(p->c, dr);
     p->summary->role_commits++;
-    note_values(p, &(struct value_change){.role = row->role,
-                                          .before = row->committed_data,
-                                          .after = row->proposed_data,
-                                          .is_of_deployment = true});
+    summary_note_value(p, &(struct value_change){.role = row->role,
+                                                 .before = row->committed_data,
+                                                 .after = row->proposed_data,
+                                                 .is_of_deployment = true});
 }
 
 void summary_remove(struct plan *p, noderole_ix nr)
@@ -118,7 +120,7 @@ void summary_remove(struct plan *p, noderole_ix nr)
     if (!p->summary)
         return;
     p->summary->all.removes++;
-    total_of(p, nr)->removes++;
+    summary_role_total(p, nr)->removes++;
 }
 
 void summary_run(struct plan *p, noderole_ix nr, enum plan_how how)
@@ -128,25 +130,25 @@ void summary_run(struct plan *p, noderole_ix nr, enum plan_how how)
         return;
     uint8_t *node = &p->view.node_flags[noderole_at(p->c, nr)->node.v];
     s->all.runs[how]++;
-    total_of(p, nr)->runs[how]++;
+    summary_role_total(p, nr)->runs[how]++;
     if (p->wave[nr.v] <= WAVES_SHOWN_MAX)
         s->waves[p->wave[nr.v]][how]++;
     s->machines += !(*node & SEEN_NODE_STARTS);
     *node |= SEEN_NODE_STARTS;
 }
 
-void summary_rerun(struct plan *p, noderole_ix nr, bool is_asked)
+void summary_rerun(struct plan *p, noderole_ix nr, bool is_requested)
 {
     if (!p->summary)
         return;
     const uint8_t flags = p->view.flags[nr.v];
-    const enum rerun_reason reason = is_asked                      ? RERUN_ASKED
+    const enum rerun_reason reason = is_requested                  ? RERUN_REQUESTED
                                      : flags & SEEN_COMMITTED_HERE ? RERUN_COMMITTED
                                      : flags & SEEN_ROLE_DATA      ? RERUN_ROLE_DATA
                                      : flags & SEEN_CLUSTER        ? RERUN_CLUSTER
                                                                    : RERUN_WAITING;
     p->summary->all.reruns[reason]++;
-    total_of(p, nr)->reruns[reason]++;
+    summary_role_total(p, nr)->reruns[reason]++;
 }
 
 void summary_destructive(struct plan *p, noderole_ix nr)
@@ -154,7 +156,7 @@ void summary_destructive(struct plan *p, noderole_ix nr)
     if (!p->summary)
         return;
     p->summary->all.destructive++;
-    total_of(p, nr)->destructive++;
+    summary_role_total(p, nr)->destructive++;
 }
 
 void summary_held(struct plan *p, noderole_ix nr, const char *cause)
@@ -164,7 +166,7 @@ void summary_held(struct plan *p, noderole_ix nr, const char *cause)
     if (!s)
         return;
     s->all.held++;
-    total_of(p, nr)->held++;
+    summary_role_total(p, nr)->held++;
     while (i < s->cause_count && !str_eq(str_from(s->causes[i].name), str_from(cause)))
         i++;
     if (i == s->cause_count && i < CAUSES_MAX)
@@ -179,9 +181,9 @@ void summary_missing(struct plan *p)
         p->summary->missing++;
 }
 
-/* ---- the document: members in the order of their names ---- */
+/* ---- document: members in alphabetical order ---- */
 
-static void put_count(struct buf *b, const char *key, uint64_t count)
+static void summary_put_count(struct buf *b, const char *key, uint64_t count)
 {
     if (b->at[b->len - 1] != '{')
         buf_put_c(b, ',');
@@ -191,13 +193,13 @@ static void put_count(struct buf *b, const char *key, uint64_t count)
     buf_put_u64(b, count);
 }
 
-static void put_comma(struct buf *b)
+static void summary_put_comma(struct buf *b)
 {
     if (b->at[b->len - 1] != '[')
         buf_put_c(b, ',');
 }
 
-static uint32_t all_reruns(const struct role_total *t)
+static uint32_t summary_count_reruns(const struct role_total *t)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < RERUN_COUNT; i++)
@@ -205,24 +207,24 @@ static uint32_t all_reruns(const struct role_total *t)
     return count;
 }
 
-static void put_actions(const struct plan *p, struct buf *b)
+static void summary_put_actions(const struct plan *p, struct buf *b)
 {
     const struct role_total *t = &p->summary->all;
     buf_put_z(b, "\"actions\":{");
-    put_count(b, "again", t->runs[HOW_AGAIN]);
-    put_count(b, "commit", t->commits);
-    put_count(b, "commit_role", p->summary->role_commits);
-    put_count(b, "destroy", p->destroys_count);
-    put_count(b, "hold", t->held);
-    put_count(b, "noop", t->runs[HOW_NOOP]);
-    put_count(b, "remove", t->removes);
-    put_count(b, "rerun", all_reruns(t));
-    put_count(b, "run", t->runs[HOW_RUN]);
-    put_count(b, "skip", t->runs[HOW_SKIP]);
+    summary_put_count(b, "again", t->runs[HOW_AGAIN]);
+    summary_put_count(b, "commit", t->commits);
+    summary_put_count(b, "commit_role", p->summary->role_commits);
+    summary_put_count(b, "destroy", p->destroys_count);
+    summary_put_count(b, "hold", t->held);
+    summary_put_count(b, "noop", t->runs[HOW_NOOP]);
+    summary_put_count(b, "remove", t->removes);
+    summary_put_count(b, "rerun", summary_count_reruns(t));
+    summary_put_count(b, "run", t->runs[HOW_RUN]);
+    summary_put_count(b, "skip", t->runs[HOW_SKIP]);
     buf_put_c(b, '}');
 }
 
-static void put_destructive(const struct plan *p, struct buf *b)
+static void summary_put_destructive(const struct plan *p, struct buf *b)
 {
     buf_put_z(b, ",\"destructive\":[");
     for (uint32_t ix = 1; ix <= p->summary->role_high; ix++) {
@@ -230,9 +232,9 @@ static void put_destructive(const struct plan *p, struct buf *b)
         if (!t->destructive)
             continue;
         const doc_h announces = role_at(p->c, (role_ix){ix})->announces;
-        put_comma(b);
+        summary_put_comma(b);
         buf_put_c(b, '{');
-        put_count(b, "count", t->destructive);
+        summary_put_count(b, "count", t->destructive);
         buf_put_c(b, ',');
         plan_put_role(p->c, b, (role_ix){ix});
         buf_put_z(b, ",\"steps\":");
@@ -242,22 +244,22 @@ static void put_destructive(const struct plan *p, struct buf *b)
     buf_put_c(b, ']');
 }
 
-static void put_held(const struct plan *p, struct buf *b)
+static void summary_put_held(const struct plan *p, struct buf *b)
 {
     buf_put_z(b, ",\"held\":[");
     for (uint32_t i = 0; i < p->summary->cause_count; i++) {
-        put_comma(b);
+        summary_put_comma(b);
         buf_put_z(b, "{\"cause\":");
         json_write_string(b, str_from(p->summary->causes[i].name));
-        put_count(b, "count", p->summary->causes[i].count);
+        summary_put_count(b, "count", p->summary->causes[i].count);
         buf_put_c(b, '}');
     }
     buf_put_c(b, ']');
 }
 
-static void put_reruns(const struct plan *p, struct buf *b)
+static void summary_put_reruns(const struct plan *p, struct buf *b)
 {
-    static const char *const names[RERUN_COUNT] = {[RERUN_ASKED] = "asked",
+    static const char *const names[RERUN_COUNT] = {[RERUN_REQUESTED] = "asked",
                                                    [RERUN_CLUSTER] = "cluster",
                                                    [RERUN_COMMITTED] = "committed",
                                                    [RERUN_ROLE_DATA] = "role_data",
@@ -267,9 +269,9 @@ static void put_reruns(const struct plan *p, struct buf *b)
         for (uint32_t reason = 0; reason < RERUN_COUNT; reason++) {
             if (!p->summary->roles[ix].reruns[reason])
                 continue;
-            put_comma(b);
+            summary_put_comma(b);
             buf_put_c(b, '{');
-            put_count(b, "count", p->summary->roles[ix].reruns[reason]);
+            summary_put_count(b, "count", p->summary->roles[ix].reruns[reason]);
             buf_put_z(b, ",\"reason\":\"");
             buf_put_z(b, names[reason]);
             buf_put_z(b, "\",");
@@ -279,39 +281,39 @@ static void put_reruns(const struct plan *p, struct buf *b)
     buf_put_c(b, ']');
 }
 
-static bool is_in_plan(const struct role_total *t)
+static bool summary_role_is_used(const struct role_total *t)
 {
-    return t->commits || t->held || t->removes || all_reruns(t) || t->runs[HOW_AGAIN] ||
+    return t->commits || t->held || t->removes || summary_count_reruns(t) || t->runs[HOW_AGAIN] ||
            t->runs[HOW_NOOP] || t->runs[HOW_RUN] || t->runs[HOW_SKIP];
 }
 
-static void put_roles(const struct plan *p, struct buf *b)
+static void summary_put_roles(const struct plan *p, struct buf *b)
 {
     buf_put_z(b, ",\"roles\":[");
     for (uint32_t ix = 1; ix <= p->summary->role_high; ix++) {
         const struct role_total *t = &p->summary->roles[ix];
-        if (!is_in_plan(t))
+        if (!summary_role_is_used(t))
             continue;
-        put_comma(b);
+        summary_put_comma(b);
         buf_put_c(b, '{');
-        put_count(b, "again", t->runs[HOW_AGAIN]);
-        put_count(b, "commit", t->commits);
-        put_count(b, "hold", t->held);
-        put_count(b, "noop", t->runs[HOW_NOOP]);
-        put_count(b, "remove", t->removes);
-        put_count(b, "rerun", all_reruns(t));
+        summary_put_count(b, "again", t->runs[HOW_AGAIN]);
+        summary_put_count(b, "commit", t->commits);
+        summary_put_count(b, "hold", t->held);
+        summary_put_count(b, "noop", t->runs[HOW_NOOP]);
+        summary_put_count(b, "remove", t->removes);
+        summary_put_count(b, "rerun", summary_count_reruns(t));
         buf_put_c(b, ',');
         plan_put_role(p->c, b, (role_ix){ix});
-        put_count(b, "run", t->runs[HOW_RUN]);
-        put_count(b, "skip", t->runs[HOW_SKIP]);
+        summary_put_count(b, "run", t->runs[HOW_RUN]);
+        summary_put_count(b, "skip", t->runs[HOW_SKIP]);
         buf_put_c(b, '}');
     }
     buf_put_c(b, ']');
 }
 
-/* {"count":1,"paths":["a/b"],"role":2,...,"scope":"noderole","values":[[1,2]]}; it begins with
- * "clipped":true when not all is shown */
-static void put_value(struct plan *p, struct buf *b, const struct value_change *v)
+/* Writes {"count":1,"paths":["a/b"],"role":2,...,"scope":"noderole","values":[[1,2]]}, preceded by
+ * "clipped":true if not all is shown. */
+static void summary_put_value(struct plan *p, struct buf *b, const struct value_change *v)
 {
     const struct core *c = p->c;
     const struct arena_mark mark = arena_mark(&p->scratch);
@@ -321,9 +323,9 @@ static void put_value(struct plan *p, struct buf *b, const struct value_change *
     const struct snapshot_content_changes changes =
         snapshot_content_compare(&p->scratch, before, after, PATHS_SHOWN_MAX);
     plan_cost(p, (before.len + after.len) / 64);
-    put_comma(b);
+    summary_put_comma(b);
     buf_put_z(b, is_full || changes.is_clipped ? "{\"clipped\":true" : "{");
-    put_count(b, "count", v->count);
+    summary_put_count(b, "count", v->count);
     buf_put_z(b, ",\"paths\":");
     json_write_to(b, changes.paths);
     buf_put_c(b, ',');
@@ -339,50 +341,50 @@ bool summary_values_unit(struct plan *p)
 {
     if (!p->summary || p->at == p->summary->value_count)
         return true;
-    put_value(p, &p->summary->values_text, &p->summary->values[p->at++]);
+    summary_put_value(p, &p->summary->values_text, &p->summary->values[p->at++]);
     return false;
 }
 
-static void put_values(const struct plan *p, struct buf *b)
+static void summary_put_values(const struct plan *p, struct buf *b)
 {
     buf_put_z(b, ",\"values\":");
     buf_put_str(b, buf_str(&p->summary->values_text));
     buf_put_c(b, ']');
-    put_count(b, "values_count", p->summary->values_count);
+    summary_put_count(b, "values_count", p->summary->values_count);
 }
 
-static void put_waves(const struct plan *p, struct buf *b)
+static void summary_put_waves(const struct plan *p, struct buf *b)
 {
     buf_put_z(b, ",\"waves\":[");
     for (uint32_t w = 1; w <= p->last_wave && w <= WAVES_SHOWN_MAX; w++) {
         const uint32_t *runs = p->summary->waves[w];
-        put_comma(b);
+        summary_put_comma(b);
         buf_put_c(b, '{');
-        put_count(b, "again", runs[HOW_AGAIN]);
-        put_count(b, "noop", runs[HOW_NOOP]);
-        put_count(b, "run", runs[HOW_RUN]);
-        put_count(b, "skip", runs[HOW_SKIP]);
-        put_count(b, "wave", w);
+        summary_put_count(b, "again", runs[HOW_AGAIN]);
+        summary_put_count(b, "noop", runs[HOW_NOOP]);
+        summary_put_count(b, "run", runs[HOW_RUN]);
+        summary_put_count(b, "skip", runs[HOW_SKIP]);
+        summary_put_count(b, "wave", w);
         buf_put_c(b, '}');
     }
     buf_put_c(b, ']');
-    put_count(b, "waves_count", p->last_wave);
+    summary_put_count(b, "waves_count", p->last_wave);
 }
 
 void summary_put(struct plan *p, struct buf *b)
 {
     buf_put_c(b, '{');
-    put_actions(p, b);
-    put_count(b, "changed", p->changed_count);
-    put_count(b, "changed_destructive", p->changed_destructive_count);
-    put_destructive(p, b);
-    put_held(p, b);
-    put_count(b, "machines", p->summary->machines);
-    put_count(b, "missing", p->summary->missing);
-    put_reruns(p, b);
-    put_roles(p, b);
-    put_count(b, "unproposed", p->unproposed_count);
-    put_values(p, b);
-    put_waves(p, b);
+    summary_put_actions(p, b);
+    summary_put_count(b, "changed", p->changed_count);
+    summary_put_count(b, "changed_destructive", p->changed_destructive_count);
+    summary_put_destructive(p, b);
+    summary_put_held(p, b);
+    summary_put_count(b, "machines", p->summary->machines);
+    summary_put_count(b, "missing", p->summary->missing);
+    summary_put_reruns(p, b);
+    summary_put_roles(p, b);
+    summary_put_count(b, "unproposed", p->unproposed_count);
+    summary_put_values(p, b);
+    summary_put_waves(p, b);
     buf_put_c(b, '}');
 }

@@ -1,20 +1,23 @@
 #include "core/plan/plan.h"
 
-/* Which noderoles of a plan start, and in which wave: the annealing that would follow the commit,
- * with every run succeeding. */
+/* Waves of a plan: which noderoles start after the commit, and in which order, if every run
+ * succeeds. A noderole is in the wave after the last of its parents. Noderoles are visited in
+ * ascending order of cohort, so the waves of all parents are known. This imitates annealing
+ * (core/sched/anneal.c): a condition that is added there must be added here. */
 
 bool plan_waits(uint8_t state)
 {
     return state == NODEROLE_TODO || state == NODEROLE_BLOCKED;
 }
 
-static bool is_planned(const struct plan *p, noderole_ix nr)
+static bool plan_waits_in_deployment(const struct plan *p, noderole_ix nr)
 {
     return noderole_at(p->c, nr)->deployment.v == p->d.v && plan_waits(view_state(p->c, nr));
 }
 
-/* A noderole of the node waits for something that no run will bring. */
-static bool is_closed(const struct core *c, node_ix n)
+/* True if the node starts nothing until an operator acts: it is stopped, a noderole is in ERROR, or
+ * one waits for an asynchronous result. */
+static bool plan_node_is_closed(const struct core *c, node_ix n)
 {
     const struct node *node = node_at(c, n);
     if (node->stopped)
@@ -30,18 +33,17 @@ static bool is_closed(const struct core *c, node_ix n)
     return false;
 }
 
-/* ACTIVE by the time the wave it returns is over; WAVE_HELD when not at all. *out_now: it is or
- * will be without the plan. */
-static uint32_t parent_wave(struct plan *p, noderole_ix parent, bool *out_now)
+/* Returns the wave after which the parent is ACTIVE; WAVE_HELD if it does not become ACTIVE by the
+ * plan. *out_now: it is ACTIVE, or will be by its current run. */
+static uint32_t plan_parent_wave(struct plan *p, noderole_ix parent, bool *out_now)
 {
     const uint8_t state = view_state(p->c, parent);
     *out_now = state == NODEROLE_ACTIVE ||
                (state == NODEROLE_TRANSITION && noderole_at(p->c, parent)->run.v);
-    return is_planned(p, parent) ? p->wave[parent.v] : WAVE_HELD;
+    return plan_waits_in_deployment(p, parent) ? p->wave[parent.v] : WAVE_HELD;
 }
 
-/* The first parent in the way, or none; *out_wave is when the others are done. */
-noderole_ix plan_parent_in_the_way(struct plan *p, noderole_ix nr, uint32_t *out_wave)
+noderole_ix plan_blocking_parent(struct plan *p, noderole_ix nr, uint32_t *out_wave)
 {
     const struct vec *parents = &noderole_at(p->c, nr)->parents;
     noderole_ix first = {0};
@@ -50,7 +52,7 @@ noderole_ix plan_parent_in_the_way(struct plan *p, noderole_ix nr, uint32_t *out
     for (uint32_t i = 0; i < parents->count; i++) {
         bool now;
         const noderole_ix parent = {vec_at(p->c, parents, i)};
-        const uint32_t wave = parent_wave(p, parent, &now);
+        const uint32_t wave = plan_parent_wave(p, parent, &now);
         plan_read(p, parent);
         if (!now && wave == WAVE_HELD && (!first.v || noderole_cmp(p->c, parent, first) < 0))
             first = parent;
@@ -60,8 +62,7 @@ noderole_ix plan_parent_in_the_way(struct plan *p, noderole_ix nr, uint32_t *out
     return first;
 }
 
-/* A required attrib of its role that has no value: its run would be ERROR at once. */
-attrib_ix plan_lacks_attrib(struct plan *p, noderole_ix nr)
+attrib_ix plan_missing_attrib(struct plan *p, noderole_ix nr)
 {
     uint8_t *known = &p->role_requires[noderole_at(p->c, nr)->role.v];
     if (!*known)
@@ -73,7 +74,7 @@ attrib_ix plan_lacks_attrib(struct plan *p, noderole_ix nr)
     return required_missing(p->c, nr, &p->scratch);
 }
 
-/* Parents lie at lower cohorts, so one pass in that order decides about all of them. */
+/* Parents have lower cohorts, so one pass in that order decides about all noderoles. */
 bool plan_waves_unit(struct plan *p)
 {
     uint32_t done;
@@ -81,8 +82,8 @@ bool plan_waves_unit(struct plan *p)
         return true;
     const noderole_ix nr = p->all.items[p->at++];
     plan_read(p, nr);
-    if (plan_parent_in_the_way(p, nr, &done).v || !noderole_is_runnable(p->c, nr) ||
-        is_closed(p->c, noderole_at(p->c, nr)->node) || plan_lacks_attrib(p, nr).v)
+    if (plan_blocking_parent(p, nr, &done).v || !noderole_is_runnable(p->c, nr) ||
+        plan_node_is_closed(p->c, noderole_at(p->c, nr)->node) || plan_missing_attrib(p, nr).v)
         return false;
     p->wave[nr.v] = done + 1;
     p->last_wave = done + 1 > p->last_wave ? done + 1 : p->last_wave;
@@ -109,7 +110,7 @@ bool plan_count_waves_unit(struct plan *p)
     return true;
 }
 
-/* Those that start, wave by wave, each by (cohort, id). */
+/* Stores the noderoles that start, wave by wave, each wave by (cohort, id). */
 bool plan_order_unit(struct plan *p)
 {
     if (p->at == p->all.count)

@@ -2,15 +2,19 @@
 
 #include "core/data/data.h"
 
-/* A commit of a deployment, imitated in a view (commit_view.h): do_deployment_commit() and what
- * follows from it in noderole.c, cluster.c and node.c, as far as a plan can see it. A test compares
- * the result with that of a dry step over many random graphs, so what is changed there must be
- * changed here. What commits write besides (timelines, hooks to be delivered, power) is not in a
- * plan. */
+/* Projection: imitates do_deployment_commit() and its consequences in noderole.c, cluster.c and
+ * node.c in a view (commit_view.h), as far as a plan can show them. A unit test and the simulator
+ * compare the result with that of a dry step over random graphs, so a change there requires the
+ * same change here. Other effects of a commit (timeline, hooks, power orders) are not part of a
+ * plan.
+ *
+ * The order of phases is that of the commit: removals, role data, noderoles, clusters, services,
+ * resumed runs. Children are notified from a stack of fan-outs before the next unit of the phase,
+ * as the commit notifies them within the transition of the parent. */
 
 /* ---- states ---- */
 
-static bool has_missing_parent(struct plan *p, noderole_ix nr)
+static bool project_has_inactive_parent(struct plan *p, noderole_ix nr)
 {
     const struct vec *parents = &noderole_at(p->c, nr)->parents;
     plan_cost(p, parents->count / 4);
@@ -23,10 +27,10 @@ static bool has_missing_parent(struct plan *p, noderole_ix nr)
     return false;
 }
 
-static void push_fan(struct plan *p, noderole_ix parent, bool is_hold)
+static void project_push_fanout(struct plan *p, noderole_ix parent, bool is_hold)
 {
-    must(p->fan_count < sizeof p->fans / sizeof *p->fans);
-    p->fans[p->fan_count++] = (struct fan){.parent = parent, .is_hold = is_hold};
+    must(p->fanout_count < sizeof p->fanouts / sizeof *p->fanouts);
+    p->fanouts[p->fanout_count++] = (struct fanout){.parent = parent, .is_hold = is_hold};
 }
 
 static void project_error(struct plan *p, noderole_ix from);
@@ -44,33 +48,34 @@ static void project_enter(struct plan *p, noderole_ix nr, enum noderole_state to
         *flags |= SEEN_DROPPED;
     p->view.state[nr.v] = (uint8_t)(to + 1);
     if (from == NODEROLE_ACTIVE)
-        push_fan(p, nr, false);
+        project_push_fanout(p, nr, false);
     if (to == NODEROLE_ERROR)
         project_error(p, nr);
 }
 
 static void project_settle(struct plan *p, noderole_ix nr)
 {
-    const enum noderole_state to = has_missing_parent(p, nr) ? NODEROLE_BLOCKED : NODEROLE_TODO;
+    const enum noderole_state to =
+        project_has_inactive_parent(p, nr) ? NODEROLE_BLOCKED : NODEROLE_TODO;
     if (view_state(p->c, nr) != to)
         project_enter(p, nr, to);
 }
 
-/* The rest of the children of the newest fan. */
-static void notify_child(struct plan *p)
+/* Notifies the next child of the newest fan-out. */
+static void project_notify_child(struct plan *p)
 {
-    struct fan *fan = &p->fans[p->fan_count - 1];
-    const struct vec *children = &noderole_at(p->c, fan->parent)->children;
-    if (fan->next == children->count) {
-        p->fan_count--;
+    struct fanout *fanout = &p->fanouts[p->fanout_count - 1];
+    const struct vec *children = &noderole_at(p->c, fanout->parent)->children;
+    if (fanout->next == children->count) {
+        p->fanout_count--;
         return;
     }
-    const noderole_ix child = {vec_at(p->c, children, fan->next++)};
+    const noderole_ix child = {vec_at(p->c, children, fanout->next++)};
     const uint8_t state = view_state(p->c, child);
     plan_read(p, child);
     if (state == STATE_GONE)
         return;
-    if (fan->is_hold) {
+    if (fanout->is_hold) {
         if (state == NODEROLE_ACTIVE || state == NODEROLE_TODO || state == NODEROLE_ERROR) {
             p->view.flags[child.v] |= SEEN_CLUSTER;
             project_enter(p, child, NODEROLE_BLOCKED);
@@ -80,14 +85,15 @@ static void notify_child(struct plan *p)
     }
 }
 
-static void finish_fans(struct plan *p)
+static void project_finish_fanouts(struct plan *p)
 {
-    while (p->fan_count)
-        notify_child(p);
+    while (p->fanout_count)
+        project_notify_child(p);
 }
 
-/* Descendants of what enters ERROR, in the order of cohorts. It is in one piece: a commit puts a
- * noderole into ERROR only where a run that a recall put off lacks a required attrib. */
+/* Blocks the descendants of a noderole that changes to ERROR, in ascending order of cohort. This is
+ * one unit: a commit causes an ERROR only where a run that a recall prevented lacks a required
+ * attrib or has too much data. */
 static void project_error(struct plan *p, noderole_ix from)
 {
     uint32_t count;
@@ -95,42 +101,42 @@ static void project_error(struct plan *p, noderole_ix from)
     noderole_ix *below = graph_descendants(p->c, from, &p->scratch, &count);
     p->view.node_flags[noderole_at(p->c, from)->node.v] |= SEEN_NODE_FAILED;
     graph_sort_by_cohort(p->c, below, count, false);
-    finish_fans(p);
+    project_finish_fanouts(p);
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t state = view_state(p->c, below[i]);
         plan_read(p, below[i]);
         if (state != STATE_GONE && noderole_cell(state, EVENT_ANC_ERROR) == 'b')
             project_enter(p, below[i], NODEROLE_BLOCKED);
-        finish_fans(p);
+        project_finish_fanouts(p);
     }
     plan_cost(p, count);
     arena_rewind(&p->scratch, mark);
 }
 
-static void mark_rerun(struct plan *p, noderole_ix nr)
+static void project_mark_rerun(struct plan *p, noderole_ix nr)
 {
     plan_read(p, nr);
     p->view.flags[nr.v] |= SEEN_RERUN;
 }
 
-static void project_poke(struct plan *p, noderole_ix nr)
+static void project_request_rerun(struct plan *p, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(p->c, nr);
     const uint8_t state = view_state(p->c, nr);
     if (state == NODEROLE_TRANSITION && row->run.v)
-        mark_rerun(p, nr);
+        project_mark_rerun(p, nr);
     else if (state == STATE_GONE)
         return;
     else if (!noderole_is_runnable(p->c, nr)) {
         if (state == NODEROLE_ACTIVE)
-            mark_rerun(p, nr);
+            project_mark_rerun(p, nr);
     } else if (state == NODEROLE_TRANSITION || state == NODEROLE_ACTIVE)
         project_settle(p, nr);
 }
 
 /* ---- runs ---- */
 
-static void note_enqueued(struct plan *p, noderole_ix nr)
+static void project_note_enqueued(struct plan *p, noderole_ix nr)
 {
     struct projection *v = &p->view;
     if (v->enqueued_count == v->enqueued_cap) {
@@ -146,7 +152,7 @@ static void note_enqueued(struct plan *p, noderole_ix nr)
     v->node_flags[noderole_at(p->c, nr)->node.v] |= SEEN_NODE_QUEUED;
 }
 
-static bool may_queue(const struct plan *p, noderole_ix nr)
+static bool project_may_queue(const struct plan *p, noderole_ix nr)
 {
     const uint8_t state = view_state(p->c, nr);
     return noderole_is_runnable(p->c, nr) &&
@@ -156,8 +162,8 @@ static bool may_queue(const struct plan *p, noderole_ix nr)
 static void project_enqueue(struct plan *p, noderole_ix nr)
 {
     const bool is_queued = view_is_queued(p->c, nr);
-    if (!is_queued && !may_queue(p, nr)) {
-        mark_rerun(p, nr);
+    if (!is_queued && !project_may_queue(p, nr)) {
+        project_mark_rerun(p, nr);
         return;
     }
     const struct arena_mark mark = arena_mark(&p->scratch);
@@ -169,11 +175,11 @@ static void project_enqueue(struct plan *p, noderole_ix nr)
     if (fails && noderole_cell(view_state(p->c, nr), EVENT_FAILED) == 'e')
         project_enter(p, nr, NODEROLE_ERROR);
     else if (!fails && !is_queued)
-        note_enqueued(p, nr);
+        project_note_enqueued(p, nr);
 }
 
-/* Runs of the node that were put off may be possible now. */
-static void project_wake(struct plan *p, node_ix n)
+/* Enqueues the postponed runs of the node that have become possible. */
+static void project_resume_node(struct plan *p, node_ix n)
 {
     const struct vec *all = &node_at(p->c, n)->noderoles;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -185,10 +191,11 @@ static void project_wake(struct plan *p, node_ix n)
     plan_cost(p, all->count);
 }
 
-/* ---- what is removed ---- */
+/* ---- removals ---- */
 
-/* As graph_can_delete() judges it, of those that are still there. */
-static bool may_remove(struct plan *p, noderole_ix nr, const noderole_ix *below, uint32_t count)
+/* Applies the rule of graph_can_delete() to the descendants that still exist. */
+static bool project_may_remove(struct plan *p, noderole_ix nr, const noderole_ix *below,
+                               uint32_t count)
 {
     const node_ix home = noderole_at(p->c, nr)->node;
     bool same_node = true, never_ran = true;
@@ -217,11 +224,11 @@ static void project_removal(struct plan *p, noderole_ix nr)
         p->view.node_flags[row->node.v] & SEEN_NODE_RELEASED)
         return;
     p->view.node_flags[row->node.v] |= SEEN_NODE_RELEASED;
-    project_wake(p, row->node);
+    project_resume_node(p, row->node);
 }
 
-/* What is removed is not committed. */
-static void drop_removed_items(struct plan *p)
+/* A noderole that is removed is not committed. */
+static void project_drop_removed_items(struct plan *p)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->items.count; i++)
@@ -230,13 +237,13 @@ static void drop_removed_items(struct plan *p)
     p->items.count = kept;
 }
 
-/* One marked noderole with what is below it: deepest first, as they go. */
-static bool remove_unit(struct plan *p)
+/* Removes one marked noderole with its descendants, from the highest cohort down. */
+static bool project_remove_unit(struct plan *p)
 {
     uint32_t count, kept = 0;
     if (p->at == p->marked.count || refused(p->c)) {
         if (p->removed.count)
-            drop_removed_items(p);
+            project_drop_removed_items(p);
         return true;
     }
     const noderole_ix nr = p->marked.items[p->marked.count - ++p->at];
@@ -248,10 +255,10 @@ static bool remove_unit(struct plan *p)
         if (view_state(p->c, below[i]) != STATE_GONE)
             below[kept++] = below[i];
     plan_cost(p, 4 * count);
-    if (may_remove(p, nr, below, kept)) {
+    if (project_may_remove(p, nr, below, kept)) {
         for (uint32_t i = 0; i < kept; i++)
-            noderoles_add(&p->removed, below[i]);
-        noderoles_add(&p->removed, nr);
+            plan_noderoles_add(&p->removed, below[i]);
+        plan_noderoles_add(&p->removed, nr);
         graph_sort_by_cohort(p->c, below, kept, true);
         for (uint32_t i = 0; i < kept; i++)
             project_removal(p, below[i]);
@@ -261,10 +268,10 @@ static bool remove_unit(struct plan *p)
     return false;
 }
 
-/* ---- data of roles ---- */
+/* ---- data of deployment roles ---- */
 
-/* Whether an attrib of the role reads otherwise once its proposed data count. */
-static bool any_value_changes(struct plan *p, deployment_role_ix dr)
+/* True if the value of an attrib of the role changes when its proposed data is published. */
+static bool project_role_value_changes(struct plan *p, deployment_role_ix dr)
 {
     uint32_t count;
     const struct arena_mark mark = arena_mark(&p->scratch);
@@ -283,42 +290,42 @@ static bool any_value_changes(struct plan *p, deployment_role_ix dr)
     return changes;
 }
 
-/* The proposed data of one role are published: all of its noderoles are poked when a value changes,
- * one in each unit. */
-static bool roles_unit(struct plan *p)
+/* Publishes the proposed data of one role. If a value changes, all its noderoles are rerun, one in
+ * each unit. */
+static bool project_roles_unit(struct plan *p)
 {
     const struct vec *roles = &deployment_at(p->c, p->d)->roles;
-    if (p->place.role == roles->count || refused(p->c)) {
+    if (p->position.role == roles->count || refused(p->c)) {
         p->view.has_documents = true;
         return true;
     }
-    const deployment_role_ix ix = {vec_at(p->c, roles, p->place.role)};
+    const deployment_role_ix ix = {vec_at(p->c, roles, p->position.role)};
     const struct deployment_role *dr = deployment_role_at(p->c, ix);
-    if (p->place.member == 0) {
+    if (p->position.member == 0) {
         if (dr->proposed) {
             p->roles[p->role_count++] = ix;
             if (role_at(p->c, dr->role)->hooks & 1u << HOOK_COMMIT)
                 hooks_ask(p->c, HOOK_COMMIT, dr->role, hooks_deployment_role_argument(p->c, ix));
         }
         if (!dr->proposed || refused(p->c) || dr->proposed_data == dr->committed_data ||
-            !dr->noderoles.count || !any_value_changes(p, ix)) {
-            p->place.role++;
+            !dr->noderoles.count || !project_role_value_changes(p, ix)) {
+            p->position.role++;
             return false;
         }
     }
-    const noderole_ix nr = {vec_at(p->c, &dr->noderoles, p->place.member)};
+    const noderole_ix nr = {vec_at(p->c, &dr->noderoles, p->position.member)};
     const uint8_t before = view_state(p->c, nr);
-    project_poke(p, nr);
+    project_request_rerun(p, nr);
     if (view_state(p->c, nr) != before)
         p->view.flags[nr.v] |= SEEN_ROLE_DATA;
-    if (++p->place.member == dr->noderoles.count)
-        p->place = (struct walk_place){.role = p->place.role + 1};
+    if (++p->position.member == dr->noderoles.count)
+        p->position = (struct walk_position){.role = p->position.role + 1};
     return false;
 }
 
-/* ---- noderoles ---- */
+/* ---- commit of noderoles ---- */
 
-static bool commit_unit(struct plan *p)
+static bool project_commit_unit(struct plan *p)
 {
     struct core *c = p->c;
     if (p->at == p->items.count)
@@ -337,7 +344,7 @@ static bool commit_unit(struct plan *p)
     p->view.flags[nr.v] |= SEEN_COMMITTED_HERE;
     project_settle(p, nr);
     if (role_at(c, row->role)->flags & ROLE_CLUSTER)
-        push_fan(p, nr, true);
+        project_push_fanout(p, nr, true);
     if (!node_at(c, row->node)->alive && node_can_power(c, row->node, STR("on")))
         p->view.node_flags[row->node.v] |= SEEN_NODE_POWER;
     return false;
@@ -345,7 +352,7 @@ static bool commit_unit(struct plan *p)
 
 /* ---- clusters ---- */
 
-static uint64_t hash_staged(struct plan *p, noderole_ix nr, bool has_documents)
+static uint64_t project_hash_staged(struct plan *p, noderole_ix nr, bool has_documents)
 {
     const struct arena_mark mark = arena_mark(&p->scratch);
     p->view.has_documents = has_documents;
@@ -357,30 +364,30 @@ static uint64_t hash_staged(struct plan *p, noderole_ix nr, bool has_documents)
     return hash;
 }
 
-/* One member of a cluster that others join: it runs again when its staged data change. */
-static void poke_member(struct plan *p, noderole_ix nr)
+/* Handles one member of a cluster that grows: it is rerun if its staged data changes. */
+static void project_cluster_member(struct plan *p, noderole_ix nr)
 {
-    const uint8_t before = noderole_at(p->c, nr)->state; /* of before the commit */
+    const uint8_t before = noderole_at(p->c, nr)->state; /* the state before the commit */
     if ((before != NODEROLE_ACTIVE && before != NODEROLE_TRANSITION) ||
         view_state(p->c, nr) == STATE_GONE)
         return;
     plan_read_ancestors(p, nr);
-    if (hash_staged(p, nr, false) == hash_staged(p, nr, true))
+    if (project_hash_staged(p, nr, false) == project_hash_staged(p, nr, true))
         return;
     const uint8_t state = view_state(p->c, nr);
-    project_poke(p, nr);
+    project_request_rerun(p, nr);
     if (view_state(p->c, nr) != state)
         p->view.flags[nr.v] |= SEEN_CLUSTER;
 }
 
-static bool clusters_unit(struct plan *p)
+static bool project_clusters_unit(struct plan *p)
 {
     if (p->cluster.v) {
         const struct vec *members = &deployment_role_at(p->c, p->cluster)->noderoles;
-        poke_member(p, (noderole_ix){vec_at(p->c, members, p->place.member++)});
-        if (p->place.member == members->count) {
+        project_cluster_member(p, (noderole_ix){vec_at(p->c, members, p->position.member++)});
+        if (p->position.member == members->count) {
             p->cluster.v = 0;
-            p->place.member = 0;
+            p->position.member = 0;
         }
         return false;
     }
@@ -397,32 +404,32 @@ static bool clusters_unit(struct plan *p)
     return false;
 }
 
-/* ---- the phases ---- */
+/* ---- other phases ---- */
 
-static bool scan_unit(struct plan *p)
+static bool project_scan_unit(struct plan *p)
 {
     const noderole_ix nr = plan_next_member(p);
     if (!nr.v)
         return true;
     const struct noderole *row = noderole_at(p->c, nr);
-    plan_read(p, nr); /* its node, too: whether it is alive decides about all that follows */
+    plan_read(p, nr); /* marks its node as read, too: its flags decide about all that follows */
     if (row->removing)
-        noderoles_add(&p->marked, nr);
+        plan_noderoles_add(&p->marked, nr);
     if (row->state == NODEROLE_PROPOSED)
         plan_key(p, nr);
     return false;
 }
 
-static bool services_unit(struct plan *p)
+static bool project_services_unit(struct plan *p)
 {
     const node_ix phantom = deployment_at(p->c, p->d)->phantom;
     p->view.has_services = true;
     if (!node_at(p->c, phantom)->available)
-        project_wake(p, phantom);
+        project_resume_node(p, phantom);
     return true;
 }
 
-static bool reruns_unit(struct plan *p)
+static bool project_reruns_unit(struct plan *p)
 {
     const noderole_ix nr = p->some_wait ? plan_next_member(p) : (noderole_ix){0};
     if (!nr.v)
@@ -432,7 +439,7 @@ static bool reruns_unit(struct plan *p)
     return false;
 }
 
-static bool resume_unit(struct plan *p)
+static bool project_resume_unit(struct plan *p)
 {
     if (p->at == p->reruns.count)
         return true;
@@ -442,14 +449,14 @@ static bool resume_unit(struct plan *p)
     return false;
 }
 
-static bool sort_unit(struct plan *p, struct noderoles *out)
+static bool project_sort_unit(struct plan *p, struct plan_noderoles *out)
 {
     return plan_sort(p) && plan_take_sorted(p, out);
 }
 
-static bool sort_items_unit(struct plan *p)
+static bool project_sort_items_unit(struct plan *p)
 {
-    if (!sort_unit(p, &p->items))
+    if (!project_sort_unit(p, &p->items))
         return false;
     for (uint32_t i = 0; i < p->marked.count; i++)
         plan_key(p, p->marked.items[i]);
@@ -457,33 +464,33 @@ static bool sort_items_unit(struct plan *p)
     return true;
 }
 
-static bool sort_marked_unit(struct plan *p)
+static bool project_sort_marked_unit(struct plan *p)
 {
-    return sort_unit(p, &p->marked);
+    return project_sort_unit(p, &p->marked);
 }
 
-static bool sort_reruns_unit(struct plan *p)
+static bool project_sort_reruns_unit(struct plan *p)
 {
-    return sort_unit(p, &p->reruns);
+    return project_sort_unit(p, &p->reruns);
 }
 
 bool projection_unit(struct plan *p)
 {
     static bool (*const units[])(struct plan * p) = {
-        [PHASE_SCAN] = scan_unit,
-        [PHASE_SORT_ITEMS] = sort_items_unit,
-        [PHASE_SORT_MARKED] = sort_marked_unit,
-        [PHASE_REMOVE] = remove_unit,
-        [PHASE_ROLES] = roles_unit,
-        [PHASE_COMMIT] = commit_unit,
-        [PHASE_CLUSTERS] = clusters_unit,
-        [PHASE_SERVICES] = services_unit,
-        [PHASE_RERUNS] = reruns_unit,
-        [PHASE_SORT_RERUNS] = sort_reruns_unit,
-        [PHASE_RESUME] = resume_unit,
+        [PHASE_SCAN] = project_scan_unit,
+        [PHASE_SORT_ITEMS] = project_sort_items_unit,
+        [PHASE_SORT_MARKED] = project_sort_marked_unit,
+        [PHASE_REMOVE] = project_remove_unit,
+        [PHASE_ROLES] = project_roles_unit,
+        [PHASE_COMMIT] = project_commit_unit,
+        [PHASE_CLUSTERS] = project_clusters_unit,
+        [PHASE_SERVICES] = project_services_unit,
+        [PHASE_RERUNS] = project_reruns_unit,
+        [PHASE_SORT_RERUNS] = project_sort_reruns_unit,
+        [PHASE_RESUME] = project_resume_unit,
     };
-    if (p->fan_count) {
-        notify_child(p);
+    if (p->fanout_count) {
+        project_notify_child(p);
         return false;
     }
     must(p->phase < sizeof units / sizeof *units);

@@ -2,7 +2,7 @@
 
 #include "model/reason.h"
 
-/* What the causes of core_why() are called. */
+/* Names of the causes of core_why(), as shown by the API. */
 
 const char *cause_name(enum cause_code code)
 {

@@ -1,7 +1,9 @@
 #include "base/containers/sort.h"
 #include "core/core_private.h"
 
-/* Looking without touching: what readers outside the core are given. */
+/* Read access for modules outside the core. No function of this file changes a row; lists are
+ * allocated in the arena of the caller, in ascending order of id unless noted, and objects are
+ * addressed by id. An id that does not exist gives an empty result. */
 
 bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record)
 {
@@ -37,7 +39,7 @@ uint32_t core_count(const struct core *c, enum table table)
     return c->tables[table].pool.live;
 }
 
-static int64_t first_admin(const struct core *c)
+static int64_t query_first_admin(const struct core *c)
 {
     for (uint32_t ix = core_next_row(c, TABLE_NODE, 0); ix;
          ix = core_next_row(c, TABLE_NODE, node_at(c, (node_ix){ix})->o.id))
@@ -46,8 +48,9 @@ static int64_t first_admin(const struct core *c)
     return 0;
 }
 
-/* A group's key is category/name; people say the name alone and mean the oldest of that name. */
-static int64_t group_by_name(const struct core *c, struct str name)
+/* The key of a group is category/name. A name without a category refers to the oldest group of that
+ * name. */
+static int64_t query_group_by_name(const struct core *c, struct str name)
 {
     for (uint32_t ix = core_next_row(c, TABLE_GROUP, 0); ix;
          ix = core_next_row(c, TABLE_GROUP, group_at(c, (group_ix){ix})->o.id))
@@ -59,9 +62,9 @@ static int64_t group_by_name(const struct core *c, struct str name)
 int64_t core_find(const struct core *c, enum table table, struct str name)
 {
     if (table == TABLE_GROUP && str_find(name, '/', 0) == name.len)
-        return group_by_name(c, name);
+        return query_group_by_name(c, name);
     if (table == TABLE_NODE && str_eq(name, STR("admin")))
-        return first_admin(c);
+        return query_first_admin(c);
     const uint32_t ix = name_find(c, table, name);
     return ix ? ((const struct object *)pool_at(&c->tables[table].pool, ix))->id : 0;
 }
@@ -83,8 +86,8 @@ int64_t core_deployment_role(const struct core *c, int64_t deployment_id, int64_
     return dr.v ? deployment_role_at(c, dr)->o.id : 0;
 }
 
-static int64_t *noderole_ids(const struct core *c, const struct vec *v, struct arena *a,
-                             uint32_t *out_count)
+static int64_t *query_noderole_ids(const struct core *c, const struct vec *v, struct arena *a,
+                                   uint32_t *out_count)
 {
     int64_t *ids = arena_array(a, int64_t, v->count + 1);
     for (uint32_t i = 0; i < v->count; i++)
@@ -98,7 +101,7 @@ int64_t *core_parents(const struct core *c, int64_t noderole_id, struct arena *a
 {
     static const struct vec none = {0};
     const noderole_ix nr = noderole_by_id(c, noderole_id);
-    return noderole_ids(c, nr.v ? &noderole_at(c, nr)->parents : &none, a, out_count);
+    return query_noderole_ids(c, nr.v ? &noderole_at(c, nr)->parents : &none, a, out_count);
 }
 
 int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *a,
@@ -106,7 +109,7 @@ int64_t *core_children(const struct core *c, int64_t noderole_id, struct arena *
 {
     static const struct vec none = {0};
     const noderole_ix nr = noderole_by_id(c, noderole_id);
-    return noderole_ids(c, nr.v ? &noderole_at(c, nr)->children : &none, a, out_count);
+    return query_noderole_ids(c, nr.v ? &noderole_at(c, nr)->children : &none, a, out_count);
 }
 
 int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *a,
@@ -114,7 +117,7 @@ int64_t *core_noderoles_of(const struct core *c, int64_t node_id, struct arena *
 {
     static const struct vec none = {0};
     const node_ix n = node_by_id(c, node_id);
-    return noderole_ids(c, n.v ? &node_at(c, n)->noderoles : &none, a, out_count);
+    return query_noderole_ids(c, n.v ? &node_at(c, n)->noderoles : &none, a, out_count);
 }
 
 int64_t *core_hammers_of(const struct core *c, int64_t node_id, struct arena *a,
@@ -142,7 +145,7 @@ int64_t *core_nodes_of_group(const struct core *c, int64_t group_id, struct aren
     return ids;
 }
 
-static int cmp_ids(const void *a, const void *b)
+static int query_cmp_ids(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -164,7 +167,7 @@ int64_t *core_noderoles_in(const struct core *c, int64_t deployment_id, struct a
         for (uint32_t k = 0; k < members->count; k++)
             ids[count++] = noderole_at(c, (noderole_ix){vec_at(c, members, k)})->o.id;
     }
-    sort_items(ids, count, sizeof *ids, cmp_ids, a);
+    sort_items(ids, count, sizeof *ids, query_cmp_ids, a);
     *out_count = count;
     return ids;
 }

@@ -1,18 +1,20 @@
 #include "core/plan/commit_view.h"
 
-/* Why a thing is not where one would like it: the first unmet condition, then why that one is
- * unmet, down to the root. Each further noderole stands earlier by (cohort, id) than the one it
- * explains, so a chain ends whatever the graph. */
+/* Why an object is not in the desired state: the chain from the first unmet condition down to its
+ * root cause (ADR 0027). Conditions are tested in the order in which annealing tests them, so that
+ * the first one that is unmet is the one that must change first. Each further noderole is earlier
+ * by (cohort, id) than the one it explains, so every chain ends. Nothing is changed; with a view in
+ * place (commit_view.h) the chain is that after the commit. */
 
-struct chain {
+struct why_chain {
     const struct core *c;
     struct arena *arena;
     struct cause *first, *last;
-    bool but_hooks;      /* do not count hooks that have not answered */
-    struct cause *brief; /* only the last cause is wanted, here and without texts; NULL: all */
+    bool but_hooks;      /* ignore hooks that have not returned */
+    struct cause *brief; /* only the last cause is stored here, without texts; NULL: all causes */
 };
 
-static void add(struct chain *ch, struct cause cause)
+static void why_add(struct why_chain *ch, struct cause cause)
 {
     if (ch->brief) {
         *ch->brief = cause;
@@ -26,58 +28,60 @@ static void add(struct chain *ch, struct cause cause)
     ch->last = made;
 }
 
-/* Text of a cause; none is written where only codes and objects are wanted. */
+/* The text of a cause; empty if only codes and objects are requested. */
 #define CAUSE_TEXT(ch, ...) ((ch)->brief ? (struct str){0} : STR_CONCAT((ch)->arena, __VA_ARGS__))
 
 /* "`dns-server` on `n3`" */
-static struct str name_of(struct chain *ch, noderole_ix nr)
+static struct str why_noderole_name(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
     return CAUSE_TEXT(ch, STR("`"), text_of(ch->c, role_at(ch->c, row->role)->name), STR("` on `"),
                       text_of(ch->c, node_at(ch->c, row->node)->name), STR("`"));
 }
 
-static struct str node_name(struct chain *ch, node_ix n)
+static struct str why_node_name(struct why_chain *ch, node_ix n)
 {
     return CAUSE_TEXT(ch, STR("node `"), text_of(ch->c, node_at(ch->c, n)->name), STR("`"));
 }
 
-static struct str state_phrase(uint8_t state)
+static struct str why_state_phrase(uint8_t state)
 {
     static const char *const phrases[NODEROLE_STATE_COUNT] = {
         [NODEROLE_PROPOSED] = "is proposed", [NODEROLE_BLOCKED] = "is blocked",
-        [NODEROLE_TODO] = "has yet to run",  [NODEROLE_TRANSITION] = "is in transition",
+        [NODEROLE_TODO] = "has not run yet", [NODEROLE_TRANSITION] = "is in transition",
         [NODEROLE_ACTIVE] = "is active",     [NODEROLE_ERROR] = "is in error"};
     must(state < NODEROLE_STATE_COUNT);
     return str_from(phrases[state]);
 }
 
-/* A cause that is about the noderole itself, since it is in its state. */
-static void add_own(struct chain *ch, enum cause_code code, noderole_ix nr, struct str text)
+/* Adds a cause about the noderole itself, since it is in its state. */
+static void why_add_noderole(struct why_chain *ch, enum cause_code code, noderole_ix nr,
+                             struct str text)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
-    add(ch, (struct cause){.code = code,
-                           .object = TABLE_NODEROLE,
-                           .object_id = row->o.id,
-                           .noderole_id = row->o.id,
-                           .since = row->since,
-                           .text = text});
+    why_add(ch, (struct cause){.code = code,
+                               .object = TABLE_NODEROLE,
+                               .object_id = row->o.id,
+                               .noderole_id = row->o.id,
+                               .since = row->since,
+                               .text = text});
 }
 
-static void add_node(struct chain *ch, enum cause_code code, node_ix n, int64_t since,
-                     struct str text)
+static void why_add_node(struct why_chain *ch, enum cause_code code, node_ix n, int64_t since,
+                         struct str text)
 {
-    add(ch, (struct cause){.code = code,
-                           .object = TABLE_NODE,
-                           .object_id = node_at(ch->c, n)->o.id,
-                           .since = since,
-                           .text = text});
+    why_add(ch, (struct cause){.code = code,
+                               .object = TABLE_NODE,
+                               .object_id = node_at(ch->c, n)->o.id,
+                               .since = since,
+                               .text = text});
 }
 
-/* ---- ends of chains ---- */
+/* ---- root causes ---- */
 
-/* Why the cause before it failed, if that is known. */
-static void add_reason(struct chain *ch, const struct reason *why, noderole_ix nr, node_ix n)
+/* Adds the stored reason of the preceding cause, if there is one. */
+static void why_add_reason(struct why_chain *ch, const struct reason *why, noderole_ix nr,
+                           node_ix n)
 {
     const struct noderole *row = nr.v ? noderole_at(ch->c, nr) : NULL;
     struct cause cause = {.code = CAUSE_REASON,
@@ -102,36 +106,38 @@ static void add_reason(struct chain *ch, const struct reason *why, noderole_ix n
         cause.object = TABLE_ATTRIB;
         cause.object_id = attrib_at(ch->c, (attrib_ix){attrib})->o.id;
     }
-    add(ch, cause);
+    why_add(ch, cause);
 }
 
-static void add_noderole_reason(struct chain *ch, noderole_ix nr)
+static void why_add_noderole_reason(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
     const struct reason why = {.code = (enum reason_code)row->reason,
                                .subject = text_of(ch->c, row->reason_subject),
                                .text = text_of(ch->c, row->reason_text)};
-    add_reason(ch, &why, nr, row->node);
+    why_add_reason(ch, &why, nr, row->node);
 }
 
-static void add_node_reason(struct chain *ch, node_ix n)
+static void why_add_node_reason(struct why_chain *ch, node_ix n)
 {
     const struct node *row = node_at(ch->c, n);
     const struct reason why = {.code = (enum reason_code)row->reason,
                                .subject = text_of(ch->c, row->reason_subject),
                                .text = text_of(ch->c, row->status)};
-    add_reason(ch, &why, (noderole_ix){0}, n);
+    why_add_reason(ch, &why, (noderole_ix){0}, n);
 }
 
-/* Whether what the status of a node says is about its power, not about reaching it. */
-static bool is_about_power(const struct node *node)
+/* True if the status of a node is about its power, not about reaching it by ssh. */
+static bool why_status_is_about_power(const struct node *node)
 {
     return node->reason < REASON_SSH_KEY_REFUSED || node->reason > REASON_SSH_FAILED;
 }
 
-/* "sysdata failed" says nothing; the first line of what the hook said does. What a run says is too
- * long, and its log is kept. */
-static struct str hook_said(const struct chain *ch, const struct noderole *row)
+/* "sysdata failed" does not state the cause, so the first line of the message of the hook is
+ * appended. The message of a run is too long and is kept in its log. A failed hook is recognised by
+ * its status "HOOK failed" and its runlog "HOOK: ..." (hook_failed() in outbox.c), because no
+ * stored field marks it in ERROR. */
+static struct str why_hook_message(const struct why_chain *ch, const struct noderole *row)
 {
     const struct str said = text_of(ch->c, row->runlog);
     const uint32_t colon = str_find(said, ':', 0);
@@ -142,40 +148,41 @@ static struct str hook_said(const struct chain *ch, const struct noderole *row)
     return is_hook ? str_slice(said, colon, str_find(said, '\n', 0)) : STR("");
 }
 
-static void why_error(struct chain *ch, noderole_ix nr)
+static void why_error(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
     const struct str status = text_of(ch->c, row->status);
-    add_own(ch, CAUSE_ERROR, nr,
-            CAUSE_TEXT(ch, name_of(ch, nr), STR(" is in error"), status.len ? STR(": ") : STR(""),
-                       status, hook_said(ch, row)));
-    add_noderole_reason(ch, nr);
+    why_add_noderole(ch, CAUSE_ERROR, nr,
+                     CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" is in error"),
+                                status.len ? STR(": ") : STR(""), status,
+                                why_hook_message(ch, row)));
+    why_add_noderole_reason(ch, nr);
 }
 
-static void why_proposed(struct chain *ch, noderole_ix nr)
+static void why_proposed(struct why_chain *ch, noderole_ix nr)
 {
     const struct noderole *row = noderole_at(ch->c, nr);
     const struct str status = row->hook_failed ? text_of(ch->c, row->status) : STR("");
-    add_own(ch, CAUSE_PROPOSED, nr,
-            CAUSE_TEXT(ch, name_of(ch, nr), STR(" has not been committed"),
-                       status.len ? STR(": ") : STR(""), status));
+    why_add_noderole(ch, CAUSE_PROPOSED, nr,
+                     CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" has not been committed"),
+                                status.len ? STR(": ") : STR(""), status));
     if (row->hook_failed)
-        add_noderole_reason(ch, nr);
+        why_add_noderole_reason(ch, nr);
 }
 
-static void why_run(struct chain *ch, run_ix ix)
+static void why_run(struct why_chain *ch, run_ix ix)
 {
     static const enum cause_code codes[] = {[RUN_QUEUED] = CAUSE_NODE_BUSY,
                                             [RUN_RUNNING] = CAUSE_RUNNING,
                                             [RUN_PARKED] = CAUSE_PARKED,
                                             [RUN_STOPPING] = CAUSE_STOPPING};
-    static const char *const phrases[] = {[RUN_QUEUED] = " waits for its turn on the node",
-                                          [RUN_RUNNING] = " is in flight",
+    static const char *const phrases[] = {[RUN_QUEUED] = " is queued on the node",
+                                          [RUN_RUNNING] = " is running",
                                           [RUN_PARKED] = " waits for an acknowledgement",
                                           [RUN_STOPPING] =
                                               " was cancelled and has not stopped yet"};
     const struct run *run = run_at(ch->c, ix);
-    /* One whose noderole the commit in view removes is cancelled by it. */
+    /* The commit in view cancels the run of a noderole that it removes. */
     const bool is_cancelled = run->noderole.v && view_state(ch->c, run->noderole) == STATE_GONE;
     const uint32_t state = is_cancelled ? RUN_STOPPING : run->state;
     must(state <= RUN_STOPPING);
@@ -183,9 +190,10 @@ static void why_run(struct chain *ch, run_ix ix)
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, run->o.id);
     const struct str whose = run->noderole.v && !is_cancelled
-                                 ? CAUSE_TEXT(ch, STR(" of "), name_of(ch, run->noderole))
+                                 ? CAUSE_TEXT(ch, STR(" of "), why_noderole_name(ch, run->noderole))
                                  : STR("");
-    add(ch, (struct cause){.code = codes[state],
+    why_add(ch,
+            (struct cause){.code = codes[state],
                            .object = TABLE_RUN,
                            .object_id = run->o.id,
                            .noderole_id = run->noderole_id,
@@ -194,21 +202,22 @@ static void why_run(struct chain *ch, run_ix ix)
                                               failed ? STR(" failed and waits for its next start")
                                                      : str_from(phrases[state]))});
     if (failed && run->noderole.v)
-        add_noderole_reason(ch, run->noderole);
+        why_add_noderole_reason(ch, run->noderole);
 }
 
-static void why_transition(struct chain *ch, noderole_ix nr)
+static void why_transition(struct why_chain *ch, noderole_ix nr)
 {
     const run_ix run = noderole_at(ch->c, nr)->run;
     if (run.v)
         why_run(ch, run);
     else
-        add_own(ch, CAUSE_ASYNC, nr,
-                CAUSE_TEXT(ch, name_of(ch, nr), STR(" waits for whoever it asked to come back")));
+        why_add_noderole(ch, CAUSE_ASYNC, nr,
+                         CAUSE_TEXT(ch, why_noderole_name(ch, nr),
+                                    STR(" waits for the asynchronous result of its run")));
 }
 
-/* What keeps the machine from being switched. False when nothing is known to. */
-static bool why_power(struct chain *ch, node_ix n)
+/* Adds what prevents the machine from being switched. Returns false if nothing is known. */
+static bool why_power(struct why_chain *ch, node_ix n)
 {
     int64_t generation = 0;
     const noderole_ix server = boot_waits_for(ch->c, n, ch->arena, &generation);
@@ -216,19 +225,20 @@ static bool why_power(struct chain *ch, node_ix n)
     struct buf number = buf_in(ch->arena);
     buf_put_i64(&number, generation);
     if (server.v)
-        add_own(ch, CAUSE_BOOT_NOT_SERVED, server,
-                CAUSE_TEXT(ch, node_name(ch, n), STR(" is waiting for "), name_of(ch, server),
-                           STR(" to serve boot generation "), buf_str(&number)));
-    else if (status.len && is_about_power(node_at(ch->c, n)))
-        add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
+        why_add_noderole(ch, CAUSE_BOOT_NOT_SERVED, server,
+                         CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is waiting for "),
+                                    why_noderole_name(ch, server),
+                                    STR(" to serve boot generation "), buf_str(&number)));
+    else if (status.len && why_status_is_about_power(node_at(ch->c, n)))
+        why_add_node(ch, CAUSE_POWER_FAILED, n, 0, status);
     if (!server.v && status.len)
-        add_node_reason(ch, n);
+        why_add_node_reason(ch, n);
     return server.v || status.len;
 }
 
-/* ---- conditions of the noderole's own ---- */
+/* ---- conditions of the noderole ---- */
 
-static outbox_ix own_hook(const struct core *c, noderole_ix nr)
+static outbox_ix why_find_hook(const struct core *c, noderole_ix nr)
 {
     const int64_t id = noderole_at(c, nr)->o.id;
     outbox_ix ix = {core_next_row(c, TABLE_OUTBOX, 0)};
@@ -241,28 +251,31 @@ static outbox_ix own_hook(const struct core *c, noderole_ix nr)
     return ix;
 }
 
-static void why_hook(struct chain *ch, noderole_ix nr)
+static void why_hook(struct why_chain *ch, noderole_ix nr)
 {
     if (ch->brief) {
-        add_own(ch, CAUSE_WAITING_FOR_HOOK, nr, STR("")); /* finding its row is a walk over all */
+        why_add_noderole(ch, CAUSE_WAITING_FOR_HOOK, nr,
+                         STR("")); /* the search for its row would scan the outbox */
         return;
     }
-    const outbox_ix ix = own_hook(ch->c, nr);
+    const outbox_ix ix = why_find_hook(ch->c, nr);
     must(ix.v); /* hooks_waiting counts these rows */
     const struct outbox *row = outbox_at(ch->c, ix);
-    add(ch, (struct cause){
-                .code = CAUSE_WAITING_FOR_HOOK,
-                .object = TABLE_OUTBOX,
-                .object_id = row->o.id,
-                .since = row->o.created_at,
-                .text = CAUSE_TEXT(ch, STR("hook "), str_from(hook_name((enum hook)row->hook)),
-                                   STR(" of "), name_of(ch, nr), STR(" has not answered yet"))});
+    why_add(ch, (struct cause){.code = CAUSE_WAITING_FOR_HOOK,
+                               .object = TABLE_OUTBOX,
+                               .object_id = row->o.id,
+                               .since = row->o.created_at,
+                               .text = CAUSE_TEXT(ch, STR("hook "),
+                                                  str_from(hook_name((enum hook)row->hook)),
+                                                  STR(" of "), why_noderole_name(ch, nr),
+                                                  STR(" has not answered yet"))});
 }
 
-static void why_head(struct chain *ch, deployment_ix d)
+static void why_head(struct why_chain *ch, deployment_ix d)
 {
     const struct deployment *row = deployment_at(ch->c, d);
-    add(ch, (struct cause){.code = CAUSE_HEAD_PROPOSED,
+    why_add(ch,
+            (struct cause){.code = CAUSE_HEAD_PROPOSED,
                            .object = TABLE_DEPLOYMENT,
                            .object_id = row->o.id,
                            .since = snapshot_at(ch->c, row->head)->since,
@@ -270,26 +283,26 @@ static void why_head(struct chain *ch, deployment_ix d)
                                               STR("` is proposed, not committed"))});
 }
 
-static void why_jig(struct chain *ch, role_ix r)
+static void why_jig(struct why_chain *ch, role_ix r)
 {
     const struct role *role = role_at(ch->c, r);
-    add(ch, (struct cause){.code = CAUSE_JIG_INACTIVE,
-                           .object = TABLE_ROLE,
-                           .object_id = role->o.id,
-                           .text = CAUSE_TEXT(ch, STR("role `"), text_of(ch->c, role->name),
-                                              STR("` cannot run here: "),
-                                              role_why_not(ch->c, r, ch->arena))});
+    why_add(ch, (struct cause){.code = CAUSE_JIG_INACTIVE,
+                               .object = TABLE_ROLE,
+                               .object_id = role->o.id,
+                               .text = CAUSE_TEXT(ch, STR("role `"), text_of(ch->c, role->name),
+                                                  STR("` cannot run here: "),
+                                                  role_why_not(ch->c, r, ch->arena))});
 }
 
-static void why_dead(struct chain *ch, node_ix n)
+static void why_dead(struct why_chain *ch, node_ix n)
 {
-    add_node(ch, CAUSE_NOT_ALIVE, n, node_at(ch->c, n)->alive_since,
-             CAUSE_TEXT(ch, node_name(ch, n), STR(" is not alive")));
+    why_add_node(ch, CAUSE_NOT_ALIVE, n, node_at(ch->c, n)->alive_since,
+                 CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is not alive")));
     why_power(ch, n);
 }
 
-/* True when a condition is unmet; it has been added. */
-static bool why_own(struct chain *ch, noderole_ix ix)
+/* Returns true if a condition is unmet; its cause was added. */
+static bool why_own(struct why_chain *ch, noderole_ix ix)
 {
     const struct core *c = ch->c;
     const struct noderole *nr = noderole_at(c, ix);
@@ -297,17 +310,18 @@ static bool why_own(struct chain *ch, noderole_ix ix)
     if (nr->hooks_waiting && !ch->but_hooks)
         why_hook(ch, ix);
     else if (view_is_held_back(c, ix))
-        add_node(ch, CAUSE_HELD_BY_TARGET, nr->node, 0,
-                 CAUSE_TEXT(ch, node_name(ch, nr->node), STR(" is held at role `"),
-                            node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
-                            STR("`")));
+        why_add_node(
+            ch, CAUSE_HELD_BY_TARGET, nr->node, 0,
+            CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is held at role `"),
+                       node->target.v ? text_of(c, role_at(c, node->target)->name) : STR(""),
+                       STR("`")));
     else if (!view_is_committed(c, nr->deployment))
         why_head(ch, nr->deployment);
     else if (!node->alive)
         why_dead(ch, nr->node);
     else if (!view_is_available(c, nr->node))
-        add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
-                 CAUSE_TEXT(ch, node_name(ch, nr->node), STR(" is not available")));
+        why_add_node(ch, CAUSE_NOT_AVAILABLE, nr->node, node->available_since,
+                     CAUSE_TEXT(ch, why_node_name(ch, nr->node), STR(" is not available")));
     else if (!role_can_run(c, nr->role))
         why_jig(ch, nr->role);
     else
@@ -315,9 +329,9 @@ static bool why_own(struct chain *ch, noderole_ix ix)
     return true;
 }
 
-/* ---- conditions of its node ---- */
+/* ---- conditions of the node ---- */
 
-static noderole_ix first_in_state(const struct core *c, node_ix n, enum noderole_state state)
+static noderole_ix why_first_in_state(const struct core *c, node_ix n, enum noderole_state state)
 {
     const struct node *node = node_at(c, n);
     for (uint32_t i = 0; view_may_have(c, n, state) && i < node->noderoles.count; i++) {
@@ -328,14 +342,15 @@ static noderole_ix first_in_state(const struct core *c, node_ix n, enum noderole
     return (noderole_ix){0};
 }
 
-static void why_busy(struct chain *ch, noderole_ix other)
+static void why_busy(struct why_chain *ch, noderole_ix other)
 {
-    add_own(ch, CAUSE_NODE_BUSY, other, CAUSE_TEXT(ch, name_of(ch, other), STR(" has the node")));
+    why_add_noderole(ch, CAUSE_NODE_BUSY, other,
+                     CAUSE_TEXT(ch, why_noderole_name(ch, other), STR(" occupies the node")));
 }
 
-/* The first run that is enqueued on the node. Of one that only the commit in view enqueues the id
- * is the one that it would get. */
-static bool why_queued(struct chain *ch, node_ix n)
+/* Adds the first run that is queued on the node. A run that only the commit in view enqueues is
+ * shown with the id that it would get. */
+static bool why_queued(struct why_chain *ch, node_ix n)
 {
     const struct core *c = ch->c;
     const struct vec *queued = &node_at(c, n)->queued;
@@ -357,40 +372,41 @@ static bool why_queued(struct chain *ch, node_ix n)
             continue;
         struct buf number = buf_in(ch->arena);
         buf_put_i64(&number, core_last_id(c, TABLE_RUN) + 1 + i);
-        add_own(ch, CAUSE_NODE_BUSY, nr,
-                CAUSE_TEXT(ch, STR("run "), buf_str(&number), STR(" of "), name_of(ch, nr),
-                           STR(" waits for its turn on the node")));
+        why_add_noderole(ch, CAUSE_NODE_BUSY, nr,
+                         CAUSE_TEXT(ch, STR("run "), buf_str(&number), STR(" of "),
+                                    why_noderole_name(ch, nr), STR(" is queued on the node")));
         return true;
     }
     return false;
 }
 
-static bool why_node(struct chain *ch, node_ix n)
+static bool why_node(struct why_chain *ch, node_ix n)
 {
     const struct node *node = node_at(ch->c, n);
-    const noderole_ix failed = first_in_state(ch->c, n, NODEROLE_ERROR);
-    const noderole_ix running = first_in_state(ch->c, n, NODEROLE_TRANSITION);
+    const noderole_ix failed = why_first_in_state(ch->c, n, NODEROLE_ERROR);
+    const noderole_ix running = why_first_in_state(ch->c, n, NODEROLE_TRANSITION);
     if (node->stopped) {
-        add_node(ch, CAUSE_NODE_STOPPED, n, 0,
-                 node->status ? text_of(ch->c, node->status)
-                              : CAUSE_TEXT(ch, STR("a script asked for nothing more on "),
-                                           node_name(ch, n)));
-        add_node_reason(ch, n);
+        why_add_node(ch, CAUSE_NODE_STOPPED, n, 0,
+                     node->status
+                         ? text_of(ch->c, node->status)
+                         : CAUSE_TEXT(ch, STR("a script requested that nothing else runs on "),
+                                      why_node_name(ch, n)));
+        why_add_node_reason(ch, n);
     } else if (node->probe.v) {
-        add_node(
+        why_add_node(
             ch, CAUSE_PROBING, n, node->alive_since,
-            CAUSE_TEXT(ch, STR("nobody knows yet whether "), node_name(ch, n), STR(" answers")));
+            CAUSE_TEXT(ch, why_node_name(ch, n), STR(" is being probed and has not answered yet")));
     } else if (failed.v) {
-        add_own(ch, CAUSE_NODE_CLOSED, failed,
-                CAUSE_TEXT(ch, node_name(ch, n), STR(" is closed while "), name_of(ch, failed),
-                           STR(" is in error")));
+        why_add_noderole(ch, CAUSE_NODE_CLOSED, failed,
+                         CAUSE_TEXT(ch, why_node_name(ch, n), STR(" starts no run while "),
+                                    why_noderole_name(ch, failed), STR(" is in error")));
         why_error(ch, failed);
     } else if (running.v) {
         why_busy(ch, running);
         why_transition(ch, running);
     } else if (node->run.v) {
-        add_node(ch, CAUSE_NODE_BUSY, n, run_at(ch->c, node->run)->started_at,
-                 CAUSE_TEXT(ch, STR("another run has "), node_name(ch, n)));
+        why_add_node(ch, CAUSE_NODE_BUSY, n, run_at(ch->c, node->run)->started_at,
+                     CAUSE_TEXT(ch, STR("another run occupies "), why_node_name(ch, n)));
         why_run(ch, node->run);
     } else {
         return why_queued(ch, n);
@@ -398,8 +414,8 @@ static bool why_node(struct chain *ch, node_ix n)
     return true;
 }
 
-/* Who of the same node is taken before this one, or none (K6). */
-static noderole_ix earlier_todo(struct chain *ch, noderole_ix nr)
+/* The noderole of the same node that starts before this one, or none. */
+static noderole_ix why_earlier_todo(struct why_chain *ch, noderole_ix nr)
 {
     const struct vec *all = &node_at(ch->c, noderole_at(ch->c, nr)->node)->noderoles;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -414,37 +430,40 @@ static noderole_ix earlier_todo(struct chain *ch, noderole_ix nr)
     return (noderole_ix){0};
 }
 
-static void why_worker(struct chain *ch, noderole_ix nr)
+static void why_worker(struct why_chain *ch, noderole_ix nr)
 {
     const uint32_t busy = ch->c->vars.busy[QUEUE_NORMAL];
     if (busy < core_settings(ch->c)->pool_size[QUEUE_NORMAL] || run_is_instant(ch->c, nr)) {
-        add_own(ch, CAUSE_READY, nr, CAUSE_TEXT(ch, name_of(ch, nr), STR(" is about to start")));
+        why_add_noderole(ch, CAUSE_READY, nr,
+                         CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" is about to start")));
         return;
     }
-    add(ch, (struct cause){.code = CAUSE_NO_WORKER,
+    why_add(ch,
+            (struct cause){.code = CAUSE_NO_WORKER,
                            .object = TABLE_SETTINGS,
                            .object_id = 1,
                            .since = noderole_at(ch->c, nr)->since,
-                           .text = CAUSE_TEXT(ch, name_of(ch, nr),
-                                              STR(" waits for a worker; every one is busy"))});
+                           .text = CAUSE_TEXT(ch, why_noderole_name(ch, nr),
+                                              STR(" waits for a worker; all workers are busy"))});
 }
 
-/* ---- one noderole; who is to be explained next, or none ---- */
+/* ---- one noderole; returns the noderole to explain next, or none ---- */
 
-static noderole_ix why_todo(struct chain *ch, noderole_ix nr)
+static noderole_ix why_todo(struct why_chain *ch, noderole_ix nr)
 {
     if (why_own(ch, nr) || why_node(ch, noderole_at(ch->c, nr)->node))
         return (noderole_ix){0};
-    const noderole_ix other = earlier_todo(ch, nr);
+    const noderole_ix other = why_earlier_todo(ch, nr);
     if (other.v)
-        add_own(ch, CAUSE_NODE_BUSY, other, CAUSE_TEXT(ch, name_of(ch, other), STR(" goes first")));
+        why_add_noderole(ch, CAUSE_NODE_BUSY, other,
+                         CAUSE_TEXT(ch, why_noderole_name(ch, other), STR(" starts first")));
     else
         why_worker(ch, nr);
     return other;
 }
 
-/* The first by (cohort, id) that is not ACTIVE. */
-static noderole_ix waiting_parent(const struct core *c, noderole_ix nr)
+/* The first parent by (cohort, id) that is not ACTIVE. */
+static noderole_ix why_waiting_parent(const struct core *c, noderole_ix nr)
 {
     const struct vec *parents = &noderole_at(c, nr)->parents;
     noderole_ix first = {0};
@@ -457,17 +476,17 @@ static noderole_ix waiting_parent(const struct core *c, noderole_ix nr)
     return first;
 }
 
-static noderole_ix why_blocked(struct chain *ch, noderole_ix nr)
+static noderole_ix why_blocked(struct why_chain *ch, noderole_ix nr)
 {
-    const noderole_ix parent = waiting_parent(ch->c, nr);
-    must(parent.v); /* I2 */
-    add_own(ch, CAUSE_PARENT, parent,
-            CAUSE_TEXT(ch, STR("waits for "), name_of(ch, parent), STR(" which "),
-                       state_phrase(view_state(ch->c, parent))));
+    const noderole_ix parent = why_waiting_parent(ch->c, nr);
+    must(parent.v); /* invariant I2: a BLOCKED noderole has a parent that is not ACTIVE */
+    why_add_noderole(ch, CAUSE_PARENT, parent,
+                     CAUSE_TEXT(ch, STR("waits for "), why_noderole_name(ch, parent),
+                                STR(", which "), why_state_phrase(view_state(ch->c, parent))));
     return parent;
 }
 
-static noderole_ix why_one(struct chain *ch, noderole_ix nr)
+static noderole_ix why_one(struct why_chain *ch, noderole_ix nr)
 {
     const noderole_ix none = {0};
     switch ((enum noderole_state)view_state(ch->c, nr)) {
@@ -476,23 +495,24 @@ static noderole_ix why_one(struct chain *ch, noderole_ix nr)
     case NODEROLE_TODO: return why_todo(ch, nr);
     case NODEROLE_TRANSITION: why_transition(ch, nr); return none;
     case NODEROLE_ACTIVE:
-        add_own(ch, CAUSE_NONE, nr, CAUSE_TEXT(ch, name_of(ch, nr), STR(" is active")));
+        why_add_noderole(ch, CAUSE_NONE, nr,
+                         CAUSE_TEXT(ch, why_noderole_name(ch, nr), STR(" is active")));
         return none;
     case NODEROLE_ERROR: why_error(ch, nr); return none;
     case NODEROLE_STATE_COUNT: break;
     }
-    impossible("a noderole in no state");
+    impossible("a noderole in an unknown state");
 }
 
 noderole_ix why_step(const struct core *c, noderole_ix nr, struct arena *a, struct cause *out_cause)
 {
-    struct chain ch = {.c = c, .arena = a, .brief = out_cause};
+    struct why_chain ch = {.c = c, .arena = a, .brief = out_cause};
     return why_one(&ch, nr);
 }
 
 struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks, struct arena *a)
 {
-    struct chain ch = {.c = c, .arena = a, .but_hooks = but_hooks};
+    struct why_chain ch = {.c = c, .arena = a, .but_hooks = but_hooks};
     while (nr.v) {
         const noderole_ix next = why_one(&ch, nr);
         must(!next.v || noderole_cmp(c, next, nr) < 0);
@@ -503,31 +523,31 @@ struct cause *why_noderole(const struct core *c, noderole_ix nr, bool but_hooks,
 
 /* ---- nodes ---- */
 
-/* Which state tells most, of those that are not ACTIVE. */
-static const enum noderole_state telling_order[] = {
+/* The states that explain a node or deployment, in order of significance. */
+static const enum noderole_state explaining_states[] = {
     NODEROLE_ERROR, NODEROLE_TRANSITION, NODEROLE_PROPOSED, NODEROLE_TODO, NODEROLE_BLOCKED};
-enum { TELLING_COUNT = sizeof telling_order / sizeof *telling_order };
+enum { EXPLAINING_COUNT = sizeof explaining_states / sizeof *explaining_states };
 
-/* The noderole that makes the node's state what it is, or none. */
-static noderole_ix telling_one(const struct core *c, node_ix n)
+/* The noderole that determines the state of the node, or none. */
+static noderole_ix why_explaining_noderole(const struct core *c, node_ix n)
 {
     noderole_ix nr = {0};
-    for (uint32_t i = 0; i < TELLING_COUNT && !nr.v; i++)
-        nr = first_in_state(c, n, telling_order[i]);
+    for (uint32_t i = 0; i < EXPLAINING_COUNT && !nr.v; i++)
+        nr = why_first_in_state(c, n, explaining_states[i]);
     return nr;
 }
 
 static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *a)
 {
-    const noderole_ix nr = telling_one(c, n);
-    struct chain ch = {.c = c, .arena = a};
+    const noderole_ix nr = why_explaining_noderole(c, n);
+    struct why_chain ch = {.c = c, .arena = a};
     const bool waits = node_at(c, n)->barrier.count > 0;
     if ((waits || !nr.v) && why_power(&ch, n))
         return ch.first;
     if (nr.v)
         return why_noderole(c, nr, false, a);
-    add_node(&ch, CAUSE_NONE, n, 0,
-             CAUSE_TEXT(&ch, node_name(&ch, n), STR(" has nothing left to do")));
+    why_add_node(&ch, CAUSE_NONE, n, 0,
+                 CAUSE_TEXT(&ch, why_node_name(&ch, n), STR(" has nothing left to do")));
     return ch.first;
 }
 
@@ -535,15 +555,15 @@ static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *
 
 uint8_t why_telling_state(const uint32_t counts[NODEROLE_STATE_COUNT])
 {
-    for (uint32_t i = 0; i < TELLING_COUNT; i++)
-        if (counts[telling_order[i]])
-            return (uint8_t)telling_order[i];
+    for (uint32_t i = 0; i < EXPLAINING_COUNT; i++)
+        if (counts[explaining_states[i]])
+            return (uint8_t)explaining_states[i];
     return NODEROLE_STATE_COUNT;
 }
 
-/* The first by (cohort, id) in that state, or none. */
-static noderole_ix first_of_deployment(const struct core *c, deployment_ix d,
-                                       enum noderole_state state)
+/* The first noderole by (cohort, id) in that state, or none. */
+static noderole_ix why_first_of_deployment(const struct core *c, deployment_ix d,
+                                           enum noderole_state state)
 {
     const struct vec *roles = &deployment_at(c, d)->roles;
     noderole_ix first = {0};
@@ -561,17 +581,17 @@ static noderole_ix first_of_deployment(const struct core *c, deployment_ix d,
 
 static struct cause *why_of_deployment(const struct core *c, deployment_ix d, struct arena *a)
 {
-    struct chain ch = {.c = c, .arena = a};
+    struct why_chain ch = {.c = c, .arena = a};
     const struct deployment *row = deployment_at(c, d);
-    const uint8_t telling = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
-    if (telling < NODEROLE_STATE_COUNT)
-        return why_noderole(c, first_of_deployment(c, d, (enum noderole_state)telling), false, a);
+    const uint8_t state = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
+    if (state < NODEROLE_STATE_COUNT)
+        return why_noderole(c, why_first_of_deployment(c, d, (enum noderole_state)state), false, a);
     if (row->committed)
-        add(&ch, (struct cause){.code = CAUSE_NONE,
-                                .object = TABLE_DEPLOYMENT,
-                                .object_id = row->o.id,
-                                .text = CAUSE_TEXT(&ch, STR("deployment `"), text_of(c, row->name),
-                                                   STR("` is active"))});
+        why_add(&ch, (struct cause){.code = CAUSE_NONE,
+                                    .object = TABLE_DEPLOYMENT,
+                                    .object_id = row->o.id,
+                                    .text = CAUSE_TEXT(&ch, STR("deployment `"),
+                                                       text_of(c, row->name), STR("` is active"))});
     else
         why_head(&ch, d);
     return ch.first;

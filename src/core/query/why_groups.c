@@ -2,44 +2,48 @@
 
 #include "core/core_private.h"
 
-/* What keeps a whole deployment, counted. Each noderole that is not ACTIVE is followed to its root
- * once: the group of a noderole on the way is noted for all that come later by the same way, so the
- * cost is a step per noderole and per edge, whatever the depth of the graph.
+/* Causes of a whole deployment, grouped and counted. Each noderole that is not ACTIVE is followed
+ * to its root cause once: the group of each noderole on the path is stored, so that later noderoles
+ * end there. The cost is one step per noderole and edge, whatever the depth of the graph.
  *
- * The walk goes over all noderoles of the deployment, some at a time, and the core may change
- * between two calls. Then noderoles may be counted that are done by now, and new ones may not be;
- * nothing that is kept is used without a check that it still exists. */
+ * The iteration covers all noderoles of the deployment, some at a time, and the core may change
+ * between two calls. Noderoles may then be counted that are ACTIVE by now, and new ones may be
+ * missed. Ids and indices that are kept are used only after a check that the row still exists. */
 
-enum { PATH_KEPT = 1024 }; /* on a longer way, those further on are noted by a later look */
-enum { KEPT_MAX = 256 };   /* kept while counting; what does not fit is counted as left off */
+enum { PATH_KEPT = 1024 }; /* on a longer path, the noderoles behind are stored by a later call */
+enum {
+    KEPT_MAX = 256
+}; /* groups that are kept; noderoles of further ones are counted as left off */
 
 struct why_walk {
-    const struct core *c; /* of this call */
-    struct arena steps;   /* for one step at a time */
+    const struct core *c; /* of the current call */
+    struct arena steps;   /* scratch memory of one step */
     int64_t deployment_id;
-    uint32_t role_at, member_at; /* where it goes on */
+    uint32_t role_at, member_at; /* position of the iteration */
     uint32_t looked_at;
-    uint8_t telling;    /* the state whose first noderole is the chain's; STATE_COUNT: none is */
-    int64_t first_id;   /* of those met in that state the first by (cohort, id); 0 = none yet */
-    uint32_t size;      /* of group_of; noderoles that are made later are beyond it */
-    uint32_t *group_of; /* by index of noderoles: 1 + its group; 0 = not known yet */
-    uint32_t path[PATH_KEPT]; /* indices of the noderoles between the one looked at and its root */
+    uint8_t
+        explaining_state; /* the state whose first noderole explains the deployment; STATE_COUNT: none */
+    int64_t first_id;   /* id of the first noderole by (cohort, id) in that state; 0 = none yet */
+    uint32_t size;      /* entries of group_of; noderoles created later have none */
+    uint32_t *group_of; /* by noderole index: 1 + its group; 0 = not known yet */
+    uint32_t path[PATH_KEPT]; /* indices of the noderoles between the current one and its root */
     struct cause_group *groups;
-    text_h *subjects; /* of the groups; texts are interned, so equal ones have one handle */
+    text_h *subjects; /* of the groups; equal strings have the same handle */
     uint32_t count;
-    uint64_t *roots; /* a set, by open addressing; 0 = free, and one always is */
+    uint64_t *roots; /* a set with open addressing; 0 = free, and one slot always is */
     uint32_t roots_mask, root_count;
     uint32_t left_off;
 };
 
 enum { LEFT_OFF = KEPT_MAX + 1 };
 
-/* ---- the set of roots ---- */
+/* ---- set of root causes ---- */
 
 _Static_assert(REASON_COUNT <= 1 << 7 && CAUSE_REASON < 1 << 5, "both must fit below the id");
 
-/* True when it was not in it before. Of what is about a role or an attrib the noderoles count. */
-static bool add_root(struct why_walk *g, const struct cause *root, noderole_ix nearest)
+/* Returns true if the root was not in the set. Roots about a role or an attrib are counted by
+ * noderole. */
+static bool why_groups_add_root(struct why_walk *g, const struct cause *root, noderole_ix nearest)
 {
     const bool is_node = root->object == TABLE_NODE;
     const int64_t id = is_node ? root->object_id : noderole_at(g->c, nearest)->o.id;
@@ -62,25 +66,26 @@ static bool add_root(struct why_walk *g, const struct cause *root, noderole_ix n
 
 /* ---- groups ---- */
 
-/* The role of what the root is about; 0 when it is about no noderole. */
-static int64_t role_of(const struct core *c, const struct cause *root, noderole_ix nearest)
+/* The role that the root is about; 0 if it is not about a noderole. */
+static int64_t why_groups_role(const struct core *c, const struct cause *root, noderole_ix nearest)
 {
     const bool is_own = root->object == TABLE_NODEROLE || root->object == TABLE_RUN ||
                         root->object == TABLE_ROLE || root->object == TABLE_ATTRIB;
     return is_own ? role_at(c, noderole_at(c, nearest)->role)->o.id : 0;
 }
 
-static text_h subject_of(const struct core *c, const struct cause *root, noderole_ix nearest)
+static text_h why_groups_subject(const struct core *c, const struct cause *root,
+                                 noderole_ix nearest)
 {
     const bool counts = root->code == CAUSE_REASON && root->object != TABLE_NODE;
     return counts ? noderole_at(c, nearest)->reason_subject : 0;
 }
 
-/* 1 + the group; LEFT_OFF when there are too many. */
-static uint32_t find_group(struct why_walk *g, const struct cause *root, noderole_ix nearest)
+/* Returns 1 + the group; LEFT_OFF if there are too many groups. */
+static uint32_t why_groups_find(struct why_walk *g, const struct cause *root, noderole_ix nearest)
 {
-    const int64_t role_id = role_of(g->c, root, nearest);
-    const text_h subject = subject_of(g->c, root, nearest);
+    const int64_t role_id = why_groups_role(g->c, root, nearest);
+    const text_h subject = why_groups_subject(g->c, root, nearest);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct cause_group *group = &g->groups[i];
         if (group->cause.code == root->code && group->cause.reason == root->reason &&
@@ -95,10 +100,10 @@ static uint32_t find_group(struct why_walk *g, const struct cause *root, noderol
     return ++g->count;
 }
 
-static void count_root(struct why_walk *g, uint32_t group, const struct cause *root,
-                       noderole_ix nearest)
+static void why_groups_count_root(struct why_walk *g, uint32_t group, const struct cause *root,
+                                  noderole_ix nearest)
 {
-    if (group == LEFT_OFF || !add_root(g, root, nearest))
+    if (group == LEFT_OFF || !why_groups_add_root(g, root, nearest))
         return;
     struct cause_group *row = &g->groups[group - 1];
     row->roots++;
@@ -108,13 +113,14 @@ static void count_root(struct why_walk *g, uint32_t group, const struct cause *r
 
 /* ---- one noderole ---- */
 
-static uint32_t known_group(const struct why_walk *g, noderole_ix nr)
+static uint32_t why_groups_known(const struct why_walk *g, noderole_ix nr)
 {
     return nr.v < g->size ? g->group_of[nr.v] : 0;
 }
 
-/* 1 + the group of the noderole, which is noted for all on the way to its root. */
-static uint32_t look_at(struct why_walk *g, noderole_ix nr)
+/* Returns 1 + the group of the noderole, and stores it for all noderoles on the path to its
+ * root. */
+static uint32_t why_groups_follow(struct why_walk *g, noderole_ix nr)
 {
     struct cause root = {0};
     uint32_t length = 0, group = 0;
@@ -126,10 +132,10 @@ static uint32_t look_at(struct why_walk *g, noderole_ix nr)
         if (!next.v) {
             const noderole_ix named = noderole_by_id(g->c, root.noderole_id);
             const noderole_ix nearest = named.v ? named : nr;
-            group = find_group(g, &root, nearest);
-            count_root(g, group, &root, nearest);
+            group = why_groups_find(g, &root, nearest);
+            why_groups_count_root(g, group, &root, nearest);
         } else {
-            group = known_group(g, next);
+            group = why_groups_known(g, next);
         }
         nr = next;
     }
@@ -138,10 +144,10 @@ static uint32_t look_at(struct why_walk *g, noderole_ix nr)
     return group;
 }
 
-static void count_noderole(struct why_walk *g, noderole_ix nr)
+static void why_groups_count(struct why_walk *g, noderole_ix nr)
 {
-    const uint32_t known = known_group(g, nr);
-    const uint32_t group = known ? known : look_at(g, nr);
+    const uint32_t known = why_groups_known(g, nr);
+    const uint32_t group = known ? known : why_groups_follow(g, nr);
     g->looked_at++;
     if (group == LEFT_OFF)
         g->left_off++;
@@ -151,7 +157,7 @@ static void count_noderole(struct why_walk *g, noderole_ix nr)
 
 /* ---- the deployment ---- */
 
-static uint32_t waiting_in(const struct deployment *d)
+static uint32_t why_groups_waiting(const struct deployment *d)
 {
     uint32_t waiting = 0;
     for (uint32_t s = 0; s < NODEROLE_STATE_COUNT; s++)
@@ -159,8 +165,8 @@ static uint32_t waiting_in(const struct deployment *d)
     return waiting;
 }
 
-/* Failures come before what people have not decided yet, and that before work in hand. */
-static uint32_t rank_of(enum cause_code code)
+/* Failures come first, then what waits for an operator, then work in progress. */
+static uint32_t why_groups_rank(enum cause_code code)
 {
     switch (code) {
     case CAUSE_REASON:
@@ -187,34 +193,35 @@ static uint32_t rank_of(enum cause_code code)
     case CAUSE_PARKED:
     case CAUSE_ASYNC: return 2;
     }
-    impossible("a cause outside the enum");
+    impossible("an unknown cause code");
 }
 
-static bool goes_before(const struct cause_group *a, const struct cause_group *b)
+static bool why_groups_before(const struct cause_group *a, const struct cause_group *b)
 {
-    const uint32_t x = rank_of(a->cause.code), y = rank_of(b->cause.code);
+    const uint32_t x = why_groups_rank(a->cause.code), y = why_groups_rank(b->cause.code);
     if (x != y)
         return x < y;
     return a->noderoles != b->noderoles ? a->noderoles > b->noderoles
                                         : a->cause.object_id < b->cause.object_id;
 }
 
-/* By insertion: there are KEPT_MAX of them at most. */
-static void sort_groups(struct why_walk *g)
+/* Insertion sort: there are at most KEPT_MAX groups. */
+static void why_groups_sort(struct why_walk *g)
 {
     for (uint32_t i = 1; i < g->count; i++) {
         const struct cause_group moved = g->groups[i];
         uint32_t at = i;
-        for (; at > 0 && goes_before(&moved, &g->groups[at - 1]); at--)
+        for (; at > 0 && why_groups_before(&moved, &g->groups[at - 1]); at--)
             g->groups[at] = g->groups[at - 1];
         g->groups[at] = moved;
     }
 }
 
-/* The texts of what is shown, from the chain of its first example. If that is gone, or waits for
- * something else by now, the group has its code and its counts. */
-static void give_texts(struct why_walk *g, struct cause_group *groups, uint32_t count,
-                       struct arena *a)
+/* Adds the texts of the groups that are shown, from the chain of the first example. If that does
+ * not exist any more, or waits for something else by now, the group has only its code and
+ * counts. */
+static void why_groups_add_texts(struct why_walk *g, struct cause_group *groups, uint32_t count,
+                                 struct arena *a)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct cause_group *group = &groups[i];
@@ -229,7 +236,7 @@ static void give_texts(struct why_walk *g, struct cause_group *groups, uint32_t 
     }
 }
 
-/* ---- the walk ---- */
+/* ---- iteration ---- */
 
 struct why_walk *core_why_open(const struct core *c, int64_t deployment_id, struct arena *a)
 {
@@ -237,13 +244,13 @@ struct why_walk *core_why_open(const struct core *c, int64_t deployment_id, stru
     if (!d.v)
         return NULL;
     const struct deployment *row = deployment_at(c, d);
-    const uint32_t waiting = waiting_in(row);
+    const uint32_t waiting = why_groups_waiting(row);
     struct why_walk *g = arena_new(a, struct why_walk);
     uint32_t slots = 16;
     while (slots < waiting * 2 && slots < WHY_NODEROLES_MAX * 2)
         slots *= 2;
     g->deployment_id = deployment_id;
-    g->telling = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
+    g->explaining_state = row->committed ? why_telling_state(row->counts) : NODEROLE_STATE_COUNT;
     g->size = c->tables[TABLE_NODEROLE].pool.high + 1;
     g->group_of = arena_array(a, uint32_t, g->size);
     g->roots = arena_array(a, uint64_t, slots);
@@ -258,14 +265,14 @@ void core_why_close(struct why_walk *g)
     arena_fini(&g->steps);
 }
 
-static void meet_noderole(struct why_walk *g, noderole_ix nr)
+static void why_groups_visit(struct why_walk *g, noderole_ix nr)
 {
     const uint8_t state = noderole_at(g->c, nr)->state;
     const noderole_ix first = noderole_by_id(g->c, g->first_id);
-    if (state == g->telling && (!first.v || noderole_cmp(g->c, nr, first) < 0))
+    if (state == g->explaining_state && (!first.v || noderole_cmp(g->c, nr, first) < 0))
         g->first_id = noderole_at(g->c, nr)->o.id;
     if (state != NODEROLE_ACTIVE && g->looked_at < WHY_NODEROLES_MAX)
-        count_noderole(g, nr);
+        why_groups_count(g, nr);
 }
 
 bool core_why_walk(struct why_walk *g, const struct core *c, uint32_t budget)
@@ -279,7 +286,7 @@ bool core_why_walk(struct why_walk *g, const struct core *c, uint32_t budget)
         for (; g->member_at < members->count; g->member_at++) {
             if (budget-- == 0)
                 return true;
-            meet_noderole(g, (noderole_ix){vec_at(c, members, g->member_at)});
+            why_groups_visit(g, (noderole_ix){vec_at(c, members, g->member_at)});
         }
     }
     return false;
@@ -288,7 +295,7 @@ bool core_why_walk(struct why_walk *g, const struct core *c, uint32_t budget)
 struct cause *core_why_chain(struct why_walk *g, const struct core *c, struct arena *a)
 {
     const noderole_ix first = noderole_by_id(c, g->first_id);
-    if (first.v && noderole_at(c, first)->state == g->telling)
+    if (first.v && noderole_at(c, first)->state == g->explaining_state)
         return why_noderole(c, first, false, a);
     return core_why(c, TABLE_DEPLOYMENT, g->deployment_id, a);
 }
@@ -298,16 +305,17 @@ void core_why_result(struct why_walk *g, const struct core *c, struct arena *a,
 {
     const deployment_ix d = deployment_by_id(c, g->deployment_id);
     g->c = c;
-    sort_groups(g);
+    why_groups_sort(g);
     for (uint32_t i = WHY_GROUPS; i < g->count; i++)
         g->left_off += g->groups[i].noderoles;
     const uint32_t count = g->count < WHY_GROUPS ? g->count : WHY_GROUPS;
     struct cause_group *groups = arena_array(a, struct cause_group, WHY_GROUPS);
     memcpy(groups, g->groups, count * sizeof *groups);
-    give_texts(g, groups, count, a);
-    *out_groups = (struct cause_groups){.groups = groups,
-                                        .count = count,
-                                        .left_off = g->left_off,
-                                        .looked_at = g->looked_at,
-                                        .waiting = d.v ? waiting_in(deployment_at(c, d)) : 0};
+    why_groups_add_texts(g, groups, count, a);
+    *out_groups =
+        (struct cause_groups){.groups = groups,
+                              .count = count,
+                              .left_off = g->left_off,
+                              .looked_at = g->looked_at,
+                              .waiting = d.v ? why_groups_waiting(deployment_at(c, d)) : 0};
 }

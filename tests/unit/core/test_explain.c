@@ -96,33 +96,32 @@ TEST(why_tells_of_runs)
     world_bind_in(w, "b@n1", "d");
     world_commit_deployment(w, "d");
     WHY(w, "b@n1",
-        "node_busy noderole 1: `a` on `n1.example.com` goes first\n"
+        "node_busy noderole 1: `a` on `n1.example.com` starts first\n"
         "ready noderole 1: `a` on `n1.example.com` is about to start");
     world_anneal(w);
     const int64_t started = read_noderole(w, "a@n1").since;
     CHECK(started > read_head(w, "d").since);
-    WHY(w, "a@n1", "running run 1: run 1 of `a` on `n1.example.com` is in flight");
+    WHY(w, "a@n1", "running run 1: run 1 of `a` on `n1.example.com` is running");
     CHECK(cause_of(w, "a@n1", 0)->since == started);
     WHY(w, "b@n1",
-        "node_busy noderole 1: `a` on `n1.example.com` has the node\n"
-        "running run 1: run 1 of `a` on `n1.example.com` is in flight");
+        "node_busy noderole 1: `a` on `n1.example.com` occupies the node\n"
+        "running run 1: run 1 of `a` on `n1.example.com` is running");
     CHECK(cause_of(w, "b@n1", 0)->since == started);
     world_finish_with(w, "a@n1",
                       (struct run_done_command){.result = RESULT_PARKED, .park_ms = 9000});
     WHY(w, "a@n1", "parked run 1: run 1 of `a` on `n1.example.com` waits for an acknowledgement");
     DONE(w, CMD(RUN_RESUME, run_resume, .run_id = 1));
-    WHY(w, "a@n1",
-        "node_busy run 1: run 1 of `a` on `n1.example.com` waits for its turn on the node");
+    WHY(w, "a@n1", "node_busy run 1: run 1 of `a` on `n1.example.com` is queued on the node");
     world_anneal(w);
     world_finish(w, "a@n1", RESULT_ASYNC);
     WHY(w, "a@n1",
-        "async noderole 1: `a` on `n1.example.com` waits for whoever it asked to come back");
+        "async noderole 1: `a` on `n1.example.com` waits for the asynchronous result of its run");
     DONE(w, cmd_retry(w, "a@n1"));
     world_anneal(w);
     world_finish(w, "a@n1", RESULT_FAILED);
     const int64_t failed = w->now_ms;
     WHY(w, "b@n1",
-        "node_closed noderole 1: node `n1.example.com` is closed while `a` on `n1.example.com` "
+        "node_closed noderole 1: node `n1.example.com` starts no run while `a` on `n1.example.com` "
         "is in error\n"
         "error noderole 1: `a` on `n1.example.com` is in error: run failed");
     CHECK(cause_of(w, "b@n1", 0)->since == failed && cause_of(w, "b@n1", 1)->since == failed);
@@ -140,7 +139,7 @@ TEST(why_tells_of_runs_that_are_being_stopped)
     CHECK(started > read_head(w, "d").since);
     DONE(w, cmd_propose(w, "a@n1"));
     WHY(w, "b@n1",
-        "node_busy node 3: another run has node `n1.example.com`\n"
+        "node_busy node 3: another run occupies node `n1.example.com`\n"
         "stopping run 1: run 1 was cancelled and has not stopped yet");
     CHECK(cause_of(w, "b@n1", 0)->since == started && cause_of(w, "b@n1", 1)->since == started);
     DONE(w, CMD(RUN_STOPPED, run_stopped, .run_id = 1, .attempt = 1));
@@ -154,29 +153,29 @@ TEST(why_names_the_earliest_of_several_parents)
     const int64_t c = world_bind_in(w, "c@n1", "d");
     world_commit(w, "c@n1");
     WHY(w, "c@n1",
-        "parent noderole 1: waits for `a` on `n1.example.com` which is proposed\n"
+        "parent noderole 1: waits for `a` on `n1.example.com`, which is proposed\n"
         "proposed noderole 1: `a` on `n1.example.com` has not been committed");
     world_commit_deployment(w, "d");
     const int64_t a = the_noderole(w, "a@n1");
     CHECK(a == 1 && the_noderole(w, "b@n1") == 2 && c == 3);
     world_available(w, "n1", false);
     WHY(w, "c@n1",
-        "parent noderole 1: waits for `a` on `n1.example.com` which has yet to run\n"
+        "parent noderole 1: waits for `a` on `n1.example.com`, which has not run yet\n"
         "not_available node 3: node `n1.example.com` is not available");
     CHECK(cause_of(w, "c@n1", 0)->since == read_noderole(w, "a@n1").since);
     world_available(w, "n1", true);
     world_anneal(w);
     WHY(w, "c@n1",
-        "parent noderole 1: waits for `a` on `n1.example.com` which is in transition\n"
-        "running run 1: run 1 of `a` on `n1.example.com` is in flight");
+        "parent noderole 1: waits for `a` on `n1.example.com`, which is in transition\n"
+        "running run 1: run 1 of `a` on `n1.example.com` is running");
     world_finish(w, "a@n1", RESULT_OK);
     WHY(w, "c@n1",
-        "parent noderole 2: waits for `b` on `n1.example.com` which has yet to run\n"
+        "parent noderole 2: waits for `b` on `n1.example.com`, which has not run yet\n"
         "ready noderole 2: `b` on `n1.example.com` is about to start");
     world_anneal(w);
     world_finish(w, "b@n1", RESULT_FAILED);
     WHY(w, "c@n1",
-        "parent noderole 2: waits for `b` on `n1.example.com` which is in error\n"
+        "parent noderole 2: waits for `b` on `n1.example.com`, which is in error\n"
         "error noderole 2: `b` on `n1.example.com` is in error: run failed");
     SAYS(why(w, TABLE_NODE, 3),
          "error noderole 2: `b` on `n1.example.com` is in error: run failed");
@@ -206,7 +205,7 @@ TEST(why_tells_of_hooks_targets_stops_and_workers)
     world_anneal(w);
     world_deliver(w);
     WHY(w, "shy@n1",
-        "no_worker settings 1: `shy` on `n1.example.com` waits for a worker; every one is busy");
+        "no_worker settings 1: `shy` on `n1.example.com` waits for a worker; all workers are busy");
     CHECK(cause_of(w, "shy@n1", 0)->since == read_noderole(w, "shy@n1").since);
     world_bind_in(w, "gate@n1", "d");
     DONE(w, CMD(NODE_UPDATE, node_update, .id = 3, .given = GIVEN_NODE_TARGET,
@@ -218,7 +217,7 @@ TEST(why_tells_of_hooks_targets_stops_and_workers)
     world_bind_in(w, "b@n2", "d");
     world_commit(w, "b@n2");
     HAS(why(w, TABLE_NODEROLE, the_noderole(w, "b@n2")),
-        "node_stopped node 4: a script asked for nothing more on node `n2.example.com`");
+        "node_stopped node 4: a script requested that nothing else runs on node `n2.example.com`");
     CHECK(cause_of(w, "b@n2", 0)->since == 0);
     world_close(w);
 }
@@ -699,6 +698,6 @@ TEST(a_plan_tells_waves_and_ways_of_running)
     SAYS(plan_of(w, "role_commits"), "[]");
     HAS(REFUSED(w, CMD(DEPLOYMENT_COMMIT, deployment_commit, .id = 2, .plan = STR("00")),
                 PLAN_CHANGED, "plan"),
-        "committing would do something else than was planned; look at the new plan");
+        "the commit would do something else than the plan; request the plan again");
     world_close(w);
 }

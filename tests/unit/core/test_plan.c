@@ -487,7 +487,7 @@ TEST(why_goes_down_to_the_root)
     why_is(&s, app, "parent < error");
     why_is(&s, app2, "parent < error");
     const struct cause *cause = core_why(s.w.c, TABLE_NODEROLE, app, &s.w.arena);
-    CHECK(str_eq(cause->text, STR("waits for `db` on `n2.example.com` which is in error")));
+    CHECK(str_eq(cause->text, STR("waits for `db` on `n2.example.com`, which is in error")));
     CHECK(cause->object == TABLE_NODEROLE && cause->object_id == db && cause->since > 0);
     CHECK(str_eq(cause->next->text, STR("`db` on `n2.example.com` is in error: run failed")));
     world_close(&s.w);
