@@ -85,6 +85,7 @@ enum access core_level(const struct core *c, const struct principal *who, int64_
 /* ---- the rule of each command ---- */
 
 /* How the deployments of rule 1 are found, and which other rules apply. */
+
 enum rule_scope {
     EVERYWHERE,    /* none: the level must hold everywhere */
     IN_DEPLOYMENT, /* the one that the command names */

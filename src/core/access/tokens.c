@@ -70,6 +70,7 @@ void tokens_forget_deployment(struct core *c, deployment_ix d)
 /* ---- create ---- */
 
 /* The owner of a new token and the deployment it is restricted to. */
+
 struct token_scope {
     user_ix user;
     node_ix node;

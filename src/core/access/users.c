@@ -9,6 +9,7 @@
  * refused update changes nothing and reports every problem at once. At least one admin that is not
  * locked must remain, since only an admin can create or unlock accounts. Deleting a user deletes
  * the tokens of the user first, because they refer to its row. */
+
 /* ---- checks of fields ---- */
 
 static bool user_email_is_taken(const struct core *c, struct str email, user_ix self)
@@ -125,6 +126,7 @@ void do_user_create(struct core *c, const struct user_create_command *p)
 }
 
 /* The fields of a user after an update: the current values, replaced by those that were given. */
+
 struct user_fields {
     struct str username, email, password_hash, digest_ha1, settings, grants;
     uint32_t access;

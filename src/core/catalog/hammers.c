@@ -5,6 +5,7 @@
 /* Hammers: drivers that reach or switch the machine of one node (ssh, IPMI, Redfish, Wake-on-LAN),
  * with endpoint and credentials. A node has at most one hammer of each kind. The rows are deleted
  * with their node. Commands are checked completely before a row is written. */
+
 /* ---- rows ---- */
 
 hammer_ix hammer_make(struct core *c, node_ix n, hammer_kind_ix kind, struct str username)

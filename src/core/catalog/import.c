@@ -8,11 +8,11 @@ enum { JIG_ORDER = 100 };
 
 /* Import of one barclamp document: the barclamp itself, its jigs, hammer kinds, roles and attribs.
  *
- * The order of the sections matters. The barclamp comes first, because it becomes the owner of the
- * other rows. Jigs precede roles, which warn about unknown jigs. Attribs of nodes precede the
- * removal of roles (see import_private.h). Requirements are written after the last role exists, and
- * names are resolved at the end. A row is written only if a field differs, so that importing the
- * same document again changes nothing. Any problem refuses the whole import. */
+ * The order of sections matters. The barclamp comes first, because it owns the other rows. Jigs
+ * precede roles, which warn about unknown jigs. Attribs of nodes precede the removal of roles (see
+ * import_private.h). Requirements are written after the last role exists; names are resolved last.
+ * A row is written only if a field differs. Any problem refuses the whole import. */
+
 /* ---- problems and warnings ---- */
 
 bool import_is_given_up(const struct import *im)
@@ -467,13 +467,6 @@ static void import_warn_attrib(struct import *im, const struct attrib_def *def, 
                                violations_format(im->c->arena, &misfits)));
 }
 
-static struct str import_attrib_owner_name(const struct core *c, const struct attrib *a)
-{
-    if (a->barclamp.v)
-        return text_of(c, barclamp_at(c, a->barclamp)->name);
-    return STR("no barclamp");
-}
-
 /* Checks whether this document may define the attrib that has the name already. */
 static bool import_may_define_attrib(struct import *im, attrib_ix ix, const struct attrib_def *def,
                                      struct str field)
@@ -485,7 +478,8 @@ static bool import_may_define_attrib(struct import *im, attrib_ix ix, const stru
     if (im->barclamp.v && a->barclamp.v != im->barclamp.v) {
         import_refuse(im, PROBLEM_OWNER_DIFFERS, field,
                       STR_CONCAT(c->arena, STR("attrib "), def->name, STR(" belongs to "),
-                                 import_attrib_owner_name(c, a)));
+                                 a->barclamp.v ? text_of(c, barclamp_at(c, a->barclamp)->name)
+                                               : STR("no barclamp")));
         return false;
     }
     if (im->attribs_seen[ix.v])

@@ -21,14 +21,13 @@ struct import {
     role_ix *requires_queue; /* roles whose requirements are written at the end */
     uint32_t *requires_positions;
     uint32_t requires_count;
-    uint8_t *role_marks; /* by role index: enum role_mark */
-    struct json *
-        *own_requires;     /* by role index: `requires` of this document, if it defines the role */
-    uint8_t *attribs_seen; /* by attrib index: defined in this document already */
-    bool changed;          /* any row changed */
-    bool attribs_moved;    /* an attrib has another owner, or was removed */
-    bool jigs_moved;       /* a jig has another client role */
-    bool withdrawn;        /* a role was removed, or withdrawn */
+    uint8_t *role_marks;        /* by role index: enum role_mark */
+    struct json **own_requires; /* by role index: `requires` of this document; or NULL */
+    uint8_t *attribs_seen;      /* by attrib index: defined in this document already */
+    bool changed;               /* any row changed */
+    bool attribs_moved;         /* an attrib has another owner, or was removed */
+    bool jigs_moved;            /* a jig has another client role */
+    bool withdrawn;             /* a role was removed, or withdrawn */
 };
 
 enum role_mark {

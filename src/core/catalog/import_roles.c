@@ -8,6 +8,7 @@
  * because `attaches` of a role that occurs later adds to them. Roles of the barclamp that the
  * document does not define any more are removed or withdrawn after that; this is skipped if the
  * document was refused, since an incomplete list of roles would remove the others. */
+
 enum { NAMES_MAX = 1000 }; /* entries of one list; they are compared pairwise */
 
 /* clang-format off */
@@ -320,12 +321,8 @@ static struct str import_role_jig(struct import *im, const struct json *entry, s
             const struct jig *known = jig_at(im->c, (jig_ix){ix});
             after = known->o.id;
             suggest_offer_str(&nearest, jig, text_of(im->c, known->name));
-            if (str_eq(
-                    jig,
-                    text_of(
-                        im->c,
-                        known
-                            ->class_name))) /* the class was named instead of the jig: puppet, puppet-sa */
+            /* The document may name the class (puppet) instead of the jig (puppet-sa). */
+            if (str_eq(jig, text_of(im->c, known->class_name)))
                 suggest_offer_str(&nearest, text_of(im->c, known->name),
                                   text_of(im->c, known->name));
         }

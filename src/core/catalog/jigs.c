@@ -9,6 +9,7 @@
  *
  * A change that lets more roles run (a jig that was activated, the test jig, larger pools) resumes
  * all nodes at its end, so that runnable noderoles start in the same step. */
+
 enum { JIG_ORDER = 10000 };
 
 /* ---- jigs ---- */

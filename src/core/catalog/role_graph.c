@@ -5,11 +5,12 @@
  * Cohorts are computed in topological order (Kahn's algorithm). If roles remain, the graph has a
  * cycle. The report then lists the chains: roles that are merely below a cycle are set aside first,
  * and for each remaining role the elementary cycles whose oldest member it is are enumerated. Their
- * number can be exponential, so the search is bounded; chain_walk_any finds one chain if the bounded
- * search found none. A refusal rolls the step back, so cohorts that were raised already are
- * restored. */
+ * number can be exponential, so the search is bounded; if it found none, chain_walk_any() finds
+ * one chain. A refusal rolls the step back and restores cohorts that were raised already. */
+
 /* Limits of a report: an operator repairs the first chains and imports again, and a longer text is
  * not read. */
+
 enum { CHAINS_MAX = 20, CHAIN_NAMES_MAX = 100 };
 /* Bound of the edges that the search follows: elementary cycles can be exponentially many. */
 enum { SEARCH_MAX = 1000000 };

@@ -15,6 +15,7 @@
  * the lists; then cohorts, which need all parents; last the attrib links and hook indices, which
  * need the final lists and are skipped if a cycle or client role was refused. The step is rolled
  * back in that case. */
+
 /* ---- whether a role can run ---- */
 
 static bool jig_is_test(const struct core *c, jig_ix ix)
@@ -198,6 +199,7 @@ struct str core_jig_inactive(const struct core *c, int64_t jig_id)
 /* ---- resolution of names ---- */
 
 /* The references of one role, resolved. */
+
 struct role_refs {
     jig_ix jig;
     uint32_t *parents; /* role_ix, ordered by id */
@@ -334,8 +336,8 @@ static bool role_write_names(struct resolve_ctx *p, role_ix r, size_t offset, do
     *v = (struct vec){0};
     for (const struct json *name = names->first; name; name = name->next)
         vec_push(&c->heap, v, text_add_reference(c, name->text));
-    role_drop_names(
-        c, &old); /* after the new list was built, so that a name in both lists keeps a reference */
+    /* After the new list was built, so that a name in both lists always has a reference. */
+    role_drop_names(c, &old);
     return true;
 }
 

@@ -17,9 +17,8 @@
 
 /* The objects that a command changed, as far as names of roles may resolve differently. */
 struct roles_touched {
-    const role_ix *roles; /* roles whose own definition changed */
-    const uint32_t
-        *positions; /* index of each in the list of the document, for problems; or NO_POSITION */
+    const role_ix *roles;      /* roles whose own definition changed */
+    const uint32_t *positions; /* index of each in the document, for problems; or NO_POSITION */
     uint32_t count;
     bool attribs; /* an attrib was removed or has another owner: resolve roles that want one */
     bool jigs;    /* a jig has another client role: resolve every role */

@@ -14,6 +14,7 @@
 /* ---- documents of the buckets ---- */
 
 /* Offset of the document in its row for each bucket; 0 if the table has none. */
+
 struct bucket_docs {
     enum table table;
     uint16_t doc[BUCKET_COUNT]; /* bytes */

@@ -12,6 +12,7 @@ enum { ORDER_DEFAULT = 10000 };
  * default and schema. Rows are written by imports and by commands. Before a definition changes or
  * is removed, the roles that use it are noted in defaults.c, because the old owner and the old
  * wants are needed for that. The caller resolves the roles afterwards. */
+
 /* ---- checks ---- */
 
 const char *attrib_check_map(struct str map)

@@ -113,6 +113,7 @@ bool run_lacks_attrib(struct core *c, noderole_ix nr)
 
 /* Only failures have a reason. A run that was reported as lost without a reason gets
  * REASON_RUN_LOST. */
+
 struct reason run_reason(const struct run_done_command *p)
 {
     if (p->result != RESULT_FAILED && p->result != RESULT_LOST)

@@ -11,6 +11,7 @@
  * A row belongs to snapshot `seq` if its open interval starts at or before `seq`; an archived
  * record belongs to it if its interval contains `seq`. Large deployments have a million members, so
  * sizes are computed first and arrays are allocated once. */
+
 /* ---- lists sorted by node and role ---- */
 
 static int content_cmp_keys(const struct snapshot_content_entry *x,
@@ -283,6 +284,7 @@ struct str snapshot_data_of(const struct snapshot_parts *p, struct snapshot_pair
 /* ---- writing the document ---- */
 
 /* ,{"data":,"node":,"role":} */
+
 enum { ITEM_BYTES = 27 };
 
 static size_t snapshot_pair_bytes(struct snapshot_pair pair)

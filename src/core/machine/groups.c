@@ -6,6 +6,7 @@
  * rows and the memberships, which are stored as a relation. The group ui/not_set holds the nodes
  * without another group; node_changed() adds them, so that group can be neither renamed nor
  * deleted. Deleting a group or node removes the memberships first. */
+
 enum { ORDER_DEFAULT = 10000 };
 
 /* ---- members ---- */

@@ -120,6 +120,7 @@ static void host_key_make(struct core *c, node_ix n, struct str key, int64_t boo
 /* ---- pinning ---- */
 
 /* The keys of a command, each once. */
+
 struct shown_keys {
     struct str at[HOST_KEYS_OWN_MAX];
     uint32_t count;

@@ -313,6 +313,7 @@ void node_move(struct core *c, node_ix n, deployment_ix to)
 /* ---- update ---- */
 
 /* The fields of an update after lookup. */
+
 struct node_update {
     const struct node_update_command *p;
     node_ix n;

@@ -133,8 +133,7 @@ struct plan {
     uint32_t destroys_count, unproposed_count, changed_count, changed_destructive_count;
     struct sha256 hash, consent;
     struct str hash_text, consent_text;
-    struct digest
-        data; /* result of the last plan_hash_with_data() call, and the documents it is of */
+    struct digest data; /* the last one of plan_hash_with_data(), and its documents */
     doc_h digest_docs[2];
     bool data_is_known;
     struct plan_lists lists;
@@ -168,6 +167,7 @@ bool projection_unit(struct plan *p);
 /* ---- plan_waves.c ---- */
 
 bool plan_waits(uint8_t state); /* for its run */
+
 /* The first parent that prevents its run, or none; *out_wave is the wave after which the others are
  * ACTIVE. */
 noderole_ix plan_blocking_parent(struct plan *p, noderole_ix nr, uint32_t *out_wave);

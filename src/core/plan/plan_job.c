@@ -216,11 +216,6 @@ static bool plan_watches_deployment(const struct plan *p, deployment_ix d, bool 
            (is_edit && p->view.deployment_reads[d.v]);
 }
 
-static bool plan_watches_run(const struct plan *p, const struct run *run)
-{
-    return plan_watches_noderole(p, run->noderole) || plan_watches_node(p, run->node);
-}
-
 static bool plan_watches_outbox(const struct plan *p, const struct outbox *row)
 {
     return row->kind != OUTBOX_HOOK && plan_watches_node(p, node_by_id(p->c, row->object_id));
@@ -244,7 +239,8 @@ static bool plan_watches_row(const struct plan *p, enum table table, uint32_t ix
                deployment_role_at(c, (deployment_role_ix){ix})->deployment.v == p->d.v ||
                (is_edit && p->view.role_reads[ix]);
     if (table == TABLE_RUN)
-        return plan_watches_run(p, run_at(c, (run_ix){ix}));
+        return plan_watches_noderole(p, run_at(c, (run_ix){ix})->noderole) ||
+               plan_watches_node(p, run_at(c, (run_ix){ix})->node);
     if (table == TABLE_HAMMER)
         return plan_watches_node(p, hammer_at(c, (hammer_ix){ix})->node);
     if (table == TABLE_OUTBOX)
@@ -346,6 +342,7 @@ static void plan_work(struct plan *p)
 /* ---- slices ---- */
 
 /* The step context of the core, which is saved while a slice is computed. */
+
 struct slice_frame {
     const struct command *command;
     struct arena *arena;

@@ -18,6 +18,7 @@ enum {
 };
 
 /* Why a noderole that has run before is run again. */
+
 enum rerun_reason {
     RERUN_REQUESTED, /* a run of it is enqueued */
     RERUN_CLUSTER,   /* its cluster, or one it depends on, grows */

@@ -29,6 +29,7 @@ static void why_add(struct why_chain *ch, struct cause cause)
 }
 
 /* The text of a cause; empty if only codes and objects are requested. */
+
 #define CAUSE_TEXT(ch, ...) ((ch)->brief ? (struct str){0} : STR_CONCAT((ch)->arena, __VA_ARGS__))
 
 /* "`dns-server` on `n3`" */
@@ -254,8 +255,8 @@ static outbox_ix why_find_hook(const struct core *c, noderole_ix nr)
 static void why_hook(struct why_chain *ch, noderole_ix nr)
 {
     if (ch->brief) {
-        why_add_noderole(ch, CAUSE_WAITING_FOR_HOOK, nr,
-                         STR("")); /* the search for its row would scan the outbox */
+        /* No text: the search for the row of the hook would scan the outbox. */
+        why_add_noderole(ch, CAUSE_WAITING_FOR_HOOK, nr, STR(""));
         return;
     }
     const outbox_ix ix = why_find_hook(ch->c, nr);
@@ -342,12 +343,6 @@ static noderole_ix why_first_in_state(const struct core *c, node_ix n, enum node
     return (noderole_ix){0};
 }
 
-static void why_busy(struct why_chain *ch, noderole_ix other)
-{
-    why_add_noderole(ch, CAUSE_NODE_BUSY, other,
-                     CAUSE_TEXT(ch, why_noderole_name(ch, other), STR(" occupies the node")));
-}
-
 /* Adds the first run that is queued on the node. A run that only the commit in view enqueues is
  * shown with the id that it would get. */
 static bool why_queued(struct why_chain *ch, node_ix n)
@@ -402,7 +397,8 @@ static bool why_node(struct why_chain *ch, node_ix n)
                                     why_noderole_name(ch, failed), STR(" is in error")));
         why_error(ch, failed);
     } else if (running.v) {
-        why_busy(ch, running);
+        why_add_noderole(ch, CAUSE_NODE_BUSY, running,
+                         CAUSE_TEXT(ch, why_noderole_name(ch, running), STR(" occupies the node")));
         why_transition(ch, running);
     } else if (node->run.v) {
         why_add_node(ch, CAUSE_NODE_BUSY, n, run_at(ch->c, node->run)->started_at,
@@ -528,18 +524,11 @@ static const enum noderole_state explaining_states[] = {
     NODEROLE_ERROR, NODEROLE_TRANSITION, NODEROLE_PROPOSED, NODEROLE_TODO, NODEROLE_BLOCKED};
 enum { EXPLAINING_COUNT = sizeof explaining_states / sizeof *explaining_states };
 
-/* The noderole that determines the state of the node, or none. */
-static noderole_ix why_explaining_noderole(const struct core *c, node_ix n)
-{
-    noderole_ix nr = {0};
-    for (uint32_t i = 0; i < EXPLAINING_COUNT && !nr.v; i++)
-        nr = why_first_in_state(c, n, explaining_states[i]);
-    return nr;
-}
-
 static struct cause *why_of_node(const struct core *c, node_ix n, struct arena *a)
 {
-    const noderole_ix nr = why_explaining_noderole(c, n);
+    noderole_ix nr = {0}; /* determines the state of the node; none if all are ACTIVE */
+    for (uint32_t i = 0; i < EXPLAINING_COUNT && !nr.v; i++)
+        nr = why_first_in_state(c, n, explaining_states[i]);
     struct why_chain ch = {.c = c, .arena = a};
     const bool waits = node_at(c, n)->barrier.count > 0;
     if ((waits || !nr.v) && why_power(&ch, n))

@@ -11,6 +11,7 @@
  * missed. Ids and indices that are kept are used only after a check that the row still exists. */
 
 enum { PATH_KEPT = 1024 }; /* on a longer path, the noderoles behind are stored by a later call */
+
 enum {
     KEPT_MAX = 256
 }; /* groups that are kept; noderoles of further ones are counted as left off */
@@ -21,8 +22,7 @@ struct why_walk {
     int64_t deployment_id;
     uint32_t role_at, member_at; /* position of the iteration */
     uint32_t looked_at;
-    uint8_t
-        explaining_state; /* the state whose first noderole explains the deployment; STATE_COUNT: none */
+    uint8_t explaining_state; /* its first noderole explains the deployment; STATE_COUNT: none */
     int64_t first_id;   /* id of the first noderole by (cohort, id) in that state; 0 = none yet */
     uint32_t size;      /* entries of group_of; noderoles created later have none */
     uint32_t *group_of; /* by noderole index: 1 + its group; 0 = not known yet */

@@ -1,5 +1,5 @@
-/* content_details.h - a small installation with content in it, and ways to look at what a step
- * said, wrote and left behind. For test_content_details.c and test_import_details.c. */
+/* content_details.h - a small installation with content, and helpers that show the problems, the
+ * written rows and the remains of a step. For test_content_details.c and test_import_details.c. */
 #pragma once
 
 #include "tests/unit/core/content_world.h"
@@ -27,14 +27,14 @@ __attribute__((unused)) static struct record row(struct world *w, enum table tab
     return r;
 }
 
-/* The only problem of the last step reads exactly so. */
+/* The last step has exactly one problem, with this text. */
 __attribute__((unused)) static bool says(const struct world *w, const char *text)
 {
     return w->out.problems && !w->out.problems->next && is(w->out.problems->text, text);
 }
 
-/* What went to the store since the last look, per table: rows that came or changed, rows that
- * went. */
+/* Changes since the last call, per table: rows that were added or changed, and rows that were
+ * removed. */
 struct tally {
     uint32_t kept[TABLE_COUNT], gone[TABLE_COUNT];
 };
@@ -61,7 +61,7 @@ __attribute__((unused)) static uint32_t texts(struct world *w)
     return w->c->blobs.rows.live;
 }
 
-/* A document in which one place differs: the second import writes exactly that. */
+/* Imports a document in which one position differs: the second import writes exactly that. */
 __attribute__((unused)) static struct command with_piece(struct world *w, const char *before,
                                                          const char *piece, const char *after)
 {

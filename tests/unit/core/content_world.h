@@ -22,7 +22,7 @@ static inline void forget_change(void *context, const struct change *change)
     (void)context, (void)change;
 }
 
-/* Everything so far is stored. */
+/* Marks everything so far as stored. */
 static inline void store(struct world *w)
 {
     core_collect(w->c, 1, forget_change, NULL);
@@ -38,7 +38,7 @@ static inline struct record get(struct world *w, enum table table, const char *n
     return r;
 }
 
-/* The i-th of a list; 0 when it is not that long. */
+/* The i-th element of a list; 0 if it is shorter. */
 static inline uint32_t item(const struct core *c, const struct vec *v, uint32_t i)
 {
     return i < v->count ? vec_at(c, v, i) : 0;

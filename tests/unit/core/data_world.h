@@ -1,6 +1,5 @@
-/* data_world.h - a small installation for the tests of data: steps without ceremony, documents put
- * where a test wants them. A test program is one file, so all of it is static.
- */
+/* data_world.h - a small installation for the tests of data: steps in one call, and documents
+ * written directly into rows. A test program is one file, so all of it is static. */
 #pragma once
 
 #include "core/core_private.h"
@@ -31,7 +30,7 @@ static inline void must_step(struct world *w, struct command command)
     CHECK(w->out.verdict == VERDICT_DONE);
 }
 
-/* The step is refused with this code alone, and leaves no trace. */
+/* The step is refused with this code alone and changes nothing. */
 static inline void must_refuse(struct world *w, struct command command, enum problem_code code,
                                const char *field)
 {
@@ -51,7 +50,7 @@ static inline void must_refuse(struct world *w, struct command command, enum pro
     CHECK(w->fx.count == 0);
 }
 
-/* Every index and count still fits; called at the end of each world. */
+/* All indices and counts are consistent; called at the end of each world. */
 static inline void world_check(struct world *w)
 {
     const char *wrong = core_check(w->c, &w->arena);
@@ -105,7 +104,7 @@ static inline int64_t add_node(struct world *w, const char *name)
     for (int64_t id = core_next_id(w->c, TABLE_OUTBOX, 0); id;
          id = core_next_id(w->c, TABLE_OUTBOX, id))
         if (core_record(w->c, TABLE_OUTBOX, id, &row) && row.outbox.kind == OUTBOX_PROBE &&
-            row.outbox.object_id == node_id) { /* it answers */
+            row.outbox.object_id == node_id) { /* the probe succeeds */
             must_step(
                 w, (struct command){.kind = COMMAND_OUTBOX_DONE, .outbox_done = {.outbox_id = id}});
             break;
@@ -134,7 +133,8 @@ static inline enum noderole_state state_of(struct world *w, int64_t noderole_id)
     return (enum noderole_state)record.noderole.state;
 }
 
-/* Anneal; every run that starts succeeds with `wall` (NULL = says nothing), until all is quiet. */
+/* Anneals; every run that starts succeeds with `wall` (NULL = no result), until nothing is left to
+ * start. */
 static inline void settle(struct world *w, const char *wall)
 {
     while (core_has_work(w->c)) {
@@ -166,7 +166,7 @@ static inline struct command set_command(enum table target, int64_t id, int64_t 
                                            .value = str_from(value)}};
 }
 
-/* As a hook would: all buckets are open. */
+/* As a hook: all buckets may be written. */
 static inline void set_inside(struct world *w, enum table target, int64_t id, const char *attrib,
                               enum bucket bucket, const char *value)
 {
@@ -181,7 +181,7 @@ static inline void set_user(struct world *w, enum table target, int64_t id, cons
     must_step(w, set_command(target, id, attrib_id(w, attrib), BUCKET_USER, value));
 }
 
-/* What the attrib reads as; "?" when it has no meaning there. */
+/* The value of the attrib; "?" if it has none there. */
 static inline struct str value_of(struct world *w, enum table target, int64_t id,
                                   const char *attrib, enum view view)
 {
@@ -209,7 +209,7 @@ static inline bool staged_is(struct world *w, int64_t noderole_id, const char *e
     return false;
 }
 
-/* ---- documents put in place behind the core's back ---- */
+/* ---- documents written directly into rows ---- */
 
 static inline struct noderole *open_noderole(struct world *w, int64_t id)
 {
@@ -236,7 +236,7 @@ static inline void doc(struct world *w, doc_h *slot, const char *canonical)
     put_doc(w->c, slot, str_from(canonical));
 }
 
-/* As if proposed, with the counter that goes with it. */
+/* Proposed, with the counter of proposed roles. */
 static inline void propose_doc(struct world *w, int64_t deployment_role_id, const char *canonical)
 {
     struct deployment_role *dr = open_role_in(w, deployment_role_id);

@@ -1,7 +1,6 @@
-/* Goal: how much a user may do is kept as it was said, and said only in words that mean something;
- * somebody who can let others in is always left.
- * Method: commands through the core, each refusal once; a reload; records altered behind the core's
- * back for what a load has to notice. */
+/* Goal: the access level and the grants of a user are stored as given, and only valid ones are
+ * accepted; an admin that is not locked always remains. Method: commands through the core, each
+ * refusal once; a reload; records that are altered outside the core, which a load must refuse. */
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
@@ -49,7 +48,7 @@ TEST(levels_have_names)
     CHECK(access_find(STR("")) == ACCESS_NONE && access_find(STR("Admin")) == ACCESS_NONE);
 }
 
-TEST(a_new_user_is_an_operator_unless_somebody_says_less)
+TEST(a_new_user_is_an_operator_by_default)
 {
     struct world *w = world_open();
     const int64_t ann = DONE(w, cmd_user("ann"));
@@ -76,7 +75,7 @@ TEST(a_level_is_viewer_or_operator)
     lower.user_update.access = ACCESS_VIEWER;
     DONE(w, lower);
     CHECK(read_user(w, ann).access == ACCESS_VIEWER);
-    /* What is not given stays. */
+    /* Fields that are not given stay. */
     DONE(w, cmd_update(ann, GIVEN_USER_EMAIL));
     CHECK(read_user(w, ann).access == ACCESS_VIEWER);
     world_close(w);
@@ -123,8 +122,8 @@ TEST(grants_name_deployments_and_levels)
     world_close(w);
 }
 
-/* Nobody has to tidy up users when a deployment goes; its number is not used again. */
-TEST(a_grant_may_outlive_its_deployment_but_not_come_after_it)
+/* Grants stay when their deployment is deleted; its id is not used again. */
+TEST(a_grant_may_outlive_its_deployment_but_not_be_made_after_it)
 {
     struct world *w = world_open();
     const int64_t d = world_deployment(w, "d");
@@ -165,7 +164,7 @@ TEST(the_last_admin_stays)
     const char *why = REFUSED(w, cmd_lock(ann), LAST_ADMIN, "is_locked");
     HAS(why, "last admin");
     CHECK(problem_status(PROBLEM_LAST_ADMIN) == 409);
-    /* Everything else of it may change. */
+    /* All other fields may change. */
     struct command other = cmd_update(ann, GIVEN_USER_USERNAME | GIVEN_USER_ACCESS);
     other.user_update.username = STR("anna");
     other.user_update.access = ACCESS_VIEWER;
@@ -173,12 +172,12 @@ TEST(the_last_admin_stays)
     world_close(w);
 }
 
-TEST(with_another_admin_the_first_may_go)
+TEST(with_another_admin_the_first_may_be_deleted)
 {
     struct world *w = world_open();
     const int64_t ann = add_admin(w, "ann"), bob = add_admin(w, "bob");
     DONE(w, cmd_lock(ann));
-    /* One who is locked lets nobody in. */
+    /* A locked admin cannot unlock others and does not count. */
     REFUSED(w, cmd_demote(bob), LAST_ADMIN, "is_admin");
     REFUSED(w, CMD(USER_DELETE, user_delete, .id = bob), LAST_ADMIN, "id");
     DONE(w, CMD(USER_DELETE, user_delete, .id = ann));
@@ -189,8 +188,8 @@ TEST(with_another_admin_the_first_may_go)
     world_close(w);
 }
 
-/* Somebody who is no admin is not kept because there is none. */
-TEST(where_nobody_is_admin_everybody_may_go)
+/* Without any admin, a user that is not an admin may be deleted. */
+TEST(without_an_admin_every_user_may_be_deleted)
 {
     struct world *w = world_open();
     const int64_t ann = DONE(w, cmd_user("ann"));
@@ -199,9 +198,9 @@ TEST(where_nobody_is_admin_everybody_may_go)
     world_close(w);
 }
 
-/* ---- coming back ---- */
+/* ---- load ---- */
 
-TEST(a_load_refuses_levels_that_nobody_can_have)
+TEST(a_load_refuses_invalid_levels)
 {
     static const uint32_t wrong[] = {ACCESS_NONE, ACCESS_ADMIN, ACCESS_COUNT, UINT32_MAX};
     struct world *w = world_open();

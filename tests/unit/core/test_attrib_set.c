@@ -1,5 +1,5 @@
-/* Writing: attribs, whole documents, deployment roles; who runs again because of it (SEMANTICS
- * 3.10, 5.4 steps 4 and 5, 6.2, 6.9). */
+/* Writing values: attribs, whole documents, deployment roles, and the reruns they cause
+ * (docs/spec/data.md, "Write buckets", "Feedback", "Reruns"). */
 #include "tests/unit/core/data_world.h"
 
 #include "base/json/json.h"
@@ -22,7 +22,7 @@ static const char shop[] =
     "\"wants-attribs\":[\"port\",\"rack\",\"serial\"]},"
     "{\"name\":\"idle\",\"jig\":\"script\",\"requires\":[\"app\"]}]}";
 
-/* db and app run on different nodes; idle, on app's, wants nothing. */
+/* db and app run on different nodes; idle, on the node of app, wants no attrib. */
 struct shop {
     struct world w;
     int64_t front, back;
@@ -114,7 +114,7 @@ TEST(what_does_not_exist_is_named)
     world_close(w);
 }
 
-TEST(an_attrib_is_set_only_where_it_means_something)
+TEST(an_attrib_is_set_only_on_its_owner)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
@@ -222,7 +222,7 @@ TEST(a_value_that_breaks_the_schema_changes_nothing)
     }
     set_user(w, TABLE_NODEROLE, s.db, "table", "{\"name\":\"n\",\"rows\":2}");
     set_user(w, TABLE_NODEROLE, s.db, "mode", "\"on\"");
-    /* System data are ours: the schema is for people. */
+    /* System data is written by hooks; the schema applies to values of users. */
     set_inside(w, TABLE_NODEROLE, s.db, "mode", BUCKET_SYSTEM, "\"maybe\"");
     world_close(w);
 }
@@ -258,7 +258,7 @@ TEST(a_value_must_fit_into_the_document)
     world_close(w);
 }
 
-/* ---- where values go ---- */
+/* ---- documents that are written ---- */
 
 TEST(each_bucket_writes_its_document)
 {
@@ -275,7 +275,7 @@ TEST(each_bucket_writes_its_document)
     set_inside(w, TABLE_NODE, s.front, "rack", BUCKET_NOTE, "\"n\"");
     CHECK(holds(w, TABLE_NODE, s.front, "notes", "{\"site\":{\"rack\":\"n\"}}"));
 
-    set_user(w, TABLE_NODE, s.back, "port", "10"); /* means the noderole */
+    set_user(w, TABLE_NODE, s.back, "port", "10"); /* stored in the noderole */
     CHECK(holds(w, TABLE_NODEROLE, s.db, "proposed_data", "{\"db\":{\"port\":10}}"));
     set_inside(w, TABLE_NODEROLE, s.db, "fixed", BUCKET_HINT, "11");
     CHECK(holds(w, TABLE_NODEROLE, s.db, "proposed_data", "{\"db\":{\"fixed\":11,\"port\":10}}"));
@@ -355,7 +355,7 @@ TEST(data_of_a_noderole_are_replaced_only_while_it_is_proposed)
     commit_all(&s);
     data.noderole_data.data = STR("{\"x\":1}");
     must_refuse(w, data, PROBLEM_NOT_PROPOSED, "data");
-    /* A single attrib may be written at any time; it is seen after propose and commit. */
+    /* A single attrib may be written in every state; it is in force after propose and commit. */
     set_user(w, TABLE_NODEROLE, s.db, "port", "33");
     states_are(&s, NODEROLE_ACTIVE, NODEROLE_ACTIVE, NODEROLE_ACTIVE);
     CHECK(reads(w, TABLE_NODEROLE, s.db, "port", VIEW_ALL, "1"));
@@ -368,16 +368,16 @@ TEST(data_of_a_noderole_are_replaced_only_while_it_is_proposed)
     world_close(w);
 }
 
-/* ---- who runs again ---- */
+/* ---- reruns ---- */
 
-TEST(a_node_attrib_pokes_those_on_the_node_that_want_it)
+TEST(a_node_attrib_reruns_noderoles_on_the_node_that_want_it)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
     commit_all(&s);
-    set_user(w, TABLE_NODE, s.back, "rack", "1"); /* nobody there wants it */
+    set_user(w, TABLE_NODE, s.back, "rack", "1"); /* no role there wants it */
     states_are(&s, NODEROLE_ACTIVE, NODEROLE_ACTIVE, NODEROLE_ACTIVE);
-    set_user(w, TABLE_NODE, s.front, "rack", "0"); /* reads as before */
+    set_user(w, TABLE_NODE, s.front, "rack", "0"); /* the value is the same */
     states_are(&s, NODEROLE_ACTIVE, NODEROLE_ACTIVE, NODEROLE_ACTIVE);
     must_step(w, set_command(TABLE_NODE, s.front, attrib_id(w, "rack"), BUCKET_NOTE, "9"));
     states_are(&s, NODEROLE_ACTIVE, NODEROLE_ACTIVE, NODEROLE_ACTIVE);
@@ -387,23 +387,23 @@ TEST(a_node_attrib_pokes_those_on_the_node_that_want_it)
     settle(w, NULL);
     states_are(&s, NODEROLE_ACTIVE, NODEROLE_ACTIVE, NODEROLE_ACTIVE);
     CHECK(runs_of(w, s.app) == 2 && runs_of(w, s.db) == 1);
-    set_inside(w, TABLE_NODE, s.front, "rack", BUCKET_DISCOVERY, "8"); /* the hint is above it */
+    set_inside(w, TABLE_NODE, s.front, "rack", BUCKET_DISCOVERY, "8"); /* the hint overrides it */
     CHECK(state_of(w, s.app) == NODEROLE_ACTIVE);
-    set_user(w, TABLE_NODE, s.front, "whole", "{\"other\":1}"); /* changes, but nobody wants it */
+    set_user(w, TABLE_NODE, s.front, "whole", "{\"other\":1}"); /* changes, but no role wants it */
     CHECK(state_of(w, s.app) == NODEROLE_ACTIVE);
-    set_inside(w, TABLE_NODE, s.front, "serial", BUCKET_DISCOVERY, "1"); /* no hint above it */
+    set_inside(w, TABLE_NODE, s.front, "serial", BUCKET_DISCOVERY, "1"); /* no hint overrides it */
     CHECK(state_of(w, s.app) == NODEROLE_TODO);
     world_close(w);
 }
 
-TEST(system_data_poke_their_noderole_and_walls_of_a_deployment_role_all_of_its)
+TEST(system_data_rerun_their_noderole_and_walls_of_a_deployment_role_all_of_its)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
     commit_all(&s);
     set_inside(w, TABLE_NODEROLE, s.db, "port", BUCKET_WALL, "5");
     set_inside(w, TABLE_NODEROLE, s.db, "port", BUCKET_SYSTEM, "5");
-    CHECK(state_of(w, s.db) == NODEROLE_ACTIVE); /* it read 5 before */
+    CHECK(state_of(w, s.db) == NODEROLE_ACTIVE); /* the value was 5 before */
     set_inside(w, TABLE_NODEROLE, s.db, "port", BUCKET_SYSTEM, "6");
     CHECK(state_of(w, s.db) == NODEROLE_TODO);
     settle(w, NULL);
@@ -420,7 +420,7 @@ TEST(system_data_poke_their_noderole_and_walls_of_a_deployment_role_all_of_its)
     world_close(w);
 }
 
-TEST(a_template_pokes_every_noderole_of_its_role)
+TEST(a_template_reruns_every_noderole_of_its_role)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
@@ -467,7 +467,7 @@ TEST(data_of_a_deployment_are_proposed_then_committed_then_seen)
     CHECK(holds(w, TABLE_DEPLOYMENT_ROLE, s.dr, "proposed_data", ""));
     settle(w, NULL);
 
-    /* What is committed stays below what is proposed next. */
+    /* Committed data is overridden by data that is proposed next. */
     set_user(w, TABLE_DEPLOYMENT, 1, "port", "8");
     CHECK(holds(w, TABLE_DEPLOYMENT_ROLE, s.dr, "proposed_data",
                 "{\"db\":{\"mode\":\"on\",\"port\":8}}"));
@@ -477,7 +477,7 @@ TEST(data_of_a_deployment_are_proposed_then_committed_then_seen)
     world_close(w);
 }
 
-TEST(a_commit_pokes_only_when_an_attrib_reads_otherwise)
+TEST(a_commit_reruns_only_when_a_value_changes)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
@@ -490,7 +490,7 @@ TEST(a_commit_pokes_only_when_an_attrib_reads_otherwise)
     must_step(w, role_commit(s.dr));
     CHECK(state_of(w, s.db) == NODEROLE_ACTIVE);
     CHECK(holds(w, TABLE_DEPLOYMENT_ROLE, s.dr, "committed_data", "{\"other\":1}"));
-    data.deployment_role_data.data = STR("{\"db\":{\"port\":1}}"); /* as the default */
+    data.deployment_role_data.data = STR("{\"db\":{\"port\":1}}"); /* equal to the default */
     must_step(w, data);
     must_step(w, role_commit(s.dr));
     CHECK(state_of(w, s.db) == NODEROLE_ACTIVE);
@@ -545,7 +545,7 @@ TEST(deployment_roles_come_and_go)
     CHECK(proposed_roles(w) == 0);
     CHECK(core_deployment_role(w->c, 1, role_id(w, "lonely")) == 0);
     const struct digest128 after = core_digest_now(w->c);
-    CHECK(memcmp(&before, &after, sizeof before) != 0); /* the counter of ids went on */
+    CHECK(memcmp(&before, &after, sizeof before) != 0); /* the counter of ids is not reset */
     must_refuse(w, gone, PROBLEM_NOT_FOUND, "id");
     gone.deployment_role_delete.id = s.dr;
     must_refuse(w, gone, PROBLEM_IN_USE, "id");
@@ -566,7 +566,7 @@ TEST(deployment_roles_come_and_go)
     world_close(w);
 }
 
-/* ---- what runs find out ---- */
+/* ---- feedback of runs ---- */
 
 TEST(node_attribs_in_a_wall_go_to_the_nodes_hint)
 {
@@ -575,24 +575,24 @@ TEST(node_attribs_in_a_wall_go_to_the_nodes_hint)
     commit(w, s.db);
     settle(w, "{\"site\":{\"rack\":3,\"serial\":null,\"more\":1}}");
     CHECK(state_of(w, s.db) == NODEROLE_ACTIVE);
-    /* Not the null, not the default of others, not what is no attrib. */
+    /* Neither null values, defaults of other attribs, nor keys without an attrib are copied. */
     CHECK(holds(w, TABLE_NODE, s.back, "hint", "{\"site\":{\"rack\":3}}"));
     CHECK(holds(w, TABLE_NODE, s.front, "hint", ""));
     struct record before, after;
     CHECK(core_record(w->c, TABLE_NODE, s.back, &before));
     must_step(w, (struct command){.kind = COMMAND_NODEROLE_RETRY, .noderole_retry = {.id = s.db}});
-    settle(w, "{\"news\":1,\"site\":{\"rack\":3}}"); /* nothing new about the node */
+    settle(w, "{\"news\":1,\"site\":{\"rack\":3}}"); /* no change of the node */
     CHECK(core_record(w->c, TABLE_NODE, s.back, &after));
     CHECK(before.node.updated_at == after.node.updated_at);
     world_close(w);
 }
 
-TEST(a_value_a_run_found_out_pokes_those_on_the_node_that_want_it_but_not_itself)
+TEST(a_value_of_a_run_reruns_others_on_the_node_that_want_it)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
     commit_all(&s);
-    /* Only idle runs: app gets news of its node. */
+    /* Only idle runs: app gets changed data of its node. */
     must_step(w,
               (struct command){.kind = COMMAND_NODEROLE_RETRY, .noderole_retry = {.id = s.idle}});
     settle(w, "{\"site\":{\"serial\":\"s1\"}}");
@@ -634,7 +634,7 @@ static const char *nested(struct world *w, const char *before, uint32_t levels, 
     return str_z(&w->arena, buf_str(&b));
 }
 
-TEST(the_deepest_thing_a_run_may_find_is_fed_back_and_staged)
+TEST(the_deepest_value_of_a_run_is_fed_back_and_staged)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
@@ -670,7 +670,9 @@ TEST(linked_children_run_again_when_the_value_they_were_given_changed)
     commit_all(&s);
     CHECK(runs_of(w, s.app) == 1);
     must_step(w, retry);
-    settle(w, "{\"db\":{\"port\":1,\"fixed\":2}}"); /* as the default; the rest app does not want */
+    settle(
+        w,
+        "{\"db\":{\"port\":1,\"fixed\":2}}"); /* equal to the default; app does not want the rest */
     CHECK(runs_of(w, s.db) == 2 && runs_of(w, s.app) == 1);
     must_step(w, retry);
     settle(w, "{\"db\":{\"port\":5432,\"fixed\":2}}");
@@ -685,14 +687,14 @@ TEST(linked_children_run_again_when_the_value_they_were_given_changed)
     world_close(w);
 }
 
-TEST(attribs_of_a_provided_role_poke_as_if_they_were_the_providers)
+TEST(attribs_of_a_provided_role_rerun_like_those_of_the_provider)
 {
     struct world w = world_open();
     import(&w, "{\"barclamp\":{\"name\":\"p\",\"source_path\":\"x\"},"
                "\"jigs\":[{\"name\":\"script\",\"class\":\"script\"}],"
                "\"roles\":[{\"name\":\"base\",\"jig\":\"script\",\"attribs\":["
                "{\"name\":\"port\",\"map\":\"base/port\",\"schema\":{\"type\":\"int\"}}]},"
-               "{\"name\":\"one\",\"jig\":\"script\",\"provides\":[\"base\",\"nobody\"]},"
+               "{\"name\":\"one\",\"jig\":\"script\",\"provides\":[\"base\",\"absent\"]},"
                "{\"name\":\"user\",\"jig\":\"script\",\"requires\":[\"base\"],"
                "\"wants-attribs\":[\"port\"]}]}");
     const int64_t a = add_node(&w, "a.example.com"), b = add_node(&w, "b.example.com");
@@ -704,7 +706,9 @@ TEST(attribs_of_a_provided_role_poke_as_if_they_were_the_providers)
     set_user(&w, TABLE_DEPLOYMENT, 1, "port", "8");
     must_step(&w, role_commit(core_deployment_role(w.c, 1, role_id(&w, "one"))));
     CHECK(state_of(&w, one) == NODEROLE_TODO);
-    settle(&w, "{\"base\":{\"port\":9}}"); /* committed data of the deployment lie below a wall */
+    settle(
+        &w,
+        "{\"base\":{\"port\":9}}"); /* committed data of the deployment is overridden by a wall */
     CHECK(runs_of(&w, one) == 2 && runs_of(&w, user) == 2);
     CHECK(staged_is(&w, user, "{\"base\":{\"port\":9},\"hints\":{},\"quirks\":[]}"));
     set_user(&w, TABLE_NODE, a, "port", "10");
@@ -712,7 +716,7 @@ TEST(attribs_of_a_provided_role_poke_as_if_they_were_the_providers)
     world_close(&w);
 }
 
-TEST(a_wall_of_a_deployment_role_without_noderoles_pokes_nobody)
+TEST(a_wall_of_a_deployment_role_without_noderoles_reruns_nothing)
 {
     struct shop s = open_shop();
     struct world *w = &s.w;
@@ -723,7 +727,7 @@ TEST(a_wall_of_a_deployment_role_without_noderoles_pokes_nobody)
     world_close(w);
 }
 
-TEST(changes_of_a_proposed_noderole_are_told_to_its_hook)
+TEST(changes_of_a_proposed_noderole_call_its_hook)
 {
     struct world w = world_open();
     import(&w, "{\"barclamp\":{\"name\":\"h\",\"source_path\":\"x\"},"

@@ -10,7 +10,7 @@
 struct site {
     struct world *w;
     int64_t lab, prod, node;
-    int64_t lab_user, both_user, system_user, viewer; /* operators by grant, but for the last */
+    int64_t lab_user, both_user, system_user, viewer; /* operators by grant, except the last */
 };
 
 static int64_t user_with(struct world *w, const char *name, const char *grants)
@@ -88,7 +88,7 @@ TEST(a_propose_of_a_node_needs_the_level_only_where_something_is_proposed)
     const struct command propose = CMD(NODE_PROPOSE, node_propose, .id = s.node);
     bind_all(&s);
     world_commit(s.w, "disk@n1");
-    DONE(s.w, by(s.lab_user, propose)); /* shop and scan are proposed and stay so */
+    DONE(s.w, by(s.lab_user, propose)); /* shop and scan are proposed already */
     IS(s.w, "disk@n1", "proposed");
     world_commit(s.w, "disk@n1");
     world_commit(s.w, "shop@n1");
@@ -100,7 +100,7 @@ TEST(a_propose_of_a_node_needs_the_level_only_where_something_is_proposed)
     world_close(s.w);
 }
 
-TEST(a_node_is_deleted_by_those_who_may_delete_all_its_noderoles)
+TEST(deleting_a_node_needs_the_level_for_all_its_noderoles)
 {
     struct site s = site_open();
     const struct command delete = CMD(NODE_DELETE, node_delete, .id = s.node);
@@ -113,7 +113,7 @@ TEST(a_node_is_deleted_by_those_who_may_delete_all_its_noderoles)
     world_close(s.w);
 }
 
-TEST(a_noderole_takes_dependants_elsewhere_along_only_for_those_who_may)
+TEST(deleting_dependants_elsewhere_needs_the_level_there)
 {
     struct site s = site_open();
     world_role(s.w, "cart", "'requires':['disk']");
@@ -148,13 +148,13 @@ TEST(edges_and_reruns_elsewhere_need_nothing_there)
     world_commit(s.w, "cart@n1");
     world_run_all(s.w);
     IS(s.w, "cart@n1", "active");
-    /* cart waits again, and runs again: consequences */
+    /* cart waits and runs again: these are consequences */
     DONE(s.w, by(s.lab_user, cmd_propose(s.w, "disk@n1")));
     DONE(s.w, by(s.lab_user, cmd_commit(s.w, "disk@n1")));
     world_run_all(s.w);
     IS(s.w, "cart@n1", "active");
     world_role(s.w, "till", "'requires':['cart']");
-    DONE(s.w, by(s.lab_user, cmd_bind(s.w, "till@n1", "lab"))); /* an edge from cart */
+    DONE(s.w, by(s.lab_user, cmd_bind(s.w, "till@n1", "lab"))); /* an edge of cart */
     CHECK(world_has_edge(s.w, "cart@n1", "till@n1"));
     world_close(s.w);
 }
@@ -180,7 +180,7 @@ TEST(a_revert_binds_only_on_nodes_of_deployments_the_caller_operates)
 
 /* ---- rule 3: the node as a whole ---- */
 
-TEST(verbs_of_the_whole_node_need_the_level_of_every_noderole_but_those_above)
+TEST(verbs_of_the_whole_node_need_the_level_of_every_noderole_except_above)
 {
     struct site s = site_open();
     bind_all(&s);
@@ -240,9 +240,9 @@ TEST(a_commit_that_makes_a_node_available_is_of_the_whole_node)
     world_close(s.w);
 }
 
-/* ---- rule 4: which machine a node is ---- */
+/* ---- rule 4: identity of a node ---- */
 
-TEST(which_machine_a_node_is_is_for_operators_of_system)
+TEST(the_identity_of_a_node_needs_operators_of_system)
 {
     struct site s = site_open();
     world_node_attrib(s.w, "address", "'map':'ip','writable':true");
@@ -260,14 +260,14 @@ TEST(which_machine_a_node_is_is_for_operators_of_system)
         HAS(REFUSED(s.w, by(s.both_user, commands[i]), FORBIDDEN, "deployment"), "system");
         DONE(s.w, by(s.system_user, commands[i]));
     }
-    /* the name it has is no change */
+    /* the name is unchanged */
     DONE(s.w, by(s.lab_user, CMD(NODE_UPDATE, node_update, .id = s.node,
                                  .given = GIVEN_NAME | GIVEN_DESCRIPTION,
                                  .name = STR("Alias2.example.com"), .description = STR("mine"))));
     world_close(s.w);
 }
 
-/* The phantom node of lab is the machine of the daemon. */
+/* The phantom node of lab is the host of the daemon. */
 static int64_t phantom_of_lab(const struct site *s)
 {
     return core_find(s->w->core, TABLE_NODE, STR("lab-phantom.internal.local"));
@@ -280,8 +280,8 @@ static struct command bind_to_phantom(const struct site *s, const char *role)
                .deployment_id = s->lab);
 }
 
-/* Requirements of a service, and members that a revert binds again, are bound there like anything
- * else that is no service. */
+/* Requirements of a service, and members that a revert binds, are bound there like every role that
+ * is not a service. */
 TEST(requirements_and_reverts_bind_only_services_to_a_phantom)
 {
     struct site s = site_open();
@@ -291,7 +291,7 @@ TEST(requirements_and_reverts_bind_only_services_to_a_phantom)
     HAS(REFUSED(s.w, by(s.lab_user, bind), FORBIDDEN, "deployment"), "system");
     DONE(s.w, by(s.lab_user, bind_to_phantom(&s, "clerk")));
     const int64_t keeper = DONE(s.w, by(s.system_user, bind));
-    const int64_t disk = DONE(s.w, bind_to_phantom(&s, "disk")); /* it is there already */
+    const int64_t disk = DONE(s.w, bind_to_phantom(&s, "disk")); /* bound already */
     world_commit_deployment(s.w, "lab");
     const int64_t seq = read_head(s.w, "lab").seq, count = core_count(s.w->core, TABLE_NODEROLE);
     const struct command revert = CMD(DEPLOYMENT_REVERT, deployment_revert, .id = s.lab, .seq = seq,
@@ -305,9 +305,9 @@ TEST(requirements_and_reverts_bind_only_services_to_a_phantom)
     world_close(s.w);
 }
 
-/* ---- when it is judged ---- */
+/* ---- time of the check ---- */
 
-TEST(rights_are_those_of_the_step_not_of_the_request)
+TEST(rights_are_checked_in_the_step_not_at_the_request)
 {
     struct site s = site_open();
     struct arena arena = {0};
@@ -325,12 +325,12 @@ TEST(rights_are_those_of_the_step_not_of_the_request)
     DONE(s.w, CMD(USER_UPDATE, user_update, .id = s.system_user, .given = GIVEN_USER_IS_LOCKED,
                   .is_locked = true));
     REFUSED(s.w, by(s.system_user, commit), FORBIDDEN, "deployment");
-    DONE(s.w, CMD(NODE_COMMIT, node_commit, .id = s.node)); /* the daemon's own */
+    DONE(s.w, CMD(NODE_COMMIT, node_commit, .id = s.node)); /* a command of the daemon */
     arena_fini(&arena);
     world_close(s.w);
 }
 
-TEST(a_token_of_less_touches_less)
+TEST(a_restricted_token_restricts_what_is_touched)
 {
     struct site s = site_open();
     const int64_t admin =
@@ -371,13 +371,13 @@ TEST(a_part_that_touches_too_much_refuses_the_batch)
     };
     REFUSED(s.w, batch_of(&s, s.lab_user, parts, 2), FORBIDDEN, "1.deployment");
     IS(s.w, "disk@n1", "proposed");
-    parts[1].by = (struct principal){0}; /* a part cannot say that it is the daemon's own */
+    parts[1].by = (struct principal){0}; /* a part cannot claim to be of the daemon */
     REFUSED(s.w, batch_of(&s, s.lab_user, parts, 2), FORBIDDEN, "1.deployment");
     DONE(s.w, batch_of(&s, s.both_user, parts, 2));
     world_close(s.w);
 }
 
-TEST(a_batch_that_ends_its_own_session_is_judged_as_it_began)
+TEST(a_batch_that_ends_its_own_session_is_checked_with_the_rights_at_its_start)
 {
     struct site s = site_open();
     int64_t tokens[2];

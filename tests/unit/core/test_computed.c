@@ -1,9 +1,9 @@
-/* What roles compute (DECISIONS D20): when sysdata and template are asked for, where their answers
- * lie, who hears of them; and what came with them: wishes for what may be gone, runs that park with
- * something to say, nulls that take members away. */
+/* Computed data of roles (ADR 0044): when the hooks sysdata and template are called, where their
+ * results are stored and which reruns they cause. Also hook commands with targets that may not
+ * exist any more, runs that park with a result, and null values that remove members. */
 #include "tests/world/world.h"
 
-static struct str wish(struct world *w, struct command command)
+static struct str hook_command(struct world *w, struct command command)
 {
     struct buf b = buf_in(&w->arena);
     command_encode(&command, &b);
@@ -16,11 +16,11 @@ static struct command cmd_computed(struct world *w, const char *noderole, const 
                .data = world_json(w, quoted));
 }
 
-/* The answer of the sysdata that waits for that noderole. */
+/* Sends the result of the sysdata hook that waits for that noderole. */
 static void compute(struct world *w, const char *noderole, const char *quoted)
 {
     const char *line = str_z(&w->arena, STR_CONCAT(&w->arena, STR("sysdata "), str_from(noderole)));
-    world_answer(w, line, false, wish(w, cmd_computed(w, noderole, quoted)));
+    world_answer(w, line, false, hook_command(w, cmd_computed(w, noderole, quoted)));
 }
 
 static const char *computed_of(struct world *w, const char *noderole)
@@ -44,7 +44,7 @@ static const char computing[] = "'hooks':['sysdata'],'attribs':[{'name':'port','
                                 "'default':1,'schema':{'type':'any'}},"
                                 "{'name':'all','map':'db','schema':{'type':'any'}}]";
 
-/* a computes; b wants its port. Neither is bound yet. */
+/* Role a computes; b wants its port. Neither is bound. */
 static struct world *open_computing(void)
 {
     struct world *w = world_open();
@@ -55,7 +55,7 @@ static struct world *open_computing(void)
     return w;
 }
 
-/* a@n1 and b@n2 are ACTIVE, and a has computed port 5. */
+/* a@n1 and b@n2 are ACTIVE, and a computed port 5. */
 static struct world *open_computed(void)
 {
     struct world *w = open_computing();
@@ -68,9 +68,9 @@ static struct world *open_computed(void)
     return w;
 }
 
-/* ---- when ---- */
+/* ---- when the hook is called ---- */
 
-TEST(sysdata_is_asked_for_at_bind_and_commit)
+TEST(sysdata_is_called_at_bind_and_commit)
 {
     struct world *w = open_computing();
     world_bind(w, "b@n1");
@@ -84,7 +84,7 @@ TEST(sysdata_is_asked_for_at_bind_and_commit)
     world_close(w);
 }
 
-TEST(a_commit_that_blocks_asks_and_so_does_the_end_of_the_wait)
+TEST(sysdata_is_called_when_a_commit_blocks_and_when_the_wait_ends)
 {
     struct world *w = world_open();
     world_role(w, "p", "");
@@ -104,7 +104,7 @@ TEST(a_commit_that_blocks_asks_and_so_does_the_end_of_the_wait)
     world_close(w);
 }
 
-TEST(sysdata_is_not_asked_for_when_a_run_starts_ends_or_fails)
+TEST(sysdata_is_not_called_when_a_run_starts_ends_or_fails)
 {
     struct world *w = open_computing();
     world_bind(w, "a@n1");
@@ -166,7 +166,7 @@ TEST(a_node_that_comes_back_to_life_has_its_noderoles_computed_again)
     world_close(w);
 }
 
-/* Silence is for hooks that hear of states; what a run needs is needed all the same. */
+/* Silent state changes suppress state hooks only; data that a run needs is computed in any case. */
 TEST(it_is_computed_also_where_state_hooks_are_silent)
 {
     struct world *w = world_open();
@@ -193,7 +193,7 @@ TEST(a_role_of_a_jig_that_is_off_computes_nothing)
     world_close(w);
 }
 
-/* ---- before it is known ---- */
+/* ---- before the result arrives ---- */
 
 TEST(nothing_starts_before_the_answer_and_the_run_has_it)
 {
@@ -241,7 +241,7 @@ TEST(the_first_of_two_answers_is_not_enough)
     world_close(w);
 }
 
-TEST(its_failure_before_a_run_is_an_error_with_its_name_and_words)
+TEST(its_failure_before_a_run_is_an_error_with_its_name_and_message)
 {
     struct world *w = open_computing();
     world_bind(w, "a@n1");
@@ -282,7 +282,7 @@ TEST(the_status_of_a_failed_hook_goes_with_its_own_success)
     world_close(w);
 }
 
-TEST(its_failure_while_proposed_is_only_told)
+TEST(its_failure_while_proposed_sets_only_the_status)
 {
     struct world *w = open_computing();
     world_bind(w, "a@n1");
@@ -310,7 +310,7 @@ TEST(its_failure_while_blocked_has_no_consequence)
     world_close(w);
 }
 
-TEST(the_answer_for_a_noderole_that_is_gone_changes_nothing)
+TEST(the_result_for_a_deleted_noderole_changes_nothing)
 {
     struct world *w = open_computing();
     world_bind(w, "a@n1");
@@ -320,12 +320,12 @@ TEST(the_answer_for_a_noderole_that_is_gone_changes_nothing)
     DONE(w, CMD(NODEROLE_DELETE, noderole_delete, .id = the_noderole(w, "a@n1")));
     CHECK(core_count(w->core, TABLE_OUTBOX) == 0);
     const struct digest128 before = core_digest_now(w->core);
-    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .wishes = wish(w, computed)));
+    DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = row, .wishes = hook_command(w, computed)));
     CHECK(digest_eq(core_digest_now(w->core), before));
     world_close(w);
 }
 
-/* ---- where it lies ---- */
+/* ---- layer of computed data ---- */
 
 TEST(what_is_computed_replaces_what_was_computed_before)
 {
@@ -344,7 +344,7 @@ TEST(what_is_computed_replaces_what_was_computed_before)
     world_close(w);
 }
 
-TEST(it_lies_over_the_wall_and_below_what_hooks_and_people_say)
+TEST(it_overrides_the_wall_and_is_overridden_by_hooks_and_users)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "port", BUCKET_WALL, "2");
@@ -392,9 +392,9 @@ TEST(a_deleted_noderole_leaves_nothing_of_it)
     world_close(w);
 }
 
-/* ---- who hears of it ---- */
+/* ---- reruns ---- */
 
-TEST(a_child_runs_again_when_a_value_it_wants_is_computed_otherwise)
+TEST(a_child_runs_again_when_a_computed_value_it_wants_changes)
 {
     struct world *w = open_computed();
     DONE(w, cmd_enqueue(w, "a@n1"));
@@ -454,9 +454,9 @@ TEST(the_noderole_itself_does_not_run_because_of_what_it_computes)
     world_close(w);
 }
 
-/* ---- who may say so ---- */
+/* ---- permission ---- */
 
-TEST(nobody_but_a_hook_says_what_was_computed)
+TEST(only_a_hook_sets_computed_data)
 {
     struct world *w = open_computing();
     world_bind(w, "a@n1");
@@ -465,7 +465,7 @@ TEST(nobody_but_a_hook_says_what_was_computed)
     world_close(w);
 }
 
-TEST(what_was_computed_is_an_object_of_a_noderole)
+TEST(computed_data_is_an_object_of_a_noderole)
 {
     struct world *w = open_computing();
     world_bind(w, "a@n1");
@@ -483,9 +483,10 @@ TEST(what_was_computed_is_an_object_of_a_noderole)
 
 static void answer_template(struct world *w, const char *line, const char *role, const char *quoted)
 {
-    world_answer(w, line, false,
-                 wish(w, CMD(ROLE_UPDATE, role_update, .id = the_role(w, role),
-                             .given = GIVEN_ROLE_TEMPLATE, .template = world_json(w, quoted))));
+    world_answer(
+        w, line, false,
+        hook_command(w, CMD(ROLE_UPDATE, role_update, .id = the_role(w, role),
+                            .given = GIVEN_ROLE_TEMPLATE, .template = world_json(w, quoted))));
 }
 
 /* An import of the role, the same each time but for its hooks. */
@@ -497,7 +498,7 @@ static void import_templated(struct world *w, const char *hooks)
     DONE(w, cmd_import(w, str_z(&w->arena, text)));
 }
 
-TEST(a_template_is_asked_for_at_import_and_whenever_sysdata_are)
+TEST(a_template_is_called_at_import_and_whenever_sysdata_is)
 {
     struct world *w = world_open();
     import_templated(w, "'sysdata','template'");
@@ -562,19 +563,19 @@ TEST(a_template_that_fails_before_a_run_is_an_error)
 
 /* ---- enqueue if due ---- */
 
-static struct command cmd_hurry(struct world *w, const char *noderole)
+static struct command cmd_enqueue_if_due(struct world *w, const char *noderole)
 {
     return CMD(NODEROLE_ENQUEUE, noderole_enqueue, .id = the_noderole(w, noderole), .if_due = true);
 }
 
-TEST(who_is_not_due_is_not_hurried)
+TEST(enqueue_if_due_skips_noderoles_that_are_not_due)
 {
     struct world *w = open_computed();
     const struct digest128 before = core_digest_now(w->core);
-    DONE(w, cmd_hurry(w, "a@n1"));
+    DONE(w, cmd_enqueue_if_due(w, "a@n1"));
     CHECK(digest_eq(core_digest_now(w->core), before));
     DONE(w, cmd_propose(w, "a@n1"));
-    DONE(w, cmd_hurry(w, "a@n1"));
+    DONE(w, cmd_enqueue_if_due(w, "a@n1"));
     CHECK(world_runs(w, NULL) == 0);
     CHECK(!read_noderole(w, "a@n1").rerun);
     REFUSED(w, CMD(NODEROLE_ENQUEUE, noderole_enqueue, .id = 4711, .if_due = true), NOT_FOUND,
@@ -582,28 +583,28 @@ TEST(who_is_not_due_is_not_hurried)
     world_close(w);
 }
 
-TEST(who_has_something_to_do_is_hurried)
+TEST(enqueue_if_due_runs_noderoles_that_are_due)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "port", BUCKET_SYSTEM, "7");
     IS(w, "a@n1", "todo");
-    DONE(w, cmd_hurry(w, "a@n1"));
+    DONE(w, cmd_enqueue_if_due(w, "a@n1"));
     CHECK(world_run(w, "a@n1", RUN_QUEUED) != 0);
     world_deliver(w);
     world_anneal(w);
     IS(w, "a@n1", "transition");
-    DONE(w, cmd_hurry(w, "a@n1"));
+    DONE(w, cmd_enqueue_if_due(w, "a@n1"));
     CHECK(world_runs(w, "a@n1") == 1);
     DONE(w, cmd_retry(w, "a@n1"));
     CHECK(read_noderole(w, "a@n1").rerun);
-    DONE(w, cmd_hurry(w, "a@n1"));
+    DONE(w, cmd_enqueue_if_due(w, "a@n1"));
     CHECK(world_run(w, "a@n1", RUN_QUEUED) != 0);
     world_close(w);
 }
 
-/* ---- parked with something to say ---- */
+/* ---- parked runs with a result ---- */
 
-TEST(a_run_that_parks_may_leave_a_wall_and_tell_its_node)
+TEST(a_run_that_parks_may_set_a_wall_and_update_its_node)
 {
     struct world *w = world_open();
     DONE(w, cmd_import(w, "{'barclamp':{'name':'os','source_path':'/src/os'},"
@@ -645,7 +646,7 @@ TEST(a_run_that_parks_without_a_wall_keeps_the_old_one)
     world_close(w);
 }
 
-TEST(a_hook_may_wish_for_a_parked_run_to_go_on)
+TEST(a_hook_may_resume_a_parked_run)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_node_change']");
@@ -660,7 +661,7 @@ TEST(a_hook_may_wish_for_a_parked_run_to_go_on)
     world_available(w, "n1", true);
     world_forget(w);
     world_answer(w, "on_node_change a n1", false,
-                 wish(w, CMD(RUN_RESUME, run_resume, .run_id = run)));
+                 hook_command(w, CMD(RUN_RESUME, run_resume, .run_id = run)));
     world_deliver(w);
     world_anneal(w);
     HEARD(w, "start a@n1");
@@ -668,7 +669,7 @@ TEST(a_hook_may_wish_for_a_parked_run_to_go_on)
     world_close(w);
 }
 
-/* ---- what may be gone ---- */
+/* ---- targets that may not exist ---- */
 
 static struct command install_while(struct world *w, int64_t run, int64_t if_turn)
 {
@@ -679,8 +680,8 @@ static struct command install_while(struct world *w, int64_t run, int64_t if_tur
     return c;
 }
 
-/* A hook saw a run that waits. What comes between it and its wish ends the waiting (X1). */
-TEST(a_boot_environment_may_be_wished_for_while_a_run_waits)
+/* A hook read that a run is parked; the run may end before the hook command is executed. */
+TEST(a_hook_may_set_the_boot_environment_while_a_run_waits)
 {
     enum { NOTHING, REDEPLOY, DEBUG, RESET, CANCEL, DEATH, RESUME, ENDS };
     for (int end = NOTHING; end < ENDS; end++) {
@@ -715,7 +716,7 @@ TEST(a_boot_environment_may_be_wished_for_while_a_run_waits)
     }
 }
 
-TEST(a_wish_for_what_may_be_gone_is_dropped_when_it_is)
+TEST(an_optional_hook_command_is_dropped_if_its_target_is_gone)
 {
     struct world *w = open_computed();
     const struct digest128 before = core_digest_now(w->core);
@@ -734,7 +735,7 @@ TEST(a_wish_for_what_may_be_gone_is_dropped_when_it_is)
     world_close(w);
 }
 
-TEST(a_wish_for_what_may_be_gone_is_granted_when_it_is_there)
+TEST(an_optional_hook_command_is_executed_if_its_target_exists)
 {
     struct world *w = open_computed();
     struct command update = CMD(NODE_UPDATE, node_update, .id = the_node(w, "n1"),
@@ -742,7 +743,7 @@ TEST(a_wish_for_what_may_be_gone_is_granted_when_it_is_there)
     update.if_turn = IF_THERE;
     DONE(w, update);
     SAYS(shown(w, read_node(w, "n1").bootenv), "local");
-    /* Nor does it excuse anything else. */
+    /* Other failures of the command are still refused. */
     update.node_update.given = GIVEN_NODE_TARGET;
     update.node_update.target_role_id = 4711;
     REFUSED(w, update, NONE, NULL);
@@ -751,7 +752,7 @@ TEST(a_wish_for_what_may_be_gone_is_granted_when_it_is_there)
 
 /* ---- nulls ---- */
 
-TEST(a_null_takes_a_member_of_the_system_data_away)
+TEST(a_null_removes_a_member_of_the_system_data)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "all", BUCKET_SYSTEM, "{'clients':{'x':{'ip':1},'y':{'ip':2}}}");
@@ -764,7 +765,7 @@ TEST(a_null_takes_a_member_of_the_system_data_away)
     world_close(w);
 }
 
-TEST(a_null_takes_a_member_of_a_note_away)
+TEST(a_null_removes_a_member_of_a_note)
 {
     struct world *w = open_computed();
     put_value(w, "a@n1", "all", BUCKET_NOTE, "{'x':1,'y':2}");
@@ -773,8 +774,8 @@ TEST(a_null_takes_a_member_of_a_note_away)
     world_close(w);
 }
 
-/* There it says that nothing of the layers below is to be seen. */
-TEST(a_null_of_a_person_stays)
+/* In user data a null hides the values of lower layers. */
+TEST(a_null_of_a_user_stays)
 {
     struct world *w = open_computed();
     DONE(w, cmd_propose(w, "a@n1"));

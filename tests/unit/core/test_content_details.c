@@ -1,5 +1,5 @@
-/* Fields, times, words and counts of everything that describes an installation: jigs, roles,
- * settings, attribs, groups, users, hammers. */
+/* Fields, timestamps, messages and counts of the objects that describe an installation: jigs,
+ * roles, settings, attribs, groups, users, hammers. */
 #include "tests/unit/core/content_details.h"
 
 /* ---- jigs and settings ---- */
@@ -64,7 +64,7 @@ static struct command activating(struct world *w, const char *jig, bool active)
                                            .active = active}};
 }
 
-TEST(a_jig_that_is_activated_wakes_the_nodes_and_one_that_was_already_does_not)
+TEST(activating_a_jig_resumes_nodes_unless_it_was_active)
 {
     struct world w = world_with_content();
     const int64_t nr = bind(&w, add_node(&w, "n.example.com"), "owner");
@@ -84,7 +84,7 @@ TEST(a_jig_that_is_activated_wakes_the_nodes_and_one_that_was_already_does_not)
 
 #define LATE(jig) "{" HEAD("late") ",\"roles\":[{\"name\":\"late\",\"jig\":\"" jig "\"}]}"
 
-/* A committed noderole whose role has come to name a jig that is not there. */
+/* A committed noderole whose role names a jig that does not exist any more. */
 static int64_t late_noderole(struct world *w)
 {
     import(w, LATE("script"));
@@ -96,7 +96,7 @@ static int64_t late_noderole(struct world *w)
     return nr;
 }
 
-TEST(a_jig_made_later_wakes_the_nodes_whose_roles_wait_for_it)
+TEST(a_jig_made_later_resumes_the_nodes_whose_roles_wait_for_it)
 {
     struct world w = world_with_content();
     const int64_t nr = late_noderole(&w);
@@ -110,7 +110,7 @@ TEST(a_jig_made_later_wakes_the_nodes_whose_roles_wait_for_it)
     world_close(&w);
 }
 
-TEST(an_import_that_brings_the_jig_wakes_the_nodes_too)
+TEST(an_import_of_the_jig_resumes_the_nodes_too)
 {
     struct world w = world_with_content();
     const int64_t nr = late_noderole(&w);
@@ -142,7 +142,7 @@ TEST(each_setting_changes_alone)
     struct settings_record now = row(&w, TABLE_SETTINGS, 1).settings;
     CHECK(now.max_depth == 77 && now.pool_normal == first.pool_normal);
     CHECK(now.pool_high == first.pool_high && !now.test_jig && now.updated_at == w.now);
-    CHECK(!core_has_work(w.c)); /* nobody can run now who could not before */
+    CHECK(!core_has_work(w.c)); /* no role can run that could not before */
 
     p.given = GIVEN_SETTINGS_POOL_NORMAL;
     must_step(&w, settling(p));
@@ -302,7 +302,7 @@ TEST(an_attrib_keeps_every_field_it_is_made_with)
     world_close(&w);
 }
 
-TEST(a_map_has_so_many_bytes_and_so_many_steps_and_not_one_more)
+TEST(a_map_is_limited_in_bytes_and_steps)
 {
     char wide[256], deep[66];
     memset(wide, 'a', sizeof wide);
@@ -332,7 +332,7 @@ TEST(a_map_has_so_many_bytes_and_so_many_steps_and_not_one_more)
     world_close(&w);
 }
 
-TEST(a_default_is_an_object_with_nothing_but_a_value)
+TEST(a_default_is_an_object_with_the_single_member_value)
 {
     static const char *const bad[] = {"7", "[]", "{\"value\":1,\"more\":2}", "{\"values\":1}"};
     struct world w = world_with_content();
@@ -343,12 +343,12 @@ TEST(a_default_is_an_object_with_nothing_but_a_value)
         CHECK(says(&w, "default_value must be an object with the single member value"));
     }
     p.schema = STR("{\"type\":\"int\",\"required\":true}");
-    p.default_value = STR("{\"value\":null}"); /* none is none, whatever the schema */
+    p.default_value = STR("{\"value\":null}"); /* no default is valid whatever the schema */
     must_step(&w, making_attrib(p));
     world_close(&w);
 }
 
-TEST(every_field_of_an_attrib_that_is_wrong_is_told)
+TEST(every_invalid_field_of_an_attrib_is_reported)
 {
     struct world w = world_with_content();
     step(&w, making_attrib((struct attrib_create_command){.name = STR("1a"),
@@ -420,7 +420,7 @@ TEST(a_group_keeps_every_field_and_changes_only_in_what_is_given)
                                      .description = STR("changed"),
                                      .order = 6};
     store(&w);
-    must_step(&w, updating_group(p)); /* nothing is given */
+    must_step(&w, updating_group(p)); /* no field is given */
     CHECK(w.out.id == id && core_changed(w.c) == 0);
     p.given = GIVEN_NAME;
     must_step(&w, updating_group(p));
@@ -450,7 +450,7 @@ TEST(a_group_keeps_every_field_and_changes_only_in_what_is_given)
     world_close(&w);
 }
 
-TEST(a_wrong_name_and_a_wrong_category_are_both_told)
+TEST(a_wrong_name_and_a_wrong_category_are_both_reported)
 {
     struct world w = world_open();
     step(&w, making_group("f o", "nowhere"));
@@ -460,7 +460,7 @@ TEST(a_wrong_name_and_a_wrong_category_are_both_told)
     world_close(&w);
 }
 
-TEST(only_the_group_of_the_groupless_keeps_its_name)
+TEST(the_group_not_set_keeps_its_name)
 {
     struct world w = world_open();
     const int64_t id = core_find(w.c, TABLE_GROUP, STR("ui/not_set"));
@@ -488,7 +488,7 @@ TEST(only_the_group_of_the_groupless_keeps_its_name)
     world_close(&w);
 }
 
-TEST(memberships_are_written_once_and_struck_out_once)
+TEST(memberships_are_written_once_and_removed_once)
 {
     struct world w = world_with_content();
     int64_t node[3], group[2];
@@ -667,7 +667,7 @@ TEST(each_field_of_a_hammer_changes_alone)
     world_close(&w);
 }
 
-TEST(a_second_hammer_of_a_kind_is_refused_wherever_the_first_stands)
+TEST(a_second_hammer_of_a_kind_is_refused_at_any_position_of_the_first)
 {
     struct world w = world_with_content();
     import(&w, "{" HEAD("k") ",\"hammers\":[{\"name\":\"third\",\"type\":\"ipmi\"}]}");
@@ -691,9 +691,9 @@ TEST(a_second_hammer_of_a_kind_is_refused_wherever_the_first_stands)
     world_close(&w);
 }
 
-/* ---- nothing is left behind ---- */
+/* ---- references that are dropped ---- */
 
-TEST(what_is_deleted_leaves_no_text_behind)
+TEST(deleted_objects_leave_no_string_behind)
 {
     struct world w = world_with_content();
     const int64_t node = add_node(&w, "n.example.com");
@@ -735,7 +735,7 @@ TEST(what_is_deleted_leaves_no_text_behind)
     world_close(&w);
 }
 
-TEST(names_a_role_no_longer_says_leave_no_text_behind)
+TEST(names_that_a_role_no_longer_has_leave_no_string_behind)
 {
     struct world w = world_with_content();
     import(&w, "{" HEAD("r") ",\"roles\":[{\"name\":\"r\",\"jig\":\"noop\"}]}");
@@ -749,7 +749,7 @@ TEST(names_a_role_no_longer_says_leave_no_text_behind)
     world_close(&w);
 }
 
-TEST(a_barclamp_is_not_put_below_one_that_lies_below_itself)
+TEST(a_barclamp_cannot_be_a_child_of_its_descendant)
 {
     struct world w = world_open();
     const char *head = "{\"barclamp\":{\"source_path\":\"p\",\"name\":\"";
@@ -809,8 +809,8 @@ TEST(names_that_are_given_up_are_forgotten)
     world_close(&w);
 }
 
-/* Lists of a role lie in the heap; those that are replaced must go back to it. */
-TEST(lists_that_are_replaced_give_their_room_back)
+/* Lists of a role are allocated in the heap; replaced ones must be freed. */
+TEST(lists_that_are_replaced_are_freed)
 {
     static const char empty[] = "{" HEAD("r") ",\"roles\":[{\"name\":\"r\",\"jig\":\"noop\"}]}";
     static const char full[] =
@@ -837,7 +837,7 @@ static void load_change(void *context, const struct change *change)
         check_failed("core_load", (int)change->record.table, what);
 }
 
-TEST(a_core_that_was_loaded_knows_what_roles_mean)
+TEST(a_loaded_core_has_resolved_the_names_of_roles)
 {
     struct world w = world_open();
     import(&w, CONTENT);

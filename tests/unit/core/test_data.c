@@ -1,11 +1,11 @@
-/* Reading: layers, values and their defaults, who answers for an attrib (SEMANTICS 6.1 to 6.5 and
- * 6.7); and what runs are given (6.6). */
+/* Reading: layers, values and their defaults, the owner of an attrib value, and the staged data of
+ * runs (docs/spec/data.md, "Layers" to "Read buckets" and "Staged data"). */
 #include "tests/unit/core/data_world.h"
 
 #include "base/json/json.h"
 #include "base/prng.h"
 
-/* ---- the worked example of SEMANTICS 6.5 ---- */
+/* ---- the example of docs/spec/data.md ---- */
 
 static const char example[] =
     "{\"barclamp\":{\"name\":\"example\",\"source_path\":\"x\"},"
@@ -79,7 +79,7 @@ TEST(an_active_noderole_shows_proposed_data_of_its_deployment_but_not_its_own)
 {
     struct example e = open_example();
     struct world *w = &e.w;
-    /* Only the state is of interest here: commit would publish the data. */
+    /* Only the state matters here: a commit would publish the data. */
     open_noderole(w, e.nr)->state = NODEROLE_ACTIVE;
     row_reads(w, TABLE_NODEROLE, e.nr, VIEW_ALL,
               (struct cells){"\"green\"", "4", "[\"b\"]", "\"n\""});
@@ -162,7 +162,7 @@ TEST(null_falls_to_the_default_and_hides_the_layers_below)
     world_close(w);
 }
 
-TEST(false_zero_and_empty_things_are_real_values)
+TEST(false_zero_and_empty_values_are_values)
 {
     static const char *const values[] = {"false", "0", "\"\"", "[]", "{}"};
     struct example e = open_example();
@@ -176,7 +176,7 @@ TEST(false_zero_and_empty_things_are_real_values)
     world_close(w);
 }
 
-TEST(a_layer_that_is_no_object_has_nothing_to_say)
+TEST(a_layer_that_is_not_an_object_is_ignored)
 {
     struct example e = open_example();
     struct world *w = &e.w;
@@ -204,9 +204,9 @@ TEST(an_attrib_without_a_map_is_the_whole_document)
     world_close(&w);
 }
 
-/* ---- who answers ---- */
+/* ---- owner of a value ---- */
 
-TEST(an_attrib_of_a_role_asked_on_a_node_or_deployment_means_the_one_bound_there)
+TEST(an_attrib_of_a_role_on_a_node_or_deployment_is_that_of_the_bound_role)
 {
     struct example e = open_example();
     struct world *w = &e.w;
@@ -218,7 +218,7 @@ TEST(an_attrib_of_a_role_asked_on_a_node_or_deployment_means_the_one_bound_there
     world_close(w);
 }
 
-TEST(a_question_without_meaning_is_not_answered)
+TEST(an_attrib_without_an_owner_has_no_value)
 {
     struct example e = open_example();
     struct world *w = &e.w;
@@ -240,7 +240,8 @@ TEST(a_question_without_meaning_is_not_answered)
     world_close(w);
 }
 
-/* base is abstract; one and two provide it, two requires a filler and so lies deeper. */
+/* base is abstract; one and two provide it, two requires a filler and therefore has a higher
+ * cohort. */
 static const char providers[] =
     "{\"barclamp\":{\"name\":\"p\",\"source_path\":\"x\"},"
     "\"jigs\":[{\"name\":\"script\",\"class\":\"script\"}],"
@@ -252,7 +253,7 @@ static const char providers[] =
     "{\"name\":\"user\",\"jig\":\"script\",\"requires\":[\"base\"],"
     "\"wants-attribs\":[\"port\"]}]}";
 
-TEST(a_provider_answers_for_the_role_it_provides)
+TEST(a_provider_supplies_attribs_of_the_role_it_provides)
 {
     struct world w = world_open();
     import(&w, providers);
@@ -266,7 +267,8 @@ TEST(a_provider_answers_for_the_role_it_provides)
     CHECK(reads(&w, TABLE_ROLE, role_id(&w, "filler"), "port", VIEW_ALL, "?"));
     CHECK(reads(&w, TABLE_DEPLOYMENT, 1, "port", VIEW_ALL, "1"));
 
-    /* In the deployment: the deeper provider, but the role itself before any provider. */
+    /* In the deployment: the provider with the higher cohort, but the role itself before any
+     * provider. */
     bind(&w, b, "two");
     const int64_t dr_two = core_deployment_role(w.c, 1, role_id(&w, "two"));
     doc(&w, &open_role_in(&w, dr_two)->wall, "{\"base\":{\"port\":22}}");
@@ -279,7 +281,7 @@ TEST(a_provider_answers_for_the_role_it_provides)
     world_close(&w);
 }
 
-TEST(of_several_providers_on_a_node_the_deepest_answers_and_then_the_oldest)
+TEST(of_several_providers_the_highest_cohort_and_then_the_oldest_supplies)
 {
     static const char before[] = "{\"barclamp\":{\"name\":\"q\",\"source_path\":\"x\"},"
                                  "\"roles\":[{\"name\":\"x\",\"jig\":\"script\"},"
@@ -299,7 +301,7 @@ TEST(of_several_providers_on_a_node_the_deepest_answers_and_then_the_oldest)
     doc(&w, &open_noderole(&w, x)->wall, "{\"base\":{\"port\":1}}");
     doc(&w, &open_noderole(&w, y)->wall, "{\"base\":{\"port\":2}}");
     doc(&w, &open_noderole(&w, z)->wall, "{\"base\":{\"port\":3}}");
-    /* They could not be bound together as providers; they can become providers together. */
+    /* They could not be bound together as providers, but can become providers later. */
     import(&w, after);
     CHECK(z < y);
     CHECK(reads(&w, TABLE_NODE, node, "port", VIEW_ALL, "3"));
@@ -310,13 +312,14 @@ TEST(of_several_providers_on_a_node_the_deepest_answers_and_then_the_oldest)
         const int64_t dr = core_deployment_role(w.c, 1, role_id(&w, roles[i]));
         doc(&w, &open_role_in(&w, dr)->wall, walls[i]);
     }
-    CHECK(reads(&w, TABLE_DEPLOYMENT, 1, "port", VIEW_ALL, "6")); /* y's was made after z's */
+    CHECK(reads(&w, TABLE_DEPLOYMENT, 1, "port", VIEW_ALL,
+                "6")); /* that of y was created after that of z */
     world_close(&w);
 }
 
 /* ---- staged data ---- */
 
-TEST(a_noderole_that_knows_nothing_is_given_nothing)
+TEST(a_noderole_without_data_is_staged_empty)
 {
     struct world w = world_open();
     import(&w, "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"x\"},"
@@ -355,7 +358,8 @@ TEST(wanted_attribs_arrive_at_their_map_or_where_the_role_wants_them)
     const int64_t there = add_node(&w, "a.example.com"), here = add_node(&w, "b.example.com");
     const int64_t far = bind(&w, there, "far"), near = bind(&w, there, "near");
     const int64_t leaf = bind(&w, here, "leaf");
-    CHECK(core_noderole(w.c, here, role_id(&w, "far")) == 0); /* the one over there will do */
+    CHECK(core_noderole(w.c, here, role_id(&w, "far")) ==
+          0); /* the ancestor on the other node supplies it */
     doc(&w, &open_noderole(&w, far)->wall, "{\"far\":{\"key\":\"k\",\"secret\":1}}");
     doc(&w, &open_noderole(&w, near)->wall, "{\"near\":1}");
     doc(&w, &open_node(&w, here)->discovery, "{\"site\":{\"rack\":4,\"other\":1}}");
@@ -394,7 +398,7 @@ TEST(later_parts_of_the_staged_data_win)
     const int64_t near = core_noderole(w.c, node, role_id(&w, "near"));
     const int64_t far = core_noderole(w.c, node, role_id(&w, "far"));
     CHECK(near && far);
-    /* Each part claims the places of all that follow; the number says which part it was. */
+    /* Each part sets the paths of all later parts; the number identifies the part. */
     doc(&w, &open_node(&w, node)->discovery, "{\"site\":{\"rack\":1,\"row\":1}}");
     doc(&w, &open_noderole(&w, far)->committed_data,
         "{\"far\":{\"key\":2,\"url\":2},\"hints\":3,\"site\":{\"rack\":3,\"x\":3},\"w\":3,"
@@ -461,7 +465,7 @@ TEST(data_of_a_server_is_seen_on_other_nodes_and_of_others_it_is_not)
     }
 }
 
-/* Deep values and paths never stop the program: what has no place stays out. */
+/* Values and paths that are too deep are left out and never stop the program. */
 TEST(what_is_too_deep_to_be_staged_stays_out)
 {
     struct world w = world_open();
@@ -491,7 +495,7 @@ static int64_t linked_parent(struct world *w, int64_t child)
     return links ? noderole_at(w->c, (noderole_ix){links[0]})->o.id : 0;
 }
 
-TEST(a_link_goes_to_the_provider_when_the_role_itself_is_not_there)
+TEST(a_link_goes_to_the_provider_if_the_role_itself_is_not_bound)
 {
     struct world w = world_open();
     import(&w, providers);
@@ -503,7 +507,7 @@ TEST(a_link_goes_to_the_provider_when_the_role_itself_is_not_there)
     world_close(&w);
 }
 
-TEST(a_link_prefers_the_role_itself_to_a_provider_that_lies_deeper)
+TEST(a_link_prefers_the_role_itself_to_a_provider_of_a_higher_cohort)
 {
     struct world w = world_open();
     import(&w, providers);
@@ -521,7 +525,7 @@ TEST(a_link_prefers_the_role_itself_to_a_provider_that_lies_deeper)
     world_close(&w);
 }
 
-TEST(a_wish_that_comes_after_the_bind_finds_nobody)
+TEST(an_attrib_that_is_wanted_after_the_bind_has_no_link)
 {
     struct world w = world_open();
     import(&w, providers);
@@ -571,7 +575,7 @@ TEST(a_link_prefers_the_role_itself_then_the_deepest_then_the_oldest)
     const int64_t user = bind(&w, d, "user");
     CHECK(linked_parent(&w, user) == first);
 
-    /* Behind the core's back: deepen the second, and let links be looked for again. */
+    /* Raises the cohort of the second directly in the row, and rebuilds the links. */
     struct command nothing = {.kind = COMMAND_TICK};
     step(&w, nothing);
     w.c->arena = &w.arena;
@@ -582,7 +586,7 @@ TEST(a_link_prefers_the_role_itself_then_the_deepest_then_the_oldest)
     const uint32_t noted = w.c->relations.count;
     links_rebuild(w.c, noderole_by_id(w.c, user));
     CHECK(linked_parent(&w, user) == first);
-    CHECK(w.c->relations.count == noted + 2); /* one went, one came */
+    CHECK(w.c->relations.count == noted + 2); /* one removed, one added */
     const struct relation_change *last = w.c->relations.items;
     CHECK(last[noted].table == TABLE_LINK && last[noted].gone);
     CHECK(last[noted].key[0] == second && last[noted].key[1] == user);
@@ -600,7 +604,7 @@ TEST(a_link_prefers_the_role_itself_then_the_deepest_then_the_oldest)
     world_close(&w);
 }
 
-/* ---- against a naive model, in worlds drawn at random ---- */
+/* ---- comparison with a naive model, in random worlds ---- */
 
 enum { ROLES = 7, NODES = 3, ATTRIBS_EACH = 2 };
 
@@ -633,7 +637,8 @@ static void put_attrib(struct prng *r, struct buf *b, uint32_t role, uint32_t n)
     buf_put_c(b, '}');
 }
 
-/* Role n requires some of those before it, and wants attribs of some of them and of the node. */
+/* Role n requires some of the roles before it, and wants attribs of some of them and of the
+ * node. */
 static void put_role(struct prng *r, struct buf *b, uint32_t n)
 {
     buf_put_z(b, n ? ",{\"name\":\"r" : "{\"name\":\"r");
@@ -709,7 +714,8 @@ static void draw_documents(struct world *w, struct prng *r)
     }
 }
 
-/* The model: records, texts, and the rules of SEMANTICS 6.6 one after the other. */
+/* The model: records, strings, and the rules of docs/spec/data.md ("Staged data") one after the
+ * other. */
 struct model {
     struct world *w;
     struct arena *a;
@@ -899,5 +905,5 @@ TEST(staged_data_are_what_the_naive_model_says)
         }
         world_close(&w);
     }
-    CHECK(compared > 500 && linked > 100); /* or the worlds were too poor to say anything */
+    CHECK(compared > 500 && linked > 100); /* otherwise the worlds contain too little to compare */
 }

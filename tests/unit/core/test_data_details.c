@@ -1,5 +1,4 @@
-/* Data in more than ones and twos: several attribs, several providers, several links; and the exact
- * bounds of what fits into a document. */
+/* Data with several attribs, providers and links, and the exact limits of documents. */
 #include "tests/unit/core/data_world.h"
 
 #include "base/json/json.h"
@@ -16,7 +15,7 @@ static const char content[] =
     "{\"name\":\"o2\",\"map\":\"o/2\"},{\"name\":\"o3\",\"map\":\"o/3\"}]},"
     "{\"name\":\"two\",\"jig\":\"script\",\"attribs\":[{\"name\":\"t1\",\"map\":\"t/1\"},"
     "{\"name\":\"t2\",\"map\":\"t/2\",\"writable\":true},{\"name\":\"t3\",\"map\":\"t/3\"}]},"
-    "{\"name\":\"both\",\"jig\":\"script\",\"provides\":[\"nobody\",\"one\",\"both\",\"two\"],"
+    "{\"name\":\"both\",\"jig\":\"script\",\"provides\":[\"absent\",\"one\",\"both\",\"two\"],"
     "\"attribs\":[{\"name\":\"b1\",\"map\":\"b/1\"},{\"name\":\"b2\",\"map\":\"b/2\"}]},"
     "{\"name\":\"all\",\"jig\":\"script\",\"requires\":[\"both\"],"
     "\"wants-attribs\":[\"t2\",\"b2\",\"t3\",\"o1\",\"o3\"]},"
@@ -75,9 +74,9 @@ static void rerun_with(struct world *w, int64_t noderole_id, const char *wall)
     settle(w, NULL);
 }
 
-/* ---- who is told ---- */
+/* ---- reruns of linked noderoles ---- */
 
-TEST(each_linked_attrib_that_changed_is_told_to_those_who_want_it_and_to_nobody_else)
+TEST(each_linked_attrib_that_changed_reruns_exactly_the_roles_that_want_it)
 {
     static const struct {
         const char *wall;
@@ -100,13 +99,13 @@ TEST(each_linked_attrib_that_changed_is_told_to_those_who_want_it_and_to_nobody_
                        none = runs_of(w, m.none);
         rerun_with(w, m.both, steps[i].wall);
         if (runs_of(w, m.all) != all + steps[i].all || runs_of(w, m.some) != some + steps[i].some)
-            check_failed(steps[i].wall, (int)i, "told the wrong ones");
+            check_failed(steps[i].wall, (int)i, "reran the wrong noderoles");
         CHECK(runs_of(w, m.none) == none);
     }
     world_close(w);
 }
 
-TEST(what_is_only_proposed_does_not_make_a_wall_look_new)
+TEST(proposed_data_does_not_make_a_wall_look_new)
 {
     struct many m = open_many();
     struct world *w = &m.w;
@@ -195,7 +194,7 @@ static void drain_hooks(struct world *w)
                   (struct command){.kind = COMMAND_OUTBOX_DONE, .outbox_done = {.outbox_id = id}});
 }
 
-TEST(a_node_whose_data_changed_is_told_to_its_hook_once)
+TEST(a_node_whose_data_changed_calls_its_hook_once)
 {
     struct many m = open_many();
     struct world *w = &m.w;
@@ -205,7 +204,7 @@ TEST(a_node_whose_data_changed_is_told_to_its_hook_once)
     set_user(w, TABLE_NODE, m.node, "free", "1");
     CHECK(core_count(w->c, TABLE_OUTBOX) == 1);
     drain_hooks(w);
-    set_user(w, TABLE_NODE, m.node, "free", "1"); /* is so already */
+    set_user(w, TABLE_NODE, m.node, "free", "1"); /* has the state already */
     must_step(w, set_command(TABLE_NODE, m.node, attrib_id(w, "free"), BUCKET_NOTE, "2"));
     CHECK(core_count(w->c, TABLE_OUTBOX) == 0);
     rerun_with(w, m.none, "{\"free\":2}");
@@ -216,7 +215,7 @@ TEST(a_node_whose_data_changed_is_told_to_its_hook_once)
     world_close(w);
 }
 
-/* ---- bounds ---- */
+/* ---- limits ---- */
 
 static const char *nested(struct world *w, const char *before, uint32_t levels, const char *after)
 {
@@ -242,7 +241,7 @@ TEST(a_path_adds_a_level_for_each_of_its_steps)
     arena_fini(&a);
 }
 
-TEST(a_value_may_be_so_deep_at_its_map_and_no_deeper)
+TEST(the_depth_of_a_value_at_its_map_is_limited)
 {
     struct many m = open_many();
     struct world *w = &m.w;
@@ -259,14 +258,14 @@ TEST(a_value_may_be_so_deep_at_its_map_and_no_deeper)
     world_close(w);
 }
 
-TEST(a_document_may_be_so_long_and_no_longer)
+TEST(the_length_of_a_document_is_limited)
 {
     struct many m = open_many();
     struct world *w = &m.w;
     const int64_t attrib = attrib_id(w, "x");
     struct buf b = buf_in(&w->arena);
     buf_put_c(&b, '"');
-    while (b.len < DOC_MAX - 6) /* {"x":"..."} is exactly as long as one may be, and one more */
+    while (b.len < DOC_MAX - 6) /* {"x":"..."} with exactly the maximum length, and one byte more */
         buf_put_c(&b, 'a');
     buf_put_c(&b, '"');
     struct str value = buf_str(&b);
@@ -281,7 +280,7 @@ TEST(a_document_may_be_so_long_and_no_longer)
     world_close(w);
 }
 
-TEST(null_takes_no_reservation_back)
+TEST(null_removes_no_reservation)
 {
     struct many m = open_many();
     struct world *w = &m.w;
@@ -309,7 +308,7 @@ static uint32_t texts(struct world *w)
     return w->c->blobs.rows.live;
 }
 
-TEST(a_deployment_role_that_goes_leaves_no_document_behind)
+TEST(a_deleted_deployment_role_leaves_no_document_behind)
 {
     struct many m = open_many();
     struct world *w = &m.w;
@@ -346,7 +345,7 @@ static void count_old_data(void *context, const struct change *change)
     *(uint32_t *)context += change->record.table == TABLE_OLD_DATA && !change->gone;
 }
 
-TEST(what_a_deployment_role_was_told_is_kept_when_it_goes)
+TEST(data_of_a_deployment_role_is_archived_when_it_is_deleted)
 {
     struct many m = open_many();
     struct world *w = &m.w;

@@ -3,7 +3,8 @@
 #include "base/json/json.h"
 #include "tests/unit/core/data_world.h"
 
-/* Content whose defaults change: what ran with the old ones is counted, and rerun when asked. */
+/* Content whose defaults change: noderoles that ran with the old ones are counted, and rerun on
+ * request. */
 
 static void import_with(struct world *w, const char *size, const char *disk)
 {
@@ -92,7 +93,7 @@ TEST(new_defaults_are_counted_and_rerun_nothing)
     world_close(&s.w);
 }
 
-TEST(a_commit_that_asks_for_it_reruns_what_changed_but_destroys_nothing)
+TEST(a_commit_reruns_changed_noderoles_on_request_but_destroys_nothing)
 {
     struct setting s = open_setting();
     import_with(&s.w, "2", "\"sdb\"");

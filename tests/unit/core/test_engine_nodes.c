@@ -3,7 +3,7 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* Nodes and binds, looked at closely: every field, every word of a refusal, every hook. */
+/* Nodes and binds in detail: every field, the text of every refusal, every hook. */
 
 static void give_hammer(struct world *w, const char *node, const char *kind)
 {
@@ -35,7 +35,7 @@ static uint32_t probes(struct world *w)
     return count;
 }
 
-/* How many problems the last step told. */
+/* Number of problems of the last step. */
 static uint32_t problems(const struct world *w)
 {
     uint32_t count = 0;
@@ -79,7 +79,7 @@ TEST(a_new_node_holds_every_field_it_was_given)
     world_close(w);
 }
 
-TEST(a_new_node_that_asks_for_nothing_has_nothing)
+TEST(a_new_node_has_only_defaults)
 {
     struct world *w = world_open();
     DONE(w, cmd_node(w, "bare"));
@@ -96,7 +96,7 @@ TEST(a_new_node_that_asks_for_nothing_has_nothing)
     world_close(w);
 }
 
-TEST(the_phantom_of_a_deployment_is_alive_and_never_looked_for)
+TEST(the_phantom_of_a_deployment_is_alive_and_never_probed)
 {
     struct world *w = world_open();
     world_deployment(w, "d");
@@ -140,7 +140,7 @@ TEST(a_refused_node_says_what_is_wrong_with_it)
 
 static const char heard_change[] = "on_node_change ear n1";
 
-static struct world *open_with_an_ear(void)
+static struct world *open_with_change_hook(void)
 {
     struct world *w = world_open();
     world_role(w, "ear", "'hooks':['on_node_change']");
@@ -152,8 +152,8 @@ static struct world *open_with_an_ear(void)
     return w;
 }
 
-/* The change is told once; the same again is none. */
-static void told_once(struct world *w, struct command c)
+/* The change queues the hook once; the same update again changes nothing. */
+static void change_hook_once(struct world *w, struct command c)
 {
     DONE(w, c);
     CHECK(w->out.id == the_node(w, "n1"));
@@ -165,50 +165,50 @@ static void told_once(struct world *w, struct command c)
     CHECK(core_changed(w->core) == 0);
 }
 
-TEST(each_kind_of_change_is_told_once)
+TEST(each_kind_of_change_queues_the_hook_once)
 {
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     struct command c = cmd_update(w, "n1", GIVEN_DESCRIPTION);
     c.node_update.description = STR("x");
-    told_once(w, c);
+    change_hook_once(w, c);
     c = cmd_update(w, "n1", GIVEN_NODE_QUIRKS);
     c.node_update.quirks = world_json(w, "['b','a','b','a']");
-    told_once(w, c);
+    change_hook_once(w, c);
     SAYS(shown(w, read_node(w, "n1").quirks), "['a','b']");
     c = cmd_update(w, "n1", GIVEN_NODE_ALLOCATED);
     c.node_update.allocated = true;
-    told_once(w, c);
+    change_hook_once(w, c);
     c = cmd_update(w, "n1", GIVEN_NODE_BOOTENV);
     c.node_update.bootenv = STR("local");
-    told_once(w, c);
+    change_hook_once(w, c);
     c = cmd_update(w, "n1", GIVEN_NODE_DEPLOYMENT);
     c.node_update.deployment_id = the_deployment(w, "d");
-    told_once(w, c);
+    change_hook_once(w, c);
     c = cmd_update(w, "n1", GIVEN_NODE_TARGET);
     c.node_update.target_role_id = the_role(w, "stage");
-    told_once(w, c);
+    change_hook_once(w, c);
     CHECK(!read_node(w, "n1").alive && read_node(w, "n1").alive_since == w->now_ms - 1000);
     c.node_update.target_role_id = 0;
-    told_once(w, c);
+    change_hook_once(w, c);
     c = cmd_update(w, "n1", GIVEN_NODE_ALIVE);
     c.node_update.alive = true;
-    told_once(w, c);
+    change_hook_once(w, c);
     CHECK(read_node(w, "n1").alive_since == w->now_ms - 1000);
     c.node_update.alive = false;
-    told_once(w, c);
+    change_hook_once(w, c);
     CHECK(read_node(w, "n1").alive_since == w->now_ms - 1000);
     const struct node_record n = read_node(w, "n1");
     CHECK(n.allocated && str_eq(n.description, STR("x")) && str_eq(n.bootenv, STR("local")));
     CHECK(n.deployment_id == the_deployment(w, "d") && n.available);
     c = cmd_update(w, "n1", GIVEN_NODE_ALLOCATED);
-    told_once(w, c);
+    change_hook_once(w, c);
     CHECK(!read_node(w, "n1").allocated);
     world_close(w);
 }
 
-TEST(a_rename_is_told_and_the_old_name_is_free)
+TEST(a_rename_queues_the_hook_and_frees_the_old_name)
 {
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     struct command c = cmd_update(w, "n1", GIVEN_NAME);
     c.node_update.name = STR("Other.example.com");
     DONE(w, c);
@@ -224,10 +224,10 @@ TEST(a_rename_is_told_and_the_old_name_is_free)
 
 TEST(availability_has_a_time_of_its_own)
 {
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     const int64_t alive_since = read_node(w, "n1").alive_since;
     world_available(w, "n1", false);
-    HEARD(w, ""); /* not available: nothing is told */
+    HEARD(w, ""); /* not available: no hook is queued */
     CHECK(read_node(w, "n1").available_since == w->now_ms);
     world_available(w, "n1", true);
     HEARD(w, heard_change);
@@ -241,7 +241,7 @@ TEST(availability_has_a_time_of_its_own)
 
 TEST(a_refused_update_says_what_is_wrong_with_it)
 {
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     struct command c = cmd_update(w, "n1", GIVEN_NODE_OLD_DEPLOYMENT);
     c.node_update.old_deployment_id = 77;
     SAYS(REFUSED(w, c, STALE, "old_deployment_id"), "the node is in deployment 1, not in 77");
@@ -270,7 +270,7 @@ TEST(a_refused_update_says_what_is_wrong_with_it)
     world_close(w);
 }
 
-TEST(a_node_that_is_made_alive_is_probed_like_one_that_wakes)
+TEST(a_node_that_is_created_alive_is_probed)
 {
     struct world *w = world_open();
     w->keeps_probes = true;
@@ -285,7 +285,7 @@ TEST(a_node_that_is_made_alive_is_probed_like_one_that_wakes)
     world_close(w);
 }
 
-TEST(a_node_that_wakes_is_probed_and_one_that_dies_stays_stopped)
+TEST(a_node_that_becomes_alive_is_probed_and_stopped_survives_death)
 {
     struct world *w = world_open();
     world_node(w, "n1", NULL);
@@ -298,7 +298,7 @@ TEST(a_node_that_wakes_is_probed_and_one_that_dies_stays_stopped)
     world_available(w, "n1", false);
     CHECK(read_node(w, "n1").stopped);
     world_alive(w, "n1", false);
-    CHECK(read_node(w, "n1").stopped && probes(w) == 0); /* what it would say is of no use now */
+    CHECK(read_node(w, "n1").stopped && probes(w) == 0); /* its result would be outdated */
     struct command c = cmd_node(w, "s");
     c.node_create.system = true;
     DONE(w, c);
@@ -335,7 +335,7 @@ TEST(the_last_admin_stays)
     world_close(w);
 }
 
-TEST(a_node_goes_with_all_it_carries_or_not_at_all)
+TEST(a_node_is_deleted_with_all_its_noderoles_or_not_at_all)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_node_delete','on_todo']");
@@ -369,7 +369,7 @@ TEST(a_node_goes_with_all_it_carries_or_not_at_all)
     world_close(w);
 }
 
-TEST(a_proposed_tree_goes_across_nodes)
+TEST(a_proposed_tree_is_deleted_across_nodes)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -394,7 +394,7 @@ TEST(a_proposed_tree_goes_across_nodes)
 
 /* ---- moving ---- */
 
-TEST(only_what_was_never_touched_follows_its_node)
+TEST(only_untouched_noderoles_move_with_their_node)
 {
     struct world *w = world_open();
     world_deployment(w, "d");
@@ -409,7 +409,7 @@ TEST(only_what_was_never_touched_follows_its_node)
     world_deliver(w);
     world_bring(w, "e@n1", "active");
     DONE(w, cmd_propose(w, "e@n1"));
-    world_commit(w, "b@n1"); /* so a, above it, stays too */
+    world_commit(w, "b@n1"); /* so a, its parent, stays too */
     DONE(w, cmd_enqueue(w, "c@n1"));
     CHECK(read_noderole(w, "c@n1").rerun);
     world_forget(w);
@@ -465,7 +465,7 @@ TEST(what_hammers_offer_is_listed_once_each)
     world_close(w);
 }
 
-TEST(what_takes_a_machine_down_takes_its_life)
+TEST(power_actions_that_stop_a_machine_clear_alive)
 {
     static const struct {
         const char *action;
@@ -473,7 +473,7 @@ TEST(what_takes_a_machine_down_takes_its_life)
     } cases[] = {{"status", false}, {"on", false},      {"off", true},
                  {"cycle", true},   {"reset", true},    {"halt", true},
                  {"reboot", true},  {"pxeboot", false}, {"identify", false}};
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     give_hammer(w, "n1", "ipmi");
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         world_alive(w, "n1", true);
@@ -490,12 +490,12 @@ TEST(what_takes_a_machine_down_takes_its_life)
     world_close(w);
 }
 
-TEST(the_verbs_of_a_node_tell_of_its_change)
+TEST(the_verbs_of_a_node_queue_its_change_hook)
 {
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     const int64_t n1 = the_node(w, "n1");
     DONE(w, CMD(NODE_COMMIT, node_commit, .id = n1));
-    HEARD(w, ""); /* it was available already */
+    HEARD(w, ""); /* it was available before */
     world_available(w, "n1", false);
     world_forget(w);
     CHECK(DONE(w, CMD(NODE_COMMIT, node_commit, .id = n1)) == n1);
@@ -530,7 +530,7 @@ TEST(debug_without_any_discovery_role_sets_no_target)
     DONE(w, CMD(NODE_DEBUG, node_debug, .id = n1));
     CHECK(str_eq(read_node(w, "n1").bootenv, STR("sledgehammer")));
     CHECK(read_node(w, "n1").target_role_id == 0 && !read_node(w, "n1").alive);
-    /* One that is not bound to the node: now the node could be held, and is not. */
+    /* A discovery role exists but is not bound to the node: debug is refused. */
     world_role(w, "found", "'jig':'noop','flags':['discovery','milestone']");
     REFUSED(w, CMD(NODE_DEBUG, node_debug, .id = n1), TARGET_INVALID, "id");
     world_close(w);
@@ -662,7 +662,7 @@ TEST(a_refused_bind_says_what_is_wrong)
 
 TEST(a_second_bind_is_no_change)
 {
-    struct world *w = open_with_an_ear();
+    struct world *w = open_with_change_hook();
     world_role(w, "a", "");
     const int64_t id = world_bind(w, "a@n1");
     HEARD(w, heard_change);
@@ -723,7 +723,7 @@ TEST(an_error_reaches_a_hundred_children_and_the_last_is_named)
     world_close(w);
 }
 
-TEST(who_stands_in_may_not_descend_from_whom_it_stands_in_for)
+TEST(a_provider_may_not_descend_from_the_role_it_provides)
 {
     struct world *w = world_open();
     world_role(w, "a", "");
@@ -741,7 +741,7 @@ TEST(who_stands_in_may_not_descend_from_whom_it_stands_in_for)
 
 /* ---- targets ---- */
 
-TEST(what_is_bound_to_a_held_node_is_held_too_and_all_is_free_when_the_target_goes)
+TEST(noderoles_bound_to_a_held_node_are_held_until_the_target_is_cleared)
 {
     struct world *w = world_open();
     world_role(w, "stage", "'jig':'noop','flags':['milestone']");
@@ -782,7 +782,7 @@ TEST(a_node_stays_whichever_of_its_noderoles_is_needed)
     world_close(w);
 }
 
-TEST(roles_that_stand_in_for_one_of_many_together_do_not_share_a_node)
+TEST(roles_that_provide_a_common_role_do_not_share_a_node)
 {
     struct world *w = world_open();
     world_role(w, "one", "'provides':['p','q','r']");
@@ -799,7 +799,7 @@ TEST(roles_that_stand_in_for_one_of_many_together_do_not_share_a_node)
     world_close(w);
 }
 
-TEST(a_fresh_start_asks_for_every_commit_again)
+TEST(a_redeploy_requests_every_commit_hook_again)
 {
     struct world *w = world_open();
     world_role(w, "a", "'hooks':['on_commit','on_proposed']");
@@ -848,7 +848,7 @@ TEST(a_node_that_is_switched_off_to_save_power_has_changed)
     world_close(w);
 }
 
-TEST(who_waits_to_start_waits_for_a_new_member_too)
+TEST(a_noderole_in_todo_waits_for_a_new_cluster_member_too)
 {
     struct world *w = world_open();
     world_role(w, "m", "'flags':['cluster']");
@@ -867,7 +867,7 @@ TEST(who_waits_to_start_waits_for_a_new_member_too)
     world_close(w);
 }
 
-TEST(a_circle_of_noderoles_is_told_link_by_link)
+TEST(a_cycle_of_noderoles_is_reported_edge_by_edge)
 {
     struct world *w = world_open();
     world_role(w, "base", "'flags':['abstract']");

@@ -4,12 +4,12 @@
 #include "model/limits.h"
 #include "tests/world/world.h"
 
-/* What the core tells people: why something waits (each sentence, what it is about and since when),
- * what a commit will do, what was; and the verbs of deployments down to their fields. */
+/* Output for operators: why an object waits (each text, its object and its time), what a commit
+ * would do, what a snapshot contained; and the deployment verbs with all their fields. */
 
 /* ---- why ---- */
 
-/* "code object id: sentence" of each cause, one per line. */
+/* "code object id: text" of each cause, one per line. */
 static const char *why(struct world *w, enum table table, int64_t id)
 {
     struct buf b = buf_in(&w->arena);
@@ -50,7 +50,7 @@ static struct world *open_d(void)
     return w;
 }
 
-TEST(why_says_what_about_whom_and_since_when)
+TEST(why_has_code_object_and_time)
 {
     struct world *w = open_d();
     const int64_t a = world_bind_in(w, "a@n1", "d");
@@ -89,7 +89,7 @@ TEST(why_says_what_about_whom_and_since_when)
     world_close(w);
 }
 
-TEST(why_tells_of_runs)
+TEST(why_explains_runs)
 {
     struct world *w = open_d();
     world_bind_in(w, "a@n1", "d");
@@ -128,7 +128,7 @@ TEST(why_tells_of_runs)
     world_close(w);
 }
 
-TEST(why_tells_of_runs_that_are_being_stopped)
+TEST(why_explains_runs_that_are_being_stopped)
 {
     struct world *w = open_d();
     world_bind_in(w, "a@n1", "d");
@@ -182,7 +182,7 @@ TEST(why_names_the_earliest_of_several_parents)
     world_close(w);
 }
 
-TEST(why_tells_of_hooks_targets_stops_and_workers)
+TEST(why_explains_hooks_targets_stops_and_workers)
 {
     struct world *w = open_d();
     world_role(w, "shy", "'hooks':['on_todo'],'flags':['implicit']");
@@ -231,7 +231,7 @@ static struct deployment_record read_deployment(struct world *w, const char *nam
     return r.deployment;
 }
 
-TEST(a_deployment_keeps_what_it_was_given)
+TEST(a_deployment_stores_its_fields)
 {
     struct world *w = world_open();
     DONE(w, CMD(DEPLOYMENT_CREATE, deployment_create, .name = STR("Prod"),
@@ -260,7 +260,7 @@ TEST(a_deployment_keeps_what_it_was_given)
     DONE(w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = d.id,
                 .given = GIVEN_NAME | GIVEN_DESCRIPTION, .name = STR("Prod"),
                 .description = STR("other")));
-    CHECK(read_deployment(w, "Prod").updated_at == then); /* the same is no change */
+    CHECK(read_deployment(w, "Prod").updated_at == then); /* the same value is not a change */
     DONE(w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = d.id, .given = GIVEN_NAME,
                 .name = STR("stage"), .description = STR("unasked")));
     CHECK(core_find(w->core, TABLE_DEPLOYMENT, STR("Prod")) == 0);
@@ -283,7 +283,7 @@ TEST(a_deployment_keeps_what_it_was_given)
     world_close(w);
 }
 
-TEST(a_deployment_that_goes_sends_its_nodes_home)
+TEST(a_deleted_deployment_moves_its_nodes_to_its_parent)
 {
     struct world *w = open_d();
     const int64_t d = the_deployment(w, "d");
@@ -310,21 +310,21 @@ TEST(a_deployment_that_goes_sends_its_nodes_home)
     world_close(w);
 }
 
-TEST(nodes_hear_of_what_a_deployment_does_to_them)
+TEST(deployment_verbs_queue_the_hooks_of_their_nodes)
 {
     struct world *w = open_d();
     world_role(w, "ear", "'hooks':['on_node_change'],'flags':['implicit']");
     world_deliver(w);
     world_forget(w);
-    world_commit_deployment(w, "d"); /* makes the phantom available */
+    world_commit_deployment(w, "d"); /* makes the phantom node available */
     HAS(str_z(&w->arena, buf_str(&w->story)), "on_node_change");
     world_deliver(w);
     world_forget(w);
-    world_commit_deployment(w, "d"); /* it is already */
+    world_commit_deployment(w, "d"); /* it is available already */
     HEARD(w, "");
     DONE(w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = the_deployment(w, "d"),
                 .given = GIVEN_NAME, .name = STR("D")));
-    HEARD(w, ""); /* its phantom is called the same */
+    HEARD(w, ""); /* its phantom node has the same name */
     DONE(w, CMD(DEPLOYMENT_UPDATE, deployment_update, .id = the_deployment(w, "D"),
                 .given = GIVEN_NAME, .name = STR("other")));
     HAS(str_z(&w->arena, buf_str(&w->story)), "on_node_change");
@@ -369,7 +369,7 @@ TEST(a_state_of_a_deployment_is_that_of_its_noderoles)
     world_close(w);
 }
 
-TEST(why_of_a_deployment_is_that_of_whoever_keeps_it)
+TEST(why_of_a_deployment_is_that_of_its_first_waiting_noderole)
 {
     struct world *w = open_d();
     const int64_t d = the_deployment(w, "d");
@@ -401,7 +401,7 @@ TEST(what_a_deployment_holds_is_counted_and_listed)
     CHECK(c1 <= 4 && a2 == 4);
     core_count_noderoles(w->core, d, counts);
     CHECK(counts[NODEROLE_PROPOSED] == 4 && counts[NODEROLE_ACTIVE] == 0);
-    core_count_nodes(w->core, counts); /* phantoms are none */
+    core_count_nodes(w->core, counts); /* phantom nodes are not counted */
     CHECK(counts[NODEROLE_PROPOSED] == 2 && counts[NODEROLE_ACTIVE] == 0);
     world_commit_deployment(w, "d");
     world_run_all(w);
@@ -418,7 +418,7 @@ TEST(what_a_deployment_holds_is_counted_and_listed)
 
 /* ---- the timeline ---- */
 
-TEST(snapshots_keep_who_when_and_how_it_was)
+TEST(snapshots_store_actor_time_and_counts)
 {
     struct world *w = open_d();
     const int64_t d = the_deployment(w, "d");
@@ -461,7 +461,7 @@ TEST(snapshots_keep_who_when_and_how_it_was)
     world_close(w);
 }
 
-TEST(intervals_in_the_archive_are_told_apart)
+TEST(intervals_in_the_archive_are_distinguished)
 {
     struct world *w = open_d();
     world_bind_in(w, "a@n1", "d");
@@ -538,7 +538,7 @@ TEST(a_revert_binds_removes_and_skips_each_with_its_reason)
     SAYS(shown(w, read_noderole(w, "a@n2").proposed_data), "{'v':4}");
     IS(w, "a@n2", "proposed");
     IS(w, "a@n1", "active");
-    /* Another revert before the commit takes the mark back. */
+    /* Another revert before the commit clears the removal mark. */
     DONE(w, cmd_revert(w, 1, "{'data':[],'members':[{'node':3,'role':1},{'node':3,'role':2}]}"));
     CHECK(!read_noderole(w, "b@n1").removing && read_noderole(w, "a@n2").removing);
     SAYS(shown(w, w->out.doc), "{'bound':[],'removed':[{'node':4,'role':1}],'skipped':[]}");
@@ -590,7 +590,7 @@ TEST(a_revert_is_refused_field_by_field)
     world_close(w);
 }
 
-/* Many documents together are longer than any one may be, and lie deeper. */
+/* Many documents together may be longer and deeper than a single one. */
 TEST(the_content_of_a_revert_is_no_document_but_its_data_are)
 {
     struct world *w = open_d();
@@ -628,7 +628,7 @@ TEST(the_content_of_a_revert_is_no_document_but_its_data_are)
     world_close(w);
 }
 
-TEST(what_hangs_below_goes_along_or_forbids_it)
+TEST(descendants_are_removed_too_or_forbid_the_revert)
 {
     struct world *w = open_d();
     world_role(w, "ground", "");
@@ -641,7 +641,7 @@ TEST(what_hangs_below_goes_along_or_forbids_it)
     world_bind_in(w, "top@n1", "e");
     world_bind_in(w, "top@n2", "e");
     CHECK(world_has_edge(w, "ground@n1", "top@n1") && world_has_edge(w, "ground@n1", "top@n2"));
-    /* Neither ran: both go along, but are marked in no other deployment. */
+    /* Neither ran: both are removed too, but are not marked in other deployments. */
     DONE(w, cmd_revert(w, 1, "{'data':[],'members':[]}"));
     SAYS(world_path(w, w->out.doc, "removed"),
          "[{'node':3,'role':4},{'node':3,'role':5},{'node':4,'role':5}]");
@@ -669,7 +669,7 @@ static const char *plan_of(struct world *w, const char *key)
     return world_path(w, w->out.doc, key);
 }
 
-TEST(a_plan_tells_waves_and_ways_of_running)
+TEST(a_plan_lists_waves_and_kinds_of_runs)
 {
     struct world *w = open_d();
     world_role(w, "nop", "'jig':'noop','flags':['implicit'],'requires':['c']");

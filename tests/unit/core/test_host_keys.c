@@ -1,7 +1,7 @@
-/* Goal: a host key is pinned for one node at most, goes with its node, holds for the boot it was
- * seen at, and comes back from a store as it was.
- * Method: commands through the core, each refusal once; reloads compare digests (world.h); records
- * and rows altered for what load and check have to notice. */
+/* Goal: a host key is pinned for one node at most, is removed with its node, is valid for the boot
+ * it was read at, and is loaded as it was stored. Method: commands through the core, each refusal
+ * once; reloads compare digests (world.h); records and rows are altered for what load and check
+ * must detect. */
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
@@ -106,7 +106,7 @@ TEST(a_changed_key_is_refused_until_it_is_forgotten)
     const uint64_t edits = core_edits(w->core);
     DONE(w, cmd_pin(w, "n1", both_a, 1));
     DONE(w, cmd_pin(w, "n1", ed_a, 0));
-    DONE(w, cmd_pin(w, "n1", "ssh-rsa CCCC\necdsa-sha2-nistp256 DDDD", 1)); /* a type more */
+    DONE(w, cmd_pin(w, "n1", "ssh-rsa CCCC\necdsa-sha2-nistp256 DDDD", 1)); /* one more type */
     CHECK(core_edits(w->core) == edits && count_of(w, "n1") == 2);
     HAS(REFUSED(w, cmd_pin(w, "n1", ed_b, 1), HOST_KEY_CHANGED, "keys"), "node n1");
     REFUSED(w, cmd_pin(w, "n1", "ssh-rsa CCCC\nssh-ed25519 BBBB", 1), HOST_KEY_CHANGED, "keys");
@@ -118,21 +118,22 @@ TEST(a_changed_key_is_refused_until_it_is_forgotten)
     world_close(w);
 }
 
-TEST(pins_hold_for_their_boot_and_those_of_no_boot_for_all)
+TEST(pins_are_valid_for_their_boot_or_for_all_boots)
 {
     struct world *w = open_with_nodes();
     DONE(w, cmd_pin(w, "n1", both_a, 1));
-    DONE(w, cmd_pin(w, "n1", ed_b, 2)); /* another system runs on it */
+    DONE(w, cmd_pin(w, "n1", ed_b, 2)); /* another system runs on the machine */
     CHECK(count_of(w, "n1") == 1 && pinned_for(w, rsa_a) == 0);
-    REFUSED(w, cmd_pin(w, "n1", both_a, 1), HOST_KEY_CHANGED, "keys"); /* what was asked before */
-    DONE(w, cmd_pin(w, "n1", ed_b, 3));                                /* the same one again */
+    REFUSED(w, cmd_pin(w, "n1", both_a, 1), HOST_KEY_CHANGED,
+            "keys");                    /* the result of the earlier probe */
+    DONE(w, cmd_pin(w, "n1", ed_b, 3)); /* the same key again */
     CHECK(count_of(w, "n1") == 1);
     DONE(w, cmd_pin(w, "n2", ed_a, HOST_KEY_ANY_BOOT));
     REFUSED(w, cmd_pin(w, "n2", rsa_a, 9), HOST_KEY_CHANGED, "keys");
     world_close(w);
 }
 
-TEST(what_is_no_key_is_refused)
+TEST(an_invalid_key_is_refused)
 {
     static const char *const wrong[] = {
         "ssh-ed25519",      "ssh-ed25519 ",        " AAAA",
@@ -173,9 +174,9 @@ TEST(a_node_has_a_bounded_number_of_keys)
     world_close(w);
 }
 
-/* ---- forgetting ---- */
+/* ---- removal ---- */
 
-TEST(the_pins_of_a_deleted_node_are_gone)
+TEST(a_deleted_node_removes_its_pins)
 {
     struct world *w = open_with_nodes();
     DONE(w, cmd_pin(w, "n1", both_a, 0));
@@ -199,7 +200,7 @@ static uint32_t probes(struct world *w)
     return count;
 }
 
-TEST(a_node_that_is_alive_is_asked_again_when_its_key_is_forgotten)
+TEST(a_node_that_is_alive_is_probed_again_when_its_key_is_forgotten)
 {
     struct world *w = open_with_nodes();
     const int64_t n1 = the_node(w, "n1");
@@ -222,7 +223,7 @@ TEST(a_node_that_is_alive_is_asked_again_when_its_key_is_forgotten)
     world_close(w);
 }
 
-TEST(what_is_started_anew_from_memory_may_show_other_keys)
+TEST(a_system_that_runs_from_memory_may_have_other_keys_after_a_restart)
 {
     struct world *w = open_with_nodes();
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n1")));
@@ -239,7 +240,7 @@ TEST(what_is_started_anew_from_memory_may_show_other_keys)
     DONE(w, CMD(NODE_DEBUG, node_debug, .id = the_node(w, "n1")));
     DONE(w, cmd_pin(w, "n1", ed_a, boot));
     CHECK(count_of(w, "n1") == 1 && pinned_for(w, ed_a) == the_node(w, "n1"));
-    /* those that people wrote hold for all boots */
+    /* pins of operators are valid for all boots */
     DONE(w, cmd_pin(w, "n2", ed_b, HOST_KEY_ANY_BOOT));
     DONE(w, CMD(NODE_REDEPLOY, node_redeploy, .id = the_node(w, "n2")));
     REFUSED(w, cmd_pin(w, "n2", rsa_a, 1), HOST_KEY_CHANGED, "keys");
@@ -263,7 +264,7 @@ TEST(only_the_current_probe_of_a_node_pins)
 {
     struct world *w = open_with_nodes();
     set_alive(w, false);
-    REFUSED(w, cmd_pin_by(w, ed_a, 1), STALE, "outbox_id"); /* it has none */
+    REFUSED(w, cmd_pin_by(w, ed_a, 1), STALE, "outbox_id"); /* it has no pin */
     set_alive(w, true);
     const int64_t first = core_next_id(w->core, TABLE_OUTBOX, 0);
     CHECK(first && probes(w) == 1);

@@ -1,7 +1,7 @@
-/* Importing barclamps: what is written, what is refused, what stays as it was. */
+/* Importing barclamps: what is written, what is refused, and what stays unchanged. */
 #include "tests/unit/core/content_world.h"
 
-/* ---- what is written ---- */
+/* ---- rows that are written ---- */
 
 TEST(a_bare_barclamp_gets_its_defaults)
 {
@@ -18,7 +18,7 @@ TEST(a_bare_barclamp_gets_its_defaults)
     world_close(&w);
 }
 
-TEST(a_barclamp_keeps_what_its_document_says)
+TEST(a_barclamp_stores_the_fields_of_its_document)
 {
     struct world w = world_open();
     import(&w, "{" HEAD("core") "}");
@@ -34,7 +34,7 @@ TEST(a_barclamp_keeps_what_its_document_says)
     world_close(&w);
 }
 
-TEST(a_role_is_written_with_everything_it_says)
+TEST(a_role_is_written_with_all_its_members)
 {
     struct world w = world_open();
     import(
@@ -96,7 +96,7 @@ TEST(the_same_document_again_changes_nothing)
     world_close(&w);
 }
 
-TEST(a_second_import_replaces_what_the_first_said)
+TEST(a_second_import_replaces_the_first)
 {
     struct world w = world_open();
     import(&w,
@@ -118,12 +118,12 @@ TEST(a_second_import_replaces_what_the_first_said)
     CHECK(r.id == id && r.role.flags == ROLE_SERVICE && r.role.hooks == 0);
     CHECK(is(r.role.requires, "") && is(r.role.provides, "") && is(r.role.conflicts, ""));
     CHECK(is(r.role.template, "") && is(r.role.jig_name, "script"));
-    CHECK(r.role.cohort == 1); /* depth never falls */
+    CHECK(r.role.cohort == 1); /* cohorts are never lowered */
     CHECK(role_row(&w, "x")->parents.count == 0);
     CHECK(role_row(&w, "x")->provided.count == 0 && role_row(&w, "x")->conflicting.count == 0);
     CHECK(attrib_id(&w, "a") == attrib);
     CHECK(is(get(&w, TABLE_ATTRIB, "a").attrib.default_value, ""));
-    CHECK(!core_find(w.c, TABLE_ROLE, STR("p"))); /* what is not mentioned goes */
+    CHECK(!core_find(w.c, TABLE_ROLE, STR("p"))); /* members that are not mentioned are removed */
     world_close(&w);
 }
 
@@ -193,7 +193,7 @@ TEST(hammer_kinds_come_with_class_and_priority)
     world_close(&w);
 }
 
-TEST(there_is_room_for_so_many_jigs_and_kinds_of_hammer)
+TEST(the_number_of_jigs_and_hammer_kinds_is_limited)
 {
     static const char *const lists[] = {"jigs", "hammers"};
     static const char *const codes[] = {"class", "type"};
@@ -236,7 +236,7 @@ TEST(a_bind_names_everything_a_role_waits_for)
     world_close(&w);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 TEST(a_barclamp_needs_a_name_and_a_source_path)
 {
@@ -265,7 +265,7 @@ TEST(a_barclamp_needs_a_proper_name_and_a_parent_that_exists)
     }
     must_refuse(&w,
                 importing("{\"barclamp\":{\"name\":\"a\",\"source_path\":\"p\","
-                          "\"parent\":\"nobody\"}}"),
+                          "\"parent\":\"absent\"}}"),
                 PROBLEM_NOT_FOUND, "barclamp/parent");
     import(&w, "{\"barclamp\":{\"name\":\"a\",\"source_path\":\"p\",\"parent\":\"a\"}}");
     import(&w, "{\"barclamp\":{\"name\":\"b\",\"source_path\":\"p\",\"parent\":\"a\"}}");
@@ -276,7 +276,7 @@ TEST(a_barclamp_needs_a_proper_name_and_a_parent_that_exists)
     world_close(&w);
 }
 
-TEST(every_problem_is_told_at_once)
+TEST(every_problem_is_reported_at_once)
 {
     struct world w = world_open();
     import(&w, "{" HEAD("one") "," JIGS ",\"roles\":[{\"name\":\"taken\",\"jig\":\"noop\","
@@ -319,9 +319,9 @@ TEST(every_problem_is_told_at_once)
     world_close(&w);
 }
 
-/* ---- rehearsals ---- */
+/* ---- dry runs ---- */
 
-TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
+TEST(a_dry_run_reports_the_results_of_imports_and_changes_nothing)
 {
     struct world w = world_open();
     import(&w, "{" HEAD("one") "," JIGS ",\"roles\":[{\"name\":\"r\",\"jig\":\"noop\"}]}");
@@ -340,7 +340,7 @@ TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
     struct outcome out[5];
     core_import_dry_run(w.c, barclamps, 5, &w.arena, out);
     CHECK(out[0].verdict == VERDICT_DONE && out[0].doc.len);
-    /* What is refused is not there for those behind it: u is nobody's. */
+    /* A refused document leaves nothing for later ones: u has no owner. */
     CHECK(out[1].verdict == VERDICT_REFUSED && out[1].problems->code == PROBLEM_NAME_TAKEN);
     CHECK(!out[1].problems->next);
     CHECK(out[2].verdict == VERDICT_REFUSED && out[2].problems->code == PROBLEM_ROLE_CYCLE);
@@ -357,8 +357,8 @@ TEST(a_rehearsal_tells_what_imports_would_come_to_and_leaves_nothing)
     world_close(&w);
 }
 
-/* Of roles that are bound, with hooks under way, all of which an import would take away. */
-TEST(a_rehearsal_leaves_bound_roles_alone)
+/* Roles that are bound and have hooks queued, all of which an import would remove. */
+TEST(a_dry_run_leaves_bound_roles_unchanged)
 {
     struct world w = world_open();
     import(&w, "{" HEAD("one") "," JIGS ",\"attribs\":[{\"name\":\"size\",\"map\":\"x\"}],"
@@ -384,7 +384,7 @@ TEST(a_rehearsal_leaves_bound_roles_alone)
     world_close(&w);
 }
 
-TEST(a_hopeless_document_is_not_read_to_its_end)
+TEST(a_document_with_too_many_problems_is_not_read_to_its_end)
 {
     struct world w = world_open();
     struct buf b = buf_in(&w.arena);
@@ -398,7 +398,7 @@ TEST(a_hopeless_document_is_not_read_to_its_end)
     world_close(&w);
 }
 
-TEST(a_list_of_names_has_an_end)
+TEST(a_list_of_names_is_limited)
 {
     static const char *const keys[] = {"requires", "wants-attribs"};
     struct world w = world_open();
@@ -479,7 +479,7 @@ TEST(of_two_definitions_in_one_barclamp_the_last_counts)
     world_close(&w);
 }
 
-TEST(an_attrib_of_nobody_is_not_taken_over)
+TEST(an_attrib_without_an_owner_is_not_taken_over)
 {
     struct world w = world_open();
     must_step(&w,

@@ -1,4 +1,4 @@
-/* Imports in detail: each member of a document alone, the order of warnings, what is left out. */
+/* Imports in detail: each member of a document alone, and the order of warnings. */
 #include "tests/unit/core/content_details.h"
 
 TEST(each_member_of_a_barclamp_is_written_when_it_alone_changes)
@@ -122,7 +122,7 @@ static bool warns(struct world *w, uint32_t i, const char *field, const char *te
            is(json_get(warning, STR("text"))->text, text);
 }
 
-TEST(warnings_say_where_and_what_in_the_order_of_the_document)
+TEST(warnings_have_field_and_text_in_the_order_of_the_document)
 {
     struct world w = world_open();
     import(&w, "{" HEAD("one") ",\"jigs\":[{\"name\":\"noop\",\"class\":\"noop\"},"

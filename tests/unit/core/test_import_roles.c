@@ -1,5 +1,5 @@
-/* Roles that come, go and change hands with their barclamps' documents: who attaches to whom
- * whichever came first, what becomes of a role that nobody names any more, jigs nobody knows. */
+/* Roles that are added, removed and moved between barclamps by imports: attachments in any order of
+ * imports, roles that are not defined any more, and unknown jigs. */
 #include "base/prng.h"
 #include "tests/unit/core/content_details.h"
 
@@ -77,7 +77,7 @@ TEST(a_cycle_through_an_attachment_that_waited_is_refused_with_its_chain)
     world_close(&w);
 }
 
-TEST(what_attaches_to_itself_needs_itself)
+TEST(a_role_that_attaches_to_itself_requires_itself)
 {
     struct world w = world_open();
     must_refuse(&w,
@@ -87,7 +87,7 @@ TEST(what_attaches_to_itself_needs_itself)
     world_close(&w);
 }
 
-TEST(an_attachment_that_is_lost_or_made_up_is_noticed)
+TEST(a_missing_or_superfluous_attachment_is_detected)
 {
     struct world w = world_open();
     uint64_t key;
@@ -147,7 +147,7 @@ static struct str facts_of(const struct core *c, struct arena *a, uint32_t count
     return buf_str(&b);
 }
 
-/* Names of others with smaller numbers (or larger), so that no cycle can come. */
+/* Names of other roles with smaller (or larger) numbers, so that no cycle is possible. */
 static void put_others(struct buf *b, struct prng *r, const char *key, uint32_t from, uint32_t to)
 {
     buf_put_z(b, ",\"");
@@ -172,7 +172,7 @@ static struct str shuffled_document(struct arena *a, struct prng *r, uint32_t n)
     buf_put_u64(&b, n);
     buf_put_z(&b, "\"},\"jigs\":[{\"name\":\"noop\",\"class\":\"noop\"}],\"roles\":[");
     for (uint32_t i = 0; i < EACH; i++) {
-        const uint32_t self = i * DOCUMENTS + n; /* neighbours lie in other documents */
+        const uint32_t self = i * DOCUMENTS + n; /* related roles are in other documents */
         buf_put_z(&b, i ? ",{\"jig\":\"noop\",\"name\":\"" : "{\"jig\":\"noop\",\"name\":\"");
         buf_put_z(&b, self < 10 ? "r0" : "r");
         buf_put_u64(&b, self);
@@ -243,8 +243,8 @@ TEST(it_does_not_matter_which_barclamp_is_imported_first)
     arena_fini(&a);
 }
 
-/* What is told later counts like what was told at first. */
-TEST(documents_imported_again_and_again_end_where_the_last_of_each_begins)
+/* A document that is imported again has the same effect as at first. */
+TEST(repeated_imports_give_the_result_of_the_last_document_of_each)
 {
     struct arena a = {0};
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -267,7 +267,7 @@ TEST(documents_imported_again_and_again_end_where_the_last_of_each_begins)
             struct record one = row(&w, TABLE_ROLE, id);
             const struct record two = get(&fresh, TABLE_ROLE, str_z(&a, one.role.name));
             CHECK(str_eq(one.role.requires, two.role.requires));
-            CHECK(one.role.cohort >= two.role.cohort); /* depth never falls */
+            CHECK(one.role.cohort >= two.role.cohort); /* cohorts are never lowered */
         }
         world_close(&w);
         world_close(&fresh);
@@ -276,7 +276,7 @@ TEST(documents_imported_again_and_again_end_where_the_last_of_each_begins)
     arena_fini(&a);
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 static struct str many_attachers(struct arena *a, uint32_t count)
 {
@@ -311,7 +311,7 @@ TEST(a_role_with_many_attachers_is_imported_again_without_reading_them)
     world_close(&w);
 }
 
-/* ---- a role that its barclamp does not name any more ---- */
+/* ---- roles that their barclamp does not define any more ---- */
 
 #define FULL                                                                                       \
     ROLES("one", "{\"name\":\"keep\",\"jig\":\"noop\"},{\"name\":\"ex\",\"jig\":\"noop\","         \
@@ -331,7 +331,7 @@ static bool warns_of(struct world *w, const char *text)
     return false;
 }
 
-TEST(a_role_that_is_bound_nowhere_goes_with_its_attribs)
+TEST(a_role_that_is_not_bound_is_removed_with_its_attribs)
 {
     struct world w = world_open();
     uint32_t gone = 0;
@@ -354,7 +354,7 @@ TEST(a_role_that_is_bound_nowhere_goes_with_its_attribs)
     step(&w, (struct command){.kind = COMMAND_NODEROLE_BIND,
                               .noderole_bind = {.node_id = n, .role_id = role_id(&w, "child")}});
     CHECK(has_problem(&w, PROBLEM_REQUIRE_UNRESOLVED, "role_id", "requires role ex,"));
-    /* Named again it is a new role, and who waited finds it. */
+    /* Defined again it is a new role, and roles that wait for the name find it. */
     import(&w, FULL);
     CHECK(is(parents_of(&w, "child"), "ex") && is(parents_of(&w, "user"), "ex"));
     CHECK(!role_row(&w, "child")->unresolved && !role_row(&w, "user")->unresolved);
@@ -369,7 +369,7 @@ TEST(a_role_that_is_bound_stays_without_hooks)
     set_inside(&w, TABLE_ROLE, role_id(&w, "ex"), "v", BUCKET_NOTE, "7");
     struct command bind_it = {.kind = COMMAND_NODEROLE_BIND,
                               .noderole_bind = {.node_id = n, .role_id = role_id(&w, "ex")}};
-    step(&w, bind_it); /* on_node_bind is asked */
+    step(&w, bind_it); /* the veto request on_node_bind */
     CHECK(w.out.verdict == VERDICT_NEEDS_HOOKS && w.out.ask_count == 1);
     const struct answer yes = {.key = w.out.asks->key};
     bind_it.answers = &yes;
@@ -387,13 +387,13 @@ TEST(a_role_that_is_bound_stays_without_hooks)
     CHECK(is(after.description, "mine") && after.notes.len && str_eq(after.notes, before.notes) &&
           str_eq(after.provides, before.provides));
     CHECK(core_find(w.c, TABLE_ATTRIB, STR("v")) && is(requires_of(&w, "keep"), ""));
-    /* What waited to be told does not wait any more. */
+    /* The queued hook was removed. */
     CHECK(noderole_at(w.c, noderole_by_id(w.c, nr))->hooks_waiting == 0);
     CHECK(core_count(w.c, TABLE_OUTBOX) == 0 && w.c->vars.hook_roles[HOOK_NODE_CHANGE].count == 0);
     commit(&w, nr);
     settle(&w, NULL);
     CHECK(state_of(&w, nr) == NODEROLE_ACTIVE);
-    /* Not anew, neither by hand nor by itself. */
+    /* It cannot be bound again, neither by a command nor automatically. */
     bind_it.answer_count = 0;
     bind_it.noderole_bind.node_id = other;
     must_refuse(&w, bind_it, PROBLEM_WRONG_STATE, "role_id");
@@ -416,13 +416,13 @@ TEST(a_role_that_is_only_part_of_a_deployment_stays_too)
     import(&w, REST);
     CHECK(warns_of(&w, "role ex is no longer in barclamp one and is still part of 1 deployment; it "
                        "keeps running as it is, without hooks"));
-    must_step(&w, in); /* it is there */
+    must_step(&w, in); /* it exists */
     CHECK(w.out.id == dr);
     must_step(&w, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
                                    .deployment_create = {.name = STR("d"), .parent_id = 1}});
     in.deployment_role_create.deployment_id = w.out.id;
     must_refuse(&w, in, PROBLEM_WRONG_STATE, "role_id");
-    /* The next import finds that nobody needs it any more. */
+    /* The next import removes it, because it is in no deployment any more. */
     must_step(&w, (struct command){.kind = COMMAND_DEPLOYMENT_ROLE_DELETE,
                                    .deployment_role_delete = {.id = dr}});
     import(&w, REST);
@@ -442,7 +442,7 @@ TEST(a_withdrawn_role_stays_so_until_it_is_named_again)
     CHECK(count_warnings(&w) == 1);
     CHECK(core_changed(w.c) == 0);
     import(&w, ROLES("two", "{\"name\":\"late\",\"jig\":\"noop\",\"attaches\":[\"ex\"]}"));
-    CHECK(is(requires_of(&w, "ex"), "[\"keep\"]")); /* as it is */
+    CHECK(is(requires_of(&w, "ex"), "[\"keep\"]")); /* unchanged */
     import(&w, ROLES("one", "{\"name\":\"keep\",\"jig\":\"noop\"},{\"name\":\"ex\",\"jig\":"
                             "\"noop\",\"hooks\":[\"on_todo\"],\"requires\":[\"keep\"]}"));
     CHECK(get(&w, TABLE_ROLE, "ex").role.flags == 0);
@@ -451,7 +451,7 @@ TEST(a_withdrawn_role_stays_so_until_it_is_named_again)
     world_close(&w);
 }
 
-TEST(an_attrib_that_finds_another_place_in_the_document_does_not_go_with_its_role)
+TEST(an_attrib_that_moves_in_the_document_is_not_removed_with_its_role)
 {
     struct world w = world_open();
     import(&w, ROLES("one", "{\"name\":\"ex\",\"jig\":\"noop\",\"attribs\":[{\"name\":\"v\"},"
@@ -466,7 +466,7 @@ TEST(an_attrib_that_finds_another_place_in_the_document_does_not_go_with_its_rol
     world_close(&w);
 }
 
-TEST(a_document_that_is_refused_leaves_nothing_out)
+TEST(a_refused_document_removes_no_role)
 {
     struct world w = world_open();
     import(&w, FULL);
@@ -476,7 +476,7 @@ TEST(a_document_that_is_refused_leaves_nothing_out)
     world_close(&w);
 }
 
-TEST(going_back_to_a_snapshot_passes_over_a_withdrawn_role)
+TEST(a_revert_skips_a_withdrawn_role)
 {
     struct world w = world_open();
     import(&w, ROLES("one", "{\"name\":\"keep\",\"jig\":\"noop\"},{\"name\":\"ex\",\"jig\":"
@@ -503,8 +503,8 @@ TEST(going_back_to_a_snapshot_passes_over_a_withdrawn_role)
     world_close(&w);
 }
 
-/* A node keeps its target when the noderole goes along with something else. */
-TEST(no_node_is_held_at_a_role_that_is_gone)
+/* A node keeps its target when the noderole is deleted with another one. */
+TEST(no_node_is_held_at_a_removed_role)
 {
     struct world w = world_open();
     import(&w, ROLES("one", "{\"name\":\"keep\",\"jig\":\"noop\"},{\"name\":\"ex\",\"jig\":"
@@ -517,7 +517,7 @@ TEST(no_node_is_held_at_a_role_that_is_gone)
     world_close(&w);
 }
 
-/* ---- another barclamp takes it over ---- */
+/* ---- another barclamp defines the role ---- */
 
 #define MOVED                                                                                      \
     ROLES("two", "{\"name\":\"ex\",\"jig\":\"script\",\"hooks\":[\"on_active\"],"                  \
@@ -542,7 +542,7 @@ TEST(a_role_moves_to_another_barclamp_when_the_first_does_not_name_it)
     CHECK(is(get(&w, TABLE_ATTRIB, "v").attrib.map, "b/v"));
     CHECK(get(&w, TABLE_ATTRIB, "u").attrib.barclamp_id == two);
     CHECK(row(&w, TABLE_NODEROLE, nr).noderole.role_id == id);
-    /* The first cannot have it back while the second names it, and does not touch it. */
+    /* The first barclamp cannot define it again while the second does, and does not change it. */
     step(&w, importing(FULL));
     CHECK(has_problem(&w, PROBLEM_NAME_TAKEN, "roles/1/name", "role ex belongs to barclamp two"));
     import(&w, REST);
@@ -551,7 +551,7 @@ TEST(a_role_moves_to_another_barclamp_when_the_first_does_not_name_it)
     world_close(&w);
 }
 
-TEST(a_role_that_nobody_binds_moves_as_well)
+TEST(a_role_without_noderoles_moves_as_well)
 {
     struct world w = world_open();
     import(&w, FULL);
@@ -562,7 +562,7 @@ TEST(a_role_that_nobody_binds_moves_as_well)
     world_close(&w);
 }
 
-/* ---- jigs that nobody knows ---- */
+/* ---- unknown jigs ---- */
 
 static void set_test_jig(struct world *w, bool on)
 {

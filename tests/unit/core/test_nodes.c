@@ -1,6 +1,6 @@
 #include "tests/unit/core/data_world.h"
 
-/* Nodes: what an update, a verb or a flag does, beyond the numbered cases. */
+/* Nodes: the effects of updates, verbs and flags, beyond the numbered cases. */
 
 /* clang-format off */
 static const char content[] =
@@ -118,7 +118,7 @@ TEST(a_new_node_has_its_defaults_and_an_ssh_hammer)
     world_close(&w);
 }
 
-TEST(a_node_that_cannot_be_is_refused_with_every_reason)
+TEST(an_invalid_node_is_refused_with_every_reason)
 {
     struct world w = open_world();
     step(&w, (struct command){.kind = COMMAND_NODE_CREATE,
@@ -196,7 +196,7 @@ TEST(an_update_changes_what_it_names_and_joins_not_set)
     CHECK(core_find(w.c, TABLE_NODE, STR("other.example.com")) == id);
     CHECK(core_find(w.c, TABLE_NODE, STR("n1.example.com")) == 0);
     CHECK(node_at(w.c, node_by_id(w.c, id))->group_count == 1);
-    power_is(&w, 0, ""); /* ssh cannot choose what a machine boots from */
+    power_is(&w, 0, ""); /* ssh cannot select the boot device */
     c = updating(id, GIVEN_NODE_QUIRKS);
     c.node_update.quirks = STR("[]");
     must_step(&w, c);
@@ -204,7 +204,7 @@ TEST(an_update_changes_what_it_names_and_joins_not_set)
     world_close(&w);
 }
 
-TEST(an_update_that_makes_no_sense_is_refused)
+TEST(an_invalid_update_is_refused)
 {
     struct world w = open_world();
     const int64_t id = add_node(&w, "n1.example.com");
@@ -257,7 +257,7 @@ TEST(a_phantom_keeps_its_name_and_its_deployment)
     world_close(&w);
 }
 
-TEST(a_boot_environment_tells_the_hammer_what_to_start_from)
+TEST(a_boot_environment_orders_the_boot_device_from_the_hammer)
 {
     struct world w = open_world();
     const int64_t id = add_node(&w, "n1.example.com");
@@ -272,7 +272,7 @@ TEST(a_boot_environment_tells_the_hammer_what_to_start_from)
     world_close(&w);
 }
 
-TEST(alive_asks_for_a_probe_unless_nothing_real_runs)
+TEST(alive_queues_a_probe_unless_the_test_jig_is_on)
 {
     struct world w = open_world();
     struct str detail;
@@ -293,7 +293,7 @@ TEST(alive_asks_for_a_probe_unless_nothing_real_runs)
     world_close(&w);
 }
 
-TEST(what_was_put_off_runs_when_the_node_is_available_again)
+TEST(postponed_runs_start_when_the_node_is_available_again)
 {
     struct world w = open_world();
     const int64_t id = add_node(&w, "n1.example.com");
@@ -338,7 +338,7 @@ TEST(power_does_only_what_a_hammer_offers)
     world_close(&w);
 }
 
-TEST(a_commit_binds_discovery_unless_somebody_else_does_it)
+TEST(a_commit_binds_discovery_unless_another_role_provides_it)
 {
     struct world w = open_world();
     const int64_t plain = add_node(&w, "n1.example.com");
@@ -355,7 +355,7 @@ TEST(a_commit_binds_discovery_unless_somebody_else_does_it)
     world_close(&w);
 }
 
-TEST(redeploy_begins_from_the_beginning)
+TEST(redeploy_resets_states_and_restarts)
 {
     struct world w = open_world();
     const int64_t id = add_node(&w, "n1.example.com");
@@ -375,7 +375,7 @@ TEST(redeploy_begins_from_the_beginning)
     world_close(&w);
 }
 
-TEST(without_power_nothing_is_redeployed_or_looked_into)
+TEST(without_power_actions_redeploy_and_debug_are_refused)
 {
     struct world w = open_world();
     must_step(&w, (struct command){.kind = COMMAND_NODE_CREATE,
@@ -391,7 +391,7 @@ TEST(without_power_nothing_is_redeployed_or_looked_into)
     world_close(&w);
 }
 
-TEST(debug_holds_a_node_at_its_discovery_and_undebug_lets_it_go)
+TEST(debug_holds_a_node_at_its_discovery_role_and_undebug_releases_it)
 {
     struct world w = open_world();
     const int64_t id = add_node(&w, "n1.example.com");
@@ -411,7 +411,7 @@ TEST(debug_holds_a_node_at_its_discovery_and_undebug_lets_it_go)
     world_close(&w);
 }
 
-TEST(a_script_that_stopped_a_node_is_forgotten_by_a_commit)
+TEST(a_commit_clears_the_flag_stopped)
 {
     struct world w = open_world();
     const int64_t id = add_node(&w, "n1.example.com");
@@ -420,11 +420,11 @@ TEST(a_script_that_stopped_a_node_is_forgotten_by_a_commit)
     CHECK(!node_of(&w, id).stopped);
     open_node(&w, id)->stopped = true;
     must_step(&w, powering(id, "reboot"));
-    CHECK(node_of(&w, id).stopped); /* a machine that starts again was not told to go on */
+    CHECK(node_of(&w, id).stopped); /* a restart does not clear the flag stopped */
     world_close(&w);
 }
 
-/* ---- moving ---- */
+/* ---- move ---- */
 
 TEST(a_moved_noderole_is_counted_where_it_is)
 {

@@ -1,4 +1,5 @@
-/* Commands that change one thing: a jig, a role, settings, an attrib, a group, a user, a hammer. */
+/* Commands that change one object: a jig, a role, settings, an attrib, a group, a user, a
+ * hammer. */
 #include "base/json/json.h"
 #include "tests/unit/core/data_world.h"
 
@@ -25,7 +26,7 @@ static struct record get(struct world *w, enum table table, int64_t id)
     return r;
 }
 
-/* The i-th of a list; 0 when it is not that long. */
+/* The i-th element of a list; 0 if it is shorter. */
 static uint32_t item(const struct core *c, const struct vec *v, uint32_t i)
 {
     return i < v->count ? vec_at(c, v, i) : 0;
@@ -146,7 +147,7 @@ static struct command test_jig(bool on)
                             .settings_update = {.given = GIVEN_SETTINGS_TEST_JIG, .test_jig = on}};
 }
 
-TEST(the_test_jig_stands_in_for_real_ones)
+TEST(the_test_jig_replaces_other_jigs)
 {
     struct world w = world_with_content();
     CHECK(runs(&w, "owner") && uses(&w, "owner", "script") && !runs(&w, "tested"));
@@ -338,7 +339,7 @@ TEST(a_deleted_attrib_leaves_no_link_and_no_parent_behind)
     store(&w);
     must_refuse(&w, (struct command){.kind = COMMAND_ATTRIB_DELETE, .attrib_delete = {id}},
                 PROBLEM_NOT_FOUND, "id");
-    /* It comes back with the next import, under another id, and is linked again. */
+    /* It is created again by the next import, with another id, and is linked again. */
     import(&w, content);
     CHECK(attrib_id(&w, "v") != id && noderole_at(w.c, ix)->links.count == 2);
     CHECK(!role_at(w.c, user)->unresolved);
@@ -445,7 +446,7 @@ TEST(nodes_join_and_leave_groups)
     world_close(&w);
 }
 
-TEST(the_group_of_the_groupless_stays)
+TEST(the_group_not_set_stays)
 {
     struct world w = world_open();
     const int64_t id = core_next_id(w.c, TABLE_GROUP, 0);
@@ -482,7 +483,7 @@ TEST(users_are_unique_by_name_and_by_address_ignoring_case)
     must_refuse(&w, making_user("", ""), PROBLEM_MISSING, "username");
     must_refuse(&w, making_user("b b", ""), PROBLEM_NAME_INVALID, "username");
     must_step(&w, making_user("bob", ""));
-    must_step(&w, making_user("carl", "")); /* no address is no address twice */
+    must_step(&w, making_user("carl", "")); /* an empty address is not unique */
     world_close(&w);
 }
 
@@ -590,7 +591,7 @@ TEST(a_node_has_one_hammer_of_each_kind)
     world_close(&w);
 }
 
-TEST(a_node_that_goes_takes_its_hammers_and_memberships_along)
+TEST(a_deleted_node_removes_its_hammers_and_memberships)
 {
     struct world w = world_with_content();
     const int64_t node = add_node(&w, "n.example.com"), other = add_node(&w, "o.example.com");

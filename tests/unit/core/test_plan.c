@@ -2,7 +2,7 @@
 #include "tests/unit/core/data_world.h"
 #include "tests/world/snapshot_diff.h"
 
-/* Plans, explanations and ways back. */
+/* Plans, explanations and reverts. */
 
 /* clang-format off */
 static const char content[] =
@@ -86,7 +86,7 @@ static struct str hash_of(const struct json *doc)
     return json_get(doc, STR("hash"))->text;
 }
 
-/* "app@n1 db@n1": what a list of the plan names, in order. */
+/* "app@n1 db@n1": the entries of a list of the plan, in order. */
 static void lists(struct setting *s, const struct json *doc, const char *key, const char *wanted)
 {
     struct buf b = buf_in(&s->w.arena);
@@ -106,7 +106,7 @@ static struct str of_first(const struct json *doc, const char *list, const char 
     return json_get(json_get(doc, str_from(list))->first, str_from(key))->text;
 }
 
-TEST(a_plan_tells_what_a_commit_would_do_and_changes_nothing)
+TEST(a_plan_lists_what_a_commit_would_do_and_changes_nothing)
 {
     struct setting s = open_setting();
     bind_in(&s, s.n1, "app");
@@ -178,7 +178,7 @@ TEST(what_cannot_start_is_held_with_its_reason)
     world_close(&s.w);
 }
 
-TEST(what_ran_before_is_told_apart)
+TEST(noderoles_that_ran_before_are_distinguished)
 {
     struct setting s = open_setting();
     const int64_t wipe = bind_in(&s, s.n1, "wipe"), solo = bind_in(&s, s.n1, "solo");
@@ -239,10 +239,10 @@ TEST(a_consent_is_to_what_is_destroyed_and_to_nothing_else)
     CHECK(str_eq(
         json_write(&s.w.arena, json_get(json_get(one, STR("destroys"))->first, STR("steps"))),
         STR("[\"wipe\",\"reboot\"]")));
-    /* What destroys nothing may come and go. */
+    /* Noderoles that destroy nothing do not change the consent. */
     bind_in(&s, s.n2, "solo");
     CHECK(str_eq(consent_of(consent(&s, committing(&s, STR("")))), consent_of(one)));
-    /* With other data it is another wipe. */
+    /* Other data is another wipe. */
     set_data(&s, wipe, "{\"disk\":\"sdb\"}");
     must_refuse(&s.w, agreeing(&s, consent_of(one)), PROBLEM_PLAN_CHANGED, "consent");
     const struct str two = consent_of(consent(&s, committing(&s, STR(""))));
@@ -257,7 +257,7 @@ TEST(what_is_off_or_held_back_is_in_the_consent)
     must_step(&s.w, (struct command){.kind = COMMAND_NODE_UPDATE,
                                      .node_update = {.id = s.n1, .given = GIVEN_NODE_ALIVE}});
     destroys(&s, consent(&s, committing(&s, STR(""))), "wipe@n1", 1);
-    /* Committed, and taken back with the head before it ran: the next commit lets it start. */
+    /* Committed and recalled before it ran: the next commit lets it start. */
     commit_d(&s);
     destroys(&s, consent(&s, committing(&s, STR(""))), "", 0);
     must_step(&s.w, (struct command){.kind = COMMAND_DEPLOYMENT_RECALL,
@@ -286,7 +286,7 @@ TEST(a_commit_of_a_node_or_noderole_takes_a_consent_too)
     must_step(&s.w, node);
     commit_d(&s);
     settle(&s.w, NULL);
-    /* It has run: nothing is destroyed by another commit. */
+    /* It has run: another commit destroys nothing. */
     must_step(&s.w, (struct command){.kind = COMMAND_NODE_PROPOSE, .node_propose = {.id = s.n1}});
     destroys(
         &s, consent(&s, (struct command){.kind = COMMAND_NODE_COMMIT, .node_commit = {.id = s.n1}}),
@@ -329,7 +329,7 @@ TEST(values_stored_on_what_is_not_proposed_are_counted_and_listed)
     CHECK(str_eq(
         json_write(&s.w.arena, json_get(json_get(doc, STR("unproposed"))->first, STR("values"))),
         STR("[[1,2]]")));
-    commit_d(&s); /* publishes nothing of it */
+    commit_d(&s); /* publishes none of it */
     CHECK(unproposed(&s) == 1);
     const struct json *of_node =
         consent(&s, (struct command){.kind = COMMAND_NODE_COMMIT, .node_commit = {.id = s.n1}});
@@ -340,7 +340,7 @@ TEST(values_stored_on_what_is_not_proposed_are_counted_and_listed)
     commit_d(&s);
     settle(&s.w, NULL);
     CHECK(unproposed(&s) == 0);
-    /* Taken back by the value that is published, or gone with the noderole. */
+    /* Cleared by a write of the published value, or deleted with the noderole. */
     set.attrib_set.value = STR("3");
     must_step(&s.w, set);
     set.attrib_set.id = other;
@@ -541,7 +541,7 @@ TEST(why_of_a_node_is_that_of_its_worst_noderole)
     world_close(&s.w);
 }
 
-/* ---- content, difference, revert ---- */
+/* ---- content, diff, revert ---- */
 
 static struct str head_content(struct setting *s)
 {
@@ -573,7 +573,7 @@ TEST(a_content_lists_members_and_data_in_order)
     world_close(&s.w);
 }
 
-TEST(intervals_of_the_past_count_where_they_held)
+TEST(closed_intervals_count_in_their_snapshots)
 {
     struct setting s = open_setting();
     const struct record old[] = {
@@ -654,7 +654,7 @@ TEST(a_revert_lists_what_it_did_and_what_it_did_not)
     world_close(&s.w);
 }
 
-TEST(a_revert_that_would_pull_the_ground_away_is_refused)
+TEST(a_revert_that_removes_a_parent_of_others_is_refused)
 {
     struct setting s = open_setting();
     commit_d(&s);
@@ -662,7 +662,7 @@ TEST(a_revert_that_would_pull_the_ground_away_is_refused)
     bind_in(&s, s.n2, "db");
     commit_d(&s);
     settle(&s.w, NULL);
-    /* A child elsewhere, in a deployment below: no business of the snapshot. */
+    /* A child in another deployment, which is not part of the snapshot. */
     must_step(&s.w, (struct command){.kind = COMMAND_DEPLOYMENT_CREATE,
                                      .deployment_create = {.name = STR("e"), .parent_id = s.d}});
     const int64_t e = s.w.out.id;
@@ -713,7 +713,7 @@ TEST(data_of_a_role_are_reverted_too)
     world_close(&s.w);
 }
 
-/* ---- the tree ---- */
+/* ---- tree of deployments ---- */
 
 TEST(the_tree_grows_as_deep_as_allowed)
 {
@@ -738,7 +738,7 @@ TEST(the_tree_grows_as_deep_as_allowed)
     world_close(&s.w);
 }
 
-TEST(a_deployment_goes_with_what_only_it_needs)
+TEST(a_deployment_is_deleted_with_what_only_it_needs)
 {
     struct setting s = open_setting();
     bind_in(&s, s.n1, "app");

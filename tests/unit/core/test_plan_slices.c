@@ -5,8 +5,8 @@
 #include "core/plan/plan.h"
 #include "tests/unit/core/data_world.h"
 
-/* Plans that are made in slices are compared with the commit that is stepped and taken back, over
- * random installations; and what changes between two slices makes them stale. */
+/* Plans that are computed in slices are compared with a dry commit, over random installations; and
+ * changes between two slices make them stale. */
 
 /* clang-format off */
 static const char content[] =
@@ -91,7 +91,7 @@ static uint32_t length(const struct json *doc, const char *list)
     return json_get(doc, str_from(list))->count;
 }
 
-/* The totals are those of the lists. */
+/* The totals equal the lengths of the lists. */
 static void fits_summary(const struct json *doc)
 {
     const struct json *s = json_get(doc, STR("summary"));
@@ -176,7 +176,7 @@ static void compare(struct play *p, const struct command *commit)
     core_plan_end(plan);
 }
 
-/* With answers, so that nothing is asked; sometimes one of them is a veto. */
+/* With replies of the hooks, so that no veto request is left; sometimes one is a veto. */
 static void compare_answered(struct play *p, struct command commit)
 {
     struct outcome out;
@@ -194,7 +194,7 @@ static void compare_answered(struct play *p, struct command commit)
     compare(p, &commit);
 }
 
-/* ---- what happens in between ---- */
+/* ---- changes between slices ---- */
 
 static void anneal(struct play *p)
 {
@@ -205,7 +205,7 @@ static void anneal(struct play *p)
         for (const struct effect *e = started.first; e; e = e->next) {
             const uint32_t fate = pick(p, 10);
             if (e->kind != EFFECT_RUN_START || fate == 0)
-                continue; /* it goes on */
+                continue; /* continued */
             step(&p->w, (struct command){.kind = COMMAND_RUN_DONE,
                                          .run_done = {.run_id = e->id,
                                                       .attempt = e->attempt,
@@ -370,7 +370,7 @@ static int64_t bind_in(struct play *p, int64_t d, int64_t n, const char *role)
     return p->w.out.id;
 }
 
-/* A cluster that has run, and something that builds on it: more members may join. */
+/* A cluster that has run, and a role that depends on it: more members may join. */
 static void begin_with_cluster(struct play *p)
 {
     bind_in(p, p->d[0], p->n[0], "ring");
@@ -406,14 +406,14 @@ TEST(a_plan_in_slices_is_the_dry_commit)
         "%u plans compared: %u asked hooks, %u were refused, %u removed, %u reran, %u were held, "
         "%u grew clusters\n",
         compared, asked, refused_count, removals, reruns, held, clusters);
-    /* The worlds do show what is to be compared. */
+    /* The random worlds contain the cases that are compared. */
     CHECK(compared > 5000 && asked > 100 && refused_count > 50 && removals > 100 && reruns > 100 &&
           held > 100 && clusters > 10);
 }
 
 /* ---- what makes a plan stale ---- */
 
-/* A plan of `outer`, half made. */
+/* A plan of `outer`, half computed. */
 static struct plan *half(struct play *p)
 {
     const struct command commit = committing(p->d[0]);
@@ -478,7 +478,7 @@ TEST(the_head_of_another_deployment_that_was_read_makes_a_plan_stale)
     bind_in(&p, p.d[0], p.n[0], "db");
     commit_d(&p, p.d[0]);
     must_step(&p.w, reviving(p.n[0], false));
-    bind_in(&p, p.d[1], p.n[1], "app"); /* it waits for the one in the outer deployment */
+    bind_in(&p, p.d[1], p.n[1], "app"); /* it waits for the noderole in the outer deployment */
     for (uint32_t i = 0; i < 2; i++) {
         const struct command commit = committing(p.d[1]);
         struct outcome out;
@@ -518,7 +518,7 @@ TEST(what_serves_boots_makes_a_plan_with_a_machine_to_start_stale)
     play_close(&p);
 }
 
-TEST(a_step_that_is_taken_back_does_not_make_a_plan_stale)
+TEST(a_step_that_is_rolled_back_does_not_make_a_plan_stale)
 {
     struct play p = play_open(2);
     bind_in(&p, p.d[0], p.n[0], "end");
@@ -545,7 +545,7 @@ TEST(a_step_that_is_taken_back_does_not_make_a_plan_stale)
     play_close(&p);
 }
 
-/* A node more, with a noderole in the other deployment. */
+/* One more node, with a noderole in the other deployment. */
 static void grow(struct play *p, uint32_t number)
 {
     char name[32];
@@ -554,7 +554,7 @@ static void grow(struct play *p, uint32_t number)
     arena_reset(&p->w.arena);
 }
 
-TEST(rows_beyond_the_places_of_a_plan_make_it_stale)
+TEST(rows_beyond_the_arrays_of_a_plan_make_it_stale)
 {
     struct play p = play_open(4);
     bind_in(&p, p.d[0], p.n[0], "end");
@@ -571,17 +571,17 @@ TEST(rows_beyond_the_places_of_a_plan_make_it_stale)
     while (grown < 6000 && !core_plan_is_stale(many))
         grow(&p, grown++);
     CHECK(core_plan_is_stale(many) && grown <= 4097);
-    while (grown < 6000) /* well beyond a page */
+    while (grown < 6000) /* well beyond the spare entries */
         grow(&p, grown++);
     core_plan_end(many);
-    /* Begun again, it has places for all of them. */
+    /* Started again, it has entries for all of them. */
     compare_answered(&p, committing(p.d[0]));
     compare_answered(&p, committing(p.d[1]));
     CHECK(p.compared == 2 && p.refused == 0);
     play_close(&p);
 }
 
-TEST(a_plan_with_lists_beyond_an_answer_has_totals_only)
+TEST(a_plan_with_lists_longer_than_a_reply_has_totals_only)
 {
     struct play p = play_open(5);
     for (uint32_t i = 0; i < NODES; i++)
@@ -614,7 +614,8 @@ TEST(a_plan_with_lists_beyond_an_answer_has_totals_only)
     play_close(&p);
 }
 
-/* {"v":"xxx..."} with another text for each number, and in every second one a short value, too. */
+/* {"v":"xxx..."} with a different string for each number, and in every second one also a short
+ * value. */
 static struct str long_data(struct play *p, uint32_t number, uint32_t length)
 {
     struct buf b = buf_in(&p->w.arena);

@@ -4,8 +4,8 @@
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
-/* What is known of the power of machines: readings, what makes one old, what a failure leaves, and
- * the results of orders. */
+/* Power state of machines: readings, what makes one outdated, stored failures, and the results of
+ * orders. */
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND };
 
@@ -42,7 +42,7 @@ static struct command cmd_unread(struct world *w, enum reason_code reason, const
                .text = str_from(text));
 }
 
-/* The order is given; the id of its row. */
+/* Orders the action; returns the id of its outbox row. */
 static int64_t order(struct world *w, const char *action)
 {
     char line[64];
@@ -81,7 +81,7 @@ TEST(a_reading_is_kept_with_time_and_driver)
     world_close(w);
 }
 
-TEST(a_reading_without_news_is_written_once_a_minute)
+TEST(an_unchanged_reading_is_written_once_a_minute)
 {
     struct world *w = power_world();
     DONE(w, cmd_read(w, POWER_STATE_ON));
@@ -92,7 +92,7 @@ TEST(a_reading_without_news_is_written_once_a_minute)
     DONE(w, cmd_read(w, POWER_STATE_ON));
     const int64_t later = read_node(w, "n1").power_read_at;
     CHECK(later >= read_at + MINUTE);
-    DONE(w, cmd_read(w, POWER_STATE_OFF)); /* news at once */
+    DONE(w, cmd_read(w, POWER_STATE_OFF)); /* a new state is stored at once */
     CHECK(read_node(w, "n1").power_state == POWER_STATE_OFF);
     world_close(w);
 }
@@ -137,7 +137,7 @@ TEST(a_status_that_ends_after_a_later_order_does_not_count)
     answer(w, status, false, POWER_STATE_ON);
     const struct node_record node = read_node(w, "n1");
     CHECK(node.power_state == POWER_STATE_OFF && node.power_order > status);
-    HAS(str_z(&w->arena, node.power_results), "\"status\""); /* its result is kept all the same */
+    HAS(str_z(&w->arena, node.power_results), "\"status\""); /* its result is stored nevertheless */
     world_close(w);
 }
 
@@ -150,7 +150,7 @@ TEST(a_status_that_ends_before_a_driver_asked_is_no_failed_reading)
     const struct node_record node = read_node(w, "n1");
     CHECK(node.power_state == POWER_STATE_ON && node.power_reason == REASON_NONE);
     HAS(str_z(&w->arena, node.power_results), "\"power_timeout\""); /* the order has a result */
-    CHECK(node.power_order == 0); /* and makes no other reading an old one */
+    CHECK(node.power_order == 0); /* and makes no other reading outdated */
     world_close(w);
 }
 
@@ -164,7 +164,7 @@ TEST(an_order_that_may_have_been_performed_makes_readings_old)
     const int64_t later = order(w, "on");
     DONE(w, CMD(OUTBOX_DONE, outbox_done, .outbox_id = later, .failed = true, .text = STR("words"),
                 .reason = REASON_POWER_NOT_OFFERED));
-    CHECK(read_node(w, "n1").power_order == row); /* no driver was there to perform it */
+    CHECK(read_node(w, "n1").power_order == row); /* no driver performed it */
     world_close(w);
 }
 
@@ -211,7 +211,8 @@ TEST(a_reading_ends_the_failure_of_an_order_that_it_shows_done)
     CHECK(read_node(w, "n1").reason == REASON_NONE && read_node(w, "n1").status.len == 0);
     answer(w, order(w, "reset"), true, POWER_STATE_UNKNOWN);
     DONE(w, cmd_read(w, POWER_STATE_ON));
-    CHECK(read_node(w, "n1").reason == REASON_POWER_AUTH); /* on, but was it reset? */
+    CHECK(read_node(w, "n1").reason ==
+          REASON_POWER_AUTH); /* on, but it is unknown whether it was reset */
     world_close(w);
 }
 
@@ -227,7 +228,7 @@ TEST(a_reading_does_not_wait_for_a_restart_that_waits)
     world_forget(w);
     DONE(w, cmd_power(w, "status"));
     HEARD(w, "power status n1");
-    DONE(w, cmd_power(w, "cycle")); /* takes the place of the reset, which gets a result */
+    DONE(w, cmd_power(w, "cycle")); /* replaces the reset, which gets a result */
     HAS(str_z(&w->arena, read_node(w, "n1").power_results), "\"reset\"");
     world_close(w);
 }
@@ -248,11 +249,11 @@ TEST(an_order_that_was_replaced_or_given_up_makes_no_reading_old)
     CHECK(read_node(w, "n1").power_order == 0);
     DONE(w, early);
     CHECK(read_node(w, "n1").power_state == POWER_STATE_ON);
-    w->now_ms += 601 * SECOND; /* more than the time for which a restart waits */
+    w->now_ms += 601 * SECOND; /* longer than a restart waits */
     DONE(w, CMD(TICK, tick, .unused = 0));
     HAS(str_z(&w->arena, read_node(w, "n1").power_results), "\"boot_not_served\"");
     CHECK(read_node(w, "n1").power_order == 0);
-    answer(w, status, false, POWER_STATE_OFF); /* ordered before the cycle that was given up */
+    answer(w, status, false, POWER_STATE_OFF); /* ordered before the cycle that was abandoned */
     CHECK(read_node(w, "n1").power_state == POWER_STATE_OFF);
     world_close(w);
 }

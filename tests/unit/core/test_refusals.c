@@ -1,7 +1,7 @@
-/* Goal: bad input is refused in words and leaves no trace, whatever the command.
- * Method: a world with one of everything and one good command of each kind; every field of every
- * command is then spoilt in every way that fits its kind. At last a long row of commands drawn at
- * random, most of them nonsense. */
+/* Goal: invalid input is refused with a message and changes nothing, whatever the command. Method:
+ * a world with one object of each kind and one valid command of each kind; every field of every
+ * command is then replaced by every invalid value of its type. At the end a long series of random
+ * commands, most of them invalid. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { WRONG_ID = 999999 };
 
-/* Text longer than anything may be, and a document larger than that. */
+/* A string longer than any limit, and a document larger than that. */
 static char long_text[DOC_MAX + 64];
 
 static struct str too_long(enum field_kind kind)
@@ -24,7 +24,7 @@ static struct str too_long(enum field_kind kind)
     return (struct str){long_text, DOC_MAX + 2};
 }
 
-/* ---- one of everything ---- */
+/* ---- a world with one object of each kind ---- */
 
 /* a@n1 ACTIVE, b@n1 PROPOSED with a hook waiting, c@n2 running, q@n3 parked, n1 discovered and in a
  * rack; d with two snapshots, role v in it and u@n2 bound; a user. */
@@ -229,7 +229,7 @@ static struct command sample_node(struct world *w, enum command_kind kind)
     case COMMAND_NODEROLE_COMPUTED: {
         struct command command =
             CMD(NODEROLE_COMPUTED, noderole_computed, .id = the_noderole(w, "b@n1"), .data = doc);
-        command.depth = 1; /* its hook says so */
+        command.depth = 1; /* its hook requests it */
         return command;
     }
     case COMMAND_NODEROLE_ENQUEUE: return cmd_enqueue(w, "a@n1");
@@ -247,7 +247,7 @@ static struct command sample_batch(struct world *w)
     return CMD(BATCH, batch, .commands = buf_str(&parts));
 }
 
-/* A good command of that kind. */
+/* A valid command of that kind. */
 static struct command sample(struct world *w, enum command_kind kind)
 {
     const struct start *start = world_start(w, "c@n2");
@@ -275,7 +275,7 @@ static struct command sample(struct world *w, enum command_kind kind)
     case COMMAND_NODE_BOOT_SERVED: {
         struct command command = CMD(NODE_BOOT_SERVED, node_boot_served, .id = the_node(w, "n1"),
                                      .noderole_id = the_noderole(w, "a@n1"), .generation = 0);
-        command.depth = 1; /* its hook says so */
+        command.depth = 1; /* its hook requests it */
         return command;
     }
     case COMMAND_NODE_PIN_KEYS:
@@ -286,7 +286,8 @@ static struct command sample(struct world *w, enum command_kind kind)
     }
 }
 
-/* Answers of the world: one that comes too late, or about nothing, is no mistake of anybody. */
+/* Results of runs and hooks: one that arrives late, or about an object that does not exist, is not
+ * an error. */
 static bool is_answer(enum command_kind kind)
 {
     return kind == COMMAND_RUN_BEGUN || kind == COMMAND_RUN_DONE || kind == COMMAND_RUN_STOPPED ||
@@ -314,7 +315,7 @@ static bool is_one_of(enum problem_code code, const enum problem_code *codes)
     return false;
 }
 
-/* Nothing changed, and if it was refused, in words: one of the codes, about that field. */
+/* Nothing changed, and a refusal has one of the codes and names that field. */
 static void check_harmless(struct world *w, const struct command *command,
                            const struct field *field, const enum problem_code *codes)
 {
@@ -387,8 +388,8 @@ TEST(an_id_of_nothing_is_not_found)
     world_close(w);
 }
 
-/* Every field of that kind in every command gets that text. */
-static void spoil(enum field_kind kind, struct str bad, const enum problem_code *codes)
+/* Every field of that type in every command gets that text. */
+static void make_invalid(enum field_kind kind, struct str bad, const enum problem_code *codes)
 {
     struct world *w = open_full();
     for (int k = 0; k < COMMAND_COUNT; k++) {
@@ -410,34 +411,34 @@ static const enum problem_code bad_either[] = {PROBLEM_BAD_TEXT, PROBLEM_BAD_JSO
 
 TEST(text_that_is_not_utf_8_is_refused)
 {
-    spoil(FIELD_TEXT, STR("a\xff"), bad_text);
-    spoil(FIELD_TEXT, STR("\xc0\x80"), bad_text);
-    spoil(FIELD_TEXT, STR("\xed\xa0\x80"), bad_text);
+    make_invalid(FIELD_TEXT, STR("a\xff"), bad_text);
+    make_invalid(FIELD_TEXT, STR("\xc0\x80"), bad_text);
+    make_invalid(FIELD_TEXT, STR("\xed\xa0\x80"), bad_text);
 }
 
 TEST(text_with_a_zero_is_refused)
 {
-    spoil(FIELD_TEXT, STR("a\0b"), bad_text);
+    make_invalid(FIELD_TEXT, STR("a\0b"), bad_text);
 }
 
 TEST(text_that_is_too_long_is_refused)
 {
-    spoil(FIELD_TEXT, too_long(FIELD_TEXT), bad_text);
+    make_invalid(FIELD_TEXT, too_long(FIELD_TEXT), bad_text);
 }
 
 TEST(documents_that_are_not_json_are_refused)
 {
-    spoil(FIELD_DOC, STR("{"), bad_json);
-    spoil(FIELD_DOC, STR("nonsense"), bad_json);
-    spoil(FIELD_DOC, STR("{} {}"), bad_json);
-    spoil(FIELD_DOC, STR("{\"a\":1,\"a\":2}"), bad_json);
+    make_invalid(FIELD_DOC, STR("{"), bad_json);
+    make_invalid(FIELD_DOC, STR("nonsense"), bad_json);
+    make_invalid(FIELD_DOC, STR("{} {}"), bad_json);
+    make_invalid(FIELD_DOC, STR("{\"a\":1,\"a\":2}"), bad_json);
 }
 
 TEST(documents_with_bad_text_are_refused)
 {
-    spoil(FIELD_DOC, STR("{\"a\":\"\xff\"}"), bad_either);
-    spoil(FIELD_DOC, STR("{\"a\":\"\\u0000\"}"), bad_either);
-    spoil(FIELD_DOC, STR("{\"a\0\":1}"), bad_either);
+    make_invalid(FIELD_DOC, STR("{\"a\":\"\xff\"}"), bad_either);
+    make_invalid(FIELD_DOC, STR("{\"a\":\"\\u0000\"}"), bad_either);
+    make_invalid(FIELD_DOC, STR("{\"a\0\":1}"), bad_either);
 }
 
 TEST(documents_that_are_too_large_or_too_deep_are_refused)
@@ -445,8 +446,8 @@ TEST(documents_that_are_too_large_or_too_deep_are_refused)
     static char deep[200];
     memset(deep, '[', 100);
     memset(deep + 100, ']', 100);
-    spoil(FIELD_DOC, (struct str){deep, 200}, bad_json);
-    spoil(FIELD_DOC, too_long(FIELD_DOC), bad_either);
+    make_invalid(FIELD_DOC, (struct str){deep, 200}, bad_json);
+    make_invalid(FIELD_DOC, too_long(FIELD_DOC), bad_either);
 }
 
 TEST(a_document_of_another_kind_is_refused)
@@ -469,7 +470,7 @@ TEST(a_document_of_another_kind_is_refused)
     world_close(w);
 }
 
-TEST(a_number_that_names_nothing_is_refused)
+TEST(an_invalid_number_is_refused)
 {
     struct world *w = open_full();
     struct command command = sample(w, COMMAND_ATTRIB_SET);
@@ -512,7 +513,7 @@ TEST(a_verb_in_the_wrong_state_is_refused)
     world_close(w);
 }
 
-TEST(wishes_that_cannot_be_read_do_no_harm)
+TEST(invalid_hook_commands_change_nothing)
 {
     struct world *w = open_full();
     struct command command = sample(w, COMMAND_OUTBOX_DONE);
@@ -524,7 +525,7 @@ TEST(wishes_that_cannot_be_read_do_no_harm)
     world_close(w);
 }
 
-/* ---- drawn at random ---- */
+/* ---- random commands ---- */
 
 static struct str random_text(struct prng *r)
 {
@@ -601,7 +602,7 @@ static void random_field(struct prng *r, const struct field *field, void *at)
     }
 }
 
-/* A good command with up to two fields spoilt, or nothing but nonsense. */
+/* A valid command with up to two invalid fields, or a random one. */
 static struct command random_command(struct prng *r, const struct command *good)
 {
     struct command command = {.kind = (enum command_kind)prng_below(r, COMMAND_COUNT)};
@@ -617,7 +618,7 @@ static struct command random_command(struct prng *r, const struct command *good)
     return command;
 }
 
-TEST(random_commands_are_done_or_refused_and_nothing_between)
+TEST(random_commands_are_executed_or_refused_completely)
 {
     struct prng r;
     struct command good[COMMAND_COUNT];
@@ -644,9 +645,9 @@ TEST(random_commands_are_done_or_refused_and_nothing_between)
     CHECK(done > 1000 && refused > 1000);
 }
 
-/* ---- on condition ---- */
+/* ---- conditional commands ---- */
 
-TEST(a_command_with_a_turn_is_done_only_if_nobody_was_faster)
+TEST(a_command_with_a_turn_is_executed_only_if_the_row_is_unchanged)
 {
     struct world *w = open_full();
     struct record record;
@@ -660,7 +661,7 @@ TEST(a_command_with_a_turn_is_done_only_if_nobody_was_faster)
     REFUSED(w, command, PRECONDITION_FAILED, "if_turn");
     command.if_turn = record.group.turn;
     DONE(w, command);
-    /* The same turn again: the row has changed in this batch, whatever its number still says. */
+    /* The same turn again: the row has changed in this batch, whatever its stored turn. */
     REFUSED(w, command, PRECONDITION_FAILED, "if_turn");
     command.group_update.id = 999;
     REFUSED(w, command, PRECONDITION_FAILED, "if_turn");

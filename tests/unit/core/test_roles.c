@@ -1,8 +1,8 @@
-/* Roles among each other: names that are resolved late, attachments, cohorts, cycles. */
+/* Roles and their references: names that are resolved later, attachments, cohorts, cycles. */
 #include "base/prng.h"
 #include "tests/unit/core/content_world.h"
 
-/* ---- names that mean something later ---- */
+/* ---- names that are resolved later ---- */
 
 TEST(a_require_waits_for_its_role)
 {
@@ -116,20 +116,21 @@ TEST(a_role_may_attach_itself_to_roles_that_are_there)
     const char *first = "{" HEAD("one") "," JIGS ",\"roles\":[{\"name\":\"p\",\"jig\":\"noop\"},"
                                         "{\"name\":\"x\",\"jig\":\"noop\",\"requires\":[\"p\"]}]}";
     const char *second = "{" HEAD("two") ",\"roles\":[{\"name\":\"y\",\"jig\":\"noop\","
-                                         "\"attaches\":[\"x\",\"nobody\"]},{\"name\":\"z\","
+                                         "\"attaches\":[\"x\",\"absent\"]},{\"name\":\"z\","
                                          "\"jig\":\"noop\",\"preceeds\":[\"y\"]}]}";
     import(&w, first);
     import(&w, second);
     CHECK(count_warnings(&w) == 1);
     CHECK(is(parents_of(&w, "x"), "p,y") && is(parents_of(&w, "y"), "z"));
     CHECK(get(&w, TABLE_ROLE, "x").role.cohort == 2);
-    /* Its own document does not know of it, and importing that again does not undo it. */
+    /* The document of the role itself does not contain the attachment; importing it again does not
+     * remove it. */
     import(&w, first);
     import(&w, "{" HEAD("one") ",\"roles\":[{\"name\":\"x\",\"jig\":\"noop\"}]}");
     CHECK(is(parents_of(&w, "x"), "y"));
     import(&w, first);
     CHECK(is(get(&w, TABLE_ROLE, "x").role.requires, "[\"p\",\"y\"]"));
-    /* Once nobody asks for it any more, it is gone. */
+    /* When no document declares it any more, the requirement is removed. */
     import(&w, "{" HEAD("two") ",\"roles\":[{\"name\":\"y\",\"jig\":\"noop\"},{\"name\":\"z\","
                                "\"jig\":\"noop\"}]}");
     CHECK(is(parents_of(&w, "x"), "p") && is(parents_of(&w, "y"), ""));
@@ -186,8 +187,8 @@ TEST(a_cycle_through_another_barclamp_or_a_wanted_attrib_is_one_too)
     world_close(&w);
 }
 
-/* Every role requires every other: more chains than anybody wants to read. */
-TEST(many_chains_are_told_up_to_a_bound)
+/* Every role requires every other: more chains than a report lists. */
+TEST(the_number_of_reported_chains_is_limited)
 {
     struct world w = world_open();
     struct buf b = buf_in(&w.arena);
@@ -242,7 +243,7 @@ static void put_require(struct buf *b, bool first, const char *prefix, uint32_t 
     buf_put_z(b, "\"");
 }
 
-TEST(a_long_chain_is_told_in_part)
+TEST(a_long_chain_is_reported_in_part)
 {
     struct world w = world_open();
     struct buf b = buf_in(&w.arena);
@@ -259,9 +260,9 @@ TEST(a_long_chain_is_told_in_part)
     world_close(&w);
 }
 
-/* Two thousand roles lie between the cycle above them and the one below: looking from each of them
- * costs more than is given, and a chain is told all the same. */
-TEST(a_chain_is_found_however_much_lies_around_it)
+/* Two thousand roles are between the cycle above them and the one below: a search from each of them
+ * exceeds the limit, and one chain is reported nevertheless. */
+TEST(a_chain_is_found_in_a_large_graph)
 {
     struct world w = world_open();
     struct buf b = buf_in(&w.arena);
@@ -292,7 +293,7 @@ TEST(a_chain_is_found_however_much_lies_around_it)
     world_close(&w);
 }
 
-TEST(the_graph_of_roles_is_only_so_deep)
+TEST(the_depth_of_the_role_graph_is_limited)
 {
     struct world w = world_open();
     import(&w, "{" HEAD("first") "," JIGS "}");
@@ -320,7 +321,7 @@ TEST(the_graph_of_roles_is_only_so_deep)
     world_close(&w);
 }
 
-/* ---- what was resolved step by step is what a load resolves at once ---- */
+/* ---- incremental and complete resolution give the same result ---- */
 
 static void put_list(struct buf *b, struct prng *r, const char *key, const char *prefix,
                      uint32_t range)
@@ -338,7 +339,8 @@ static void put_list(struct buf *b, struct prng *r, const char *key, const char 
     buf_put_z(b, "]");
 }
 
-/* Barclamp n has roles 3n..3n+2; each looks mostly to smaller numbers, so that some cycles come. */
+/* Barclamp n has roles 3n..3n+2; each refers mostly to smaller numbers, so that some cycles
+ * occur. */
 static struct str random_document(struct world *w, struct prng *r, uint32_t n)
 {
     struct buf b = buf_in(&w->arena);
@@ -413,7 +415,7 @@ static bool same_texts(const struct core *a, const struct vec *x, const struct c
     return true;
 }
 
-/* Handles differ from core to core, and so does their order. */
+/* Handles, and therefore their order, differ between cores. */
 static bool same_names(const struct core *a, const struct vec *x, const struct core *b,
                        const struct vec *y)
 {
@@ -480,10 +482,10 @@ static uint32_t play(uint64_t seed)
     return taken;
 }
 
-TEST(resolving_bit_by_bit_and_all_at_once_give_the_same)
+TEST(incremental_and_complete_resolution_give_the_same_result)
 {
     uint32_t taken = 0;
     for (uint64_t seed = 1; seed <= 60; seed++)
         taken += play(seed);
-    CHECK(taken > 600 && taken < 60 * 40); /* both kinds of outcome were met */
+    CHECK(taken > 600 && taken < 60 * 40); /* both outcomes occurred */
 }

@@ -1,7 +1,7 @@
-/* Goal: a token is taken only when it makes sense, is found by its hash alone, goes with its user,
- * and comes back from a store as it was.
- * Method: commands through the core, each refusal once; reloads compare digests (world.h); records
- * altered behind the core's back for what a load has to notice. */
+/* Goal: a token is accepted only if it is valid, is found by its hash alone, is deleted with its
+ * owner, and is loaded as it was stored. Method: commands through the core, each refusal once;
+ * reloads compare digests (world.h); records that are altered outside the core for what a load must
+ * detect. */
 #include "core/core_private.h"
 #include "tests/world/world.h"
 
@@ -41,7 +41,7 @@ static struct token_record read_token(struct world *w, int64_t id)
     return record.token;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 TEST(a_token_keeps_what_it_was_made_with)
 {
@@ -82,7 +82,7 @@ TEST(a_token_without_a_user_or_a_name_is_refused)
     world_close(w);
 }
 
-TEST(a_name_may_be_as_long_as_names_are_and_no_longer)
+TEST(the_length_of_a_name_is_limited)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann");
@@ -105,7 +105,7 @@ TEST(only_a_sha256_in_lower_case_hex_is_a_hash)
         /* one too few, one too many */
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-        /* the neighbours of what is allowed, first and last */
+        /* the characters next to the valid ranges */
         "Aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaF",
         "gaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -147,7 +147,7 @@ TEST(a_token_expires_later_or_never)
     world_close(w);
 }
 
-/* The world moves its clock before each step, so this one is stepped by hand. */
+/* The world advances its clock before each step, so this command is stepped directly. */
 TEST(the_moment_itself_is_already_too_late)
 {
     struct core *c = core_new();
@@ -163,7 +163,7 @@ TEST(the_moment_itself_is_already_too_late)
         struct effects fx = {0};
         struct outcome out;
         commands[i].wall_ms = 5000;
-        commands[i].now_ms = 9000; /* which orders, and does not count */
+        commands[i].now_ms = 9000; /* orders rows only, and is ignored */
         core_step(c, &commands[i], &arena, &fx, &out);
         CHECK(out.verdict == verdicts[i]);
         if (out.verdict == VERDICT_REFUSED)
@@ -173,7 +173,7 @@ TEST(the_moment_itself_is_already_too_late)
     arena_fini(&arena);
 }
 
-/* The stamp stays ahead for as long as the clock was ahead once. */
+/* The timestamp stays ahead for as long as the clock was ahead once. */
 TEST(a_stamp_that_is_ahead_does_not_expire_tokens)
 {
     enum { HOUR_MS = 3600000 };
@@ -185,14 +185,14 @@ TEST(a_stamp_that_is_ahead_does_not_expire_tokens)
     const int64_t kept = DONE(w, cmd_token_until(ann, hash_a, wall_ms + HOUR_MS));
     DONE(w, cmd_token(ann, "t", hash_b));
     CHECK(find(w, hash_a) == kept);
-    w->now_ms += 2 * HOUR_MS; /* now it is over by both */
+    w->now_ms += 2 * HOUR_MS; /* now it has expired by both clocks */
     REFUSED(w, cmd_token_until(ann, hash_c, wall_ms + HOUR_MS), BAD_VALUE, "expires_at");
     DONE(w, cmd_token(ann, "t", hash_c));
     CHECK(find(w, hash_a) == 0);
     world_close(w);
 }
 
-/* The wall clock jumped, and the stamp does not follow before that is confirmed. */
+/* The wall clock jumped, and the timestamp does not follow before the jump is confirmed. */
 TEST(a_wall_clock_that_is_ahead_for_a_moment_deletes_no_token)
 {
     enum { HOUR_MS = 3600000 };
@@ -206,7 +206,7 @@ TEST(a_wall_clock_that_is_ahead_for_a_moment_deletes_no_token)
     world_close(w);
 }
 
-TEST(everything_that_is_wrong_is_told_at_once)
+TEST(every_problem_of_a_token_is_reported_at_once)
 {
     struct world *w = world_open();
     struct command command = cmd_token(7, "", "x");
@@ -220,7 +220,7 @@ TEST(everything_that_is_wrong_is_told_at_once)
     world_close(w);
 }
 
-TEST(there_are_only_so_many_tokens)
+TEST(the_number_of_tokens_is_limited)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann");
@@ -235,7 +235,7 @@ TEST(there_are_only_so_many_tokens)
     world_close(w);
 }
 
-/* ---- whose, how much, where ---- */
+/* ---- owner and scope ---- */
 
 static const char *numbered_hash(struct world *w, uint32_t number)
 {
@@ -281,7 +281,7 @@ TEST(a_token_keeps_its_scope)
     world_close(w);
 }
 
-TEST(a_token_is_a_users_or_a_nodes)
+TEST(a_token_belongs_to_a_user_or_a_node)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann"), node = world_node(w, "n1", NULL);
@@ -297,7 +297,7 @@ TEST(a_token_is_a_users_or_a_nodes)
     world_close(w);
 }
 
-TEST(a_scope_means_something)
+TEST(an_invalid_scope_is_refused)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann"), node = world_node(w, "n1", NULL);
@@ -312,7 +312,7 @@ TEST(a_scope_means_something)
     REFUSED(w, command, NOT_FOUND, "deployment_id");
     command.token_create.deployment_id = 1;
     DONE(w, command);
-    /* The reach of a node's is fixed. */
+    /* The rights of a node token are fixed. */
     command = cmd_node_token(node, hash_b);
     command.token_create.access = ACCESS_VIEWER;
     REFUSED(w, command, BAD_VALUE, "access");
@@ -325,7 +325,7 @@ TEST(a_scope_means_something)
     world_close(w);
 }
 
-TEST(a_node_takes_its_tokens_along)
+TEST(a_deleted_node_deletes_its_tokens)
 {
     struct world *w = world_open();
     const int64_t one = world_node(w, "n1", NULL), two = world_node(w, "n2", NULL);
@@ -340,8 +340,8 @@ TEST(a_node_takes_its_tokens_along)
     world_close(w);
 }
 
-/* It must not become good for everything. */
-TEST(a_deployment_takes_the_tokens_along_that_are_good_for_it_alone)
+/* It must not become valid everywhere. */
+TEST(a_deleted_deployment_deletes_tokens_restricted_to_it)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann");
@@ -360,9 +360,9 @@ TEST(a_deployment_takes_the_tokens_along_that_are_good_for_it_alone)
     world_close(w);
 }
 
-/* ---- how many ---- */
+/* ---- limits ---- */
 
-TEST(those_that_are_over_go_when_another_is_made)
+TEST(expired_tokens_are_deleted_when_another_is_made)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
@@ -373,8 +373,8 @@ TEST(those_that_are_over_go_when_another_is_made)
     w->now_ms += 20000;
     DONE(w, cmd_token(ann, "t", numbered_hash(w, 5)));
     CHECK(find(w, numbered_hash(w, 1)) == 0 && tokens_of(w, TABLE_USER, ann) == 3);
-    CHECK(find(w, numbered_hash(w, 3)) != 0); /* somebody else's is none of its business */
-    /* A refused one takes nobody along. */
+    CHECK(find(w, numbered_hash(w, 3)) != 0); /* tokens of another owner stay */
+    /* A refused command deletes no token. */
     w->now_ms += 10000000;
     REFUSED(w, cmd_token(ann, "", numbered_hash(w, 6)), MISSING, "name");
     CHECK(tokens_of(w, TABLE_USER, ann) == 3);
@@ -382,7 +382,7 @@ TEST(those_that_are_over_go_when_another_is_made)
     world_close(w);
 }
 
-TEST(nobody_has_more_than_so_many)
+TEST(the_number_of_tokens_of_an_owner_is_limited)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
@@ -394,7 +394,7 @@ TEST(nobody_has_more_than_so_many)
     HAS(why, "200");
     DONE(w, cmd_token(bob, "t", hash_a));
     w->now_ms += 60000000;
-    DONE(w, cmd_token(ann, "t", hash_b)); /* in the place of the one that is over */
+    DONE(w, cmd_token(ann, "t", hash_b)); /* replaces the expired one */
     REFUSED(w, cmd_token(ann, "t", hash_c), LIMIT_REACHED, "user_id");
     for (uint32_t i = 0; i < TOKENS_OWN_MAX; i++)
         DONE(w, cmd_node_token(node, numbered_hash(w, 10000 + i)));
@@ -402,7 +402,7 @@ TEST(nobody_has_more_than_so_many)
     world_close(w);
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 TEST(a_token_is_found_by_its_whole_hash_only)
 {
@@ -415,7 +415,7 @@ TEST(a_token_is_found_by_its_whole_hash_only)
     world_close(w);
 }
 
-/* ---- deleting ---- */
+/* ---- deletion ---- */
 
 TEST(a_deleted_token_is_gone)
 {
@@ -433,7 +433,7 @@ TEST(a_deleted_token_is_gone)
     world_close(w);
 }
 
-TEST(a_user_takes_its_tokens_along)
+TEST(a_deleted_user_deletes_its_tokens)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann"), bob = add_user(w, "bob");
@@ -459,7 +459,7 @@ TEST(a_user_takes_its_tokens_along)
     world_close(w);
 }
 
-TEST(tokens_that_come_and_go_within_a_batch_leave_nothing)
+TEST(tokens_made_and_deleted_within_a_batch_leave_nothing)
 {
     struct world *w = world_open();
     const int64_t ann = add_user(w, "ann");
@@ -472,13 +472,13 @@ TEST(tokens_that_come_and_go_within_a_batch_leave_nothing)
     world_collect(w);
     for (size_t i = 0; i < w->kept_count; i++)
         CHECK(w->kept[i].table != TABLE_TOKEN);
-    /* But the number is spent: the counter moved. */
+    /* The id is not used again: the counter moved. */
     CHECK(!digest_eq(before, core_digest(w->core)));
     CHECK(DONE(w, cmd_token(ann, "t", hash_a)) == id + 1);
     world_close(w);
 }
 
-/* ---- coming back ---- */
+/* ---- load ---- */
 
 TEST(tokens_come_back_from_a_store)
 {
@@ -495,12 +495,12 @@ TEST(tokens_come_back_from_a_store)
     CHECK(core_count(w->core, TABLE_TOKEN) == 1 && find(w, hash_a) == kept);
     CHECK(find(w, hash_b) == 0 && find(w, hash_c) == 0);
     REFUSED(w, cmd_token(ann, "t", hash_a), NAME_TAKEN, "hash");
-    DONE(w, CMD(USER_DELETE, user_delete, .id = ann)); /* the list of its tokens came back too */
+    DONE(w, CMD(USER_DELETE, user_delete, .id = ann)); /* the list of its tokens was rebuilt */
     CHECK(core_count(w->core, TABLE_TOKEN) == 0);
     world_close(w);
 }
 
-/* Loads all that is kept; what was wrong with it, or NULL. */
+/* Loads all stored records; returns the problem, or NULL. */
 static const char *load_kept(struct world *w)
 {
     struct core *c = core_new();
@@ -546,7 +546,7 @@ TEST(a_load_refuses_tokens_that_cannot_be)
     token->node_id = core_next_id(w->core, TABLE_NODE, 0);
     CHECK(load_kept(w) != NULL);
     token->user_id = 0;
-    CHECK(load_kept(w) == NULL); /* a node's */
+    CHECK(load_kept(w) == NULL); /* a node token */
     *token = good;
     token->access = ACCESS_COUNT;
     CHECK(load_kept(w) != NULL);
