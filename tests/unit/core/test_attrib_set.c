@@ -670,9 +670,8 @@ TEST(linked_children_run_again_when_the_value_they_were_given_changed)
     commit_all(&s);
     CHECK(runs_of(w, s.app) == 1);
     must_step(w, retry);
-    settle(
-        w,
-        "{\"db\":{\"port\":1,\"fixed\":2}}"); /* equal to the default; app does not want the rest */
+    /* The port equals the default, and app does not want the rest. */
+    settle(w, "{\"db\":{\"port\":1,\"fixed\":2}}");
     CHECK(runs_of(w, s.db) == 2 && runs_of(w, s.app) == 1);
     must_step(w, retry);
     settle(w, "{\"db\":{\"port\":5432,\"fixed\":2}}");
@@ -706,9 +705,7 @@ TEST(attribs_of_a_provided_role_rerun_like_those_of_the_provider)
     set_user(&w, TABLE_DEPLOYMENT, 1, "port", "8");
     must_step(&w, role_commit(core_deployment_role(w.c, 1, role_id(&w, "one"))));
     CHECK(state_of(&w, one) == NODEROLE_TODO);
-    settle(
-        &w,
-        "{\"base\":{\"port\":9}}"); /* committed data of the deployment is overridden by a wall */
+    settle(&w, "{\"base\":{\"port\":9}}"); /* a wall overrides data of the deployment */
     CHECK(runs_of(&w, one) == 2 && runs_of(&w, user) == 2);
     CHECK(staged_is(&w, user, "{\"base\":{\"port\":9},\"hints\":{},\"quirks\":[]}"));
     set_user(&w, TABLE_NODE, a, "port", "10");

@@ -312,8 +312,8 @@ TEST(of_several_providers_the_highest_cohort_and_then_the_oldest_supplies)
         const int64_t dr = core_deployment_role(w.c, 1, role_id(&w, roles[i]));
         doc(&w, &open_role_in(&w, dr)->wall, walls[i]);
     }
-    CHECK(reads(&w, TABLE_DEPLOYMENT, 1, "port", VIEW_ALL,
-                "6")); /* that of y was created after that of z */
+    /* The deployment role of y was created after that of z. */
+    CHECK(reads(&w, TABLE_DEPLOYMENT, 1, "port", VIEW_ALL, "6"));
     world_close(&w);
 }
 
@@ -358,8 +358,8 @@ TEST(wanted_attribs_arrive_at_their_map_or_where_the_role_wants_them)
     const int64_t there = add_node(&w, "a.example.com"), here = add_node(&w, "b.example.com");
     const int64_t far = bind(&w, there, "far"), near = bind(&w, there, "near");
     const int64_t leaf = bind(&w, here, "leaf");
-    CHECK(core_noderole(w.c, here, role_id(&w, "far")) ==
-          0); /* the ancestor on the other node supplies it */
+    /* far is not bound here; the noderole on the other node is the ancestor. */
+    CHECK(core_noderole(w.c, here, role_id(&w, "far")) == 0);
     doc(&w, &open_noderole(&w, far)->wall, "{\"far\":{\"key\":\"k\",\"secret\":1}}");
     doc(&w, &open_noderole(&w, near)->wall, "{\"near\":1}");
     doc(&w, &open_node(&w, here)->discovery, "{\"site\":{\"rack\":4,\"other\":1}}");

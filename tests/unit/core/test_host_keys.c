@@ -124,8 +124,8 @@ TEST(pins_are_valid_for_their_boot_or_for_all_boots)
     DONE(w, cmd_pin(w, "n1", both_a, 1));
     DONE(w, cmd_pin(w, "n1", ed_b, 2)); /* another system runs on the machine */
     CHECK(count_of(w, "n1") == 1 && pinned_for(w, rsa_a) == 0);
-    REFUSED(w, cmd_pin(w, "n1", both_a, 1), HOST_KEY_CHANGED,
-            "keys");                    /* the result of the earlier probe */
+    /* The result of a probe of the earlier boot. */
+    REFUSED(w, cmd_pin(w, "n1", both_a, 1), HOST_KEY_CHANGED, "keys");
     DONE(w, cmd_pin(w, "n1", ed_b, 3)); /* the same key again */
     CHECK(count_of(w, "n1") == 1);
     DONE(w, cmd_pin(w, "n2", ed_a, HOST_KEY_ANY_BOOT));

@@ -211,8 +211,8 @@ TEST(a_reading_ends_the_failure_of_an_order_that_it_shows_done)
     CHECK(read_node(w, "n1").reason == REASON_NONE && read_node(w, "n1").status.len == 0);
     answer(w, order(w, "reset"), true, POWER_STATE_UNKNOWN);
     DONE(w, cmd_read(w, POWER_STATE_ON));
-    CHECK(read_node(w, "n1").reason ==
-          REASON_POWER_AUTH); /* on, but it is unknown whether it was reset */
+    /* It is on, but this does not show whether it was reset. */
+    CHECK(read_node(w, "n1").reason == REASON_POWER_AUTH);
     world_close(w);
 }
 
