@@ -16,7 +16,7 @@ struct import {
     struct json *warnings;
     uint32_t problems;
     role_ix *touched; /* roles whose own definition changed, in the order of the change */
-    uint32_t *positions;
+    uint32_t *positions; /* of the touched roles in the document; or NO_POSITION */
     uint32_t touched_count;
     role_ix *requires_queue; /* roles whose requirements are written at the end */
     uint32_t *requires_positions;
@@ -44,7 +44,7 @@ void import_warn(struct import *im, const char *code, struct str field, struct s
 /* "; did you mean x?", or "". */
 struct str import_suggestion(struct import *im, const struct suggestion *nearest);
 
-/* A field of a problem: "place/key", "place/3". */
+/* A field of a problem: "path/key", "path/3". */
 struct str import_path_of(struct import *im, struct str path, const char *key);
 struct str import_path_at(struct import *im, struct str path, uint32_t i);
 
