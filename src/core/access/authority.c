@@ -292,6 +292,8 @@ static void authority_check_node_update(struct authority_check_ctx *j,
     const struct node *node = node_at(j->c, n);
     const bool renames =
         p->given & GIVEN_NAME && !str_eq_nocase(text_of(j->c, node->name), p->name);
+    /* Rule 3 applies to these fields. A flag that is sent with its current value is no change;
+     * reports about a boot always count. */
     const role_ix target = role_by_id(j->c, p->target_role_id);
     const bool concerns_whole_node =
         (p->given & GIVEN_NODE_ALIVE && p->alive != node->alive) ||
@@ -306,6 +308,7 @@ static void authority_check_node_update(struct authority_check_ctx *j,
     if (p->given & GIVEN_NODE_DEPLOYMENT &&
         deployment_by_id(j->c, p->deployment_id).v != node->deployment.v)
         authority_check_in_id(j, p->deployment_id);
+    /* Rule 4: the name decides which machine is reached. */
     if (renames)
         authority_check_in(j, deployment_system(j->c));
 }

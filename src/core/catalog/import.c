@@ -108,7 +108,7 @@ static bool import_is_object(struct import *im, const struct json *entry, struct
 {
     if (entry->kind == JSON_OBJECT)
         return true;
-    import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a set of keys and values"));
+    import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a mapping of keys to values"));
     return false;
 }
 
@@ -585,7 +585,7 @@ void do_import(struct core *c, const struct import_command *p)
     const struct json *doc = doc_tree(c->arena, p->barclamp);
     if (doc->kind != JSON_OBJECT) {
         refuse(c, PROBLEM_BAD_JSON, STR("barclamp"),
-               STR("a barclamp must be a set of keys and values"));
+               STR("a barclamp must be a mapping of keys to values"));
         return;
     }
     struct import im = import_begin(c, doc);

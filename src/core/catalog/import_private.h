@@ -15,7 +15,7 @@ struct import {
     barclamp_ix barclamp; /* 0 if the document does not name a valid one */
     struct json *warnings;
     uint32_t problems;
-    role_ix *touched; /* roles whose own definition changed, in the order of the change */
+    role_ix *touched;    /* roles whose own definition changed, in the order of the change */
     uint32_t *positions; /* of the touched roles in the document; or NO_POSITION */
     uint32_t touched_count;
     role_ix *requires_queue; /* roles whose requirements are written at the end */

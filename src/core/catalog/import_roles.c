@@ -10,6 +10,7 @@
  * document was refused, since an incomplete list of roles would remove the others. */
 
 enum { NAMES_MAX = 1000 }; /* entries of one list; they are compared pairwise */
+_Static_assert(NAMES_MAX == 1000, "two messages contain this number");
 
 /* clang-format off */
 static const struct {
@@ -62,7 +63,7 @@ static struct json *import_words(struct import *im, const struct json *entry, co
     for (const struct json *item = import_list(im, entry, key, path);
          item && !import_is_given_up(im); item = item->next, i++) {
         if (i >= NAMES_MAX) {
-            import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has too many entries"));
+            import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has more than 1000 entries"));
             break;
         }
         if (item->kind != JSON_STRING)
@@ -181,7 +182,7 @@ static struct str import_wants(struct import *im, const struct json *entry, stru
     for (const struct json *item = import_list(im, entry, "wants-attribs", path);
          item && !import_is_given_up(im); item = item->next, i++) {
         if (i >= NAMES_MAX) {
-            import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has too many entries"));
+            import_refuse(im, PROBLEM_LIMIT_REACHED, list, STR("has more than 1000 entries"));
             break;
         }
         import_want(im, item, import_path_at(im, list, i), wants);
@@ -376,9 +377,10 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
     struct core *c = im->c;
     const struct str path = import_path_at(im, STR("roles"), i);
     if (entry->kind != JSON_OBJECT) {
-        import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a set of keys and values"));
+        import_refuse(im, PROBLEM_BAD_VALUE, path, STR("must be a mapping of keys to values"));
         return;
     }
+    /* The whole entry is read even if its name is invalid, so that all problems are reported. */
     const struct str name = import_text(im, entry, "name", path, STR(""));
     const struct str field = import_path_of(im, path, "name");
     const bool named = import_name(im, name, field, names_check_role);
@@ -390,6 +392,7 @@ static void import_role(struct import *im, const struct json *entry, uint32_t i)
         import_enqueue_requires(im, ix, i);
         import_attach(im, ix, def.attaches, i);
     }
+    /* Write the row only if a field differs. */
     if (ix.v && !role_reads_as(c, role_at(c, ix), &def)) {
         role_write(c, ix, &def);
         import_touch_role(im, ix, i);

@@ -250,13 +250,16 @@ static bool attrib_write_doc(struct core *c, const struct attrib_write_ctx *s, b
     *out_changed = false;
     if (!attrib_merge_value(c, s, old, &doc) || str_eq(doc, doc_of(c, old)))
         return false;
+    /* Read the effective value before the write, to compare it afterwards. */
     const bool compares = s->bucket != BUCKET_NOTE && doc.len <= LARGE_DOC &&
                           attrib_layers_len(c, s->owner) <= LARGE_LAYERS;
     const struct json *before = compares ? attrib_effective_value(c, s) : NULL;
+    /* Check the rights in the deployment of the owner (ADR 0051, rule 2). */
     if (s->owner.table == TABLE_NODEROLE)
         authority_touch(c, noderole_at(c, (noderole_ix){s->owner.ix})->deployment);
     else if (s->owner.table == TABLE_DEPLOYMENT_ROLE)
         authority_touch(c, deployment_role_at(c, (deployment_role_ix){s->owner.ix})->deployment);
+    /* Replace the document; the count of unproposed values is updated around the change. */
     const bool is_noderole = s->owner.table == TABLE_NODEROLE;
     if (is_noderole)
         unproposed_count(c, (noderole_ix){s->owner.ix}, false);

@@ -146,6 +146,7 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, 
     *out_ix = ix;
     if (!ix.v)
         return false;
+    /* Note the change for the roles that used the old definition, before it is overwritten. */
     struct attrib *a = attrib_edit(c, ix);
     const role_ix old_role = a->role;
     const bool changes_defaults = a->role.v != def.role.v ||
@@ -157,6 +158,7 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, 
         put_text(c, &a->name, def.name);
         name_add(c, TABLE_ATTRIB, ix.v);
     }
+    /* The list of the owner is updated around the change of the owner. */
     attrib_remove_from_owner(c, ix);
     a->barclamp = def.barclamp;
     a->role = def.role;
@@ -168,6 +170,7 @@ bool attrib_write(struct core *c, attrib_ix ix, const struct attrib_def *given, 
     put_doc(c, &a->schema, def.schema);
     put_doc(c, &a->default_value, def.default_value);
     attrib_add_to_owner(c, ix);
+    /* The new owner was not noted above if it has changed or the attrib is new. */
     if (def.role.v && changes_defaults &&
         (fresh ? def.default_value.len > 0 : old_role.v != def.role.v))
         defaults_moved(c, def.role);

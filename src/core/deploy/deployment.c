@@ -5,9 +5,10 @@
 /* Deployments: a tree below the deployment `system`. Each one owns its head snapshot and its
  * phantom node, the system node that carries its services; both are created and deleted with it.
  *
- * A deletion checks and destroys noderoles from the highest cohort down, then the deployment roles,
- * the phantom node, the memberships of nodes and the tokens, and the row last, because each of
- * these refers to the next. A refusal in between rolls the step back. */
+ * A deletion destroys the noderoles from the highest cohort down, then the deployment roles and the
+ * phantom node; then it moves the nodes to the parent deployment, deletes tokens that are
+ * restricted to the deployment, and removes the row last, since all of these refer to it. A refusal
+ * on the way rolls the step back. */
 
 static deployment_ix deployment_get_for_command(struct core *c, int64_t id)
 {

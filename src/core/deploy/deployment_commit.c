@@ -216,6 +216,7 @@ void do_deployment_commit(struct core *c, const struct deployment_commit_command
         deployment_resume(c, d);
     if (p->rerun_changed)
         defaults_rerun(c, d);
+    /* Last, against the result: a mismatch refuses the step and rolls the commit back. */
     consent_check(c, &work, p->consent);
     if (c->planning == PLANNING_ALL || p->plan.len)
         plan_check(c, &work, p->plan);

@@ -77,6 +77,7 @@ static void revert_check_dependants(struct core *c, struct revert *r, noderole_i
                           noderole_label(c, nr, c->arena), STR(", which is not in the snapshot")));
         return;
     }
+    /* All on one node, or none has run: they are removed with the noderole. */
     for (uint32_t i = 0; i < count; i++)
         if (!r->is_removed[below[i].v])
             revert_mark_removal(c, r, below[i]);

@@ -233,6 +233,7 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
         host_keys_refuse_stale_probe(c, n, p->outbox_id);
     if (refused(c))
         return;
+    /* The keys must not be those of the host of the daemon or of another node. */
     const struct node *node = node_at(c, n);
     if (p->is_own && !node->admin && !node->system)
         refuse(c, PROBLEM_HOST_KEY_REFUSED, STR("keys"),
@@ -244,6 +245,7 @@ void do_node_pin_keys(struct core *c, const struct node_pin_keys_command *p)
     host_keys_refuse_taken(c, n, &shown);
     if (refused(c))
         return;
+    /* Pins that are valid are compared and stay; otherwise the presented keys replace them. */
     if (host_keys_are_pinned(c, n, p->boot)) {
         if (!host_keys_match_pins(c, n, &shown))
             refuse(

@@ -274,6 +274,8 @@ static void node_move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
     const deployment_role_ix dr = deployment_role_ensure(c, to, noderole_at(c, nr)->role);
     if (!dr.v)
         return;
+    /* Remove the noderole from the timeline and the counters of the old deployment, while its row
+     * still refers to it. */
     timeline_drop_noderole(c, nr);
     const bool rerun = noderole_at(c, nr)->rerun;
     noderole_mark_rerun(c, nr, false);
@@ -285,6 +287,7 @@ static void node_move_noderole(struct core *c, noderole_ix nr, deployment_ix to)
     if (row->removing)
         old->removing--;
     ids_remove(c, &deployment_role_derive(c, row->dr)->noderoles, TABLE_NODEROLE, nr.v);
+    /* It becomes a member of the new deployment with its next commit. */
     row->deployment = to;
     row->dr = dr;
     row->removing = false;

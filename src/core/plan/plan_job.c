@@ -14,8 +14,7 @@
  * while the plan is computed; a row beyond them makes the plan stale, and the next one starts with
  * larger arrays.
  *
- * Order in a slice: slice_enter() saves the step context of the core and sets core.view, and
- * slice_leave() restores it, so that a slice leaves the core as it was. */
+ * slice_enter() saves the step context and sets core.view; slice_leave() restores both. */
 
 enum { SORT_BLOCK = 64, MOVED_BLOCK = 1024, SPARE_ENTRIES = 4096 };
 
@@ -537,6 +536,7 @@ void plan_check(struct core *c, const struct commit *work, struct str wanted)
     p->role_count = work->role_count;
     if (work->role_count)
         memcpy(p->roles, work->roles, work->role_count * sizeof *p->roles);
+    /* The commit was executed, so the projection is skipped and the plan is computed at once. */
     while (p->phase != PHASE_DONE) {
         p->units = UINT32_MAX;
         plan_work(p);

@@ -246,6 +246,7 @@ static bool project_remove_unit(struct plan *p)
             project_drop_removed_items(p);
         return true;
     }
+    /* The list is sorted by cohort and processed from its end. */
     const noderole_ix nr = p->marked.items[p->marked.count - ++p->at];
     if (view_state(p->c, nr) == STATE_GONE)
         return false;
@@ -299,6 +300,7 @@ static bool project_roles_unit(struct plan *p)
         p->view.has_documents = true;
         return true;
     }
+    /* First unit of a role: request the veto and find out whether a value changes. */
     const deployment_role_ix ix = {vec_at(p->c, roles, p->position.role)};
     const struct deployment_role *dr = deployment_role_at(p->c, ix);
     if (p->position.member == 0) {
@@ -313,6 +315,7 @@ static bool project_roles_unit(struct plan *p)
             return false;
         }
     }
+    /* One noderole of the role in each further unit. */
     const noderole_ix nr = {vec_at(p->c, &dr->noderoles, p->position.member)};
     const uint8_t before = view_state(p->c, nr);
     project_request_rerun(p, nr);
