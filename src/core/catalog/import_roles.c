@@ -4,10 +4,10 @@
 
 /* Import of the roles of a barclamp document (see import_private.h).
  *
- * Each role is read and written where it occurs. Its requirements are written later, from a queue,
- * because `attaches` of a role that occurs later adds to them. Roles of the barclamp that the
- * document does not define any more are removed or withdrawn after that; this is skipped if the
- * document was refused, since an incomplete list of roles would remove the others. */
+ * Each role is read and written where it occurs. Roles of the barclamp that the document does not
+ * define any more are then removed or withdrawn; this is skipped if the document was refused, since
+ * an incomplete list of roles would remove the others. Requirements are written last, from a queue,
+ * because attachments of later roles, and of roles that were removed, change them. */
 
 enum { NAMES_MAX = 1000 }; /* entries of one list; they are compared pairwise */
 _Static_assert(NAMES_MAX == 1000, "two messages contain this number");

@@ -8,7 +8,7 @@
  * Puppet, Ansible, Lua code of the role, or nothing at all.
  *
  * A change that lets more roles run (a jig that was activated, the test jig, larger pools) resumes
- * all nodes at its end, so that runnable noderoles start in the same step. */
+ * all nodes at its end, so that noderoles that can run now are found by the annealer. */
 
 enum { JIG_ORDER = 10000 };
 

@@ -11,10 +11,10 @@
  * name that does not exist marks the role as `unresolved`; it is resolved again by every later
  * import.
  *
- * Order in roles_resolve_touched(): jig flags first, since client roles depend on the jigs; then
- * the lists; then cohorts, which need all parents; last the attrib links and hook indices, which
- * need the final lists and are skipped if a cycle or client role was refused. The step is rolled
- * back in that case. */
+ * Order in roles_resolve_touched(): the lists first; then cohorts, which need all parents; then the
+ * checks of client roles; last the attrib links and the index of hooks, which read the lists. The
+ * last part is skipped if a cycle or a client role was refused; the step is rolled back in that
+ * case. */
 
 /* ---- whether a role can run ---- */
 

@@ -5,10 +5,10 @@
  * read once, and sorting works on small keys.
  *
  * Order: the head becomes COMMITTED first, because state hooks are made only below a committed
- * head; marked noderoles are removed before new ones are committed, which may replace them; the
- * phantom node becomes available and waiting noderoles are enqueued last. Consent and plan are
- * checked after everything was applied, against the result. A mismatch refuses the step and rolls
- * all of it back. */
+ * head. Noderoles with a removal mark are removed before the rest is committed, so that they are
+ * not committed. The phantom node becomes available and waiting noderoles are enqueued after that.
+ * Consent and plan are checked last, against the result; a mismatch refuses the step and rolls all
+ * of it back. */
 
 /* ---- selection of noderoles ---- */
 

@@ -4,8 +4,8 @@
 
 /* Boot ids of machines (ADR 0049). A request of the system that ran before may arrive after those
  * of the current one; it is recognised by the id of its boot. Boot ids have no order, so the last
- * OLD_BOOTS_MAX replaced ones are stored with the node. A request older than that is not
- * recognised. */
+ * OLD_BOOTS_MAX replaced ones are stored with the node; older requests are assumed not to arrive
+ * any more. */
 
 bool boots_is_id(struct str boot_id)
 {

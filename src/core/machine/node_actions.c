@@ -6,8 +6,8 @@
  * debug and undebug (docs/spec/states.md "Node verbs", docs/spec/machines.md "Power").
  *
  * A restart needs a hammer that offers it, so the action is chosen before anything is changed: a
- * refused command leaves the node as it was. Marking the machine as not alive comes after the power
- * order was queued. */
+ * refused command leaves the node as it was. Target and boot environment are set before the restart
+ * is ordered, since they decide what the machine boots and what runs afterwards. */
 
 static node_ix node_get_for_action(struct core *c, int64_t id)
 {

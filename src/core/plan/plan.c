@@ -5,8 +5,7 @@
 /* Content of a plan: the lists and hashes of what a commit does (ADR 0027, ADR 0079). The result of
  * the commit is read through the view, or from the rows after a real commit. A commit that carries
  * the hash of a plan computes its own plan with the same functions and compares the hashes, so both
- * must read the same data in the same order: every list is sorted by (cohort, id) or by wave before
- * it is hashed.
+ * must read the same data in the same order.
  *
  * A list that grows beyond the size of a reply is not continued; hashes and totals are. */
 

@@ -1,10 +1,10 @@
 #include "core/plan/commit_view.h"
 
 /* Why an object is not in the desired state: the chain from the first unmet condition down to its
- * root cause (ADR 0027). Conditions are tested in the order in which annealing tests them, so that
- * the first one that is unmet is the one that must change first. Each further noderole is earlier
- * by (cohort, id) than the one it explains, so every chain ends. Nothing is changed; with a view in
- * place (commit_view.h) the chain is that after the commit. */
+ * root cause (ADR 0027). The conditions are those under which a noderole starts; the first one that
+ * is unmet is reported. Each further noderole is earlier by (cohort, id) than the one it explains,
+ * so every chain ends. Nothing is changed; with a view in place (commit_view.h) the chain is that
+ * after the commit. */
 
 struct why_chain {
     const struct core *c;
