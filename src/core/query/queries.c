@@ -1,9 +1,9 @@
 #include "base/containers/sort.h"
 #include "core/core_private.h"
 
-/* Read access for modules outside the core. No function of this file changes a row; lists are
- * allocated in the arena of the caller, in ascending order of id unless noted, and objects are
- * addressed by id. An id that does not exist gives an empty result. */
+/* Read access for modules outside the core. No function of this file changes a row. Objects are
+ * addressed by id, and lists of ids are allocated in the arena of the caller, in the order of the
+ * stored list. An id that does not exist gives an empty result. */
 
 bool core_record(const struct core *c, enum table table, int64_t id, struct record *out_record)
 {
