@@ -136,8 +136,8 @@ static bool why_status_is_about_power(const struct node *node)
 
 /* "sysdata failed" does not state the cause, so the first line of the message of the hook is
  * appended. The message of a run is too long and is kept in its log. A failed hook is recognised by
- * its status "HOOK failed" and its runlog "HOOK: ..." (outbox.c), because no
- * stored field marks it in ERROR. */
+ * its status "HOOK failed" and its runlog "HOOK: ..." (outbox.c), because no stored field marks it
+ * in ERROR. */
 static struct str why_hook_message(const struct why_chain *ch, const struct noderole *row)
 {
     const struct str said = text_of(ch->c, row->runlog);
