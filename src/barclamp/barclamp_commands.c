@@ -20,12 +20,12 @@ struct checking {
     const char *with;        /* likewise; NULL: none */
 };
 
-static const char *join_words(struct arena *a, const struct args *words)
+static const char *join_words(struct arena *a, const struct args *args)
 {
     struct buf list = buf_in(a);
-    for (int i = 0; i < words->count; i++) {
+    for (int i = 0; i < args->count; i++) {
         buf_put_z(&list, i ? ":" : "");
-        buf_put_z(&list, words->texts[i]);
+        buf_put_z(&list, args->words[i]);
     }
     return str_z(a, buf_str(&list));
 }
@@ -35,7 +35,7 @@ static bool names_nothing(const char *directories)
     return directories[strspn(directories, ":")] == 0;
 }
 
-static bool read_check_words(struct arena *a, struct args *words, struct checking *out)
+static bool read_check_words(struct arena *a, struct args *args, struct checking *out)
 {
     const char *form = "text";
     const struct args_option options[] = {
@@ -43,18 +43,18 @@ static bool read_check_words(struct arena *a, struct args *words, struct checkin
         {.name = "output", .letter = 'o', .value = &form},
         {.name = "with", .value = &out->with},
     };
-    bool right = args_take_options(words, options, sizeof options / sizeof options[0]);
-    out->directories = join_words(a, words);
+    bool right = args_parse_options(args, options, sizeof options / sizeof options[0]);
+    out->directories = join_words(a, args);
     out->json = strcmp(form, "json") == 0;
     if (!out->json && strcmp(form, "text") != 0) {
-        args_complain(words, "the output is text or json, not", form);
+        args_error(args, "the output is text or json, not", form);
         right = false;
     }
     if (names_nothing(out->directories)) {
-        args_complain(words, "something is missing", "the directory to look at");
+        args_error(args, "something is missing", "the directory to look at");
         right = false;
     } else if (!str_is_clean(str_from(out->directories))) {
-        args_complain(words, "this is not UTF-8", out->directories);
+        args_error(args, "this is not UTF-8", out->directories);
         right = false;
     }
     return right;
@@ -155,16 +155,16 @@ static bool all_can_be_read(struct arena *a, const char *directories)
     return all;
 }
 
-enum cli_exit barclamp_check(struct args *words)
+enum cli_exit barclamp_check(struct args *args)
 {
     struct arena a = {0};
     struct checking c = {0};
-    if (!read_check_words(&a, words, &c)) {
+    if (!read_check_words(&a, args, &c)) {
         arena_fini(&a);
         return CLI_USAGE;
     }
     if (c.with && !all_can_be_read(&a, c.with)) {
-        args_complain(words, "a directory of --with cannot be read", c.with);
+        args_error(args, "a directory of --with cannot be read", c.with);
         arena_fini(&a);
         return CLI_IO_ERROR;
     }
@@ -185,13 +185,13 @@ enum cli_exit barclamp_check(struct args *words)
 
 /* ---- new ---- */
 
-static enum cli_exit say_name(const struct args *words, const char *name, const char *wrong)
+static enum cli_exit say_name(const struct args *args, const char *name, const char *wrong)
 {
-    fprintf(stderr, "%s: the name %s: %s\n", words->whose, wrong, name);
+    fprintf(stderr, "%s: the name %s: %s\n", args->prog, wrong, name);
     return CLI_USAGE;
 }
 
-static enum cli_exit make(const struct args *words, const char *folder, const char *name)
+static enum cli_exit make(const struct args *args, const char *folder, const char *name)
 {
     struct arena a = {0};
     const bool is_here = strcmp(folder, ".") == 0;
@@ -202,24 +202,24 @@ static enum cli_exit make(const struct args *words, const char *folder, const ch
         printf("made %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
         return CLI_OK;
     }
-    fprintf(stderr, "%s: nothing was made: %s%s%s: %s\n", words->whose, is_here ? "" : folder,
+    fprintf(stderr, "%s: nothing was made: %s%s%s: %s\n", args->prog, is_here ? "" : folder,
             is_here ? "" : "/", name, why);
     return e == ERR_EXISTS ? CLI_FAILED : CLI_IO_ERROR;
 }
 
-enum cli_exit barclamp_new(struct args *words)
+enum cli_exit barclamp_new(struct args *args)
 {
     const char *folder = ".";
     const struct args_option options[] = {{.name = "dir", .letter = 'd', .value = &folder}};
-    if (!args_take_options(words, options, 1))
+    if (!args_parse_options(args, options, 1))
         return CLI_USAGE;
-    if (words->count != 1) {
-        if (words->count == 0)
-            args_complain(words, "something is missing", "the name of the barclamp");
+    if (args->count != 1) {
+        if (args->count == 0)
+            args_error(args, "something is missing", "the name of the barclamp");
         else
-            args_complain(words, "one name is enough", words->texts[1]);
+            args_error(args, "one name is enough", args->words[1]);
         return CLI_USAGE;
     }
-    const char *wrong = skeleton_check_name(str_from(words->texts[0]));
-    return wrong ? say_name(words, words->texts[0], wrong) : make(words, folder, words->texts[0]);
+    const char *wrong = skeleton_check_name(str_from(args->words[0]));
+    return wrong ? say_name(args, args->words[0], wrong) : make(args, folder, args->words[0]);
 }

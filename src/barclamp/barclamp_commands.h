@@ -6,5 +6,5 @@
 
 #include "cli/args/noun.h"
 
-enum cli_exit barclamp_check(struct args *words);
-enum cli_exit barclamp_new(struct args *words);
+enum cli_exit barclamp_check(struct args *args);
+enum cli_exit barclamp_new(struct args *args);

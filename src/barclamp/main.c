@@ -14,15 +14,15 @@ static const char usage[] = "usage: halligan barclamp check|new [...]\n"
 
 static enum cli_exit run(int argc, char **argv)
 {
-    struct args words = {.count = argc > 2 ? argc - 2 : 0, .texts = argv + 2};
+    struct args args = {.count = argc > 2 ? argc - 2 : 0, .words = argv + 2};
     const char *verb = argc > 1 ? argv[1] : "";
     if (strcmp(verb, "check") == 0) {
-        words.whose = "halligan barclamp check";
-        return barclamp_check(&words);
+        args.prog = "halligan barclamp check";
+        return barclamp_check(&args);
     }
     if (strcmp(verb, "new") == 0) {
-        words.whose = "halligan barclamp new";
-        return barclamp_new(&words);
+        args.prog = "halligan barclamp new";
+        return barclamp_new(&args);
     }
     const int is_help = strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0;
     fputs(usage, is_help ? stdout : stderr);

@@ -1,4 +1,4 @@
-/* halligan - the command line of an operator: halligan NOUN VERB. */
+/* halligan - the command line client of the API: halligan NOUN VERB. */
 #include "cli/front/cli.h"
 
 #ifndef HALLIGAN_VERSION

@@ -120,21 +120,21 @@ def test_everything_the_server_says_is_told(bench):
 
 def test_words_that_make_no_field(bench):
     for words, complaint in [
-        (["nodes", "create", "name"], "this is not FIELD=VALUE: name"),
-        (["nodes", "create", "=x"], "this is not FIELD=VALUE: =x"),
-        (["nodes", "create", "hint={"], "this is not JSON: hint={"),
-        (["nodes", "create", "alive:=maybe"], "this is not JSON: alive:=maybe"),
-        (["nodes", "update", "x"], "something is missing: FIELD=VALUE"),
-        (["nodes", "update"], "something is missing: NAME FIELD=VALUE..."),
-        (["nodes", "show"], "something is missing: NAME..."),
-        (["nodes", "list", "more"], "this is one word too many: more"),
-        (["nodes", "list", "--filter", "name"], "this is not FIELD=VALUE: name"),
-        (["nodes", "list", "--limit", "many"], "this is no number of objects: many"),
-        (["nodes", "list", "-o", "xml"], "the output is table, json or yaml, not: xml"),
-        (["nodes", "show", ""], "this names nothing"),
-        (["nodes", "show", ".."], "this names nothing: .."),
-        (["nodes", "wait", "x", "alive", "true", "--timeout", "soon"], "this is no number of seconds: soon"),
-        (["wait", "cheese", "x", "alive", "true"], "nothing of this kind can be waited for: cheese"),
+        (["nodes", "create", "name"], "expected FIELD=VALUE: name"),
+        (["nodes", "create", "=x"], "expected FIELD=VALUE: =x"),
+        (["nodes", "create", "hint={"], "the value is not valid JSON: hint={"),
+        (["nodes", "create", "alive:=maybe"], "the value is not valid JSON: alive:=maybe"),
+        (["nodes", "update", "x"], "missing operand: FIELD=VALUE"),
+        (["nodes", "update"], "missing operand: NAME FIELD=VALUE..."),
+        (["nodes", "show"], "missing operand: NAME..."),
+        (["nodes", "list", "more"], "unexpected operand: more"),
+        (["nodes", "list", "--filter", "name"], "expected FIELD=VALUE: name"),
+        (["nodes", "list", "--limit", "many"], "--limit must be a number above 0: many"),
+        (["nodes", "list", "-o", "xml"], "--output must be table, json or yaml, not: xml"),
+        (["nodes", "show", ""], "not the name of an object"),
+        (["nodes", "show", ".."], "not the name of an object: .."),
+        (["nodes", "wait", "x", "alive", "true", "--timeout", "soon"], "--timeout must be a number of seconds: soon"),
+        (["wait", "cheese", "x", "alive", "true"], "unknown noun, or one without fields: cheese"),
     ]:
         answer = bench.online(*words)
         assert answer.status == USAGE and complaint in answer.err and not answer.out, (words, answer)
@@ -199,7 +199,7 @@ def test_an_answer_that_cannot_be_written_is_a_failure_online_too(bench):
     with open("/dev/full", "w", encoding="utf-8") as full:
         for form in ["table", "json", "yaml"]:
             answer = bench.online("roles", "list", "-o", form, stdout=full)
-            assert answer.status == NOTHING and "cannot be written" in answer.err, answer
+            assert answer.status == NOTHING and "cannot write the output" in answer.err, answer
 
 
 def test_a_field_that_does_not_exist_is_not_passed_over(bench):

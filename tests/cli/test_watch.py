@@ -124,7 +124,7 @@ def test_what_the_server_refuses_ends_the_watching(bench):
         answer = bench.halligan("nodes", "watch", env={"HALLIGAN_URL": server.url})
         assert answer.status == NOT_FOUND and "there is nothing here [not_found]" in answer.err, answer
     answer = bench.halligan("events", "watch", env={"HALLIGAN_URL": "http://127.0.0.1:1"})
-    assert answer.status == NO_SERVER and "no answer from" in answer.err, answer
+    assert answer.status == NO_SERVER and "no reply from" in answer.err, answer
 
 
 def test_a_terminal_is_wiped_before_each_list(bench):

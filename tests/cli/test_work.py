@@ -73,7 +73,7 @@ def test_work_that_takes_too_long(bench):
     deployment(bench, "wo-slow", "wo5.example.com")
     bench.says("nodes", "bind", "wo5.example.com", "base", 'data={"delay":600000}')
     answer = bench.online("deployments", "commit", "wo-slow", "--wait", "--timeout", "1")
-    assert answer.status == TIMEOUT and "0/1 active" in answer.err and "not done after 1 s" in answer.err, answer
+    assert answer.status == TIMEOUT and "0/1 active" in answer.err and "not all noderoles are active after 1 s" in answer.err, answer
     (row,) = [r for r in rows(bench.says("runs", "list")) if r["NODE"] == "wo5.example.com"]
     assert row["ROLE"] == "base" and row["STATE"] == "running", row
     said = bench.says("runs", "cancel", row["ID"])
@@ -83,10 +83,10 @@ def test_work_that_takes_too_long(bench):
 
 def test_options_that_do_not_go_together(bench):
     for words, complaint in [
-        (["nodes", "commit", "x", "--timeout", "5"], "--timeout is for --wait"),
-        (["deployments", "commit", "x", "y", "--plan", "0"], "a plan is of one deployment"),
-        (["nodes", "create", "-", "-f", "x.json"], "either a file or stdin"),
-        (["inventory", "--list", "--host", "x"], "either --list or --host"),
+        (["nodes", "commit", "x", "--timeout", "5"], "--timeout requires --wait"),
+        (["deployments", "commit", "x", "y", "--plan", "0"], "--plan accepts one deployment only"),
+        (["nodes", "create", "-", "-f", "x.json"], "--file and - cannot be combined"),
+        (["inventory", "--list", "--host", "x"], "--list and --host cannot be combined"),
     ]:
         answer = bench.online(*words)
         assert answer.status == USAGE and complaint in answer.err, (words, answer)
@@ -133,9 +133,9 @@ def test_waiting_until_it_is_so(bench):
     answer = bench.online("nodes", "wait", "wo6.example.com", "alive", "false", "--timeout", "0")
     assert answer.status == TIMEOUT, answer
     answer = bench.online("nodes", "wait", "wo6.example.com", "alive", "false", "--timeout", "1")
-    assert answer.status == TIMEOUT and "alive did not become false in 1 s" in answer.err, answer
+    assert answer.status == TIMEOUT and "alive is not false after 1 s" in answer.err, answer
     answer = bench.online("wait", "node", "wo6.example.com", "colour", "red")
-    assert answer.status == USAGE and "no such field: colour" in answer.err, answer
+    assert answer.status == USAGE and "unknown field: colour" in answer.err, answer
     assert bench.online("wait", "node", "nobody.example.com", "alive", "true").status == NOT_FOUND
 
 
@@ -181,10 +181,10 @@ def test_a_redeploy_says_what_it_costs_and_asks(bench):
     ready(bench, "wo-re2.example.com")
     bench.says("nodes", "bind", "wo-re1.example.com", "wo-wipe")
     both = ["nodes", "redeploy", "wo-re1.example.com", "wo-re2.example.com"]
-    for typed, end in [("no", "nothing was done\r\n"), ("", "nothing was done\r\n"), ("yes", "BOOTENV")]:
+    for typed, end in [("no", "nothing was changed\r\n"), ("", "nothing was changed\r\n"), ("yes", "BOOTENV")]:
         screen = bench.at_terminal(*both, env=bench.credentials())
         try:
-            screen.shows("Type yes to go on: ")
+            screen.shows("Type yes to continue: ")
             assert "  wo-re1.example.com: wo-wipe\r\n" in screen.shown, screen.shown
             assert "  wo-re2.example.com: no role that destroys data" in screen.shown, screen.shown
             assert bench.daemon.client().get("nodes/wo-re1.example.com").json()["alive"] is True
@@ -235,19 +235,19 @@ def test_many_are_all_or_none(bench):
     assert answer.status == REFUSED and "1.name]" in answer.err and not answer.out, answer
     for name in names:
         assert bench.online("nodes", "show", name).status == NOT_FOUND
-    for text, complaint in [("", "stdin:1: there is nothing in it"), ('{"name":"a"}\n{"name":}\n', "stdin:2: "),
+    for text, complaint in [("", "stdin:1: the input is empty"), ('{"name":"a"}\n{"name":}\n', "stdin:2: "),
                             ("[7]", "stdin:1: this must be")]:
         answer = bench.online("nodes", "create", "-", input=text)
         assert answer.status == 3 and complaint in answer.err, (text, answer)
     answer = bench.online("nodes", "create", "-f", "nowhere.json")
-    assert answer.status == 3 and "nowhere.json cannot be read: No such file" in answer.err, answer
+    assert answer.status == 3 and "cannot read nowhere.json: No such file" in answer.err, answer
 
 
 def test_what_was_never_said_cannot_be_shown(bench):
     ready(bench, "wo10.example.com")
     bench.says("nodes", "bind", "wo10.example.com", "base", 'data={"fail":true}')
     answer = bench.online("noderoles", "log", "wo10.example.com/base")
-    assert answer.status == NOT_FOUND and "never run" in answer.err, answer
+    assert answer.status == NOT_FOUND and "no such run" in answer.err, answer
     bench.online("noderoles", "commit", "wo10.example.com/base", "--wait", "--timeout", "60")
     eventually(lambda: bench.says("noderoles", "runs", "wo10.example.com/base", "-q").strip(), "the run is remembered")
     answer = bench.online("noderoles", "log", "wo10.example.com/base", "--attempt", "7")
@@ -322,7 +322,7 @@ def test_what_cannot_come_is_not_waited_for(bench):
     answer = bench.online("wait", "node", "wo-vain.example.com", "alive", "yes")
     assert answer.status == USAGE and "true or false" in answer.err and "yes" in answer.err, answer
     answer = bench.online("wait", "deployment", "system", "state", "actve")
-    assert answer.status == USAGE and "no such state: actve" in answer.err, answer
+    assert answer.status == USAGE and "unknown state: actve" in answer.err, answer
 
 
 def test_a_retry_that_is_refused_does_not_stop_the_others(bench):

@@ -1,7 +1,8 @@
-/* args.h - options out of the words behind a verb; what is left are its operands.
+/* args.h - parses the options after a verb. What remains are the operands of the verb.
  *
- * An option is "--name" or "--name=value", "--name value", "-n value", "-nvalue"; it may stand
- * anywhere, and "--" ends them. Everything that is wrong is said at once, on stderr.
+ * An option has the form "--name", "--name=value", "--name value", "-n value" or "-nvalue". Options
+ * and operands may be mixed; "--" ends the options. Every error is printed to stderr, so that one
+ * call reports all wrong options. The module does not depend on a daemon or on the table of nouns.
  */
 #pragma once
 
@@ -14,22 +15,23 @@ enum { ARGS_LIST_MAX = 64 };
 
 /* The values of an option that may be repeated. */
 struct args_list {
-    const char *texts[ARGS_LIST_MAX];
+    const char *values[ARGS_LIST_MAX];
     uint32_t count;
 };
 
-/* Exactly one of `flag`, `value` and `list` is there; a value that was not given is left as it is.
- */
+/* Exactly one of `flag`, `value` and `list` is set. The target of an option that is not given keeps
+ * its value. */
 struct args_option {
     const char *name; /* without dashes */
-    char letter;      /* 0: it has none */
+    char letter;      /* of the short form; 0: none */
     bool *flag;
     const char **value;
     struct args_list *list;
 };
 
-/* Takes the options out. False when something was wrong with them. */
-bool args_take_options(struct args *words, const struct args_option *options, uint32_t count);
+/* Store the values of the options and remove them from `args`, which then has the operands only.
+ * False: at least one option is wrong, and all errors are printed. */
+bool args_parse_options(struct args *args, const struct args_option *options, uint32_t count);
 
-/* On stderr: who says it, what is wrong, and which word that is about. */
-void args_complain(const struct args *words, const char *what, const char *about);
+/* Print "PROG: WHAT: ABOUT" to stderr; `about` is the argument that is wrong. */
+void args_error(const struct args *args, const char *what, const char *about);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static uint32_t line_of(struct str text, uint32_t offset)
+static uint32_t input_line_of(struct str text, uint32_t offset)
 {
     uint32_t line = 1;
     for (uint32_t i = 0; i < offset && i < text.len; i++)
@@ -10,7 +10,7 @@ static uint32_t line_of(struct str text, uint32_t offset)
     return line;
 }
 
-static bool is_blank(struct str text)
+static bool input_is_blank(struct str text)
 {
     for (uint32_t i = 0; i < text.len; i++)
         if (!strchr(" \t\r\n", text.at[i]))
@@ -18,9 +18,9 @@ static bool is_blank(struct str text)
     return true;
 }
 
-/* NULL, or what is wrong with it. */
-static const char *parse_lines(struct arena *a, struct str text, struct json **out_value,
-                               uint32_t *out_line)
+/* One object per line; blank lines are skipped. NULL, or an error message about *out_line. */
+static const char *input_parse_lines(struct arena *a, struct str text, struct json **out_value,
+                                     uint32_t *out_line)
 {
     struct json *list = json_make(a, JSON_ARRAY), *object;
     uint32_t offset;
@@ -31,12 +31,12 @@ static const char *parse_lines(struct arena *a, struct str text, struct json **o
         const struct str line = str_slice(text, from, to);
         ++*out_line;
         from = to + 1;
-        if (is_blank(line))
+        if (input_is_blank(line))
             continue;
         if (json_read(a, line, &object, &offset, &what) != OK)
             return what;
         if (object->kind != JSON_OBJECT)
-            return "a line must be a JSON object";
+            return "each line must be a JSON object";
         json_append(list, object);
     }
     *out_value = list;
@@ -59,17 +59,18 @@ const char *input_parse(struct arena *a, struct str text, struct json **out_valu
     uint32_t offset;
     const char *what;
     *out_line = 1;
-    if (is_blank(text))
-        return "there is nothing in it";
+    if (input_is_blank(text))
+        return "the input is empty";
     if (json_read(a, text, out_value, &offset, &what) == OK) {
         const bool is_right = (*out_value)->kind == JSON_OBJECT || is_list_of_objects(*out_value);
-        return is_right ? NULL : "this must be a JSON object, or a list of them";
+        return is_right ? NULL : "expected a JSON object or a list of JSON objects";
     }
-    /* It may be an object a line. If not even the first line is one, it was meant as a whole. */
-    const char *of_lines = parse_lines(a, text, out_value, out_line);
-    if (!of_lines || *out_line > 1)
-        return of_lines;
-    *out_line = line_of(text, offset);
+    /* The text may have one object per line. If already the first line is no object, the text was
+     * meant as one JSON value: report the error of the first attempt. */
+    const char *lines_error = input_parse_lines(a, text, out_value, out_line);
+    if (!lines_error || *out_line > 1)
+        return lines_error;
+    *out_line = input_line_of(text, offset);
     return what;
 }
 

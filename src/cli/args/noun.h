@@ -1,34 +1,34 @@
-/* noun.h - what `halligan NOUN VERB` can be about.
+/* noun.h - the tables behind `halligan NOUN VERB`.
  *
- * A noun is a table: its verbs, and, when it lives in a daemon, where the API keeps it and what is
- * worth a column. nouns.c has those of the daemon, barclamp_exec.c the one on the disk; cli.c lists
- * them all. Help, completion and the checks of the manual are made of these tables. They are
- * constant and live for ever.
+ * A noun is a kind of object: nodes, roles, runs. Its table has its verbs and, for objects of a
+ * daemon, the collection of the API and the columns of a list. nouns.c has the nouns of the daemon,
+ * barclamp_exec.c the one of local directories; cli.c lists them all. Help, shell completion and
+ * the test of the manual page are generated from these tables, which are constants.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The same for all verbs, and documented in halligan(1). */
+/* The exit status. It has the same meaning for all verbs and is documented in halligan(1). */
 enum cli_exit {
     CLI_OK = 0,
-    CLI_FAILED = 1,      /* it was looked at, and is not right; or work ended in error */
-    CLI_USAGE = 2,       /* these words mean nothing */
-    CLI_IO_ERROR = 3,    /* something here cannot be read or written, or there is nothing in it */
-    CLI_NOT_FOUND = 4,   /* the server knows no such object */
-    CLI_REFUSED = 5,     /* the server says why it did not do it; nothing has changed */
-    CLI_NOT_ALLOWED = 6, /* no or wrong credentials, or they do not suffice */
-    CLI_NO_SERVER = 7,   /* nobody answered, or nothing that makes sense */
-    CLI_TIMEOUT = 8,     /* what was waited for has not come */
-    CLI_NOT_AGREED = 9, /* something would be destroyed, and consent was not given; see confirm.h */
+    CLI_FAILED = 1,      /* a check found errors, or a run ended in error */
+    CLI_USAGE = 2,       /* the command line is wrong */
+    CLI_IO_ERROR = 3,    /* a local file cannot be read or written, or is empty */
+    CLI_NOT_FOUND = 4,   /* the server has no such object */
+    CLI_REFUSED = 5,     /* the server refused the request with a reason; nothing has changed */
+    CLI_NOT_ALLOWED = 6, /* credentials are missing, wrong or insufficient */
+    CLI_NO_SERVER = 7,   /* no reply, or a reply that cannot be parsed */
+    CLI_TIMEOUT = 8,     /* --timeout expired before the condition held */
+    CLI_NOT_AGREED = 9,  /* data would be destroyed and consent was not given; see confirm.h */
 };
 
-/* What follows the verb on the command line. */
+/* The arguments after the verb. */
 struct args {
-    const char *whose; /* "halligan barclamp check", for complaints */
+    const char *prog; /* "halligan barclamp check": the prefix of error messages */
     int count;
-    char **texts;
+    char **words;
 };
 
 struct cli_request;
@@ -37,20 +37,22 @@ enum { OPERANDS_ANY = 255 };
 
 struct cli_verb {
     const char *name;
-    const char *takes; /* "DIR [...] [--strict]"; with `ask`: its operands only */
-    const char *does;  /* one line */
-    const char *help;  /* the rest of what --help says; lines */
-    /* Exactly one of these two: what needs no daemon reads its words itself. */
-    enum cli_exit (*run)(struct args *words);
-    enum cli_exit (*ask)(struct cli_request *errand);
-    uint32_t options;     /* with `ask`: OPTION_... of option.h */
-    uint8_t operands_min; /* with `ask` */
+    const char *operands; /* of the usage line; a verb with run_local also lists its options */
+    const char *summary;  /* one line */
+    const char *help;     /* further lines of --help; "" or ends with a newline */
+    /* Exactly one of the two is set. A verb without a daemon parses its arguments itself; for one
+     * that calls the API, request_run() has parsed options and checked the operands. */
+    enum cli_exit (*run_local)(struct args *args);
+    enum cli_exit (*run_online)(struct cli_request *req);
+    /* The rest is for verbs with run_online. */
+    uint32_t options; /* OPTION_... of option.h */
+    uint8_t operands_min;
     uint8_t operands_max; /* or OPERANDS_ANY */
-    const char *method;   /* with `ask`, where several verbs share one: how to call */
-    const char *path;     /* and what follows the path of the object */
+    const char *method;   /* of the call, where several verbs share one function */
+    const char *path;     /* of the call, below the path of the object */
 };
 
-/* A number that stands for a word. */
+/* A state that the API shows as a number, and its name in tables. */
 struct cli_state {
     int number;
     const char *name;
@@ -59,28 +61,29 @@ struct cli_state {
 
 struct cli_column {
     const char *field;
-    const char *names_in; /* the collection whose ids these are; NULL: it is what it says */
+    const char *names_in; /* the field is an id of this collection; NULL: shown as it is */
 };
 
 struct cli_noun {
     const char *name;
-    const char *singular; /* also understood; NULL: it has none */
-    const char *is;       /* one line */
+    const char *singular; /* accepted in place of the name; NULL: none */
+    const char *summary;  /* one line */
     const struct cli_verb *verbs;
     uint32_t verb_count;
 
-    const char *collection; /* "node_roles" of /api/v2/node_roles; NULL: on the disk */
-    const char *key;        /* the field by which people and -q name one */
+    const char *collection; /* "node_roles" of /api/v2/node_roles; NULL: local directories */
+    const char *key;        /* the field that names an object; -q prints it */
     const struct cli_column *columns;
     uint32_t column_count;
-    uint32_t rare_columns; /* so many at the end are left out where they are 0 everywhere */
-    const char *age_field; /* the column that is shown as the time since then, under AGE */
-    bool hides_system;     /* a list leaves out objects whose field `system` is true */
-    const char *sort;      /* unless somebody says how; NULL: as the server likes it */
-    uint32_t page;         /* so many are told where nobody says how many; 0: all of them */
-    const struct cli_state *states; /* of the field "state"; NULL: it is a word already */
+    uint32_t rare_columns; /* count of last columns that are omitted if all their values are 0 */
+    const char *age_field; /* the time in this column is shown as an age, with the title AGE */
+    bool hides_system;     /* lists omit objects whose field `system` is true */
+    const char *sort;      /* the default of --sort; NULL: the order of the server */
+    uint32_t page_size;    /* objects that the server lists without --limit; 0: all of them */
+    const struct cli_state *states; /* of the field "state"; NULL: it is a name already */
     uint32_t state_count;
-    /* What stands for "a/b", where an object can be named by two others: its id; 0: told why. */
-    int64_t (*find_pair)(struct cli_request *errand, const char *first, const char *second,
+    /* The id of an object that is named as "a/b", by two other objects. 0: not found, the error is
+     * printed and *out_status is the exit status. NULL: objects of the noun have no such names. */
+    int64_t (*find_pair)(struct cli_request *req, const char *first, const char *second,
                          enum cli_exit *out_status);
 };

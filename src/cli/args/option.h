@@ -1,7 +1,7 @@
-/* option.h - the options of the verbs that ask a daemon, in one table.
+/* option.h - the table of the options of all verbs that call the API.
  *
- * A verb says by bits which of them it takes; reading, help and completion follow from that. Those
- * of where the server is and who asks (OPTION_SERVER) belong to all of them.
+ * The bits of a verb select the options that it accepts; parsing, help and completion follow from
+ * the bits. Options for the URL and the credentials (OPTION_SERVER) belong to every such verb.
  */
 #pragma once
 
@@ -32,12 +32,12 @@ enum option_bit {
     OPTION_SERVER = 1u << 16,
     OPTION_YES = 1u << 17,
     OPTION_RERUN = 1u << 18,
-    OPTION_NODES = 1u << 19, /* which nodes: --all, --state, --group */
+    OPTION_NODES = 1u << 19, /* selection of nodes: --all, --state, --group */
     OPTION_PROPOSE = 1u << 20,
     OPTION_DETAIL = 1u << 21,
 };
 
-/* As they were given; NULL and false: not at all. */
+/* The values as given; NULL or false: the option was not given. */
 struct options {
     const char *output, *sort, *limit, *file, *timeout, *plan, *bucket, *attempt, *host, *after,
         *group;
@@ -51,18 +51,19 @@ struct option {
     const char *name;
     char letter;       /* 0: none */
     const char *value; /* "FORMAT"; NULL: a flag */
-    const char *does;
-    uint16_t at; /* in struct options */
-    bool many;   /* may be given again and again */
+    const char *summary;
+    uint16_t offset; /* of the member of struct options, in bytes */
+    bool is_repeatable;
 };
 
 extern const struct option option_table[];
 extern const uint32_t option_count;
 
-/* Takes them out of the words. False when something was wrong, which has been told. */
-bool options_take(struct args *words, uint32_t allowed, struct options *out_options);
-/* The option that a word such as "--url=x" or "-qx" names; NULL: none. *out_has_value: the value is
- * part of the word. */
+/* Parse the options with a bit in `allowed` and remove them from the arguments. False: an option is
+ * wrong, and the errors are printed. */
+bool options_parse(struct args *args, uint32_t allowed, struct options *out_options);
+/* The option that an argument such as "--url=x" or "-qx" names; NULL: none. *out_has_value: the
+ * value is part of the argument. */
 const struct option *option_find(const char *word, bool *out_has_value);
-/* One line each. */
-void options_tell(FILE *out, uint32_t allowed);
+/* One line of help for each option with a bit in `allowed`. */
+void options_print(FILE *out, uint32_t allowed);

@@ -1,9 +1,9 @@
-/* api_client.h - calls of the API over HTTP.
+/* api_client.h - calls of the API over HTTP, with libcurl.
  *
- * One connection that is kept, one call at a time. Nothing is known here of nouns, nor of what an
- * answer means. A call that changes something is never made twice: only a GET that meets a 503 with
- * Retry-After is repeated, until CLIENT_TOTAL_MS are over. Redirects are not followed, so that
- * credentials go nowhere else. libcurl is fetched by the first client_open.
+ * A client has one persistent connection and makes one call at a time. The module does not know
+ * nouns and does not interpret replies. A call that may change something is sent only once; a GET
+ * is repeated after a 503 with Retry-After, until CLIENT_TOTAL_MS have passed. Redirects are not
+ * followed, so that credentials are not sent to another host. The first client_open loads libcurl.
  */
 #pragma once
 
@@ -23,34 +23,36 @@ struct client_call {
     const char *method;
     const char *path;       /* "/api/v2/nodes?limit=10", encoded */
     struct str body;        /* JSON; empty: none */
-    const char *attributes; /* of x-return-attributes; NULL: all */
-    const char *last_event; /* of a stream that goes on; NULL: from now on */
+    const char *attributes; /* value of x-return-attributes; NULL: all fields */
+    const char *last_event; /* value of Last-Event-ID; NULL: a stream starts now */
 };
 
-struct client_answer {
+struct client_reply {
     int status;
-    struct str body;     /* in the arena of the call */
-    const char *trouble; /* in that too: why there is no answer */
-    struct str warning;  /* in that too: text of a Warning header; empty: there was none */
+    struct str body;    /* in the arena of the call, like the next two */
+    const char *error;  /* why there is no reply */
+    struct str warning; /* text of a Warning header; empty: none */
 };
 
-/* Takes what is said as it comes; false ends the call. `opened` hears that the stream stands. */
+/* Callbacks of a stream. on_open is called after the headers of a 200, on_data for each piece of
+ * the body. Returning false ends the call. */
 struct client_listener {
-    bool (*opened)(void *self);
-    bool (*take)(void *self, struct str bytes);
+    bool (*on_open)(void *self);
+    bool (*on_data)(void *self, struct str bytes);
     void *self;
 };
 
-/* The texts of the settings outlive the client. NULL: libcurl is not there or refuses to work, with
- * a sentence in `why`. */
+/* The strings of `settings` must outlive the client. NULL: libcurl is missing or cannot be used;
+ * `why` has the message. */
 struct client *client_open(const struct settings *settings, char *why, size_t why_size);
 void client_close(struct client *client);
 
-/* ERR_UNAVAILABLE: there was no answer, and `trouble` says why. Any status is an answer. */
-NODISCARD err client_ask(struct client *client, const struct client_call *call, struct arena *a,
-                         struct client_answer *out_answer);
-/* A stream of events, until it breaks or the listener has enough (OK, both). With a status other
- * than 200 the body is in the answer and the listener has heard nothing. */
-NODISCARD err client_follow(struct client *client, const struct client_call *call,
+/* Send a call and wait for the reply. OK for a reply with any status. ERR_UNAVAILABLE: no reply;
+ * `error` of the result has the reason. */
+NODISCARD err client_send(struct client *client, const struct client_call *call, struct arena *a,
+                          struct client_reply *out_reply);
+/* Read a stream of events until the connection ends or a callback returns false (OK in both cases).
+ * With a status other than 200 no callback is called, and the body is in the reply. */
+NODISCARD err client_stream(struct client *client, const struct client_call *call,
                             const struct client_listener *listener, struct arena *a,
-                            struct client_answer *out_answer);
+                            struct client_reply *out_reply);

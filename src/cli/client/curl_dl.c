@@ -5,34 +5,36 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool find(void *library, const char *name, void *slot)
+static bool curl_dl_find(void *library, const char *name, void *slot)
 {
     void *found = dlsym(library, name);
-    memcpy(slot, &found, sizeof found); /* as POSIX would have it: no cast between the two kinds */
+    /* ISO C has no cast from an object pointer to a function pointer; POSIX permits the copy. */
+    memcpy(slot, &found, sizeof found);
     return found != NULL;
 }
 
-static bool fill(void *library, struct curl_dl *web)
+static bool curl_dl_load(void *library, struct curl_dl *curl)
 {
 #define X(name)                                                                                    \
-    if (!find(library, "curl_" #name, &web->name))                                                 \
+    if (!curl_dl_find(library, "curl_" #name, &curl->name))                                        \
         return false;
-    WEB_CALLS(X)
+    CURL_FUNCTIONS(X)
 #undef X
     return true;
 }
 
-const struct curl_dl *http_client_open(char *why, size_t why_size)
+const struct curl_dl *curl_dl_open(char *why, size_t why_size)
 {
-    static struct curl_dl web;
+    static struct curl_dl curl;
     static bool is_open;
     if (is_open)
-        return &web;
+        return &curl;
     void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    is_open = library && fill(library, &web) && web.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    is_open = library && curl_dl_load(library, &curl) &&
+              curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     if (is_open)
-        return &web;
+        return &curl;
     const char *what = dlerror();
-    snprintf(why, why_size, "libcurl cannot be used: %s", what ? what : "it does not start");
+    snprintf(why, why_size, "cannot load libcurl: %s", what ? what : "initialization failed");
     return NULL;
 }

@@ -1,15 +1,16 @@
-/* curl_dl.h - libcurl, fetched when somebody has to be asked.
+/* curl_dl.h - libcurl, loaded with dlopen before the first HTTP request (ADR 0060).
  *
- * It brings thirty libraries with it, and what needs no daemon (--version, --help, completion,
- * barclamp check) should not wait for them. So it is not linked but opened, once, and stays.
+ * libcurl depends on thirty libraries, and commands without a daemon (--version, --help,
+ * completion, barclamp check) should not wait until they are loaded. The library is loaded once and
+ * is not unloaded.
  */
 #pragma once
 
-#define CURL_DISABLE_TYPECHECK /* the checks are of the function, not of a pointer to it */
+#define CURL_DISABLE_TYPECHECK /* the checks do not work with pointers to the functions */
 #include <curl/curl.h>
 #include <stddef.h>
 
-#define WEB_CALLS(X)                                                                               \
+#define CURL_FUNCTIONS(X)                                                                          \
     X(easy_cleanup)                                                                                \
     X(easy_getinfo)                                                                                \
     X(easy_init)                                                                                   \
@@ -23,9 +24,9 @@
 
 struct curl_dl {
 #define X(name) __typeof__(&curl_##name) name;
-    WEB_CALLS(X)
+    CURL_FUNCTIONS(X)
 #undef X
 };
 
-/* NULL when it is not there, with a sentence in `why`. */
-const struct curl_dl *http_client_open(char *why, size_t why_size);
+/* The functions of libcurl. NULL: the library cannot be loaded, and `why` has the message. */
+const struct curl_dl *curl_dl_open(char *why, size_t why_size);

@@ -1,8 +1,8 @@
-/* settings.h - where the daemon is, and who asks.
+/* settings.h - URL, CA and credentials for the daemon.
  *
- * Options come first, then the environment, then ~/.config/halligan/config. What the file knows to
- * let somebody in is for the daemon of the file alone: asked about another one, it keeps it. Texts
- * live in the arena.
+ * Options override the environment, which overrides ~/.config/halligan/config. Credentials of the
+ * file are used only for the URL of the file, so that --url does not send them to another host.
+ * Strings are in the arena.
  */
 #pragma once
 
@@ -13,17 +13,18 @@
 
 #define SETTINGS_URL "http://127.0.0.1:3000"
 
-/* Everything together. Whatever is wrong has been told. */
-enum cli_exit settings_read(struct arena *a, const char *whose, const struct options *options,
+/* All settings; a password that is not set is asked for on the terminal. Errors are printed to
+ * stderr with the prefix `prog`. */
+enum cli_exit settings_read(struct arena *a, const char *prog, const struct options *options,
                             struct settings *out_settings);
-/* Where the daemon is, and nothing of who asks. */
-enum cli_exit settings_read_place(struct arena *a, const char *whose, const struct options *options,
-                                  struct settings *out_settings);
+/* URL and CA only, without credentials. */
+enum cli_exit settings_read_server(struct arena *a, const char *prog, const struct options *options,
+                                   struct settings *out_settings);
 
-/* The file alone; all is NULL when there is none. */
-enum cli_exit settings_read_file(struct arena *a, const char *whose, struct settings *out_settings);
-/* Only its owner can read it afterwards. */
-enum cli_exit settings_write_file(struct arena *a, const char *whose,
+/* The settings of the file only; all NULL if there is no file. */
+enum cli_exit settings_read_file(struct arena *a, const char *prog, struct settings *out_settings);
+/* Write the file with mode 0600, and create its directories with mode 0700. */
+enum cli_exit settings_write_file(struct arena *a, const char *prog,
                                   const struct settings *settings);
-/* NULL: nobody has a home. */
+/* The path of the file. NULL: neither XDG_CONFIG_HOME nor HOME is set. */
 const char *settings_path(struct arena *a);

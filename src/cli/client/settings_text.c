@@ -5,27 +5,27 @@
 
 #include "base/text/buf.h"
 
-struct key {
+struct settings_key {
     const char *name;
-    uint16_t at;
+    uint16_t offset;
     bool is_secret;
 };
 
 #define AT(member) (uint16_t) offsetof(struct settings, member)
-static const struct key keys[] = {
+static const struct settings_key keys[] = {
     {"url", AT(url), false},    {"user", AT(user), false},         {"password", AT(password), true},
     {"token", AT(token), true}, {"token_id", AT(token_id), false}, {"ca", AT(ca), false},
 };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
-static const char **value_at(struct settings *s, const struct key *key)
+static const char **settings_value_slot(struct settings *s, const struct settings_key *key)
 {
-    return (const char **)((char *)s + key->at);
+    return (const char **)((char *)s + key->offset);
 }
 
-static const char *value_of(const struct settings *s, const struct key *key)
+static const char *settings_value(const struct settings *s, const struct settings_key *key)
 {
-    return *(const char *const *)((const char *)s + key->at);
+    return *(const char *const *)((const char *)s + key->offset);
 }
 
 struct str settings_trim(struct str s)
@@ -37,19 +37,19 @@ struct str settings_trim(struct str s)
     return s;
 }
 
-static const char *parse_line(struct arena *a, struct str line, struct settings *out)
+static const char *settings_parse_line(struct arena *a, struct str line, struct settings *out)
 {
     const uint32_t equals = str_find(line, '=', 0);
     if (equals == line.len)
-        return "this is not KEY = VALUE";
+        return "expected KEY = VALUE";
     const struct str name = settings_trim(str_slice(line, 0, equals));
     const struct str value = settings_trim(str_slice(line, equals + 1, line.len));
     for (uint32_t i = 0; i < KEY_COUNT; i++)
         if (str_eq(name, str_from(keys[i].name))) {
-            *value_at(out, &keys[i]) = value.len ? str_z(a, value) : NULL;
+            *settings_value_slot(out, &keys[i]) = value.len ? str_z(a, value) : NULL;
             return NULL;
         }
-    return "the keys are url, user, password, token, token_id and ca, not this";
+    return "unknown key; the keys are url, user, password, token, token_id and ca";
 }
 
 const char *settings_parse(struct arena *a, struct str text, struct settings *out_settings,
@@ -60,8 +60,8 @@ const char *settings_parse(struct arena *a, struct str text, struct settings *ou
     for (uint32_t from = 0; from < text.len;) {
         const uint32_t to = str_find(text, '\n', from);
         const struct str line = settings_trim(str_slice(text, from, to));
-        const bool says_something = line.len && line.at[0] != '#';
-        const char *wrong = says_something ? parse_line(a, line, out_settings) : NULL;
+        const bool has_setting = line.len && line.at[0] != '#';
+        const char *wrong = has_setting ? settings_parse_line(a, line, out_settings) : NULL;
         ++*out_line;
         if (wrong)
             return wrong;
@@ -75,7 +75,7 @@ struct str settings_format(struct arena *a, const struct settings *settings)
     struct buf text = buf_in(a);
     buf_put_z(&text, "# Written by halligan login.\n");
     for (uint32_t i = 0; i < KEY_COUNT; i++) {
-        const char *value = value_of(settings, &keys[i]);
+        const char *value = settings_value(settings, &keys[i]);
         if (!value)
             continue;
         buf_put_z(&text, keys[i].name);
@@ -89,13 +89,13 @@ struct str settings_format(struct arena *a, const struct settings *settings)
 bool settings_have_secret(const struct settings *settings)
 {
     for (uint32_t i = 0; i < KEY_COUNT; i++)
-        if (keys[i].is_secret && value_of(settings, &keys[i]))
+        if (keys[i].is_secret && settings_value(settings, &keys[i]))
             return true;
     return false;
 }
 
-/* What stands between "://" and the port or the path. */
-static struct str host_of(const char *url)
+/* The part between "://" and the port or the path; an IPv6 address with its brackets. */
+static struct str settings_url_host(const char *url)
 {
     const char *colons = strstr(url, "://");
     const struct str rest = str_from(colons ? colons + 3 : url);
@@ -106,9 +106,9 @@ static struct str host_of(const char *url)
     return str_slice(rest, 0, end);
 }
 
-bool settings_is_near(const char *url)
+bool settings_is_loopback(const char *url)
 {
-    const struct str host = host_of(url);
+    const struct str host = settings_url_host(url);
     if (str_eq_nocase(host, STR("localhost")) || str_eq(host, STR("[::1]")))
         return true;
     for (uint32_t i = 0; i < host.len; i++)

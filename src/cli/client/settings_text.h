@@ -1,4 +1,5 @@
-/* settings_text.h - the settings as "key = value" lines. Knows no file and no environment. */
+/* settings_text.h - parses and writes the settings as "key = value" lines. Does not read files or
+ * the environment. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,9 +8,9 @@
 #include "base/mem/arena.h"
 #include "base/text/str.h"
 
-/* NULL: not known. With a token the user is only a name. */
+/* NULL: not set. With a token, `user` is for display only. */
 struct settings {
-    const char *url; /* without a slash at its end */
+    const char *url; /* without a trailing slash */
     const char *user;
     const char *password;
     const char *token;
@@ -17,13 +18,14 @@ struct settings {
     const char *ca;
 };
 
-/* # begins a comment. What is wrong with the text, or NULL; *out_line is where. */
+/* A line that begins with # is a comment. NULL, or an error message about line *out_line. */
 const char *settings_parse(struct arena *a, struct str text, struct settings *out_settings,
                            uint32_t *out_line);
 struct str settings_format(struct arena *a, const struct settings *settings);
-/* Something in it lets its reader in. */
+/* True if a password or token is set. */
 bool settings_have_secret(const struct settings *settings);
-/* The address is of this machine, so nobody else hears what is said to it. */
-bool settings_is_near(const char *url);
-/* Without the spaces and line ends around it. */
+/* True if the host of the URL is a loopback address, so that no other machine can read the traffic.
+ */
+bool settings_is_loopback(const char *url);
+/* Without leading and trailing white space. */
 struct str settings_trim(struct str s);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void add_data(struct sse_parser *s, struct str value)
+static void sse_add_data(struct sse_parser *s, struct str value)
 {
     const uint32_t room = SSE_DATA_MAX - s->data_len;
     if (s->has_data && room)
@@ -14,7 +14,7 @@ static void add_data(struct sse_parser *s, struct str value)
     s->has_data = true;
 }
 
-static void keep_id(struct sse_parser *s, struct str value)
+static void sse_keep_id(struct sse_parser *s, struct str value)
 {
     if (value.len >= SSE_ID_SIZE)
         return;
@@ -22,8 +22,9 @@ static void keep_id(struct sse_parser *s, struct str value)
     s->next_id[value.len] = 0;
 }
 
-/* Only now has it been heard: a stream that breaks before must begin with it again. */
-static void end_event(struct sse_parser *s)
+/* An empty line ends an event. last_id changes only here, so that a stream that breaks within an
+ * event is resumed with that event. */
+static void sse_end_event(struct sse_parser *s)
 {
     memcpy(s->last_id, s->next_id, sizeof s->last_id);
     if (s->has_data)
@@ -32,12 +33,12 @@ static void end_event(struct sse_parser *s)
     s->data_len = 0;
 }
 
-static void end_line(struct sse_parser *s)
+static void sse_end_line(struct sse_parser *s)
 {
     const struct str line = {s->line, s->line_len};
     s->line_len = 0;
     if (line.len == 0) {
-        end_event(s);
+        sse_end_event(s);
         return;
     }
     const uint32_t colon = str_find(line, ':', 0);
@@ -46,25 +47,25 @@ static void end_line(struct sse_parser *s)
     if (value.len && value.at[0] == ' ')
         value = str_slice(value, 1, value.len);
     if (str_eq(name, STR("data")))
-        add_data(s, value);
+        sse_add_data(s, value);
     else if (str_eq(name, STR("id")))
-        keep_id(s, value);
+        sse_keep_id(s, value);
 }
 
-void sse_parser_take(struct sse_parser *s, struct str bytes)
+void sse_parser_feed(struct sse_parser *s, struct str bytes)
 {
     for (uint32_t i = 0; i < bytes.len; i++) {
         const char c = bytes.at[i];
         const bool is_end = c == '\r' || (c == '\n' && !s->was_cr);
         if (is_end)
-            end_line(s);
+            sse_end_line(s);
         else if (c != '\n' && s->line_len < SSE_LINE_SIZE)
             s->line[s->line_len++] = c;
         s->was_cr = c == '\r';
     }
 }
 
-void sse_parser_break(struct sse_parser *s)
+void sse_parser_reset(struct sse_parser *s)
 {
     memcpy(s->next_id, s->last_id, sizeof s->next_id);
     s->line_len = s->data_len = 0;

@@ -1,8 +1,8 @@
-/* sse_parser.h - server-sent events out of the bytes of a stream.
+/* sse_parser.h - parses server-sent events (WHATWG HTML, "Server-sent events") from a byte stream.
  *
- * Bytes come in pieces of any size; lines end with CR, LF or both. Of an event the id and the data
- * are kept, and the id of the last one is what a broken stream is taken up with. Longer events than
- * SSE_DATA_MAX lose their end.
+ * Bytes may come in pieces of any size; lines end with CR, LF or both. The fields id and data are
+ * used. The id of the last complete event is sent as Last-Event-ID when a broken stream is resumed.
+ * Data beyond SSE_DATA_MAX bytes of an event is dropped.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 
 enum { SSE_ID_SIZE = 64, SSE_LINE_SIZE = 64 << 10, SSE_DATA_MAX = 64 << 10 };
 
-/* Zeroed but for the listener: at the beginning of a stream. */
+/* All zero except for on_event and self: at the beginning of a stream. */
 struct sse_parser {
     void (*on_event)(void *self, struct str data);
     void *self;
-    char last_id[SSE_ID_SIZE]; /* of the last event that was heard to its end; "": none yet */
-    char next_id[SSE_ID_SIZE]; /* of the one that is being said */
+    char last_id[SSE_ID_SIZE]; /* of the last complete event; "": none yet */
+    char next_id[SSE_ID_SIZE]; /* of the event that is being received */
     char line[SSE_LINE_SIZE];
     uint32_t line_len;
     bool was_cr;
@@ -27,6 +27,6 @@ struct sse_parser {
     bool has_data;
 };
 
-void sse_parser_take(struct sse_parser *s, struct str bytes);
-/* The stream broke: half an event is none. The last id stays. */
-void sse_parser_break(struct sse_parser *s);
+void sse_parser_feed(struct sse_parser *s, struct str bytes);
+/* The connection ended: drop an incomplete event. last_id is kept. */
+void sse_parser_reset(struct sse_parser *s);

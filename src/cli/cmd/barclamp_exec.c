@@ -11,7 +11,7 @@
 
 /* The path of the program: it is installed in the directory of halligan. False: the path of this
  * program is unknown or too long. */
-static bool find_program(char *path, size_t size)
+static bool barclamp_exec_find(char *path, size_t size)
 {
     static const char name[] = "halligan-barclamp";
     const ssize_t len = readlink("/proc/self/exe", path, size);
@@ -25,14 +25,14 @@ static bool find_program(char *path, size_t size)
     return true;
 }
 
-/* Returns only when the program cannot be executed. */
-static enum cli_exit execute(const char *verb, const struct args *words)
+/* Returns only if the program cannot be executed. */
+static enum cli_exit barclamp_exec_run(const char *verb, const struct args *args)
 {
     char path[PATH_MAX];
-    char **arguments = calloc((size_t)words->count + 3, sizeof *arguments);
+    char **arguments = calloc((size_t)args->count + 3, sizeof *arguments);
     char *verb_copy = strdup(verb);
-    if (!arguments || !verb_copy || !find_program(path, sizeof path)) {
-        fprintf(stderr, "%s: cannot find the directory of this program: %s\n", words->whose,
+    if (!arguments || !verb_copy || !barclamp_exec_find(path, sizeof path)) {
+        fprintf(stderr, "%s: cannot find the directory of this program: %s\n", args->prog,
                 strerror(errno));
         free(arguments);
         free(verb_copy);
@@ -40,64 +40,64 @@ static enum cli_exit execute(const char *verb, const struct args *words)
     }
     arguments[0] = path;
     arguments[1] = verb_copy;
-    for (int i = 0; i < words->count; i++)
-        arguments[2 + i] = words->texts[i];
+    for (int i = 0; i < args->count; i++)
+        arguments[2 + i] = args->words[i];
     execv(path, arguments);
     fprintf(stderr, "%s: cannot execute \"%s\": %s; install it in the directory of halligan\n",
-            words->whose, path, strerror(errno));
+            args->prog, path, strerror(errno));
     free(arguments);
     free(verb_copy);
     return CLI_IO_ERROR;
 }
 
-static enum cli_exit execute_check(struct args *words)
+static enum cli_exit barclamp_exec_check(struct args *args)
 {
-    return execute("check", words);
+    return barclamp_exec_run("check", args);
 }
 
-static enum cli_exit execute_new(struct args *words)
+static enum cli_exit barclamp_exec_new(struct args *args)
 {
-    return execute("new", words);
+    return barclamp_exec_run("new", args);
 }
 
 /* ---- the noun ---- */
 
 static const char check_help[] =
-    "Reads directories as halligand --barclamps does and says everything that is wrong with them,\n"
-    "one line each: FILE:LINE: error: ... or warning: ... Nothing is changed, no daemon is asked.\n"
+    "Reads directories like halligand --barclamps and prints all errors and warnings, one per line:\n"
+    "FILE:LINE: error: ... or warning: ... Nothing is changed, and no daemon is needed.\n"
     "\n"
-    "  --strict               warnings count as well\n"
-    "  --with DIR[:DIR]       barclamps that are there too, but are not looked at\n"
-    "  -o, --output FORMAT    text or json\n"
+    "  --strict               treat warnings as errors\n"
+    "  --with DIR[:DIR]       directories with further barclamps, which are not checked themselves\n"
+    "  -o, --output FORMAT    output format: text or json\n"
     "\n"
-    "Exits with 0 when there are no errors, 1 when there are, 2 when the words are wrong, 3 when\n"
+    "The exit status is 0 without errors, 1 with errors, 2 if the command line is wrong, and 3 if\n"
     "there is no barclamp or a directory cannot be read.\n";
 
 static const char new_help[] =
-    "Makes the directory NAME with a small barclamp in it: a role with an attrib, a hook and a\n"
-    "script. It is right as it is; change it from there.\n"
+    "Creates the directory NAME with a small valid barclamp as a starting point: a role with an\n"
+    "attrib, a hook and a script.\n"
     "\n"
-    "  -d, --dir DIR          where to make it (the directory one is in)\n"
+    "  -d, --dir DIR          create it in DIR (default: the current directory)\n"
     "\n"
-    "Exits with 0, 1 when NAME is there already, 2 when it is no name, 3 when it cannot be\n"
-    "written. Nothing is left behind unless all of it is there.\n";
+    "The exit status is 0 on success, 1 if NAME exists already, 2 if NAME is not a valid name, and 3\n"
+    "if it cannot be written. After a failure nothing is left behind.\n";
 
 static const struct cli_verb verbs[] = {
     {.name = "check",
-     .takes = "DIR[:DIR] [...] [--strict] [--with DIR[:DIR]] [-o text|json]",
-     .does = "Say what is wrong with barclamps",
+     .operands = "DIR[:DIR] [...] [--strict] [--with DIR[:DIR]] [-o text|json]",
+     .summary = "Print errors and warnings of barclamps",
      .help = check_help,
-     .run = execute_check},
+     .run_local = barclamp_exec_check},
     {.name = "new",
-     .takes = "NAME [--dir DIR]",
-     .does = "Make a new barclamp",
+     .operands = "NAME [--dir DIR]",
+     .summary = "Create a new barclamp",
      .help = new_help,
-     .run = execute_new},
+     .run_local = barclamp_exec_new},
 };
 
 const struct cli_noun barclamp_noun = {
     .name = "barclamp",
-    .is = "content on the disk: roles, attribs, hooks, scripts",
+    .summary = "packages of content in local directories",
     .verbs = verbs,
     .verb_count = sizeof verbs / sizeof verbs[0],
 };

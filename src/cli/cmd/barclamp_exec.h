@@ -1,7 +1,8 @@
-/* barclamp_exec.h - `halligan barclamp`: barclamps in directories of this machine.
+/* barclamp_exec.h - `halligan barclamp`: check and create barclamps (packages of content) in local
+ * directories.
  *
- * The work is done by the program halligan-barclamp, which is executed in place of this one: it
- * links the engine and Lua, and a client of the API should not.
+ * The verbs are implemented by the program halligan-barclamp, which is executed in place of this
+ * one: it links the engine and Lua, and a client of the API should not.
  */
 #pragma once
 

@@ -11,20 +11,21 @@
 #include "cli/output/prompt.h"
 #include "cli/output/term_escape.h"
 
-static void set_text(struct cli_request *e, struct json *object, const char *key, const char *text)
+static void auth_set_string(struct cli_request *req, struct json *object, const char *key,
+                            const char *text)
 {
-    json_set(object, str_from(key), json_make_string(e->arena, str_from(text)));
+    json_set(object, str_from(key), json_make_string(req->arena, str_from(text)));
 }
 
 /* ---- tokens ---- */
 
-/* The secret is shown once, here; -q shows nothing else. */
-static enum cli_exit output_token(struct cli_request *e, const struct json *made)
+/* Print a new token. This is the only time that its secret is visible; -q prints only the secret. */
+static enum cli_exit output_token(struct cli_request *req, const struct json *made)
 {
     const struct json *token = json_get(made, STR("token"));
-    struct buf b = buf_in(e->arena);
-    if (!e->options.quiet || !token || token->kind != JSON_STRING) {
-        output_object(e, made);
+    struct buf b = buf_in(req->arena);
+    if (!req->options.quiet || !token || token->kind != JSON_STRING) {
+        output_object(req, made);
         return CLI_OK;
     }
     term_put_escaped(&b, token->text);
@@ -33,217 +34,223 @@ static enum cli_exit output_token(struct cli_request *e, const struct json *made
     return CLI_OK;
 }
 
-enum cli_exit cmd_auth_create_token(struct cli_request *e)
+enum cli_exit cmd_auth_create_token(struct cli_request *req)
 {
     struct json *body;
     const struct json *made;
-    enum cli_exit status = input_read(e, 0, &body);
-    const struct api_request q = {.method = "POST", .path = STR("tokens"), .body = body};
+    enum cli_exit status = input_read(req, 0, &body);
+    const struct api_request call = {.method = "POST", .path = STR("tokens"), .body = body};
     if (status == CLI_OK)
-        status = request_send(e, &q, &made);
-    return status == CLI_OK ? output_token(e, made) : status;
+        status = request_send(req, &call, &made);
+    return status == CLI_OK ? output_token(req, made) : status;
 }
 
-enum cli_exit cmd_auth_create_node_token(struct cli_request *e)
+enum cli_exit cmd_auth_create_node_token(struct cli_request *req)
 {
-    struct api_request q = {.method = "POST"};
+    struct api_request call = {.method = "POST"};
     struct json *body;
     const struct json *made;
-    enum cli_exit status = input_read_pairs(e, 1, &body);
+    enum cli_exit status = input_read_pairs(req, 1, &body);
     if (status == CLI_OK)
-        status = request_path(e, e->words->texts[0], &q.path);
+        status = request_path(req, req->args->words[0], &call.path);
     if (status != CLI_OK)
         return status;
-    q.path = request_join(e, q.path, "token");
-    q.body = body->first ? body : NULL;
-    status = request_send(e, &q, &made);
-    e->noun = nouns_of("tokens");
-    return status == CLI_OK ? output_token(e, made) : status;
+    call.path = request_join(req, call.path, "token");
+    call.body = body->first ? body : NULL;
+    status = request_send(req, &call, &made);
+    req->noun = nouns_of("tokens");
+    return status == CLI_OK ? output_token(req, made) : status;
 }
 
 /* ---- passwords ---- */
 
-/* Twice, since it cannot be seen. */
-static const char *ask_new_password(struct cli_request *e, const char *user)
+/* Ask twice, because the input is not echoed. */
+static const char *ask_new_password(struct cli_request *req, const char *user)
 {
-    const char *once = prompt_secret(e->arena, "New password of ", user);
-    const char *again = once ? prompt_secret(e->arena, "The same again", "") : NULL;
+    const char *once = prompt_secret(req->arena, "New password of ", user);
+    const char *again = once ? prompt_secret(req->arena, "Repeat the password", "") : NULL;
     if (once && again && strcmp(once, again) == 0)
         return once;
-    args_complain(e->words, once ? "these are not the same" : "there is no password", user);
+    args_error(req->args, once ? "the passwords differ" : "no password given", user);
     return NULL;
 }
 
-/* The first line of stdin, for programs. */
-static const char *read_new_password(struct cli_request *e)
+/* The first line of stdin. */
+static const char *read_new_password(struct cli_request *req)
 {
     struct str text;
-    if (input_read_file(e, "-", &text) != CLI_OK)
+    if (input_read_file(req, "-", &text) != CLI_OK)
         return NULL;
     text = str_slice(text, 0, str_find(text, '\n', 0));
     if (text.len && str_is_clean(text))
-        return str_z(e->arena, text);
-    args_complain(e->words, "there is no password", "stdin");
+        return str_z(req->arena, text);
+    args_error(req->args, "no password given", "stdin");
     return NULL;
 }
 
-enum cli_exit cmd_auth_set_password(struct cli_request *e)
+enum cli_exit cmd_auth_set_password(struct cli_request *req)
 {
-    struct api_request q = {.method = "PUT"};
-    struct json *body = json_make(e->arena, JSON_OBJECT);
-    const struct json *answer;
-    const char *user = e->words->texts[0];
-    const bool is_piped = e->words->count > 1 && strcmp(e->words->texts[1], "-") == 0;
-    if (e->words->count > 1 && !is_piped)
-        return request_complain(e, "a password does not belong on a command line; use", "-");
-    enum cli_exit status = request_path(e, user, &q.path);
+    struct api_request call = {.method = "PUT"};
+    struct json *body = json_make(req->arena, JSON_OBJECT);
+    const struct json *reply;
+    const char *user = req->args->words[0];
+    const bool is_piped = req->args->count > 1 && strcmp(req->args->words[1], "-") == 0;
+    if (req->args->count > 1 && !is_piped)
+        return request_usage_error(
+            req, "a password cannot be an argument, where other users see it; use", "-");
+    enum cli_exit status = request_path(req, user, &call.path);
     if (status != CLI_OK)
         return status;
-    const char *password = is_piped ? read_new_password(e) : ask_new_password(e, user);
+    const char *password = is_piped ? read_new_password(req) : ask_new_password(req, user);
     if (!password)
         return CLI_IO_ERROR;
-    set_text(e, body, "password", password);
-    set_text(e, body, "password_confirmation", password);
-    q.path = request_join(e, q.path, "reset_password");
-    q.body = body;
-    status = request_send(e, &q, &answer);
-    if (status == CLI_OK && json_get(answer, STR("id")))
-        output_row(e, answer);
+    auth_set_string(req, body, "password", password);
+    auth_set_string(req, body, "password_confirmation", password);
+    call.path = request_join(req, call.path, "reset_password");
+    call.body = body;
+    status = request_send(req, &call, &reply);
+    if (status == CLI_OK && json_get(reply, STR("id")))
+        output_row(req, reply);
     else if (status == CLI_OK)
-        output_message(e, answer);
+        output_message(req, reply);
     return status;
 }
 
-/* A user without a password can do nothing, so one is asked for if there is a terminal. */
-static enum cli_exit add_password(struct cli_request *e, struct json *user)
+/* A user without a password cannot log in, so the password is asked for if stdin is a terminal. */
+static enum cli_exit add_password(struct cli_request *req, struct json *user)
 {
     const struct json *name = json_get(user, STR("username"));
     if (user->kind != JSON_OBJECT || json_get(user, STR("password")) || !isatty(STDIN_FILENO) ||
         !name || name->kind != JSON_STRING)
         return CLI_OK;
-    const char *password = ask_new_password(e, str_z(e->arena, name->text));
+    const char *password = ask_new_password(req, str_z(req->arena, name->text));
     if (!password)
         return CLI_IO_ERROR;
-    set_text(e, user, "password", password);
+    auth_set_string(req, user, "password", password);
     return CLI_OK;
 }
 
-enum cli_exit cmd_auth_create_user(struct cli_request *e)
+enum cli_exit cmd_auth_create_user(struct cli_request *req)
 {
     struct json *body;
     const struct json *made;
-    enum cli_exit status = input_read(e, 0, &body);
+    enum cli_exit status = input_read(req, 0, &body);
     if (status == CLI_OK)
-        status = add_password(e, body);
-    const struct api_request q = {.method = "POST", .path = STR("users"), .body = body};
+        status = add_password(req, body);
+    const struct api_request call = {.method = "POST", .path = STR("users"), .body = body};
     if (status == CLI_OK)
-        status = request_send(e, &q, &made);
+        status = request_send(req, &call, &made);
     if (status != CLI_OK)
         return status;
     if (made->kind == JSON_ARRAY)
-        output_list(e, made);
+        output_list(req, made);
     else
-        output_row(e, made);
+        output_row(req, made);
     return CLI_OK;
 }
 
 /* ---- login ---- */
 
-static enum cli_exit settle_login(struct cli_request *e)
+static enum cli_exit auth_read_login(struct cli_request *req)
 {
-    const char *user = e->options.user ? e->options.user : getenv("HALLIGAN_USER");
+    const char *user = req->options.user ? req->options.user : getenv("HALLIGAN_USER");
     const char *password = getenv("HALLIGAN_PASSWORD");
-    const enum cli_exit status = settings_read_place(e->arena, e->whose, &e->options, &e->settings);
+    const enum cli_exit status =
+        settings_read_server(req->arena, req->prog, &req->options, &req->settings);
     if (status != CLI_OK)
         return status;
     if (!user || !user[0])
-        user = prompt_text(e->arena, "User at ", e->settings.url);
+        user = prompt_text(req->arena, "User at ", req->settings.url);
     if (user && (!password || !password[0]))
-        password = prompt_secret(e->arena, "Password of ", user);
+        password = prompt_secret(req->arena, "Password of ", user);
     if (!user || !password)
-        return request_complain(e, "there is no terminal to ask on, and this is not set",
-                                user ? "HALLIGAN_PASSWORD" : "HALLIGAN_USER");
-    e->settings.user = user;
-    e->settings.password = password;
-    e->is_settled = true;
+        return request_usage_error(req, "without a terminal this variable must be set",
+                                   user ? "HALLIGAN_PASSWORD" : "HALLIGAN_USER");
+    req->settings.user = user;
+    req->settings.password = password;
+    req->has_settings = true;
     return CLI_OK;
 }
 
-static struct json *token_body(struct cli_request *e)
+static struct json *token_body(struct cli_request *req)
 {
-    char host[256] = "somewhere";
+    char host[256] = "unknown host";
     struct json *body;
-    ignore(gethostname(host, sizeof host - 1), "the name is for people");
-    if (input_read_pairs(e, 0, &body) != CLI_OK)
+    ignore(gethostname(host, sizeof host - 1), "the name is only a description of the token");
+    if (input_read_pairs(req, 0, &body) != CLI_OK)
         return NULL;
-    struct buf name = buf_in(e->arena);
+    struct buf name = buf_in(req->arena);
     buf_put_z(&name, "halligan login on ");
     buf_put_z(&name, host);
     if (!json_get(body, STR("name")))
-        json_set(body, STR("name"), json_make_string(e->arena, buf_str(&name)));
+        json_set(body, STR("name"), json_make_string(req->arena, buf_str(&name)));
     return body;
 }
 
-/* "/etc/ca.pem" wherever one stands when it is used. */
-static const char *absolute(struct cli_request *e, const char *path)
+/* The stored path must be valid in every working directory. */
+static const char *auth_absolute_path(struct cli_request *req, const char *path)
 {
     char *found = path ? realpath(path, NULL) : NULL;
-    const char *kept = found ? str_z(e->arena, str_from(found)) : path;
+    const char *kept = found ? str_z(req->arena, str_from(found)) : path;
     free(found);
     return kept;
 }
 
-enum cli_exit cmd_auth_login(struct cli_request *e)
+enum cli_exit cmd_auth_login(struct cli_request *req)
 {
     const struct json *made;
-    if (e->options.token_file)
-        return request_complain(e, "whoever has a token need not log in", e->options.token_file);
-    enum cli_exit status = settle_login(e);
-    const struct json *body = status == CLI_OK ? token_body(e) : NULL;
+    if (req->options.token_file)
+        return request_usage_error(req, "login needs a password and cannot use --token-file",
+                                   req->options.token_file);
+    enum cli_exit status = auth_read_login(req);
+    const struct json *body = status == CLI_OK ? token_body(req) : NULL;
     if (!body)
         return status != CLI_OK ? status : CLI_USAGE;
-    const struct api_request q = {.method = "POST", .path = STR("tokens"), .body = body};
-    status = request_send(e, &q, &made);
+    const struct api_request call = {.method = "POST", .path = STR("tokens"), .body = body};
+    status = request_send(req, &call, &made);
     if (status != CLI_OK)
         return status;
     const struct json *token = json_get(made, STR("token")), *id = json_get(made, STR("id"));
     if (!token || token->kind != JSON_STRING || !id || id->kind != JSON_NUMBER)
-        return request_tell_trouble(e, "a server that makes tokens without a secret");
-    const struct settings kept = {.url = e->settings.url,
-                                  .user = e->settings.user,
-                                  .token = str_z(e->arena, token->text),
-                                  .token_id = str_z(e->arena, id->text),
-                                  .ca = absolute(e, e->settings.ca)};
-    status = settings_write_file(e->arena, e->whose, &kept);
+        return request_report_failure(req,
+                                      "unexpected reply: the new token has no secret or no id");
+    const struct settings kept = {.url = req->settings.url,
+                                  .user = req->settings.user,
+                                  .token = str_z(req->arena, token->text),
+                                  .token_id = str_z(req->arena, id->text),
+                                  .ca = auth_absolute_path(req, req->settings.ca)};
+    status = settings_write_file(req->arena, req->prog, &kept);
     if (status == CLI_OK)
-        printf("%s is logged in at %s; the token is in %s\n", kept.user, kept.url,
-               settings_path(e->arena));
+        printf("logged in to %s as %s; the token is stored in %s\n", kept.url, kept.user,
+               settings_path(req->arena));
     return status;
 }
 
-/* The file forgets the token even when the server cannot be told to. */
-enum cli_exit cmd_auth_logout(struct cli_request *e)
+/* The token is removed from the file also if the server cannot delete it. */
+enum cli_exit cmd_auth_logout(struct cli_request *req)
 {
     struct settings file;
-    const struct json *answer;
-    enum cli_exit status = settings_read_file(e->arena, e->whose, &file), told = CLI_OK;
+    const struct json *reply;
+    enum cli_exit status = settings_read_file(req->arena, req->prog, &file), deleted = CLI_OK;
     if (status != CLI_OK)
         return status;
     if (!file.token) {
-        fprintf(stderr, "%s: nobody is logged in\n", e->whose);
+        fprintf(stderr, "%s: not logged in\n", req->prog);
         return CLI_IO_ERROR;
     }
-    e->settings = file;
-    e->settings.url = file.url ? file.url : SETTINGS_URL;
-    e->is_settled = true;
+    req->settings = file;
+    req->settings.url = file.url ? file.url : SETTINGS_URL;
+    req->has_settings = true;
     if (file.token_id) {
-        const struct api_request q = {.method = "DELETE",
-                                      .path = request_join(e, STR("tokens"), file.token_id)};
-        told = request_send(e, &q, &answer);
+        const struct api_request call = {.method = "DELETE",
+                                         .path = request_join(req, STR("tokens"), file.token_id)};
+        deleted = request_send(req, &call, &reply);
     }
-    if (told != CLI_OK)
-        fprintf(stderr, "%s: the token is forgotten here, but may still be good there\n", e->whose);
+    if (deleted != CLI_OK)
+        fprintf(stderr,
+                "%s: the token was removed from the settings, but the daemon may still accept it\n",
+                req->prog);
     file.token = file.token_id = NULL;
-    status = settings_write_file(e->arena, e->whose, &file);
-    return told != CLI_OK ? told : status;
+    status = settings_write_file(req->arena, req->prog, &file);
+    return deleted != CLI_OK ? deleted : status;
 }

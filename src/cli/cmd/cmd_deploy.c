@@ -14,62 +14,70 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-static void set_text(struct cli_request *e, struct json *object, const char *key, const char *text)
+/* A commit asks for consent first (confirm.h) and is sent with the hash of the list that the
+ * operator agreed to. If the daemon refuses it with plan_changed, the new list is shown and the
+ * commit is sent again. Only after a successful commit the values that it did not publish are
+ * reported and --wait starts. Several operands are committed in order: a refusal does not prevent
+ * the next one, but a failed run or a timeout does, because later deployments may depend on it. */
+
+static void deploy_set_string(struct cli_request *req, struct json *object, const char *key,
+                              const char *text)
 {
-    json_set(object, str_from(key), json_make_string(e->arena, str_from(text)));
+    json_set(object, str_from(key), json_make_string(req->arena, str_from(text)));
 }
 
 /* ---- bind ---- */
 
-/* Words with an equals sign in them are fields of what is made; roles come before them. */
-static int count_plain(const struct cli_request *e, int first)
+/* The count of operands from `first` on that are names of roles. FIELD=VALUE pairs follow them. */
+static int count_plain(const struct cli_request *req, int first)
 {
     int i = first;
-    while (i < e->words->count && !strchr(e->words->texts[i], '='))
+    while (i < req->args->count && !strchr(req->args->words[i], '='))
         i++;
     return i - first;
 }
 
-static enum cli_exit bind_roles(struct cli_request *e, const char *collection, const char *to)
+static enum cli_exit bind_roles(struct cli_request *req, const char *collection, const char *to)
 {
-    struct json *pairs, *made = json_make(e->arena, JSON_ARRAY);
-    const int roles = count_plain(e, 1);
-    enum cli_exit status = input_read_pairs(e, 1 + roles, &pairs);
+    struct json *pairs, *made = json_make(req->arena, JSON_ARRAY);
+    const int roles = count_plain(req, 1);
+    enum cli_exit status = input_read_pairs(req, 1 + roles, &pairs);
     if (status == CLI_OK && roles == 0)
-        return request_complain(e, "something is missing", "ROLE");
+        return request_usage_error(req, "missing operand", "ROLE");
     for (int i = 1; i <= roles && status == CLI_OK; i++) {
-        const struct json *answer;
-        struct json *body = json_clone(e->arena, pairs);
-        set_text(e, body, to, e->words->texts[0]);
-        set_text(e, body, "role", e->words->texts[i]);
-        const struct api_request q = {.method = "POST", .path = str_from(collection), .body = body};
-        status = request_send(e, &q, &answer);
+        const struct json *reply;
+        struct json *body = json_clone(req->arena, pairs);
+        deploy_set_string(req, body, to, req->args->words[0]);
+        deploy_set_string(req, body, "role", req->args->words[i]);
+        const struct api_request call = {
+            .method = "POST", .path = str_from(collection), .body = body};
+        status = request_send(req, &call, &reply);
         if (status == CLI_OK)
-            json_append(made, json_clone(e->arena, answer));
+            json_append(made, json_clone(req->arena, reply));
     }
-    e->noun = nouns_of(collection);
+    req->noun = nouns_of(collection);
     if (made->count == 1)
-        output_row(e, made->first);
+        output_row(req, made->first);
     else if (made->count)
-        output_list(e, made);
+        output_list(req, made);
     return status;
 }
 
-enum cli_exit cmd_deploy_bind(struct cli_request *e)
+enum cli_exit cmd_deploy_bind(struct cli_request *req)
 {
-    return bind_roles(e, "node_roles", "node");
+    return bind_roles(req, "node_roles", "node");
 }
 
-enum cli_exit cmd_deploy_bind_role(struct cli_request *e)
+enum cli_exit cmd_deploy_bind_role(struct cli_request *req)
 {
-    return bind_roles(e, "deployment_roles", "deployment");
+    return bind_roles(req, "deployment_roles", "deployment");
 }
 
 /* ---- commit, propose, retry ---- */
 
-static struct str query_of(struct cli_request *e, const char *key, const char *value)
+static struct str query_of(struct cli_request *req, const char *key, const char *value)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     if (!value)
         return STR("");
     buf_put_z(&b, key);
@@ -78,274 +86,280 @@ static struct str query_of(struct cli_request *e, const char *key, const char *v
     return buf_str(&b);
 }
 
-/* Others may change what the deployment has while it is asked about; not for ever. */
+/* Another client may change the deployment between the question and the commit. The question is
+ * repeated at most this often. */
 enum { CONSENT_ROUNDS_MAX = 10 };
 
-static struct str commit_query(struct cli_request *e, const struct agreement *agreement)
+static struct str commit_query(struct cli_request *req, const struct agreement *agreement)
 {
-    struct buf b = buf_in(e->arena);
-    if (e->options.plan)
-        buf_put_str(&b, query_of(e, "plan", e->options.plan));
+    struct buf b = buf_in(req->arena);
+    if (req->options.plan)
+        buf_put_str(&b, query_of(req, "plan", req->options.plan));
     else if (agreement->hash.len)
-        buf_put_str(&b, query_of(e, "consent", str_z(e->arena, agreement->hash)));
-    if (e->options.rerun_changed) {
+        buf_put_str(&b, query_of(req, "consent", str_z(req->arena, agreement->hash)));
+    if (req->options.rerun_changed) {
         buf_put_z(&b, b.len ? "&" : "");
         buf_put_z(&b, "rerun_changed=true");
     }
     return buf_str(&b);
 }
 
-/* What is sent is what was agreed to. If it is that no more, it is asked about again. */
-static enum cli_exit send_commit(struct cli_request *e, struct agreement *agreement,
-                                 const struct json **out_answer)
+/* Send the commit with the hash that was agreed to. If the daemon refuses it because the list has
+ * changed, ask again. */
+static enum cli_exit send_commit(struct cli_request *req, struct agreement *agreement,
+                                 const struct json **out_reply)
 {
     enum cli_exit status = CLI_OK;
     for (uint32_t round = 1; status == CLI_OK; round++) {
         bool has_changed = false;
-        const bool by_plan = e->options.plan;
-        const struct api_request q = {
+        const bool by_plan = req->options.plan;
+        const struct api_request call = {
             .method = "PUT",
-            .path = request_join(e, agreement->path, "commit"),
-            .query = commit_query(e, agreement),
+            .path = request_join(req, agreement->path, "commit"),
+            .query = commit_query(req, agreement),
             .expects = by_plan || round == CONSENT_ROUNDS_MAX ? NULL : "plan_changed",
             .out_expected = &has_changed,
         };
-        status = request_send(e, &q, out_answer);
+        status = request_send(req, &call, out_reply);
         if (!has_changed)
             return status;
-        status = confirm_again(e, agreement);
+        status = confirm_again(req, agreement);
     }
     return status;
 }
 
-/* Deployments count the noderoles with values that a commit does not publish, nodes do not. */
-static bool has_unproposed(const struct cli_request *e, const struct json *object)
+/* Whether values may exist that the commit did not publish. Deployments have a count of the
+ * noderoles with such values; nodes have none, so they are always queried. */
+static bool has_unproposed(const struct cli_request *req, const struct json *object)
 {
     int64_t count = 0;
     ignore(json_as_i64(json_get(object, STR("unproposed")), &count), "0 of other objects");
-    return count > 0 || e->noun == nouns_of("nodes");
+    return count > 0 || req->noun == nouns_of("nodes");
 }
 
-static enum cli_exit commit_one(struct cli_request *e, struct agreement *agreement,
+static enum cli_exit commit_one(struct cli_request *req, struct agreement *agreement,
                                 int64_t timeout_ms)
 {
-    const struct json *answer;
-    enum cli_exit status = send_commit(e, agreement, &answer);
+    const struct json *reply;
+    enum cli_exit status = send_commit(req, agreement, &reply);
     if (status != CLI_OK)
         return status;
-    if (has_unproposed(e, answer))
-        confirm_warn_unproposed(e, agreement);
-    enum cli_exit end = e->options.rerun_changed ? confirm_show_left_out(e, agreement) : CLI_OK;
+    if (has_unproposed(req, reply))
+        confirm_warn_unproposed(req, agreement);
+    enum cli_exit end = req->options.rerun_changed ? confirm_show_left_out(req, agreement) : CLI_OK;
     if (end != CLI_OK)
         return end;
-    if (e->options.wait) {
-        end = progress_wait(e, agreement->path, timeout_ms);
-        status = request_send(e, &(struct api_request){.path = agreement->path}, &answer);
+    if (req->options.wait) {
+        end = progress_wait(req, agreement->path, timeout_ms);
+        status = request_send(req, &(struct api_request){.path = agreement->path}, &reply);
     }
     if (status == CLI_OK)
-        output_row(e, answer);
+        output_row(req, reply);
     return end != CLI_OK ? end : status;
 }
 
-enum cli_exit cmd_deploy_commit(struct cli_request *e)
+enum cli_exit cmd_deploy_commit(struct cli_request *req)
 {
     enum cli_exit status = CLI_OK;
     int64_t timeout_ms;
-    if (!request_timeout(e, &timeout_ms))
+    if (!request_timeout(req, &timeout_ms))
         return CLI_USAGE;
-    if (e->options.timeout && !e->options.wait)
-        return request_complain(e, "--timeout is for --wait", e->options.timeout);
-    if (e->options.plan && e->words->count > 1)
-        return request_complain(e, "a plan is of one deployment", e->words->texts[1]);
+    if (req->options.timeout && !req->options.wait)
+        return request_usage_error(req, "--timeout requires --wait", req->options.timeout);
+    if (req->options.plan && req->args->count > 1)
+        return request_usage_error(req, "--plan accepts one deployment only", req->args->words[1]);
     struct agreement *agreements =
-        arena_array(e->arena, struct agreement, (uint32_t)e->words->count);
-    if (!confirm_to_commits(e, agreements, &status))
+        arena_array(req->arena, struct agreement, (uint32_t)req->args->count);
+    if (!confirm_commits(req, agreements, &status))
         return status;
-    for (int i = 0; i < e->words->count; i++) {
+    for (int i = 0; i < req->args->count; i++) {
         enum cli_exit now = agreements[i].status;
         if (now == CLI_OK)
-            now = commit_one(e, &agreements[i], timeout_ms);
+            now = commit_one(req, &agreements[i], timeout_ms);
         status = status == CLI_OK ? now : status;
-        /* Work that failed or was not done in time keeps the others from being committed: they may
-         * build on it. */
+        /* After a failed run or a timeout the other deployments are not committed, because they may
+         * depend on this one. */
         if (now != CLI_OK && !confirm_is_refusal(now))
             return now;
     }
     return status;
 }
 
-enum cli_exit cmd_deploy_propose(struct cli_request *e)
+enum cli_exit cmd_deploy_propose(struct cli_request *req)
 {
-    struct api_request q = {.method = "PUT"};
+    struct api_request call = {.method = "PUT"};
     struct json *body;
-    const struct json *answer;
-    enum cli_exit status = input_read_pairs(e, 1, &body);
+    const struct json *reply;
+    enum cli_exit status = input_read_pairs(req, 1, &body);
     if (status == CLI_OK)
-        status = request_path(e, e->words->texts[0], &q.path);
+        status = request_path(req, req->args->words[0], &call.path);
     if (status != CLI_OK)
         return status;
-    q.path = request_join(e, q.path, "propose");
-    q.body = body->first ? body : NULL;
-    status = request_send(e, &q, &answer);
+    call.path = request_join(req, call.path, "propose");
+    call.body = body->first ? body : NULL;
+    status = request_send(req, &call, &reply);
     if (status == CLI_OK)
-        output_row(e, answer);
+        output_row(req, reply);
     return status;
 }
 
-static enum cli_exit retry_one(struct cli_request *e, const struct json *noderole,
+static enum cli_exit retry_one(struct cli_request *req, const struct json *noderole,
                                struct json *done)
 {
-    const struct json *id = json_get(noderole, STR("id")), *answer;
+    const struct json *id = json_get(noderole, STR("id")), *reply;
     if (!id || id->kind != JSON_NUMBER)
         return CLI_OK;
-    struct str path = request_join(e, STR("node_roles"), str_z(e->arena, id->text));
-    const struct api_request q = {.method = "PUT", .path = request_join(e, path, "retry")};
-    const enum cli_exit status = request_send(e, &q, &answer);
+    struct str path = request_join(req, STR("node_roles"), str_z(req->arena, id->text));
+    const struct api_request call = {.method = "PUT", .path = request_join(req, path, "retry")};
+    const enum cli_exit status = request_send(req, &call, &reply);
     if (status == CLI_OK)
-        json_append(done, json_clone(e->arena, answer));
+        json_append(done, json_clone(req->arena, reply));
     return status;
 }
 
-enum cli_exit cmd_deploy_retry_all(struct cli_request *e)
+enum cli_exit cmd_deploy_retry_all(struct cli_request *req)
 {
-    struct api_request q = {0};
+    struct api_request call = {0};
     const struct json *list;
-    struct json *done = json_make(e->arena, JSON_ARRAY);
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    struct json *done = json_make(req->arena, JSON_ARRAY);
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status == CLI_OK) {
-        q.path = request_join(e, q.path, "node_roles");
-        status = request_send(e, &q, &list);
+        call.path = request_join(req, call.path, "node_roles");
+        status = request_send(req, &call, &list);
     }
     if (status != CLI_OK)
         return status;
-    e->noun = nouns_of("node_roles");
-    /* One that was refused, as it may be gone by now, does not keep us from the others. */
+    req->noun = nouns_of("node_roles");
+    /* Continue after a refusal, because a noderole may have been deleted since the list was read. */
     for (const struct json *nr = list->first; nr && status != CLI_NO_SERVER; nr = nr->next) {
-        const struct cli_state *state = output_state(e->noun, json_get(nr, STR("state")));
+        const struct cli_state *state = output_state(req->noun, json_get(nr, STR("state")));
         if (!state || strcmp(state->name, "error") != 0)
             continue;
-        const enum cli_exit now = retry_one(e, nr, done);
+        const enum cli_exit now = retry_one(req, nr, done);
         status = status == CLI_OK || now == CLI_NO_SERVER ? now : status;
     }
-    output_list(e, done);
+    output_list(req, done);
     return status;
 }
 
-/* ---- machines ---- */
+/* ---- move, power, perform ---- */
 
-enum cli_exit cmd_deploy_move(struct cli_request *e)
+enum cli_exit cmd_deploy_move(struct cli_request *req)
 {
-    struct api_request q = {.method = "PUT"};
-    struct json *body = json_make(e->arena, JSON_OBJECT);
-    const struct json *answer;
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
-    set_text(e, body, "deployment", e->words->texts[1]);
-    q.body = body;
+    struct api_request call = {.method = "PUT"};
+    struct json *body = json_make(req->arena, JSON_OBJECT);
+    const struct json *reply;
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    deploy_set_string(req, body, "deployment", req->args->words[1]);
+    call.body = body;
     if (status == CLI_OK)
-        status = request_send(e, &q, &answer);
+        status = request_send(req, &call, &reply);
     if (status == CLI_OK)
-        output_row(e, answer);
+        output_row(req, reply);
     return status;
 }
 
-/* One word a line: it is what the next call may say. */
-static void output_words(struct cli_request *e, const struct json *words)
+/* The available power actions, one per line. */
+static void output_actions(struct cli_request *req, const struct json *actions)
 {
-    struct buf b = buf_in(e->arena);
-    for (const struct json *word = words->first; word; word = word->next) {
-        if (word->kind == JSON_STRING)
-            term_put_escaped(&b, word->text);
+    struct buf b = buf_in(req->arena);
+    for (const struct json *action = actions->first; action; action = action->next) {
+        if (action->kind == JSON_STRING)
+            term_put_escaped(&b, action->text);
         buf_put_c(&b, '\n');
     }
     output_text(buf_str(&b));
 }
 
-enum { POWER_LOOK_MS = 250 };
+enum { POWER_POLL_MS = 250 };
 
-static bool has_state(const struct json *answer, const char *state)
+static bool has_state(const struct json *reply, const char *state)
 {
-    const struct json *have = json_get(answer, STR("state"));
+    const struct json *have = json_get(reply, STR("state"));
     return have && have->kind == JSON_STRING && str_eq(have->text, str_from(state));
 }
 
-/* Ask what became of the order until it has ended; *io_answer is the last answer. */
-static enum cli_exit await_power(struct cli_request *e, struct str path, int64_t timeout_ms,
-                                 const struct json **io_answer)
+/* Poll a power order until it is done or failed; *io_reply becomes the last reply. */
+static enum cli_exit deploy_wait_power(struct cli_request *req, struct str path, int64_t timeout_ms,
+                                       const struct json **io_reply)
 {
-    const struct json *order = json_get(*io_answer, STR("order"));
+    const struct json *order = json_get(*io_reply, STR("order"));
     const int64_t start_ms = sys_mono_ms();
-    struct patience patience = {0};
+    struct server_retry retry = {0};
     if (!order || order->kind != JSON_NUMBER)
-        return CLI_OK; /* a server that gives no number has no more to tell */
-    const struct api_request q = {.path = request_join(e, path, str_z(e->arena, order->text))};
+        return CLI_OK; /* an older server has no numbered orders and thus no result */
+    const struct api_request call = {.path =
+                                         request_join(req, path, str_z(req->arena, order->text))};
     for (;;) {
-        const struct json *answer;
-        const enum cli_exit status = request_send_again(e, &q, &patience, &answer);
+        const struct json *reply;
+        const enum cli_exit status = request_send_again(req, &call, &retry, &reply);
         if (status != CLI_OK)
             return status;
-        if (answer)
-            *io_answer = answer;
-        if (answer && has_state(answer, "done"))
+        if (reply)
+            *io_reply = reply;
+        if (reply && has_state(reply, "done"))
             return CLI_OK;
-        if (answer && has_state(answer, "failed"))
+        if (reply && has_state(reply, "failed"))
             return CLI_FAILED;
         const int64_t left_ms = timeout_ms - (sys_mono_ms() - start_ms);
         if (left_ms <= 0) {
-            fprintf(stderr, "%s: the machine has not answered after %s s; the order goes on\n",
-                    e->whose, e->options.timeout);
+            fprintf(stderr, "%s: no result after %s s; the daemon continues with the action\n",
+                    req->prog, req->options.timeout);
             return CLI_TIMEOUT;
         }
-        watch_pause(left_ms < POWER_LOOK_MS ? left_ms : POWER_LOOK_MS);
+        watch_pause(left_ms < POWER_POLL_MS ? left_ms : POWER_POLL_MS);
     }
 }
 
-enum cli_exit cmd_deploy_power(struct cli_request *e)
+enum cli_exit cmd_deploy_power(struct cli_request *req)
 {
-    const bool is_order = e->words->count > 1;
-    const bool waits = is_order && (e->options.wait || strcmp(e->words->texts[1], "status") == 0);
-    struct api_request q = {.method = is_order ? "PUT" : "GET"};
-    const struct json *answer;
+    const bool is_order = req->args->count > 1;
+    const bool waits =
+        is_order && (req->options.wait || strcmp(req->args->words[1], "status") == 0);
+    struct api_request call = {.method = is_order ? "PUT" : "GET"};
+    const struct json *reply;
     int64_t timeout_ms;
-    if (!request_timeout(e, &timeout_ms))
+    if (!request_timeout(req, &timeout_ms))
         return CLI_USAGE;
-    if (e->options.timeout && !waits)
-        return request_complain(e, "--timeout is for --wait", e->options.timeout);
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    if (req->options.timeout && !waits)
+        return request_usage_error(req, "--timeout requires --wait", req->options.timeout);
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status != CLI_OK)
         return status;
-    q.path = request_join(e, q.path, "power");
-    q.query = query_of(e, "poweraction", is_order ? e->words->texts[1] : NULL);
-    status = request_send(e, &q, &answer);
+    call.path = request_join(req, call.path, "power");
+    call.query = query_of(req, "poweraction", is_order ? req->args->words[1] : NULL);
+    status = request_send(req, &call, &reply);
     if (status != CLI_OK)
         return status;
     if (waits)
-        status = await_power(e, q.path, timeout_ms, &answer);
-    if (!is_order && output_form(e) == OUTPUT_TABLE && answer->kind == JSON_ARRAY)
-        output_words(e, answer);
+        status = deploy_wait_power(req, call.path, timeout_ms, &reply);
+    if (!is_order && output_form(req) == OUTPUT_TABLE && reply->kind == JSON_ARRAY)
+        output_actions(req, reply);
     else
-        output_document(e, answer);
+        output_document(req, reply);
     return status;
 }
 
-enum cli_exit cmd_deploy_perform(struct cli_request *e)
+enum cli_exit cmd_deploy_perform(struct cli_request *req)
 {
-    struct api_request q = {.method = "POST"};
-    struct json *body = json_make(e->arena, JSON_OBJECT), *args = json_make(e->arena, JSON_ARRAY);
-    const struct json *answer;
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    struct api_request call = {.method = "POST"};
+    struct json *body = json_make(req->arena, JSON_OBJECT),
+                *arguments = json_make(req->arena, JSON_ARRAY);
+    const struct json *reply;
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status != CLI_OK)
         return status;
-    for (int i = 2; i < e->words->count; i++)
-        json_append(args, input_value(e->arena, e->words->texts[i]));
-    set_text(e, body, "method", e->words->texts[1]);
-    json_set(body, STR("args"), args);
-    q.path = request_join(e, q.path, "perform");
-    q.body = body;
-    status = request_send(e, &q, &answer);
+    for (int i = 2; i < req->args->count; i++)
+        json_append(arguments, input_value(req->arena, req->args->words[i]));
+    deploy_set_string(req, body, "method", req->args->words[1]);
+    json_set(body, STR("args"), arguments);
+    call.path = request_join(req, call.path, "perform");
+    call.body = body;
+    status = request_send(req, &call, &reply);
     if (status != CLI_OK)
         return status;
-    output_document(e, answer);
-    const struct json *type = json_get(answer, STR("result_type"));
+    output_document(req, reply);
+    const struct json *type = json_get(reply, STR("result_type"));
     const bool is_exception =
         type && type->kind == JSON_STRING && str_eq(type->text, STR("exception"));
     return is_exception ? CLI_FAILED : CLI_OK;
@@ -353,58 +367,58 @@ enum cli_exit cmd_deploy_perform(struct cli_request *e)
 
 /* ---- revert ---- */
 
-static void tell_skipped(struct cli_request *e, const struct json *skipped)
+static void deploy_report_skipped(struct cli_request *req, const struct json *skipped)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     for (const struct json *s = skipped ? skipped->first : NULL; s; s = s->next) {
         b.len = 0;
         json_write_to(&b, s);
-        fprintf(stderr, "%s: left as it is: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)));
+        fprintf(stderr, "%s: not reverted: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&b)));
     }
 }
 
-enum cli_exit cmd_deploy_revert(struct cli_request *e)
+enum cli_exit cmd_deploy_revert(struct cli_request *req)
 {
-    struct api_request q = {.method = "PUT"};
-    struct json *body = json_make(e->arena, JSON_OBJECT);
+    struct api_request call = {.method = "PUT"};
+    struct json *body = json_make(req->arena, JSON_OBJECT);
     struct str snapshot;
-    const struct json *answer;
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    const struct json *reply;
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status == CLI_OK)
-        status = request_path_of(e, nouns_of("snapshots"), e->words->texts[1], &snapshot);
+        status = request_path_of(req, nouns_of("snapshots"), req->args->words[1], &snapshot);
     if (status != CLI_OK)
         return status;
     const uint32_t slash = str_find(snapshot, '/', 0);
     json_set(body, STR("snapshot"),
-             json_make_string(e->arena, str_slice(snapshot, slash + 1, snapshot.len)));
-    q.path = request_join(e, q.path, "revert");
-    q.body = body;
-    status = request_send(e, &q, &answer);
+             json_make_string(req->arena, str_slice(snapshot, slash + 1, snapshot.len)));
+    call.path = request_join(req, call.path, "revert");
+    call.body = body;
+    status = request_send(req, &call, &reply);
     if (status != CLI_OK)
         return status;
-    e->noun = nouns_of("snapshots");
-    output_row(e, answer);
-    tell_skipped(e, json_get(answer, STR("skipped")));
+    req->noun = nouns_of("snapshots");
+    output_row(req, reply);
+    deploy_report_skipped(req, json_get(reply, STR("skipped")));
     return CLI_OK;
 }
 
-/* ---- attribs of an object ---- */
+/* ---- get, set ---- */
 
-static enum cli_exit attrib_question(struct cli_request *e, struct api_request *q)
+static enum cli_exit deploy_attrib_call(struct cli_request *req, struct api_request *call)
 {
-    const enum cli_exit status = request_path(e, e->words->texts[0], &q->path);
+    const enum cli_exit status = request_path(req, req->args->words[0], &call->path);
     if (status != CLI_OK)
         return status;
-    q->path = request_join(e, q->path, "attribs");
-    if (e->words->count > 1)
-        q->path = request_join(e, q->path, e->words->texts[1]);
+    call->path = request_join(req, call->path, "attribs");
+    if (req->args->count > 1)
+        call->path = request_join(req, call->path, req->args->words[1]);
     return CLI_OK;
 }
 
-/* The value alone, a text without its quotes: that is what a script wants. */
-static void output_value(struct cli_request *e, const struct json *value)
+/* Only the value, a string without quotes, for use in scripts. */
+static void output_value(struct cli_request *req, const struct json *value)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     if (value && value->kind == JSON_STRING)
         term_put_escaped_lines(&b, value->text);
     else if (value)
@@ -415,70 +429,71 @@ static void output_value(struct cli_request *e, const struct json *value)
     output_text(buf_str(&b));
 }
 
-enum cli_exit cmd_deploy_get(struct cli_request *e)
+enum cli_exit cmd_deploy_get(struct cli_request *req)
 {
     static const struct cli_column columns[] = {{"name", NULL}, {"value", NULL}};
     struct cli_noun attribs = *nouns_of("attribs");
-    struct api_request q = {.query = query_of(e, "bucket", e->options.bucket)};
-    const struct json *answer;
-    enum cli_exit status = attrib_question(e, &q);
+    struct api_request call = {.query = query_of(req, "bucket", req->options.bucket)};
+    const struct json *reply;
+    enum cli_exit status = deploy_attrib_call(req, &call);
     if (status == CLI_OK)
-        status = request_send(e, &q, &answer);
+        status = request_send(req, &call, &reply);
     if (status != CLI_OK)
         return status;
     attribs.columns = columns;
     attribs.column_count = 2;
-    const struct cli_noun *noun = e->noun;
-    e->noun = &attribs;
-    if (answer->kind == JSON_ARRAY)
-        output_list(e, answer);
-    else if (output_form(e) == OUTPUT_TABLE)
-        output_value(e, json_get(answer, STR("value")));
+    const struct cli_noun *noun = req->noun;
+    req->noun = &attribs;
+    if (reply->kind == JSON_ARRAY)
+        output_list(req, reply);
+    else if (output_form(req) == OUTPUT_TABLE)
+        output_value(req, json_get(reply, STR("value")));
     else
-        output_document(e, answer);
-    e->noun = noun;
+        output_document(req, reply);
+    req->noun = noun;
     return CLI_OK;
 }
 
-/* The noderole that a value was stored on; NULL: it was stored elsewhere. A value of a node belongs
- * to its noderole of the role that owns the attrib, if it has one. */
-static enum cli_exit find_noderole(struct cli_request *e, const struct json *attrib,
+/* The noderole that a value was stored in; NULL: it was not stored in a noderole. A value set on a
+ * node is stored in the noderole of the role that owns the attrib, if the node has one. */
+static enum cli_exit find_noderole(struct cli_request *req, const struct json *attrib,
                                    const struct json **out_noderole)
 {
-    const struct json *answer, *role = json_get(attrib, STR("role_id"));
-    const bool is_of_node = e->noun == nouns_of("nodes");
-    struct api_request q = {0};
+    const struct json *reply, *role = json_get(attrib, STR("role_id"));
+    const bool is_of_node = req->noun == nouns_of("nodes");
+    struct api_request call = {0};
     *out_noderole = NULL;
-    if ((e->options.bucket && strcmp(e->options.bucket, "user") != 0) ||
-        (!is_of_node && e->noun != nouns_of("node_roles")) ||
+    if ((req->options.bucket && strcmp(req->options.bucket, "user") != 0) ||
+        (!is_of_node && req->noun != nouns_of("node_roles")) ||
         (is_of_node && (!role || role->kind != JSON_NUMBER)))
         return CLI_OK;
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status == CLI_OK && is_of_node)
-        q.path = request_join(e, q.path, "node_roles");
+        call.path = request_join(req, call.path, "node_roles");
     if (status == CLI_OK)
-        status = request_send(e, &q, &answer);
+        status = request_send(req, &call, &reply);
     if (status != CLI_OK)
         return status;
-    const struct json *found = is_of_node ? answer->first : answer;
+    const struct json *found = is_of_node ? reply->first : reply;
     while (is_of_node && found && !json_eq(json_get(found, STR("role_id")), role))
         found = found->next;
     *out_noderole = found;
     return CLI_OK;
 }
 
-static enum cli_exit propose_noderole(struct cli_request *e, struct str path)
+static enum cli_exit propose_noderole(struct cli_request *req, struct str path)
 {
-    const struct json *answer;
-    const struct api_request q = {.method = "PUT", .path = request_join(e, path, "propose")};
-    return request_send(e, &q, &answer);
+    const struct json *reply;
+    const struct api_request call = {.method = "PUT", .path = request_join(req, path, "propose")};
+    return request_send(req, &call, &reply);
 }
 
-/* The value is stored. No commit publishes it unless the noderole is proposed: do that, or warn. */
-static enum cli_exit settle_proposal(struct cli_request *e, const struct json *attrib)
+/* After a value was stored in a noderole that is not proposed: propose the noderole (--propose) or
+ * warn, because no commit publishes the value otherwise. */
+static enum cli_exit deploy_propose_or_warn(struct cli_request *req, const struct json *attrib)
 {
     const struct json *noderole;
-    const enum cli_exit status = find_noderole(e, attrib, &noderole);
+    const enum cli_exit status = find_noderole(req, attrib, &noderole);
     const struct json *id = noderole ? json_get(noderole, STR("id")) : NULL;
     const struct cli_noun *noun = nouns_of("node_roles");
     const struct cli_state *state =
@@ -486,35 +501,37 @@ static enum cli_exit settle_proposal(struct cli_request *e, const struct json *a
     if (status != CLI_OK || !id || id->kind != JSON_NUMBER || !state ||
         strcmp(state->name, "proposed") == 0)
         return status;
-    if (e->options.propose)
-        return propose_noderole(e, request_join(e, STR("node_roles"), str_z(e->arena, id->text)));
+    if (req->options.propose)
+        return propose_noderole(req,
+                                request_join(req, STR("node_roles"), str_z(req->arena, id->text)));
     fprintf(stderr,
-            "%s: the value is stored, but noderole %.*s is %s, not proposed: no commit publishes "
-            "it before it is proposed (--propose, or halligan noderoles propose %.*s)\n",
-            e->whose, STR_FMT_ARGS(id->text), state->name, STR_FMT_ARGS(id->text));
+            "%s: warning: the value is stored, but noderole %.*s is %s, not proposed: no commit "
+            "publishes the value until the noderole is proposed (use --propose, or `halligan "
+            "noderoles propose %.*s`)\n",
+            req->prog, STR_FMT_ARGS(id->text), state->name, STR_FMT_ARGS(id->text));
     return CLI_OK;
 }
 
-enum cli_exit cmd_deploy_set(struct cli_request *e)
+enum cli_exit cmd_deploy_set(struct cli_request *req)
 {
-    struct api_request q = {.method = "PUT"};
-    struct json *body = json_make(e->arena, JSON_OBJECT);
-    const struct json *answer;
-    enum cli_exit status = attrib_question(e, &q);
+    struct api_request call = {.method = "PUT"};
+    struct json *body = json_make(req->arena, JSON_OBJECT);
+    const struct json *reply;
+    enum cli_exit status = deploy_attrib_call(req, &call);
     if (status != CLI_OK)
         return status;
-    json_set(body, STR("value"), input_value(e->arena, e->words->texts[2]));
-    if (e->options.bucket)
-        set_text(e, body, "bucket", e->options.bucket);
-    q.body = body;
-    status = request_send(e, &q, &answer);
+    json_set(body, STR("value"), input_value(req->arena, req->args->words[2]));
+    if (req->options.bucket)
+        deploy_set_string(req, body, "bucket", req->options.bucket);
+    call.body = body;
+    status = request_send(req, &call, &reply);
     if (status == CLI_OK)
-        status = settle_proposal(e, answer);
-    if (status != CLI_OK || e->options.quiet)
+        status = deploy_propose_or_warn(req, reply);
+    if (status != CLI_OK || req->options.quiet)
         return status;
-    if (output_form(e) == OUTPUT_TABLE)
-        output_value(e, json_get(answer, STR("value")));
+    if (output_form(req) == OUTPUT_TABLE)
+        output_value(req, json_get(reply, STR("value")));
     else
-        output_document(e, answer);
+        output_document(req, reply);
     return CLI_OK;
 }

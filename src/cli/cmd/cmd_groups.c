@@ -3,52 +3,52 @@
 #include "cli/cmd/nouns.h"
 #include "cli/cmd/response_output.h"
 
-static enum cli_exit nodes_path(struct cli_request *e, struct str *out_path)
+static enum cli_exit nodes_path(struct cli_request *req, struct str *out_path)
 {
-    const enum cli_exit status = request_path(e, e->words->texts[0], out_path);
+    const enum cli_exit status = request_path(req, req->args->words[0], out_path);
     if (status == CLI_OK)
-        *out_path = request_join(e, *out_path, "nodes");
+        *out_path = request_join(req, *out_path, "nodes");
     return status;
 }
 
-enum cli_exit cmd_groups_nodes(struct cli_request *e)
+enum cli_exit cmd_groups_nodes(struct cli_request *req)
 {
-    struct api_request q = {0};
+    struct api_request call = {0};
     const struct json *list;
-    enum cli_exit status = nodes_path(e, &q.path);
-    e->noun = nouns_of("nodes");
-    q.attributes = output_attributes(e);
+    enum cli_exit status = nodes_path(req, &call.path);
+    req->noun = nouns_of("nodes");
+    call.attributes = output_attributes(req);
     if (status == CLI_OK)
-        status = request_send(e, &q, &list);
+        status = request_send(req, &call, &list);
     if (status == CLI_OK)
-        output_list(e, list);
+        output_list(req, list);
     return status;
 }
 
-/* The first that goes wrong ends it; those before it are in. */
-enum cli_exit cmd_groups_add(struct cli_request *e)
+/* The first failure ends the loop; the nodes before it have been added. */
+enum cli_exit cmd_groups_add(struct cli_request *req)
 {
-    struct api_request q = {.method = "POST"};
-    const struct json *answer;
-    enum cli_exit status = nodes_path(e, &q.path);
-    for (int i = 1; i < e->words->count && status == CLI_OK; i++) {
-        struct json *body = json_make(e->arena, JSON_OBJECT);
-        json_set(body, STR("node_id"), json_make_string(e->arena, str_from(e->words->texts[i])));
-        q.body = body;
-        status = request_send(e, &q, &answer);
+    struct api_request call = {.method = "POST"};
+    const struct json *reply;
+    enum cli_exit status = nodes_path(req, &call.path);
+    for (int i = 1; i < req->args->count && status == CLI_OK; i++) {
+        struct json *body = json_make(req->arena, JSON_OBJECT);
+        json_set(body, STR("node_id"), json_make_string(req->arena, str_from(req->args->words[i])));
+        call.body = body;
+        status = request_send(req, &call, &reply);
     }
     return status;
 }
 
-enum cli_exit cmd_groups_remove(struct cli_request *e)
+enum cli_exit cmd_groups_remove(struct cli_request *req)
 {
     struct str path;
-    const struct json *answer;
-    enum cli_exit status = nodes_path(e, &path);
-    for (int i = 1; i < e->words->count && status == CLI_OK; i++) {
-        const struct api_request q = {.method = "DELETE",
-                                      .path = request_join(e, path, e->words->texts[i])};
-        status = request_send(e, &q, &answer);
+    const struct json *reply;
+    enum cli_exit status = nodes_path(req, &path);
+    for (int i = 1; i < req->args->count && status == CLI_OK; i++) {
+        const struct api_request call = {.method = "DELETE",
+                                         .path = request_join(req, path, req->args->words[i])};
+        status = request_send(req, &call, &reply);
     }
     return status;
 }

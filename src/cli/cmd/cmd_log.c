@@ -8,27 +8,36 @@
 #include "cli/cmd/watch.h"
 #include "cli/output/term_escape.h"
 
+/* The log of a run is read in parts, from an offset to the end that it has now; --follow polls for
+ * more until the run has ended. An open run may end between two parts, and the server finds an ended
+ * run only by noderole and attempt, so both are determined before the first part is read.
+ *
+ * A noderole in error has a log of its own (`runlog`). It is printed in place of the log of the
+ * newest run if the failure was not that of the run (a hook, a missing attrib), or if the run has no
+ * stored output. */
+
 enum { PAUSE_MS_MIN = 100, PAUSE_MS_MAX = 1000 };
 
-/* Which run is meant; of one that is over the server wants to know the attempt too. */
-struct run {
+/* Identifies a run. An ended run is found only by noderole and attempt. */
+struct log_run {
     struct str id;
     struct str noderole_id;
     struct str attempt;
 };
 
-static struct str number_of(const struct json *object, const char *key)
+static struct str log_number(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
     return value && value->kind == JSON_NUMBER ? value->text : STR("");
 }
 
-/* ---- reading ---- */
+/* ---- reading the log of a run ---- */
 
-static struct api_request log_question(struct cli_request *e, const struct run *run, int64_t offset)
+static struct api_request log_call(struct cli_request *req, const struct log_run *run,
+                                   int64_t offset)
 {
-    struct buf query = buf_in(e->arena);
-    struct str path = request_join(e, STR("runs"), str_z(e->arena, run->id));
+    struct buf query = buf_in(req->arena);
+    struct str path = request_join(req, STR("runs"), str_z(req->arena, run->id));
     buf_put_z(&query, "offset=");
     buf_put_i64(&query, offset);
     if (run->noderole_id.len) {
@@ -37,44 +46,45 @@ static struct api_request log_question(struct cli_request *e, const struct run *
         buf_put_z(&query, "&attempt=");
         buf_put_str(&query, run->attempt);
     }
-    return (struct api_request){.path = request_join(e, path, "log"), .query = buf_str(&query)};
+    return (struct api_request){.path = request_join(req, path, "log"), .query = buf_str(&query)};
 }
 
-/* A piece; *out_offset moves behind it, *out_ended says that nothing more will come. */
-static enum cli_exit show_piece(struct cli_request *e, const struct run *run, int64_t *offset,
-                                bool *out_ended)
+/* Print the part of the log from *offset on and advance *offset. *out_ended: the log is complete, or
+ * everything is printed and --follow is not given. */
+static enum cli_exit log_show_part(struct cli_request *req, const struct log_run *run,
+                                   int64_t *offset, bool *out_ended)
 {
-    const struct json *piece;
-    struct buf b = buf_in(e->arena);
+    const struct json *part;
+    struct buf b = buf_in(req->arena);
     int64_t next = *offset, total = 0;
-    const struct api_request q = log_question(e, run, *offset);
-    const enum cli_exit status = request_send(e, &q, &piece);
+    const struct api_request call = log_call(req, run, *offset);
+    const enum cli_exit status = request_send(req, &call, &part);
     if (status != CLI_OK)
         return status;
-    const struct json *text = json_get(piece, STR("text"));
-    const bool is_read = json_as_i64(json_get(piece, STR("next")), &next) &&
-                         json_as_i64(json_get(piece, STR("total")), &total);
-    const bool has_ended = json_is_true(json_get(piece, STR("ended")));
+    const struct json *text = json_get(part, STR("text"));
+    const bool is_read = json_as_i64(json_get(part, STR("next")), &next) &&
+                         json_as_i64(json_get(part, STR("total")), &total);
+    const bool has_ended = json_is_true(json_get(part, STR("ended")));
     if (text && text->kind == JSON_STRING)
         term_put_escaped_lines(&b, text->text);
     output_text(buf_str(&b));
-    *out_ended = !is_read || (next >= total && (has_ended || !e->options.follow)) ||
-                 (next == *offset && (has_ended || !e->options.follow));
+    *out_ended = !is_read || (next >= total && (has_ended || !req->options.follow)) ||
+                 (next == *offset && (has_ended || !req->options.follow));
     *offset = next;
     return fflush(stdout) == 0 ? CLI_OK : CLI_IO_ERROR;
 }
 
-static enum cli_exit show(struct cli_request *e, const struct run *run)
+static enum cli_exit log_show(struct cli_request *req, const struct log_run *run)
 {
     int64_t offset = 0, wait = PAUSE_MS_MIN;
     for (;;) {
         struct arena scratch = {0};
-        struct cli_request once = *e;
+        struct cli_request once = *req;
         const int64_t before = offset;
         bool has_ended = false;
         once.arena = &scratch;
-        const enum cli_exit status = show_piece(&once, run, &offset, &has_ended);
-        e->client = once.client;
+        const enum cli_exit status = log_show_part(&once, run, &offset, &has_ended);
+        req->client = once.client;
         arena_fini(&scratch);
         if (status != CLI_OK || has_ended)
             return status;
@@ -85,83 +95,102 @@ static enum cli_exit show(struct cli_request *e, const struct run *run)
     }
 }
 
-/* ---- finding ---- */
+/* ---- finding the run ---- */
 
-/* An open run may end while it is followed, so what an ended one is asked by is noted before. */
-enum cli_exit cmd_log_of_run(struct cli_request *e)
+/* Noderole and attempt are read first, because an open run may end while it is followed. */
+enum cli_exit cmd_log_of_run(struct cli_request *req)
 {
     const struct json *open = NULL;
-    struct api_request q = {.is_quiet = true};
-    const enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
-    struct run run = {.id = str_from(e->words->texts[0])};
+    struct api_request call = {.is_quiet = true};
+    const enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    struct log_run run = {.id = str_from(req->args->words[0])};
     if (status != CLI_OK)
         return status;
-    if (request_send(e, &q, &open) == CLI_OK) {
-        run.noderole_id = number_of(open, "node_role_id");
-        run.attempt = number_of(open, "attempt");
+    if (request_send(req, &call, &open) == CLI_OK) {
+        run.noderole_id = log_number(open, "node_role_id");
+        run.attempt = log_number(open, "attempt");
     }
-    return request_settle(e) == CLI_OK ? show(e, &run) : CLI_IO_ERROR;
+    return request_read_settings(req) == CLI_OK ? log_show(req, &run) : CLI_IO_ERROR;
 }
 
-static enum cli_exit fetch_old(struct cli_request *e, const struct json **out_runs)
+static enum cli_exit log_fetch_ended(struct cli_request *req, const struct json **out_runs)
 {
-    struct api_request q = {0};
-    const enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    struct api_request call = {0};
+    const enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status != CLI_OK)
         return status;
-    q.path = request_join(e, q.path, "runs");
-    return request_send(e, &q, out_runs);
+    call.path = request_join(req, call.path, "runs");
+    return request_send(req, &call, out_runs);
 }
 
-static enum cli_exit fetch_noderole(struct cli_request *e, const struct json **out_noderole)
+static enum cli_exit log_fetch_noderole(struct cli_request *req, const struct json **out_noderole)
 {
-    struct api_request q = {
-        .attributes = "[\"id\",\"state\",\"status\",\"runlog\",\"reason\",\"reason_text\"]"};
-    const enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
-    return status == CLI_OK ? request_send(e, &q, out_noderole) : status;
+    struct api_request call = {
+        .attributes =
+            "[\"id\",\"state\",\"runlog\",\"reason\",\"reason_subject\",\"reason_text\"]"};
+    const enum cli_exit status = request_path(req, req->args->words[0], &call.path);
+    return status == CLI_OK ? request_send(req, &call, out_noderole) : status;
 }
 
-static bool is_meant(const struct cli_request *e, struct str noderole_id, const struct json *run)
+static bool log_is_wanted_run(const struct cli_request *req, struct str noderole_id,
+                              const struct json *run)
 {
-    return str_eq(number_of(run, "node_role_id"), noderole_id) &&
-           (!e->options.attempt || str_eq(number_of(run, "attempt"), str_from(e->options.attempt)));
+    return str_eq(log_number(run, "node_role_id"), noderole_id) &&
+           (!req->options.attempt ||
+            str_eq(log_number(run, "attempt"), str_from(req->options.attempt)));
 }
 
-/* Open ones first: they are newer than all that are over, which come newest first. */
-static const struct json *find_run(struct cli_request *e, struct str noderole_id,
-                                   const struct json *open, const struct json *old)
+/* Open runs are newer than all ended ones, which the server lists newest first. */
+static const struct json *log_find_run(struct cli_request *req, struct str noderole_id,
+                                       const struct json *open, const struct json *ended)
 {
     for (const struct json *run = open->first; run; run = run->next)
-        if (is_meant(e, noderole_id, run))
+        if (log_is_wanted_run(req, noderole_id, run))
             return run;
-    for (const struct json *run = old->first; run; run = run->next)
-        if (is_meant(e, noderole_id, run))
+    for (const struct json *run = ended->first; run; run = run->next)
+        if (log_is_wanted_run(req, noderole_id, run))
             return run;
     return NULL;
 }
 
-/* Did it fail by a run? Else a hook or the engine did, and only the noderole has what was said. */
-static bool is_of_run(const struct cli_request *e, const struct json *noderole)
+/* False if the noderole is in error because of a hook or the engine, so that only its own log has
+ * the message. The engine stores the reason of a failed run with the run and with the noderole, so
+ * the failure is that of the newest ended run exactly if both have the same reason. A cancelled run
+ * that had not started is not among the ended ones; its code decides. */
+static bool log_failed_in_run(const struct cli_request *req, const struct json *noderole,
+                              const struct json *ended)
 {
-    const struct cli_state *state = output_state(e->noun, json_get(noderole, STR("state")));
-    const struct json *status = json_get(noderole, STR("status"));
-    const struct str word = status && status->kind == JSON_STRING ? status->text : STR("");
-    return !state || strcmp(state->name, "error") != 0 || str_eq(word, STR("run failed")) ||
-           str_eq(word, STR("run lost")) || str_eq(word, STR("cancelled"));
+    static const char *const fields[] = {"reason", "reason_subject", "reason_text"};
+    const struct cli_state *state = output_state(req->noun, json_get(noderole, STR("state")));
+    const struct json *reason = json_get(noderole, STR("reason")), *run = ended->first;
+    if (!state || strcmp(state->name, "error") != 0)
+        return true;
+    if (reason && reason->kind == JSON_STRING && str_eq(reason->text, STR("cancelled")))
+        return true;
+    while (run && !str_eq(log_number(run, "node_role_id"), log_number(noderole, "id")))
+        run = run->next;
+    for (uint32_t i = 0; run && i < sizeof fields / sizeof fields[0]; i++) {
+        const struct str field = str_from(fields[i]);
+        const struct json *of_run = json_get(run, field), *own = json_get(noderole, field);
+        const bool has_none = !of_run || of_run->kind == JSON_NULL;
+        if (has_none ? own && own->kind != JSON_NULL : !own || !json_eq(of_run, own))
+            return false;
+    }
+    return run != NULL;
 }
 
-/* Not every jig has something that writes. */
-static bool is_kept(struct cli_request *e, const struct run *run)
+/* Jigs without a process have no stored output. */
+static bool log_is_stored(struct cli_request *req, const struct log_run *run)
 {
-    const struct json *piece;
-    struct api_request q = log_question(e, run, 0);
-    q.is_quiet = true;
-    return request_send(e, &q, &piece) != CLI_NOT_FOUND;
+    const struct json *part;
+    struct api_request call = log_call(req, run, 0);
+    call.is_quiet = true;
+    return request_send(req, &call, &part) != CLI_NOT_FOUND;
 }
 
-static enum cli_exit show_own(struct cli_request *e, const struct json *log)
+static enum cli_exit log_show_noderole_log(struct cli_request *req, const struct json *log)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     term_put_escaped_lines(&b, log->text);
     if (log->text.at[log->text.len - 1] != '\n')
         buf_put_c(&b, '\n');
@@ -169,74 +198,74 @@ static enum cli_exit show_own(struct cli_request *e, const struct json *log)
     return fflush(stdout) == 0 ? CLI_OK : CLI_IO_ERROR;
 }
 
-/* Why it failed, behind what it wrote: a log seldom ends with that. On standard error, so that the
- * log alone can be kept. */
-static void tell_reason(struct cli_request *e, const struct json *failed)
+/* Print why the run failed after its log, which often does not contain the reason. It goes to
+ * stderr, so that stdout has only the log. */
+static void log_report_reason(struct cli_request *req, const struct json *failed)
 {
     const struct json *code = json_get(failed, STR("reason"));
     const struct json *text = json_get(failed, STR("reason_text"));
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     if (!code || code->kind != JSON_STRING)
         return;
     term_put_escaped(&b, code->text);
     buf_put_z(&b, ": ");
     if (text && text->kind == JSON_STRING)
         term_put_escaped(&b, text->text);
-    fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&b)));
+    fprintf(stderr, "%s: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&b)));
 }
 
-static enum cli_exit show_found(struct cli_request *e, const struct json *noderole,
-                                const struct json *found)
+static enum cli_exit log_show_run(struct cli_request *req, const struct json *noderole,
+                                  const struct json *found)
 {
     const struct json *own = json_get(noderole, STR("runlog"));
-    const bool has_own = !e->options.attempt && own && own->kind == JSON_STRING && own->text.len;
-    const struct run run = {.id = number_of(found, "id"),
-                            .noderole_id = number_of(noderole, "id"),
-                            .attempt = number_of(found, "attempt")};
-    const bool is_mute = has_own && !e->options.follow && !is_kept(e, &run);
-    return is_mute ? show_own(e, own) : show(e, &run);
+    const bool has_own = !req->options.attempt && own && own->kind == JSON_STRING && own->text.len;
+    const struct log_run run = {.id = log_number(found, "id"),
+                                .noderole_id = log_number(noderole, "id"),
+                                .attempt = log_number(found, "attempt")};
+    const bool has_no_output = has_own && !req->options.follow && !log_is_stored(req, &run);
+    return has_no_output ? log_show_noderole_log(req, own) : log_show(req, &run);
 }
 
-enum cli_exit cmd_log_of_noderole(struct cli_request *e)
+enum cli_exit cmd_log_of_noderole(struct cli_request *req)
 {
-    const struct json *noderole, *open, *old;
-    enum cli_exit status = fetch_noderole(e, &noderole);
+    const struct json *noderole, *open, *ended;
+    enum cli_exit status = log_fetch_noderole(req, &noderole);
     if (status == CLI_OK)
-        status = request_send(e, &(struct api_request){.path = STR("runs")}, &open);
+        status = request_send(req, &(struct api_request){.path = STR("runs")}, &open);
     if (status == CLI_OK)
-        status = fetch_old(e, &old);
+        status = log_fetch_ended(req, &ended);
     if (status != CLI_OK)
         return status;
-    const struct str noderole_id = number_of(noderole, "id");
-    const struct json *found = find_run(e, noderole_id, open, old);
+    const struct str noderole_id = log_number(noderole, "id");
+    const struct json *found = log_find_run(req, noderole_id, open, ended);
     const struct json *own = json_get(noderole, STR("runlog"));
-    const bool has_own = !e->options.attempt && own && own->kind == JSON_STRING && own->text.len;
+    const bool has_own = !req->options.attempt && own && own->kind == JSON_STRING && own->text.len;
     if (!found && !has_own) {
-        args_complain(e->words, "it has never run, or not that often", e->words->texts[0]);
+        args_error(req->args, "the noderole has no such run", req->args->words[0]);
         return CLI_NOT_FOUND;
     }
-    const bool is_own = !found || (has_own && !is_of_run(e, noderole));
-    status = is_own ? show_own(e, own) : show_found(e, noderole, found);
+    const bool is_own = !found || (has_own && !log_failed_in_run(req, noderole, ended));
+    status = is_own ? log_show_noderole_log(req, own) : log_show_run(req, noderole, found);
     if (status == CLI_OK)
-        tell_reason(e, is_own || !json_get(found, STR("reason")) ? noderole : found);
+        log_report_reason(req, is_own || !json_get(found, STR("reason")) ? noderole : found);
     return status;
 }
 
-enum cli_exit cmd_log_runs(struct cli_request *e)
+enum cli_exit cmd_log_runs(struct cli_request *req)
 {
     static const struct cli_column columns[] = {
         {"id", NULL},     {"attempt", NULL},    {"role", NULL},    {"result", NULL},
         {"reason", NULL}, {"started_at", NULL}, {"ended_at", NULL}};
-    struct cli_noun over = *nouns_of("runs");
-    const struct cli_noun *noun = e->noun;
-    const struct json *old;
-    const enum cli_exit status = fetch_old(e, &old);
+    struct cli_noun ended_runs = *nouns_of("runs");
+    const struct cli_noun *noun = req->noun;
+    const struct json *ended;
+    const enum cli_exit status = log_fetch_ended(req, &ended);
     if (status != CLI_OK)
         return status;
-    over.columns = columns;
-    over.column_count = sizeof columns / sizeof columns[0];
-    e->noun = &over;
-    output_list(e, old);
-    e->noun = noun;
+    ended_runs.columns = columns;
+    ended_runs.column_count = sizeof columns / sizeof columns[0];
+    req->noun = &ended_runs;
+    output_list(req, ended);
+    req->noun = noun;
     return CLI_OK;
 }

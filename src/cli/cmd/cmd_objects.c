@@ -9,193 +9,195 @@
 #include "cli/cmd/response_output.h"
 #include "cli/cmd/watch.h"
 
-/* The first thing that went wrong is the status; the others were told. */
-static enum cli_exit worse(enum cli_exit before, enum cli_exit now)
+/* The exit status of several calls is that of the first failure. Every failure is printed. */
+static enum cli_exit objects_first_failure(enum cli_exit before, enum cli_exit now)
 {
     return before != CLI_OK ? before : now;
 }
 
-/* ---- looking ---- */
+/* ---- list, show ---- */
 
-/* What stops in the middle must not look whole. */
-static void tell_rest(const struct cli_request *e, const struct json *list)
+/* If the server has returned a full page, print how to get the next one. */
+static void objects_report_rest(const struct cli_request *req, const struct json *list)
 {
-    int64_t limit = e->noun->page;
+    int64_t limit = req->noun->page_size;
     const struct json *id = list->last ? json_get(list->last, STR("id")) : NULL;
-    if (e->options.limit || !limit || list->count < limit || !id || id->kind != JSON_STRING)
+    if (req->options.limit || !limit || list->count < limit || !id || id->kind != JSON_STRING)
         return;
-    const char *sort = filter_sort(e);
-    fprintf(stderr, "%s: these are the first %u; what follows: %s%s%s--after %.*s\n", e->whose,
+    const char *sort = filter_sort(req);
+    fprintf(stderr, "%s: only the first %u are listed; for more: %s%s%s--after %.*s\n", req->prog,
             list->count, sort ? "--sort " : "", sort ? sort : "", sort ? " " : "",
             STR_FMT_ARGS(id->text));
 }
 
-enum cli_exit cmd_objects_list_once(struct cli_request *e)
+enum cli_exit cmd_objects_list_once(struct cli_request *req)
 {
     const struct json *list;
     struct str query;
-    enum cli_exit status = filter_query(e, &query);
+    enum cli_exit status = filter_query(req, &query);
     if (status != CLI_OK)
         return status;
-    struct api_request q = {
-        .path = str_from(e->noun->collection), .query = query, .attributes = output_attributes(e)};
-    if (e->options.group) {
-        status = request_path_of(e, nouns_of("groups"), e->options.group, &q.path);
-        q.path = request_join(e, q.path, e->noun->collection);
+    struct api_request call = {.path = str_from(req->noun->collection),
+                               .query = query,
+                               .attributes = output_attributes(req)};
+    if (req->options.group) {
+        status = request_path_of(req, nouns_of("groups"), req->options.group, &call.path);
+        call.path = request_join(req, call.path, req->noun->collection);
     }
     if (status == CLI_OK)
-        status = request_send(e, &q, &list);
+        status = request_send(req, &call, &list);
     if (status != CLI_OK)
         return status;
     if (list->kind == JSON_ARRAY) {
-        output_list(e, list);
-        tell_rest(e, list);
+        output_list(req, list);
+        objects_report_rest(req, list);
     } else {
-        output_document(e, list);
+        output_document(req, list);
     }
     return CLI_OK;
 }
 
-enum cli_exit cmd_objects_list(struct cli_request *e)
+enum cli_exit cmd_objects_list(struct cli_request *req)
 {
-    return e->options.watch ? watch_list(e) : cmd_objects_list_once(e);
+    return req->options.watch ? watch_list(req) : cmd_objects_list_once(req);
 }
 
-static enum cli_exit fetch(struct cli_request *e, const char *word, const struct json **out_object)
+static enum cli_exit objects_fetch(struct cli_request *req, const char *word,
+                                   const struct json **out_object)
 {
-    struct api_request q = {0};
-    const enum cli_exit status = request_path(e, word, &q.path);
-    return status != CLI_OK ? status : request_send(e, &q, out_object);
+    struct api_request call = {0};
+    const enum cli_exit status = request_path(req, word, &call.path);
+    return status != CLI_OK ? status : request_send(req, &call, out_object);
 }
 
-static bool wants_document(const struct cli_request *e)
+static bool wants_document(const struct cli_request *req)
 {
-    return !e->options.quiet && output_form(e) != OUTPUT_TABLE;
+    return !req->options.quiet && output_form(req) != OUTPUT_TABLE;
 }
 
-/* Several as a document are one document. */
-enum cli_exit cmd_objects_show(struct cli_request *e)
+/* With JSON or YAML, several objects are printed as one list. */
+enum cli_exit cmd_objects_show(struct cli_request *req)
 {
     enum cli_exit status = CLI_OK;
-    const bool is_list = e->words->count > 1 && wants_document(e);
-    struct json *list = json_make(e->arena, JSON_ARRAY);
-    for (int i = 0; i < e->words->count; i++) {
+    const bool is_list = req->args->count > 1 && wants_document(req);
+    struct json *list = json_make(req->arena, JSON_ARRAY);
+    for (int i = 0; i < req->args->count; i++) {
         const struct json *object;
-        const enum cli_exit now = fetch(e, e->words->texts[i], &object);
-        status = worse(status, now);
+        const enum cli_exit now = objects_fetch(req, req->args->words[i], &object);
+        status = objects_first_failure(status, now);
         if (now != CLI_OK)
             continue;
         if (is_list) {
-            json_append(list, json_clone(e->arena, object));
+            json_append(list, json_clone(req->arena, object));
             continue;
         }
-        output_text(i && !e->options.quiet ? STR("\n") : STR(""));
-        output_object(e, object);
+        output_text(i && !req->options.quiet ? STR("\n") : STR(""));
+        output_object(req, object);
     }
     if (is_list)
-        output_list(e, list);
+        output_list(req, list);
     return status;
 }
 
-enum cli_exit cmd_objects_look(struct cli_request *e)
+enum cli_exit cmd_objects_show_below(struct cli_request *req)
 {
-    struct api_request q = {0};
-    const struct json *answer;
-    enum cli_exit status = request_path(e, e->words->texts[0], &q.path);
+    struct api_request call = {0};
+    const struct json *reply;
+    enum cli_exit status = request_path(req, req->args->words[0], &call.path);
     if (status != CLI_OK)
         return status;
-    q.path = request_join(e, q.path, e->verb->path);
-    status = request_send(e, &q, &answer);
+    call.path = request_join(req, call.path, req->verb->path);
+    status = request_send(req, &call, &reply);
     if (status == CLI_OK)
-        output_document(e, answer);
+        output_document(req, reply);
     return status;
 }
 
-/* ---- changing ---- */
+/* ---- create, update, destroy ---- */
 
-enum cli_exit cmd_objects_create(struct cli_request *e)
+enum cli_exit cmd_objects_create(struct cli_request *req)
 {
     struct json *body;
     const struct json *made;
-    enum cli_exit status = input_read(e, 0, &body);
+    enum cli_exit status = input_read(req, 0, &body);
     if (status != CLI_OK)
         return status;
-    const struct api_request q = {
-        .method = "POST", .path = str_from(e->noun->collection), .body = body};
-    status = request_send(e, &q, &made);
+    const struct api_request call = {
+        .method = "POST", .path = str_from(req->noun->collection), .body = body};
+    status = request_send(req, &call, &made);
     if (status != CLI_OK)
         return status;
     if (made->kind == JSON_ARRAY)
-        output_list(e, made);
+        output_list(req, made);
     else
-        output_row(e, made);
+        output_row(req, made);
     return CLI_OK;
 }
 
-enum cli_exit cmd_objects_update(struct cli_request *e)
+enum cli_exit cmd_objects_update(struct cli_request *req)
 {
     struct json *body;
     const struct json *changed;
-    enum cli_exit status = input_read(e, 1, &body);
+    enum cli_exit status = input_read(req, 1, &body);
     if (status != CLI_OK)
         return status;
     if (body->kind != JSON_OBJECT || !body->first)
-        return request_complain(e, "something is missing", "FIELD=VALUE");
-    struct api_request q = {.method = "PUT", .body = body};
-    status = request_path(e, e->words->texts[0], &q.path);
+        return request_usage_error(req, "missing operand", "FIELD=VALUE");
+    struct api_request call = {.method = "PUT", .body = body};
+    status = request_path(req, req->args->words[0], &call.path);
     if (status == CLI_OK)
-        status = request_send(e, &q, &changed);
+        status = request_send(req, &call, &changed);
     if (status == CLI_OK)
-        output_row(e, changed);
+        output_row(req, changed);
     return status;
 }
 
-enum cli_exit cmd_objects_destroy(struct cli_request *e)
+enum cli_exit cmd_objects_destroy(struct cli_request *req)
 {
     enum cli_exit status = CLI_OK;
-    for (int i = 0; i < e->words->count; i++) {
-        struct api_request q = {.method = "DELETE"};
-        const struct json *answer;
-        enum cli_exit now = request_path(e, e->words->texts[i], &q.path);
+    for (int i = 0; i < req->args->count; i++) {
+        struct api_request call = {.method = "DELETE"};
+        const struct json *reply;
+        enum cli_exit now = request_path(req, req->args->words[i], &call.path);
         if (now == CLI_OK)
-            now = request_send(e, &q, &answer);
+            now = request_send(req, &call, &reply);
         if (now == CLI_OK)
-            output_message(e, answer);
-        status = worse(status, now);
+            output_message(req, reply);
+        status = objects_first_failure(status, now);
     }
     return status;
 }
 
-static void output_done(struct cli_request *e, const struct json *answer)
+static void output_done(struct cli_request *req, const struct json *reply)
 {
-    if (json_get(answer, STR("id")))
-        output_row(e, answer);
+    if (json_get(reply, STR("id")))
+        output_row(req, reply);
     else
-        output_message(e, answer);
+        output_message(req, reply);
 }
 
-/* As one table, when there is something of each. */
-enum cli_exit cmd_objects_act(struct cli_request *e)
+/* Replies with objects are printed as one table. */
+enum cli_exit cmd_objects_act(struct cli_request *req)
 {
     enum cli_exit status = CLI_OK;
-    struct json *done = json_make(e->arena, JSON_ARRAY);
-    for (int i = 0; i < e->words->count; i++) {
-        struct api_request q = {.method = e->verb->method};
-        const struct json *answer;
-        enum cli_exit now = request_path(e, e->words->texts[i], &q.path);
-        q.path = request_join(e, q.path, e->verb->path);
+    struct json *done = json_make(req->arena, JSON_ARRAY);
+    for (int i = 0; i < req->args->count; i++) {
+        struct api_request call = {.method = req->verb->method};
+        const struct json *reply;
+        enum cli_exit now = request_path(req, req->args->words[i], &call.path);
+        call.path = request_join(req, call.path, req->verb->path);
         if (now == CLI_OK)
-            now = request_send(e, &q, &answer);
+            now = request_send(req, &call, &reply);
         if (now == CLI_OK)
-            json_append(done, json_clone(e->arena, answer));
-        status = worse(status, now);
+            json_append(done, json_clone(req->arena, reply));
+        status = objects_first_failure(status, now);
     }
     if (done->count == 1)
-        output_done(e, done->first);
+        output_done(req, done->first);
     else if (done->count && json_get(done->first, STR("id")))
-        output_list(e, done);
+        output_list(req, done);
     else
-        for (const struct json *answer = done->first; answer; answer = answer->next)
-            output_message(e, answer);
+        for (const struct json *reply = done->first; reply; reply = reply->next)
+            output_message(req, reply);
     return status;
 }

@@ -1,19 +1,19 @@
-/* cmd_objects.h - the verbs that every noun has: list, show, create, update, destroy, and whatever
- * only names an object and is one call.
+/* cmd_objects.h - the verbs of most nouns: list, show, create, update, destroy, and verbs that are
+ * one call for each object.
  */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-enum cli_exit cmd_objects_list(struct cli_request *e);
-enum cli_exit cmd_objects_show(struct cli_request *e);
-enum cli_exit cmd_objects_create(struct cli_request *e);
-enum cli_exit cmd_objects_update(struct cli_request *e);
-enum cli_exit cmd_objects_destroy(struct cli_request *e);
-/* The verb's method on its path below each object that is named; shows what became of it. */
-enum cli_exit cmd_objects_act(struct cli_request *e);
-/* What lies below one object, as a document: nodes/:id/power. */
-enum cli_exit cmd_objects_look(struct cli_request *e);
+enum cli_exit cmd_objects_list(struct cli_request *req);
+enum cli_exit cmd_objects_show(struct cli_request *req);
+enum cli_exit cmd_objects_create(struct cli_request *req);
+enum cli_exit cmd_objects_update(struct cli_request *req);
+enum cli_exit cmd_objects_destroy(struct cli_request *req);
+/* Send the method of the verb to its path below each operand, and print the replies. */
+enum cli_exit cmd_objects_act(struct cli_request *req);
+/* Print what the path of the verb below one object returns, as a document: deployments/:id/graph. */
+enum cli_exit cmd_objects_show_below(struct cli_request *req);
 
-/* The list as it is now, printed. */
-enum cli_exit cmd_objects_list_once(struct cli_request *e);
+/* Print the list once, without --watch. */
+enum cli_exit cmd_objects_list_once(struct cli_request *req);

@@ -31,28 +31,29 @@ static void put_losses(struct buf *b, const struct json *noderoles, const struct
         any = true;
     }
     if (!any)
-        buf_put_z(b, "no role that destroys data is bound to it");
+        buf_put_z(b, "no role that destroys data");
 }
 
-/* A line for each; the first that is not there ends it, and nothing has happened. */
-static enum cli_exit gather(struct cli_request *e, struct losses *losses)
+/* Add a line for each node. An unknown node ends the verb before anything has changed. */
+static enum cli_exit redeploy_list_losses(struct cli_request *req, struct losses *losses)
 {
     const struct json *roles, *noderoles;
-    struct api_request q = {
+    struct api_request call = {
         .path = STR("roles"), .query = STR("destructive=true"), .attributes = "[\"id\",\"name\"]"};
-    enum cli_exit status = request_send(e, &q, &roles);
-    for (int i = 0; i < e->words->count && status == CLI_OK; i++) {
+    enum cli_exit status = request_send(req, &call, &roles);
+    for (int i = 0; i < req->args->count && status == CLI_OK; i++) {
         struct str path;
-        struct buf line = buf_in(e->arena);
-        status = request_path(e, e->words->texts[i], &path);
+        struct buf line = buf_in(req->arena);
+        status = request_path(req, req->args->words[i], &path);
         if (status == CLI_OK)
-            status = request_send(e,
-                                  &(struct api_request){.path = request_join(e, path, "node_roles"),
-                                                        .attributes = "[\"role_id\"]"},
-                                  &noderoles);
+            status =
+                request_send(req,
+                             &(struct api_request){.path = request_join(req, path, "node_roles"),
+                                                   .attributes = "[\"role_id\"]"},
+                             &noderoles);
         if (status != CLI_OK)
             return status;
-        term_put_escaped(&line, str_from(e->words->texts[i]));
+        term_put_escaped(&line, str_from(req->args->words[i]));
         buf_put_z(&line, ": ");
         put_losses(&line, noderoles, roles);
         losses_add(losses, buf_str(&line));
@@ -60,12 +61,13 @@ static enum cli_exit gather(struct cli_request *e, struct losses *losses)
     return status;
 }
 
-enum cli_exit cmd_redeploy_confirm(struct cli_request *e)
+enum cli_exit cmd_redeploy_confirm(struct cli_request *req)
 {
-    struct losses losses = {.lines = buf_in(e->arena)};
-    enum cli_exit status = e->options.yes ? CLI_OK : gather(e, &losses);
+    struct losses losses = {.lines = buf_in(req->arena)};
+    enum cli_exit status = req->options.yes ? CLI_OK : redeploy_list_losses(req, &losses);
     if (status == CLI_OK)
         status = confirm_ask(
-            e, "at once reset, then discovered and set up anew, with what destroys data", &losses);
-    return status == CLI_OK ? cmd_objects_act(e) : status;
+            req, "these nodes are reset now and installed again, including roles that destroy data",
+            &losses);
+    return status == CLI_OK ? cmd_objects_act(req) : status;
 }

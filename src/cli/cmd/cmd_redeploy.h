@@ -1,9 +1,10 @@
-/* cmd_redeploy.h - beginning anew with machines, which may cost what is on their disks.
+/* cmd_redeploy.h - the verb redeploy, which installs nodes again and may destroy data on their disks.
  *
- * So it is said first what would be lost, and somebody has to agree: at the terminal, or by --yes.
+ * The roles that would destroy data are listed first, and the operator must agree on the terminal or
+ * with --yes.
  */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-enum cli_exit cmd_redeploy_confirm(struct cli_request *e);
+enum cli_exit cmd_redeploy_confirm(struct cli_request *req);

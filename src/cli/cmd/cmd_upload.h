@@ -1,6 +1,6 @@
-/* cmd_upload.h - barclamps on their way into a daemon. */
+/* cmd_upload.h - the verb upload, which imports barclamp files into a daemon. */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-enum cli_exit cmd_upload_barclamps(struct cli_request *e); /* FILE... */
+enum cli_exit cmd_upload_barclamps(struct cli_request *req); /* FILE... */

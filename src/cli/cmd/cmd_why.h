@@ -1,9 +1,10 @@
-/* cmd_why.h - what keeps something from being done, as people read it. */
+/* cmd_why.h - prints the explanation of a state: the chain of causes down to the root. */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-/* NOUN why THING: the chain of causes, for a deployment all of them counted. */
-enum cli_exit cmd_why_show(struct cli_request *e);
-/* The same on standard error, for a command that waited for the object at `path` in vain. */
-void cmd_why_print(struct cli_request *e, struct str path);
+/* The verb why. For a deployment, causes are counted and grouped. */
+enum cli_exit cmd_why_show(struct cli_request *req);
+/* Print the root cause for the object at `path` to stderr, after waiting for it has ended. A failed
+ * call prints nothing. */
+void cmd_why_print(struct cli_request *req, struct str path);

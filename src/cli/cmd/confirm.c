@@ -18,38 +18,38 @@ void losses_add(struct losses *losses, struct str text)
     buf_put_c(&losses->lines, '\n');
 }
 
-enum cli_exit confirm_ask(struct cli_request *e, const char *what, const struct losses *losses)
+enum cli_exit confirm_ask(struct cli_request *req, const char *what, const struct losses *losses)
 {
-    if (e->options.yes)
+    if (req->options.yes)
         return CLI_OK;
-    fprintf(stderr, "%s: %s:\n%.*s", e->whose, what, STR_FMT_ARGS(buf_str(&losses->lines)));
+    fprintf(stderr, "%s: %s:\n%.*s", req->prog, what, STR_FMT_ARGS(buf_str(&losses->lines)));
     if (losses->count > LOSSES_SHOWN_MAX)
         fprintf(stderr, "  and %u more\n", losses->count - LOSSES_SHOWN_MAX);
     const bool can_ask = prompt_is_possible();
-    const char *answer = can_ask ? prompt_text(e->arena, "Type yes to go on", "") : NULL;
-    if (answer && strcmp(answer, "yes") == 0)
+    const char *typed = can_ask ? prompt_text(req->arena, "Type yes to continue", "") : NULL;
+    if (typed && strcmp(typed, "yes") == 0)
         return CLI_OK;
-    fprintf(stderr, "%s: nothing was done%s\n", e->whose,
-            can_ask ? "" : "; there is no terminal to ask on, so --yes is needed");
+    fprintf(stderr, "%s: not confirmed, nothing was changed%s\n", req->prog,
+            can_ask ? "" : "; without a terminal, --yes is required");
     return CLI_NOT_AGREED;
 }
 
 /* ---- commits ---- */
 
-static struct str text_of(const struct json *object, const char *key)
+static struct str confirm_text(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
 /* "n1.example.com: os-install (wipe, boot)" */
-static struct str put_noderole(struct cli_request *e, const struct json *noderole)
+static struct str confirm_noderole_text(struct cli_request *req, const struct json *noderole)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     const struct json *steps = json_get(noderole, STR("steps"));
-    term_put_escaped(&b, text_of(noderole, "node_name"));
+    term_put_escaped(&b, confirm_text(noderole, "node_name"));
     buf_put_z(&b, ": ");
-    term_put_escaped(&b, text_of(noderole, "role_name"));
+    term_put_escaped(&b, confirm_text(noderole, "role_name"));
     const struct json *first = steps && steps->kind == JSON_ARRAY ? steps->first : NULL;
     for (const struct json *step = first; step; step = step->next) {
         buf_put_z(&b, step == first ? " (" : ", ");
@@ -59,166 +59,172 @@ static struct str put_noderole(struct cli_request *e, const struct json *noderol
     return buf_str(&b);
 }
 
-/* What its commit would destroy, and the hash of that. */
-static enum cli_exit look_at_commit(struct cli_request *e, struct agreement *agreement,
-                                    struct losses *losses)
+/* Fetch which noderoles would destroy data after the commit, and the hash of that list. */
+static enum cli_exit confirm_fetch_commit(struct cli_request *req, struct agreement *agreement,
+                                          struct losses *losses)
 {
-    const struct json *answer;
-    const struct api_request q = {.path = request_join(e, agreement->path, "consent")};
-    const enum cli_exit status = request_send(e, &q, &answer);
+    const struct json *reply;
+    const struct api_request call = {.path = request_join(req, agreement->path, "consent")};
+    const enum cli_exit status = request_send(req, &call, &reply);
     if (status != CLI_OK)
         return status;
     int64_t count = 0;
-    const struct json *list = json_get(answer, STR("destroys"));
-    agreement->hash = text_of(answer, "consent");
+    const struct json *list = json_get(reply, STR("destroys"));
+    agreement->hash = confirm_text(reply, "consent");
     if (!agreement->hash.len || !list || list->kind != JSON_ARRAY ||
-        !json_as_i64(json_get(answer, STR("destroys_count")), &count) || count < list->count)
-        return request_tell_trouble(e, "a server that does not say what a commit destroys");
+        !json_as_i64(json_get(reply, STR("destroys_count")), &count) || count < list->count)
+        return request_report_failure(
+            req, "unexpected reply: the list of what the commit destroys is missing");
     for (const struct json *noderole = list->first; noderole; noderole = noderole->next)
-        losses_add(losses, put_noderole(e, noderole));
+        losses_add(losses, confirm_noderole_text(req, noderole));
     losses->count += (uint32_t)(count - list->count);
     return CLI_OK;
 }
 
-static const char commit_asks[] = "once committed, these destroy data on their machines";
+static const char commit_question[] =
+    "after the commit these noderoles destroy data on their nodes";
 
 bool confirm_is_refusal(enum cli_exit status)
 {
     return status == CLI_REFUSED || status == CLI_NOT_FOUND || status == CLI_NOT_ALLOWED;
 }
 
-bool confirm_to_commits(struct cli_request *e, struct agreement *agreements,
-                        enum cli_exit *out_status)
+bool confirm_commits(struct cli_request *req, struct agreement *agreements,
+                     enum cli_exit *out_status)
 {
-    struct losses losses = {.lines = buf_in(e->arena)};
-    const bool is_given = e->options.yes || e->options.plan;
-    for (int i = 0; i < e->words->count; i++) {
+    struct losses losses = {.lines = buf_in(req->arena)};
+    const bool is_given = req->options.yes || req->options.plan;
+    for (int i = 0; i < req->args->count; i++) {
         struct agreement *agreement = &agreements[i];
-        agreement->status = request_path(e, e->words->texts[i], &agreement->path);
+        agreement->status = request_path(req, req->args->words[i], &agreement->path);
         if (agreement->status == CLI_OK && !is_given)
-            agreement->status = look_at_commit(e, agreement, &losses);
+            agreement->status = confirm_fetch_commit(req, agreement, &losses);
         *out_status = agreement->status;
         if (agreement->status != CLI_OK && !confirm_is_refusal(agreement->status))
             return false;
     }
-    *out_status = losses.count ? confirm_ask(e, commit_asks, &losses) : CLI_OK;
+    *out_status = losses.count ? confirm_ask(req, commit_question, &losses) : CLI_OK;
     return *out_status == CLI_OK;
 }
 
-enum cli_exit confirm_again(struct cli_request *e, struct agreement *agreement)
+enum cli_exit confirm_again(struct cli_request *req, struct agreement *agreement)
 {
-    struct losses losses = {.lines = buf_in(e->arena)};
-    const enum cli_exit status = look_at_commit(e, agreement, &losses);
+    struct losses losses = {.lines = buf_in(req->arena)};
+    const enum cli_exit status = confirm_fetch_commit(req, agreement, &losses);
     if (status != CLI_OK || losses.count == 0)
         return status;
-    return confirm_ask(e, "it changed meanwhile; these destroy data on their machines", &losses);
+    return confirm_ask(
+        req, "the deployment has changed; these noderoles destroy data on their nodes", &losses);
 }
 
-/* What a commit left out, on stderr: a heading, the first of them, and how many more there are. */
-static void show_left_out(const struct cli_request *e, const char *heading,
-                          const struct losses *losses)
+/* Print to stderr what a commit does not include: a heading, the first lines and the count of the
+ * others. */
+static void confirm_print_left_out(const struct cli_request *req, const char *heading,
+                                   const struct losses *losses)
 {
-    fprintf(stderr, "%s: %s:\n%.*s", e->whose, heading, STR_FMT_ARGS(buf_str(&losses->lines)));
+    fprintf(stderr, "%s: %s:\n%.*s", req->prog, heading, STR_FMT_ARGS(buf_str(&losses->lines)));
     if (losses->count > LOSSES_SHOWN_MAX)
         fprintf(stderr, "  and %u more\n", losses->count - LOSSES_SHOWN_MAX);
 }
 
-void confirm_warn_unproposed(struct cli_request *e, const struct agreement *agreement)
+void confirm_warn_unproposed(struct cli_request *req, const struct agreement *agreement)
 {
-    const struct json *answer;
-    const struct api_request q = {.path = request_join(e, agreement->path, "consent"),
-                                  .is_quiet = true};
-    struct losses losses = {.lines = buf_in(e->arena)};
-    if (request_send(e, &q, &answer) != CLI_OK)
+    const struct json *reply;
+    const struct api_request call = {.path = request_join(req, agreement->path, "consent"),
+                                     .is_quiet = true};
+    struct losses losses = {.lines = buf_in(req->arena)};
+    if (request_send(req, &call, &reply) != CLI_OK)
         return;
-    const struct json *list = json_get(answer, STR("unproposed"));
+    const struct json *list = json_get(reply, STR("unproposed"));
     for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next) {
-        struct buf b = buf_in(e->arena);
+        struct buf b = buf_in(req->arena);
         cmd_explain_put_unproposed(&b, entry);
         losses_add(&losses, buf_str(&b));
     }
     if (!losses.count)
         return;
     int64_t count = losses.count;
-    ignore(json_as_i64(json_get(answer, STR("unproposed_count")), &count), "as many as are listed");
+    ignore(json_as_i64(json_get(reply, STR("unproposed_count")), &count), "as many as are listed");
     losses.count = (uint32_t)count;
-    show_left_out(e, "values stored but not proposed, so not committed", &losses);
+    confirm_print_left_out(req, "values stored but not proposed, so not committed", &losses);
 }
 
-enum cli_exit confirm_show_left_out(struct cli_request *e, const struct agreement *agreement)
+enum cli_exit confirm_show_left_out(struct cli_request *req, const struct agreement *agreement)
 {
     const struct json *plan;
-    struct losses losses = {.lines = buf_in(e->arena)};
-    const struct api_request q = {.path = request_join(e, agreement->path, "plan")};
-    const enum cli_exit status = request_send(e, &q, &plan);
+    struct losses losses = {.lines = buf_in(req->arena)};
+    const struct api_request call = {.path = request_join(req, agreement->path, "plan")};
+    const enum cli_exit status = request_send(req, &call, &plan);
     if (status != CLI_OK)
         return status;
     const struct json *list = json_get(plan, STR("changed_destructive"));
     const struct json *first = list && list->kind == JSON_ARRAY ? list->first : NULL;
     for (const struct json *noderole = first; noderole; noderole = noderole->next)
-        losses_add(&losses, put_noderole(e, noderole));
+        losses_add(&losses, confirm_noderole_text(req, noderole));
     if (losses.count)
-        show_left_out(e, "these have other defaults now and are not rerun, since they destroy data",
-                      &losses);
+        confirm_print_left_out(
+            req, "defaults changed, but not rerun because these noderoles destroy data", &losses);
     return CLI_OK;
 }
 
 /* ---- destroy ---- */
 
-struct doomed {
+struct destroyed {
     struct json *shown; /* the first noderoles: {"node_id","role_id"} */
     uint32_t count;
 };
 
-/* An unknown name is reported by the delete request that follows. */
-static enum cli_exit look_at_object(struct cli_request *e, const char *word, struct doomed *doomed)
+/* Add the noderoles of an operand to the list. An unknown name is not an error here: the DELETE that
+ * follows reports it. */
+static enum cli_exit confirm_fetch_noderoles(struct cli_request *req, const char *word,
+                                             struct destroyed *destroyed)
 {
     const struct json *list;
-    struct api_request q = {.attributes = "[\"node_id\",\"role_id\"]", .is_quiet = true};
-    enum cli_exit status = request_path(e, word, &q.path);
+    struct api_request call = {.attributes = "[\"node_id\",\"role_id\"]", .is_quiet = true};
+    enum cli_exit status = request_path(req, word, &call.path);
     if (status != CLI_OK)
         return status;
-    q.path = request_join(e, q.path, "node_roles");
-    status = request_send(e, &q, &list);
+    call.path = request_join(req, call.path, "node_roles");
+    status = request_send(req, &call, &list);
     if (status == CLI_NOT_FOUND)
         return CLI_OK;
     if (status != CLI_OK) {
-        q.is_quiet = false;
-        return request_send(e, &q, &list);
+        call.is_quiet = false;
+        return request_send(req, &call, &list);
     }
-    for (const struct json *nr = list->first; nr && doomed->shown->count < LOSSES_SHOWN_MAX;
+    for (const struct json *nr = list->first; nr && destroyed->shown->count < LOSSES_SHOWN_MAX;
          nr = nr->next)
-        json_append(doomed->shown, json_clone(e->arena, nr));
-    doomed->count += list->count;
+        json_append(destroyed->shown, json_clone(req->arena, nr));
+    destroyed->count += list->count;
     return CLI_OK;
 }
 
-static enum cli_exit agree_to_destroy(struct cli_request *e)
+static enum cli_exit confirm_ask_destroy(struct cli_request *req)
 {
-    struct losses losses = {.lines = buf_in(e->arena)};
-    struct doomed doomed = {.shown = json_make(e->arena, JSON_ARRAY)};
-    for (int i = 0; i < e->words->count; i++) {
-        const enum cli_exit status = look_at_object(e, e->words->texts[i], &doomed);
+    struct losses losses = {.lines = buf_in(req->arena)};
+    struct destroyed destroyed = {.shown = json_make(req->arena, JSON_ARRAY)};
+    for (int i = 0; i < req->args->count; i++) {
+        const enum cli_exit status = confirm_fetch_noderoles(req, req->args->words[i], &destroyed);
         if (status != CLI_OK)
             return status;
     }
-    if (doomed.count == 0)
+    if (destroyed.count == 0)
         return CLI_OK;
-    const struct id_names nodes = id_names_fetch(e, "nodes", doomed.shown, "node_id");
-    const struct id_names roles = id_names_fetch(e, "roles", doomed.shown, "role_id");
-    for (const struct json *nr = doomed.shown->first; nr; nr = nr->next) {
-        struct buf b = buf_in(e->arena);
+    const struct id_names nodes = id_names_fetch(req, "nodes", destroyed.shown, "node_id");
+    const struct id_names roles = id_names_fetch(req, "roles", destroyed.shown, "role_id");
+    for (const struct json *nr = destroyed.shown->first; nr; nr = nr->next) {
+        struct buf b = buf_in(req->arena);
         term_put_escaped(&b, id_names_find(&nodes, json_get(nr, STR("node_id"))));
         buf_put_z(&b, ": ");
         term_put_escaped(&b, id_names_find(&roles, json_get(nr, STR("role_id"))));
         losses_add(&losses, buf_str(&b));
     }
-    losses.count = doomed.count;
-    return confirm_ask(e, "these noderoles are destroyed with it", &losses);
+    losses.count = destroyed.count;
+    return confirm_ask(req, "these noderoles are deleted as well", &losses);
 }
 
-enum cli_exit confirm_destroy(struct cli_request *e)
+enum cli_exit confirm_destroy(struct cli_request *req)
 {
-    const enum cli_exit status = e->options.yes ? CLI_OK : agree_to_destroy(e);
-    return status == CLI_OK ? cmd_objects_destroy(e) : status;
+    const enum cli_exit status = req->options.yes ? CLI_OK : confirm_ask_destroy(req);
+    return status == CLI_OK ? cmd_objects_destroy(req) : status;
 }

@@ -4,16 +4,16 @@
 
 #include "cli/cmd/nouns.h"
 
-struct sign {
+struct filter_operator {
     const char *text;
     const char *suffix;
 };
 
-/* The longer ones first. */
-static const struct sign signs[] = {
+/* An operator must come before every other one that it contains. */
+static const struct filter_operator operators[] = {
     {"!=", ".not"}, {">=", ".min"}, {"<=", ".max"}, {"~", ".contains"}, {"=", ""}};
 
-static void put_pair(struct buf *b, struct str name, const char *suffix, struct str value)
+static void filter_put_param(struct buf *b, struct str name, const char *suffix, struct str value)
 {
     buf_put_z(b, b->len ? "&" : "");
     request_encode(b, name);
@@ -22,23 +22,23 @@ static void put_pair(struct buf *b, struct str name, const char *suffix, struct 
     request_encode(b, value);
 }
 
-/* Where the sign stands, the leftmost one. NULL: there is none. */
-static const struct sign *find_sign(const char *filter, const char **out_at)
+/* The leftmost operator of the filter; *out_at points to it. NULL: there is none. */
+static const struct filter_operator *filter_find_operator(const char *filter, const char **out_at)
 {
-    const struct sign *found = NULL;
+    const struct filter_operator *found = NULL;
     const char *first = NULL;
-    for (uint32_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        const char *at = strstr(filter, signs[i].text);
+    for (uint32_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        const char *at = strstr(filter, operators[i].text);
         if (at && (!first || at < first)) {
             first = at;
-            found = &signs[i];
+            found = &operators[i];
         }
     }
     *out_at = first;
     return found;
 }
 
-/* The column whose ids are shown as names under this field: "deployment" of deployment_id. */
+/* The column that shows names for the ids in FIELD_id: deployment_id for "deployment". NULL: none. */
 static const struct cli_column *named_column(const struct cli_noun *noun, struct str field)
 {
     for (uint32_t i = 0; i < noun->column_count; i++) {
@@ -49,80 +49,80 @@ static const struct cli_column *named_column(const struct cli_noun *noun, struct
     return NULL;
 }
 
-static enum cli_exit find_id(struct cli_request *e, const char *collection, const char *name,
+static enum cli_exit find_id(struct cli_request *req, const char *collection, const char *name,
                              struct str *out_id)
 {
     const struct json *object;
-    const struct api_request q = {.path = request_join(e, str_from(collection), name),
-                                  .attributes = "[\"id\"]"};
-    const enum cli_exit status = request_send(e, &q, &object);
+    const struct api_request call = {.path = request_join(req, str_from(collection), name),
+                                     .attributes = "[\"id\"]"};
+    const enum cli_exit status = request_send(req, &call, &object);
     const struct json *id = status == CLI_OK ? json_get(object, STR("id")) : NULL;
     if (id && id->kind == JSON_NUMBER)
         *out_id = id->text;
     return status;
 }
 
-static enum cli_exit put_filter(struct cli_request *e, struct buf *b, const char *filter)
+static enum cli_exit put_filter(struct cli_request *req, struct buf *b, const char *filter)
 {
     const char *at;
-    const struct sign *sign = find_sign(filter, &at);
-    if (!sign || at == filter)
-        return request_complain(e, "this is not FIELD=VALUE", filter);
+    const struct filter_operator *operator= filter_find_operator(filter, &at);
+    if (!operator|| at == filter)
+        return request_usage_error(req, "expected FIELD=VALUE", filter);
     struct str field = {filter, (uint32_t)(at - filter)};
-    struct str value = str_from(at + strlen(sign->text));
-    const struct cli_column *column = named_column(e->noun, field);
+    struct str value = str_from(at + strlen(operator->text));
+    const struct cli_column *column = named_column(req->noun, field);
     if (column) {
         field = str_from(column->field);
         if (value.len && !str_is_digits(value)) {
-            const enum cli_exit status = find_id(e, column->names_in, value.at, &value);
+            const enum cli_exit status = find_id(req, column->names_in, value.at, &value);
             if (status != CLI_OK)
                 return status;
         }
     }
-    put_pair(b, field, sign->suffix, value);
+    filter_put_param(b, field, operator->suffix, value);
     return CLI_OK;
 }
 
-const char *filter_sort(const struct cli_request *e)
+const char *filter_sort(const struct cli_request *req)
 {
-    return e->options.sort || e->options.after ? e->options.sort : e->noun->sort;
+    return req->options.sort || req->options.after ? req->options.sort : req->noun->sort;
 }
 
 static bool names_system(const struct options *o)
 {
     for (uint32_t i = 0; i < o->filters.count; i++) {
         const char *at;
-        const struct str filter = str_from(o->filters.texts[i]);
-        if (find_sign(filter.at, &at) &&
+        const struct str filter = str_from(o->filters.values[i]);
+        if (filter_find_operator(filter.at, &at) &&
             str_eq(str_slice(filter, 0, (uint32_t)(at - filter.at)), STR("system")))
             return true;
     }
     return false;
 }
 
-enum cli_exit filter_query(struct cli_request *e, struct str *out_query)
+enum cli_exit filter_query(struct cli_request *req, struct str *out_query)
 {
-    struct buf b = buf_in(e->arena);
-    const struct options *o = &e->options;
+    struct buf b = buf_in(req->arena);
+    const struct options *o = &req->options;
     int64_t limit = 0;
     for (uint32_t i = 0; i < o->filters.count; i++) {
-        const enum cli_exit status = put_filter(e, &b, o->filters.texts[i]);
+        const enum cli_exit status = put_filter(req, &b, o->filters.values[i]);
         if (status != CLI_OK)
             return status;
     }
     for (uint32_t i = 0; i < o->states.count; i++)
-        put_pair(&b, STR("state"), "", str_from(o->states.texts[i]));
-    if (e->noun->hides_system && !o->all && !names_system(o))
-        put_pair(&b, STR("system"), "", STR("false"));
+        filter_put_param(&b, STR("state"), "", str_from(o->states.values[i]));
+    if (req->noun->hides_system && !o->all && !names_system(o))
+        filter_put_param(&b, STR("system"), "", STR("false"));
     if (o->limit && (!str_parse_i64(str_from(o->limit), &limit) || limit == 0))
-        return request_complain(e, "this is no number of objects", o->limit);
-    const char *sort = filter_sort(e);
+        return request_usage_error(req, "--limit must be a number above 0", o->limit);
+    const char *sort = filter_sort(req);
     if (sort)
-        put_pair(&b, STR("sort"), "", str_from(sort));
+        filter_put_param(&b, STR("sort"), "", str_from(sort));
     if (o->limit)
-        put_pair(&b, STR("limit"), "", str_from(o->limit));
+        filter_put_param(&b, STR("limit"), "", str_from(o->limit));
     if (o->after)
-        put_pair(&b, STR("after"), "", str_from(o->after));
+        filter_put_param(&b, STR("after"), "", str_from(o->after));
     *out_query = buf_str(&b);
     return CLI_OK;
 }

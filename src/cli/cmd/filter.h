@@ -1,13 +1,13 @@
-/* filter.h - what a list is asked for: filters, order and number, as a query of the API.
+/* filter.h - translates --filter, --sort, --limit and --after into a query string of the API.
  *
- * The server does the choosing. All that is done here is to spell: "a!=b" is a.not=b, "a~b" is
- * a.contains=b, "a>=b" and "a<=b" are a.min and a.max, and where a column shows names for ids, a
- * name stands for its id ("deployment=d1" is deployment_id=3).
+ * The server does the filtering. The module only translates: "a!=b" to a.not=b, "a~b" to
+ * a.contains=b, "a>=b" and "a<=b" to a.min=b and a.max=b, and where a column shows names for ids, a
+ * name to its id ("deployment=d1" to deployment_id=3).
  */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-enum cli_exit filter_query(struct cli_request *e, struct str *out_query);
-/* As somebody said, or else as the noun is best read; NULL: as the server likes it. */
-const char *filter_sort(const struct cli_request *e);
+enum cli_exit filter_query(struct cli_request *req, struct str *out_query);
+/* The value of --sort, or the default of the noun; NULL: the order of the server. */
+const char *filter_sort(const struct cli_request *req);

@@ -1,26 +1,26 @@
-/* id_names.h - which name an id stands for, for people who read tables.
+/* id_names.h - looks up the names of objects by id, for tables and documents.
  *
- * The daemon is asked once for each collection, for the ids that occur. Where it does not answer,
- * ids are shown: nobody fails for want of a name.
+ * There is one call for each collection, for the ids that occur. If it fails, ids are shown: a
+ * missing name is not an error.
  */
 #pragma once
 
 #include "base/json/json.h"
 #include "cli/cmd/request.h"
 
-/* By id. Texts live as long as the errand. */
+/* Objects sorted by id. They are in the arena of the request. */
 struct id_names {
     const struct json **objects;
     uint32_t count;
-    const char *key;
+    const char *key; /* the field with the name */
 };
 
-/* Of those whose ids the objects of a list have in a field. */
-struct id_names id_names_fetch(struct cli_request *e, const char *collection,
+/* The objects of `collection` whose ids are in `field` of the objects of `list`. */
+struct id_names id_names_fetch(struct cli_request *req, const char *collection,
                                const struct json *list, const char *field);
-/* A copy of a list of objects of the noun in which the name is put beside each id, under the
- * key without "_id", and the word beside the number of a state, under state_name; null: not
- * known. A key that is there already stays as it is. */
-struct json *id_names_beside(struct cli_request *e, const struct json *list);
-/* Empty: not known. */
+/* A copy of a list of objects of the noun with additional members: the name of each id, with the
+ * key without "_id", and the name of a numeric state, with the key state_name; null if unknown. A
+ * member that exists already is not replaced. */
+struct json *id_names_add(struct cli_request *req, const struct json *list);
+/* The name for an id; empty: unknown. */
 struct str id_names_find(const struct id_names *names, const struct json *id);

@@ -8,20 +8,20 @@
 #include "cli/args/input_text.h"
 #include "sys/files.h"
 
-enum { INPUT_SIZE_MAX = 256 << 20, READ_SIZE = 64 << 10 };
+enum { INPUT_SIZE_MAX = 256 << 20, READ_SIZE = 64 << 10 }; /* bytes */
 
-/* ---- texts ---- */
+/* ---- file and stdin ---- */
 
-static enum cli_exit read_stdin(struct cli_request *e, struct str *out_text)
+static enum cli_exit read_stdin(struct cli_request *req, struct str *out_text)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     for (;;) {
         const ssize_t n = read(STDIN_FILENO, buf_room(&b, READ_SIZE), READ_SIZE);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 || b.len > INPUT_SIZE_MAX) {
-            fprintf(stderr, "%s: stdin cannot be read: %s\n", e->whose,
-                    n < 0 ? strerror(errno) : "it is too long");
+            fprintf(stderr, "%s: cannot read stdin: %s\n", req->prog,
+                    n < 0 ? strerror(errno) : "it is longer than 256 MiB");
             return CLI_IO_ERROR;
         }
         if (n == 0)
@@ -32,19 +32,19 @@ static enum cli_exit read_stdin(struct cli_request *e, struct str *out_text)
     return CLI_OK;
 }
 
-enum cli_exit input_read_file(struct cli_request *e, const char *path, struct str *out_text)
+enum cli_exit input_read_file(struct cli_request *req, const char *path, struct str *out_text)
 {
     if (strcmp(path, "-") == 0)
-        return read_stdin(e, out_text);
-    if (file_read(e->arena, path, INPUT_SIZE_MAX, out_text) == OK)
+        return read_stdin(req, out_text);
+    if (file_read(req->arena, path, INPUT_SIZE_MAX, out_text) == OK)
         return CLI_OK;
-    fprintf(stderr, "%s: %s cannot be read: %s\n", e->whose, path, strerror(errno));
+    fprintf(stderr, "%s: cannot read %s: %s\n", req->prog, path, strerror(errno));
     return CLI_IO_ERROR;
 }
 
 /* ---- pairs ---- */
 
-static enum cli_exit set_pair(struct cli_request *e, const char *word, struct json *object)
+static enum cli_exit set_pair(struct cli_request *req, const char *word, struct json *object)
 {
     const char *equals = strchr(word, '=');
     const bool is_json = equals && equals > word && equals[-1] == ':';
@@ -53,79 +53,80 @@ static enum cli_exit set_pair(struct cli_request *e, const char *word, struct js
     uint32_t offset;
     const char *what;
     if (!equals || end == word)
-        return request_complain(e, "this is not FIELD=VALUE", word);
+        return request_usage_error(req, "expected FIELD=VALUE", word);
     const struct str text = str_from(equals + 1);
     const bool looks_like_json = text.len && strchr("{[", text.at[0]);
     if (!is_json && !looks_like_json)
-        value = json_make_string(e->arena, text);
-    else if (json_read(e->arena, text, &value, &offset, &what) != OK)
-        return request_complain(e, "this is not JSON", word);
-    json_set(object, str_copy(e->arena, (struct str){word, (uint32_t)(end - word)}), value);
+        value = json_make_string(req->arena, text);
+    else if (json_read(req->arena, text, &value, &offset, &what) != OK)
+        return request_usage_error(req, "the value is not valid JSON", word);
+    json_set(object, str_copy(req->arena, (struct str){word, (uint32_t)(end - word)}), value);
     return CLI_OK;
 }
 
-enum cli_exit input_read_pairs(struct cli_request *e, int first, struct json **out_object)
+enum cli_exit input_read_pairs(struct cli_request *req, int first, struct json **out_object)
 {
     enum cli_exit status = CLI_OK;
-    *out_object = json_make(e->arena, JSON_OBJECT);
-    for (int i = first; i < e->words->count; i++)
-        if (set_pair(e, e->words->texts[i], *out_object) != CLI_OK)
+    *out_object = json_make(req->arena, JSON_OBJECT);
+    for (int i = first; i < req->args->count; i++)
+        if (set_pair(req, req->args->words[i], *out_object) != CLI_OK)
             status = CLI_USAGE;
     return status;
 }
 
-/* ---- both ---- */
+/* ---- file and pairs combined ---- */
 
-static void add_to(struct cli_request *e, struct json *object, const struct json *pairs)
+static void add_to(struct cli_request *req, struct json *object, const struct json *pairs)
 {
     for (const struct json *pair = pairs->first; pair; pair = pair->next)
-        json_set(object, pair->key, json_clone(e->arena, pair));
+        json_set(object, pair->key, json_clone(req->arena, pair));
 }
 
-static void add_to_each(struct cli_request *e, struct json *value, const struct json *pairs)
+static void add_to_each(struct cli_request *req, struct json *value, const struct json *pairs)
 {
     if (value->kind == JSON_OBJECT) {
-        add_to(e, value, pairs);
+        add_to(req, value, pairs);
         return;
     }
     for (struct json *item = value->first; item; item = item->next)
-        add_to(e, item, pairs);
+        add_to(req, item, pairs);
 }
 
-static enum cli_exit read_document(struct cli_request *e, const char *path, struct json **out_value)
+static enum cli_exit input_read_document(struct cli_request *req, const char *path,
+                                         struct json **out_value)
 {
     struct str text;
     uint32_t line;
-    const enum cli_exit status = input_read_file(e, path, &text);
+    const enum cli_exit status = input_read_file(req, path, &text);
     if (status != CLI_OK)
         return status;
-    const char *wrong = input_parse(e->arena, text, out_value, &line);
+    const char *wrong = input_parse(req->arena, text, out_value, &line);
     if (!wrong)
         return CLI_OK;
-    fprintf(stderr, "%s: %s:%u: %s\n", e->whose, strcmp(path, "-") == 0 ? "stdin" : path, line,
+    fprintf(stderr, "%s: %s:%u: %s\n", req->prog, strcmp(path, "-") == 0 ? "stdin" : path, line,
             wrong);
     return CLI_IO_ERROR;
 }
 
-enum cli_exit input_read(struct cli_request *e, int first, struct json **out_value)
+enum cli_exit input_read(struct cli_request *req, int first, struct json **out_value)
 {
     struct json *pairs;
-    const char *path = e->options.file;
-    if (first < e->words->count && strcmp(e->words->texts[first], "-") == 0) {
+    const char *path = req->options.file;
+    if (first < req->args->count && strcmp(req->args->words[first], "-") == 0) {
         if (path)
-            return request_complain(e, "either a file or stdin, not both", path);
+            return request_usage_error(req, "--file and - cannot be combined", path);
         path = "-";
         first++;
     }
-    enum cli_exit status = input_read_pairs(e, first, &pairs);
+    enum cli_exit status = input_read_pairs(req, first, &pairs);
     if (status != CLI_OK)
         return status;
     if (!path) {
         *out_value = pairs;
         return CLI_OK;
     }
-    status = read_document(e, path, out_value);
+    status = input_read_document(req, path, out_value);
     if (status == CLI_OK)
-        add_to_each(e, *out_value, pairs);
+        add_to_each(req, *out_value, pairs);
     return status;
 }

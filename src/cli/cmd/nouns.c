@@ -5,34 +5,35 @@
 #include "cli/cmd/nouns_private.h"
 
 const char list_help[] =
-    "A filter is FIELD=VALUE, FIELD!=VALUE, FIELD~TEXT (contains), FIELD>=VALUE or FIELD<=VALUE;\n"
-    "of several all must hold, but of several values for one field one is enough. States may be\n"
-    "named, and where the table shows a name for an id, so may objects (deployment=d1).\n";
+    "A filter is FIELD=VALUE, FIELD!=VALUE, FIELD~TEXT (contains), FIELD>=VALUE or FIELD<=VALUE.\n"
+    "Filters for different fields must all match; of several values for one field one must match.\n"
+    "States may be given by name, and so may objects where the table shows a name for an id\n"
+    "(deployment=d1).\n";
 const char create_help[] =
-    "FIELD=TEXT, or FIELD:=JSON for what is no text. With - objects are read from stdin, a JSON\n"
-    "list or one object a line, and with -f from a file; the server takes all of them or none.\n"
-    "Pairs beside them are added to each.\n";
-const char update_help[] = "FIELD=TEXT, or FIELD:=JSON for what is no text.\n";
+    "FIELD=TEXT, or FIELD:=JSON for a value that is not a string. With - objects are read from\n"
+    "stdin, as a JSON list or one object per line, and with -f from a file; either all of them are\n"
+    "created or none. Pairs are added to each of these objects.\n";
+const char update_help[] = "FIELD=TEXT, or FIELD:=JSON for a value that is not a string.\n";
 const char wait_help[] =
-    "Looks again and again until the field has the value. A state may be named; a field of a\n"
-    "field is a/b. Exits with 8 when the time is over.\n";
+    "Polls the object until the field has the value. A state may be given by name; a member of a\n"
+    "field is written as a/b. The exit status is 8 if --timeout expires.\n";
 const char get_help[] =
-    "Of one attrib the value alone, a text without quotes; without a name, of all of them.\n";
-const char set_help[] = "VALUE is JSON where it reads as such, and else a text.\n";
+    "With ATTRIB, only the value is printed, a string without quotes; otherwise all attribs.\n";
+const char set_help[] = "VALUE is parsed as JSON; if it is not valid JSON, it is a string.\n";
 const char set_proposing_help[] =
-    "VALUE is JSON where it reads as such, and else a text. A value of a noderole that is not\n"
-    "proposed is stored, and no commit publishes it until the noderole is proposed: --propose\n"
-    "does that, and without it a warning says so.\n";
+    "VALUE is parsed as JSON; if it is not valid JSON, it is a string. If the value is stored in a\n"
+    "noderole that is not proposed, no commit publishes it: use --propose to propose the noderole\n"
+    "as well. Without --propose a warning is printed.\n";
 const char commit_help[] =
-    "With --wait, progress is shown on stderr until everything is active; exits with 1 when work\n"
-    "ends in error, and with 8 when the time is over. Of several, one that is refused does not\n"
-    "keep the others; work that fails does. If data would be destroyed, the noderoles that do so\n"
-    "are listed and consent is asked for on the terminal; where there is none, --yes (or --plan)\n"
-    "is needed. Without consent nothing is committed, and the exit status is 9. Values that are\n"
-    "stored on noderoles that are not proposed are not committed; they are listed on stderr.\n";
+    "With --wait, progress is shown on stderr until everything is active; the exit status is 1 if\n"
+    "runs end in error and 8 if --timeout expires. With several operands, a commit that is refused\n"
+    "does not prevent the others; a failed run does. If data would be destroyed, the noderoles\n"
+    "that do so are listed and consent is asked for on the terminal; without a terminal, --yes (or\n"
+    "--plan) is required. Without consent nothing is committed, and the exit status is 9. Values\n"
+    "stored in noderoles that are not proposed are not committed; they are listed on stderr.\n";
 const char destroy_help[] =
-    "If it has noderoles, they are listed and consent is asked for on the terminal; where there\n"
-    "is none, --yes is needed. Without consent nothing is destroyed, and the exit status is 9.\n";
+    "If there are noderoles, they are listed and consent is asked for on the terminal; without a\n"
+    "terminal, --yes is required. Without consent nothing is deleted, and the exit status is 9.\n";
 
 const struct cli_noun *const online_nouns[] = {
     &nodes_noun,     &roles_noun, &deployments_noun, &deployment_roles_noun,

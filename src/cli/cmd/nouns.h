@@ -1,4 +1,4 @@
-/* nouns.h - the nouns that live in a daemon. */
+/* nouns.h - the nouns whose objects are in a daemon. */
 #pragma once
 
 #include "cli/args/noun.h"
@@ -6,7 +6,7 @@
 extern const struct cli_noun *const online_nouns[];
 extern const uint32_t online_noun_count;
 
-/* By its name, or one of it: "nodes", "node". NULL: there is none. */
+/* By name or singular: "nodes", "node". NULL: unknown. */
 const struct cli_noun *nouns_find(const char *word);
-/* By its place in the API: "node_roles". */
+/* By the collection of the API: "node_roles". NULL: unknown. */
 const struct cli_noun *nouns_of(const char *collection);

@@ -18,10 +18,10 @@ static const struct cli_verb barclamp_verbs[] = {
     SHOW,
     WATCH,
     {.name = "upload",
-     .takes = "FILE...",
-     .does = "Bring a barclamp into the daemon, or a newer version of it",
-     .help = "A file is YAML or JSON; - is stdin. `halligan barclamp check` looks at it before.\n",
-     .ask = cmd_upload_barclamps,
+     .operands = "FILE...",
+     .summary = "Import a barclamp into the daemon, or a newer version of it",
+     .help = "FILE is YAML or JSON; - is stdin. `halligan barclamp check` checks it beforehand.\n",
+     .run_online = cmd_upload_barclamps,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = OPERANDS_ANY},
@@ -47,10 +47,10 @@ static const struct cli_verb hammer_verbs[] = {
     DESTROY,
     WATCH,
     {.name = "perform",
-     .takes = "HAMMER METHOD [ARG...]",
-     .does = "Let it do something to its node",
+     .operands = "HAMMER METHOD [ARG...]",
+     .summary = "Execute an action of the hammer on its node",
      .help = "",
-     .ask = cmd_deploy_perform,
+     .run_online = cmd_deploy_perform,
      .options = OPTION_OUTPUT,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
@@ -71,30 +71,30 @@ static const struct cli_verb group_verbs[] = {
     DESTROY,
     WATCH,
     {.name = "nodes",
-     .takes = "GROUP",
-     .does = "Show the nodes in it",
+     .operands = "GROUP",
+     .summary = "List the nodes of the group",
      .help = "",
-     .ask = cmd_groups_nodes,
+     .run_online = cmd_groups_nodes,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 1},
     {.name = "add",
-     .takes = "GROUP NODE...",
-     .does = "Put nodes into it",
+     .operands = "GROUP NODE...",
+     .summary = "Add nodes to the group",
      .help = "",
-     .ask = cmd_groups_add,
+     .run_online = cmd_groups_add,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
     {.name = "remove",
-     .takes = "GROUP NODE...",
-     .does = "Take nodes out of it",
+     .operands = "GROUP NODE...",
+     .summary = "Remove nodes from the group",
      .help = "",
-     .ask = cmd_groups_remove,
+     .run_online = cmd_groups_remove,
      .operands_min = 2,
      .operands_max = OPERANDS_ANY},
 };
 
-/* ---- people ---- */
+/* ---- users and tokens ---- */
 
 static const struct cli_column user_columns[] = {{"id", NULL},        {"username", NULL},
                                                  {"is_admin", NULL},  {"access", NULL},
@@ -103,27 +103,27 @@ static const struct cli_verb user_verbs[] = {
     LIST,
     SHOW,
     {.name = "create",
-     .takes = "username=NAME [FIELD=VALUE...] | -",
-     .does = "Make a new one, or many",
+     .operands = "username=NAME [FIELD=VALUE...] | -",
+     .summary = "Create one or more",
      .help = "The password is asked for on the terminal.\n",
-     .ask = cmd_auth_create_user,
+     .run_online = cmd_auth_create_user,
      .options = SHOWN | OPTION_FILE,
      .operands_max = OPERANDS_ANY},
     UPDATE,
     DESTROY,
     WATCH,
     {.name = "password",
-     .takes = "USER [-]",
-     .does = "Give a new password",
-     .help = "It is asked for on the terminal; with - it is the first line of stdin.\n",
-     .ask = cmd_auth_set_password,
+     .operands = "USER [-]",
+     .summary = "Set a new password",
+     .help = "The password is asked for on the terminal; with - it is the first line of stdin.\n",
+     .run_online = cmd_auth_set_password,
      .options = SHOWN,
      .operands_min = 1,
      .operands_max = 2},
-    ACT("lock", "POST", "lock", "Let nobody in by that name"),
-    ACT("unlock", "DELETE", "lock", "Let the user in again"),
+    ACT("lock", "POST", "lock", "Refuse logins of the user"),
+    ACT("unlock", "DELETE", "lock", "Allow logins of the user again"),
     ACT("promote", "POST", "admin", "Make the user an administrator"),
-    ACT("demote", "DELETE", "admin", "Make the user one like others"),
+    ACT("demote", "DELETE", "admin", "Remove the administrator rights of the user"),
 };
 
 static const struct cli_column token_columns[] = {{"id", NULL},
@@ -136,44 +136,44 @@ static const struct cli_column token_columns[] = {{"id", NULL},
 static const struct cli_verb token_verbs[] = {
     LIST,
     {.name = "create",
-     .takes = "name=TEXT [FIELD=VALUE...]",
-     .does = "Make a new one",
-     .help = "The secret is shown this once; with -q it is all that is shown.\n",
-     .ask = cmd_auth_create_token,
+     .operands = "name=TEXT [FIELD=VALUE...]",
+     .summary = "Create a token",
+     .help = "The secret is printed only once; with -q nothing else is printed.\n",
+     .run_online = cmd_auth_create_token,
      .options = SHOWN | OPTION_FILE,
      .operands_max = OPERANDS_ANY},
     DESTROY,
 };
 
-/* ---- what happened ---- */
+/* ---- events and audit ---- */
 
 static const struct cli_column event_columns[] = {
     {"id", NULL},   {"at", NULL},     {"actor", NULL},     {"address", NULL},
     {"verb", NULL}, {"object", NULL}, {"object_id", NULL}, {"changes", NULL}};
 static const char events_help[] =
-    "Newest first (--sort id: oldest first), a hundred unless --limit says how many (1000 at\n"
-    "most). --after shows those that came after one, with --sort -id those before it.\n"
-    "Filters are actor=, address=, verb=, object=, object_id= and since=.\n";
+    "The newest events are first (--sort id: the oldest). 100 are listed, or --limit (at most\n"
+    "1000). --after ID lists newer events than ID, and older ones with --sort -id. Filters are\n"
+    "actor=, address=, verb=, object=, object_id= and since=.\n";
 static const struct cli_verb event_verbs[] = {
     {.name = "list",
-     .takes = "",
-     .does = "Show what happened",
+     .operands = "",
+     .summary = "List events",
      .help = events_help,
-     .ask = cmd_objects_list,
+     .run_online = cmd_objects_list,
      .options = LISTED},
     {.name = "watch",
-     .takes = "",
-     .does = "Show what happens, until interrupted",
+     .operands = "",
+     .summary = "Print events as they occur, until interrupted",
      .help = "",
-     .ask = watch_events,
+     .run_online = watch_events,
      .options = SHOWN},
 };
 static const struct cli_verb audit_verbs[] = {
     {.name = "list",
-     .takes = "",
-     .does = "Show who did what, to administrators",
+     .operands = "",
+     .summary = "List events with user and address; for administrators",
      .help = events_help,
-     .ask = cmd_objects_list,
+     .run_online = cmd_objects_list,
      .options = LISTED},
 };
 
@@ -182,7 +182,7 @@ static const struct cli_verb audit_verbs[] = {
 const struct cli_noun attribs_noun = {
     .name = "attribs",
     .singular = "attrib",
-    .is = "what roles want to know and can tell",
+    .summary = "named values that roles read and write",
     .collection = "attribs",
     .key = "name",
     VERBS(attrib_verbs),
@@ -191,7 +191,7 @@ const struct cli_noun attribs_noun = {
 
 const struct cli_noun barclamps_noun = {
     .name = "barclamps",
-    .is = "content that the daemon has (barclamp: on the disk)",
+    .summary = "packages of content in the daemon (barclamp: local directories)",
     .collection = "barclamps",
     .key = "name",
     VERBS(barclamp_verbs),
@@ -201,7 +201,7 @@ const struct cli_noun barclamps_noun = {
 const struct cli_noun jigs_noun = {
     .name = "jigs",
     .singular = "jig",
-    .is = "how roles are run",
+    .summary = "ways to execute roles",
     .collection = "jigs",
     .key = "name",
     VERBS(jig_verbs),
@@ -211,7 +211,7 @@ const struct cli_noun jigs_noun = {
 const struct cli_noun hammers_noun = {
     .name = "hammers",
     .singular = "hammer",
-    .is = "how nodes are switched and reached",
+    .summary = "endpoints to control the power of nodes and to reach them",
     .collection = "hammers",
     .key = "id",
     VERBS(hammer_verbs),
@@ -221,7 +221,7 @@ const struct cli_noun hammers_noun = {
 const struct cli_noun available_hammers_noun = {
     .name = "available-hammers",
     .singular = "available-hammer",
-    .is = "kinds of hammers there are",
+    .summary = "kinds of hammers (drivers)",
     .collection = "available_hammers",
     .key = "name",
     VERBS(hammer_kind_verbs),
@@ -231,7 +231,7 @@ const struct cli_noun available_hammers_noun = {
 const struct cli_noun groups_noun = {
     .name = "groups",
     .singular = "group",
-    .is = "nodes that are looked at together",
+    .summary = "sets of nodes",
     .collection = "groups",
     .key = "id",
     VERBS(group_verbs),
@@ -241,7 +241,7 @@ const struct cli_noun groups_noun = {
 const struct cli_noun users_noun = {
     .name = "users",
     .singular = "user",
-    .is = "who may do what",
+    .summary = "accounts and their rights",
     .collection = "users",
     .key = "username",
     VERBS(user_verbs),
@@ -251,7 +251,7 @@ const struct cli_noun users_noun = {
 const struct cli_noun tokens_noun = {
     .name = "tokens",
     .singular = "token",
-    .is = "secrets that let programs in",
+    .summary = "credentials for programs",
     .collection = "tokens",
     .key = "id",
     VERBS(token_verbs),
@@ -261,22 +261,22 @@ const struct cli_noun tokens_noun = {
 const struct cli_noun events_noun = {
     .name = "events",
     .singular = "event",
-    .is = "what happened",
+    .summary = "changes and actions of the engine",
     .collection = "events",
     .key = "id",
     VERBS(event_verbs),
     COLUMNS(event_columns),
     .sort = "-id",
-    .page = 100,
+    .page_size = 100,
 };
 
 const struct cli_noun audit_noun = {
     .name = "audit",
-    .is = "who did what",
+    .summary = "events with user and address",
     .collection = "audit",
     .key = "id",
     VERBS(audit_verbs),
     COLUMNS(event_columns),
     .sort = "-id",
-    .page = 100,
+    .page_size = 100,
 };

@@ -1,5 +1,5 @@
-/* nouns_private.h - what the tables of the nouns share: verbs that many have, and how to write a
- * noun down. nouns_deploy.c has what is planned and run, nouns_config.c the rest.
+/* nouns_private.h - shared by the tables of nouns: verbs that many nouns have, and macros to define a
+ * noun. nouns_deploy.c has the nouns that are planned and run, nouns_config.c the others.
  */
 #pragma once
 
@@ -29,97 +29,99 @@ extern const char destroy_help[];
 
 #define LIST                                                                                       \
     {                                                                                              \
-        .name = "list", .takes = "", .does = "Show all of them, or those that are wanted",         \
-        .help = list_help, .ask = cmd_objects_list, .options = LISTED | OPTION_WATCH,              \
+        .name = "list", .operands = "", .summary = "List all objects, or those that match",        \
+        .help = list_help, .run_online = cmd_objects_list, .options = LISTED | OPTION_WATCH,       \
     }
 #define WATCH                                                                                      \
     {                                                                                              \
-        .name = "watch", .takes = "", .does = "Show the list again whenever something changes",    \
-        .help = list_help, .ask = watch_list, .options = LISTED,                                   \
+        .name = "watch", .operands = "", .summary = "Print the list again after each change",      \
+        .help = list_help, .run_online = watch_list, .options = LISTED,                            \
     }
 #define SHOW                                                                                       \
     {                                                                                              \
-        .name = "show", .takes = "NAME...", .does = "Show everything about it", .help = "",        \
-        .ask = cmd_objects_show, .options = SHOWN, .operands_min = 1,                              \
+        .name = "show", .operands = "NAME...", .summary = "Show all fields", .help = "",           \
+        .run_online = cmd_objects_show, .options = SHOWN, .operands_min = 1,                       \
         .operands_max = OPERANDS_ANY,                                                              \
     }
 #define CREATE                                                                                     \
     {                                                                                              \
-        .name = "create", .takes = "FIELD=VALUE... | -", .does = "Make a new one, or many",        \
-        .help = create_help, .ask = cmd_objects_create, .options = SHOWN | OPTION_FILE,            \
+        .name = "create", .operands = "FIELD=VALUE... | -", .summary = "Create one or more",       \
+        .help = create_help, .run_online = cmd_objects_create, .options = SHOWN | OPTION_FILE,     \
         .operands_max = OPERANDS_ANY,                                                              \
     }
 #define UPDATE                                                                                     \
     {                                                                                              \
-        .name = "update", .takes = "NAME FIELD=VALUE...", .does = "Change fields of it",           \
-        .help = update_help, .ask = cmd_objects_update, .options = SHOWN | OPTION_FILE,            \
+        .name = "update", .operands = "NAME FIELD=VALUE...", .summary = "Change fields",           \
+        .help = update_help, .run_online = cmd_objects_update, .options = SHOWN | OPTION_FILE,     \
         .operands_min = 1, .operands_max = OPERANDS_ANY,                                           \
     }
 #define DESTROY                                                                                    \
     {                                                                                              \
-        .name = "destroy", .takes = "NAME...", .does = "Delete it", .help = "",                    \
-        .ask = cmd_objects_destroy, .options = SHOWN, .operands_min = 1,                           \
+        .name = "destroy", .operands = "NAME...", .summary = "Delete", .help = "",                 \
+        .run_online = cmd_objects_destroy, .options = SHOWN, .operands_min = 1,                    \
         .operands_max = OPERANDS_ANY,                                                              \
     }
-/* Of what may have noderoles. */
+/* For objects that may have noderoles. */
 #define DESTROY_ASKING                                                                             \
     {                                                                                              \
-        .name = "destroy", .takes = "NAME...", .does = "Delete it, with its noderoles",            \
-        .help = destroy_help, .ask = confirm_destroy, .options = SHOWN | OPTION_YES,               \
+        .name = "destroy", .operands = "NAME...", .summary = "Delete, together with noderoles",    \
+        .help = destroy_help, .run_online = confirm_destroy, .options = SHOWN | OPTION_YES,        \
         .operands_min = 1, .operands_max = OPERANDS_ANY,                                           \
     }
 #define WAIT                                                                                       \
     {                                                                                              \
-        .name = "wait", .takes = "NAME FIELD VALUE", .does = "Wait until a field has a value",     \
-        .help = wait_help, .ask = watch_wait, .options = OPTION_TIMEOUT, .operands_min = 3,        \
-        .operands_max = 3,                                                                         \
+        .name = "wait", .operands = "NAME FIELD VALUE",                                            \
+        .summary = "Wait until a field has a value", .help = wait_help, .run_online = watch_wait,  \
+        .options = OPTION_TIMEOUT, .operands_min = 3, .operands_max = 3,                           \
     }
 #define ACT(word, how, what, says)                                                                 \
     {                                                                                              \
-        .name = word, .takes = "NAME...", .does = says, .help = "", .ask = cmd_objects_act,        \
-        .options = SHOWN, .operands_min = 1, .operands_max = OPERANDS_ANY, .method = how,          \
-        .path = what,                                                                              \
+        .name = word, .operands = "NAME...", .summary = says, .help = "",                          \
+        .run_online = cmd_objects_act, .options = SHOWN, .operands_min = 1,                        \
+        .operands_max = OPERANDS_ANY, .method = how, .path = what,                                 \
     }
 #define COMMIT                                                                                     \
     {                                                                                              \
-        .name = "commit", .takes = "NAME...", .does = "Let what is proposed become work",          \
-        .help = commit_help, .ask = cmd_deploy_commit,                                             \
+        .name = "commit", .operands = "NAME...", .summary = "Commit what is proposed and run it",  \
+        .help = commit_help, .run_online = cmd_deploy_commit,                                      \
         .options = SHOWN | OPTION_WAIT | OPTION_TIMEOUT | OPTION_YES, .operands_min = 1,           \
         .operands_max = OPERANDS_ANY,                                                              \
     }
 #define WHY                                                                                        \
     {                                                                                              \
-        .name = "why", .takes = "NAME", .does = "Say what it is waiting for, down to the root",    \
+        .name = "why", .operands = "NAME",                                                         \
+        .summary = "Explain the state: the chain of causes down to the root",                      \
         .help =                                                                                    \
-            "Each cause begins with its code. The last is the reason of a failure, if one is\n"    \
-            "known: exit status, deadline, refused key, full disk, missing attrib. Of a\n"         \
-            "deployment all of them are counted. docs/runbook.md lists the codes.\n",              \
-        .ask = cmd_why_show, .options = OPTION_OUTPUT, .operands_min = 1, .operands_max = 1,       \
+            "Each cause begins with its code. The last cause is the reason of a failure, if one\n" \
+            "is known: exit status, deadline, refused key, full disk, missing attrib. For a\n"     \
+            "deployment, causes are counted. docs/runbook.md lists the codes.\n",                  \
+        .run_online = cmd_why_show, .options = OPTION_OUTPUT, .operands_min = 1,                   \
+        .operands_max = 1,                                                                         \
     }
 #define GET                                                                                        \
     {                                                                                              \
-        .name = "get", .takes = "NAME [ATTRIB]", .does = "Show attribs of it", .help = get_help,   \
-        .ask = cmd_deploy_get, .options = SHOWN | OPTION_BUCKET, .operands_min = 1,                \
-        .operands_max = 2,                                                                         \
+        .name = "get", .operands = "NAME [ATTRIB]", .summary = "Show values of attribs",           \
+        .help = get_help, .run_online = cmd_deploy_get, .options = SHOWN | OPTION_BUCKET,          \
+        .operands_min = 1, .operands_max = 2,                                                      \
     }
 #define SET                                                                                        \
     {                                                                                              \
-        .name = "set", .takes = "NAME ATTRIB VALUE", .does = "Give an attrib of it a value",       \
-        .help = set_help, .ask = cmd_deploy_set, .options = SHOWN | OPTION_BUCKET,                 \
+        .name = "set", .operands = "NAME ATTRIB VALUE", .summary = "Set the value of an attrib",   \
+        .help = set_help, .run_online = cmd_deploy_set, .options = SHOWN | OPTION_BUCKET,          \
         .operands_min = 3, .operands_max = 3,                                                      \
     }
-/* The same where the value may be stored on a noderole. */
+/* The same for nouns whose values may be stored in a noderole. */
 #define SET_PROPOSING                                                                              \
     {                                                                                              \
-        .name = "set", .takes = "NAME ATTRIB VALUE", .does = "Give an attrib of it a value",       \
-        .help = set_proposing_help, .ask = cmd_deploy_set,                                         \
+        .name = "set", .operands = "NAME ATTRIB VALUE", .summary = "Set the value of an attrib",   \
+        .help = set_proposing_help, .run_online = cmd_deploy_set,                                  \
         .options = SHOWN | OPTION_BUCKET | OPTION_PROPOSE, .operands_min = 3, .operands_max = 3,   \
     }
 #define VERBS(table)   .verbs = table, .verb_count = sizeof table / sizeof table[0]
 #define COLUMNS(table) .columns = table, .column_count = sizeof table / sizeof table[0]
 #define STATES(table)  .states = table, .state_count = sizeof table / sizeof table[0]
 
-/* Parameters of an escape sequence. */
+/* SGR parameters of terminal escape sequences (ECMA-48). */
 #define RED     "31"
 #define GREEN   "32"
 #define YELLOW  "33"

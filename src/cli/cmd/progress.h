@@ -1,12 +1,12 @@
-/* progress.h - waiting for work, with something to look at.
+/* progress.h - waits until the noderoles of an object are active, and shows the progress.
  *
- * Counts the noderoles of an object by state until all of them are active, or until nothing moves
- * any more because some are in error. On a terminal one line is drawn again and again; elsewhere a
- * line is written whenever the counts have changed. Both go to stderr.
+ * Polls the noderoles and counts them by state, until all are active, or until some are in error and
+ * no other one can change any more. On a terminal one line is redrawn; otherwise a line is written
+ * whenever the counts have changed. Both go to stderr.
  */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-/* CLI_FAILED when work ended in error, CLI_TIMEOUT when it did not end in time. */
-enum cli_exit progress_wait(struct cli_request *e, struct str object_path, int64_t timeout_ms);
+/* CLI_FAILED: noderoles are in error; CLI_TIMEOUT: timeout_ms has passed. Both print the causes. */
+enum cli_exit progress_wait(struct cli_request *req, struct str object_path, int64_t timeout_ms);

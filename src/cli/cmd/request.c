@@ -7,28 +7,34 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-enum { PATIENCE_MS = 60 * 1000 };
+/* request_run parses options and checks operands before the verb runs, so that a wrong command line
+ * never opens a connection. Settings are read, and the client is opened, by the first call: verbs
+ * that fail earlier do not ask for a password. Errors of the server are printed with all problems of
+ * the reply, each with its code and field; the exit status follows from the HTTP status. */
 
-/* ---- telling ---- */
+enum { SERVER_LOST_MS_MAX = 60 * 1000 };
 
-enum cli_exit request_complain(const struct cli_request *e, const char *what, const char *about)
+/* ---- error messages ---- */
+
+enum cli_exit request_usage_error(const struct cli_request *req, const char *what,
+                                  const char *about)
 {
-    args_complain(e->words, what, about);
+    args_error(req->args, what, about);
     return CLI_USAGE;
 }
 
-static struct str text_of(const struct json *object, const char *key)
+static struct str request_text(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
 /* "halligan nodes create: the name is taken [name_taken: name]" */
-static void tell_problem(const struct cli_request *e, const struct json *problem)
+static void request_print_problem(const struct cli_request *req, const struct json *problem)
 {
-    const struct str code = text_of(problem, "code"), field = text_of(problem, "field");
-    struct buf line = buf_in(e->arena);
-    term_put_escaped(&line, text_of(problem, "message"));
+    const struct str code = request_text(problem, "code"), field = request_text(problem, "field");
+    struct buf line = buf_in(req->arena);
+    term_put_escaped(&line, request_text(problem, "message"));
     if (code.len) {
         buf_put_z(&line, " [");
         term_put_escaped(&line, code);
@@ -36,25 +42,25 @@ static void tell_problem(const struct cli_request *e, const struct json *problem
         term_put_escaped(&line, field);
         buf_put_c(&line, ']');
     }
-    fprintf(stderr, "%s: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&line)));
+    fprintf(stderr, "%s: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&line)));
 }
 
-static void tell_warning(const struct cli_request *e, struct str warning)
+static void request_print_warning(const struct cli_request *req, struct str warning)
 {
-    struct buf line = buf_in(e->arena);
+    struct buf line = buf_in(req->arena);
     term_put_escaped(&line, warning);
-    fprintf(stderr, "%s: warning: %.*s\n", e->whose, STR_FMT_ARGS(buf_str(&line)));
+    fprintf(stderr, "%s: warning: %.*s\n", req->prog, STR_FMT_ARGS(buf_str(&line)));
 }
 
-static void tell_plain(const struct cli_request *e, const struct client_answer *answer)
+static void request_print_body(const struct cli_request *req, const struct client_reply *reply)
 {
-    struct buf line = buf_in(e->arena);
-    term_put_escaped(&line, str_slice(answer->body, 0, 200));
-    fprintf(stderr, "%s: the server answers %d: %.*s\n", e->whose, answer->status,
+    struct buf line = buf_in(req->arena);
+    term_put_escaped(&line, str_slice(reply->body, 0, 200));
+    fprintf(stderr, "%s: the server replied with status %d: %.*s\n", req->prog, reply->status,
             STR_FMT_ARGS(buf_str(&line)));
 }
 
-static enum cli_exit exit_of(int status)
+static enum cli_exit request_exit_status(int status)
 {
     switch (status) {
     case 401:
@@ -67,156 +73,167 @@ static enum cli_exit exit_of(int status)
     }
 }
 
-enum cli_exit request_tell_refusal(const struct cli_request *e, const struct client_answer *answer)
+enum cli_exit request_report_refusal(const struct cli_request *req,
+                                     const struct client_reply *reply)
 {
     struct json *body = NULL;
     uint32_t offset;
     const char *what;
-    const err read = json_read(e->arena, answer->body, &body, &offset, &what);
+    const err read = json_read(req->arena, reply->body, &body, &offset, &what);
     const struct json *problems = read == OK ? json_get(body, STR("problems")) : NULL;
     if (problems && problems->kind == JSON_ARRAY && problems->first)
         for (const struct json *p = problems->first; p; p = p->next)
-            tell_problem(e, p);
-    else if (read == OK && text_of(body, "message").len)
-        tell_problem(e, body);
+            request_print_problem(req, p);
+    else if (read == OK && request_text(body, "message").len)
+        request_print_problem(req, body);
     else
-        tell_plain(e, answer);
-    if (answer->status == 401 && !e->settings.token && !e->settings.password)
-        fprintf(stderr, "%s: nobody asks; `halligan login` makes and keeps a token\n", e->whose);
-    return exit_of(answer->status);
+        request_print_body(req, reply);
+    if (reply->status == 401 && !req->settings.token && !req->settings.password)
+        fprintf(stderr, "%s: no credentials given; run `halligan login` to store a token\n",
+                req->prog);
+    return request_exit_status(reply->status);
 }
 
-static bool has_code(const struct cli_request *e, const struct client_answer *answer,
-                     const char *code)
+static bool request_has_code(const struct cli_request *req, const struct client_reply *reply,
+                             const char *code)
 {
     struct json *body = NULL;
     uint32_t offset;
     const char *what;
-    return json_read(e->arena, answer->body, &body, &offset, &what) == OK &&
-           str_eq(text_of(body, "code"), str_from(code));
+    return json_read(req->arena, reply->body, &body, &offset, &what) == OK &&
+           str_eq(request_text(body, "code"), str_from(code));
 }
 
-enum cli_exit request_tell_trouble(const struct cli_request *e, const char *trouble)
+enum cli_exit request_report_failure(const struct cli_request *req, const char *text)
 {
-    fprintf(stderr, "%s: no answer from %s\n", e->whose, trouble);
+    fprintf(stderr, "%s: %s\n", req->prog, text);
     return CLI_NO_SERVER;
 }
 
-/* ---- asking ---- */
-
-enum cli_exit request_settle(struct cli_request *e)
+enum cli_exit request_report_no_reply(const struct cli_request *req, const char *error)
 {
-    if (e->is_settled)
+    fprintf(stderr, "%s: no reply from %s\n", req->prog, error);
+    return CLI_NO_SERVER;
+}
+
+/* ---- calls ---- */
+
+enum cli_exit request_read_settings(struct cli_request *req)
+{
+    if (req->has_settings)
         return CLI_OK;
-    const enum cli_exit status = settings_read(e->arena, e->whose, &e->options, &e->settings);
-    e->is_settled = status == CLI_OK;
+    const enum cli_exit status =
+        settings_read(req->arena, req->prog, &req->options, &req->settings);
+    req->has_settings = status == CLI_OK;
     return status;
 }
 
-/* A password is for ever; what goes over a wire is for everybody. The daemon would refuse it too,
- * but by then it has been said. */
-static bool would_be_overheard(const struct settings *s)
+/* True if a password would be sent over plain HTTP to another machine. The daemon refuses such a
+ * request as well, but by then the password has been on the network. */
+static bool request_exposes_password(const struct settings *s)
 {
     return !s->token && s->password && strncmp(s->url, "https:", 6) != 0 &&
-           !settings_is_near(s->url);
+           !settings_is_loopback(s->url);
 }
 
-static enum cli_exit wake_client(struct cli_request *e)
+static enum cli_exit request_open_client(struct cli_request *req)
 {
-    const enum cli_exit status = e->client ? CLI_OK : request_settle(e);
+    const enum cli_exit status = req->client ? CLI_OK : request_read_settings(req);
     if (status != CLI_OK)
         return status;
-    if (would_be_overheard(&e->settings))
-        return request_complain(e, "a password is not sent in the clear; use https, or a token",
-                                e->settings.url);
+    if (request_exposes_password(&req->settings))
+        return request_usage_error(
+            req, "a password is not sent over plain HTTP; use https or a token", req->settings.url);
     char why[CLIENT_WHY_SIZE];
-    if (!e->client)
-        e->client = client_open(&e->settings, why, sizeof why);
-    return e->client ? CLI_OK : request_tell_trouble(e, why);
+    if (!req->client)
+        req->client = client_open(&req->settings, why, sizeof why);
+    return req->client ? CLI_OK : request_report_failure(req, why);
 }
 
-/* Objects have fields that clients of old do not expect; all that did not choose get them too. */
-static const char *path_of(struct cli_request *e, const struct api_request *q)
+/* The path and query of the URL. Clients of OpenCrowbar do not expect the extra fields of objects,
+ * so the server sends them only with view=full or when they are requested by name. */
+static const char *request_url_path(struct cli_request *req, const struct api_request *call)
 {
-    struct buf b = buf_in(e->arena);
-    const bool is_ours = q->path.len == 0 || q->path.at[0] != '/';
-    const bool is_full = is_ours && !q->attributes;
+    struct buf b = buf_in(req->arena);
+    const bool is_ours = call->path.len == 0 || call->path.at[0] != '/';
+    const bool is_full = is_ours && !call->attributes;
     buf_put_z(&b, is_ours ? "/api/v2/" : "");
-    buf_put_str(&b, q->path);
-    buf_put_z(&b, q->query.len || is_full ? "?" : "");
-    buf_put_str(&b, q->query);
-    buf_put_z(&b, q->query.len && is_full ? "&" : "");
+    buf_put_str(&b, call->path);
+    buf_put_z(&b, call->query.len || is_full ? "?" : "");
+    buf_put_str(&b, call->query);
+    buf_put_z(&b, call->query.len && is_full ? "&" : "");
     buf_put_z(&b, is_full ? "view=full" : "");
-    return str_z(e->arena, buf_str(&b));
+    return str_z(req->arena, buf_str(&b));
 }
 
-static enum cli_exit read_answer(const struct cli_request *e, struct str body, const char *path,
-                                 const struct json **out)
+static enum cli_exit request_parse_reply(const struct cli_request *req, struct str body,
+                                         const char *path, const struct json **out)
 {
     struct json *value;
     uint32_t offset;
     const char *what;
     if (body.len == 0) {
-        *out = json_make(e->arena, JSON_NULL);
+        *out = json_make(req->arena, JSON_NULL);
         return CLI_OK;
     }
-    if (json_read(e->arena, body, &value, &offset, &what) == OK) {
+    if (json_read(req->arena, body, &value, &offset, &what) == OK) {
         *out = value;
         return CLI_OK;
     }
-    fprintf(stderr, "%s: %s%s does not answer in JSON: %s at byte %u\n", e->whose, e->settings.url,
-            path, what, offset);
+    fprintf(stderr, "%s: the reply of %s%s is not JSON: %s at byte %u\n", req->prog,
+            req->settings.url, path, what, offset);
     return CLI_NO_SERVER;
 }
 
-enum cli_exit request_send(struct cli_request *e, const struct api_request *question,
-                           const struct json **out_answer)
+enum cli_exit request_send(struct cli_request *req, const struct api_request *call,
+                           const struct json **out_reply)
 {
-    struct client_answer answer;
-    const enum cli_exit ready = wake_client(e);
+    struct client_reply reply;
+    const enum cli_exit ready = request_open_client(req);
     if (ready != CLI_OK)
         return ready;
-    const struct client_call call = {
-        .method = question->method ? question->method : "GET",
-        .path = path_of(e, question),
-        .body = question->body ? json_write(e->arena, question->body) : STR(""),
-        .attributes = question->attributes,
+    const struct client_call http = {
+        .method = call->method ? call->method : "GET",
+        .path = request_url_path(req, call),
+        .body = call->body ? json_write(req->arena, call->body) : STR(""),
+        .attributes = call->attributes,
     };
-    const err asked = client_ask(e->client, &call, e->arena, &answer);
-    const bool is_good = asked == OK && answer.status >= 200 && answer.status < 300;
-    if (is_good && answer.warning.len)
-        tell_warning(e, answer.warning);
+    const err sent = client_send(req->client, &http, req->arena, &reply);
+    const bool is_good = sent == OK && reply.status >= 200 && reply.status < 300;
+    if (is_good && reply.warning.len)
+        request_print_warning(req, reply.warning);
     if (is_good)
-        return read_answer(e, answer.body, call.path, out_answer);
-    if (asked == OK && question->expects && has_code(e, &answer, question->expects)) {
-        *question->out_expected = true;
+        return request_parse_reply(req, reply.body, http.path, out_reply);
+    if (sent == OK && call->expects && request_has_code(req, &reply, call->expects)) {
+        *call->out_expected = true;
         return CLI_REFUSED;
     }
-    if (question->is_quiet)
-        return asked == OK ? exit_of(answer.status) : CLI_NO_SERVER;
-    return asked == OK ? request_tell_refusal(e, &answer) : request_tell_trouble(e, answer.trouble);
+    if (call->is_quiet)
+        return sent == OK ? request_exit_status(reply.status) : CLI_NO_SERVER;
+    return sent == OK ? request_report_refusal(req, &reply)
+                      : request_report_no_reply(req, reply.error);
 }
 
-enum cli_exit request_send_again(struct cli_request *e, const struct api_request *question,
-                                 struct patience *patience, const struct json **out_answer)
+enum cli_exit request_send_again(struct cli_request *req, const struct api_request *call,
+                                 struct server_retry *retry, const struct json **out_reply)
 {
-    struct api_request again = *question;
+    struct api_request again = *call;
     const int64_t now = sys_mono_ms();
-    const bool is_patient =
-        patience->had_answer && (!patience->lost_ms || now - patience->lost_ms < PATIENCE_MS);
-    *out_answer = NULL;
-    again.is_quiet = is_patient;
-    const enum cli_exit status = request_send(e, &again, out_answer);
-    if (status == CLI_NO_SERVER && is_patient) {
-        patience->lost_ms = patience->lost_ms ? patience->lost_ms : now;
+    const bool may_retry = retry->had_reply && (!retry->lost_since_ms ||
+                                                now - retry->lost_since_ms < SERVER_LOST_MS_MAX);
+    *out_reply = NULL;
+    again.is_quiet = may_retry;
+    const enum cli_exit status = request_send(req, &again, out_reply);
+    if (status == CLI_NO_SERVER && may_retry) {
+        retry->lost_since_ms = retry->lost_since_ms ? retry->lost_since_ms : now;
         return CLI_OK;
     }
-    *patience = (struct patience){.had_answer = true};
-    /* What it refuses all of a sudden is to be told. */
-    return status != CLI_OK && is_patient ? request_send(e, question, out_answer) : status;
+    *retry = (struct server_retry){.had_reply = true};
+    /* The call was quiet; repeat it so that the refusal is printed. */
+    return status != CLI_OK && may_retry ? request_send(req, call, out_reply) : status;
 }
 
-/* ---- naming ---- */
+/* ---- paths of objects ---- */
 
 void request_encode(struct buf *b, struct str text)
 {
@@ -233,9 +250,9 @@ void request_encode(struct buf *b, struct str text)
     }
 }
 
-struct str request_join(struct cli_request *e, struct str path, const char *segment)
+struct str request_join(struct cli_request *req, struct str path, const char *segment)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     buf_put_str(&b, path);
     if (segment && segment[0]) {
         buf_put_c(&b, '/');
@@ -244,78 +261,78 @@ struct str request_join(struct cli_request *e, struct str path, const char *segm
     return buf_str(&b);
 }
 
-enum cli_exit request_path_of(struct cli_request *e, const struct cli_noun *noun, const char *word,
-                              struct str *out_path)
+enum cli_exit request_path_of(struct cli_request *req, const struct cli_noun *noun,
+                              const char *word, struct str *out_path)
 {
     const char *slash = noun->find_pair ? strchr(word, '/') : NULL;
     if (!word[0] || strcmp(word, ".") == 0 || strcmp(word, "..") == 0)
-        return request_complain(e, "this names nothing", word[0] ? word : "\"\"");
+        return request_usage_error(req, "not the name of an object", word[0] ? word : "\"\"");
     if (!slash) {
-        *out_path = request_join(e, str_from(noun->collection), word);
+        *out_path = request_join(req, str_from(noun->collection), word);
         return CLI_OK;
     }
     enum cli_exit status = CLI_OK;
-    struct buf id = buf_in(e->arena);
-    const char *first = str_z(e->arena, str_slice(str_from(word), 0, (uint32_t)(slash - word)));
+    struct buf id = buf_in(req->arena);
+    const char *first = str_z(req->arena, str_slice(str_from(word), 0, (uint32_t)(slash - word)));
     if (!first[0] || !slash[1])
-        return request_complain(e, "half of this is missing", word);
-    const int64_t number = noun->find_pair(e, first, slash + 1, &status);
+        return request_usage_error(req, "expected two names, A/B", word);
+    const int64_t number = noun->find_pair(req, first, slash + 1, &status);
     if (!number)
         return status;
     buf_put_i64(&id, number);
-    *out_path = request_join(e, str_from(noun->collection), str_z(e->arena, buf_str(&id)));
+    *out_path = request_join(req, str_from(noun->collection), str_z(req->arena, buf_str(&id)));
     return CLI_OK;
 }
 
-enum cli_exit request_path(struct cli_request *e, const char *word, struct str *out_path)
+enum cli_exit request_path(struct cli_request *req, const char *word, struct str *out_path)
 {
-    return request_path_of(e, e->noun, word, out_path);
+    return request_path_of(req, req->noun, word, out_path);
 }
 
-/* ---- the whole of it ---- */
+/* ---- running a verb ---- */
 
-bool request_timeout(const struct cli_request *e, int64_t *out_ms)
+bool request_timeout(const struct cli_request *req, int64_t *out_ms)
 {
     int64_t seconds = 0;
-    if (e->options.timeout &&
-        (!str_parse_i64(str_from(e->options.timeout), &seconds) || seconds > 1000000000)) {
-        request_complain(e, "this is no number of seconds", e->options.timeout);
+    if (req->options.timeout &&
+        (!str_parse_i64(str_from(req->options.timeout), &seconds) || seconds > 1000000000)) {
+        request_usage_error(req, "--timeout must be a number of seconds", req->options.timeout);
         return false;
     }
-    *out_ms = e->options.timeout ? seconds * 1000 : ERRAND_FOR_EVER;
+    *out_ms = req->options.timeout ? seconds * 1000 : TIMEOUT_NONE;
     return true;
 }
 
-static bool check_operands(const struct cli_request *e)
+static bool request_check_operands(const struct cli_request *req)
 {
-    const struct cli_verb *verb = e->verb;
-    if (e->words->count < verb->operands_min) {
-        request_complain(e, "something is missing", verb->takes);
+    const struct cli_verb *verb = req->verb;
+    if (req->args->count < verb->operands_min) {
+        request_usage_error(req, "missing operand", verb->operands);
         return false;
     }
-    if (verb->operands_max != OPERANDS_ANY && e->words->count > verb->operands_max) {
-        request_complain(e, "this is one word too many", e->words->texts[verb->operands_max]);
+    if (verb->operands_max != OPERANDS_ANY && req->args->count > verb->operands_max) {
+        request_usage_error(req, "unexpected operand", req->args->words[verb->operands_max]);
         return false;
     }
-    for (int i = 0; i < e->words->count; i++)
-        if (!str_is_clean(str_from(e->words->texts[i]))) {
-            request_complain(e, "this is not UTF-8", e->words->texts[i]);
+    for (int i = 0; i < req->args->count; i++)
+        if (!str_is_clean(str_from(req->args->words[i]))) {
+            request_usage_error(req, "the operand is not valid UTF-8", req->args->words[i]);
             return false;
         }
     return true;
 }
 
 enum cli_exit request_run(const struct cli_noun *noun, const struct cli_verb *verb,
-                          struct args *words)
+                          struct args *args)
 {
     struct arena arena = {0};
-    struct cli_request e = {
-        .arena = &arena, .noun = noun, .verb = verb, .whose = words->whose, .words = words};
+    struct cli_request req = {
+        .arena = &arena, .noun = noun, .verb = verb, .prog = args->prog, .args = args};
     enum cli_exit status = CLI_USAGE;
-    if (options_take(words, verb->options | OPTION_SERVER, &e.options) && check_operands(&e) &&
-        output_check(&e))
-        status = verb->ask(&e);
-    client_close(e.client);
+    if (options_parse(args, verb->options | OPTION_SERVER, &req.options) &&
+        request_check_operands(&req) && output_check(&req))
+        status = verb->run_online(&req);
+    client_close(req.client);
     arena_fini(&arena);
     return status;
 }

@@ -13,23 +13,23 @@
 #include "cli/output/term_escape.h"
 #include "sys/clock.h"
 
-/* ---- which form ---- */
+/* ---- format ---- */
 
-enum output_form output_form(const struct cli_request *e)
+enum output_form output_form(const struct cli_request *req)
 {
-    const char *said = e->options.output;
-    if (!said || strcmp(said, "table") == 0)
+    const char *format = req->options.output;
+    if (!format || strcmp(format, "table") == 0)
         return OUTPUT_TABLE;
-    return strcmp(said, "json") == 0 ? OUTPUT_JSON : OUTPUT_YAML;
+    return strcmp(format, "json") == 0 ? OUTPUT_JSON : OUTPUT_YAML;
 }
 
-bool output_check(const struct cli_request *e)
+bool output_check(const struct cli_request *req)
 {
-    const char *said = e->options.output;
-    if (!said || strcmp(said, "table") == 0 || strcmp(said, "json") == 0 ||
-        strcmp(said, "yaml") == 0)
+    const char *format = req->options.output;
+    if (!format || strcmp(format, "table") == 0 || strcmp(format, "json") == 0 ||
+        strcmp(format, "yaml") == 0)
         return true;
-    request_complain(e, "the output is table, json or yaml, not", said);
+    request_usage_error(req, "--output must be table, json or yaml, not", format);
     return false;
 }
 
@@ -39,23 +39,23 @@ bool output_has_colors(int fd)
     return isatty(fd) && !(no && no[0]) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-const char *output_attributes(struct cli_request *e)
+const char *output_attributes(struct cli_request *req)
 {
-    const struct cli_noun *noun = e->noun;
-    struct buf b = buf_in(e->arena);
-    if (!e->options.quiet && output_form(e) != OUTPUT_TABLE)
+    const struct cli_noun *noun = req->noun;
+    struct buf b = buf_in(req->arena);
+    if (!req->options.quiet && output_form(req) != OUTPUT_TABLE)
         return NULL;
     buf_put_z(&b, "[\"id\"");
-    for (uint32_t i = 0; !e->options.quiet && i < noun->column_count; i++) {
+    for (uint32_t i = 0; !req->options.quiet && i < noun->column_count; i++) {
         buf_put_c(&b, ',');
         json_write_string(&b, str_from(noun->columns[i].field));
     }
-    if (e->options.quiet) {
+    if (req->options.quiet) {
         buf_put_c(&b, ',');
         json_write_string(&b, str_from(noun->key));
     }
     buf_put_c(&b, ']');
-    return str_z(e->arena, buf_str(&b));
+    return str_z(req->arena, buf_str(&b));
 }
 
 void output_text(struct str text)
@@ -78,8 +78,8 @@ const struct cli_state *output_state(const struct cli_noun *noun, const struct j
     return NULL;
 }
 
-/* Lists of plain values as people write them. */
-static struct str list_text(struct arena *a, const struct json *list)
+/* "a, b, c" for a list of scalars; "-" for an empty one. */
+static struct str output_list_text(struct arena *a, const struct json *list)
 {
     struct buf b = buf_in(a);
     for (const struct json *item = list->first; item; item = item->next) {
@@ -92,20 +92,20 @@ static struct str list_text(struct arena *a, const struct json *list)
     return b.len ? buf_str(&b) : STR("-");
 }
 
-static struct str value_text(struct arena *a, const struct json *value)
+static struct str output_value_text(struct arena *a, const struct json *value)
 {
     if (!value || value->kind == JSON_NULL)
         return STR("-");
     if (value->kind == JSON_STRING)
         return value->text;
     if (value->kind == JSON_ARRAY)
-        return list_text(a, value);
+        return output_list_text(a, value);
     return value->kind == JSON_NUMBER ? value->text : json_write(a, value);
 }
 
-/* "45s", "12m", "7h", "30d" since a time such as 2015-01-02T03:04:05Z; a clock that is behind
- * that of the daemon makes it 0s. */
-static struct str age_text(struct arena *a, const struct json *value)
+/* The age of a time such as 2015-01-02T03:04:05Z: "45s", "12m", "7h" or "30d". 0s if the local clock
+ * is behind that of the daemon. */
+static struct str output_age_text(struct arena *a, const struct json *value)
 {
     static const struct {
         int64_t seconds, below;
@@ -116,7 +116,7 @@ static struct str age_text(struct arena *a, const struct json *value)
     if (!value || value->kind != JSON_STRING ||
         sscanf(str_z(a, value->text), "%4d-%2d-%2dT%2d:%2d:%2d", &time.tm_year, &time.tm_mon,
                &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec) != 6)
-        return value_text(a, value);
+        return output_value_text(a, value);
     time.tm_year -= 1900;
     time.tm_mon -= 1;
     int64_t age = sys_now_ms() / 1000 - (int64_t)timegm(&time);
@@ -135,35 +135,33 @@ static bool is_age(const struct cli_noun *noun, const struct cli_column *column)
     return noun->age_field && strcmp(noun->age_field, column->field) == 0;
 }
 
-static struct table_cell cell_of(struct cli_request *e, const struct cli_column *column,
-                                 const struct id_names *names, const struct json *object)
+static struct table_cell output_cell(struct cli_request *req, const struct cli_column *column,
+                                     const struct id_names *names, const struct json *object)
 {
     const struct json *value = json_get(object, str_from(column->field));
     const bool is_state = strcmp(column->field, "state") == 0;
-    const struct cli_state *state = is_state ? output_state(e->noun, value) : NULL;
+    const struct cli_state *state = is_state ? output_state(req->noun, value) : NULL;
     if (state)
         return (struct table_cell){str_from(state->name), state->color};
-    if (is_age(e->noun, column))
-        return (struct table_cell){.text = age_text(e->arena, value)};
+    if (is_age(req->noun, column))
+        return (struct table_cell){.text = output_age_text(req->arena, value)};
     const struct str name = column->names_in ? id_names_find(names, value) : STR("");
-    return (struct table_cell){.text = name.len ? name : value_text(e->arena, value)};
+    return (struct table_cell){.text = name.len ? name : output_value_text(req->arena, value)};
 }
 
 /* ---- tables ---- */
 
-/* "DEPLOYMENT" of "deployment_id", where its name is shown; "POWER" of "power_state". */
-static struct str title_of(struct arena *a, const struct cli_noun *noun,
-                           const struct cli_column *column)
+/* The title of a column: DEPLOYMENT for deployment_id if names are shown, POWER for power_state. */
+static struct str output_title(struct arena *a, const struct cli_noun *noun,
+                               const struct cli_column *column)
 {
     struct str title = str_from(is_age(noun, column) ? "age" : column->field);
-    if (str_starts(title, STR("full_"))) /* full_version: the whole of what `version` begins with */
+    if (str_starts(title, STR("full_"))) /* full_version is shown as VERSION */
         title = str_slice(title, 5, title.len);
     if (column->names_in && str_ends(title, STR("_id")))
         title.len -= 3;
     if (str_ends(title, STR("_state")))
-        title.len -= 6;
-    if (str_ends(title, STR("_state")))
-        title.len -= (uint32_t)strlen("_state"); /* POWER */
+        title.len -= (uint32_t)strlen("_state");
     char *upper = arena_copy(a, title.at, title.len);
     for (uint32_t i = 0; i < title.len; i++) {
         if (upper[i] >= 'a' && upper[i] <= 'z')
@@ -180,16 +178,18 @@ static uint32_t terminal_width(void)
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static void fill_column(struct cli_request *e, struct table *t, uint32_t c, const struct json *list)
+static void fill_column(struct cli_request *req, struct table *t, uint32_t c,
+                        const struct json *list)
 {
-    const struct cli_column *column = &e->noun->columns[c];
+    const struct cli_column *column = &req->noun->columns[c];
     struct id_names names = {0};
     uint32_t row = 0;
     if (column->names_in)
-        names = id_names_fetch(e, column->names_in, list, column->field);
-    table_set(t, row++, c, (struct table_cell){.text = title_of(e->arena, e->noun, column)});
+        names = id_names_fetch(req, column->names_in, list, column->field);
+    table_set(t, row++, c,
+              (struct table_cell){.text = output_title(req->arena, req->noun, column)});
     for (const struct json *object = list->first; object; object = object->next)
-        table_set(t, row++, c, cell_of(e, column, &names, object));
+        table_set(t, row++, c, output_cell(req, column, &names, object));
 }
 
 static bool is_zero_everywhere(const struct json *list, const char *field)
@@ -210,84 +210,84 @@ static uint32_t count_columns(const struct cli_noun *noun, const struct json *li
     return count;
 }
 
-static void put_table(struct cli_request *e, const struct json *list, struct buf *b)
+static void output_put_table(struct cli_request *req, const struct json *list, struct buf *b)
 {
-    struct table t = table_new(e->arena, list->count + 1, count_columns(e->noun, list));
+    struct table t = table_new(req->arena, list->count + 1, count_columns(req->noun, list));
     t.width_max = terminal_width();
     t.has_colors = output_has_colors(STDOUT_FILENO);
     for (uint32_t c = 0; c < t.columns; c++)
-        fill_column(e, &t, c, list);
+        fill_column(req, &t, c, list);
     table_put(b, &t);
 }
 
-static void put_keys(struct cli_request *e, const struct json *list, struct buf *b)
+static void put_keys(struct cli_request *req, const struct json *list, struct buf *b)
 {
     for (const struct json *object = list->first; object; object = object->next) {
-        const struct json *key = json_get(object, str_from(e->noun->key));
-        term_put_escaped(b, value_text(e->arena, key ? key : json_get(object, STR("id"))));
+        const struct json *key = json_get(object, str_from(req->noun->key));
+        term_put_escaped(b, output_value_text(req->arena, key ? key : json_get(object, STR("id"))));
         buf_put_c(b, '\n');
     }
 }
 
-static void put_document(struct cli_request *e, const struct json *document, struct buf *b)
+static void output_put_document(struct cli_request *req, const struct json *document, struct buf *b)
 {
-    if (output_form(e) != OUTPUT_JSON)
+    if (output_form(req) != OUTPUT_JSON)
         document_put_yaml(b, document);
-    else if (e->options.watch) {
-        json_write_to(b, document); /* one a line, for those who read line by line */
+    else if (req->options.watch) {
+        json_write_to(b, document); /* one document per line, for programs that read lines */
         buf_put_c(b, '\n');
     } else {
         document_put_json(b, document);
     }
 }
 
-void output_list(struct cli_request *e, const struct json *list)
+void output_list(struct cli_request *req, const struct json *list)
 {
-    struct buf b = buf_in(e->arena);
-    if (e->options.quiet)
-        put_keys(e, list, &b);
-    else if (output_form(e) != OUTPUT_TABLE)
-        put_document(e, id_names_beside(e, list), &b);
+    struct buf b = buf_in(req->arena);
+    if (req->options.quiet)
+        put_keys(req, list, &b);
+    else if (output_form(req) != OUTPUT_TABLE)
+        output_put_document(req, id_names_add(req, list), &b);
     else
-        put_table(e, list, &b);
+        output_put_table(req, list, &b);
     output_text(buf_str(&b));
 }
 
-void output_row(struct cli_request *e, const struct json *object)
+void output_row(struct cli_request *req, const struct json *object)
 {
     const bool is_object = object->kind == JSON_OBJECT;
-    struct json *list = json_make(e->arena, JSON_ARRAY);
-    json_append(list, json_clone(e->arena, object));
-    if (!e->options.quiet && output_form(e) != OUTPUT_TABLE) {
-        output_document(e, is_object ? id_names_beside(e, list)->first : object);
+    struct json *list = json_make(req->arena, JSON_ARRAY);
+    json_append(list, json_clone(req->arena, object));
+    if (!req->options.quiet && output_form(req) != OUTPUT_TABLE) {
+        output_document(req, is_object ? id_names_add(req, list)->first : object);
         return;
     }
-    output_list(e, list);
+    output_list(req, list);
 }
 
 /* ---- one object ---- */
 
-/* "1 (system)" */
-static struct str told_value(struct cli_request *e, const struct json *object,
-                             const struct json *member)
+/* The value of a member, with the name of an id or state: "1 (system)". */
+static struct str output_member_text(struct cli_request *req, const struct json *object,
+                                     const struct json *member)
 {
-    const struct cli_noun *noun = e->noun;
-    const struct str text = value_text(e->arena, member);
-    struct json *list = json_make(e->arena, JSON_ARRAY);
+    const struct cli_noun *noun = req->noun;
+    const struct str text = output_value_text(req->arena, member);
+    struct json *list = json_make(req->arena, JSON_ARRAY);
     struct str name = STR("");
-    json_append(list, json_clone(e->arena, object));
+    json_append(list, json_clone(req->arena, object));
     for (uint32_t i = 0; i < noun->column_count; i++) {
         const struct cli_column *column = &noun->columns[i];
         if (!column->names_in || !str_eq(member->key, str_from(column->field)))
             continue;
-        const struct id_names names = id_names_fetch(e, column->names_in, list, column->field);
+        const struct id_names names = id_names_fetch(req, column->names_in, list, column->field);
         name = id_names_find(&names, member);
     }
     if (str_eq(member->key, STR("state")) && output_state(noun, member))
         name = str_from(output_state(noun, member)->name);
     if (name.len == 0 || str_eq(name, text))
         return text;
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     buf_put_str(&b, text);
     buf_put_z(&b, " (");
     buf_put_str(&b, name);
@@ -295,83 +295,83 @@ static struct str told_value(struct cli_request *e, const struct json *object,
     return buf_str(&b);
 }
 
-static void put_spaces(struct buf *b, uint32_t count)
+static void output_put_spaces(struct buf *b, uint32_t count)
 {
     while (count--)
         buf_put_c(b, ' ');
 }
 
-/* Further lines of a text stand below its first. */
-static void put_member(struct buf *b, struct str key, struct str text, uint32_t width)
+/* "KEY  VALUE". Further lines of the value are indented to the column of the first. */
+static void output_put_member(struct buf *b, struct str key, struct str text, uint32_t width)
 {
     uint32_t from = 0;
     while (text.len && text.at[text.len - 1] == '\n')
         text.len--;
     term_put_escaped(b, key);
-    put_spaces(b, width - term_width_escaped(key));
+    output_put_spaces(b, width - term_width_escaped(key));
     do {
         const uint32_t to = str_find(text, '\n', from);
         if (from)
-            put_spaces(b, width);
+            output_put_spaces(b, width);
         term_put_escaped(b, str_slice(text, from, to));
         buf_put_c(b, '\n');
         from = to + 1;
     } while (from <= text.len && text.len);
 }
 
-static const struct json *first_member(const struct cli_request *e, const struct json *object,
-                                       uint32_t i)
+static const struct json *output_column_member(const struct cli_request *req,
+                                               const struct json *object, uint32_t i)
 {
-    return json_get(object, str_from(e->noun->columns[i].field));
+    return json_get(object, str_from(req->noun->columns[i].field));
 }
 
-static bool is_column(const struct cli_request *e, struct str key)
+static bool output_is_column(const struct cli_request *req, struct str key)
 {
-    for (uint32_t i = 0; i < e->noun->column_count; i++)
-        if (str_eq(key, str_from(e->noun->columns[i].field)))
+    for (uint32_t i = 0; i < req->noun->column_count; i++)
+        if (str_eq(key, str_from(req->noun->columns[i].field)))
             return true;
     return false;
 }
 
-/* Its columns first, as in a list; then the rest. */
-void output_object(struct cli_request *e, const struct json *object)
+/* The columns of the noun first, in their order, then the other members. */
+void output_object(struct cli_request *req, const struct json *object)
 {
-    struct buf b = buf_in(e->arena);
+    struct buf b = buf_in(req->arena);
     uint32_t width = 0;
-    if (e->options.quiet || output_form(e) != OUTPUT_TABLE || object->kind != JSON_OBJECT) {
-        output_row(e, object);
+    if (req->options.quiet || output_form(req) != OUTPUT_TABLE || object->kind != JSON_OBJECT) {
+        output_row(req, object);
         return;
     }
     for (const struct json *m = object->first; m; m = m->next)
         width = term_width_escaped(m->key) > width ? term_width_escaped(m->key) : width;
-    for (uint32_t i = 0; i < e->noun->column_count; i++) {
-        const struct json *m = first_member(e, object, i);
+    for (uint32_t i = 0; i < req->noun->column_count; i++) {
+        const struct json *m = output_column_member(req, object, i);
         if (m)
-            put_member(&b, m->key, told_value(e, object, m), width + 2);
+            output_put_member(&b, m->key, output_member_text(req, object, m), width + 2);
     }
     for (const struct json *m = object->first; m; m = m->next)
-        if (!is_column(e, m->key))
-            put_member(&b, m->key, told_value(e, object, m), width + 2);
+        if (!output_is_column(req, m->key))
+            output_put_member(&b, m->key, output_member_text(req, object, m), width + 2);
     output_text(buf_str(&b));
 }
 
-/* ---- the rest ---- */
+/* ---- documents, messages and events ---- */
 
-void output_document(struct cli_request *e, const struct json *document)
+void output_document(struct cli_request *req, const struct json *document)
 {
-    struct buf b = buf_in(e->arena);
-    put_document(e, document, &b);
+    struct buf b = buf_in(req->arena);
+    output_put_document(req, document, &b);
     output_text(buf_str(&b));
 }
 
-void output_message(struct cli_request *e, const struct json *answer)
+void output_message(struct cli_request *req, const struct json *reply)
 {
-    const struct json *message = json_get(answer, STR("message"));
-    struct buf b = buf_in(e->arena);
-    if (e->options.quiet)
+    const struct json *message = json_get(reply, STR("message"));
+    struct buf b = buf_in(req->arena);
+    if (req->options.quiet)
         return;
-    if (output_form(e) != OUTPUT_TABLE || !message || message->kind != JSON_STRING) {
-        output_document(e, answer);
+    if (output_form(req) != OUTPUT_TABLE || !message || message->kind != JSON_STRING) {
+        output_document(req, reply);
         return;
     }
     term_put_escaped(&b, message->text);
@@ -380,13 +380,13 @@ void output_message(struct cli_request *e, const struct json *answer)
 }
 
 /* "2026-...Z  user admin  node_create  node 3  from 192.0.2.7" */
-static void put_event(struct cli_request *e, const struct json *event, struct buf *b)
+static void output_put_event(struct cli_request *req, const struct json *event, struct buf *b)
 {
     static const char *const fields[] = {"at", "actor", "verb", "object", "object_id"};
     static const char *const ends[] = {"  ", "  ", "  ", " ", ""};
     const struct json *address = json_get(event, STR("address"));
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        term_put_escaped(b, value_text(e->arena, json_get(event, str_from(fields[i]))));
+        term_put_escaped(b, output_value_text(req->arena, json_get(event, str_from(fields[i]))));
         buf_put_z(b, ends[i]);
     }
     if (address && address->kind == JSON_STRING && address->text.len) {
@@ -396,15 +396,15 @@ static void put_event(struct cli_request *e, const struct json *event, struct bu
     buf_put_c(b, '\n');
 }
 
-void output_event(struct cli_request *e, const struct json *event)
+void output_event(struct cli_request *req, const struct json *event)
 {
-    struct buf b = buf_in(e->arena);
-    if (e->options.quiet) {
-        term_put_escaped(&b, value_text(e->arena, json_get(event, STR("id"))));
+    struct buf b = buf_in(req->arena);
+    if (req->options.quiet) {
+        term_put_escaped(&b, output_value_text(req->arena, json_get(event, STR("id"))));
         buf_put_c(&b, '\n');
-    } else if (output_form(e) == OUTPUT_TABLE) {
-        put_event(e, event, &b);
-    } else if (output_form(e) == OUTPUT_JSON) {
+    } else if (output_form(req) == OUTPUT_TABLE) {
+        output_put_event(req, event, &b);
+    } else if (output_form(req) == OUTPUT_JSON) {
         json_write_to(&b, event);
         buf_put_c(&b, '\n');
     } else {

@@ -1,9 +1,9 @@
-/* response_output.h - answers of the daemon in the form that was asked for: a table, JSON or YAML.
+/* response_output.h - prints replies of the API in the format of -o: table, JSON or YAML.
  *
- * Tables are for people: they show the columns of the noun, names for ids and words for states.
- * JSON and YAML are what the server said, with names beside ids (deployment_id, deployment) and
- * words beside numbers of states (state, state_name). With -q there are names only (ids, where
- * there are none), one a line.
+ * Tables show the columns of the noun, with names for ids and names for states. JSON and YAML are
+ * the reply of the server, with added names of ids (deployment_id, deployment) and of numeric
+ * states (state, state_name). With -q only names (or ids, if objects have no names) are printed,
+ * one per line.
  */
 #pragma once
 
@@ -13,28 +13,28 @@
 
 enum output_form { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 
-/* The option -o is one that exists; told if not. */
-bool output_check(const struct cli_request *e);
-enum output_form output_form(const struct cli_request *e);
-/* Which fields of a list are worth asking for; NULL: all. */
-const char *output_attributes(struct cli_request *e);
+/* Whether the value of -o is valid; if not, the error is printed. */
+bool output_check(const struct cli_request *req);
+enum output_form output_form(const struct cli_request *req);
+/* The fields to request for a list, as a JSON list; NULL: all. */
+const char *output_attributes(struct cli_request *req);
 
-void output_list(struct cli_request *e, const struct json *list);
-/* One object that something was done to: as a list of one. */
-void output_row(struct cli_request *e, const struct json *object);
+void output_list(struct cli_request *req, const struct json *list);
+/* One object after a change, as a list with one row. */
+void output_row(struct cli_request *req, const struct json *object);
 /* One object with all of its fields. */
-void output_object(struct cli_request *e, const struct json *object);
-/* What has no columns; as a table it is YAML. */
-void output_document(struct cli_request *e, const struct json *document);
-/* "it is done": nothing with -q, and the answer itself when JSON or YAML is wanted. */
-void output_message(struct cli_request *e, const struct json *answer);
+void output_object(struct cli_request *req, const struct json *object);
+/* A reply without columns; YAML is used in place of a table. */
+void output_document(struct cli_request *req, const struct json *document);
+/* The field `message` of a reply; nothing with -q, and the whole reply with -o json or yaml. */
+void output_message(struct cli_request *req, const struct json *reply);
 
-/* One event, on a line where it can be. */
-void output_event(struct cli_request *e, const struct json *event);
+/* One event: a line as a table or JSON, a document as YAML. */
+void output_event(struct cli_request *req, const struct json *event);
 
-/* Lines that were put together in a buffer, to stdout. */
+/* Write text to stdout as it is. */
 void output_text(struct str text);
-/* The word for a state of the noun, or NULL. */
+/* The state of the noun with this number or name; NULL: none. */
 const struct cli_state *output_state(const struct cli_noun *noun, const struct json *value);
-/* Escape sequences are welcome there: a terminal, and nobody said NO_COLOR. */
+/* Whether to write colors to fd: it is a terminal other than TERM=dumb, and NO_COLOR is not set. */
 bool output_has_colors(int fd);

@@ -1,18 +1,18 @@
-/* watch.h - hearing of changes, and waiting for one.
+/* watch.h - the verbs watch and wait: follow the events of the daemon, and poll a field.
  *
- * Events come as a stream (server-sent events). A stream that breaks is taken up again where it
- * ended, with pauses that grow; only what the server refuses ends the watching.
+ * Events are a stream of server-sent events. A stream that breaks is resumed after its last event,
+ * with increasing pauses; only a refusal by the server ends the watch.
  */
 #pragma once
 
 #include "cli/cmd/request.h"
 
-/* The list of the noun, again whenever something has changed. */
-enum cli_exit watch_list(struct cli_request *e);
-/* One line for each event. */
-enum cli_exit watch_events(struct cli_request *e);
-/* Until a field of an object has a value: [NOUN] NAME FIELD VALUE. */
-enum cli_exit watch_wait(struct cli_request *e);
+/* Print the list of the noun, and again after each change. */
+enum cli_exit watch_list(struct cli_request *req);
+/* Print each event. */
+enum cli_exit watch_events(struct cli_request *req);
+/* Poll until a field of an object has a value: [NOUN] NAME FIELD VALUE. */
+enum cli_exit watch_wait(struct cli_request *req);
 
-/* So long, or until a signal comes. */
+/* Sleep; a signal may end it early. */
 void watch_pause(int64_t ms);

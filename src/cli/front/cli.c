@@ -17,68 +17,76 @@
 #include "cli/cmd/watch.h"
 #include "cli/front/completion.h"
 
+/* A command line is `halligan NOUN VERB ...` or one of the commands without a noun, such as login.
+ * Options may be given before the noun and the verb, so they are first moved behind them
+ * (cli_move_options); only then the words are looked up. Help is printed before a verb runs, so that
+ * it never opens a connection. Output is buffered by stdio: cli_main flushes it at the end, and a
+ * failure to write it overrides the exit status of the verb. */
+
 enum { NOUNS_MAX = 32 };
 
-/* ---- what has no noun ---- */
+/* ---- commands without a noun ---- */
 
-static enum cli_exit run_completion(struct args *words);
+static enum cli_exit cli_run_completion(struct args *args);
 
 static const char login_help[] =
-    "Asks for a password, makes a token and keeps it in ~/.config/halligan/config, which nobody\n"
-    "else can read. FIELD=VALUE are fields of the token, such as expires_at.\n";
+    "Asks for the password, creates a token and stores it in ~/.config/halligan/config, which only\n"
+    "its owner can read. FIELD=VALUE sets a field of the token, such as expires_at.\n";
 static const char wait_help[] =
-    "NOUN is node, deployment, noderole and so on. Looks again and again until the field has the\n"
-    "value; a state may be named. Exits with 8 when the time is over.\n";
+    "NOUN is node, deployment, noderole and so on. Polls the object until the field has the value;\n"
+    "a state may be given by name. The exit status is 8 if --timeout expires.\n";
 static const char inventory_help[] =
-    "A dynamic inventory for Ansible: --list is everything, --host the variables of one host.\n";
+    "Prints a dynamic inventory for Ansible: --list all groups and hosts, --host the variables of\n"
+    "one host.\n";
 static const char completion_help[] =
-    "Prints a script for the shell: bash, zsh or fish. An installation has them in place.\n";
+    "Prints the completion script for the shell: bash, zsh or fish. An installation includes all\n"
+    "three.\n";
 
 static const struct cli_verb commands[] = {
     {.name = "wait",
-     .takes = "NOUN NAME FIELD VALUE",
-     .does = "Wait until a field has a value",
+     .operands = "NOUN NAME FIELD VALUE",
+     .summary = "Wait until a field has a value",
      .help = wait_help,
-     .ask = watch_wait,
+     .run_online = watch_wait,
      .options = OPTION_TIMEOUT,
      .operands_min = 4,
      .operands_max = 4},
     {.name = "inventory",
-     .takes = "",
-     .does = "Tell Ansible what there is",
+     .operands = "",
+     .summary = "Print an inventory for Ansible",
      .help = inventory_help,
-     .ask = cmd_explain_inventory,
+     .run_online = cmd_explain_inventory,
      .options = OPTION_LIST | OPTION_HOST | OPTION_OUTPUT},
     {.name = "login",
-     .takes = "[FIELD=VALUE...]",
-     .does = "Make a token and keep it",
+     .operands = "[FIELD=VALUE...]",
+     .summary = "Create a token and store it",
      .help = login_help,
-     .ask = cmd_auth_login,
+     .run_online = cmd_auth_login,
      .operands_max = OPERANDS_ANY},
     {.name = "logout",
-     .takes = "",
-     .does = "Delete that token, here and there",
+     .operands = "",
+     .summary = "Delete the stored token, on the daemon and here",
      .help = "",
-     .ask = cmd_auth_logout},
+     .run_online = cmd_auth_logout},
     {.name = "completion",
-     .takes = "SHELL",
-     .does = "Print what a shell needs to complete words",
+     .operands = "SHELL",
+     .summary = "Print a completion script for a shell",
      .help = completion_help,
-     .run = run_completion},
+     .run_local = cli_run_completion},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 /* ---- all nouns ---- */
 
-struct all_nouns {
+struct cli_nouns {
     const struct cli_noun *at[NOUNS_MAX];
     uint32_t count;
 };
 
-static struct all_nouns all_nouns(void)
+static struct cli_nouns cli_list_nouns(void)
 {
-    struct all_nouns all = {.count = 0};
+    struct cli_nouns all = {.count = 0};
     must(online_noun_count < NOUNS_MAX);
     for (uint32_t i = 0; i < online_noun_count; i++)
         all.at[all.count++] = online_nouns[i];
@@ -86,211 +94,211 @@ static struct all_nouns all_nouns(void)
     return all;
 }
 
-static enum cli_exit run_completion(struct args *words)
+static enum cli_exit cli_run_completion(struct args *args)
 {
-    const struct all_nouns all = all_nouns();
-    const struct completion_words known = {.nouns = all.at,
-                                           .noun_count = all.count,
-                                           .commands = commands,
-                                           .command_count = COMMAND_COUNT};
-    if (words->count != 1)
-        args_complain(words, "one shell", "bash, zsh or fish");
-    else if (completion_print(words->texts[0], &known) == CLI_OK)
+    const struct cli_nouns all = cli_list_nouns();
+    const struct completion_tables known = {.nouns = all.at,
+                                            .noun_count = all.count,
+                                            .commands = commands,
+                                            .command_count = COMMAND_COUNT};
+    if (args->count != 1)
+        args_error(args, "expected one shell", "bash, zsh or fish");
+    else if (completion_print(args->words[0], &known) == CLI_OK)
         return CLI_OK;
     else
-        args_complain(words, "the shell is bash, zsh or fish, not", words->texts[0]);
+        args_error(args, "the shell must be bash, zsh or fish, not", args->words[0]);
     return CLI_USAGE;
 }
 
-/* ---- saying what there is ---- */
+/* ---- help ---- */
 
-static void tell_nouns(FILE *out)
+static void cli_print_usage(FILE *out)
 {
-    const struct all_nouns all = all_nouns();
+    const struct cli_nouns all = cli_list_nouns();
     fputs("usage: halligan NOUN VERB [...]\n\n", out);
     for (uint32_t i = 0; i < all.count; i++)
-        fprintf(out, "  %-18s %s\n", all.at[i]->name, all.at[i]->is);
+        fprintf(out, "  %-18s %s\n", all.at[i]->name, all.at[i]->summary);
     fputs("\n", out);
     for (uint32_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-18s %s\n", commands[i].name, commands[i].does);
+        fprintf(out, "  %-18s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
-          "  halligan NOUN --help       what can be done with it\n"
-          "  halligan NOUN VERB --help  how\n"
+          "  halligan NOUN --help       list the verbs of the noun\n"
+          "  halligan NOUN VERB --help  describe operands and options of the verb\n"
           "  halligan --version, --help\n"
           "\n"
-          "Options may stand in front of the noun, between noun and verb, and behind them.\n",
+          "Options may be given before the noun, between noun and verb, and after the verb.\n",
           out);
 }
 
-static void tell_verbs(FILE *out, const struct cli_noun *noun)
+static void cli_print_noun_usage(FILE *out, const struct cli_noun *noun)
 {
     fprintf(out, "usage: halligan %s VERB [...]\n\n", noun->name);
     for (uint32_t i = 0; i < noun->verb_count; i++)
-        fprintf(out, "  %-12s %s\n", noun->verbs[i].name, noun->verbs[i].does);
+        fprintf(out, "  %-12s %s\n", noun->verbs[i].name, noun->verbs[i].summary);
 }
 
-static void tell_verb(const char *whose, const struct cli_verb *verb)
+static void cli_print_verb_usage(const char *prog, const struct cli_verb *verb)
 {
-    printf("usage: %s%s%s%s\n\n%s.\n", whose, verb->takes[0] ? " " : "", verb->takes,
-           verb->ask ? " [OPTION...]" : "", verb->does);
+    printf("usage: %s%s%s%s\n\n%s.\n", prog, verb->operands[0] ? " " : "", verb->operands,
+           verb->run_online ? " [OPTION...]" : "", verb->summary);
     if (verb->help[0])
         printf("\n%s", verb->help);
-    if (!verb->ask)
+    if (!verb->run_online)
         return;
     fputs("\n", stdout);
-    options_tell(stdout, verb->options);
-    options_tell(stdout, OPTION_SERVER);
+    options_print(stdout, verb->options);
+    options_print(stdout, OPTION_SERVER);
 }
 
-/* ---- finding out what is meant ---- */
+/* ---- lookup of noun and verb ---- */
 
-static bool is_help(const char *word)
+static bool cli_is_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static bool wants_help(const struct args *words)
+static bool cli_wants_help(const struct args *args)
 {
-    for (int i = 0; i < words->count && strcmp(words->texts[i], "--") != 0; i++)
-        if (is_help(words->texts[i]))
+    for (int i = 0; i < args->count && strcmp(args->words[i], "--") != 0; i++)
+        if (cli_is_help(args->words[i]))
             return true;
     return false;
 }
 
-static enum cli_exit say_unknown(const char *whose, const char *kind, const char *word,
-                                 const char *nearest)
+static enum cli_exit cli_unknown_word(const char *prog, const char *kind, const char *word,
+                                      const char *nearest)
 {
-    fprintf(stderr, "%s: there is no %s \"%s\"", whose, kind, word);
+    fprintf(stderr, "%s: unknown %s \"%s\"", prog, kind, word);
     if (nearest)
         fprintf(stderr, "; did you mean \"%s\"?", nearest);
-    fprintf(stderr, "\n%s --help says what there is\n", whose);
+    fprintf(stderr, "\n%s --help lists what is available\n", prog);
     return CLI_USAGE;
 }
 
-/* `noun` is NULL for what has none. */
-static enum cli_exit run_verb(const struct cli_noun *noun, const struct cli_verb *verb,
-                              struct args words)
+/* `noun` is NULL for a command without a noun. */
+static enum cli_exit cli_run_verb(const struct cli_noun *noun, const struct cli_verb *verb,
+                                  struct args args)
 {
-    char whose[100];
-    snprintf(whose, sizeof whose, "halligan%s%s %s", noun ? " " : "", noun ? noun->name : "",
+    char prog[100];
+    snprintf(prog, sizeof prog, "halligan%s%s %s", noun ? " " : "", noun ? noun->name : "",
              verb->name);
-    if (wants_help(&words)) {
-        tell_verb(whose, verb);
+    if (cli_wants_help(&args)) {
+        cli_print_verb_usage(prog, verb);
         return CLI_OK;
     }
-    words.whose = whose;
-    return verb->run ? verb->run(&words) : request_run(noun, verb, &words);
+    args.prog = prog;
+    return verb->run_local ? verb->run_local(&args) : request_run(noun, verb, &args);
 }
 
-static struct args behind(struct args words)
+static struct args cli_skip_first(struct args args)
 {
-    return (struct args){.count = words.count - 1, .texts = words.texts + 1};
+    return (struct args){.count = args.count - 1, .words = args.words + 1};
 }
 
-/* An option that was moved behind the operands comes first where an operand is missing. */
-static bool is_missing(const char *word)
+/* True if the noun or verb is missing. Options were moved behind the first two operands, so an
+ * option in their position means that there are fewer operands. */
+static bool cli_is_missing(const char *word)
 {
     bool has_value;
     return !word || option_find(word, &has_value);
 }
 
-static enum cli_exit run_noun(const struct cli_noun *noun, struct args words)
+static enum cli_exit cli_run_noun(const struct cli_noun *noun, struct args args)
 {
-    char whose[100];
+    char prog[100];
     struct suggestion nearest = {0};
-    const char *word = words.count ? words.texts[0] : NULL;
-    if (is_missing(word) || is_help(word)) {
-        tell_verbs(is_missing(word) ? stderr : stdout, noun);
-        return is_missing(word) ? CLI_USAGE : CLI_OK;
+    const char *word = args.count ? args.words[0] : NULL;
+    if (cli_is_missing(word) || cli_is_help(word)) {
+        cli_print_noun_usage(cli_is_missing(word) ? stderr : stdout, noun);
+        return cli_is_missing(word) ? CLI_USAGE : CLI_OK;
     }
     for (uint32_t i = 0; i < noun->verb_count; i++) {
         if (strcmp(word, noun->verbs[i].name) == 0)
-            return run_verb(noun, &noun->verbs[i], behind(words));
+            return cli_run_verb(noun, &noun->verbs[i], cli_skip_first(args));
         suggest_offer(&nearest, word, noun->verbs[i].name);
     }
-    snprintf(whose, sizeof whose, "halligan %s", noun->name);
-    return say_unknown(whose, "verb", word, nearest.word);
+    snprintf(prog, sizeof prog, "halligan %s", noun->name);
+    return cli_unknown_word(prog, "verb", word, nearest.word);
 }
 
-static bool is_called(const struct cli_noun *noun, const char *word)
+static bool cli_noun_matches(const struct cli_noun *noun, const char *word)
 {
     return strcmp(word, noun->name) == 0 || (noun->singular && strcmp(word, noun->singular) == 0);
 }
 
-static enum cli_exit run_known(const char *word, struct args words)
+static enum cli_exit cli_run_word(const char *word, struct args args)
 {
     struct suggestion nearest = {0};
-    const struct all_nouns all = all_nouns();
+    const struct cli_nouns all = cli_list_nouns();
     for (uint32_t i = 0; i < all.count; i++) {
-        if (is_called(all.at[i], word))
-            return run_noun(all.at[i], behind(words));
+        if (cli_noun_matches(all.at[i], word))
+            return cli_run_noun(all.at[i], cli_skip_first(args));
         suggest_offer(&nearest, word, all.at[i]->name);
     }
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(word, commands[i].name) == 0)
-            return run_verb(NULL, &commands[i], behind(words));
+            return cli_run_verb(NULL, &commands[i], cli_skip_first(args));
         suggest_offer(&nearest, word, commands[i].name);
     }
-    return say_unknown("halligan", word[0] == '-' ? "option" : "noun", word, nearest.word);
+    return cli_unknown_word("halligan", word[0] == '-' ? "option" : "noun", word, nearest.word);
 }
 
-static enum cli_exit run(const char *version, struct args words)
+static enum cli_exit cli_run(const char *version, struct args args)
 {
-    const char *word = words.count ? words.texts[0] : NULL;
-    if (is_missing(word) || is_help(word)) {
-        tell_nouns(is_missing(word) ? stderr : stdout);
-        return is_missing(word) ? CLI_USAGE : CLI_OK;
+    const char *word = args.count ? args.words[0] : NULL;
+    if (cli_is_missing(word) || cli_is_help(word)) {
+        cli_print_usage(cli_is_missing(word) ? stderr : stdout);
+        return cli_is_missing(word) ? CLI_USAGE : CLI_OK;
     }
     if (strcmp(word, "--version") == 0) {
         printf("halligan %s\n", version);
         return CLI_OK;
     }
-    return run_known(word, words);
+    return cli_run_word(word, args);
 }
 
-/* ---- options in front of the noun and the verb ---- */
+/* ---- options before the noun and the verb ---- */
 
-/* Options may stand in front of the noun and between it and the verb. They are moved behind the
- * first two operands, in their order, so that the noun and the verb come first. "--help" and "
- * --version" are no options of a verb and stay where they are. The value of an option goes with
- * it. */
-static void move_options_behind(struct args *words, char **moved)
+/* Move the options before the noun, and between noun and verb, behind these two words. Options keep
+ * their order, and the value of an option moves with it. "--help" and "--version" are not options
+ * of a verb and keep their position. `moved` has room for all arguments. */
+static void cli_move_options(struct args *args, char **moved)
 {
     int operands = 0, kept = 0, count = 0, at = 0;
-    while (at < words->count && operands < 2) {
-        char *word = words->texts[at];
+    while (at < args->count && operands < 2) {
+        char *word = args->words[at];
         bool has_value = false;
-        const bool is_plain = word[0] != '-' || word[1] == 0 || is_help(word) ||
+        const bool is_plain = word[0] != '-' || word[1] == 0 || cli_is_help(word) ||
                               strcmp(word, "--version") == 0 || strcmp(word, "--") == 0;
         const struct option *option = is_plain ? NULL : option_find(word, &has_value);
         at++;
         if (is_plain || !option) {
-            words->texts[kept++] = word;
-            /* What is unknown in front of the noun is complained about there. */
+            args->words[kept++] = word;
+            /* An unknown option ends the search, so that it is reported as an unknown noun or verb. */
             operands = option || word[0] != '-' ? operands + 1 : 2;
             continue;
         }
         moved[count++] = word;
-        if (option->value && !has_value && at < words->count)
-            moved[count++] = words->texts[at++];
+        if (option->value && !has_value && at < args->count)
+            moved[count++] = args->words[at++];
     }
-    memcpy(words->texts + kept, moved, (size_t)count * sizeof *moved);
+    memcpy(args->words + kept, moved, (size_t)count * sizeof *moved);
 }
 
-/* An answer that did not get out was not given. */
+/* Output that cannot be written is a failure, also if the verb has succeeded. */
 int cli_main(const char *version, int argc, char **argv)
 {
-    struct args words = {.count = argc > 1 ? argc - 1 : 0, .texts = argv + 1};
+    struct args args = {.count = argc > 1 ? argc - 1 : 0, .words = argv + 1};
     char **moved = calloc((size_t)argc + 1, sizeof *moved);
     if (!moved) {
-        fputs("halligan: there is no memory left\n", stderr);
+        fputs("halligan: out of memory\n", stderr);
         return CLI_IO_ERROR;
     }
-    move_options_behind(&words, moved);
-    const enum cli_exit status = run(version, words);
+    cli_move_options(&args, moved);
+    const enum cli_exit status = cli_run(version, args);
     free(moved);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return (int)status;
-    fprintf(stderr, "halligan: the answer cannot be written: %s\n", strerror(errno));
+    fprintf(stderr, "halligan: cannot write the output: %s\n", strerror(errno));
     return CLI_IO_ERROR;
 }

@@ -1,9 +1,9 @@
-/* cli.h - which noun and verb the words of a command line mean.
+/* cli.h - finds the noun and the verb of a command line and runs the verb.
  *
- * Answers --help and --version itself, everywhere, and says what the nearest word is when one means
- * nothing. What a verb does with its words is its own business.
+ * Handles --help and --version at every level and suggests the nearest word for an unknown one. The
+ * verb itself parses its options and operands.
  */
 #pragma once
 
-/* The exit status. */
+/* Returns the exit status of the program. */
 int cli_main(const char *version, int argc, char **argv);

@@ -1,18 +1,19 @@
-/* completion.h - `halligan completion SHELL`: the tables of the nouns as a script for a shell.
+/* completion.h - `halligan completion SHELL`: a completion script generated from the noun tables.
  *
- * Nouns, verbs and options are in the script; names of objects are asked for while somebody types.
+ * Nouns, verbs and options are part of the script. Names of objects are not: at each completion the
+ * script runs `halligan NOUN list -q`.
  */
 #pragma once
 
 #include "cli/args/noun.h"
 
-/* What the scripts are made of. */
-struct completion_words {
+/* The tables that a script is generated from. */
+struct completion_tables {
     const struct cli_noun *const *nouns;
     uint32_t noun_count;
-    const struct cli_verb *commands; /* those that have no noun */
+    const struct cli_verb *commands; /* without a noun */
     uint32_t command_count;
 };
 
-/* CLI_USAGE when there is no such shell; nothing was printed then. */
-enum cli_exit completion_print(const char *shell, const struct completion_words *words);
+/* Print the script to stdout. CLI_USAGE: the shell is unknown, and nothing was printed. */
+enum cli_exit completion_print(const char *shell, const struct completion_tables *tables);

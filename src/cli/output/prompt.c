@@ -13,13 +13,14 @@
 
 enum { ANSWER_SIZE = 1024 };
 
-static bool say(int terminal, const char *text)
+static bool prompt_write(int terminal, const char *text)
 {
     return write(terminal, text, strlen(text)) >= 0;
 }
 
-/* A line without its end; NULL when there is none. */
-static const char *read_line(struct arena *a, int terminal)
+/* A line without its newline; NULL: it is empty or cannot be read. The terminal is in canonical
+ * mode, so one read returns one line. */
+static const char *prompt_read_line(struct arena *a, int terminal)
 {
     char line[ANSWER_SIZE];
     const ssize_t n = read(terminal, line, sizeof line);
@@ -35,64 +36,66 @@ static const char *read_line(struct arena *a, int terminal)
     return answer;
 }
 
-/* A signal from the keyboard would leave the terminal mute. So its key only ends the line, and the
- * signal follows when the terminal is as it was. */
-static const char *ask_muted(struct arena *a, int terminal, const char *question)
+/* Read a line without echo. A SIGINT from the keyboard would end the process while echo is off, so
+ * ISIG is cleared and the interrupt key only ends the line. The signal is raised after the settings
+ * of the terminal are restored. */
+static const char *prompt_ask_hidden(struct arena *a, int terminal, const char *question)
 {
-    struct termios before, muted;
+    struct termios before, hidden;
     if (tcgetattr(terminal, &before) != 0)
         return NULL;
-    muted = before;
-    muted.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
-    muted.c_lflag |= ICANON;
-    muted.c_cc[VEOL] = before.c_cc[VINTR];
-    if (tcsetattr(terminal, TCSAFLUSH, &muted) != 0)
+    hidden = before;
+    hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
+    hidden.c_lflag |= ICANON;
+    hidden.c_cc[VEOL] = before.c_cc[VINTR];
+    if (tcsetattr(terminal, TCSAFLUSH, &hidden) != 0)
         return NULL;
-    /* Only now: what is typed before the terminal is mute would be seen, and lost. */
-    const char *answer = say(terminal, question) ? read_line(a, terminal) : NULL;
-    ignore(tcsetattr(terminal, TCSAFLUSH, &before), "there is nothing else to try");
-    ignore(say(terminal, "\n"), "only for the eye");
+    /* Print the prompt after echo is off: input before that would be echoed, and TCSAFLUSH drops it. */
+    const char *answer = prompt_write(terminal, question) ? prompt_read_line(a, terminal) : NULL;
+    ignore(tcsetattr(terminal, TCSAFLUSH, &before), "no other way to restore the terminal");
+    ignore(prompt_write(terminal, "\n"), "cosmetic: the newline was not echoed");
     const char key = (char)before.c_cc[VINTR];
     if (!answer || !key || !strchr(answer, key))
         return answer;
-    ignore(raise(SIGINT), "if somebody catches it, there is no answer");
+    ignore(raise(SIGINT), "if a handler catches the signal, there is no input");
     return NULL;
 }
 
-static int open_terminal(void)
+static int prompt_open_tty(void)
 {
     return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
 bool prompt_is_possible(void)
 {
-    const int terminal = open_terminal();
+    const int terminal = prompt_open_tty();
     if (terminal >= 0)
-        ignore(close(terminal), "nothing was kept in it");
+        ignore(close(terminal), "no data is buffered in it");
     return terminal >= 0;
 }
 
-static const char *ask(struct arena *a, const char *question, const char *about, bool is_secret)
+static const char *prompt_ask(struct arena *a, const char *question, const char *about,
+                              bool is_secret)
 {
-    const int terminal = open_terminal();
+    const int terminal = prompt_open_tty();
     const char *answer = NULL;
     if (terminal < 0)
         return NULL;
     const char *asked = str_z(a, STR_CONCAT(a, str_from(question), str_from(about), STR(": ")));
     if (is_secret)
-        answer = ask_muted(a, terminal, asked);
-    else if (say(terminal, asked))
-        answer = read_line(a, terminal);
-    ignore(close(terminal), "nothing was kept in it");
+        answer = prompt_ask_hidden(a, terminal, asked);
+    else if (prompt_write(terminal, asked))
+        answer = prompt_read_line(a, terminal);
+    ignore(close(terminal), "no data is buffered in it");
     return answer;
 }
 
 const char *prompt_text(struct arena *a, const char *question, const char *about)
 {
-    return ask(a, question, about, false);
+    return prompt_ask(a, question, about, false);
 }
 
 const char *prompt_secret(struct arena *a, const char *question, const char *about)
 {
-    return ask(a, question, about, true);
+    return prompt_ask(a, question, about, true);
 }

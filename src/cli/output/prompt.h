@@ -1,7 +1,7 @@
-/* prompt.h - asking the person at the terminal.
+/* prompt.h - reads a line from the operator at the terminal.
  *
- * The terminal itself is asked, whatever stdin and stdout are. A secret is not shown while it is
- * typed, and the terminal is as it was afterwards, also when ^C is the answer.
+ * /dev/tty is used, so that stdin and stdout may be redirected. The input of a secret is not echoed,
+ * and the terminal settings are restored in every case, also after ^C.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "base/mem/arena.h"
 
-bool prompt_is_possible(void); /* is there a terminal? */
-/* "QUESTIONabout: ". NULL: there is no terminal, or the answer is empty. */
+bool prompt_is_possible(void); /* whether the process has a terminal */
+/* Print QUESTION, ABOUT and ": ", and read a line. NULL: no terminal, or an empty line. */
 const char *prompt_text(struct arena *a, const char *question, const char *about);
 const char *prompt_secret(struct arena *a, const char *question, const char *about);

@@ -22,7 +22,7 @@ void table_set(struct table *t, uint32_t row, uint32_t column, struct table_cell
 }
 
 /* The first `width` characters. */
-static struct str cut(struct str text, uint32_t width)
+static struct str table_cut(struct str text, uint32_t width)
 {
     uint32_t at = 0, seen = 0;
     while (at < text.len) {
@@ -34,8 +34,8 @@ static struct str cut(struct str text, uint32_t width)
     return str_slice(text, 0, at);
 }
 
-static void put_cell(struct buf *b, const struct table *t, const struct table_cell *cell,
-                     struct str text)
+static void table_put_cell(struct buf *b, const struct table *t, const struct table_cell *cell,
+                           struct str text)
 {
     const bool is_colored = t->has_colors && cell->color;
     if (is_colored) {
@@ -48,16 +48,16 @@ static void put_cell(struct buf *b, const struct table *t, const struct table_ce
         buf_put_z(b, "\033[0m");
 }
 
-static void put_row(struct buf *b, const struct table *t, const struct table_cell *row,
-                    const uint32_t *widths)
+static void table_put_row(struct buf *b, const struct table *t, const struct table_cell *row,
+                          const uint32_t *widths)
 {
     uint32_t used = 0;
     for (uint32_t c = 0; c < t->columns; c++) {
         const bool is_last = c + 1 == t->columns;
         const uint32_t room = t->width_max > used ? t->width_max - used : 0;
-        const struct str text = t->width_max ? cut(row[c].text, room) : row[c].text;
+        const struct str text = t->width_max ? table_cut(row[c].text, room) : row[c].text;
         const uint32_t width = term_width_escaped(text);
-        put_cell(b, t, &row[c], text);
+        table_put_cell(b, t, &row[c], text);
         if (is_last || (t->width_max && used + widths[c] + GAP >= t->width_max))
             break;
         for (uint32_t i = width; i < widths[c] + GAP; i++)
@@ -78,5 +78,5 @@ void table_put(struct buf *b, const struct table *t)
             widths[c] = width > widths[c] ? width : widths[c];
         }
     for (uint32_t r = 0; r < t->rows; r++)
-        put_row(b, t, t->cells + (size_t)r * t->columns, widths);
+        table_put_row(b, t, t->cells + (size_t)r * t->columns, widths);
 }

@@ -1,7 +1,7 @@
-/* table.h - rows and columns for people.
+/* table.h - tables of text for terminals.
  *
- * Cells are texts of anybody's: they are shown on one line and without what controls a terminal.
- * The last column is as long as it likes; the others are as wide as their widest cell.
+ * Cells may contain any text: each is written on one line, with control characters replaced. The
+ * last column has no fixed width; the others are as wide as their widest cell.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct table_cell {
     const char *color; /* NULL: none */
 };
 
-/* `rows` times `columns` cells, row by row, the first row being the titles. A width_max of 0 means
- * none; longer lines are cut. */
+/* `rows` times `columns` cells in row order; the first row has the titles. Lines are cut at
+ * width_max characters; 0: no limit. */
 struct table {
     struct table_cell *cells;
     uint32_t rows;

@@ -1,6 +1,7 @@
 #include "cli/output/term_escape.h"
 
-/* C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
+/* The count of bytes of a control character at `at`: C0 and DEL have one byte, C1 has two in UTF-8
+ * (C2 80 to C2 9F). 0: not a control character. */
 static uint32_t control_size(struct str text, uint32_t at)
 {
     const unsigned char c = (unsigned char)text.at[at];
@@ -10,13 +11,13 @@ static uint32_t control_size(struct str text, uint32_t at)
     return is_c1 ? 2 : 0;
 }
 
-static void put(struct buf *b, struct str text, bool keeps_lines)
+static void term_put_filtered(struct buf *b, struct str text, bool keeps_lines)
 {
     uint32_t from = 0, at = 0;
     while (at < text.len) {
         const uint32_t size = control_size(text, at);
-        const bool stays = keeps_lines && (text.at[at] == '\n' || text.at[at] == '\t');
-        if (size == 0 || stays) {
+        const bool is_kept = keeps_lines && (text.at[at] == '\n' || text.at[at] == '\t');
+        if (size == 0 || is_kept) {
             at++;
             continue;
         }
@@ -31,12 +32,12 @@ static void put(struct buf *b, struct str text, bool keeps_lines)
 
 void term_put_escaped(struct buf *b, struct str text)
 {
-    put(b, text, false);
+    term_put_filtered(b, text, false);
 }
 
 void term_put_escaped_lines(struct buf *b, struct str text)
 {
-    put(b, text, true);
+    term_put_filtered(b, text, true);
 }
 
 uint32_t term_width_escaped(struct str text)

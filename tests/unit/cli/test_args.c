@@ -9,8 +9,8 @@ enum { WORDS_MAX = 10 };
 
 static bool strict, quiet;
 static const char *form, *folder;
-static char *texts[WORDS_MAX];
-static struct args words;
+static char *words[WORDS_MAX];
+static struct args args;
 
 static const struct args_option options[] = {
     {.name = "strict", .flag = &strict},
@@ -24,15 +24,15 @@ static bool take(char *line)
 {
     strict = quiet = false;
     form = folder = NULL;
-    words = (struct args){.whose = "a test", .texts = texts};
+    args = (struct args){.prog = "a test", .words = words};
     while (*line) {
-        CHECK(words.count < WORDS_MAX);
-        texts[words.count++] = line;
+        CHECK(args.count < WORDS_MAX);
+        words[args.count++] = line;
         line += strcspn(line, " ");
         if (*line)
             *line++ = 0;
     }
-    return args_take_options(&words, options, sizeof options / sizeof options[0]);
+    return args_parse_options(&args, options, sizeof options / sizeof options[0]);
 }
 
 #define TAKE(line) take((char[]){line})
@@ -40,8 +40,8 @@ static bool take(char *line)
 static bool left(const char *wanted)
 {
     char seen[200] = "";
-    for (int i = 0; i < words.count; i++)
-        snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "%s%s", i ? " " : "", texts[i]);
+    for (int i = 0; i < args.count; i++)
+        snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "%s%s", i ? " " : "", words[i]);
     return strcmp(seen, wanted) == 0;
 }
 
@@ -53,7 +53,7 @@ static bool is(const char *seen, const char *wanted)
 TEST(words_without_options_stay_as_they_are)
 {
     CHECK(TAKE("a b c") && left("a b c"));
-    CHECK(TAKE("") && words.count == 0);
+    CHECK(TAKE("") && args.count == 0);
 }
 
 TEST(options_stand_anywhere)

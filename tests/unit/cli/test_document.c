@@ -55,7 +55,7 @@ TEST(trees_come_back)
 
 TEST(texts_stay_texts)
 {
-    static const char *const texts[] = {
+    static const char *const words[] = {
         "yes",     "No",      "on",      "OFF",      "null",       "~",       "true",
         "False",   "y",       "N",       "1",        "-1",         "1.5",     "1e3",
         "0x1f",    "0o7",     "1_000",   "_1",       ".inf",       ".nan",    "nan",
@@ -66,10 +66,10 @@ TEST(texts_stay_texts)
         "\\u007f", "\\u0085", "\\u2028", "\\u2029",  "\\ufeff",    "\\uffff", "\\ufffe",
         "<<",      "=",       "a b",     "a/b.c@d",  "\xc3\xa9",   "-",       "",
     };
-    for (uint32_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         char document[200];
-        snprintf(document, sizeof document, "{\"k\":\"%s\",\"%s\":[\"%s\"]}", texts[i],
-                 strcmp(texts[i], "k") == 0 ? "l" : texts[i], texts[i]);
+        snprintf(document, sizeof document, "{\"k\":\"%s\",\"%s\":[\"%s\"]}", words[i],
+                 strcmp(words[i], "k") == 0 ? "l" : words[i], words[i]);
         CHECK(comes_back(document));
     }
 }

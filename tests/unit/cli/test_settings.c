@@ -82,7 +82,7 @@ TEST(only_this_machine_is_near)
                                       "http://",
                                       "http://[::1"};
     for (uint32_t i = 0; i < sizeof near / sizeof near[0]; i++)
-        CHECK(settings_is_near(near[i]));
+        CHECK(settings_is_loopback(near[i]));
     for (uint32_t i = 0; i < sizeof far / sizeof far[0]; i++)
-        CHECK(!settings_is_near(far[i]));
+        CHECK(!settings_is_loopback(far[i]));
 }

@@ -35,7 +35,7 @@ TEST(events_come_in_any_pieces)
     for (uint32_t size = 1; size < sizeof story; size++) {
         begin();
         for (uint32_t at = 0; at < sizeof story - 1; at += size)
-            sse_parser_take(&stream, str_slice(str_from(story), at, at + size));
+            sse_parser_feed(&stream, str_slice(str_from(story), at, at + size));
         CHECK(strcmp(seen, "7.1={\"a\":1};7.2=one\ntwo;7.3=last\n line;") == 0);
     }
 }
@@ -43,9 +43,9 @@ TEST(events_come_in_any_pieces)
 TEST(a_broken_stream_forgets_half_an_event_but_not_where_it_was)
 {
     begin();
-    sse_parser_take(&stream, STR("id: 3.1\ndata: a\n\nid: 3.2\ndata: b\nda"));
-    sse_parser_break(&stream);
-    sse_parser_take(&stream, STR("data: c\n\n"));
+    sse_parser_feed(&stream, STR("id: 3.1\ndata: a\n\nid: 3.2\ndata: b\nda"));
+    sse_parser_reset(&stream);
+    sse_parser_feed(&stream, STR("data: c\n\n"));
     CHECK(strcmp(seen, "3.1=a;3.1=c;") == 0);
 }
 
@@ -54,8 +54,8 @@ TEST(what_is_too_long_is_cut)
     static char line[SSE_LINE_SIZE * 2];
     begin();
     memset(line, 'x', sizeof line);
-    sse_parser_take(&stream, STR("id: "));
-    sse_parser_take(&stream, (struct str){line, sizeof line});
-    sse_parser_take(&stream, STR("\ndata: fine\n\n"));
+    sse_parser_feed(&stream, STR("id: "));
+    sse_parser_feed(&stream, (struct str){line, sizeof line});
+    sse_parser_feed(&stream, STR("\ndata: fine\n\n"));
     CHECK(strcmp(seen, "=fine;") == 0);
 }
