@@ -12,15 +12,15 @@
 #include "check/barclamp_check.h"
 #include "cli/args/args.h"
 
-/* ---- check: the words ---- */
+/* ---- check: arguments ---- */
 
-struct checking {
+struct check_options {
     bool strict, json;
     const char *directories; /* "DIR:DIR" */
     const char *with;        /* likewise; NULL: none */
 };
 
-static const char *join_words(struct arena *a, const struct args *args)
+static const char *check_join_dirs(struct arena *a, const struct args *args)
 {
     struct buf list = buf_in(a);
     for (int i = 0; i < args->count; i++) {
@@ -30,12 +30,12 @@ static const char *join_words(struct arena *a, const struct args *args)
     return str_z(a, buf_str(&list));
 }
 
-static bool names_nothing(const char *directories)
+static bool check_is_empty_list(const char *directories)
 {
     return directories[strspn(directories, ":")] == 0;
 }
 
-static bool read_check_words(struct arena *a, struct args *args, struct checking *out)
+static bool check_parse_args(struct arena *a, struct args *args, struct check_options *out)
 {
     const char *form = "text";
     const struct args_option options[] = {
@@ -44,38 +44,38 @@ static bool read_check_words(struct arena *a, struct args *args, struct checking
         {.name = "with", .value = &out->with},
     };
     bool right = args_parse_options(args, options, sizeof options / sizeof options[0]);
-    out->directories = join_words(a, args);
+    out->directories = check_join_dirs(a, args);
     out->json = strcmp(form, "json") == 0;
     if (!out->json && strcmp(form, "text") != 0) {
-        args_error(args, "the output is text or json, not", form);
+        args_error(args, "--output must be text or json, not", form);
         right = false;
     }
-    if (names_nothing(out->directories)) {
-        args_error(args, "something is missing", "the directory to look at");
+    if (check_is_empty_list(out->directories)) {
+        args_error(args, "missing operand", "DIR");
         right = false;
     } else if (!str_is_clean(str_from(out->directories))) {
-        args_error(args, "this is not UTF-8", out->directories);
+        args_error(args, "the path is not valid UTF-8", out->directories);
         right = false;
     }
     return right;
 }
 
-/* ---- check: the answer ---- */
+/* ---- check: output ---- */
 
-static const char *severity_name(const struct diagnostics_entry *entry)
+static const char *check_severity(const struct diagnostics_entry *entry)
 {
     return entry->severity == DIAGNOSTICS_ERROR ? "error" : "warning";
 }
 
-/* A path below the directory one is in is shown from there. */
-static struct str shorten(struct str path, struct str here)
+/* A path below the working directory `here` is shown relative to it. */
+static struct str check_relative_path(struct str path, struct str here)
 {
     const bool is_below = here.len > 1 && path.len > here.len + 1 && str_starts(path, here) &&
                           path.at[here.len] == '/';
     return is_below ? str_slice(path, here.len + 1, path.len) : path;
 }
 
-static void put_count(struct buf *out, uint32_t count, const char *noun, const char *end)
+static void check_put_count(struct buf *out, uint32_t count, const char *noun, const char *end)
 {
     buf_put_u64(out, count);
     buf_put_c(out, ' ');
@@ -84,62 +84,63 @@ static void put_count(struct buf *out, uint32_t count, const char *noun, const c
     buf_put_z(out, end);
 }
 
-static void put_text(struct arena *a, const struct barclamp_check *check, struct buf *out)
+static void check_put_text(struct arena *a, const struct barclamp_check *check, struct buf *out)
 {
     char here[PATH_MAX];
     const struct diagnostics *report = &check->report;
     const struct str folder = str_from(getcwd(here, sizeof here));
     for (const struct diagnostics_entry *e = report->first; e; e = e->next) {
         struct diagnostics_entry line = *e;
-        const struct str severity = str_from(severity_name(e));
-        line.file = shorten(e->file, folder);
+        const struct str severity = str_from(check_severity(e));
+        line.file = check_relative_path(e->file, folder);
         line.text = STR_CONCAT(a, severity, STR(": "), e->text);
         diagnostics_format(&line, out);
         buf_put_c(out, '\n');
     }
     if (report->errors + report->warnings > report->count) {
-        put_count(out, report->errors + report->warnings - report->count, "line", "");
+        check_put_count(out, report->errors + report->warnings - report->count, "line", "");
         buf_put_z(out, " more\n");
     }
-    put_count(out, check->barclamps, "barclamp", ", ");
-    put_count(out, check->roles, "role", ", ");
-    put_count(out, report->errors, "error", ", ");
-    put_count(out, report->warnings, "warning", "\n");
+    check_put_count(out, check->barclamps, "barclamp", ", ");
+    check_put_count(out, check->roles, "role", ", ");
+    check_put_count(out, report->errors, "error", ", ");
+    check_put_count(out, report->warnings, "warning", "\n");
 }
 
-static void set_number(struct arena *a, struct json *object, const char *key, uint32_t value)
+static void check_set_number(struct arena *a, struct json *object, const char *key, uint32_t value)
 {
     json_set(object, str_from(key), json_make_i64(a, value));
 }
 
-static struct json *entry_as_json(struct arena *a, const struct diagnostics_entry *entry)
+static struct json *check_entry_json(struct arena *a, const struct diagnostics_entry *entry)
 {
     struct json *object = json_make(a, JSON_OBJECT);
     json_set(object, STR("file"), json_make_string(a, entry->file));
-    set_number(a, object, "line", entry->at.line);
-    set_number(a, object, "column", entry->at.column);
-    json_set(object, STR("severity"), json_make_string(a, str_from(severity_name(entry))));
+    check_set_number(a, object, "line", entry->at.line);
+    check_set_number(a, object, "column", entry->at.column);
+    json_set(object, STR("severity"), json_make_string(a, str_from(check_severity(entry))));
     json_set(object, STR("code"), json_make_string(a, str_from(entry->code)));
     json_set(object, STR("text"), json_make_string(a, entry->text));
     return object;
 }
 
-static void put_json(struct arena *a, const struct barclamp_check *check, struct buf *out)
+static void check_put_json(struct arena *a, const struct barclamp_check *check, struct buf *out)
 {
     struct json *object = json_make(a, JSON_OBJECT), *entries = json_make(a, JSON_ARRAY);
     for (const struct diagnostics_entry *e = check->report.first; e; e = e->next)
-        json_append(entries, entry_as_json(a, e));
-    set_number(a, object, "barclamps", check->barclamps);
-    set_number(a, object, "roles", check->roles);
-    set_number(a, object, "errors", check->report.errors);
-    set_number(a, object, "warnings", check->report.warnings);
+        json_append(entries, check_entry_json(a, e));
+    check_set_number(a, object, "barclamps", check->barclamps);
+    check_set_number(a, object, "roles", check->roles);
+    check_set_number(a, object, "errors", check->report.errors);
+    check_set_number(a, object, "warnings", check->report.warnings);
     json_set(object, STR("entries"), entries);
     json_write_to(out, object);
     buf_put_c(out, '\n');
 }
 
-/* The report says what is wrong with them; this only tells them from barclamps that are wrong. */
-static bool all_can_be_read(struct arena *a, const char *directories)
+/* False if a directory cannot be opened. The report has the error already; the exit status differs
+ * from that for barclamps with errors. */
+static bool check_dirs_readable(struct arena *a, const char *directories)
 {
     const struct str list = str_from(directories);
     bool all = true;
@@ -147,7 +148,7 @@ static bool all_can_be_read(struct arena *a, const char *directories)
         const uint32_t to = str_find(list, ':', from);
         DIR *folder = to > from ? opendir(str_z(a, str_slice(list, from, to))) : NULL;
         if (folder)
-            ignore(closedir(folder), "nothing was read");
+            ignore(closedir(folder), "opened only for the test");
         else if (to > from)
             all = false;
         from = to + 1;
@@ -158,26 +159,26 @@ static bool all_can_be_read(struct arena *a, const char *directories)
 enum cli_exit barclamp_check(struct args *args)
 {
     struct arena a = {0};
-    struct checking c = {0};
-    if (!read_check_words(&a, args, &c)) {
+    struct check_options c = {0};
+    if (!check_parse_args(&a, args, &c)) {
         arena_fini(&a);
         return CLI_USAGE;
     }
-    if (c.with && !all_can_be_read(&a, c.with)) {
-        args_error(args, "a directory of --with cannot be read", c.with);
+    if (c.with && !check_dirs_readable(&a, c.with)) {
+        args_error(args, "cannot read a directory of --with", c.with);
         arena_fini(&a);
         return CLI_IO_ERROR;
     }
     const struct barclamp_check check = barclamp_check_directories(&a, c.directories, c.with);
     const uint32_t wrong = check.report.errors + (c.strict ? check.report.warnings : 0);
     enum cli_exit status = wrong ? CLI_FAILED : CLI_OK;
-    if (check.is_empty || !all_can_be_read(&a, c.directories))
+    if (check.is_empty || !check_dirs_readable(&a, c.directories))
         status = CLI_IO_ERROR;
     struct buf out = buf_in(&a);
     if (c.json)
-        put_json(&a, &check, &out);
+        check_put_json(&a, &check, &out);
     else
-        put_text(&a, &check, &out);
+        check_put_text(&a, &check, &out);
     fwrite(out.at, 1, out.len, stdout);
     arena_fini(&a);
     return status;
@@ -185,24 +186,26 @@ enum cli_exit barclamp_check(struct args *args)
 
 /* ---- new ---- */
 
-static enum cli_exit say_name(const struct args *args, const char *name, const char *wrong)
+static enum cli_exit barclamp_new_name_error(const struct args *args, const char *name,
+                                             const char *wrong)
 {
     fprintf(stderr, "%s: the name %s: %s\n", args->prog, wrong, name);
     return CLI_USAGE;
 }
 
-static enum cli_exit make(const struct args *args, const char *folder, const char *name)
+static enum cli_exit barclamp_new_write(const struct args *args, const char *folder,
+                                        const char *name)
 {
     struct arena a = {0};
     const bool is_here = strcmp(folder, ".") == 0;
     const err e = skeleton_write(&a, folder, str_from(name));
-    const char *why = e == ERR_EXISTS ? "is there already" : strerror(errno);
+    const char *why = e == ERR_EXISTS ? "exists already" : strerror(errno);
     arena_fini(&a);
     if (e == OK) {
-        printf("made %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
+        printf("created %s%s%s\n", is_here ? "" : folder, is_here ? "" : "/", name);
         return CLI_OK;
     }
-    fprintf(stderr, "%s: nothing was made: %s%s%s: %s\n", args->prog, is_here ? "" : folder,
+    fprintf(stderr, "%s: nothing was created: %s%s%s: %s\n", args->prog, is_here ? "" : folder,
             is_here ? "" : "/", name, why);
     return e == ERR_EXISTS ? CLI_FAILED : CLI_IO_ERROR;
 }
@@ -215,11 +218,12 @@ enum cli_exit barclamp_new(struct args *args)
         return CLI_USAGE;
     if (args->count != 1) {
         if (args->count == 0)
-            args_error(args, "something is missing", "the name of the barclamp");
+            args_error(args, "missing operand", "NAME");
         else
-            args_error(args, "one name is enough", args->words[1]);
+            args_error(args, "unexpected operand", args->words[1]);
         return CLI_USAGE;
     }
     const char *wrong = skeleton_check_name(str_from(args->words[0]));
-    return wrong ? say_name(args, args->words[0], wrong) : make(args, folder, args->words[0]);
+    return wrong ? barclamp_new_name_error(args, args->words[0], wrong)
+                 : barclamp_new_write(args, folder, args->words[0]);
 }

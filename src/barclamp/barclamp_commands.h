@@ -1,6 +1,6 @@
 /* barclamp_commands.h - check barclamps in directories, and write a new one. Needs no daemon.
  *
- * `words` holds the words after the verb. The result is the exit status of the program.
+ * `args` has the arguments after the verb. The result is the exit status of the program.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
-/* halligan-barclamp - the verbs of `halligan barclamp`, which executes this program.
+/* halligan-barclamp - implements the verbs of `halligan barclamp`, which executes this program.
  *
- * They need the engine, the reader of content and Lua. In a program of their own they leave the
- * client of the API free of all three.
+ * The verbs need the engine, the content reader and Lua. They are a separate program so that the
+ * client of the API does not link these.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static const char usage[] = "usage: halligan barclamp check|new [...]\n"
                             "`halligan barclamp VERB --help` describes the options.\n";
 
-static enum cli_exit run(int argc, char **argv)
+static enum cli_exit barclamp_run(int argc, char **argv)
 {
     struct args args = {.count = argc > 2 ? argc - 2 : 0, .words = argv + 2};
     const char *verb = argc > 1 ? argv[1] : "";
@@ -31,7 +31,7 @@ static enum cli_exit run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const enum cli_exit status = run(argc, argv);
+    const enum cli_exit status = barclamp_run(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return (int)status;
     fprintf(stderr, "halligan barclamp: cannot write the output: %s\n", strerror(errno));

@@ -12,11 +12,15 @@
 #include "model/names.h"
 #include "sys/files.h"
 
-/* One barclamp being made. */
-struct making {
+/* Files are written into a temporary directory with mode 0700 next to the target. Its mode is
+ * changed only when it is complete, then it is renamed. On failure every file is removed, in the
+ * reverse order, because a directory must be empty to be removed. */
+
+/* The barclamp that is being written. */
+struct skeleton {
     struct arena *arena;
     struct str name;
-    const char *place; /* where it is put together */
+    const char *dir; /* the temporary directory */
     mode_t umask;
 };
 
@@ -24,24 +28,24 @@ const char *skeleton_check_name(struct str name)
 {
     struct arena a = {0};
     const char *wrong = names_check_barclamp(name);
-    /* Its role is called after it, and a role's name is bounded as well. */
+    /* The role is called NAME-server, and names of roles have a limit of their own. */
     if (!wrong)
         wrong = names_check_role(STR_CONCAT(&a, name, STR("-server")));
     arena_fini(&a);
     return wrong;
 }
 
-/* ---- filling in ---- */
+/* ---- expansion of names ---- */
 
-/* `yes` and `null` are no names to YAML unless they are quoted. */
-static struct str yaml_name(struct arena *a, struct str name)
+/* Names such as `yes` and `null` must be quoted, or YAML would not read them as strings. */
+static struct str skeleton_yaml_name(struct arena *a, struct str name)
 {
     if (scalar_read(a, name).kind == JSON_STRING)
         return name;
     return STR_CONCAT(a, STR("'"), name, STR("'"));
 }
 
-static struct str fill_in(const struct making *m, const char *text)
+static struct str skeleton_expand(const struct skeleton *m, const char *text)
 {
     static const struct str plain = {"@NAME@", 6}, scalar = {"@SCALAR@", 8};
     struct buf out = buf_in(m->arena);
@@ -51,7 +55,7 @@ static struct str fill_in(const struct making *m, const char *text)
             buf_put_str(&out, m->name);
             rest = str_slice(rest, plain.len, rest.len);
         } else if (str_starts(rest, scalar)) {
-            buf_put_str(&out, yaml_name(m->arena, m->name));
+            buf_put_str(&out, skeleton_yaml_name(m->arena, m->name));
             rest = str_slice(rest, scalar.len, rest.len);
         } else {
             buf_put_c(&out, rest.at[0]);
@@ -61,59 +65,59 @@ static struct str fill_in(const struct making *m, const char *text)
     return buf_str(&out);
 }
 
-static const char *path_of(const struct making *m, const struct skeleton_file *file)
+static const char *skeleton_path(const struct skeleton *m, const struct skeleton_file *file)
 {
-    const struct str below = STR_CONCAT(m->arena, str_from(m->place), STR("/"));
-    return str_z(m->arena, STR_CONCAT(m->arena, below, fill_in(m, file->path)));
+    const struct str below = STR_CONCAT(m->arena, str_from(m->dir), STR("/"));
+    return str_z(m->arena, STR_CONCAT(m->arena, below, skeleton_expand(m, file->path)));
 }
 
 /* ---- writing ---- */
 
-static err write_one(const struct making *m, const struct skeleton_file *file)
+static err skeleton_write_one(const struct skeleton *m, const struct skeleton_file *file)
 {
-    const char *path = path_of(m, file);
+    const char *path = skeleton_path(m, file);
     if (file->text)
-        return file_write(path, fill_in(m, file->text), file->mode & ~m->umask);
+        return file_write(path, skeleton_expand(m, file->text), file->mode & ~m->umask);
     return mkdir(path, (mode_t)file->mode) == 0 ? OK : err_from_errno(errno);
 }
 
-static err write_all(const struct making *m)
+static err skeleton_write_all(const struct skeleton *m)
 {
     err e = OK;
     for (const struct skeleton_file *file = skeleton_files; file->path && e == OK; file++)
-        e = write_one(m, file);
-    /* A directory for the time being is for its owner only. */
-    if (e == OK && chmod(m->place, 0777 & ~m->umask) != 0)
+        e = skeleton_write_one(m, file);
+    /* mkdtemp has created the directory with mode 0700. */
+    if (e == OK && chmod(m->dir, 0777 & ~m->umask) != 0)
         e = err_from_errno(errno);
     return e;
 }
 
-/* Removes what was written, last things first. errno stays as it is. */
-static void take_back(const struct making *m)
+/* Remove what was written, in reverse order. errno is preserved. */
+static void skeleton_remove(const struct skeleton *m)
 {
     const int number = errno;
     const struct skeleton_file *file = skeleton_files;
     while (file->path)
         file++;
     while (file-- != skeleton_files)
-        ignore(remove(path_of(m, file)), "it may never have been made");
-    ignore(rmdir(m->place), "what cannot be removed stays, under a name that nobody reads");
+        ignore(remove(skeleton_path(m, file)), "the file may not have been created");
+    ignore(rmdir(m->dir), "a rest remains under a hidden name that is never read");
     errno = number;
 }
 
-/* A directory that is empty would be replaced silently; one that is not, or a file, would not. */
-static err move_into_place(const struct making *m, const char *to)
+/* rename(2) would silently replace an empty directory, so the target is tested first. */
+static err skeleton_move_into_place(const struct skeleton *m, const char *to)
 {
     struct stat facts;
     if (lstat(to, &facts) == 0)
         return ERR_EXISTS;
-    if (rename(m->place, to) == 0)
+    if (rename(m->dir, to) == 0)
         return OK;
     return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR ? ERR_EXISTS
                                                                      : err_from_errno(errno);
 }
 
-static mode_t read_umask(void)
+static mode_t skeleton_read_umask(void)
 {
     const mode_t mask = umask(077);
     umask(mask);
@@ -128,14 +132,15 @@ err skeleton_write(struct arena *a, const char *folder, struct str name)
     if (lstat(to, &facts) == 0)
         return ERR_EXISTS;
     const struct str pattern = STR_CONCAT(a, prefix, STR(".new-XXXXXX"));
-    char *place = arena_copy(a, str_z(a, pattern), pattern.len + 1);
-    if (!mkdtemp(place))
+    char *dir = arena_copy(a, str_z(a, pattern), pattern.len + 1);
+    if (!mkdtemp(dir))
         return err_from_errno(errno);
-    const struct making m = {.arena = a, .name = name, .place = place, .umask = read_umask()};
-    err e = write_all(&m);
+    const struct skeleton m = {
+        .arena = a, .name = name, .dir = dir, .umask = skeleton_read_umask()};
+    err e = skeleton_write_all(&m);
     if (e == OK)
-        e = move_into_place(&m, to);
+        e = skeleton_move_into_place(&m, to);
     if (e != OK)
-        take_back(&m);
+        skeleton_remove(&m);
     return e;
 }

@@ -1,6 +1,7 @@
-/* skeleton.h - a new barclamp, small and right from the start.
+/* skeleton.h - writes a new barclamp: a small, valid package of content as a starting point.
  *
- * Written beside its place and moved there as a whole, so a barclamp is there or not.
+ * The directory is written under a temporary name and then renamed, so that it is either complete
+ * or does not exist.
  */
 #pragma once
 
@@ -10,19 +11,20 @@
 #include "base/mem/arena.h"
 #include "base/text/str.h"
 
-/* NULL when a barclamp may be called so; otherwise what follows "the name " in a sentence. */
+/* NULL for a valid name; otherwise the error, which continues the sentence "the name ...". */
 const char *skeleton_check_name(struct str name);
 
-/* Make FOLDER/NAME. ERR_EXISTS: there is something of that name. Any other: errno says why, and
- * nothing is left behind. */
+/* Create FOLDER/NAME. ERR_EXISTS: the path exists already. Any other error: errno has the reason,
+ * and everything written was removed. */
 NODISCARD err skeleton_write(struct arena *a, const char *folder, struct str name);
 
-/* One file of it; @NAME@ stands for the name, @SCALAR@ for the name as YAML writes it. */
+/* A file or directory of the skeleton. In path and text, @NAME@ is replaced by the name, @SCALAR@ by
+ * the name as a YAML scalar. */
 struct skeleton_file {
-    const char *path; /* below the barclamp's own directory; one that ends in '/' is a directory */
+    const char *path; /* below the directory of the barclamp; a directory ends in '/' */
     unsigned mode;
     const char *text;
 };
 
-/* Directories before what lies in them; ends with a NULL path. */
+/* A directory comes before its files; the list ends with a NULL path. */
 extern const struct skeleton_file skeleton_files[];

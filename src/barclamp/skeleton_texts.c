@@ -5,7 +5,7 @@
 /* clang-format off */
 
 static const char barclamp_text[] =
-    "# The barclamp @NAME@. `halligan barclamp check` says whether it is right.\n"
+    "# The barclamp @NAME@. `halligan barclamp check` checks it.\n"
     "barclamp:\n"
     "  name: @SCALAR@\n"
     "  description: What @NAME@ is for\n"
@@ -15,7 +15,7 @@ static const char barclamp_text[] =
     "  - name: @NAME@-server\n"
     "    jig: script # runs scripts/@NAME@-server/*.sh on the node\n"
     "    description: Installs @NAME@ on a node\n"
-    "    # When the node has its operating system:\n"
+    "    # To run after the operating system is installed:\n"
     "    # requires:\n"
     "    #   - crowbar-installed-node\n"
     "    attribs:\n"
@@ -28,8 +28,8 @@ static const char barclamp_text[] =
     "          required: true\n";
 
 static const char lua_text[] =
-    "-- What @NAME@-server does besides its scripts. The daemon calls these functions; its\n"
-    "-- docs/hooks.md says when, and what they may wish for. Without hooks, remove this file.\n"
+    "-- Hooks of @NAME@-server: functions that the daemon calls for events. docs/hooks.md lists the\n"
+    "-- events and the commands that a hook can return. Without hooks, remove this file.\n"
     "return {\n"
     "  on_active = function(noderole)\n"
     "    halligan.log('@NAME@ is ready on ' .. noderole.node)\n"
@@ -38,8 +38,8 @@ static const char lua_text[] =
 
 static const char script_text[] =
     "#!/bin/sh\n"
-    "# The scripts of a role are run on its node, by name. The first one that fails ends the run,\n"
-    "# and what was printed is in the run's log. A run may come again: say what should be.\n"
+    "# The scripts of a role are run on its node, in the order of their names. The first failure\n"
+    "# ends the run; the output is in the log of the run. Runs are repeated: be idempotent.\n"
     "set -eu\n"
     "\n"
     "mkdir -p /var/lib/@NAME@\n";
@@ -53,11 +53,11 @@ static const char readme_text[] =
     "|---|---|\n"
     "| `@NAME@.yml` | its roles and attribs |\n"
     "| `roles/ROLE.lua` | hooks of a role |\n"
-    "| `scripts/ROLE/*.sh` | what the jig `script` runs on a node, by name |\n"
-    "| `templates/` | texts that hooks and scripts fill in |\n"
+    "| `scripts/ROLE/*.sh` | scripts that the jig `script` runs on a node, in order of names |\n"
+    "| `templates/` | templates for hooks and scripts |\n"
     "\n"
-    "`halligan barclamp check .` in this directory says whether it is right. `halligand\n"
-    "--barclamps DIR` loads it; DIR is this directory, or the one it lies in.\n";
+    "`halligan barclamp check .` in this directory checks it. `halligand --barclamps DIR` loads\n"
+    "it; DIR is this directory or its parent directory.\n";
 
 const struct skeleton_file skeleton_files[] = {
     {"@NAME@.yml",                          0666, barclamp_text},

@@ -15,31 +15,31 @@
 
 static const struct text_place nowhere;
 
-/* ---- what a file says ---- */
+/* ---- fields of a file ---- */
 
-static struct str text_of(const struct json *object, const char *key)
+static struct str files_text(const struct json *object, const char *key)
 {
     const struct json *value = json_get(object, str_from(key));
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static const struct json *first_role(const struct barclamp_file *file)
+static const struct json *files_first_role(const struct barclamp_file *file)
 {
     const struct json *roles = json_get(file->tree, STR("roles"));
     return roles && roles->kind == JSON_ARRAY ? roles->first : NULL;
 }
 
-/* A JSON document may say itself where its files lie. */
-static struct str source_of(const struct barclamp_file *file)
+/* A JSON document may set its source path itself. */
+static struct str files_source(const struct barclamp_file *file)
 {
-    const struct str said = text_of(json_get(file->tree, STR("barclamp")), "source_path");
+    const struct str said = files_text(json_get(file->tree, STR("barclamp")), "source_path");
     return file->is_yaml || said.len == 0 ? file->source_path : said;
 }
 
-/* ---- one folder ---- */
+/* ---- directories ---- */
 
-/* Joined in the arena of the report, since the report will name it. */
-static const char *path_in(struct diagnostics *r, const char *folder, const char *name)
+/* The path is in the arena of the report, because entries refer to it. */
+static const char *files_path(struct diagnostics *r, const char *folder, const char *name)
 {
     struct buf path = buf_in(r->arena);
     buf_put_z(&path, folder);
@@ -48,21 +48,21 @@ static const char *path_in(struct diagnostics *r, const char *folder, const char
     return str_z(r->arena, buf_str(&path));
 }
 
-static int is_visible(const struct dirent *entry)
+static int files_is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && str_is_clean(str_from(entry->d_name));
 }
 
-/* Byte order, whatever the locale. */
-static int by_name(const struct dirent **x, const struct dirent **y)
+/* Byte order, independent of the locale. */
+static int files_compare_names(const struct dirent **x, const struct dirent **y)
 {
     return strcmp((*x)->d_name, (*y)->d_name);
 }
 
-/* The names in a folder; to be given to free_names. A folder that is not there has none. */
-static int read_names(struct diagnostics *r, const char *folder, struct dirent ***out_names)
+/* The names in a directory, to be freed with files_free_names. A missing directory has none. */
+static int files_read_names(struct diagnostics *r, const char *folder, struct dirent ***out_names)
 {
-    const int count = scandir(folder, out_names, is_visible, by_name);
+    const int count = scandir(folder, out_names, files_is_visible, files_compare_names);
     if (count >= 0)
         return count;
     if (errno != ENOENT && errno != ENOTDIR)
@@ -72,7 +72,7 @@ static int read_names(struct diagnostics *r, const char *folder, struct dirent *
     return 0;
 }
 
-static void free_names(struct dirent **names, int count)
+static void files_free_names(struct dirent **names, int count)
 {
     for (int i = 0; i < count; i++)
         free(names[i]);
@@ -81,8 +81,9 @@ static void free_names(struct dirent **names, int count)
 
 /* ---- scripts ---- */
 
-/* Would it be run? Says why not. Folders are for what scripts need. */
-static bool is_script(struct diagnostics *r, const char *path)
+/* True if the script jig would run the file; otherwise the reason is reported. Directories are
+ * ignored, because scripts may keep other files in them. */
+static bool files_is_script(struct diagnostics *r, const char *path)
 {
     struct stat facts;
     if (stat(path, &facts) != 0 || (S_ISREG(facts.st_mode) && access(path, R_OK) != 0)) {
@@ -95,90 +96,92 @@ static bool is_script(struct diagnostics *r, const char *path)
     if (facts.st_mode & 0111 || str_ends(str_from(path), STR(".sh")))
         return true;
     diagnostics_warning(diagnostics_as(r, "not_used"), str_from(path), nowhere,
-                        "is never run: it does not end in .sh, and may not be executed");
+                        "never run: the name does not end in .sh, and the file is not executable");
     return false;
 }
 
-static bool has_script(struct diagnostics *r, const char *folder)
+static bool files_has_script(struct diagnostics *r, const char *folder)
 {
     struct dirent **names;
     uint32_t scripts = 0;
-    const int count = read_names(r, folder, &names);
+    const int count = files_read_names(r, folder, &names);
     for (int i = 0; i < count; i++)
-        scripts += is_script(r, path_in(r, folder, names[i]->d_name));
-    free_names(names, count);
+        scripts += files_is_script(r, files_path(r, folder, names[i]->d_name));
+    files_free_names(names, count);
     return scripts > 0;
 }
 
-static void check_scripts(const struct barclamp_files *b, const struct barclamp_file *file,
-                          struct str role, struct text_place at)
+static void files_check_scripts(const struct barclamp_files *b, const struct barclamp_file *file,
+                                struct str role, struct text_place at)
 {
     const char *folder = NULL;
     const uint32_t errors_before = b->report->errors;
     const err e =
-        content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_SCRIPTS, &folder);
+        content_role_file(b->report->arena, files_source(file), role, ROLE_FILE_SCRIPTS, &folder);
     if (e != OK)
         diagnostics_warning(diagnostics_as(b->report, "script_missing"), str_from(file->path), at,
-                            "role %.*s runs scripts, and there is no directory scripts/%.*s",
+                            "role %.*s runs scripts, but the directory scripts/%.*s is missing",
                             STR_FMT_ARGS(diagnostics_brief(role)),
                             STR_FMT_ARGS(diagnostics_brief(role)));
-    else if (!has_script(b->report, folder) && b->report->errors == errors_before)
+    else if (!files_has_script(b->report, folder) && b->report->errors == errors_before)
         diagnostics_warning(diagnostics_as(b->report, "script_missing"), str_from(file->path), at,
-                            "role %.*s runs scripts, and there is none in %s",
+                            "role %.*s runs scripts, but there is none in %s",
                             STR_FMT_ARGS(diagnostics_brief(role)), folder);
 }
 
 /* ---- code ---- */
 
-static void check_code(const struct barclamp_files *b, const struct barclamp_file *file,
-                       struct str role, struct text_place at)
+static void files_check_code(const struct barclamp_files *b, const struct barclamp_file *file,
+                             struct str role, struct text_place at)
 {
     const char *lua = NULL;
-    const err e = content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_LUA, &lua);
+    const err e =
+        content_role_file(b->report->arena, files_source(file), role, ROLE_FILE_LUA, &lua);
     if (e != OK || (b->code && !code_finder_has_transition(b->code, lua)))
         diagnostics_warning(
             diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
-            "role %.*s brings its own work, and roles/%.*s.lua has no do_transition",
+            "role %.*s has a jig of class role-provided, but roles/%.*s.lua does not define do_transition",
             STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
 /* ---- manifests and playbooks ---- */
 
-static void check_manifests(const struct barclamp_files *b, const struct barclamp_file *file,
-                            struct str role, struct text_place at)
+static void files_check_manifests(const struct barclamp_files *b, const struct barclamp_file *file,
+                                  struct str role, struct text_place at)
 {
     const char *folder = NULL;
     uint32_t manifests = 0;
-    if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PUPPET, &folder) ==
+    if (content_role_file(b->report->arena, files_source(file), role, ROLE_FILE_PUPPET, &folder) ==
         OK) {
         struct dirent **names;
-        const int count = read_names(b->report, folder, &names);
+        const int count = files_read_names(b->report, folder, &names);
         for (int i = 0; i < count; i++)
             manifests += str_ends(str_from(names[i]->d_name), STR(".pp"));
-        free_names(names, count);
+        files_free_names(names, count);
     }
     if (manifests == 0)
         diagnostics_warning(
             diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
-            "role %.*s applies manifests, and there is no *.pp in puppet/roles/%.*s",
+            "role %.*s applies manifests, but there is no *.pp in puppet/roles/%.*s",
             STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
-static void check_playbook(const struct barclamp_files *b, const struct barclamp_file *file,
-                           struct str role, struct text_place at)
+static void files_check_playbook(const struct barclamp_files *b, const struct barclamp_file *file,
+                                 struct str role, struct text_place at)
 {
     const char *path;
-    if (content_role_file(b->report->arena, source_of(file), role, ROLE_FILE_PLAYBOOK, &path) != OK)
+    if (content_role_file(b->report->arena, files_source(file), role, ROLE_FILE_PLAYBOOK, &path) !=
+        OK)
         diagnostics_warning(
             diagnostics_as(b->report, "code_missing"), str_from(file->path), at,
-            "role %.*s runs a playbook, and there is neither ansible/roles/%.*s.yml "
+            "role %.*s runs a playbook, but there is neither ansible/roles/%.*s.yml "
             "nor ansible/%.*s/playbook.yml",
             STR_FMT_ARGS(diagnostics_brief(role)), STR_FMT_ARGS(diagnostics_brief(role)),
             STR_FMT_ARGS(diagnostics_brief(role)));
 }
 
-/* The class behind a jig ("script"); "" when it is not known. */
-static const char *jig_class_of(const struct core *core, struct str jig)
+/* The class of a jig, such as "script"; "": the jig or its class is unknown. */
+static const char *files_jig_class(const struct core *core, struct str jig)
 {
     struct record record;
     const int64_t id = core_find(core, TABLE_JIG, jig);
@@ -192,74 +195,74 @@ void barclamp_files_check_role(const struct barclamp_files *b, const struct barc
                                const struct json *role, uint32_t i)
 {
     char field[64];
-    const struct str name = text_of(role, "name");
-    const char *class = jig_class_of(b->core, text_of(role, "jig"));
+    const struct str name = files_text(role, "name");
+    const char *class = files_jig_class(b->core, files_text(role, "jig"));
     snprintf(field, sizeof field, "roles/%u/jig", i);
     const struct text_place at = barclamp_place(file, str_from(field));
     if (strcmp(class, "script") == 0)
-        check_scripts(b, file, name, at);
+        files_check_scripts(b, file, name, at);
     else if (strcmp(class, "puppet") == 0)
-        check_manifests(b, file, name, at);
+        files_check_manifests(b, file, name, at);
     else if (strcmp(class, "ansible") == 0)
-        check_playbook(b, file, name, at);
+        files_check_playbook(b, file, name, at);
     else if (strcmp(class, "role-provided") == 0 &&
-             (file->is_yaml || !b->code)) /* what JSON brings, it lists itself */
-        check_code(b, file, name, at);
+             (file->is_yaml || !b->code)) /* a JSON document lists its hooks itself */
+        files_check_code(b, file, name, at);
 }
 
 void barclamp_files_check_roles(const struct barclamp_files *b, const struct barclamp_file *file)
 {
     uint32_t k = 0;
-    for (const struct json *role = first_role(file); role; role = role->next, k++)
+    for (const struct json *role = files_first_role(file); role; role = role->next, k++)
         barclamp_files_check_role(b, file, role, k);
 }
 
-/* ---- what belongs to nobody ---- */
+/* ---- files that belong to no role ---- */
 
-/* Files of roles: the folder below the source path, and what follows the role's name. */
+/* Directories with files of roles, below the source path, and the suffix of the name of the role. */
 static const struct {
     const char *folder, *end;
-} places[] = {
+} role_dirs[] = {
     {"roles", ".lua"},
     {"scripts", ""},
     {"script/roles", ""},
     {"puppet/roles", ""},
 };
 
-/* Does a barclamp with this source path have such a role? */
-static bool is_role(const struct content_tree *tree, struct str source, struct str name)
+/* True if a barclamp with this source path defines the role. */
+static bool files_has_role(const struct content_tree *tree, struct str source, struct str name)
 {
     for (uint32_t i = 0; i < tree->count; i++) {
-        if (!str_eq(source_of(&tree->files[i]), source))
+        if (!str_eq(files_source(&tree->files[i]), source))
             continue;
-        for (const struct json *role = first_role(&tree->files[i]); role; role = role->next)
-            if (str_eq(text_of(role, "name"), name))
+        for (const struct json *role = files_first_role(&tree->files[i]); role; role = role->next)
+            if (str_eq(files_text(role, "name"), name))
                 return true;
     }
     return false;
 }
 
-static void check_folder(struct diagnostics *r, const struct content_tree *tree, struct str source,
-                         uint32_t place)
+static void files_check_owners(struct diagnostics *r, const struct content_tree *tree,
+                               struct str source, uint32_t place)
 {
     struct dirent **names;
-    const struct str end = str_from(places[place].end);
-    const char *folder = path_in(r, str_z(r->arena, source), places[place].folder);
-    const int count = read_names(r, folder, &names);
+    const struct str end = str_from(role_dirs[place].end);
+    const char *folder = files_path(r, str_z(r->arena, source), role_dirs[place].folder);
+    const int count = files_read_names(r, folder, &names);
     for (int i = 0; i < count; i++) {
         const struct str name = str_from(names[i]->d_name);
         const struct str role = str_slice(name, 0, name.len - end.len);
-        if (str_ends(name, end) && !is_role(tree, source, role))
+        if (str_ends(name, end) && !files_has_role(tree, source, role))
             diagnostics_warning(diagnostics_as(r, "not_used"),
-                                str_from(path_in(r, folder, names[i]->d_name)), nowhere,
-                                "there is no role %.*s in this barclamp; it is never run",
+                                str_from(files_path(r, folder, names[i]->d_name)), nowhere,
+                                "the barclamp has no role %.*s; the file is never used",
                                 STR_FMT_ARGS(diagnostics_brief(role)));
     }
-    free_names(names, count);
+    files_free_names(names, count);
 }
 
-/* A file below the source path that could not be read may well name the roles that seem missing. */
-static bool has_unread(const struct diagnostics *r, struct str source)
+/* True if a file below the source path has errors: it may define the roles that seem to be missing. */
+static bool files_has_unread(const struct diagnostics *r, struct str source)
 {
     for (const struct diagnostics_entry *e = r->first; e; e = e->next)
         if (e->severity == DIAGNOSTICS_ERROR && e->file.len > source.len &&
@@ -268,10 +271,10 @@ static bool has_unread(const struct diagnostics *r, struct str source)
     return false;
 }
 
-static bool is_first_of_source(const struct content_tree *tree, uint32_t i)
+static bool files_is_first_of_source(const struct content_tree *tree, uint32_t i)
 {
     for (uint32_t k = 0; k < i; k++)
-        if (str_eq(source_of(&tree->files[k]), source_of(&tree->files[i])))
+        if (str_eq(files_source(&tree->files[k]), files_source(&tree->files[i])))
             return false;
     return true;
 }
@@ -279,10 +282,10 @@ static bool is_first_of_source(const struct content_tree *tree, uint32_t i)
 void barclamp_files_check_owners(struct diagnostics *report, const struct content_tree *tree)
 {
     for (uint32_t i = 0; i < tree->count; i++) {
-        const struct str source = source_of(&tree->files[i]);
-        if (!is_first_of_source(tree, i) || has_unread(report, source))
+        const struct str source = files_source(&tree->files[i]);
+        if (!files_is_first_of_source(tree, i) || files_has_unread(report, source))
             continue;
-        for (uint32_t place = 0; place < sizeof places / sizeof places[0]; place++)
-            check_folder(report, tree, source, place);
+        for (uint32_t place = 0; place < sizeof role_dirs / sizeof role_dirs[0]; place++)
+            files_check_owners(report, tree, source, place);
     }
 }

@@ -1,7 +1,7 @@
-/* barclamp_files.h - the files that lie beside a barclamp: are they what its roles need?
+/* barclamp_files.h - checks whether the files that the roles of a barclamp need exist.
  *
- * Looks at names, kinds and permissions only; script_syntax.h reads them. What is missing, cannot
- * be used, or belongs to no role goes into the report.
+ * Checks names, types and permissions only; script_syntax.h reads the scripts. Files that are
+ * missing, cannot be used, or belong to no role are reported.
  */
 #pragma once
 
@@ -10,8 +10,9 @@
 
 struct core;
 
-/* What lies where files of roles lie, and belongs to none. To be called right after the tree was
- * read: an error of reading means that roles may be missing, any other does not. */
+/* Warn about files in the directories of role files that belong to no role. Must be called directly
+ * after the tree was read, because it takes every error in the report for a file that could not be
+ * read and whose roles may be missing. */
 void barclamp_files_check_owners(struct diagnostics *report, const struct content_tree *tree);
 
 struct barclamp_files {
@@ -20,7 +21,7 @@ struct barclamp_files {
     struct diagnostics *report;
 };
 
-/* What a role needs, the i-th of its file; and what all roles of a file need. */
+/* Check the files of role `i` of a file; and those of all roles of a file. */
 void barclamp_files_check_role(const struct barclamp_files *b, const struct barclamp_file *file,
                                const struct json *role, uint32_t i);
 void barclamp_files_check_roles(const struct barclamp_files *b, const struct barclamp_file *file);

@@ -4,43 +4,47 @@
 #include "content/import_rounds.h"
 #include "core/core.h"
 
-enum { NOW_MS = 1 }; /* the time of a rehearsal is not shown */
+/* Files are imported in rounds until no further one is accepted. Only then the refused ones are
+ * imported once more for their problems: earlier problems may be about objects that a later round
+ * has created. Drafts are imported dry, so that no file is accepted because of a draft. */
+
+enum { NOW_MS = 1 }; /* no time of the dry run is visible */
 
 /* ---- one command ---- */
 
-/* What comes of it lives until the next one. */
-static struct outcome step(struct import_dry_run *r, struct command *command)
+/* The outcome is valid until the next step, which resets the arena. */
+static struct outcome dry_run_step(struct import_dry_run *r, struct command *command)
 {
     struct effects effects = {0};
     struct outcome outcome = {0};
-    command->actor = STR("rehearsal");
+    command->actor = STR("dry run");
     command->now_ms = command->wall_ms = command->mono_ms = NOW_MS;
     arena_reset(&r->step);
     core_step(r->core, command, &r->step, &effects, &outcome);
-    must(outcome.verdict != VERDICT_NEEDS_HOOKS); /* nothing is bound, so no hook is asked */
+    must(outcome.verdict != VERDICT_NEEDS_HOOKS); /* no role is bound, so no hook can veto */
     return outcome;
 }
 
-static struct outcome import(struct import_dry_run *r, const struct barclamp_file *file)
+static struct outcome dry_run_import(struct import_dry_run *r, const struct barclamp_file *file)
 {
     struct command command = {.kind = COMMAND_IMPORT};
     command.import.barclamp = file->document;
-    return step(r, &command);
+    return dry_run_step(r, &command);
 }
 
-static void add_jig(struct import_dry_run *r, const char *name, const char *class_name)
+static void dry_run_add_jig(struct import_dry_run *r, const char *name, const char *class_name)
 {
     struct command command = {.kind = COMMAND_JIG_CREATE};
     command.jig_create.name = str_from(name);
     command.jig_create.class_name = str_from(class_name);
     command.jig_create.active = true;
-    const struct outcome outcome = step(r, &command);
+    const struct outcome outcome = dry_run_step(r, &command);
     must(outcome.verdict == VERDICT_DONE);
 }
 
 void import_dry_run_init(struct import_dry_run *r)
 {
-    /* Those that the shipped barclamps define, with their classes. */
+    /* The jigs of the shipped barclamps, with their classes. */
     static const struct {
         const char *name, *class_name;
     } jigs[] = {{"noop", "noop"},
@@ -51,7 +55,7 @@ void import_dry_run_init(struct import_dry_run *r)
     *r = (struct import_dry_run){.core = core_new()};
     core_bootstrap(r->core, NOW_MS);
     for (uint32_t i = 0; i < sizeof jigs / sizeof jigs[0]; i++)
-        add_jig(r, jigs[i].name, jigs[i].class_name);
+        dry_run_add_jig(r, jigs[i].name, jigs[i].class_name);
 }
 
 void import_dry_run_fini(struct import_dry_run *r)
@@ -61,41 +65,44 @@ void import_dry_run_fini(struct import_dry_run *r)
     arena_fini(&r->import);
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
-/* As import/content_import.c does it: this, and nothing that comes later, says who gets in. */
-static void import_in_rounds(struct import_dry_run *r, const struct content_tree *tree, bool *in)
+/* The same loop as in import/content_import.c. Only its results determine which files count as
+ * imported. */
+static void dry_run_import_all(struct import_dry_run *r, const struct content_tree *tree, bool *in)
 {
     uint32_t i;
     struct import_rounds rounds = import_rounds_begin(&r->import, tree->count);
     while (import_rounds_next(&rounds, &i)) {
-        const struct outcome outcome = import(r, &tree->files[i]);
+        const struct outcome outcome = dry_run_import(r, &tree->files[i]);
         in[i] = outcome.verdict == VERDICT_DONE;
         import_rounds_tell(&rounds, i, in[i] ? ROUNDS_TAKEN : ROUNDS_REFUSED);
     }
 }
 
-/* Nothing got in since it was refused last, so it is for the same reasons. */
-static void tell_refused(struct import_dry_run *r, const struct barclamp_file *file,
-                         struct diagnostics *report)
+/* Import a refused file once more for its problems. No file was imported after its last refusal, so
+ * it is refused again. */
+static void dry_run_report_refused(struct import_dry_run *r, const struct barclamp_file *file,
+                                   struct diagnostics *report)
 {
-    const struct outcome outcome = import(r, file);
+    const struct outcome outcome = dry_run_import(r, file);
     must(outcome.verdict == VERDICT_REFUSED);
     content_report_problems(report, file, outcome.problems);
 }
 
 /* An import also warns of names that a later barclamp defines. Those warnings are not faults, so
  * the import is repeated after all barclamps are in, and only the warnings of that are reported. */
-static void tell_warnings(struct import_dry_run *r, const struct import_dry_run_files *files,
-                          const struct barclamp_file *file)
+static void dry_run_report_warnings(struct import_dry_run *r,
+                                    const struct import_dry_run_files *files,
+                                    const struct barclamp_file *file)
 {
-    const struct outcome outcome = import(r, file);
+    const struct outcome outcome = dry_run_import(r, file);
     barclamp_check_imported(files->report, r->core, &files->tree, file,
                             outcome.verdict == VERDICT_DONE ? outcome.doc : STR(""));
 }
 
 /* Drafts are imported dry, so that no other barclamp is accepted because of them. */
-static void rehearse_drafts(struct import_dry_run *r, const struct import_dry_run_files *files)
+static void dry_run_drafts(struct import_dry_run *r, const struct import_dry_run_files *files)
 {
     const struct content_tree *tree = &files->tree;
     struct str *texts = arena_array(&r->import, struct str, tree->draft_count);
@@ -105,7 +112,7 @@ static void rehearse_drafts(struct import_dry_run *r, const struct import_dry_ru
     arena_reset(&r->step);
     core_import_dry_run(r->core, texts, tree->draft_count, &r->step, outcomes);
     for (uint32_t i = 0; i < tree->draft_count; i++) {
-        if (files->is_draft_heard[i])
+        if (files->is_draft_reported[i])
             barclamp_check_draft(files->report, r->core, tree, i, &outcomes[i]);
     }
 }
@@ -117,16 +124,16 @@ struct import_dry_run_count import_dry_run_import(struct import_dry_run *r,
     const struct content_tree *tree = &files->tree;
     arena_reset(&r->import);
     bool *in = arena_array(&r->import, bool, tree->count);
-    import_in_rounds(r, tree, in);
+    dry_run_import_all(r, tree, in);
     for (uint32_t i = 0; i < tree->count; i++)
-        if (files->is_heard[i] && !in[i])
-            tell_refused(r, &tree->files[i], files->report);
-    rehearse_drafts(r, files);
+        if (files->is_reported[i] && !in[i])
+            dry_run_report_refused(r, &tree->files[i], files->report);
+    dry_run_drafts(r, files);
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct json *roles = json_get(tree->files[i].tree, STR("roles"));
-        if (!files->is_heard[i] || !in[i])
+        if (!files->is_reported[i] || !in[i])
             continue;
-        tell_warnings(r, files, &tree->files[i]);
+        dry_run_report_warnings(r, files, &tree->files[i]);
         count.barclamps++;
         count.roles += roles ? roles->count : 0;
     }

@@ -1,8 +1,8 @@
-/* import_dry_run.h - what the engine would say to barclamps, without a daemon.
+/* import_dry_run.h - imports barclamps into a temporary core, to report problems without a daemon.
  *
- * The documents are imported into a new core, as a daemon does at its start, and the core is thrown
- * away with the rehearsal. The jigs that every installation has are in it from the beginning:
- * whether a role's jig is known must not hang on the shipped barclamps lying about.
+ * The documents are imported into a new core, in the same way as at the start of a daemon; the core
+ * is freed with the dry run. It has the jigs of every installation from the beginning, so that the
+ * shipped barclamps are not needed to check a role that uses one of them.
  */
 #pragma once
 
@@ -12,19 +12,19 @@ struct core;
 
 struct import_dry_run {
     struct core *core;
-    struct arena step;   /* of one command */
-    struct arena import; /* of one import_dry_run_import */
+    struct arena step;   /* reset for each command */
+    struct arena import; /* reset for each import_dry_run_import */
 };
 
-/* What is imported, and whom something is said about. */
+/* The files to import, and which of them are reported. */
 struct import_dry_run_files {
     struct content_tree tree;
-    const bool *is_heard;       /* for each file of the tree */
-    const bool *is_draft_heard; /* for each draft of it      */
+    const bool *is_reported;       /* for each file of the tree */
+    const bool *is_draft_reported; /* for each draft of the tree */
     struct diagnostics *report;
 };
 
-/* What got in, of those. */
+/* Counts of what was imported from the reported files. */
 struct import_dry_run_count {
     uint32_t barclamps;
     uint32_t roles;
@@ -33,8 +33,8 @@ struct import_dry_run_count {
 void import_dry_run_init(struct import_dry_run *r);
 void import_dry_run_fini(struct import_dry_run *r);
 
-/* Import every file, in the order and as often as a daemon would (content/import_rounds.h). What
- * stays refused is told, and what the engine says to drafts, which nobody imports; then, since
- * everybody is there now, what the engine warns of and which names lead nowhere. */
+/* Import every file in the same rounds as a daemon (content/import_rounds.h). The report gets the
+ * problems of files that remain refused and of drafts, which are imported dry; then, because all
+ * objects exist now, the warnings of the engine and the names of missing objects. */
 struct import_dry_run_count import_dry_run_import(struct import_dry_run *r,
                                                   const struct import_dry_run_files *files);

@@ -6,77 +6,78 @@
 #include "core/core.h"
 #include "model/names.h"
 
-struct looking {
+struct name_check {
     const struct core *core;
     const struct content_tree *tree;
     const struct barclamp_file *file;
     struct diagnostics *report;
     const struct json *role;
-    uint32_t role_ix;     /* in its list */
-    uint32_t *meant_left; /* names that are still compared with all others */
+    uint32_t role_ix;           /* index in the list of the file */
+    uint32_t *suggestions_left; /* count of suggestions that may still be computed for the file */
 };
 
-/* A name is compared with every role or attrib there is, on the daemon's loop: of one file so many
- * are, and a person who corrects these checks again. */
-enum { MEANT_MAX = 5 };
+/* A suggestion compares a name with every role or attrib, and in the daemon this runs on the main
+ * loop. The count per file is therefore bounded; after a correction the check is repeated anyway. */
+enum { SUGGESTIONS_MAX = 5 };
 
-/* The first of a list; NULL when it has none. In a draft it may be anything. */
-static const struct json *first_of(const struct json *object, const char *key)
+/* The first item of a list; NULL: empty, or not a list, which is possible in a draft. */
+static const struct json *name_check_first(const struct json *object, const char *key)
 {
     const struct json *list = json_get(object, str_from(key));
     return list && list->kind == JSON_ARRAY ? list->first : NULL;
 }
 
-static struct str name_of(const struct json *named)
+static struct str name_check_name(const struct json *named)
 {
     const struct json *name = named->kind == JSON_OBJECT ? json_get(named, STR("name")) : named;
     return name && name->kind == JSON_STRING ? name->text : STR("");
 }
 
-static bool lists(const struct json *object, const char *key, struct str name)
+static bool name_is_listed(const struct json *object, const char *key, struct str name)
 {
-    for (const struct json *item = first_of(object, key); item; item = item->next)
-        if (str_eq_nocase(name_of(item), name))
+    for (const struct json *item = name_check_first(object, key); item; item = item->next)
+        if (str_eq_nocase(name_check_name(item), name))
             return true;
     return false;
 }
 
-/* A draft that brings it is to be mended, and then it is there. */
-static bool is_drafted(const struct looking *l, enum table table, struct str name)
+/* True if a draft defines the object. */
+static bool name_is_in_draft(const struct name_check *l, enum table table, struct str name)
 {
     for (uint32_t i = 0; i < l->tree->draft_count; i++) {
         const struct json *draft = l->tree->drafts[i].tree;
-        if (lists(draft, table == TABLE_ROLE ? "roles" : "attribs", name))
+        if (name_is_listed(draft, table == TABLE_ROLE ? "roles" : "attribs", name))
             return true;
-        for (const struct json *role = first_of(draft, "roles"); role; role = role->next)
-            if (table == TABLE_ATTRIB && lists(role, "attribs", name))
+        for (const struct json *role = name_check_first(draft, "roles"); role; role = role->next)
+            if (table == TABLE_ATTRIB && name_is_listed(role, "attribs", name))
                 return true;
     }
     return false;
 }
 
-/* A text that is no name was already reported as an error. */
-static bool is_missing(const struct looking *l, enum table table, struct str name)
+/* True if no object has this name. An invalid name is reported elsewhere and does not count. */
+static bool name_is_missing(const struct name_check *l, enum table table, struct str name)
 {
     const char *wrong = table == TABLE_ROLE ? names_check_role(name) : names_check_attrib(name);
-    return !wrong && core_find(l->core, table, name) == 0 && !is_drafted(l, table, name);
+    return !wrong && core_find(l->core, table, name) == 0 && !name_is_in_draft(l, table, name);
 }
 
-static struct text_place place_in_role(const struct looking *l, const char *key, uint32_t i)
+static struct text_place name_check_position(const struct name_check *l, const char *key,
+                                             uint32_t i)
 {
     char field[100];
     snprintf(field, sizeof field, "roles/%u/%s/%u", l->role_ix, key, i);
     return barclamp_place(l->file, str_from(field));
 }
 
-/* "; did you mean x?" for a name that no object of the table has, or nothing. */
-static struct str meant(const struct looking *l, enum table table, struct str name)
+/* "; did you mean x?" with the nearest name of the table; empty if no name is near. */
+static struct str name_suggestion(const struct name_check *l, enum table table, struct str name)
 {
     struct suggestion nearest = {0};
     struct record record;
-    if (*l->meant_left == 0)
+    if (*l->suggestions_left == 0)
         return STR("");
-    --*l->meant_left;
+    --*l->suggestions_left;
     for (int64_t id = core_next_id(l->core, table, 0); id; id = core_next_id(l->core, table, id))
         if (core_record(l->core, table, id, &record))
             suggest_offer_str(&nearest, name,
@@ -85,47 +86,52 @@ static struct str meant(const struct looking *l, enum table table, struct str na
     return word.len ? STR_CONCAT(l->report->arena, STR("; did you mean "), word, STR("?")) : word;
 }
 
-static void look_at_requires(const struct looking *l)
+static void name_check_requires(const struct name_check *l)
 {
     uint32_t i = 0;
-    for (const struct json *item = first_of(l->role, "requires"); item; item = item->next, i++)
-        if (is_missing(l, TABLE_ROLE, name_of(item)))
-            diagnostics_warning(diagnostics_as(l->report, "require_unresolved"),
-                                str_from(l->file->path), place_in_role(l, "requires", i),
-                                "role %.*s requires role %.*s, which is not here; it cannot be "
-                                "bound%.*s",
-                                STR_FMT_ARGS(diagnostics_brief(name_of(l->role))),
-                                STR_FMT_ARGS(diagnostics_brief(name_of(item))),
-                                STR_FMT_ARGS(meant(l, TABLE_ROLE, name_of(item))));
+    for (const struct json *item = name_check_first(l->role, "requires"); item;
+         item = item->next, i++)
+        if (name_is_missing(l, TABLE_ROLE, name_check_name(item)))
+            diagnostics_warning(
+                diagnostics_as(l->report, "require_unresolved"), str_from(l->file->path),
+                name_check_position(l, "requires", i),
+                "role %.*s requires role %.*s, which does not exist; it cannot be "
+                "bound%.*s",
+                STR_FMT_ARGS(diagnostics_brief(name_check_name(l->role))),
+                STR_FMT_ARGS(diagnostics_brief(name_check_name(item))),
+                STR_FMT_ARGS(name_suggestion(l, TABLE_ROLE, name_check_name(item))));
 }
 
-static void look_at_wants(const struct looking *l)
+static void name_check_wants(const struct name_check *l)
 {
     uint32_t i = 0;
-    for (const struct json *item = first_of(l->role, "wants-attribs"); item; item = item->next, i++)
-        if (is_missing(l, TABLE_ATTRIB, name_of(item)))
-            diagnostics_warning(diagnostics_as(l->report, "attrib_unknown"),
-                                str_from(l->file->path), place_in_role(l, "wants-attribs", i),
-                                "role %.*s wants attrib %.*s, which is not here; it cannot be "
-                                "bound%.*s",
-                                STR_FMT_ARGS(diagnostics_brief(name_of(l->role))),
-                                STR_FMT_ARGS(diagnostics_brief(name_of(item))),
-                                STR_FMT_ARGS(meant(l, TABLE_ATTRIB, name_of(item))));
+    for (const struct json *item = name_check_first(l->role, "wants-attribs"); item;
+         item = item->next, i++)
+        if (name_is_missing(l, TABLE_ATTRIB, name_check_name(item)))
+            diagnostics_warning(
+                diagnostics_as(l->report, "attrib_unknown"), str_from(l->file->path),
+                name_check_position(l, "wants-attribs", i),
+                "role %.*s wants attrib %.*s, which does not exist; it cannot be "
+                "bound%.*s",
+                STR_FMT_ARGS(diagnostics_brief(name_check_name(l->role))),
+                STR_FMT_ARGS(diagnostics_brief(name_check_name(item))),
+                STR_FMT_ARGS(name_suggestion(l, TABLE_ATTRIB, name_check_name(item))));
 }
 
-static void look_at_jigs(const struct looking *l)
+static void name_check_jigs(const struct name_check *l)
 {
     uint32_t i = 0;
-    for (const struct json *jig = first_of(l->file->tree, "jigs"); jig; jig = jig->next, i++) {
+    for (const struct json *jig = name_check_first(l->file->tree, "jigs"); jig;
+         jig = jig->next, i++) {
         char field[100];
         const struct json *client = json_get(jig, STR("implementor"));
-        if (!client || !is_missing(l, TABLE_ROLE, name_of(client)))
+        if (!client || !name_is_missing(l, TABLE_ROLE, name_check_name(client)))
             continue;
         snprintf(field, sizeof field, "jigs/%u/implementor", i);
         diagnostics_warning(diagnostics_as(l->report, "require_unresolved"),
                             str_from(l->file->path), barclamp_place(l->file, str_from(field)),
-                            "jig %.*s wants role %.*s on its nodes, which is not here",
-                            STR_FMT_ARGS(diagnostics_brief(name_of(jig))),
+                            "jig %.*s requires role %.*s on its nodes, which does not exist",
+                            STR_FMT_ARGS(diagnostics_brief(name_check_name(jig))),
                             STR_FMT_ARGS(diagnostics_brief(client->text)));
     }
 }
@@ -133,12 +139,16 @@ static void look_at_jigs(const struct looking *l)
 void name_check_run(struct diagnostics *report, const struct core *core,
                     const struct content_tree *tree, const struct barclamp_file *file)
 {
-    uint32_t meant_left = MEANT_MAX;
-    struct looking l = {
-        .core = core, .tree = tree, .file = file, .report = report, .meant_left = &meant_left};
-    look_at_jigs(&l);
-    for (l.role = first_of(file->tree, "roles"); l.role; l.role = l.role->next, l.role_ix++) {
-        look_at_requires(&l);
-        look_at_wants(&l);
+    uint32_t suggestions_left = SUGGESTIONS_MAX;
+    struct name_check l = {.core = core,
+                           .tree = tree,
+                           .file = file,
+                           .report = report,
+                           .suggestions_left = &suggestions_left};
+    name_check_jigs(&l);
+    for (l.role = name_check_first(file->tree, "roles"); l.role;
+         l.role = l.role->next, l.role_ix++) {
+        name_check_requires(&l);
+        name_check_wants(&l);
     }
 }

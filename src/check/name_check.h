@@ -1,8 +1,8 @@
-/* name_check.h - names in a barclamp that no imported object has.
+/* name_check.h - finds names in a barclamp that refer to objects that do not exist.
  *
- * Roles that are required, attribs that are wanted, roles that jigs need. It is asked when every
- * barclamp has been imported, so that the order of imports does not matter. What a draft of the
- * tree brings counts as there: once the draft is corrected, it is.
+ * Checked are required roles, wanted attribs and the roles that jigs require. The check runs after
+ * all imports, so that their order does not matter. Objects that a draft of the tree defines count
+ * as existing, because they will exist when the draft is corrected.
  */
 #pragma once
 

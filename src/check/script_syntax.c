@@ -19,27 +19,31 @@
 #include "content/role_file.h"
 #include "sys/clock.h"
 
-enum { ONE_MS_MAX = 5000, ALL_MS_MAX = 30000, SAID_MAX = 1000, FIRST_LINE_MAX = 200 };
+enum { ONE_MS_MAX = 5000, ALL_MS_MAX = 30000, OUTPUT_MAX = 1000, FIRST_LINE_MAX = 200 };
 
 extern char **environ;
 
 static const struct text_place nowhere;
 
-struct checking {
+struct script_check {
     struct diagnostics *report;
     const atomic_bool *stop;
-    int64_t until_ms;
+    int64_t deadline_ms;
 };
 
-static bool is_over(const struct checking *c)
+/* The shell is a child process whose stderr is a pipe. The output is read until the pipe ends, so
+ * that the child never blocks on it, and only the first bytes are kept. After the time limit the
+ * child is killed; it is always reaped before the result is evaluated. */
+
+static bool script_time_is_up(const struct script_check *c)
 {
-    return (c->stop && atomic_load(c->stop)) || sys_mono_ms() >= c->until_ms;
+    return (c->stop && atomic_load(c->stop)) || sys_mono_ms() >= c->deadline_ms;
 }
 
-/* ---- which shell ---- */
+/* ---- the shell of a script ---- */
 
-/* "sh" of "#!/bin/sh -e" and of "#!/usr/bin/env sh"; NULL: another language, or no text. */
-static const char *shell_named(const char *line)
+/* "sh" for "#!/bin/sh -e" and for "#!/usr/bin/env sh"; NULL: not a shell. */
+static const char *script_shell_named(const char *line)
 {
     static const char *const shells[] = {"sh", "dash", "bash", "ksh", "zsh"};
     const char *word = line + 2 + strspn(line + 2, " \t");
@@ -60,24 +64,24 @@ static const char *shell_named(const char *line)
     return NULL;
 }
 
-static const char *shell_of(const char *path)
+static const char *script_shell(const char *path)
 {
     char line[FIRST_LINE_MAX + 1] = {0};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const ssize_t got = fd < 0 ? -1 : read(fd, line, FIRST_LINE_MAX);
     if (fd >= 0)
-        ignore(close(fd), "it was only read");
+        ignore(close(fd), "opened for reading only");
     if (got < 0)
-        return NULL; /* barclamp_files.h says what cannot be read */
+        return NULL; /* barclamp_files.c reports files that cannot be read */
     if (strncmp(line, "#!", 2) == 0)
-        return shell_named(line);
+        return script_shell_named(line);
     return str_ends(str_from(path), STR(".sh")) ? "sh" : NULL;
 }
 
-/* ---- asking it ---- */
+/* ---- running the shell ---- */
 
-/* A child whose stderr is a pipe. False: the shell cannot be started. */
-static bool spawn_shell(const char *shell, const char *path, pid_t *out_pid, int *out_fd)
+/* Start a child whose stderr is a pipe. False: the shell cannot be started. */
+static bool script_spawn_shell(const char *shell, const char *path, pid_t *out_pid, int *out_fd)
 {
     char *const words[] = {(char *)(uintptr_t)shell, (char *)(uintptr_t) "-n",
                            (char *)(uintptr_t)path, NULL};
@@ -91,34 +95,34 @@ static bool spawn_shell(const char *shell, const char *path, pid_t *out_pid, int
     must(posix_spawn_file_actions_adddup2(&actions, ends[1], 2) == 0);
     const int failed = posix_spawnp(out_pid, shell, &actions, NULL, words, environ);
     must(posix_spawn_file_actions_destroy(&actions) == 0);
-    ignore(close(ends[1]), "the child has its own");
+    ignore(close(ends[1]), "the child has its own copy");
     *out_fd = ends[0];
     if (failed)
-        ignore(close(ends[0]), "there is no child that writes to it");
+        ignore(close(ends[0]), "no child was started");
     return !failed;
 }
 
-/* What it says until it ends or its time is over; true: it ended by itself. */
-static bool read_said(int fd, char *said, size_t *out_len)
+/* Read the output until the pipe ends or the time is up. True: the pipe ended. */
+static bool script_read_output(int fd, char *output, size_t *out_len)
 {
     const int64_t until = sys_mono_ms() + ONE_MS_MAX;
     for (*out_len = 0;;) {
         char spare[512];
-        struct pollfd look = {.fd = fd, .events = POLLIN};
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
         const int64_t left = until - sys_mono_ms();
-        const bool has_room = *out_len < SAID_MAX;
-        if (left <= 0 || poll(&look, 1, (int)left) < 0)
+        const bool has_room = *out_len < OUTPUT_MAX;
+        if (left <= 0 || poll(&poll_fd, 1, (int)left) < 0)
             return left > 0 && errno == EINTR;
-        const ssize_t got = read(fd, has_room ? said + *out_len : spare,
-                                 has_room ? SAID_MAX - *out_len : sizeof spare);
+        const ssize_t got = read(fd, has_room ? output + *out_len : spare,
+                                 has_room ? OUTPUT_MAX - *out_len : sizeof spare);
         if (got <= 0)
             return true;
         *out_len += has_room ? (size_t)got : 0;
     }
 }
 
-/* "PATH: 3: text" and "PATH: line 3: text": the line goes where lines go. */
-static struct text_place take_place(struct str path, struct str *text)
+/* Remove "PATH: 3: " or "PATH: line 3: " from the message and return the line. */
+static struct text_place script_take_line(struct str path, struct str *text)
 {
     struct text_place at = nowhere;
     int64_t line;
@@ -137,73 +141,73 @@ static struct text_place take_place(struct str path, struct str *text)
     return at;
 }
 
-static void check_script(struct checking *c, const char *path)
+static void script_check_one(struct script_check *c, const char *path)
 {
-    char said[SAID_MAX];
+    char output[OUTPUT_MAX];
     size_t len;
     pid_t pid;
     int fd, status = 0;
-    const char *shell = shell_of(path);
-    if (!shell || !spawn_shell(shell, path, &pid, &fd))
+    const char *shell = script_shell(path);
+    if (!shell || !script_spawn_shell(shell, path, &pid, &fd))
         return;
-    const bool has_ended = read_said(fd, said, &len);
+    const bool has_ended = script_read_output(fd, output, &len);
     if (!has_ended)
-        ignore(kill(pid, SIGKILL), "it may have ended by now");
+        ignore(kill(pid, SIGKILL), "the child may have ended by now");
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    ignore(close(fd), "it was only read");
+    ignore(close(fd), "opened for reading only");
     struct arena *a = c->report->arena;
     const struct str file = str_copy(a, str_from(path));
     if (!has_ended) {
         diagnostics_warning(diagnostics_as(c->report, "script_unchecked"), file, nowhere,
-                            "%s -n did not end within %d s; the script was not looked at", shell,
+                            "%s -n did not end within %d s; the script was not checked", shell,
                             ONE_MS_MAX / 1000);
         return;
     }
-    /* 127: there is no such shell on this machine. */
+    /* Exit status 127: the shell is not installed. */
     if (!WIFEXITED(status) || WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 127)
         return;
-    struct str text = str_is_clean((struct str){said, (uint32_t)len})
-                          ? str_copy(a, (struct str){said, (uint32_t)len})
-                          : STR("its shell cannot read it");
-    text = str_slice(text, 0, str_find(text, '\n', 0)); /* the first error is what is wrong */
-    const struct text_place at = take_place(file, &text);
+    struct str text = str_is_clean((struct str){output, (uint32_t)len})
+                          ? str_copy(a, (struct str){output, (uint32_t)len})
+                          : STR("syntax error");
+    text = str_slice(text, 0, str_find(text, '\n', 0)); /* later errors follow from the first */
+    const struct text_place at = script_take_line(file, &text);
     diagnostics_error(diagnostics_as(c->report, "script_invalid"), file, at, "%s -n: %.*s", shell,
                       STR_FMT_ARGS(text));
 }
 
-/* ---- all of them ---- */
+/* ---- all scripts ---- */
 
-static int is_visible(const struct dirent *entry)
+static int script_is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-static int by_name(const struct dirent **x, const struct dirent **y)
+static int script_compare_names(const struct dirent **x, const struct dirent **y)
 {
     return strcmp((*x)->d_name, (*y)->d_name);
 }
 
-static void check_folder(struct checking *c, const char *folder)
+static void script_check_directory(struct script_check *c, const char *folder)
 {
     struct dirent **names;
     char path[PATH_MAX];
     struct stat facts;
-    const int count = scandir(folder, &names, is_visible, by_name);
+    const int count = scandir(folder, &names, script_is_visible, script_compare_names);
     for (int i = 0; i < count; i++) {
         const int len = snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
         const bool is_script = len > 0 && len < (int)sizeof path && stat(path, &facts) == 0 &&
                                S_ISREG(facts.st_mode) &&
                                (facts.st_mode & 0111 || str_ends(str_from(path), STR(".sh")));
-        if (is_script && !is_over(c))
-            check_script(c, path);
+        if (is_script && !script_time_is_up(c))
+            script_check_one(c, path);
         free(names[i]);
     }
     if (count >= 0)
         free(names);
 }
 
-static void check_file(struct checking *c, const struct barclamp_file *file)
+static void script_check_file(struct script_check *c, const struct barclamp_file *file)
 {
     struct arena scratch = {0};
     const struct json *roles = json_get(file->tree, STR("roles"));
@@ -217,7 +221,7 @@ static void check_file(struct checking *c, const struct barclamp_file *file)
         const struct json *name = json_get(role, STR("name"));
         if (name && name->kind == JSON_STRING &&
             content_role_file(&scratch, source, name->text, ROLE_FILE_SCRIPTS, &folder) == OK)
-            check_folder(c, folder);
+            script_check_directory(c, folder);
     }
     arena_fini(&scratch);
 }
@@ -237,17 +241,17 @@ void script_syntax_exclude(struct content_tree *tree, uint32_t i)
 
 void script_syntax_check(struct diagnostics *r, struct content_tree *tree, const atomic_bool *stop)
 {
-    struct checking c = {r, stop, sys_mono_ms() + ALL_MS_MAX};
+    struct script_check c = {r, stop, sys_mono_ms() + ALL_MS_MAX};
     for (uint32_t i = 0; i < tree->draft_count; i++)
-        check_file(&c, &tree->drafts[i]);
+        script_check_file(&c, &tree->drafts[i]);
     for (uint32_t i = 0; i < tree->count; i++) {
         const uint32_t errors_before = r->errors;
-        check_file(&c, &tree->files[i]);
+        script_check_file(&c, &tree->files[i]);
         if (r->errors > errors_before)
             script_syntax_exclude(tree, i--);
     }
-    if (sys_mono_ms() >= c.until_ms)
+    if (sys_mono_ms() >= c.deadline_ms)
         diagnostics_warning(diagnostics_as(r, "script_unchecked"), STR("scripts"), nowhere,
-                            "not all scripts were given to their shells within %d s",
+                            "checking all scripts takes more than %d s; some were not checked",
                             ALL_MS_MAX / 1000);
 }

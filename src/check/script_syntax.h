@@ -1,12 +1,12 @@
-/* script_syntax.h - do the scripts of roles have a syntax that their shell can read?
+/* script_syntax.h - checks the syntax of the scripts of roles.
  *
- * Each script of each role of a file is given to its own shell with -n, which reads it and runs
- * nothing: the shell that its first line names, or sh for a *.sh that names none, as the script jig
- * does it. Scripts in other languages are not looked at, nor is a shell that is not installed. What
- * a shell refuses is an error, and the barclamp is kept out, as with Lua that does not compile.
+ * Each script of each role is parsed by its shell with -n, which executes nothing. The shell is that
+ * of the first line, or sh for a *.sh without one, as in the script jig. Scripts in other languages
+ * are not checked, nor are scripts for a shell that is not installed. A syntax error prevents the
+ * import of the barclamp, like Lua code that does not compile.
  *
- * Bounded: a shell has 5 s for one script, and all of them 30 s; what is not looked at then is
- * warned about.
+ * A shell has 5 s for one script, and all scripts together have 30 s; scripts that are not checked
+ * within this time are reported with a warning.
  */
 #pragma once
 
@@ -14,7 +14,8 @@
 
 #include "content/tree.h"
 
-/* `stop`: when true, the rest is left out; NULL: never. */
+/* Check all files and drafts of the tree; files with errors are excluded. If *stop becomes true, the
+ * remaining scripts are not checked; stop may be NULL. */
 void script_syntax_check(struct diagnostics *r, struct content_tree *tree, const atomic_bool *stop);
-/* File `i` is not imported. It is a draft from now on; one in JSON is left out. */
+/* Exclude file `i` from the import: a YAML file becomes a draft, a JSON file is removed. */
 void script_syntax_exclude(struct content_tree *tree, uint32_t i);

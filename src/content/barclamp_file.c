@@ -6,58 +6,65 @@
 #include "model/limits.h"
 #include "model/names.h"
 
+/* A YAML file is read in this order: parse it, check keys and types, copy the tree without wrong
+ * values, set the source path, and find the hooks of each role in its Lua file. The hooks are also
+ * read if the file has errors, so that errors in code are reported at the same time. Only a file
+ * without any error gets a document; otherwise the same copy becomes its draft. */
+
 static const struct text_place nowhere;
 
-static struct str file_name(const struct barclamp_file *file)
+static struct str barclamp_file_name(const struct barclamp_file *file)
 {
     return str_from(file->path);
 }
 
-/* ---- what the file says of itself ---- */
+/* ---- name and parent ---- */
 
-static struct str text_at(const struct json *tree, struct str path)
+static struct str barclamp_file_text(const struct json *tree, struct str path)
 {
     const struct json *value = json_at(tree, path);
     return value && value->kind == JSON_STRING ? value->text : STR("");
 }
 
-static void take_tree(struct barclamp_file *file, const struct json *tree)
+static void barclamp_file_set_tree(struct barclamp_file *file, const struct json *tree)
 {
     file->tree = tree;
-    file->name = text_at(tree, STR("barclamp/name"));
-    file->parent = text_at(tree, STR("barclamp/parent"));
+    file->name = barclamp_file_text(tree, STR("barclamp/name"));
+    file->parent = barclamp_file_text(tree, STR("barclamp/parent"));
 }
 
 /* ---- hooks ---- */
 
-static void say_bad_lua(struct diagnostics *r, const struct barclamp_file *file, struct str field,
-                        struct str role, err e)
+static void barclamp_file_lua_error(struct diagnostics *r, const struct barclamp_file *file,
+                                    struct str field, struct str role, err e)
 {
-    const char *why = e == ERR_REFUSED  ? "lies outside the barclamp, or nobody may read it"
-                      : e == ERR_LIMIT  ? "has too long a path"
-                      : e == ERR_EXISTS ? "is no file"
+    const char *why = e == ERR_REFUSED  ? "is outside the barclamp or cannot be read"
+                      : e == ERR_LIMIT  ? "has a path that is too long"
+                      : e == ERR_EXISTS ? "is not a regular file"
                                         : "cannot be read";
     const struct str path = content_lua_path(r->arena, file->source_path, role);
-    diagnostics_error(diagnostics_as(r, "lua_invalid"), file_name(file),
+    diagnostics_error(diagnostics_as(r, "lua_invalid"), barclamp_file_name(file),
                       barclamp_place(file, field), "the Lua file of role %.*s %s: %.*s",
                       STR_FMT_ARGS(diagnostics_brief(role)), why, STR_FMT_ARGS(path));
 }
 
-/* The role's Lua file says which hooks there are; a list in the YAML would only go stale. */
-static void add_hooks(struct diagnostics *r, const struct barclamp_file *file,
-                      const struct hook_finder *finder, struct json *role, struct str field)
+/* Set the hooks of a role from its Lua file. A list in the YAML is dropped with a warning, because
+ * it could differ from the code. */
+static void barclamp_file_add_hooks(struct diagnostics *r, const struct barclamp_file *file,
+                                    const struct hook_finder *finder, struct json *role,
+                                    struct str field)
 {
     const char *lua = NULL;
-    const struct str name = text_at(role, STR("name"));
+    const struct str name = barclamp_file_text(role, STR("name"));
     const err e = content_role_file(r->arena, file->source_path, name, ROLE_FILE_LUA, &lua);
     if (json_unset(role, STR("hooks")))
         diagnostics_warning(
-            diagnostics_as(r, "not_used"), file_name(file), barclamp_place(file, field),
-            "hooks are what the Lua file of the role defines; this list is not used");
+            diagnostics_as(r, "not_used"), barclamp_file_name(file), barclamp_place(file, field),
+            "the hooks are those that the Lua file of the role defines; this list is not used");
     if (e == ERR_NOT_FOUND)
         return;
     if (e != OK) {
-        say_bad_lua(r, file, field, name, e);
+        barclamp_file_lua_error(r, file, field, name, e);
         return;
     }
     struct json *names = json_make(r->arena, JSON_ARRAY);
@@ -65,60 +72,60 @@ static void add_hooks(struct diagnostics *r, const struct barclamp_file *file,
     json_set(role, STR("hooks"), names);
 }
 
-static void add_all_hooks(struct diagnostics *r, const struct barclamp_file *file,
-                          const struct hook_finder *finder, struct json *document)
+static void barclamp_file_add_all_hooks(struct diagnostics *r, const struct barclamp_file *file,
+                                        const struct hook_finder *finder, struct json *document)
 {
     const struct json *roles = json_get(document, STR("roles"));
     const bool is_list = roles && roles->kind == JSON_ARRAY;
     uint32_t i = 0;
     for (struct json *role = is_list ? roles->first : NULL; role; role = role->next, i++) {
-        if (names_check_role(text_at(role, STR("name"))))
-            continue; /* which has been said; nobody knows its file */
+        if (names_check_role(barclamp_file_text(role, STR("name"))))
+            continue; /* an invalid name is reported already, and it has no file */
         struct buf field = buf_in(r->arena);
         buf_put_z(&field, "roles/");
         buf_put_u64(&field, i);
         buf_put_z(&field, "/hooks");
-        add_hooks(r, file, finder, role, buf_str(&field));
+        barclamp_file_add_hooks(r, file, finder, role, buf_str(&field));
     }
 }
 
-/* ---- the document ---- */
+/* ---- document and draft ---- */
 
-static void put_source_path(struct diagnostics *r, const struct barclamp_file *file,
-                            struct json *document)
+static void barclamp_file_set_source_path(struct diagnostics *r, const struct barclamp_file *file,
+                                          struct json *document)
 {
     const struct json *section = json_get(document, STR("barclamp"));
     if (!section || section->kind != JSON_OBJECT)
         return;
     struct json *copy = json_clone(r->arena, section);
     if (json_unset(copy, STR("source_path")))
-        diagnostics_warning(diagnostics_as(r, "not_used"), file_name(file),
+        diagnostics_warning(diagnostics_as(r, "not_used"), barclamp_file_name(file),
                             barclamp_place(file, STR("barclamp/source_path")),
-                            "source_path is where the barclamp lies; this one is not used");
+                            "source_path is the directory of the barclamp; this value is not used");
     json_set(copy, STR("source_path"), json_make_string(r->arena, file->source_path));
     json_set(document, STR("barclamp"), copy);
 }
 
-/* The engine has bounds of its own, narrower than those of a text. */
-static void write_document(struct diagnostics *r, struct barclamp_file *file,
-                           const struct json *document)
+/* The limits of documents in the engine are lower than those of YAML files. */
+static void barclamp_file_write_document(struct diagnostics *r, struct barclamp_file *file,
+                                         const struct json *document)
 {
     if (json_depth(document) > DOC_DEPTH_MAX) {
-        diagnostics_error(diagnostics_as(r, "limit_reached"), file_name(file), nowhere,
+        diagnostics_error(diagnostics_as(r, "limit_reached"), barclamp_file_name(file), nowhere,
                           "the barclamp is nested more than %u levels deep", DOC_DEPTH_MAX);
         return;
     }
     const struct str text = json_write(r->arena, document);
     if (text.len > DOC_MAX)
-        diagnostics_error(diagnostics_as(r, "limit_reached"), file_name(file), nowhere,
+        diagnostics_error(diagnostics_as(r, "limit_reached"), barclamp_file_name(file), nowhere,
                           "the barclamp is larger than %u KiB", DOC_MAX >> 10);
     else
         file->document = text;
 }
 
-/* What cannot be one is none, and what is wrong with it has been said. */
-static void write_draft(struct diagnostics *r, struct barclamp_file *file,
-                        const struct json *document)
+/* A tree that exceeds the limits has no draft; the file has errors already. */
+static void barclamp_file_write_draft(struct diagnostics *r, struct barclamp_file *file,
+                                      const struct json *document)
 {
     if (document->kind != JSON_OBJECT || json_depth(document) > DOC_DEPTH_MAX)
         return;
@@ -133,20 +140,20 @@ void barclamp_from_yaml(struct diagnostics *r, struct str text, const struct hoo
     const uint32_t errors_before = r->errors;
     const struct json *tree;
     r->code = "bad_yaml";
-    const err e = yaml_read(r, file_name(file), text, &tree);
+    const err e = yaml_read(r, barclamp_file_name(file), text, &tree);
     r->code = NULL;
     if (e != OK && !tree)
         return;
-    take_tree(file, tree);
-    barclamp_schema_check(r, file_name(file), tree);
-    struct json *document = yaml_sound_copy(r->arena, tree);
-    put_source_path(r, file, document);
-    if (finder) /* also where the form is wrong: what is wrong with the code is to be told too */
-        add_all_hooks(r, file, finder, document);
+    barclamp_file_set_tree(file, tree);
+    barclamp_schema_check(r, barclamp_file_name(file), tree);
+    struct json *document = yaml_copy_valid(r->arena, tree);
+    barclamp_file_set_source_path(r, file, document);
+    if (finder) /* also if the file has errors, so that errors in code are reported as well */
+        barclamp_file_add_all_hooks(r, file, finder, document);
     if (r->errors == errors_before)
-        write_document(r, file, document);
+        barclamp_file_write_document(r, file, document);
     else
-        write_draft(r, file, document);
+        barclamp_file_write_draft(r, file, document);
 }
 
 void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_file *file)
@@ -155,17 +162,17 @@ void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_
     uint32_t offset;
     const char *what;
     if (json_read(r->arena, text, &tree, &offset, &what) != OK) {
-        diagnostics_error(diagnostics_as(r, "bad_json"), file_name(file),
-                          text_place_of(text, offset), "this is not JSON: %s", what);
+        diagnostics_error(diagnostics_as(r, "bad_json"), barclamp_file_name(file),
+                          text_position_of(text, offset), "not valid JSON: %s", what);
         return;
     }
-    take_tree(file, tree);
+    barclamp_file_set_tree(file, tree);
     if (!json_at(tree, STR("barclamp/source_path")))
-        put_source_path(r, file, tree);
-    write_document(r, file, tree);
+        barclamp_file_set_source_path(r, file, tree);
+    barclamp_file_write_document(r, file, tree);
 }
 
 struct text_place barclamp_place(const struct barclamp_file *file, struct str field)
 {
-    return file->is_yaml && file->tree ? yaml_place_at(file->tree, field) : nowhere;
+    return file->is_yaml && file->tree ? yaml_position_at(file->tree, field) : nowhere;
 }

@@ -1,16 +1,17 @@
-/* barclamp_file.h - one file of a barclamp into the document that an import takes.
+/* barclamp_file.h - converts one file of a barclamp into the document that the engine imports.
  *
- * Knows the keys of the format and which shapes their values have, so that everything that is
- * wrong with the form is said at once, with its line. What the names mean to each other (is there
- * such a role, who owns the attrib) is the engine's to say; barclamp_place() gives the line for
- * what it says. Keys that are not known are kept and warned about.
+ * A barclamp is a package of content: it defines roles, attribs, jigs and hammer kinds. This module
+ * checks the keys of the file and the types of their values, and reports all errors with their
+ * lines. References between objects (does the role exist, which role owns the attrib) are checked
+ * by the engine; barclamp_place() returns the line for a problem that it reports. Unknown keys are
+ * kept, with a warning.
  *
- * A YAML file's document gets `barclamp.source_path`, and each role its `hooks`. A JSON file is the
- * document itself; only the source path is added, when it has none. Of a YAML file with errors
- * there is a draft, what would be its document without the values that are wrong: nobody imports
- * it, but the engine can be asked what else it would refuse (core.h, core_import_dry_run).
+ * The document of a YAML file gets `barclamp.source_path` and the `hooks` of each role. A JSON file
+ * is the document itself; only a missing source path is added. A YAML file with errors has no
+ * document but a draft: the document without the wrong values. A draft is never imported; it is
+ * given to core_import_dry_run() (core.h), to report further problems.
  *
- * Everything lies in the report's arena.
+ * Everything is allocated in the arena of the report.
  */
 #pragma once
 
@@ -22,27 +23,27 @@
 struct barclamp_file {
     const char *path;
     struct str source_path;
-    struct str name;         /* of the barclamp; empty when the file does not say */
+    struct str name;         /* of the barclamp; empty: missing */
     struct str parent;       /* likewise */
-    const struct json *tree; /* what the file says; NULL when it cannot be read */
+    const struct json *tree; /* the parsed file; NULL: it cannot be parsed */
     bool is_yaml;
-    struct str document; /* canonical JSON to import; empty: the report says why not */
-    struct str draft;    /* of a file that has errors; empty: there is none */
+    struct str document; /* canonical JSON to import; empty: the report has the errors */
+    struct str draft;    /* of a file with errors; empty: none */
 };
 
-/* Which hooks does a Lua file define? Their names are appended to `names`, a list; what is wrong
- * with the file goes into the report as an error. */
+/* Callback that finds the hooks that a Lua file defines. Their names are appended to the list
+ * `names`; errors of the file are added to the report. */
 struct hook_finder {
     void *self;
     void (*find)(void *self, const char *lua_path, struct diagnostics *r, struct json *names);
 };
 
-/* `text` is what stands in `file`, whose path and source path are given: the directory that its
- * roles' files lie below. The rest of `file` is filled in. Without a finder `hooks` stay as they
- * are written. */
+/* Parse the content `text` of a file. The caller has set path and source_path (the directory with
+ * the files of the roles) of `file`; the other members are set here. Without a finder, `hooks`
+ * remain as written in the file. */
 void barclamp_from_yaml(struct diagnostics *r, struct str text, const struct hook_finder *finder,
                         struct barclamp_file *file);
 void barclamp_from_json(struct diagnostics *r, struct str text, struct barclamp_file *file);
 
-/* The place of a field as the engine names it; line 0 when that is not known (JSON). */
+/* The position of a field with a path of the engine ("roles/3/jig"); line 0 if unknown (JSON). */
 struct text_place barclamp_place(const struct barclamp_file *file, struct str field);

@@ -6,17 +6,22 @@
 #include "model/names.h"
 #include "model/schema.h"
 
+/* A rule for each key of each map of the format: the type of its value, whether it is required, and
+ * a function that checks a name. The tables below are the format; docs/spec/barclamp-format.md
+ * describes it. A wrong value is reported and marked as broken, so that neither the document nor the
+ * draft contains it, and checking continues with the next value. */
+
 enum shape {
-    SHAPE_ANY,  /* kept, and looked at by nobody here */
-    SHAPE_TEXT, /* a text, or a number as it is written */
+    SHAPE_ANY,    /* kept without a check */
+    SHAPE_STRING, /* a string, or a number as it is written */
     SHAPE_BOOL,
     SHAPE_NUMBER,   /* a whole number, not below 0 */
-    SHAPE_WORDS,    /* a list of texts */
-    SHAPE_WANTS,    /* a list of names, or of maps with a name and an at */
+    SHAPE_NAMES,    /* a list of strings */
+    SHAPE_WANTS,    /* a list of names, or of maps with the keys name and at */
     SHAPE_MAP,      /* with the keys of `inner` */
-    SHAPE_MAPS,     /* a list of such */
-    SHAPE_LIST,     /* of anything; only warned about */
-    SHAPE_PACKAGES, /* lists, in a map or two; only warned about */
+    SHAPE_MAPS,     /* a list of maps with the keys of `inner` */
+    SHAPE_LIST,     /* of anything; a wrong type is a warning */
+    SHAPE_PACKAGES, /* lists in one or two levels of maps; a wrong type is a warning */
     SHAPE_SCHEMA,
 };
 
@@ -26,7 +31,7 @@ struct key_rule {
     const char *key;
     enum shape shape;
     bool required;
-    const char *(*check)(struct str); /* of a text or each word; NULL: whatever it says */
+    const char *(*check)(struct str); /* of the string or of each name; NULL: not checked */
     const struct map_rule *inner;
 };
 
@@ -41,43 +46,43 @@ struct map_rule {
         noun, keys, sizeof keys / sizeof keys[0]                                                   \
     }
 
-static const char *check_word(struct str word)
+static const char *check_short_name(struct str word)
 {
-    return word.len == 0 || word.len > NAME_LEN_MAX ? "must be a word" : NULL;
+    return word.len == 0 || word.len > NAME_LEN_MAX ? "must not be empty or too long" : NULL;
 }
 
 /* clang-format off */
 static const struct key_rule want_keys[] = {
-    {"name",          SHAPE_TEXT,     true,  names_check_attrib,   NULL},
-    {"at",            SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"name",          SHAPE_STRING,     true,  names_check_attrib,   NULL},
+    {"at",            SHAPE_STRING,     false, names_check_text,     NULL},
 };
 static const struct map_rule want_rule = MAP("a wanted attrib", want_keys);
 
 static const struct key_rule attrib_keys[] = {
-    {"name",          SHAPE_TEXT,     true,  names_check_attrib,   NULL},
-    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"map",           SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"name",          SHAPE_STRING,     true,  names_check_attrib,   NULL},
+    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
+    {"map",           SHAPE_STRING,     false, names_check_text,     NULL},
     {"schema",        SHAPE_SCHEMA,   false, NULL,                 NULL},
     {"type",          SHAPE_ANY,      false, NULL,                 NULL},
     {"default",       SHAPE_ANY,      false, NULL,                 NULL},
-    {"ui_renderer",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"ui_renderer",   SHAPE_STRING,     false, names_check_text,     NULL},
     {"writable",      SHAPE_BOOL,     false, NULL,                 NULL},
 };
 static const struct map_rule attrib_rule = MAP("an attrib", attrib_keys);
 
 static const struct key_rule role_keys[] = {
-    {"name",          SHAPE_TEXT,     true,  names_check_role,     NULL},
-    {"jig",           SHAPE_TEXT,     true,  names_check_jig,      NULL},
-    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"type",          SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"requires",      SHAPE_WORDS,    false, names_check_role,     NULL},
-    {"provides",      SHAPE_WORDS,    false, names_check_role,     NULL},
-    {"conflicts",     SHAPE_WORDS,    false, names_check_role,     NULL},
-    {"attaches",      SHAPE_WORDS,    false, names_check_role,     NULL},
-    {"preceeds",      SHAPE_WORDS,    false, names_check_role,     NULL},
-    {"flags",         SHAPE_WORDS,    false, check_word,           NULL},
-    {"announces",     SHAPE_WORDS,    false, check_word,           NULL},
-    {"hooks",         SHAPE_WORDS,    false, check_word,           NULL},
+    {"name",          SHAPE_STRING,     true,  names_check_role,     NULL},
+    {"jig",           SHAPE_STRING,     true,  names_check_jig,      NULL},
+    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
+    {"type",          SHAPE_STRING,     false, names_check_text,     NULL},
+    {"requires",      SHAPE_NAMES,    false, names_check_role,     NULL},
+    {"provides",      SHAPE_NAMES,    false, names_check_role,     NULL},
+    {"conflicts",     SHAPE_NAMES,    false, names_check_role,     NULL},
+    {"attaches",      SHAPE_NAMES,    false, names_check_role,     NULL},
+    {"preceeds",      SHAPE_NAMES,    false, names_check_role,     NULL},
+    {"flags",         SHAPE_NAMES,    false, check_short_name,           NULL},
+    {"announces",     SHAPE_NAMES,    false, check_short_name,           NULL},
+    {"hooks",         SHAPE_NAMES,    false, check_short_name,           NULL},
     {"attempts",      SHAPE_NUMBER,   false, NULL,                 NULL},
     {"backoff",       SHAPE_NUMBER,   false, NULL,                 NULL},
     {"deadline",      SHAPE_NUMBER,   false, NULL,                 NULL},
@@ -87,28 +92,28 @@ static const struct key_rule role_keys[] = {
 static const struct map_rule role_rule = MAP("a role", role_keys);
 
 static const struct key_rule jig_keys[] = {
-    {"name",          SHAPE_TEXT,     true,  names_check_jig,      NULL},
-    {"class",         SHAPE_TEXT,     true,  names_check_text,     NULL},
-    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"implementor",   SHAPE_TEXT,     false, names_check_role,     NULL},
+    {"name",          SHAPE_STRING,     true,  names_check_jig,      NULL},
+    {"class",         SHAPE_STRING,     true,  names_check_text,     NULL},
+    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
+    {"implementor",   SHAPE_STRING,     false, names_check_role,     NULL},
 };
 static const struct map_rule jig_rule = MAP("a jig", jig_keys);
 
 static const struct key_rule hammer_keys[] = {
-    {"name",          SHAPE_TEXT,     true,  names_check_hammer,   NULL},
-    {"type",          SHAPE_TEXT,     true,  names_check_text,     NULL},
+    {"name",          SHAPE_STRING,     true,  names_check_hammer,   NULL},
+    {"type",          SHAPE_STRING,     true,  names_check_text,     NULL},
     {"priority",      SHAPE_NUMBER,   false, NULL,                 NULL},
 };
 static const struct map_rule hammer_rule = MAP("a hammer", hammer_keys);
 
 static const struct key_rule barclamp_keys[] = {
-    {"name",          SHAPE_TEXT,     true,  names_check_barclamp, NULL},
-    {"parent",        SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"description",   SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"version",       SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"build_version", SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"source_url",    SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"source_path",   SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"name",          SHAPE_STRING,     true,  names_check_barclamp, NULL},
+    {"parent",        SHAPE_STRING,     false, names_check_text,     NULL},
+    {"description",   SHAPE_STRING,     false, names_check_text,     NULL},
+    {"version",       SHAPE_STRING,     false, names_check_text,     NULL},
+    {"build_version", SHAPE_STRING,     false, names_check_text,     NULL},
+    {"source_url",    SHAPE_STRING,     false, names_check_text,     NULL},
+    {"source_path",   SHAPE_STRING,     false, names_check_text,     NULL},
     {"display",       SHAPE_ANY,      false, NULL,                 NULL},
     {"license",       SHAPE_ANY,      false, NULL,                 NULL},
     {"license_url",   SHAPE_ANY,      false, NULL,                 NULL},
@@ -117,8 +122,8 @@ static const struct key_rule barclamp_keys[] = {
 static const struct map_rule barclamp_rule = MAP("the section barclamp", barclamp_keys);
 
 static const struct key_rule git_keys[] = {
-    {"commit",        SHAPE_TEXT,     false, names_check_text,     NULL},
-    {"date",          SHAPE_TEXT,     false, names_check_text,     NULL},
+    {"commit",        SHAPE_STRING,     false, names_check_text,     NULL},
+    {"date",          SHAPE_STRING,     false, names_check_text,     NULL},
 };
 static const struct map_rule git_rule = MAP("the section git", git_keys);
 
@@ -144,10 +149,10 @@ static const struct key_rule file_keys[] = {
 static const struct map_rule file_rule = MAP("a barclamp's file", file_keys);
 /* clang-format on */
 
-struct checker {
+struct rule_checker {
     struct diagnostics *report;
     struct str file;
-    const struct json *map; /* whose values are looked at */
+    const struct json *map; /* whose values are checked */
 };
 
 #define ERROR_AT(c, value, ...) ERROR_AS(c, "bad_value", value, __VA_ARGS__)
@@ -157,29 +162,35 @@ struct checker {
 #define WARN_AT(c, value, ...)                                                                     \
     diagnostics_warning((c)->report, (c)->file, yaml_place(value), __VA_ARGS__)
 
-static void check_map(struct checker *c, const struct json *map, const struct map_rule *rule);
+static void rule_check_map(struct rule_checker *c, const struct json *map,
+                           const struct map_rule *rule);
 
-static const char *kind_name(const struct json *value)
+static const char *rule_kind_name(const struct json *value)
 {
     static const char *const names[] = {
-        [JSON_NULL] = "nothing",    [JSON_FALSE] = "the value no", [JSON_TRUE] = "the value yes",
-        [JSON_NUMBER] = "a number", [JSON_ARRAY] = "a list",       [JSON_STRING] = "a text",
+        [JSON_NULL] = "null",
+        [JSON_FALSE] = "the boolean false",
+        [JSON_TRUE] = "the boolean true",
+        [JSON_NUMBER] = "a number",
+        [JSON_ARRAY] = "a list",
+        [JSON_STRING] = "a string",
         [JSON_OBJECT] = "a map",
     };
     return names[value->kind];
 }
 
-/* ---- one value, whose reader found nothing wrong with it ---- */
+/* ---- one value that the YAML reader accepted ---- */
 
-static void check_text(struct checker *c, const struct json *value, const struct key_rule *rule)
+static void rule_check_string(struct rule_checker *c, const struct json *value,
+                              const struct key_rule *rule)
 {
     if (value->kind == JSON_TRUE || value->kind == JSON_FALSE) {
-        ERROR_AT(c, value, "%s must be a text, this reads as %s; put it into quotes", rule->key,
-                 kind_name(value));
+        ERROR_AT(c, value, "%s must be a string, but is read as %s; put it in quotes", rule->key,
+                 rule_kind_name(value));
         return;
     }
     if (value->kind != JSON_STRING && value->kind != JSON_NUMBER) {
-        ERROR_AT(c, value, "%s must be a text, not %s", rule->key, kind_name(value));
+        ERROR_AT(c, value, "%s must be a string, not %s", rule->key, rule_kind_name(value));
         return;
     }
     const char *wrong = rule->check ? rule->check(value->text) : NULL;
@@ -191,10 +202,12 @@ static void check_text(struct checker *c, const struct json *value, const struct
                  STR_FMT_ARGS(diagnostics_brief(value->text)));
 }
 
-static void check_word_of(struct checker *c, const struct json *word, const struct key_rule *rule)
+static void rule_check_name(struct rule_checker *c, const struct json *word,
+                            const struct key_rule *rule)
 {
     if (word->kind != JSON_STRING) {
-        ERROR_AT(c, word, "%s must be a list of names, this is %s", rule->key, kind_name(word));
+        ERROR_AT(c, word, "%s must be a list of names, this is %s", rule->key,
+                 rule_kind_name(word));
         return;
     }
     const char *wrong = rule->check(word->text);
@@ -203,46 +216,52 @@ static void check_word_of(struct checker *c, const struct json *word, const stru
                  STR_FMT_ARGS(diagnostics_brief(word->text)));
 }
 
-/* Is it a list? Says so if not. */
-static bool is_list(struct checker *c, const struct json *value, const struct key_rule *rule)
+/* True for a list; otherwise an error is added. */
+static bool rule_is_list(struct rule_checker *c, const struct json *value,
+                         const struct key_rule *rule)
 {
     if (value->kind != JSON_ARRAY)
-        ERROR_AT(c, value, "%s must be a list, not %s", rule->key, kind_name(value));
+        ERROR_AT(c, value, "%s must be a list, not %s", rule->key, rule_kind_name(value));
     return value->kind == JSON_ARRAY;
 }
 
-static void check_words(struct checker *c, const struct json *value, const struct key_rule *rule)
+static void rule_check_names(struct rule_checker *c, const struct json *value,
+                             const struct key_rule *rule)
 {
-    if (!is_list(c, value, rule))
+    if (!rule_is_list(c, value, rule))
         return;
     for (const struct json *word = value->first; word; word = word->next)
         if (!yaml_is_broken(word))
-            check_word_of(c, word, rule);
+            rule_check_name(c, word, rule);
 }
 
-static void check_wants(struct checker *c, const struct json *value, const struct key_rule *rule)
+static void rule_check_wants(struct rule_checker *c, const struct json *value,
+                             const struct key_rule *rule)
 {
-    if (!is_list(c, value, rule))
+    if (!rule_is_list(c, value, rule))
         return;
     for (const struct json *want = value->first; want; want = want->next)
         if (want->kind == JSON_OBJECT)
-            check_map(c, want, rule->inner);
+            rule_check_map(c, want, rule->inner);
         else if (!yaml_is_broken(want))
-            check_word_of(c, want, rule);
+            rule_check_name(c, want, rule);
 }
 
-static void check_maps(struct checker *c, const struct json *value, const struct key_rule *rule)
+static void rule_check_maps(struct rule_checker *c, const struct json *value,
+                            const struct key_rule *rule)
 {
-    if (!is_list(c, value, rule))
+    if (!rule_is_list(c, value, rule))
         return;
     for (const struct json *item = value->first; item; item = item->next)
         if (item->kind == JSON_OBJECT)
-            check_map(c, item, rule->inner);
+            rule_check_map(c, item, rule->inner);
         else if (!yaml_is_broken(item))
-            ERROR_AT(c, item, "%s must be a list of maps, this is %s", rule->key, kind_name(item));
+            ERROR_AT(c, item, "%s must be a list of maps, this is %s", rule->key,
+                     rule_kind_name(item));
 }
 
-static void check_number(struct checker *c, const struct json *value, const struct key_rule *rule)
+static void rule_check_number(struct rule_checker *c, const struct json *value,
+                              const struct key_rule *rule)
 {
     int64_t number;
     if (json_as_i64(value, &number) && number >= 0 && number <= UINT32_MAX)
@@ -253,8 +272,8 @@ static void check_number(struct checker *c, const struct json *value, const stru
              is_time ? " of seconds" : "");
 }
 
-/* Each fault has its own line: its path leads there. What is odd but kept, the import tells. */
-static void check_schema(struct checker *c, const struct json *value)
+/* Each error of a schema gets the line of its path. Warnings are reported by the import. */
+static void rule_check_schema(struct rule_checker *c, const struct json *value)
 {
     struct violations errors = {0}, odd = {0};
     const struct json *name = json_get(c->map, STR("name"));
@@ -264,63 +283,64 @@ static void check_schema(struct checker *c, const struct json *value)
         yaml_mark_broken(value);
     for (const struct violation *v = errors.first; v; v = v->next)
         diagnostics_error(diagnostics_as(c->report, "schema_invalid"), c->file,
-                          yaml_place_at(value, str_slice(v->path, 1, v->path.len)),
+                          yaml_position_at(value, str_slice(v->path, 1, v->path.len)),
                           "in the schema of attrib %.*s, %.*s %.*s", STR_FMT_ARGS(attrib),
                           STR_FMT_ARGS(v->path), STR_FMT_ARGS(v->text));
 }
 
-/* {pkgs: [...]}, or {centos-6.5: {pkgs: [...]}}. It does not matter to the engine, so it does not
- * stop the import. */
-static void check_packages(struct checker *c, const struct json *value, const char *key)
+/* {pkgs: [...]}, or {centos-6.5: {pkgs: [...]}}. The engine does not use packages, so a wrong value
+ * is a warning and does not prevent the import. */
+static void rule_check_packages(struct rule_checker *c, const struct json *value, const char *key)
 {
     if (value->kind != JSON_OBJECT) {
-        WARN_AT(c, value, "%s should be a map of lists, not %s", key, kind_name(value));
+        WARN_AT(c, value, "%s should be a map of lists, not %s", key, rule_kind_name(value));
         return;
     }
     for (const struct json *list = value->first; list; list = list->next) {
         const struct str name = diagnostics_brief(list->key);
         if (list->kind != JSON_ARRAY && list->kind != JSON_OBJECT && list->kind != JSON_NULL)
             WARN_AT(c, list, "%.*s in %s should be a list, not %s", STR_FMT_ARGS(name), key,
-                    kind_name(list));
+                    rule_kind_name(list));
         for (const struct json *inner = list->kind == JSON_OBJECT ? list->first : NULL; inner;
              inner = inner->next)
             if (inner->kind != JSON_ARRAY && inner->kind != JSON_NULL)
                 WARN_AT(c, inner, "%.*s in %s should be a list, not %s",
-                        STR_FMT_ARGS(diagnostics_brief(inner->key)), key, kind_name(inner));
+                        STR_FMT_ARGS(diagnostics_brief(inner->key)), key, rule_kind_name(inner));
     }
 }
 
-static void check_value(struct checker *c, const struct json *value, const struct key_rule *rule)
+static void rule_check_value(struct rule_checker *c, const struct json *value,
+                             const struct key_rule *rule)
 {
     switch (rule->shape) {
     case SHAPE_ANY: return;
-    case SHAPE_TEXT: check_text(c, value, rule); return;
+    case SHAPE_STRING: rule_check_string(c, value, rule); return;
     case SHAPE_BOOL:
         if (value->kind != JSON_TRUE && value->kind != JSON_FALSE)
             ERROR_AT(c, value, "%s must be true or false", rule->key);
         return;
-    case SHAPE_NUMBER: check_number(c, value, rule); return;
-    case SHAPE_WORDS: check_words(c, value, rule); return;
-    case SHAPE_WANTS: check_wants(c, value, rule); return;
+    case SHAPE_NUMBER: rule_check_number(c, value, rule); return;
+    case SHAPE_NAMES: rule_check_names(c, value, rule); return;
+    case SHAPE_WANTS: rule_check_wants(c, value, rule); return;
     case SHAPE_MAP:
         if (value->kind == JSON_OBJECT)
-            check_map(c, value, rule->inner);
+            rule_check_map(c, value, rule->inner);
         else
-            ERROR_AT(c, value, "%s must be a map, not %s", rule->key, kind_name(value));
+            ERROR_AT(c, value, "%s must be a map, not %s", rule->key, rule_kind_name(value));
         return;
-    case SHAPE_MAPS: check_maps(c, value, rule); return;
+    case SHAPE_MAPS: rule_check_maps(c, value, rule); return;
     case SHAPE_LIST:
         if (value->kind != JSON_ARRAY)
-            WARN_AT(c, value, "%s should be a list, not %s", rule->key, kind_name(value));
+            WARN_AT(c, value, "%s should be a list, not %s", rule->key, rule_kind_name(value));
         return;
-    case SHAPE_PACKAGES: check_packages(c, value, rule->key); return;
-    case SHAPE_SCHEMA: check_schema(c, value); return;
+    case SHAPE_PACKAGES: rule_check_packages(c, value, rule->key); return;
+    case SHAPE_SCHEMA: rule_check_schema(c, value); return;
     }
 }
 
 /* ---- maps ---- */
 
-static const struct key_rule *find_rule(const struct map_rule *rule, struct str key)
+static const struct key_rule *rule_find(const struct map_rule *rule, struct str key)
 {
     for (uint32_t i = 0; i < rule->count; i++)
         if (str_eq(key, str_from(rule->keys[i].key)))
@@ -328,24 +348,25 @@ static const struct key_rule *find_rule(const struct map_rule *rule, struct str 
     return NULL;
 }
 
-static void warn_unknown_key(struct checker *c, const struct json *value,
-                             const struct map_rule *rule)
+static void rule_warn_unknown_key(struct rule_checker *c, const struct json *value,
+                                  const struct map_rule *rule)
 {
     struct suggestion nearest = {0};
     for (uint32_t i = 0; i < rule->count; i++)
         suggest_offer_str(&nearest, value->key, str_from(rule->keys[i].key));
     const struct str meant = suggest_str(&nearest);
     diagnostics_warning(diagnostics_as(c->report, "unknown_key"), c->file, yaml_place(value),
-                        "the key %.*s of %s means nothing here; it is kept%s%.*s%s",
+                        "unknown key %.*s of %s; it is kept but not used%s%.*s%s",
                         STR_FMT_ARGS(diagnostics_brief(value->key)), rule->noun,
                         meant.len ? "; did you mean " : "", STR_FMT_ARGS(meant),
                         meant.len ? "?" : "");
 }
 
-/* Calls itself through check_value; bounded by the tables, which are three maps deep. A key
- * without a value is as good as none, and an empty text does not name anything. Of a broken map
- * nobody knows what it lacks. */
-static void check_map(struct checker *c, const struct json *map, const struct map_rule *rule)
+/* Recursive through rule_check_value; the depth is bounded by the tables, which nest three maps. A
+ * key with the value null counts as missing. Missing keys of a broken map are not reported, because
+ * the reader may have dropped them. */
+static void rule_check_map(struct rule_checker *c, const struct json *map,
+                           const struct map_rule *rule)
 {
     for (uint32_t i = 0; i < rule->count; i++) {
         const struct json *value = json_get(map, str_from(rule->keys[i].key));
@@ -356,20 +377,20 @@ static void check_map(struct checker *c, const struct json *map, const struct ma
                               rule->keys[i].key);
     }
     for (const struct json *value = map->first; value; value = value->next) {
-        const struct key_rule *known = find_rule(rule, value->key);
+        const struct key_rule *known = rule_find(rule, value->key);
         if (!known)
-            warn_unknown_key(c, value, rule);
+            rule_warn_unknown_key(c, value, rule);
         c->map = map;
         if (known && value->kind != JSON_NULL && !yaml_is_broken(value))
-            check_value(c, value, known);
+            rule_check_value(c, value, known);
     }
 }
 
 void barclamp_schema_check(struct diagnostics *r, struct str file, const struct json *tree)
 {
-    struct checker c = {.report = r, .file = file};
+    struct rule_checker c = {.report = r, .file = file};
     if (tree->kind == JSON_OBJECT)
-        check_map(&c, tree, &file_rule);
+        rule_check_map(&c, tree, &file_rule);
     else if (!yaml_is_broken(tree))
-        ERROR_AT(&c, tree, "a barclamp must be a map, this is %s", kind_name(tree));
+        ERROR_AT(&c, tree, "a barclamp must be a map, this is %s", rule_kind_name(tree));
 }

@@ -1,13 +1,14 @@
-/* barclamp_schema.h - what a barclamp's file may look like.
+/* barclamp_schema.h - the schema of a barclamp file: its keys and the types of their values.
  *
- * The keys of each map of the format, and the shape of each value, stand in tables here. Checking
- * goes on after each mistake. Only trees that yaml_read made can be checked: every complaint has
- * its line, and what it is about is marked as broken (yaml.h).
+ * Tables list the keys of each map and the type of each value. The check continues after an error.
+ * It accepts only trees of yaml_read: every error has a line, and the wrong value is marked as
+ * broken (yaml.h).
  */
 #pragma once
 
 #include "base/json/json.h"
 #include "content/diagnostics.h"
 
-/* Says what is wrong with a barclamp as errors, and which keys mean nothing here as warnings. */
+/* Add an error to the report for each wrong value or missing key, and a warning for each unknown
+ * key. */
 void barclamp_schema_check(struct diagnostics *r, struct str file, const struct json *tree);

@@ -13,16 +13,17 @@ struct diagnostics diagnostics_begin(struct arena *a)
     return (struct diagnostics){.arena = a};
 }
 
-/* Byte `i` continues a character. */
-static bool continues(struct str text, uint32_t i)
+/* True if byte `i` is a continuation byte of UTF-8. */
+static bool is_utf8_continuation(struct str text, uint32_t i)
 {
     return ((unsigned char)text.at[i] & 0xc0) == 0x80;
 }
 
-/* ---- adding ---- */
+/* ---- adding entries ---- */
 
-__attribute__((format(printf, 2, 0))) static struct str say(struct arena *a, const char *format,
-                                                            va_list arguments)
+__attribute__((format(printf, 2, 0))) static struct str diagnostics_vformat(struct arena *a,
+                                                                            const char *format,
+                                                                            va_list arguments)
 {
     char text[TEXT_LEN_MAX];
     const int length = vsnprintf(text, sizeof text, format, arguments);
@@ -31,7 +32,7 @@ __attribute__((format(printf, 2, 0))) static struct str say(struct arena *a, con
     return str_copy(a, (struct str){text, (uint32_t)kept});
 }
 
-static void add(struct diagnostics *r, struct diagnostics_entry entry)
+static void diagnostics_append(struct diagnostics *r, struct diagnostics_entry entry)
 {
     if (r->count == DIAGNOSTICS_ENTRIES_MAX)
         return;
@@ -44,9 +45,10 @@ static void add(struct diagnostics *r, struct diagnostics_entry entry)
     r->count++;
 }
 
-__attribute__((format(printf, 3, 0))) static void add_said(struct diagnostics *r,
-                                                           struct diagnostics_entry entry,
-                                                           const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void diagnostics_add(struct diagnostics *r,
+                                                                  struct diagnostics_entry entry,
+                                                                  const char *format,
+                                                                  va_list arguments)
 {
     const bool is_error = entry.severity == DIAGNOSTICS_ERROR;
     r->errors += is_error;
@@ -55,8 +57,8 @@ __attribute__((format(printf, 3, 0))) static void add_said(struct diagnostics *r
     if (!entry.code)
         entry.code = is_error ? "bad_value" : "odd";
     r->next_code = NULL;
-    entry.text = say(r->arena, format, arguments);
-    add(r, entry);
+    entry.text = diagnostics_vformat(r->arena, format, arguments);
+    diagnostics_append(r, entry);
 }
 
 void diagnostics_error(struct diagnostics *r, struct str file, struct text_place at,
@@ -64,8 +66,9 @@ void diagnostics_error(struct diagnostics *r, struct str file, struct text_place
 {
     va_list arguments;
     va_start(arguments, format);
-    add_said(r, (struct diagnostics_entry){.file = file, .at = at, .severity = DIAGNOSTICS_ERROR},
-             format, arguments);
+    diagnostics_add(
+        r, (struct diagnostics_entry){.file = file, .at = at, .severity = DIAGNOSTICS_ERROR},
+        format, arguments);
     va_end(arguments);
 }
 
@@ -74,8 +77,9 @@ void diagnostics_warning(struct diagnostics *r, struct str file, struct text_pla
 {
     va_list arguments;
     va_start(arguments, format);
-    add_said(r, (struct diagnostics_entry){.file = file, .at = at, .severity = DIAGNOSTICS_WARNING},
-             format, arguments);
+    diagnostics_add(
+        r, (struct diagnostics_entry){.file = file, .at = at, .severity = DIAGNOSTICS_WARNING},
+        format, arguments);
     va_end(arguments);
 }
 
@@ -88,12 +92,12 @@ struct diagnostics *diagnostics_as(struct diagnostics *r, const char *code)
 struct str diagnostics_brief(struct str text)
 {
     uint32_t end = text.len < BRIEF_LEN ? text.len : BRIEF_LEN;
-    while (end > 0 && end < text.len && continues(text, end))
+    while (end > 0 && end < text.len && is_utf8_continuation(text, end))
         end--;
     return str_slice(text, 0, end);
 }
 
-/* ---- putting it in order ---- */
+/* ---- sorting (merge sort of the list) ---- */
 
 static bool comes_after(const struct diagnostics_entry *x, const struct diagnostics_entry *y)
 {
@@ -105,7 +109,7 @@ static bool comes_after(const struct diagnostics_entry *x, const struct diagnost
     return x->at.column > y->at.column;
 }
 
-/* Merges two sorted runs; the left one goes first where they are equal. */
+/* Merge two sorted runs; of equal entries those of the left run are first. */
 static void merge_runs(struct diagnostics_entry **from, uint32_t middle, uint32_t end,
                        struct diagnostics_entry **to)
 {
@@ -117,7 +121,7 @@ static void merge_runs(struct diagnostics_entry **from, uint32_t middle, uint32_
     }
 }
 
-static uint32_t lesser(uint32_t a, uint32_t b)
+static uint32_t min_u32(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -131,7 +135,7 @@ void diagnostics_sort(struct diagnostics *r)
         list[count++] = entry;
     for (uint32_t run = 1; run < count; run *= 2) {
         for (uint32_t from = 0; from < count; from += 2 * run)
-            merge_runs(list + from, lesser(run, count - from), lesser(2 * run, count - from),
+            merge_runs(list + from, min_u32(run, count - from), min_u32(2 * run, count - from),
                        spare + from);
         struct diagnostics_entry **sorted = spare;
         spare = list;
@@ -145,9 +149,9 @@ void diagnostics_sort(struct diagnostics *r)
     *link = NULL;
 }
 
-/* ---- showing ---- */
+/* ---- formatting ---- */
 
-/* Length of the control character at `i`, of ASCII or of Latin 1; 0 when it is none. */
+/* The count of bytes of a C0, DEL or C1 control character at `i`; 0: none. */
 static uint32_t control_at(struct str text, uint32_t i)
 {
     const unsigned char c = (unsigned char)text.at[i];
@@ -156,7 +160,7 @@ static uint32_t control_at(struct str text, uint32_t i)
     return c == 0xc2 && i + 1 < text.len && (unsigned char)text.at[i + 1] < 0xa0 ? 2 : 0;
 }
 
-static void put_visible(struct buf *out, struct str text)
+static void diagnostics_put_visible(struct buf *out, struct str text)
 {
     for (uint32_t i = 0; i < text.len;) {
         const uint32_t control = control_at(text, i);
@@ -167,22 +171,22 @@ static void put_visible(struct buf *out, struct str text)
 
 void diagnostics_format(const struct diagnostics_entry *entry, struct buf *out)
 {
-    put_visible(out, entry->file);
+    diagnostics_put_visible(out, entry->file);
     if (entry->at.line) {
         buf_put_c(out, ':');
         buf_put_u64(out, entry->at.line);
     }
     buf_put_z(out, ": ");
-    put_visible(out, entry->text);
+    diagnostics_put_visible(out, entry->text);
 }
 
-struct text_place text_place_of(struct str text, uint32_t offset)
+struct text_place text_position_of(struct str text, uint32_t offset)
 {
     struct text_place at = {.line = 1, .column = 1};
     for (uint32_t i = 0; i < offset && i < text.len; i++) {
         if (text.at[i] == '\n')
             at = (struct text_place){.line = at.line + 1, .column = 1};
-        else if (!continues(text, i))
+        else if (!is_utf8_continuation(text, i))
             at.column++;
     }
     return at;

@@ -1,10 +1,10 @@
-/* diagnostics.h - what there is to say about files, with the line it is about.
+/* diagnostics.h - a report of errors and warnings about files, with their lines.
  *
- * Readers add to it and go on, so that everything wrong with a tree of files is told at once. It
- * knows nothing of what is in them, and prints nothing itself: the daemon logs an entry, the
- * command line writes it as "FILE:LINE: text".
+ * Readers add an entry and continue, so that all errors of a tree of files are reported together.
+ * The module does not depend on the content of the files and prints nothing: the daemon logs an
+ * entry, the command line prints it as "FILE:LINE: text".
  *
- * Entries lie in the arena the report was begun with and live as long as its content.
+ * Entries are in the arena that was passed to diagnostics_begin.
  */
 #pragma once
 
@@ -17,11 +17,11 @@
 #define DIAGNOSTICS_ENTRIES_MAX 10000u /* kept; the rest is only counted */
 
 enum diagnostics_severity {
-    DIAGNOSTICS_WARNING, /* read all the same  */
+    DIAGNOSTICS_WARNING, /* the file is used    */
     DIAGNOSTICS_ERROR,   /* the file is not used */
 };
 
-/* Both count from 1, columns in characters; 0: nobody knows. */
+/* Both count from 1, columns in characters; 0: unknown. */
 struct text_place {
     uint32_t line;
     uint32_t column;
@@ -31,18 +31,18 @@ struct diagnostics_entry {
     struct str file;
     struct text_place at;
     enum diagnostics_severity severity;
-    const char *code; /* stable, for programs; docs/runbook.md lists them */
+    const char *code; /* stable; docs/runbook.md lists the codes */
     struct str text;
     struct diagnostics_entry *next;
 };
 
 struct diagnostics {
     struct arena *arena;
-    const char *code;      /* of entries that are added without one; NULL: bad_value, or odd */
-    const char *next_code; /* of the next entry; NULL: it has none of its own */
+    const char *code;      /* default of entries; NULL: bad_value for errors, odd for warnings */
+    const char *next_code; /* of the next entry only; NULL: the default */
     struct diagnostics_entry *first, *last;
-    uint32_t count;            /* in the list */
-    uint32_t errors, warnings; /* also those that were left out */
+    uint32_t count;            /* of entries in the list */
+    uint32_t errors, warnings; /* counts, including entries that were dropped */
 };
 
 struct diagnostics diagnostics_begin(struct arena *a);
@@ -56,20 +56,19 @@ __attribute__((format(printf, 4, 5))) void diagnostics_warning(struct diagnostic
                                                                struct text_place at,
                                                                const char *format, ...);
 
-/* The report, whose next entry has this code: diagnostics_error(diagnostics_as(r, "missing"), ...).
- * */
+/* Set the code of the next entry; returns the report, for use as an argument:
+ * diagnostics_error(diagnostics_as(r, "missing"), ...). */
 struct diagnostics *diagnostics_as(struct diagnostics *r, const char *code);
 
-/* The beginning of a text, short enough for a sentence; whole characters. For "%.*s" and
- * STR_FMT_ARGS. */
+/* The first 60 bytes of a string, cut between characters, for messages ("%.*s", STR_FMT_ARGS). */
 struct str diagnostics_brief(struct str text);
 
-/* By file, line and column; what stands at one place stays in the order it was said. */
+/* Sort by file, line and column. The sort is stable. */
 void diagnostics_sort(struct diagnostics *r);
 
-/* "FILE:LINE: text", "FILE: text" where the line is unknown; no line end. Control characters of
- * names and texts are shown as '?', so that no file can play with a terminal. */
+/* "FILE:LINE: text", or "FILE: text" if the line is unknown; without a newline. Control characters
+ * are replaced by '?', so that a file cannot send escape sequences to a terminal. */
 void diagnostics_format(const struct diagnostics_entry *entry, struct buf *out);
 
-/* The place of byte `offset` in a text: the characters and line ends before it are counted. */
-struct text_place text_place_of(struct str text, uint32_t offset);
+/* The position of byte `offset` in a text, from the count of characters and newlines before it. */
+struct text_place text_position_of(struct str text, uint32_t offset);

@@ -4,19 +4,26 @@
 
 #include "base/text/buf.h"
 
-enum { EDGES_MAX = 1 << 20 }; /* beyond that the rest stays as it came; the engine sorts it out */
-enum { NOBODY = UINT32_MAX >> 1 };
+/* A topological sort (Kahn). The names that files define and refer to are collected, the
+ * definitions are sorted by name, and each reference becomes an edge from the defining file to the
+ * referring one. Then the first file without open edges is placed, and its edges are removed. In a
+ * cycle there is none; then a file whose parent is placed is chosen, because a missing parent is an
+ * error and every other missing object only a warning. */
+
+/* Further edges are ignored. The order is only an optimization: imports are repeated in rounds. */
+enum { EDGES_MAX = 1 << 20 };
+enum { NO_FILE = UINT32_MAX >> 1 };
 
 enum noun { BARCLAMP, ROLE, JIG, ATTRIB };
 
-/* A file defines a thing, or speaks of it. */
+/* A file defines an object, or refers to it. */
 struct mention {
     struct str name;
     enum noun noun;
     uint32_t file;
 };
 
-/* `later` is to come behind `earlier`. */
+/* The file `later` depends on the file `earlier`. */
 struct edge {
     uint32_t earlier, later;
 };
@@ -25,14 +32,15 @@ struct ordering {
     struct buf defined, needed; /* mentions */
     struct buf edges;
     uint32_t edge_count;
-    uint32_t *parents; /* file of the parent, by file; NOBODY */
-    uint32_t *waiting; /* for how many edges, by file */
+    uint32_t *parents; /* file of the parent, by file; NO_FILE: none */
+    uint32_t *waiting; /* count of open edges, by file */
     bool *placed;
 };
 
-/* ---- what the files say ---- */
+/* ---- definitions and references ---- */
 
-static void mention(struct buf *list, enum noun noun, const struct json *name, uint32_t file)
+static void order_add_mention(struct buf *list, enum noun noun, const struct json *name,
+                              uint32_t file)
 {
     if (!name || name->kind != JSON_STRING || name->text.len == 0)
         return;
@@ -40,61 +48,64 @@ static void mention(struct buf *list, enum noun noun, const struct json *name, u
     buf_put(list, &m, sizeof m);
 }
 
-/* Each of a list: of texts, or of maps with a name. */
-static void mention_all(struct buf *list, enum noun noun, const struct json *names, uint32_t file)
+/* Each item of a list of names, or of maps with a name. */
+static void order_add_mentions(struct buf *list, enum noun noun, const struct json *names,
+                               uint32_t file)
 {
     const bool is_list = names && names->kind == JSON_ARRAY;
     for (const struct json *item = is_list ? names->first : NULL; item; item = item->next)
-        mention(list, noun, item->kind == JSON_OBJECT ? json_get(item, STR("name")) : item, file);
+        order_add_mention(list, noun,
+                          item->kind == JSON_OBJECT ? json_get(item, STR("name")) : item, file);
 }
 
-static void read_role(struct ordering *o, const struct json *role, uint32_t file)
+static void order_read_role(struct ordering *o, const struct json *role, uint32_t file)
 {
-    mention(&o->defined, ROLE, json_get(role, STR("name")), file);
-    mention_all(&o->defined, ROLE, json_get(role, STR("provides")), file);
-    mention_all(&o->defined, ATTRIB, json_get(role, STR("attribs")), file);
-    mention(&o->needed, JIG, json_get(role, STR("jig")), file);
-    mention_all(&o->needed, ROLE, json_get(role, STR("requires")), file);
-    mention_all(&o->needed, ROLE, json_get(role, STR("attaches")), file);
-    mention_all(&o->needed, ROLE, json_get(role, STR("preceeds")), file);
-    mention_all(&o->needed, ATTRIB, json_get(role, STR("wants-attribs")), file);
+    order_add_mention(&o->defined, ROLE, json_get(role, STR("name")), file);
+    order_add_mentions(&o->defined, ROLE, json_get(role, STR("provides")), file);
+    order_add_mentions(&o->defined, ATTRIB, json_get(role, STR("attribs")), file);
+    order_add_mention(&o->needed, JIG, json_get(role, STR("jig")), file);
+    order_add_mentions(&o->needed, ROLE, json_get(role, STR("requires")), file);
+    order_add_mentions(&o->needed, ROLE, json_get(role, STR("attaches")), file);
+    order_add_mentions(&o->needed, ROLE, json_get(role, STR("preceeds")), file);
+    order_add_mentions(&o->needed, ATTRIB, json_get(role, STR("wants-attribs")), file);
 }
 
-static void read_file(struct ordering *o, const struct json *tree, uint32_t file)
+static void order_read_file(struct ordering *o, const struct json *tree, uint32_t file)
 {
     const struct json *roles = json_get(tree, STR("roles"));
     const bool is_list = roles && roles->kind == JSON_ARRAY;
-    mention(&o->defined, BARCLAMP, json_at(tree, STR("barclamp/name")), file);
-    mention(&o->needed, BARCLAMP, json_at(tree, STR("barclamp/parent")), file);
-    mention_all(&o->defined, JIG, json_get(tree, STR("jigs")), file);
-    mention_all(&o->defined, ATTRIB, json_get(tree, STR("attribs")), file);
+    order_add_mention(&o->defined, BARCLAMP, json_at(tree, STR("barclamp/name")), file);
+    order_add_mention(&o->needed, BARCLAMP, json_at(tree, STR("barclamp/parent")), file);
+    order_add_mentions(&o->defined, JIG, json_get(tree, STR("jigs")), file);
+    order_add_mentions(&o->defined, ATTRIB, json_get(tree, STR("attribs")), file);
     for (const struct json *role = is_list ? roles->first : NULL; role; role = role->next)
-        read_role(o, role, file);
+        order_read_role(o, role, file);
 }
 
-/* ---- who waits for whom ---- */
+/* ---- edges ---- */
 
-static int cmp_names(const struct mention *x, const struct mention *y)
+static int mention_compare_names(const struct mention *x, const struct mention *y)
 {
     if (x->noun != y->noun)
         return x->noun < y->noun ? -1 : 1;
     return str_cmp(x->name, y->name);
 }
 
-static int by_name(const void *a, const void *b)
+static int mention_compare(const void *a, const void *b)
 {
     const struct mention *x = a, *y = b;
-    const int names = cmp_names(x, y);
+    const int names = mention_compare_names(x, y);
     return names ? names : (x->file > y->file) - (x->file < y->file);
 }
 
-/* The first definition that is not before `wanted`. */
-static uint32_t find_first(const struct mention *list, uint32_t count, const struct mention *wanted)
+/* The index of the first definition that is not less than `wanted` (binary search). */
+static uint32_t mention_find_first(const struct mention *list, uint32_t count,
+                                   const struct mention *wanted)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (cmp_names(&list[middle], wanted) < 0)
+        if (mention_compare_names(&list[middle], wanted) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -102,7 +113,7 @@ static uint32_t find_first(const struct mention *list, uint32_t count, const str
     return low;
 }
 
-static void add_edge(struct ordering *o, uint32_t earlier, const struct mention *need)
+static void order_add_edge(struct ordering *o, uint32_t earlier, const struct mention *need)
 {
     if (earlier == need->file || o->edge_count == EDGES_MAX)
         return;
@@ -114,13 +125,13 @@ static void add_edge(struct ordering *o, uint32_t earlier, const struct mention 
     o->waiting[need->file]++;
 }
 
-static int by_earlier(const void *a, const void *b)
+static int edge_compare(const void *a, const void *b)
 {
     const struct edge *x = a, *y = b;
     return (x->earlier > y->earlier) - (x->earlier < y->earlier);
 }
 
-static void connect(struct ordering *o)
+static void order_add_edges(struct ordering *o)
 {
     struct mention *defined = (struct mention *)(void *)o->defined.at;
     const struct mention *needed = (const struct mention *)(void *)o->needed.at;
@@ -128,35 +139,36 @@ static void connect(struct ordering *o)
     const uint32_t needed_count = o->needed.len / (uint32_t)sizeof *needed;
     if (defined_count == 0)
         return;
-    qsort(defined, defined_count, sizeof *defined, by_name);
+    qsort(defined, defined_count, sizeof *defined, mention_compare);
     for (uint32_t i = 0; i < needed_count; i++)
-        for (uint32_t k = find_first(defined, defined_count, &needed[i]);
-             k < defined_count && cmp_names(&defined[k], &needed[i]) == 0; k++)
-            add_edge(o, defined[k].file, &needed[i]);
+        for (uint32_t k = mention_find_first(defined, defined_count, &needed[i]);
+             k < defined_count && mention_compare_names(&defined[k], &needed[i]) == 0; k++)
+            order_add_edge(o, defined[k].file, &needed[i]);
     if (o->edge_count)
-        qsort(o->edges.at, o->edge_count, sizeof(struct edge), by_earlier);
+        qsort(o->edges.at, o->edge_count, sizeof(struct edge), edge_compare);
 }
 
-/* ---- placing ---- */
+/* ---- order ---- */
 
-/* The first that waits for nobody; else the first whose parent is placed; else the first. */
-static uint32_t choose(const struct ordering *o, uint32_t count)
+/* The first file without open edges; otherwise the first whose parent is placed; otherwise the
+ * first. */
+static uint32_t order_choose_next(const struct ordering *o, uint32_t count)
 {
-    uint32_t parented = NOBODY, first = NOBODY;
+    uint32_t parented = NO_FILE, first = NO_FILE;
     for (uint32_t i = 0; i < count; i++) {
         if (o->placed[i])
             continue;
         if (o->waiting[i] == 0)
             return i;
-        if (parented == NOBODY && (o->parents[i] == NOBODY || o->placed[o->parents[i]]))
+        if (parented == NO_FILE && (o->parents[i] == NO_FILE || o->placed[o->parents[i]]))
             parented = i;
-        if (first == NOBODY)
+        if (first == NO_FILE)
             first = i;
     }
-    return parented != NOBODY ? parented : first;
+    return parented != NO_FILE ? parented : first;
 }
 
-static void release(struct ordering *o, uint32_t file)
+static void order_release(struct ordering *o, uint32_t file)
 {
     const struct edge *edges = (const struct edge *)(void *)o->edges.at;
     uint32_t low = 0, high = o->edge_count;
@@ -171,8 +183,8 @@ static void release(struct ordering *o, uint32_t file)
         o->waiting[edges[low].later]--;
 }
 
-void content_order(struct arena *a, const struct barclamp_file *files, uint32_t count,
-                   uint32_t *order)
+void import_order_sort(struct arena *a, const struct barclamp_file *files, uint32_t count,
+                       uint32_t *order)
 {
     struct ordering o = {
         .defined = buf_in(a),
@@ -183,15 +195,15 @@ void content_order(struct arena *a, const struct barclamp_file *files, uint32_t 
         .placed = arena_array(a, bool, count),
     };
     for (uint32_t i = 0; i < count; i++) {
-        o.parents[i] = NOBODY;
+        o.parents[i] = NO_FILE;
         if (files[i].tree)
-            read_file(&o, files[i].tree, i);
+            order_read_file(&o, files[i].tree, i);
     }
-    connect(&o);
+    order_add_edges(&o);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t next = choose(&o, count);
+        const uint32_t next = order_choose_next(&o, count);
         order[i] = next;
         o.placed[next] = true;
-        release(&o, next);
+        order_release(&o, next);
     }
 }

@@ -49,7 +49,7 @@ bool import_rounds_next(struct import_rounds *r, uint32_t *out_i)
     return next_of_round(r, out_i);
 }
 
-void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_end end)
+void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_result end)
 {
     must(import_rounds_wants(r, i) && r->waiting > 0);
     r->waiting--;

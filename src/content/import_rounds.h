@@ -1,12 +1,12 @@
-/* import_rounds.h - which document is imported next.
+/* import_rounds.h - selects the document to import next.
  *
- * One after the other, as they stand. What was refused is tried again in another round as long as
- * the one before let somebody in, since it may have waited for that one; what got in is not
- * imported twice. The daemon and the rehearsal of the command line both ask here, so that the one
- * cannot take what the other refuses.
+ * Documents are imported in their order. Refused documents are tried again in a further round if
+ * the last round imported at least one document, because they may depend on it; no document is
+ * imported twice. The daemon and the import dry run of the command line both use this module, so
+ * that they accept the same documents.
  *
- * Documents are numbers here. Outcomes may come late: several documents of a round can be under
- * way, but a round begins when the one before it is answered. Lies in the arena given.
+ * Documents are indices. Results may be asynchronous: several imports of a round can be in flight,
+ * but a round begins only after all results of the last one. Memory is in the arena of the caller.
  */
 #pragma once
 
@@ -15,29 +15,29 @@
 
 #include "base/mem/arena.h"
 
-enum import_rounds_end {
+enum import_rounds_result {
     ROUNDS_TAKEN,
     ROUNDS_REFUSED,
-    ROUNDS_LOST, /* nobody was there to say; it is not tried again */
+    ROUNDS_LOST, /* no result could be determined; not tried again */
 };
 
 struct import_rounds {
-    bool *wanted; /* those that are not in yet, and may be */
+    bool *wanted; /* by index: not imported yet, and not excluded */
     uint32_t count;
     uint32_t wanted_count;
-    uint32_t next;    /* of this round */
-    uint32_t waiting; /* under way */
-    uint32_t taken;   /* in this round */
+    uint32_t next;    /* index of the next candidate in this round */
+    uint32_t waiting; /* count of imports in flight */
+    uint32_t taken;   /* count of documents imported in this round */
 };
 
-/* All of them are wanted. */
+/* All documents are to be imported. */
 struct import_rounds import_rounds_begin(struct arena *a, uint32_t count);
-/* This one is not to be imported. Before it was asked for. */
+/* Exclude a document; only before import_rounds_next has returned it. */
 void import_rounds_leave_out(struct import_rounds *r, uint32_t i);
 bool import_rounds_wants(const struct import_rounds *r, uint32_t i);
-/* The next to import; import_rounds_tell() is to follow. False: none before another outcome, or at
- * all. */
+/* The next document to import; the caller must report its result with import_rounds_tell(). False:
+ * none until a further result arrives, or none at all. */
 bool import_rounds_next(struct import_rounds *r, uint32_t *out_i);
-void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_end end);
-/* There is nothing to wait for either. */
+void import_rounds_tell(struct import_rounds *r, uint32_t i, enum import_rounds_result end);
+/* True if no document is left to import and no result is outstanding. */
 bool import_rounds_is_over(const struct import_rounds *r);

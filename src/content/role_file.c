@@ -13,7 +13,7 @@
 
 /* clang-format off */
 static const struct {
-    const char *before, *behind; /* the role's name stands between */
+    const char *prefix, *suffix; /* the name of the role is between them */
     enum role_file which;
 } candidates[] = {
     {"roles",         ".lua",          ROLE_FILE_LUA},
@@ -25,8 +25,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* Does `path` really lie below `folder`? ERR_REFUSED when it does not. The way without links is
- * what is handed out, so that turning a link later changes nothing. */
+/* Resolve all links. ERR_REFUSED if the result is not below `folder`. The resolved path is returned,
+ * so that a link that is changed after the check has no effect. */
 static err resolve_below(struct arena *a, const char *folder, const char *path,
                          const char **out_path)
 {
@@ -40,9 +40,9 @@ static err resolve_below(struct arena *a, const char *folder, const char *path,
     return OK;
 }
 
-/* A link to nothing is no more a file than what is something else: whoever put it there meant a
- * file. */
-static err look(const char *path, bool wants_folder)
+/* Check the type of a path. A dangling link is ERR_EXISTS like any other non-file, not
+ * ERR_NOT_FOUND: it shows that a file was intended, and must be reported. */
+static err role_file_check_type(const char *path, bool wants_folder)
 {
     struct stat facts;
     if (stat(path, &facts) == 0) {
@@ -54,18 +54,18 @@ static err look(const char *path, bool wants_folder)
     return e == ERR_NOT_FOUND && !wants_folder && lstat(path, &facts) == 0 ? ERR_EXISTS : e;
 }
 
-/* "SOURCE/before/name behind" when it exists. */
-static err find(struct arena *a, struct str source_path, uint32_t i, struct str role,
-                const char **out_path)
+/* "SOURCE/PREFIX/ROLE SUFFIX" if it exists. */
+static err role_file_find(struct arena *a, struct str source_path, uint32_t i, struct str role,
+                          const char **out_path)
 {
     char path[PATH_MAX];
     const enum role_file which = candidates[i].which;
     const bool wants_folder = which == ROLE_FILE_SCRIPTS || which == ROLE_FILE_PUPPET;
     const int length = snprintf(path, sizeof path, "%.*s/%s/%.*s%s", STR_FMT_ARGS(source_path),
-                                candidates[i].before, STR_FMT_ARGS(role), candidates[i].behind);
+                                candidates[i].prefix, STR_FMT_ARGS(role), candidates[i].suffix);
     if (length < 0 || length >= (int)sizeof path)
         return ERR_LIMIT;
-    const err e = look(path, wants_folder);
+    const err e = role_file_check_type(path, wants_folder);
     if (e != OK)
         return e == ERR_EXISTS && which == ROLE_FILE_PLAYBOOK ? ERR_NOT_FOUND : e;
     if (which == ROLE_FILE_LUA)
@@ -82,7 +82,7 @@ err content_role_file(struct arena *a, struct str source_path, struct str role,
     for (uint32_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
         if (candidates[i].which != which)
             continue;
-        const err e = find(a, source_path, i, role, out_path);
+        const err e = role_file_find(a, source_path, i, role, out_path);
         if (e != ERR_NOT_FOUND)
             return e;
     }
@@ -95,14 +95,14 @@ struct str content_lua_path(struct arena *a, struct str source_path, struct str 
     struct buf path = buf_in(a);
     buf_put_str(&path, source_path);
     buf_put_c(&path, '/');
-    buf_put_z(&path, candidates[0].before);
+    buf_put_z(&path, candidates[0].prefix);
     buf_put_c(&path, '/');
     buf_put_str(&path, role);
-    buf_put_z(&path, candidates[0].behind);
+    buf_put_z(&path, candidates[0].suffix);
     return buf_str(&path);
 }
 
-/* Each step a name: nothing absolute, no "." or "..", no empty step. */
+/* True for a relative path without empty components, "." and "..". */
 static bool is_plain_path(struct str name)
 {
     for (uint32_t from = 0; from <= name.len;) {
@@ -125,7 +125,7 @@ err content_template_file(struct arena *a, struct str source_path, struct str na
                                 STR_FMT_ARGS(name));
     if (length < 0 || length >= (int)sizeof path)
         return ERR_LIMIT;
-    const err e = look(path, false);
+    const err e = role_file_check_type(path, false);
     if (e == ERR_EXISTS)
         return ERR_NOT_FOUND;
     return e == OK ? resolve_below(a, str_z(a, source_path), path, out_path) : e;

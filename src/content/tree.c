@@ -15,18 +15,23 @@
 #include "model/names.h"
 #include "sys/files.h"
 
+/* Each directory is classified in this order: a checkout, a single barclamp, otherwise a collection
+ * whose entries are classified likewise. Files are parsed when they are found. Then duplicates are
+ * dropped, before the files are sorted by dependencies, so that a replaced barclamp does not define
+ * anything for others. Only files with a document or a draft are returned. */
+
 static const struct text_place nowhere;
 
-struct reading {
+struct tree_reader {
     struct diagnostics *report;
     const struct hook_finder *finder;
     struct barclamp_file *files; /* CONTENT_FILES_MAX of them */
     uint32_t count;
 };
 
-/* Joins into `path`; false when that is too long, which is said. */
-__attribute__((format(printf, 3, 4))) static bool make_path(struct reading *r, char *path,
-                                                            const char *format, ...)
+/* Format a path of at most PATH_MAX bytes. False: it is longer, and an error is added. */
+__attribute__((format(printf, 3, 4))) static bool tree_make_path(struct tree_reader *r, char *path,
+                                                                 const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -36,13 +41,13 @@ __attribute__((format(printf, 3, 4))) static bool make_path(struct reading *r, c
         return true;
     diagnostics_error(diagnostics_as(r->report, "limit_reached"),
                       str_copy(r->report->arena, str_from(path)), nowhere,
-                      "the path goes on, and is too long");
+                      "the path is too long; only its beginning is shown");
     return false;
 }
 
 /* ---- one file ---- */
 
-static void read_text(struct reading *r, struct barclamp_file *file)
+static void tree_read_file(struct tree_reader *r, struct barclamp_file *file)
 {
     struct diagnostics *report = r->report;
     const struct str name = str_from(file->path);
@@ -60,8 +65,9 @@ static void read_text(struct reading *r, struct barclamp_file *file)
         barclamp_from_json(report, text, file);
 }
 
-/* NULL when there is no room for another one. */
-static struct barclamp_file *add_file(struct reading *r, const char *path, struct str source_path)
+/* Add and parse a file. NULL: there are CONTENT_FILES_MAX files already. */
+static struct barclamp_file *tree_add_file(struct tree_reader *r, const char *path,
+                                           struct str source_path)
 {
     struct arena *a = r->report->arena;
     const struct str name = str_copy(a, str_from(path));
@@ -76,42 +82,44 @@ static struct barclamp_file *add_file(struct reading *r, const char *path, struc
         .source_path = str_copy(a, source_path),
         .is_yaml = !str_ends(name, STR(".json")),
     };
-    read_text(r, file);
+    tree_read_file(r, file);
     return file;
 }
 
 /* ---- directories ---- */
 
-static bool is_file(const char *path)
+static bool tree_is_file(const char *path)
 {
     struct stat facts;
     return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-static bool is_folder(const char *path)
+static bool tree_is_dir(const char *path)
 {
     struct stat facts;
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-static int is_visible(const struct dirent *entry)
+static int tree_is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
 /* Byte order: alphasort() would follow the locale. */
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int tree_compare_names(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* `look` at each entry of a folder, by name. A name that is no text is passed over, and said. */
-static void each_entry(struct reading *r, const char *folder,
-                       void (*look)(struct reading *, const char *folder, const char *name))
+/* Call `visit` for each entry of a directory, in the order of names. An entry whose name is not
+ * UTF-8 is an error. */
+static void tree_each_entry(struct tree_reader *r, const char *folder,
+                            void (*visit)(struct tree_reader *, const char *folder,
+                                          const char *name))
 {
     struct dirent **entries;
     const struct str where = str_copy(r->report->arena, str_from(folder));
-    const int count = scandir(folder, &entries, is_visible, by_name);
+    const int count = scandir(folder, &entries, tree_is_visible, tree_compare_names);
     if (count < 0) {
         diagnostics_error(diagnostics_as(r->report, "unreadable"), where, nowhere,
                           "the directory cannot be read: %s", strerror(errno));
@@ -119,16 +127,16 @@ static void each_entry(struct reading *r, const char *folder,
     }
     for (int i = 0; i < count; i++) {
         if (str_is_clean(str_from(entries[i]->d_name)))
-            look(r, folder, entries[i]->d_name);
+            visit(r, folder, entries[i]->d_name);
         else
             diagnostics_error(diagnostics_as(r->report, "unreadable"), where, nowhere,
-                              "a name in here is not UTF-8");
+                              "a file name in this directory is not valid UTF-8");
         free(entries[i]);
     }
     free(entries);
 }
 
-static const char *last_name(const char *path)
+static const char *tree_last_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -136,66 +144,66 @@ static const char *last_name(const char *path)
 
 /* ---- a checkout ---- */
 
-static void look_at_child(struct reading *r, const char *folder, const char *name)
+static void tree_visit_child(struct tree_reader *r, const char *folder, const char *name)
 {
     char path[PATH_MAX];
     const struct str root = str_from(folder);
-    if (str_ends(str_from(name), STR(".yml")) && make_path(r, path, "%s/%s", folder, name))
-        add_file(r, path, str_slice(root, 0, root.len - (uint32_t)strlen("/barclamps")));
+    if (str_ends(str_from(name), STR(".yml")) && tree_make_path(r, path, "%s/%s", folder, name))
+        tree_add_file(r, path, str_slice(root, 0, root.len - (uint32_t)strlen("/barclamps")));
 }
 
-/* A root with a parent is a leaf of another workload: its importer passes over it. */
-static void read_checkout(struct reading *r, const char *folder)
+/* A root with a parent belongs to another workload and is not imported; OpenCrowbar skips it too. */
+static void tree_read_checkout(struct tree_reader *r, const char *folder)
 {
     char path[PATH_MAX];
-    if (!make_path(r, path, "%s/crowbar.yml", folder))
+    if (!tree_make_path(r, path, "%s/crowbar.yml", folder))
         return;
-    const struct barclamp_file *root = add_file(r, path, str_from(folder));
+    const struct barclamp_file *root = tree_add_file(r, path, str_from(folder));
     if (root && root->parent.len)
         r->count--;
-    if (make_path(r, path, "%s/barclamps", folder) && is_folder(path))
-        each_entry(r, path, look_at_child);
+    if (tree_make_path(r, path, "%s/barclamps", folder) && tree_is_dir(path))
+        tree_each_entry(r, path, tree_visit_child);
 }
 
-/* Our own barclamp called "crowbar" has a crowbar.yml as well, but nothing else of a checkout. */
-static bool is_checkout(struct reading *r, const char *folder)
+/* The shipped barclamp "crowbar" also has a crowbar.yml, but no directory `barclamps`. */
+static bool tree_is_checkout(struct tree_reader *r, const char *folder)
 {
     char path[PATH_MAX];
-    if (!make_path(r, path, "%s/crowbar.yml", folder) || !is_file(path))
+    if (!tree_make_path(r, path, "%s/crowbar.yml", folder) || !tree_is_file(path))
         return false;
-    if (strcmp(last_name(folder), "crowbar") != 0)
+    if (strcmp(tree_last_name(folder), "crowbar") != 0)
         return true;
-    return make_path(r, path, "%s/barclamps", folder) && is_folder(path);
+    return tree_make_path(r, path, "%s/barclamps", folder) && tree_is_dir(path);
 }
 
-/* ---- our own layout ---- */
+/* ---- a barclamp ---- */
 
-/* Is the directory one barclamp, or a checkout? Reads it if so. */
-static bool read_barclamp(struct reading *r, const char *folder)
+/* Read the directory if it is a checkout or a single barclamp; false: it is neither. */
+static bool tree_read_barclamp(struct tree_reader *r, const char *folder)
 {
     char path[PATH_MAX];
-    const char *name = last_name(folder);
-    if (is_checkout(r, folder)) {
-        read_checkout(r, folder);
+    const char *name = tree_last_name(folder);
+    if (tree_is_checkout(r, folder)) {
+        tree_read_checkout(r, folder);
         return true;
     }
-    if (!make_path(r, path, "%s/%s.yml", folder, name) || !is_file(path))
+    if (!tree_make_path(r, path, "%s/%s.yml", folder, name) || !tree_is_file(path))
         return false;
-    const struct barclamp_file *file = add_file(r, path, str_from(folder));
+    const struct barclamp_file *file = tree_add_file(r, path, str_from(folder));
     if (file && !names_check_barclamp(file->name) && !str_eq(file->name, str_from(name)))
         diagnostics_warning(diagnostics_as(r->report, "name_differs"), str_from(file->path),
                             barclamp_place(file, STR("barclamp/name")),
-                            "the barclamp is called %.*s, and its directory and file %s",
+                            "the barclamp is called %.*s, but its directory and file %s",
                             STR_FMT_ARGS(diagnostics_brief(file->name)), name);
-    if (make_path(r, path, "%s/%s.json", folder, name) && is_file(path))
+    if (tree_make_path(r, path, "%s/%s.json", folder, name) && tree_is_file(path))
         diagnostics_warning(diagnostics_as(r->report, "not_used"),
                             str_copy(r->report->arena, str_from(path)), nowhere,
-                            "is not read, since there is a %s.yml beside it", name);
+                            "not read, because %s.yml exists in the same directory", name);
     return true;
 }
 
-/* Does the file look like a barclamp: does a line begin with its first section? */
-static bool looks_like_barclamp(const char *path)
+/* True if a line of the file begins with "barclamp:". */
+static bool tree_looks_like_barclamp(const char *path)
 {
     struct arena scratch = {0};
     struct str text;
@@ -207,36 +215,36 @@ static bool looks_like_barclamp(const char *path)
     return is_one;
 }
 
-/* A directory without a file of its name is no barclamp; one under another name is reported. */
-static void look_for_misnamed(struct reading *r, const char *folder, const char *name)
+/* Warn about a file that looks like a barclamp but does not have the name of its directory. */
+static void tree_visit_misnamed(struct tree_reader *r, const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    if (str_ends(str_from(name), STR(".yml")) && make_path(r, path, "%s/%s", folder, name) &&
-        is_file(path) && looks_like_barclamp(path))
+    if (str_ends(str_from(name), STR(".yml")) && tree_make_path(r, path, "%s/%s", folder, name) &&
+        tree_is_file(path) && tree_looks_like_barclamp(path))
         diagnostics_warning(
             diagnostics_as(r->report, "name_differs"), str_copy(r->report->arena, str_from(path)),
-            nowhere, "is not read: the file of a barclamp is called like its directory, %s.yml",
-            last_name(folder));
+            nowhere, "not read: the file of a barclamp must be called like its directory, %s.yml",
+            tree_last_name(folder));
 }
 
-static void look_at_entry(struct reading *r, const char *folder, const char *name)
+static void tree_visit_entry(struct tree_reader *r, const char *folder, const char *name)
 {
     char path[PATH_MAX], document[PATH_MAX];
-    if (!make_path(r, path, "%s/%s", folder, name))
+    if (!tree_make_path(r, path, "%s/%s", folder, name))
         return;
     if (str_ends(str_from(name), STR(".json"))) {
-        add_file(r, path, str_from(folder));
+        tree_add_file(r, path, str_from(folder));
         return;
     }
-    if (!is_folder(path) || read_barclamp(r, path))
+    if (!tree_is_dir(path) || tree_read_barclamp(r, path))
         return;
-    if (make_path(r, document, "%s/%s.json", path, name) && is_file(document))
-        add_file(r, document, str_from(path));
+    if (tree_make_path(r, document, "%s/%s.json", path, name) && tree_is_file(document))
+        tree_add_file(r, document, str_from(path));
     else if (access(path, R_OK | X_OK) == 0)
-        each_entry(r, path, look_for_misnamed);
+        tree_each_entry(r, path, tree_visit_misnamed);
 }
 
-static void read_directory(struct reading *r, struct str given)
+static void tree_read_directory(struct tree_reader *r, struct str given)
 {
     char path[PATH_MAX];
     const uint32_t before = r->count, errors_before = r->report->errors;
@@ -247,22 +255,22 @@ static void read_directory(struct reading *r, struct str given)
     }
     if (!str_is_clean(str_from(path))) {
         diagnostics_error(diagnostics_as(r->report, "unreadable"), given, nowhere,
-                          "the path of this directory is not UTF-8");
+                          "the path of this directory is not valid UTF-8");
         return;
     }
-    if (!read_barclamp(r, path)) {
-        each_entry(r, path, look_at_entry);
+    if (!tree_read_barclamp(r, path)) {
+        tree_each_entry(r, path, tree_visit_entry);
         if (r->count == before && r->report->errors == errors_before)
-            each_entry(r, path, look_for_misnamed);
+            tree_each_entry(r, path, tree_visit_misnamed);
     }
     if (r->count == before && r->report->errors == errors_before)
         diagnostics_warning(diagnostics_as(r->report, "empty_directory"), given, nowhere,
                             "there is no barclamp in this directory");
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
-static int by_barclamp(const void *a, const void *b)
+static int tree_compare_barclamps(const void *a, const void *b)
 {
     const struct barclamp_file *x = *(struct barclamp_file *const *)a;
     const struct barclamp_file *y = *(struct barclamp_file *const *)b;
@@ -270,13 +278,13 @@ static int by_barclamp(const void *a, const void *b)
     return names ? names : (x > y) - (x < y);
 }
 
-/* Of files with one barclamp the first counts: the others lose their document. */
-static void leave_out_doubles(struct reading *r)
+/* Of several files with the same barclamp the first is used: the others lose document and draft. */
+static void tree_drop_duplicates(struct tree_reader *r)
 {
     struct barclamp_file **list = arena_array(r->report->arena, struct barclamp_file *, r->count);
     for (uint32_t i = 0; i < r->count; i++)
         list[i] = &r->files[i];
-    qsort(list, r->count, sizeof *list, by_barclamp);
+    qsort(list, r->count, sizeof *list, tree_compare_barclamps);
     const struct barclamp_file *kept = NULL;
     for (uint32_t i = 0; i < r->count; i++) {
         if (!kept || list[i]->name.len == 0 || !str_eq(kept->name, list[i]->name)) {
@@ -285,20 +293,20 @@ static void leave_out_doubles(struct reading *r)
         }
         diagnostics_warning(diagnostics_as(r->report, "not_used"), str_from(list[i]->path),
                             barclamp_place(list[i], STR("barclamp/name")),
-                            "is not read, since barclamp %.*s is also in %s",
+                            "not read, because barclamp %.*s is also in %s",
                             STR_FMT_ARGS(diagnostics_brief(kept->name)), kept->path);
         list[i]->document = list[i]->draft = STR("");
         list[i]->tree = NULL;
     }
 }
 
-static struct content_tree put_in_order(struct reading *r)
+static struct content_tree tree_sort(struct tree_reader *r)
 {
     struct arena *a = r->report->arena;
     uint32_t *order = arena_array(a, uint32_t, r->count);
     struct content_tree tree = {.files = arena_array(a, struct barclamp_file, r->count),
                                 .drafts = arena_array(a, struct barclamp_file, r->count)};
-    content_order(a, r->files, r->count, order);
+    import_order_sort(a, r->files, r->count, order);
     for (uint32_t i = 0; i < r->count; i++) {
         const struct barclamp_file *file = &r->files[order[i]];
         if (file->document.len)
@@ -312,25 +320,25 @@ static struct content_tree put_in_order(struct reading *r)
 struct content_tree content_read_tree(struct diagnostics *report, const char *directories,
                                       const struct hook_finder *finder)
 {
-    struct reading r = {.report = report, .finder = finder};
+    struct tree_reader r = {.report = report, .finder = finder};
     const struct str list = str_copy(report->arena, str_from(directories));
     r.files = arena_array(report->arena, struct barclamp_file, CONTENT_FILES_MAX);
     for (uint32_t from = 0; from < list.len;) {
         const uint32_t to = str_find(list, ':', from);
         if (to > from)
-            read_directory(&r, str_slice(list, from, to));
+            tree_read_directory(&r, str_slice(list, from, to));
         from = to + 1;
     }
-    leave_out_doubles(&r);
-    const struct content_tree tree = put_in_order(&r);
+    tree_drop_duplicates(&r);
+    const struct content_tree tree = tree_sort(&r);
     diagnostics_sort(report);
     return tree;
 }
 
-/* ---- what the engine said ---- */
+/* ---- results of the import ---- */
 
-static void report_problem(struct diagnostics *r, const struct barclamp_file *file,
-                           const struct problem *p)
+static void tree_report_problem(struct diagnostics *r, const struct barclamp_file *file,
+                                const struct problem *p)
 {
     const char *code = str_z(r->arena, problem_code_name(p->code));
     diagnostics_error(diagnostics_as(r, code), str_from(file->path), barclamp_place(file, p->field),
@@ -341,10 +349,10 @@ void content_report_problems(struct diagnostics *r, const struct barclamp_file *
                              const struct problem *problems)
 {
     for (const struct problem *p = problems; p; p = p->next)
-        report_problem(r, file, p);
+        tree_report_problem(r, file, p);
 }
 
-static bool is_draft(const struct content_tree *tree, struct str barclamp)
+static bool tree_is_draft(const struct content_tree *tree, struct str barclamp)
 {
     for (uint32_t i = 0; i < tree->draft_count; i++)
         if (str_eq_nocase(tree->drafts[i].name, barclamp))
@@ -352,15 +360,15 @@ static bool is_draft(const struct content_tree *tree, struct str barclamp)
     return false;
 }
 
-/* Does the problem only follow from errors that the reader told? */
-static bool is_told(const struct content_tree *tree, const struct barclamp_file *file,
-                    const struct problem *p)
+/* True if the problem only follows from an error that is in the report already. */
+static bool tree_is_reported(const struct content_tree *tree, const struct barclamp_file *file,
+                             const struct problem *p)
 {
     switch ((int)p->code) {
     case PROBLEM_MISSING:
-    case PROBLEM_BAD_VALUE: return !yaml_is_sound_at(file->tree, p->field);
+    case PROBLEM_BAD_VALUE: return !yaml_is_valid_at(file->tree, p->field);
     case PROBLEM_NOT_FOUND:
-        return str_eq(p->field, STR("barclamp/parent")) && is_draft(tree, file->parent);
+        return str_eq(p->field, STR("barclamp/parent")) && tree_is_draft(tree, file->parent);
     default: return false;
     }
 }
@@ -370,8 +378,8 @@ void content_report_draft(struct diagnostics *r, const struct content_tree *tree
 {
     const struct barclamp_file *file = &tree->drafts[i];
     for (const struct problem *p = problems; p; p = p->next)
-        if (!is_told(tree, file, p))
-            report_problem(r, file, p);
+        if (!tree_is_reported(tree, file, p))
+            tree_report_problem(r, file, p);
 }
 
 void content_report_warnings(struct diagnostics *r, const struct barclamp_file *file,

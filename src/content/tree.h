@@ -1,4 +1,4 @@
-/* tree.h - the barclamps below a list of directories, ready to be imported in their order.
+/* tree.h - reads the barclamps of a list of directories and sorts them for the import.
  *
  * A directory is one of:
  *
@@ -6,14 +6,14 @@
  *                 The root comes first, or not at all when it names a parent. All of them have
  *                 DIR as their source path.
  *   a barclamp    DIR/NAME.yml, where DIR is called NAME
- *   a shelf       any other: each directory in it that is one of the above, and JSON documents,
+ *   a collection  any other: each directory in it that is one of the above, and JSON documents,
  *                 DIR/x.json and DIR/NAME/NAME.json
  *
- * Where two files define a barclamp of one name the first found counts, in the order of the
- * directories: what stands before the shipped ones replaces them. What is wrong with a file is in
- * the report and keeps nobody else out. Names that begin with a dot are passed over.
+ * If two files define a barclamp with the same name, the first one is used, in the order of the
+ * directories: a directory before the shipped ones can replace them. Errors of a file are added to
+ * the report and do not affect other files. Names that begin with a dot are ignored.
  *
- * Paths are absolute and without links up to DIR. The tree lies in the report's arena.
+ * Paths are absolute, and links are resolved up to DIR. The tree is in the arena of the report.
  */
 #pragma once
 
@@ -27,7 +27,7 @@
 struct content_tree {
     struct barclamp_file *files; /* in the order to import them */
     uint32_t count;
-    struct barclamp_file *drafts; /* those with errors of which there is a draft, likewise */
+    struct barclamp_file *drafts; /* files with errors that have a draft, in the same order */
     uint32_t draft_count;
 };
 
@@ -35,13 +35,13 @@ struct content_tree {
 struct content_tree content_read_tree(struct diagnostics *r, const char *directories,
                                       const struct hook_finder *finder);
 
-/* What the engine said of a file's import: its problems, and its report ({"warnings":[...]}), each
- * with the line of its field. */
+/* Add to the report what the engine returned for the import of a file: its problems, and its
+ * document ({"warnings":[...]}), each with the line of its field. */
 void content_report_problems(struct diagnostics *r, const struct barclamp_file *file,
                              const struct problem *problems);
 void content_report_warnings(struct diagnostics *r, const struct barclamp_file *file,
                              struct str doc);
-/* What the engine said to draft `i`, but for what only follows from errors that were told: values
- * that the draft lacks for them, a parent that is a draft itself. */
+/* Add the problems of draft `i`, except those that only follow from errors already in the report:
+ * values that the draft lacks because they are wrong, and a parent that is a draft itself. */
 void content_report_draft(struct diagnostics *r, const struct content_tree *tree, uint32_t i,
                           const struct problem *problems);

@@ -2,18 +2,18 @@
 
 #include <stdlib.h>
 
-/* A member on its way into a sorted map; rank 0 is the map's own, the others came by "<<". Of equal
- * keys the first in this order is kept: of the map's own the last that was written, of merged ones
- * that of the first map. */
-struct entrant {
+/* A candidate for a member of a map. Rank 0 are the members of the map itself, rank n those of the
+ * n-th map of "<<". Of candidates with the same key the first in sort order is kept: a member of the
+ * map before merged ones; of the map itself the last in the file; of merged maps the first map. */
+struct map_entry {
     struct json *member;
     uint32_t rank;
     uint32_t order;
 };
 
-static int by_key(const void *a, const void *b)
+static int map_entry_compare(const void *a, const void *b)
 {
-    const struct entrant *x = a, *y = b;
+    const struct map_entry *x = a, *y = b;
     const int keys = str_cmp(x->member->key, y->member->key);
     if (keys)
         return keys;
@@ -23,9 +23,9 @@ static int by_key(const void *a, const void *b)
     return is_earlier == (x->rank > 0) ? -1 : 1;
 }
 
-/* The maps that "<<" names, one or a list of them; the first of `count`. NULL: there are none. */
-static const struct json *merge_sources(struct reader *r, const struct level *level,
-                                        uint32_t *out_count)
+/* The maps of "<<", one map or a list: the first of *out_count. NULL: none, or an error is added. */
+static const struct json *map_merge_sources(struct reader *r, const struct level *level,
+                                            uint32_t *out_count)
 {
     const struct json *first = level->merged;
     *out_count = 1;
@@ -38,35 +38,36 @@ static const struct json *merge_sources(struct reader *r, const struct level *le
     const struct json *source = first;
     for (uint32_t i = 0; source && i < *out_count; i++, source = source->next)
         if (source->kind != JSON_OBJECT) {
-            SAY_ERROR(r, level->merged_at, "<< must name a map or a list of maps");
+            YAML_ERROR(r, level->merged_at, "<< must name a map or a list of maps");
             return NULL;
         }
     return first;
 }
 
-static uint32_t take_own(struct json *map, struct entrant *to)
+static uint32_t map_take_own(struct json *map, struct map_entry *to)
 {
     uint32_t count = 0;
     for (struct json *member = map->first; member; member = member->next, count++)
-        to[count] = (struct entrant){.member = member, .order = count};
+        to[count] = (struct map_entry){.member = member, .order = count};
     return count;
 }
 
-static uint32_t take_merged(struct reader *r, const struct json *source, uint32_t rank,
-                            struct entrant *to)
+static uint32_t map_take_merged(struct reader *r, const struct json *source, uint32_t rank,
+                                struct map_entry *to)
 {
     uint32_t count = 0;
     for (const struct json *member = source->first; member; member = member->next, count++) {
         struct node *copy = yaml_copy(r, (const struct node *)member);
         if (!copy)
             return 0;
-        to[count] = (struct entrant){.member = &copy->value, .rank = rank, .order = count};
+        to[count] = (struct map_entry){.member = &copy->value, .rank = rank, .order = count};
     }
     return count;
 }
 
-/* Ruby's parser, for which such files were written, takes the last value without a word. */
-static void warn_repeated(struct reader *r, const struct json *used, const struct json *ignored)
+/* The last value is used, as in Psych, the parser that barclamps were written for; Psych does not
+ * warn. */
+static void map_warn_repeated(struct reader *r, const struct json *used, const struct json *ignored)
 {
     const struct str key = diagnostics_brief(used->key);
     diagnostics_warning(
@@ -76,17 +77,18 @@ static void warn_repeated(struct reader *r, const struct json *used, const struc
         STR_FMT_ARGS(key), yaml_place(used).line, yaml_place(ignored).line);
 }
 
-/* The sorted entrants become the map's members; of those with one key the first. */
-static void settle_map(struct reader *r, struct json *map, struct entrant *list, uint32_t count)
+/* Set the members of the map from the sorted candidates; of equal keys the first is used. */
+static void map_set_members(struct reader *r, struct json *map, struct map_entry *list,
+                            uint32_t count)
 {
-    const struct entrant *kept = NULL;
+    const struct map_entry *kept = NULL;
     map->first = map->last = NULL;
     map->count = 0;
     for (uint32_t i = 0; i < count; i++) {
         list[i].member->next = NULL;
         if (kept && str_eq(kept->member->key, list[i].member->key)) {
             if (list[i].rank == 0)
-                warn_repeated(r, kept->member, list[i].member);
+                map_warn_repeated(r, kept->member, list[i].member);
             continue;
         }
         kept = &list[i];
@@ -99,19 +101,19 @@ void yaml_end_map(struct reader *r, const struct level *level)
     struct json *map = &level->node->value;
     uint32_t sources, room = map->count;
     const uint32_t errors_before = r->report->errors;
-    const struct json *first = merge_sources(r, level, &sources);
+    const struct json *first = map_merge_sources(r, level, &sources);
     if (r->report->errors > errors_before)
-        level->node->is_broken = true; /* nobody knows what it lacks */
+        level->node->is_broken = true; /* merged members are missing */
     const struct json *source = first;
     for (uint32_t i = 0; source && i < sources; i++, source = source->next)
         room += source->count;
-    struct entrant *list = malloc(sizeof *list * (room ? room : 1));
+    struct map_entry *list = malloc(sizeof *list * (room ? room : 1));
     must(list);
-    uint32_t count = take_own(map, list);
+    uint32_t count = map_take_own(map, list);
     source = first;
     for (uint32_t i = 0; source && i < sources && !r->stopped; i++, source = source->next)
-        count += take_merged(r, source, i + 1, list + count);
-    qsort(list, count, sizeof *list, by_key);
-    settle_map(r, map, list, count);
+        count += map_take_merged(r, source, i + 1, list + count);
+    qsort(list, count, sizeof *list, map_entry_compare);
+    map_set_members(r, map, list, count);
     free(list);
 }

@@ -768,7 +768,7 @@ def test_everything_is_told_of_files_that_do_not_read(daemon):
             os.makedirs(os.path.dirname(own.path("shelf/" + path)), exist_ok=True)
             own.write("shelf/" + path, text)
         wanted = [
-            "one/one.yml:1: version must be a text, not a list",
+            "one/one.yml:1: version must be a string, not a list",
             "one/one.yml:2: attribs/0/name: attrib size belongs to base",
             "one/one.yml:4: roles/0/name: role taken belongs to barclamp base",
             "three/roles/coded.lua:2: unexpected symbol near <eof>",
@@ -776,7 +776,7 @@ def test_everything_is_told_of_files_that_do_not_read(daemon):
             "one, by its own `requires` or by the `attaches` of the next one: remove one of these entries",
             "two/two.yml:1: barclamp/parent: there is no barclamp called nobody",
             "two/two.yml:4: roles/1/name: role second is defined twice",
-            "two/two.yml:4: there is no anchor &none",
+            "two/two.yml:4: unknown anchor &none",
         ]
         wanted = [own.path("shelf/") + line for line in wanted]
         assert errors_of_check(program, own.path("shelf")) == (1, wanted)

@@ -14,7 +14,7 @@ def files_of(name):
 
 def test_a_new_barclamp_is_right_at_once(bench):
     answer = bench.halligan("barclamp", "new", "demo")
-    assert answer.status == 0 and answer.out == "made demo\n", answer
+    assert answer.status == 0 and answer.out == "created demo\n", answer
     assert bench.everything() == files_of("demo")
     check = bench.halligan("barclamp", "check", "--strict", "demo")
     assert check.status == 0 and check.out == "1 barclamp, 1 role, 0 errors, 0 warnings\n", check
@@ -65,7 +65,7 @@ def test_what_is_there_is_left_alone(bench):
     before = bench.everything()
     for name in ["empty", "full", "plain", "link"]:
         answer = bench.halligan("barclamp", "new", name)
-        assert answer.status == 1 and f"{name}: is there already" in answer.err, answer
+        assert answer.status == 1 and f"{name}: exists already" in answer.err, answer
     assert bench.everything() == before and bench.read("full/file") == "mine"
 
 
@@ -73,7 +73,7 @@ def test_another_directory(bench):
     os.mkdir(bench.path("shelf"))
     for words in [["one", "--dir", "shelf"], ["--dir=shelf", "two"], ["three", "-d", bench.path("shelf")]]:
         answer = bench.halligan("barclamp", "new", *words)
-        assert answer.status == 0 and answer.out.startswith("made "), answer
+        assert answer.status == 0 and answer.out.startswith("created "), answer
     check = bench.halligan("barclamp", "check", "--strict", "shelf")
     assert check.status == 0 and check.out.startswith("3 barclamps, 3 roles"), check
 

@@ -49,14 +49,14 @@ def test_a_word_that_is_far_from_all_has_no_nearest(bench):
 
 def test_options_that_are_wrong(bench):
     for words, complaint in [
-        (["check"], "the directory to look at"),
-        (["check", ":"], "the directory to look at"),
+        (["check"], "missing operand: DIR"),
+        (["check", ":"], "missing operand: DIR"),
         (["check", "-o", "xml", "."], "xml"),
         (["check", ".", "-o"], "needs a value"),
         (["check", ".", "--strict=yes"], "takes no value"),
         (["check", "-x", "."], "-x"),
-        (["new"], "the name of the barclamp"),
-        (["new", "a", "b"], "one name is enough"),
+        (["new"], "missing operand: NAME"),
+        (["new", "a", "b"], "unexpected operand: b"),
         (["new", "a", "--dir"], "needs a value"),
     ]:
         answer = bench.halligan("barclamp", *words)

@@ -236,7 +236,7 @@ def test_many_are_all_or_none(bench):
     for name in names:
         assert bench.online("nodes", "show", name).status == NOT_FOUND
     for text, complaint in [("", "stdin:1: the input is empty"), ('{"name":"a"}\n{"name":}\n', "stdin:2: "),
-                            ("[7]", "stdin:1: this must be")]:
+                            ("[7]", "stdin:1: expected a JSON object")]:
         answer = bench.online("nodes", "create", "-", input=text)
         assert answer.status == 3 and complaint in answer.err, (text, answer)
     answer = bench.online("nodes", "create", "-f", "nowhere.json")

@@ -127,9 +127,9 @@ TEST(a_barclamp_may_define_the_jigs_of_the_engine)
                           "roles:\n"
                           "  - {name: r1, jig: script}\n");
     const struct barclamp_check check = look_at("a");
-    CHECK(
-        tells(&check,
-              "warning /a/a.yml:3: jig script wants role gone on its nodes, which is not here\n"));
+    CHECK(tells(
+        &check,
+        "warning /a/a.yml:3: jig script requires role gone on its nodes, which does not exist\n"));
     disk_close();
 }
 
@@ -234,12 +234,12 @@ TEST(everything_is_told_of_a_file_with_errors)
     const struct barclamp_check check = look_at("s");
     CHECK(tells(
         &check,
-        "error /s/a/a.yml:2: implementor must be a text, not a list\n"
+        "error /s/a/a.yml:2: implementor must be a string, not a list\n"
         "error /s/a/a.yml:3: in the schema of attrib size, /type must be one of str, int, bool, "
         "seq, map, any, "
         "scalar, float, number, text\n"
         "error /s/a/a.yml:5: roles/0: " CYCLE "one -> two -> one" CYCLE_END "\n"
-        "warning /s/a/a.yml:5: role one requires role gone, which is not here; it cannot be "
+        "warning /s/a/a.yml:5: role one requires role gone, which does not exist; it cannot be "
         "bound\n"
         "error /s/a/a.yml:5: a name in requires may contain only letters, digits, dashes and "
         "underscores: \"x y\"\n"
@@ -247,11 +247,11 @@ TEST(everything_is_told_of_a_file_with_errors)
         "error /s/a/a.yml:6: roles/1: " CYCLE "three -> two -> three" CYCLE_END "\n"
         "error /s/a/a.yml:6: roles/1: two is the client role of jig k and must be implicit\n"
         "error /s/a/a.yml:7: roles/2: " CYCLE "three -> four -> three" CYCLE_END "\n"
-        "warning /s/a/a.yml:7: role four wants attrib width, which is not here; it cannot be "
+        "warning /s/a/a.yml:7: role four wants attrib width, which does not exist; it cannot be "
         "bound\n"
         "error /s/a/a.yml:7: wants-attribs must be a list of names, this is a number\n"
         "error /s/a/roles/four.lua:2: unexpected symbol near <eof>\n"
-        "warning /s/b/b.yml:7: role three wants attrib height, which is not here; it cannot be "
+        "warning /s/b/b.yml:7: role three wants attrib height, which does not exist; it cannot be "
         "bound; did you mean weight?\n"
         "error /s/c/c.yml:1: barclamp/parent: there is no barclamp called a\n"));
     CHECK(check.barclamps == 1 && check.roles == 1);
@@ -266,7 +266,7 @@ TEST(the_engine_warns_of_a_file_with_errors_too)
                           "roles: [{name: r, jig: perl, flags: [blue]}]\n");
     const struct barclamp_check check = look_at("a");
     CHECK(tells(&check,
-                "error /a/a.yml:1: version must be a text, not a list\n"
+                "error /a/a.yml:1: version must be a string, not a list\n"
                 "warning /a/a.yml:2: jigs/0/class: jig class odd is not known here\n"
                 "warning /a/a.yml:3: roles/0/jig: jig perl is not known here; the role cannot run\n"
                 "warning /a/a.yml:3: roles/0/flags: flag blue is unknown and ignored\n"));
@@ -283,7 +283,7 @@ TEST(drafts_of_with_are_silent_too)
                           "roles: [{name: r, jig: noop, requires: [base, r]}]\n");
     const struct barclamp_check check =
         barclamp_check_directories(&arena, on_disk("a"), on_disk("with"));
-    CHECK(tells(&check, "error /a/a.yml:1: version must be a text, not a list\n"
+    CHECK(tells(&check, "error /a/a.yml:1: version must be a string, not a list\n"
                         "error /a/a.yml:2: roles/0: " CYCLE_SELF "r -> r" CYCLE_END "\n"));
     CHECK(check.barclamps == 0 && check.roles == 0);
     disk_close();
@@ -303,8 +303,8 @@ TEST(files_beside_a_checkout_belong_to_all_of_it)
     disk_write("co/script/roles/r3/10.sh", "");
     disk_write("co/roles/r2.lua", "return {}");
     const struct barclamp_check check = look_at("co");
-    CHECK(tells(&check, "warning /co/script/roles/r3: there is no role r3 in this barclamp; it is "
-                        "never run\n"));
+    CHECK(tells(&check, "warning /co/script/roles/r3: the barclamp has no role r3; the file is "
+                        "never used\n"));
     disk_close();
 }
 

@@ -185,16 +185,16 @@ TEST(unknown_keys_are_kept_and_warned_about)
                                               "        order: 5\n",
                                               NULL);
     CHECK(same(said(&b),
-               "3:3 warning the key colour of the section barclamp means nothing here; it is kept\n"
-               "4:1 warning the key wizard of a barclamp's file means nothing here; it is kept\n"
-               "5:11 warning the key order of the section crowbar means nothing here; it is kept\n"
-               "6:7 warning the key branch of the section git means nothing here; it is kept\n"
-               "7:31 warning the key speed of a jig means nothing here; it is kept\n"
-               "8:32 warning the key weight of a hammer means nothing here; it is kept\n"
-               "9:21 warning the key unit of an attrib means nothing here; it is kept\n"
-               "12:5 warning the key icon of a role means nothing here; it is kept\n"
-               "14:31 warning the key to of a wanted attrib means nothing here; it is kept\n"
-               "17:9 warning the key order of an attrib means nothing here; it is kept\n"));
+               "3:3 warning unknown key colour of the section barclamp; it is kept but not used\n"
+               "4:1 warning unknown key wizard of a barclamp's file; it is kept but not used\n"
+               "5:11 warning unknown key order of the section crowbar; it is kept but not used\n"
+               "6:7 warning unknown key branch of the section git; it is kept but not used\n"
+               "7:31 warning unknown key speed of a jig; it is kept but not used\n"
+               "8:32 warning unknown key weight of a hammer; it is kept but not used\n"
+               "9:21 warning unknown key unit of an attrib; it is kept but not used\n"
+               "12:5 warning unknown key icon of a role; it is kept but not used\n"
+               "14:31 warning unknown key to of a wanted attrib; it is kept but not used\n"
+               "17:9 warning unknown key order of an attrib; it is kept but not used\n"));
     CHECK(same(
         file.document,
         "{\"attribs\":[{\"name\":\"n\",\"unit\":\"mm\"}],\"barclamp\":{\"colour\":\"red\","
@@ -212,8 +212,9 @@ TEST(a_source_path_of_its_own_is_not_used)
     struct bench b;
     const struct barclamp_file file =
         convert(&b, "barclamp:\n  name: a\n  source_path: /elsewhere\n", NULL);
-    CHECK(same(said(&b),
-               "3:3 warning source_path is where the barclamp lies; this one is not used\n"));
+    CHECK(
+        same(said(&b),
+             "3:3 warning source_path is the directory of the barclamp; this value is not used\n"));
     CHECK(same(file.document, "{\"barclamp\":{\"name\":\"a\",\"source_path\":\"/src\"}}"));
     bench_close(&b);
 }
@@ -222,11 +223,11 @@ TEST(package_lists_of_another_shape_are_only_warned_about)
 {
     CHECK(complains("barclamp: {name: a}\nos_support: ubuntu\nextra_files: {}\ndebs: [x]\n"
                     "rpms:\n  pkgs: x\n  centos:\n    repos: y\n    pkgs: [z]\ngems: 3\n",
-                    "2:1 warning os_support should be a list, not a text\n"
+                    "2:1 warning os_support should be a list, not a string\n"
                     "3:1 warning extra_files should be a list, not a map\n"
                     "4:1 warning debs should be a map of lists, not a list\n"
-                    "6:3 warning pkgs in rpms should be a list, not a text\n"
-                    "8:5 warning repos in rpms should be a list, not a text\n"
+                    "6:3 warning pkgs in rpms should be a list, not a string\n"
+                    "8:5 warning repos in rpms should be a list, not a string\n"
                     "10:1 warning gems should be a map of lists, not a number\n"));
 }
 
@@ -234,9 +235,9 @@ TEST(package_lists_of_another_shape_are_only_warned_about)
 
 TEST(a_file_that_is_no_map_is_refused)
 {
-    CHECK(complains("", "1:1 error a barclamp must be a map, this is nothing\n"));
+    CHECK(complains("", "1:1 error a barclamp must be a map, this is null\n"));
     CHECK(complains("- a\n", "1:1 error a barclamp must be a map, this is a list\n"));
-    CHECK(complains("\nhello\n", "2:1 error a barclamp must be a map, this is a text\n"));
+    CHECK(complains("\nhello\n", "2:1 error a barclamp must be a map, this is a string\n"));
     CHECK(complains("{}", "1:1 error a barclamp's file must have a barclamp\n"));
     CHECK(complains("a: [\n",
                     "2:1 error did not find expected node content, while parsing a flow node\n"));
@@ -251,13 +252,13 @@ TEST(every_wrong_shape_is_told_at_once)
                     "hammers: ssh\n"
                     "roles: 12\n"
                     "attribs: yes\n",
-                    "1:1 error barclamp must be a map, not a text\n"
+                    "1:1 error barclamp must be a map, not a string\n"
                     "2:1 error git must be a map, not a list\n"
                     "3:1 error crowbar must be a map, not a number\n"
                     "4:1 error jigs must be a list, not a map\n"
-                    "5:1 error hammers must be a list, not a text\n"
+                    "5:1 error hammers must be a list, not a string\n"
                     "6:1 error roles must be a list, not a number\n"
-                    "7:1 error attribs must be a list, not the value yes\n"));
+                    "7:1 error attribs must be a list, not the boolean true\n"));
 }
 
 TEST(items_that_are_no_maps_are_told_one_by_one)
@@ -272,12 +273,12 @@ TEST(items_that_are_no_maps_are_told_one_by_one)
                     "hammers: [no]\n"
                     "attribs:\n"
                     "  - x\n",
-                    "3:5 error roles must be a list of maps, this is a text\n"
-                    "5:4 error roles must be a list of maps, this is nothing\n"
+                    "3:5 error roles must be a list of maps, this is a string\n"
+                    "5:4 error roles must be a list of maps, this is null\n"
                     "6:5 error roles must be a list of maps, this is a list\n"
                     "7:8 error jigs must be a list of maps, this is a number\n"
-                    "8:11 error hammers must be a list of maps, this is the value no\n"
-                    "10:5 error attribs must be a list of maps, this is a text\n"));
+                    "8:11 error hammers must be a list of maps, this is the boolean false\n"
+                    "10:5 error attribs must be a list of maps, this is a string\n"));
 }
 
 TEST(what_is_missing_is_told_where_it_should_be)
@@ -328,23 +329,23 @@ TEST(texts_and_names_are_looked_at)
         "    jig: ''\n"
         "    type: {}\n",
         "2:3 error name may contain only letters, digits and underscores: \"not-this\"\n"
-        "3:3 error version must be a text, not a list\n"
-        "4:3 error description must be a text, not a map\n"
-        "5:3 error source_url must be a text, this reads as the value yes; put it into quotes\n"
-        "6:3 error parent must be a text, this reads as the value no; put it into quotes\n"
-        "8:7 error commit must be a text, this reads as the value yes; put it into quotes\n"
+        "3:3 error version must be a string, not a list\n"
+        "4:3 error description must be a string, not a map\n"
+        "5:3 error source_url must be a string, but is read as the boolean true; put it in quotes\n"
+        "6:3 error parent must be a string, but is read as the boolean false; put it in quotes\n"
+        "8:7 error commit must be a string, but is read as the boolean true; put it in quotes\n"
         "9:9 error name must begin with a letter: \"1st\"\n"
         "9:30 error implementor may contain only letters, digits, dashes and underscores: \"a b\"\n"
         "10:12 error name may contain only letters, digits, dashes and underscores: \"h h\"\n"
-        "10:23 error type must be a text, not a list\n"
+        "10:23 error type must be a string, not a list\n"
         "10:33 error priority must be a whole number, not below 0\n"
         "10:67 error priority must be a whole number, not below 0\n"
         "11:12 error name must not begin with a digit: \"1a\"\n"
-        "11:22 error map must be a text, not a list\n"
+        "11:22 error map must be a string, not a list\n"
         "11:31 error writable must be true or false\n"
-        "13:5 error name must be a text, this reads as the value no; put it into quotes\n"
+        "13:5 error name must be a string, but is read as the boolean false; put it in quotes\n"
         "14:5 error jig is required\n"
-        "15:5 error type must be a text, not a map\n"));
+        "15:5 error type must be a string, not a map\n"));
 }
 
 TEST(lists_of_names_are_looked_at_name_by_name)
@@ -373,24 +374,24 @@ TEST(lists_of_names_are_looked_at_name_by_name)
                     "    jig: j\n"
                     "    wants-attribs: x\n"
                     "    attribs: {name: x}\n",
-                    "5:5 error requires must be a list, not a text\n"
+                    "5:5 error requires must be a list, not a string\n"
                     "6:16 error provides must be a list of names, this is a number\n"
                     "6:25 error a name in provides may contain only letters, digits, dashes and"
                     " underscores: \"a b\"\n"
                     "7:5 error conflicts must be a list, not a map\n"
-                    "10:8 error attaches must be a list of names, this is nothing\n"
+                    "10:8 error attaches must be a list of names, this is null\n"
                     "11:9 error attaches must be a list of names, this is a list\n"
                     "12:5 error preceeds must be a list, not a number\n"
-                    "13:5 error flags must be a list, not a text\n"
-                    "14:17 error a name in announces must be a word: \"\"\n"
-                    "15:13 error hooks must be a list of names, this is the value yes\n"
+                    "13:5 error flags must be a list, not a string\n"
+                    "14:17 error a name in announces must not be empty or too long: \"\"\n"
+                    "15:13 error hooks must be a list of names, this is the boolean true\n"
                     "17:9 error wants-attribs must be a list of names, this is a number\n"
                     "18:9 error a name in wants-attribs may contain only letters, digits, dashes,"
                     " underscores and dots: \"a b\"\n"
                     "19:10 error name must not begin with a digit: \"1x\"\n"
-                    "19:20 error at must be a text, not a list\n"
+                    "19:20 error at must be a string, not a list\n"
                     "20:9 error wants-attribs must be a list of names, this is a list\n"
-                    "23:5 error wants-attribs must be a list, not a text\n"
+                    "23:5 error wants-attribs must be a list, not a string\n"
                     "24:5 error attribs must be a list, not a map\n"));
 }
 
@@ -520,17 +521,17 @@ TEST(a_value_that_the_reader_broke_is_not_told_twice)
         "  - {<<: 7, name: u}\n"
         "  - {name: v, jig: j, flags: [!f one], wants-attribs: [!w two]}\n"
         "  - {name: w, jig: j, jig: k, type: [1]}\n",
-        "1:18 error there is no anchor &a\n"
-        "3:20 error the tag !x means nothing here\n"
-        "4:5 error the tag !y means nothing here\n"
-        "5:5 error the tag !z means nothing here\n"
+        "1:18 error unknown anchor &a\n"
+        "3:20 error the tag !x is not supported\n"
+        "4:5 error the tag !y is not supported\n"
+        "5:5 error the tag !z is not supported\n"
         "6:6 error << must name a map or a list of maps\n"
-        "7:31 error the tag !f means nothing here\n"
-        "7:56 error the tag !w means nothing here\n"
+        "7:31 error the tag !f is not supported\n"
+        "7:56 error the tag !w is not supported\n"
         "8:23 warning the key jig is repeated in one map: the value in line 8 is used, the"
         " value in line 8 is ignored\n"
-        "8:31 error type must be a text, not a list\n"));
-    CHECK(complains("!x a\n", "1:1 error the tag !x means nothing here\n"));
+        "8:31 error type must be a string, not a list\n"));
+    CHECK(complains("!x a\n", "1:1 error the tag !x is not supported\n"));
 }
 
 /* ---- hooks ---- */
@@ -620,8 +621,9 @@ TEST(what_is_wrong_with_form_and_code_is_told_together)
     for (const struct diagnostics_entry *e = b.report.first; e; e = e->next) {
         of_code += str_ends(e->file, STR(".lua"));
         of_form += str_eq(e->file, STR("f.yml"));
-        of_folder += str_starts(e->text, STR("the Lua file of role three is no file: /")) &&
-                     str_ends(e->text, STR("/roles/three.lua"));
+        of_folder +=
+            str_starts(e->text, STR("the Lua file of role three is not a regular file: /")) &&
+            str_ends(e->text, STR("/roles/three.lua"));
     }
     CHECK(of_code == 2 && of_form == 8 && of_folder == 1);
     CHECK(str_ends(file.draft,
@@ -646,7 +648,7 @@ TEST(hooks_are_what_the_lua_files_define)
     const struct barclamp_file file = with_hooks(&b);
     CHECK(same(
         said(&b),
-        "4:25 warning hooks are what the Lua file of the role defines; this list is not used\n"));
+        "4:25 warning the hooks are those that the Lua file of the role defines; this list is not used\n"));
     const struct str expected =
         STR("\"roles\":[{\"hooks\":[\"on_active\",\"on_todo\"],\"jig\":\"j\","
             "\"name\":\"one\"},{\"jig\":\"j\",\"name\":\"two\"},"
@@ -664,8 +666,7 @@ TEST(hooks_are_what_the_lua_files_define)
               "ln -s ../../$(basename $PWD).lua roles/one.lua");
     const struct barclamp_file out = with_hooks(&b);
     CHECK(out.document.len == 0);
-    CHECK(
-        str_starts(said(&b), STR("3:5 error the Lua file of role one lies outside the barclamp")));
+    CHECK(str_starts(said(&b), STR("3:5 error the Lua file of role one is outside the barclamp")));
     bench_close(&b);
     in_folder("rm ../$(basename $PWD).lua && rm -r ../$(basename $PWD)");
 }

@@ -311,7 +311,7 @@ TEST(the_engine_has_its_say_on_files_with_errors)
     CHECK(both_say(
         &b,
         "error /s/a/a.yml:1: barclamp/parent: there is no barclamp called nobody\n"
-        "error /s/a/a.yml:1: version must be a text, not a list\n"
+        "error /s/a/a.yml:1: version must be a string, not a list\n"
         "error /s/a/a.yml:2: a jig must have a class\n"
         "error /s/a/a.yml:2: jigs/2/name: jig k is defined twice\n"
         "error /s/a/a.yml:3: attribs/0/name: attrib size belongs to base\n"
@@ -323,7 +323,7 @@ TEST(the_engine_has_its_say_on_files_with_errors)
         "error /s/a/a.yml:6: roles/1: " CYCLE "taken -> first -> taken" CYCLE_END "\n"
         "error /s/a/a.yml:6: a name in requires may contain only letters, digits, dashes and "
         "underscores: \"x y\"\n"
-        "error /s/a/a.yml:6: flags must be a list, not the value no\n"
+        "error /s/a/a.yml:6: flags must be a list, not the boolean false\n"
         "error /s/a/a.yml:7: a role must have a jig\n"
         "error /s/a/a.yml:7: roles/2: " CYCLE_SELF "lone -> lone" CYCLE_END "\n"
         "error /s/a/a.yml:7: roles/2/attribs/0/map: map must not begin or end with a slash\n"
@@ -351,12 +351,12 @@ TEST(files_with_errors_see_each_other)
                             "roles: [{name: ra, jig: noop}]\n");
     CHECK(both_say(
         &b,
-        "error /s/a/a.yml:1: version must be a text, not a list\n"
+        "error /s/a/a.yml:1: version must be a string, not a list\n"
         "error /s/a/a.yml:3: requires must be a list of names, this is a number\n"
         "error /s/b/b.yml:2: in the schema of attrib size, /type must be one of str, int, bool, "
         "seq, map, any, scalar, float, number, text\n"
         "error /s/b/b.yml:3: roles/0: " CYCLE "ra -> rb -> ra" CYCLE_END "\n"
-        "error /s/c/c.yml:1: there is no anchor &v\n"
+        "error /s/c/c.yml:1: unknown anchor &v\n"
         "error /s/c/c.yml:3: roles/0/name: role ra belongs to barclamp a\n"));
     disk_close();
 }
@@ -376,13 +376,13 @@ TEST(what_follows_from_errors_is_not_told)
                             "roles: {name: r}\n");
     disk_write("s/d/d.yml", "roles: [{name: q, jig: j}]\n");
     disk_write("s/e/e.yml", "barclamp: [e]\nroles: [{name: q, jig: j}]\n");
-    CHECK(both_say(&b, "error /s/a/a.yml:1: parent must be a text, not a list\n"
-                       "error /s/a/a.yml:2: jig must be a text, not a list\n"
+    CHECK(both_say(&b, "error /s/a/a.yml:1: parent must be a string, not a list\n"
+                       "error /s/a/a.yml:2: jig must be a string, not a list\n"
                        "error /s/a/a.yml:2: a role must have a name\n"
-                       "error /s/a/a.yml:2: jig must be a text, not a list\n"
-                       "error /s/a/a.yml:2: roles must be a list of maps, this is a text\n"
+                       "error /s/a/a.yml:2: jig must be a string, not a list\n"
+                       "error /s/a/a.yml:2: roles must be a list of maps, this is a string\n"
                        "error /s/a/a.yml:2: roles/3/name: role r is defined twice\n"
-                       "error /s/a/a.yml:3: type must be a text, not a list\n"
+                       "error /s/a/a.yml:3: type must be a string, not a list\n"
                        "error /s/a/a.yml:3: priority must be a whole number, not below 0\n"
                        "error /s/b/b.yml:2: roles must be a list, not a map\n"
                        "error /s/c/c.yml:1: barclamp/parent: there is no barclamp called x\n"

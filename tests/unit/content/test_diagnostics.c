@@ -107,8 +107,8 @@ TEST(brief_texts_end_between_characters)
 TEST(places_count_lines_and_characters)
 {
     const struct str text = STR("ab\n\xc3\xa9x\n");
-    CHECK(text_place_of(text, 0).line == 1 && text_place_of(text, 0).column == 1);
-    CHECK(text_place_of(text, 2).line == 1 && text_place_of(text, 2).column == 3);
-    CHECK(text_place_of(text, 5).line == 2 && text_place_of(text, 5).column == 2);
-    CHECK(text_place_of(text, 99).line == 3 && text_place_of(text, 99).column == 1);
+    CHECK(text_position_of(text, 0).line == 1 && text_position_of(text, 0).column == 1);
+    CHECK(text_position_of(text, 2).line == 1 && text_position_of(text, 2).column == 3);
+    CHECK(text_position_of(text, 5).line == 2 && text_position_of(text, 5).column == 2);
+    CHECK(text_position_of(text, 99).line == 3 && text_position_of(text, 99).column == 1);
 }

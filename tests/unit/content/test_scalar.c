@@ -9,7 +9,7 @@ static struct str meant(struct arena *a, const char *plain)
     const struct scalar s = scalar_read(a, str_from(plain));
     struct json value = {.kind = s.kind, .text = s.text};
     struct str json = json_write(a, &value);
-    return s.surprises ? STR_CONCAT(a, json, STR("!")) : json;
+    return s.is_unexpected ? STR_CONCAT(a, json, STR("!")) : json;
 }
 
 static const char *const table[][2] = {

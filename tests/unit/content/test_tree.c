@@ -62,8 +62,9 @@ TEST(a_shelf_holds_barclamps_by_name)
     disk_write(".dot.json", "{");
     disk_write("notes/notes.txt", "barclamp: none");
     disk_write("notes/other.yml", "not: a barclamp");
-    const char *warning = "warning /docs/readme.yml: is not read: the file of a barclamp is called "
-                          "like its directory, docs.yml\n";
+    const char *warning =
+        "warning /docs/readme.yml: not read: the file of a barclamp must be called "
+        "like its directory, docs.yml\n";
     CHECK(finds("@", "dns(/dns) ntp(/ntp) old() web(/web) ", warning));
     CHECK(finds("@/", "dns(/dns) ntp(/ntp) old() web(/web) ", warning));
     disk_close();
@@ -88,8 +89,8 @@ TEST(yaml_goes_before_json_of_the_same_barclamp)
     disk_open();
     disk_write("a/a.yml", NAMED("a"));
     disk_write("a/a.json", "{");
-    CHECK(
-        finds("@", "a(/a) ", "warning /a/a.json: is not read, since there is a a.yml beside it\n"));
+    CHECK(finds("@", "a(/a) ",
+                "warning /a/a.json: not read, because a.yml exists in the same directory\n"));
     disk_close();
 }
 
@@ -101,7 +102,7 @@ TEST(of_two_barclamps_with_one_name_the_first_counts)
     disk_write("shipped/dns/dns.yml", NAMED("dns"));
     char report[300];
     snprintf(report, sizeof report,
-             "warning /shipped/ntp/ntp.yml:2: is not read, since barclamp ntp is also in "
+             "warning /shipped/ntp/ntp.yml:2: not read, because barclamp ntp is also in "
              "%s/mine/ntp/ntp.yml\n",
              disk);
     CHECK(finds("@/mine:@/shipped", "ntp(/mine/ntp) dns(/shipped/dns) ", report));
@@ -286,12 +287,12 @@ TEST(what_is_wrong_keeps_no_other_out)
     disk_write("c/c.yml", NAMED("c"));
     disk_write("d/d.json", "{\n]");
     disk_write("e/e.json", "7");
-    CHECK(finds(
-        "@", "c(/c) (/e) ",
-        "error /a/a.yml:2: did not find expected node content, while parsing a flow node\n"
-        "error /b/b.yml:2: roles must be a list, not a map\n"
-        "warning /b/b.yml:3: the key icon of a barclamp's file means nothing here; it is kept\n"
-        "error /d/d.json:2: this is not JSON: a key in double quotes is expected\n"));
+    CHECK(
+        finds("@", "c(/c) (/e) ",
+              "error /a/a.yml:2: did not find expected node content, while parsing a flow node\n"
+              "error /b/b.yml:2: roles must be a list, not a map\n"
+              "warning /b/b.yml:3: unknown key icon of a barclamp's file; it is kept but not used\n"
+              "error /d/d.json:2: not valid JSON: a key in double quotes is expected\n"));
     disk_close();
 }
 
@@ -318,13 +319,13 @@ TEST(names_that_are_no_text_are_told)
     disk_open();
     disk_write("a/a.yml", NAMED("a"));
     disk_run("mkdir \"$(printf 'b\\377')\"");
-    CHECK(finds("@", "a(/a) ", "error : a name in here is not UTF-8\n"));
+    CHECK(finds("@", "a(/a) ", "error : a file name in this directory is not valid UTF-8\n"));
     disk_run("mkdir -p \"$(printf 'c\\377')/x\"");
     struct bench b;
     bench_open(&b);
     const struct content_tree tree = read_tree(&b, "@/c\377/x");
     CHECK(tree.count == 0 && b.report.errors == 1);
-    CHECK(same(b.report.first->text, "the path of this directory is not UTF-8"));
+    CHECK(same(b.report.first->text, "the path of this directory is not valid UTF-8"));
     bench_close(&b);
     disk_close();
 }
@@ -350,7 +351,7 @@ TEST(a_path_that_is_too_long_is_told)
     }
     content_read_tree(&b.report, str_z(&b.arena, buf_str(&path)), NULL);
     CHECK(b.report.errors >= 1);
-    CHECK(same(b.report.first->text, "the path goes on, and is too long"));
+    CHECK(same(b.report.first->text, "the path is too long; only its beginning is shown"));
     bench_close(&b);
     disk_close();
 }
