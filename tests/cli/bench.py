@@ -1,4 +1,4 @@
-"""One directory, and a halligan to run in it; and a halligand for those who need one."""
+"""One directory, and a halligan to run in it; and a halligand for tests that need one."""
 import os
 import pty
 import select
@@ -17,7 +17,7 @@ WAIT_S = 60
 
 
 class Terminal:
-    """A halligan with a terminal of its own: what it shows, and what somebody types."""
+    """A halligan with a terminal of its own: what it shows, and what is typed."""
 
     def __init__(self, command, cwd, env, **how):
         self.master, slave = pty.openpty()
@@ -108,7 +108,7 @@ class Bench:
         return f"halligand left with {code}:\n{said}" if died or code else None
 
     def environment(self, **more):
-        """Nothing of whoever runs the tests."""
+        """Without the settings of the user that runs the tests."""
         mine = {k: v for k, v in os.environ.items() if not k.startswith("HALLIGAN_") and k != "XDG_CONFIG_HOME"}
         return {**mine, "LC_ALL": "C", "HOME": self.folder, "TERM": "xterm", **more}
 
@@ -156,7 +156,7 @@ class Bench:
         return self._run([os.path.join(self.build, "halligan"), *words], **how)
 
     def halligan_as_nobody(self, *words):
-        """By somebody who may not do everything. The programs are copied to a directory that every user can read."""
+        """As a user without full rights. The programs are copied to a directory that every user can read."""
         if os.geteuid() != 0:
             return self.halligan(*words)
         os.chmod(self.folder, 0o755)

@@ -1,4 +1,4 @@
-"""A server that does what a good one does not, and remembers what it was asked."""
+"""A server that does what a good one does not, and records its requests."""
 import http.server
 import threading
 

@@ -1,4 +1,4 @@
-"""A server whose stream of events does as it is told, for what a good one cannot show: breaking."""
+"""A server whose stream of events is controlled by the test, for what a good one cannot show: breaking."""
 import http.server
 import json
 import queue
@@ -6,7 +6,7 @@ import threading
 
 
 class StreamServer:
-    """`streams`: one queue for each time somebody listens; texts are sent, None ends the stream."""
+    """`streams`: one queue for each connection; texts are sent, None ends the stream."""
 
     def __init__(self, streams):
         self.streams = [queue.Queue() for _ in range(streams)]

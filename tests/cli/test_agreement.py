@@ -1,8 +1,8 @@
-"""`halligan barclamp check` and the import of a daemon have one opinion of a barclamp.
+"""`halligan barclamp check` and the import of a daemon give the same result for a barclamp.
 
-Each case is a small barclamp, right or wrong. All of them lie on one shelf, with names of their own.
-The command line is asked about each case alone and about all of them together; a daemon reads the shelf at
-its start. Both must take the same barclamps and say the same codes about the same cases. Where a case
+Each case is a small barclamp, valid or not. All of them are in one directory, with names of their own.
+The command line checks each case alone and all of them together; a daemon reads the directory
+at its start. Both must accept the same barclamps and report the same codes for the same cases. Where a case
 is one document without files, it is also sent to the daemon (POST barclamps): the verdict must be the
 same.
 

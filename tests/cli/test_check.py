@@ -54,7 +54,7 @@ def test_a_repeated_key_is_a_warning_that_names_both_lines(bench):
     assert said.startswith("again/again.yml:3: warning: ") and "line 2" in said, answer
 
 
-def test_a_circle_across_files_is_told(bench):
+def test_a_cycle_across_files_is_reported(bench):
     good(bench, "a", "barclamp: {name: NAME}\nroles:\n  - {name: r1, jig: noop, requires: [r2]}\n")
     good(bench, "b", "barclamp: {name: NAME}\nroles:\n  - {name: r2, jig: noop, requires: [r3]}\n")
     good(bench, "c", "barclamp: {name: NAME}\nroles:\n\n  - {name: r3, jig: noop, requires: [r1]}\n")
@@ -67,7 +67,7 @@ def test_a_circle_across_files_is_told(bench):
     assert check(bench, "a:b").status == 0 and check(bench, "b:c").status == 0
 
 
-def test_a_circle_by_attaching_is_told(bench):
+def test_a_cycle_by_attaching_is_reported(bench):
     good(bench, "a", "barclamp: {name: NAME}\nroles:\n  - {name: r1, jig: noop, requires: [r2]}\n")
     good(bench, "b", "barclamp: {name: NAME}\nroles:\n  - {name: r2, jig: noop}\n"
          "  - {name: r3, jig: noop, attaches: [r2], requires: [r1]}\n")
@@ -116,12 +116,12 @@ def test_a_default_that_does_not_fit(bench):
 
 def test_names_that_lead_nowhere(bench):
     good(bench, "a", "barclamp:\n  name: a\njigs:\n  - name: own\n    class: script\n    implementor: gone\n"
-         "  - {name: odd, class: magic}\nroles:\n  - name: r\n    jig: sorcery\n    requires:\n      - nobody\n"
-         "    wants-attribs:\n      - this\n      - name: that\n    attaches: [somebody]\n    flags: [shiny]\n")
+         "  - {name: odd, class: magic}\nroles:\n  - name: r\n    jig: sorcery\n    requires:\n      - missing\n"
+         "    wants-attribs:\n      - this\n      - name: that\n    attaches: [another]\n    flags: [shiny]\n")
     answer = check(bench, "a")
     assert answer.status == 0, answer
-    for line, word in [(6, "gone"), (7, "magic"), (10, "sorcery"), (12, "nobody"), (14, "this"), (15, "that"),
-                       (16, "somebody"), (17, "shiny")]:
+    for line, word in [(6, "gone"), (7, "magic"), (10, "sorcery"), (12, "missing"), (14, "this"), (15, "that"),
+                       (16, "another"), (17, "shiny")]:
         found = [text for text in lines(answer) if text.startswith(f"a/a.yml:{line}: warning: ")]
         assert len(found) == 1 and word in found[0], (line, word, answer)
     assert lines(answer)[-1] == "1 barclamp, 1 role, 0 errors, 8 warnings", answer
@@ -198,7 +198,7 @@ def test_every_hook_there_is_passes(bench):
     assert answer.status == 0, answer
 
 
-def test_functions_that_nobody_calls(bench):
+def test_functions_that_are_never_called(bench):
     good(bench, "a")
     bench.write("a/roles/a-server.lua", "return { on_lunch = function() end }")
     answer = check(bench, "a")
@@ -228,7 +228,7 @@ def test_files_of_roles_that_are_not_there(bench):
 
 
 def test_a_file_that_does_not_read_makes_no_orphans(bench):
-    """Its roles cannot be known, so nobody is accused."""
+    """Its roles are unknown, so no file is reported."""
     bench.write("co/crowbar.yml", "barclamp: {name: co}\n")
     bench.write("co/barclamps/fine.yml", "barclamp: {name: fine, parent: co}\n")
     bench.write("co/barclamps/bad.yml", "barclamp: {name: bad, parent: co}\nroles: [\n")
@@ -299,16 +299,16 @@ def test_a_jig_of_ones_own_is_judged_by_its_class(bench):
 
 def test_json_documents_are_read_too(bench):
     bench.write("shelf/x.json", json.dumps({"barclamp": {"name": "x"}, "roles": [
-        {"name": "x-server", "jig": "noop", "requires": ["nobody"]}]}))
+        {"name": "x-server", "jig": "noop", "requires": ["missing"]}]}))
     answer = check(bench, "shelf")
     assert answer.status == 0, answer
-    assert lines(answer)[0].startswith("shelf/x.json: warning: role x-server requires role nobody"), answer
+    assert lines(answer)[0].startswith("shelf/x.json: warning: role x-server requires role missing"), answer
     bench.write("shelf/y.json", '{"barclamp": {"name": "y"},\n "roles": [}')
     answer = check(bench, "shelf")
     assert answer.status == 1 and "shelf/y.json:2: error: not valid JSON" in answer.out, answer
 
 
-def test_nothing_to_look_at(bench):
+def test_an_empty_directory(bench):
     os.mkdir(bench.path("empty"))
     answer = check(bench, "empty")
     assert answer.status == 3 and "empty: warning: there is no barclamp in this directory" in answer.out, answer
@@ -431,7 +431,7 @@ def test_what_lua_does_not_have_in_hooks(bench):
         assert answer.status == 1 and f"{name} is not available in hooks" in answer.out, answer
 
 
-def test_a_barclamp_under_another_name_is_told(bench):
+def test_a_barclamp_under_another_name_is_reported(bench):
     bench.write("shelf/motd/modt.yml", "barclamp: {name: motd}\n")
     bench.write("shelf/docs/notes.yml", "some: words\n")
     good(bench, "good")
@@ -449,7 +449,7 @@ def test_uploads_say_what_is_missing(bench):
     answer = bench.online("barclamps", "upload", bench.path("up_a/up_a.yml"))
     assert answer.status == 0 and "[script_missing]" in answer.err and "up_a-1" in answer.err, answer
     assert "up_a-2" not in answer.err, answer
-    # Lua and scripts that lie beside the file are not sent, which is said even where the daemon misses nothing.
+    # Lua and scripts next to the file are not sent, which is said even where the daemon misses nothing.
     assert "not sent: " not in answer.err, answer
     bench.write("up_d/up_d.yml", "barclamp: {name: up_d}\nroles: [{name: up_d-server, jig: noop}]\n")
     bench.write("up_d/roles/up_d-server.lua", "return {}\n")

@@ -72,13 +72,13 @@ def test_a_plan_is_consent(bench):
     assert state_of(bench, "co-p.example.com") != PROPOSED
 
 
-def test_a_machine_that_is_off_is_asked_about_too(bench):
+def test_a_machine_that_is_off_needs_consent_too(bench):
     prepare(bench, "co-off", "co-off.example.com", alive=False)
     assert bench.online("deployments", "commit", "co-off").status == NOT_AGREED
     assert state_of(bench, "co-off.example.com") == PROPOSED
 
 
-def test_what_destroys_nothing_is_not_asked_about(bench):
+def test_a_commit_without_losses_needs_no_consent(bench):
     prepare(bench, "co-harmless", "co-h.example.com", role="co-plain")
     assert bench.online("deployments", "commit", "co-harmless").status == OK
     bench.says("noderoles", "wait", "co-h.example.com/co-plain", "state", "active", "--timeout", "60")
@@ -90,7 +90,7 @@ def test_of_several_none_is_committed_without_consent(bench):
     answer = bench.online("deployments", "commit", "co-first", "co-second")
     assert answer.status == NOT_AGREED and not answer.out, answer
     assert state_of(bench, "co-f.example.com", "co-plain") == PROPOSED
-    # One that is not there is told, and does not keep the others.
+    # An unknown one is reported and does not prevent the others.
     answer = bench.online("deployments", "commit", "co-nowhere", "co-first", "co-second", "--yes")
     assert answer.status == NOT_FOUND and [r["NAME"] for r in rows(answer.out)][0] == "co-first", answer
     assert state_of(bench, "co-s.example.com") != PROPOSED
@@ -106,7 +106,7 @@ def test_the_list_is_bounded_and_counted(bench):
         assert sum(name in answer.err for name in names) == 20 and " 5 " in answer.err, (words, answer)
 
 
-def test_a_commit_is_asked_about_on_a_terminal(bench):
+def test_a_commit_asks_on_a_terminal(bench):
     prepare(bench, "co-tty", "co-t.example.com")
     words = ["deployments", "commit", "co-tty", "-q"]
     for typed in ["no", "", "YES", "y"]:
@@ -117,7 +117,7 @@ def test_a_commit_is_asked_about_on_a_terminal(bench):
     assert status == OK and state_of(bench, "co-t.example.com") != PROPOSED, shown
 
 
-def test_what_changed_while_it_was_asked_about_is_asked_about_again(bench):
+def test_a_change_during_the_question_repeats_it(bench):
     prepare(bench, "co-race", "co-race1.example.com")
 
     def meanwhile():
@@ -149,7 +149,7 @@ def test_what_became_destructive_meanwhile_is_not_committed(bench):
     with OddServer(consent(0), changed, consent(0), done) as server:
         answer = bench.halligan("deployments", "commit", "lab", "-q", env=dict(env, HALLIGAN_URL=server.url))
         assert answer.status == OK and answer.out == "lab\n", answer
-    # It does not go on for ever: at last the refusal is told.
+    # It does not go on for ever: finally the refusal is reported.
     with OddServer(*[consent(0), changed] * 12) as server:
         answer = bench.halligan("deployments", "commit", "lab", env=dict(env, HALLIGAN_URL=server.url))
         assert answer.status == REFUSED and "plan_changed" in answer.err, answer
@@ -175,7 +175,7 @@ def test_destroying_what_has_noderoles_needs_consent(bench):
     assert status == OK and client.get("nodes/co-g.example.com").status == 404, shown
     assert bench.online("deployments", "destroy", "co-gone", "--yes").status == OK
     assert client.get("deployments/co-gone").status == 404
-    # Nothing is asked where there is nothing to lose.
+    # Without losses there is no question.
     bench.says("deployments", "create", "name=co-bare")
     assert bench.online("deployments", "destroy", "co-bare").status == OK
     assert bench.online("nodes", "destroy", "co-nowhere.example.com").status == NOT_FOUND

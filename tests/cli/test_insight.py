@@ -211,7 +211,7 @@ def test_hammers_perform(bench):
     assert kind["name"] == "ssh", kind
 
 
-def test_ansible_is_told_what_there_is(bench):
+def test_the_inventory_for_ansible(bench):
     deployment(bench, "in-ansible", "in10.example.com")
     every = json.loads(bench.says("inventory", "--list"))
     assert "in10.example.com" in every["in_ansible"]["hosts"], every["in_ansible"]

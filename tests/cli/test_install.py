@@ -10,7 +10,7 @@ MESON = shutil.which("meson", path="/usr/bin") or "meson"
 
 
 def install(bench):
-    """Into a directory of our own; where things would lie, from there on."""
+    """Install into a temporary directory; returns it and the prefix in it."""
     root = bench.path("root")
     command = [MESON, "install", "-C", bench.build, "--no-rebuild", "--destdir", root]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -43,7 +43,7 @@ def test_programs_and_content_are_installed(bench):
     assert stat.S_IMODE(os.stat(runner).st_mode) & 0o111 == stat.S_IMODE(os.stat(original).st_mode) & 0o111
 
 
-def test_what_is_told_about_them_is_installed_too(bench):
+def test_documentation_is_installed(bench):
     root, prefix = install(bench)
     for path in ["share/man/man1/halligan.1", "share/man/man8/halligand.8",
                  "share/doc/halligan/halligan.conf.example", "share/doc/halligan/operating.md",
@@ -107,7 +107,7 @@ def test_systemd_can_read_the_unit(bench):
     unit = os.path.join(prefix, "lib/systemd/system/halligand.service")
     with open(unit, encoding="utf-8") as file:
         text = file.read()
-    # verify looks for the program; it lies below the destination directory.
+    # verify looks for the program; it is below the destination directory.
     text = re.sub(r"^ExecStart=", "ExecStart=" + root, text, flags=re.M)
     bench.write("halligand.service", text)
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", bench.path("halligand.service")], capture_output=True, text=True,

@@ -116,7 +116,7 @@ def test_the_version_of_a_barclamp_is_shown_as_it_is_written(bench):
     assert shown["full_version"] == "1.1" and shown["version"] == 1, shown
 
 
-def test_options_of_all_verbs_may_stand_anywhere(bench):
+def test_options_of_all_verbs_in_any_position(bench):
     ready(bench, "li8.example.com")
     env = bench.credentials()
     url = env.pop("HALLIGAN_URL")

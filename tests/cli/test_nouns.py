@@ -100,12 +100,12 @@ def test_objects_are_changed_and_destroyed(bench):
 def test_what_goes_wrong_with_one_does_not_keep_the_others(bench):
     for name in ["ob7.example.com", "ob8.example.com"]:
         node(bench, name)
-    answer = bench.online("nodes", "destroy", "ob7.example.com", "nobody.example.com", "ob8.example.com")
+    answer = bench.online("nodes", "destroy", "ob7.example.com", "missing.example.com", "ob8.example.com")
     assert answer.status == NOT_FOUND and answer.out.count("was deleted") == 2, answer
-    assert answer.err == "halligan nodes destroy: there is no node called nobody.example.com [not_found: id]\n", answer
+    assert answer.err == "halligan nodes destroy: there is no node called missing.example.com [not_found: id]\n", answer
 
 
-def test_everything_the_server_says_is_told(bench):
+def test_all_problems_of_the_server_are_printed(bench):
     answer = bench.online("nodes", "create", "name:=7", "alive=perhaps", "deployment=nowhere")
     assert answer.status == REFUSED and not answer.out, answer
     lines = answer.err.splitlines()
@@ -182,7 +182,7 @@ def test_text_of_others_gives_no_orders_to_a_terminal(bench):
     assert yaml.safe_load(said)["description"] == evil and "\x1b" not in said, repr(said)
 
 
-def test_tokens_are_told_once(bench):
+def test_tokens_are_printed_once(bench):
     made = json.loads(bench.says("tokens", "create", "name=ob-token", "-o", "json"))
     other = bench.halligan("nodes", "list", "-q", env={"HALLIGAN_URL": bench.daemon.url, "HALLIGAN_TOKEN": made["token"]})
     assert other.status == OK, other

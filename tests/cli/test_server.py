@@ -1,4 +1,4 @@
-"""Where the daemon is and who asks: options, environment, the file, and servers that misbehave."""
+"""URL and credentials of the daemon: options, environment, the file, and servers that misbehave."""
 import json
 import os
 
@@ -70,7 +70,7 @@ def test_a_secret_that_others_can_read_is_refused(bench):
     assert answer.status == NOTHING and "a token file must be" in answer.err, answer
 
 
-def test_a_file_that_is_wrong_is_told_with_its_line(bench):
+def test_an_error_in_the_file_is_reported_with_its_line(bench):
     config(bench, "url = http://127.0.0.1:1\n\ntokken = x\n")
     answer = bench.halligan("nodes", "list")
     assert answer.status == NOTHING and "/config:3: unknown key; the keys are" in answer.err, answer
@@ -110,7 +110,7 @@ def test_a_password_is_not_sent_in_the_clear(bench):
         assert answer.status == USAGE and "may have a host, a port and a path only" in answer.err, answer
 
 
-def test_a_proxy_is_not_asked_about_this_machine(bench):
+def test_a_proxy_is_not_used_for_loopback(bench):
     with OddServer(LIST) as proxy:
         env = dict(bench.credentials(), http_proxy=proxy.url, HTTP_PROXY=proxy.url)
         assert bench.halligan("roles", "list", env=env).status == OK
@@ -231,7 +231,7 @@ def test_a_password_is_asked_for_where_one_is_missing(bench):
         screen.kill()
 
 
-def test_logout_forgets_even_when_nobody_listens(bench):
+def test_logout_removes_the_token_without_a_server(bench):
     config(bench, "url = http://127.0.0.1:1\ntoken = t\ntoken_id = 7\nuser = ann\n")
     answer = bench.halligan("logout")
     assert answer.status == NO_SERVER and "the daemon may still accept it" in answer.err, answer
@@ -242,7 +242,7 @@ def test_logout_forgets_even_when_nobody_listens(bench):
 # ---- TLS ----
 
 
-def test_a_daemon_that_vouches_for_itself(bench):
+def test_a_daemon_with_its_own_ca(bench):
     with Own(bench.daemon) as own:
         own.start("--tls-auto", "--log-level", "warning")
         url, ca = own.read("listen").strip(), own.path("tls/ca.pem")

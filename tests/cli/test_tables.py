@@ -48,7 +48,7 @@ def test_every_verb_has_help(bench):
     assert seen > 100, seen
 
 
-def test_help_asks_nobody(bench):
+def test_help_needs_no_daemon(bench):
     env = {"HALLIGAN_URL": "nonsense"}
     for words in [["--version"], ["--help"], ["nodes", "--help"], ["nodes", "list", "-h"], ["completion", "bash"]]:
         assert bench.halligan(*words, env=env).status == 0, words

@@ -1,4 +1,4 @@
-"""Pages are true: what stands in them to be typed is run against a daemon, and says what they say."""
+"""Commands in documents are run against a daemon, and their output is compared with the document."""
 import os
 
 import told
@@ -34,11 +34,11 @@ def test_a_page_that_promises_something_else_is_noticed(bench):
         except AssertionError as noticed:
             assert why in str(noticed), noticed
         else:
-            raise AssertionError("nobody noticed")
+            raise AssertionError("the difference was not detected")
     bench.write("page.md", "```sh\necho one\nfalse\n```\n")
     try:
         told.check(bench.path("page.md"), bench.folder, bench.environment())
     except AssertionError as noticed:
         assert "ends with 1" in str(noticed) and "one" in str(noticed), noticed
     else:
-        raise AssertionError("nobody noticed")
+        raise AssertionError("the difference was not detected")

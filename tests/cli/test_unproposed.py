@@ -51,7 +51,7 @@ def test_a_value_of_a_noderole_that_is_not_proposed_is_reported(bench):
     answer = bench.online("deployments", "commit", "un-one", "--wait", "--timeout", "60")
     assert answer.status == OK and "un-sized on un1.example.com" in answer.err and "7" in answer.err, answer
     assert value(bench, "un1.example.com") == 1
-    # With --yes nothing is asked, and the report is the same; so it is for a commit of the node.
+    # With --yes there is no question, and the report is the same; so it is for a commit of the node.
     bench.says("deployments", "propose", "un-one")
     answer = bench.online("deployments", "commit", "un-one", "--yes")
     assert answer.status == OK and "un-sized on un1.example.com" in answer.err, answer

@@ -50,7 +50,7 @@ def test_a_list_is_shown_again_when_something_happens(bench):
         lists = server.lists
         server.streams[0].put(": nothing happened\n\n")
         server.streams[0].put(event(2, "x") + event(3, "x") + event(4, "x"))
-        eventually(lambda: server.lists > lists, "it looks again")
+        eventually(lambda: server.lists > lists, "the list is read again")
         server.nodes = []
         server.streams[0].put(event(5, "x"))
         eventually(lambda: watcher.text.endswith("\n[]\n"), "the list is empty again")
@@ -87,11 +87,11 @@ def test_what_happens_is_shown_as_it_happens(bench):
         bench.says("nodes", "create", "name=wa-event.example.com")
         rounds = itertools.count()  # what changes nothing is no event, and it may not listen yet
 
-        def is_heard():
+        def is_received():
             bench.says("nodes", "update", "wa-event.example.com", f"description={next(rounds)}")
             return "\n" in watcher.text
 
-        eventually(is_heard, "an event is heard")
+        eventually(is_received, "an event is received")
         events = [json.loads(line) for line in watcher.text.splitlines()]
         assert any(e["object"] == "node" and e["actor"] == "user admin" for e in events), events
     made = json.loads(bench.says("events", "list", "--limit", "1000", "-o", "json"))
@@ -134,7 +134,7 @@ def test_a_terminal_is_wiped_before_each_list(bench):
         try:
             screen.shows("wa-screen.example.com")
             server.streams[0].put(event(1, "x"))
-            eventually(lambda: server.lists == 2, "it looks again")
+            eventually(lambda: server.lists == 2, "the list is read again")
             screen.type("\x03")
             assert screen.end() == -2, screen.shown
         finally:

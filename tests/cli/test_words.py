@@ -70,7 +70,7 @@ def test_a_path_that_is_not_utf_8_is_refused(bench):
     assert answer.status == 2, answer.status
 
 
-def test_options_stand_anywhere_and_two_dashes_end_them(bench):
+def test_options_in_any_position_and_two_dashes_end_them(bench):
     bench.halligan("barclamp", "new", "a")
     os.rename(bench.path("a"), bench.path("--strict"))
     assert bench.halligan("barclamp", "check", "-ojson", "--", "--strict").out.startswith('{"barclamps"')

@@ -196,7 +196,7 @@ def test_a_redeploy_says_what_it_costs_and_asks(bench):
     assert bench.daemon.client().get("nodes/wo-re1.example.com").json()["alive"] is False
 
 
-def test_a_redeploy_that_nobody_can_be_asked_about_needs_yes(bench):
+def test_a_redeploy_without_a_terminal_needs_yes(bench):
     ready(bench, "wo-re3.example.com")
     answer = bench.online("nodes", "redeploy", "wo-re3.example.com")
     assert answer.status == NOT_AGREED and "--yes" in answer.err and not answer.out, answer
@@ -280,7 +280,7 @@ def test_the_log_of_a_hook_that_failed_is_its_traceback(bench):
             answer = halligan("noderoles", "log", f"{name}/{role}")
             assert answer.status == OK and text in answer.out and "traceback" in answer.out, answer
             assert halligan("noderoles", "log", f"{name}/{role}", "--attempt", "1").status == NOT_FOUND
-        # A run failed before, and a hook does now: that is what is asked about.
+        # A run failed before, and now a hook has failed: the log is that of the hook.
         assert halligan("nodes", "create", "name=late.example.com", "alive=true", "available=true").status == OK
         assert halligan("nodes", "bind", "late.example.com", "late", 'data={"fail":true}').status == OK
         assert halligan("nodes", "commit", "late.example.com").status == OK

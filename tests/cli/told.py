@@ -16,7 +16,7 @@ class Block:
     def __init__(self, number, script):
         self.number = number
         self.script = script
-        self.said = None  # nobody promised anything
+        self.said = None  # no output is expected
         self.language = None
 
 
@@ -73,7 +73,7 @@ def check(path, folder, environment, **how):
 
 
 def every_call_is_run(path):
-    """Lines with curl or halligan outside of `sh` fences would be promises that nobody keeps."""
+    """Lines with curl or halligan outside of `sh` fences would not be tested."""
     with open(path, encoding="utf-8") as file:
         for _, language, text in fences(file.read().split("\n")):
             if language != "sh":

@@ -1,4 +1,4 @@
-/* Goal: a barclamp is made as a whole, is right, and replaces nothing. */
+/* Goal: a new barclamp is complete and valid, and replaces no file. */
 #include <errno.h>
 
 #include "barclamp/skeleton.h"

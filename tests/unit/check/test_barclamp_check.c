@@ -1,10 +1,10 @@
-/* Goal: what is said of barclamps without a daemon is what the engine would say.
- * Method: trees on the disk; the report is compared as one text, paths below the directory. */
+/* Goal: the check without a daemon reports the same problems as the engine.
+ * Method: directories of files; the report is compared as one string, with relative paths. */
 #include "base/text/buf.h"
 #include "check/barclamp_check.h"
 #include "tests/unit/cli/cli_disk.h"
 
-/* How the chain of a cycle is told. */
+/* How the chain of a cycle is reported. */
 #define CYCLE      "the roles require each other in a cycle: "
 #define CYCLE_SELF "the role requires itself: "
 #define CYCLE_END                                                                                  \
@@ -184,7 +184,7 @@ TEST(what_replaces_a_barclamp_of_with_replaces_all_of_it)
     disk_close();
 }
 
-TEST(a_barclamp_of_with_can_be_looked_at_itself)
+TEST(a_barclamp_of_with_can_be_checked_itself)
 {
     disk_open();
     disk_write("s/a/a.yml", "barclamp: {name: a}\nroles: [{name: r, jig: noop}]\n");
@@ -209,9 +209,9 @@ TEST(lua_has_its_line_and_keeps_its_barclamp_out)
     disk_close();
 }
 
-/* Form, code and engine have their say at once, and one that does not read is as if it were there:
- * nobody misses what it would bring, and what it misses is told. */
-TEST(everything_is_told_of_a_file_with_errors)
+/* Errors of form, code and engine are reported together. A file with errors counts as imported: what
+ * it would define is not reported as missing, and what it lacks itself is reported. */
+TEST(all_problems_of_a_file_with_errors_are_reported)
 {
     disk_open();
     disk_write("s/a/a.yml", "barclamp: {name: a}\n"

@@ -1,4 +1,4 @@
-/* Goal: options are found wherever they stand, and every mistake is told. */
+/* Goal: options are found in any position, and every error is reported. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ TEST(words_without_options_stay_as_they_are)
     CHECK(TAKE("") && args.count == 0);
 }
 
-TEST(options_stand_anywhere)
+TEST(options_in_any_position)
 {
     CHECK(TAKE("--strict a --output json b") && left("a b"));
     CHECK(strict && !quiet && is(form, "json") && !folder);

@@ -1,4 +1,4 @@
-/* Goal: what is written as YAML or JSON is read back as the same tree, whatever is in it. */
+/* Goal: any value that is written as YAML or JSON is read back as the same value. */
 #include "cli/output/document.h"
 
 #include <stdio.h>

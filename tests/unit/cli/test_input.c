@@ -1,4 +1,4 @@
-/* Goal: a text is one object, a list, or an object a line, and a mistake is found where it is. */
+/* Goal: input is one object, a list, or one object per line, and an error has its line. */
 #include "cli/args/input_text.h"
 
 #include <stdio.h>

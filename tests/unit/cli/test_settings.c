@@ -1,4 +1,4 @@
-/* Goal: what is written is read back, and what is wrong in it is told with its line. */
+/* Goal: settings that are written are read back, and an error is reported with its line. */
 #include "cli/client/settings_text.h"
 
 #include <string.h>

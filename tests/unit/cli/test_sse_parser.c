@@ -1,5 +1,4 @@
-/* Goal: a stream gives the same events in whatever pieces it comes, and is taken up where it broke.
- */
+/* Goal: a stream gives the same events for pieces of any size, and is resumed after a break. */
 #include "cli/client/sse_parser.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Goal: columns stand below each other, and nobody's text reaches the terminal as an order. */
+/* Goal: columns are aligned, and no control character in a cell reaches the terminal. */
 #include "cli/output/table.h"
 
 #include <string.h>

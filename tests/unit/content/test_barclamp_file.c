@@ -1,5 +1,5 @@
-/* Goal: one file becomes the document of an import, and everything that is wrong with its form is
- * said at once, with its line. */
+/* Goal: a file is converted to the document of an import, and all errors of its form are reported
+ * with their lines. */
 #include "content/barclamp_file.h"
 #include "model/limits.h"
 #include "tests/unit/content/content_test.h"
@@ -61,7 +61,7 @@ TEST(a_whole_file_is_carried_over)
         "  parent: core\n"
         "  license: Apache 2\n"
         "  license_url: http://example.com/license\n"
-        "  copyright: 2014, Somebody\n"
+        "  copyright: 2014, Example\n"
         "crowbar:\n"
         "  layout: 2.0\n"
         "git:\n"
@@ -116,7 +116,7 @@ TEST(a_whole_file_is_carried_over)
         "extra_files: [http://example.com/file]\n",
         "{'attribs':[{'map':'chef/key','name':'chef-key','type':'BarclampChef::Key',"
         "'writable':true}],"
-        "'barclamp':{'copyright':'2014, Somebody','description':'Runs recipes','display':'Chef',"
+        "'barclamp':{'copyright':'2014, Example','description':'Runs recipes','display':'Chef',"
         "'license':'Apache 2','license_url':'http://example.com/license','name':'chef',"
         "'parent':'core','source_path':'/src','source_url':'http://example.com/chef',"
         "'version':0.1},"
@@ -243,7 +243,7 @@ TEST(a_file_that_is_no_map_is_refused)
                     "2:1 error did not find expected node content, while parsing a flow node\n"));
 }
 
-TEST(every_wrong_shape_is_told_at_once)
+TEST(every_wrong_type_is_reported)
 {
     CHECK(complains("barclamp: text\n"
                     "git: []\n"
@@ -261,7 +261,7 @@ TEST(every_wrong_shape_is_told_at_once)
                     "7:1 error attribs must be a list, not the boolean true\n"));
 }
 
-TEST(items_that_are_no_maps_are_told_one_by_one)
+TEST(items_that_are_not_maps_are_reported_one_by_one)
 {
     CHECK(complains("barclamp: {name: a}\n"
                     "roles:\n"
@@ -281,7 +281,7 @@ TEST(items_that_are_no_maps_are_told_one_by_one)
                     "10:5 error attribs must be a list of maps, this is a string\n"));
 }
 
-TEST(what_is_missing_is_told_where_it_should_be)
+TEST(a_missing_key_is_reported_at_its_map)
 {
     CHECK(complains("barclamp:\n"
                     "  version: 1\n"
@@ -310,7 +310,7 @@ TEST(what_is_missing_is_told_where_it_should_be)
                     "14:5 error a role must have a jig\n"));
 }
 
-TEST(texts_and_names_are_looked_at)
+TEST(strings_and_names_are_checked)
 {
     CHECK(complains(
         "barclamp:\n"
@@ -348,7 +348,7 @@ TEST(texts_and_names_are_looked_at)
         "15:5 error type must be a string, not a map\n"));
 }
 
-TEST(lists_of_names_are_looked_at_name_by_name)
+TEST(lists_of_names_are_checked_name_by_name)
 {
     CHECK(complains("barclamp: {name: a}\n"
                     "roles:\n"
@@ -395,7 +395,7 @@ TEST(lists_of_names_are_looked_at_name_by_name)
                     "24:5 error attribs must be a list, not a map\n"));
 }
 
-TEST(faults_of_a_schema_stand_where_they_are)
+TEST(errors_of_a_schema_have_their_own_lines)
 {
     CHECK(complains(
         "barclamp: {name: a}\n"
@@ -510,7 +510,7 @@ TEST(a_draft_has_the_bounds_of_a_document)
     arena_fini(&a);
 }
 
-TEST(a_value_that_the_reader_broke_is_not_told_twice)
+TEST(a_broken_value_is_not_reported_twice)
 {
     CHECK(complains(
         "barclamp: {name: *a}\n"
@@ -599,7 +599,7 @@ static void folder_open(void)
     in_folder("mkdir roles");
 }
 
-TEST(what_is_wrong_with_form_and_code_is_told_together)
+TEST(errors_of_form_and_code_are_reported_together)
 {
     struct bench b;
     folder_open();

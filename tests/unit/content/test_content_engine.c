@@ -1,5 +1,5 @@
-/* Goal: what is read from files is what the engine takes, and what the engine says has its line.
- * Method: trees on the disk, imported into the real core as the daemon does. */
+/* Goal: the engine accepts the documents that are read from files, and its problems get their lines.
+ * Method: directories of files, imported into the real core as in the daemon. */
 #include "content/role_file.h"
 #include "content/tree.h"
 #include "model/limits.h"
@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-/* How the chain of a cycle is told. */
+/* How the chain of a cycle is reported. */
 #define CYCLE      "the roles require each other in a cycle: "
 #define CYCLE_SELF "the role requires itself: "
 #define CYCLE_END                                                                                  \
@@ -55,7 +55,7 @@ static void write_checkout(void)
                                    "barclamp:\n"
                                    "  name: core\n"
                                    "  display: Core\n"
-                                   "  description: What everything stands on\n"
+                                   "  description: The base of everything\n"
                                    "  version: 2.0\n"
                                    "  source_url: http://example.com/core\n"
                                    "crowbar:\n"
@@ -100,7 +100,7 @@ static void write_checkout(void)
                                               "      - milestone\n"
                                               "    attribs:\n"
                                               "      - name: claimed-disks\n"
-                                              "        description: Disks somebody uses\n"
+                                              "        description: Disks in use\n"
                                               "        map: 'claimed/disks'\n"
                                               "        schema:\n"
                                               "          type: map\n"
@@ -211,7 +211,7 @@ TEST(what_the_engine_refuses_has_its_line)
     bench_open(&b);
     disk_write("a/a.yml", "barclamp:\n"
                           "  name: a\n"
-                          "  parent: nobody\n"
+                          "  parent: missing\n"
                           "roles:\n"
                           "  - name: one\n"
                           "    jig: noop\n"
@@ -233,7 +233,7 @@ TEST(what_the_engine_refuses_has_its_line)
     diagnostics_sort(&b.report);
     const struct str all = told(&b);
     HAS(str_z(&b.arena, all),
-        "error /a/a.yml:3: barclamp/parent: there is no barclamp called nobody\n");
+        "error /a/a.yml:3: barclamp/parent: there is no barclamp called missing\n");
     HAS(str_z(&b.arena, all), "error /a/a.yml:12: roles/2/name: role one is defined twice\n");
     HAS(str_z(&b.arena, all), "error /a/a.yml:16: roles/2/attribs/0/map: ");
     world_close(w);
@@ -299,7 +299,7 @@ TEST(the_engine_has_its_say_on_files_with_errors)
                                   "jigs: [{name: noop, class: noop}]\n"
                                   "attribs: [{name: size}]\n"
                                   "roles: [{name: taken, jig: noop, requires: [first]}]\n");
-    disk_write("s/a/a.yml", "barclamp: {name: a, parent: nobody, version: [1]}\n"
+    disk_write("s/a/a.yml", "barclamp: {name: a, parent: missing, version: [1]}\n"
                             "jigs: [{name: j}, {name: k, class: noop}, {name: k, class: noop}]\n"
                             "attribs: [{name: size}, {name: 'a b', map: '//'}, 7]\n"
                             "roles:\n"
@@ -310,7 +310,7 @@ TEST(the_engine_has_its_say_on_files_with_errors)
                             "  - {name: lone, jig: noop}\n");
     CHECK(both_say(
         &b,
-        "error /s/a/a.yml:1: barclamp/parent: there is no barclamp called nobody\n"
+        "error /s/a/a.yml:1: barclamp/parent: there is no barclamp called missing\n"
         "error /s/a/a.yml:1: version must be a string, not a list\n"
         "error /s/a/a.yml:2: a jig must have a class\n"
         "error /s/a/a.yml:2: jigs/2/name: jig k is defined twice\n"
@@ -363,7 +363,7 @@ TEST(files_with_errors_see_each_other)
 
 /* Only what the engine says of its own accord: not that the parent is missing, which does not
  * read, and not that a draft lacks what was left out of it. */
-TEST(what_follows_from_errors_is_not_told)
+TEST(problems_that_follow_from_errors_are_not_reported)
 {
     struct bench b;
     disk_open();
@@ -420,7 +420,7 @@ TEST(shapes_that_pass_here_pass_the_engine)
     }
 }
 
-/* ---- speed: told, not judged ---- */
+/* ---- speed: printed, not checked ---- */
 
 enum { BARCLAMPS = 200, ROLES = 10 };
 

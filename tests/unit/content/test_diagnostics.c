@@ -1,4 +1,4 @@
-/* Goal: a report keeps everything with its place, in order, and shows it as people expect. */
+/* Goal: a report keeps all entries with their positions, sorts them and formats them. */
 #include "content/diagnostics.h"
 #include "tests/unit/content/content_test.h"
 

@@ -1,5 +1,5 @@
-/* Goal: documents are asked for in order, again while that can help, and no longer.
- * Method: small stories; an engine that lets one in when the one it needs is there. */
+/* Goal: documents are selected in order, and again as long as a further round can succeed.
+ * Method: small scenarios; a simulated engine accepts a document after the one that it requires. */
 #include "content/import_rounds.h"
 #include "tests/check.h"
 
@@ -9,7 +9,7 @@
 static struct arena arena;
 static char diary[1024];
 
-/* Each needs the one named; itself: nobody; count: one that never comes. Outcomes come at once. */
+/* Each needs the one named; itself: none; count: one that never comes. Outcomes come at once. */
 static struct import_rounds import_all(const uint32_t *needs, uint32_t count)
 {
     bool in[16] = {0};
@@ -43,7 +43,7 @@ TEST(what_gets_in_at_once_is_imported_once)
     arena_fini(&arena);
 }
 
-TEST(rounds_go_on_while_somebody_gets_in)
+TEST(rounds_continue_while_a_document_is_imported)
 {
     import_all((const uint32_t[]){1, 2, 3, 3}, 4);
     CHECK(says("0! 1! 2! 3 0! 1! 2 0! 1 0 "));
@@ -80,7 +80,7 @@ TEST(a_round_waits_for_all_outcomes_of_the_one_before)
     arena_fini(&arena);
 }
 
-TEST(what_is_lost_is_not_tried_again_and_lets_nobody_in)
+TEST(a_lost_result_is_not_tried_again_and_starts_no_round)
 {
     uint32_t i;
     struct import_rounds r = import_rounds_begin(&arena, 2);

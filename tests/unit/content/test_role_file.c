@@ -1,5 +1,5 @@
-/* Goal: what a role brings with it is found in both layouts, and nothing outside the barclamp is
- * read into the daemon. */
+/* Goal: the files of a role are found in both layouts, and no file outside of the barclamp is read
+ * by the daemon. */
 #include "base/err.h"
 #include "content/role_file.h"
 #include "tests/unit/content/content_disk.h"

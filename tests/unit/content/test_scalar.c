@@ -1,9 +1,9 @@
-/* Goal: every plain scalar means what Ruby's Psych takes it for.
+/* Goal: every plain scalar has the same value as in Ruby's Psych.
  * Method: a table whose right-hand column was compared with Psych 4.0. */
 #include "content/scalar.h"
 #include "tests/unit/content/content_test.h"
 
-/* As JSON; a text in quotes; '!' behind what surprises. */
+/* As JSON, strings in quotes; '!' after an unexpected value. */
 static struct str meant(struct arena *a, const char *plain)
 {
     const struct scalar s = scalar_read(a, str_from(plain));

@@ -1,5 +1,5 @@
-/* Goal: barclamps are found in every layout, in the order they can be imported; what is wrong with
- * one keeps no other out. */
+/* Goal: barclamps are found in every layout and sorted for the import; errors of one do not exclude
+ * another. */
 #include "content/tree.h"
 #include "tests/unit/content/content_disk.h"
 
@@ -46,13 +46,13 @@ static bool finds(const char *names, const char *files, const char *report)
 
 /* ---- our own layout ---- */
 
-TEST(a_shelf_holds_barclamps_by_name)
+TEST(a_collection_has_barclamps_by_name)
 {
     disk_open();
     disk_write("ntp/ntp.yml", NAMED("ntp"));
     disk_write("dns/dns.yml", NAMED("dns"));
     disk_write("dns/roles/dns.lua", "");
-    disk_write("dns/templates/dns.yml", "not: looked at");
+    disk_write("dns/templates/dns.yml", "not: read");
     disk_write("docs/readme.yml", NAMED("readme"));
     disk_write(".hidden/.hidden.yml", NAMED("hidden"));
     disk_write("loose.yml", NAMED("loose"));
@@ -195,7 +195,7 @@ TEST(a_checkout_that_is_called_crowbar_is_one_all_the_same)
     disk_close();
 }
 
-TEST(checkouts_and_barclamps_may_stand_on_one_shelf)
+TEST(checkouts_and_barclamps_in_one_collection)
 {
     disk_open();
     write_checkout();
@@ -296,7 +296,7 @@ TEST(what_is_wrong_keeps_no_other_out)
     disk_close();
 }
 
-TEST(directories_and_files_that_cannot_be_read_are_told)
+TEST(directories_and_files_that_cannot_be_read_are_reported)
 {
     disk_open();
     CHECK(finds("@/nowhere", "",
@@ -314,7 +314,7 @@ TEST(directories_and_files_that_cannot_be_read_are_told)
     disk_close();
 }
 
-TEST(names_that_are_no_text_are_told)
+TEST(names_that_are_not_utf_8_are_reported)
 {
     disk_open();
     disk_write("a/a.yml", NAMED("a"));
@@ -330,7 +330,7 @@ TEST(names_that_are_no_text_are_told)
     disk_close();
 }
 
-TEST(a_path_that_is_too_long_is_told)
+TEST(a_path_that_is_too_long_is_reported)
 {
     disk_open();
     char name[300];

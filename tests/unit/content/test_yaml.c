@@ -1,5 +1,5 @@
-/* Goal: YAML becomes JSON, every value knows its line, and every bad text is refused with line,
- * column and a sentence. */
+/* Goal: YAML is converted to JSON, every value has its position, and every invalid text is refused
+ * with line, column and a message. */
 #include "content/yaml.h"
 #include "tests/unit/content/content_test.h"
 
@@ -181,7 +181,7 @@ TEST(a_merge_key_that_names_no_map_is_refused)
 
 TEST(unknown_and_circular_aliases_are_refused)
 {
-    CHECK(refuses("a: 1\nb: *nobody\n", "2:4 error unknown anchor &nobody\n"));
+    CHECK(refuses("a: 1\nb: *missing\n", "2:4 error unknown anchor &missing\n"));
     CHECK(refuses("a: &x\n  b: *x\n", "2:6 error *x refers to a value that contains it\n"));
     CHECK(refuses("&x [1, [*x]]\n", "1:9 error *x refers to a value that contains it\n"));
     CHECK(refuses("a: &x\n  <<: *x\n", "2:7 error *x refers to a value that contains it\n"));
@@ -448,7 +448,7 @@ static bool leaves(const char *text, const char *quoted)
 
 TEST(what_reads_to_its_end_is_a_tree_without_what_is_wrong)
 {
-    CHECK(leaves("a: 1\nb: *nobody\n", "{'a':1,'b':null}"));
+    CHECK(leaves("a: 1\nb: *missing\n", "{'a':1,'b':null}"));
     CHECK(leaves("a: [1, !x 2, 3]\n", "{'a':[1,3]}"));
     CHECK(leaves("a: [1, !x 2, {b: 3}]\n", "{'a':[1,null,{'b':3}]}"));
     CHECK(leaves("a: !x {b: 1}\nc: !y [2]\nd: 3\n", "{'a':null,'c':null,'d':3}"));
@@ -456,9 +456,9 @@ TEST(what_reads_to_its_end_is_a_tree_without_what_is_wrong)
     CHECK(leaves("a: \"x\\0y\"\nb: [[\"\\0\"], []]\n", "{'a':null,'b':[[],[]]}"));
     CHECK(
         leaves("a: &x {b: !!int y, c: 2}\nd: *x\n", "{'a':{'b':null,'c':2},'d':{'b':null,'c':2}}"));
-    CHECK(leaves("a: 1\na: *nobody\nb: 3\n", "{'a':null,'b':3}"));
+    CHECK(leaves("a: 1\na: *missing\nb: 3\n", "{'a':null,'b':3}"));
     CHECK(leaves("a: {<<: 7, b: 1}\nc: 2\n", "{'a':null,'c':2}"));
-    CHECK(leaves("a: {<<: *nobody, b: 1}\nc: 2\n", "{'a':null,'c':2}"));
+    CHECK(leaves("a: {<<: *missing, b: 1}\nc: 2\n", "{'a':null,'c':2}"));
     CHECK(leaves("!x [1]\n", "null"));
 }
 
@@ -466,7 +466,7 @@ TEST(what_does_not_read_to_its_end_is_no_tree)
 {
     CHECK(leaves("a: [1, 2\n", ""));
     CHECK(leaves("a: 1\n? [b]\n: 2\n", ""));
-    CHECK(leaves("a: *nobody\nb: [\n", ""));
+    CHECK(leaves("a: *missing\nb: [\n", ""));
     CHECK(leaves("a: \xff\n", ""));
 }
 
@@ -496,7 +496,7 @@ TEST(keys_that_are_no_texts_are_refused)
 
 /* ---- places ---- */
 
-static bool stands(const struct json *root, const char *path, uint32_t line, uint32_t column)
+static bool has_position(const struct json *root, const char *path, uint32_t line, uint32_t column)
 {
     const struct text_place at = yaml_position_at(root, str_from(path));
     if (at.line == line && at.column == column)
@@ -526,23 +526,25 @@ TEST(every_value_knows_its_place)
                                             "    name: three\n"
                                             "end: 'x\n"
                                             "  y'\n");
-    CHECK(stands(root, "", 2, 1) && stands(root, "roles", 2, 1));
-    CHECK(stands(root, "roles/0", 3, 5) && stands(root, "roles/0/name", 3, 5));
-    CHECK(stands(root, "roles/0/requires", 4, 5));
-    CHECK(stands(root, "roles/0/requires/0", 5, 9) && stands(root, "roles/0/requires/1", 6, 9));
-    CHECK(stands(root, "roles/1", 8, 5) && stands(root, "roles/1/text", 9, 5));
-    CHECK(stands(root, "roles/1/flow/0", 12, 12) && stands(root, "roles/1/flow/1/q", 12, 16));
-    CHECK(stands(root, "roles/1/flow/2", 13, 7) && stands(root, "roles/1/none", 14, 5));
-    CHECK(stands(root, "roles/2", 16, 5) && stands(root, "roles/2/name", 16, 5));
-    CHECK(stands(root, "end", 17, 1));
-    /* What is not there stands where the last thing on the way is. */
-    CHECK(stands(root, "roles/1/jig", 8, 5) && stands(root, "roles/7", 2, 1));
-    CHECK(stands(root, "roles/x", 2, 1) && stands(root, "nothing/at/all", 2, 1));
-    CHECK(stands(root, "end/of/it", 17, 1) && stands(root, "roles/0/", 3, 5));
+    CHECK(has_position(root, "", 2, 1) && has_position(root, "roles", 2, 1));
+    CHECK(has_position(root, "roles/0", 3, 5) && has_position(root, "roles/0/name", 3, 5));
+    CHECK(has_position(root, "roles/0/requires", 4, 5));
+    CHECK(has_position(root, "roles/0/requires/0", 5, 9) &&
+          has_position(root, "roles/0/requires/1", 6, 9));
+    CHECK(has_position(root, "roles/1", 8, 5) && has_position(root, "roles/1/text", 9, 5));
+    CHECK(has_position(root, "roles/1/flow/0", 12, 12) &&
+          has_position(root, "roles/1/flow/1/q", 12, 16));
+    CHECK(has_position(root, "roles/1/flow/2", 13, 7) && has_position(root, "roles/1/none", 14, 5));
+    CHECK(has_position(root, "roles/2", 16, 5) && has_position(root, "roles/2/name", 16, 5));
+    CHECK(has_position(root, "end", 17, 1));
+    /* A value that does not exist has the position of the last one on the path. */
+    CHECK(has_position(root, "roles/1/jig", 8, 5) && has_position(root, "roles/7", 2, 1));
+    CHECK(has_position(root, "roles/x", 2, 1) && has_position(root, "nothing/at/all", 2, 1));
+    CHECK(has_position(root, "end/of/it", 17, 1) && has_position(root, "roles/0/", 3, 5));
     bench_close(&b);
 }
 
-TEST(what_came_by_an_alias_stands_where_it_was_written)
+TEST(values_of_an_alias_have_the_position_of_the_anchor)
 {
     struct bench b;
     const struct json *root = read_yaml(&b, "base: &x\n"
@@ -554,10 +556,10 @@ TEST(what_came_by_an_alias_stands_where_it_was_written)
                                             "  c: 3\n"
                                             "list:\n"
                                             "  - *x\n");
-    CHECK(stands(root, "use", 4, 1) && stands(root, "use/a", 2, 3) &&
-          stands(root, "use/b/0", 3, 7));
-    CHECK(stands(root, "mix/a", 2, 3) && stands(root, "mix/c", 7, 3));
-    CHECK(stands(root, "list/0", 9, 5) && stands(root, "list/0/b", 3, 3));
+    CHECK(has_position(root, "use", 4, 1) && has_position(root, "use/a", 2, 3) &&
+          has_position(root, "use/b/0", 3, 7));
+    CHECK(has_position(root, "mix/a", 2, 3) && has_position(root, "mix/c", 7, 3));
+    CHECK(has_position(root, "list/0", 9, 5) && has_position(root, "list/0/b", 3, 3));
     bench_close(&b);
 }
 
