@@ -1,7 +1,7 @@
 #include "port/batch.h"
 
 /* The key of an object is its id; a relation is its own key. */
-static struct record key_of(const struct record *record)
+static struct record batch_key_of(const struct record *record)
 {
     if (record->table >= TABLE_OBJECTS)
         return *record;
@@ -21,7 +21,7 @@ void batch_put(struct buf *out, const struct change *change)
         record_encode(&change->record, out);
         return;
     }
-    struct record key = key_of(&change->record);
+    struct record key = batch_key_of(&change->record);
     record_encode(&key, out);
 }
 

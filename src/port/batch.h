@@ -1,8 +1,8 @@
-/* batch.h - everything one turn changed, as bytes.
+/* batch.h - the encoded changes of one turn.
  *
- * A batch is what a store writes in one transaction: the after-image or the end of every row that
- * changed, each once, guarded by the epoch of the writer and the turn it makes. The bytes belong to
- * whoever submits them and stay in place until the store has answered.
+ * A batch is the content of one store transaction: the new content or the deletion of every row
+ * that changed, each once. The store accepts it only if its epoch and turn match (ADR 0015). The
+ * bytes belong to the caller of submit() and stay valid until poll() has reported the result.
  */
 #pragma once
 
@@ -15,25 +15,26 @@
 #include "model/record.h"
 
 struct batch {
-    int64_t epoch;   /* of the writer; the store refuses any but its own              */
-    int64_t turn;    /* the one this batch makes: the store must stand at turn - 1    */
-    int64_t now_ms;  /* of its commands; after a restart time does not fall behind it */
-    uint32_t rows;   /* how many changes                                              */
-    uint32_t events; /* how many of them are events                                  */
-    /* Written by batch_put, one after the other. Rows that are gone come first, so that another
-     * may take the place of one. */
+    int64_t epoch;   /* of the writer; the store refuses any other than its own          */
+    int64_t turn;    /* number of this batch; the store must be at turn - 1              */
+    int64_t now_ms;  /* stamp of its commands; after a restart stamps are not below it   */
+    uint32_t rows;   /* number of changes                                                */
+    uint32_t events; /* number of events among them                                      */
+    /* Concatenated output of batch_put(). Deletions come first, so that a new row can use a unique
+     * key of a deleted one. */
     struct str changes;
-    /* Runs that ended before are forgotten with it, RUNS_SWEEP_ROWS of them at most; 0 = none. */
+    /* Delete history rows of runs that ended before this time, RUNS_SWEEP_ROWS at most; 0 = none.
+     * */
     int64_t runs_before;
-    /* The same of events that happened before, EVENTS_SWEEP_ROWS of them at most. */
+    /* Delete events before this time, EVENTS_SWEEP_ROWS at most; 0 = none. */
     int64_t events_before;
-    struct digest128 digest; /* of all loaded tables once the batch is in (DECISIONS D9) */
+    struct digest128 digest; /* of all loaded tables after this batch (ADR 0026) */
 };
 
-/* Append one change: a byte that says whether the row is gone, then its record. Of a row that is
- * gone only the key is written. */
+/* Append one change: a byte that is 1 for a deletion, then the record. Of a deleted row only the
+ * key is written. */
 void batch_put(struct buf *out, const struct change *change);
 
-/* Read the change at `*at` and move past it. Texts point into `changes`. ERR_CORRUPT when it does
- * not read. The end is where *at == changes.len. */
+/* Decode the change at `*at` and advance *at. Strings point into `changes`. ERR_CORRUPT if it
+ * cannot be decoded. The end is reached when *at == changes.len. */
 NODISCARD err batch_next(struct str changes, uint32_t *at, struct change *out_change);

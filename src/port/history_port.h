@@ -1,8 +1,8 @@
-/* history_port.h - the seam to what a store keeps and the core does not hold: events, closed
- * intervals of the timeline and runs that are over (DECISIONS D8).
+/* history_port.h - the port to the archive tables of a store, which the core does not load: events,
+ * closed intervals of the timeline, and ended runs.
  *
- * Read through a connection of its own that can only read, so looking back never waits for a batch
- * and a batch never waits for it. One thread at a time.
+ * It uses a read-only connection of its own, so that a query of the history and a batch never wait
+ * for each other. One thread at a time.
  */
 #pragma once
 
@@ -12,7 +12,8 @@
 #include "base/err.h"
 #include "port/store_port.h"
 
-/* Between two events: behind this one, on the way to newer ones or back to older ones. */
+/* A cursor in the events: the position after this event, in the direction of newer or older ones.
+ * */
 struct history_place {
     int64_t turn, n; /* (0, -1) is the beginning, INT64_MAX the end */
     bool is_backward;
@@ -20,11 +21,11 @@ struct history_place {
 
 struct history_port {
     void *self;
-    /* Events from a place on, the nearest first, `limit` of them at most. */
+    /* At most `limit` events from the cursor on, the nearest first. */
     err (*events)(void *self, struct history_place from, uint32_t limit,
                   struct store_visitor visitor);
-    /* One page of the closed intervals that cover a snapshot. */
+    /* One page of the closed intervals that contain the seq of a snapshot. */
     err (*intervals)(void *self, const struct interval_page *page, struct store_visitor visitor);
-    /* The runs of a noderole that are over, newest first, `limit` of them at most. */
+    /* At most `limit` ended runs of a noderole, newest first. */
     err (*runs)(void *self, int64_t noderole_id, uint32_t limit, struct store_visitor visitor);
 };

@@ -1,8 +1,9 @@
-/* hooks_port.h - the seam to the code that comes with roles.
+/* hooks_port.h - the port to the Lua code of roles.
  *
- * Hooks run elsewhere and answer with commands. A delivery is repeated after a restart until
- * OUTBOX_DONE removes its row, so a hook may run twice; its wishes count once. Questions are asked
- * about a command that waits for the answers (turn.h, turn_answer). Texts live for the call.
+ * Hooks are executed outside of the core and report their results as commands. A delivery is
+ * repeated after a restart until OUTBOX_DONE has removed its row, so a hook may be called twice;
+ * its commands are executed once. Veto requests belong to a command that is pending until the
+ * replies arrive (turn.h, turn_answer). Strings are valid during the call.
  */
 #pragma once
 
@@ -12,16 +13,17 @@
 #include "model/record.h"
 
 struct hook_question {
-    uint64_t key; /* goes back with the answer */
+    uint64_t key; /* the reply repeats it */
     enum hook hook;
     int64_t role_id;
-    struct str argument; /* canonical JSON: the thing as it would be */
+    struct str argument; /* canonical JSON: the object as it would be after the command */
 };
 
 struct hooks_port {
     void *self;
-    /* Call the hook of this outbox row; answer OUTBOX_DONE. In order per role and object. */
+    /* Call the hook of this outbox row and report OUTBOX_DONE. Calls for one role and object are
+     * executed in order. */
     void (*deliver)(void *self, const struct outbox_record *row);
-    /* May this be? Answer all of them together under the token. */
+    /* Call hooks that may veto; reply to all of them together with turn_answer(token). */
     void (*ask)(void *self, uint64_t token, const struct hook_question *questions, uint32_t count);
 };

@@ -1,9 +1,10 @@
-/* power_port.h - the seam to the machines themselves: switch them, and see whether they answer.
+/* power_port.h - the port to power control and liveness probes of machines.
  *
- * Orders come from outbox rows, are repeated after a restart, and are answered with OUTBOX_DONE;
- * for a probe `failed` says that the node did not answer. What may not be done twice is announced
- * by OUTBOX_BEGUN before it is done, and a row that comes with `begun` set is not carried out:
- * nobody knows what became of it. Texts live for the call.
+ * Orders are outbox rows. They are repeated after a restart and end with OUTBOX_DONE; for a probe,
+ * `failed` means that the node did not answer. An action that must not be performed twice is
+ * announced with OUTBOX_BEGUN before it is performed. A row that arrives with `begun` set is not
+ * performed again and fails, because the result of the first attempt is unknown. Strings are valid
+ * during the call.
  */
 #pragma once
 

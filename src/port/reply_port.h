@@ -1,6 +1,7 @@
-/* reply_port.h - the seam to whoever waits for the outcome of a command.
+/* reply_port.h - the port to the clients that wait for the outcome of a command.
  *
- * Each command with a request gets one word, and only when everything it saw is durable. */
+ * Each command with a request id gets exactly one reply, after everything it depends on is durable.
+ * */
 #pragma once
 
 #include <stdint.h>
@@ -11,12 +12,12 @@ struct outcome;
 
 struct reply_port {
     void *self;
-    /* Done or refused. `turn` is the one that holds what it did, or what it saw. The outcome lives
-     * for the call. */
+    /* Done or refused. `turn` contains its changes, or the rows that it read. The outcome is valid
+     * during the call. */
     void (*outcome)(void *self, int64_t request, const struct outcome *outcome, int64_t turn);
-    /* Not done, and nothing of it is in the store: ERR_UNAVAILABLE (the store failed), ERR_FENCED
-     * (somebody else leads now), ERR_LIMIT (too many wait for hooks, or it changes more at once
-     * than a store can take). Or ERR_UNKNOWN: somebody else leads now, and only they can see
-     * whether it was done. */
+    /* Not executed, and nothing of it is in the store: ERR_UNAVAILABLE (the store failed),
+     * ERR_FENCED (another daemon has the leadership), ERR_LIMIT (too many commands wait for hooks,
+     * or its changes exceed the size of a batch). Or ERR_UNKNOWN: whether it was committed cannot
+     * be determined. */
     void (*failed)(void *self, int64_t request, err why);
 };

@@ -1,9 +1,10 @@
-/* runner_port.h - the seam to whoever does the work of noderoles: supervisor, agents, test jigs.
+/* runner_port.h - the port to the runner, which executes runs: supervisor, role code, test jig.
  *
- * An order is durable before it is given. Nothing is returned: what came of it arrives as a command
- * (RUN_BEGUN, RUN_DONE, RUN_STOPPED) that carries run and attempt back. Orders may be repeated,
- * and a runner recognises them by (run, attempt): it does the work of one attempt at most once and
- * answers repeats from memory. Texts live for the call.
+ * The run of an order is durable before the order is given. The functions return nothing: results
+ * arrive as commands (RUN_BEGUN, RUN_DONE, RUN_STOPPED) with the run and attempt of the order.
+ * Orders may be repeated. A runner identifies them by (run, attempt): it executes an attempt at
+ * most once and repeats the recorded result of an attempt that has ended. Strings are valid during
+ * the call.
  */
 #pragma once
 
@@ -13,23 +14,26 @@
 #include "base/text/str.h"
 
 struct run_order {
-    int64_t epoch; /* of the leader who gives it; a runner refuses lower ones than it has seen */
+    int64_t
+        epoch; /* of the leadership; a runner refuses orders of a lower epoch than it has seen */
     int64_t run_id;
     uint32_t attempt;
     int64_t node_id;
     int64_t noderole_id;
-    bool begun;      /* query: the store knows that the work began */
-    struct str jig;  /* start, query: who does it                  */
+    bool begun;      /* query: RUN_BEGUN of this attempt is stored */
+    struct str jig;  /* start, query: name of the jig              */
     struct str data; /* start, query: staged data, canonical JSON  */
 };
 
 struct runner_port {
     void *self;
-    /* Do it. */
+    /* Execute the attempt. */
     void (*start)(void *self, const struct run_order *order);
-    /* Stop it; answer RUN_STOPPED once nothing of it is left, also when there never was. */
+    /* Stop the attempt and report RUN_STOPPED when all its processes have ended, also if it never
+     * started. */
     void (*cancel)(void *self, const struct run_order *order);
-    /* After a restart (DECISIONS D19). Known: carry on, and say again what was said. Unknown and
-     * not begun: start it. Unknown but begun: answer RUN_DONE with RESULT_LOST. */
+    /* After a restart (ADR 0025). The attempt is known: continue, and repeat the results reported
+     * so far. Unknown and not begun: start it. Unknown but begun: report RUN_DONE with RESULT_LOST.
+     * */
     void (*query)(void *self, const struct run_order *order);
 };

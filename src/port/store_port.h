@@ -1,8 +1,9 @@
-/* store_port.h - the seam to whatever keeps the records.
+/* store_port.h - the port to the store of records.
  *
- * A store takes one batch at a time and either keeps all of it or nothing, whatever breaks. It
- * knows neither commands nor the core. Every batch is guarded by (epoch, turn): a writer that was
- * ousted is told so, and after an unclear answer the turn says whether the batch is in.
+ * A store commits one batch at a time, all of it or nothing, also if it crashes. It depends neither
+ * on commands nor on the core. Every batch carries (epoch, turn): a writer that has lost the
+ * leadership is fenced, and after a lost answer the turn shows whether the batch was committed
+ * (ADR 0015).
  */
 #pragma once
 
@@ -14,16 +15,16 @@
 #include "model/record.h"
 #include "port/batch.h"
 
-/* Where a store stands. An empty one is at turn 0. */
+/* The position of a store. An empty one is at turn 0. */
 struct store_mark {
     int64_t epoch;
-    int64_t turn;            /* of the last batch that is in                                 */
-    int64_t now_ms;          /* of that batch                                                */
-    bool has_digest;         /* false: empty, or a migration changed what the digest is over */
-    struct digest128 digest; /* of that batch: what load() gives must add up to it           */
+    int64_t turn;            /* of the last committed batch                                  */
+    int64_t now_ms;          /* stamp of that batch                                          */
+    bool has_digest;         /* false: empty, or a migration changed the records             */
+    struct digest128 digest; /* stored with that batch: the loaded records must have it      */
 };
 
-/* What load() calls for each record. Anything but OK ends the load with that value. */
+/* Called by load() for each record. A result other than OK ends the load with that value. */
 struct store_visitor {
     void *self;
     err (*record)(void *self, const struct record *record);
@@ -32,33 +33,34 @@ struct store_visitor {
 struct store_port {
     void *self;
 
-    /* Become the one who writes: raise the epoch, then tell where the store stands. Every batch
-     * of an older epoch that is still on its way is either in by now or will never be. `epoch` is
-     * the one held until now, 0 at the start. ERR_FENCED when somebody else raised it since;
-     * otherwise a failure may be tried again. */
+    /* Acquire the leadership: increment the epoch, then return the position of the store. A batch
+     * of an older epoch that is still in progress is either committed by then or never will be.
+     * `epoch` is the epoch of this process, 0 at the start. ERR_FENCED if another process has
+     * incremented it since; after another error the call may be repeated. */
     err (*lead)(void *self, int64_t epoch, struct store_mark *out_mark);
 
-    /* Hand over every record below TABLE_LOADED: tables in the order of the enum, ids ascending
-     * (counters by name), relations by their key. A record lives for the call. Not while a batch
-     * is in flight. */
+    /* Visit every record below TABLE_LOADED: tables in the order of the enum, ids ascending
+     * (counters by name), relations by their key. A record is valid during the callback. Not while
+     * a batch is in flight. */
     err (*load)(void *self, struct store_visitor visitor);
 
-    /* Begin to write. The batch and its bytes stay in place until poll() has an answer. An error
-     * means that the batch is not in and will not be (ERR_UNKNOWN: may be). */
+    /* Begin to write. The batch and its bytes must stay valid until poll() has reported the result.
+     * An error means that the batch is not committed and will not be (ERR_UNKNOWN: it may be). */
     err (*submit)(void *self, const struct batch *batch);
 
-    /* Has the batch in flight been written? While *out_busy the result means nothing. Then, once:
-     * OK            it is in, for good;
-     * ERR_FENCED    it is not, somebody newer leads;
-     * ERR_UNKNOWN   the answer was lost: lead() and look at the turn;
-     * any other     it is not in. */
+    /* The result of the batch in flight. While *out_busy is set there is none. Then, once:
+     * OK            it is durable;
+     * ERR_FENCED    it is not committed, a newer leader has fenced this one;
+     * ERR_UNKNOWN   the answer was lost: call lead() and compare the turn;
+     * any other     it is not committed. */
     err (*poll)(void *self, bool *out_busy);
 
-    /* Tell where the store stands without leading it: nothing changes. Not while a batch is in
-     * flight. */
+    /* Read the position of the store without the leadership; nothing is written. Not while a batch
+     * is in flight. */
     err (*look)(void *self, struct store_mark *out_mark);
 
-    /* Nothing is in flight: has the store noticed by itself that it is lost to us? ERR_FENCED when
-     * somebody else leads, another error when it must be led again. NULL = it never does. */
+    /* While no batch is in flight: report a loss of the connection that the store has detected.
+     * ERR_FENCED if another process has the leadership, another error if lead() must be called
+     * again. NULL = not supported. */
     err (*notice)(void *self);
 };
