@@ -9,21 +9,27 @@
 #include "port/batch.h"
 #include "port/watch_port.h"
 
-enum { TOLD_LEN_MAX = 1024 };
+/* An event is the difference of one record before and after a command. The object of the command is
+ * copied before the step (audit_before), because the step changes it in place, and compared after
+ * it (audit_after). A command that is refused, or changes nothing, adds no event. For a
+ * COMMAND_BATCH the events of the parts are collected while the core steps them, and dropped if the
+ * batch is refused. */
 
-/* What the object of a command was before it was stepped. */
+enum { AUDIT_STRING_MAX = 1024 }; /* bytes; a longer string is shown as {"bytes": N} */
+
+/* The object of a command before the step. */
 struct event_watch {
-    uint64_t edits;
-    bool known;
-    struct str action; /* of the power order that the command ends; empty: it ends none */
+    uint64_t edits;    /* core_edits() before the step */
+    bool known;        /* the object existed: `before` is set */
+    struct str action; /* the power action whose result the command is; empty: none */
     struct json *pins; /* of the node, for commands about its host keys; NULL for others */
     struct record before;
 };
 
-/* The end of a power order is about its node, and an event of its own: who looks back wants to see
- * each action with its result. */
-static struct subject subject_of(const struct core *core, const struct command *command,
-                                 struct str *out_action)
+/* The result of a power action is an event of its node, so that the audit log has each action with
+ * its result. All other results of the outbox belong to the event of the engine. */
+static struct subject audit_subject(const struct core *core, const struct command *command,
+                                    struct str *out_action)
 {
     struct record row;
     *out_action = STR("");
@@ -36,9 +42,9 @@ static struct subject subject_of(const struct core *core, const struct command *
     return (struct subject){TABLE_NODE, row.outbox.object_id};
 }
 
-/* The ssh host keys that are pinned for the node; null: none. They are rows of their own, so the
- * difference of the node does not show them. */
-static struct json *pins_of(const struct core *core, int64_t node_id, struct arena *arena)
+/* The ssh host keys that are pinned for the node; null if there are none. They are rows of their
+ * own, so the difference of the node record does not contain them. */
+static struct json *audit_host_keys(const struct core *core, int64_t node_id, struct arena *arena)
 {
     uint32_t count;
     const int64_t *ids = core_host_keys_of(core, node_id, arena, &count);
@@ -50,34 +56,34 @@ static struct json *pins_of(const struct core *core, int64_t node_id, struct are
     return pins;
 }
 
-static struct event_watch look_before(const struct core *core, const struct command *command,
-                                      struct arena *arena)
+static struct event_watch audit_before(const struct core *core, const struct command *command,
+                                       struct arena *arena)
 {
     struct event_watch watch = {.edits = core_edits(core)};
     struct record record;
     struct str action;
-    const struct subject subject = subject_of(core, command, &action);
+    const struct subject subject = audit_subject(core, command, &action);
     watch.action = str_copy(arena, action);
     if (subject.table >= TABLE_OBJECTS || !core_record(core, subject.table, subject.id, &record))
         return watch;
     watch.known = true;
     if (command->kind == COMMAND_NODE_PIN_KEYS || command->kind == COMMAND_NODE_FORGET_KEY)
-        watch.pins = pins_of(core, subject.id, arena);
+        watch.pins = audit_host_keys(core, subject.id, arena);
     watch.before.table = record.table;
     fields_copy(arena, record_layout(record.table), &record.id, &watch.before.id);
     return watch;
 }
 
-/* ---- what changed ---- */
+/* ---- the difference of two records ---- */
 
-static bool is_secret(struct str name)
+static bool audit_is_secret(struct str name)
 {
     return str_eq(name, STR("password_hash")) || str_eq(name, STR("digest_ha1")) ||
            str_eq(name, STR("authenticator")) || str_eq(name, STR("key")) ||
            str_eq(name, STR("hash"));
 }
 
-static bool is_bookkeeping(struct str name)
+static bool audit_is_bookkeeping(struct str name)
 {
     return str_eq(name, STR("id")) || str_eq(name, STR("created_at")) ||
            str_eq(name, STR("updated_at")) || str_eq(name, STR("turn")) ||
@@ -85,14 +91,14 @@ static bool is_bookkeeping(struct str name)
            str_eq(name, STR("power_results"));
 }
 
-static struct json *told_text(struct arena *a, const struct field *field, struct str text)
+static struct json *audit_string_value(struct arena *a, const struct field *field, struct str text)
 {
     struct json *tree;
     uint32_t offset;
     const char *what;
-    if (is_secret(str_from(field->name)))
+    if (audit_is_secret(str_from(field->name)))
         return json_make_string(a, text.len ? STR("(secret)") : STR(""));
-    if (text.len > TOLD_LEN_MAX) {
+    if (text.len > AUDIT_STRING_MAX) {
         struct json *length = json_make(a, JSON_OBJECT);
         json_set(length, STR("bytes"), json_make_i64(a, text.len));
         return length;
@@ -104,9 +110,9 @@ static struct json *told_text(struct arena *a, const struct field *field, struct
     return tree;
 }
 
-/* The word that the API has for a number of the store, whose numbers are not those of the API; ""
- * for none, NULL for a field that is a number. */
-static const char *word_of(enum table table, struct str name, uint32_t value)
+/* The name of an enum value, because the numbers of the store are not those of the API; "" for no
+ * value, NULL if the field is a number. */
+static const char *audit_enum_name(enum table table, struct str name, uint32_t value)
 {
     if (table == TABLE_NODEROLE && str_eq(name, STR("state")))
         return noderole_state_name((enum noderole_state)value);
@@ -119,40 +125,41 @@ static const char *word_of(enum table table, struct str name, uint32_t value)
     return NULL;
 }
 
-static struct json *told_u32(struct arena *a, const struct field *field, enum table table,
-                             uint32_t value)
+static struct json *audit_u32_value(struct arena *a, const struct field *field, enum table table,
+                                    uint32_t value)
 {
-    const char *word = word_of(table, str_from(field->name), value);
+    const char *word = audit_enum_name(table, str_from(field->name), value);
     if (!word)
         return json_make_i64(a, value);
     return *word ? json_make_string(a, str_from(word)) : json_make(a, JSON_NULL);
 }
 
-static struct json *told(struct arena *a, const struct field *field, enum table table,
-                         const struct record *record)
+static struct json *audit_value(struct arena *a, const struct field *field, enum table table,
+                                const struct record *record)
 {
     if (!record)
         return json_make(a, JSON_NULL);
     const char *at = (const char *)&record->id + field->offset;
     switch (field->kind) {
     case FIELD_I64: return json_make_i64(a, *(const int64_t *)(const void *)at);
-    case FIELD_U32: return told_u32(a, field, table, *(const uint32_t *)(const void *)at);
+    case FIELD_U32: return audit_u32_value(a, field, table, *(const uint32_t *)(const void *)at);
     case FIELD_BOOL: return json_make_bool(a, *(const bool *)at);
     case FIELD_TEXT:
     case FIELD_DOC:
-    case FIELD_RAW: return told_text(a, field, *(const struct str *)(const void *)at);
+    case FIELD_RAW: return audit_string_value(a, field, *(const struct str *)(const void *)at);
     }
-    impossible("a field of no kind");
+    impossible("unknown kind of field");
 }
 
-static bool is_same(const struct field *field, const struct record *a, const struct record *b)
+static bool audit_field_is_equal(const struct field *field, const struct record *a,
+                                 const struct record *b)
 {
     const struct layout one = {"", field, 1, 0};
     return fields_eq(&one, &a->id, &b->id);
 }
 
-static void add_pair(struct arena *a, struct json *changes, const char *key, struct json *before,
-                     struct json *after)
+static void audit_add_pair(struct arena *a, struct json *changes, const char *key,
+                           struct json *before, struct json *after)
 {
     struct json *pair = json_make(a, JSON_ARRAY);
     json_append(pair, before);
@@ -160,59 +167,61 @@ static void add_pair(struct arena *a, struct json *changes, const char *key, str
     json_set(changes, str_from(key), pair);
 }
 
-static void add_said(struct arena *a, struct json *changes, const char *key, struct json *said)
+static void audit_add_value(struct arena *a, struct json *changes, const char *key,
+                            struct json *value)
 {
-    add_pair(a, changes, key, json_make(a, JSON_NULL), said);
+    audit_add_pair(a, changes, key, json_make(a, JSON_NULL), value);
 }
 
-/* What a command about power says beside the fields that changed: the action, its order and its
- * result. */
-static void add_power(struct arena *a, struct json *changes, const struct command *command,
-                      const struct event_watch *watch)
+/* Commands about power also list the action, the id of its order and its result. */
+static void audit_add_power(struct arena *a, struct json *changes, const struct command *command,
+                            const struct event_watch *watch)
 {
     const struct outbox_done_command *done = &command->outbox_done;
     if (command->kind == COMMAND_NODE_POWER) {
-        add_said(a, changes, "action", json_make_string(a, command->node_power.action));
+        audit_add_value(a, changes, "action", json_make_string(a, command->node_power.action));
     } else if (watch->action.len) {
-        add_said(a, changes, "action", json_make_string(a, watch->action));
-        add_said(a, changes, "order", json_make_i64(a, done->outbox_id));
-        add_said(a, changes, "result",
-                 json_make_string(a, done->failed ? STR("failed") : STR("done")));
-        add_said(a, changes, "text", json_make_string(a, str_clip(done->text, TOLD_LEN_MAX)));
+        audit_add_value(a, changes, "action", json_make_string(a, watch->action));
+        audit_add_value(a, changes, "order", json_make_i64(a, done->outbox_id));
+        audit_add_value(a, changes, "result",
+                        json_make_string(a, done->failed ? STR("failed") : STR("done")));
+        audit_add_value(a, changes, "text",
+                        json_make_string(a, str_clip(done->text, AUDIT_STRING_MAX)));
     }
 }
 
-/* The members of a group are no field of it: the node that came or went. */
-static void add_member(struct arena *a, struct json *changes, const struct command *command)
+/* The members of a group are not a field of its record: list the node that was added or removed. */
+static void audit_add_group_member(struct arena *a, struct json *changes,
+                                   const struct command *command)
 {
     if (command->kind == COMMAND_GROUP_ADD)
-        add_said(a, changes, "node_id", json_make_i64(a, command->group_add.node_id));
+        audit_add_value(a, changes, "node_id", json_make_i64(a, command->group_add.node_id));
     else if (command->kind == COMMAND_GROUP_REMOVE)
-        add_pair(a, changes, "node_id", json_make_i64(a, command->group_remove.node_id),
-                 json_make(a, JSON_NULL));
+        audit_add_pair(a, changes, "node_id", json_make_i64(a, command->group_remove.node_id),
+                       json_make(a, JSON_NULL));
 }
 
-/* {"field":[before,after]}; NULL stands for "was not there". */
-static struct json *difference(struct arena *a, enum table table, const struct record *before,
-                               const struct record *after)
+/* {"field":[before,after]}; a record that is NULL did not exist. */
+static struct json *audit_difference(struct arena *a, enum table table, const struct record *before,
+                                     const struct record *after)
 {
     static const struct record nothing;
     const struct layout *layout = record_layout(table);
     struct json *changes = json_make(a, JSON_OBJECT);
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct field *field = &layout->fields[i];
-        if (is_bookkeeping(str_from(field->name)) ||
-            is_same(field, before ? before : &nothing, after ? after : &nothing))
+        if (audit_is_bookkeeping(str_from(field->name)) ||
+            audit_field_is_equal(field, before ? before : &nothing, after ? after : &nothing))
             continue;
         struct json *pair = json_make(a, JSON_ARRAY);
-        json_append(pair, told(a, field, table, before));
-        json_append(pair, told(a, field, table, after));
+        json_append(pair, audit_value(a, field, table, before));
+        json_append(pair, audit_value(a, field, table, after));
         json_set(changes, str_from(field->name), pair);
     }
     return changes;
 }
 
-static struct event_note *note(struct events *events)
+static struct event_note *audit_add_note(struct events *events)
 {
     struct event_note *note = arena_new(events->arena, struct event_note);
     if (events->last)
@@ -223,10 +232,10 @@ static struct event_note *note(struct events *events)
     return note;
 }
 
-/* The command is done. */
-static void look_after(struct events *events, const struct event_watch *watch,
-                       const struct core *core, const struct command *command,
-                       const struct outcome *outcome)
+/* The command was executed: add its event, or count its changes for the event of the engine. */
+static void audit_after(struct events *events, const struct event_watch *watch,
+                        const struct core *core, const struct command *command,
+                        const struct outcome *outcome)
 {
     const bool changed = core_edits(core) > watch->edits;
     const bool ends_power = watch->action.len && watch->known;
@@ -240,20 +249,20 @@ static void look_after(struct events *events, const struct event_watch *watch,
     const bool there = table < TABLE_OBJECTS && core_record(core, table, id, &record);
     struct json *changes = json_make(events->arena, JSON_OBJECT);
     if (there || watch->known)
-        changes = difference(events->arena, table, watch->known ? &watch->before : NULL,
-                             there ? &record : NULL);
-    /* A create may find that what it was to make is there. */
+        changes = audit_difference(events->arena, table, watch->known ? &watch->before : NULL,
+                                   there ? &record : NULL);
+    /* A create that finds an existing object changes nothing. */
     if (!changed && (!watch->known || !changes->count))
         return;
-    /* A reading that brought only a later time is no news. */
+    /* A power reading that only updated its time is not recorded. */
     if (command->kind == COMMAND_NODE_POWER_READ && !changes->count)
         return;
-    add_power(events->arena, changes, command, watch);
-    add_member(events->arena, changes, command);
+    audit_add_power(events->arena, changes, command, watch);
+    audit_add_group_member(events->arena, changes, command);
     if (watch->pins)
-        add_pair(events->arena, changes, "host_keys", watch->pins,
-                 pins_of(core, id, events->arena));
-    note(events)->event = (struct event_record){
+        audit_add_pair(events->arena, changes, "host_keys", watch->pins,
+                       audit_host_keys(core, id, events->arena));
+    audit_add_note(events)->event = (struct event_record){
         .actor = str_copy(events->arena, command->actor),
         .verb = ends_power ? STR("node_power_done") : str_from(command_name(command->kind)),
         .object = str_from(table_name(table)),
@@ -265,31 +274,32 @@ static void look_after(struct events *events, const struct event_watch *watch,
 
 /* ---- stepping ---- */
 
-/* Looks on while the parts of a batch are stepped. */
-struct onlooker {
+/* Observer of the parts of a COMMAND_BATCH. */
+struct part_observer {
     struct events *events;
     const struct core *core;
-    struct event_watch watch; /* of the part under way */
+    struct event_watch watch; /* of the part in progress */
 };
 
-static void part_before(void *self, const struct command *part)
+static void audit_part_before(void *self, const struct command *part)
 {
-    struct onlooker *onlooker = self;
-    onlooker->watch = look_before(onlooker->core, part, onlooker->events->arena);
+    struct part_observer *part_observer = self;
+    part_observer->watch = audit_before(part_observer->core, part, part_observer->events->arena);
 }
 
-static void part_after(void *self, const struct command *part, const struct outcome *outcome)
+static void audit_part_after(void *self, const struct command *part, const struct outcome *outcome)
 {
-    struct onlooker *onlooker = self;
-    const struct watch_port *also = onlooker->events->watch;
+    struct part_observer *part_observer = self;
+    const struct watch_port *port = part_observer->events->watch;
     if (outcome->verdict == VERDICT_DONE)
-        look_after(onlooker->events, &onlooker->watch, onlooker->core, part, outcome);
-    if (also->part)
-        also->part(also->self, part, outcome);
+        audit_after(part_observer->events, &part_observer->watch, part_observer->core, part,
+                    outcome);
+    if (port->part)
+        port->part(port->self, part, outcome);
 }
 
-/* Nothing behind that one was done. */
-static void forget_behind(struct events *events, struct event_note *last)
+/* Drop all notes after `last`; NULL: all. */
+static void audit_truncate(struct events *events, struct event_note *last)
 {
     if (last)
         last->next = NULL;
@@ -298,33 +308,34 @@ static void forget_behind(struct events *events, struct event_note *last)
     events->last = last;
 }
 
-static void step_parts(struct events *events, struct core *core, const struct command *command,
-                       struct effects *fx, struct outcome *outcome)
+static void audit_step_parts(struct events *events, struct core *core,
+                             const struct command *command, struct effects *fx,
+                             struct outcome *outcome)
 {
-    struct onlooker onlooker = {.events = events, .core = core};
-    const struct part_watch watch = {&onlooker, part_before, part_after};
+    struct part_observer part_observer = {.events = events, .core = core};
+    const struct part_watch watch = {&part_observer, audit_part_before, audit_part_after};
     struct event_note *last = events->last;
     core_watch_parts(core, &watch);
     core_step(core, command, events->arena, fx, outcome);
     core_watch_parts(core, NULL);
     if (outcome->verdict != VERDICT_DONE)
-        forget_behind(events, last);
+        audit_truncate(events, last);
 }
 
 void audit_step(struct events *events, struct core *core, const struct command *command,
                 struct effects *fx, struct outcome *outcome)
 {
     if (command->kind == COMMAND_BATCH) {
-        step_parts(events, core, command, fx, outcome);
+        audit_step_parts(events, core, command, fx, outcome);
         return;
     }
-    const struct event_watch watch = look_before(core, command, events->arena);
+    const struct event_watch watch = audit_before(core, command, events->arena);
     core_step(core, command, events->arena, fx, outcome);
     if (outcome->verdict == VERDICT_DONE)
-        look_after(events, &watch, core, command, outcome);
+        audit_after(events, &watch, core, command, outcome);
 }
 
-/* ---- the engine's one event ---- */
+/* ---- the event of the engine ---- */
 
 void audit_count(struct events *events, const struct change *change)
 {
@@ -338,7 +349,7 @@ void audit_count(struct events *events, const struct change *change)
     tally->count++;
 }
 
-static struct str tallies(const struct events *events)
+static struct str audit_engine_changes(const struct events *events)
 {
     struct arena *a = events->arena;
     struct json *changes = json_make(a, JSON_OBJECT);
@@ -349,17 +360,18 @@ static struct str tallies(const struct events *events)
         struct json *ids = json_make(a, JSON_ARRAY);
         for (uint32_t i = 0; i < tally->count && i < EVENT_IDS_MAX; i++)
             json_append(ids, json_make_i64(a, tally->ids[i]));
-        struct json *told_of = json_make(a, JSON_OBJECT);
-        json_set(told_of, STR("count"), json_make_i64(a, tally->count));
-        json_set(told_of, STR("ids"), ids);
-        json_set(changes, str_from(table_name((enum table)t)), told_of);
+        struct json *entry = json_make(a, JSON_OBJECT);
+        json_set(entry, STR("count"), json_make_i64(a, tally->count));
+        json_set(entry, STR("ids"), ids);
+        json_set(changes, str_from(table_name((enum table)t)), entry);
     }
     return json_write(a, changes);
 }
 
-/* ---- into the batch ---- */
+/* ---- encoding ---- */
 
-static void put(struct buf *changes, struct event_record event, int64_t turn, int64_t n, int64_t at)
+static void audit_put_event(struct buf *changes, struct event_record event, int64_t turn, int64_t n,
+                            int64_t at)
 {
     struct change change;
     memset(&change, 0, sizeof change);
@@ -375,11 +387,12 @@ uint32_t audit_put(const struct events *events, int64_t turn, int64_t now_ms, st
 {
     uint32_t n = 0;
     for (const struct event_note *note = events->first; note; note = note->next)
-        put(changes, note->event, turn, n++, now_ms);
+        audit_put_event(changes, note->event, turn, n++, now_ms);
     if (events->engine)
-        put(changes,
-            (struct event_record){
-                .actor = STR("engine"), .verb = STR("anneal"), .changes = tallies(events)},
-            turn, n++, now_ms);
+        audit_put_event(changes,
+                        (struct event_record){.actor = STR("engine"),
+                                              .verb = STR("anneal"),
+                                              .changes = audit_engine_changes(events)},
+                        turn, n++, now_ms);
     return n;
 }

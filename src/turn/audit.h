@@ -1,9 +1,9 @@
-/* audit.h - what a batch has to tell to those who look back (DECISIONS D10).
+/* audit.h - the events of the audit log (ADR 0039).
  *
- * One event for each thing that an operator did, with the fields that changed, before and after;
- * and one for everything the engine did in the turn, packed: how many rows of which tables, and
- * which, as long as the list stays short. They are written with the batch they tell of. Secrets
- * are not told, and long texts only by their length.
+ * Every command of an operator adds one event with the fields that changed, before and after. All
+ * changes that the engine made in a turn are one event: for each table the number of changed rows
+ * and their first ids. Events are rows of the batch that they describe, so they are durable
+ * together with it. Secrets are masked, and long strings replaced by their length.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct effects;
 struct outcome;
 struct watch_port;
 
-#define EVENT_IDS_MAX 100u
+#define EVENT_IDS_MAX 100u /* ids listed for each table in the event of the engine */
 
 struct event_note {
     struct event_record event;
@@ -34,18 +34,18 @@ struct event_tally {
 
 struct events {
     struct arena *arena;
-    const struct watch_port *watch; /* is told of the parts of a batch */
+    const struct watch_port *watch; /* notified of the parts of a COMMAND_BATCH */
     struct event_note *first;
     struct event_note *last;
-    bool engine;                /* the engine changed something      */
-    struct event_tally *tables; /* TABLE_OBJECTS of them, or NULL    */
+    bool engine;                /* the engine changed rows: add its event */
+    struct event_tally *tables; /* TABLE_OBJECTS entries, or NULL         */
 };
 
-/* Step the core in events->arena, and note what was done: each part of a COMMAND_BATCH as if it had
- * come alone. */
+/* Step the core and add the event of the command; a COMMAND_BATCH adds one for each part. The
+ * outcome is in events->arena. */
 void audit_step(struct events *events, struct core *core, const struct command *command,
                 struct effects *fx, struct outcome *outcome);
-/* For each change of the batch, in case the engine has something to tell. */
+/* Count a change of the batch for the event of the engine. */
 void audit_count(struct events *events, const struct change *change);
-/* Append the events to the changes of the batch; how many there were. */
+/* Append the events to the encoded changes of the batch; returns their number. */
 uint32_t audit_put(const struct events *events, int64_t turn, int64_t now_ms, struct buf *changes);

@@ -14,7 +14,7 @@ uint32_t command_queue_count(const struct command_queue *in)
     return in->filling.count + in->draining.count;
 }
 
-static void append(struct generation *g, struct input *input)
+static void generation_append(struct generation *g, struct input *input)
 {
     input->next = NULL;
     if (g->first)
@@ -33,7 +33,7 @@ err command_queue_put(struct command_queue *in, const struct command *command, u
     struct input *input = arena_new(&g->arena, struct input);
     input->command = command_copy(&g->arena, command);
     input->rounds = rounds;
-    append(g, input);
+    generation_append(g, input);
     return OK;
 }
 
@@ -41,10 +41,10 @@ void command_queue_begin(struct command_queue *in)
 {
     if (in->draining.count)
         return;
-    struct generation through = in->draining;
+    struct generation drained = in->draining;
     in->draining = in->filling;
-    arena_reset(&through.arena);
-    in->filling = (struct generation){.arena = through.arena};
+    arena_reset(&drained.arena);
+    in->filling = (struct generation){.arena = drained.arena};
 }
 
 struct input *command_queue_take(struct command_queue *in)
@@ -57,8 +57,8 @@ struct input *command_queue_take(struct command_queue *in)
     return input;
 }
 
-static void drop_requests(struct generation *g, void (*visit)(void *self, int64_t request),
-                          void *self)
+static void generation_drop_requests(struct generation *g,
+                                     void (*visit)(void *self, int64_t request), void *self)
 {
     struct input *input = g->first;
     g->first = g->last = NULL;
@@ -68,7 +68,7 @@ static void drop_requests(struct generation *g, void (*visit)(void *self, int64_
         if (input->command.request)
             visit(self, input->command.request);
         else
-            append(g, input);
+            generation_append(g, input);
         input = next;
     }
 }
@@ -76,51 +76,51 @@ static void drop_requests(struct generation *g, void (*visit)(void *self, int64_
 void command_queue_drop_requests(struct command_queue *in,
                                  void (*visit)(void *self, int64_t request), void *self)
 {
-    drop_requests(&in->draining, visit, self);
-    drop_requests(&in->filling, visit, self);
+    generation_drop_requests(&in->draining, visit, self);
+    generation_drop_requests(&in->filling, visit, self);
 }
 
-/* ---- parking ---- */
+/* ---- pending commands ---- */
 
-void parking_init(struct parking *p)
+void pending_init(struct pending_commands *p)
 {
-    *p = (struct parking){.places = sys_pages_get(sizeof *p->places * TURN_PARKED_MAX)};
+    *p = (struct pending_commands){.slots = sys_pages_get(sizeof *p->slots * TURN_PARKED_MAX)};
 }
 
-void parking_fini(struct parking *p)
+void pending_fini(struct pending_commands *p)
 {
     for (uint32_t i = 0; i < TURN_PARKED_MAX; i++)
-        arena_fini(&p->places[i].arena);
-    sys_pages_put(p->places, sizeof *p->places * TURN_PARKED_MAX);
-    p->places = NULL;
+        arena_fini(&p->slots[i].arena);
+    sys_pages_put(p->slots, sizeof *p->slots * TURN_PARKED_MAX);
+    p->slots = NULL;
 }
 
-uint64_t parking_add(struct parking *p, int64_t epoch, const struct input *input)
+uint64_t pending_add(struct pending_commands *p, int64_t epoch, const struct input *input)
 {
     if (p->count == TURN_PARKED_MAX)
         return 0;
-    struct parked *place = p->places;
-    while (place->token)
-        place++;
+    struct pending_command *slot = p->slots;
+    while (slot->token)
+        slot++;
     p->last++;
     p->count++;
-    place->token = (uint64_t)epoch << 32 | p->last;
-    place->input = (struct input){.command = command_copy(&place->arena, &input->command),
-                                  .rounds = input->rounds + 1};
-    return place->token;
+    slot->token = (uint64_t)epoch << 32 | p->last;
+    slot->input = (struct input){.command = command_copy(&slot->arena, &input->command),
+                                 .rounds = input->rounds + 1};
+    return slot->token;
 }
 
-struct parked *parking_find(struct parking *p, uint64_t token)
+struct pending_command *pending_find(struct pending_commands *p, uint64_t token)
 {
     for (uint32_t i = 0; token && i < TURN_PARKED_MAX; i++)
-        if (p->places[i].token == token)
-            return &p->places[i];
+        if (p->slots[i].token == token)
+            return &p->slots[i];
     return NULL;
 }
 
-void parking_remove(struct parking *p, struct parked *parked)
+void pending_remove(struct pending_commands *p, struct pending_command *command)
 {
-    arena_fini(&parked->arena);
-    *parked = (struct parked){0};
+    arena_fini(&command->arena);
+    *command = (struct pending_command){0};
     p->count--;
 }

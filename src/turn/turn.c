@@ -7,13 +7,32 @@
 #include "model/limits.h"
 #include "turn/turn_private.h"
 
+/* The pipeline of a turn: take, step, commit, perform (ADR 0001).
+ *
+ *   take     commands leave the queue in order of arrival and are stamped with time and nonce
+ *   step     the core executes each one; outcomes and effects are collected in the arena of the
+ *   batch commit   all changed rows are encoded into one batch and submitted to the store perform
+ *   after the store has committed: effects are performed, then replies are sent
+ *
+ * The order is the purpose of this file: no effect and no reply leaves before the rows it depends
+ * on are durable. One batch is in flight at a time. Commands that arrive meanwhile wait in the
+ * queue and form the next batch, which makes a busy store commit larger batches (group commit).
+ *
+ * Within a batch, inputs come first, then the tick, so that a result that has arrived counts before
+ * its deadline; then annealing steps, which start what the inputs made possible. A batch is closed
+ * by the number of changed rows.
+ *
+ * Failure: if the store does not commit, the core is ahead of the store and cannot be used;
+ * recover.c drops it and loads another. If nothing changed, the perform phase follows directly: the
+ * replies depend on rows that are durable already. */
+
 enum {
-    ANNEAL_STEPS_MAX = 1024, /* in one batch: rows that change twice count once */
-    ANNEAL_SHARE = 10,       /* a tenth is kept for the annealer when inputs never end */
-    ROW_BYTES_GUESS = 96,    /* of an encoded row, for the first room */
+    ANNEAL_STEPS_MAX = 1024, /* annealing steps in one batch                              */
+    ANNEAL_SHARE = 10,       /* 1/10 of the rows of a batch is reserved for the annealer   */
+    ROW_BYTES_GUESS = 96,    /* bytes of an encoded row, for the first size of the buffer  */
 };
 
-bool turn_dies(struct turn *t, enum turn_point point)
+bool turn_crashes_at(struct turn *t, enum turn_point point)
 {
     const struct crash_port *port = &t->ports.crash;
     if (!port->crash || !port->crash(port->self, turn_point_name(point)))
@@ -22,7 +41,7 @@ bool turn_dies(struct turn *t, enum turn_point point)
     return true;
 }
 
-static struct events nothing_to_tell(struct turn *t)
+static struct events turn_no_events(struct turn *t)
 {
     return (struct events){.arena = &t->arena, .watch = &t->ports.watch};
 }
@@ -34,9 +53,9 @@ struct turn *turn_new(const struct turn_ports *ports)
     t->phase = PHASE_DOWN;
     t->reload = true;
     t->trouble_text = "not started";
-    t->events = nothing_to_tell(t);
+    t->events = turn_no_events(t);
     t->rows_max = BATCH_ROWS;
-    parking_init(&t->parking);
+    pending_init(&t->pending);
     return t;
 }
 
@@ -47,7 +66,7 @@ void turn_free(struct turn *t)
     plans_fini(t);
     core_free(t->core);
     command_queue_fini(&t->inputs);
-    parking_fini(&t->parking);
+    pending_fini(&t->pending);
     arena_fini(&t->arena);
     sys_pages_put(t, sizeof *t);
 }
@@ -69,15 +88,15 @@ void turn_forget_batch(struct turn *t)
 {
     arena_reset(&t->arena);
     t->effects = (struct effects){0};
-    t->events = nothing_to_tell(t);
-    t->debts = t->last_debt = NULL;
+    t->events = turn_no_events(t);
+    t->replies = t->last_reply = NULL;
     t->batch = (struct batch){0};
     t->in_flight = t->in_doubt = t->replies_unsent = false;
 }
 
 /* ---- perform ---- */
 
-static struct run_order order_of(const struct turn *t, const struct effect *e)
+static struct run_order turn_run_order(const struct turn *t, const struct effect *e)
 {
     return (struct run_order){.epoch = t->mark.epoch,
                               .run_id = e->id,
@@ -88,22 +107,22 @@ static struct run_order order_of(const struct turn *t, const struct effect *e)
                               .data = e->data};
 }
 
-static void query_run(struct turn *t, const struct effect *e)
+static void turn_query_run(struct turn *t, const struct effect *e)
 {
     struct record record;
     if (!core_record(t->core, TABLE_RUN, e->id, &record))
         return;
-    struct run_order order = order_of(t, e);
+    struct run_order order = turn_run_order(t, e);
     order.begun = record.run.begun;
     if (order.data.len == 0)
         order.data = record.run.data;
     t->ports.runner.query(t->ports.runner.self, &order);
 }
 
-static void deliver_outbox(struct turn *t, int64_t id)
+static void turn_deliver_outbox(struct turn *t, int64_t id)
 {
     struct record record;
-    /* A later command of the same batch may have taken the row back. */
+    /* A later command of the same batch may have removed the row. */
     if (!core_record(t->core, TABLE_OUTBOX, id, &record))
         return;
     switch ((enum outbox_kind)record.outbox.kind) {
@@ -111,38 +130,37 @@ static void deliver_outbox(struct turn *t, int64_t id)
     case OUTBOX_POWER: t->ports.power.act(t->ports.power.self, &record.outbox); return;
     case OUTBOX_PROBE: t->ports.power.probe(t->ports.power.self, &record.outbox); return;
     }
-    impossible("an outbox row of no kind");
+    impossible("unknown kind of outbox row");
 }
 
-static void perform_effect(struct turn *t, const struct effect *e)
+static void turn_perform_effect(struct turn *t, const struct effect *e)
 {
     const struct runner_port *runner = &t->ports.runner;
-    struct run_order order = order_of(t, e);
+    struct run_order order = turn_run_order(t, e);
     switch (e->kind) {
     case EFFECT_RUN_START: runner->start(runner->self, &order); return;
     case EFFECT_RUN_CANCEL: runner->cancel(runner->self, &order); return;
-    case EFFECT_RUN_QUERY: query_run(t, e); return;
-    case EFFECT_OUTBOX: deliver_outbox(t, e->id); return;
+    case EFFECT_RUN_QUERY: turn_query_run(t, e); return;
+    case EFFECT_OUTBOX: turn_deliver_outbox(t, e->id); return;
     }
-    impossible("an effect of no kind");
+    impossible("unknown kind of effect");
 }
 
-/* False: we died in between. */
 bool turn_perform_effects(struct turn *t, const struct effects *effects)
 {
     for (const struct effect *e = effects->first; e; e = e->next) {
-        if (turn_dies(t, TURN_POINT_EFFECT_BEFORE))
+        if (turn_crashes_at(t, TURN_POINT_EFFECT_BEFORE))
             return false;
-        perform_effect(t, e);
-        if (turn_dies(t, TURN_POINT_EFFECT_AFTER))
+        turn_perform_effect(t, e);
+        if (turn_crashes_at(t, TURN_POINT_EFFECT_AFTER))
             return false;
     }
     return true;
 }
 
-bool turn_park(struct turn *t, const struct input *input, const struct outcome *outcome)
+bool turn_wait_for_hooks(struct turn *t, const struct input *input, const struct outcome *outcome)
 {
-    uint64_t token = parking_add(&t->parking, t->mark.epoch, input);
+    uint64_t token = pending_add(&t->pending, t->mark.epoch, input);
     if (!token) {
         turn_fail_request(t, input->command.request, ERR_LIMIT);
         return true;
@@ -154,40 +172,40 @@ bool turn_park(struct turn *t, const struct input *input, const struct outcome *
         questions[count++] =
             (struct hook_question){ask->key, ask->hook, ask->role_id, ask->argument};
     must(count == outcome->ask_count);
-    if (turn_dies(t, TURN_POINT_ASK_BEFORE))
+    if (turn_crashes_at(t, TURN_POINT_ASK_BEFORE))
         return false;
     t->ports.hooks.ask(t->ports.hooks.self, token, questions, count);
-    return !turn_dies(t, TURN_POINT_ASK_AFTER);
+    return !turn_crashes_at(t, TURN_POINT_ASK_AFTER);
 }
 
-/* What is answered here saw nothing that is not in the store. */
+/* Called only when the batch is durable: every reply depends on committed rows only. */
 bool turn_send_replies(struct turn *t)
 {
-    const struct reply_port *reply = &t->ports.reply;
-    for (const struct pending_reply *d = t->debts; d; d = d->next) {
-        if (d->outcome.verdict == VERDICT_NEEDS_HOOKS) {
-            if (!turn_park(t, d->input, &d->outcome))
+    const struct reply_port *port = &t->ports.reply;
+    for (const struct pending_reply *r = t->replies; r; r = r->next) {
+        if (r->outcome.verdict == VERDICT_NEEDS_HOOKS) {
+            if (!turn_wait_for_hooks(t, r->input, &r->outcome))
                 return false;
             continue;
         }
-        if (d->input->command.request == 0)
+        if (r->input->command.request == 0)
             continue;
-        if (turn_dies(t, TURN_POINT_REPLY_BEFORE))
+        if (turn_crashes_at(t, TURN_POINT_REPLY_BEFORE))
             return false;
-        reply->outcome(reply->self, d->input->command.request, &d->outcome, t->mark.turn);
-        if (turn_dies(t, TURN_POINT_REPLY_AFTER))
+        port->outcome(port->self, r->input->command.request, &r->outcome, t->mark.turn);
+        if (turn_crashes_at(t, TURN_POINT_REPLY_AFTER))
             return false;
     }
     return true;
 }
 
-static enum turn_status perform(struct turn *t)
+static enum turn_status turn_perform(struct turn *t)
 {
-    if (turn_dies(t, TURN_POINT_PERFORM_BEFORE) || !turn_perform_effects(t, &t->effects) ||
-        !turn_send_replies(t) || turn_dies(t, TURN_POINT_RESET_BEFORE))
+    if (turn_crashes_at(t, TURN_POINT_PERFORM_BEFORE) || !turn_perform_effects(t, &t->effects) ||
+        !turn_send_replies(t) || turn_crashes_at(t, TURN_POINT_RESET_BEFORE))
         return TURN_CRASHED;
     turn_forget_batch(t);
-    return turn_dies(t, TURN_POINT_RESET_AFTER) ? TURN_CRASHED : TURN_AGAIN;
+    return turn_crashes_at(t, TURN_POINT_RESET_AFTER) ? TURN_CRASHED : TURN_AGAIN;
 }
 
 enum turn_status turn_start(struct turn *t)
@@ -199,18 +217,20 @@ enum turn_status turn_start(struct turn *t)
 
 /* ---- take and step ---- */
 
-static void stamp(struct turn *t, struct command *command)
+static void turn_stamp_command(struct turn *t, struct command *command)
 {
     command->now_ms = t->now_ms;
     command->mono_ms = t->mono_ms;
     command->wall_ms = t->times.wall_ms;
-    /* A command that was parked keeps its chance, or hooks would be asked about another thing. */
+    /* A command that waited for hooks keeps its nonce: new random values would change the veto
+     * requests, and the replies would no longer match. */
     for (int i = 0; i < 2; i++)
         if (command->nonce[i] == 0)
             command->nonce[i] = t->ports.clock.random(t->ports.clock.self);
 }
 
-static void step(struct turn *t, const struct command *command, struct outcome *outcome)
+static void turn_step_command(struct turn *t, const struct command *command,
+                              struct outcome *outcome)
 {
     if (command->is_dry) {
         core_plan(t->core, command, &t->arena, outcome);
@@ -223,106 +243,105 @@ static void step(struct turn *t, const struct command *command, struct outcome *
         t->ports.watch.stepped(t->ports.watch.self, command, outcome);
 }
 
-/* The questions changed each time the answers came. */
-struct outcome turn_unsettled(struct arena *a)
+struct outcome turn_hooks_unsettled(struct arena *a)
 {
     struct problem *problem = arena_new(a, struct problem);
     problem->code = PROBLEM_HOOKS_UNSETTLED;
-    problem->text = STR("what the hooks were asked changed each time they had answered; try again");
+    problem->text = STR("the veto requests changed each time the hooks had replied; try again");
     return (struct outcome){.verdict = VERDICT_REFUSED, .problems = problem};
 }
 
-static void step_input(struct turn *t, struct input *input)
+static void turn_step_input(struct turn *t, struct input *input)
 {
-    stamp(t, &input->command);
+    turn_stamp_command(t, &input->command);
     if (input->command.is_dry && !input->command.is_brief) {
         const err e = plans_take(t, input);
         if (e != OK)
             turn_fail_request(t, input->command.request, e);
         return;
     }
-    struct pending_reply *debt = arena_new(&t->arena, struct pending_reply);
-    debt->input = input;
-    step(t, &input->command, &debt->outcome);
-    if (debt->outcome.verdict == VERDICT_NEEDS_HOOKS && input->rounds >= ASKS_ROUNDS_MAX)
-        debt->outcome = turn_unsettled(&t->arena);
-    if (t->last_debt)
-        t->last_debt->next = debt;
+    struct pending_reply *reply = arena_new(&t->arena, struct pending_reply);
+    reply->input = input;
+    turn_step_command(t, &input->command, &reply->outcome);
+    if (reply->outcome.verdict == VERDICT_NEEDS_HOOKS && input->rounds >= ASKS_ROUNDS_MAX)
+        reply->outcome = turn_hooks_unsettled(&t->arena);
+    if (t->last_reply)
+        t->last_reply->next = reply;
     else
-        t->debts = debt;
-    t->last_debt = debt;
+        t->replies = reply;
+    t->last_reply = reply;
 }
 
-static bool has_work(const struct turn *t)
+static bool turn_has_work(const struct turn *t)
 {
-    return !t->balked && core_has_work(t->core);
+    return !t->anneal_refused && core_has_work(t->core);
 }
 
-static bool has_room(const struct turn *t)
+static bool turn_has_row_budget(const struct turn *t)
 {
-    const uint32_t rows = has_work(t) ? t->rows_max - t->rows_max / ANNEAL_SHARE : t->rows_max;
+    const uint32_t rows = turn_has_work(t) ? t->rows_max - t->rows_max / ANNEAL_SHARE : t->rows_max;
     return core_changed(t->core) < rows;
 }
 
-static bool step_inputs(struct turn *t)
+static bool turn_step_inputs(struct turn *t)
 {
-    if (turn_dies(t, TURN_POINT_TAKE_BEFORE))
+    if (turn_crashes_at(t, TURN_POINT_TAKE_BEFORE))
         return false;
     command_queue_begin(&t->inputs);
-    if (turn_dies(t, TURN_POINT_TAKE_AFTER))
+    if (turn_crashes_at(t, TURN_POINT_TAKE_AFTER))
         return false;
     struct input *input;
-    while (has_room(t) && (input = command_queue_take(&t->inputs)) != NULL) {
-        if (turn_dies(t, TURN_POINT_STEP_BEFORE))
+    while (turn_has_row_budget(t) && (input = command_queue_take(&t->inputs)) != NULL) {
+        if (turn_crashes_at(t, TURN_POINT_STEP_BEFORE))
             return false;
-        step_input(t, input);
-        if (turn_dies(t, TURN_POINT_STEP_AFTER))
+        turn_step_input(t, input);
+        if (turn_crashes_at(t, TURN_POINT_STEP_AFTER))
             return false;
     }
     return true;
 }
 
-static bool is_due(const struct turn *t)
+static bool turn_tick_is_due(const struct turn *t)
 {
     int64_t deadline = core_next_deadline(t->core);
     return deadline >= 0 && deadline <= t->mono_ms;
 }
 
-/* After the inputs: an answer that is here already counts before its deadline does. */
-static bool step_tick(struct turn *t)
+/* The tick comes after the inputs: a result that has arrived counts before its deadline. */
+static bool turn_step_tick(struct turn *t)
 {
-    if (!is_due(t))
+    if (!turn_tick_is_due(t))
         return true;
-    if (turn_dies(t, TURN_POINT_TICK_BEFORE))
+    if (turn_crashes_at(t, TURN_POINT_TICK_BEFORE))
         return false;
     struct command command = {.kind = COMMAND_TICK, .actor = STR("clock")};
     struct outcome outcome;
-    stamp(t, &command);
-    step(t, &command, &outcome);
-    return !turn_dies(t, TURN_POINT_TICK_AFTER);
+    turn_stamp_command(t, &command);
+    turn_step_command(t, &command, &outcome);
+    return !turn_crashes_at(t, TURN_POINT_TICK_AFTER);
 }
 
-/* A command that alone changed more than a batch should hold has opened a large one: what anneals
- * out of it goes into the same batch for as long as it changes no further rows. So a commit and
- * the no-ops it sets free are written once, not twice. */
-static bool step_anneal(struct turn *t)
+/* Anneal until the batch has rows_max changed rows. If the inputs alone exceeded that, a tenth of
+ * rows_max is allowed on top; rows that have changed already do not count again. So a commit of a
+ * large deployment and the no-ops that it starts are written in one batch, not in two. */
+static bool turn_step_anneal(struct turn *t)
 {
     const uint32_t before = core_changed(t->core);
     const uint32_t until = before < t->rows_max ? t->rows_max : before + t->rows_max / ANNEAL_SHARE;
-    for (int i = 0; i < ANNEAL_STEPS_MAX && has_work(t); i++) {
+    for (int i = 0; i < ANNEAL_STEPS_MAX && turn_has_work(t); i++) {
         uint32_t changed = core_changed(t->core);
         if (changed >= until)
             return true;
-        if (turn_dies(t, TURN_POINT_ANNEAL_BEFORE))
+        if (turn_crashes_at(t, TURN_POINT_ANNEAL_BEFORE))
             return false;
         struct command command = {.kind = COMMAND_ANNEAL, .actor = STR("annealer")};
         command.anneal.budget = until - changed;
         struct outcome outcome;
-        stamp(t, &command);
-        step(t, &command, &outcome);
-        if (turn_dies(t, TURN_POINT_ANNEAL_AFTER))
+        turn_stamp_command(t, &command);
+        turn_step_command(t, &command, &outcome);
+        if (turn_crashes_at(t, TURN_POINT_ANNEAL_AFTER))
             return false;
-        t->balked = outcome.verdict != VERDICT_DONE;
+        t->anneal_refused = outcome.verdict != VERDICT_DONE;
     }
     return true;
 }
@@ -330,31 +349,31 @@ static bool step_anneal(struct turn *t)
 /* ---- commit ---- */
 
 struct collecting {
-    struct buf gone; /* rows that end: they come first */
-    struct buf bytes;
+    struct buf gone;  /* deleted rows, which come first in the batch */
+    struct buf bytes; /* all other rows, then events */
     uint32_t bytes_max;
     uint32_t rows;
     struct events *events;
 };
 
-static void collect_change(void *context, const struct change *change)
+static void turn_collect_change(void *context, const struct change *change)
 {
     struct collecting *collecting = context;
-    /* Beyond that the batch is given up, so what is left out of it does not matter. */
+    /* A batch of more bytes is not submitted, so the rest need not be encoded. */
     if (collecting->bytes.len < collecting->bytes_max)
         batch_put(change->gone ? &collecting->gone : &collecting->bytes, change);
     collecting->rows++;
     audit_count(collecting->events, change);
 }
 
-static uint32_t bytes_max(const struct turn *t)
+static uint32_t turn_batch_bytes_max(const struct turn *t)
 {
     return t->ports.batch_bytes_max ? t->ports.batch_bytes_max : BATCH_BYTES_MAX;
 }
 
-static void collect(struct turn *t)
+static void turn_collect(struct turn *t)
 {
-    const uint32_t most = bytes_max(t);
+    const uint32_t most = turn_batch_bytes_max(t);
     struct collecting collecting = {.gone = buf_in(&t->arena),
                                     .bytes = buf_in(&t->arena),
                                     .bytes_max = most,
@@ -364,9 +383,9 @@ static void collect(struct turn *t)
     t->batch.epoch = t->mark.epoch;
     t->batch.turn = t->mark.turn + 1;
     t->batch.now_ms = t->now_ms;
-    t->batch.runs_before = old_runs(t);
-    t->batch.events_before = old_events(t);
-    core_collect(t->core, t->batch.turn, collect_change, &collecting);
+    t->batch.runs_before = retention_runs_before(t);
+    t->batch.events_before = retention_events_before(t);
+    core_collect(t->core, t->batch.turn, turn_collect_change, &collecting);
     t->batch.digest = core_digest(t->core);
     t->batch.events = audit_put(&t->events, t->batch.turn, t->now_ms, &collecting.bytes);
     t->batch.rows = collecting.rows + t->batch.events;
@@ -375,54 +394,56 @@ static void collect(struct turn *t)
                                            : buf_str(&collecting.bytes);
 }
 
-static enum turn_status commit(struct turn *t)
+static enum turn_status turn_commit(struct turn *t)
 {
     const struct store_port *store = &t->ports.store;
-    /* Nothing changed: whatever was seen is in the store already. */
+    /* Nothing changed: the replies depend on rows that are in the store already. */
     if (core_changed(t->core) == 0)
-        return perform(t);
-    if (turn_dies(t, TURN_POINT_COLLECT_BEFORE))
+        return turn_perform(t);
+    if (turn_crashes_at(t, TURN_POINT_COLLECT_BEFORE))
         return TURN_CRASHED;
-    collect(t);
-    if (turn_dies(t, TURN_POINT_COLLECT_AFTER) || turn_dies(t, TURN_POINT_SUBMIT_BEFORE))
+    turn_collect(t);
+    if (turn_crashes_at(t, TURN_POINT_COLLECT_AFTER) ||
+        turn_crashes_at(t, TURN_POINT_SUBMIT_BEFORE))
         return TURN_CRASHED;
-    if (t->batch.changes.len >= bytes_max(t))
+    if (t->batch.changes.len >= turn_batch_bytes_max(t))
         return turn_batch_too_large(t);
     t->in_flight = true;
     if (t->ports.watch.submitting)
         t->ports.watch.submitting(t->ports.watch.self, &t->batch);
     err e = store->submit(store->self, &t->batch);
-    if (turn_dies(t, TURN_POINT_SUBMIT_AFTER))
+    if (turn_crashes_at(t, TURN_POINT_SUBMIT_AFTER))
         return TURN_CRASHED;
-    return e == OK ? TURN_AGAIN : turn_commit_failed(t, e, "the store did not take a batch");
+    return e == OK ? TURN_AGAIN : turn_commit_failed(t, e, "the store could not commit a batch");
 }
 
-static enum turn_status settle(struct turn *t)
+static enum turn_status turn_poll_commit(struct turn *t)
 {
     const struct store_port *store = &t->ports.store;
     bool busy = false;
     err e = store->poll(store->self, &busy);
     if (busy)
-        return turn_dies(t, TURN_POINT_POLL_BUSY) ? TURN_CRASHED : TURN_WAITING;
-    if (turn_dies(t, e == OK ? TURN_POINT_POLL_OK : TURN_POINT_POLL_FAILED))
+        return turn_crashes_at(t, TURN_POINT_POLL_BUSY) ? TURN_CRASHED : TURN_WAITING;
+    if (turn_crashes_at(t, e == OK ? TURN_POINT_POLL_OK : TURN_POINT_POLL_FAILED))
         return TURN_CRASHED;
     if (e != OK)
-        return turn_commit_failed(t, e, "the store did not take a batch");
+        return turn_commit_failed(t, e, "the store could not commit a batch");
     t->in_flight = false;
     turn_now_durable(t);
-    return perform(t);
+    return turn_perform(t);
 }
 
-static enum turn_status make_batch(struct turn *t)
+static enum turn_status turn_make_batch(struct turn *t)
 {
     const bool is_changed = core_changed(t->core) > 0;
-    if (command_queue_count(&t->inputs) == 0 && !has_work(t) && !is_due(t) && !is_changed)
+    if (command_queue_count(&t->inputs) == 0 && !turn_has_work(t) && !turn_tick_is_due(t) &&
+        !is_changed)
         return TURN_QUIET;
     if (command_queue_count(&t->inputs))
-        t->balked = false; /* room may come with what comes in */
-    if (!step_inputs(t) || !step_tick(t) || !step_anneal(t))
+        t->anneal_refused = false; /* new input may free capacity: let the annealer try again */
+    if (!turn_step_inputs(t) || !turn_step_tick(t) || !turn_step_anneal(t))
         return TURN_CRASHED;
-    return commit(t);
+    return turn_commit(t);
 }
 
 enum turn_status turn_advance(struct turn *t)
@@ -435,27 +456,29 @@ enum turn_status turn_advance(struct turn *t)
     }
     times_read(t);
     if (t->is_stalled) {
-        turn_excuse_inputs(t, ERR_UNAVAILABLE); /* hooks answer meanwhile, too */
+        turn_fail_inputs(t,
+                         ERR_UNAVAILABLE); /* also commands that hooks have replied to meanwhile */
         if (!turn_may_plan(t))
-            plans_excuse(t, ERR_UNAVAILABLE);
+            plans_fail_requests(t, ERR_UNAVAILABLE);
     }
     if (t->in_flight)
-        return settle(t);
+        return turn_poll_commit(t);
     const struct store_port *store = &t->ports.store;
     const err noticed = store->notice ? store->notice(store->self) : OK;
     if (noticed != OK)
         return turn_store_lost(t, noticed);
-    /* A batch would only wait, and the core would show what is not durable. */
+    /* Begin no batch while the store is stalled: it could not be committed, and reads would see
+     * rows that are not durable. */
     if (t->is_stalled)
         return TURN_WAITING;
     if (core_needs_reload(t->core))
         return turn_reload_core(t);
-    return make_batch(t);
+    return turn_make_batch(t);
 }
 
-/* ---- coming in ---- */
+/* ---- input ---- */
 
-static err can_take(const struct turn *t, int64_t request)
+static err turn_can_accept(const struct turn *t, int64_t request)
 {
     switch (t->phase) {
     case PHASE_LIVE: return request && t->is_stalled ? ERR_UNAVAILABLE : OK;
@@ -463,34 +486,35 @@ static err can_take(const struct turn *t, int64_t request)
     case PHASE_STOPPED: return ERR_FENCED;
     case PHASE_CRASHED: return ERR_UNAVAILABLE;
     }
-    impossible("a phase outside the enum");
+    impossible("unknown phase");
 }
 
-/* While the store is stalled no command is stepped. A dry one is a read, and is answered as other
- * reads are: if what the core shows is durable. */
-static bool is_read(const struct turn *t, const struct command *command)
+/* While the store is stalled no command is stepped. A dry command is a read and is answered like
+ * other reads, if the core has no rows that are not durable. */
+static bool turn_is_read(const struct turn *t, const struct command *command)
 {
     return t->phase == PHASE_LIVE && t->is_stalled && command->is_dry && turn_may_plan(t);
 }
 
-static err take_read(struct turn *t, const struct command *command, uint32_t rounds)
+static err turn_accept_read(struct turn *t, const struct command *command, uint32_t rounds)
 {
     struct input input = {.command = *command, .rounds = rounds};
-    stamp(t, &input.command);
+    turn_stamp_command(t, &input.command);
     return plans_take(t, &input);
 }
 
 err turn_submit(struct turn *t, const struct command *command)
 {
-    if (is_read(t, command))
-        return take_read(t, command, 0);
-    err e = can_take(t, command->request);
+    if (turn_is_read(t, command))
+        return turn_accept_read(t, command, 0);
+    err e = turn_can_accept(t, command->request);
     return e == OK ? command_queue_put(&t->inputs, command, 0) : e;
 }
 
-/* What was answered before, unless it is answered again, and what is answered now. */
-static uint32_t merge_answers(const struct command *command, const struct answer *answers,
-                              uint32_t count, struct answer *out)
+/* Merge the veto replies of earlier rounds with new ones; a new reply replaces an old one with the
+ * same key. */
+static uint32_t turn_merge_veto_replies(const struct command *command, const struct answer *answers,
+                                        uint32_t count, struct answer *out)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < command->answer_count; i++) {
@@ -507,84 +531,20 @@ static uint32_t merge_answers(const struct command *command, const struct answer
 
 err turn_answer(struct turn *t, uint64_t token, const struct answer *answers, uint32_t count)
 {
-    struct parked *parked = parking_find(&t->parking, token);
-    if (!parked)
+    struct pending_command *pending = pending_find(&t->pending, token);
+    if (!pending)
         return ERR_NOT_FOUND;
-    struct command command = parked->input.command;
-    err e = can_take(t, 0);
+    struct command command = pending->input.command;
+    err e = turn_can_accept(t, 0);
     if (e != OK)
         return e;
     struct answer *all =
-        arena_array(&parked->arena, struct answer, (uint64_t)command.answer_count + count);
-    command.answer_count = merge_answers(&parked->input.command, answers, count, all);
+        arena_array(&pending->arena, struct answer, (uint64_t)command.answer_count + count);
+    command.answer_count = turn_merge_veto_replies(&pending->input.command, answers, count, all);
     command.answers = all;
-    e = is_read(t, &command) ? take_read(t, &command, parked->input.rounds)
-                             : command_queue_put(&t->inputs, &command, parked->input.rounds);
+    e = turn_is_read(t, &command) ? turn_accept_read(t, &command, pending->input.rounds)
+                                  : command_queue_put(&t->inputs, &command, pending->input.rounds);
     if (e == OK)
-        parking_remove(&t->parking, parked);
+        pending_remove(&t->pending, pending);
     return e;
-}
-
-/* ---- reading ---- */
-
-const struct core *turn_core(const struct turn *t)
-{
-    return t->core;
-}
-
-int64_t turn_seen(const struct turn *t)
-{
-    bool ahead = t->core && (t->in_flight || t->is_ahead || core_changed(t->core) > 0);
-    return t->mark.turn + (ahead ? 1 : 0);
-}
-
-int64_t turn_durable(const struct turn *t)
-{
-    return t->mark.turn;
-}
-
-int64_t turn_epoch(const struct turn *t)
-{
-    return t->mark.epoch;
-}
-
-uint64_t turn_loads(const struct turn *t)
-{
-    return t->loads;
-}
-
-err turn_import_dry_run(struct turn *t, const struct str *barclamps, uint32_t count,
-                        struct arena *arena, struct outcome *outcomes)
-{
-    if (!t->core)
-        return ERR_UNAVAILABLE;
-    core_import_dry_run(t->core, barclamps, count, arena, outcomes);
-    return OK;
-}
-
-int64_t turn_next_ms(const struct turn *t)
-{
-    switch (t->phase) {
-    case PHASE_LIVE: return t->in_flight || t->is_stalled ? -1 : core_next_deadline(t->core);
-    case PHASE_DOWN: return t->reload ? t->reload_ms : t->write_ms;
-    case PHASE_STOPPED:
-    case PHASE_CRASHED: return -1;
-    }
-    impossible("a phase outside the enum");
-}
-
-uint32_t turn_waiting(const struct turn *t)
-{
-    return command_queue_count(&t->inputs);
-}
-
-uint32_t turn_parked(const struct turn *t)
-{
-    return t->parking.count;
-}
-
-err turn_trouble(const struct turn *t, const char **out_text)
-{
-    *out_text = t->trouble_text;
-    return t->trouble;
 }

@@ -1,14 +1,15 @@
-/* turn.h - take, step, commit, perform.
+/* turn.h - the pipeline: take, step, commit, perform.
  *
- * The turn owns the core and decides in which order thinking, saving and acting happen: it takes
- * what came in, steps the core, hands every change to the store as one batch, and only when that
- * batch is in lets effects and answers out. One batch is in flight; what comes meanwhile waits and
- * makes the next one larger. It knows no socket, file, process or clock: those stand behind ports,
- * real ones in the daemon, pretended ones in the simulator, and the order is the same for both.
+ * The turn owns the core and the order of execution and storage: it takes queued commands, steps
+ * the core, submits all changes to the store as one batch, and performs effects and sends replies
+ * only after the store has committed that batch. One batch is in flight at a time; commands that
+ * arrive meanwhile form the next one. The turn depends on no socket, file, process or clock. It
+ * reaches them through ports, which the daemon and the simulator implement, so both run the same
+ * pipeline.
  *
- * When a batch fails, the core is dropped and loaded again: recovery is the start. An instance
- * lives from turn_new to turn_free, is used by one thread, and is never entered from a port, except
- * for turn_submit and turn_answer, which only put something into the queue.
+ * If a batch fails, the core is dropped and loaded again: recovery is the same code as the start.
+ * An instance is used by one thread. Ports must not call its functions from their callbacks, except
+ * turn_submit() and turn_answer(), which only add to the queue.
  */
 #pragma once
 
@@ -30,12 +31,11 @@ struct core;
 struct outcome;
 struct turn;
 
-/* Bounds of what may wait here. */
-#define TURN_INPUTS_MAX      16384u
-#define TURN_INPUT_BYTES_MAX ((size_t)256 << 20)
-#define TURN_PARKED_MAX      256u
+#define TURN_INPUTS_MAX      16384u              /* queued commands                   */
+#define TURN_INPUT_BYTES_MAX ((size_t)256 << 20) /* their size                        */
+#define TURN_PARKED_MAX      256u                /* commands that wait for hooks      */
 
-/* Where a process can die: between any two things that somebody else could see. */
+/* Crash points: one between any two actions that are visible outside of the process. */
 #define TURN_POINTS(X)                                                                             \
     X(LEAD_BEFORE, "lead.before")                                                                  \
     X(LEAD_AFTER, "lead.after")                                                                    \
@@ -79,7 +79,7 @@ enum turn_point {
 
 const char *turn_point_name(enum turn_point point);
 
-/* For the simulator: true means that the process dies at this point. */
+/* For the simulator: true means that the process ends at this crash point. */
 struct crash_port {
     void *self;
     bool (*crash)(void *self, const char *point); /* NULL = never */
@@ -98,89 +98,90 @@ struct turn_ports {
 };
 
 enum turn_status {
-    TURN_QUIET,   /* nothing to do until something comes in or turn_next_ms() has come   */
-    TURN_AGAIN,   /* something was done; there may be more                               */
+    TURN_QUIET,   /* nothing to do until the next command or turn_next_ms()              */
+    TURN_AGAIN,   /* progress was made; call again                                       */
     TURN_WAITING, /* a batch is in flight and the store is busy, or the store is stalled */
     TURN_DOWN,    /* the store failed; writes are refused until it is back               */
-    TURN_STOPPED, /* somebody else leads; this one never acts again                      */
-    TURN_CRASHED, /* the simulator let it die; it can only be freed                      */
+    TURN_STOPPED, /* another daemon has the leadership; this one never acts again        */
+    TURN_CRASHED, /* the simulator ended it; it can only be freed                        */
 };
 
 struct turn *turn_new(const struct turn_ports *ports);
 void turn_free(struct turn *t); /* NULL is fine */
 
-/* Lead, load (or found a new installation in an empty store), and repeat what was on its way when
- * we stopped. TURN_AGAIN when it worked. After TURN_DOWN turn_advance() tries again;
- * turn_trouble() says what is wrong. */
+/* Acquire the leadership of the store, load it (or create a new installation in an empty store),
+ * and repeat the effects that may not have been performed. TURN_AGAIN on success. After TURN_DOWN
+ * turn_advance() tries again; turn_trouble() has the reason. */
 enum turn_status turn_start(struct turn *t);
 
-/* One move: look after the batch in flight, or make the next one. Never waits for anything but the
- * store's lead() and load(). */
+/* One move: poll the batch in flight, or make the next one. It never blocks, except in lead() and
+ * load() of the store. */
 enum turn_status turn_advance(struct turn *t);
 
-/* Between two moves: one slice of the plan that a dry command waits for (plan_queue.h), a
- * millisecond or so of reading the core; and the answers that are ready. True: there is more to do.
- * The caller lets others be served before it calls again. */
+/* Between two moves: compute one slice, about a millisecond, of the plan that a dry command waits
+ * for (plan_queue.h), and send the replies that are ready. True: there is more to do. The caller
+ * serves other events before it calls again. */
 bool turn_slice(struct turn *t);
 
-/* Queue a copy of the command; time and chance are stamped when it is taken. Of one that is dry
- * (command.h) the plan is answered, once the hooks that may veto were asked. ERR_LIMIT when too
- * many wait, ERR_UNAVAILABLE when the store is down (commands nobody waits for are still taken),
- * ERR_FENCED when stopped. No answer will come for a command that was not taken. */
+/* Queue a copy of the command; time and nonce are set when it is taken. The reply to a dry command
+ * (command.h) is a plan, after the replies to its veto requests. ERR_LIMIT if the queue is full,
+ * ERR_UNAVAILABLE if the store is down (commands without a request id are still queued), ERR_FENCED
+ * when stopped. No reply is sent for a command that was not queued. */
 NODISCARD err turn_submit(struct turn *t, const struct command *command);
 
-/* What the hooks said to the questions of hooks_port.ask(): the command they are about is stepped
- * again. ERR_NOT_FOUND when it does not wait any more; otherwise as turn_submit. */
+/* The replies to the veto requests of hooks_port.ask(): the pending command is queued again.
+ * ERR_NOT_FOUND if it is no longer pending; otherwise as turn_submit(). */
 NODISCARD err turn_answer(struct turn *t, uint64_t token, const struct answer *answers,
                           uint32_t count);
 
-/* ---- a store that does not answer ---- */
+/* ---- a stalled store (ADR 0071) ---- */
 
-/* The store is stalled, or answers again; the caller measures the time. While it is stalled,
- * commands with a request are refused with ERR_UNAVAILABLE, and the next turn_advance() refuses
- * those that wait to be stepped; commands without a request are queued; no batch is begun. Dry
- * commands are reads: they are taken and answered while what the core shows is durable. */
+/* Set by the caller, which measures how long the store has not answered. While it is stalled,
+ * commands with a request id fail with ERR_UNAVAILABLE, and the next turn_advance() fails those in
+ * the queue; commands without a request id are queued; no batch is begun. Dry commands are reads:
+ * they are accepted and answered while all rows of the core are durable. */
 void turn_set_stalled(struct turn *t, bool is_stalled);
-/* Answer ERR_UNKNOWN to every client (request above 0) whose command was stepped and whose batch
- * has no outcome. The batch itself goes on, and what becomes of it is not answered again. Requests
- * below 0 wait for the outcome. */
+/* Reply ERR_UNKNOWN to every client (request id above 0) whose command was stepped and whose batch
+ * has no result yet. The batch continues, and these clients get no second reply. Requests with ids
+ * below 0 wait for the result. */
 void turn_expire_requests(struct turn *t);
 
 /* ---- reading ---- */
 
-/* For reading, until the next turn_advance. NULL when there is none to read (loading failed). An
- * answer from it may leave once turn_durable() >= what turn_seen() was. */
+/* The core, for queries until the next turn_advance(). NULL if there is none (loading failed). A
+ * reply that was read from it may be sent once turn_durable() has reached the turn_seen() of the
+ * query. */
 const struct core *turn_core(const struct turn *t);
-/* The turn that the core shows, and the last one that is in the store. */
+/* The turn that the state of the core belongs to, and the last turn in the store. */
 int64_t turn_seen(const struct turn *t);
 int64_t turn_durable(const struct turn *t);
 int64_t turn_epoch(const struct turn *t);
-/* How many cores it has had: another number means that what was read before may never have been. */
+/* Number of loads. If it changed, rows that were read before may never have become durable. */
 uint64_t turn_loads(const struct turn *t);
-/* What imports would come to now (core.h, core_import_dry_run). ERR_UNAVAILABLE when there is no
- * core. */
+/* core_import_dry_run() on the current core. ERR_UNAVAILABLE if there is none. */
 NODISCARD err turn_import_dry_run(struct turn *t, const struct str *barclamps, uint32_t count,
                                   struct arena *arena, struct outcome *outcomes);
 
-/* Events that are older go with later batches. 0: none do, as it is at first. */
+/* Delete events that are older than `ms` with later batches. 0, the default: keep all. */
 void turn_keep_events(struct turn *t, int64_t ms);
 
-/* Read the clock between two moves, so that a jump is noticed, and confirmed a minute later, where
- * nothing happens. */
+/* Read the clocks between two moves, so that a jump is detected, and confirmed a minute later, also
+ * when there are no commands. */
 void turn_read_clock(struct turn *t);
-/* The stamp: what orders, and never goes back. It is ahead of the wall clock when that was set
- * back, and behind it while a jump forward is not confirmed. */
+/* The stamp, the time of commands (ms since 1970), which never decreases. It is ahead of the wall
+ * clock after that was set back, and behind it while a jump forward is not confirmed. */
 int64_t turn_now_ms(const struct turn *t);
 
-/* When turn_advance wants to be called even if nothing comes in, in mono_ms; -1 = not at all. */
+/* When turn_advance() must be called even if no command arrives (mono_ms); -1 = never. */
 int64_t turn_next_ms(const struct turn *t);
-/* Commands that wait to be stepped, and those that wait for hooks. */
+/* Number of commands in the queue, and of those that wait for hooks. */
 uint32_t turn_waiting(const struct turn *t);
 uint32_t turn_parked(const struct turn *t);
-/* Plans since the start: made, answered with one that existed, begun again, refused as busy. */
+/* Plans since the start: computed, answered from an existing plan, restarted because rows changed,
+ * refused as busy. */
 struct turn_plan_counts {
     uint64_t computed, reused, restarted, busy;
 };
 struct turn_plan_counts turn_plan_counts(const struct turn *t);
-/* Why it is down: the error, and a sentence for the log. OK and "" when it is not. */
+/* Why it is down: the error, and a static sentence for the log. OK and "" if it is not. */
 err turn_trouble(const struct turn *t, const char **out_text);

@@ -1,4 +1,9 @@
-/* turn_private.h - what the street (turn.c) and the way back onto it (recover.c) share. */
+/* turn_private.h - the state of the turn, shared by the files of src/turn.
+ *
+ * turn.c has the pipeline, recover.c the failures and the reload, plan_queue.c plans in slices,
+ * turn_times.c the clocks, retention.c the age of history rows. Only files of src/turn include
+ * this.
+ */
 #pragma once
 
 #include "core/core.h"
@@ -7,19 +12,24 @@
 #include "turn/plan_queue.h"
 #include "turn/turn.h"
 
-/* What a stepped command is owed. */
+/* A stepped command whose reply is sent when the batch is durable. */
 struct pending_reply {
     struct input *input;
     struct outcome outcome;
     struct pending_reply *next;
 };
 
-enum phase { PHASE_LIVE, PHASE_DOWN, PHASE_STOPPED, PHASE_CRASHED };
+enum phase {
+    PHASE_LIVE,    /* there is a core, and batches are written            */
+    PHASE_DOWN,    /* before the start, or the store failed: recovering   */
+    PHASE_STOPPED, /* fenced by another daemon: never acts again          */
+    PHASE_CRASHED, /* the simulator ended the process at a crash point    */
+};
 
-/* When what is old is looked for (retention.c). */
-struct old {
-    int64_t runs_next_ms, event_queue_next_ms;
-    int64_t events_keep_ms; /* 0: for ever */
+/* Deletion of old history rows (retention.c). */
+struct retention {
+    int64_t runs_next_ms, events_next_ms; /* mono_ms of the next deletion */
+    int64_t events_keep_ms;               /* age at which events are deleted; 0: never */
 };
 
 /* How the stamp follows the wall clock (turn_times.c). Offsets are wall clock minus monotonic
@@ -37,94 +47,95 @@ struct turn {
     struct turn_ports ports;
     enum phase phase;
     struct core *core; /* NULL before the start and when loading failed */
-    uint64_t loads;    /* cores there were */
+    uint64_t loads;    /* number of cores that were loaded */
     struct store_mark mark;
     int64_t now_ms; /* the stamp */
     int64_t mono_ms;
     struct times times;
     struct command_queue inputs;
-    struct parking parking;
+    struct pending_commands pending;
     struct plans plans;
 
-    /* The batch: from the first step until everything it owes is paid. */
+    /* The batch: from the first step until its last reply is sent. */
     struct arena arena;
     struct effects effects;
     struct events events;
-    struct pending_reply *debts;
-    struct pending_reply *last_debt;
+    struct pending_reply *replies;
+    struct pending_reply *last_reply;
     struct batch batch;
     bool in_flight;
-    bool in_doubt;       /* the store did not say whether it is in */
-    bool replies_unsent; /* it is in, and nobody was told yet */
-    uint32_t rows_max;   /* changed rows that close a batch: fewer after one grew too large */
-    struct old old;      /* what is forgotten with a batch */
-    bool balked;         /* annealing met a limit; it waits for something to come in */
+    bool in_doubt;       /* it is unknown whether the store committed it */
+    bool replies_unsent; /* it is committed, and its replies are not sent yet */
+    uint32_t rows_max;   /* changed rows that close a batch; reduced after one was too large */
+    struct retention retention; /* deletion of old history rows */
+    bool anneal_refused;        /* annealing was refused by a limit; tried again after new input */
 
-    /* Trouble. */
+    /* Failure and recovery. */
     bool is_stalled;   /* the store does not answer */
     bool reload;       /* the core must be loaded again */
-    bool is_ahead;     /* it shows what is not in the store */
-    int64_t reload_ms; /* when to try */
-    int64_t write_ms;  /* when to dare the next batch */
+    bool is_ahead;     /* the core has changes that are not in the store */
+    int64_t reload_ms; /* mono_ms of the next attempt to load */
+    int64_t write_ms;  /* mono_ms before which no batch is begun */
     uint32_t commits_failed;
     uint32_t loads_failed;
     err trouble;
     const char *trouble_text;
 };
 
-/* True when the simulator lets us die here: whoever asks returns at once. */
-bool turn_dies(struct turn *t, enum turn_point point);
+/* True if the simulator ends the process at this crash point: the caller must return at once. */
+bool turn_crashes_at(struct turn *t, enum turn_point point);
 
-/* turn.c: let out what is durable. False: we died in between. */
+/* turn.c: perform effects and send replies of a durable batch. False: crashed in between. */
 bool turn_perform_effects(struct turn *t, const struct effects *effects);
 bool turn_send_replies(struct turn *t);
-/* turn.c: the batch is in. */
+/* turn.c: the batch is durable. */
 void turn_now_durable(struct turn *t);
-/* turn.c: the batch is over, one way or the other. */
+/* turn.c: free the batch, whatever its result was. */
 void turn_forget_batch(struct turn *t);
 
-/* recover.c: a command will not be done; tell whoever waits, if anybody does. */
+/* recover.c: reply that a command was not executed; no effect for request id 0. */
 void turn_fail_request(struct turn *t, int64_t request, err why);
-/* recover.c: answer those whose commands wait to be stepped; commands without a request stay. */
-void turn_excuse_inputs(struct turn *t, err why);
-/* recover.c: the store did not take the batch, or may not have. */
+/* recover.c: fail all queued commands with a request id; the others stay queued. */
+void turn_fail_inputs(struct turn *t, err why);
+/* recover.c: the store did not commit the batch, or its answer was lost (ERR_UNKNOWN). */
 enum turn_status turn_commit_failed(struct turn *t, err why, const char *text);
-/* recover.c: the rows of the batch are so large that no store could take it in one piece. */
+/* recover.c: the encoded batch exceeds the size limit and is not submitted. */
 enum turn_status turn_batch_too_large(struct turn *t);
-/* recover.c: between two batches the store turned out to be lost; the core is as good as it was. */
+/* recover.c: the store failed between two batches; the rows of the core are as durable as before.
+ * */
 enum turn_status turn_store_lost(struct turn *t, err why);
-/* recover.c: between two batches, a core that has lived long is replaced by a fresh one. */
+/* recover.c: between two batches, replace a core whose step counter is near its end. */
 enum turn_status turn_reload_core(struct turn *t);
-/* recover.c: lead, load, resume; write again when it is time to. */
+/* recover.c: acquire the leadership, load, resume; then continue when the retry delay is over. */
 enum turn_status turn_recover(struct turn *t);
 
-/* turn.c: keep the command until its hooks have answered. False: we died in between. */
-bool turn_park(struct turn *t, const struct input *input, const struct outcome *outcome);
-/* turn.c: what is answered when the questions changed each time the answers came. */
-struct outcome turn_unsettled(struct arena *a);
+/* turn.c: store the command as pending and send its veto requests. False: crashed in between. */
+bool turn_wait_for_hooks(struct turn *t, const struct input *input, const struct outcome *outcome);
+/* turn.c: the refusal after too many rounds of veto requests that changed each time. */
+struct outcome turn_hooks_unsettled(struct arena *a);
 
 /* ---- plan_queue.c ---- */
 
-/* A copy of the request waits for a plan. ERR_LIMIT when too many do. */
+/* Queue a copy of a request for a plan. ERR_LIMIT if too many wait. */
 NODISCARD err plans_take(struct turn *t, const struct input *input);
-/* False while the store is stalled and the core shows what is not durable: no answer could leave.
- */
+/* False while the store is stalled and the core has changes that are not durable: no reply could be
+ * sent. */
 bool turn_may_plan(const struct turn *t);
-/* Answer all requests that wait. */
-void plans_excuse(struct turn *t, err why);
-/* The core goes: plans of it are given up, and requests wait for new ones. */
+/* Fail all waiting requests and end unfinished plans. */
+void plans_fail_requests(struct turn *t, err why);
+/* The core is about to be freed: end its plans; the requests stay and wait for new plans. */
 void plans_forget(struct turn *t);
 void plans_fini(struct turn *t);
 
 /* ---- turn_times.c ---- */
 
-/* Read both clocks, and let the stamp follow. */
+/* Read both clocks and advance the stamp. */
 void times_read(struct turn *t);
-/* The stamp of the last batch in the store; 0: there is none. The stamp does not stay behind it. */
+/* Raise the stamp to that of the last batch in the store; 0: there is none. */
 void times_anchor(struct turn *t, int64_t stored_ms);
 
 /* ---- retention.c ---- */
 
-/* Before when runs and events are old enough to go with this batch; 0: none do. */
-int64_t old_runs(struct turn *t);
-int64_t old_events(struct turn *t);
+/* The time before which runs or events are deleted with this batch; 0: none are. */
+int64_t retention_runs_before(struct turn *t);
+int64_t retention_events_before(struct turn *t);

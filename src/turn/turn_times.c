@@ -1,8 +1,8 @@
 #include "turn/turn_private.h"
 
-/* The two times of a command (DECISIONS D43).
+/* The two times of a command (ADR 0069).
  *
- * `wall_ms` is what the wall clock says, wherever it was set to; credentials are judged by it. The
+ * `wall_ms` is the reading of the wall clock, right or wrong; credentials expire by it. The
  * stamp, `now_ms`, orders what happens: it follows the wall clock and never goes back, so a wall
  * clock that was ahead once would leave the stamp ahead for as long. Therefore the stamp does not
  * follow a jump forward at once. A jump is a change of the difference between wall clock and
